@@ -12,8 +12,10 @@ const seeds = Array.from({ length: 15 }, (_, index) => index + 1);
 const nodes = 10;
 
 /** A quarter of all requests fail. */
-const maybeFail = (random: Random): void => {
-  if (random.fraction() < 0.25) throw refusal("unavailable", "503");
+const maybeFail = (random: Random, onFailure: () => void = () => undefined): void => {
+  if (random.fraction() >= 0.25) return;
+  onFailure();
+  throw refusal("unavailable", "503");
 };
 
 /** Each creation is an operation, which is checked alone and ends when it is checked. */
@@ -38,36 +40,50 @@ class FlakyOperations implements Pending {
   }
 }
 
-const flaky = (random: Random, inner: Routes, operations: FlakyOperations | undefined): Routes => {
+const flaky = (
+  random: Random,
+  inner: Routes,
+  operations: FlakyOperations | undefined,
+  onFailure: (route: string) => void,
+): Routes => {
   if (inner.style === "document") {
     const change: typeof inner.change = async (...given) => {
-      maybeFail(random);
+      maybeFail(random, () => onFailure("the document"));
       return inner.change(...given);
     };
     return { ...inner, change };
   }
   const create: typeof inner.create = async (route, call) => {
-    maybeFail(random);
+    maybeFail(random, () => onFailure(route.destination));
     const work = () => inner.create(route, call);
     return operations?.start(route.destination, work) ?? work();
   };
   return { ...inner, create };
 };
 
-/** How many seconds the routes of ten Nodes take. */
-const secondsToConverge = async (seed: number, style: Routes["style"], isLong: boolean): Promise<number> => {
+interface Progress {
+  /** How many seconds the routes of ten Nodes take. */
+  readonly took: number;
+  /** How often the creation of one route failed at most. */
+  readonly failures: number;
+}
+
+const converge = async (seed: number, style: Routes["style"], isLong: boolean): Promise<Progress> => {
   const random = seededRandom(seed);
   const table = new ScriptedRoutes(new VirtualClock(), { style });
   const operations = isLong ? new FlakyOperations(random) : undefined;
+  const failures = new Map<string, number>();
+  const onFailure = (route: string) => failures.set(route, (failures.get(route) ?? 0) + 1);
   const w = new RouteWorld({
-    routes: () => flaky(random, table.routes, operations),
+    routes: () => flaky(random, table.routes, operations, onFailure),
     ...(operations !== undefined && { pending: operations }),
   });
   for (let index = 0; index < nodes; index += 1) w.add(`n${index}`, `10.244.${index}.0/24`);
   w.start();
   await w.clock.until(() => table.table.length === nodes, seconds(7200), "all routes");
   await w.stop();
-  return Math.ceil(w.clock.monotonic() / 1000);
+  expect(w.held).toEqual([]);
+  return { took: Math.ceil(w.clock.monotonic() / 1000), failures: Math.max(0, ...failures.values()) };
 };
 
 test.each([
@@ -75,11 +91,12 @@ test.each([
   ["are created by long operations", "one-by-one", true],
   ["are one document", "document", false],
 ] as const)(
-  "routes that %s exist within a minute while a quarter of all requests fail [F59]",
+  "routes that %s exist half a minute after the proof that the last failed creation had no effect [F59]",
   async (_, style, isLong) => {
     for (const seed of seeds) {
-      const took = await secondsToConverge(seed, style, isLong);
-      expect({ seed, isInTime: took <= 60, took }).toEqual({ seed, isInTime: true, took });
+      const { took, failures } = await converge(seed, style, isLong);
+      // Each failure may have had an effect: the proof takes 30 s.
+      expect({ seed, isInTime: took <= 30 + 30 * failures, took }).toEqual({ seed, isInTime: true, took });
     }
   },
 );

@@ -9,6 +9,8 @@ import type { HeldRoute, RouteCounts } from "../events.ts";
 export interface Candidate extends HeldRoute {
   readonly id: string;
   readonly isProved: boolean;
+  /** Whether it counts: not if nothing shows that the route was ever there. */
+  readonly isCounted: boolean;
   /** In the history of removals, stored or not. */
   readonly isRecorded: boolean;
   /** An operator released it. */
@@ -33,7 +35,9 @@ export function limitChanges(
 ): LimitedChanges {
   const recorded = candidates.filter(({ isRecorded }) => isRecorded).length;
   const others = candidates.filter(({ destination }) => !needed.has(destination)).length;
-  const affected = candidates.filter(({ isRecorded, isReleased }) => !isRecorded && !isReleased).length;
+  const affected = candidates.filter(
+    ({ isCounted, isRecorded, isReleased }) => isCounted && !isRecorded && !isReleased,
+  ).length;
   const counts = { recent, affected, managed: needed.size + others + recent - recorded };
   const allowed = limit === "off" ? Number.POSITIVE_INFINITY : allowedRemovals(limit, counts.managed);
   const isHeld = recent + affected > allowed;

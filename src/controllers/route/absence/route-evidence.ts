@@ -2,6 +2,7 @@
 // must not create thousands of routes a second time.
 
 import type { Cidr } from "../../../core/brand.ts";
+import { defined } from "../../../core/defined.ts";
 import type { Node } from "../../../kube/objects.ts";
 import type { Change } from "../../../kube/watch/store.ts";
 import type { DesiredRoute } from "../../../provider/routes.ts";
@@ -11,14 +12,19 @@ import { podCIDRsOf } from "../desired/plan-desired.ts";
 import type { ChangeResult } from "../plan/changes.ts";
 import type { RouteSettings } from "../settings.ts";
 
-/** `new`: it was never there, as far as this process and its Node know. */
-export type Absence = "new" | "unproved" | "proved";
+/**
+ * `new`: it was never there, as far as this process and its Node know. `uncertain`: only a failed creation may have created it, and
+ * that it did not is not proved yet. The other two are of a route that was there.
+ */
+export type Absence = "new" | "uncertain" | "unproved" | "proved";
 
 interface Known {
   /** When the first listing without the route was known, and when the last one began; undefined while the route is there. */
   readonly missing?: { readonly firstKnownAt: number; readonly lastBeganAt: number };
   /** Fairlead removed it, or its Node has just got the range: its absence is no surprise. */
   readonly isNew?: true;
+  /** Nothing shows that it was there, except a creation that failed and may have had an effect. */
+  readonly isUncertain?: true;
 }
 
 export class RouteEvidence {
@@ -32,9 +38,9 @@ export class RouteEvidence {
 
   /** Another replica may have led since: every proof starts again. */
   beginSession(): void {
-    for (const [key, { isNew }] of this.#known) {
+    for (const [key, { isNew, isUncertain }] of this.#known) {
       if (isNew === true) this.#known.delete(key);
-      else this.#known.set(key, {});
+      else this.#known.set(key, defined({ isUncertain }));
     }
   }
 
@@ -52,10 +58,12 @@ export class RouteEvidence {
     const key = keyOfRoute(route);
     const known = this.#known.get(key) ?? (node !== undefined && hadRoutes(node) ? {} : undefined);
     if (known === undefined || known.isNew === true) return "new";
+    const { isUncertain } = known;
     const firstKnownAt = known.missing?.firstKnownAt ?? knownAt;
-    this.#known.set(key, { missing: { firstKnownAt, lastBeganAt: beganAt } });
+    this.#known.set(key, defined({ missing: { firstKnownAt, lastBeganAt: beganAt }, isUncertain }));
     const isProved =
       this.#settings.confirmAfter === 0 || beganAt - firstKnownAt >= this.#settings.confirmAfter;
+    if (isUncertain === true) return isProved ? "new" : "uncertain";
     return isProved ? "proved" : "unproved";
   }
 
@@ -89,9 +97,14 @@ export class RouteEvidence {
       const mayExist = outcome.kind === "failed" && change.do === "create" && !isRefusal(outcome.error);
       if (outcome.kind !== "done" && !mayExist) continue;
       const route = change.do === "create" ? change.route : desiredAt(change);
+      if (route === undefined) continue;
+      const key = keyOfRoute(route);
+      const known = this.#known.get(key);
       // A replacement is tried again at once, because the Node has no route meanwhile.
-      if (route === undefined || (mayExist && this.#known.get(keyOfRoute(route))?.isNew === true)) continue;
-      this.#known.set(keyOfRoute(route), change.do === "create" ? {} : { isNew: true });
+      if (mayExist && known?.isNew === true) continue;
+      const isUncertain = mayExist && (known === undefined || known.isUncertain === true);
+      const there = isUncertain ? { isUncertain } : {};
+      this.#known.set(key, change.do === "create" ? there : { isNew: true });
     }
   }
 

@@ -1,7 +1,6 @@
 // Holds back route changes that follow from something absent: until the absence is proved, and while there are too many of them.
 // Remembers those that may be sent before they are sent. One for each table.
 
-import type { Cidr } from "../../../core/brand.ts";
 import type { Node } from "../../../kube/objects.ts";
 import type { DesiredRoute } from "../../../provider/routes.ts";
 import type { TableOptions } from "../deps.ts";
@@ -110,7 +109,8 @@ export class RouteGuard {
       const absence = this.#evidence.noteMissing(route, node, { beganAt: listing.beganAt, knownAt });
       if (absence === "new") return [];
       const id = creationId(route, table);
-      return [this.#candidate(id, route.destination, "route", absence === "proved")];
+      const isCounted = absence !== "uncertain";
+      return [this.#candidate(id, { ...route, absent: "route", isProved: absence === "proved", isCounted })];
     });
     const needed = new Set(desired.routes.map(({ destination }) => destination));
     const unneeded = plan.remove.flatMap(({ destination, handle, leadsNowhere }): readonly Candidate[] => {
@@ -118,7 +118,8 @@ export class RouteGuard {
       const isExpected = leadsNowhere === true || this.#shared.deletions.has(destination);
       if (needed.has(destination) || isExpected) return [];
       const absent = desired.notServed.has(destination) ? "table" : "node";
-      return [this.#candidate(`remove ${handle}${inTable(table)}`, destination, absent, true)];
+      const id = `remove ${handle}${inTable(table)}`;
+      return [this.#candidate(id, { destination, absent, isProved: true, isCounted: true })];
     });
     const candidates = [...missing, ...unneeded];
     this.#endReleases(candidates);
@@ -132,10 +133,13 @@ export class RouteGuard {
     this.#absent = absent;
   }
 
-  #candidate(id: string, destination: Cidr, absent: Candidate["absent"], isProved: boolean): Candidate {
+  #candidate(
+    id: string,
+    { destination, absent, isProved, isCounted }: Omit<Candidate, "id" | "isRecorded" | "isReleased">,
+  ): Candidate {
     const { removals } = this.#options;
-    const isRecorded = removals.has("routes", id);
-    return { id, destination, absent, isProved, isRecorded, isReleased: removals.isReleased("routes", id) };
+    const [isRecorded, isReleased] = [removals.has("routes", id), removals.isReleased("routes", id)];
+    return { id, destination, absent, isProved, isCounted, isRecorded, isReleased };
   }
 }
 

@@ -73,7 +73,7 @@ export class NodeController {
     const stop = startTriggers({
       ...this.#options,
       queue: this.queue,
-      pendingLookups: this.#lookup.pending,
+      lookup: this.#lookup,
       ownWrites: this.#ownWrites,
       problems: this.problems,
       comparedWith: this.#comparedWith,

@@ -28,6 +28,8 @@ interface JoiningNode {
   readonly uid: string;
   /** When this process first reconciled the Node, which is after its machine began to exist. */
   readonly seenAt: number;
+  /** When the last answer was used, or its request failed. */
+  completedAt?: number;
   /** Since when one match waits for other sources. */
   uncertainSince?: number | undefined;
   /** The instance prevented the initialization; only a newer observation can change that, or another --node-ip. */
@@ -96,6 +98,19 @@ export class InstanceLookup {
   /** The answer arrived, or its request failed. */
   complete(name: string): void {
     this.pending.forget(name);
+    const joining = this.#joining.get(name);
+    if (joining !== undefined) joining.completedAt = this.#options.clock.monotonic();
+  }
+
+  /** Nodes without a pending lookup whose instance another request has found, such as one of the route controller. */
+  *foundMeanwhile(): Iterable<string> {
+    const { nodes, inventory } = this.#options;
+    for (const [name, { completedAt = 0 }] of this.#joining) {
+      const node = this.pending.has(name) ? undefined : nodes.get(name);
+      const answer = node && inventory.check(identityOf(node));
+      if (node === undefined || answer === undefined || !isMatch(answer)) continue;
+      if (answer.asOf >= completedAt && this.isFresh(node, answer)) yield name;
+    }
   }
 
   /** The Node is not joining any more. */

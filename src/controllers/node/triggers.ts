@@ -6,13 +6,13 @@ import type { Instance } from "../../provider/instances.ts";
 import { priorities, type WorkQueue } from "../../runtime/work-queue.ts";
 import type { NodeDeps } from "../node-deps.ts";
 import { identityOf, isUninitialized } from "../node-facts.ts";
-import type { PendingLookups } from "../pending-lookups.ts";
 import type { OwnWrites } from "../writes/own-writes.ts";
+import type { InstanceLookup } from "./instance-lookup.ts";
 import type { ProblemTracker } from "./problems.ts";
 
 export interface TriggerDeps extends Pick<NodeDeps, "nodes" | "inventory"> {
   readonly queue: WorkQueue;
-  readonly pendingLookups: PendingLookups;
+  readonly lookup: InstanceLookup;
   readonly ownWrites: OwnWrites<Node>;
   readonly problems: ProblemTracker;
   /** The instance that each Node was last compared with. */
@@ -21,14 +21,15 @@ export interface TriggerDeps extends Pick<NodeDeps, "nodes" | "inventory"> {
 
 /** Returns how to stop. */
 export function startTriggers(deps: TriggerDeps): () => void {
-  const { nodes, inventory, queue, pendingLookups, ownWrites, problems, comparedWith } = deps;
+  const { nodes, inventory, queue, lookup, ownWrites, problems, comparedWith } = deps;
   const stopNodes = nodes.subscribe(({ key, before, after }) => {
     if (!ownWrites.isNews(key, before, after)) return;
     if (after === undefined) queue.add(key);
     else enqueue(queue, after);
   });
   const stopInventory = inventory.subscribe((update) => {
-    for (const name of pendingLookups.keys) queue.add(name, { priority: priorities.urgent });
+    const found = [...lookup.foundMeanwhile()].filter((name) => hasNewInstance(nodes.get(name), deps));
+    for (const name of [...lookup.pending.keys, ...found]) queue.add(name, { priority: priorities.urgent });
     if (update !== "listing") return;
     for (const node of nodes.list()) {
       if (hasNewInstance(node, deps)) queue.add(node.metadata.name, { priority: priorities.background });
@@ -52,9 +53,8 @@ function enqueue(queue: WorkQueue, node: Node): void {
 }
 
 /** A Node that the listing does not show keeps its backoff: a reconcile now would only request the next listing. */
-function hasNewInstance(node: Node, { inventory, pendingLookups, comparedWith }: TriggerDeps): boolean {
-  const { name } = node.metadata;
-  if (pendingLookups.has(name)) return false;
+function hasNewInstance(node: Node | undefined, { inventory, lookup, comparedWith }: TriggerDeps): boolean {
+  if (node === undefined || lookup.pending.has(node.metadata.name)) return false;
   const answer = inventory.check(identityOf(node));
-  return answer.kind === "exists" && answer.instance !== comparedWith.get(name);
+  return answer.kind === "exists" && answer.instance !== comparedWith.get(node.metadata.name);
 }

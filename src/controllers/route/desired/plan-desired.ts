@@ -9,7 +9,7 @@ import type { Node } from "../../../kube/objects.ts";
 import type { Machine } from "../../../provider/instances.ts";
 import type { ServingTable } from "../../../provider/route-tables.ts";
 import type { DesiredRoute } from "../../../provider/routes.ts";
-import { nameOf } from "../../node-facts.ts";
+import { isUninitialized, nameOf } from "../../node-facts.ts";
 import { isPaused } from "../../pause.ts";
 import { familyUnsupported, invalidPodCIDR, noRouteTable, podCIDROutsideCluster } from "../events.ts";
 import { tablesFor } from "../tables.ts";
@@ -67,7 +67,8 @@ export function planDesiredRoutes(input: DesiredRoutesInput): DesiredRoutes {
   const nodeProblems = new Map<string, Problem[]>();
   const missingFamilies = new Set<string>();
   for (const node of nodes.toSorted(byAge)) {
-    const isLeftAlone = isPaused(node) || !isSelected(node);
+    // Before it is initialized, its machine may still be the wrong one, and its addresses are not the cloud's.
+    const isLeftAlone = isPaused(node) || !isSelected(node) || isUninitialized(node);
     const ranges = podCIDRsOf(node);
     if (!isLeftAlone && ranges.length === 0) continue;
     const answer: MachineAnswer = isLeftAlone ? { kind: "foreign" } : machineOf(node);

@@ -2,6 +2,7 @@
 // and almost none of these updates do. Pure.
 
 import type { Node } from "../../../kube/objects.ts";
+import { isUninitialized } from "../../node-facts.ts";
 import { isPaused } from "../../pause.ts";
 import { networkCondition } from "../../well-known.ts";
 import { addressesOf, podCIDRsOf } from "../desired/plan-desired.ts";
@@ -27,6 +28,7 @@ function routeInputs(node: Node, isSelected: (node: Node) => boolean): string {
     podCIDRsOf(node).map(({ text, range }) => range ?? text),
     addressesOf(node).toSorted(),
     isPaused(node),
+    isUninitialized(node),
     isSelected(node),
   ]);
 }

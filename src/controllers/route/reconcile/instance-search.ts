@@ -5,7 +5,7 @@ import { minutes } from "../../../core/brand.ts";
 import type { Node } from "../../../kube/objects.ts";
 import { alignToGrid, backoff } from "../../../runtime/backoff.ts";
 import { type Outcome, requeue, settled, waiting } from "../../../runtime/workers.ts";
-import { identityOf } from "../../node-facts.ts";
+import { identityOf, isUninitialized } from "../../node-facts.ts";
 import { isPaused } from "../../pause.ts";
 import { PendingLookups } from "../../pending-lookups.ts";
 import type { RouteControllerOptions } from "../deps.ts";
@@ -45,15 +45,22 @@ export class InstanceSearch {
     }
   }
 
+  /** The answer of a pending lookup, or an instance that another request has found. */
   onInventoryNews(): void {
-    for (const name of this.#pendingLookups.keys) this.#options.enqueue(name);
+    const { nodes, inventory, enqueue } = this.#options;
+    for (const name of this.#attempts.keys()) {
+      const node = nodes.get(name);
+      const isFound = node !== undefined && inventory.check(identityOf(node)).kind === "exists";
+      if (isFound || this.#pendingLookups.has(name)) enqueue(name);
+    }
   }
 
   /** One step of the search. Throws the error of a failed lookup. */
   check(name: string): Outcome {
     const { nodes, inventory, isSelected, onFound } = this.#options;
     const node = nodes.get(name);
-    if (node === undefined || isPaused(node) || !isSelected(node) || !this.#attempts.has(name)) {
+    const isLeftAlone = node === undefined || isPaused(node) || isUninitialized(node) || !isSelected(node);
+    if (isLeftAlone || !this.#attempts.has(name)) {
       this.#forget(name);
       return settled;
     }

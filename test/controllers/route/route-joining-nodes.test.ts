@@ -1,0 +1,51 @@
+import { expect, test } from "bun:test";
+import { nodeName } from "../../../src/core/brand.ts";
+import { uninitialized } from "../../support/node-controllers.ts";
+import { machine } from "../../support/scripted-source.ts";
+import { RouteWorld } from "./route-world.ts";
+
+const taint = (w: RouteWorld, name: string, taints: readonly (typeof uninitialized)[]) =>
+  w.nodes.change(name, (node) => ({ ...node, spec: { ...node.spec, taints: [...taints] } }));
+
+test.each([
+  ["without a provider id", ""],
+  ["with the provider id that its kubelet set", "fake://n1"],
+])("a Node %s gets its route when it is initialized, not before [F58]", async (_, providerID) => {
+  const w = new RouteWorld();
+  w.add("n1", "10.244.1.0/24", { providerID });
+  taint(w, "n1", [uninitialized]);
+  await w.settle();
+  const asked = w.machines.calls.length;
+  await w.pass(600);
+  expect([w.cloud.changes, w.network("n1"), w.machines.calls.length]).toEqual([[], undefined, asked]);
+  w.nodes.change("n1", (node) => ({ ...node, spec: { ...node.spec, providerID: "fake://n1", taints: [] } }));
+  await w.pass(1);
+  expect([w.cloud.changes, w.network("n1")]).toEqual([["create 10.244.1.0/24"], "False RouteCreated"]);
+  await w.stop();
+});
+
+test("the route of a Node that is not initialized is kept [F58]", async () => {
+  const w = new RouteWorld();
+  w.add("n1", "10.244.1.0/24");
+  w.cloud.put("10.244.1.0/24", { targetKey: "elsewhere" });
+  taint(w, "n1", [uninitialized]);
+  await w.settle();
+  await w.pass(3600);
+  expect(w.cloud.changes).toEqual([]);
+  await w.stop();
+});
+
+test("a route is created at once when the lookup of another controller finds the instance", async () => {
+  const w = new RouteWorld({ machines: { pageSize: 1, lookups: { id: 1, name: 1 } } });
+  for (const key of ["a", "b", "c"]) w.machines.put(machine(key));
+  w.add("n1", "10.244.1.0/24", { hasMachine: false });
+  await w.settle();
+  await w.pass(60);
+  w.machines.put(machine("n1"));
+  w.machines.hidden.set("n1", "listing");
+  const identity = { name: nodeName("n1"), addresses: [] };
+  w.inventory.request(identity, { since: w.clock.monotonic(), urgency: "new-node" });
+  await w.pass(1);
+  expect(w.cloud.changes).toEqual(["create 10.244.1.0/24"]);
+  await w.stop();
+});

@@ -13,6 +13,8 @@ export interface ComposedRoutes {
   run(signal: AbortSignal): Promise<void>;
   /** The settings have changed. */
   reconsider(): void;
+  /** Absence must be proved again. */
+  forgetEvidence(): void;
   /** The result of the last sync; of each table, if there are several. */
   lastSync(): RouteSync | readonly RouteSync[] | undefined;
 }
@@ -56,6 +58,7 @@ export function composeRoutes(
     queue: controller.queue,
     run: (signal) => controller.run(signal),
     reconsider: () => controller.reconsider(),
+    forgetEvidence: () => controller.forgetEvidence(),
     lastSync: () => last.get(undefined) ?? (last.size === 0 ? undefined : [...last.values()]),
   };
 }

@@ -74,6 +74,7 @@ async function apply(
       if (connect === undefined) return;
       composed.lifecycle.forgetEvidence();
       composed.service?.forgetEvidence();
+      composed.route?.forgetEvidence();
     },
   );
   if (flags["node-status-update-frequency"] !== frequency) {

@@ -109,6 +109,14 @@ export class Candidates {
     for (const name of this.#byName.keys()) this.forget(name);
   }
 
+  /** What was reported is still known, so that it is not reported again. */
+  forgetEvidence(): void {
+    for (const name of this.#byName.keys()) {
+      this.#pendingLookups.forget(name);
+      this.update(name, { evidence: undefined, nextCheck: undefined });
+    }
+  }
+
   /** Follows the Nodes for the life of the process: a Node that was Ready, however briefly, loses its evidence. */
   follow(nodes: NodeStore): void {
     nodes.subscribe(({ key, after }) => {

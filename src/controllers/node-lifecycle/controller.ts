@@ -104,7 +104,7 @@ export class LifecycleController {
 
   /** Another account may answer from now on, so what was missing so far proves nothing. Call `reconsider` afterwards. */
   forgetEvidence(): void {
-    this.#candidates.forgetAll();
+    this.#candidates.forgetEvidence();
   }
 
   /** With a provider id the selector counts too: a second account of the same cloud has ids of the same form. */

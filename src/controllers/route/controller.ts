@@ -103,6 +103,11 @@ export class RouteController {
     this.#enqueueAll();
   }
 
+  /** Another account may answer from now on: absence must be proved again. */
+  forgetEvidence(): void {
+    for (const [key, table] of this.#tables) if (table.forgetEvidence()) this.#enqueue(key);
+  }
+
   #enqueueAll(): void {
     for (const key of this.#tables.keys()) this.#enqueue(key);
   }

@@ -164,9 +164,11 @@ export class ServiceController {
     }
   }
 
-  /** Another account may answer from now on, so what was missing so far proves nothing. */
+  /** Another account may answer from now on: absence must be proved again. */
   forgetEvidence(): void {
-    for (const { evidence } of this.#reconcile.groupStates.all) evidence.restartProof();
+    const { freshListing, evidenceUpdates } = this.#reconcile;
+    freshListing.forget();
+    evidenceUpdates.forget();
   }
 
   /** An operator released what the mass limit holds. */

@@ -44,6 +44,13 @@ export class RouteEvidence {
     }
   }
 
+  /** Another account may answer from now on: every proof starts again. Returns whether there was any. */
+  restartProofs(): boolean {
+    const missing = [...this.#known].filter(([, known]) => known.missing !== undefined);
+    for (const [key] of missing) this.#known.set(key, {});
+    return missing.length > 0;
+  }
+
   /** The listing has a route for the destination. */
   noteThere(route: DesiredRoute): void {
     this.#known.set(keyOfRoute(route), {});

@@ -48,6 +48,11 @@ export class RouteGuard {
     this.#held = [];
   }
 
+  /** Returns whether anything must be proved again. */
+  forgetEvidence(): boolean {
+    return this.#evidence.restartProofs();
+  }
+
   end(): void {
     this.#hold([]);
   }

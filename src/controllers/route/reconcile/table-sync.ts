@@ -65,6 +65,12 @@ export class TableSync {
     this.#guard.end();
   }
 
+  /** Another account may answer from now on. Returns whether anything must be proved again. */
+  forgetEvidence(): boolean {
+    this.#table?.invalidate();
+    return this.#guard.forgetEvidence();
+  }
+
   /** How long the sync after a change waits for other changes. */
   delayAfterChange(): Milliseconds {
     const needsListing = this.#table?.latest(this.#options.settings.maxListingAge) === undefined;

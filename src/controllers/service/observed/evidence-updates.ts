@@ -14,7 +14,7 @@ export class EvidenceUpdates {
   readonly #deps: Pick<ServiceControllerDeps, "listing" | "services" | "facts" | "clock">;
   readonly #groups: GroupStates;
   readonly #index: ListingIndex;
-  /** When this leadership session began, monotonic. */
+  /** When this leadership session began, or when evidence was forgotten in it, monotonic. Older listings show nothing. */
   #began = Number.NEGATIVE_INFINITY;
   #notedVersion: number | undefined;
   /** Services that had the finalizer when the session began. One that had it from its creation shows nothing. */
@@ -46,6 +46,12 @@ export class EvidenceUpdates {
     }
   }
 
+  /** Another account may answer from now on: what was missing so far proves nothing, nor does a listing in progress. */
+  forget(): void {
+    this.#began = this.#deps.clock.monotonic();
+    for (const { evidence } of this.#groups.all) evidence.restartProof();
+  }
+
   /** What the Service shows about a load balancer that was created before this leadership session. */
   tracesOf(service: Service): Certainty | undefined {
     if (hasAddressOrFact(service, this.#deps.facts)) return "exists";
@@ -57,7 +63,7 @@ export class EvidenceUpdates {
     const { latest } = this.#deps.listing;
     if (latest === undefined || latest.version === this.#notedVersion) return;
     this.#notedVersion = latest.version;
-    if (latest.beganAt < this.#began) return;
+    if (latest.beganAt <= this.#began) return;
     for (const state of this.#groups.all) this.#note(state, latest.beganAt);
   }
 

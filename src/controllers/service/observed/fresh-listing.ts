@@ -24,7 +24,7 @@ export class FreshListing {
   readonly #deps: ServiceControllerDeps;
   readonly #groups: GroupStates;
   readonly #desiredServices: Pick<DesiredServices, "of">;
-  /** When this leadership session began, monotonic. */
+  /** When this leadership session began, or when listings were forgotten in it, monotonic. */
   #began = Number.NEGATIVE_INFINITY;
 
   constructor(
@@ -42,6 +42,11 @@ export class FreshListing {
   begin(): void {
     this.#began = this.#deps.clock.monotonic();
     for (const state of this.#groups.all) state.listingRequestedAt = undefined;
+  }
+
+  /** Another account may answer from now on. */
+  forget(): void {
+    this.#began = this.#deps.clock.monotonic();
   }
 
   /** The load balancer of this group. If it has none, the one that these Services request to adopt. */
@@ -100,7 +105,7 @@ export class FreshListing {
     // A requested listing is fresh, however long it took to arrive and to be processed.
     const requestedAt = state.listingRequestedAt ?? Number.POSITIVE_INFINITY;
     const oldest = Math.min(requestedAt, clock.monotonic() - settings.acceptsAge);
-    if (beganAt < Math.max(this.#began, oldest)) return false;
+    if (beganAt <= this.#began || beganAt < oldest) return false;
     // A listing that began at the time of the last change may not contain it.
     return beganAt > (state.changedAt ?? Number.NEGATIVE_INFINITY);
   }

@@ -47,6 +47,16 @@ export const onNodes: Reasons = {
     type: "Normal",
     when: "`fairlead.dev/paused` pauses the Node. Neither it nor its routes are changed, and it is not deleted",
   },
+  InvalidAnnotation: {
+    type: "Warning",
+    when: "`fairlead.dev/paused` or `fairlead.dev/node-deletion` has an invalid value. The Node is paused, or not deleted",
+    whatToDo: "correct the value; the message has the expected ones",
+  },
+  UnknownAnnotation: {
+    type: "Warning",
+    when: "An annotation under `fairlead.dev/` is unknown and ignored",
+    whatToDo: "use the name that the message suggests",
+  },
   ForeignProviderID: {
     type: "Warning",
     when: "The Node has the provider id of another cloud and is not initialized. Fairlead leaves it alone",

@@ -178,8 +178,9 @@ export interface LoadBalancers<
    */
   list(call: Call): AsyncIterable<readonly O[]>;
   /**
-   * Reads one group. Called before a plan when the listing has nothing for the group, or only a `shallow` object. Undefined is a
-   * definite answer: a load balancer that existed may then be created again, without a second listing that confirms it.
+   * Reads one group. Called before a plan when the listing has nothing for the group, or only a `shallow` object. Without members,
+   * there is always a `listed` object. Undefined is a definite answer: a load balancer that existed may then be created again,
+   * without a second listing that confirms it.
    */
   observe?(
     members: readonly DesiredLoadBalancer<A>[],
@@ -187,8 +188,8 @@ export interface LoadBalancers<
     call: Call,
   ): Promise<O | undefined>;
   /**
-   * Pure. The steps from the observed to the desired state. Members that leave have `ending`; without members, everything
-   * observed is to be deleted. When all steps for a leaving member are done, nothing of it may be left that a listing could hide.
+   * Pure. The steps from the observed to the desired state. Members that leave have `ending`; if owners remain that are neither
+   * members nor orphans, their parts stay. Without members, everything observed is to be deleted: no other owner remains. When all steps for a leaving member are done, nothing of it may be left that a listing could hide.
    * Without `groupOf` there is at most one member.
    */
   plan(

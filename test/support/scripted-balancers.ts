@@ -4,63 +4,28 @@
 import type { Milliseconds } from "../../src/core/brand.ts";
 import { ipAddress } from "../../src/core/ip.ts";
 import {
-  type Cidr,
   CloudError,
-  type DesiredLoadBalancer,
   type Done,
   defineProvider,
   type Inputs,
-  type ObservedLoadBalancer,
   type OperationState,
-  oneOf,
-  type Plan,
   type ServiceUID,
-  type Step,
   type StepOutcome,
   seconds,
-  text,
 } from "../../src/index.ts";
 import { type Clock, sleep } from "../../src/platform/clock.ts";
-
-export interface Thing {
-  readonly id: string;
-  /** Absent when the load balancer does not have Fairlead's mark. */
-  readonly group?: string;
-  readonly owners: readonly string[];
-  readonly targets: number;
-  /** The content of the Secret that the first owner names. */
-  readonly certificate?: string;
-  /** The source ranges of the first owner, only when the script keeps them. */
-  readonly ranges?: readonly Cidr[] | "unspecified";
-}
-
-const annotations = {
-  group: text("Services of one group share a balancer."),
-  adopt: text("The id of the balancer to be taken over."),
-  certificate: text("The Secret with the certificate, in the Service's namespace."),
-  size: oneOf("How large it is.", ["small", "large"], { fallback: "small" }),
-};
+import {
+  annotations,
+  type Desired,
+  groupOf,
+  type Observed,
+  planOf,
+  type ScriptedStep,
+  type Thing,
+  toObserved,
+} from "./scripted-plan.ts";
 
 const addresses = { IPv4: ipAddress("192.0.2.7"), IPv6: ipAddress("2001:db8::7") } as const;
-
-type Desired = DesiredLoadBalancer<typeof annotations>;
-
-interface Observed extends ObservedLoadBalancer {
-  readonly thing: Thing;
-}
-
-type ScriptedStep = Step &
-  (
-    | {
-        readonly do: "make" | "change" | "adopt" | "release";
-        readonly thing: Thing;
-        readonly touches: readonly string[];
-      }
-    | { readonly do: "remove"; readonly id: string; readonly touches: readonly string[] }
-  );
-
-const groupOf = ({ settings, owner }: Desired): string =>
-  settings.group === undefined ? owner.uid : `group-${settings.group}`;
 
 export class ScriptedBalancers {
   readonly things = new Map<string, Thing>();
@@ -156,7 +121,11 @@ export class ScriptedBalancers {
           plan: (
             members: readonly Desired[],
             observed: Observed | undefined,
-            { survey, inputs }: { survey: Set<string>; inputs: Inputs },
+            {
+              survey,
+              inputs,
+              orphans,
+            }: { survey: Set<string>; inputs: Inputs; orphans: readonly ServiceUID[] },
           ) => {
             this.plans += 1;
             const running = members.find(({ facts }) => this.#open.has(facts["operation"] ?? ""));
@@ -167,7 +136,8 @@ export class ScriptedBalancers {
               const text = this.conflict;
               return { steps: [], problems: [{ severity: "error", reason: "PortConflict", text }] };
             }
-            return planOf(members, observed, { survey, inputs, keepsRanges: this.ranges !== "none" });
+            const keepsRanges = this.ranges !== "none";
+            return planOf(members, observed, { survey, inputs, orphans, keepsRanges });
           },
           apply: (step: ScriptedStep) => this.#apply(step),
           publish: ({ families }: Desired, observed: Observed | undefined) =>
@@ -241,61 +211,3 @@ export class ScriptedBalancers {
 
 export const refused = (message: string, kind: "quota" | "invalid" | "unavailable" = "invalid"): CloudError =>
   new CloudError(kind, message, { operation: "work" });
-
-const toObserved = (thing: Thing): Observed => ({
-  group: thing.group ?? `unmarked-${thing.id}`,
-  owners: thing.owners as readonly ServiceUID[],
-  ownership: thing.group === undefined ? "unmarked" : "ours",
-  state: "ready",
-  thing,
-});
-
-const planOf = (
-  members: readonly Desired[],
-  observed: Observed | undefined,
-  {
-    survey,
-    inputs,
-    keepsRanges,
-  }: { readonly survey: ReadonlySet<string>; readonly inputs: Inputs; readonly keepsRanges: boolean },
-): Plan<ScriptedStep> => {
-  const staying = members.filter(({ ending }) => ending === undefined);
-  const unknown = staying.filter(({ owner }) => !survey.has(owner.uid));
-  if (unknown.length > 0) {
-    return {
-      steps: [],
-      problems: [{ severity: "error", reason: "IncompleteInstance", text: "not surveyed" }],
-    };
-  }
-  const owners = staying.map(({ owner }) => owner.uid).toSorted();
-  const [first] = staying;
-  const before = observed?.owners ?? [];
-  const touches = [...new Set<string>([...before, ...owners, ...members.map(({ owner }) => owner.uid)])];
-  if (first === undefined) {
-    if (observed?.ownership !== "ours") return { steps: [] };
-    if (members.some(({ ending }) => ending === "release")) {
-      const { group: _, ...unmarked } = observed.thing;
-      const thing = { ...unmarked, owners: [] };
-      return { steps: [{ do: "release", on: thing.id, thing, touches }] };
-    }
-    return { steps: [{ do: "remove", on: observed.group, id: observed.thing.id, touches }] };
-  }
-  const group = groupOf(first);
-  const targets = first.targets.length;
-  const { certificate: named } = first.settings;
-  const secret = named === undefined ? undefined : inputs.secret(first.owner.namespace, named)?.["tls.crt"];
-  if (named !== undefined && secret === undefined) {
-    const text = `there is no Secret ${named}`;
-    return { steps: [], problems: [{ severity: "error", reason: "MissingInput", text }] };
-  }
-  const certificate = secret === undefined ? {} : { certificate: secret.reveal() };
-  const ranges = keepsRanges ? { ranges: first.sourceRanges ?? ("unspecified" as const) } : {};
-  if (observed === undefined) {
-    const thing = { id: `thing-of-${group}`, group, owners, targets, ...ranges, ...certificate };
-    return { steps: [{ do: "make", on: group, thing, touches }] };
-  }
-  const thing = { ...observed.thing, group, owners, targets, ...ranges, ...certificate };
-  if (observed.ownership === "unmarked") return { steps: [{ do: "adopt", on: thing.id, thing, touches }] };
-  const isSame = JSON.stringify(thing) === JSON.stringify(observed.thing);
-  return { steps: isSame ? [] : [{ do: "change", on: group, thing, touches }] };
-};

@@ -10,6 +10,7 @@ const wrong = { severity: "error", reason: "Wrong", text: "it is wrong" } as con
 const member = (given: Partial<Member> = {}): Member =>
   ({ desired: { owner: { uid: here } }, problems: [], isBlocked: false, isOnHold: false, ...given }) as never;
 const observed = { group: "g", owners: [here], ownership: "ours", state: "ready" } as const;
+const ofLeft = { ...observed, owners: [left] };
 const group = (given: Partial<GroupMembers>): GroupMembers => ({
   all: [member()],
   observed,
@@ -54,7 +55,8 @@ test.each([
     { all: [], pendingReleases: [left], isOnHold: () => true },
     "orphan",
   ],
-  ["a former member", { all: [], pendingReleases: [left] }, "plan"],
+  ["a former member", { all: [], observed: ofLeft, pendingReleases: [left] }, "plan"],
+  ["a former member, and an owner that was never seen", { all: [], pendingReleases: [left] }, "orphan"],
   ["a member that is blocked", { all: [member(), member({ isBlocked: true })] }, "status only"],
 ] as const satisfies readonly (readonly [string, Partial<GroupMembers>, string])[])(
   "selectMembers decides for a group with %s",

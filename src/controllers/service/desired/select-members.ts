@@ -29,12 +29,16 @@ export type Selection =
   | { readonly kind: "status only"; readonly members: readonly Member[] }
   /** It is not decided yet whether its Services are gone: the load balancer stays for now. */
   | { readonly kind: "undecided" }
-  /** Its Services are gone, and it is not to be deleted: the load balancer stays and is reported as an orphan. */
+  /**
+   * Its Services are gone, and it is not to be deleted, or it also serves an owner that this process never saw: the load balancer
+   * stays and is reported as an orphan.
+   */
   | { readonly kind: "orphan"; readonly pendingReleases: readonly ServiceUID[] }
   | { readonly kind: "nothing" };
 
 export function selectMembers(group: GroupMembers): Selection {
   const { all, observed, pendingReleases } = group;
+  const known = new Set([...pendingReleases, ...all.map(({ desired }) => desired.owner.uid)]);
   const members = all.filter((member) => !member.isOnHold && !isRejected(member, observed));
   const decided = pendingReleases.filter((uid) => !group.isUndecided(uid));
   const gone = decided.filter((uid) => !group.isOnHold(uid));
@@ -42,6 +46,10 @@ export function selectMembers(group: GroupMembers): Selection {
   if (all.length > 0 && members.length === 0 && gone.length === 0) return { kind: "nothing" };
   if (members.length === 0 && group.isStillUsed(gone)) return { kind: "nothing" };
   if (all.length === 0 && gone.length < pendingReleases.length) return { kind: "orphan", pendingReleases };
+  // Without members, everything is removed. It is not known what became of the other owners.
+  const hasUnknownOwner = observed?.owners.some((uid) => !known.has(uid)) === true;
+  if (members.length === 0 && gone.length > 0 && hasUnknownOwner)
+    return { kind: "orphan", pendingReleases: gone };
   if (members.some(({ isBlocked }) => isBlocked)) {
     return { kind: "status only", members: members.filter(({ desired }) => desired.ending === undefined) };
   }

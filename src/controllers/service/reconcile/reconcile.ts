@@ -31,8 +31,7 @@ async function reconcileStages(deps: ReconcileDeps, context: ReconcileContext): 
 
   const undecided = undecidedOwners(deps, context.state, observed);
   const desired = await selectDesired(deps, context, observed, undecided?.owners);
-  if (desired.kind === "nothing") return settled;
-  if (desired.kind === "undecided") {
+  if (desired.kind === "nothing" || desired.kind === "undecided") {
     return undecided === undefined ? settled : waitForDecision(deps, context, undecided);
   }
   if (desired.kind === "orphan") return completeOrphan(deps, context, desired.pendingReleases);

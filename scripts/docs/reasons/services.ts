@@ -40,7 +40,7 @@ export const onServices: Reasons = {
   },
   LoadBalancerMissing: {
     type: "Warning",
-    when: "A listing does not show a load balancer that existed. Nothing is created or removed until a second listing, at least 30 s later, or a lookup confirms it",
+    when: "A listing does not show a load balancer that existed, or shows only a duplicate of it. Nothing is created or removed until a second listing, at least 30 s later, or a lookup confirms it",
     whatToDo: "nothing; check who deleted the load balancer if it is created again",
   },
   MassRecreationHeld: {

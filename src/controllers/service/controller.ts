@@ -65,7 +65,7 @@ export class ServiceController {
     const freshListing = new FreshListing(deps, groupStates, desiredServices);
     const evidenceUpdates = new EvidenceUpdates(deps, groupStates, freshListing.index);
     const massLimit = new BalancerMassLimit(
-      { ...deps, onHold: (hold) => reportHold(deps, hold) },
+      { ...deps, onHold: (hold) => onHold(deps, groupStates, hold) },
       groupStates,
       freshListing.index,
     );
@@ -212,9 +212,20 @@ export class ServiceController {
   }
 }
 
-function reportHold({ warn, note }: ServiceControllerDeps, hold: MassHold | undefined): void {
-  if (hold === undefined) note(massHoldEnded, {});
-  else warn(describeMassHold(hold), {});
+/** A hold of the mass limit begins, or ends. What an operator released does not wait again. */
+function onHold(
+  { warn, note, removals, clock }: ServiceControllerDeps,
+  groups: GroupStates,
+  hold: MassHold | undefined,
+): void {
+  if (hold !== undefined) {
+    warn(describeMassHold(hold), {});
+    return;
+  }
+  note(massHoldEnded, {});
+  for (const state of groups.all) {
+    if (!removals.isReleased(removalKind, state.group)) state.restartAbsence(clock.monotonic());
+  }
 }
 
 /** Changes of facts are relevant too; the provider declares where they are stored. */

@@ -51,7 +51,7 @@ test("a load balancer of a Service waits while another load balancer of that Ser
   const ownerLock = new OwnerLock();
   const balancer = { group: "old", owners: [owner], ownership: "ours", state: "ready" };
   const deps = {
-    controller: { balancers: {} },
+    controller: { balancers: {}, listing: { latest: undefined } },
     evidenceUpdates: { update: () => undefined },
     freshListing: { find: () => ({ balancer, duplicates: [], problems: [] }) },
     ownerLock,

@@ -46,7 +46,7 @@ export function selectMembers(group: GroupMembers): Selection {
   if (all.length > 0 && members.length === 0 && gone.length === 0) return { kind: "nothing" };
   if (members.length === 0 && group.isStillUsed(gone)) return { kind: "nothing" };
   if (all.length === 0 && gone.length < pendingReleases.length) return { kind: "orphan", pendingReleases };
-  // Without members, everything is removed. It is not known what became of the other owners.
+  // Without members, everything is removed, but the other owners may still exist.
   const hasUnknownOwner = observed?.owners.some((uid) => !known.has(uid)) === true;
   if (members.length === 0 && gone.length > 0 && hasUnknownOwner)
     return { kind: "orphan", pendingReleases: gone };

@@ -39,6 +39,8 @@ export class EvidenceUpdates {
       if (hasFinalizer(service)) this.#finalized.add(serviceUID(service.metadata.uid));
     }
     for (const { members, evidence } of this.#groups.all) {
+      // Nothing was listed in between, and the other replica may have seen or created it.
+      evidence.restartProof();
       for (const key of members) {
         const service = services.get(key);
         if (service !== undefined) evidence.expect(serviceUID(service.metadata.uid), this.tracesOf(service));

@@ -28,11 +28,15 @@ export function waitForProof(
   state: GroupState,
   services: readonly Service[],
   absence: Unproved,
+  /** Another load balancer with the same mark that is shown. */
+  replacement?: string,
 ): Outcome {
   const { clock } = deps.controller;
   const at = clock.now() + absence.decidedAt - clock.monotonic();
   for (const service of services) {
-    const event = absence.isExpected ? waitingForListing(at) : balancerMissing(at, isEnding(service));
+    const event = absence.isExpected
+      ? waitingForListing(at)
+      : balancerMissing(at, isEnding(service), replacement);
     deps.publisher.publishOnce(service, absence.isExpected ? "waiting" : "absence", [event]);
     state.hold = { reason: event.reason, message: event.message };
   }

@@ -84,6 +84,7 @@ async function changeGroup(
     return requeue(checkDelay(deps, state, wait.checkAfter), wait.waitingFor);
   } finally {
     state.changedAt = clock.monotonic();
+    state.managed = undefined;
     if (isFailed) state.failedChange = change;
     if (change === "update") observer.onHostUpdate(clock.monotonic() - beganAt, isFailed);
   }

@@ -13,9 +13,16 @@ import type { ObservedLoadBalancer } from "../../../provider/load-balancers.ts";
 import { type Outcome, requeue } from "../../../runtime/workers.ts";
 import type { ServiceEvent } from "../deps.ts";
 import { hasVanished, removalKind } from "../observed/mass-limit.ts";
+import type { OwnerEvidence } from "../state/balancer-evidence.ts";
 import type { GroupState, Hold } from "../state/group-states.ts";
 import type { MassHold } from "../state/mass-count.ts";
-import { massRecreationHeld, massReleaseHeld, massRemovalHeld, serviceVanished } from "../status/events.ts";
+import {
+  massForgettingHeld,
+  massRecreationHeld,
+  massReleaseHeld,
+  massRemovalHeld,
+  serviceVanished,
+} from "../status/events.ts";
 import type { ReconcileContext, ReconcileDeps } from "./context.ts";
 import type { PlannedGroup } from "./steps.ts";
 
@@ -72,10 +79,14 @@ export function checkMassLimit(
   const { group, services, state } = context;
   // It is there again, or its Service is.
   if (plan.observed !== undefined && !removesVanished(state, plan)) endRelease(deps, group);
+  const hidden = hiddenWithoutService(state, plan);
   // One that only may exist does not count, but listings that lack too many others do not prove that it is absent.
-  const isConcerned = isCounted(state, plan) || (repeatsCreation(state, plan) && massLimit.isListingDoubted);
+  const isDoubted = repeatsCreation(state, plan) && massLimit.isListingDoubted;
+  const isConcerned = isCounted(state, plan) || isDoubted || hidden.length > 0;
   if (!isConcerned || massLimit.mayChange(group)) return undefined;
-  return holdAbsent(deps, context, services, massRecreationHeld);
+  return hidden.length === 0
+    ? holdAbsent(deps, context, services, massRecreationHeld)
+    : holdAbsent(deps, context, [], (held) => massForgettingHeld(hidden, held));
 }
 
 /** Records what counts for the mass limit before it is done. Undefined when the steps may be applied now. */
@@ -121,6 +132,19 @@ function removesVanished({ goneServices }: GroupState, { observed, gone }: Plann
   return observed !== undefined && gone.some((uid) => goneServices.get(uid)?.isDeletionSeen === false);
 }
 
+/** The Services that are gone, and whose load balancer would be forgotten because listings do not show it. */
+function hiddenWithoutService(
+  { evidence, goneServices }: GroupState,
+  { observed, gone }: PlannedGroup,
+): readonly string[] {
+  if (observed !== undefined) return [];
+  const hidden = gone.filter((uid) => isProvedByListings(evidence.get(uid)));
+  return hidden.map((uid) => goneServices.get(uid)?.key ?? uid);
+}
+
+const isProvedByListings = (known: OwnerEvidence | undefined): boolean =>
+  known?.certainty === "exists" && known.isNotFound !== true;
+
 /**
  * Keeps the finalizer of a Service that no longer needs a load balancer while too many load balancers are absent: the listings that
  * prove it for this one are not believed then. Undefined when it may go.
@@ -132,8 +156,7 @@ export function checkMassRelease(
 ): Outcome | undefined {
   const { group, state } = context;
   const known = state.evidence.get(serviceUID(service.metadata.uid));
-  const isProvedByListings = known?.certainty === "exists" && known.isNotFound !== true;
-  if (!isProvedByListings || deps.massLimit.mayChange(group)) return undefined;
+  if (!isProvedByListings(known) || deps.massLimit.mayChange(group)) return undefined;
   return holdAbsent(deps, context, [service], massReleaseHeld);
 }
 

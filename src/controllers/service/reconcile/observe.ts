@@ -5,10 +5,13 @@ import { serviceUID } from "../../../core/brand.ts";
 import type { ObservedLoadBalancer } from "../../../provider/load-balancers.ts";
 import { type Outcome, settled, waiting } from "../../../runtime/workers.ts";
 import type { Absence } from "../observed/absence.ts";
-import { duplicatesFound } from "../observed/duplicates.ts";
+import { duplicatesFound, nameOf } from "../observed/duplicates.ts";
+import type { GroupState } from "../state/group-states.ts";
 import { showProblems } from "../status/show-problems.ts";
 import { judgeAbsence, waitForProof } from "./absence.ts";
 import type { ReconcileContext, ReconcileDeps } from "./context.ts";
+
+type Unproved = Extract<Absence, { kind: "unproved" }>;
 
 interface Observation {
   readonly kind: "observed";
@@ -31,6 +34,10 @@ export async function observeGroup(
   // The cloud may return owners whose other group is being reconciled.
   if (!deps.ownerLock.acquire(group, balancer?.owners ?? [])) return waiting;
   const { duplicates } = found;
+  if (balancer !== undefined) {
+    const unproved = noteManaged(deps, state, balancer, duplicates);
+    if (unproved !== undefined) return waitForProof(deps, state, services, unproved, nameOf(balancer));
+  }
   state.duplicates = duplicates;
   const problems =
     balancer === undefined || duplicates.length === 0 ? [] : [duplicatesFound(balancer, duplicates)];
@@ -40,12 +47,35 @@ export async function observeGroup(
   return { kind: "observed", balancer, duplicates };
 }
 
+/** A listing that shows only a duplicate proves nothing about the load balancer that is managed. */
+function noteManaged(
+  { controller: { listing, settings } }: ReconcileDeps,
+  state: GroupState,
+  balancer: ObservedLoadBalancer,
+  duplicates: readonly ObservedLoadBalancer[],
+): Unproved | undefined {
+  if (balancer.ownership !== "ours" || listing.latest === undefined) return undefined;
+  const { managed, change } = state;
+  const name = nameOf(balancer);
+  const isShown = [balancer, ...duplicates].some((one) => nameOf(one) === managed?.name);
+  const { beganAt } = listing.latest;
+  const first = managed?.missingSince ?? beganAt;
+  const isProved = beganAt - first >= settings.confirmAfter;
+  if (managed === undefined || change !== undefined || isShown || isProved) {
+    state.managed = { name };
+    return undefined;
+  }
+  state.managed = { name: managed.name, missingSince: first };
+  const decidedAt = first + settings.confirmAfter;
+  return { kind: "unproved", checkAt: decidedAt, decidedAt, isExpected: false };
+}
+
 /** Returns what is missing for the proof that the load balancer of the group is absent; undefined if it is certain or exists. */
 function noteObservation(
   deps: ReconcileDeps,
   { services, state }: ReconcileContext,
   { balancer, lookedUpAt }: InDepth,
-): Extract<Absence, { kind: "unproved" }> | undefined {
+): Unproved | undefined {
   const { evidence, pendingReleases } = state;
   if (balancer?.ownership === "ours") {
     evidence.noteShown(balancer.owners);
@@ -71,7 +101,9 @@ async function observeInDepth(
   listed: ObservedLoadBalancer | undefined,
 ): Promise<InDepth> {
   const isComplete = listed !== undefined && listed.shallow !== true;
-  if (balancers.observe === undefined || isComplete) return { balancer: listed };
+  // Without a Service and without what is listed, a lookup has nothing to look for.
+  const canLookUp = services.length > 0 || listed !== undefined;
+  if (balancers.observe === undefined || isComplete || !canLookUp) return { balancer: listed };
   const desired = services.map((service) => desiredServices.of(service).desired);
   const lookedUpAt = clock.monotonic();
   return { balancer: await balancers.observe(desired, listed, call), lookedUpAt };

@@ -121,7 +121,9 @@ async function removeFinalizer(
   if (held !== undefined) return held;
   // It moved, and its old group has not released it yet. Without the finalizer, that load balancer would become an orphan.
   if (isLeftElsewhere(deps.controller, deps.groupStates, uid, group)) {
-    return pollCloud(deps, state, "another group to release the load balancer");
+    const what = "another group to release the load balancer that the Service had there";
+    deps.publisher.publishOnce(service, "waiting", [waitingFor(what)]);
+    return pollCloud(deps, state, what);
   }
   // In one write: removing the last finalizer deletes the Service, and a second write would fail.
   const isForeign = balancers.publish(desired, observed).kind === "not-ours";

@@ -87,6 +87,14 @@ export class BalancerEvidence {
     }
   }
 
+  /** Many load balancers were missing together and some are listed again: the last listing without it counts as the first. */
+  countFromLastListing(): void {
+    for (const [uid, { certainty, changedAt, isTrace, missing }] of this.#owners) {
+      const restarted = missing && { first: missing.last, last: missing.last };
+      this.#owners.set(uid, defined({ certainty, changedAt, isTrace, missing: restarted }));
+    }
+  }
+
   /** A lookup that began then found nothing. A lookup may lag behind a change too, so it counts only some time after one. */
   noteLookup(beganAt: number, confirmAfter: Milliseconds): void {
     for (const [uid, known] of this.#owners) {

@@ -4,6 +4,7 @@
 import type { ServiceUID } from "../../../core/brand.ts";
 import type { BalancerTarget, ObservedLoadBalancer } from "../../../provider/load-balancers.ts";
 import { BalancerEvidence } from "./balancer-evidence.ts";
+import type { ManagedBalancer } from "./managed-balancer.ts";
 import { GroupProgress } from "./progress.ts";
 import type { ServiceStates } from "./service-states.ts";
 
@@ -101,6 +102,12 @@ export class GroupState {
   /** Further load balancers with the mark of the group, in the last observation. After a restart: observed again. */
   duplicates: readonly ObservedLoadBalancer[] = [];
 
+  /**
+   * The load balancer of the last observation, by its name in the cloud, and since which listing only another one is shown.
+   * Undefined after a change. After a restart: the first one that is observed is managed.
+   */
+  managed: ManagedBalancer | undefined;
+
   /** The Services have the condition that their operation cannot be checked. After a restart: it stays until the next write. */
   hasOperationProblem = false;
 
@@ -136,6 +143,7 @@ export class GroupState {
   /** Another replica may have made the next difference, so it is not drift. */
   beginSession(): void {
     this.lastCompleted = undefined;
+    this.managed = undefined;
   }
 
   /** A reconcile succeeded, so the backoff of the last error ends. */
@@ -151,7 +159,14 @@ export class GroupState {
     this.lastCompleted = undefined;
     this.knownSpec = undefined;
     this.backoffUntil = undefined;
+    this.managed = undefined;
     this.restartPacing();
+  }
+
+  /** Too many were absent, and some have returned: the others get the whole time to return too. */
+  restartAbsence(now: number): void {
+    this.evidence.countFromLastListing();
+    for (const [uid, gone] of this.goneServices) this.goneServices.set(uid, { ...gone, at: now });
   }
 
   isBackingOff(now: number): boolean {

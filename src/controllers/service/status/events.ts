@@ -78,8 +78,15 @@ export function waitingForListing(decidedAt: number): ServiceEvent {
   );
 }
 
-export function balancerMissing(decidedAt: number, isLeaving: boolean): ServiceEvent {
-  const outcome = isLeaving ? "the Service is released" : "the load balancer is created again";
+export function balancerMissing(
+  decidedAt: number,
+  isLeaving: boolean,
+  /** Another load balancer with the same mark. */
+  replacement: string | undefined,
+): ServiceEvent {
+  const absent = isLeaving ? "the Service is released" : "the load balancer is created again";
+  const outcome =
+    replacement === undefined ? absent : `load balancer ${replacement} with the same mark replaces it`;
   return warning(
     "LoadBalancerMissing",
     `The cloud does not list the load balancer of this Service, so nothing is changed yet. If a listing at ${timeText(decidedAt)} or later lacks it too, ${outcome}.`,
@@ -99,6 +106,17 @@ export function massReleaseHeld({ allowed, howToRelease }: MassHold): ServiceEve
   return warning(
     "MassRemovalHeld",
     `The load balancer of this Service is absent, and so are too many others: ${tooMany(allowed)}, so the Service keeps its finalizer until the cloud lists them. To release all of them: ${howToRelease}`,
+  );
+}
+
+/** For reports, because the Services no longer exist. */
+export function massForgettingHeld(
+  services: readonly string[],
+  { allowed, howToRelease }: MassHold,
+): ServiceEvent {
+  return warning(
+    "MassRemovalHeld",
+    `${shortList(services)} is gone, its load balancer is absent, and so are too many others: ${tooMany(allowed)}, so it is deleted if the cloud lists it again. To forget it: ${howToRelease}`,
   );
 }
 

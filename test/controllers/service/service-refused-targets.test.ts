@@ -1,6 +1,7 @@
 import { expect, test } from "bun:test";
 import type { BalancerTarget, DesiredLoadBalancer, RefusedTarget } from "../../../src/index.ts";
-import type { ScriptedBalancers, Thing } from "../../support/scripted-balancers.ts";
+import type { ScriptedBalancers } from "../../support/scripted-balancers.ts";
+import type { Thing } from "../../support/scripted-plan.ts";
 import { scriptedWorld } from "../../support/scripted-world.ts";
 
 // Targets that the cloud refuses while it accepts the others: the load balancer counts as converged without them.

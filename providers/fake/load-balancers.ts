@@ -196,6 +196,7 @@ export function fakeLoadBalancers(
     requestsAdoption: ({ settings }) => settings.adopt,
     drains: true,
     releases: true,
+    supports: ["sourceRanges", "UDP", "SCTP"],
     targetLimit: () => targetLimit,
     plan,
     targetsOnly,

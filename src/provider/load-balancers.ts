@@ -42,8 +42,8 @@ export interface DesiredLoadBalancer<A extends Fields> {
   readonly targets: readonly BalancerTarget[];
   /**
    * The clients that may connect. Undefined when the Service names none: then the cloud's default applies, which is usually all
-   * clients (`allAddresses`). It is not the same as `0.0.0.0/0`, which a Service may name. An empty list admits no client: all
-   * ranges that the Service names are invalid.
+   * clients (`allAddresses`). It is not the same as `0.0.0.0/0`, which a Service may name. Never empty, unless `rangesOf` returned
+   * an empty list: while all ranges of a Service are invalid and the previous ones are unknown, nothing is planned.
    */
   readonly sourceRanges: readonly Cidr[] | undefined;
   readonly families: readonly IpFamily[];
@@ -96,6 +96,17 @@ export interface ObservedLoadBalancer {
   /** The listing is incomplete for this object: `observe` is called before a plan. */
   readonly shallow?: true | undefined;
 }
+
+/**
+ * What a Service may request and some clouds lack.
+ *
+ * - `sourceRanges`         only these clients can connect
+ * - `sessionAffinity`      `sessionAffinitySeconds`: connections of a client reach the same Node
+ * - `healthCheckNodePort`  with `externalTrafficPolicy: Local`, Nodes without an endpoint get no traffic: the cloud checks this port,
+ *                          or the node port itself
+ * - `UDP`, `SCTP`          ports of this protocol
+ */
+export type ServiceFeature = "sourceRanges" | "sessionAffinity" | "healthCheckNodePort" | "UDP" | "SCTP";
 
 /** What to write to the status of a Service. */
 export type Publication =
@@ -153,7 +164,8 @@ export interface LoadBalancers<
   settingsOf?(observed: O, owner: ServiceUID): Partial<Values<A>>;
   /**
    * Pure. The source ranges as they are in the cloud, or `unspecified` where none are set there. They stay while a Service has an
-   * invalid range. Without this function, a process that has not seen the valid ranges uses those that can be parsed.
+   * invalid range. Without this function, a process that has not seen the valid ranges uses those that can be parsed; if there
+   * are none, nothing of the group changes until they are corrected.
    */
   rangesOf?(observed: O, owner: ServiceUID): readonly Cidr[] | "unspecified" | undefined;
   /**
@@ -212,6 +224,8 @@ export interface LoadBalancers<
    * Absent: the deletion of a Service that requests a release is on hold, with an event.
    */
   readonly releases?: true | undefined;
+  /** What plans use of a Service's requests. Anything else that a Service requests is reported there, as without effect. */
+  readonly supports?: readonly ServiceFeature[] | undefined;
   /** `plan` uses `requestedAddress`. Absent: `spec.loadBalancerIP` has no effect, and the Service says so. */
   readonly honorsRequestedAddress?: true;
   /**

@@ -30,10 +30,11 @@ export const harnessWith = ({ hasUniqueNames }: { readonly hasUniqueNames: boole
       shortenNextBalancerPage: () => cloud.faults.add({ kind: "short-page", operation: "GET /balancers" }),
       shortenNextRoutePage: () => cloud.faults.add({ kind: "short-page", operation: "GET /routes" }),
       state: () => ({
-        balancers: cloud.balancers.list().map(({ name, labels, algorithm, listeners, targets }) => ({
+        balancers: cloud.balancers.list().map(({ name, labels, algorithm, sources, listeners, targets }) => ({
           name,
           labels,
           algorithm,
+          sources,
           listeners,
           targets,
         })),

@@ -132,6 +132,12 @@ export const onServices: Reasons = {
     when: "`spec.loadBalancerIP` is not an IP address",
     whatToDo: "correct the value",
   },
+  UnsupportedRequest: {
+    type: "Warning",
+    when: "The load balancers of the cloud lack something that the Service requests: source ranges, session affinity, a protocol, or health checks for local traffic. Everything else is applied",
+    whatToDo:
+      "remove it from the Service, or ensure it in another way, such as a NetworkPolicy instead of source ranges",
+  },
   AddressIgnored: {
     type: "Warning",
     when: "`spec.loadBalancerIP` is set, and the cloud cannot assign a requested address. The load balancer has another address",

@@ -2,6 +2,7 @@
 // left after deletion, and no change to load balancers of other owners.
 
 import { describe, expect, test } from "bun:test";
+import type { Cidr } from "../../core/brand.ts";
 import { adoptionConformance } from "./adoption-conformance.ts";
 import { balancerListingConformance } from "./balancer-listing-conformance.ts";
 import { converge, crashes, type SavedFacts } from "./converge.ts";
@@ -114,6 +115,20 @@ export function loadBalancersConformance(
         states.push(stateOf(lab));
       }
       expect(states[1]).toBe(states[0] as string);
+    });
+
+    test.each([
+      ["sourceRanges", { sourceRanges: ["198.51.100.0/24" as Cidr] }],
+      ["sessionAffinity", { sessionAffinitySeconds: 600 }],
+    ] as const)("declares in `supports` whether its plans apply %s", async (feature, request) => {
+      const states: string[] = [];
+      for (const changes of [{}, request]) {
+        const { lab, savedFacts } = fresh();
+        const web = desired({ name: "web", targets: targets.slice(0, 2) });
+        await converge({ lab, savedFacts }, [{ ...web, ...changes }]);
+        states.push(stateOf(lab));
+      }
+      expect(states[1] !== states[0]).toBe(parts?.supports?.includes(feature) === true);
     });
 
     if (parts?.targetsOnly !== undefined) {

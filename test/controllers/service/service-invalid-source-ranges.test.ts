@@ -40,6 +40,34 @@ test("an invalid source range is left out when the previous ranges are unknown [
   expect((await shown("kept", true)).ranges).toEqual(["10.0.0.0/24"]);
 });
 
+test("nothing of the load balancer changes while all ranges are invalid and the previous ones are unknown", async () => {
+  const { w, script } = scriptedWorld((one) => {
+    one.ranges = "kept";
+  });
+  await w.start();
+  w.create("web", { annotations: { [key]: right.join() } });
+  await w.pass(30);
+  w.crash();
+  w.annotate("web", { [key]: "10.0.0.0/33" });
+  await w.start();
+  w.addNode("late");
+  await w.pass(30);
+  // An empty list would admit every client on some clouds.
+  expect([...script.things.values()]).toMatchObject([{ ranges: right, targets: 3 }]);
+  expect(w.events("web").join()).toContain("InvalidSourceRange");
+  w.annotate("web", { [key]: "10.2.0.0/24" });
+  await w.pass(30);
+  expect([...script.things.values()]).toMatchObject([{ ranges: ["10.2.0.0/24"], targets: 4 }]);
+});
+
+test("no load balancer is created while all ranges are invalid", async () => {
+  const { w, script } = scriptedWorld();
+  await w.start();
+  w.create("web", { annotations: { [key]: "10.0.0.0/33" } });
+  await w.pass(30);
+  expect(script.applied).toEqual([]);
+});
+
 test.each([
   ["in the process that created it", "kept", false],
   ["after a restart", "readable", true],

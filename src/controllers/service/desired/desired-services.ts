@@ -33,6 +33,7 @@ import {
   releaseUnsupported,
 } from "./on-delete.ts";
 import { requestedAddressOf, serviceProblems, toDesired } from "./to-desired.ts";
+import { unsupportedRequests } from "./unsupported.ts";
 
 /** A Service with its annotations read. */
 interface ReadService {
@@ -44,7 +45,7 @@ interface ReadService {
   readonly immutable: ImmutableSettings<Fields>;
   /** The ranges of the Service, or the current ones while those are invalid. */
   readonly settings: Values<Fields>;
-  /** A setting is invalid, and its current value is unknown. */
+  /** A setting or all source ranges are invalid, and the current value is unknown. */
   readonly isUnreadable: boolean;
   readonly observed: ObservedLoadBalancer | undefined;
   readonly hasBalancer: boolean;
@@ -112,7 +113,9 @@ export class DesiredServices {
     const immutable = holdImmutable(annotations, read, current);
     const remembered = lastValidSettings(state, read, current);
     const known = observed && { ...current, ...remembered };
-    const sourceRanges = validRanges(state, service, observed, balancers);
+    const ranges = validRanges(state, service, observed, balancers);
+    const sourceRanges = ranges === "unknown" ? [] : ranges;
+    const areUnknown = unreadable(read.frozen, known).length > 0 || ranges === "unknown";
     return {
       service,
       state,
@@ -120,7 +123,7 @@ export class DesiredServices {
       current,
       immutable,
       settings: mergeObserved(immutable.settings, read.frozen, known),
-      isUnreadable: observed !== undefined && unreadable(read.frozen, known).length > 0,
+      isUnreadable: observed !== undefined && areUnknown,
       observed,
       hasBalancer: observed?.owners.includes(uid) === true,
       onDelete: readOnDelete(service, read.own, { canRelease: this.#canRelease }),
@@ -139,7 +142,9 @@ export class DesiredServices {
     observed,
     toDesired,
   }: ReadService): Member {
-    const cloud = targetsOfCloud(this.#deps.balancers, toDesired({ settings, targets: [] }), observed);
+    const { balancers } = this.#deps;
+    const wanted = toDesired({ settings, targets: [] });
+    const cloud = targetsOfCloud(balancers, wanted, observed);
     const chosen = this.#targets.choose(service, state, read.own, cloud);
     const cannotRelease = read.own.values["on-delete"] === "release" && !this.#canRelease;
     const problems = [
@@ -148,6 +153,7 @@ export class DesiredServices {
       ...chosen.problems,
       ...serviceProblems(service),
       ...ignoredAnnotations(service, read.own),
+      ...unsupportedRequests(wanted, balancers.supports, state.lastTargetRules?.policy === "endpoints"),
       ...(this.#honorsAddress ? [] : ignoredAddress(requestedAddressOf(service), service)),
       ...(cannotRelease ? [releaseUnsupported] : []),
     ];

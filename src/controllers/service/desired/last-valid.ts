@@ -26,13 +26,16 @@ export function lastValidSettings(
   return Object.fromEntries(Object.entries(last).filter(([name]) => unseen.has(name)));
 }
 
-/** The source ranges, undefined where the Service names none; unchanged while one of them is invalid. */
+/**
+ * The source ranges, undefined where the Service names none; unchanged while one of them is invalid. `unknown`: all of them are
+ * invalid, and what was valid before is not known. Some clouds read an empty list as "all clients", so it is never the answer.
+ */
 export function validRanges(
   state: ServiceState,
   service: Service,
   observed: ObservedLoadBalancer | undefined,
   balancers: Pick<AnyBalancers, "rangesOf">,
-): readonly Cidr[] | undefined {
+): readonly Cidr[] | "unknown" | undefined {
   const uid = serviceUID(service.metadata.uid);
   const { isSpecified, ranges, problems } = sourceRangesOf(service);
   if (problems.length === 0) {
@@ -40,6 +43,6 @@ export function validRanges(
     return isSpecified ? ranges : undefined;
   }
   const current = observed?.owners.includes(uid) === true ? balancers.rangesOf?.(observed, uid) : undefined;
-  const last = current ?? state.lastRanges ?? ranges;
+  const last = current ?? state.lastRanges ?? (ranges.length === 0 ? "unknown" : ranges);
   return last === "unspecified" ? undefined : last;
 }

@@ -1,0 +1,84 @@
+import { describe, expect, test } from "bun:test";
+import { toDesired } from "../../../src/controllers/service/desired/to-desired.ts";
+import { unsupportedRequests } from "../../../src/controllers/service/desired/unsupported.ts";
+import type { Cidr, ServiceFeature } from "../../../src/index.ts";
+import { scriptedWorld } from "../../support/scripted-world.ts";
+import { toService } from "./service-draft.ts";
+
+// What a Service requests and the cloud lacks is reported on the Service, in one event.
+
+const port = { port: 53, nodePort: 30_053 };
+
+const textOf = (
+  spec: ReturnType<typeof toService>["spec"],
+  ranges: readonly string[] | undefined,
+  supports: readonly ServiceFeature[] | undefined,
+) => {
+  const sourceRanges = ranges as readonly Cidr[] | undefined;
+  const parts = { service: toService({ spec }), settings: {}, facts: {}, targets: [], sourceRanges };
+  return unsupportedRequests(toDesired(parts), supports, false).map(({ text }) => text);
+};
+
+describe("unsupportedRequests", () => {
+  const local = { externalTrafficPolicy: "Local", healthCheckNodePort: 31_000 };
+  const cases: readonly [
+    ServiceFeature,
+    Parameters<typeof textOf>[0],
+    readonly string[] | undefined,
+    string,
+  ][] = [
+    ["UDP", { ports: [{ ...port, protocol: "UDP" }] }, undefined, "UDP (port 53 gets no traffic from it)"],
+    ["SCTP", { ports: [{ ...port, protocol: "SCTP" }] }, undefined, "SCTP (port 53 gets no traffic from it)"],
+    ["sourceRanges", {}, ["10.0.0.0/8"], "source ranges (it forwards the traffic of every client)"],
+    [
+      "sessionAffinity",
+      { sessionAffinity: "ClientIP" },
+      undefined,
+      "sessionAffinity ClientIP (a client may reach several Nodes)",
+    ],
+    [
+      "healthCheckNodePort",
+      local,
+      undefined,
+      "health checks for externalTrafficPolicy Local (Nodes without an endpoint get traffic, and drop it)",
+    ],
+  ];
+  test.each(cases)("reports %s only when the provider does not declare it", (feature, spec, ranges, text) => {
+    expect(textOf(spec, ranges, undefined)).toEqual([
+      `The load balancers of this cloud do not support: ${text}. Everything else of the Service is applied. Remove it from the Service, or ensure it in another way.`,
+    ]);
+    expect(textOf(spec, ranges, [feature])).toEqual([]);
+  });
+
+  test("reports nothing for what every cloud does", () => {
+    expect([textOf({}, undefined, undefined), textOf({}, ["0.0.0.0/0", "::/0"], undefined)]).toEqual([
+      [],
+      [],
+    ]);
+  });
+
+  test("reports no health check while only Nodes with an endpoint are targets", () => {
+    const service = toService({ spec: local });
+    const parts = { service, settings: {}, facts: {}, targets: [], sourceRanges: undefined };
+    expect(unsupportedRequests(toDesired(parts), [], true)).toEqual([]);
+  });
+});
+
+test("a Service that requests several things that the cloud lacks has one event, and no write of its own", async () => {
+  const { w, script } = scriptedWorld();
+  await w.start();
+  w.create("web");
+  await w.pass(30);
+  w.forget();
+  w.editSpec("web", { sessionAffinity: "ClientIP", loadBalancerSourceRanges: ["10.0.0.0/8"] });
+  await w.pass(30);
+  const warnings = () => w.events("web").filter((text) => text.startsWith("Warning "));
+  expect(warnings()).toEqual([
+    "Warning UnsupportedRequest The load balancers of this cloud do not support: source ranges (it forwards the traffic of every client); sessionAffinity ClientIP (a client may reach several Nodes). Everything else of the Service is applied. Remove it from the Service, or ensure it in another way.",
+  ]);
+  expect([w.written, script.applied.length]).toEqual([[], 1]);
+  w.crash();
+  await w.start();
+  await w.pass(30);
+  expect([w.written, script.applied.length]).toEqual([[], 1]);
+});

@@ -1,4 +1,4 @@
-import { describe, expect, test } from "bun:test";
+import { describe, expect, spyOn, test } from "bun:test";
 import { Candidates } from "../../../src/controllers/node-lifecycle/candidates.ts";
 import { MassCount } from "../../../src/controllers/node-lifecycle/mass-count.ts";
 import { massLimit } from "../../../src/controllers/node-lifecycle/mass-limit.ts";
@@ -169,6 +169,23 @@ test("a listing that lost most machines blocks deletions, even right after a goo
   expect(mayDelete()).toBe(true);
   await w.pass(0.5);
   expect(mayDelete()).toBe(false);
+});
+
+test("during a hold, a decision costs as much as has changed since the last one, however many Nodes there are", async () => {
+  const { w, add, put, list, candidates, count } = setUp();
+  const proofs = [{ kind: "listing", asOf: 0, knownAt: 0 }] as const;
+  put("n", 100);
+  add("n", 200);
+  await list();
+  expect(count.decide().mayDelete).toBe(false);
+  const check = spyOn(w.inventory, "check");
+  for (let index = 100; index < 200; index += 1) {
+    const name = `n${index}`;
+    candidates.of(w.nodes.node(name));
+    candidates.update(name, { evidence: { ...candidates.evidenceOf(name), proofs } });
+    expect(count.decide().mayDelete).toBe(false);
+  }
+  expect(check.mock.calls.length).toBeLessThanOrEqual(200);
 });
 
 test("the mass count is the same as a count of all Nodes after every change of a Node or its evidence", async () => {

@@ -143,6 +143,16 @@ describe.each(["one-by-one", "document"] as const)("absent routes, %s", (style) 
     expect(w.cloud.table.length).toBeGreaterThanOrEqual(6);
   });
 
+  test("routes that an earlier process removed count towards the limit until their ten minutes are over", async () => {
+    const w = await settled(10);
+    w.removals.load(["a", "b"].map((id) => ({ kind: "routes", id, age: seconds(60) })));
+    w.nodes.vanish(...names(2));
+    await w.pass(480);
+    expect([w.cloud.table.length, w.held.length]).toEqual([10, 1]);
+    await w.pass(240);
+    expect(w.cloud.table).toHaveLength(8);
+  });
+
   test.each([
     ["deleted", (w: RouteWorld, name: string) => w.nodes.remove(name)],
     [

@@ -204,19 +204,31 @@ describe.each(["one-by-one", "document"] as const)("absent routes, %s", (style) 
     expect(w.removals.count("routes")).toBe(0);
   });
 
-  test("a creation that may have had an effect is repeated only after a proof of absence", async () => {
-    const w = await settled(3);
-    w.cloud.failures.set("10.244.77.0/24", refusal("unavailable"));
-    w.add("late", "10.244.77.0/24");
-    w.inventory.requestListing(w.clock.monotonic(), "refresh");
-    await w.pass(3);
-    w.cloud.failures.clear();
-    const attempts = w.cloud.changes.length;
-    await w.pass(20);
-    expect(w.cloud.changes).toHaveLength(attempts);
-    await w.pass(60);
-    expect(w.cloud.shown().join()).toContain("10.244.77.0/24 -> late");
-  });
+  test.each([
+    ["that joins with its range", (w: RouteWorld) => w.add("late", "10.244.77.0/24")],
+    [
+      "that gets its range later",
+      (w: RouteWorld) => {
+        w.add("late", []);
+        w.nodes.change("late", (node) => ({ ...node, spec: { ...node.spec, podCIDR: "10.244.77.0/24" } }));
+      },
+    ],
+  ])(
+    "a creation that may have had an effect is repeated only after a proof of absence, for a Node %s",
+    async (_, addNode) => {
+      const w = await settled(3);
+      w.cloud.failures.set("10.244.77.0/24", refusal("unavailable"));
+      addNode(w);
+      w.inventory.requestListing(w.clock.monotonic(), "refresh");
+      await w.pass(3);
+      w.cloud.failures.clear();
+      const attempts = w.cloud.changes.length;
+      await w.pass(20);
+      expect(w.cloud.changes).toHaveLength(attempts);
+      await w.pass(60);
+      expect(w.cloud.shown().join()).toContain("10.244.77.0/24 -> late");
+    },
+  );
 
   test("a release creates each absent route once, although the listings stay empty", async () => {
     const w = await settled(10, { settings: every(60) });

@@ -21,8 +21,8 @@ export type Absence = "new" | "uncertain" | "unproved" | "proved";
 interface Known {
   /** When the first listing without the route was known, and when the last one began; undefined while the route is there. */
   readonly missing?: { readonly firstKnownAt: number; readonly lastBeganAt: number };
-  /** Fairlead removed it, or its Node has just got the range: its absence is no surprise. */
-  readonly isNew?: true;
+  /** Its absence is no surprise: Fairlead removed it to replace it, or its Node has just got the range. */
+  readonly isNew?: "replacement" | "range";
   /** Nothing shows that it was there, except a creation that failed and may have had an effect. */
   readonly isUncertain?: true;
 }
@@ -39,7 +39,7 @@ export class RouteEvidence {
   /** Another replica may have led since: every proof starts again. */
   beginSession(): void {
     for (const [key, { isNew, isUncertain }] of this.#known) {
-      if (isNew === true) this.#known.delete(key);
+      if (isNew !== undefined) this.#known.delete(key);
       else this.#known.set(key, defined({ isUncertain }));
     }
   }
@@ -47,7 +47,7 @@ export class RouteEvidence {
   /** Another account may answer from now on: every proof starts again. Returns whether there was any. */
   restartProofs(): boolean {
     const missing = [...this.#known].filter(([, known]) => known.missing !== undefined);
-    for (const [key] of missing) this.#known.set(key, {});
+    for (const [key, { isUncertain }] of missing) this.#known.set(key, defined({ isUncertain }));
     return missing.length > 0;
   }
 
@@ -64,7 +64,7 @@ export class RouteEvidence {
   ): Absence {
     const key = keyOfRoute(route);
     const known = this.#known.get(key) ?? (node !== undefined && hadRoutes(node) ? {} : undefined);
-    if (known === undefined || known.isNew === true) return "new";
+    if (known === undefined || known.isNew !== undefined) return "new";
     const { isUncertain } = known;
     const firstKnownAt = known.missing?.firstKnownAt ?? knownAt;
     this.#known.set(key, defined({ missing: { firstKnownAt, lastBeganAt: beganAt }, isUncertain }));
@@ -88,7 +88,7 @@ export class RouteEvidence {
     const had = new Set(podCIDRsOf(before).map(({ range }) => range));
     for (const { range } of podCIDRsOf(after)) {
       if (range !== undefined && !had.has(range))
-        this.#known.set(keyOf(range, after.metadata.uid), { isNew: true });
+        this.#known.set(keyOf(range, after.metadata.uid), { isNew: "range" });
     }
   }
 
@@ -108,10 +108,10 @@ export class RouteEvidence {
       const key = keyOfRoute(route);
       const known = this.#known.get(key);
       // A replacement is tried again at once, because the Node has no route meanwhile.
-      if (mayExist && known?.isNew === true) continue;
-      const isUncertain = mayExist && (known === undefined || known.isUncertain === true);
-      const there = isUncertain ? { isUncertain } : {};
-      this.#known.set(key, change.do === "create" ? there : { isNew: true });
+      if (mayExist && known?.isNew === "replacement") continue;
+      const wasThere = known !== undefined && known.isNew === undefined && known.isUncertain !== true;
+      const there = mayExist && !wasThere ? ({ isUncertain: true } as const) : {};
+      this.#known.set(key, change.do === "create" ? there : { isNew: "replacement" });
     }
   }
 

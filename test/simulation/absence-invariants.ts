@@ -58,6 +58,8 @@ export class AbsenceInvariants {
   readonly #unwanted = new Set<string>();
   /** Uids of Services, and names of Nodes, that vanished without a deletion. */
   readonly #vanished = new Set<string>();
+  /** When they returned. */
+  readonly #returnedAt = new Map<string, number>();
   /** Owners and destinations that were lost in the cloud although no manager removed them. */
   readonly #lost = new Set<string>();
   /** Since when each range leads to its machine, by Node: "range machine". */
@@ -89,6 +91,13 @@ export class AbsenceInvariants {
 
   returned(id: string): void {
     this.#vanished.delete(id);
+    this.#returnedAt.set(id, this.#clock.monotonic());
+  }
+
+  /** It has vanished as far as a manager can know. */
+  #seemsVanished(id: string): boolean {
+    const returnedAt = this.#returnedAt.get(id) ?? Number.NEGATIVE_INFINITY;
+    return this.#vanished.has(id) || this.#clock.monotonic() - returnedAt < unseenFor;
   }
 
   /** The owner's load balancer, or the route to this destination, was removed in the cloud by hand. */
@@ -136,10 +145,13 @@ export class AbsenceInvariants {
     const owner = ownerOf(balancer);
     const service = this.#services().find(({ metadata }) => metadata.uid === owner);
     const isOnlyOne = !after.balancers.some((one) => ownerOf(one) === owner);
+    if (this.#seemsVanished(owner)) {
+      this.#balancerCount.add(owner, `${balancer.id} of the vanished ${owner}`);
+      return;
+    }
     if (service !== undefined && !this.#unwanted.has(owner) && isOnlyOne && balancer.status !== "failed") {
       this.#report(18, `${balancer.id} of ${service.metadata.name} was removed although it is wanted`);
     }
-    if (this.#vanished.has(owner)) this.#balancerCount.add(owner, `${balancer.id} of the vanished ${owner}`);
   }
 
   #checkRemovedRoute({ destination, machine, id }: SimulatedRoute): void {

@@ -1,6 +1,7 @@
 // Looks up machines in one source, batch by batch, and caches the answers until the next listing. A missing answer is an
 // error; an empty answer means that there is no such machine.
 
+import { shortList } from "../core/text.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { Call } from "../provider/call.ts";
 import { CloudError } from "../provider/errors.ts";
@@ -56,16 +57,15 @@ export class LookupCache {
       );
     }
     for (const [key, instances] of found) this.#remember(by, key, instances, asOf);
-    const missing = keys.length - found.size;
-    if (missing === 0) return;
+    const missing = keys.filter((key) => !found.has(key));
+    if (missing.length === 0) return;
     // Without an error the caller would wait forever.
     const { name } = this.#source();
+    const whether = missing.length === 1 ? "it exists" : "they exist";
     throw new CloudError(
       "unavailable",
-      `The lookup in ${name} returned no answer for ${missing} of ${keys.length} machines. Fairlead will retry.`,
-      {
-        operation: `look up in ${name}`,
-      },
+      `The lookup by ${by} in ${name} has no answer for ${shortList(missing)}, so Fairlead does not know whether ${whether}. It will retry.`,
+      { operation: `look up by ${by} in ${name}` },
     );
   }
 

@@ -206,7 +206,11 @@ describe("lookups and listings", () => {
     first.unanswered.add("1");
     expect((await answer(withID("fake://1"), "lookup")).kind).toBe("unknown");
     expect(news).toEqual(["failure"]);
-    expect(inventory.failureFor(withID("fake://1"))?.error).toMatchObject({ kind: "unavailable" });
+    expect(inventory.failureFor(withID("fake://1"))?.error).toMatchObject({
+      kind: "unavailable",
+      message:
+        "The lookup by id in cloud has no answer for 1, so Fairlead does not know whether it exists. It will retry.",
+    });
   });
 
   test("reports a listing as proof when one of several sources was only listed [F21]", async () => {

@@ -50,6 +50,7 @@ export * from "./kit/job-operations.ts";
 export * from "./kit/json-api.ts";
 export * from "./kit/outcomes.ts";
 export * from "./kit/pages.ts";
+export * from "./kit/rate-limit-headers.ts";
 export { retryMoment } from "./kit/retry-moment.ts";
 export type { TlsMaterial, Transport, TransportRequest } from "./platform/transport.ts";
 export type * from "./provider/call.ts";
@@ -59,6 +60,7 @@ export type * from "./provider/instances.ts";
 export type * from "./provider/load-balancers.ts";
 export type * from "./provider/plan.ts";
 export * from "./provider/provider.ts";
+export type * from "./provider/rate-limit.ts";
 export {
   commonReasons,
   type DeclaredReasons,

@@ -69,6 +69,8 @@ export function openAccount<T>(account: Account<T>, context: AccountContext): Go
     ...common,
     budget,
     mayMutate,
+    rateLimit: account.rateLimit?.bind(account),
+    costOf: account.costOf?.bind(account),
     sign: async (request) => {
       const value = await credential.current();
       signedWith.set(request, value);

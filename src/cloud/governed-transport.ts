@@ -9,12 +9,13 @@ import type { Random } from "../platform/random.ts";
 import type { Transport } from "../platform/transport.ts";
 import type { Call, CloudRequest, CloudTransport } from "../provider/call.ts";
 import { CloudError } from "../provider/errors.ts";
+import type { Account } from "../provider/provider.ts";
 import { Breaker, type BreakerState } from "../runtime/breaker.ts";
 import { type Budget, WaitTooLongError } from "../runtime/budget.ts";
 import { DeadlineError, withDeadline } from "../runtime/deadline.ts";
 import type { WriteGate } from "../runtime/write-gate.ts";
 import type { CredentialHint } from "./credential-hint.ts";
-import { defaultDelay, delayUntil, rateLimitOf } from "./rate-limit-headers.ts";
+import { defaultDelay, delayUntil, rateLimitOf, reportedRateLimit } from "./rate-limit-headers.ts";
 import { describeTruncated, describeUnreachable, hostAndPort } from "./transport-errors.ts";
 import { maxWaitInWorker, urgencyRanks } from "./urgency.ts";
 
@@ -48,6 +49,9 @@ export interface GovernedTransportOptions {
   /** Its requests fetch the credential. */
   readonly isCredentialFetch?: boolean;
   readonly sign: (request: CloudRequest, call: Call) => Promise<CloudRequest>;
+  /** How the provider reads the rate limit. Undefined, also for a response: from the usual headers. */
+  readonly rateLimit?: Account<never>["rateLimit"];
+  readonly costOf?: Account<never>["costOf"];
   readonly report: (call: CloudCallReport) => void;
   /** What to check when the cloud rejects the credentials or refuses an operation; appended to the error. */
   readonly credentialHint?: CredentialHint | undefined;
@@ -107,12 +111,14 @@ export class GovernedTransport {
   }
 
   /** Waits for the budget; a wait that would be too long fails with an error. */
-  async #enterBudget({ operation, mutates }: CloudRequest, call: Call): Promise<void> {
-    const { budget } = this.#options;
+  async #enterBudget(request: CloudRequest, call: Call): Promise<void> {
+    const { operation, mutates } = request;
+    const { budget, costOf } = this.#options;
     const rank = urgencyRanks[call.urgency];
     const limit = call.maxWait ?? (mutates ? maxWaitInWorker : maxWait);
     try {
-      await budget.enter({ rank, operation, maxWait: limit }, call.signal);
+      const cost = costOf?.(request) ?? 1;
+      await budget.enter({ rank, operation, cost, maxWait: limit }, call.signal);
     } catch (error) {
       if (!(error instanceof WaitTooLongError)) throw error;
       const { wait } = error;
@@ -128,7 +134,7 @@ export class GovernedTransport {
     read: (response: Response) => Promise<T>,
     onStatus: (status: number) => void,
   ): Promise<T> {
-    const { clock, credentialHint, account } = this.#options;
+    const { clock, credentialHint, account, budget } = this.#options;
     const credentialFetch = `The request for the credentials of account ${account}`;
     // Outside the breaker: a failed fetch of the credential does not mean that this endpoint is down.
     const signed = await withDeadline(clock, maxWait, credentialFetch, call.signal, () =>
@@ -143,6 +149,7 @@ export class GovernedTransport {
     const { attempt } = permission;
     let status: number | undefined;
     let hasResponded = false;
+    let named: NamedDelay | undefined;
     try {
       const response = await this.#exchange(request, signed, call, () => {
         hasResponded = true;
@@ -150,16 +157,19 @@ export class GovernedTransport {
       });
       status = response.status;
       onStatus(status);
-      return await read(response);
+      named = this.#learnLimit(response);
+      const result = await read(response);
+      if (status === 429) budget.close(request.operation, named?.delay ?? defaultDelay);
+      return result;
     } catch (error) {
       if (call.signal.aborted) {
         attempt.abandoned();
         throw error;
       }
       const failure = CloudError.is(error)
-        ? withHint(error, credentialHint)
+        ? withDelay(withHint(error, credentialHint), named)
         : unavailable(request, `failed: ${messageOf(error)}`, { cause: error });
-      this.#learnFromRefusal(request, failure, status);
+      this.#learnFromRefusal(request, failure, { status, named });
       // Any response shows that the endpoint is up, also a 500: that operation fails, and others may succeed.
       if (failure.detail.cause === "fenced") attempt.abandoned();
       else if (!hasResponded) attempt.failed();
@@ -174,7 +184,7 @@ export class GovernedTransport {
     call: Call,
     onResponse: () => void,
   ): Promise<Response> {
-    const { clock, budget, transport, deadline, mayMutate } = this.#options;
+    const { clock, transport, deadline, mayMutate } = this.#options;
     const allowed = request.mutates ? mayMutate() : true;
     if (allowed !== true) throw unavailable(request, `was not sent: ${allowed.reason}`, { cause: "fenced" });
     const failWith = (describe: typeof describeUnreachable) => (error: unknown) => {
@@ -182,25 +192,36 @@ export class GovernedTransport {
       throw unavailable(request, `failed: ${describe(error, request.url)}`, { cause: error });
     };
     const what = `The cloud API at ${hostAndPort(request.url)}`;
-    const response = await withDeadline(clock, deadline, what, call.signal, async (signal) => {
+    return withDeadline(clock, deadline, what, call.signal, async (signal) => {
       const head = await transport(signed, signal).catch(failWith(describeUnreachable));
       onResponse();
       return buffered(head).catch(failWith(describeTruncated));
     });
-    const { closedFor, ...limit } = rateLimitOf(response, clock.now());
-    budget.learn(limit);
-    if (closedFor !== undefined) budget.close(request.operation, closedFor);
-    return response;
   }
 
-  /** For refusals, and their scope, that only the provider recognizes. The headers of a 429 have been processed already. */
-  #learnFromRefusal({ operation }: CloudRequest, error: CloudError, status: number | undefined): void {
+  /** Returns when the cloud accepts requests again, if the response says so. */
+  #learnLimit(response: Response): NamedDelay | undefined {
+    const { clock, budget, rateLimit } = this.#options;
+    const report = rateLimit?.(response);
+    const now = clock.now();
+    const { closedFor, ...limit } =
+      report === undefined ? rateLimitOf(response, now) : reportedRateLimit(report, response.status, now);
+    budget.learn(limit);
+    return closedFor === undefined ? undefined : { delay: closedFor, isDeclared: report !== undefined };
+  }
+
+  /** A 429, or what only the provider recognizes as a refusal. The provider also knows what it concerns. */
+  #learnFromRefusal(
+    { operation }: CloudRequest,
+    { kind, detail: { retryAfter, scope } }: CloudError,
+    { status, named }: { readonly status: number | undefined; readonly named: NamedDelay | undefined },
+  ): void {
     const { clock, budget } = this.#options;
-    const { retryAfter, scope } = error.detail;
-    if (error.kind !== "rate-limited") return;
-    const named = retryAfter && delayUntil(retryAfter, clock.now());
-    const delay = named ?? (status === 429 ? budget.waitOf(operation) : defaultDelay);
-    if (scope === "account") budget.learn({ closedFor: delay });
+    const isRecognized = kind === "rate-limited";
+    if (!isRecognized && status !== 429) return;
+    const requested = isRecognized && retryAfter ? delayUntil(retryAfter, clock.now()) : named?.delay;
+    const delay = requested ?? defaultDelay;
+    if (isRecognized && scope === "account") budget.learn({ closedFor: delay });
     else budget.close(operation, delay);
   }
 
@@ -220,6 +241,21 @@ function unavailable(
   detail: Pick<CloudError["detail"], "cause" | "retryAfter">,
 ): CloudError {
   return new CloudError("unavailable", `${operation} ${text}`, { operation, ...detail });
+}
+
+/** When the cloud accepts requests again. */
+interface NamedDelay {
+  readonly delay: Milliseconds;
+  /** As the provider declared, which takes precedence over what `jsonApi` finds in the usual headers. */
+  readonly isDeclared: boolean;
+}
+
+/** A refusal says when to try again, so that nothing waits for longer. */
+function withDelay(error: CloudError, named: NamedDelay | undefined): CloudError {
+  const { kind, message, detail } = error;
+  if (kind !== "rate-limited" || named === undefined) return error;
+  if (detail.retryAfter !== undefined && !named.isDeclared) return error;
+  return new CloudError(kind, message, { ...detail, retryAfter: { in: named.delay } });
 }
 
 function withHint(error: CloudError, hintFor: CredentialHint | undefined): CloudError {

@@ -1,8 +1,9 @@
-// Reads rate limits and retry times from response headers, in all common spellings. After a 429, they decide how long an account
-// sends nothing. Pure.
+// Reads rate limits and retry times from response headers, in all common spellings or as the provider declares. After a 429,
+// they decide how long an operation is not sent. Pure.
 
 import { type Milliseconds, milliseconds, minutes } from "../core/brand.ts";
 import { type Moment, momentOfSeconds, retryAfterIn, untilMoment } from "../core/moment.ts";
+import type { RateLimitReport } from "../provider/rate-limit.ts";
 import type { RateLimit } from "../runtime/budget.ts";
 
 /** Longer waits are capped: a mistake of the cloud, a proxy or a clock must not block an account for a day. */
@@ -13,9 +14,25 @@ export function delayUntil(moment: Moment, now: number): Milliseconds {
   return milliseconds(Math.min(untilMoment(moment, now), maxDelay));
 }
 
-/** After a 429 without a retry time. */
+/** After a refusal without a retry time. */
 export const defaultDelay = milliseconds(5000);
 
+/** As the provider reads it. `closedFor` is when the cloud accepts requests again, if the response says so. */
+export function reportedRateLimit(report: RateLimitReport, status: number, now: number): RateLimit {
+  const delayOf = (moment: Moment | undefined) =>
+    finite(moment && delayUntil(moment, now)) as Milliseconds | undefined;
+  const [limit, remaining] = [finite(report.limit), finite(report.remaining)];
+  const requested = delayOf(report.retryAfter);
+  const resetIn = delayOf(report.resets) ?? (remaining === 0 ? requested : undefined);
+  return { limit, remaining, resetIn, closedFor: requested ?? (status === 429 ? resetIn : undefined) };
+}
+
+/** A provider may compute with a header that is absent. */
+function finite(value: number | undefined): number | undefined {
+  return Number.isFinite(value) ? value : undefined;
+}
+
+/** `closedFor` only after a 429 that says when to try again. */
 export function rateLimitOf(response: Response, now: number): RateLimit {
   const { headers, status } = response;
   const limit = firstNumber(headers, ["ratelimit-limit", "x-ratelimit-limit"]);
@@ -24,7 +41,7 @@ export function rateLimitOf(response: Response, now: number): RateLimit {
   const resetIn = reset === undefined ? undefined : delayUntil(momentOfSeconds(reset), now);
   const after = retryAfterIn(headers);
   const requested = after === undefined ? undefined : delayUntil(after, now);
-  const refused = status === 429 ? (requested ?? resetIn ?? defaultDelay) : undefined;
+  const refused = status === 429 ? (requested ?? resetIn) : undefined;
   // No requests are left: Retry-After is the time until the limit is replenished.
   const resetAfterRefusal = remaining === 0 ? requested : undefined;
   return {

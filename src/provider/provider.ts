@@ -7,6 +7,7 @@ import type { InputDeclaration, Inputs } from "./inputs.ts";
 import type { Instances } from "./instances.ts";
 import type { LoadBalancers, ObservedLoadBalancer } from "./load-balancers.ts";
 import type { FactPlace, Pending, Step } from "./plan.ts";
+import type { RateLimitReport } from "./rate-limit.ts";
 import type { DeclaredReasons } from "./reasons.ts";
 import type { RouteTables } from "./routes.ts";
 
@@ -31,6 +32,14 @@ export interface Account<T> {
   fetch(plain: CloudTransport, call: Call): Promise<Fetched<T>>;
   /** Adds the credential to a request immediately before it is sent. `now` is for signatures that contain the time. */
   sign(request: CloudRequest, credential: T, now: number): CloudRequest | Promise<CloudRequest>;
+  /**
+   * Pure. What a response says about the rate limit; `rateLimitHeaders` makes one from the names of headers. Absent, or undefined
+   * for a response: Fairlead reads `RateLimit-Limit`, `-Remaining` and `-Reset`, the same with `X-`, and `Retry-After`. A cloud
+   * without any of them needs none: after a 429, Fairlead does not send the operation for 5 seconds.
+   */
+  rateLimit?(response: Pick<Response, "status" | "headers">): RateLimitReport | undefined;
+  /** Pure. How much of the rate limit a request uses, in the unit of the limit. Absent: 1. */
+  costOf?(request: CloudRequest): number;
 }
 
 /** An account that is ready for requests. */

@@ -40,6 +40,8 @@ export interface Entry {
   readonly rank: number;
   /** The operation that a refusal may concern. */
   readonly operation?: string;
+  /** How much of the limit it uses; 1 if absent. */
+  readonly cost?: number;
   /** The longest wait for the rate limit, without a limit if absent. A call that would wait longer is rejected at once. */
   readonly maxWait?: Milliseconds;
 }
@@ -75,6 +77,7 @@ export class Budget {
   #closedUntil = 0;
   readonly #closedOperations = new Map<string, number>();
   #known: KnownLimit | undefined;
+  #mostRemaining = 0;
   #cancelTimer: (() => void) | undefined;
 
   constructor(options: BudgetOptions) {
@@ -102,7 +105,7 @@ export class Budget {
    * `WaitTooLongError`, also when a refusal arrives while the call waits.
    */
   enter(entry: Entry, signal: AbortSignal): Promise<void> {
-    const { rank, operation = "", maxWait = milliseconds(Number.POSITIVE_INFINITY) } = entry;
+    const { rank, operation = "", cost = 1, maxWait = milliseconds(Number.POSITIVE_INFINITY) } = entry;
     return new Promise((resolve, reject) => {
       if (signal.aborted) {
         reject(signal.reason);
@@ -112,6 +115,7 @@ export class Budget {
       const waiter: Waiter = {
         rank,
         operation,
+        cost,
         maxWait,
         admit: () => {
           signal.removeEventListener("abort", onAbort);
@@ -158,9 +162,11 @@ export class Budget {
     const now = this.#options.clock.monotonic();
     if (update.closedFor !== undefined)
       this.#closedUntil = Math.max(this.#closedUntil, now + update.closedFor);
-    if (update.remaining !== undefined && update.limit !== undefined) {
+    if (update.remaining !== undefined) {
+      // Some clouds report only what remains.
+      this.#mostRemaining = Math.max(this.#mostRemaining, update.remaining);
       this.#known = {
-        limit: update.limit,
+        limit: update.limit ?? this.#mostRemaining,
         remaining: update.remaining,
         resetAt: now + (update.resetIn ?? defaultReset),
         isResetKnown: update.resetIn !== undefined,
@@ -204,7 +210,7 @@ export class Budget {
       this.#waiters.splice(index, 1);
       this.#inFlight += 1;
       const known = this.#current();
-      if (known !== undefined) known.remaining = Math.max(0, known.remaining - 1);
+      if (known !== undefined) known.remaining = Math.max(0, known.remaining - waiter.cost);
       waiter.admit();
     }
     if (this.#waiters.length > 0) this.#scheduleAdmission(now);

@@ -1,0 +1,140 @@
+import { describe, expect, test } from "bun:test";
+import { openAccount } from "../../src/cloud/account.ts";
+import { backoffAfter } from "../../src/cloud/error-policies.ts";
+import { milliseconds, seconds } from "../../src/core/brand.ts";
+import { jsonApi } from "../../src/kit/json-api.ts";
+import { rateLimitHeaders } from "../../src/kit/rate-limit-headers.ts";
+import { seededRandom } from "../../src/platform/random.ts";
+import type { Call } from "../../src/provider/call.ts";
+import { CloudError } from "../../src/provider/errors.ts";
+import type { Account } from "../../src/provider/provider.ts";
+import { VirtualClock } from "../../src/testing/virtual-time/virtual-clock.ts";
+
+// Rate limits in headers that only the provider knows, and what a request costs.
+
+const call: Call = { signal: new AbortController().signal, urgency: "refresh", maxWait: milliseconds(0) };
+
+const setUp = (declared: Pick<Account<string>, "rateLimit" | "costOf"> = {}) => {
+  const clock = new VirtualClock();
+  const next: { answer: () => Response } = { answer: () => Response.json({}) };
+  const account = openAccount<string>(
+    { name: "main", fetch: async () => ({ value: "token" }), sign: (request) => request, ...declared },
+    {
+      transport: async () => next.answer(),
+      clock,
+      random: seededRandom(1),
+      mayMutate: () => true,
+      report: () => undefined,
+      signal: call.signal,
+    },
+  );
+  const api = jsonApi({
+    base: "https://cloud.example",
+    transport: account.transport,
+    isApiError: () => false,
+    readError: () => ({}),
+  });
+  const get = () =>
+    api.call({ operation: "Get", method: "GET", path: "/x" }, call).then(
+      () => undefined,
+      (error: unknown) => error as CloudError,
+    );
+  const answerWith = (status: number, headers: Readonly<Record<string, string>> = {}) => {
+    next.answer = () => Response.json({}, { status, headers });
+  };
+  return { clock, account, get, answerWith };
+};
+
+describe("after a 429 [N4]", () => {
+  const inMilliseconds = rateLimitHeaders({
+    retryAfter: { header: "retry-after-ms", unit: "milliseconds" },
+  });
+
+  test("an operation waits for the 300 ms that the provider reads from a header", async () => {
+    const { clock, account, get, answerWith } = setUp({ rateLimit: inMilliseconds });
+    answerWith(429, { "retry-after-ms": "300" });
+    const error = await get();
+    expect(account.budget.waitOf("Get")).toBe(milliseconds(300));
+    expect(backoffAfter(error, 4, clock, seededRandom(1))).toBe(milliseconds(300));
+    answerWith(200);
+    await clock.advance(milliseconds(299));
+    expect((await get())?.kind).toBe("rate-limited");
+    await clock.advance(milliseconds(1));
+    expect(await get()).toBeUndefined();
+  });
+
+  test("what the provider reads takes precedence over the usual headers", async () => {
+    const { account, get, answerWith } = setUp({ rateLimit: inMilliseconds });
+    answerWith(429, { "retry-after-ms": "300", "retry-after": "1" });
+    expect((await get())?.detail.retryAfter).toEqual({ in: milliseconds(300) });
+    expect(account.budget.waitOf("Get")).toBe(milliseconds(300));
+  });
+
+  test.each([
+    ["5 s when no header names a time", {}, 5000],
+    ["half a second when Retry-After does", { "retry-after": "0.5" }, 500],
+    ["the usual headers when the provider reads nothing", { "ratelimit-reset": "2" }, 2000],
+  ])("an operation waits for %s", async (_, headers, wait) => {
+    const { account, get, answerWith } = setUp({ rateLimit: () => undefined });
+    answerWith(429, headers);
+    await get();
+    expect(account.budget.waitOf("Get")).toBe(milliseconds(wait));
+  });
+
+  test("an operation waits for the second that the provider finds in the body, not for 5 s", async () => {
+    const { account, answerWith } = setUp();
+    answerWith(429);
+    const request = { method: "GET", url: "https://cloud.example/x", operation: "Get", mutates: false };
+    const refusal = new CloudError("rate-limited", "slow down", {
+      operation: "Get",
+      retryAfter: { in: seconds(1) },
+    });
+    const sent = account.transport(request, call, () => Promise.reject(refusal));
+    expect(await sent.catch((error: unknown) => error)).toBe(refusal);
+    expect(account.budget.waitOf("Get")).toBe(seconds(1));
+  });
+
+  test("an operation waits for 5 s also when the provider accepts the response", async () => {
+    const { account, answerWith } = setUp();
+    answerWith(429);
+    const request = { method: "GET", url: "https://cloud.example/x", operation: "Get", mutates: false };
+    expect(await account.transport(request, call, async ({ status }) => status)).toBe(429);
+    expect(account.budget.waitOf("Get")).toBe(seconds(5));
+  });
+});
+
+describe("a remaining budget under another name [N4]", () => {
+  test("is learned without a limit, which is then the most that ever remained", async () => {
+    const { account, get, answerWith } = setUp({
+      rateLimit: rateLimitHeaders({
+        remaining: "x-quota-left",
+        resets: { header: "x-quota-reset", unit: "unix-milliseconds" },
+      }),
+    });
+    answerWith(200, { "x-quota-left": "200" });
+    await get();
+    answerWith(200, { "x-quota-left": "150" });
+    await get();
+    expect(account.budget.level).toMatchObject({ limit: 200, remaining: 150 });
+  });
+
+  test("is used up by what each request costs", async () => {
+    const { account, get, answerWith } = setUp({
+      rateLimit: rateLimitHeaders({ limit: "x-units", remaining: "x-units-left" }),
+      costOf: ({ operation }) => (operation === "Get" ? 10 : 1),
+    });
+    answerWith(200, { "x-units": "100", "x-units-left": "80" });
+    await get();
+    answerWith(200);
+    await get();
+    expect(account.budget.level.remaining).toBe(70);
+  });
+
+  test("is ignored when the provider computes no number", async () => {
+    const { account, get } = setUp({
+      rateLimit: () => ({ remaining: Number.NaN, retryAfter: { in: milliseconds(Number.NaN) } }),
+    });
+    await get();
+    expect(account.budget.level).toMatchObject({ limit: undefined, closedOperations: {} });
+  });
+});

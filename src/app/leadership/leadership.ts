@@ -234,7 +234,7 @@ export class Leadership {
   }
 
   #annotationsOf(name: string): LeaseRemovals | undefined {
-    const { removals: memory, clock, log } = this.#options;
+    const { removals: memory, clock, log, identity } = this.#options;
     if (memory === undefined) return undefined;
     const kinds = removalKinds.filter((kind) => this.#leaseOf(removers[kind]) === name);
     const onRelease = (value: string): void => {
@@ -242,7 +242,7 @@ export class Leadership {
       logRelease(event, log);
       this.#reportOn(name, event);
     };
-    return new LeaseRemovals({ memory, kinds, clock, onRelease });
+    return new LeaseRemovals({ memory, kinds, clock, identity, onRelease });
   }
 
   /** Reports what concerns a controller as a whole on its Lease. */

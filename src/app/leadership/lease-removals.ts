@@ -14,6 +14,8 @@ export interface LeaseRemovalsOptions {
   /** Of the controllers that run under this Lease. */
   readonly kinds: readonly RemovalKind[];
   readonly clock: Clock;
+  /** Of this replica, as holder of the Lease. */
+  readonly identity: string;
   /** The holder has removed the annotation with this value, which asks for a release. */
   readonly onRelease: (value: string) => void;
 }
@@ -37,11 +39,13 @@ export class LeaseRemovals implements LeaseAnnotations {
   }
 
   next(before: Lease | undefined, purpose: "hold" | "release"): AnnotationWrite {
-    const { memory, kinds, clock, onRelease } = this.#options;
+    const { memory, kinds, clock, identity, onRelease } = this.#options;
     const removals = memory.removals(kinds);
     const requested = before?.metadata.annotations?.[releaseHoldAnnotation];
     // A release that comes with the end of leadership is left to the next leader.
-    if (purpose === "hold") this.#release = requested ?? this.#release;
+    // One from before another replica held the Lease is too old: something else may be held now.
+    const remembered = before?.spec?.holderIdentity === identity ? this.#release : undefined;
+    if (purpose === "hold") this.#release = requested ?? remembered;
     const release = purpose === "hold" ? this.#release : undefined;
     return {
       values: {

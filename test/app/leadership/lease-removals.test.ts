@@ -11,7 +11,13 @@ const replica = (clock: VirtualClock, offset = 0) => {
   const own = { ...clockOf(clock), now: () => clock.now() + offset };
   const memory = new RemovalMemory(own);
   const kinds = ["nodes"] as const;
-  const removals = new LeaseRemovals({ memory, kinds, clock: own, onRelease: () => undefined });
+  const removals = new LeaseRemovals({
+    memory,
+    kinds,
+    clock: own,
+    identity: "one",
+    onRelease: () => undefined,
+  });
   /** Renews the Lease as the election does. */
   const renew = (before: Lease): Lease => {
     const { values, onStored } = removals.next(before, "hold");
@@ -90,22 +96,37 @@ describe("removals on a Lease", () => {
   });
 });
 
-test("a release is not lost when the answer to the write that removes its annotation is lost", () => {
-  const clock = new VirtualClock();
-  const released: string[] = [];
-  const removals = new LeaseRemovals({
-    ...{ memory: new RemovalMemory(clock), kinds: ["nodes"], clock },
-    onRelease: (value) => released.push(value),
+describe("a release whose answer is lost", () => {
+  const heldBy = (holderIdentity: string, annotations: Readonly<Record<string, string>> = {}): Lease =>
+    ({ metadata: { name: "ccm", annotations }, spec: { holderIdentity } }) as unknown as Lease;
+
+  /** The write that removes the annotation lands, but its answer does not arrive. */
+  const loseAnswer = () => {
+    const clock = new VirtualClock();
+    const released: string[] = [];
+    const removals = new LeaseRemovals({
+      ...{ memory: new RemovalMemory(clock), kinds: ["nodes"], clock, identity: "one" },
+      onRelease: (value) => released.push(value),
+    });
+    const before = heldBy("one", { "fairlead.dev/release-hold": "nodes", other: "kept" });
+    expect(removals.next(before, "hold").values).toHaveProperty(["fairlead.dev/release-hold"]);
+    expect(released).toEqual([]);
+    return { removals, released };
+  };
+
+  test("is done with the next renewal", () => {
+    const { removals, released } = loseAnswer();
+    removals.next(heldBy("one"), "hold").onStored();
+    removals.next(heldBy("one"), "hold").onStored();
+    expect(released).toEqual(["nodes"]);
   });
-  const metadata = { name: "ccm", annotations: { "fairlead.dev/release-hold": "nodes", other: "kept" } };
-  // The write lands, but its answer does not arrive.
-  expect(removals.next({ metadata } as unknown as Lease, "hold").values).toHaveProperty([
-    "fairlead.dev/release-hold",
-  ]);
-  expect(released).toEqual([]);
-  removals.next(empty, "hold").onStored();
-  removals.next(empty, "hold").onStored();
-  expect(released).toEqual(["nodes"]);
+
+  test("is not done after another replica has held the Lease, when something else may be held", () => {
+    const { removals, released } = loseAnswer();
+    removals.next(heldBy("two"), "hold").onStored();
+    removals.next(heldBy("one"), "hold").onStored();
+    expect(released).toEqual([]);
+  });
 });
 
 test.each([

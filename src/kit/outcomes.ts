@@ -3,7 +3,7 @@
 import { type Milliseconds, seconds } from "../core/brand.ts";
 import { parseIp } from "../core/ip.ts";
 import type { Publication } from "../provider/load-balancers.ts";
-import type { Done, FactChanges, RefusedTarget, StepOutcome, Wait } from "../provider/plan.ts";
+import type { Done, FactChanges, NoAnswer, RefusedTarget, StepOutcome, Wait } from "../provider/plan.ts";
 
 const usualDelay = seconds(1);
 
@@ -32,6 +32,11 @@ export function waitFor(
   checkAfter: Milliseconds = usualDelay,
 ): { readonly steps: readonly []; readonly wait: Wait } {
   return { steps: [], wait: { checkAfter, waitingFor } };
+}
+
+/** For `LoadBalancers.observe`: the cloud has no definite answer now. `why` completes "waiting for …". */
+export function noAnswer(why: string, checkAfter: Milliseconds = usualDelay): NoAnswer {
+  return { isUnknown: true, waitingFor: why, checkAfter };
 }
 
 /** Publishes the IP addresses that the cloud reports, or waits while it reports none. */

@@ -1,12 +1,12 @@
 // Load balancers: the framework observes, requests a plan, and applies its steps. It owns finalizers, events, retries
 // and the status of Services.
 
-import type { Cidr, IpAddress, NodeName, ServiceUID } from "../core/brand.ts";
+import type { Cidr, IpAddress, Milliseconds, NodeName, ServiceUID } from "../core/brand.ts";
 import type { Fields, Values } from "../core/settings.ts";
 import type { Call } from "./call.ts";
 import type { InputDeclaration, Inputs, ServiceInput } from "./inputs.ts";
 import type { Machine } from "./instances.ts";
-import type { Facts, Plan, Step, StepOutcome } from "./plan.ts";
+import type { Facts, NoAnswer, Plan, Step, StepOutcome } from "./plan.ts";
 
 /** As in a Service's `spec.ipFamilies`. */
 export type IpFamily = "IPv4" | "IPv6";
@@ -192,13 +192,20 @@ export interface LoadBalancers<
   /**
    * Reads one group. Called before a plan when the listing has nothing for the group, or only a `shallow` object. Without members,
    * there is always a `listed` object. Undefined is a definite answer: a load balancer that existed may then be created again,
-   * without a second listing that confirms it.
+   * without a second listing that confirms it. Where the cloud has no definite answer now, return `noAnswer`: nothing is
+   * changed, and the Service shows what it waits for.
    */
   observe?(
     members: readonly DesiredLoadBalancer<A>[],
     listed: O | undefined,
     call: Call,
-  ): Promise<O | undefined>;
+  ): Promise<O | NoAnswer | undefined>;
+  /**
+   * How long `list` and `observe` may show a state from before a step that the cloud has accepted. Within this time, an accepted step
+   * is not sent again, an error of `plan` is not reported, and a difference is no drift. A load balancer that is not shown counts
+   * as absent only after it. Absent: reads show every accepted step.
+   */
+  readonly readsLag?: Milliseconds | undefined;
   /**
    * Pure. The steps from the observed to the desired state. Members that leave have `ending`; if owners remain that are neither
    * members nor orphans, their parts stay. Without members, everything observed is to be deleted: no other owner remains. When all steps for a leaving member are done, nothing of it may be left that a listing could hide.

@@ -155,8 +155,13 @@ class Convergence {
     const balancers = this.#balancers;
     const { found, duplicates, survey } = given;
     const { observe } = balancers;
-    const observed =
+    const answer =
       observe === undefined ? found : await lab.run((call) => observe.call(balancers, members, found, call));
+    if (answer !== undefined && "isUnknown" in answer) {
+      await lab.clock.advance(answer.checkAfter);
+      return { isConverged: false, observed: undefined };
+    }
+    const observed = answer;
     const orphans = (observed?.owners ?? []).filter((uid) => !this.#presentOwners.has(uid));
     const servesOnlyUnknownOwners =
       observed !== undefined && observed.owners.length > 0 && orphans.length === 0;

@@ -69,6 +69,7 @@ const observed = async () => {
   const groups = new GroupStates(new ServiceStates());
   const observation = new FreshListing(ports as never, groups, {} as never);
   observation.begin();
+  await clock.advance(seconds(1));
   const group = groups.of("g");
   const answer = (): void => {
     const now = clock.monotonic();
@@ -151,7 +152,12 @@ test("a listing read later than its maximum age still answers the request that w
   observation.request(group);
   answer();
   await clock.advance(minutes(6));
-  expect(observation.find(group, [])).toEqual({ balancer: undefined, duplicates: [], problems: [] });
+  expect(observation.find(group, [])).toEqual({
+    balancer: undefined,
+    duplicates: [],
+    problems: [],
+    beganAt: 2000,
+  });
   expect(wants).toHaveLength(1);
   // The request has been answered, so the next one needs a newer listing.
   expect(observation.find(group, [])).toBe("not yet");
@@ -236,6 +242,7 @@ test("a Service without a group does not prevent another one from adopting a loa
     balancer: found,
     duplicates: [],
     problems: [],
+    beganAt: 1,
   } as never);
 });
 

@@ -39,6 +39,9 @@ function hashTargets(targets: readonly BalancerTarget[]): string {
 const shortHash = (text: string): string => `${hash(text).toString(36)}-${hash(`~${text}`).toString(36)}`;
 
 /** Recognizes a step that is applied again. */
+/** The desired state in a form that can be stored for every step. */
+export const textOfDesired = ({ targets, spec }: Fingerprint): string => shortHash(`${spec} ${targets}`);
+
 export const hashStep = (step: Step): string => shortHash(textOf(step));
 
 /** Excludes facts, because Fairlead writes them. */

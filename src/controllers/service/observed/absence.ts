@@ -30,8 +30,10 @@ export function absenceOf({ owners, confirmAfter, now }: AbsenceInput): Absence 
   const unproved = owners.filter((owner) => !isProved(owner, confirmAfter));
   if (unproved.length === 0) return { kind: "certain" };
   const isExpected = unproved.every(
-    ({ certainty, changedAt }) =>
-      certainty === "possible" || (changedAt !== undefined && now - changedAt < confirmAfter),
+    // By the last listing without it: the one that decides may be under way.
+    ({ certainty, changedAt, missing }) =>
+      certainty === "possible" ||
+      (changedAt !== undefined && (missing?.last ?? now) - changedAt < confirmAfter),
   );
   const decidedAt = Math.max(...unproved.map(({ missing }) => (missing?.first ?? now) + confirmAfter));
   const checks = unproved.map(({ missing }) => nextCheck(missing ?? { first: now, last: now }));

@@ -15,6 +15,8 @@ import { ListingIndex } from "./listing-index.ts";
 
 /** What the listing has for a group. */
 export interface Found extends Adoption {
+  /** When the listing began (monotonic). */
+  readonly beganAt: number;
   /** Further load balancers with the mark of the group. */
   readonly duplicates: readonly ObservedLoadBalancer[];
 }
@@ -59,7 +61,9 @@ export class FreshListing {
     const all = this.index.ofGroup(state.group);
     const marked = all.length < 2 ? all[0] : primaryOf(all, (one) => this.#isInUse(one, members));
     const duplicates = all.filter((one) => one !== marked);
-    if (marked !== undefined || adopts === undefined) return { balancer: marked, duplicates, problems: [] };
+    const { beganAt } = latest;
+    if (marked !== undefined || adopts === undefined)
+      return { balancer: marked, duplicates, problems: [], beganAt };
     const adoption = adoptionOf(
       members,
       () => services.list().filter(isManaged),
@@ -69,7 +73,7 @@ export class FreshListing {
         return desired.ending === undefined && adopts.call(balancers, desired, balancer);
       },
     );
-    return { ...adoption, duplicates };
+    return { ...adoption, duplicates, beganAt };
   }
 
   /** Whether a Service has the addresses of this load balancer. */

@@ -9,17 +9,18 @@ import { isEnding } from "../predicates.ts";
 import type { GroupState } from "../state/group-states.ts";
 import { balancerMissing, waitingForListing } from "../status/events.ts";
 import type { ReconcileDeps } from "./context.ts";
+import { confirmAfterOf } from "./reads-lag.ts";
 
 type Unproved = Extract<Absence, { kind: "unproved" }>;
 
 /** Whether it is certain that these owners have no load balancer in the group, given that the cloud shows none. */
 export function judgeAbsence(
-  { controller: { clock, settings } }: Pick<ReconcileDeps, "controller">,
+  { controller }: Pick<ReconcileDeps, "controller">,
   { evidence }: GroupState,
   uids: readonly ServiceUID[],
 ): Absence {
   const owners = uids.flatMap((uid) => evidence.get(uid) ?? []);
-  return absenceOf({ owners, confirmAfter: settings.confirmAfter, now: clock.monotonic() });
+  return absenceOf({ owners, confirmAfter: confirmAfterOf(controller), now: controller.clock.monotonic() });
 }
 
 /** Reports it on the Services, and waits. */

@@ -11,7 +11,7 @@ import type { Call } from "../../../provider/call.ts";
 import type { Step, StepOutcome } from "../../../provider/plan.ts";
 import type { ServiceControllerDeps, StepEntry } from "../deps.ts";
 import { factsPatch } from "../desired/facts.ts";
-import { hashStep } from "../desired/fingerprint.ts";
+import { hashStep, textOfDesired } from "../desired/fingerprint.ts";
 import type { Member } from "../desired/member.ts";
 import { finalizer } from "../predicates.ts";
 import type { Change } from "../state/group-states.ts";
@@ -75,6 +75,8 @@ async function executeAll(
       const outcome = await executeStep(controller, { step, group, why: options.why }, call);
       if (applied === 0) state.progress.noteChange();
       applied += 1;
+      const desired = textOfDesired(plan.fingerprint);
+      state.recentSteps.note(text, { at: clock.monotonic(), step: { do: step.do, on: step.on }, desired });
       if (outcome.done) state.progress.noteCompleted(text);
       noteRefused(deps, services, outcome.refused);
       services = await rememberFacts(controller, services, outcome, call.signal);

@@ -55,7 +55,10 @@ async function checkOperation(deps: ReconcileDeps, context: ReconcileContext): P
     return waiting;
   }
   state.changedAt = controller.clock.monotonic();
-  if (CloudError.is(update)) throw update;
+  if (CloudError.is(update)) {
+    if (state.operation !== undefined) state.recentSteps.forget(state.operation.step);
+    throw update;
+  }
   if (update === "lost") return undefined;
   noteOperationDone(state, controller.clock);
   if (state.operation?.isCreation === true) endRelease(deps, group);

@@ -45,7 +45,10 @@ export function noteAccepted(
 /** The operation of the last step succeeded. */
 export function noteOperationDone(state: GroupState, clock: Pick<Clock, "monotonic">): void {
   const { step, serving = [], leaving = [] } = state.operation ?? {};
-  if (step !== undefined) state.progress.noteCompleted(step);
+  if (step !== undefined) {
+    state.progress.noteCompleted(step);
+    state.recentSteps.renew(step, clock.monotonic());
+  }
   state.evidence.noteChange(serving, clock.monotonic(), "exists");
   state.evidence.forget(leaving);
 }

@@ -3,13 +3,17 @@
 
 import { serviceUID } from "../../../core/brand.ts";
 import type { ObservedLoadBalancer } from "../../../provider/load-balancers.ts";
-import { type Outcome, settled, waiting } from "../../../runtime/workers.ts";
+import type { NoAnswer } from "../../../provider/plan.ts";
+import { type Outcome, requeue, settled, waiting } from "../../../runtime/workers.ts";
 import type { Absence } from "../observed/absence.ts";
 import { duplicatesFound, nameOf } from "../observed/duplicates.ts";
 import type { GroupState } from "../state/group-states.ts";
+import { waitingFor } from "../status/events.ts";
 import { showProblems } from "../status/show-problems.ts";
 import { judgeAbsence, waitForProof } from "./absence.ts";
+import { checkDelay } from "./apply.ts";
 import type { ReconcileContext, ReconcileDeps } from "./context.ts";
+import { confirmAfterOf } from "./reads-lag.ts";
 
 type Unproved = Extract<Absence, { kind: "unproved" }>;
 
@@ -30,7 +34,10 @@ export async function observeGroup(
   if (found === "not yet") return deps.freshListing.request(state);
   for (const service of services) await showProblems(deps, "adoption", service, found.problems, call.signal);
   if (found.problems.length > 0) return settled;
-  const { balancer, lookedUpAt } = await observeInDepth(deps, context, found.balancer);
+  const observed = await observeInDepth(deps, context, found.balancer);
+  if ("isUnknown" in observed) return waitForAnswer(deps, context, observed);
+  const { balancer, lookedUpAt } = observed;
+  state.recentSteps.observedAt = lookedUpAt ?? found.beganAt;
   // The cloud may return owners whose other group is being reconciled.
   if (!deps.ownerLock.acquire(group, balancer?.owners ?? [])) return waiting;
   const { duplicates } = found;
@@ -82,7 +89,7 @@ function noteObservation(
     return undefined;
   }
   if (balancer === undefined && lookedUpAt !== undefined) {
-    evidence.noteLookup(lookedUpAt, deps.controller.settings.confirmAfter);
+    evidence.noteLookup(lookedUpAt, confirmAfterOf(deps.controller));
   }
   const owners = services.map(({ metadata }) => serviceUID(metadata.uid));
   const absence = judgeAbsence(deps, state, [...owners, ...pendingReleases]);
@@ -99,12 +106,25 @@ async function observeInDepth(
   { controller: { balancers, clock }, desiredServices }: ReconcileDeps,
   { services, call }: ReconcileContext,
   listed: ObservedLoadBalancer | undefined,
-): Promise<InDepth> {
+): Promise<InDepth | NoAnswer> {
   const isComplete = listed !== undefined && listed.shallow !== true;
   // Without a Service and without what is listed, a lookup has nothing to look for.
   const canLookUp = services.length > 0 || listed !== undefined;
   if (balancers.observe === undefined || isComplete || !canLookUp) return { balancer: listed };
   const desired = services.map((service) => desiredServices.of(service).desired);
   const lookedUpAt = clock.monotonic();
-  return { balancer: await balancers.observe(desired, listed, call), lookedUpAt };
+  const balancer = await balancers.observe(desired, listed, call);
+  return balancer !== undefined && "isUnknown" in balancer ? balancer : { balancer, lookedUpAt };
+}
+
+/** Nothing is changed while the cloud has no definite answer. */
+function waitForAnswer(
+  deps: ReconcileDeps,
+  { services, state }: ReconcileContext,
+  { waitingFor: what, checkAfter }: NoAnswer,
+): Outcome {
+  const event = waitingFor(what);
+  for (const service of services) deps.publisher.publishOnce(service, "waiting", [event]);
+  state.hold = { reason: event.reason, message: event.message };
+  return requeue(checkDelay(deps, state, checkAfter), what);
 }

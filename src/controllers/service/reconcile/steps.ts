@@ -8,7 +8,7 @@ import type { ObservedLoadBalancer } from "../../../provider/load-balancers.ts";
 import type { Plan, Step } from "../../../provider/plan.ts";
 import { type Outcome, requeue, settled } from "../../../runtime/workers.ts";
 import type { AnyBalancers, Desired } from "../deps.ts";
-import { fingerprintOf } from "../desired/fingerprint.ts";
+import { fingerprintOf, textOfDesired } from "../desired/fingerprint.ts";
 import { hasErrors, type Member } from "../desired/member.ts";
 import { isManaged } from "../predicates.ts";
 import type { Fingerprint } from "../state/group-states.ts";
@@ -16,6 +16,7 @@ import { showProblems } from "../status/show-problems.ts";
 import type { ReconcileContext, ReconcileDeps } from "./context.ts";
 import { onDeleteOf } from "./desired.ts";
 import { noteRefused } from "./note-refused.ts";
+import { withoutRecent } from "./reads-lag.ts";
 
 export interface PlanInput {
   readonly members: readonly Member[];
@@ -84,11 +85,15 @@ async function planWithProvider(
   const isReleased = new Set(released.map(({ owner }) => owner.uid));
   const desired = [...members.map((member) => desiredFor(member, observed)), ...released];
   const orphans = gone.filter((uid) => !isReleased.has(uid));
-  const plan = balancers.plan(desired, observed, {
+  const planned = balancers.plan(desired, observed, {
     survey: surveyed,
     inputs: given.inputs,
     orphans,
     duplicates,
+  });
+  const plan = withoutRecent(planned, state.recentSteps, {
+    readsLag: balancers.readsLag,
+    desired: textOfDesired(fingerprint),
   });
   const serving = desired.flatMap(({ owner, ending }) => (ending === undefined ? owner.uid : []));
   const ending = desired.flatMap(({ owner, ending }) => (ending === undefined ? [] : owner.uid));

@@ -6,6 +6,7 @@ import type { BalancerTarget, ObservedLoadBalancer } from "../../../provider/loa
 import { BalancerEvidence } from "./balancer-evidence.ts";
 import type { ManagedBalancer } from "./managed-balancer.ts";
 import { GroupProgress } from "./progress.ts";
+import { RecentSteps } from "./recent-steps.ts";
 import type { ServiceStates } from "./service-states.ts";
 
 /** The kinds of changes to a load balancer. Upstream has the first three. */
@@ -89,6 +90,9 @@ export class GroupState {
 
   /** When the group last changed the cloud (monotonic); older listings are outdated. After a restart: a listing comes first. */
   changedAt: number | undefined;
+
+  /** Steps that reads may not show yet. After a restart: a step may be sent again. */
+  readonly recentSteps: RecentSteps = new RecentSteps();
 
   /** What is known about the existence of the load balancer. After a restart: read from the Services and the next listings. */
   readonly evidence: BalancerEvidence;
@@ -218,10 +222,7 @@ export class GroupStates {
   }
 
   isReleasePendingElsewhere(uid: ServiceUID, group: string): boolean {
-    for (const state of this.#states.values()) {
-      if (state.group !== group && state.pendingReleases.has(uid)) return true;
-    }
-    return false;
+    return this.all.some((state) => state.group !== group && state.pendingReleases.has(uid));
   }
 
   /** The group of the Service with this UID, not of another one with the same name. */
@@ -287,11 +288,12 @@ export class GroupStates {
   }
 
   /** Replaces the state by a new one that keeps only what is pending. Only `drop-states.ts` calls this. */
-  startOver({ group, evidence, pendingReleases, goneServices, changedAt, hold }: GroupState): void {
+  startOver(state: GroupState): void {
+    const { group, evidence, recentSteps, pendingReleases, goneServices, changedAt, hold } = state;
     const next = new GroupState(group, evidence);
     for (const uid of pendingReleases) next.pendingReleases.add(uid);
     for (const [uid, gone] of goneServices) next.goneServices.set(uid, gone);
-    Object.assign(next, { changedAt, hold });
+    Object.assign(next, { changedAt, hold, recentSteps });
     this.#states.set(group, next);
   }
 }

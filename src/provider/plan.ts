@@ -93,8 +93,8 @@ export type OperationState = Done | ({ readonly done: false } & Wait);
  * its mark, name or client token, and never be created twice.
  *
  * `refused` are targets without which the step was applied. The next plans do not contain them, so the load balancer counts as
- * converged; the Service reports them. They are desired again when the Node or the Service changes, after a restart, and after a
- * time that grows from one minute to one hour. The provider needs no memory of them.
+ * converged; the Service reports them. They are desired again when the Node, the Service or the settings change, after a restart, and after
+ * a time that grows from one minute to one hour. The provider needs no memory of them.
  */
 export type StepOutcome =
   | Done

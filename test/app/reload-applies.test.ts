@@ -1,15 +1,17 @@
 import { expect, test } from "bun:test";
+import { fake } from "../../providers/fake/index.ts";
 import { putEndpoints } from "../support/put-endpoints.ts";
 import { configPath, flagsFile, ReloadingProcess } from "../support/reloading-process.ts";
 import { ServiceWorld } from "../support/service-world.ts";
 
 // Each kind of setting, changed while the process runs: it applies to what exists already, and costs only what it must.
 
-const start = async (...flags: readonly string[]) => {
+const startWith = async (provider: unknown, ...flags: readonly string[]) => {
   const world = new ServiceWorld({ nodes: 3 });
   for (const name of ["node-0", "node-1", "node-2"]) setReady(world, name, "True");
   const process = new ReloadingProcess({
     world,
+    provider,
     contents: { [configPath]: flagsFile("v: 0", ...flags) },
     args: ["--cluster-cidr=10.244.0.0/16", `--config=${configPath}`],
   });
@@ -18,6 +20,8 @@ const start = async (...flags: readonly string[]) => {
   process.forget();
   return { world, process };
 };
+
+const start = (...flags: readonly string[]) => startWith(fake, ...flags);
 
 const setReady = (world: ServiceWorld, name: string, status: string): void =>
   world.changeNode(name, (node) => ({ ...node, status: { conditions: [{ type: "Ready", status }] } }));
@@ -55,6 +59,27 @@ test("the deletion of Nodes can be switched on", async () => {
   expect(isThere()).toBe(true);
   await process.write("v: 0", "node-deletion: enforce");
   await world.until(() => !isThere(), "the deletion", 200);
+  await process.end();
+});
+
+test("targets that the cloud refused are tried again", async () => {
+  const refusing = {
+    ...fake,
+    connect: (...args: Parameters<typeof fake.connect>) => {
+      const { loadBalancers, ...cloud } = fake.connect(...args);
+      if (loadBalancers === undefined) throw new Error("The fake cloud has load balancers.");
+      const { apply } = loadBalancers;
+      const refused = [{ node: "node-1", text: "it is in another network" }];
+      const applyAndRefuse: typeof apply = async (step, call) => ({ ...(await apply(step, call)), refused });
+      return { ...cloud, loadBalancers: { ...loadBalancers, apply: applyAndRefuse } };
+    },
+  };
+  const { world, process } = await startWith(refusing);
+  world.create("web");
+  const targets = () => world.cloud.balancers.list()[0]?.targets.length;
+  await world.until(() => targets() === 2, "the targets without the refused one");
+  process.hangUp(configPath, flagsFile("v: 0", "load-balancer-drift: report"));
+  await world.until(() => targets() === 3, "the attempt", 10);
   await process.end();
 });
 

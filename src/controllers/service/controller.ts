@@ -156,8 +156,10 @@ export class ServiceController {
 
   /** The settings have changed: every group is reconciled again, unless it waits for a backoff. */
   reconsider(): void {
-    const { groupStates, controller } = this.#reconcile;
+    const { groupStates, serviceStates, controller } = this.#reconcile;
     const now = controller.clock.monotonic();
+    // Another account or network may accept what was refused.
+    for (const { refused } of serviceStates.all) refused.clear();
     for (const group of groupStates.names) {
       if (groupStates.get(group)?.isBackingOff(now) === true) continue;
       this.queue.add(group, { priority: priorities.background });

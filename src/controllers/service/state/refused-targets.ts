@@ -77,7 +77,7 @@ export class RefusedTargets {
     return accepted.length > 0;
   }
 
-  /** The Service has changed: everything is tried again. */
+  /** The Service or the settings have changed: everything is tried again. */
   clear(): void {
     this.#refusals.clear();
   }

@@ -1,7 +1,8 @@
 import { expect, test } from "bun:test";
 import { trueView } from "../../../providers/fake/simulator/view.ts";
+import { lagListings } from "../../support/lagging-view.ts";
 import { scriptedWorld } from "../../support/scripted-world.ts";
-import { ServiceWorld } from "../../support/service-world.ts";
+import { lbFinalizer, ServiceWorld } from "../../support/service-world.ts";
 
 // Listings that hide load balancers in combination with something else: a change of the leader, a partial recovery, a deletion,
 // a second load balancer. Nothing is created twice, and nothing is left behind.
@@ -172,5 +173,28 @@ test("a lookup without a Service proves nothing about a load balancer that a lis
   isHidden = false;
   await w.pass(60);
   expect([script.things.size, w.manager.orphans()]).toEqual([0, []]);
+  await w.stop();
+});
+
+test("creates no second load balancer when the previous leader's last requests arrive during the hand-over", async () => {
+  const w = new ServiceWorld();
+  w.cloud.balancers.hasUniqueNames = false;
+  const { uid } = w.create("web").metadata;
+  lagListings(w, 20);
+  let isHandedOver = false;
+  w.onCrossing = (what, when) => {
+    if (isHandedOver || when !== "before" || !what.startsWith("PATCH ")) return;
+    isHandedOver = true;
+    w.edit("web", ({ metadata, ...rest }) => ({
+      ...rest,
+      metadata: { ...metadata, finalizers: [lbFinalizer] },
+    }));
+    const labels = { cluster: "kubernetes", "managed-by": "fairlead", "owner-uid": uid };
+    w.cloud.balancers.create({ name: "made-by-the-previous-leader", labels });
+  };
+  await w.start();
+  await w.until(() => w.addressesOf("web").length === 1, "the address", 60);
+  await w.pass(120);
+  expect([isHandedOver, idsOf(w), w.owners()]).toEqual([true, ["b1"], [uid]]);
   await w.stop();
 });

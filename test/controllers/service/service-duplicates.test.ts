@@ -74,6 +74,23 @@ test("a deleted Service keeps its finalizer until all its load balancers are del
   await w.stop();
 });
 
+test("a Service that is released with a duplicate names both", async () => {
+  const w = await duplicatedWorld();
+  w.annotate("web", { "fairlead.dev/on-delete": "release" });
+  await duplicate(w);
+  const [first] = w.cloud.balancers.list();
+  w.cloud.balancers.change("b2", { name: "second" });
+  w.manager.balancers?.request(Number.POSITIVE_INFINITY, "refresh");
+  await w.pass(60);
+  w.delete("web");
+  await w.until(() => w.find("web") === undefined, "the end", 60);
+  expect(w.owners()).toEqual(["", ""]);
+  expect(w.events("web").at(-1)).toStartWith(
+    `Normal ReleasedLoadBalancer Released load balancer ${first?.name}, second: it stays`,
+  );
+  await w.stop();
+});
+
 test("the load balancer in use is managed, then a ready one, then the first", () => {
   const of = (name: string, state: ObservedLoadBalancer["state"]): ObservedLoadBalancer => ({
     group: "g",

@@ -37,16 +37,20 @@ export async function executeSteps(
   plan: PlannedGroup,
   { change, isNew, why }: { readonly change: Change; readonly isNew: boolean; readonly why: string },
 ): Promise<Wait | "operation" | undefined> {
-  const { controller, publisher, operations } = deps;
+  const { publisher, operations } = deps;
   const { group, call } = context;
   for (const member of plan.members) {
     const { service, desired } = member;
     const started = changeStarted(desired.ending ?? change);
+    const state = deps.serviceStates.of(service);
     const name = namesOf(plan.steps);
-    if (desired.ending === "release" && name !== "") deps.serviceStates.of(service).releasedName = name;
+    if (desired.ending === "release" && name !== "") {
+      // Duplicates are released one after the other.
+      state.releasedName = isNew ? name : addName(state.releasedName, name);
+    }
     if (started !== undefined && isNew) publisher.publish(service, started);
   }
-  const services = await addFinalizers(controller, plan.members, call.signal);
+  const services = await addFinalizers(deps, plan.members, call.signal);
   const outcome = await executeAll(deps, context, plan, { services, why });
   if (outcome === undefined) return undefined;
   for (const service of services) {
@@ -115,7 +119,7 @@ async function executeStep(
 
 /** The finalizer is added before the first step, so that no load balancer can be left behind. */
 function addFinalizers(
-  { writes }: ServiceControllerDeps,
+  { controller: { writes }, serviceStates }: ReconcileDeps,
   members: readonly Member[],
   signal: AbortSignal,
 ): Promise<readonly Service[]> {
@@ -124,7 +128,9 @@ function addFinalizers(
       const patch =
         desired.ending === undefined ? finalizerPatch(service, finalizer, "present", "status") : undefined;
       if (patch === undefined) return service;
-      return (await writes.patch(service, patch, "a load balancer will be created", signal)) ?? service;
+      const written = await writes.patch(service, patch, "a load balancer will be created", signal);
+      serviceStates.of(service).lacksFinalizer = false;
+      return written ?? service;
     }),
   );
 }
@@ -149,4 +155,9 @@ export function rememberFacts(
 /** The cloud's names of what the steps change. */
 function namesOf(steps: readonly Step[]): string {
   return [...new Set(steps.flatMap(({ on }) => on ?? []))].join(", ");
+}
+
+function addName(names: string | undefined, name: string): string {
+  if (names === undefined) return name;
+  return names.split(", ").includes(name) ? names : `${names}, ${name}`;
 }

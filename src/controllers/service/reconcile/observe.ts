@@ -7,6 +7,7 @@ import type { NoAnswer } from "../../../provider/plan.ts";
 import { type Outcome, requeue, settled, waiting } from "../../../runtime/workers.ts";
 import type { Absence } from "../observed/absence.ts";
 import { duplicatesFound, nameOf } from "../observed/duplicates.ts";
+import { hasFinalizer } from "../predicates.ts";
 import type { GroupState } from "../state/group-states.ts";
 import { waitingFor } from "../status/events.ts";
 import { showProblems } from "../status/show-problems.ts";
@@ -30,6 +31,7 @@ export async function observeGroup(
 ): Promise<Observation | Outcome> {
   const { group, services, state, call } = context;
   deps.evidenceUpdates.update();
+  noteFinalizers(deps, context);
   const found = deps.freshListing.find(state, services);
   if (found === "not yet") return deps.freshListing.request(state);
   for (const service of services) await showProblems(deps, "adoption", service, found.problems, call.signal);
@@ -52,6 +54,21 @@ export async function observeGroup(
   const unproved = noteObservation(deps, context, { balancer, lookedUpAt });
   if (unproved !== undefined) return waitForProof(deps, state, services, unproved);
   return { kind: "observed", balancer, duplicates };
+}
+
+/** Another replica adds the finalizer before it creates a load balancer, and its last requests may arrive after it stopped leading. */
+function noteFinalizers(
+  { controller: { clock }, serviceStates }: ReconcileDeps,
+  { services, state }: ReconcileContext,
+): void {
+  for (const service of services) {
+    const known = serviceStates.of(service);
+    const isAddedByOther = known.lacksFinalizer && hasFinalizer(service);
+    known.lacksFinalizer = !hasFinalizer(service);
+    if (!isAddedByOther || state.evidence.get(known.uid) !== undefined) continue;
+    state.changedAt = clock.monotonic();
+    state.evidence.noteChange([known.uid], state.changedAt, "possible");
+  }
 }
 
 /** A listing that shows only a duplicate proves nothing about the load balancer that is managed. */

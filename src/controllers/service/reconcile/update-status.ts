@@ -81,6 +81,7 @@ async function updateStatus(
   const isForeign = publication.kind === "not-ours";
   const finalizing = isForeign ? undefined : finalizerPatch(service, finalizer, "present", "status");
   const finalized = finalizing && (await writes.patch(service, finalizing, "it has a load balancer", signal));
+  if (finalized !== undefined) deps.serviceStates.of(service).lacksFinalizer = false;
   const current = finalized ?? service;
   const ingress = changedIngress(publication, current);
   const isWrittenAnyway = ingress !== undefined || completed !== undefined;

@@ -55,7 +55,13 @@ export class ServiceState {
   /** The Service is gone, and its deletion was seen. After a restart: Services that are gone are unknown. */
   isDeletionSeen = false;
 
-  /** The cloud's name of the load balancer being released, for the event. After a restart: the event does not name it. */
+  /**
+   * It had no finalizer when it was last reconciled, and this process has added none since. After a restart: a finalizer shows that
+   * there may be a load balancer.
+   */
+  lacksFinalizer = false;
+
+  /** The cloud's names of the load balancers being released, for the event. After a restart: the event does not name them. */
   releasedName: string | undefined;
 
   /** The last published events by topic and identity, so that each is published once. After a restart: published once more. */

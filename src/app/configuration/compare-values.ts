@@ -53,3 +53,32 @@ function restartPart({ reload, entry }: Field<unknown>, value: unknown): unknown
 export function differenceNeedsRestart(field: Field<unknown>, before: unknown, after: unknown): boolean {
   return !isSame(restartPart(field, before), restartPart(field, after));
 }
+
+/**
+ * The raw text of a list of records that needs a restart, with the live values of its entries, such as rotated secrets. Entries
+ * correspond if nothing else differs between them.
+ */
+export function withLiveEntries({ entry }: Field<unknown>, before: string, after: string): string {
+  const [old, next] = [entriesIn(before), entriesIn(after)];
+  if (entry === undefined || old === undefined || next === undefined) return before;
+  const otherParts = (record: RawEntry): string =>
+    comparable(Object.fromEntries(Object.entries(record).filter(([name]) => entry[name]?.reload !== "live")));
+  const [oldByOthers, nextByOthers] = [Map.groupBy(old, otherParts), Map.groupBy(next, otherParts)];
+  const merged = old.map((record) => {
+    const others = otherParts(record);
+    const [match, ...rest] = nextByOthers.get(others) ?? [];
+    return match === undefined || rest.length > 0 || oldByOthers.get(others)?.length !== 1 ? record : match;
+  });
+  return isSame(old, merged) ? before : JSON.stringify(merged);
+}
+
+type RawEntry = Readonly<Record<string, unknown>>;
+
+function entriesIn(raw: string): readonly RawEntry[] | undefined {
+  try {
+    const value: unknown = JSON.parse(raw);
+    return Array.isArray(value) && value.every(isObject) ? (value as readonly RawEntry[]) : undefined;
+  } catch {
+    return undefined;
+  }
+}

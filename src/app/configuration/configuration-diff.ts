@@ -8,7 +8,7 @@ import { type AnyProvider, readConfig } from "../connect-cloud.ts";
 import { controllerSettings } from "../flags/controller-settings.ts";
 import { notesOf } from "../flags/flag-notes.ts";
 import { type FlagName, type Flags, flagFields } from "../flags/table.ts";
-import { describeDifference, differenceNeedsRestart, isSame } from "./compare-values.ts";
+import { describeDifference, differenceNeedsRestart, isSame, withLiveEntries } from "./compare-values.ts";
 import type { Configuration } from "./configuration.ts";
 
 /** A changed value that takes effect after a restart. */
@@ -109,7 +109,7 @@ export function diffConfigurations(
   };
 }
 
-/** The new configuration, with the previous values of everything that needs a restart. */
+/** The new configuration, with the previous values of everything that needs a restart. In a list of records, secrets are new. */
 export function keepPending(
   before: Configuration,
   after: Configuration,
@@ -130,6 +130,12 @@ export function keepPending(
   const old = before.settings.cloud;
   const only = (file: Readonly<Record<string, string>> = {}, isKept: boolean) =>
     Object.entries(file).filter(([name]) => keptSettings.includes(name) === isKept);
+  const keptIn = (file: Readonly<Record<string, string>> = {}) =>
+    only(file, true).map(([name, value]) => {
+      const [field, next] = [provider.config[name], settings.cloud.file?.[name]];
+      const isInBoth = field !== undefined && next !== undefined;
+      return [name, isInBoth ? withLiveEntries(field, value, next) : value] as const;
+    });
   return {
     ...after,
     settings: {
@@ -139,7 +145,7 @@ export function keepPending(
       flags,
       cloud: {
         ...settings.cloud,
-        file: Object.fromEntries([...only(settings.cloud.file, false), ...only(old.file, true)]),
+        file: Object.fromEntries([...only(settings.cloud.file, false), ...keptIn(old.file)]),
         // A kept setting may name a file that the new configuration does not name.
         inputFiles: new Map([
           ...(keptSettings.length > 0 ? (old.inputFiles ?? []) : []),

@@ -8,8 +8,10 @@ import type { Environment } from "../../platform/environment.ts";
 import type { Files } from "../../platform/files.ts";
 import type { Log } from "../../telemetry/log.ts";
 import type { AnyProvider } from "../connect-cloud.ts";
+import { readInputs } from "./cloud-files.ts";
 import { type Configuration, isUsable } from "./configuration.ts";
 import { type ConfigurationDiff, diffConfigurations, keepPending } from "./configuration-diff.ts";
+import { FileReader } from "./file-reader.ts";
 import { PendingRestart } from "./pending-restart.ts";
 import type { ReloadRequests } from "./reload-requests.ts";
 
@@ -92,10 +94,12 @@ export class ConfigurationReloads {
       );
     }
     const { provider, log, prepare } = this.#options;
-    const diff = diffConfigurations(this.#current, read, this.#options);
-    const next = keepPending(this.#current, read, diff.pending, { provider });
+    const { pending } = diffConfigurations(this.#current, read, this.#options);
+    const kept = keepPending(this.#current, read, pending, { provider });
+    const next = pending.length === 0 ? kept : await this.#withKeptFiles(kept);
+    const diff = diffConfigurations(this.#current, next, this.#options);
     if (diff.changes.length === 0) {
-      this.#logNoChanges(diff, isRequested);
+      this.#logNoChanges(pending, isRequested);
       this.#current = next;
       return "unchanged";
     }
@@ -107,11 +111,23 @@ export class ConfigurationReloads {
     }
     this.#refused = undefined;
     for (const change of diff.changes) log.info(`Configuration: ${change}`);
-    this.#pending.replace(diff.pending);
+    this.#pending.replace(pending);
     await apply();
     log.info("Applied the changed configuration");
     this.#current = next;
     return "applied";
+  }
+
+  /** Settings that need a restart may name files that the new configuration does not name. These may change too. */
+  async #withKeptFiles(kept: Configuration): Promise<Configuration> {
+    const { provider, environment, files } = this.#options;
+    const { cloud } = kept.settings;
+    const reader = new FileReader(files);
+    // One that cannot be read any more keeps its content.
+    const { inputFiles } = await readInputs(provider, { environment, ...cloud }, reader);
+    this.#versions = new Map([...reader.versions, ...this.#versions]);
+    const all = new Map([...(cloud.inputFiles ?? []), ...inputFiles]);
+    return { ...kept, settings: { ...kept.settings, cloud: { ...cloud, inputFiles: all } } };
   }
 
   #logNewWarnings(read: Configuration): void {
@@ -120,7 +136,7 @@ export class ConfigurationReloads {
     this.#warnings = warnings;
   }
 
-  #logNoChanges({ pending }: ConfigurationDiff, isRequested: boolean): void {
+  #logNoChanges(pending: ConfigurationDiff["pending"], isRequested: boolean): void {
     const { log } = this.#options;
     const isValidAgain = this.#refused !== undefined;
     this.#refused = undefined;

@@ -1,7 +1,7 @@
 // Routes to pod networks. The framework decides which routes there should be (only its own, only inside --cluster-cidr); the
 // provider lists, creates and removes them.
 
-import type { Cidr, IpAddress, NodeName } from "../core/brand.ts";
+import type { Cidr, IpAddress, Milliseconds, NodeName } from "../core/brand.ts";
 import type { Call } from "./call.ts";
 import type { Machine } from "./instances.ts";
 import type { Wait } from "./plan.ts";
@@ -66,6 +66,11 @@ interface RoutesOfAnyStyle {
   readonly limit?: number | undefined;
   /** The IP families that the cloud can route. */
   readonly families: readonly ("IPv4" | "IPv6")[];
+  /**
+   * How long a listing may show a state from before a change that is done. Within this time, such a change counts as observed: it is
+   * not sent again. A route that is not shown counts as absent only after it. Absent: listings show every change.
+   */
+  readonly readsLag?: Milliseconds | undefined;
 }
 
 /** Routes that are created and removed by one request each. */

@@ -1,7 +1,7 @@
 // What is known about the routes that Nodes need: whether each was there, and since when listings lack it. One wrong listing
 // must not create thousands of routes a second time.
 
-import type { Cidr } from "../../../core/brand.ts";
+import type { Cidr, Milliseconds } from "../../../core/brand.ts";
 import { defined } from "../../../core/defined.ts";
 import type { Node } from "../../../kube/objects.ts";
 import type { Change } from "../../../kube/watch/store.ts";
@@ -10,7 +10,6 @@ import { isRefusal } from "../../errors.ts";
 import { networkCondition } from "../../well-known.ts";
 import { podCIDRsOf } from "../desired/plan-desired.ts";
 import type { ChangeResult } from "../plan/changes.ts";
-import type { RouteSettings } from "../settings.ts";
 
 /**
  * `new`: it was never there, as far as this process and its Node know. `uncertain`: only a failed creation may have created it, and
@@ -28,12 +27,12 @@ interface Known {
 }
 
 export class RouteEvidence {
-  readonly #settings: Pick<RouteSettings, "confirmAfter">;
+  readonly #confirmAfter: () => Milliseconds;
   readonly #known = new Map<string, Known>();
 
-  /** The settings may change while the process runs. */
-  constructor(settings: Pick<RouteSettings, "confirmAfter">) {
-    this.#settings = settings;
+  /** The time between two proofs; it may change while the process runs. */
+  constructor(confirmAfter: () => Milliseconds) {
+    this.#confirmAfter = confirmAfter;
   }
 
   /** Another replica may have led since: every proof starts again. */
@@ -68,8 +67,7 @@ export class RouteEvidence {
     const { isUncertain } = known;
     const firstKnownAt = known.missing?.firstKnownAt ?? knownAt;
     this.#known.set(key, defined({ missing: { firstKnownAt, lastBeganAt: beganAt }, isUncertain }));
-    const isProved =
-      this.#settings.confirmAfter === 0 || beganAt - firstKnownAt >= this.#settings.confirmAfter;
+    const isProved = this.#confirmAfter() === 0 || beganAt - firstKnownAt >= this.#confirmAfter();
     if (isUncertain === true) return isProved ? "new" : "uncertain";
     return isProved ? "proved" : "unproved";
   }
@@ -126,7 +124,7 @@ export class RouteEvidence {
     let next: number | undefined;
     for (const { missing } of this.#known.values()) {
       if (missing === undefined) continue;
-      const at = missing.firstKnownAt + this.#settings.confirmAfter;
+      const at = missing.firstKnownAt + this.#confirmAfter();
       if (missing.lastBeganAt < at && (next === undefined || at < next)) next = at;
     }
     return next;

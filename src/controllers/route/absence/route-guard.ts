@@ -1,6 +1,7 @@
 // Holds back route changes that follow from something absent: until the absence is proved, and while there are too many of them.
 // Remembers those that may be sent before they are sent. One for each table.
 
+import { type Milliseconds, milliseconds, seconds } from "../../../core/brand.ts";
 import type { Node } from "../../../kube/objects.ts";
 import type { DesiredRoute } from "../../../provider/routes.ts";
 import type { TableOptions } from "../deps.ts";
@@ -13,7 +14,7 @@ import { RouteEvidence } from "./route-evidence.ts";
 import type { SeenDeletions } from "./seen-deletions.ts";
 import type { TableRemovals } from "./table-removals.ts";
 
-type RouteGuardOptions = Pick<TableOptions, "nodes" | "table" | "clock" | "settings" | "removals">;
+type RouteGuardOptions = Pick<TableOptions, "nodes" | "routes" | "table" | "clock" | "settings" | "removals">;
 
 /** What the guards of all tables share. */
 export interface SharedEvidence {
@@ -25,6 +26,9 @@ export interface Guarded {
   readonly survey: Survey;
   readonly limited: LimitedChanges;
 }
+
+/** Clocks and requests are not exact. */
+const margin: Milliseconds = seconds(5);
 
 export class RouteGuard {
   readonly #options: RouteGuardOptions;
@@ -39,7 +43,7 @@ export class RouteGuard {
   constructor(options: RouteGuardOptions, shared: SharedEvidence) {
     this.#options = options;
     this.#shared = shared;
-    this.#evidence = new RouteEvidence(options.settings);
+    this.#evidence = new RouteEvidence(() => confirmAfterOf(options));
     options.nodes.subscribe((change) => this.#evidence.noteChange(change));
   }
 
@@ -150,6 +154,12 @@ export class RouteGuard {
 
 const creationId = ({ destination, target }: DesiredRoute, table: TableOptions["table"]): string =>
   `create ${destination} for ${target.uid}${inTable(table)}`;
+
+/** The time between two proofs is longer than reads lag. */
+function confirmAfterOf({ routes: { readsLag }, settings }: RouteGuardOptions): Milliseconds {
+  const { confirmAfter } = settings;
+  return readsLag === undefined ? confirmAfter : milliseconds(Math.max(confirmAfter, readsLag + margin));
+}
 
 function ownerOf({ target }: DesiredRoute, node: Node | undefined): Node | undefined {
   return node?.metadata.uid === target.uid ? node : undefined;

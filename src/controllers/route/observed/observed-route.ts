@@ -32,12 +32,17 @@ export function matchTarget(target: RouteTarget, route: ObservedRoute): Match {
 /** Each route once: a listing whose pages shift while it is read repeats some. */
 export function withoutRepeats(routes: readonly ObservedRoute[]): readonly ObservedRoute[] {
   const seen = new Set<string>();
-  return routes.filter(({ handle, destination, targetKey, targetName, targetAddress }) => {
-    const identity = JSON.stringify([handle, destination, targetKey, targetName, targetAddress]);
+  return routes.filter((route) => {
+    const identity = identityOf(route);
     if (seen.has(identity)) return false;
     seen.add(identity);
     return true;
   });
+}
+
+export function identityOf(route: ObservedRoute): string {
+  const { handle, destination, targetKey, targetName, targetAddress } = route;
+  return JSON.stringify([handle, destination, targetKey, targetName, targetAddress]);
 }
 
 const equal = <T>(one: T, other: T): Match => (one === other ? "same" : "different");

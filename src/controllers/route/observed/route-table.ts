@@ -6,12 +6,13 @@ import { defined } from "../../../core/defined.ts";
 import type { Problem } from "../../../core/problem.ts";
 import type { Clock } from "../../../platform/clock.ts";
 import type { Call, Urgency } from "../../../provider/call.ts";
-import type { ObservedRoute, RouteDocument, RoutePage, Routes } from "../../../provider/routes.ts";
+import type { RouteDocument, RoutePage, Routes } from "../../../provider/routes.ts";
 import { type Complete, Snapshot } from "../../../runtime/snapshot.ts";
 import { withoutRepeats } from "./observed-route.ts";
+import { type ListedRoute, OwnChanges } from "./own-changes.ts";
 
 export interface RouteListing {
-  readonly routes: readonly ObservedRoute[];
+  readonly routes: readonly ListedRoute[];
   readonly problems: readonly Problem[];
   /** The revision that a change must be based on, if the table is one document. */
   readonly document?: RouteDocument;
@@ -23,6 +24,7 @@ export class RouteTable {
   readonly #clock: Clock;
   readonly #signal: AbortSignal;
   #snapshot: Snapshot<RoutePage | RouteDocument>;
+  readonly #ownChanges = new OwnChanges();
   #urgency: Urgency = "refresh";
   #failure: unknown;
 
@@ -37,14 +39,14 @@ export class RouteTable {
   latest(maxAge: Milliseconds): RouteListing | undefined {
     const { latest } = this.#snapshot;
     const isTooOld = latest === undefined || latest.beganAt < this.#clock.monotonic() - maxAge;
-    return isTooOld ? undefined : toListing(latest);
+    return isTooOld ? undefined : this.#toListing(latest);
   }
 
   /** A complete listing that began at or after this time. */
   async beganAfter(moment: number, urgency: Urgency): Promise<RouteListing> {
     this.#urgency = urgency;
     try {
-      return toListing(await this.#snapshot.beganAfter(moment));
+      return this.#toListing(await this.#snapshot.beganAfter(moment));
     } catch (error) {
       this.#failure = error;
       throw error;
@@ -56,10 +58,26 @@ export class RouteTable {
     return error !== undefined && error === this.#failure;
   }
 
+  /** A change is done. Where reads lag, listings count as if they showed it. */
+  noteDone(change: Parameters<OwnChanges["note"]>[0]): void {
+    const { readsLag } = this.#routes;
+    if (readsLag !== undefined) this.#ownChanges.note(change, this.#clock.monotonic(), readsLag);
+  }
+
+  /** When a listing shows all changes so far (monotonic); undefined if the last one did. */
+  get shownAt(): number | undefined {
+    return this.#ownChanges.shownAt;
+  }
+
   /** A change was sent. Call it after a failure too: the change may have been applied. */
   invalidate(): void {
     // A new snapshot, because a listing in progress may or may not contain the change.
     this.#snapshot = this.#begin();
+  }
+
+  #toListing(complete: Complete<RoutePage | RouteDocument>): RouteListing {
+    const listing = toListing(complete);
+    return { ...listing, routes: this.#ownChanges.applyTo(listing.routes, listing.beganAt) };
   }
 
   #begin(): Snapshot<RoutePage | RouteDocument> {

@@ -7,12 +7,13 @@ import type { DesiredRoute, ObservedRoute } from "../../../provider/routes.ts";
 import type { Exempt } from "../desired/plan-desired.ts";
 import { podCIDRTaken, routeTaken } from "../events.ts";
 import { isExempt, isManaged, matchTarget } from "../observed/observed-route.ts";
+import type { ListedRoute } from "../observed/own-changes.ts";
 import { overlaps } from "./overlaps.ts";
 
 export interface RoutePlanInput {
   /** If several have one destination, the one that is in the table takes precedence, then the first. */
   readonly desired: readonly DesiredRoute[];
-  readonly observed: readonly ObservedRoute[];
+  readonly observed: readonly ListedRoute[];
   readonly exempt: Exempt;
   readonly clusterCIDRs: readonly Cidr[];
   /** The name of the table, if there are several. */
@@ -33,8 +34,11 @@ export function planRoutes({ desired, observed, exempt, clusterCIDRs, table }: R
   // The pods of exempt Nodes may be reached through a wider route; a table without marks does not show this.
   const destinations = observed.map(({ destination }) => destination);
   const touching = overlaps(destinations, [...exempt.destinations]);
-  const mayRemove = (route: ObservedRoute): boolean =>
-    isManaged(route, clusterCIDRs) && !isExempt(exempt, route) && !touching.has(route.destination);
+  const mayRemove = (route: ListedRoute): boolean =>
+    route.isUnshown !== true &&
+    isManaged(route, clusterCIDRs) &&
+    !isExempt(exempt, route) &&
+    !touching.has(route.destination);
   const observedByRange = Map.groupBy(observed, ({ destination }) => destination);
   const desiredByRange = Map.groupBy(desired, ({ destination }) => destination);
   const plan = {
@@ -60,7 +64,10 @@ export function planRoutes({ desired, observed, exempt, clusterCIDRs, table }: R
       plan.remove.push(...routes.filter((route) => route !== kept && mayRemove(route)));
       continue;
     }
-    if (routes.some((route) => matchTarget(winner.target, route) === "unknown")) {
+    // One that is not shown yet leads elsewhere: it can be removed later.
+    const isUnclear = (route: ListedRoute): boolean =>
+      route.isUnshown === true || matchTarget(winner.target, route) === "unknown";
+    if (routes.some(isUnclear)) {
       plan.undecided.push(winner);
       continue;
     }

@@ -42,16 +42,21 @@ export class PendingChanges {
     this.#operations.end();
   }
 
-  add(change: RouteChange, { operation, checkAfter }: PendingOutcome): void {
+  add(change: RouteChange, { operation, checkAfter }: PendingOutcome, readsLag = milliseconds(0)): void {
     const key = keyOf(change);
     const isPolled = operation !== undefined && this.#operations.track(key, operation, checkAfter);
-    this.#backoffs.wait(change, isPolled ? untilUpdate : checkAfter);
+    this.#backoffs.wait(change, isPolled ? untilUpdate : milliseconds(Math.max(checkAfter, readsLag)));
     if (isPolled) this.#polled.set(key, { change, began: this.#deps.clock.monotonic() });
   }
 
-  /** Takes the updates since the last call: the failed changes, and whether any change ended. */
-  takeUpdates(): { readonly failed: readonly FailedChange[]; readonly hasEnded: boolean } {
+  /** Takes the updates since the last call: the changes that failed or are done, and whether any ended. */
+  takeUpdates(): {
+    readonly failed: readonly FailedChange[];
+    readonly done: readonly RouteChange[];
+    readonly hasEnded: boolean;
+  } {
     const failed: FailedChange[] = [];
+    const done: RouteChange[] = [];
     let hasEnded = false;
     for (const [key, { change, began }] of this.#polled) {
       const update = this.#operations.take(key);
@@ -61,9 +66,12 @@ export class PendingChanges {
       if (CloudError.is(update)) {
         const took = milliseconds(this.#deps.clock.monotonic() - began);
         failed.push({ change, error: update, took });
-      } else this.#backoffs.clear(change);
+      } else {
+        this.#backoffs.clear(change);
+        if (update !== "lost") done.push(change);
+      }
     }
-    return { failed, hasEnded };
+    return { failed, done, hasEnded };
   }
 
   get unchecked(): readonly UncheckedChange[] {

@@ -49,8 +49,9 @@ export class RouteSyncer {
     const { schedule, backoffs, pending, reporter, instances, guard } = this.#deps;
     this.#began = this.#options.clock.monotonic();
     const isFullCheck = schedule.isFullCheckDue;
-    if (this.#recordUpdates()) table.invalidate();
-    const needsListing = (guard.nextListing ?? Number.POSITIVE_INFINITY) <= this.#began;
+    if (this.#recordUpdates(table)) table.invalidate();
+    const listAt = [guard.nextListing, table.shownAt].filter((at) => at !== undefined);
+    const needsListing = Math.min(...listAt) <= this.#began;
     const moment = { began: this.#began, needsListing, isFullCheck };
     const { survey, limited } = await guard.limit(await takeSurvey(this.#options, table, moment));
     const { desired, listing, plan } = survey;
@@ -58,12 +59,12 @@ export class RouteSyncer {
     reporter.problems(desired, listing, plan, pending.unchecked, limited);
     reporter.hold(limited);
     const results = await applyPlan(survey, table, backoffs, this.#options, { signal, urgency: "new-node" });
-    this.#recordResults(results);
+    this.#recordResults(table, results);
     guard.noteResults(survey, results);
     this.#decideConditions(survey, results);
     instances.follow(desired);
     this.#reportSync(survey, results);
-    const ends = [backoffs.next, guard.nextListing].filter((at) => at !== undefined);
+    const ends = [backoffs.next, guard.nextListing, table.shownAt].filter((at) => at !== undefined);
     return requeue(schedule.delayToNext(Math.min(...ends)), "the next sync");
   }
 
@@ -87,11 +88,14 @@ export class RouteSyncer {
     this.#options.onSync({ ...this.#table, isComplete: false, duration: this.#duration(), ...nothing });
   }
 
-  #recordResults(results: readonly ChangeResult[]): void {
+  #recordResults(table: RouteTable, results: readonly ChangeResult[]): void {
     const { backoffs, pending, reporter } = this.#deps;
     for (const { change, outcome } of results) {
-      if (outcome.kind === "done") backoffs.clear(change);
-      if (outcome.kind === "pending") pending.add(change, outcome);
+      if (outcome.kind === "done") {
+        backoffs.clear(change);
+        table.noteDone(change);
+      }
+      if (outcome.kind === "pending") pending.add(change, outcome, this.#options.routes.readsLag);
       if (outcome.kind === "fenced") backoffs.wait(change, fencedBackoff);
       if (outcome.kind === "observed") backoffs.wait(change, observedBackoff);
       if (outcome.kind === "failed") this.#recordFailure(change, outcome.error, outcome.took);
@@ -101,9 +105,10 @@ export class RouteSyncer {
   }
 
   /** Records how pending changes ended since the last sync; returns whether they may have changed the table. */
-  #recordUpdates(): boolean {
-    const { failed, hasEnded } = this.#deps.pending.takeUpdates();
+  #recordUpdates(table: RouteTable): boolean {
+    const { failed, done, hasEnded } = this.#deps.pending.takeUpdates();
     for (const { change, error, took } of failed) this.#recordFailure(change, error, took);
+    for (const change of done) table.noteDone(change);
     return hasEnded;
   }
 

@@ -224,3 +224,25 @@ test("a creation whose answer was lost is not repeated while too many load balan
   await w.until(() => w.addressesOf("late").length === 1, "the address", 180);
   expect([count(w), w.manager.balancerHolds()]).toEqual([21, []]);
 });
+
+test("Services that are deleted while listings lack all load balancers do not end the hold", async () => {
+  const w = await settledWorld();
+  w.cloud.balancers.hasUniqueNames = false;
+  w.cloud.view = { ...trueView, balancers: () => [] };
+  await relist(w);
+  for (const name of names.slice(3)) w.delete(name);
+  await w.pass(900);
+  expect([count(w), names.filter((name) => w.find(name) !== undefined).length]).toEqual([20, 20]);
+  w.cloud.view = trueView;
+  await w.until(() => count(w) === 3, "the removals", 300);
+  await w.until(() => names.filter((name) => w.find(name) !== undefined).length === 3, "the releases", 60);
+});
+
+test("load balancers that Fairlead deletes do not count as absent", async () => {
+  const w = await settledWorld();
+  // The cloud deletes them, and says that it failed.
+  w.cloud.faults.add({ kind: "false-error", operation: "DELETE /balancers/{id}", status: 500, calls: 10 });
+  for (const name of names.slice(0, 10)) w.delete(name);
+  await w.until(() => names.filter((name) => w.find(name) !== undefined).length === 10, "the releases", 180);
+  expect(w.logged.filter((line) => line.includes("treated as a fault"))).toEqual([]);
+});

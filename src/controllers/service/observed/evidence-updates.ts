@@ -5,7 +5,7 @@ import { type ServiceUID, serviceUID } from "../../../core/brand.ts";
 import type { Service } from "../../../kube/objects.ts";
 import type { ServiceControllerDeps } from "../deps.ts";
 import { hasAddressOrFact } from "../desired/facts.ts";
-import { hasFinalizer } from "../predicates.ts";
+import { hasFinalizer, isEnding } from "../predicates.ts";
 import type { Certainty } from "../state/balancer-evidence.ts";
 import type { GroupState, GroupStates } from "../state/group-states.ts";
 import type { ListingIndex } from "./listing-index.ts";
@@ -30,7 +30,7 @@ export class EvidenceUpdates {
     this.#index = index;
   }
 
-  /** Another replica may have created load balancers. Then their Services show it. */
+  /** Another replica may have created or removed load balancers. Then their Services show it. */
   begin(): void {
     const { services, clock } = this.#deps;
     this.#began = clock.monotonic();
@@ -43,7 +43,10 @@ export class EvidenceUpdates {
       evidence.restartProof();
       for (const key of members) {
         const service = services.get(key);
-        if (service !== undefined) evidence.expect(serviceUID(service.metadata.uid), this.tracesOf(service));
+        if (service === undefined) continue;
+        const uid = serviceUID(service.metadata.uid);
+        evidence.expect(uid, this.tracesOf(service));
+        if (isEnding(service)) evidence.noteRemoval([uid]);
       }
     }
   }

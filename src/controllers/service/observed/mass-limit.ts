@@ -1,10 +1,12 @@
 // The mass limit of load balancers: when too many are absent from the cloud, or too many Services vanished from the API, none is
 // created again or removed for that reason. They are counted once for all groups.
 
-import type { ServiceUID } from "../../../core/brand.ts";
+import { type ServiceUID, serviceUID } from "../../../core/brand.ts";
+import type { Service } from "../../../kube/objects.ts";
 import { allowedRemovals } from "../../removal-limit.ts";
 import type { ServiceControllerDeps, ServiceStore } from "../deps.ts";
-import { isBeingDeleted, wantsLoadBalancer } from "../predicates.ts";
+import { hasFinalizer, isEnding, wantsLoadBalancer } from "../predicates.ts";
+import type { OwnerEvidence } from "../state/balancer-evidence.ts";
 import type { GoneService, GroupState, GroupStates } from "../state/group-states.ts";
 import type { MassCount, MassHold } from "../state/mass-count.ts";
 import type { ListingIndex } from "./listing-index.ts";
@@ -111,9 +113,16 @@ export class BalancerMassLimit {
     if (!evidence.needsProof || this.#index.ofGroup(group).length > 0) return false;
     return [...members].some((key) => {
       const service = this.#deps.services.get(key);
-      return service !== undefined && wantsLoadBalancer(service) && !isBeingDeleted(service);
+      return service !== undefined && isMissed(service, evidence.get(serviceUID(service.metadata.uid)));
     });
   }
+}
+
+/** Also for a Service that no longer needs it, if listings are all that says that it is gone. */
+function isMissed(service: Service, known: OwnerEvidence | undefined): boolean {
+  if (!isEnding(service)) return wantsLoadBalancer(service);
+  if (known?.certainty !== "exists" || !hasFinalizer(service)) return false;
+  return known.isTrace !== true && known.isRemoving !== true && known.isNotFound !== true;
 }
 
 /** Whether the Service disappeared without a deletion that was seen, and did not come back. */

@@ -34,6 +34,7 @@ export function noteAccepted(
   if (!isOperation) state.progress.noteCompleted(step);
   // An operation may fail without a trace in the cloud.
   state.evidence.noteChange(serving, clock.monotonic(), isOperation ? "possible" : "exists");
+  state.evidence.noteRemoval(leaving);
   state.operation = {
     step,
     serving,
@@ -56,10 +57,11 @@ export function noteOperationDone(state: GroupState, clock: Pick<Clock, "monoton
 /** A step failed. It may have had an effect. */
 export function noteFailed(
   state: GroupState,
-  { serving }: Owners,
+  { serving, leaving }: Owners,
   clock: Pick<Clock, "monotonic">,
   { error, applied }: { readonly error: unknown; readonly applied: number },
 ): void {
   if (applied === 0 && isRefusal(error)) return;
   state.evidence.noteChange(serving, clock.monotonic(), applied > 0 ? "exists" : "possible");
+  state.evidence.noteRemoval(leaving);
 }

@@ -20,6 +20,8 @@ export interface OwnerEvidence {
   readonly isNotFound?: true;
   /** Known only from traces on the Service, which do not say in which group it is. */
   readonly isTrace?: true;
+  /** A step may have removed it, so its absence is no surprise. */
+  readonly isRemoving?: true;
 }
 
 interface Shown {
@@ -75,15 +77,15 @@ export class BalancerEvidence {
 
   noteShown(owners: Iterable<ServiceUID>): void {
     for (const uid of owners) {
-      const changedAt = this.#owners.get(uid)?.changedAt;
-      this.#owners.set(uid, defined({ certainty: "exists" as const, changedAt }));
+      const { changedAt, isRemoving } = this.#owners.get(uid) ?? {};
+      this.#owners.set(uid, defined({ certainty: "exists" as const, changedAt, isRemoving }));
     }
   }
 
   /** Another account may answer from now on, so what was missing so far proves nothing. */
   restartProof(): void {
-    for (const [uid, { certainty, changedAt, isTrace }] of this.#owners) {
-      this.#owners.set(uid, defined({ certainty, changedAt, isTrace }));
+    for (const [uid, { certainty, changedAt, isTrace, isRemoving }] of this.#owners) {
+      this.#owners.set(uid, defined({ certainty, changedAt, isTrace, isRemoving }));
     }
   }
 
@@ -108,6 +110,14 @@ export class BalancerEvidence {
     for (const uid of owners) {
       const known = this.#owners.get(uid)?.certainty;
       this.#owners.set(uid, { certainty: known === "exists" ? known : certainty, changedAt });
+    }
+  }
+
+  /** A step that removes what these owners have was sent, or another replica may have sent one. */
+  noteRemoval(owners: Iterable<ServiceUID>): void {
+    for (const uid of owners) {
+      const known = this.#owners.get(uid);
+      if (known !== undefined) this.#owners.set(uid, { ...known, isRemoving: true });
     }
   }
 

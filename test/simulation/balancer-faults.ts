@@ -60,7 +60,7 @@ export const balancerFaults = (world: World, dice: Dice): DisruptionSource => {
     const min = Math.max(2, Math.floor(all.length * 0.2)) + 3;
     if (all.length < min || world.isHidingMany) return;
     const duration = Math.round(dice.between(2_000, 400_000));
-    // Those who stay hidden for long count as proven absent, so that they must remain more than the limit.
+    // Objects that stay hidden for long count as proven absent, so that they must remain more than the limit.
     const isEmpty = dice.chance(0.6);
     const chosen = isEmpty ? undefined : dice.some(all, dice.count(min, all.length));
     for (const id of all) wereHidden.add(id);

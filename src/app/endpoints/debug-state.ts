@@ -30,7 +30,7 @@ export function debugState(manager: Manager, now: { readonly wall: number; reado
       name,
       waiting: queue.depth,
       delayed: queue.delayed,
-      inHand: queue.active,
+      active: queue.active,
       /** When each delayed key is tried again. The key of a load balancer has the names of its Services. */
       next: listed(
         [...queue.dueTimes]

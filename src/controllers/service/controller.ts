@@ -21,8 +21,8 @@ import { GroupAssignment } from "./queue/group-assignment.ts";
 import { OwnServiceWrites } from "./queue/own-service-writes.ts";
 import { isRelevantChange } from "./queue/relevant-change.ts";
 import { followDeletions } from "./queue/seen-deletions.ts";
+import { StandbyChanges } from "./queue/standby-changes.ts";
 import { startTriggers, type TriggerDeps } from "./queue/triggers.ts";
-import { UnseenChanges } from "./queue/unseen-changes.ts";
 import type { ReconcileDeps } from "./reconcile/context.ts";
 import { handleError } from "./reconcile/failure.ts";
 import { reconcileGroup } from "./reconcile/reconcile.ts";
@@ -103,7 +103,7 @@ export class ServiceController {
       desiredServices,
       freshListing,
       evidenceUpdates,
-      unseenChanges: new UnseenChanges(deps),
+      standbyChanges: new StandbyChanges(deps),
       massLimit,
       survey: new SharedSurvey(controller),
       inputs: new BalancerInputs(controller, groupStates),
@@ -118,11 +118,11 @@ export class ServiceController {
   /** Reconciles during one leadership session, until the signal is aborted. */
   async run(signal: AbortSignal): Promise<void> {
     const deps = this.#reconcile;
-    const { controller, groupStates, inputs, operations, freshListing, evidenceUpdates, unseenChanges } =
+    const { controller, groupStates, inputs, operations, freshListing, evidenceUpdates, standbyChanges } =
       deps;
     freshListing.begin();
     evidenceUpdates.begin();
-    unseenChanges.isLeading = true;
+    standbyChanges.isLeading = true;
     for (const state of groupStates.all) state.beginSession();
     operations.begin(signal);
     const stopTriggers = startTriggers(this.#triggers);
@@ -147,7 +147,7 @@ export class ServiceController {
       ]);
     } finally {
       stopTriggers();
-      unseenChanges.isLeading = false;
+      standbyChanges.isLeading = false;
       stopReleases();
       controller.removals.endHolds(removalKind);
       operations.end();

@@ -199,7 +199,7 @@ test("a deleted Service keeps its finalizer while too many load balancers are ab
   expect([w.find("s0"), count(w)]).toEqual([undefined, 19]);
 });
 
-test("a deleted Service is released when an operator releases what is held", async () => {
+test("a deleted Service loses its finalizer when an operator releases what is held", async () => {
   const w = await settledWorld();
   w.cloud.view = { ...trueView, balancers: () => [] };
   await relist(w);

@@ -96,7 +96,7 @@ const ownFields = {
     { fallback: seconds(30) },
   ),
   "load-balancer-absence-confirmation": duration(
-    "Minimum time between the first and the last listing without a load balancer before one that existed is created again or its Service is released; also how long a Service that vanished may come back.",
+    "Minimum time between the first and the last listing without a load balancer before one that existed is created again or the finalizer of its Service is removed; also how long a Service that vanished may come back.",
     {},
     { fallback: seconds(30) },
   ),

@@ -25,17 +25,17 @@ export interface DifferenceInput {
   readonly hasGone: boolean;
   readonly fingerprint: Fingerprint;
   /** A Service of the group changed while this replica did not lead. */
-  readonly hasUnseenChange: boolean;
+  readonly hasStandbyChange: boolean;
 }
 
 export function differenceOf(input: DifferenceInput): Difference {
-  const { state, members, observed, hasGone, fingerprint, hasUnseenChange } = input;
+  const { state, members, observed, hasGone, fingerprint, hasStandbyChange } = input;
   const { change, lastCompleted, knownSpec } = state;
   if (members.length === 0) return "desired";
   const isLargerChange = change !== undefined && change !== "update";
   const isLeaving = hasGone || members.some(({ desired }) => desired.ending !== undefined);
   const isAdoption = observed?.ownership === "unmarked";
-  if (isLargerChange || isLeaving || isAdoption || hasUnseenChange) return "desired";
+  if (isLargerChange || isLeaving || isAdoption || hasStandbyChange) return "desired";
   if (change === undefined && isSameDesired(lastCompleted, fingerprint)) return "drift";
   const spec = lastCompleted?.spec ?? knownSpec;
   if (spec !== undefined) return spec === fingerprint.spec ? "targets" : "desired";

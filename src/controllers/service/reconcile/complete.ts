@@ -17,14 +17,14 @@ export function completeGroup(
   context: ReconcileContext,
   { members, observed, gone, fingerprint, steps }: PlannedGroup,
 ): Outcome {
-  const { controller, unseenChanges } = deps;
+  const { controller, standbyChanges } = deps;
   const { note, clock } = controller;
   const { group, state } = context;
   const isAbsent = (uid: ServiceUID): boolean => judgeAbsence(deps, state, [uid]).kind === "certain";
   if (observed === undefined || members.length > 0) recordReleased(deps, group, gone.filter(isAbsent));
   if (members.length > 0) {
     state.complete(fingerprint);
-    for (const { service } of members) unseenChanges.forget(service);
+    for (const { service } of members) standbyChanges.forget(service);
   } else {
     if (state.change !== undefined) note(deletedWithoutService, { balancer: group });
     state.startOver();

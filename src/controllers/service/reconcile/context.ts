@@ -10,7 +10,7 @@ import type { EvidenceUpdates } from "../observed/evidence-updates.ts";
 import type { FreshListing } from "../observed/fresh-listing.ts";
 import type { BalancerMassLimit } from "../observed/mass-limit.ts";
 import type { SharedSurvey } from "../observed/shared-survey.ts";
-import type { UnseenChanges } from "../queue/unseen-changes.ts";
+import type { StandbyChanges } from "../queue/standby-changes.ts";
 import type { GroupState, GroupStates } from "../state/group-states.ts";
 import type { OwnerLock } from "../state/owner-lock.ts";
 import type { ServiceStates } from "../state/service-states.ts";
@@ -32,7 +32,7 @@ export interface ReconcileDeps {
   readonly desiredServices: DesiredServices;
   readonly freshListing: FreshListing;
   readonly evidenceUpdates: EvidenceUpdates;
-  readonly unseenChanges: UnseenChanges;
+  readonly standbyChanges: StandbyChanges;
   readonly massLimit: BalancerMassLimit;
   readonly survey: SharedSurvey;
   readonly inputs: BalancerInputs;

@@ -16,14 +16,14 @@ export interface AllowedPlan extends PlannedGroup {
 
 /** `drift only`: there is nothing that may be changed, and the status cannot be written either. */
 export function withholdDrift(
-  { controller, publisher, unseenChanges }: ReconcileDeps,
+  { controller, publisher, standbyChanges }: ReconcileDeps,
   { state }: ReconcileContext,
   plan: PlannedGroup,
 ): AllowedPlan | "drift only" {
   const { members, observed, gone, fingerprint } = plan;
   const { balancers, settings } = controller;
-  const hasUnseenChange = members.some(({ service }) => unseenChanges.has(service));
-  const input = { state, members, observed, hasGone: gone.length > 0, fingerprint, hasUnseenChange };
+  const hasStandbyChange = members.some(({ service }) => standbyChanges.has(service));
+  const input = { state, members, observed, hasGone: gone.length > 0, fingerprint, hasStandbyChange };
   const difference = differenceOf(input);
   const targetsOnly = balancers.targetsOnly?.bind(balancers);
   const { steps, withheld } = allowedSteps(plan.steps, difference, settings.drift, targetsOnly);

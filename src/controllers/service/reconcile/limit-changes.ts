@@ -17,10 +17,10 @@ import type { OwnerEvidence } from "../state/balancer-evidence.ts";
 import type { GroupState, Hold } from "../state/group-states.ts";
 import type { MassHold } from "../state/mass-count.ts";
 import {
-  massForgettingHeld,
   massRecreationHeld,
   massReleaseHeld,
   massRemovalHeld,
+  massWaitHeld,
   serviceVanished,
 } from "../status/events.ts";
 import type { ReconcileContext, ReconcileDeps } from "./context.ts";
@@ -86,7 +86,7 @@ export function checkMassLimit(
   if (!isConcerned || massLimit.mayChange(group)) return undefined;
   return hidden.length === 0
     ? holdAbsent(deps, context, services, massRecreationHeld)
-    : holdAbsent(deps, context, [], (held) => massForgettingHeld(hidden, held));
+    : holdAbsent(deps, context, [], (held) => massWaitHeld(hidden, held));
 }
 
 /** Records what counts for the mass limit before it is done. Undefined when the steps may be applied now. */

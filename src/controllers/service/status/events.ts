@@ -84,7 +84,7 @@ export function balancerMissing(
   /** Another load balancer with the same mark. */
   replacement: string | undefined,
 ): ServiceEvent {
-  const absent = isLeaving ? "the Service is released" : "the load balancer is created again";
+  const absent = isLeaving ? "the finalizer of the Service is removed" : "the load balancer is created again";
   const outcome =
     replacement === undefined ? absent : `load balancer ${replacement} with the same mark replaces it`;
   return warning(
@@ -105,18 +105,15 @@ export function massRecreationHeld({ allowed, howToRelease }: MassHold): Service
 export function massReleaseHeld({ allowed, howToRelease }: MassHold): ServiceEvent {
   return warning(
     "MassRemovalHeld",
-    `The load balancer of this Service is absent, and so are too many others: ${tooMany(allowed)}, so the Service keeps its finalizer until the cloud lists them. To release all of them: ${howToRelease}`,
+    `The load balancer of this Service is absent, and so are too many others: ${tooMany(allowed)}, so the Service keeps its finalizer until the cloud lists them. To remove the finalizers of all these Services: ${howToRelease}`,
   );
 }
 
 /** For reports, because the Services no longer exist. */
-export function massForgettingHeld(
-  services: readonly string[],
-  { allowed, howToRelease }: MassHold,
-): ServiceEvent {
+export function massWaitHeld(services: readonly string[], { allowed, howToRelease }: MassHold): ServiceEvent {
   return warning(
     "MassRemovalHeld",
-    `${shortList(services)} is gone, its load balancer is absent, and so are too many others: ${tooMany(allowed)}, so it is deleted if the cloud lists it again. To forget it: ${howToRelease}`,
+    `The load balancer of the deleted Service ${shortList(services)} is absent, and so are too many others: ${tooMany(allowed)}, so Fairlead waits for it to be listed again, and deletes it then. To stop waiting: ${howToRelease}`,
   );
 }
 

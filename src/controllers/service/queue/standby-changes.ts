@@ -8,7 +8,7 @@ import type { ServiceControllerDeps } from "../deps.ts";
 import { isFactAnnotation } from "../desired/facts.ts";
 import { isRelevantChange } from "./relevant-change.ts";
 
-export class UnseenChanges {
+export class StandbyChanges {
   readonly #isOurAnnotation: (key: string) => boolean;
   readonly #changed = new Set<ServiceUID>();
   #isLeading = false;

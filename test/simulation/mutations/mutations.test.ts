@@ -56,12 +56,14 @@ describe("a mutation of src", () => {
     60_000,
   );
 
-  test("fails when its text is not in the file", () => {
-    const [mutation] = mutations;
-    const [edit] = mutation?.edits ?? [];
-    if (mutation === undefined || edit === undefined) throw new Error("There is no mutation.");
-    const source = readFileSync(join(root, edit.file), "utf8");
-    expect(mutate(mutation, edit.file, source)).toContain(edit.replace);
-    expect(() => mutate(mutation, edit.file, "")).toThrow("found it 0 times");
-  });
+  test.each(
+    mutations.flatMap((mutation) => mutation.edits.map((edit) => [mutation.name, edit, mutation] as const)),
+  )(
+    "%s changes a file that exists, and fails when its text is not in it",
+    (_, { file, replace }, mutation) => {
+      const source = readFileSync(join(root, file), "utf8");
+      expect(mutate(mutation, file, source)).toContain(replace);
+      expect(() => mutate(mutation, file, "")).toThrow("found it 0 times");
+    },
+  );
 });

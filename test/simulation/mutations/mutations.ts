@@ -53,7 +53,7 @@ export const mutations: readonly Mutation[] = [
     seed: 2,
     edits: [
       {
-        file: "src/controllers/route/absence/admission.ts",
+        file: "src/controllers/route/absence/limit-changes.ts",
         find: "isProved && (!isHeld || isReleased)",
         replace: "true || (isProved && isHeld && isReleased)",
       },

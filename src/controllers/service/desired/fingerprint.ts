@@ -38,10 +38,10 @@ function hashTargets(targets: readonly BalancerTarget[]): string {
 /** Two independent hashes of 32 bits. */
 const shortHash = (text: string): string => `${hash(text).toString(36)}-${hash(`~${text}`).toString(36)}`;
 
-/** Recognizes a step that is applied again. */
 /** The desired state in a form that can be stored for every step. */
 export const textOfDesired = ({ targets, spec }: Fingerprint): string => shortHash(`${spec} ${targets}`);
 
+/** Recognizes a step that is applied again. */
 export const hashStep = (step: Step): string => shortHash(textOf(step));
 
 /** Excludes facts, because Fairlead writes them. */

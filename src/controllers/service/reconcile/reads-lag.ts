@@ -26,7 +26,9 @@ export function withoutRecent(
   { readsLag, desired }: { readonly readsLag: Milliseconds | undefined; readonly desired: string },
 ): Plan<Step> {
   const since = recentSteps.observedAt - (readsLag ?? 0);
-  if (readsLag === undefined || !recentSteps.keepAfter(since)) return plan;
+  // Also without a lag: otherwise the steps would be kept for ever.
+  const hasRecent = recentSteps.keepAfter(since);
+  if (readsLag === undefined || !hasRecent) return plan;
   const steps = plan.steps.filter((step) => !recentSteps.has(hashStep(step), step, desired));
   const problems = plan.problems?.filter(({ severity }) => severity !== "error");
   const hasErrors = problems?.length !== plan.problems?.length;

@@ -2,6 +2,7 @@
 // a guess. Answers come from memory and never wait. `request` requests a newer one, and subscribers are notified when
 // it has arrived.
 
+import { type Milliseconds, milliseconds } from "../core/brand.ts";
 import { defined } from "../core/defined.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { Urgency } from "../provider/call.ts";
@@ -193,6 +194,12 @@ export class Inventory {
       identity.providerID !== undefined &&
       this.#relevant(identity).every(({ source }) => source.lookups?.id !== undefined);
     return canLookUp ? ["listing", "lookup"] : ["listing"];
+  }
+
+  /** How long the sources that can have this Node's machine may show an earlier state. */
+  readsLagFor(identity: NodeIdentity): Milliseconds | undefined {
+    const lags = this.#relevant(identity).flatMap(({ source }) => source.readsLag ?? []);
+    return lags.length === 0 ? undefined : milliseconds(Math.max(...lags));
   }
 
   /** Whether the Node has any property to find its machine by. Without one there would never be an answer. */

@@ -1,7 +1,7 @@
 // The machines of a cloud: a source lists all of them page by page, and may look some up by key. The framework caches, matches
 // Nodes to machines, and decides when a machine is gone.
 
-import type { ProviderID } from "../core/brand.ts";
+import type { Milliseconds, ProviderID } from "../core/brand.ts";
 import type { Call } from "./call.ts";
 import type { Facts } from "./plan.ts";
 import type { Problem } from "./reasons.ts";
@@ -103,6 +103,11 @@ export interface InstanceSource {
    * that wait and those of the last 10 s: lookups, or the pages of a listing.
    */
   readonly lookups?: Readonly<Partial<Record<MatchKey, InstanceLookup | undefined>>> | undefined;
+  /**
+   * How long a listing or lookup may show an earlier state of the cloud. The two proofs that a machine is gone are further apart
+   * than this. Absent: less than `--node-deletion-confirmation`.
+   */
+  readonly readsLag?: Milliseconds | undefined;
 }
 
 /** The machines of a cloud. */

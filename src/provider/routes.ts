@@ -61,7 +61,8 @@ export type RouteOutcome =
   | { readonly done: true }
   | ({ readonly done: false; readonly operation?: string | undefined } & Wait);
 
-interface RoutesOfAnyStyle {
+/** What both styles have in common. */
+export interface RoutesOfAnyStyle {
   /** The maximum number of routes, if known. Fairlead exports how many are left and warns before the limit is reached. */
   readonly limit?: number | undefined;
   /** The IP families that the cloud can route. */

@@ -15,7 +15,7 @@ import type { RemovalHistory, RemovalKind } from "../removal-history.ts";
 import { recordDeletion, removeNode, setShutdownTaint } from "./apply.ts";
 import { type Candidate, Candidates } from "./candidates.ts";
 import { massDeletionReason } from "./events.ts";
-import { addAnswer, noEvidence } from "./evidence.ts";
+import { addAnswer, longerThanLag, noEvidence } from "./evidence.ts";
 import { MassCount } from "./mass-count.ts";
 import { type LifecycleDecision, planLifecycle } from "./plan.ts";
 import { isOfInterest } from "./relevant-change.ts";
@@ -153,7 +153,7 @@ export class LifecycleController {
       proofKinds: inventory.proofsFor(identity),
       mass: () => this.#massCount.decide(),
       isReleased: removals.isReleased("nodes", node.metadata.uid),
-      settings,
+      settings: { ...settings, confirmAfter: longerThanLag(settings, inventory.readsLagFor(identity)) },
       now,
     });
     return this.#apply(node, decision, signal);

@@ -78,6 +78,17 @@ export function isRecent({ proofs }: Evidence, now: number): boolean {
   return proofs.some(({ knownAt }) => now - knownAt <= seconds(30));
 }
 
+/** Clocks and requests are not exact. */
+const lagMargin: Milliseconds = seconds(5);
+
+/** The time between two proofs, where the cloud may show an earlier state for so long. */
+export function longerThanLag(
+  { confirmAfter }: Pick<LifecycleSettings, "confirmAfter">,
+  readsLag: Milliseconds | undefined,
+): Milliseconds {
+  return readsLag === undefined ? confirmAfter : milliseconds(Math.max(confirmAfter, readsLag + lagMargin));
+}
+
 /** Whether the proofs are enough for a deletion. */
 export type Judgement =
   | { readonly kind: "proved" }

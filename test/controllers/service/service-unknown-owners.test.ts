@@ -76,3 +76,30 @@ test("a Service that vanished loses its load balancer in time although an invali
   expect(script.things.size).toBe(0);
   await w.stop();
 });
+
+test.each([
+  ["together", 0],
+  ["one after the other", 40],
+])(
+  "Services that share a load balancer and vanish %s keep their parts beyond the mass limit",
+  async (_, pause) => {
+    const { w, script } = scriptedWorld();
+    await w.start();
+    const names = Array.from({ length: 20 }, (_, index) => `s${index}`);
+    for (const name of names) w.create(name, inGroup("x"));
+    await w.pass(60);
+    const comeBack: (() => void)[] = [];
+    for (const name of names.slice(1, 10)) {
+      comeBack.push(vanish(w, name));
+      await w.pass(pause);
+    }
+    await w.pass(120);
+    const owners = (): number => script.things.get("thing-of-group-x")?.owners.length ?? 0;
+    expect(owners()).toBeGreaterThanOrEqual(18);
+    expect(w.manager.balancerHolds().map(({ reason }) => reason)).toEqual(["MassRemovalHeld"]);
+    for (const restore of comeBack) restore();
+    await w.pass(180);
+    expect([owners(), w.manager.balancerHolds()]).toEqual([20, []]);
+    await w.stop();
+  },
+);

@@ -94,19 +94,23 @@ export class BalancerMassLimit {
       const doesExist = [...state.evidence.owners].some(([, { certainty }]) => certainty === "exists");
       // A recorded one counts as recent.
       if (doesExist && !isRecorded) count.managed += 1;
-      if (isRecorded || removals.isReleased(removalKind, state.group)) continue;
-      if (this.#hasVanished(state)) count.vanished += 1;
-      else if (doesExist && this.#isMissing(state)) count.missing += 1;
+      if (removals.isReleased(removalKind, state.group)) continue;
+      const vanished = this.#countVanished(state);
+      count.vanished += vanished;
+      if (vanished === 0 && !isRecorded && doesExist && this.#isMissing(state)) count.missing += 1;
     }
     const recent = removals.count(removalKind);
     return { ...count, managed: count.managed + recent, recent };
   }
 
-  #hasVanished({ group, goneServices }: GroupState): boolean {
-    const { services, settings } = this.#deps;
-    if (goneServices.size === 0 || settings.vanished === "keep") return false;
+  /** Each Service counts, also when they share a load balancer. */
+  #countVanished({ group, goneServices }: GroupState): number {
+    const { services, settings, removals } = this.#deps;
+    if (goneServices.size === 0 || settings.vanished === "keep") return 0;
     const shown = this.#index.ownersIn(group);
-    return [...goneServices].some(([uid, gone]) => shown.has(uid) && hasVanished(services, uid, gone));
+    const isCounted = (uid: ServiceUID): boolean => shown.has(uid) && !removals.has(removalKind, uid);
+    return [...goneServices].filter(([uid, gone]) => isCounted(uid) && hasVanished(services, uid, gone))
+      .length;
   }
 
   #isMissing({ group, members, evidence }: GroupState): boolean {

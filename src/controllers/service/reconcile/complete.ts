@@ -33,10 +33,11 @@ export function completeGroup(
   if (observed === undefined) state.evidence.forget(state.evidence.uids);
   dismissUnmanaged(deps, group);
   dropGroupState(group, deps.groupStates);
-  const absence = judgeAbsence(deps, state, [...state.pendingReleases]);
-  if (members.length > 0 && absence.kind === "unproved") return requestProof(deps, state, absence);
+  // First, because what vanished Services have is shown, so it would never count as absent.
   const undecided = undecidedOwners(deps, state, observed);
   if (undecided !== undefined) return waitForDecision(deps, context, undecided);
+  const absence = judgeAbsence(deps, state, [...state.pendingReleases]);
+  if (members.length > 0 && absence.kind === "unproved") return requestProof(deps, state, absence);
   // A plan with steps is withheld drift: nothing was tried.
   if (steps.length === 0 && acceptTargets(deps, members)) {
     return requeue(milliseconds(0), "the status without the refused targets");

@@ -98,8 +98,10 @@ export async function recordChange(
   const { removals, settings, isObserving } = controller;
   if (isObserving || !isCounted(state, plan)) return undefined;
   if (settings.removalLimit === "off" || removals.isReleased(removalKind, group)) return undefined;
-  if (removals.isStored(removalKind, group)) return undefined;
-  await removals.record(removalKind, [group]);
+  const vanished = vanishedOwners(state, plan);
+  const ids = vanished.length > 0 ? vanished : [group];
+  if (ids.every((id) => removals.isStored(removalKind, id))) return undefined;
+  await removals.record(removalKind, ids);
   massLimit.invalidate();
   // Storing takes time, so the decision is made again on what is known then.
   return requeue(milliseconds(0), "the change is recorded");
@@ -128,8 +130,15 @@ function repeatsCreation({ evidence }: GroupState, { observed, serving, steps }:
   });
 }
 
-function removesVanished({ goneServices }: GroupState, { observed, gone }: PlannedGroup): boolean {
-  return observed !== undefined && gone.some((uid) => goneServices.get(uid)?.isDeletionSeen === false);
+const removesVanished = (state: GroupState, plan: PlannedGroup): boolean =>
+  vanishedOwners(state, plan).length > 0;
+
+function vanishedOwners(
+  { goneServices }: GroupState,
+  { observed, gone }: PlannedGroup,
+): readonly ServiceUID[] {
+  if (observed === undefined) return [];
+  return gone.filter((uid) => goneServices.get(uid)?.isDeletionSeen === false);
 }
 
 /** The Services that are gone, and whose load balancer would be forgotten because listings do not show it. */

@@ -5,7 +5,7 @@ export interface MassCount {
   readonly managed: number;
   /** Absent from the cloud. */
   readonly missing: number;
-  /** Their Services vanished from the API. */
+  /** Services that vanished from the API. Several may share a load balancer. */
   readonly vanished: number;
   /** Removed or created again within the window. */
   readonly recent: number;

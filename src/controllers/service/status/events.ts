@@ -143,7 +143,7 @@ export const massHoldEnded = "The mass limit no longer holds load balancers";
 export function describeMassHold(hold: MassHold): string {
   const { missing, vanished, recent, managed, allowed, howToRelease } = hold;
   return (
-    `Of ${managed} load balancers, ${missing} are absent from the cloud, the Services of ${vanished} vanished from the API, and ${recent} ` +
+    `Of ${managed} load balancers, ${missing} are absent from the cloud, ${vanished} Services vanished from the API, and ${recent} ` +
     `were removed or created again for such a reason in the last ${removalWindowText}. More than ${allowed} is treated as a fault, ` +
     `so none of them is created again or removed. To do so anyway: ${howToRelease}`
   );

@@ -1,4 +1,4 @@
-import { describe, expect, test } from "bun:test";
+import { describe, expect, spyOn, test } from "bun:test";
 import { fake } from "../../../providers/fake/index.ts";
 import { hashStep } from "../../../src/controllers/service/desired/fingerprint.ts";
 import { confirmAfterOf, withoutRecent } from "../../../src/controllers/service/reconcile/reads-lag.ts";
@@ -115,6 +115,22 @@ test("a lookup without a definite answer changes nothing, shows what the Service
   ]);
   await w.until(() => script.applied.length === 1, "the load balancer", 340);
   await w.stop();
+});
+
+test("accepted steps are remembered only where reads lag", async () => {
+  const countOf = async (readsLag: Milliseconds | undefined): Promise<number> => {
+    const note = spyOn(RecentSteps.prototype, "note");
+    const { w } = scriptedWorld(undefined, () => ({ readsLag }));
+    await w.start();
+    w.create("web");
+    await w.pass(60);
+    await w.stop();
+    const { length } = note.mock.calls;
+    note.mockRestore();
+    return length;
+  };
+  expect(await countOf(undefined)).toBe(0);
+  expect(await countOf(seconds(5))).toBe(1);
 });
 
 test("the time between two proofs of absence is longer than reads lag", () => {

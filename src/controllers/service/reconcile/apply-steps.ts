@@ -79,8 +79,7 @@ async function executeAll(
       const outcome = await executeStep(controller, { step, group, why: options.why }, call);
       if (applied === 0) state.progress.noteChange();
       applied += 1;
-      const desired = textOfDesired(plan.fingerprint);
-      state.recentSteps.note(text, { at: clock.monotonic(), step: { do: step.do, on: step.on }, desired });
+      noteRecent(controller, state, { step, hash: text, desired: textOfDesired(plan.fingerprint) });
       if (outcome.done) state.progress.noteCompleted(text);
       noteRefused(deps, services, outcome.refused);
       services = await rememberFacts(controller, services, outcome, call.signal);
@@ -98,6 +97,16 @@ async function executeAll(
   noteApplied(state, plan, clock);
   if (plan.observed === undefined) endRelease({ controller }, group);
   return undefined;
+}
+
+/** Only where reads lag: nothing else forgets these steps. */
+function noteRecent(
+  { balancers, clock }: ServiceControllerDeps,
+  { recentSteps }: ReconcileContext["state"],
+  { step, hash, desired }: { readonly step: Step; readonly hash: string; readonly desired: string },
+): void {
+  if (balancers.readsLag === undefined) return;
+  recentSteps.note(hash, { at: clock.monotonic(), step: { do: step.do, on: step.on }, desired });
 }
 
 async function executeStep(

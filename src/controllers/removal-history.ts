@@ -24,7 +24,10 @@ export interface RemovalHistory {
    * do not remove.
    */
   record(kind: RemovalKind, ids: readonly string[]): Promise<void>;
-  /** Adds removals that were seen but not sent, such as deletions by another client. Stored a moment later. */
+  /**
+   * Adds removals that were seen, such as deletions by another client. Those that are recorded count from now: they may have been
+   * sent long after. Stored a moment later.
+   */
   note(kind: RemovalKind, ids: readonly string[]): void;
   /** Whether the id is recorded and stored, so that it may be removed now. */
   isStored(kind: RemovalKind, id: string): boolean;

@@ -76,8 +76,13 @@ export class RemovalMemory implements RemovalHistory {
 
   note(kind: RemovalKind, ids: readonly string[]): void {
     const { removals } = this.#fresh(kind);
-    const added = ids.map(shortId).filter((id) => !removals.has(id));
-    this.#add(kind, added.slice(0, maxRemovals - removals.size), false);
+    const at = this.#clock.monotonic();
+    for (const id of ids.map(shortId)) {
+      const known = removals.get(id);
+      if (known === undefined && removals.size >= maxRemovals) continue;
+      removals.delete(id);
+      removals.set(id, { ...(known ?? { isOwn: false, isStored: false }), at });
+    }
   }
 
   isStored(kind: RemovalKind, id: string): boolean {

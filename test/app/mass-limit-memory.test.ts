@@ -186,3 +186,22 @@ test("reports a release on the Lease only while it leads", async () => {
   expect(leaseEvents().filter((event) => event.includes("stopped leading"))).toHaveLength(1);
   expect(leaseEvents().filter((event) => event.includes("HoldReleaseIgnored"))).toEqual([]);
 });
+
+test("a deletion that fails for minutes after it was recorded counts from when it happens", async () => {
+  const { w, lose, nodes } = await setUp();
+  const deletedAt: number[] = [];
+  w.server.onWrite(({ storage, type }) => {
+    if (storage === "nodes" && type === "DELETED") deletedAt.push(w.clock.now());
+  });
+  w.kubeFault = (method) => (method === "DELETE" ? new Error("connection reset") : undefined);
+  lose("node-0", "node-1");
+  await w.until(() => w.manager.removals.count("nodes") === 2, "the record", 120);
+  await w.pass(350);
+  w.kubeFault = undefined;
+  await w.until(() => nodes().length === 8, "the deletions", 200);
+  lose("node-2", "node-3");
+  await w.pass(250);
+  expect(deletedAt).toHaveLength(2);
+  await w.pass(600);
+  expect(nodes()).toHaveLength(6);
+});

@@ -81,6 +81,11 @@ export class RouteGuard {
     const ids = limited.ready.filter(({ isReleased }) => !isReleased).map(({ id }) => id);
     if (isCounted && ids.length > 0) {
       this.#shared.recent.note(table, ids);
+      // Those that failed since they were recorded count from now.
+      removals.note(
+        "routes",
+        ids.filter((id) => removals.isStored("routes", id)),
+      );
       await removals.record("routes", ids);
     }
     return { survey: withoutBlocked(survey, limited.blocked), limited };

@@ -100,7 +100,11 @@ export async function recordChange(
   if (settings.removalLimit === "off" || removals.isReleased(removalKind, group)) return undefined;
   const vanished = vanishedOwners(state, plan);
   const ids = vanished.length > 0 ? vanished : [group];
-  if (ids.every((id) => removals.isStored(removalKind, id))) return undefined;
+  if (ids.every((id) => removals.isStored(removalKind, id))) {
+    // They count from now, because the change may have failed since it was recorded.
+    removals.note(removalKind, ids);
+    return undefined;
+  }
   await removals.record(removalKind, ids);
   massLimit.invalidate();
   // Storing takes time, so the decision is made again on what is known then.

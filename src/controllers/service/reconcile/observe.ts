@@ -73,24 +73,26 @@ function noteFinalizers(
 
 /** A listing that shows only a duplicate proves nothing about the load balancer that is managed. */
 function noteManaged(
-  { controller: { listing, settings } }: ReconcileDeps,
+  { controller }: ReconcileDeps,
   state: GroupState,
   balancer: ObservedLoadBalancer,
   duplicates: readonly ObservedLoadBalancer[],
 ): Unproved | undefined {
+  const { listing } = controller;
   if (balancer.ownership !== "ours" || listing.latest === undefined) return undefined;
   const { managed, change } = state;
   const name = nameOf(balancer);
   const isShown = [balancer, ...duplicates].some((one) => nameOf(one) === managed?.name);
   const { beganAt } = listing.latest;
   const first = managed?.missingSince ?? beganAt;
-  const isProved = beganAt - first >= settings.confirmAfter;
+  const confirmAfter = confirmAfterOf(controller);
+  const isProved = beganAt - first >= confirmAfter;
   if (managed === undefined || change !== undefined || isShown || isProved) {
     state.managed = { name };
     return undefined;
   }
   state.managed = { name: managed.name, missingSince: first };
-  const decidedAt = first + settings.confirmAfter;
+  const decidedAt = first + confirmAfter;
   return { kind: "unproved", checkAt: decidedAt, decidedAt, isExpected: false };
 }
 

@@ -29,12 +29,6 @@ const join = (w: ServiceWorld, name: string, podCIDR?: string) => {
   const spec = { taints: [uninitialized], ...(podCIDR !== undefined && { podCIDR, podCIDRs: [podCIDR] }) };
   w.server.store.put(resourceNamed("nodes"), toNode({ name, spec }, w.clock.now()) as never);
 };
-const setReady = (w: ServiceWorld, name: string, status: "True" | "False") =>
-  w.changeNode(name, (node) => ({
-    ...node,
-    status: { ...node.status, conditions: [{ type: "Ready", status }] },
-  }));
-
 test("the log has one line per Node that joins, and a few lines with counts for their routes", async () => {
   const { w, news } = setUp(0);
   await w.start("--controllers=cloud-node,cloud-node-lifecycle,node-route", "--cluster-cidr=10.244.0.0/16");
@@ -58,16 +52,16 @@ test("the log has one line when a Node's machine shuts down, starts again and is
   const { w, news } = setUp(0);
   await w.start("--controllers=cloud-node-lifecycle");
   w.addNode("n0");
-  setReady(w, "n0", "False");
+  w.setReady("n0", "False");
   w.cloud.machines.setStatus("n0", "stopped");
   await w.pass(120);
   news();
   w.cloud.machines.setStatus("n0", "running");
-  setReady(w, "n0", "True");
+  w.setReady("n0", "True");
   await w.pass(120);
   expect(news()).toEqual(['Shutdown taint removed: the instance is running again node="n0"']);
   w.cloud.machines.setStatus("n0", "stopped");
-  setReady(w, "n0", "False");
+  w.setReady("n0", "False");
   await w.pass(120);
   expect(news()).toEqual(['Shutdown taint set: the instance is shut down node="n0"']);
   w.cloud.machines.remove("n0");

@@ -31,14 +31,12 @@ const setUp = async (...flags: readonly string[]) => {
     refused = what;
   };
   const start = () => w.start("--leader-elect=true", "--controllers=cloud-node-lifecycle", ...flags);
-  const setReady = (name: string, status: string) =>
-    w.changeNode(name, (node) => ({ ...node, status: { conditions: [{ type: "Ready", status }] } }));
   const nodes = () => w.server.store.list("nodes").map(({ metadata }) => metadata.name);
-  for (const name of nodes()) setReady(name, "True");
+  for (const name of nodes()) w.setReady(name, "True");
   const lose = (...names: readonly string[]) => {
     for (const name of names) {
       w.cloud.machines.remove(name);
-      setReady(name, "Unknown");
+      w.setReady(name, "Unknown");
     }
   };
   const lease = () => w.server.store.get("leases", "kube-system", leaseName);

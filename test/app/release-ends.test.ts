@@ -74,14 +74,12 @@ test.each(["Ready", "not Ready"])(
     world = w;
     const names = w.server.store.list("nodes").map(({ metadata }) => metadata.name);
     const lost = names.slice(0, 5);
-    const setReady = (name: string, status: string) =>
-      w.changeNode(name, (node) => ({ ...node, status: { conditions: [{ type: "Ready", status }] } }));
-    for (const name of names) setReady(name, "True");
+    for (const name of names) w.setReady(name, "True");
     await w.start("--leader-elect=true", "--controllers=cloud-node-lifecycle");
     await w.until(() => w.manager.leads(), "it to lead");
     const lose = async (): Promise<void> => {
       for (const name of lost) w.cloud.faults.lie({ machine: name, milliseconds: 300_000 });
-      for (const name of lost) setReady(name, "Unknown");
+      for (const name of lost) w.setReady(name, "Unknown");
       await w.pass(290);
     };
     await lose();
@@ -89,7 +87,7 @@ test.each(["Ready", "not Ready"])(
     release(w, "nodes");
     await w.pass(60);
     expect(w.logged.filter((line) => line.includes("Released because of annotation"))).toHaveLength(1);
-    if (how === "Ready") for (const name of lost) setReady(name, "True");
+    if (how === "Ready") for (const name of lost) w.setReady(name, "True");
     await w.pass(60);
     await lose();
     expect(w.server.store.list("nodes")).toHaveLength(10);

@@ -8,7 +8,7 @@ import { ServiceWorld } from "../support/service-world.ts";
 
 const startWith = async (provider: unknown, ...flags: readonly string[]) => {
   const world = new ServiceWorld({ nodes: 3 });
-  for (const name of ["node-0", "node-1", "node-2"]) setReady(world, name, "True");
+  for (const name of ["node-0", "node-1", "node-2"]) world.setReady(name, "True");
   const process = new ReloadingProcess({
     world,
     provider,
@@ -22,9 +22,6 @@ const startWith = async (provider: unknown, ...flags: readonly string[]) => {
 };
 
 const start = (...flags: readonly string[]) => startWith(fake, ...flags);
-
-const setReady = (world: ServiceWorld, name: string, status: string): void =>
-  world.changeNode(name, (node) => ({ ...node, status: { conditions: [{ type: "Ready", status }] } }));
 
 const regionOf = (world: ServiceWorld, name: string): string | undefined =>
   world.server.store.get("nodes", undefined, name)?.metadata.labels?.["topology.kubernetes.io/region"];
@@ -54,7 +51,7 @@ test("the deletion of Nodes can be switched on", async () => {
   const { world, process } = await start("node-deletion: off");
   const isThere = () => world.server.store.get("nodes", undefined, "node-1") !== undefined;
   world.cloud.machines.remove("node-1");
-  setReady(world, "node-1", "Unknown");
+  world.setReady("node-1", "Unknown");
   await world.pass(300);
   expect(isThere()).toBe(true);
   await process.write("v: 0", "node-deletion: enforce");

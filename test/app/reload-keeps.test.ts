@@ -6,12 +6,9 @@ import { ServiceWorld } from "../support/service-world.ts";
 
 const routes = "--cluster-cidr=10.244.0.0/16";
 
-const setReady = (world: ServiceWorld, name: string, status: string): void =>
-  world.changeNode(name, (node) => ({ ...node, status: { conditions: [{ type: "Ready", status }] } }));
-
 const start = async (options: { readonly nodes?: number } = {}, ...flags: readonly string[]) => {
   const world = new ServiceWorld(options);
-  for (const { metadata } of world.server.store.list("nodes")) setReady(world, metadata.name, "True");
+  for (const { metadata } of world.server.store.list("nodes")) world.setReady(metadata.name, "True");
   const process = new ReloadingProcess({
     world,
     contents: { [configPath]: flagsFile("concurrent-service-syncs: 8", ...flags) },
@@ -121,7 +118,7 @@ test("keeps evidence of absence: a Node is deleted when it would have been witho
     const { world, process } = await start({ nodes: 10 });
     await world.pass(60);
     world.cloud.machines.remove("node-3");
-    setReady(world, "node-3", "Unknown");
+    world.setReady("node-3", "Unknown");
     const began = world.clock.monotonic();
     const isGone = () => world.server.store.get("nodes", undefined, "node-3") === undefined;
     for (let second = 0; second < 300 && !isGone(); second += 1) {
@@ -146,10 +143,10 @@ test("collects evidence of absence again after a change of the credentials, and 
   const args = [routes, `--cloud-config=${own}`];
   const process = new ReloadingProcess({ world, contents: { [own]: "token = one" }, args });
   await process.untilLeading();
-  for (const { metadata } of world.server.store.list("nodes")) setReady(world, metadata.name, "True");
+  for (const { metadata } of world.server.store.list("nodes")) world.setReady(metadata.name, "True");
   await world.pass(60);
   world.cloud.machines.remove("node-3");
-  setReady(world, "node-3", "Unknown");
+  world.setReady("node-3", "Unknown");
   await world.pass(15);
   const evidence = async () =>
     JSON.parse(await process.page("/debug/state")).evidenceOfAbsence.first as readonly {

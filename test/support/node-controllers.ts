@@ -120,3 +120,11 @@ export const uninitialized = {
   value: "true",
   effect: "NoSchedule",
 } as const;
+
+/** A Node joins: it has the taint and the kubelet's hostname. */
+export const joins = (at: NodeControllers, name = "n0", providerID?: string) =>
+  at.nodes.add({
+    name,
+    spec: { taints: [uninitialized], ...(providerID !== undefined && { providerID }) },
+    status: { addresses: [{ type: "Hostname", address: name }] },
+  });

@@ -188,6 +188,10 @@ export class ServiceWorld {
     this.server.store.put(stored.nodes, change(node as unknown as Node) as unknown as KubeObject);
   }
 
+  setReady(name: string, status: "True" | "False" | "Unknown"): void {
+    this.changeNode(name, (node) => ({ ...node, status: { conditions: [{ type: "Ready", status }] } }));
+  }
+
   removeNode(name: string): void {
     const node = this.server.store.get("nodes", undefined, name);
     if (node !== undefined) this.server.store.remove(stored.nodes, node);

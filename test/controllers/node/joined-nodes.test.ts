@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, test } from "bun:test";
-import { NodeControllers, type SetupOptions, uninitialized } from "../../support/node-controllers.ts";
+import { joins, NodeControllers, type SetupOptions, uninitialized } from "../../support/node-controllers.ts";
 import { machine } from "../../support/scripted-source.ts";
 
 let world: NodeControllers | undefined;
@@ -8,13 +8,6 @@ const setUp = (options?: SetupOptions): NodeControllers => {
   world = new NodeControllers(options);
   return world;
 };
-
-const joins = (at: NodeControllers, name: string, providerID?: string) =>
-  at.nodes.add({
-    name,
-    spec: { taints: [uninitialized], ...(providerID !== undefined && { providerID }) },
-    status: { addresses: [{ type: "Hostname", address: name }] },
-  });
 
 describe("the node controller writes nothing to", () => {
   test("foreign, paused, deleted and unselected Nodes [F12]", async () => {

@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, test } from "bun:test";
 import { milliseconds } from "../../../src/core/brand.ts";
-import { NodeControllers, type SetupOptions, uninitialized } from "../../support/node-controllers.ts";
+import { joins, NodeControllers, type SetupOptions, uninitialized } from "../../support/node-controllers.ts";
 import { machine, outage } from "../../support/scripted-source.ts";
 
 let world: NodeControllers | undefined;
@@ -9,13 +9,6 @@ const setUp = (options?: SetupOptions): NodeControllers => {
   world = new NodeControllers(options);
   return world;
 };
-
-const joins = (at: NodeControllers, name: string, providerID?: string) =>
-  at.nodes.add({
-    name,
-    spec: { taints: [uninitialized], ...(providerID !== undefined && { providerID }) },
-    status: { addresses: [{ type: "Hostname", address: name }] },
-  });
 
 test("a thousand Nodes that join together cost one listing [F9 F11]", async () => {
   const names = Array.from({ length: 1000 }, (_, index) => `n${index}`);

@@ -3,7 +3,7 @@ import { milliseconds, seconds } from "../../../src/core/brand.ts";
 import type { Node } from "../../../src/kube/objects.ts";
 import { sleep } from "../../../src/platform/clock.ts";
 import { priorities } from "../../../src/runtime/work-queue.ts";
-import { NodeControllers, type SetupOptions, uninitialized } from "../../support/node-controllers.ts";
+import { joins, NodeControllers, type SetupOptions } from "../../support/node-controllers.ts";
 import { machine } from "../../support/scripted-source.ts";
 
 let world: NodeControllers | undefined;
@@ -12,13 +12,6 @@ const setUp = (options?: SetupOptions): NodeControllers => {
   world = new NodeControllers(options);
   return world;
 };
-
-const joins = (at: NodeControllers, name: string, providerID?: string) =>
-  at.nodes.add({
-    name,
-    spec: { taints: [uninitialized], ...(providerID !== undefined && { providerID }) },
-    status: { addresses: [{ type: "Hostname", address: name }] },
-  });
 
 test("a Node that joins during a listing is answered by that listing [F9]", async () => {
   const names = ["n0", "n1", "n2"];

@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, test } from "bun:test";
 import { minutes, providerID, seconds } from "../../../src/core/brand.ts";
-import { NodeControllers, type SetupOptions, uninitialized } from "../../support/node-controllers.ts";
+import { joins, NodeControllers, type SetupOptions, uninitialized } from "../../support/node-controllers.ts";
 import { machine, outage, ScriptedSource, type ScriptOptions } from "../../support/scripted-source.ts";
 
 let world: NodeControllers | undefined;
@@ -31,7 +31,6 @@ function regions(
 const inRegion = (region: string, key: string, name = "n0") =>
   machine(key, { id: providerID(`${region}://${key}`), names: [name] });
 
-const joins = (w: NodeControllers, name = "n0") => w.nodes.add({ name, spec: { taints: [uninitialized] } });
 const idOf = (w: NodeControllers, name = "n0") => w.nodes.node(name).spec.providerID;
 
 describe("a joining Node whose instance was found in one of two regions", () => {

@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, test } from "bun:test";
 import { milliseconds, seconds } from "../../../src/core/brand.ts";
-import { NodeControllers, type SetupOptions, uninitialized } from "../../support/node-controllers.ts";
+import { joins, NodeControllers, type SetupOptions, uninitialized } from "../../support/node-controllers.ts";
 import { machine, ScriptedSource } from "../../support/scripted-source.ts";
 
 // A Node that is deleted and created again under the same name is another Node: nothing that was known, counted or reported
@@ -13,7 +13,6 @@ const setUp = (options?: SetupOptions): NodeControllers => {
   return world;
 };
 
-const joins = (w: NodeControllers, name = "n0") => w.nodes.add({ name, spec: { taints: [uninitialized] } });
 /** Both changes arrive before a worker runs. */
 const recreate = (w: NodeControllers, spec: object = { taints: [uninitialized] }) => {
   w.nodes.remove("n0");

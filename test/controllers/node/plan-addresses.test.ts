@@ -2,21 +2,17 @@ import { describe, expect, test } from "bun:test";
 import { planAddresses, sameAddresses, sameAddressSet } from "../../../src/controllers/node/addresses.ts";
 import { type AddressPolicy, nodeDefaults } from "../../../src/controllers/node/settings.ts";
 import { cidr } from "../../../src/core/cidr.ts";
-import type { InstanceAddress } from "../../../src/provider/instances.ts";
 import { toNode } from "../../support/api-server-nodes.ts";
 import { uninitialized } from "../../support/node-controllers.ts";
-
-const I = (value: string, network?: string): InstanceAddress => ({
-  kind: "InternalIP",
-  value,
-  ...(network !== undefined && { network }),
-});
-const E = (value: string): InstanceAddress => ({ kind: "ExternalIP", value });
-const short = (addresses: readonly { type: string; address: string }[] | undefined) =>
-  addresses?.map(({ type, address }) => `${type[0]} ${address}`);
+import { external, internal, short } from "./address-draft.ts";
 
 describe("planAddresses [F7]", () => {
-  const cloud = [E("1.1.1.1"), I("10.0.0.1", "a"), I("fd00::1", "b"), I("192.168.0.1", "b")];
+  const cloud = [
+    external("1.1.1.1"),
+    internal("10.0.0.1", "a"),
+    internal("fd00::1", "b"),
+    internal("192.168.0.1", "b"),
+  ];
   const cases: readonly [string, Partial<AddressPolicy>, readonly string[]][] = [
     [
       "keeps all addresses in the cloud's order",
@@ -76,13 +72,17 @@ describe("planAddresses [F7]", () => {
   });
 
   test("drops values that are not IP addresses", () => {
-    const plan = planAddresses(toNode({ name: "n" }), [I("nonsense"), I("10.0.0.1")], nodeDefaults.addresses);
+    const plan = planAddresses(
+      toNode({ name: "n" }),
+      [internal("nonsense"), internal("10.0.0.1")],
+      nodeDefaults.addresses,
+    );
     expect(short(plan.desired)).toEqual(["I 10.0.0.1"]);
   });
 
   test("reports a mismatch with --node-ip with the expected and actual addresses and where to correct it [F8]", () => {
     const node = toNode({ name: "n", annotations: { "alpha.kubernetes.io/provided-node-ip": "10.9.9.9" } });
-    const { desired, problems } = planAddresses(node, [I("10.0.0.1")], nodeDefaults.addresses);
+    const { desired, problems } = planAddresses(node, [internal("10.0.0.1")], nodeDefaults.addresses);
     expect(desired).toBeUndefined();
     expect(problems).toMatchObject([{ severity: "error", reason: "NodeIPMismatch" }]);
     expect(problems[0]?.text).toContain('requests "10.9.9.9", and the cloud reports 10.0.0.1');

@@ -6,16 +6,9 @@ import type { Instance, InstanceAddress } from "../../../src/provider/instances.
 import { type NodeDraft, toNode } from "../../support/api-server-nodes.ts";
 import { uninitialized } from "../../support/node-controllers.ts";
 import { machine } from "../../support/scripted-source.ts";
+import { external, internal, short } from "./address-draft.ts";
 
-const I = (value: string, network?: string): InstanceAddress => ({
-  kind: "InternalIP",
-  value,
-  ...(network !== undefined && { network }),
-});
-const E = (value: string): InstanceAddress => ({ kind: "ExternalIP", value });
 const H = (value: string): InstanceAddress => ({ kind: "Hostname", value });
-const short = (addresses: readonly { type: string; address: string }[] | undefined) =>
-  addresses?.map(({ type, address }) => `${type[0]} ${address}`);
 
 describe("planNode", () => {
   const plan = (draft: Partial<NodeDraft>, cloud: Partial<Instance> = {}) =>
@@ -61,7 +54,7 @@ describe("planNode", () => {
   });
 
   test("reorders addresses while the Node joins, and ignores a different order later", () => {
-    const both = [I("10.0.0.1"), E("1.1.1.1")];
+    const both = [internal("10.0.0.1"), external("1.1.1.1")];
     const status = {
       addresses: both.map(({ kind, value }) => ({ type: kind, address: value })).reverse(),
     };
@@ -71,7 +64,7 @@ describe("planNode", () => {
 
   test("keeps the kubelet's hostname after the cloud's addresses, unless the cloud has one", () => {
     const status = { addresses: [{ type: "Hostname", address: "mine" }] };
-    expect(short(plan({ status }, { addresses: [I("10.0.0.1")] }).addresses)).toEqual([
+    expect(short(plan({ status }, { addresses: [internal("10.0.0.1")] }).addresses)).toEqual([
       "I 10.0.0.1",
       "H mine",
     ]);

@@ -230,6 +230,23 @@ describe.each(["one-by-one", "document"] as const)("absent routes, %s", (style) 
     },
   );
 
+  test("a creation that may have had an effect is not repeated while listings lack too many routes", async () => {
+    const w = await settled(10, { settings: every(60) });
+    w.cloud.failures.set("10.244.77.0/24", refusal("unavailable"));
+    w.add("late", "10.244.77.0/24");
+    w.inventory.requestListing(w.clock.monotonic(), "refresh");
+    await w.pass(3);
+    w.cloud.failures.clear();
+    w.cloud.hides = () => true;
+    const attempts = w.cloud.changes.length;
+    await w.pass(600);
+    expect(w.cloud.changes).toHaveLength(attempts);
+    w.cloud.hides = () => false;
+    await w.pass(120);
+    expect(w.cloud.shown().join()).toContain("10.244.77.0/24 -> late");
+    expect(w.removals.count("routes")).toBe(0);
+  });
+
   test("a release creates each absent route once, although the listings stay empty", async () => {
     const w = await settled(10, { settings: every(60) });
     w.cloud.table = [];

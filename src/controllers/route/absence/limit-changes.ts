@@ -35,16 +35,21 @@ export function limitChanges(
 ): LimitedChanges {
   const recorded = candidates.filter(({ isRecorded }) => isRecorded).length;
   const others = candidates.filter(({ destination }) => !needed.has(destination)).length;
-  const affected = candidates.filter(
+  const counted = candidates.filter(
     ({ isCounted, isRecorded, isReleased }) => isCounted && !isRecorded && !isReleased,
-  ).length;
+  );
+  const affected = counted.length;
   const counts = { recent, affected, managed: needed.size + others + recent - recorded };
   const allowed = limit === "off" ? Number.POSITIVE_INFINITY : allowedRemovals(limit, counts.managed);
   const isHeld = recent + affected > allowed;
-  const mayGo = ({ isProved, isReleased }: Candidate): boolean => isProved && (!isHeld || isReleased);
+  // What does not count needs only a listing that can be believed.
+  const isListingDoubted = isHeld && counted.some(({ absent }) => absent === "route");
+  const isLimited = ({ isCounted, isReleased }: Candidate): boolean =>
+    !isReleased && (isCounted ? isHeld : isListingDoubted);
+  const mayGo = (candidate: Candidate): boolean => candidate.isProved && !isLimited(candidate);
   return {
     ready: candidates.filter(mayGo),
-    held: isHeld ? candidates.filter(({ isProved, isReleased }) => isProved && !isReleased) : [],
+    held: candidates.filter((candidate) => candidate.isProved && isLimited(candidate)),
     blocked: candidates.filter((candidate) => !mayGo(candidate)),
     counts,
     allowed,

@@ -13,9 +13,9 @@ import type { ChangeResult } from "../plan/changes.ts";
 
 /**
  * `new`: it was never there, as far as this process and its Node know. `uncertain`: only a failed creation may have created it, and
- * that it did not is not proved yet. The other two are of a route that was there.
+ * listings do not prove yet that it did not; `unlikely`: they do. The other two are of a route that was there.
  */
-export type Absence = "new" | "uncertain" | "unproved" | "proved";
+export type Absence = "new" | "uncertain" | "unlikely" | "unproved" | "proved";
 
 interface Known {
   /** When the first listing without the route was known, and when the last one began; undefined while the route is there. */
@@ -68,7 +68,7 @@ export class RouteEvidence {
     const firstKnownAt = known.missing?.firstKnownAt ?? knownAt;
     this.#known.set(key, defined({ missing: { firstKnownAt, lastBeganAt: beganAt }, isUncertain }));
     const isProved = this.#confirmAfter() === 0 || beganAt - firstKnownAt >= this.#confirmAfter();
-    if (isUncertain === true) return isProved ? "new" : "uncertain";
+    if (isUncertain === true) return isProved ? "unlikely" : "uncertain";
     return isProved ? "proved" : "unproved";
   }
 

@@ -77,9 +77,9 @@ export class RouteGuard {
     const limited = limitChanges(candidates, { recent, needed }, settings.removalLimit);
     this.#hold(limited.held);
     this.#lastListing = survey.listing.beganAt;
-    const isCounted = settings.removalLimit !== "off";
-    const ids = limited.ready.filter(({ isReleased }) => !isReleased).map(({ id }) => id);
-    if (isCounted && ids.length > 0) {
+    const counted = limited.ready.filter(({ isCounted, isReleased }) => isCounted && !isReleased);
+    const ids = counted.map(({ id }) => id);
+    if (settings.removalLimit !== "off" && ids.length > 0) {
       this.#shared.recent.note(table, ids);
       // Those that failed since they were recorded count from now.
       removals.note(
@@ -123,8 +123,9 @@ export class RouteGuard {
       const absence = this.#evidence.noteMissing(route, node, { beganAt: listing.beganAt, knownAt });
       if (absence === "new") return [];
       const id = creationId(route, table);
-      const isCounted = absence !== "uncertain";
-      return [this.#candidate(id, { ...route, absent: "route", isProved: absence === "proved", isCounted })];
+      const isProved = absence === "proved" || absence === "unlikely";
+      const isCounted = absence === "proved" || absence === "unproved";
+      return [this.#candidate(id, { ...route, absent: "route", isProved, isCounted })];
     });
     const needed = new Set(desired.routes.map(({ destination }) => destination));
     const unneeded = plan.remove.flatMap(({ destination, handle, leadsNowhere }): readonly Candidate[] => {

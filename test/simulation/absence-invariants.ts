@@ -64,6 +64,8 @@ export class AbsenceInvariants {
   readonly #lost = new Set<string>();
   /** Since when each range leads to its machine, by Node: "range machine". */
   readonly #wantedRoutes = new Map<string, { readonly route: string; readonly since: number }>();
+  /** Destinations whose route is older than their Node. */
+  readonly #inherited = new Set<string>();
   /** When a manager last removed a route, by destination. */
   readonly #removedAt = new Map<string, number>();
   readonly #balancerCount: AbsenceCount;
@@ -92,12 +94,6 @@ export class AbsenceInvariants {
   returned(id: string): void {
     this.#vanished.delete(id);
     this.#returnedAt.set(id, this.#clock.monotonic());
-  }
-
-  /** It has vanished as far as a manager can know. */
-  #seemsVanished(id: string): boolean {
-    const returnedAt = this.#returnedAt.get(id) ?? Number.NEGATIVE_INFINITY;
-    return this.#vanished.has(id) || this.#clock.monotonic() - returnedAt < unseenFor;
   }
 
   /** The owner's load balancer, or the route to this destination, was removed in the cloud by hand. */
@@ -135,7 +131,8 @@ export class AbsenceInvariants {
     // A replacement may be tried again at once, because its Node has no route meanwhile.
     const isReplacement = this.#clock.monotonic() - (this.#removedAt.get(destination) ?? -unseenFor) < 60_000;
     const exists = before.routes.some((one) => one.destination === destination && one.machine === machine);
-    if (exists && !isReplacement) {
+    // A new Node gets its route at once, and listings may lack the one that was there before it.
+    if (exists && !isReplacement && !this.#inherited.has(destination)) {
       this.#report(18, `the route ${destination} to ${machine} was created although it exists`);
     }
     if (this.#lost.delete(destination)) this.#routeCount.add(destination, `${destination} was created again`);
@@ -145,11 +142,14 @@ export class AbsenceInvariants {
     const owner = ownerOf(balancer);
     const service = this.#services().find(({ metadata }) => metadata.uid === owner);
     const isOnlyOne = !after.balancers.some((one) => ownerOf(one) === owner);
-    if (this.#seemsVanished(owner)) {
+    const isWrong =
+      service !== undefined && !this.#unwanted.has(owner) && isOnlyOne && balancer.status !== "failed";
+    // A manager may not know yet that it is back.
+    const hasReturned =
+      this.#clock.monotonic() - (this.#returnedAt.get(owner) ?? Number.NEGATIVE_INFINITY) < unseenFor;
+    if (this.#vanished.has(owner) || (isWrong && hasReturned)) {
       this.#balancerCount.add(owner, `${balancer.id} of the vanished ${owner}`);
-      return;
-    }
-    if (service !== undefined && !this.#unwanted.has(owner) && isOnlyOne && balancer.status !== "failed") {
+    } else if (isWrong) {
       this.#report(18, `${balancer.id} of ${service.metadata.name} was removed although it is wanted`);
     }
   }
@@ -157,6 +157,7 @@ export class AbsenceInvariants {
   #checkRemovedRoute({ destination, machine, id }: SimulatedRoute): void {
     const now = this.#clock.monotonic();
     this.#removedAt.set(destination, now);
+    this.#inherited.delete(destination);
     // Its machine is really gone, so that it leads nowhere.
     if (!this.#cloud.machines.has(machine)) return;
     for (const [node, { route, since }] of this.#wantedRoutes) {
@@ -196,6 +197,14 @@ export class AbsenceInvariants {
     if (type === "DELETED" || machine === undefined) this.#wantedRoutes.delete(name);
     else if (this.#wantedRoutes.get(name)?.route !== route) {
       this.#wantedRoutes.set(name, { route, since: this.#clock.monotonic() });
+      const { podCIDR = "" } = spec;
+      if (this.#hasRoute(podCIDR, machine)) this.#inherited.add(podCIDR);
     }
+  }
+
+  #hasRoute(destination: string, machine: string): boolean {
+    return this.#cloud.routes
+      .list()
+      .some((one) => one.destination === destination && one.machine === machine);
   }
 }

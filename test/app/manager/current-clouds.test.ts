@@ -2,10 +2,13 @@ import { describe, expect, test } from "bun:test";
 import type { AnyCloud, ConnectedCloud } from "../../../src/app/connect-cloud.ts";
 import type { ReadFlags } from "../../../src/app/flags/read-flags.ts";
 import { readFlags } from "../../../src/app/flags/read-flags.ts";
+import { CurrentCloud, changedShape } from "../../../src/app/manager/current-cloud.ts";
 import { CurrentClouds } from "../../../src/app/manager/current-clouds.ts";
 import { LiveSettings } from "../../../src/app/manager/live-settings.ts";
 import type { Generation } from "../../../src/app/manager/open-clouds.ts";
 import type { InstanceSource } from "../../../src/provider/instances.ts";
+import { tableNameProblems, tablesOf } from "../../../src/provider/route-tables.ts";
+import type { RouteTables } from "../../../src/provider/routes.ts";
 
 /** A provider may use classes with private members. */
 class Balancers {
@@ -91,4 +94,32 @@ test("live settings keep their identity, and report which sections have changed"
   expect(live.replace(readFlags(["--node-deletion=observe", "--v=3"]))).toEqual([]);
   expect([current.flags, current.nodes, current.lifecycle]).toEqual([flags, nodes, lifecycle]);
   expect(live.current === current && current.nodes === nodes).toBe(true);
+});
+
+describe("several route tables", () => {
+  const connected = (...tables: readonly (readonly [name: string, limit: number])[]): ConnectedCloud => {
+    const routes = tables.map(([name, limit]) => ({ name, limit, serves: () => limit > 1 }));
+    return { cloud: { routes } as unknown as AnyCloud, accounts: [], origins: [] };
+  };
+
+  test("are each replaced by the table with the same name, in whatever order", () => {
+    const current = new CurrentCloud(connected(["west", 1], ["east", 1]));
+    const tables = tablesOf(current.cloud.routes as RouteTables);
+    current.replace(connected(["east", 20], ["west", 10]));
+    expect(tables.map(({ name, routes }) => [name, routes.limit])).toEqual([
+      ["west", 10],
+      ["east", 20],
+    ]);
+    expect(tables.map(({ serves }) => serves({} as never))).toEqual([true, true]);
+  });
+
+  test("with other names require a restart, and with repeated names are refused", () => {
+    const [before, renamed] = [connected(["west", 1]), connected(["north", 1])];
+    expect(changedShape(before.cloud, renamed.cloud)).toBe("routes");
+    expect(changedShape(before.cloud, connected(["west", 9]).cloud)).toBeUndefined();
+    const { routes } = connected(["west", 1], ["west", 2]).cloud;
+    expect(tableNameProblems(routes).map(({ text }) => text)).toEqual([
+      'Two route tables of the cloud have the name "west", so none can be managed. Give each network or region of the configuration its own name.',
+    ]);
+  });
 });

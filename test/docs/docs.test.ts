@@ -130,6 +130,11 @@ test("each decision record has a unique number in its name and title", () => {
   expect(untitled).toEqual([]);
 });
 
+test("docs/README.md lists every decision record", () => {
+  const listed = textOf("docs/README.md");
+  expect(decisions.filter((path) => !listed.includes(path.replace("docs/", "")))).toEqual([]);
+});
+
 test("each difference has a unique number and a kind, and no number is missing", () => {
   const rows = [...textOf("docs/differences.md").matchAll(/^\| D(\d+) \|.*$/gm)];
   const numbers = rows.map(([, number]) => Number(number)).toSorted((a, b) => a - b);

@@ -247,6 +247,19 @@ describe.each(["one-by-one", "document"] as const)("absent routes, %s", (style) 
     expect(w.removals.count("routes")).toBe(0);
   });
 
+  test("absent routes of Nodes without an instance count, because the same account lacks both", async () => {
+    const w = await settled(10, { settings: every(60) });
+    for (const name of names(9)) w.machines.machines.delete(name);
+    w.inventory.requestListing(w.clock.monotonic(), "refresh");
+    w.cloud.hides = () => true;
+    await w.pass(600);
+    expect(w.cloud.changes).toEqual([]);
+    expect(w.reasons("n9")).toEqual(["MassRouteRecreationHeld"]);
+    w.cloud.hides = () => false;
+    await w.pass(180);
+    expect([w.cloud.changes, w.removals.held("routes")]).toEqual([[], []]);
+  });
+
   test("a release creates each absent route once, although the listings stay empty", async () => {
     const w = await settled(10, { settings: every(60) });
     w.cloud.table = [];

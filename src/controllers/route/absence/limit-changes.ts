@@ -30,7 +30,16 @@ export interface LimitedChanges {
 
 export function limitChanges(
   candidates: readonly Candidate[],
-  { recent, needed }: { readonly recent: number; readonly needed: ReadonlySet<Cidr> },
+  {
+    recent,
+    unplanned,
+    needed,
+  }: {
+    readonly recent: number;
+    /** Absent routes of which no change is planned. */
+    readonly unplanned: number;
+    readonly needed: ReadonlySet<Cidr>;
+  },
   limit: RemovalLimitSetting,
 ): LimitedChanges {
   const recorded = candidates.filter(({ isRecorded }) => isRecorded).length;
@@ -38,12 +47,14 @@ export function limitChanges(
   const counted = candidates.filter(
     ({ isCounted, isRecorded, isReleased }) => isCounted && !isRecorded && !isReleased,
   );
-  const affected = counted.length;
+  // They say nothing about Nodes that vanished.
+  const isAnyRouteAbsent = counted.some(({ absent }) => absent === "route");
+  const affected = counted.length + (isAnyRouteAbsent ? unplanned : 0);
   const counts = { recent, affected, managed: needed.size + others + recent - recorded };
   const allowed = limit === "off" ? Number.POSITIVE_INFINITY : allowedRemovals(limit, counts.managed);
   const isHeld = recent + affected > allowed;
   // What does not count needs only a listing that can be believed.
-  const isListingDoubted = isHeld && counted.some(({ absent }) => absent === "route");
+  const isListingDoubted = isHeld && isAnyRouteAbsent;
   const isLimited = ({ isCounted, isReleased }: Candidate): boolean =>
     !isReleased && (isCounted ? isHeld : isListingDoubted);
   const mayGo = (candidate: Candidate): boolean => candidate.isProved && !isLimited(candidate);

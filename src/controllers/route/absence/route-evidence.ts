@@ -136,7 +136,7 @@ const keyOf = (destination: Cidr, uid: string): string => `${destination} ${uid}
 const keyOfRoute = ({ destination, target }: DesiredRoute): string => keyOf(destination, target.uid);
 
 /** Fairlead or a Go manager set the condition when all routes of the Node existed. */
-function hadRoutes({ status }: Node): boolean {
+export function hadRoutes({ status }: Node): boolean {
   const condition = status.conditions?.find(({ type }) => type === networkCondition);
   return condition?.status === "False" && condition.reason === "RouteCreated";
 }

@@ -13,8 +13,12 @@ import { type Candidate, type LimitedChanges, limitChanges } from "./limit-chang
 import { RouteEvidence } from "./route-evidence.ts";
 import type { SeenDeletions } from "./seen-deletions.ts";
 import type { TableRemovals } from "./table-removals.ts";
+import { unplannedAbsence } from "./unplanned-absence.ts";
 
-type RouteGuardOptions = Pick<TableOptions, "nodes" | "routes" | "table" | "clock" | "settings" | "removals">;
+type RouteGuardOptions = Pick<
+  TableOptions,
+  "nodes" | "table" | "routes" | "clusterCIDRs" | "clock" | "settings" | "removals"
+>;
 
 /** What the guards of all tables share. */
 export interface SharedEvidence {
@@ -74,7 +78,8 @@ export class RouteGuard {
     const { routes, exempt } = survey.desired;
     const needed = new Set([...routes.map(({ destination }) => destination), ...exempt.destinations]);
     const recent = this.#shared.recent.recentIn(table);
-    const limited = limitChanges(candidates, { recent, needed }, settings.removalLimit);
+    const unplanned = unplannedAbsence(this.#options, survey);
+    const limited = limitChanges(candidates, { recent, unplanned, needed }, settings.removalLimit);
     this.#hold(limited.held);
     this.#lastListing = survey.listing.beganAt;
     const counted = limited.ready.filter(({ isCounted, isReleased }) => isCounted && !isReleased);

@@ -122,7 +122,9 @@ export class Invariants {
     if (to === "cloud") return this.#world.cloudInvariants.requestSent(replica, request);
     const [, kind = "", name] = /\/(nodes|services)\/([^/]+)/.exec(path) ?? [];
     if (name === undefined) return () => undefined;
-    const key = `${replica.name} ${kind === "nodes" ? controllerOf(request) : "service"} ${name}`;
+    // A write to a deleted Service, whose name another one has, is refused because of its uid.
+    const [, uid = ""] = /"\/metadata\/uid","value":"([^"]+)"/.exec(String(request.body)) ?? [];
+    const key = `${replica.name} ${kind === "nodes" ? controllerOf(request) : `service ${uid}`} ${name}`;
     const count = (this.#inFlight.get(key) ?? 0) + 1;
     this.#inFlight.set(key, count);
     if (count > 1) this.violated(10, `${key}: ${count} writes in flight at once`);

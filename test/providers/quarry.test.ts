@@ -1,0 +1,61 @@
+// The provider in docs/write-a-hard-provider.md passes the conformance suites, with regions, jobs, ETags and a listing that lags.
+
+import { expect, test } from "bun:test";
+import {
+  instancesConformance,
+  loadBalancersConformance,
+  makeDesired,
+  routesConformance,
+  targetOf,
+} from "#ccm/testing";
+import { quarryHarness } from "../support/quarry/harness.ts";
+import { type Desired, type Observed, planPool } from "../support/quarry/plan-pool.ts";
+
+instancesConformance("quarry", quarryHarness);
+loadBalancersConformance("quarry", quarryHarness);
+routesConformance("quarry", quarryHarness);
+
+const desired = (annotations = {}) =>
+  makeDesired(quarryHarness, {
+    name: "web",
+    annotations,
+    targets: [targetOf("node-1", "east", "m1")],
+  }) as Desired;
+
+function observed(changes: Partial<Observed["pool"]> = {}): Observed {
+  const { owner } = desired();
+  const pool = {
+    ...{ id: "p1", labels: {}, state: "ready", ranges: null, rejected: [] },
+    ...{ rules: ["TCP 80 30080"], members: [{ machine: "m1", node: "node-1" }] },
+    ...{ front: { id: "f1", address: "192.0.2.1" } },
+    ...changes,
+  } as Observed["pool"];
+  return {
+    ...{ group: owner.uid, owners: [owner.uid], ownership: "ours", state: "ready", region: "east", pool },
+  };
+}
+
+test("plans nothing for the desired state", () => {
+  expect(planPool(desired(), observed(), ["east"])).toEqual({ steps: [] });
+});
+
+test("reports members that the cloud rejects, with its reason", () => {
+  const rejected = [{ node: "node-1", why: "too old" }];
+  expect(planPool(desired(), observed({ members: [], rejected }), ["east"])).toEqual({
+    steps: [],
+    refused: [{ node: "node-1", text: "too old" }],
+  });
+});
+
+test("reports a region that is not configured, with a reason of its own", () => {
+  const { steps, problems } = planPool(desired({ region: "north" }), undefined, ["east"]);
+  expect(steps).toEqual([]);
+  expect(problems?.map(({ severity, reason }) => [severity, String(reason)])).toEqual([
+    ["error", "RegionNotConfigured"],
+  ]);
+});
+
+test("deletes the front before the pool", () => {
+  const { steps } = planPool(undefined, observed(), ["east"]);
+  expect(steps.map((step) => step.do)).toEqual(["delete front", "delete pool"]);
+});

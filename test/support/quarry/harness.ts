@@ -1,0 +1,64 @@
+// What the conformance suites need to run the provider against two simulated regions.
+
+import type { Transport } from "#ccm";
+import type { Clock, Harness } from "#ccm/testing";
+import { quarry } from "./quarry.ts";
+import { QuarryCloud } from "./quarry-cloud.ts";
+
+export const regionNames = ["east", "west"] as const;
+
+export const quarryConfig = {
+  token: "t",
+  regions: JSON.stringify(
+    regionNames.map((name) => ({ name, endpoint: `https://${name}.quarry.example`, network: `n-${name}` })),
+  ),
+};
+
+export function simulateRegions(clock: Clock, lag: number) {
+  const east = new QuarryCloud(clock, lag);
+  const west = new QuarryCloud(clock, lag);
+  const transport: Transport = async ({ method, url, headers, body }, signal) => {
+    signal.throwIfAborted();
+    const parsed = new URL(url);
+    const region = parsed.hostname.startsWith("east.") ? east : west;
+    return region.handle(method, parsed, headers ?? {}, typeof body === "string" ? body : "");
+  };
+  return { east, west, transport };
+}
+
+const pagesOf = (machines: number): number => Math.max(1, Math.ceil(machines / 3));
+
+export const quarryHarness: Harness = {
+  definition: quarry,
+  config: quarryConfig,
+  listingRequests: (machines) => pagesOf(Math.ceil(machines / 2)) + pagesOf(Math.floor(machines / 2)),
+  simulate: (clock) => {
+    const { east, west, transport } = simulateRegions(clock, 1000);
+    let count = 0;
+    return {
+      transport,
+      addMachine: (name) => {
+        count += 1;
+        const region = count % 2 === 1 ? east : west;
+        region.machines.push({ id: `m${count}`, name, ip: `10.0.0.${count}` });
+      },
+      removeMachine: (name) => {
+        for (const { machines } of [east, west]) {
+          const at = machines.findIndex((machine) => machine.name === name);
+          if (at >= 0) machines.splice(at, 1);
+        }
+      },
+      disturbRoutes: () => {
+        east.routes = [...east.routes, { to: "10.8.0.0/16", machine: "gateway", note: "by hand" }];
+        east.revision += 1;
+      },
+      state: () =>
+        [east, west].map(({ pools, routes }) => ({
+          pools: [...pools.values()].map(({ labels, spec, members, front }) => ({
+            ...{ labels, spec, members, hasFront: front !== null },
+          })),
+          routes,
+        })),
+    };
+  },
+};

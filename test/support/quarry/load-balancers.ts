@@ -1,0 +1,158 @@
+// The load balancers of Quarry: a pool and a front each. The pool is created first and deleted last, so the listing is of pools.
+
+import {
+  type Call,
+  CloudError,
+  type Context,
+  deleted,
+  done,
+  factsOf,
+  inProgress,
+  type LoadBalancers,
+  minutes,
+  type NoAnswer,
+  noAnswer,
+  operationOf,
+  parseCidr,
+  publishIPs,
+  type ServiceUID,
+  type StepOutcome,
+  seconds,
+  updateWithETag,
+} from "#ccm";
+import type { ApiPool, Created, ListedPool, PoolSpec, Region } from "./api.ts";
+import { type Observed, planPool, type QuarryStep } from "./plan-pool.ts";
+import type { annotations } from "./settings.ts";
+
+function toObserved(pool: Observed["pool"], region: string, { cluster }: Context["mark"]): Observed {
+  const owner = (pool.labels["service"] ?? pool.id) as ServiceUID;
+  const state = pool.state === "ready" ? "ready" : "changing";
+  const ownership = pool.labels["cluster"] === cluster ? "ours" : "foreign";
+  const base = { group: owner, owners: [owner], name: pool.id, ownership, state, region, pool } as const;
+  return ownership === "foreign" ? { ...base, cluster: pool.labels["cluster"] } : base;
+}
+
+function isOurs({ ownership, owners }: Observed, uid: ServiceUID | undefined): boolean {
+  return ownership === "ours" && owners.some((owner) => owner === uid);
+}
+
+/** Reads one pool by id. Unlike the listing, this shows every change. */
+async function readPool({ api }: Region, id: string, call: Call): Promise<ApiPool | undefined> {
+  try {
+    return await api.call<ApiPool>({ operation: "GetPool", method: "GET", path: `/pools/${id}` }, call);
+  } catch (error) {
+    if (CloudError.is(error) && error.kind === "not-found") return undefined;
+    throw error;
+  }
+}
+
+async function observePool(
+  regions: ReadonlyMap<string, Region>,
+  place: { readonly region: string; readonly id: string },
+  mark: Context["mark"],
+  call: Call,
+): Promise<Observed | NoAnswer | undefined> {
+  const region = regions.get(place.region);
+  if (region === undefined) return noAnswer(`region ${place.region} to be configured`, minutes(1));
+  const pool = await readPool(region, place.id, call);
+  if (pool?.state === "moving") return noAnswer(`pool ${place.id} to be moved to another host`, seconds(10));
+  return pool && toObserved(pool, region.name, mark);
+}
+
+async function applyStep(
+  step: QuarryStep,
+  { name, api }: Region,
+  mark: Context["mark"],
+  call: Call,
+): Promise<StepOutcome> {
+  switch (step.do) {
+    case "create pool": {
+      const labels = { cluster: mark.cluster, service: step.owner };
+      const request = { operation: "CreatePool", method: "POST", path: "/pools" } as const;
+      const body = { token: step.token, labels, ...step.spec };
+      const { id, job } = await api.call<Created>({ ...request, body }, call);
+      const waitingFor = `pool ${id}`;
+      return inProgress(waitingFor, {
+        remember: factsOf([step.owner], { pool: `${name}/${id}` }),
+        operation: operationOf({ job: `${name}/${job}`, owners: [], waitingFor }),
+      });
+    }
+    case "create front": {
+      const request = {
+        operation: "CreateFront",
+        method: "POST",
+        path: `/pools/${step.pool}/front`,
+      } as const;
+      const { job } = await api.call<Created>(request, call);
+      const waitingFor = `the front of pool ${step.pool}`;
+      return inProgress(waitingFor, {
+        operation: operationOf({ job: `${name}/${job}`, owners: [], waitingFor }),
+      });
+    }
+    case "change pool": {
+      const operations = { read: "GetPool", write: "PutPool" };
+      const change = (pool: PoolSpec): PoolSpec => ({ ...pool, ...step.spec });
+      await updateWithETag(api, { path: `/pools/${step.id}`, operations }, change, call);
+      return done();
+    }
+    case "delete front":
+    case "delete pool": {
+      const operation = step.kind === "pool" ? "DeletePool" : "DeleteFront";
+      await deleted(api.call({ operation, method: "DELETE", path: `/${step.kind}s/${step.id}` }, call));
+      const isLast = step.kind === "pool" && step.owner !== undefined;
+      return done(isLast ? factsOf([step.owner], { pool: undefined }) : undefined);
+    }
+  }
+}
+
+async function* listPools({ name, api }: Region, mark: Context["mark"], call: Call) {
+  const request = { operation: "ListPools", method: "GET", path: "/pools" } as const;
+  const { pools } = await api.call<{ readonly pools?: readonly ListedPool[] }>(request, call);
+  if (pools === undefined) throw new CloudError("unavailable", "ListPools returned no list.", request);
+  yield pools.map((pool) => ({ ...toObserved(pool, name, mark), shallow: true as const }));
+}
+
+export function loadBalancers(
+  all: readonly Region[],
+  mark: Context["mark"],
+): LoadBalancers<typeof annotations, Observed, QuarryStep> {
+  const regions = new Map(all.map((region) => [region.name, region]));
+  const names = [...regions.keys()];
+  return {
+    readsLag: seconds(20),
+    list: async function* (call) {
+      for (const region of all) yield* listPools(region, mark, call);
+    },
+    observe: async ([member], listed, call) => {
+      if (listed !== undefined)
+        return observePool(regions, { region: listed.region, id: listed.pool.id }, mark, call);
+      const [region, id] = member?.facts["pool"]?.split("/") ?? [];
+      if (region === undefined || id === undefined) return undefined;
+      const observed = await observePool(regions, { region, id }, mark, call);
+      // A user may have changed the fact: it never makes another object ours.
+      const isOwn = observed === undefined || "isUnknown" in observed || isOurs(observed, member?.owner.uid);
+      return isOwn ? observed : undefined;
+    },
+    reaches: ({ settings }, { machine }, observed) => {
+      const region = observed?.region ?? settings.region ?? names[0];
+      return machine === undefined || machine.source === region || `they are not in region ${region}`;
+    },
+    targetLimit: ({ settings }, observed) =>
+      regions.get(observed?.region ?? settings.region ?? names[0] ?? "")?.members,
+    rangesOf: ({ pool: { ranges } }) =>
+      ranges === null ? "unspecified" : ranges?.flatMap((range) => parseCidr(range) ?? []),
+    supports: ["sourceRanges", "UDP"],
+    plan: ([desired], observed) => planPool(desired, observed, names),
+    targetsOnly: (step) => {
+      if (step.do !== "change pool" || step.spec.members === undefined) return undefined;
+      return { ...step, spec: { members: step.spec.members } };
+    },
+    apply: (step, call) => {
+      const region = regions.get(step.region);
+      if (region === undefined)
+        throw new CloudError("invalid", `Region ${step.region} is not configured.`, { operation: step.do });
+      return applyStep(step, region, mark, call);
+    },
+    publish: (_member, observed) => publishIPs([observed?.pool.front?.address], "the front of the pool"),
+  };
+}

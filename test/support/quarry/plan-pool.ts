@@ -1,0 +1,97 @@
+// Plans the steps from the observed load balancer to the desired one. Pure.
+
+import {
+  type Deletion,
+  type DesiredLoadBalancer,
+  deletionsInOrder,
+  type ObservedLoadBalancer,
+  type Plan,
+  type ServiceUID,
+  type Step,
+  waitFor,
+} from "#ccm";
+import type { ApiPool, ListedPool, PoolSpec } from "./api.ts";
+import { type annotations, reasons } from "./settings.ts";
+
+export type Desired = DesiredLoadBalancer<typeof annotations>;
+
+export interface Observed extends ObservedLoadBalancer {
+  readonly region: string;
+  /** Without what the listing leaves out, before `observe`. */
+  readonly pool: ListedPool & Partial<ApiPool>;
+}
+
+export type QuarryStep = Step & { readonly region: string } & (
+    | {
+        readonly do: "create pool";
+        readonly token: string;
+        readonly owner: ServiceUID;
+        readonly spec: PoolSpec;
+      }
+    | { readonly do: "create front"; readonly pool: string }
+    | { readonly do: "change pool"; readonly id: string; readonly spec: Partial<PoolSpec> }
+    | (Deletion<"front" | "pool"> & { readonly owner: ServiceUID | undefined })
+  );
+
+function specOf({ ports, targets, sourceRanges }: Desired): PoolSpec {
+  return {
+    rules: ports
+      .flatMap(({ protocol, port, nodePort }) =>
+        nodePort === undefined ? [] : `${protocol} ${port} ${nodePort}`,
+      )
+      .toSorted(),
+    members: targets
+      .flatMap(({ machine, node }) => (machine === undefined ? [] : [{ machine: machine.key, node }]))
+      .toSorted((one, other) => one.machine.localeCompare(other.machine)),
+    ranges: sourceRanges ?? null,
+  };
+}
+
+/** Only the fields that differ. */
+function changesOf(pool: Partial<PoolSpec>, spec: PoolSpec): Partial<PoolSpec> {
+  return Object.fromEntries(
+    Object.entries(spec).filter(
+      ([name, value]) => JSON.stringify(value) !== JSON.stringify(pool[name as keyof PoolSpec]),
+    ),
+  );
+}
+
+function planToStay(desired: Desired, regions: readonly string[], observed?: Observed): Plan<QuarryStep> {
+  const region = observed?.region ?? desired.settings.region ?? regions[0] ?? "";
+  if (!regions.includes(region)) {
+    const text = `Region ${region} is not configured, only ${regions.join(", ")}. The load balancer is not changed. Correct the annotation region.`;
+    return { steps: [], problems: [{ severity: "error", reason: reasons.RegionNotConfigured, text }] };
+  }
+  const spec = specOf(desired);
+  const { defaultName: token, owner } = desired;
+  if (observed === undefined)
+    return { steps: [{ do: "create pool", on: token, region, token, owner: owner.uid, spec }] };
+  const { id, front, rejected = [], ...pool } = observed.pool;
+  if (pool.state === "busy") return waitFor(`pool ${id} to be ready`);
+  const wanted = new Set<string>(desired.targets.map(({ node }) => node));
+  const refused = rejected
+    .filter(({ node }) => wanted.has(node))
+    .map(({ node, why }) => ({ node, text: why }));
+  if (refused.length > 0) return { steps: [], refused };
+  const changes = changesOf(pool, spec);
+  const change = { do: "change pool", on: id, region, id, spec: changes } as const;
+  const create = { do: "create front", on: id, region, pool: id } as const;
+  return { steps: [...(Object.keys(changes).length === 0 ? [] : [change]), ...(front ? [] : [create])] };
+}
+
+export function planPool(
+  desired: Desired | undefined,
+  observed: Observed | undefined,
+  regions: readonly string[],
+): Plan<QuarryStep> {
+  if (desired !== undefined && desired.ending === undefined) return planToStay(desired, regions, observed);
+  if (observed === undefined) return { steps: [] };
+  const { region, pool } = observed;
+  if (pool.state === "busy") return waitFor(`pool ${pool.id} to be ready`);
+  const fronts = pool.front ? [pool.front.id] : [];
+  const deletions = deletionsInOrder([
+    ["front", fronts],
+    ["pool", [pool.id]],
+  ]);
+  return { steps: deletions.map((deletion) => ({ ...deletion, region, owner: desired?.owner.uid })) };
+}

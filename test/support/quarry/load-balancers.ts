@@ -21,7 +21,7 @@ import {
   updateWithETag,
 } from "#ccm";
 import type { ApiPool, Created, ListedPool, PoolSpec, Region } from "./api.ts";
-import { type Observed, planPool, type QuarryStep } from "./plan-pool.ts";
+import { type Desired, type Observed, planPool, type QuarryStep } from "./plan-pool.ts";
 import type { annotations } from "./settings.ts";
 
 function toObserved(pool: Observed["pool"], region: string, { cluster }: Context["mark"]): Observed {
@@ -68,9 +68,9 @@ async function applyStep(
   switch (step.do) {
     case "create pool": {
       const labels = { cluster: mark.cluster, service: step.owner };
-      const request = { operation: "CreatePool", method: "POST", path: "/pools" } as const;
       const body = { token: step.token, labels, ...step.spec };
-      const { id, job } = await api.call<Created>({ ...request, body }, call);
+      const request = { operation: "CreatePool", method: "POST", path: "/pools", body } as const;
+      const { id, job } = await api.call<Created>(request, call);
       const waitingFor = `pool ${id}`;
       return inProgress(waitingFor, {
         remember: factsOf([step.owner], { pool: `${name}/${id}` }),
@@ -78,16 +78,11 @@ async function applyStep(
       });
     }
     case "create front": {
-      const request = {
-        operation: "CreateFront",
-        method: "POST",
-        path: `/pools/${step.pool}/front`,
-      } as const;
-      const { job } = await api.call<Created>(request, call);
+      const path = `/pools/${step.pool}/front`;
+      const { job } = await api.call<Created>({ operation: "CreateFront", method: "POST", path }, call);
       const waitingFor = `the front of pool ${step.pool}`;
-      return inProgress(waitingFor, {
-        operation: operationOf({ job: `${name}/${job}`, owners: [], waitingFor }),
-      });
+      const operation = operationOf({ job: `${name}/${job}`, owners: [], waitingFor });
+      return inProgress(waitingFor, { operation });
     }
     case "change pool": {
       const operations = { read: "GetPool", write: "PutPool" };
@@ -118,6 +113,8 @@ export function loadBalancers(
 ): LoadBalancers<typeof annotations, Observed, QuarryStep> {
   const regions = new Map(all.map((region) => [region.name, region]));
   const names = [...regions.keys()];
+  const regionOf = ({ settings }: Pick<Desired, "settings">, observed: Observed | undefined) =>
+    observed?.region ?? settings.region ?? names[0] ?? "";
   return {
     readsLag: seconds(20),
     list: async function* (call) {
@@ -129,16 +126,17 @@ export function loadBalancers(
       const [region, id] = member?.facts["pool"]?.split("/") ?? [];
       if (region === undefined || id === undefined) return undefined;
       const observed = await observePool(regions, { region, id }, mark, call);
-      // A user may have changed the fact: it never makes another object ours.
+      // A user may have changed the fact: another Service's object is never taken over.
       const isOwn = observed === undefined || "isUnknown" in observed || isOurs(observed, member?.owner.uid);
       return isOwn ? observed : undefined;
     },
-    reaches: ({ settings }, { machine }, observed) => {
-      const region = observed?.region ?? settings.region ?? names[0];
+    reaches: (desired, { machine }, observed) => {
+      const region = regionOf(desired, observed);
       return machine === undefined || machine.source === region || `they are not in region ${region}`;
     },
-    targetLimit: ({ settings }, observed) =>
-      regions.get(observed?.region ?? settings.region ?? names[0] ?? "")?.members,
+    targetLimit: (desired, observed) => regions.get(regionOf(desired, observed))?.members,
+    // Without it, a changed region would not be noticed.
+    settingsOf: ({ region }) => ({ region }),
     rangesOf: ({ pool: { ranges } }) =>
       ranges === null ? "unspecified" : ranges?.flatMap((range) => parseCidr(range) ?? []),
     supports: ["sourceRanges", "UDP"],

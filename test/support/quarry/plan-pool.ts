@@ -69,9 +69,7 @@ function planToStay(desired: Desired, regions: readonly string[], observed?: Obs
   const { id, front, rejected = [], ...pool } = observed.pool;
   if (pool.state === "busy") return waitFor(`pool ${id} to be ready`);
   const wanted = new Set<string>(desired.targets.map(({ node }) => node));
-  const refused = rejected
-    .filter(({ node }) => wanted.has(node))
-    .map(({ node, why }) => ({ node, text: why }));
+  const refused = rejected.flatMap(({ node, why }) => (wanted.has(node) ? [{ node, text: why }] : []));
   if (refused.length > 0) return { steps: [], refused };
   const changes = changesOf(pool, spec);
   const change = { do: "change pool", on: id, region, id, spec: changes } as const;

@@ -43,6 +43,12 @@ export const onServices: Reasons = {
     when: "A listing does not show a load balancer that existed, or shows only a duplicate of it. Nothing is created or removed until a second listing, at least 30 s later, or a lookup confirms it",
     whatToDo: "nothing; check who deleted the load balancer if it is created again",
   },
+  CreatedButNotListed: {
+    type: "Warning",
+    when: "Fairlead created the load balancer twice, and no listing or lookup ever showed one. No further one is created until a listing does",
+    whatToDo:
+      "check the credential, project, region and filter of the cloud configuration; a change of the Service, or a release of the hold, creates one more",
+  },
   MassRecreationHeld: {
     type: "Warning",
     when: "The load balancer is absent, together with more others than `--load-balancer-removal-limit` allows within ten minutes. None of them is created again",

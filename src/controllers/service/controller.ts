@@ -178,7 +178,7 @@ export class ServiceController {
     const { groupStates, massLimit, enqueue } = this.#reconcile;
     if (kind !== removalKind) return;
     massLimit.invalidate();
-    for (const { group, hold } of groupStates.all) if (hold?.isMass === true) enqueue(group);
+    for (const { group, hold } of groupStates.all) if (hold?.isReleasable === true) enqueue(group);
   }
 
   /** Keys of the Services in a group. */

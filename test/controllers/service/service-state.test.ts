@@ -252,7 +252,7 @@ test("a step that the leadership fence blocked is journalled as refused", async 
     throw new CloudError("unavailable", "was not sent", { operation: "POST /x", cause: "fenced" });
   };
   const journal = ({ outcome }: { outcome: string }) => written.push(outcome);
-  const plan = { members: [], steps: [{ do: "make" }] };
+  const plan = { members: [], serving: [], steps: [{ do: "make" }] };
   const call = { signal: new AbortController().signal, urgency: "user-change" } as const;
   const context = { group: "g", services: [], state: new GroupState("g"), call };
   const deps = { controller: { balancers: { apply }, journal } };

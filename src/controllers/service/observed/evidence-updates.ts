@@ -54,7 +54,10 @@ export class EvidenceUpdates {
   /** Another account may answer from now on: what was missing so far proves nothing, nor does a listing in progress. */
   forget(): void {
     this.#began = this.#deps.clock.monotonic();
-    for (const { evidence } of this.#groups.all) evidence.restartProof();
+    for (const { evidence } of this.#groups.all) {
+      evidence.restartProof();
+      evidence.creations.clear();
+    }
   }
 
   /** What the Service shows about a load balancer that was created before this leadership session. */

@@ -16,6 +16,7 @@ import type { Member } from "../desired/member.ts";
 import { finalizer } from "../predicates.ts";
 import type { Change } from "../state/group-states.ts";
 import { changeStarted, waitingFor } from "../status/events.ts";
+import { createsBalancer } from "./check-unlisted.ts";
 import type { ReconcileContext, ReconcileDeps } from "./context.ts";
 import { endRelease } from "./limit-changes.ts";
 import { noteAccepted, noteApplied, noteFailed } from "./note-change.ts";
@@ -73,12 +74,16 @@ async function executeAll(
   const { clock } = controller;
   let { services } = options;
   let applied = 0;
+  const { creations } = state.evidence;
+  const isCreation = createsBalancer(plan);
+  if (isCreation) creations.begin();
   try {
     for (const step of plan.steps) {
       const text = hashStep(step);
       const outcome = await executeStep(controller, { step, group, why: options.why }, call);
       if (applied === 0) state.progress.noteChange();
       applied += 1;
+      if (isCreation) creations.note(text, step, plan.fingerprint.spec);
       noteRecent(controller, state, { step, hash: text, desired: textOfDesired(plan.fingerprint) });
       if (outcome.done) state.progress.noteCompleted(text);
       noteRefused(deps, services, outcome.refused);

@@ -56,7 +56,10 @@ async function checkOperation(deps: ReconcileDeps, context: ReconcileContext): P
   }
   state.changedAt = controller.clock.monotonic();
   if (CloudError.is(update)) {
-    if (state.operation !== undefined) state.recentSteps.forget(state.operation.step);
+    if (state.operation !== undefined) {
+      state.recentSteps.forget(state.operation.step);
+      state.evidence.creations.noteFailed(state.operation.step);
+    }
     throw update;
   }
   if (update === "lost") return undefined;

@@ -65,7 +65,7 @@ export function waitForDecision(
   { names, hold, decidedAfter }: Undecided,
 ): Outcome {
   state.hold = hold;
-  if (hold.isMass === true) removals.hold(removalKind, group, names.join(", "));
+  if (hold.isReleasable === true) removals.hold(removalKind, group, names.join(", "));
   return requeue(decidedAfter, "a decision about Services that vanished");
 }
 
@@ -179,17 +179,24 @@ function holdAbsent(
   services: readonly Service[],
   describe: (held: MassHold) => ServiceEvent,
 ): Outcome {
-  const { controller, massLimit, publisher, freshListing } = deps;
-  const { removals, clock, listing } = controller;
+  const { controller, massLimit, publisher } = deps;
+  const { removals } = controller;
   const held = massLimit.hold();
   if (held === undefined) return requeue(milliseconds(0), "the mass limit is no longer exceeded");
   const names = deps.groupStates.membersOf(group);
   const event = describe(held);
   for (const service of services) publisher.publishOnce(service, "absence", [event]);
-  state.hold = { reason: event.reason, message: event.message, isMass: true };
+  state.hold = { reason: event.reason, message: event.message, isReleasable: true };
   removals.hold(removalKind, group, names.join(", "));
+  return recheckListing(deps, state, event.reason);
+}
+
+/** Requests a newer listing when the latest one is too old to show whether the cloud has recovered. */
+export function recheckListing(
+  { controller: { clock, listing }, freshListing }: ReconcileDeps,
+  state: GroupState,
+  why: string,
+): Outcome {
   const age = clock.monotonic() - (listing.latest?.beganAt ?? Number.NEGATIVE_INFINITY);
-  return age >= recheckAfter
-    ? freshListing.request(state)
-    : requeue(milliseconds(recheckAfter - age), event.reason);
+  return age >= recheckAfter ? freshListing.request(state) : requeue(milliseconds(recheckAfter - age), why);
 }

@@ -8,6 +8,7 @@ import { type Outcome, settled, waiting } from "../../../runtime/workers.ts";
 import { removalKind } from "../observed/mass-limit.ts";
 import { dropGroupState, dropServiceStates } from "../state/drop-states.ts";
 import { applyPlan } from "./apply.ts";
+import { checkUnlisted } from "./check-unlisted.ts";
 import { completeGroup, completeOrphan } from "./complete.ts";
 import { type ReconcileContext, type ReconcileDeps, servicesOf } from "./context.ts";
 import { selectDesired } from "./desired.ts";
@@ -48,6 +49,8 @@ async function reconcileStages(deps: ReconcileDeps, context: ReconcileContext): 
 
   const allowed = withholdDrift(deps, context, plan);
   if (allowed === "drift only") return settled;
+  const unlisted = await checkUnlisted(deps, context, allowed);
+  if (unlisted !== undefined) return unlisted;
   const recorded = await recordChange(deps, context, allowed);
   if (recorded !== undefined) return recorded;
 
@@ -87,7 +90,7 @@ export async function reconcileGroup(
     if (!signal.aborted && !isFenced(error)) await showFailure(deps, context, error);
     throw error;
   } finally {
-    if (state.hold?.isMass !== true) deps.controller.removals.endHold(removalKind, group);
+    if (state.hold?.isReleasable !== true) deps.controller.removals.endHold(removalKind, group);
     dropServiceStates(owners, deps.controller.services, deps.serviceStates, groupStates);
     for (const next of ownerLock.release(group)) deps.enqueue(next);
   }

@@ -3,6 +3,7 @@
 
 import type { Milliseconds, ServiceUID } from "../../../core/brand.ts";
 import { defined } from "../../../core/defined.ts";
+import { Creations } from "./creations.ts";
 
 /**
  * `exists`: it was listed, created by a step, or the Service has its address. `possible`: a request may have created it, or the
@@ -32,6 +33,7 @@ interface Shown {
 }
 
 export class BalancerEvidence {
+  readonly creations: Creations = new Creations();
   readonly #owners = new Map<ServiceUID, OwnerEvidence>();
 
   /** Owners whose load balancer exists or may exist. All others never had one, or it is certain that it is gone. */
@@ -79,6 +81,7 @@ export class BalancerEvidence {
     for (const uid of owners) {
       const { changedAt, isRemoving } = this.#owners.get(uid) ?? {};
       this.#owners.set(uid, defined({ certainty: "exists" as const, changedAt, isRemoving }));
+      this.creations.clear();
     }
   }
 

@@ -25,8 +25,8 @@ export interface Fingerprint {
 export interface Hold {
   readonly reason: string;
   readonly message: string;
-  /** The mass limit holds it. */
-  readonly isMass?: true;
+  /** An operator can release it. */
+  readonly isReleasable?: true;
 }
 
 /** A Service that is gone from the API although Fairlead did not remove its finalizer. */

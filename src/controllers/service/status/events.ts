@@ -11,6 +11,7 @@ import { removalWindowText } from "../../removal-history.ts";
 import { pausedAnnotation } from "../../well-known.ts";
 import type { ServiceEvent } from "../deps.ts";
 import { isEnding } from "../predicates.ts";
+import type { Unlisted } from "../state/creations.ts";
 import type { Change, Hold } from "../state/group-states.ts";
 import type { MassHold } from "../state/mass-count.ts";
 import type { LastingProblem } from "../targets/reachable.ts";
@@ -93,6 +94,16 @@ export function balancerMissing(
   );
 }
 
+/** Listings show none of what was created. */
+export function createdButNotListed({ count, names }: Unlisted): Problem {
+  const made = names.length === 0 ? "" : ` (${shortList(names)})`;
+  return {
+    severity: "error",
+    reason: "CreatedButNotListed",
+    text: `Fairlead created ${count} load balancers for this Service${made}, and no listing shows any of them, so no further one is created until a listing does. Check in the cloud that they exist, and that the credential, project, region and filter of the cloud configuration show them to Fairlead; delete those that are not needed. Any change of the Service's spec or settings creates one more.`,
+  };
+}
+
 /** More absent load balancers than the mass limit allows. The counts are in the log: they change. */
 export function massRecreationHeld({ allowed, howToRelease }: MassHold): ServiceEvent {
   return warning(
@@ -122,7 +133,7 @@ export function massRemovalHeld(services: readonly string[], { allowed, howToRel
   return {
     reason: "MassRemovalHeld",
     message: `${shortList(services)} vanished from the API together with too many others: ${tooMany(allowed)}, so no load balancer of such a Service is removed. To remove all of them: ${howToRelease}`,
-    isMass: true,
+    isReleasable: true,
   };
 }
 

@@ -16,7 +16,7 @@ export interface ShowProblemsDeps {
 
 export async function showProblems(
   deps: ShowProblemsDeps,
-  topic: Extract<EventTopic, "annotations" | "adoption" | "duplicates" | "plan">,
+  topic: Extract<EventTopic, "annotations" | "absence" | "adoption" | "duplicates" | "plan">,
   service: Service,
   problems: readonly Problem[],
   signal: AbortSignal,

@@ -1,0 +1,81 @@
+import { expect, test } from "bun:test";
+import { trueView } from "../../../providers/fake/simulator/view.ts";
+import { resourceNamed } from "../../../src/testing/apiserver/objects/resource-table.ts";
+import { scriptedWorld } from "../../support/scripted-world.ts";
+import { ServiceWorld } from "../../support/service-world.ts";
+
+// Listings that never show what Fairlead creates: a filter that is wrong, a project that the credential cannot list.
+
+async function hiddenWorld(): Promise<ServiceWorld> {
+  const w = new ServiceWorld();
+  w.cloud.balancers.hasUniqueNames = false;
+  w.cloud.view = { ...trueView, balancers: () => [] };
+  await w.start("--leader-elect=true");
+  w.create("web");
+  await w.pass(900);
+  return w;
+}
+
+const created = (w: ServiceWorld): number => w.changes.filter((what) => what === "POST /balancers").length;
+
+test("creates two load balancers for a Service whose load balancer is never listed, and reports that", async () => {
+  const w = await hiddenWorld();
+  expect(created(w)).toBe(2);
+  expect(w.get("web").status.conditions).toMatchObject([
+    { type: "CloudReady", status: "False", reason: "CreatedButNotListed" },
+  ]);
+  expect(w.events("web").at(-1)).toMatch(
+    /^Warning CreatedButNotListed Fairlead created 2 load balancers for this Service \(\S+\), and no listing shows any of them, so no further one is created until a listing does\. /,
+  );
+  expect(w.manager.balancerHolds()).toMatchObject([
+    { services: ["default/web"], reason: "CreatedButNotListed" },
+  ]);
+  w.addNode("late");
+  await w.pass(600);
+  expect(created(w)).toBe(2);
+  await w.stop();
+});
+
+test("a change of the Service creates one more load balancer that listings do not show", async () => {
+  const w = await hiddenWorld();
+  w.editSpec("web", { sessionAffinity: "ClientIP" });
+  await w.pass(300);
+  expect(created(w)).toBe(3);
+  w.editSpec("web", { sessionAffinity: "None" });
+  await w.pass(300);
+  expect(created(w)).toBe(3);
+  await w.stop();
+});
+
+test("a release creates one more load balancer that listings do not show", async () => {
+  const w = await hiddenWorld();
+  const lease = w.server.store.get("leases", "kube-system", "cloud-controller-manager");
+  if (lease === undefined) throw new Error("There is no Lease.");
+  const annotations = { ...lease.metadata.annotations, "fairlead.dev/release-hold": "load-balancers" };
+  w.server.store.put(resourceNamed("leases"), { ...lease, metadata: { ...lease.metadata, annotations } });
+  await w.pass(300);
+  expect(created(w)).toBe(3);
+  await w.stop();
+});
+
+test("a listing that shows the created load balancers ends the hold", async () => {
+  const w = await hiddenWorld();
+  w.cloud.view = trueView;
+  await w.pass(120);
+  expect([w.addressesOf("web").length, w.manager.balancerHolds(), created(w)]).toEqual([1, [], 2]);
+  expect(w.get("web").status.conditions ?? []).toEqual([]);
+  await w.stop();
+});
+
+test("load balancers that somebody deletes again and again are created each time, because listings showed them", async () => {
+  const { w, script } = scriptedWorld();
+  await w.start();
+  w.create("web");
+  for (let count = 1; count <= 4; count += 1) {
+    await w.pass(60);
+    expect(script.applied.filter((what) => what.startsWith("make"))).toHaveLength(count);
+    script.things.clear();
+    w.manager.balancers?.request(Number.POSITIVE_INFINITY, "refresh");
+  }
+  await w.stop();
+});

@@ -92,6 +92,10 @@ export interface ObservedLoadBalancer {
   readonly ownership: "ours" | "unmarked" | "foreign";
   /** The name of the other cluster, if `ownership` is `foreign` and the mark has it. */
   readonly cluster?: string | undefined;
+  /**
+   * Does not hold up a plan: return `wait` for that. Among duplicates, a `ready` one is managed unless a Service has the address of
+   * another one. While drift is only reported, no status is written for one that is not `ready`.
+   */
   readonly state: "ready" | "changing" | "failed";
   /** The listing is incomplete for this object: `observe` is called before a plan. */
   readonly shallow?: true | undefined;
@@ -190,10 +194,10 @@ export interface LoadBalancers<
    */
   list(call: Call): AsyncIterable<readonly O[]>;
   /**
-   * Reads one group. Called before a plan when the listing has nothing for the group, or only a `shallow` object. Without members,
-   * there is always a `listed` object. Undefined is a definite answer: a load balancer that existed may then be created again,
-   * without a second listing that confirms it. Where the cloud has no definite answer now, return `noAnswer`: nothing is
-   * changed, and the Service shows what it waits for.
+   * Reads one group. Called before a plan when the listing has nothing for the group, or only a `shallow` object; plans also follow
+   * each complete listing. Without members, there is always a `listed` object. Undefined is a definite answer: a load balancer that
+   * existed may then be created again, without a second listing that confirms it. Where the cloud has no definite answer now,
+   * return `noAnswer`: nothing is changed, and the Service shows what it waits for.
    */
   observe?(
     members: readonly DesiredLoadBalancer<A>[],
@@ -208,8 +212,9 @@ export interface LoadBalancers<
   readonly readsLag?: Milliseconds | undefined;
   /**
    * Pure. The steps from the observed to the desired state. Members that leave have `ending`; if owners remain that are neither
-   * members nor orphans, their parts stay. Without members, everything observed is to be deleted: no other owner remains. When all steps for a leaving member are done, nothing of it may be left that a listing could hide.
-   * Without `groupOf` there is at most one member.
+   * members nor orphans, their parts stay. Without members, everything observed is to be deleted: no other owner remains. When all
+   * steps for a leaving member are done, nothing of it may be left that a listing could hide. Without `groupOf` there is at most one
+   * member.
    */
   plan(
     members: readonly DesiredLoadBalancer<A>[],

@@ -2,10 +2,13 @@
 
 import { expect, test } from "bun:test";
 import {
+  converge,
   instancesConformance,
+  Lab,
   loadBalancersConformance,
   makeDesired,
   routesConformance,
+  type SavedFacts,
   targetOf,
 } from "#ccm/testing";
 import { quarryHarness } from "../support/quarry/harness.ts";
@@ -58,4 +61,16 @@ test("reports a region that is not configured, with a reason of its own", () => 
 test("deletes the front before the pool", () => {
   const { steps } = planPool(undefined, observed(), ["east"]);
   expect(steps.map((step) => step.do)).toEqual(["delete front", "delete pool"]);
+});
+
+test("does not take over the pool of another Service that a changed fact names", async () => {
+  const lab = new Lab(quarryHarness);
+  const web = makeDesired(quarryHarness, { name: "web" });
+  const savedFacts: SavedFacts = new Map();
+  await converge({ lab, savedFacts }, [web]);
+  const facts = savedFacts.get(web.owner.uid) ?? {};
+  const look = (member: typeof web) =>
+    lab.run(async (call) => lab.cloud.loadBalancers?.observe?.([{ ...member, facts }], undefined, call));
+  expect(await look(web)).toMatchObject({ owners: [web.owner.uid], ownership: "ours" });
+  expect(await look(makeDesired(quarryHarness, { name: "shop" }))).toBeUndefined();
 });

@@ -6,8 +6,9 @@ import type { Service } from "../../../kube/objects.ts";
 import { type Outcome, requeue } from "../../../runtime/workers.ts";
 import { type Absence, absenceOf } from "../observed/absence.ts";
 import { isEnding } from "../predicates.ts";
+import type { ServiceSettings } from "../settings.ts";
 import type { GroupState } from "../state/group-states.ts";
-import { balancerMissing, waitingForListing } from "../status/events.ts";
+import { balancerMissing, type OutcomeOfAbsence, waitingForListing } from "../status/events.ts";
 import type { ReconcileDeps } from "./context.ts";
 import { confirmAfterOf } from "./reads-lag.ts";
 
@@ -32,16 +33,21 @@ export function waitForProof(
   /** Another load balancer with the same mark that is shown. */
   replacement?: string,
 ): Outcome {
-  const { clock } = deps.controller;
+  const { clock, settings } = deps.controller;
   const at = clock.now() + absence.decidedAt - clock.monotonic();
   for (const service of services) {
     const event = absence.isExpected
       ? waitingForListing(at)
-      : balancerMissing(at, isEnding(service), replacement);
+      : balancerMissing(at, outcomeOf(service, settings), replacement);
     deps.publisher.publishOnce(service, absence.isExpected ? "waiting" : "absence", [event]);
     state.hold = { reason: event.reason, message: event.message };
   }
   return requestProof(deps, state, absence);
+}
+
+function outcomeOf(service: Service, { drift }: Pick<ServiceSettings, "drift">): OutcomeOfAbsence {
+  if (isEnding(service)) return "finalizer removed";
+  return drift === "report" ? "reported" : "created again";
 }
 
 /** Requests the next listing when it is due. */

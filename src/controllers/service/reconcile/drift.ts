@@ -6,6 +6,15 @@ import { driftRepaired, driftWithheld } from "../status/events.ts";
 import type { ReconcileContext, ReconcileDeps } from "./context.ts";
 import type { PlannedGroup } from "./steps.ts";
 
+/** Reports the drift that is about to be repaired. */
+export function reportRepair(
+  { publisher }: Pick<ReconcileDeps, "publisher">,
+  { members, steps, withheld, difference }: AllowedPlan,
+): void {
+  if (difference !== "drift" || steps.length === 0 || withheld.length > 0) return;
+  for (const { service } of members) publisher.publishOnce(service, "drift", [driftRepaired(steps)]);
+}
+
 export interface AllowedPlan extends PlannedGroup {
   readonly difference: Difference;
   /** Drift that is reported and not repaired. */
@@ -34,8 +43,6 @@ export function withholdDrift(
     for (const { service } of members) publisher.publishOnce(service, "drift", [event]);
     const isUsable = observed?.state === "ready" && (difference === "drift" || targetsOnly !== undefined);
     if (steps.length === 0 && !isUsable) return "drift only";
-  } else if (difference === "drift" && steps.length > 0) {
-    for (const { service } of members) publisher.publishOnce(service, "drift", [driftRepaired(steps)]);
   }
   return { ...plan, steps, difference, withheld, areOnlyTargets };
 }

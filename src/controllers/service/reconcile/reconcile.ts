@@ -12,7 +12,7 @@ import { checkUnlisted } from "./check-unlisted.ts";
 import { completeGroup, completeOrphan } from "./complete.ts";
 import { type ReconcileContext, type ReconcileDeps, servicesOf } from "./context.ts";
 import { selectDesired } from "./desired.ts";
-import { withholdDrift } from "./drift.ts";
+import { reportRepair, withholdDrift } from "./drift.ts";
 import { showFailure } from "./failure.ts";
 import { checkGuards } from "./guards.ts";
 import { checkMassLimit, recordChange, undecidedOwners, waitForDecision } from "./limit-changes.ts";
@@ -44,13 +44,12 @@ async function reconcileStages(deps: ReconcileDeps, context: ReconcileContext): 
   const plan = await planSteps(deps, context, { members, gone, observed, duplicates });
   if (plan.kind !== "planned") return plan;
 
-  const held = checkMassLimit(deps, context, plan);
-  if (held !== undefined) return held;
-
   const allowed = withholdDrift(deps, context, plan);
   if (allowed === "drift only") return settled;
-  const unlisted = await checkUnlisted(deps, context, allowed);
-  if (unlisted !== undefined) return unlisted;
+
+  const held = checkMassLimit(deps, context, allowed) ?? (await checkUnlisted(deps, context, allowed));
+  if (held !== undefined) return held;
+  reportRepair(deps, allowed);
   const recorded = await recordChange(deps, context, allowed);
   if (recorded !== undefined) return recorded;
 

@@ -97,7 +97,7 @@ export class GroupState {
   /** What is known about the existence of the load balancer. After a restart: read from the Services and the next listings. */
   readonly evidence: BalancerEvidence;
 
-  /** Which step the last operation is of. After a restart: two listings prove what it has done. */
+  /** The step of the last operation. After a restart: two listings prove what it has done. */
   operation: OperationOf | undefined;
 
   /** Why nothing is created or removed, for reports; undefined while nothing is on hold. After a restart: found again. */
@@ -144,8 +144,9 @@ export class GroupState {
     this.knownSpec = desired.spec;
   }
 
-  /** Another replica may have made the next difference, so it is not drift. */
+  /** Another replica may have made the next difference, so it is not drift, and may have completed the change in progress. */
   beginSession(): void {
+    this.change = undefined;
     this.lastCompleted = undefined;
     this.managed = undefined;
   }

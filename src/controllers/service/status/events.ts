@@ -79,15 +79,25 @@ export function waitingForListing(decidedAt: number): ServiceEvent {
   );
 }
 
+export type OutcomeOfAbsence = keyof typeof outcomesOfAbsence;
+
+const outcomesOfAbsence = {
+  "finalizer removed": "the finalizer of the Service is removed",
+  "created again": "the load balancer is created again",
+  reported:
+    "it counts as drift: because --load-balancer-drift is report, only a change of the Service's spec or settings creates it again",
+} as const;
+
 export function balancerMissing(
   decidedAt: number,
-  isLeaving: boolean,
+  ifAbsent: OutcomeOfAbsence,
   /** Another load balancer with the same mark. */
   replacement: string | undefined,
 ): ServiceEvent {
-  const absent = isLeaving ? "the finalizer of the Service is removed" : "the load balancer is created again";
   const outcome =
-    replacement === undefined ? absent : `load balancer ${replacement} with the same mark replaces it`;
+    replacement === undefined
+      ? outcomesOfAbsence[ifAbsent]
+      : `load balancer ${replacement} with the same mark replaces it`;
   return warning(
     "LoadBalancerMissing",
     `The cloud does not list the load balancer of this Service, so nothing is changed yet. If a listing at ${timeText(decidedAt)} or later lacks it too, ${outcome}.`,

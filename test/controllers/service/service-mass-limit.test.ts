@@ -225,6 +225,21 @@ test("a creation whose answer was lost is not repeated while too many load balan
   expect([count(w), w.manager.balancerHolds()]).toEqual([21, []]);
 });
 
+test("a deleted Service whose creation got no answer keeps its finalizer while too many load balancers are absent", async () => {
+  const w = await settledWorld();
+  w.cloud.view = { ...trueView, balancers: () => [] };
+  await relist(w);
+  w.cloud.faults.add({ kind: "false-error", operation: "POST /balancers", status: 500, calls: 1 });
+  w.create("late");
+  await w.pass(5);
+  w.delete("late");
+  await w.pass(900);
+  expect([count(w), w.find("late")?.metadata.finalizers?.length]).toEqual([21, 1]);
+  w.cloud.view = trueView;
+  await w.until(() => w.find("late") === undefined, "the release", 300);
+  expect(count(w)).toBe(20);
+});
+
 test("Services that are deleted while listings lack all load balancers do not end the hold", async () => {
   const w = await settledWorld();
   w.cloud.balancers.hasUniqueNames = false;

@@ -54,8 +54,8 @@ export const mutations: readonly Mutation[] = [
     edits: [
       {
         file: "src/controllers/route/absence/limit-changes.ts",
-        find: "isProved && (!isHeld || isReleased)",
-        replace: "true || (isProved && isHeld && isReleased)",
+        find: "candidate.isProved && !isLimited(candidate);",
+        replace: "true || (candidate.isProved && !isLimited(candidate));",
       },
     ],
   },

@@ -128,10 +128,7 @@ function isRecreation({ evidence }: GroupState, { observed, serving }: PlannedGr
 /** Whether it would create one that an earlier request may have created, which only listings exclude. */
 function repeatsCreation({ evidence }: GroupState, { observed, serving, steps }: PlannedGroup): boolean {
   if (observed !== undefined || steps.length === 0) return false;
-  return serving.some((uid) => {
-    const known = evidence.get(uid);
-    return known?.certainty === "possible" && known.isNotFound !== true;
-  });
+  return serving.some((uid) => isPossibleByListings(evidence.get(uid)));
 }
 
 const removesVanished = (state: GroupState, plan: PlannedGroup): boolean =>
@@ -158,6 +155,10 @@ function hiddenWithoutService(
 const isProvedByListings = (known: OwnerEvidence | undefined): boolean =>
   known?.certainty === "exists" && known.isNotFound !== true;
 
+/** Whether an earlier request may have created it, and only listings say that it did not. */
+const isPossibleByListings = (known: OwnerEvidence | undefined): boolean =>
+  known?.certainty === "possible" && known.isNotFound !== true;
+
 /**
  * Keeps the finalizer of a Service that no longer needs a load balancer while too many load balancers are absent: the listings that
  * prove it for this one are not believed then. Undefined when it may go.
@@ -169,7 +170,8 @@ export function checkMassRelease(
 ): Outcome | undefined {
   const { group, state } = context;
   const known = state.evidence.get(serviceUID(service.metadata.uid));
-  if (!isProvedByListings(known) || deps.massLimit.mayChange(group)) return undefined;
+  const isDoubted = isPossibleByListings(known) && deps.massLimit.isListingDoubted;
+  if (!(isProvedByListings(known) || isDoubted) || deps.massLimit.mayChange(group)) return undefined;
   return holdAbsent(deps, context, [service], massReleaseHeld);
 }
 

@@ -90,3 +90,37 @@ test("reports a second load balancer of another cluster, and leaves it alone", a
   await w.pass(60);
   expect([w.find("web-0"), w.cloud.balancers.get(id).name]).toEqual([undefined, "second"]);
 });
+
+test("a load balancer of another cluster does not block a deletion that was interrupted after its own one was deleted", async () => {
+  const w = await worldOf("prod");
+  const [own] = w.cloud.balancers.list();
+  const { id } = w.cloud.balancers.create({ name: "second", labels: { ...own?.labels, cluster: "prd" } });
+  await w.start("--cluster-name=prod");
+  await w.pass(60);
+  w.onCrossing = (what, when) => {
+    if (what.startsWith("DELETE /balancers/") && when === "after") w.crash();
+  };
+  w.delete("web-0");
+  await w.until(() => !w.isRunning, "the crash", 30);
+  w.onCrossing = undefined;
+  await w.start("--cluster-name=prod");
+  await w.pass(20);
+  expect(w.get("web-0").metadata.finalizers).toHaveLength(1);
+  await w.pass(60);
+  expect([w.find("web-0"), w.cloud.balancers.get(id).name]).toEqual([undefined, "second"]);
+  expect(w.events("web-0").join()).toContain(
+    "A second load balancer b21 of default/web-0 belongs to cluster prd",
+  );
+  await w.stop();
+});
+
+test("a deletion that a load balancer of another cluster blocks says how to continue", async () => {
+  const w = await worldOf("prod");
+  await w.start("--cluster-name=prd");
+  w.delete("web-0");
+  await w.pass(120);
+  expect(w.events("web-0").at(-1)).toBe(
+    "Warning BelongsToOtherCluster The load balancer b1 of default/web-0 belongs to cluster prod; this manager runs as prd. It may be the one that the Service had, so it is not deleted, and the Service keeps its finalizer. If it is, set --cluster-name to prod and restart, or change its mark in the cloud. If no cluster needs it, delete it in the cloud.",
+  );
+  await w.stop();
+});

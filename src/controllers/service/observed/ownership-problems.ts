@@ -16,6 +16,8 @@ export interface OwnershipContext {
   readonly observed: ObservedLoadBalancer | undefined;
   /** The load balancer of the group is being removed, so that of another cluster is not the one that the Service had. */
   readonly isRemoving: boolean;
+  /** Whether the address of the Service is not that of this load balancer, so that it is not the one that the Service had. */
+  readonly hadOther: (member: Member, balancer: ObservedLoadBalancer) => boolean;
   /** Names the Services that a load balancer serves. */
   readonly nameOwners: (balancer: ObservedLoadBalancer) => string;
 }
@@ -23,8 +25,15 @@ export interface OwnershipContext {
 /** Adds the problems of the marks to a member, and keeps its finalizer while only another cluster's load balancer exists. */
 export function withOwnership(member: Member, context: OwnershipContext): Member {
   const { desired } = member;
-  const isOwner = context.isRemoving || context.observed?.owners.includes(desired.owner.uid) === true;
-  const foreign = foreignOf(context.listed, desired)[0];
+  const all = foreignOf(context.listed, desired);
+  // Only a deletion needs no more than the proof that its own one is absent.
+  const suspect =
+    desired.ending === undefined ? all[0] : all.find((balancer) => !context.hadOther(member, balancer));
+  const isOwner =
+    context.isRemoving ||
+    suspect === undefined ||
+    context.observed?.owners.includes(desired.owner.uid) === true;
+  const foreign = suspect ?? all[0];
   const problems = [
     ...(foreign === undefined ? [] : [otherCluster(desired, foreign, isOwner, context.clusterName)]),
     ...(desired.ending === undefined ? adoptionProblems(desired, context) : []),
@@ -74,6 +83,10 @@ function otherCluster(
   if (hasOwn) {
     const text = `A second load balancer ${belongs}. It is not changed. If that cluster no longer exists, delete it in the cloud.`;
     return { severity: "warning", reason, text };
+  }
+  if (desired.ending !== undefined) {
+    const text = `The load balancer ${belongs}. It may be the one that the Service had, so it is not deleted, and the Service keeps its finalizer. If it is, set --cluster-name to ${cluster ?? "the name of that cluster"} and restart, or change its mark in the cloud. If no cluster needs it, delete it in the cloud.`;
+    return { severity: "error", reason, text };
   }
   const setting = cluster === undefined ? "the name of that cluster" : cluster;
   const text = `The load balancer ${belongs}. Nothing is created, changed or deleted for this Service. If the name is wrong, set --cluster-name to ${setting} and restart. If the cluster was renamed, change the mark of its load balancers in the cloud.`;

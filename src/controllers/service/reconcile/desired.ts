@@ -19,6 +19,7 @@ import { isStillUsed } from "../observed/ownership.ts";
 import { isHeldByOwnership, type OwnershipContext, withOwnership } from "../observed/ownership-problems.ts";
 import { isManaged } from "../predicates.ts";
 import type { GroupState } from "../state/group-states.ts";
+import { ingressOf, isOtherIngress } from "../status/ingress.ts";
 import { showProblems } from "../status/show-problems.ts";
 import type { ReconcileContext, ReconcileDeps } from "./context.ts";
 
@@ -64,7 +65,18 @@ function ownershipContext(
   observed: ObservedLoadBalancer | undefined,
 ): OwnershipContext {
   const { balancers, clusterName, listing, services } = controller;
+  const hadOther: OwnershipContext["hadOther"] = ({ service, desired }, balancer) => {
+    try {
+      const publication = balancers.publish(desired, balancer);
+      const published = service.status.loadBalancer?.ingress ?? [];
+      return publication.kind === "addresses" && isOtherIngress(published, ingressOf(publication));
+    } catch {
+      // The provider cannot read that of another cluster.
+      return false;
+    }
+  };
   return {
+    hadOther,
     balancers,
     clusterName,
     observed,

@@ -36,6 +36,24 @@ function meaningOf(ingress: LoadBalancerIngress): string {
   return JSON.stringify([addressText(ingress), portTexts(ingress.ports).toSorted()]);
 }
 
+/** Whether both have addresses of the same kind, and share none. */
+export function isOtherIngress(
+  a: readonly LoadBalancerIngress[],
+  b: readonly LoadBalancerIngress[],
+): boolean {
+  const ips = [a, b].map((list) =>
+    list.flatMap(({ ip }) => (ip === undefined ? [] : (parseIp(ip, "sloppy") ?? ip))),
+  );
+  const hostnames = [a, b].map((list) => list.flatMap(({ hostname }) => hostname ?? []));
+  return [ips, hostnames].some(isDisjoint) && [ips, hostnames].every((lists) => !haveCommon(lists));
+}
+
+type Lists = readonly (readonly unknown[])[];
+
+const haveCommon = ([one = [], other = []]: Lists): boolean => one.some((text) => other.includes(text));
+
+const isDisjoint = (lists: Lists): boolean => lists.every(({ length }) => length > 0) && !haveCommon(lists);
+
 /** Ignores the order and the notation of addresses. An absent mode equals VIP. */
 export function isSameIngress(a: Ingresses, b: Ingresses): boolean {
   return isSameText((a ?? []).map(meaningOf).toSorted(), (b ?? []).map(meaningOf).toSorted());

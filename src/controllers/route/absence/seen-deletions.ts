@@ -1,5 +1,5 @@
 // Remembers the pod ranges of Nodes whose deletion was seen: in the watch, announced by a taint or cordon, or explained by an
-// instance that is gone. Nodes that are only missing from a new list of the API server may be missing because of a fault.
+// instance that is terminating. Nodes that are only missing from a new list of the API server may be missing because of a fault.
 
 import type { Answer } from "../../../cloud/inventory.ts";
 import type { Cidr } from "../../../core/brand.ts";
@@ -40,8 +40,9 @@ export class SeenDeletions {
 
   #isSeen(node: Node, isFromList: boolean): boolean {
     if (!isFromList || isLeaving(node) || this.#deps.removals.isOwn("nodes", node.metadata.uid)) return true;
+    // An instance that is missing too explains nothing: a single answer of the cloud may be wrong.
     const answer = this.#deps.answerFor(node);
-    return answer.kind === "gone" || (answer.kind === "exists" && answer.instance.state === "terminating");
+    return answer.kind === "exists" && answer.instance.state === "terminating";
   }
 
   #add(range: Cidr): void {

@@ -1,5 +1,6 @@
 import { expect, test } from "bun:test";
 import type { ServiceUID } from "../../../src/core/brand.ts";
+import { resourceNamed } from "../../../src/testing/apiserver/objects/resource-table.ts";
 import { refused } from "../../support/scripted-balancers.ts";
 import { scriptedWorld } from "../../support/scripted-world.ts";
 import { TrackedCollections } from "../../support/tracked-collections.ts";
@@ -210,4 +211,18 @@ test("a failed check of an operation is forgotten when its load balancer is gone
   } finally {
     tracked.restore();
   }
+});
+
+test("a group whose last Service leaves still reports a Service that vanished before", async () => {
+  const { w } = scriptedWorld();
+  await w.start();
+  for (const name of ["a", "b"]) w.create(name, { annotations: { [group]: "x" } });
+  await w.pass(60);
+  const vanished = w.server.store.get("services", "default", "b");
+  if (vanished === undefined) throw new Error("There is no Service b.");
+  w.server.store.remove(resourceNamed("services"), vanished);
+  w.delete("a");
+  await w.pass(5);
+  expect(w.find("a")).toBeUndefined();
+  expect(w.manager.balancerHolds()).toMatchObject([{ reason: "ServiceVanished" }]);
 });

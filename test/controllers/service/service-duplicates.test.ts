@@ -82,6 +82,9 @@ test("a Service that is released with a duplicate names both", async () => {
   w.cloud.balancers.change("b2", { name: "second" });
   w.manager.balancers?.request(Number.POSITIVE_INFINITY, "refresh");
   await w.pass(60);
+  expect(w.events("web").findLast((text) => text.includes("DuplicateLoadBalancer"))).toEndWith(
+    "Delete those in the cloud: deleting the Service releases all of them, as on-delete requires, and they stay in the cloud.",
+  );
   w.delete("web");
   await w.until(() => w.find("web") === undefined, "the end", 60);
   expect(w.owners()).toEqual(["", ""]);

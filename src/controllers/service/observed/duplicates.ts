@@ -4,6 +4,7 @@
 import type { Problem } from "../../../core/problem.ts";
 import { shortList } from "../../../core/text.ts";
 import type { ObservedLoadBalancer } from "../../../provider/load-balancers.ts";
+import type { OnDelete } from "../desired/on-delete.ts";
 
 /** The one that is managed: its address is in use, or it is the first that is ready. */
 export function primaryOf(
@@ -18,14 +19,22 @@ export function nameOf({ name, group }: Pick<ObservedLoadBalancer, "name" | "gro
   return name ?? group;
 }
 
+/** What the deletion of the Service does. */
+const outcomes = {
+  delete: ", or delete the Service, which deletes all of them",
+  release: ": deleting the Service releases all of them, as on-delete requires, and they stay in the cloud",
+  "on hold": ": the Service cannot be deleted until on-delete is corrected",
+} as const;
+
 export function duplicatesFound(
   primary: ObservedLoadBalancer,
   duplicates: readonly ObservedLoadBalancer[],
+  onDelete: OnDelete["kind"],
 ): Problem {
   const names = shortList(duplicates.map(nameOf));
   return {
     severity: "warning",
     reason: "DuplicateLoadBalancer",
-    text: `The cloud has ${duplicates.length + 1} load balancers with the mark of this Service. Fairlead manages ${nameOf(primary)} and does not change the others (${names}). Delete those in the cloud, or delete the Service, which deletes all of them.`,
+    text: `The cloud has ${duplicates.length + 1} load balancers with the mark of this Service. Fairlead manages ${nameOf(primary)} and does not change the others (${names}). Delete those in the cloud${outcomes[onDelete]}.`,
   };
 }

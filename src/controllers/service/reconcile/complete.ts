@@ -32,10 +32,12 @@ export function completeGroup(
   // The load balancer is absent, and the plan needs none.
   if (observed === undefined) state.evidence.forget(state.evidence.uids);
   dismissUnmanaged(deps, group);
-  dropGroupState(group, deps.groupStates);
   // First, because what vanished Services have is shown, so it would never count as absent.
   const undecided = undecidedOwners(deps, state, observed);
-  if (undecided !== undefined) return waitForDecision(deps, context, undecided);
+  const decision = undecided && waitForDecision(deps, context, undecided);
+  // After the hold is known, because a new state takes it over.
+  dropGroupState(group, deps.groupStates);
+  if (decision !== undefined) return decision;
   const absence = judgeAbsence(deps, state, [...state.pendingReleases]);
   if (members.length > 0 && absence.kind === "unproved") return requestProof(deps, state, absence);
   // A plan with steps is withheld drift: nothing was tried.

@@ -2,9 +2,11 @@
 // listings are incomplete.
 
 import { serviceUID } from "../../../core/brand.ts";
+import type { Service } from "../../../kube/objects.ts";
 import type { ObservedLoadBalancer } from "../../../provider/load-balancers.ts";
 import type { NoAnswer } from "../../../provider/plan.ts";
 import { type Outcome, requeue, settled, waiting } from "../../../runtime/workers.ts";
+import type { OnDelete } from "../desired/on-delete.ts";
 import type { Absence } from "../observed/absence.ts";
 import { duplicatesFound, nameOf } from "../observed/duplicates.ts";
 import { hasFinalizer } from "../predicates.ts";
@@ -48,12 +50,23 @@ export async function observeGroup(
     if (unproved !== undefined) return waitForProof(deps, state, services, unproved, nameOf(balancer));
   }
   state.duplicates = duplicates;
-  const problems =
-    balancer === undefined || duplicates.length === 0 ? [] : [duplicatesFound(balancer, duplicates)];
-  for (const service of services) await showProblems(deps, "duplicates", service, problems, call.signal);
+  for (const service of services) {
+    const problems =
+      balancer === undefined || duplicates.length === 0
+        ? []
+        : [duplicatesFound(balancer, duplicates, onDeleteKind(deps, service))];
+    await showProblems(deps, "duplicates", service, problems, call.signal);
+  }
   const unproved = noteObservation(deps, context, { balancer, lookedUpAt });
   if (unproved !== undefined) return waitForProof(deps, state, services, unproved);
   return { kind: "observed", balancer, duplicates };
+}
+
+/** What the deletion of the Service does with its load balancers. */
+function onDeleteKind({ serviceStates }: ReconcileDeps, service: Service): OnDelete["kind"] {
+  const { onDelete } = serviceStates.of(service);
+  if (onDelete === undefined) return "delete";
+  return onDelete === "on hold" ? onDelete : "release";
 }
 
 /** Another replica adds the finalizer before it creates a load balancer, and its last requests may arrive after it stopped leading. */

@@ -261,3 +261,29 @@ test("load balancers that Fairlead deletes do not count as absent", async () => 
   await w.until(() => names.filter((name) => w.find(name) !== undefined).length === 10, "the releases", 180);
   expect(w.logged.filter((line) => line.includes("treated as a fault"))).toEqual([]);
 });
+
+test.each([
+  ["in the process that created them", false],
+  ["after a restart", true],
+])(
+  "leaves no load balancer behind when all Services are deleted while listings are empty, %s",
+  async (_, isRestarted) => {
+    const w = await settledWorld();
+    w.cloud.view = { ...trueView, balancers: () => [] };
+    if (isRestarted) {
+      await w.stop();
+      await w.start(...leaderElection);
+      await w.until(() => w.manager.leads(), "it to lead");
+      await w.pass(5);
+    } else {
+      w.manager.balancers?.request(Number.POSITIVE_INFINITY, "refresh");
+      await w.pass(1);
+    }
+    for (const name of names) w.delete(name);
+    await w.pass(900);
+    expect([count(w), w.services().length]).toEqual([20, 20]);
+    w.cloud.view = trueView;
+    await w.until(() => w.services().length === 0, "the releases", 300);
+    expect(count(w)).toBe(0);
+  },
+);

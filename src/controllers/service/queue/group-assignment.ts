@@ -10,7 +10,7 @@ import type { ServiceControllerDeps } from "../deps.ts";
 import type { DesiredServices } from "../desired/desired-services.ts";
 import { hasErrors, type Member } from "../desired/member.ts";
 import type { EvidenceUpdates } from "../observed/evidence-updates.ts";
-import { isManaged } from "../predicates.ts";
+import { isEnding, isManaged } from "../predicates.ts";
 import type { GroupStates } from "../state/group-states.ts";
 import type { ServiceStates } from "../state/service-states.ts";
 import { syncFailed } from "../status/events.ts";
@@ -88,7 +88,12 @@ export class GroupAssignment {
     const group = current ?? named;
     const isNew = groupStates.groupOf(uid) === undefined;
     const groups = groupStates.assign(key, uid, group);
-    if (isNew) groupStates.of(group).evidence.expect(uid, evidenceUpdates.tracesOf(service));
+    if (isNew) {
+      const { evidence } = groupStates.of(group);
+      evidence.expect(uid, evidenceUpdates.tracesOf(service));
+      // Before this process read it, another one may have removed its load balancer.
+      if (isEnding(service)) evidence.noteRemoval([uid]);
+    }
     return groups;
   }
 

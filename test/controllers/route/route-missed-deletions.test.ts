@@ -1,8 +1,10 @@
 import { afterEach, expect, test } from "bun:test";
+import { exactly } from "../../../src/controllers/route/settings.ts";
+import { seconds } from "../../../src/core/brand.ts";
 import type { Condition } from "../../../src/kube/objects.ts";
 import { RouteWorld } from "./route-world.ts";
 
-// Nodes that vanish from the API server while the cloud's answers lack things too.
+// Nodes that vanish or are deleted while the cloud's answers lack things too.
 
 let world: RouteWorld | undefined;
 afterEach(() => world?.stop());
@@ -13,7 +15,7 @@ const rangeOf = (name: string) => `10.244.${name.slice(1)}.0/24`;
 
 /** Nodes with their routes, as the last process has left them. */
 const settled = async (amount: number): Promise<RouteWorld> => {
-  const w = new RouteWorld();
+  const w = new RouteWorld({ settings: { fullCheck: exactly(seconds(60)) } });
   world = w;
   for (const name of names(amount)) {
     w.add(name, rangeOf(name), { conditions: [created] });
@@ -32,4 +34,45 @@ test("a wrong listing of instances does not explain why Nodes vanished: their ro
   await w.pass(120);
   expect(w.cloud.changes).toEqual([]);
   expect(w.removals.held("routes")).toHaveLength(8);
+});
+
+/** Listings lack every route, and most Nodes are deleted meanwhile. */
+const heldWithFewerNodes = async (): Promise<RouteWorld> => {
+  const w = await settled(10);
+  w.cloud.hides = () => true;
+  await w.pass(120);
+  expect(w.removals.held("routes")).toHaveLength(10);
+  for (const name of names(8)) w.nodes.remove(name);
+  await w.pass(600);
+  expect([w.cloud.changes, w.removals.held("routes").length]).toEqual([[], 2]);
+  return w;
+};
+
+test("deleting Nodes does not end a hold of absent routes: it ends when listings show them", async () => {
+  const w = await heldWithFewerNodes();
+  w.cloud.hides = () => false;
+  await w.pass(120);
+  expect(w.cloud.shown()).toEqual([`${rangeOf("n8")} -> n8`, `${rangeOf("n9")} -> n9`]);
+  expect(w.cloud.changes.filter((change) => change.startsWith("create"))).toEqual([]);
+  expect(w.removals.held("routes")).toEqual([]);
+});
+
+test("a hold that outlasts its Nodes ends with a release", async () => {
+  const w = await heldWithFewerNodes();
+  w.cloud.table = [];
+  w.cloud.hides = () => false;
+  expect(w.removals.release("routes")).toHaveLength(2);
+  await w.pass(120);
+  expect([w.cloud.changes.length, w.cloud.table.length, w.removals.held("routes")]).toEqual([2, 2, []]);
+});
+
+test("the hold lasts while the instances of the last Nodes are unknown for a moment", async () => {
+  const w = await heldWithFewerNodes();
+  for (const name of names(2, 8)) w.machines.hidden.set(name, "both");
+  w.inventory.requestListing(w.clock.monotonic(), "refresh");
+  await w.pass(90);
+  w.machines.hidden.clear();
+  w.inventory.requestListing(w.clock.monotonic(), "refresh");
+  await w.pass(300);
+  expect(w.cloud.changes).toEqual([]);
 });

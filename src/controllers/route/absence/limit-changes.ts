@@ -24,6 +24,8 @@ export interface LimitedChanges {
   readonly held: readonly Candidate[];
   /** Not sent now: held, or waiting for a proof. */
   readonly blocked: readonly Candidate[];
+  /** What the listing lacks, if it lacks too much to be believed. */
+  readonly doubted: ReadonlySet<Cidr>;
   readonly counts: RouteCounts;
   readonly allowed: number;
 }
@@ -37,7 +39,7 @@ export function limitChanges(
   }: {
     readonly recent: number;
     /** Absent routes of which no change is planned. */
-    readonly unplanned: number;
+    readonly unplanned: ReadonlySet<Cidr>;
     readonly needed: ReadonlySet<Cidr>;
   },
   limit: RemovalLimitSetting,
@@ -48,13 +50,13 @@ export function limitChanges(
     ({ isCounted, isRecorded, isReleased }) => isCounted && !isRecorded && !isReleased,
   );
   // They say nothing about Nodes that vanished.
-  const isAnyRouteAbsent = counted.some(({ absent }) => absent === "route");
-  const affected = counted.length + (isAnyRouteAbsent ? unplanned : 0);
+  const absent = counted.filter((candidate) => candidate.absent === "route");
+  const affected = counted.length + (absent.length > 0 ? unplanned.size : 0);
   const counts = { recent, affected, managed: needed.size + others + recent - recorded };
   const allowed = limit === "off" ? Number.POSITIVE_INFINITY : allowedRemovals(limit, counts.managed);
   const isHeld = recent + affected > allowed;
   // What does not count needs only a listing that can be believed.
-  const isListingDoubted = isHeld && isAnyRouteAbsent;
+  const isListingDoubted = isHeld && absent.length > 0;
   const isLimited = ({ isCounted, isReleased }: Candidate): boolean =>
     !isReleased && (isCounted ? isHeld : isListingDoubted);
   const mayGo = (candidate: Candidate): boolean => candidate.isProved && !isLimited(candidate);
@@ -62,6 +64,7 @@ export function limitChanges(
     ready: candidates.filter(mayGo),
     held: candidates.filter((candidate) => candidate.isProved && isLimited(candidate)),
     blocked: candidates.filter((candidate) => !mayGo(candidate)),
+    doubted: new Set(isListingDoubted ? [...absent.map(({ destination }) => destination), ...unplanned] : []),
     counts,
     allowed,
   };

@@ -13,7 +13,7 @@ import { type Candidate, type LimitedChanges, limitChanges } from "./limit-chang
 import { RouteEvidence } from "./route-evidence.ts";
 import type { SeenDeletions } from "./seen-deletions.ts";
 import type { TableRemovals } from "./table-removals.ts";
-import { unplannedAbsence } from "./unplanned-absence.ts";
+import { UnplannedAbsence } from "./unplanned-absence.ts";
 
 type RouteGuardOptions = Pick<
   TableOptions,
@@ -38,6 +38,7 @@ export class RouteGuard {
   readonly #options: RouteGuardOptions;
   readonly #shared: SharedEvidence;
   readonly #evidence: RouteEvidence;
+  readonly #unplanned: UnplannedAbsence;
   #held: readonly Candidate[] = [];
   /** What the last survey would change because something is absent, by id. */
   #absent: ReadonlySet<string> = new Set();
@@ -48,11 +49,13 @@ export class RouteGuard {
     this.#options = options;
     this.#shared = shared;
     this.#evidence = new RouteEvidence(() => confirmAfterOf(options));
+    this.#unplanned = new UnplannedAbsence(options);
     options.nodes.subscribe((change) => this.#evidence.noteChange(change));
   }
 
   begin(): void {
     this.#evidence.beginSession();
+    this.#unplanned.begin();
     this.#held = [];
   }
 
@@ -78,8 +81,9 @@ export class RouteGuard {
     const { routes, exempt } = survey.desired;
     const needed = new Set([...routes.map(({ destination }) => destination), ...exempt.destinations]);
     const recent = this.#shared.recent.recentIn(table);
-    const unplanned = unplannedAbsence(this.#options, survey);
+    const unplanned = this.#unplanned.find(survey);
     const limited = limitChanges(candidates, { recent, unplanned, needed }, settings.removalLimit);
+    this.#unplanned.note(survey, limited.doubted);
     this.#hold(limited.held);
     this.#lastListing = survey.listing.beganAt;
     const counted = limited.ready.filter(({ isCounted, isReleased }) => isCounted && !isReleased);

@@ -1,6 +1,7 @@
-// Counts the routes of Nodes without a known instance that a listing lacks. They are not planned, but show that the listing is
-// wrong: an account that shows nothing lacks instances and routes.
+// Finds absent routes of which no change is planned: of Nodes without a known instance, and of Nodes that were deleted while the
+// listing was doubted. They show that it is wrong: an account that shows nothing lacks instances and routes.
 
+import type { Cidr } from "../../../core/brand.ts";
 import { cidrFamily } from "../../../core/cidr.ts";
 import type { TableOptions } from "../deps.ts";
 import { isInsideCluster } from "../desired/cluster-cidrs.ts";
@@ -8,19 +9,50 @@ import { podCIDRsOf } from "../desired/plan-desired.ts";
 import type { Survey } from "../plan/survey.ts";
 import { hadRoutes } from "./route-evidence.ts";
 
-export function unplannedAbsence(
-  { table, routes, clusterCIDRs }: Pick<TableOptions, "table" | "routes" | "clusterCIDRs">,
-  { desired, listing }: Pick<Survey, "desired" | "listing">,
-): number {
-  // Of several tables, the Node's condition does not say which ones had its routes.
-  if (table !== undefined) return 0;
-  const listed = new Set(listing.routes.map(({ destination }) => destination));
-  const ranges = desired.waiting.filter(hadRoutes).flatMap(podCIDRsOf);
-  return ranges.filter(
-    ({ range }) =>
+type UnplannedOptions = Pick<TableOptions, "table" | "routes" | "clusterCIDRs">;
+
+export class UnplannedAbsence {
+  readonly #options: UnplannedOptions;
+  /** What the last listing lacked, if it was doubted. */
+  #doubted: ReadonlySet<Cidr> = new Set();
+
+  constructor(options: UnplannedOptions) {
+    this.#options = options;
+  }
+
+  /** Another replica may have led since. */
+  begin(): void {
+    this.#doubted = new Set();
+  }
+
+  find(survey: Pick<Survey, "desired" | "listing">): ReadonlySet<Cidr> {
+    const { desired, listing } = survey;
+    const planned = new Set([...listing.routes, ...desired.routes].map(({ destination }) => destination));
+    return new Set([...this.#ofWaiting(survey), ...this.#doubted].filter((range) => !planned.has(range)));
+  }
+
+  /**
+   * Call it with each survey. `doubted` is what the listing lacks, if too much is absent. A doubt ends when nothing is absent that a
+   * Node needs, not because Nodes were deleted meanwhile.
+   */
+  note(survey: Pick<Survey, "desired" | "listing">, doubted: ReadonlySet<Cidr>): void {
+    // Those of Nodes whose instances are not known at this moment do not cause a doubt, but are absent too.
+    if (doubted.size > 0 || this.#ofWaiting(survey).length === 0) this.#doubted = doubted;
+  }
+
+  #ofWaiting({ desired, listing }: Pick<Survey, "desired" | "listing">): readonly Cidr[] {
+    const { table, routes, clusterCIDRs } = this.#options;
+    // Of several tables, the Node's condition does not say which ones had its routes.
+    if (table !== undefined) return [];
+    const listed = new Set(listing.routes.map(({ destination }) => destination));
+    const ranges = desired.waiting.filter(hadRoutes).flatMap(podCIDRsOf);
+    return ranges.flatMap(({ range }) =>
       range !== undefined &&
       routes.families.includes(cidrFamily(range)) &&
       isInsideCluster(clusterCIDRs, range) &&
-      !listed.has(range),
-  ).length;
+      !listed.has(range)
+        ? range
+        : [],
+    );
+  }
 }

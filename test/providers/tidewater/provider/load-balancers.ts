@@ -1,0 +1,61 @@
+// The load balancers of Tidewater, one frontend per Service: lists and reads them, and applies single steps.
+
+import { type Context, type LoadBalancers, parseCidr, publishIPs, type ServiceUID, seconds } from "#ccm";
+import type { ApiFrontend, ZoneApis } from "./api.ts";
+import { type FrontendStep, type Observed, planFrontend } from "./plan-frontend.ts";
+import { type annotations, isLinked, memberLimits, type Zone, zoneNames } from "./settings.ts";
+import { waitForTicket } from "./tickets.ts";
+
+function stateOf({ condition }: ApiFrontend): Observed["state"] {
+  if (condition === "broken") return "failed";
+  return condition === "building" || condition === "changing" ? "changing" : "ready";
+}
+
+export function loadBalancers(
+  apis: ZoneApis,
+  { cluster, owner: manager }: Context["mark"],
+): LoadBalancers<typeof annotations, Observed, FrontendStep> {
+  const toObserved = (zone: Zone, frontend: ApiFrontend): readonly Observed[] => {
+    const { tags, id, pools } = frontend;
+    if (tags["manager"] !== manager || tags["service"] === undefined) return [];
+    // The tag holds the uid of a Service, because this provider wrote it.
+    const owner = tags["service"] as ServiceUID;
+    const state = stateOf(frontend);
+    const common = { group: owner, owners: [owner], name: `${zone}/${id}`, state, zone, frontend };
+    if (tags["cluster"] !== cluster) return [{ ...common, ownership: "foreign", cluster: tags["cluster"] }];
+    return [{ ...common, ownership: "ours", ...(pools === undefined && { shallow: true }) }];
+  };
+  return {
+    list: async function* (call) {
+      for (const zone of zoneNames)
+        for await (const page of apis[zone].frontends(call))
+          yield page.flatMap((frontend) => toObserved(zone, frontend));
+    },
+    // A label is found at once, also while the listing lags. The annotation may name another zone than it did at the creation.
+    observe: async ([member], listed, call) => {
+      const label = listed?.frontend.label ?? member?.defaultName ?? "";
+      for (const zone of listed === undefined ? zoneNames : [listed.zone]) {
+        const frontend = await apis[zone].findFrontend(label, call);
+        const [found] = frontend === undefined ? [] : toObserved(zone, frontend);
+        if (found?.ownership === "ours") return found;
+      }
+      return undefined;
+    },
+    readsLag: seconds(2),
+    settingsOf: ({ zone, frontend }) => ({ zone, class: frontend.class }),
+    rangesOf: ({ frontend: { allow } }) => allow?.flatMap((range) => parseCidr(range) ?? []) ?? "unspecified",
+    reaches: ({ settings }, { machine }, observed) => {
+      const zone = observed?.zone ?? settings.zone;
+      if (machine === undefined || isLinked(zone, machine.source)) return true;
+      return `their zone is not linked with zone ${zone}`;
+    },
+    targetLimit: ({ settings }, observed) => memberLimits[observed?.frontend.class ?? settings.class],
+    plan: ([desired], observed) => planFrontend(desired, observed, { cluster, manager }),
+    targetsOnly: (step) => (step.nodes === undefined ? undefined : step),
+    apply: async ({ zone, request, nodes, ...step }, call) =>
+      waitForTicket(zone, await apis[zone].change(request, call), `"${step.do}" of ${step.on}`, nodes),
+    releases: true,
+    supports: ["sourceRanges", "UDP"],
+    publish: (_member, observed) => publishIPs([observed?.frontend.address], "the frontend to be built"),
+  };
+}

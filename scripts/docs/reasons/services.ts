@@ -210,6 +210,11 @@ export const onServices: Reasons = {
     when: "The load balancer of the Service has the mark of another cluster, which the message names. Nothing is created, changed or deleted for the Service",
     whatToDo: "correct `--cluster-name`; if the cluster was renamed, change the marks in the cloud",
   },
+  BelongsToOtherService: {
+    type: "Warning",
+    when: "The id of a load balancer that is stored on the Service leads to the load balancer of another Service or cluster. Nothing is created, changed or deleted for the Service",
+    whatToDo: "correct or remove the annotation or label with the id",
+  },
   AdoptionNotFound: {
     type: "Warning",
     when: "The Service asks to adopt a load balancer that does not exist. None is created",

@@ -63,3 +63,21 @@ test("an address that another program announces is never written, not even when 
   expect(w.addressesOf("a")).toEqual(["203.0.113.7"]);
   expect(w.get("a").metadata.finalizers).toEqual(["example.com/agent"]);
 });
+
+test("a Service that names the load balancer of another one by its id neither changes nor deletes it [F40]", async () => {
+  const { w, cloud } = awkwardWorld();
+  await w.start();
+  w.create("victim");
+  await w.pass(60);
+  const [id = ""] = cloud.balancers.keys();
+  const before = structuredClone(cloud.balancers.get(id));
+  const spec = { ports: [{ port: 81, protocol: "TCP" }] };
+  w.create("other", { annotations: { [fact]: id }, spec });
+  await w.pass(600);
+  expect(w.events("other").join()).toContain("Warning BelongsToOtherService");
+  expect(w.events("other").join()).toContain("default/victim");
+  w.delete("other");
+  await w.pass(600);
+  expect(w.find("other")).toBeUndefined();
+  expect([...cloud.balancers]).toEqual([[id, before]] as never);
+});

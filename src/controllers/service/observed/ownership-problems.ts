@@ -104,6 +104,16 @@ function adoptionProblems(desired: Desired, context: OwnershipContext): readonly
   return [taken === undefined ? notFound(desired, wanted) : refused(desired, wanted, taken, context)];
 }
 
+/** A lookup found, by an id on the Service that users can change, a load balancer that serves something else. */
+export function foundOther(service: string, found: ObservedLoadBalancer, owners: string): Problem {
+  const user = owners === "" ? "another cluster" : owners;
+  return {
+    severity: "error",
+    reason: "BelongsToOtherService",
+    text: `The load balancer${found.name === undefined ? "" : ` ${found.name}`} that the annotations or labels of ${service} identify belongs to ${user}. Nothing is created, changed or deleted for ${service}. Correct or remove the stored id of the load balancer.`,
+  };
+}
+
 /** Also when the annotation was changed after the adoption. */
 function ignored(desired: Desired, wanted: string): Problem {
   return {

@@ -1,6 +1,8 @@
 // Reads from the marks in the latest listing which Services own load balancers in the cloud.
 
 import { type ServiceUID, serviceUID } from "../../../core/brand.ts";
+import { shortList } from "../../../core/text.ts";
+import { keyOf } from "../../../kube/objects.ts";
 import type { ObservedLoadBalancer } from "../../../provider/load-balancers.ts";
 import type { ServiceControllerDeps } from "../deps.ts";
 import type { GroupStates } from "../state/group-states.ts";
@@ -33,4 +35,13 @@ export function isStillUsed(
 ): boolean {
   const staying = new Set((observed?.owners ?? []).filter((uid) => !gone.includes(uid)));
   return staying.size > 0 && services.list().some(({ metadata }) => staying.has(serviceUID(metadata.uid)));
+}
+
+/** The existing Services that a load balancer serves, for messages. */
+export function nameOwners(
+  services: ServiceControllerDeps["services"],
+  { owners }: ObservedLoadBalancer,
+): string {
+  const named = services.list().filter(({ metadata }) => owners.includes(serviceUID(metadata.uid)));
+  return shortList(named.map(({ metadata }) => keyOf(metadata)));
 }

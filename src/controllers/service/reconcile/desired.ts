@@ -1,21 +1,13 @@
 // Computes the desired state of the group's Services, and selects those that are planned. Problems are reported on each Service,
 // whether it is planned or not.
 
-import {
-  type Milliseconds,
-  milliseconds,
-  minutes,
-  type ServiceUID,
-  serviceUID,
-} from "../../../core/brand.ts";
-import { shortList } from "../../../core/text.ts";
-import { keyOf } from "../../../kube/objects.ts";
+import { type Milliseconds, milliseconds, minutes, type ServiceUID } from "../../../core/brand.ts";
 import type { ObservedLoadBalancer } from "../../../provider/load-balancers.ts";
 import { alignToGrid } from "../../../runtime/backoff.ts";
 import { type Outcome, requeue, waiting } from "../../../runtime/workers.ts";
 import type { Desired } from "../deps.ts";
 import { type Selection, selectMembers } from "../desired/select-members.ts";
-import { isStillUsed } from "../observed/ownership.ts";
+import { isStillUsed, nameOwners } from "../observed/ownership.ts";
 import { isHeldByOwnership, type OwnershipContext, withOwnership } from "../observed/ownership-problems.ts";
 import { isManaged } from "../predicates.ts";
 import type { GroupState } from "../state/group-states.ts";
@@ -82,12 +74,7 @@ function ownershipContext(
     observed,
     isRemoving: change === "delete" || change === "release",
     listed: listing.latest?.items ?? [],
-    nameOwners: ({ owners }) =>
-      shortList(
-        services
-          .list()
-          .flatMap(({ metadata }) => (owners.includes(serviceUID(metadata.uid)) ? keyOf(metadata) : [])),
-      ),
+    nameOwners: (balancer) => nameOwners(services, balancer),
   };
 }
 

@@ -2,13 +2,15 @@
 // listings are incomplete.
 
 import { serviceUID } from "../../../core/brand.ts";
-import type { Service } from "../../../kube/objects.ts";
+import { keyOf, type Service } from "../../../kube/objects.ts";
 import type { ObservedLoadBalancer } from "../../../provider/load-balancers.ts";
 import type { NoAnswer } from "../../../provider/plan.ts";
 import { type Outcome, requeue, settled, waiting } from "../../../runtime/workers.ts";
 import type { OnDelete } from "../desired/on-delete.ts";
 import type { Absence } from "../observed/absence.ts";
 import { duplicatesFound, nameOf } from "../observed/duplicates.ts";
+import { isStillUsed, nameOwners } from "../observed/ownership.ts";
+import { foundOther } from "../observed/ownership-problems.ts";
 import { hasFinalizer } from "../predicates.ts";
 import type { GroupState } from "../state/group-states.ts";
 import { waitingFor } from "../status/events.ts";
@@ -36,11 +38,17 @@ export async function observeGroup(
   noteFinalizers(deps, context);
   const found = deps.freshListing.find(state, services);
   if (found === "not yet") return deps.freshListing.request(state);
-  for (const service of services) await showProblems(deps, "adoption", service, found.problems, call.signal);
-  if (found.problems.length > 0) return settled;
-  const observed = await observeInDepth(deps, context, found.balancer);
+  const observed = found.problems.length > 0 ? nothing : await observeInDepth(deps, context, found.balancer);
   if ("isUnknown" in observed) return waitForAnswer(deps, context, observed);
   const { balancer, lookedUpAt } = observed;
+  const isOther = lookedUpAt !== undefined && servesOther(deps, context, balancer);
+  for (const service of services) {
+    const other = isOther
+      ? [foundOther(keyOf(service.metadata), balancer, nameOwners(deps.controller.services, balancer))]
+      : [];
+    await showProblems(deps, "adoption", service, [...found.problems, ...other], call.signal);
+  }
+  if (isOther || found.problems.length > 0) return settled;
   state.recentSteps.observedAt = lookedUpAt ?? found.beganAt;
   // The cloud may return owners whose other group is being reconciled.
   if (!deps.ownerLock.acquire(group, balancer?.owners ?? [])) return waiting;
@@ -134,6 +142,8 @@ interface InDepth {
   readonly lookedUpAt?: number | undefined;
 }
 
+const nothing: InDepth = { balancer: undefined };
+
 async function observeInDepth(
   { controller: { balancers, clock }, desiredServices }: ReconcileDeps,
   { services, call }: ReconcileContext,
@@ -147,6 +157,18 @@ async function observeInDepth(
   const lookedUpAt = clock.monotonic();
   const balancer = await balancers.observe(desired, listed, call);
   return balancer !== undefined && "isUnknown" in balancer ? balancer : { balancer, lookedUpAt };
+}
+
+/** A lookup may use an id that is stored on the Service, and users can write there what they like. */
+function servesOther(
+  { controller }: ReconcileDeps,
+  { services, state }: ReconcileContext,
+  balancer: ObservedLoadBalancer | undefined,
+): balancer is ObservedLoadBalancer {
+  if (balancer === undefined) return false;
+  const own = [...services.map(({ metadata }) => serviceUID(metadata.uid)), ...state.pendingReleases];
+  if (own.some((uid) => balancer.owners.includes(uid))) return false;
+  return balancer.ownership === "foreign" || isStillUsed(controller, balancer, own);
 }
 
 /** Nothing is changed while the cloud has no definite answer. */

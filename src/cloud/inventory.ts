@@ -202,7 +202,7 @@ export class Inventory {
     return lags.length === 0 ? undefined : milliseconds(Math.max(...lags));
   }
 
-  /** Whether the Node has any property to find its machine by. Without one there would never be an answer. */
+  /** Whether the Node has a property to find its machine by. Without one there would never be an answer. */
   canFind(identity: NodeIdentity): boolean {
     return this.#relevant(identity).some((source) =>
       this.#keysFor(identity).some((by) => valuesOf(identity, by, (id) => source.keyOf(id)).length > 0),

@@ -31,6 +31,13 @@ const slow = (seconds: number) =>
 const creations = ({ cloud }: ReloadingProcess): number =>
   cloud.filter((what) => what === "POST /v1/balancers").length;
 
+const untilAddressed = (world: ServiceWorld, within?: number): Promise<void> =>
+  world.until(
+    () => ["shop", "blog"].every((name) => world.addressesOf(name).length === 1),
+    "the addresses",
+    within,
+  );
+
 const reloadWhileCreating = async (takes: number) => {
   const { world, process } = await start();
   world.cloud.faults.add(slow(takes));
@@ -49,10 +56,7 @@ test("the next work starts only after the work before the reload has ended", asy
   expect(creations(process)).toBe(1);
   await world.until(() => world.owners().length === 3, "both load balancers", 20);
   expect(process.linesWith("Reload drain timed out")).toEqual([]);
-  await world.until(
-    () => ["shop", "blog"].every((name) => world.addressesOf(name).length === 1),
-    "the addresses",
-  );
+  await untilAddressed(world);
   expect(world.owners()).toEqual(world.wanted());
   await process.end();
 });
@@ -63,11 +67,7 @@ test("work that outlives the drain timeout is cancelled, starts again, and creat
   expect(creations(process)).toBe(1);
   await world.until(() => creations(process) === 2, "the next work", 3);
   expect(process.linesWith("Reload drain timed out after 10s; cancelled in-flight work")).toHaveLength(1);
-  await world.until(
-    () => ["shop", "blog"].every((name) => world.addressesOf(name).length === 1),
-    "the addresses",
-    400,
-  );
+  await untilAddressed(world, 400);
   expect(world.owners()).toEqual(world.wanted());
   await process.end();
 });
@@ -102,11 +102,7 @@ test("a Lease that is lost during the drain of a reload cancels the work, and th
   expect(creations(process)).toBe(1);
   world.holdLease("");
   await world.until(() => process.linesWith("Acquired leadership").length === 2, "the next session", 60);
-  await world.until(
-    () => ["shop", "blog"].every((name) => world.addressesOf(name).length === 1),
-    "the addresses",
-    400,
-  );
+  await untilAddressed(world, 400);
   expect(world.owners()).toEqual(world.wanted());
   await process.end();
 });

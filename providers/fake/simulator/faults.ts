@@ -4,7 +4,7 @@ import type { Clock } from "#ccm/testing";
 
 /**
  * - `status`      the request is rejected with this status
- * - `reset`       the connection is closed before the request has any effect
+ * - `reset`       the connection is closed, and the request has no effect
  * - `lost-answer` the request is applied, but the connection is closed before the response
  * - `false-error` the request is applied, but answered with this status
  * - `half-made`   a balancer is created without listeners and targets, and the request is answered with this status

@@ -43,7 +43,7 @@ export class RouteEvidence {
     }
   }
 
-  /** Another account may answer from now on: every proof starts again. Returns whether there was any. */
+  /** Another account may answer from now on: every proof starts again. Returns whether a proof had begun. */
   restartProofs(): boolean {
     const missing = [...this.#known].filter(([, known]) => known.missing !== undefined);
     for (const [key, { isUncertain }] of missing) this.#known.set(key, defined({ isUncertain }));

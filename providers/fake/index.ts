@@ -11,7 +11,7 @@ import { fakeRoutes } from "./routes.ts";
 import { annotations, config } from "./settings.ts";
 
 export const fake = defineProvider({
-  contract: 1,
+  contract: 2,
   name: "fake",
   schemes: ["fake://"],
   config,

@@ -47,7 +47,7 @@ export interface DesiredLoadBalancer<A extends Fields> {
    */
   readonly sourceRanges: readonly Cidr[] | undefined;
   readonly families: readonly IpFamily[];
-  /** `spec.loadBalancerIP`. Only with `LoadBalancers.honorsRequestedAddress`, otherwise the Service reports that it has no effect. */
+  /** `spec.loadBalancerIP`. Only with `requestedAddress` in `LoadBalancers.supports`; otherwise the Service reports that it has no effect. */
   readonly requestedAddress?: IpAddress;
   readonly externalTrafficPolicy: "Cluster" | "Local";
   readonly healthCheckNodePort?: number;
@@ -108,9 +108,16 @@ export interface ObservedLoadBalancer {
  * - `sessionAffinity`      `sessionAffinitySeconds`: connections of a client reach the same Node
  * - `healthCheckNodePort`  with `externalTrafficPolicy: Local`, Nodes without an endpoint get no traffic: the cloud checks this port,
  *                          or the node port itself
+ * - `requestedAddress`     the address in `spec.loadBalancerIP`
  * - `UDP`, `SCTP`          ports of this protocol
  */
-export type ServiceFeature = "sourceRanges" | "sessionAffinity" | "healthCheckNodePort" | "UDP" | "SCTP";
+export type ServiceFeature =
+  | "sourceRanges"
+  | "sessionAffinity"
+  | "healthCheckNodePort"
+  | "requestedAddress"
+  | "UDP"
+  | "SCTP";
 
 /** What to write to the status of a Service. */
 export type Publication =
@@ -122,8 +129,8 @@ export type Publication =
 
 /** Further input of a plan. */
 export interface PlanContext<V, O extends ObservedLoadBalancer = ObservedLoadBalancer> {
-  /** The result of `LoadBalancers.survey`. */
-  readonly survey: V;
+  /** The result of `LoadBalancers.prefetch`. */
+  readonly prefetched: V;
   readonly inputs: Inputs;
   /** Owners in the marks whose Services no longer exist. Keep the parts of owners that are neither members nor orphans. */
   readonly orphans: readonly ServiceUID[];
@@ -149,7 +156,7 @@ export interface LoadBalancers<
   /** Pure. Inputs of one Service's plan: a certificate that an annotation names. */
   inputsOf?(desired: DesiredLoadBalancer<A>): readonly ServiceInput[];
   /** What all plans need to know about the cloud (networks, certificates by name, features). Cached like a listing. */
-  survey?(desired: readonly DesiredLoadBalancer<A>[], call: Call): Promise<V>;
+  prefetch?(desired: readonly DesiredLoadBalancer<A>[], call: Call): Promise<V>;
   /**
    * Pure. Whether this Service names this load balancer as the one to adopt, whatever its mark. Only an unmarked one is adopted.
    * If two Services name it, neither adopts it.
@@ -238,8 +245,6 @@ export interface LoadBalancers<
   readonly releases?: true | undefined;
   /** What plans use of a Service's requests. Anything else that a Service requests is reported there, as without effect. */
   readonly supports?: readonly ServiceFeature[] | undefined;
-  /** `plan` uses `requestedAddress`. Absent: `spec.loadBalancerIP` has no effect, and the Service says so. */
-  readonly honorsRequestedAddress?: true;
   /**
    * Targets can stop accepting new connections: leaving Nodes are `draining` first, for the time that the operator or the
    * Service sets. Absent: leaving Nodes are removed immediately.

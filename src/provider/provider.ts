@@ -12,7 +12,7 @@ import type { DeclaredReasons } from "./reasons.ts";
 import type { RouteTables } from "./routes.ts";
 
 /** The version of this contract. It increases with a change that breaks providers, announced one release ahead. */
-export const contractVersion = 1;
+export const contractVersion = 2;
 
 /** A credential and its expiry. */
 export interface Fetched<T> {
@@ -151,7 +151,7 @@ export interface ProviderDefinition<
  *
  * @example
  * export const example = defineProvider({
- *   contract: 1,
+ *   contract: 2,
  *   name: "example",
  *   schemes: ["example://"],
  *   config: { token: secret("The API token.", { required: true, env: "EXAMPLE_TOKEN" }) },

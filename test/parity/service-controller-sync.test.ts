@@ -18,7 +18,7 @@ const worldWith = async (nodes = 3): Promise<ServiceWorld> => {
 
 test("TestProcessServiceCreateOrUpdate 1 2: another loadBalancerIP is applied without an error", async () => {
   // Upstream's fake cloud takes any address. A cloud that cannot assign one causes a warning, which upstream does not have.
-  const { w } = scriptedWorld(undefined, () => ({ honorsRequestedAddress: true }));
+  const { w } = scriptedWorld(undefined, () => ({ supports: ["requestedAddress"] }));
   await w.start();
   w.create("web", { spec: { loadBalancerIP: "192.168.1.1" } });
   await w.pass(30);

@@ -123,7 +123,7 @@ type LazyStep = Step & { readonly id: string; readonly body?: Balancer };
 const isFault = (body: unknown): boolean => typeof (body as { fault?: unknown })?.fault === "string";
 
 export const lazy = defineProvider({
-  contract: 1,
+  contract: 2,
   name: "lazy",
   schemes: ["lazy://"],
   config: {},

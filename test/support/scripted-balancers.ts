@@ -1,4 +1,4 @@
-// Scripted load balancers in memory: shared by groups, adopted by name, surveyed, and created immediately or by
+// Scripted load balancers in memory: shared by groups, adopted by name, prefetched, and created immediately or by
 // operations. Their provider implements everything in the contract that the fake provider lacks.
 
 import type { Milliseconds } from "../../src/core/brand.ts";
@@ -35,7 +35,7 @@ export class ScriptedBalancers {
   plans = 0;
   /** Steps that changed one owner at the same time. Must stay empty. */
   readonly overlaps: string[] = [];
-  surveys: (readonly string[])[] = [];
+  prefetches: (readonly string[])[] = [];
   takes: Milliseconds | undefined;
   refusal: CloudError | undefined;
   /** Names of Services on which groupOf throws. */
@@ -74,7 +74,7 @@ export class ScriptedBalancers {
 
   readonly provider = () =>
     defineProvider({
-      contract: 1,
+      contract: 2,
       name: "scripted",
       schemes: ["scripted://"],
       config: {},
@@ -107,8 +107,8 @@ export class ScriptedBalancers {
             settings.certificate === undefined
               ? []
               : [{ kind: "Secret" as const, name: settings.certificate }],
-          survey: async (desiredServices: readonly Desired[]) => {
-            this.surveys.push(desiredServices.map(({ owner }) => owner.name));
+          prefetch: async (desiredServices: readonly Desired[]) => {
+            this.prefetches.push(desiredServices.map(({ owner }) => owner.name));
             return new Set<string>(desiredServices.map(({ owner }) => owner.uid));
           },
           ...(this.releases && { releases: true as const }),
@@ -122,10 +122,10 @@ export class ScriptedBalancers {
             members: readonly Desired[],
             observed: Observed | undefined,
             {
-              survey,
+              prefetched,
               inputs,
               orphans,
-            }: { survey: Set<string>; inputs: Inputs; orphans: readonly ServiceUID[] },
+            }: { prefetched: Set<string>; inputs: Inputs; orphans: readonly ServiceUID[] },
           ) => {
             this.plans += 1;
             const running = members.find(({ facts }) => this.#open.has(facts["operation"] ?? ""));
@@ -137,7 +137,7 @@ export class ScriptedBalancers {
               return { steps: [], problems: [{ severity: "error", reason: "PortConflict", text }] };
             }
             const keepsRanges = this.ranges !== "none";
-            return planOf(members, observed, { survey, inputs, orphans, keepsRanges });
+            return planOf(members, observed, { prefetched, inputs, orphans, keepsRanges });
           },
           apply: (step: ScriptedStep) => this.#apply(step),
           publish: ({ families }: Desired, observed: Observed | undefined) =>

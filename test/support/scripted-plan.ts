@@ -62,23 +62,23 @@ export const planOf = (
   members: readonly Desired[],
   observed: Observed | undefined,
   {
-    survey,
+    prefetched,
     inputs,
     orphans,
     keepsRanges,
   }: {
-    readonly survey: ReadonlySet<string>;
+    readonly prefetched: ReadonlySet<string>;
     readonly inputs: Inputs;
     readonly orphans: readonly ServiceUID[];
     readonly keepsRanges: boolean;
   },
 ): Plan<ScriptedStep> => {
   const staying = members.filter(({ ending }) => ending === undefined);
-  const unknown = staying.filter(({ owner }) => !survey.has(owner.uid));
+  const unknown = staying.filter(({ owner }) => !prefetched.has(owner.uid));
   if (unknown.length > 0) {
     return {
       steps: [],
-      problems: [{ severity: "error", reason: "IncompleteInstance", text: "not surveyed" }],
+      problems: [{ severity: "error", reason: "IncompleteInstance", text: "not prefetched" }],
     };
   }
   const [first] = staying;

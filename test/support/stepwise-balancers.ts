@@ -49,7 +49,7 @@ export class StepwiseBalancers {
 
   readonly provider = () =>
     defineProvider({
-      contract: 1,
+      contract: 2,
       name: "stepwise",
       schemes: ["stepwise://"],
       config: {},

@@ -16,7 +16,7 @@ import { EvidenceUpdates } from "./observed/evidence-updates.ts";
 import { FreshListing } from "./observed/fresh-listing.ts";
 import { BalancerMassLimit, removalKind } from "./observed/mass-limit.ts";
 import { markedBalancers } from "./observed/ownership.ts";
-import { SharedSurvey } from "./observed/shared-survey.ts";
+import { SharedPrefetch } from "./observed/shared-prefetch.ts";
 import { GroupAssignment } from "./queue/group-assignment.ts";
 import { OwnServiceWrites } from "./queue/own-service-writes.ts";
 import { isRelevantChange } from "./queue/relevant-change.ts";
@@ -105,7 +105,7 @@ export class ServiceController {
       evidenceUpdates,
       standbyChanges: new StandbyChanges(deps),
       massLimit,
-      survey: new SharedSurvey(controller),
+      prefetch: new SharedPrefetch(controller),
       inputs: new BalancerInputs(controller, groupStates),
       operations: new Operations(controller, enqueue),
       ownerLock: new OwnerLock(),

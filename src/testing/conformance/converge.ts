@@ -127,7 +127,7 @@ class Convergence {
     const { lab } = this.#options;
     const listed = given ?? (await listBalancers(lab));
     const all = [...members.values()].flat();
-    const survey = await lab.run(async (call) => this.#balancers.survey?.(all, call));
+    const prefetched = await lab.run(async (call) => this.#balancers.prefetch?.(all, call));
     for (const { group, ownership } of listed) {
       if (ownership === "ours" && !members.has(group)) members.set(group, []);
     }
@@ -135,7 +135,7 @@ class Convergence {
     for (const [group, desired] of members) {
       const [marked, ...duplicates] = listed.filter((balancer) => balancer.group === group);
       const found = marked ?? this.#adoptable(desired, listed);
-      const result = await this.#reconcile(group, desired, { found, duplicates, survey });
+      const result = await this.#reconcile(group, desired, { found, duplicates, prefetched });
       observed.set(group, result.observed);
       isConverged &&= result.isConverged;
     }
@@ -148,12 +148,12 @@ class Convergence {
     given: {
       readonly found: ObservedLoadBalancer | undefined;
       readonly duplicates: readonly ObservedLoadBalancer[];
-      readonly survey: unknown;
+      readonly prefetched: unknown;
     },
   ): Promise<{ isConverged: boolean; observed: ObservedLoadBalancer | undefined }> {
     const { lab, savedFacts, crash } = this.#options;
     const balancers = this.#balancers;
-    const { found, duplicates, survey } = given;
+    const { found, duplicates, prefetched } = given;
     const { observe } = balancers;
     const answer =
       observe === undefined ? found : await lab.run((call) => observe.call(balancers, members, found, call));
@@ -166,7 +166,7 @@ class Convergence {
     const servesOnlyUnknownOwners =
       observed !== undefined && observed.owners.length > 0 && orphans.length === 0;
     if (members.length === 0 && servesOnlyUnknownOwners) return { isConverged: true, observed };
-    const context = { survey, inputs: lab.inputs, orphans, duplicates };
+    const context = { prefetched, inputs: lab.inputs, orphans, duplicates };
     const plan = balancers.plan(members, observed, context);
     if (JSON.stringify(balancers.plan(members, observed, context)) !== JSON.stringify(plan)) {
       throw new Error(`plan() is not pure: it returned two different plans for group ${group}.`);

@@ -66,15 +66,15 @@ export function loadBalancersConformance(
   describe(`${name}: load balancers`, () => {
     if (parts?.adopts !== undefined) adoptionConformance(harness);
     if (parts !== undefined && pending !== undefined) operationsConformance(harness);
-    if (parts?.survey !== undefined) {
-      test("plans the same with a shared survey as with one of its own, and surveys without changing anything", async () => {
+    if (parts?.prefetch !== undefined) {
+      test("plans the same with a shared prefetch as with one of its own, and prefetches without changing anything", async () => {
         const { lab } = fresh();
         const { loadBalancers } = lab.cloud;
-        const plans = async (surveyed: typeof first): Promise<readonly unknown[]> => {
-          const survey = await lab.run(async (call) => loadBalancers?.survey?.(surveyed, call));
-          expect(survey).toBeDefined();
-          const context = { survey, inputs: lab.inputs, orphans: [], duplicates: [] };
-          return surveyed.map((one) => loadBalancers?.plan([one], undefined, context));
+        const plans = async (desired: typeof first): Promise<readonly unknown[]> => {
+          const prefetched = await lab.run(async (call) => loadBalancers?.prefetch?.(desired, call));
+          expect(prefetched).toBeDefined();
+          const context = { prefetched, inputs: lab.inputs, orphans: [], duplicates: [] };
+          return desired.map((one) => loadBalancers?.plan([one], undefined, context));
         };
         const alone = [...(await plans(first.slice(0, 1))), ...(await plans(first.slice(1)))];
         expect(await plans(first)).toEqual(alone);
@@ -138,10 +138,12 @@ export function loadBalancersConformance(
         const { observed, members } = await converge({ lab, savedFacts }, web === undefined ? [] : [web]);
         const [[group = "", [current] = []] = []] = members;
         const { loadBalancers } = lab.cloud;
-        const survey = await lab.run(async (call) => loadBalancers?.survey?.(current ? [current] : [], call));
+        const prefetched = await lab.run(async (call) =>
+          loadBalancers?.prefetch?.(current ? [current] : [], call),
+        );
         const planFor = (changes: Partial<typeof current>) => {
           if (loadBalancers === undefined || current === undefined) throw new Error("Expected a Service.");
-          const context = { survey, inputs: lab.inputs, orphans: [], duplicates: [] };
+          const context = { prefetched, inputs: lab.inputs, orphans: [], duplicates: [] };
           return loadBalancers.plan([{ ...current, ...changes }], observed.get(group), context).steps;
         };
         const partsOf = (steps: ReturnType<typeof planFor>) =>

@@ -37,11 +37,11 @@ export function operationsConformance(harness: Harness): void {
         targets: balancerTargets(harness).slice(0, 1),
       }),
     );
-    const survey = await lab.run(async (call) => loadBalancers.survey?.(desired, call));
+    const prefetched = await lab.run(async (call) => loadBalancers.prefetch?.(desired, call));
     const operations: string[] = [];
     for (const wanted of desired) {
       const [step] = loadBalancers.plan([wanted], undefined, {
-        survey,
+        prefetched,
         inputs: lab.inputs,
         orphans: [],
         duplicates: [],

@@ -5,7 +5,7 @@ import { scriptedWorld } from "../../support/scripted-world.ts";
 import type { ServiceWorld } from "../../support/service-world.ts";
 
 // Load balancers that several Services share, that are adopted, or that have long-running operations, and plans that
-// need a survey of the cloud.
+// need a prefetch from the cloud.
 
 const inGroup = (group: string) => ({ annotations: { "scripted.example/group": group } });
 const hostnames = (w: ServiceWorld, name: string) =>
@@ -99,16 +99,16 @@ test("a load balancer that two Services name is adopted by neither, and none is 
   expect(script.applied.toSorted()).toEqual(["adopt mine", `make ${w.get("b").metadata.uid}`]);
 });
 
-test("one survey serves all Services that are created together, and a later one gets a new survey", async () => {
+test("one prefetch serves all Services that are created together, and a later one gets a new prefetch", async () => {
   const { w, script } = scriptedWorld();
   await w.start();
   const names = Array.from({ length: 20 }, (_, index) => `s${index}`);
   for (const name of names) w.create(name);
   await w.pass(5);
-  expect(script.surveys).toHaveLength(1);
+  expect(script.prefetches).toHaveLength(1);
   w.create("late");
   await w.pass(5);
-  expect(script.surveys).toHaveLength(2);
+  expect(script.prefetches).toHaveLength(2);
   expect(hostnames(w, "late")).toHaveLength(1);
 });
 

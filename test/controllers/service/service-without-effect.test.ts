@@ -29,7 +29,7 @@ test("a requested address that the Service already has is not reported, nor one 
   w.editSpec("web", { loadBalancerIP: "192.0.2.1" });
   await w.pass(30);
   expect([warnings(w), w.written]).toEqual([[], []]);
-  const scripted = scriptedWorld(undefined, () => ({ honorsRequestedAddress: true }));
+  const scripted = scriptedWorld(undefined, () => ({ supports: ["requestedAddress"] }));
   await scripted.w.start();
   scripted.w.create("web", { spec: { loadBalancerIP: "203.0.113.7" } });
   await scripted.w.pass(30);

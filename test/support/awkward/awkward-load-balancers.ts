@@ -92,7 +92,7 @@ export const awkwardLoadBalancers = (
 ): LoadBalancers<typeof annotations, AwkwardObserved, AwkwardStep, string> => ({
   groupOf,
   // Every load balancer is created in the network that is listed first.
-  survey: async (_desired, call) => {
+  prefetch: async (_desired, call) => {
     type Body = { readonly networks: readonly [string, ...string[]] };
     const request = { operation: "ListNetworks", method: "GET", path: "/networks" } as const;
     return (await api.call<Body>(request, call)).networks[0];
@@ -114,7 +114,7 @@ export const awkwardLoadBalancers = (
       throw error;
     }
   },
-  plan: (members, observed, { survey: network, orphans }) => {
+  plan: (members, observed, { prefetched: network, orphans }) => {
     const staying = members.filter(({ ending }) => ending === undefined);
     const released = new Set<string>([...uidsOf(members), ...orphans]);
     const kept = (observed?.fronts ?? []).filter(({ user }) => !released.has(user));

@@ -9,7 +9,7 @@ import { routeTable } from "./routes.ts";
 import { annotations, config, reasons } from "./settings.ts";
 
 export const quarry = defineProvider({
-  contract: 1,
+  contract: 2,
   name: "quarry",
   schemes: ["quarry://"],
   config,

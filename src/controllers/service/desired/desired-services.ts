@@ -67,7 +67,7 @@ export class DesiredServices {
     this.#targets = new Targets(deps, endpoints);
     this.#canRelease = deps.balancers.releases === true;
     const isFact = Object.values(deps.facts).some((place) => "spec" in place);
-    this.#honorsAddress = isFact || deps.balancers.honorsRequestedAddress === true;
+    this.#honorsAddress = isFact || deps.balancers.supports?.includes("requestedAddress") === true;
   }
 
   of(service: Service, observed?: ObservedLoadBalancer): Member {

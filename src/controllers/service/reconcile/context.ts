@@ -9,7 +9,7 @@ import type { DesiredServices } from "../desired/desired-services.ts";
 import type { EvidenceUpdates } from "../observed/evidence-updates.ts";
 import type { FreshListing } from "../observed/fresh-listing.ts";
 import type { BalancerMassLimit } from "../observed/mass-limit.ts";
-import type { SharedSurvey } from "../observed/shared-survey.ts";
+import type { SharedPrefetch } from "../observed/shared-prefetch.ts";
 import type { StandbyChanges } from "../queue/standby-changes.ts";
 import type { GroupState, GroupStates } from "../state/group-states.ts";
 import type { OwnerLock } from "../state/owner-lock.ts";
@@ -34,7 +34,7 @@ export interface ReconcileDeps {
   readonly evidenceUpdates: EvidenceUpdates;
   readonly standbyChanges: StandbyChanges;
   readonly massLimit: BalancerMassLimit;
-  readonly survey: SharedSurvey;
+  readonly prefetch: SharedPrefetch;
   readonly inputs: BalancerInputs;
   readonly operations: Operations;
   readonly ownerLock: OwnerLock;

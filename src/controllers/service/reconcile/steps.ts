@@ -71,7 +71,7 @@ async function planWithProvider(
   { state, call }: ReconcileContext,
   { members, observed, gone, duplicates }: PlanInput,
 ): Promise<{ readonly plan: CheckedPlan } & Pick<PlannedGroup, "fingerprint" | "serving" | "leaving">> {
-  const { controller, desiredServices, inputs, survey } = deps;
+  const { controller, desiredServices, inputs, prefetch } = deps;
   const { balancers } = controller;
   const given = await inputs.of(state, inputsNeeded(balancers, members), call.signal);
   // Without what is observed: only changes of the Service, its inputs and the Nodes count.
@@ -80,13 +80,13 @@ async function planWithProvider(
   if (given.problems.length > 0) {
     return { plan: { steps: [], problems: given.problems }, fingerprint, serving: [], leaving: [] };
   }
-  const surveyed = await survey.current(groupDesired, () => allDesired(deps), call);
+  const prefetched = await prefetch.current(groupDesired, () => allDesired(deps), call);
   const released = observed === undefined ? [] : gone.flatMap((uid) => releasedDesired(deps, uid));
   const isReleased = new Set(released.map(({ owner }) => owner.uid));
   const desired = [...members.map((member) => desiredFor(member, observed)), ...released];
   const orphans = gone.filter((uid) => !isReleased.has(uid));
   const planned = balancers.plan(desired, observed, {
-    survey: surveyed,
+    prefetched,
     inputs: given.inputs,
     orphans,
     duplicates,

@@ -9,7 +9,7 @@ import { annotations, config } from "./settings.ts";
 import { pendingTickets } from "./tickets.ts";
 
 export const tidewater = defineProvider({
-  contract: 1,
+  contract: 2,
   name: "tidewater",
   schemes: ["tidewater://"],
   config,

@@ -1,4 +1,4 @@
-// The survey: what all plans of a provider need to know about the cloud besides load balancers. It is shared while it is fresh.
+// The prefetched value: what all plans of a provider need to know about the cloud besides load balancers. It is shared while it is fresh.
 
 import { minutes } from "../../../core/brand.ts";
 import type { Clock } from "../../../platform/clock.ts";
@@ -8,34 +8,34 @@ import { fingerprintOf } from "../desired/fingerprint.ts";
 
 const acceptsAge = minutes(1);
 
-interface Survey {
+interface Prefetched {
   readonly value: Promise<unknown>;
   readonly at: number;
-  /** The desired states that the survey covers. */
+  /** The desired states that the value covers. */
   readonly covers: ReadonlySet<string>;
 }
 
-export class SharedSurvey {
+export class SharedPrefetch {
   readonly #balancers: AnyBalancers;
   readonly #clock: Clock;
-  #latest: Survey | undefined;
+  #latest: Prefetched | undefined;
 
   constructor({ balancers, clock }: Pick<ServiceControllerDeps, "balancers" | "clock">) {
     this.#balancers = balancers;
     this.#clock = clock;
   }
 
-  /** A survey made without these desired states does not cover what they refer to. */
+  /** A value fetched without these desired states does not cover what they refer to. */
   current(mine: readonly Desired[], all: () => readonly Desired[], call: Call): Promise<unknown> {
-    if (this.#balancers.survey === undefined) return Promise.resolve(undefined);
+    if (this.#balancers.prefetch === undefined) return Promise.resolve(undefined);
     const now = this.#clock.monotonic();
     const latest = this.#latest;
     const isFresh = latest !== undefined && now - latest.at < acceptsAge;
     if (isFresh && mine.every((desired) => latest.covers.has(textOf(desired)))) return latest.value;
     const desired = all();
-    const value = this.#balancers.survey(desired, call);
+    const value = this.#balancers.prefetch(desired, call);
     this.#latest = { value, at: now, covers: new Set(desired.map(textOf)) };
-    // A failed survey is not shared.
+    // A failed prefetch is not shared.
     value.catch(() => {
       if (this.#latest?.value === value) this.#latest = undefined;
     });

@@ -124,6 +124,11 @@ export class WorkQueue {
     return this.#active.size;
   }
 
+  /** The keys that are being processed. */
+  get activeKeys(): readonly string[] {
+    return [...this.#active.keys()];
+  }
+
   /** No key is waiting, delayed or active. */
   get isIdle(): boolean {
     return this.depth === 0 && this.#delayed.size === 0 && this.#active.size === 0;

@@ -1,6 +1,7 @@
-// The connections to the cloud, one per Lease, and how a reload replaces them. Each generation of connections has its own gate:
-// when it has been replaced, it changes nothing in the cloud any more.
+// The connections to the cloud, one per Lease, and how they are replaced. Each generation of connections has its own gate: when it
+// has been replaced, it changes nothing in the cloud any more.
 
+import type { AbandonedCall } from "../../cloud/call-guard.ts";
 import type { Instances } from "../../provider/instances.ts";
 import { ConfigurationError } from "../configuration/configuration-error.ts";
 import type { ReadFlags } from "../flags/read-flags.ts";
@@ -8,6 +9,12 @@ import { CurrentCloud, changedShape } from "./current-cloud.ts";
 import type { Generation, OpenClouds } from "./open-clouds.ts";
 
 type Open = (settings: ReadFlags, generation: Generation) => OpenClouds;
+
+/** `isCurrent`: its connection is in use, so it may still change the cloud. */
+export type AbandonedListener = (call: AbandonedCall, isCurrent: boolean) => void;
+
+/** The generation while no connection may change the cloud. */
+const closed = -1;
 
 export class CurrentClouds {
   readonly main: CurrentCloud;
@@ -20,14 +27,21 @@ export class CurrentClouds {
   readonly #shared = {
     budgets: { main: new Map(), migrated: new Map() },
     undeclaredReasons: new Set<string>(),
-  } satisfies Omit<Generation, "isCurrent">;
+  } satisfies Pick<Generation, "budgets" | "undeclaredReasons">;
+  readonly #listeners = new Set<AbandonedListener>();
   #generation = 0;
   #opened = 0;
+  /** Of the connections in use. */
+  #settings: ReadFlags;
+  #replaced: AbortController;
 
   /** Throws a ConfigurationError for invalid settings. */
   constructor(open: Open, first: ReadFlags) {
     this.#open = open;
-    const { main, migrated, instances } = this.#next(first).clouds;
+    const { clouds, replaced } = this.#next(first);
+    const { main, migrated, instances } = clouds;
+    this.#settings = first;
+    this.#replaced = replaced;
     this.main = new CurrentCloud(main);
     this.migrated = migrated === main ? this.main : new CurrentCloud(migrated);
     this.instances = instances;
@@ -38,22 +52,45 @@ export class CurrentClouds {
    * new connections, which returns the new sources of instances.
    */
   prepare(settings: ReadFlags): () => Instances["sources"] {
-    const { clouds, generation } = this.#next(settings);
+    const { clouds, generation, replaced } = this.#next(settings);
     const changed = changedShape(this.main.cloud, clouds.main.cloud);
     if (changed !== undefined) throw new ConfigurationError([needsRestart(changed)]);
     return () => {
       this.#generation = generation;
+      this.#settings = settings;
+      this.#replaced.abort();
+      this.#replaced = replaced;
       this.main.replace(clouds.main);
       if (this.migrated !== this.main) this.migrated.replace(clouds.migrated);
       return clouds.instances.sources;
     };
   }
 
-  #next(settings: ReadFlags): { readonly clouds: OpenClouds; readonly generation: number } {
+  /** Connects again with the same settings, and returns the new sources of instances. Throws if that is impossible. */
+  renew(): Instances["sources"] {
+    return this.prepare(this.#settings)();
+  }
+
+  /** The connections in use change nothing in the cloud from now on. */
+  close(): void {
+    this.#generation = closed;
+  }
+
+  /** The listener is called for each call that a provider did not end in time. */
+  subscribe(listener: AbandonedListener): void {
+    this.#listeners.add(listener);
+  }
+
+  #next(settings: ReadFlags) {
     const generation = this.#opened;
     this.#opened += 1;
+    const replaced = new AbortController();
     const isCurrent = (): boolean => this.#generation === generation;
-    return { clouds: this.#open(settings, { isCurrent, ...this.#shared }), generation };
+    const onAbandoned = (call: AbandonedCall): void => {
+      for (const listener of this.#listeners) listener(call, isCurrent());
+    };
+    const own = { isCurrent, replaced: replaced.signal, onAbandoned };
+    return { clouds: this.#open(settings, { ...own, ...this.#shared }), generation, replaced };
   }
 }
 

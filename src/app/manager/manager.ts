@@ -31,6 +31,7 @@ import { PlanReporter } from "../reporting/plan-reporter.ts";
 import { requestReporter } from "../reporting/request-reporter.ts";
 import type { ManagerPlatform } from "../system-platform.ts";
 import { version } from "../version.ts";
+import { replaceAfterAbandonedCalls } from "./abandoned-calls.ts";
 import { CloudContact } from "./cloud-contact.ts";
 import { composeControllers } from "./compose-controllers.ts";
 import { isSelectedBy } from "./compose-nodes.ts";
@@ -185,6 +186,7 @@ export async function createManager(options: ManagerOptions, signal: AbortSignal
   const composed = composeControllers({ provider, instances, contextOf, nodes, services });
   const { queues, lifecycle, service } = composed;
   metrics.watch(connected, inventory, queues);
+  replaceAfterAbandonedCalls({ provider: provider.name, clouds, inventory, composed, log });
   for (const queue of Object.values(queues)) queue.observe({ done: () => garbage.add(reconcileGarbage) });
 
   const refreshing = new PausableWork();

@@ -2,7 +2,9 @@
 // no requests yet.
 
 import type { AccountContext } from "../../cloud/account.ts";
+import type { AbandonedCall } from "../../cloud/call-guard.ts";
 import { withDeclaredReasons } from "../../cloud/declared-reasons.ts";
+import { withCallGuard } from "../../cloud/guarded-cloud.ts";
 import type { Instances } from "../../provider/instances.ts";
 import { undeclaredReason } from "../../provider/reasons.ts";
 import type { WriteGate } from "../../runtime/write-gate.ts";
@@ -16,6 +18,9 @@ import type { ManagerPlatform } from "../system-platform.ts";
 export interface Generation {
   /** Whether these connections are still in use: work that outlives a reload must not change the cloud. */
   readonly isCurrent: () => boolean;
+  /** Aborted when the next connections are used. */
+  readonly replaced: AbortSignal;
+  readonly onAbandoned: (call: AbandonedCall) => void;
   /** Undeclared reasons that were logged, by all generations. */
   readonly undeclaredReasons: Set<string>;
   /** Shared by all generations, one for each of the connections. */
@@ -50,7 +55,7 @@ export function openClouds({
   log,
   report,
   gates,
-  generation: { isCurrent, budgets, undeclaredReasons },
+  generation: { isCurrent, replaced, onAbandoned, budgets, undeclaredReasons },
   life,
 }: OpenCloudsOptions): OpenClouds {
   const { flags } = settings;
@@ -59,7 +64,7 @@ export function openClouds({
     (mayWrite: WriteGate): AccountContext["mayMutate"] =>
     () => {
       if (flags.mode === "observe") return { reason: "--mode=observe changes nothing." };
-      return isCurrent() ? mayWrite() : { reason: "a reload has replaced the connection to the cloud." };
+      return isCurrent() ? mayWrite() : { reason: "the connection to the cloud was replaced." };
     };
   const onUndeclared = (reason: string): void => {
     if (undeclaredReasons.has(reason)) return;
@@ -68,10 +73,10 @@ export function openClouds({
       `The provider ${provider.name} reported a problem with the reason ${JSON.stringify(reason.slice(0, 80))}, which it does not declare. It is shown as ${undeclaredReason}. Declare it with declareReasons, or use a common reason.`,
     );
   };
-  const withReasons = (connected: ConnectedCloud): ConnectedCloud => ({
-    ...connected,
-    cloud: withDeclaredReasons(connected.cloud, provider.reasons, onUndeclared),
-  });
+  const guarded = (connected: ConnectedCloud): ConnectedCloud => {
+    const cloud = withDeclaredReasons(connected.cloud, provider.reasons, onUndeclared);
+    return { ...connected, cloud: withCallGuard(cloud, { clock, replaced, onAbandoned }) };
+  };
   const open = (gate: WriteGate, place: keyof Generation["budgets"]) => {
     const opened = connectCloud(
       provider,
@@ -87,7 +92,7 @@ export function openClouds({
         budgets: budgets[place],
       },
     );
-    return { ...opened, connected: opened.connected && withReasons(opened.connected) };
+    return { ...opened, connected: opened.connected && guarded(opened.connected) };
   };
   const { connected: main, problems } = open(gates.main, "main");
   if (main === undefined) throw new ConfigurationError(problems);

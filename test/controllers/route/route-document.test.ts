@@ -108,7 +108,7 @@ describe("routes as a document", () => {
     const nothing = new Set<never>();
     const exempt = { destinations: nothing, keys: nothing, names: nothing, addresses: nothing };
     const results = await applyDocument(
-      await table.beganAfter(0, "refresh"),
+      await table.beganAfter(0, "refresh", new AbortController().signal),
       {
         routes,
         backoffs,
@@ -118,7 +118,7 @@ describe("routes as a document", () => {
           readAgain ??
           (() => {
             table.invalidate();
-            return table.beganAfter(0, "refresh");
+            return table.beganAfter(0, "refresh", new AbortController().signal);
           }),
         planFor: (listing) =>
           planRoutes({

@@ -77,7 +77,7 @@ test("a shutdown during document changes reports no route as failed", async () =
   const nothing = new Set<never>();
   const exempt = { destinations: nothing, keys: nothing, names: nothing, addresses: nothing };
   const applied = applyDocument(
-    await table.beganAfter(0, "refresh"),
+    await table.beganAfter(0, "refresh", new AbortController().signal),
     {
       routes,
       backoffs,

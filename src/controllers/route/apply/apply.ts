@@ -24,7 +24,7 @@ export async function applyPlan(
     if (routes.style === "document") {
       const readAgain = () => {
         table.invalidate();
-        return table.beganAfter(clock.monotonic(), call.urgency);
+        return table.beganAfter(clock.monotonic(), call.urgency, call.signal);
       };
       return await applyDocument(listing, { ...context, routes, readAgain, planFor }, call);
     }

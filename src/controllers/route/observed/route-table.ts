@@ -7,6 +7,7 @@ import type { Problem } from "../../../core/problem.ts";
 import type { Clock } from "../../../platform/clock.ts";
 import type { Call, Urgency } from "../../../provider/call.ts";
 import type { RouteDocument, RoutePage, Routes } from "../../../provider/routes.ts";
+import { abortable } from "../../../runtime/abortable.ts";
 import { type Complete, Snapshot } from "../../../runtime/snapshot.ts";
 import { withoutRepeats } from "./observed-route.ts";
 import { type ListedRoute, OwnChanges } from "./own-changes.ts";
@@ -42,12 +43,16 @@ export class RouteTable {
     return isTooOld ? undefined : this.#toListing(latest);
   }
 
-  /** A complete listing that began at or after this time. */
-  async beganAfter(moment: number, urgency: Urgency): Promise<RouteListing> {
+  /**
+   * A complete listing that began at or after this time. When the signal is aborted, the listing is given up: it would go on until
+   * the session ends, and a reload must not wait for it.
+   */
+  async beganAfter(moment: number, urgency: Urgency, signal: AbortSignal): Promise<RouteListing> {
     this.#urgency = urgency;
     try {
-      return this.#toListing(await this.#snapshot.beganAfter(moment));
+      return this.#toListing(await abortable(this.#snapshot.beganAfter(moment), signal));
     } catch (error) {
+      if (signal.aborted) this.invalidate();
       this.#failure = error;
       throw error;
     }

@@ -34,11 +34,12 @@ export async function takeSurvey(
   options: SurveyOptions,
   table: RouteTable,
   { began, needsListing, isFullCheck }: SurveyMoment,
+  signal: AbortSignal,
 ): Promise<Survey> {
   const latest = isFullCheck || needsListing ? undefined : table.latest(options.settings.maxListingAge);
   const survey = latest && surveyOf(options, latest);
   if (survey !== undefined && survey.plan.remove.length === 0) return survey;
-  return surveyOf(options, await table.beganAfter(began, isFullCheck ? "refresh" : "new-node"));
+  return surveyOf(options, await table.beganAfter(began, isFullCheck ? "refresh" : "new-node", signal));
 }
 
 function surveyOf(

@@ -53,7 +53,7 @@ export class RouteSyncer {
     const listAt = [guard.nextListing, table.shownAt].filter((at) => at !== undefined);
     const needsListing = Math.min(...listAt) <= this.#began;
     const moment = { began: this.#began, needsListing, isFullCheck };
-    const { survey, limited } = await guard.limit(await takeSurvey(this.#options, table, moment));
+    const { survey, limited } = await guard.limit(await takeSurvey(this.#options, table, moment, signal));
     const { desired, listing, plan } = survey;
     schedule.synced(this.#began, desired.waiting.length === 0);
     reporter.problems(desired, listing, plan, pending.unchecked, limited);

@@ -1,0 +1,79 @@
+// The fake provider with calls that never settle, whatever happens to their signal. A test may continue them later.
+
+import { fake } from "../../providers/fake/index.ts";
+
+type Connect = typeof fake.connect;
+type FakeCloud = ReturnType<Connect>;
+type Balancers = NonNullable<FakeCloud["loadBalancers"]>;
+
+/** A call that hangs. */
+export interface HangingCall {
+  /** Continues the call with a signal that is never aborted. It settles with the result, which is also returned. */
+  proceed(): Promise<unknown>;
+  /** Settles the call with this value, without a request. */
+  answer(value: unknown): void;
+}
+
+/** The methods that can hang. */
+type Name = "apply" | "instances" | "routes";
+
+export class HangingProvider {
+  /** The next call of each of these hangs. */
+  readonly hangNext = new Set<Name>();
+  readonly hanging: HangingCall[] = [];
+  /** How many connections were made. */
+  connections = 0;
+
+  get definition(): unknown {
+    return { ...fake, connect: (...args: Parameters<Connect>) => this.#connect(...args) };
+  }
+
+  #call<T>(name: Name, begin: (signal: AbortSignal) => Promise<T>, signal: AbortSignal): Promise<T> {
+    if (!this.hangNext.delete(name)) return begin(signal);
+    const { promise, resolve, reject } = Promise.withResolvers<T>();
+    this.hanging.push({
+      proceed: () => {
+        const late = begin(new AbortController().signal);
+        late.then(resolve, reject);
+        return late.catch((error: unknown) => error);
+      },
+      answer: (value) => resolve(value as T),
+    });
+    return promise;
+  }
+
+  async *#pages<P>(
+    name: Name,
+    list: (signal: AbortSignal) => AsyncIterable<P>,
+    signal: AbortSignal,
+  ): AsyncIterable<P> {
+    await this.#call(name, () => Promise.resolve(), signal);
+    yield* list(signal);
+  }
+
+  #connect(...args: Parameters<Connect>): FakeCloud {
+    this.connections += 1;
+    const { instances, loadBalancers, routes } = fake.connect(...args);
+    if (
+      instances === undefined ||
+      loadBalancers === undefined ||
+      routes === undefined ||
+      !("style" in routes)
+    ) {
+      throw new Error("The fake cloud has instances, load balancers and one route table.");
+    }
+    if (routes.style !== "one-by-one") throw new Error("The fake cloud has single routes.");
+    const [source] = instances.sources;
+    const apply: Balancers["apply"] = (step, call) =>
+      this.#call("apply", (signal) => loadBalancers.apply(step, { ...call, signal }), call.signal);
+    const listInstances: typeof source.list = (call) =>
+      this.#pages("instances", (signal) => source.list({ ...call, signal }), call.signal);
+    const listRoutes: typeof routes.list = (call) =>
+      this.#pages("routes", (signal) => routes.list({ ...call, signal }), call.signal);
+    return {
+      instances: { ...instances, sources: [{ ...source, list: listInstances }] },
+      loadBalancers: { ...loadBalancers, apply },
+      routes: { ...routes, list: listRoutes },
+    };
+  }
+}

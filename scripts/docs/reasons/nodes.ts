@@ -114,6 +114,12 @@ export const onNodes: Reasons = {
     when: "The cloud no longer lists the route of the Node, nor those of too many others. The route is not created again, and `NetworkUnavailable` stays as it is",
     whatToDo: "see `MassRouteChangeHeld`",
   },
+  RouteCreatedButNotListed: {
+    type: "Warning",
+    when: "Fairlead created a route of the Node twice, and no listing ever showed it. It is not created again until a listing does, and `NetworkUnavailable` stays as it is",
+    whatToDo:
+      "check the credential, project, network and filter of the cloud configuration; to create the route once more, annotate the Lease with `fairlead.dev/release-hold=routes`",
+  },
   FailedToCreateRoute: {
     type: "Warning",
     when: "A route could not be created; reported at every attempt, as upstream does",

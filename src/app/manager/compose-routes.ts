@@ -4,6 +4,7 @@ import { RouteController } from "../../controllers/route/controller.ts";
 import type { RouteSync } from "../../controllers/route/deps.ts";
 import { readClusterCIDRs } from "../../controllers/route/desired/cluster-cidrs.ts";
 import { journalledCloudSend } from "../../controllers/writes/journalled-send.ts";
+import type { Problem } from "../../core/problem.ts";
 import type { WorkQueue } from "../../runtime/work-queue.ts";
 import { nodeDeps } from "./compose-nodes.ts";
 import type { ControllerContext } from "./controller-context.ts";
@@ -15,6 +16,8 @@ export interface ComposedRoutes {
   reconsider(): void;
   /** Absence must be proved again. */
   forgetEvidence(): void;
+  /** The problems of routes that concern single Nodes, by name. */
+  nodeProblems(): ReadonlyMap<string, readonly Problem[]>;
   /** The result of the last sync; of each table, if there are several. */
   lastSync(): RouteSync | readonly RouteSync[] | undefined;
 }
@@ -59,6 +62,7 @@ export function composeRoutes(
     run: (signal) => controller.run(signal),
     reconsider: () => controller.reconsider(),
     forgetEvidence: () => controller.forgetEvidence(),
+    nodeProblems: () => controller.nodeProblems,
     lastSync: () => last.get(undefined) ?? (last.size === 0 ? undefined : [...last.values()]),
   };
 }

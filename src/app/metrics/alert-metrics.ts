@@ -16,6 +16,8 @@ export interface AlertSources {
   readonly candidates: ReadonlyMap<string, { readonly heldFor?: string | undefined }>;
   /** What keeps Nodes from being initialized, by name. */
   readonly nodeProblems: ReadonlyMap<string, { readonly problem: { readonly reason: string } }>;
+  /** Problems of the routes of Nodes, by name. */
+  readonly routeProblems: () => ReadonlyMap<string, readonly { readonly reason: string }[]>;
   readonly removals: Pick<RemovalHistory, "count" | "held">;
   /** Undefined if the cloud has no load balancers. */
   readonly service:
@@ -28,9 +30,12 @@ export interface AlertSources {
 }
 
 /** Reasons are a closed list, so the number of series is limited. */
-function problemsOf({ nodeProblems, service }: AlertSources) {
+function problemsOf({ nodeProblems, routeProblems, service }: AlertSources) {
   const reasonsOf = {
-    Node: [...nodeProblems.values()].map(({ problem }) => [problem.reason]),
+    Node: [
+      ...[...nodeProblems.values()].map(({ problem }) => [problem.reason]),
+      ...[...routeProblems().values()].map((problems) => problems.map(({ reason }) => reason)),
+    ],
     Service: [...(service?.activeProblems().values() ?? [])].map((texts) =>
       texts.map((text) => text.split(" ", 1)[0] ?? ""),
     ),

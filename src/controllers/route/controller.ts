@@ -2,6 +2,7 @@
 // the Nodes up to date. `reconcile/sync.ts` syncs the routes of a table; this file dispatches the keys of the queue.
 
 import { seconds } from "../../core/brand.ts";
+import type { Problem } from "../../core/problem.ts";
 import { tablesOf } from "../../provider/route-tables.ts";
 import { WorkQueue } from "../../runtime/work-queue.ts";
 import { type Outcome, requeue, runWorkers, settled } from "../../runtime/workers.ts";
@@ -27,6 +28,7 @@ export class RouteController {
   readonly #options: RouteControllerOptions;
   readonly #decisions = new TableDecisions();
   readonly #conditions: ConditionWriter;
+  readonly #nodeProblems: NodeProblems;
   readonly #instances: InstanceSearch;
   /** By queue key. */
   readonly #tables: ReadonlyMap<string, TableSync>;
@@ -41,6 +43,7 @@ export class RouteController {
       enqueue: (name) => this.queue.add(machineKey(name)),
       onFound: () => this.#enqueueAll(),
     });
+    this.#nodeProblems = new NodeProblems(options);
     const deletions = new SeenDeletions({ answerFor: (node) => inventory.check(identityOf(node)), removals });
     // For the life of the process, because the next leader must know which deletions were seen.
     nodes.subscribe((change) => deletions.note(change));
@@ -50,7 +53,7 @@ export class RouteController {
       instances: this.#instances,
       decisions: this.#decisions,
       conditions: this.#conditions,
-      nodeProblems: new NodeProblems(options),
+      nodeProblems: this.#nodeProblems,
     };
     const tables = tablesOf(routes);
     this.#tables = new Map(
@@ -62,11 +65,17 @@ export class RouteController {
     );
   }
 
+  /** The problems of routes that concern single Nodes, by name. */
+  get nodeProblems(): ReadonlyMap<string, readonly Problem[]> {
+    return this.#nodeProblems.all;
+  }
+
   /** Runs for one leadership session. */
   async run(signal: AbortSignal): Promise<void> {
     const { nodes, inventory, settings, clock, isSelected, removals } = this.#options;
     // Drops the decisions of the last session, because another replica has been the leader since.
     this.#decisions.clear();
+    this.#nodeProblems.clear();
     this.#conditions.update(new Map());
     const unsubscribeNodes = nodes.subscribe(({ before, after }) => {
       if (isRelevantForRoutes(before, after, isSelected)) this.#enqueueAll();

@@ -149,6 +149,19 @@ export function massRouteRecreationHeld(
   };
 }
 
+/** `count`: how often it was created. */
+export function routeCreatedButNotListed(
+  destination: Cidr,
+  count: number,
+  table: string | undefined,
+): Problem {
+  return {
+    severity: "error",
+    reason: "RouteCreatedButNotListed",
+    text: `Fairlead sent ${count} requests to create the route for pod CIDR ${destination}${inTable(table)}, and no listing shows it, so it is not created again until a listing does. Check in the cloud whether the route exists, and that the credential, project, network and filter of the cloud configuration show it to Fairlead; delete what is not needed. To create it once more, release held routes on the Lease (fairlead.dev/release-hold=routes).`,
+  };
+}
+
 export function massRouteChangeHeld(
   held: readonly HeldRoute[],
   { recent, affected, managed }: RouteCounts,

@@ -34,6 +34,11 @@ const linesOf = (leads: boolean): readonly string[] => {
       ["g", {}],
     ]),
     nodeProblems: new Map([["a", { problem: { reason: "IncompleteInstance" } }]]),
+    routeProblems: () =>
+      new Map([
+        ["b", [{ reason: "PodCIDRTaken" }, { reason: "PodCIDRTaken" }]],
+        ["c", [{ reason: "PodCIDRTaken" }, { reason: "RouteCreatedButNotListed" }]],
+      ]),
     removals: { count: () => 1, held: (kind) => (kind === "routes" ? ["10.244.1.0/24"] : []) },
     service: {
       activeProblems: () =>
@@ -63,6 +68,8 @@ test("the leader counts Nodes, Services and load balancers that need attention",
     'fairlead_removals_recent{kind="routes"} 1',
     "fairlead_services_in_trouble 2",
     'fairlead_problems{object="Node",reason="IncompleteInstance"} 1',
+    'fairlead_problems{object="Node",reason="PodCIDRTaken"} 2',
+    'fairlead_problems{object="Node",reason="RouteCreatedButNotListed"} 1',
     'fairlead_problems{object="Service",reason="CertificateExpired"} 2',
     'fairlead_problems{object="Service",reason="TargetLimit"} 1',
     "fairlead_balancers_orphaned 3",

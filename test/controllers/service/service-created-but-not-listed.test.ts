@@ -1,6 +1,7 @@
 import { expect, test } from "bun:test";
 import { trueView } from "../../../providers/fake/simulator/view.ts";
 import { resourceNamed } from "../../../src/testing/apiserver/objects/resource-table.ts";
+import { refused } from "../../support/scripted-balancers.ts";
 import { scriptedWorld } from "../../support/scripted-world.ts";
 import { ServiceWorld } from "../../support/service-world.ts";
 
@@ -16,6 +17,18 @@ async function hiddenWorld(): Promise<ServiceWorld> {
   return w;
 }
 
+/** Counts the steps that were sent, whether or not they fail. */
+const countingWorld = () => {
+  let count = 0;
+  const world = scriptedWorld(undefined, ({ apply }) => ({
+    apply: (...given) => {
+      count += 1;
+      return apply(...given);
+    },
+  }));
+  return { ...world, attempts: () => count };
+};
+
 const created = (w: ServiceWorld): number => w.changes.filter((what) => what === "POST /balancers").length;
 
 test("creates two load balancers for a Service whose load balancer is never listed, and reports that", async () => {
@@ -25,7 +38,7 @@ test("creates two load balancers for a Service whose load balancer is never list
     { type: "CloudReady", status: "False", reason: "CreatedButNotListed" },
   ]);
   expect(w.events("web").at(-1)).toMatch(
-    /^Warning CreatedButNotListed Fairlead created 2 load balancers for this Service \(\S+\), and no listing shows any of them, so no further one is created until a listing does\. /,
+    /^Warning CreatedButNotListed Fairlead sent 2 requests to create the load balancer of this Service \(\S+\), and no listing shows one, so no further one is created until a listing does\. /,
   );
   expect(w.manager.balancerHolds()).toMatchObject([
     { services: ["default/web"], reason: "CreatedButNotListed" },
@@ -33,6 +46,33 @@ test("creates two load balancers for a Service whose load balancer is never list
   w.addNode("late");
   await w.pass(600);
   expect(created(w)).toBe(2);
+  await w.stop();
+});
+
+test("a creation whose answer is lost counts after one that was accepted", async () => {
+  const { w, script, attempts } = countingWorld();
+  script.neverSettles = true;
+  await w.start();
+  w.create("web");
+  await w.pass(20);
+  expect(attempts()).toBe(1);
+  script.refusal = refused("no answer", "unavailable");
+  await w.pass(1800);
+  expect(attempts()).toBe(2);
+  expect(w.manager.balancerHolds()).toMatchObject([{ reason: "CreatedButNotListed" }]);
+  await w.stop();
+});
+
+test("a load balancer is created as soon as the cloud can do it, although many creations failed", async () => {
+  const { w, script, attempts } = countingWorld();
+  script.refusal = refused("no answer", "unavailable");
+  await w.start();
+  w.create("web");
+  await w.pass(1800);
+  expect(attempts()).toBeGreaterThan(3);
+  script.refusal = undefined;
+  await w.pass(600);
+  expect(script.things.size).toBe(1);
   await w.stop();
 });
 

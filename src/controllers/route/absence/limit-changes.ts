@@ -15,6 +15,8 @@ export interface Candidate extends HeldRoute {
   readonly isRecorded: boolean;
   /** An operator released it. */
   readonly isReleased: boolean;
+  /** How often it was created, if no listing showed it and it must not be created again. */
+  readonly unlisted?: number | undefined;
 }
 
 export interface LimitedChanges {
@@ -22,7 +24,9 @@ export interface LimitedChanges {
   readonly ready: readonly Candidate[];
   /** Held by the mass limit, and proved. */
   readonly held: readonly Candidate[];
-  /** Not sent now: held, or waiting for a proof. */
+  /** Proved and within the limit, but created before, and no listing showed it. */
+  readonly unlisted: readonly Candidate[];
+  /** Not sent now: held, unlisted, or waiting for a proof. */
   readonly blocked: readonly Candidate[];
   /** What the listing lacks, if it lacks too much to be believed. */
   readonly doubted: ReadonlySet<Cidr>;
@@ -59,10 +63,15 @@ export function limitChanges(
   const isListingDoubted = isHeld && absent.length > 0;
   const isLimited = ({ isCounted, isReleased }: Candidate): boolean =>
     !isReleased && (isCounted ? isHeld : isListingDoubted);
-  const mayGo = (candidate: Candidate): boolean => candidate.isProved && !isLimited(candidate);
+  const isUnlisted = ({ unlisted, isReleased }: Candidate): boolean => unlisted !== undefined && !isReleased;
+  const mayGo = (candidate: Candidate): boolean =>
+    candidate.isProved && !isLimited(candidate) && !isUnlisted(candidate);
   return {
     ready: candidates.filter(mayGo),
     held: candidates.filter((candidate) => candidate.isProved && isLimited(candidate)),
+    unlisted: candidates.filter(
+      (candidate) => candidate.isProved && !isLimited(candidate) && isUnlisted(candidate),
+    ),
     blocked: candidates.filter((candidate) => !mayGo(candidate)),
     doubted: new Set(isListingDoubted ? [...absent.map(({ destination }) => destination), ...unplanned] : []),
     counts,

@@ -72,6 +72,12 @@ export class RouteEvidence {
     return isProved ? "proved" : "unproved";
   }
 
+  /** Whether a listing, a creation or the Node shows that the route was there. */
+  wasThere(route: DesiredRoute): boolean {
+    const known = this.#known.get(keyOfRoute(route));
+    return known !== undefined && known.isNew === undefined && known.isUncertain !== true;
+  }
+
   /** A Node that exists already may have got another range: its condition does not cover the route for it. */
   noteChange({ before, after }: Change<Node>): void {
     if (before === undefined) return;
@@ -91,15 +97,15 @@ export class RouteEvidence {
   }
 
   /**
-   * A route that the cloud has accepted was there, although the next listings may not show it yet. So may one whose creation failed
-   * without a clear refusal.
+   * A route that was created was there, although the next listings may not show it yet. So may one whose creation failed without a clear
+   * refusal, or that the cloud has accepted without an operation.
    */
   noteResults(
     results: readonly ChangeResult[],
     desiredAt: (change: ChangeResult["change"]) => DesiredRoute | undefined,
   ): void {
     for (const { change, outcome } of results) {
-      const mayExist = outcome.kind === "failed" && change.do === "create" && !isRefusal(outcome.error);
+      const mayExist = change.do === "create" && mayHaveCreated(outcome);
       if (outcome.kind !== "done" && !mayExist) continue;
       const route = change.do === "create" ? change.route : desiredAt(change);
       if (route === undefined) continue;
@@ -107,8 +113,7 @@ export class RouteEvidence {
       const known = this.#known.get(key);
       // A replacement is tried again at once, because the Node has no route meanwhile.
       if (mayExist && known?.isNew === "replacement") continue;
-      const wasThere = known !== undefined && known.isNew === undefined && known.isUncertain !== true;
-      const there = mayExist && !wasThere ? ({ isUncertain: true } as const) : {};
+      const there = mayExist && !this.wasThere(route) ? ({ isUncertain: true } as const) : {};
       this.#known.set(key, change.do === "create" ? there : { isNew: "replacement" });
     }
   }
@@ -129,6 +134,11 @@ export class RouteEvidence {
     }
     return next;
   }
+}
+
+function mayHaveCreated(outcome: ChangeResult["outcome"]): boolean {
+  if (outcome.kind === "pending") return outcome.operation === undefined;
+  return outcome.kind === "failed" && !isRefusal(outcome.error);
 }
 
 /** Another Node may take the name and the range. */

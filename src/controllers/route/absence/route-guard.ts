@@ -3,9 +3,11 @@
 
 import { type Milliseconds, milliseconds, seconds } from "../../../core/brand.ts";
 import type { Node } from "../../../kube/objects.ts";
+import { CloudError } from "../../../provider/errors.ts";
 import type { DesiredRoute } from "../../../provider/routes.ts";
+import { isRefusal } from "../../errors.ts";
 import type { TableOptions } from "../deps.ts";
-import type { ChangeResult } from "../plan/changes.ts";
+import type { ChangeOutcome, ChangeResult, RouteChange } from "../plan/changes.ts";
 import { planOnly, type RoutePlan } from "../plan/plan.ts";
 import type { Survey } from "../plan/survey.ts";
 import { inTable } from "../tables.ts";
@@ -13,6 +15,7 @@ import { type Candidate, type LimitedChanges, limitChanges } from "./limit-chang
 import { RouteEvidence } from "./route-evidence.ts";
 import type { SeenDeletions } from "./seen-deletions.ts";
 import type { TableRemovals } from "./table-removals.ts";
+import { type CreationEffect, UnlistedCreations } from "./unlisted-creations.ts";
 import { UnplannedAbsence } from "./unplanned-absence.ts";
 
 type RouteGuardOptions = Pick<
@@ -39,6 +42,8 @@ export class RouteGuard {
   readonly #shared: SharedEvidence;
   readonly #evidence: RouteEvidence;
   readonly #unplanned: UnplannedAbsence;
+  readonly #creations = new UnlistedCreations();
+  /** By the mass limit, or because listings do not show what was created. */
   #held: readonly Candidate[] = [];
   /** What the last survey would change because something is absent, by id. */
   #absent: ReadonlySet<string> = new Set();
@@ -61,7 +66,8 @@ export class RouteGuard {
 
   /** Returns whether anything must be proved again. */
   forgetEvidence(): boolean {
-    return this.#evidence.restartProofs();
+    const [hadCreations, hadProofs] = [this.#creations.clear(), this.#evidence.restartProofs()];
+    return hadCreations || hadProofs;
   }
 
   end(): void {
@@ -71,7 +77,10 @@ export class RouteGuard {
   /** When another listing may prove an absence or show that the cloud has recovered, monotonic. */
   get nextListing(): number | undefined {
     const { settings } = this.#options;
-    return this.#held.length > 0 ? this.#lastListing + settings.heldRecheck : this.#evidence.nextProof;
+    if (this.#held.length > 0) return this.#lastListing + settings.heldRecheck;
+    const check = this.#creations.nextCheck(confirmAfterOf(this.#options), this.#lastListing);
+    const due = [check, this.#evidence.nextProof].filter((at) => at !== undefined);
+    return due.length === 0 ? undefined : Math.min(...due);
   }
 
   /** The survey with only the changes that may be sent, which are stored by then. Throws if they cannot be stored. */
@@ -84,7 +93,7 @@ export class RouteGuard {
     const unplanned = this.#unplanned.find(survey);
     const limited = limitChanges(candidates, { recent, unplanned, needed }, settings.removalLimit);
     this.#unplanned.note(survey, limited.doubted);
-    this.#hold(limited.held);
+    this.#hold([...limited.held, ...limited.unlisted]);
     this.#lastListing = survey.listing.beganAt;
     const counted = limited.ready.filter(({ isCounted, isReleased }) => isCounted && !isReleased);
     const ids = counted.map(({ id }) => id);
@@ -101,13 +110,37 @@ export class RouteGuard {
   }
 
   noteResults({ desired }: Survey, results: readonly ChangeResult[]): void {
-    const { removals, table } = this.#options;
     for (const { change, outcome } of results) {
-      const isSent = outcome.kind === "done" || outcome.kind === "pending";
-      if (isSent && change.do === "create") removals.endRelease("routes", creationId(change.route, table));
+      if (change.do === "create") this.#noteCreation(change.route, outcome);
     }
     const routes = new Map(desired.routes.map((route) => [route.destination, route] as const));
     this.#evidence.noteResults(results, ({ route }) => routes.get(route.destination));
+  }
+
+  /** The operations of changes have ended. */
+  noteOperations(failed: readonly RouteChange[], done: readonly RouteChange[]): void {
+    for (const change of failed) if (change.do === "create") this.#creations.noteFailed(change.route);
+    for (const change of done) if (change.do === "create") this.#evidence.noteThere(change.route);
+  }
+
+  #noteCreation(route: DesiredRoute, outcome: ChangeOutcome): void {
+    const { removals, table, clock } = this.#options;
+    const effect = this.#effectOf(route, outcome);
+    if (effect === undefined) return;
+    // A release creates a route that listings do not show once more, whether or not the answer is lost.
+    const wasUnlisted = this.#creations.countOf(route) !== undefined;
+    if (effect === "accepted" || wasUnlisted) removals.endRelease("routes", creationId(route, table));
+    this.#creations.note(route, effect, clock.monotonic());
+  }
+
+  #effectOf(route: DesiredRoute, outcome: ChangeOutcome): CreationEffect | undefined {
+    if (outcome.kind === "done" || outcome.kind === "pending") return "accepted";
+    if (outcome.kind !== "failed" || isRefusal(outcome.error)) return undefined;
+    if (!CloudError.is(outcome.error) || outcome.error.kind !== "conflict") return "uncertain";
+    // Of a document: another client has changed it first.
+    if (this.#options.routes.style === "document") return undefined;
+    // The cloud says that the route exists, unless something else is in the way of a new one.
+    return this.#evidence.wasThere(route) ? "accepted" : "uncertain";
   }
 
   #hold(held: readonly Candidate[]): void {
@@ -121,6 +154,11 @@ export class RouteGuard {
     const { nodes, clock, table } = this.#options;
     const knownAt = clock.monotonic();
     this.#evidence.keepOnly(desired.routes);
+    this.#creations.keepOnly(() => new Set(nodes.list().map(({ metadata }) => metadata.uid)));
+    const shown = new Set(
+      listing.routes.flatMap(({ destination, isUnshown }) => (isUnshown === true ? [] : destination)),
+    );
+    for (const route of desired.routes) if (shown.has(route.destination)) this.#creations.noteShown(route);
     for (const route of [...plan.present, ...plan.undecided]) this.#evidence.noteThere(route);
     const listed = new Set(listing.routes.map(({ destination }) => destination));
     const missing = plan.create.flatMap((route): readonly Candidate[] => {
@@ -130,11 +168,12 @@ export class RouteGuard {
       }
       const node = ownerOf(route, nodes.get(route.target.node));
       const absence = this.#evidence.noteMissing(route, node, { beganAt: listing.beganAt, knownAt });
-      if (absence === "new") return [];
+      const unlisted = this.#creations.countOf(route);
+      if (absence === "new" && unlisted === undefined) return [];
       const id = creationId(route, table);
-      const isProved = absence === "proved" || absence === "unlikely";
+      const isProved = absence !== "uncertain" && absence !== "unproved";
       const isCounted = absence === "proved" || absence === "unproved";
-      return [this.#candidate(id, { ...route, absent: "route", isProved, isCounted })];
+      return [this.#candidate(id, { ...route, absent: "route", isProved, isCounted, unlisted })];
     });
     const needed = new Set(desired.routes.map(({ destination }) => destination));
     const unneeded = plan.remove.flatMap(({ destination, handle, leadsNowhere }): readonly Candidate[] => {
@@ -159,11 +198,17 @@ export class RouteGuard {
 
   #candidate(
     id: string,
-    { destination, absent, isProved, isCounted }: Omit<Candidate, "id" | "isRecorded" | "isReleased">,
+    {
+      destination,
+      absent,
+      isProved,
+      isCounted,
+      unlisted,
+    }: Omit<Candidate, "id" | "isRecorded" | "isReleased">,
   ): Candidate {
     const { removals } = this.#options;
     const [isRecorded, isReleased] = [removals.has("routes", id), removals.isReleased("routes", id)];
-    return { id, destination, absent, isProved, isCounted, isRecorded, isReleased };
+    return { id, destination, absent, isProved, isCounted, isRecorded, isReleased, unlisted };
   }
 }
 

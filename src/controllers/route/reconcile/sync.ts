@@ -109,6 +109,10 @@ export class RouteSyncer {
     const { failed, done, hasEnded } = this.#deps.pending.takeUpdates();
     for (const { change, error, took } of failed) this.#recordFailure(change, error, took);
     for (const change of done) table.noteDone(change);
+    this.#deps.guard.noteOperations(
+      failed.map(({ change }) => change),
+      done,
+    );
     return hasEnded;
   }
 

@@ -17,19 +17,33 @@ export class NodeProblems {
     this.#options = options;
   }
 
+  /** The active problems, by Node. */
+  get all(): ProblemsByNode {
+    const names = new Set([...this.#byTable.values()].flatMap((byNode) => [...byNode.keys()]));
+    return new Map([...names].map((name) => [name, this.#of(name)]));
+  }
+
+  /** Another replica may have led since. */
+  clear(): void {
+    this.#byTable.clear();
+  }
+
   /** Replaces the problems that this table has with each Node. */
   report(table: string | undefined, byNode: ProblemsByNode): void {
     this.#byTable.set(table, byNode);
     const names = this.#options.nodes.list().map(({ metadata }) => metadata.name);
     this.#reported.forgetAllBut(new Set(names));
     for (const name of names) {
-      const problems = [...this.#byTable.values()].flatMap((problemsOf) => problemsOf.get(name) ?? []);
-      for (const { reason, text } of this.#reported.news(name, problems)) {
+      for (const { reason, text } of this.#reported.news(name, this.#of(name))) {
         // One line about the hold is logged for all Nodes.
         const quiet = reason === massRouteRecreationReason ? ({ quiet: true } as const) : {};
         this.send(name, { type: "Warning", reason, message: text, ...quiet });
       }
     }
+  }
+
+  #of(name: string): readonly Problem[] {
+    return [...this.#byTable.values()].flatMap((problemsOf) => problemsOf.get(name) ?? []);
   }
 
   send(name: string, event: NodeEvent): void {

@@ -16,6 +16,7 @@ import {
   massRouteChangeHeld,
   massRouteRecreationHeld,
   removeFailed,
+  routeCreatedButNotListed,
   syncFailed,
   tableNearLimit,
 } from "../events.ts";
@@ -54,7 +55,7 @@ export class RouteReporter {
     listing: RouteListing,
     plan: RoutePlan,
     unchecked: readonly UncheckedChange[],
-    { held }: Pick<LimitedChanges, "held">,
+    { held, unlisted }: Pick<LimitedChanges, "held" | "unlisted">,
   ): void {
     const { routes, table, settings, removals } = this.#options;
     const fill = {
@@ -71,9 +72,12 @@ export class RouteReporter {
     const missing = new Set(
       held.filter(({ absent }) => absent === "route").map(({ destination }) => destination),
     );
+    const created = new Map(unlisted.map((route) => [route.destination, route.unlisted ?? 0] as const));
     for (const { destination, target } of desired.routes) {
       if (missing.has(destination))
         addToNode(target.node, massRouteRecreationHeld(destination, removals.howToRelease("routes"), table));
+      const count = created.get(destination);
+      if (count !== undefined) addToNode(target.node, routeCreatedButNotListed(destination, count, table));
     }
     for (const { change, error } of unchecked) {
       const problem = changeUnknown(change.do, change.route.destination, error, table);

@@ -9,6 +9,7 @@ import type { Service } from "../../../kube/objects.ts";
 import { finalizerPatch } from "../../../kube/patches/finalizer-patch.ts";
 import type { Call } from "../../../provider/call.ts";
 import type { Step, StepOutcome } from "../../../provider/plan.ts";
+import { isRefusal } from "../../errors.ts";
 import type { ServiceControllerDeps, StepEntry } from "../deps.ts";
 import { factsPatch } from "../desired/facts.ts";
 import { hashStep, textOfDesired } from "../desired/fingerprint.ts";
@@ -80,10 +81,18 @@ async function executeAll(
   try {
     for (const step of plan.steps) {
       const text = hashStep(step);
-      const outcome = await executeStep(controller, { step, group, why: options.why }, call);
+      const noteCreation = (isAccepted: boolean): void => {
+        if (isCreation) creations.note({ hash: text, step, spec: plan.fingerprint.spec }, isAccepted);
+      };
+      const outcome = await executeStep(controller, { step, group, why: options.why }, call).catch(
+        (error: unknown) => {
+          if (!isRefusal(error)) noteCreation(false);
+          throw error;
+        },
+      );
       if (applied === 0) state.progress.noteChange();
       applied += 1;
-      if (isCreation) creations.note(text, step, plan.fingerprint.spec);
+      noteCreation(true);
       noteRecent(controller, state, { step, hash: text, desired: textOfDesired(plan.fingerprint) });
       if (outcome.done) state.progress.noteCompleted(text);
       noteRefused(deps, services, outcome.refused);

@@ -13,6 +13,8 @@ interface Creation {
   readonly spec: string;
   /** Steps of the same reconcile create one load balancer. */
   readonly attempt: number;
+  /** Whether the cloud has accepted the step. Otherwise it failed without a clear refusal. */
+  readonly isAccepted: boolean;
 }
 
 /** What was created and never shown. */
@@ -31,8 +33,15 @@ export class Creations {
     this.#attempt += 1;
   }
 
-  note(hash: string, { do: what, on }: Step, spec: string): void {
-    this.#steps.push({ hash, step: { do: what, on }, spec, attempt: this.#attempt });
+  note(
+    {
+      hash,
+      step: { do: what, on },
+      spec,
+    }: { readonly hash: string; readonly step: Step; readonly spec: string },
+    isAccepted: boolean,
+  ): void {
+    this.#steps.push({ hash, step: { do: what, on }, spec, attempt: this.#attempt, isAccepted });
   }
 
   /** The operation of the step failed, so it created nothing. */
@@ -56,6 +65,8 @@ export class Creations {
 
   #attemptsOf(next: Step): number {
     const same = this.#steps.filter(({ step }) => isSameKind(step, next));
+    // Failed requests alone prove nothing about the listings: the cloud may create nothing at the moment.
+    if (!same.some(({ isAccepted }) => isAccepted)) return 0;
     return new Set(same.map(({ attempt }) => attempt)).size;
   }
 }

@@ -110,7 +110,7 @@ export function createdButNotListed({ count, names }: Unlisted): Problem {
   return {
     severity: "error",
     reason: "CreatedButNotListed",
-    text: `Fairlead created ${count} load balancers for this Service${made}, and no listing shows any of them, so no further one is created until a listing does. Check in the cloud that they exist, and that the credential, project, region and filter of the cloud configuration show them to Fairlead; delete those that are not needed. Any change of the Service's spec or settings creates one more.`,
+    text: `Fairlead sent ${count} requests to create the load balancer of this Service${made}, and no listing shows one, so no further one is created until a listing does. Check in the cloud what exists, and that the credential, project, region and filter of the cloud configuration show them to Fairlead; delete those that are not needed. Any change of the Service's spec or settings creates one more.`,
   };
 }
 

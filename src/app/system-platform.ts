@@ -3,6 +3,7 @@
 
 import { systemClock } from "../platform/clock.ts";
 import { type Environment, systemEnvironment, systemHostname } from "../platform/environment.ts";
+import { collectGarbage } from "../platform/memory.ts";
 import { type Random, systemRandom } from "../platform/random.ts";
 import { systemFiles } from "../platform/system-files.ts";
 import { systemTransport, type Transport } from "../platform/transport.ts";
@@ -11,6 +12,8 @@ import type { KubePlatform } from "./kube-client.ts";
 export interface ManagerPlatform extends KubePlatform {
   readonly random: Random;
   readonly cloudTransport: Transport;
+  /** Only a process with one manager collects garbage early: one collection covers the whole process. */
+  readonly collectGarbage?: () => void;
 }
 
 /** This machine's clock, network, disk and environment. */
@@ -21,6 +24,7 @@ export function systemPlatform(environment: Environment = systemEnvironment()): 
     files: systemFiles,
     transport: systemTransport,
     cloudTransport: systemTransport,
+    collectGarbage,
     // As in upstream, the identity of a replica starts with the host name, which is in no variable outside a pod.
     environment: { ...environment, HOSTNAME: systemHostname() },
   };

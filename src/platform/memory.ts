@@ -14,18 +14,18 @@ export const reconcileGarbage = 2048;
  */
 export class GarbageMeter {
   readonly #threshold: number;
-  readonly #collect: () => void;
+  readonly #collect: (() => void) | undefined;
   #bytes = 0;
 
-  constructor(threshold: number = 1.5 * mebibyte, collect: () => void = collectGarbage) {
-    this.#threshold = threshold;
+  constructor(collect: (() => void) | undefined, threshold: number = 1.5 * mebibyte) {
     this.#collect = collect;
+    this.#threshold = threshold;
   }
 
   add(bytes: number): void {
     this.#bytes += bytes;
     if (this.#bytes < this.#threshold) return;
     this.#bytes = 0;
-    this.#collect();
+    this.#collect?.();
   }
 }

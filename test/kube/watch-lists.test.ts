@@ -28,6 +28,24 @@ test.each([400, 403, 422])(
   },
 );
 
+test("a paged list collects garbage after each page before the next one", async () => {
+  const [lines, pages]: [ReturnType<typeof openLines>, string[]] = [openLines(), []];
+  const { clock, finish } = run(
+    inOrder(
+      () => json({}, 400),
+      ...["a", "b", "c"].map((name) => () => {
+        pages.push(name);
+        return page([name], "5", name === "c" ? undefined : "more");
+      }),
+      () => lines.response,
+    ),
+    () => pages.push("collected"),
+  );
+  await clock.advance(seconds(1));
+  expect(pages).toEqual(["a", "collected", "b", "collected", "c"]);
+  await finish();
+});
+
 test("watch falls back to paged lists when a streaming list goes silent before its end", async () => {
   const lines = openLines();
   const { steps, clock, finish } = run(

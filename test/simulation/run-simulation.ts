@@ -32,17 +32,6 @@ export interface Outcome {
 }
 
 export const runSimulation = async (options: RunOptions): Promise<Outcome> => {
-  const { gc } = Bun;
-  // Each manager collects garbage for a process of its own, which takes half of the time of a run.
-  Bun.gc = () => 0;
-  try {
-    return await run(options);
-  } finally {
-    Bun.gc = gc;
-  }
-};
-
-const run = async (options: RunOptions): Promise<Outcome> => {
   const { seed, duration = minutes(30) } = options;
   const world = new World({
     seed,

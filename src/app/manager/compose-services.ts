@@ -58,6 +58,7 @@ export function composeServices(
     clock,
     random,
     files,
+    collectGarbage,
     log,
     journal,
     metrics,
@@ -101,6 +102,7 @@ export function composeServices(
         resource: endpointSlices,
         clock,
         random,
+        collectGarbage,
         onProblem: (problem, retryIn) => {
           log.warn(problem.message, { retryInSeconds: Math.ceil(retryIn / 1000) });
           onProblem(problem);

@@ -22,6 +22,7 @@ export interface ControllerContext {
   readonly clock: Clock;
   readonly random: Random;
   readonly files: Files;
+  readonly collectGarbage: (() => void) | undefined;
   readonly log: Log;
   readonly journal: Journal;
   readonly metrics: ManagerMetrics;

@@ -81,7 +81,7 @@ export async function createManager(options: ManagerOptions, signal: AbortSignal
   const { provider, platform, log, onStatus, pendingRestart = () => [] } = options;
   const live = new LiveSettings(options.settings);
   const { flags, controllers: enabled } = live.current;
-  const { clock, random, files } = platform;
+  const { clock, random, files, collectGarbage } = platform;
   const name = `${provider.name}-cloud-controller-manager`;
   const identity = options.identity ?? replicaIdentity(platform, name);
   const isObserving = flags.mode === "observe";
@@ -94,7 +94,7 @@ export async function createManager(options: ManagerOptions, signal: AbortSignal
   const plans = new PlanReporter(log);
   journal.subscribe(metrics.mutation);
   journal.subscribe((entry) => plans.report(entry));
-  const garbage = new GarbageMeter();
+  const garbage = new GarbageMeter(collectGarbage);
   const requests = requestReporter(log, metrics, new CloudProblems(log, clock));
   const apiServerProblems = new ApiServerProblems(log, clock);
 
@@ -144,7 +144,7 @@ export async function createManager(options: ManagerOptions, signal: AbortSignal
   );
   const { instances, main: connected } = clouds;
   const inventory = new Inventory({ instances, clock, signal: life.signal });
-  const watchDeps = { api, clock, random, problems: apiServerProblems };
+  const watchDeps = { api, clock, random, problems: apiServerProblems, collectGarbage };
   const nodes = new WatchedResource(nodeResource, watchDeps);
   const services = new WatchedResource(serviceResource, watchDeps);
   const managerEvents = new ManagerEvents({
@@ -165,6 +165,7 @@ export async function createManager(options: ManagerOptions, signal: AbortSignal
     clock,
     random,
     files,
+    collectGarbage,
     log,
     journal,
     metrics,

@@ -24,6 +24,7 @@ export interface WatchDeps {
   readonly clock: Clock;
   readonly random: Random;
   readonly problems: Pick<ApiServerProblems, "failed" | "recovered">;
+  readonly collectGarbage?: (() => void) | undefined;
 }
 
 export class WatchedResource<T extends KubeObject = KubeObject> implements Task {
@@ -31,7 +32,7 @@ export class WatchedResource<T extends KubeObject = KubeObject> implements Task 
   readonly objects: LatestObjects<T>;
   readonly #reflector: Reflector<T>;
 
-  constructor(resource: Resource<T>, { api, clock, random, problems }: WatchDeps) {
+  constructor(resource: Resource<T>, { api, clock, random, problems, collectGarbage }: WatchDeps) {
     const { plural } = resource;
     this.name = `the watch of ${plural}`;
     const reflector = new Reflector<T>({
@@ -39,6 +40,7 @@ export class WatchedResource<T extends KubeObject = KubeObject> implements Task 
       resource,
       clock,
       random,
+      collectGarbage,
       onProblem: (problem) => problems.failed(problem, plural),
       onRecovered: () => problems.recovered(plural),
     });

@@ -30,6 +30,8 @@ export interface WatchOptions<T extends KubeObject> {
   readonly namespace?: string;
   readonly labelSelector?: string;
   readonly fieldSelector?: string;
+  /** Called after each page of a list. */
+  readonly collectGarbage?: (() => void) | undefined;
 }
 
 /** The state of a watch across its connections. */

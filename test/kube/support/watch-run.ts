@@ -51,11 +51,14 @@ const describeStep = (step: WatchStep<Node>): string => {
 export const parameter = (request: TransportRequest | undefined, name: string): string | null =>
   request === undefined ? null : new URL(request.url).searchParams.get(name);
 
-export const run = (answer: Answer) => {
+export const run = (answer: Answer, collectGarbage?: () => void) => {
   const server = scripted(answer);
   const stop = new AbortController();
   const steps: string[] = [];
-  const options = { api: server.api, resource: nodes, clock: server.clock, random: seededRandom(1) };
+  const options = {
+    ...{ api: server.api, resource: nodes, clock: server.clock, random: seededRandom(1) },
+    collectGarbage,
+  };
   const ended = (async () => {
     for await (const step of watch(options, stop.signal)) steps.push(describeStep(step));
   })();

@@ -1,8 +1,9 @@
 // Reads facts from a Node object: its identity, taints, readiness, age, and whether it is leaving. Pure.
 
 import type { NodeIdentity } from "../cloud/node-identity.ts";
-import { type NodeName, nodeName, type ProviderID } from "../core/brand.ts";
+import { type IpAddress, type NodeName, nodeName, type ProviderID } from "../core/brand.ts";
 import { defined } from "../core/defined.ts";
+import { parseIp } from "../core/ip.ts";
 import type { Node, Taint } from "../kube/objects.ts";
 import { leavingTaints, uninitializedTaint } from "./well-known.ts";
 
@@ -19,6 +20,24 @@ export function identityOf(node: Node): NodeIdentity {
     addresses: (node.status.addresses ?? []).map(({ address }) => address),
     ...defined({ providerID: providerIDOf(node), uuid: node.status.nodeInfo?.systemUUID }),
   };
+}
+
+/** The IP addresses of a Node as a target, each once. Host names are left out. */
+export interface NodeIPs {
+  readonly addresses: readonly IpAddress[];
+  readonly internalIPs: readonly IpAddress[];
+}
+
+export function ipsOf({ status }: Node): NodeIPs {
+  const addresses = new Set<IpAddress>();
+  const internalIPs = new Set<IpAddress>();
+  for (const { type, address } of status.addresses ?? []) {
+    const ip = parseIp(address, "sloppy");
+    if (ip === undefined) continue;
+    addresses.add(ip);
+    if (type === "InternalIP") internalIPs.add(ip);
+  }
+  return { addresses: [...addresses], internalIPs: [...internalIPs] };
 }
 
 export const taintsOf = (node: Node): readonly Taint[] => node.spec.taints ?? [];

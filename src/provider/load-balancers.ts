@@ -28,7 +28,10 @@ export interface BalancerTarget {
   readonly machine?: Machine;
   /** The labels of the Node. */
   readonly labels: Readonly<Record<string, string>>;
+  /** All IP addresses of the Node, of any kind. */
   readonly addresses: readonly IpAddress[];
+  /** Those of kind InternalIP, in the order of the Node: the addresses in private networks. */
+  readonly internalIPs: readonly IpAddress[];
   /** It must not receive new connections, and is removed later. Only with `LoadBalancers.drains`. */
   readonly draining: boolean;
 }

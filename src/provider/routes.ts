@@ -13,7 +13,10 @@ export interface RouteTarget {
   readonly uid: string;
   /** Undefined until the Node has a provider id. */
   readonly machine?: Machine;
+  /** All IP addresses of the Node, of any kind. */
   readonly addresses: readonly IpAddress[];
+  /** Those of kind InternalIP, in the order of the Node: the addresses in private networks. */
+  readonly internalIPs: readonly IpAddress[];
 }
 
 /** A route that should exist. */

@@ -77,7 +77,7 @@ describe("fake", () => {
     const { routes } = lab.cloud;
     if (routes === undefined || !("style" in routes) || routes.style !== "one-by-one")
       throw new Error("The fake cloud creates its routes one by one.");
-    const target = { node: "node-1" as NodeName, uid: "1", addresses: [] };
+    const target = { node: "node-1" as NodeName, uid: "1", addresses: [], internalIPs: [] };
     const created = lab.run((call) => routes.create({ destination: cidr("10.244.1.0/24"), target }, call));
     await expect(created).rejects.toThrow("No route to Node node-1: its machine is not known yet.");
     expect(lab.requests).toEqual([]);

@@ -24,13 +24,14 @@ export interface DesiredOptions {
   readonly ending?: "delete" | "release";
 }
 
-/** A Node as a target: its name, and the instance source and key of its machine. */
+/** A Node as a target: its name, the instance source and key of its machine, and its InternalIP. */
 export function targetOf(name: string, source: string, key: string, address = "10.0.0.1"): BalancerTarget {
   return {
     node: name as NodeName,
     machine: { source, key },
     labels: {},
     addresses: [ipAddress(address)],
+    internalIPs: [ipAddress(address)],
     draining: false,
   };
 }

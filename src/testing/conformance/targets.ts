@@ -65,10 +65,10 @@ export function routesTo(harness: Harness): (range: string, number: 1 | 2 | 3) =
   return (range, number) => {
     const target = targets[number - 1];
     if (target === undefined) throw new Error(`There is no target ${number}.`);
-    const { node, addresses, machine } = target;
+    const { node, addresses, internalIPs, machine } = target;
     return {
       destination: cidr(range),
-      target: { node, uid: String(number), addresses, ...(machine && { machine }) },
+      target: { node, uid: String(number), addresses, internalIPs, ...(machine && { machine }) },
     };
   };
 }

@@ -7,7 +7,7 @@ import { cidr } from "../../../src/core/cidr.ts";
 import { VirtualClock } from "../../../src/testing/virtual-time/virtual-clock.ts";
 
 const ranges = [cidr("10.244.1.0/24"), cidr("10.244.2.0/24"), cidr("10.244.3.0/24")] as const;
-const target = { node: nodeName("n1"), uid: "1", addresses: [] };
+const target = { node: nodeName("n1"), uid: "1", addresses: [], internalIPs: [] };
 const creations: readonly RouteChange[] = ranges.map((destination) => ({
   do: "create",
   route: { destination, target },

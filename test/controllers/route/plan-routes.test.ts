@@ -12,6 +12,7 @@ const target = (name: string, changes: Partial<RouteTarget> = {}): RouteTarget =
   uid: `uid-${name}`,
   machine: { source: "cloud", key: `m-${name}` },
   addresses: [ipAddress("10.0.0.1")],
+  internalIPs: [],
   ...changes,
 });
 const wanted = (range: string, name: string): DesiredRoute => ({

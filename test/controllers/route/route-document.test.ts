@@ -99,7 +99,7 @@ describe("routes as a document", () => {
     const backoffs = new RouteBackoffs(clock);
     const wanted = ["10.244.1.0/24", "10.244.2.0/24"].map((range) => ({
       destination: cidr(range),
-      target: { node: nodeName("n1"), uid: "1", addresses: [] },
+      target: { node: nodeName("n1"), uid: "1", addresses: [], internalIPs: [] },
     }));
     const failed = { do: "create", route: wanted[0] as DesiredRoute } as const;
     backoffs.failed(failed, milliseconds(0));

@@ -73,6 +73,12 @@ describe("isRelevantForRoutes", () => {
       true,
     ],
     [
+      "accepts another kind of the same address",
+      node(),
+      changed({ addresses: [{ type: "ExternalIP", address: "10.0.0.1" }] }),
+      true,
+    ],
+    [
       "ignores an additional host name",
       node(),
       changed({
@@ -138,6 +144,19 @@ describe("planDesiredRoutes", () => {
     },
   );
 
+  test("describes a target by its addresses, and by those that are internal", () => {
+    const addresses = [
+      { type: "ExternalIP", address: "203.0.113.1" },
+      { type: "InternalIP", address: "fd00::1" },
+      { type: "InternalIP", address: "10.0.0.1" },
+    ];
+    const { routes } = plan([{ name: "n1", spec, status: { addresses } }]);
+    expect(routes[0]?.target).toMatchObject({
+      addresses: ["203.0.113.1", "fd00::1", "10.0.0.1"],
+      internalIPs: ["fd00::1", "10.0.0.1"],
+    });
+  });
+
   test("prefers older Nodes in any order of the store", () => {
     const at = (name: string, createdAt: number) => ({
       name,
@@ -172,7 +191,10 @@ describe("RouteBackoffs", () => {
     const backoffs = new RouteBackoffs(clock);
     const toUid = (range: string, uid: string): RouteChange => ({
       do: "create",
-      route: { destination: cidr(range), target: { node: nodeName("n1"), uid, addresses: [] } },
+      route: {
+        destination: cidr(range),
+        target: { node: nodeName("n1"), uid, addresses: [], internalIPs: [] },
+      },
     });
     const [a, b] = [toUid("10.244.1.0/24", "x"), toUid("10.244.2.0/24", "x")];
     const aElsewhere = toUid("10.244.1.0/24", "y");

@@ -66,7 +66,7 @@ test("a shutdown during document changes reports no route as failed", async () =
   const backoffs = new RouteBackoffs(clock);
   const [first, second] = ["10.244.1.0/24", "10.244.2.0/24"].map((range) => ({
     destination: cidr(range),
-    target: { node: nodeName("n1"), uid: "1", addresses: [] },
+    target: { node: nodeName("n1"), uid: "1", addresses: [], internalIPs: [] },
   }));
   if (first === undefined || second === undefined) throw new Error("Two were made.");
   const failedBefore = { do: "create", route: first } as const;
@@ -142,7 +142,10 @@ test("waiting for the cloud does not reset a route's count of failures", () => {
   const backoffs = new RouteBackoffs(new VirtualClock());
   const change = {
     do: "create",
-    route: { destination: cidr("10.244.1.0/24"), target: { node: nodeName("n1"), uid: "1", addresses: [] } },
+    route: {
+      destination: cidr("10.244.1.0/24"),
+      target: { node: nodeName("n1"), uid: "1", addresses: [], internalIPs: [] },
+    },
   } as const;
   for (let count = 0; count < 3; count += 1) backoffs.failed(change, seconds(1));
   backoffs.wait(change, seconds(1));

@@ -39,5 +39,6 @@ export const toTarget = (
   machine: { source: "machines", key: name },
   labels: { ...labels, ...(zone !== undefined && { "topology.kubernetes.io/zone": zone }) },
   addresses: [ipAddress("10.0.0.1")],
+  internalIPs: [ipAddress("10.0.0.1")],
   draining,
 });

@@ -34,6 +34,7 @@ const target = (name: string, changes: Partial<BalancerTarget> = {}): BalancerTa
   node: nodeName(name),
   labels: {},
   addresses: [],
+  internalIPs: [],
   draining: false,
   ...changes,
 });
@@ -70,6 +71,7 @@ describe("the fingerprint of the desired state", () => {
   test.each<[string, Partial<BalancerTarget>]>([
     ["the labels", { labels: { pool: "web" } }],
     ["the addresses", { addresses: ["10.0.0.9" as BalancerTarget["addresses"][number]] }],
+    ["the kinds of addresses", { internalIPs: ["10.0.0.9" as BalancerTarget["addresses"][number]] }],
     ["the machine", { machine: { source: "cloud", key: "7" } }],
     ["draining", { draining: true }],
   ])("changes with %s of a Node, and only in its targets", (_, changes) => {

@@ -79,9 +79,16 @@ describe("targetsOf", () => {
       machine: { source: "machines", key: "b" },
       labels: { pool: "web" },
       addresses: ["10.0.0.2", "fd00::1"] as never,
+      internalIPs: ["10.0.0.2"] as never,
       draining: false,
     });
-    expect(fresh).toEqual({ node: nodeName("new"), labels: {}, addresses: [], draining: false });
+    expect(fresh).toEqual({
+      node: nodeName("new"),
+      labels: {},
+      addresses: [],
+      internalIPs: [],
+      draining: false,
+    });
   });
 
   test("contains upstream's targets, which exclude leaving Nodes", () => {
@@ -108,6 +115,7 @@ describe("targetsOf", () => {
     expect(same({ labels: { pool: "web" }, addresses: [...target.addresses] })).toBe(true);
     expect(same({ labels: { pool: "api" } })).toBe(false);
     expect(same({ addresses: [] })).toBe(false);
+    expect(same({ internalIPs: [] })).toBe(false);
     expect(same({ draining: true })).toBe(false);
     expect(same({ node: nodeName("m") })).toBe(false);
     expect(isSameTargets([target], [])).toBe(false);
@@ -144,6 +152,12 @@ describe("isRelevantNodeChange", () => {
       "accepts other addresses",
       base,
       { ...base, status: { addresses: [{ type: "InternalIP", address: "10.0.0.9" }] } },
+      true,
+    ],
+    [
+      "accepts another kind of the same address",
+      { ...base, status: { addresses: [{ type: "InternalIP", address: "10.0.0.9" }] } },
+      { ...base, status: { addresses: [{ type: "ExternalIP", address: "10.0.0.9" }] } },
       true,
     ],
     [

@@ -1,15 +1,14 @@
 // Plans the desired routes of one table: one per pod range of a Node that the table serves and whose instance is known, inside the
 // cluster's ranges and of a family that the table supports. Also lists the Nodes whose existing routes must not be changed. Pure.
 
-import type { Cidr, IpAddress } from "../../../core/brand.ts";
+import type { Cidr } from "../../../core/brand.ts";
 import { cidrFamily, parseCidr } from "../../../core/cidr.ts";
-import { parseIp } from "../../../core/ip.ts";
 import type { Problem } from "../../../core/problem.ts";
 import type { Node } from "../../../kube/objects.ts";
 import type { Machine } from "../../../provider/instances.ts";
 import type { ServingTable } from "../../../provider/route-tables.ts";
 import type { DesiredRoute } from "../../../provider/routes.ts";
-import { isUninitialized, nameOf } from "../../node-facts.ts";
+import { ipsOf, isUninitialized, nameOf } from "../../node-facts.ts";
 import { isPaused } from "../../pause.ts";
 import { familyUnsupported, invalidPodCIDR, noRouteTable, podCIDROutsideCluster } from "../events.ts";
 import { tablesFor } from "../tables.ts";
@@ -77,8 +76,7 @@ export function planDesiredRoutes(input: DesiredRoutesInput): DesiredRoutes {
       if (answer.kind === "unknown") waiting.push(node);
       continue;
     }
-    const addresses = addressesOf(node);
-    const target = { node: nameOf(node), uid: node.metadata.uid, machine: answer.machine, addresses };
+    const target = { node: nameOf(node), uid: node.metadata.uid, machine: answer.machine, ...ipsOf(node) };
     const needing = new Set<string | undefined>();
     const problems: Problem[] = [];
     for (const { text, range } of ranges) {
@@ -120,11 +118,6 @@ export function podCIDRsOf(
   return [...found.values()];
 }
 
-/** The Node's IP addresses; a route cannot lead to a host name. */
-export function addressesOf(node: Node): readonly IpAddress[] {
-  return (node.status.addresses ?? []).flatMap(({ address }) => parseIp(address, "sloppy") ?? []);
-}
-
 /** The older Node takes precedence for a range. Nodes of the same age are ordered by name, so that the order is stable. */
 function byAge(a: Node, b: Node): number {
   const one = a.metadata.creationTimestamp ?? "";
@@ -138,6 +131,6 @@ function exemptionOf(nodes: readonly Node[], keysOf: DesiredRoutesInput["keysOf"
     destinations: new Set(nodes.flatMap((node) => podCIDRsOf(node).flatMap(({ range }) => range ?? []))),
     keys: new Set(nodes.flatMap(keysOf)),
     names: new Set(nodes.map(({ metadata }) => metadata.name)),
-    addresses: new Set(nodes.flatMap(addressesOf)),
+    addresses: new Set(nodes.flatMap((node) => ipsOf(node).addresses)),
   };
 }

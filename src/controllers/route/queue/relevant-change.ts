@@ -2,10 +2,10 @@
 // and almost none of these updates do. Pure.
 
 import type { Node } from "../../../kube/objects.ts";
-import { isUninitialized } from "../../node-facts.ts";
+import { ipsOf, isUninitialized } from "../../node-facts.ts";
 import { isPaused } from "../../pause.ts";
 import { networkCondition } from "../../well-known.ts";
-import { addressesOf, podCIDRsOf } from "../desired/plan-desired.ts";
+import { podCIDRsOf } from "../desired/plan-desired.ts";
 
 export function isRelevantForRoutes(
   before: Node | undefined,
@@ -22,11 +22,13 @@ export function isRelevantForRoutes(
 }
 
 function routeInputs(node: Node, isSelected: (node: Node) => boolean): string {
+  const { addresses, internalIPs } = ipsOf(node);
   return JSON.stringify([
     node.metadata.uid,
     node.spec.providerID ?? "",
     podCIDRsOf(node).map(({ text, range }) => range ?? text),
-    addressesOf(node).toSorted(),
+    addresses.toSorted(),
+    internalIPs,
     isPaused(node),
     isUninitialized(node),
     isSelected(node),

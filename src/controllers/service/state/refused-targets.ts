@@ -30,8 +30,8 @@ function backoffOf(count: number): number {
 }
 
 /** Labels do not matter to the cloud. */
-function contentOf({ machine, addresses }: BalancerTarget): string {
-  return JSON.stringify([machine, addresses]);
+function contentOf({ machine, addresses, internalIPs }: BalancerTarget): string {
+  return JSON.stringify([machine, addresses, internalIPs]);
 }
 
 export class RefusedTargets {

@@ -1,11 +1,11 @@
 // Decides which Nodes can be targets, and describes them for the provider. Readiness is ignored: the cloud's health checks are
 // faster, and targets would change with every flap. `targets.ts` chooses the targets of each Service from these. Pure.
 
-import { type IpAddress, type NodeName, nodeName } from "../../../core/brand.ts";
-import { parseIp } from "../../../core/ip.ts";
+import type { NodeName } from "../../../core/brand.ts";
 import type { Node } from "../../../kube/objects.ts";
 import type { Machine } from "../../../provider/instances.ts";
 import type { BalancerTarget } from "../../../provider/load-balancers.ts";
+import { ipsOf, nameOf } from "../../node-facts.ts";
 import { labelPairs } from "../../well-known.ts";
 
 const exclusionLabel = "node.kubernetes.io/exclude-from-external-load-balancers";
@@ -48,7 +48,11 @@ export interface NodeChangeOptions {
   readonly isSelected?: (node: Node) => boolean;
 }
 
-const addressText = ({ status }: Node): string => addressesOf(status.addresses).join();
+function addressText(node: Node): string {
+  const { addresses, internalIPs } = ipsOf(node);
+  return `${addresses.join()} ${internalIPs.join()}`;
+}
+
 const zoneOf = ({ metadata }: Node): string | undefined => metadata.labels?.[labelPairs.zone.current];
 
 export function isRelevantNodeChange(
@@ -69,10 +73,6 @@ export function isRelevantNodeChange(
   );
 }
 
-function addressesOf(addresses: Node["status"]["addresses"]): readonly IpAddress[] {
-  return [...new Set((addresses ?? []).flatMap(({ address }) => parseIp(address, "sloppy") ?? []))];
-}
-
 function byName(a: Node, b: Node): number {
   return a.metadata.name < b.metadata.name ? -1 : a.metadata.name > b.metadata.name ? 1 : 0;
 }
@@ -89,18 +89,18 @@ export function targetsOf(
     .toSorted(byName)
     .map((node): BalancerTarget => {
       const machine = machineOf(node);
+      const { addresses, internalIPs } = ipsOf(node);
       return {
         node: nameOf(node),
         // Assigned field by field: this runs for thousands of Nodes at every change.
         ...(machine !== undefined && { machine }),
         labels: node.metadata.labels ?? {},
-        addresses: addressesOf(node.status.addresses),
+        addresses,
+        internalIPs,
         draining: !isEligible(node),
       };
     });
 }
-
-const nameOf = ({ metadata }: Node): NodeName => nodeName(metadata.name);
 
 function isSameList(a: readonly string[], b: readonly string[]): boolean {
   return a.length === b.length && a.every((text, index) => text === b[index]);
@@ -113,6 +113,7 @@ function isSameTarget(a: BalancerTarget, b: BalancerTarget): boolean {
     a.node === b.node &&
     a.draining === b.draining &&
     isSameList(a.addresses, b.addresses) &&
+    isSameList(a.internalIPs, b.internalIPs) &&
     textOf(a.machine) === textOf(b.machine) &&
     // Nearly always the same object: only a few of thousands of Nodes change.
     (a.labels === b.labels || textOf(a.labels) === textOf(b.labels))

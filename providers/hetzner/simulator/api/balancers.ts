@@ -1,0 +1,125 @@
+// Requests that list, create, change and delete load balancers.
+
+import { invalid, notFound, Refusal } from "../base/answer.ts";
+import { BodyReader } from "../base/body-reader.ts";
+import { choose, pageOf } from "../base/listing.ts";
+import type { Balancer, Service, Target } from "../state/balancers.ts";
+import { findOffer, loadBalancerTypes, locations } from "../state/catalog.ts";
+import type { Project } from "../state/project.ts";
+import { checkServices, readService } from "./balancer-services.ts";
+import { checkTarget, readTarget } from "./balancer-targets.ts";
+import { balancerView } from "./balancer-view.ts";
+import { type ApiRequest, type Handlers, refuseLocked, start } from "./request.ts";
+
+interface NewBalancer {
+  readonly name: string;
+  readonly changes: Pick<Balancer, "labels" | "type" | "location" | "algorithm" | "isPublic">;
+  readonly services: readonly Service[];
+  readonly targets: readonly Target[];
+  readonly network: number | undefined;
+  readonly zone: string;
+}
+
+const algorithms = ["round_robin", "least_connections"] as const;
+
+function readNew(raw: unknown): NewBalancer {
+  const body = new BodyReader(raw);
+  const name = body.needText("name");
+  const type = findOffer(loadBalancerTypes, body.needText("load_balancer_type"));
+  if (type === undefined) body.reject("load_balancer_type", "load balancer type not found");
+  const [locationName, zone] = [body.text("location"), body.text("network_zone")];
+  if ((locationName === undefined) === (zone === undefined))
+    body.reject("location", "exactly one of location and network_zone is required");
+  const location =
+    locationName === undefined
+      ? locations.find(({ network_zone }) => network_zone === zone)
+      : findOffer(locations, locationName);
+  if (location === undefined)
+    body.reject(locationName === undefined ? "network_zone" : "location", "not found");
+  const algorithm = body.object("algorithm")?.oneOf("type", algorithms) ?? "round_robin";
+  const labels = body.labels() ?? {};
+  const isPublic = body.flag("public_interface") ?? true;
+  const network = body.integer("network");
+  const services = body.objects("services").map((entry) => readService(entry));
+  const targets = body.objects("targets").map(readTarget);
+  if (!isPublic && network === undefined)
+    body.reject("public_interface", "a load balancer without public interface needs a network");
+  body.done();
+  return {
+    name,
+    changes: { labels, type: type?.name ?? "", location: location?.name ?? "", algorithm, isPublic },
+    services,
+    targets: targets.filter((target) => target !== undefined),
+    network,
+    zone: location?.network_zone ?? "",
+  };
+}
+
+function refuseUsedName({ balancers }: Project, name: string, id?: number): void {
+  if (balancers.list().some((other) => other.name === name && other.id !== id))
+    throw new Refusal("uniqueness_error", "load balancer name is already used");
+}
+
+/** Checks everything before anything is stored. Its addresses appear when the action ends. */
+function create(project: Project, raw: unknown): Balancer {
+  const { name, changes, services, targets, network, zone } = readNew(raw);
+  refuseUsedName(project, name);
+  checkServices(project, changes.type, services);
+  if (network !== undefined) project.networks.existing(network);
+  const draft = { ...changes, targets: [] as Target[], privateNets: [] as Balancer["privateNets"] };
+  if (network !== undefined) draft.privateNets = [{ network, ip: "" }];
+  for (const target of targets) {
+    checkTarget(project, draft, target);
+    draft.targets = [...draft.targets, target];
+  }
+  const balancer = project.balancers.prepare(name, { ...changes, services, targets });
+  if (network === undefined) return project.balancers.put(balancer);
+  const ip = project.networks.reserve(network, { type: "load_balancer", id: balancer.id }, { zone });
+  return project.balancers.put({ ...balancer, privateNets: [{ network, ip }] });
+}
+
+export function balancerHandlers(project: Project): Handlers {
+  const { balancers } = project;
+  const shown = ({ id, isHidden }: ApiRequest) => {
+    const balancer = balancers.existing(id);
+    if (isHidden(balancer)) throw notFound("load_balancer", id);
+    return { status: 200, body: { load_balancer: balancerView(project, balancer) } };
+  };
+  return {
+    "GET /load_balancers": (request) => {
+      const visible = choose(balancers.listed(), request.query).filter((each) => !request.isHidden(each));
+      return pageOf("load_balancers", visible, request, (balancer) => balancerView(project, balancer));
+    },
+    "GET /load_balancers/{id}": shown,
+    "POST /load_balancers": ({ body }) => {
+      const { id } = create(project, body);
+      const action = start(project, {
+        command: "create_load_balancer",
+        resources: [{ type: "load_balancer", id }],
+        end: () => balancers.change(id, balancers.addresses()),
+      });
+      return {
+        status: 201,
+        body: { load_balancer: balancerView(project, balancers.existing(id)), action },
+      };
+    },
+    "PUT /load_balancers/{id}": (request) => {
+      const before = balancers.existing(request.id);
+      const body = new BodyReader(request.body);
+      const name = body.text("name") ?? before.name;
+      const labels = body.labels() ?? before.labels;
+      body.done();
+      if (name === "") throw invalid("name", "must not be empty");
+      refuseUsedName(project, name, request.id);
+      balancers.change(request.id, { name, labels });
+      return shown(request);
+    },
+    "DELETE /load_balancers/{id}": ({ id }) => {
+      const { isProtected } = balancers.existing(id);
+      if (isProtected) throw new Refusal("protected", "load balancer deletion is protected");
+      refuseLocked(project, { type: "load_balancer", id });
+      balancers.remove(id);
+      return { status: 204 };
+    },
+  };
+}

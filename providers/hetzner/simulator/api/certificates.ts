@@ -1,0 +1,134 @@
+// Requests for certificates. The issuance of a managed one is an action; a failed one can be retried.
+
+import { X509Certificate } from "node:crypto";
+import { notFound, Refusal } from "../base/answer.ts";
+import { BodyReader } from "../base/body-reader.ts";
+import { choose, pageOf } from "../base/listing.ts";
+import type { ActionView } from "../state/actions.ts";
+import type { Certificate, Issued } from "../state/certificates.ts";
+import type { Project } from "../state/project.ts";
+import { type ApiRequest, type Handlers, refuseLocked, start } from "./request.ts";
+
+function usersOf({ balancers }: Project, id: number): readonly number[] {
+  return balancers
+    .list()
+    .filter(({ services }) => services.some(({ http }) => http?.certificates.includes(id) === true))
+    .map((balancer) => balancer.id);
+}
+
+function certificateView(project: Project, certificate: Certificate): unknown {
+  const { id, name, created, labels, type, domainNames, issued, issuance, error } = certificate;
+  const renewal = issuance === "completed" ? "scheduled" : "unavailable";
+  return {
+    ...{ id, name, created, labels, type, domain_names: domainNames },
+    certificate: issued?.certificate ?? null,
+    fingerprint: issued?.fingerprint ?? null,
+    not_valid_before: issued?.notBefore ?? null,
+    not_valid_after: issued?.notAfter ?? null,
+    status: type === "managed" ? { issuance, renewal, error } : null,
+    used_by: usersOf(project, id).map((user) => ({ id: user, type: "load_balancer" })),
+  };
+}
+
+function issue(project: Project, id: number, command: string): ActionView {
+  const { certificates } = project;
+  return start(project, {
+    command,
+    resources: [{ type: "certificate", id }],
+    end: () => certificates.change(id, { issuance: "completed", issued: certificates.issue(), error: null }),
+    fail: (error) => certificates.change(id, { issuance: "failed", error }),
+  });
+}
+
+function parse(pem: string): (Issued & { readonly domainNames: readonly string[] }) | undefined {
+  try {
+    const { fingerprint256, validFrom, validTo, subjectAltName, subject } = new X509Certificate(pem);
+    const names = [...(subjectAltName ?? "").matchAll(/DNS:([^,\s]+)/g)].map(([, name = ""]) => name);
+    return {
+      certificate: pem,
+      fingerprint: fingerprint256.toLowerCase(),
+      notBefore: new Date(validFrom).toISOString(),
+      notAfter: new Date(validTo).toISOString(),
+      domainNames: names.length > 0 ? names : [/CN=([^\n,]+)/.exec(subject)?.[1] ?? ""],
+    };
+  } catch {
+    return undefined;
+  }
+}
+
+function refuseUsedName({ certificates }: Project, name: string, id?: number): void {
+  if (certificates.list().some((other) => other.name === name && other.id !== id))
+    throw new Refusal("uniqueness_error", "certificate name is already used");
+}
+
+function create(project: Project, raw: unknown): Certificate {
+  const { certificates } = project;
+  const body = new BodyReader(raw);
+  const name = body.needText("name");
+  const labels = body.labels() ?? {};
+  const type = body.oneOf("type", ["uploaded", "managed"] as const) ?? "uploaded";
+  const domainNames = body.texts("domain_names") ?? [];
+  const isManaged = type === "managed";
+  if (isManaged && domainNames.length === 0) body.reject("domain_names", "is required");
+  if (!isManaged) body.needText("private_key");
+  const parsed = isManaged ? undefined : parse(body.needText("certificate"));
+  if (!isManaged && parsed === undefined) body.reject("certificate", "must be a certificate in PEM format");
+  body.done();
+  refuseUsedName(project, name);
+  return certificates.add(
+    name,
+    parsed === undefined
+      ? { labels, type, domainNames, issued: null, issuance: "pending" }
+      : { labels, type, domainNames: parsed.domainNames, issued: parsed },
+  );
+}
+
+export function certificateHandlers(project: Project): Handlers {
+  const { certificates } = project;
+  const shown = ({ id, isHidden }: ApiRequest) => {
+    const certificate = certificates.existing(id);
+    if (isHidden(certificate)) throw notFound("certificate", id);
+    return { status: 200, body: { certificate: certificateView(project, certificate) } };
+  };
+  return {
+    "GET /certificates": (request) => {
+      const types = request.query.getAll("type");
+      const visible = choose(certificates.listed(), request.query)
+        .filter(({ type }) => types.length === 0 || types.includes(type))
+        .filter((each) => !request.isHidden(each));
+      return pageOf("certificates", visible, request, (each) => certificateView(project, each));
+    },
+    "GET /certificates/{id}": shown,
+    "POST /certificates": ({ body }) => {
+      const { id, type } = create(project, body);
+      const action = type === "managed" ? issue(project, id, "create_certificate") : null;
+      const certificate = certificateView(project, certificates.existing(id));
+      return { status: 201, body: { certificate, action } };
+    },
+    "PUT /certificates/{id}": (request) => {
+      const before = certificates.existing(request.id);
+      const body = new BodyReader(request.body);
+      const name = body.text("name") ?? before.name;
+      const labels = body.labels() ?? before.labels;
+      body.done();
+      refuseUsedName(project, name, request.id);
+      certificates.change(request.id, { name, labels });
+      return shown(request);
+    },
+    "DELETE /certificates/{id}": ({ id }) => {
+      certificates.existing(id);
+      refuseLocked(project, { type: "certificate", id });
+      if (usersOf(project, id).length > 0)
+        throw new Refusal("resource_in_use", "certificate is used by a load balancer");
+      certificates.delete(id);
+      return { status: 204 };
+    },
+    "POST /certificates/{id}/actions/retry": ({ id }) => {
+      const { type, issuance } = certificates.existing(id);
+      if (type !== "managed" || issuance !== "failed")
+        throw new Refusal("unsupported_error", "only a failed issuance can be retried");
+      certificates.change(id, { issuance: "pending", error: null });
+      return { status: 201, body: { action: issue(project, id, "issue_certificate") } };
+    },
+  };
+}

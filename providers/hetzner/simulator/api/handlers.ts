@@ -1,0 +1,46 @@
+// All operations of the API, and how a request is matched to one.
+
+import type { Project } from "../state/project.ts";
+import { actionHandlers } from "./actions.ts";
+import { balancerActionHandlers } from "./balancer-actions.ts";
+import { balancerNetworkActionHandlers } from "./balancer-network-actions.ts";
+import { balancerHandlers } from "./balancers.ts";
+import { certificateHandlers } from "./certificates.ts";
+import { networkActionHandlers } from "./network-actions.ts";
+import { networkHandlers } from "./networks.ts";
+import { offerHandlers } from "./offers.ts";
+import type { Handlers } from "./request.ts";
+import { serverActionHandlers } from "./server-actions.ts";
+import { serverHandlers } from "./servers.ts";
+
+export function allHandlers(project: Project): Handlers {
+  return {
+    ...offerHandlers(),
+    ...actionHandlers(project),
+    ...serverHandlers(project),
+    ...serverActionHandlers(project),
+    ...networkHandlers(project),
+    ...networkActionHandlers(project),
+    ...balancerHandlers(project),
+    ...balancerActionHandlers(project),
+    ...balancerNetworkActionHandlers(project),
+    ...certificateHandlers(project),
+  };
+}
+
+/** The operation of a request, such as `GET /servers/{id}`, and the ids in its path. */
+export interface Operation {
+  readonly name: string;
+  readonly id: number;
+  readonly actionID: number;
+}
+
+export function operationOf(method: string, path: string): Operation {
+  const ids: number[] = [];
+  const parts = path.split("/").map((part) => {
+    if (!/^\d+$/.test(part)) return part;
+    ids.push(Number(part));
+    return ids.length === 1 ? "{id}" : "{action_id}";
+  });
+  return { name: `${method} ${parts.join("/")}`, id: ids[0] ?? 0, actionID: ids[1] ?? 0 };
+}

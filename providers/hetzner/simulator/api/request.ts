@@ -1,0 +1,51 @@
+// What a handler gets of a request, and what it needs to start an action.
+
+import { type Answer, Refusal } from "../base/answer.ts";
+import type { ListLie } from "../base/listing.ts";
+import type { ActionView, ResourceRef, Work } from "../state/actions.ts";
+import type { Project } from "../state/project.ts";
+
+export interface ApiRequest {
+  /** The ids in the path. */
+  readonly id: number;
+  readonly actionID: number;
+  readonly query: URLSearchParams;
+  readonly body: unknown;
+  readonly lie?: ListLie | undefined;
+  /** Whether a lie hides this resource from this request. */
+  readonly isHidden: (resource: { readonly id: number; readonly name: string }) => boolean;
+}
+
+export type Handler = (request: ApiRequest) => Answer;
+
+/** By operation, such as `GET /servers/{id}`. */
+export type Handlers = Readonly<Record<string, Handler>>;
+
+/** A change of a locked server, load balancer or certificate is `locked`; one of a network is a `conflict`. */
+export function refuseLocked({ actions }: Project, resource: ResourceRef): void {
+  if (!actions.isLocked(resource)) return;
+  if (resource.type === "network")
+    throw new Refusal("conflict", `network ${resource.id} is currently being changed`);
+  throw new Refusal("locked", `cannot perform operation because ${resource.type} is locked`);
+}
+
+/** Starts an action that changes nothing if its resource was deleted meanwhile. */
+export function start(project: Project, work: Work): ActionView {
+  const [resource] = work.resources;
+  const isThere = () => resource === undefined || project.has(resource);
+  return project.actions.start({
+    ...work,
+    end: () => {
+      if (isThere()) work.end?.();
+    },
+    fail: (error) => {
+      if (isThere()) work.fail?.(error);
+    },
+  });
+}
+
+/** The answer to a request for an action. It is refused while another one runs on a resource that it would change. */
+export function startAction(project: Project, work: Work): Answer {
+  for (const resource of work.locks ?? work.resources.slice(0, 1)) refuseLocked(project, resource);
+  return { status: 201, body: { action: start(project, work) } };
+}

@@ -1,0 +1,101 @@
+// Listings: filters by name and labels, order, and pages with `meta.pagination`. A lie changes the page and keeps its total.
+
+import { type Answer, invalid } from "./answer.ts";
+import { type Labels, labelSelector } from "./labels.ts";
+
+/**
+ * How a listing deviates from the truth:
+ * - `short-page`  the page lacks its last entry
+ * - `empty-list`  there is no entry, and the total is 0
+ * - `duplicate`   the page has its first entry twice, and lacks its last one
+ * - `shift`       an entry of an earlier page disappeared, so this page begins one entry too late and the total is one less
+ */
+export const listLies = ["short-page", "empty-list", "duplicate", "shift"] as const;
+export type ListLie = (typeof listLies)[number];
+
+interface Listed {
+  readonly id: number;
+  readonly name: string;
+  readonly created?: string;
+  readonly labels?: Labels;
+}
+
+function compareBy(sort: string): (one: Listed, other: Listed) => number {
+  const [field = "", direction = "asc"] = sort.split(":");
+  const sign = direction === "desc" ? -1 : 1;
+  if (!["id", "name", "created"].includes(field) || !["asc", "desc"].includes(direction))
+    throw invalid("sort", `unknown sort ${JSON.stringify(sort)}`);
+  if (field === "id") return (one, other) => sign * (one.id - other.id);
+  const textOf = (entry: Listed) => (field === "name" ? entry.name : (entry.created ?? ""));
+  return (one, other) => {
+    const [a, b] = [textOf(one), textOf(other)];
+    return a === b ? 0 : sign * (a < b ? -1 : 1);
+  };
+}
+
+/** Applies `name`, `label_selector` and `sort`. */
+export function choose<T extends Listed>(all: readonly T[], query: URLSearchParams): readonly T[] {
+  const name = query.get("name");
+  const selector = query.get("label_selector");
+  const sorts = query.getAll("sort").map(compareBy);
+  const matches = selector === null ? undefined : labelSelector(selector, "label_selector");
+  // An invalid selector is an error for an empty collection too.
+  matches?.({});
+  let chosen = all;
+  if (name !== null) chosen = chosen.filter((entry) => entry.name === name);
+  if (matches !== undefined) chosen = chosen.filter(({ labels = {} }) => matches(labels));
+  if (sorts.length === 0) return chosen;
+  return chosen.toSorted((one, other) => {
+    for (const compare of sorts) {
+      const order = compare(one, other);
+      if (order !== 0) return order;
+    }
+    return 0;
+  });
+}
+
+const defaultPerPage = 25;
+const maxPerPage = 50;
+
+function numberIn(query: URLSearchParams, name: string, fallback: number): number {
+  const text = query.get(name);
+  if (text === null) return fallback;
+  if (!/^[1-9]\d{0,8}$/.test(text)) throw invalid(name, "must be a positive integer");
+  return Number(text);
+}
+
+function slice<T>(all: readonly T[], start: number, size: number, lie: ListLie | undefined): readonly T[] {
+  const page = all.slice(start, start + size);
+  if (lie === "short-page") return page.slice(0, -1);
+  if (lie === "duplicate") return [...page.slice(0, 1), ...page].slice(0, page.length);
+  return page;
+}
+
+/** One page, with `view` applied to its entries. */
+export function pageOf<T>(
+  key: string,
+  all: readonly T[],
+  { query, lie }: { readonly query: URLSearchParams; readonly lie?: ListLie | undefined },
+  view: (entry: T) => unknown,
+): Answer {
+  const perPage = Math.min(maxPerPage, numberIn(query, "per_page", defaultPerPage));
+  const page = numberIn(query, "page", 1);
+  const shown = lie === "empty-list" ? [] : lie === "shift" ? all.slice(1) : all;
+  const last = Math.max(1, Math.ceil(shown.length / perPage));
+  return {
+    status: 200,
+    body: {
+      [key]: slice(shown, (page - 1) * perPage, perPage, lie).map(view),
+      meta: {
+        pagination: {
+          page,
+          per_page: perPage,
+          previous_page: page > 1 ? page - 1 : null,
+          next_page: page < last ? page + 1 : null,
+          last_page: last,
+          total_entries: shown.length,
+        },
+      },
+    },
+  };
+}

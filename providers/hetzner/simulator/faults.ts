@@ -1,0 +1,102 @@
+// Injected faults: decides which request fails or is answered wrongly. The cloud and its transport apply them.
+
+import type { Clock } from "#ccm/testing";
+import { type ListLie, listLies } from "./base/listing.ts";
+
+/**
+ * Besides the lies of listings:
+ * - `status`       the request is rejected with this status and code, and has no effect
+ * - `page`         the request is answered by a proxy: this status and an HTML page
+ * - `refused`      the connection is refused
+ * - `reset`        the connection is closed, and the request has no effect
+ * - `lost-answer`  the request is applied, but the connection is closed before the response
+ * - `false-error`  the request is applied, but answered with this status
+ * - `hang`         there is no response
+ * - `cut`          the response has half a body
+ * - `slow`         the response is delayed by `milliseconds`
+ */
+export const faultKinds = [
+  ...["status", "page", "refused", "reset", "lost-answer", "false-error", "hang", "cut", "slow"],
+  ...listLies,
+] as const as readonly FaultKind[];
+export type FaultKind =
+  | ListLie
+  | "status"
+  | "page"
+  | "refused"
+  | "reset"
+  | "lost-answer"
+  | "false-error"
+  | "hang"
+  | "cut"
+  | "slow";
+
+export interface Fault {
+  readonly kind: FaultKind;
+  /** An operation such as `GET /servers` or `POST /load_balancers/{id}/actions/add_target`; absent: any. */
+  readonly operation?: string;
+  /** The number of matching requests that succeed first. */
+  readonly after?: number;
+  /** The number of requests that fail then; default 1. */
+  readonly calls?: number;
+  /** Default 503. */
+  readonly status?: number;
+  /** Default: a code that fits the status. */
+  readonly code?: string;
+  readonly milliseconds?: number;
+}
+
+/** For a while, listings, lookups by id or both do not show a resource. */
+export interface Hidden {
+  readonly resource: number | string;
+  readonly from: "listings" | "lookups" | "both";
+  readonly milliseconds: number;
+}
+
+export class Faults {
+  readonly #clock: Clock;
+  #planned: { readonly fault: Fault; seen: number }[] = [];
+  #hidden: (Hidden & { readonly until: number })[] = [];
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  add(fault: Fault): void {
+    this.#planned.push({ fault, seen: 0 });
+  }
+
+  hide(hidden: Hidden): void {
+    this.#hidden.push({ ...hidden, until: this.#clock.monotonic() + hidden.milliseconds });
+  }
+
+  clear(): void {
+    this.#planned = [];
+    this.#hidden = [];
+  }
+
+  /** Counts this request for every matching fault and returns the first one that is active. */
+  next(operation: string): Fault | undefined {
+    let active: Fault | undefined;
+    for (const entry of this.#planned) {
+      const { fault } = entry;
+      if (fault.operation !== undefined && fault.operation !== operation) continue;
+      entry.seen++;
+      if (active === undefined && entry.seen > (fault.after ?? 0)) active = fault;
+    }
+    this.#planned = this.#planned.filter(({ fault, seen }) => seen < (fault.after ?? 0) + (fault.calls ?? 1));
+    return active;
+  }
+
+  isHidden(
+    { id, name }: { readonly id: number; readonly name: string },
+    kind: "listings" | "lookups",
+  ): boolean {
+    if (this.#hidden.length === 0) return false;
+    const now = this.#clock.monotonic();
+    this.#hidden = this.#hidden.filter(({ until }) => until > now);
+    return this.#hidden.some(
+      ({ resource, from }) => (resource === id || resource === name) && (from === "both" || from === kind),
+    );
+  }
+}

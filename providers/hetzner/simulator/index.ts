@@ -1,0 +1,36 @@
+// Hetzner Cloud and Robot in memory, for tests and development. It keeps state, and its time is the clock's:
+//
+//   const clock = new VirtualClock();
+//   const cloud = new HetznerCloud({ clock });
+//   const { servers, networks, balancers, certificates, robot, actions } = cloud.project;
+//   const net = networks.add("net");                                        // 10.0.0.0/8, subnet 10.0.0.0/16
+//   const server = servers.add("node-1", { networks: [{ network: net.id }] });  // server.privateNets[0].ip
+//   const transport = asTransport(cloud);   // URLs below /v1 are the cloud's, all others Robot's; any host
+//
+// Changes over the API start an action: it ends after `actions.time` (1 s) of the clock, changes the resource only then, and
+// locks it until then (423 `locked`; 409 `conflict` for networks). Due actions end with the next request, or `cloud.settle()`.
+// Helpers of `project` change the state at once: `servers.powerOff(name)`, `servers.rebuild(name)` (new id), `servers.remove`,
+// `servers.attach`, `servers.detach`, `balancers.add`, `networks.change(id, { routes })`, `robot.add`.
+//
+//   cloud.faults.add({ kind: "status", status: 500, operation: "GET /servers" });   // kinds: faults.ts
+//   cloud.faults.hide({ resource: "node-1", from: "listings", milliseconds: 60_000 });
+//   cloud.project.servers.lag = seconds(5);                                 // listings show an older state
+//   actions.plan({ outcome: "fails", command: "add_target" });              // or "hangs", "vanishes"
+//   cloud.rateLimit.drain();                                                // the next request is a 429
+//   cloud.tokens.add("token"); cloud.tokens.revoke("token");                // without any, every token is valid
+//   cloud.counts(); cloud.mutations; cloud.seen; cloud.forget();            // what was requested
+//
+// Simplified: prices and traffic are examples, there are no images, and uploaded certificates that tests add have no real PEM.
+
+export { type ErrorCode, errorStatuses } from "./base/answer.ts";
+export { type ListLie, listLies } from "./base/listing.ts";
+export { type Fault, type FaultKind, faultKinds, type Hidden } from "./faults.ts";
+export { HetznerCloud, type HetznerOptions, type Seen } from "./hetzner-cloud.ts";
+export { type ServedCloud, serveHetznerCloud } from "./http.ts";
+export type { ActionView, PlannedOutcome } from "./state/actions.ts";
+export type { Balancer, Service, Target } from "./state/balancers.ts";
+export type { Certificate } from "./state/certificates.ts";
+export { type Network, type Subnet, subnetOf } from "./state/networks.ts";
+export type { RobotServer } from "./state/robot.ts";
+export type { NewServer, Server, ServerStatus } from "./state/servers.ts";
+export { asTransport } from "./transport.ts";

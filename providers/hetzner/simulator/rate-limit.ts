@@ -1,0 +1,56 @@
+// The rate limit of a project: a bucket that is refilled evenly, reported in RateLimit headers.
+
+import type { Clock } from "#ccm/testing";
+
+const hour = 3_600_000;
+
+export class RateLimit {
+  readonly #clock: Clock;
+  /** Requests per hour. */
+  readonly limit: number;
+  #left: number;
+  #counted: number;
+
+  constructor(clock: Clock, limit: number) {
+    this.#clock = clock;
+    this.limit = limit;
+    this.#left = limit;
+    this.#counted = clock.monotonic();
+  }
+
+  get remaining(): number {
+    return Math.floor(this.#refilled());
+  }
+
+  /** Leaves only this many requests, as if another client had used the others. */
+  drain(remaining = 0): void {
+    this.#left = remaining;
+    this.#counted = this.#clock.monotonic();
+  }
+
+  /** Takes one request, if there is one. */
+  take(): boolean {
+    this.#left = this.#refilled();
+    this.#counted = this.#clock.monotonic();
+    if (this.#left < 1) return false;
+    this.#left -= 1;
+    return true;
+  }
+
+  /** The reset is the time at which the bucket is full again. */
+  headers(): Readonly<Record<string, string>> {
+    const left = this.#refilled();
+    const full = this.#clock.now() + ((this.limit - left) * hour) / this.limit;
+    return {
+      "ratelimit-limit": String(this.limit),
+      "ratelimit-remaining": String(Math.floor(left)),
+      "ratelimit-reset": String(Math.ceil(full / 1000)),
+    };
+  }
+
+  #refilled(): number {
+    // Rounded, so that a whole second refills a whole request.
+    const gained = ((this.#clock.monotonic() - this.#counted) * this.limit) / hour;
+    return Math.min(this.limit, Math.round((this.#left + gained) * 1e6) / 1e6);
+  }
+}

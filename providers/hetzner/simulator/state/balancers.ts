@@ -1,0 +1,152 @@
+// Load balancers with their services and targets.
+
+import type { Clock } from "#ccm/testing";
+import { notFound } from "../base/answer.ts";
+import { Collection } from "../base/collection.ts";
+import type { Labels } from "../base/labels.ts";
+import type { Ids } from "./ids.ts";
+import type { Networks } from "./networks.ts";
+
+export interface HealthCheck {
+  readonly protocol: "tcp" | "http";
+  readonly port: number;
+  readonly interval: number;
+  readonly timeout: number;
+  readonly retries: number;
+  readonly http?: {
+    readonly domain: string | null;
+    readonly path: string;
+    readonly response: string;
+    readonly status_codes: readonly string[];
+    readonly tls: boolean;
+  };
+}
+
+export interface HttpOptions {
+  readonly cookie_name: string;
+  readonly cookie_lifetime: number;
+  readonly certificates: readonly number[];
+  readonly redirect_http: boolean;
+  readonly sticky_sessions: boolean;
+  readonly timeout_idle: number;
+}
+
+export interface Service {
+  readonly protocol: "tcp" | "http" | "https";
+  readonly listen_port: number;
+  readonly destination_port: number;
+  readonly proxyprotocol: boolean;
+  readonly health_check: HealthCheck;
+  /** Absent for tcp. */
+  readonly http?: HttpOptions;
+}
+
+export type Target =
+  | { readonly type: "server"; readonly server: number; readonly usesPrivateIp: boolean }
+  | { readonly type: "label_selector"; readonly selector: string; readonly usesPrivateIp: boolean }
+  | { readonly type: "ip"; readonly ip: string };
+
+export interface Balancer {
+  readonly id: number;
+  readonly name: string;
+  readonly created: string;
+  readonly labels: Labels;
+  /** Name of the load balancer type. */
+  readonly type: string;
+  /** Name of the location. */
+  readonly location: string;
+  readonly algorithm: "round_robin" | "least_connections";
+  readonly services: readonly Service[];
+  readonly targets: readonly Target[];
+  readonly isPublic: boolean;
+  /** Null until it is created. */
+  readonly ipv4: string | null;
+  readonly ipv6: string | null;
+  /** PTR records by address. */
+  readonly pointers: Readonly<Record<string, string>>;
+  readonly privateNets: readonly { readonly network: number; readonly ip: string }[];
+  readonly isProtected: boolean;
+}
+
+export class Balancers extends Collection<Balancer> {
+  readonly #time: Clock;
+  readonly #ids: Ids;
+  readonly #networks: Networks;
+  #added = 0;
+
+  constructor(clock: Clock, ids: Ids, networks: Networks) {
+    super(clock);
+    this.#time = clock;
+    this.#ids = ids;
+    this.#networks = networks;
+  }
+
+  /** Adds one that is ready, as if its action had ended. */
+  add(name: string, changes: Partial<Omit<Balancer, "id" | "name">> = {}): Balancer {
+    const balancer = this.prepare(name, changes);
+    return this.put({ ...balancer, ...this.addresses(), ...changes });
+  }
+
+  /** One without addresses that is not stored yet. */
+  prepare(name: string, changes: Partial<Omit<Balancer, "id" | "name">>): Balancer {
+    return {
+      id: this.#ids.next(),
+      name,
+      created: new Date(this.#time.now()).toISOString(),
+      labels: {},
+      type: "lb11",
+      location: "fsn1",
+      algorithm: "round_robin",
+      services: [],
+      targets: [],
+      isPublic: true,
+      ...{ ipv4: null, ipv6: null },
+      pointers: {},
+      privateNets: [],
+      isProtected: false,
+      ...changes,
+    };
+  }
+
+  /** New public addresses. */
+  addresses(): Pick<Balancer, "ipv4" | "ipv6"> {
+    const number = ++this.#added;
+    return {
+      ipv4: `198.19.${(number >> 8) & 255}.${number & 255}`,
+      ipv6: `2001:db8:1:${number.toString(16)}::1`,
+    };
+  }
+
+  /** The load balancer with this id or name. */
+  existing(which: number | string): Balancer {
+    const balancer = this.find(which);
+    if (balancer === undefined) throw notFound("load_balancer", which);
+    return balancer;
+  }
+
+  change(which: number | string, changes: Partial<Balancer>): Balancer {
+    const balancer = this.existing(which);
+    return this.put({ ...balancer, ...changes, id: balancer.id });
+  }
+
+  remove(which: number | string): void {
+    const { id, privateNets } = this.existing(which);
+    for (const { network, ip } of privateNets) this.#networks.release(network, ip);
+    this.delete(id);
+  }
+
+  detach(which: number | string, network: number): void {
+    const { id, privateNets } = this.existing(which);
+    const gone = privateNets.filter((net) => net.network === network);
+    for (const { ip } of gone) this.#networks.release(network, ip);
+    this.change(id, { privateNets: privateNets.filter((net) => !gone.includes(net)) });
+  }
+
+  /** A deleted server is no longer a target. */
+  dropServer(id: number): void {
+    for (const balancer of this.list()) {
+      const targets = balancer.targets.filter((target) => target.type !== "server" || target.server !== id);
+      if (targets.length < balancer.targets.length) this.put({ ...balancer, targets });
+    }
+  }
+}

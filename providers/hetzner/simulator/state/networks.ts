@@ -1,0 +1,166 @@
+// Private networks: subnets, routes, and the addresses of servers and load balancers.
+
+import type { Clock } from "#ccm/testing";
+import { notFound, Refusal } from "../base/answer.ts";
+import { Collection } from "../base/collection.ts";
+import { ipNumber, ipText, rangeOf } from "../base/ipv4.ts";
+import type { Labels } from "../base/labels.ts";
+import type { ResourceRef } from "./actions.ts";
+import type { Ids } from "./ids.ts";
+
+export interface Subnet {
+  readonly type: "cloud" | "server" | "vswitch";
+  readonly ip_range: string;
+  readonly network_zone: string;
+  readonly gateway: string;
+  readonly vswitch_id: number | null;
+}
+
+export interface Route {
+  readonly destination: string;
+  readonly gateway: string;
+}
+
+export interface Network {
+  readonly id: number;
+  readonly name: string;
+  readonly created: string;
+  readonly labels: Labels;
+  readonly ipRange: string;
+  readonly subnets: readonly Subnet[];
+  readonly routes: readonly Route[];
+  readonly exposesRoutes: boolean;
+  readonly isProtected: boolean;
+}
+
+/** Which address a server or load balancer asks for. */
+export interface AddressRequest {
+  readonly zone: string;
+  readonly ip?: string | undefined;
+  /** Only in the subnet with this range. */
+  readonly ipRange?: string | undefined;
+}
+
+export function subnetOf(
+  ip_range: string,
+  network_zone = "eu-central",
+  type: Subnet["type"] = "cloud",
+  vswitch_id: number | null = null,
+): Subnet {
+  const range = rangeOf(ip_range);
+  if (range === undefined) throw new Error(`${ip_range} is not an IPv4 range.`);
+  return { type, ip_range, network_zone, gateway: ipText(range.first + 1), vswitch_id };
+}
+
+export class Networks extends Collection<Network> {
+  readonly #clockOf: Clock;
+  readonly #ids: Ids;
+  /** For each network, who has which address. */
+  readonly #holders = new Map<number, Map<string, ResourceRef>>();
+  /** For each subnet, where the search for a free address begins. */
+  readonly #next = new Map<string, number>();
+
+  constructor(clock: Clock, ids: Ids) {
+    super(clock);
+    this.#clockOf = clock;
+    this.#ids = ids;
+  }
+
+  /** For tests, `add("net")` is enough: 10.0.0.0/8 with a subnet 10.0.0.0/16 in `eu-central`. */
+  add(name: string, changes: Partial<Omit<Network, "id" | "name">> = {}): Network {
+    return this.put({
+      id: this.#ids.next(),
+      name,
+      created: new Date(this.#clockOf.now()).toISOString(),
+      labels: {},
+      ipRange: "10.0.0.0/8",
+      subnets: [subnetOf("10.0.0.0/16")],
+      routes: [],
+      exposesRoutes: false,
+      isProtected: false,
+      ...changes,
+    });
+  }
+
+  existing(id: number): Network {
+    const network = this.get(id);
+    if (network === undefined) throw notFound("network", id);
+    return network;
+  }
+
+  change(id: number, changes: Partial<Network>): Network {
+    return this.put({ ...this.existing(id), ...changes, id });
+  }
+
+  override delete(id: number): void {
+    super.delete(id);
+    this.#holders.delete(id);
+  }
+
+  /** Ids of the servers or load balancers that have an address in the network. */
+  members(id: number, type: ResourceRef["type"]): readonly number[] {
+    const holders = [...(this.#holders.get(id)?.values() ?? [])];
+    return [...new Set(holders.filter((holder) => holder.type === type).map((holder) => holder.id))];
+  }
+
+  hasAddressIn(id: number, ipRange: string): boolean {
+    const range = rangeOf(ipRange);
+    return [...(this.#holders.get(id)?.keys() ?? [])].some((ip) => {
+      const number = ipNumber(ip) ?? -1;
+      return range !== undefined && range.first <= number && number <= range.last;
+    });
+  }
+
+  /** Takes an address. Throws a Refusal when there is none. */
+  reserve(id: number, holder: ResourceRef, { zone, ip, ipRange }: AddressRequest): string {
+    const subnets = this.existing(id).subnets.filter(
+      (subnet) =>
+        subnet.type !== "vswitch" &&
+        subnet.network_zone === zone &&
+        (ipRange === undefined || subnet.ip_range === ipRange),
+    );
+    const holders = this.#holders.get(id) ?? new Map<string, ResourceRef>();
+    this.#holders.set(id, holders);
+    if (ip !== undefined) {
+      const isInside = subnets.some((subnet) => this.#isUsable(subnet, ip));
+      if (!isInside || holders.has(ip)) throw new Refusal("ip_not_available", `IP ${ip} is not available`);
+      holders.set(ip, holder);
+      return ip;
+    }
+    for (const subnet of subnets) {
+      const free = this.#free(id, subnet, holders);
+      if (free === undefined) continue;
+      holders.set(free, holder);
+      return free;
+    }
+    throw new Refusal("no_subnet_available", "no subnet or IP is available within the network");
+  }
+
+  release(id: number, ip: string): void {
+    this.#holders.get(id)?.delete(ip);
+  }
+
+  #isUsable({ ip_range }: Subnet, ip: string): boolean {
+    const range = rangeOf(ip_range);
+    const number = ipNumber(ip);
+    return (
+      range !== undefined && number !== undefined && range.first + 2 <= number && number <= range.last - 1
+    );
+  }
+
+  #free(id: number, { ip_range }: Subnet, holders: ReadonlyMap<string, unknown>): string | undefined {
+    const range = rangeOf(ip_range);
+    if (range === undefined) return undefined;
+    const key = `${id} ${ip_range}`;
+    const [first, size] = [range.first + 2, range.last - range.first - 2];
+    const start = this.#next.get(key) ?? 0;
+    for (let tried = 0; tried < size; tried++) {
+      const offset = (start + tried) % size;
+      const ip = ipText(first + offset);
+      if (holders.has(ip)) continue;
+      this.#next.set(key, offset + 1);
+      return ip;
+    }
+    return undefined;
+  }
+}

@@ -1,0 +1,39 @@
+// The state of one project: all its resources and actions.
+
+import type { Milliseconds } from "#ccm";
+import type { Clock } from "#ccm/testing";
+import { Actions, type ResourceRef } from "./actions.ts";
+import { type Balancer, Balancers } from "./balancers.ts";
+import { Certificates } from "./certificates.ts";
+import { Ids } from "./ids.ts";
+import { Networks } from "./networks.ts";
+import { RobotServers } from "./robot.ts";
+import { Servers } from "./servers.ts";
+
+export class Project {
+  readonly actions: Actions;
+  readonly networks: Networks;
+  readonly servers: Servers;
+  readonly balancers: Balancers;
+  readonly certificates: Certificates;
+  readonly robot = new RobotServers();
+
+  constructor(clock: Clock, actionTime: Milliseconds) {
+    const ids = new Ids();
+    this.actions = new Actions(clock, ids, actionTime);
+    this.networks = new Networks(clock, ids);
+    this.balancers = new Balancers(clock, ids, this.networks);
+    this.servers = new Servers(clock, ids, this.networks, (id) => this.balancers.dropServer(id));
+    this.certificates = new Certificates(clock, ids);
+  }
+
+  /** Whether a target answers its health checks: by default, when the server runs. A test may replace it. */
+  health = (_balancer: Balancer, server: number): "healthy" | "unhealthy" | "unknown" =>
+    this.servers.get(server)?.status === "running" ? "healthy" : "unhealthy";
+
+  has({ type, id }: ResourceRef): boolean {
+    const { servers, networks, balancers, certificates } = this;
+    const kinds = { server: servers, network: networks, load_balancer: balancers, certificate: certificates };
+    return kinds[type].get(id) !== undefined;
+  }
+}

@@ -1,0 +1,144 @@
+// Servers, and what tests do to them: they add, rebuild, switch off, rename, attach and remove servers at once, without
+// actions.
+
+import type { Clock } from "#ccm/testing";
+import { notFound } from "../base/answer.ts";
+import { Collection } from "../base/collection.ts";
+import type { Labels } from "../base/labels.ts";
+import { locations, offer } from "./catalog.ts";
+import type { Ids } from "./ids.ts";
+import type { Networks } from "./networks.ts";
+
+export type ServerStatus =
+  | "running"
+  | "initializing"
+  | "starting"
+  | "stopping"
+  | "off"
+  | "deleting"
+  | "migrating"
+  | "rebuilding"
+  | "unknown";
+
+export interface PrivateNet {
+  readonly network: number;
+  readonly ip: string;
+  readonly aliasIps: readonly string[];
+}
+
+export interface Server {
+  readonly id: number;
+  readonly name: string;
+  readonly created: string;
+  readonly status: ServerStatus;
+  /** Name of the server type. */
+  readonly type: string;
+  /** Name of the location. */
+  readonly location: string;
+  readonly labels: Labels;
+  /** Null: without a public IPv4 address. */
+  readonly ipv4: string | null;
+  /** The /64 network. Null: without public IPv6. */
+  readonly ipv6: string | null;
+  readonly privateNets: readonly PrivateNet[];
+  readonly isProtected: boolean;
+}
+
+/** `ipv4: false` and `ipv6: false`: without that public address. */
+export interface NewServer extends Partial<Pick<Server, "status" | "type" | "location" | "labels">> {
+  readonly ipv4?: boolean | string;
+  readonly ipv6?: boolean;
+  /** Networks to attach it to, with the address there if it matters. */
+  readonly networks?: readonly { readonly network: number; readonly ip?: string }[];
+}
+
+export class Servers extends Collection<Server> {
+  readonly #time: Clock;
+  readonly #ids: Ids;
+  readonly #networks: Networks;
+  #added = 0;
+  /** Called with the id of a removed server. */
+  readonly #onRemoved: (id: number) => void;
+
+  constructor(clock: Clock, ids: Ids, networks: Networks, onRemoved: (id: number) => void) {
+    super(clock);
+    this.#time = clock;
+    this.#ids = ids;
+    this.#networks = networks;
+    this.#onRemoved = onRemoved;
+  }
+
+  add(name: string, { ipv4 = true, ipv6 = true, networks = [], ...changes }: NewServer = {}): Server {
+    const number = ++this.#added;
+    const { id } = this.put({
+      id: this.#ids.next(),
+      name,
+      created: new Date(this.#time.now()).toISOString(),
+      status: "running",
+      type: "cx23",
+      location: "fsn1",
+      labels: {},
+      ipv4: typeof ipv4 === "string" ? ipv4 : ipv4 ? `198.18.${(number >> 8) & 255}.${number & 255}` : null,
+      ipv6: ipv6 ? `2001:db8:0:${number.toString(16)}::/64` : null,
+      privateNets: [],
+      isProtected: false,
+      ...changes,
+    });
+    for (const { network, ip } of networks) this.attach(id, network, ip);
+    return this.existing(id);
+  }
+
+  /** The server with this id or name. */
+  existing(which: number | string): Server {
+    const server = this.find(which);
+    if (server === undefined) throw notFound("server", which);
+    return server;
+  }
+
+  change(which: number | string, changes: Partial<Server>): Server {
+    const server = this.existing(which);
+    return this.put({ ...server, ...changes, id: server.id });
+  }
+
+  setStatus(which: number | string, status: ServerStatus): Server {
+    return this.change(which, { status });
+  }
+
+  powerOff(which: number | string): Server {
+    return this.setStatus(which, "off");
+  }
+
+  /** Deletes it and adds one with the same name, and with new id and addresses. */
+  rebuild(which: number | string): Server {
+    const { id, name, type, location, labels, ipv4, ipv6, privateNets } = this.existing(which);
+    this.remove(id);
+    const networks = privateNets.map(({ network }) => ({ network }));
+    return this.add(name, {
+      ...{ type, location, labels, networks },
+      ...{ ipv4: ipv4 !== null, ipv6: ipv6 !== null },
+    });
+  }
+
+  /** Attaches it to a network and returns its address there. */
+  attach(which: number | string, network: number, ip?: string, ipRange?: string): string {
+    const { id, location, privateNets } = this.existing(which);
+    const zone = offer(locations, location).network_zone;
+    const taken = this.#networks.reserve(network, { type: "server", id }, { zone, ip, ipRange });
+    this.change(id, { privateNets: [...privateNets, { network, ip: taken, aliasIps: [] }] });
+    return taken;
+  }
+
+  detach(which: number | string, network: number): Server {
+    const { id, privateNets } = this.existing(which);
+    for (const net of privateNets.filter((each) => each.network === network))
+      for (const ip of [net.ip, ...net.aliasIps]) this.#networks.release(network, ip);
+    return this.change(id, { privateNets: privateNets.filter((each) => each.network !== network) });
+  }
+
+  remove(which: number | string): void {
+    const { id, privateNets } = this.existing(which);
+    for (const { network } of privateNets) this.detach(id, network);
+    this.delete(id);
+    this.#onRemoved(id);
+  }
+}

@@ -29,6 +29,8 @@ interface Removal {
   readonly at: number;
   readonly isOwn: boolean;
   isStored: boolean;
+  /** The store had no room for it. */
+  isOmitted?: boolean;
 }
 
 interface Memory {
@@ -71,6 +73,11 @@ export class RemovalMemory implements RemovalHistory {
     this.#add(kind, added, true);
     if (ids.every((id) => this.isStored(kind, id))) return;
     await this.#store.store(kind);
+    if (ids.some((id) => removals.get(shortId(id))?.isOmitted === true)) {
+      throw new RangeError(
+        `The annotations of the Lease have no room for another removal of ${kind}, so it waits until older ones are out of the window of ${removalWindowText}. Remove large annotations of other programs from the Lease.`,
+      );
+    }
     for (const id of ids) this.#markStored(kind, shortId(id));
   }
 
@@ -171,14 +178,18 @@ export class RemovalMemory implements RemovalHistory {
     }
   }
 
-  /** These were stored, as `removals` returned them. */
-  stored(removals: readonly StoredRemoval[]): void {
+  /** These were stored, as `removals` returned them, except for those that were omitted. */
+  stored(removals: readonly StoredRemoval[], omitted: readonly StoredRemoval[] = []): void {
     for (const { kind, id } of removals) this.#markStored(kind, id);
+    for (const { kind, id } of omitted) {
+      const removal = this.#memories[kind].removals.get(id);
+      if (removal !== undefined) Object.assign(removal, { isStored: false, isOmitted: true });
+    }
   }
 
   #markStored(kind: RemovalKind, id: string): void {
     const removal = this.#memories[kind].removals.get(id);
-    if (removal !== undefined) removal.isStored = true;
+    if (removal !== undefined) Object.assign(removal, { isStored: true, isOmitted: false });
   }
 
   #add(kind: RemovalKind, shortIds: readonly string[], isOwn: boolean): void {

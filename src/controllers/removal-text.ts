@@ -33,6 +33,25 @@ export function encodeRemovals(removals: readonly StoredRemoval[], now: number):
   return JSON.stringify(stored);
 }
 
+/** The oldest removals whose text fits into this many bytes, and the others. The text is ASCII. */
+export function fitRemovals(
+  removals: readonly StoredRemoval[],
+  now: number,
+  room: number,
+): { readonly text: string | undefined; readonly omitted: readonly StoredRemoval[] } {
+  const fits = (text: string | undefined): boolean => (text?.length ?? 0) <= room;
+  const all = encodeRemovals(removals, now);
+  if (fits(all)) return { text: all, omitted: [] };
+  const ordered = removals.toSorted((one, other) => other.age - one.age);
+  let [fitting, tooMany] = [0, ordered.length];
+  while (tooMany - fitting > 1) {
+    const middle = Math.floor((fitting + tooMany) / 2);
+    if (fits(encodeRemovals(ordered.slice(0, middle), now))) fitting = middle;
+    else tooMany = middle;
+  }
+  return { text: encodeRemovals(ordered.slice(0, fitting), now), omitted: ordered.slice(fitting) };
+}
+
 /**
  * `writtenAt` is the wall time at which the text was written, by the same clock as the times in it: clocks of two machines are
  * never compared. Times after it count as now. Unreadable parts are skipped.

@@ -30,7 +30,8 @@ const setUp = async (...flags: readonly string[]) => {
   const refuse = (what: string) => {
     refused = what;
   };
-  const start = () => w.start("--leader-elect=true", "--controllers=cloud-node-lifecycle", ...flags);
+  const start = (...more: readonly string[]) =>
+    w.start("--leader-elect=true", "--controllers=cloud-node-lifecycle", ...flags, ...more);
   const nodes = () => w.server.store.list("nodes").map(({ metadata }) => metadata.name);
   for (const name of nodes()) w.setReady(name, "True");
   const lose = (...names: readonly string[]) => {
@@ -126,6 +127,37 @@ test("stores deletions on the Lease that their controller runs under during a le
   expect(lease()?.metadata.annotations).toBeUndefined();
 });
 
+test("keeps the removals on the main Lease until the shared one has them when leader migration begins", async () => {
+  const { w, start, lose, lease, nodes } = await setUp();
+  lose("node-0");
+  await w.until(() => nodes().length === 9, "the deletion");
+  await w.stop();
+  const shared = "cloud-provider-extraction-migration";
+  const spec = (holderIdentity: string) => ({ holderIdentity, leaseDurationSeconds: 3600 });
+  // kube-controller-manager still holds the shared Lease.
+  w.server.objects.create(leases, "kube-system", {
+    apiVersion: "coordination.k8s.io/v1",
+    kind: "Lease",
+    metadata: { name: shared, namespace: "kube-system" },
+    spec: spec("kcm_1"),
+  } as never);
+  const removals = (name: string) =>
+    w.server.store.get("leases", "kube-system", name)?.metadata.annotations?.["fairlead.dev/removals"];
+  await start("--enable-leader-migration=true");
+  await w.until(() => w.manager.leads(), "it to lead");
+  await w.pass(10);
+  w.crash();
+  expect([removals(leaseName) !== undefined, removals(shared)]).toEqual([true, undefined]);
+  await start("--enable-leader-migration=true");
+  await w.pass(30);
+  expect(w.manager.removals.count("nodes")).toBe(1);
+  const held = w.server.store.get("leases", "kube-system", shared);
+  w.server.objects.update(leases, "kube-system", shared, "", { ...held, spec: spec("") } as never);
+  await w.until(() => removals(shared) !== undefined, "the record on the shared Lease");
+  await w.pass(10);
+  expect(lease()?.metadata.annotations).toBeUndefined();
+});
+
 test("sends no additional request for the Lease while nothing is removed", async () => {
   const { w, requests } = await setUp();
   requests.length = 0;
@@ -202,4 +234,37 @@ test("a deletion that fails for minutes after it was recorded counts from when i
   expect(deletedAt).toHaveLength(2);
   await w.pass(600);
   expect(nodes()).toHaveLength(6);
+});
+
+test("deletes no Node while other annotations fill the Lease, keeps the Lease, and says so", async () => {
+  const { w, lose, nodes, annotateLease, lease } = await setUp();
+  annotateLease({ "example.com/large": "x".repeat(256 * 1024 - 50) });
+  lose("node-0");
+  await w.pass(300);
+  expect(nodes()).toHaveLength(10);
+  expect(w.events("node-0").join()).toContain(
+    "The annotations of the Lease have no room for another removal of nodes",
+  );
+  const warnings = w.logged.filter((line) => line.includes("leave no room for 1 of the removals"));
+  expect(warnings).toHaveLength(1);
+  expect(w.logged.filter((line) => line.includes("Lost leadership"))).toEqual([]);
+  expect(Object.keys(lease()?.metadata.annotations ?? {})).toEqual(["example.com/large"]);
+  annotateLease({ "example.com/large": "" });
+  await w.until(() => nodes().length === 9, "the deletion", 400);
+  expect(w.logged.filter((line) => line.includes("has room for all removals again"))).toHaveLength(1);
+});
+
+test("a Node waits when 5,000 were deleted within ten minutes, and its event says why", async () => {
+  const { w, lose, nodes } = await setUp("--node-deletion-limit=9999");
+  w.manager.removals.note(
+    "nodes",
+    Array.from({ length: 5000 }, (_, at) => `node-uid-${at}`),
+  );
+  lose("node-0");
+  await w.pass(300);
+  expect(nodes()).toHaveLength(10);
+  expect(w.events("node-0").join()).toContain("More than 5000 nodes were removed in the last 10 minutes");
+  expect(w.manager.leads()).toBe(true);
+  await w.until(() => nodes().length === 9, "the deletion", 700);
+  expect(w.unexpectedErrors).toEqual([]);
 });

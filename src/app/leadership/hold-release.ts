@@ -39,6 +39,13 @@ export function releaseHold(value: string, lease: string, memory: RemovalMemory)
   };
 }
 
+/** The answer to the write that removed the annotation was lost, and another replica has held the Lease since. */
+export function releaseDropped(value: string, lease: string): LeaseEvent {
+  return ignored(
+    `Annotation ${releaseHoldAnnotation}=${value} of Lease ${lease} released nothing, because this replica lost the Lease while it removed the annotation, and something else may be held now. Annotate the Lease again if something is still held.`,
+  );
+}
+
 export function logRelease({ type, reason, message }: LeaseEvent, log: Log): void {
   if (type === "Normal") log.info(message, { reason });
   else log.warn(message, { reason });

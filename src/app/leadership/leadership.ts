@@ -18,7 +18,7 @@ import type { Log } from "../../telemetry/log.ts";
 import type { ControllerName } from "../flags/controller-names.ts";
 import { writeMargin } from "../flags/election-timing.ts";
 import type { Flags } from "../flags/table.ts";
-import { type LeaseEvent, logRelease, releaseHold } from "./hold-release.ts";
+import { type LeaseEvent, logRelease, releaseDropped, releaseHold } from "./hold-release.ts";
 import type { LeaderMigration, Place } from "./leader-migration.ts";
 import { LeadershipSessions } from "./leadership-sessions.ts";
 import { LeaseRemovals } from "./lease-removals.ts";
@@ -65,6 +65,8 @@ export class Leadership {
   readonly #options: LeadershipOptions;
   readonly #leases: Readonly<Record<Exclude<Place, "elsewhere">, string | undefined>>;
   readonly #elections = new Map<string, LeaderElection>();
+  /** Leases on which this process has stored its removals. */
+  readonly #leasesWithRemovals = new Set<string>();
   #watches: readonly LeaseWatch[] = [];
   #announcements: EventRecorder | undefined;
   #events: EventRecorder | undefined;
@@ -236,13 +238,32 @@ export class Leadership {
   #annotationsOf(name: string): LeaseRemovals | undefined {
     const { removals: memory, clock, log, identity } = this.#options;
     if (memory === undefined) return undefined;
-    const kinds = removalKinds.filter((kind) => this.#leaseOf(removers[kind]) === name);
-    const onRelease = (value: string): void => {
-      const event = releaseHold(value, `${this.#namespace}/${name}`, memory);
+    const lease = `${this.#namespace}/${name}`;
+    const report = (event: LeaseEvent): void => {
       logRelease(event, log);
       this.#reportOn(name, event);
     };
-    return new LeaseRemovals({ memory, kinds, clock, identity, onRelease });
+    const onOmitted = (count: number): void => {
+      if (count === 0) log.info(`The Lease ${lease} has room for all removals again`);
+      else
+        log.warn(
+          `The annotations of other programs on the Lease ${lease} leave no room for ${count} of the removals that the mass limits count. Further removals wait until there is room. Remove large annotations from the Lease.`,
+        );
+    };
+    return new LeaseRemovals({
+      ...{ memory, clock, identity, onOmitted },
+      kinds: () => this.#kindsOn(name),
+      onRelease: (value) => report(releaseHold(value, lease, memory)),
+      onDropped: (value) => report(releaseDropped(value, lease)),
+      onStored: () => this.#leasesWithRemovals.add(name),
+    });
+  }
+
+  /** When leader migration begins, the main Lease keeps all removals until the shared Lease has those of its controllers. */
+  #kindsOn(name: string): readonly RemovalKind[] {
+    const { main, migrated } = this.#leases;
+    const keepsAll = name === main && migrated !== undefined && !this.#leasesWithRemovals.has(migrated);
+    return keepsAll ? removalKinds : removalKinds.filter((kind) => this.#leaseOf(removers[kind]) === name);
   }
 
   /** Reports what concerns a controller as a whole on its Lease. */

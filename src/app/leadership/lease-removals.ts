@@ -3,7 +3,7 @@
 
 import { type RemovalKind, removalKinds } from "../../controllers/removal-history.ts";
 import type { RemovalMemory } from "../../controllers/removal-memory.ts";
-import { decodeRemovals, encodeRemovals } from "../../controllers/removal-text.ts";
+import { decodeRemovals, fitRemovals } from "../../controllers/removal-text.ts";
 import { releaseHoldAnnotation, removalsAnnotation } from "../../controllers/well-known.ts";
 import type { AnnotationWrite, LeaseAnnotations } from "../../kube/leader-election/lease-annotations.ts";
 import type { Lease } from "../../kube/objects.ts";
@@ -11,19 +11,29 @@ import type { Clock } from "../../platform/clock.ts";
 
 export interface LeaseRemovalsOptions {
   readonly memory: RemovalMemory;
-  /** Of the controllers that run under this Lease. */
-  readonly kinds: readonly RemovalKind[];
+  /** Which to store on this Lease. */
+  readonly kinds: () => readonly RemovalKind[];
   readonly clock: Clock;
   /** Of this replica, as holder of the Lease. */
   readonly identity: string;
   /** The holder has removed the annotation with this value, which asks for a release. */
   readonly onRelease: (value: string) => void;
+  /** The annotation with this value was removed, but another replica has held the Lease since, so nothing is released. */
+  readonly onDropped?: (value: string) => void;
+  /** The removals are on the Lease. */
+  readonly onStored?: () => void;
+  /** The annotations of other programs leave no room for this many removals; 0 when there is room again. */
+  readonly onOmitted?: (count: number) => void;
 }
+
+/** The API server refuses objects with larger annotations, and a Lease that cannot be written is lost. */
+const maxAnnotationBytes = 256 * 1024;
 
 export class LeaseRemovals implements LeaseAnnotations {
   readonly #options: LeaseRemovalsOptions;
   /** Requested, but the write that removes the annotation is not known to have succeeded. */
   #release: string | undefined;
+  #omitted = 0;
 
   constructor(options: LeaseRemovalsOptions) {
     this.#options = options;
@@ -39,27 +49,47 @@ export class LeaseRemovals implements LeaseAnnotations {
   }
 
   next(before: Lease | undefined, purpose: "hold" | "release"): AnnotationWrite {
-    const { memory, kinds, clock, identity, onRelease } = this.#options;
-    const removals = memory.removals(kinds);
+    const { memory, kinds, clock, identity, onRelease, onDropped, onStored } = this.#options;
+    const removals = memory.removals(kinds());
     const requested = before?.metadata.annotations?.[releaseHoldAnnotation];
     // A release that comes with the end of leadership is left to the next leader.
     // One from before another replica held the Lease is too old: something else may be held now.
     const remembered = before?.spec?.holderIdentity === identity ? this.#release : undefined;
+    const dropped =
+      purpose === "hold" && requested === undefined && remembered === undefined ? this.#release : undefined;
     if (purpose === "hold") this.#release = requested ?? remembered;
     const release = purpose === "hold" ? this.#release : undefined;
+    const room = maxAnnotationBytes - removalsAnnotation.length - bytesOfOthers(before);
+    const { text, omitted } = fitRemovals(removals, clock.now(), room);
     return {
       values: {
-        [removalsAnnotation]: encodeRemovals(removals, clock.now()),
+        [removalsAnnotation]: text,
         ...(release === undefined || requested === undefined ? {} : { [releaseHoldAnnotation]: undefined }),
       },
       onStored: () => {
-        memory.stored(removals);
+        memory.stored(removals, omitted);
+        this.#reportOmitted(omitted.length);
+        onStored?.();
+        if (dropped !== undefined) onDropped?.(dropped);
         if (release === undefined) return;
         this.#release = undefined;
         onRelease(release);
       },
     };
   }
+
+  /** Once, and again when there is room. */
+  #reportOmitted(count: number): void {
+    if ((count === 0) !== (this.#omitted === 0)) this.#options.onOmitted?.(count);
+    this.#omitted = count;
+  }
+}
+
+/** Of all annotations except the removals. */
+function bytesOfOthers(lease: Lease | undefined): number {
+  return Object.entries(lease?.metadata.annotations ?? {})
+    .filter(([key]) => key !== removalsAnnotation)
+    .reduce((sum, [key, value]) => sum + Buffer.byteLength(key) + Buffer.byteLength(value), 0);
 }
 
 /** The kinds that the annotation names, or undefined if a word in it is unknown. Pure. */

@@ -10,13 +10,16 @@ import { VirtualClock } from "../../../src/testing/virtual-time/virtual-clock.ts
 const replica = (clock: VirtualClock, offset = 0) => {
   const own = { ...clockOf(clock), now: () => clock.now() + offset };
   const memory = new RemovalMemory(own);
-  const kinds = ["nodes"] as const;
+  const kinds = () => ["nodes"] as const;
+  /** What was reported as omitted. */
+  const omitted: number[] = [];
   const removals = new LeaseRemovals({
     memory,
     kinds,
     clock: own,
     identity: "one",
     onRelease: () => undefined,
+    onOmitted: (count) => omitted.push(count),
   });
   /** Renews the Lease as the election does. */
   const renew = (before: Lease): Lease => {
@@ -26,7 +29,7 @@ const replica = (clock: VirtualClock, offset = 0) => {
     const spec = { renewTime: toMicroTime(own.now()) };
     return { ...before, metadata: { ...before.metadata, annotations }, spec } as Lease;
   };
-  return { memory, removals, renew };
+  return { memory, removals, renew, omitted };
 };
 
 const clockOf = (clock: VirtualClock) => ({
@@ -64,6 +67,41 @@ describe("removals on a Lease", () => {
       await clock.advance(seconds(2));
     }
     expect(standby.memory.count("nodes")).toBe(2);
+  });
+
+  test("leave room for the annotations of other programs, and no further one is recorded", async () => {
+    const clock = new VirtualClock();
+    const { memory, renew, omitted } = replica(clock);
+    const foreign = { "example.com/large": "é".repeat(100_000) };
+    let lease = { metadata: { name: "ccm", annotations: foreign } } as unknown as Lease;
+    const store = async (): Promise<void> => {
+      const renewed = renew(lease);
+      const annotations = { ...lease.metadata.annotations, ...renewed.metadata.annotations };
+      lease = { ...renewed, metadata: { ...renewed.metadata, annotations } };
+    };
+    const bytes = (): number => Buffer.byteLength(Object.entries(lease.metadata.annotations ?? {}).join(""));
+    memory.storeWith({ store, howToRelease: () => "" });
+    const ids = (name: string): string[] => Array.from({ length: 4000 }, (_, at) => `${name}-${at}`);
+    memory.note("nodes", ids("old"));
+    await clock.advance(minutes(1));
+    memory.note("nodes", ids("new").slice(0, 999));
+    await store();
+    expect(omitted).toEqual([]);
+    const larger = { ...foreign, "example.com/larger": "x".repeat(20_000) };
+    lease = { ...lease, metadata: { ...lease.metadata, annotations: larger } };
+    await store();
+    expect(bytes()).toBeLessThanOrEqual(256 * 1024);
+    expect(bytes()).toBeGreaterThan(256 * 1024 - 100);
+    expect(omitted).toEqual([expect.any(Number)]);
+    expect([memory.isStored("nodes", "old-0"), memory.isStored("nodes", "new-998")]).toEqual([true, false]);
+    await expect(memory.record("nodes", ["another"])).rejects.toThrow(
+      "The annotations of the Lease have no room for another removal of nodes",
+    );
+    expect(memory.isStored("nodes", "another")).toBe(false);
+    lease = { ...lease, metadata: { ...lease.metadata, annotations: foreign } };
+    await memory.record("nodes", ["another"]);
+    expect(omitted).toEqual([expect.any(Number), 0]);
+    expect(memory.isStored("nodes", "new-998")).toBe(true);
   });
 
   test("expire although a replica restarts every minute", async () => {
@@ -104,14 +142,16 @@ describe("a release whose answer is lost", () => {
   const loseAnswer = () => {
     const clock = new VirtualClock();
     const released: string[] = [];
+    const dropped: string[] = [];
     const removals = new LeaseRemovals({
-      ...{ memory: new RemovalMemory(clock), kinds: ["nodes"], clock, identity: "one" },
+      ...{ memory: new RemovalMemory(clock), kinds: () => ["nodes"] as const, clock, identity: "one" },
       onRelease: (value) => released.push(value),
+      onDropped: (value) => dropped.push(value),
     });
     const before = heldBy("one", { "fairlead.dev/release-hold": "nodes", other: "kept" });
     expect(removals.next(before, "hold").values).toHaveProperty(["fairlead.dev/release-hold"]);
     expect(released).toEqual([]);
-    return { removals, released };
+    return { removals, released, dropped };
   };
 
   test("is done with the next renewal", () => {
@@ -121,11 +161,18 @@ describe("a release whose answer is lost", () => {
     expect(released).toEqual(["nodes"]);
   });
 
-  test("is not done after another replica has held the Lease, when something else may be held", () => {
-    const { removals, released } = loseAnswer();
+  test("is reported as dropped after another replica has held the Lease, when something else may be held", () => {
+    const { removals, released, dropped } = loseAnswer();
     removals.next(heldBy("two"), "hold").onStored();
     removals.next(heldBy("one"), "hold").onStored();
-    expect(released).toEqual([]);
+    expect([released, dropped]).toEqual([[], ["nodes"]]);
+  });
+
+  test("is not reported as dropped when the annotation was set again", () => {
+    const { removals, released, dropped } = loseAnswer();
+    removals.next(heldBy("two", { "fairlead.dev/release-hold": "all" }), "hold").onStored();
+    removals.next(heldBy("one"), "hold").onStored();
+    expect([released, dropped]).toEqual([["all"], []]);
   });
 });
 

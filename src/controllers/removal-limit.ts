@@ -22,6 +22,39 @@ export function allowedRemovals({ share, min, max }: RemovalLimit, total: number
   return Math.min(max, Math.max(min, Math.floor(total * share)));
 }
 
+export interface LimitedCounts {
+  /** Removed or made again within the window. */
+  readonly recent: number;
+  /** Absent now. */
+  readonly affected: number;
+  /** All managed objects, with those that were removed within the window. */
+  readonly total: number;
+}
+
+export interface LimitDecision {
+  readonly isHeld: boolean;
+  readonly allowed: number;
+  /** The total when the hold began, for the next decision; undefined without a hold. */
+  readonly totalAtStart: number | undefined;
+}
+
+/**
+ * Whether a mass limit holds what is affected. While a hold lasts, its limit does not grow: what joins says nothing about what is
+ * absent. `totalAtStart` is that of the last decision.
+ */
+export function decideHold(
+  { recent, affected, total }: LimitedCounts,
+  limit: RemovalLimitSetting,
+  totalAtStart: number | undefined,
+): LimitDecision {
+  const capped = Math.min(total, totalAtStart ?? total);
+  const allowed = limit === "off" ? Number.POSITIVE_INFINITY : allowedRemovals(limit, capped);
+  const isHeld = recent + affected > allowed;
+  // Recent removals alone are no hold, so nothing would end it.
+  const lasts = isHeld && affected > 0;
+  return { isHeld, allowed, totalAtStart: lasts ? (totalAtStart ?? total) : undefined };
+}
+
 /** A percentage without `min` allows two. Undefined if the text has none of the forms. */
 export function parseRemovalLimit(text: string): RemovalLimitSetting | undefined {
   if (text === "off") return "off";

@@ -61,6 +61,7 @@ export class LifecycleController {
     const { concurrency, clock } = this.#options;
     // Nothing was observed between two sessions, so every proof starts again.
     this.#candidates.forgetAll();
+    this.#massCount.begin();
     const stopReleases = this.#options.removals.subscribe((kind) => this.#onRelease(kind));
     const stop = startTriggers({
       ...this.#options,
@@ -119,7 +120,7 @@ export class LifecycleController {
       const node = nodes.get(name);
       return node && inventory.check(identityOf(node));
     });
-    if (update === "listing") this.#massCount.invalidate();
+    if (update === "listing") this.#massCount.refresh();
     else for (const name of this.#pendingLookups.keys) this.#massCount.noteChange(name);
   }
 

@@ -42,6 +42,8 @@ export class MassCount {
   readonly #changed = new Set<string>();
   /** When all Nodes were counted; undefined when they must be counted again. */
   #countedAt: number | undefined;
+  /** How many Nodes there were when the hold began. */
+  #totalAtStart: number | undefined;
 
   constructor(options: MassCountOptions, candidates: Candidates, isManaged: (node: Node) => boolean) {
     this.#options = options;
@@ -64,10 +66,21 @@ export class MassCount {
     });
   }
 
+  /** Another replica may have led since. */
+  begin(): void {
+    this.#totalAtStart = undefined;
+  }
+
   /** The inventory has a new listing: all Nodes are counted again at the next decision. */
   invalidate(): void {
     this.#countedAt = undefined;
     this.#changed.clear();
+  }
+
+  /** After a listing: notes the end of a hold even if no Node asks. */
+  refresh(): void {
+    this.invalidate();
+    if (this.#totalAtStart !== undefined) this.decide();
   }
 
   /** The Node, or what is known about its instance, may have changed. */
@@ -93,7 +106,10 @@ export class MassCount {
     const recent = removals.count("nodes");
     const managed = this.#managed + recent - this.#recorded;
     const counts = { recent, candidates: this.#missing, managed };
-    return massLimit(counts, settings.removalLimit, removals.howToRelease("nodes"));
+    const howToRelease = removals.howToRelease("nodes");
+    const decision = massLimit(counts, settings.removalLimit, howToRelease, this.#totalAtStart);
+    this.#totalAtStart = decision.mayDelete ? undefined : decision.totalAtStart;
+    return decision;
   }
 
   #isOutdated(countedAt: number): boolean {

@@ -120,6 +120,7 @@ export class ServiceController {
     const deps = this.#reconcile;
     const { controller, groupStates, inputs, operations, freshListing, evidenceUpdates, standbyChanges } =
       deps;
+    deps.massLimit.begin();
     freshListing.begin();
     evidenceUpdates.begin();
     standbyChanges.isLeading = true;

@@ -143,6 +143,21 @@ describe("mass deletion", () => {
     expect(w.nodes.names()).toEqual(all.slice(1).sort());
   });
 
+  test("keeps holding three of fourteen Nodes when another Node joins", async () => {
+    const all = names(14);
+    const w = setUp({ machines: names(15).map((name) => machine(name)) }).start("lifecycle");
+    ready(w, all);
+    for (const name of all.slice(0, 3)) {
+      w.cloud.hidden.set(name, "both");
+      w.nodes.setReady(name, "Unknown");
+    }
+    await w.pass(300);
+    expect(heldFor(w)).toEqual(Array.from({ length: 3 }, () => "MassDeletionHeld"));
+    ready(w, ["n14"]);
+    await w.pass(1800);
+    expect(w.nodes.names()).toHaveLength(15);
+  });
+
   test("deletes held Nodes with the annotation node-deletion=confirmed [F22]", async () => {
     const all = names(10);
     const w = setUp({ machines: [] }).start("lifecycle");

@@ -295,7 +295,7 @@ describe("planLifecycle", () => {
       evidence,
       proofKinds: ["listing"],
       isReleased: false,
-      mass: () => (isHeld ? { mayDelete: false, event: held } : { mayDelete: true }),
+      mass: () => (isHeld ? { mayDelete: false, totalAtStart: 14, event: held } : { mayDelete: true }),
       settings: { ...lifecycleDefaults, minAge: minutes(10), ...settings },
       now: { wall, monotonic: now },
     });

@@ -1,5 +1,10 @@
-import { expect, test } from "bun:test";
-import { allowedRemovals, parseRemovalLimit } from "../../../src/controllers/removal-limit.ts";
+import { describe, expect, test } from "bun:test";
+import {
+  allowedRemovals,
+  decideHold,
+  defaultRemovalLimit,
+  parseRemovalLimit,
+} from "../../../src/controllers/removal-limit.ts";
 
 test.each<[string, number, number]>([
   ["20%", 5, 2],
@@ -40,4 +45,37 @@ test.each([
 
 test("the limit off is off", () => {
   expect(parseRemovalLimit("off")).toBe("off");
+});
+
+describe("a hold", () => {
+  const affected = (count: number, total: number) => ({ recent: 0, affected: count, total });
+
+  test("keeps its limit while objects join", () => {
+    const begun = decideHold(affected(3, 14), defaultRemovalLimit, undefined);
+    expect(begun).toEqual({ isHeld: true, allowed: 2, totalAtStart: 14 });
+    expect(decideHold(affected(3, 100), defaultRemovalLimit, begun.totalAtStart)).toEqual(begun);
+  });
+
+  test("gets a lower limit while objects leave", () => {
+    expect(decideHold(affected(5, 15), defaultRemovalLimit, 20)).toEqual({
+      isHeld: true,
+      allowed: 3,
+      totalAtStart: 20,
+    });
+  });
+
+  test("ends when fewer objects are absent, or the setting allows them", () => {
+    expect(decideHold(affected(2, 100), defaultRemovalLimit, 14).totalAtStart).toBeUndefined();
+    for (const limit of ["off", { share: 0.2, min: 3, max: 9 }] as const) {
+      expect(decideHold(affected(3, 14), limit, 14)).toMatchObject({
+        isHeld: false,
+        totalAtStart: undefined,
+      });
+    }
+  });
+
+  test("is not remembered when nothing is absent and only recent removals exceed the limit", () => {
+    const decision = decideHold({ recent: 4, affected: 0, total: 14 }, defaultRemovalLimit, undefined);
+    expect([decision.isHeld, decision.totalAtStart]).toEqual([true, undefined]);
+  });
 });

@@ -110,6 +110,23 @@ describe.each(["one-by-one", "document"] as const)("absent routes, %s", (style) 
     expect(w.cloud.changes).toHaveLength(1);
   });
 
+  test("three of fourteen absent routes stay held when another Node joins, until an operator releases them", async () => {
+    const w = await settled(14, { settings: every(60) });
+    w.cloud.table = w.cloud.table.slice(3);
+    await w.pass(180);
+    expect(w.held).toHaveLength(1);
+    join(w, "n14");
+    await w.pass(1800);
+    expect(w.cloud.table).toHaveLength(12);
+    expect(w.removals.held("routes")).toHaveLength(3);
+    w.removals.release("routes");
+    await w.pass(120);
+    expect(w.cloud.table).toHaveLength(15);
+    w.cloud.table = w.cloud.table.slice(3);
+    await w.pass(180);
+    expect(w.cloud.table).toHaveLength(15);
+  });
+
   test("Nodes that vanish from the API server without a deletion keep their routes, until an operator releases them", async () => {
     const w = await settled(20);
     w.nodes.vanish(...names(8));

@@ -34,6 +34,14 @@ function vanish(w: ServiceWorld, name: string): () => void {
   return () => void w.server.store.put(services, service);
 }
 
+/** Somebody deletes the load balancer in the cloud. */
+function loseBalancer(w: ServiceWorld, name: string): void {
+  const { uid } = w.get(name).metadata;
+  const balancer = w.cloud.balancers.list().find(({ labels }) => labels["owner-uid"] === uid);
+  if (balancer === undefined) throw new Error(`${name} has no load balancer.`);
+  w.cloud.balancers.remove(balancer.id);
+}
+
 function release(w: ServiceWorld): void {
   const lease = w.server.store.get("leases", "kube-system", "cloud-controller-manager");
   if (lease === undefined) throw new Error("There is no Lease.");
@@ -130,6 +138,33 @@ test("20 load balancers that listings lack for long are not created again, until
   w.cloud.view = trueView;
   await w.pass(180);
   expect([w.changes, w.manager.balancerHolds(), w.manager.serviceProblems().size]).toEqual([[], [], 0]);
+});
+
+test("three of fourteen absent load balancers stay held when a Service is created", async () => {
+  const w = await settledWorld();
+  for (const name of names.slice(14)) w.delete(name);
+  await w.pass(60);
+  const absent = names.slice(0, 3);
+  for (const name of absent) loseBalancer(w, name);
+  await relist(w);
+  expect(heldFor(w, "MassRecreationHeld")).toBe(3);
+  w.create("late");
+  await relist(w);
+  await w.pass(1800);
+  expect(w.addressesOf("late")).toHaveLength(1);
+  expect([count(w), heldFor(w, "MassRecreationHeld")]).toEqual([12, 3]);
+  release(w);
+  await w.pass(120);
+  expect(count(w)).toBe(15);
+});
+
+test("a restart counts all load balancers before it holds three of 20 absent ones", async () => {
+  const w = await settledWorld();
+  await w.stop();
+  for (const name of names.slice(0, 3)) loseBalancer(w, name);
+  await w.start(...leaderElection);
+  await relist(w);
+  expect([count(w), heldFor(w, "MassRecreationHeld")]).toEqual([20, 0]);
 });
 
 test("20 load balancers that were deleted in the cloud are created again when the hold is released", async () => {

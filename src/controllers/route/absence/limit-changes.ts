@@ -2,7 +2,7 @@
 // towards the mass limit; all others may always be sent. Pure.
 
 import type { Cidr } from "../../../core/brand.ts";
-import { allowedRemovals, type RemovalLimitSetting } from "../../removal-limit.ts";
+import { decideHold, type RemovalLimitSetting } from "../../removal-limit.ts";
 import type { HeldRoute, RouteCounts } from "../events.ts";
 
 /** A change that is planned because something is absent. */
@@ -32,6 +32,8 @@ export interface LimitedChanges {
   readonly doubted: ReadonlySet<Cidr>;
   readonly counts: RouteCounts;
   readonly allowed: number;
+  /** The total when the hold began; undefined without a hold. */
+  readonly totalAtStart: number | undefined;
 }
 
 export function limitChanges(
@@ -40,11 +42,14 @@ export function limitChanges(
     recent,
     unplanned,
     needed,
+    totalAtStart,
   }: {
     readonly recent: number;
     /** Absent routes of which no change is planned. */
     readonly unplanned: ReadonlySet<Cidr>;
     readonly needed: ReadonlySet<Cidr>;
+    /** That of the last decision. */
+    readonly totalAtStart: number | undefined;
   },
   limit: RemovalLimitSetting,
 ): LimitedChanges {
@@ -57,8 +62,11 @@ export function limitChanges(
   const absent = counted.filter((candidate) => candidate.absent === "route");
   const affected = counted.length + (absent.length > 0 ? unplanned.size : 0);
   const counts = { recent, affected, managed: needed.size + others + recent - recorded };
-  const allowed = limit === "off" ? Number.POSITIVE_INFINITY : allowedRemovals(limit, counts.managed);
-  const isHeld = recent + affected > allowed;
+  const { isHeld, ...decision } = decideHold(
+    { recent, affected, total: counts.managed },
+    limit,
+    totalAtStart,
+  );
   // What does not count needs only a listing that can be believed.
   const isListingDoubted = isHeld && absent.length > 0;
   const isLimited = ({ isCounted, isReleased }: Candidate): boolean =>
@@ -75,6 +83,6 @@ export function limitChanges(
     blocked: candidates.filter((candidate) => !mayGo(candidate)),
     doubted: new Set(isListingDoubted ? [...absent.map(({ destination }) => destination), ...unplanned] : []),
     counts,
-    allowed,
+    ...decision,
   };
 }

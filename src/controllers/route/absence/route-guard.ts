@@ -48,6 +48,8 @@ export class RouteGuard {
   /** What the last survey would change because something is absent, by id. */
   #absent: ReadonlySet<string> = new Set();
   #lastListing = 0;
+  /** How many routes there were when the hold began. */
+  #totalAtStart: number | undefined;
 
   /** Follows the Nodes for the life of the process. */
   constructor(options: RouteGuardOptions, shared: SharedEvidence) {
@@ -62,6 +64,7 @@ export class RouteGuard {
     this.#evidence.beginSession();
     this.#unplanned.begin();
     this.#held = [];
+    this.#totalAtStart = undefined;
   }
 
   /** Returns whether anything must be proved again. */
@@ -91,7 +94,12 @@ export class RouteGuard {
     const needed = new Set([...routes.map(({ destination }) => destination), ...exempt.destinations]);
     const recent = this.#shared.recent.recentIn(table);
     const unplanned = this.#unplanned.find(survey);
-    const limited = limitChanges(candidates, { recent, unplanned, needed }, settings.removalLimit);
+    const limited = limitChanges(
+      candidates,
+      { recent, unplanned, needed, totalAtStart: this.#totalAtStart },
+      settings.removalLimit,
+    );
+    this.#totalAtStart = limited.totalAtStart;
     this.#unplanned.note(survey, limited.doubted);
     this.#hold([...limited.held, ...limited.unlisted]);
     this.#lastListing = survey.listing.beganAt;

@@ -3,7 +3,7 @@
 
 import { type ServiceUID, serviceUID } from "../../../core/brand.ts";
 import type { Service } from "../../../kube/objects.ts";
-import { allowedRemovals } from "../../removal-limit.ts";
+import { decideHold } from "../../removal-limit.ts";
 import type { ServiceControllerDeps, ServiceStore } from "../deps.ts";
 import { hasFinalizer, isEnding, wantsLoadBalancer } from "../predicates.ts";
 import type { OwnerEvidence } from "../state/balancer-evidence.ts";
@@ -27,6 +27,8 @@ export class BalancerMassLimit {
   #count: MassCount | undefined;
   #countedAt = Number.NEGATIVE_INFINITY;
   #isHolding = false;
+  /** How many load balancers there were when the hold began. */
+  #totalAtStart: number | undefined;
 
   constructor(deps: MassLimitDeps, groups: GroupStates, index: ListingIndex) {
     this.#deps = deps;
@@ -41,6 +43,11 @@ export class BalancerMassLimit {
   /** Whether listings lack so many load balancers that they prove nothing. */
   get isListingDoubted(): boolean {
     return (this.hold()?.missing ?? 0) > 0;
+  }
+
+  /** Another replica may have led since. */
+  begin(): void {
+    this.#totalAtStart = undefined;
   }
 
   /** Load balancers or Services may be absent, or back. */
@@ -66,8 +73,10 @@ export class BalancerMassLimit {
     const { settings, removals, onHold } = this.#deps;
     if (settings.removalLimit === "off") return undefined;
     const count = this.#current();
-    const allowed = allowedRemovals(settings.removalLimit, count.managed);
-    const isHeld = count.missing + count.vanished + count.recent > allowed;
+    const { managed: total, missing, vanished, recent } = count;
+    const counts = { recent, affected: missing + vanished, total };
+    const { isHeld, allowed, totalAtStart } = decideHold(counts, settings.removalLimit, this.#totalAtStart);
+    this.#totalAtStart = totalAtStart;
     const hold = isHeld ? { ...count, allowed, howToRelease: removals.howToRelease(removalKind) } : undefined;
     if (isHeld !== this.#isHolding) {
       this.#isHolding = isHeld;

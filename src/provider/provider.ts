@@ -1,7 +1,8 @@
 // The definition of a provider and the cloud that it connects to. Start reading the contract here.
 
+import type { NodeSelector } from "../core/node-selector.ts";
 import type { Problem as AnyProblem } from "../core/problem.ts";
-import type { Fields, Values } from "../core/settings.ts";
+import type { Field, Fields, Values } from "../core/settings.ts";
 import type { Call, CloudRequest, CloudTransport, Moment } from "./call.ts";
 import type { InputDeclaration, Inputs } from "./inputs.ts";
 import type { Instances } from "./instances.ts";
@@ -107,6 +108,23 @@ export interface Cloud<A extends Fields, O extends ObservedLoadBalancer, S exten
   readonly routes?: RouteTables | undefined;
 }
 
+/** The names of the fields that hold a `NodeSelector`. */
+export type SelectorName<A extends Fields> = {
+  [Name in keyof A & string]: A[Name] extends Field<NodeSelector> ? Name : never;
+}[keyof A & string];
+
+/** The annotations of a provider on Services. */
+export interface AnnotationsDefinition<A extends Fields> {
+  readonly prefix: `${string}/${string}`;
+  /** A field whose name contains "/" is a complete key. */
+  readonly fields: A;
+  /**
+   * The field, made with `nodeSelector`, that selects the target Nodes. Nodes that it leaves out are no targets, whatever
+   * `fairlead.dev/target-policy` says. Targets do not change while it is invalid.
+   */
+  readonly targetSelector?: SelectorName<A> | undefined;
+}
+
 /** A provider: what an executable of Fairlead is built from. Make one with `defineProvider`. */
 export interface ProviderDefinition<
   C extends Fields = Fields,
@@ -123,8 +141,8 @@ export interface ProviderDefinition<
   readonly schemes: readonly [`${string}://`, ...`${string}://`[]];
   /** The settings of the cloud. Users set them by environment variable, flag or file. */
   readonly config: C;
-  /** The annotations on Services. A field whose name contains "/" is a complete key. */
-  readonly annotations?: { readonly prefix: `${string}/${string}`; readonly fields: A } | undefined;
+  /** The annotations on Services. */
+  readonly annotations?: AnnotationsDefinition<A> | undefined;
   /** The files needed to connect. A Secret or ConfigMap is rejected here: mount it and declare the file. */
   inputs?(config: Values<C>): readonly InputDeclaration[];
   /** Where each fact is stored on the Service, by name. */

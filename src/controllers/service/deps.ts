@@ -19,6 +19,7 @@ import type { ObjectStore } from "../latest-objects.ts";
 import type { NodeEvent, NodeStore, Note } from "../node-deps.ts";
 import type { InputReader } from "../read-input.ts";
 import type { RemovalHistory } from "../removal-history.ts";
+import type { AnnotationTable } from "./annotations/annotations.ts";
 import type { ServiceSettings } from "./settings.ts";
 
 export type AnyBalancers = LoadBalancers<Fields, ObservedLoadBalancer, Step, unknown>;
@@ -72,7 +73,7 @@ export interface ServiceControllerDeps {
   readonly listing: SharedListing<ObservedLoadBalancer>;
   /** The value of --cluster-name, for messages. */
   readonly clusterName: string;
-  readonly annotations: { readonly prefix: string; readonly fields: Fields };
+  readonly annotations: AnnotationTable<Fields>;
   readonly facts: Readonly<Record<string, FactPlace>>;
   readonly pending: Pending | undefined;
   /** Reads one Secret, ConfigMap or file that a plan needs. */

@@ -1,8 +1,8 @@
 import { describe, expect, test } from "bun:test";
-import { parseNodeSelector } from "../../../src/controllers/service/annotations/node-selector.ts";
 import type { Reach } from "../../../src/controllers/service/targets/reachable.ts";
 import { chooseTargets, type TargetPolicy } from "../../../src/controllers/service/targets/target-policy.ts";
 import { nodeName } from "../../../src/core/brand.ts";
+import { parseNodeSelector } from "../../../src/core/node-selector.ts";
 import { scriptedWorld } from "../../support/scripted-world.ts";
 import { toTarget } from "./service-draft.ts";
 

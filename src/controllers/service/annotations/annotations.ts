@@ -12,6 +12,8 @@ import { sourceRangesAnnotation } from "./source-ranges.ts";
 export interface AnnotationTable<A extends Fields> {
   readonly prefix: string;
   readonly fields: A;
+  /** The field that selects the target Nodes. */
+  readonly targetSelector?: (keyof A & string) | undefined;
 }
 
 export interface ReadAnnotations<A extends Fields> {
@@ -33,7 +35,7 @@ export interface ReadAnnotationsOptions {
 type Annotations = Readonly<Record<string, string>>;
 
 function keysOf(name: string, fields: Fields, prefix: string): readonly string[] {
-  return [name, ...(fields[name]?.renamedFrom ?? [])].map((key) => (key.includes("/") ? key : prefix + key));
+  return [name, ...(fields[name]?.renamedFrom ?? [])].map((key) => annotationKey(key, prefix));
 }
 
 export function readAnnotations<A extends Fields>(
@@ -66,6 +68,10 @@ export function readAnnotations<A extends Fields>(
     ],
   };
 }
+
+/** The complete key of a field. */
+export const annotationKey = (name: string, prefix: string): string =>
+  name.includes("/") ? name : prefix + name;
 
 /** Returns whether an annotation is read at all. Changes of others are ignored. */
 export function readsAnnotation(

@@ -2,9 +2,9 @@
 
 import { minutes } from "../../../core/brand.ts";
 import { buildField, duration, integer, oneOf } from "../../../core/fields.ts";
+import { expectedSelector, parseNodeSelector } from "../../../core/node-selector.ts";
 import type { Values } from "../../../core/settings.ts";
 import { pauseValues } from "../../pause.ts";
-import { parseNodeSelector } from "./node-selector.ts";
 
 export const ownAnnotations = {
   paused: oneOf(
@@ -20,7 +20,7 @@ export const ownAnnotations = {
   ),
   "target-selector": buildField(
     "Selects the target Nodes by their labels.",
-    'a label selector such as "pool=web,tier!=test" or "pool in (web, api)"',
+    expectedSelector,
     parseNodeSelector,
     undefined,
   ),

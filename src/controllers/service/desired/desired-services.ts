@@ -145,7 +145,7 @@ export class DesiredServices {
     const { balancers } = this.#deps;
     const wanted = toDesired({ settings, targets: [] });
     const cloud = targetsOfCloud(balancers, wanted, observed);
-    const chosen = this.#targets.choose(service, state, read.own, cloud);
+    const chosen = this.#targets.choose(service, state, read, cloud);
     const cannotRelease = read.own.values["on-delete"] === "release" && !this.#canRelease;
     const problems = [
       ...read.problems,

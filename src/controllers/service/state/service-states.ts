@@ -84,7 +84,7 @@ export class ServiceState {
 
   set lastTargetRules(rules: TargetRules | undefined) {
     this.#lastTargetRules = rules;
-    if (rules?.selector === undefined) this.#selecting.delete(this);
+    if (rules?.selector === undefined && rules?.cloudSelector === undefined) this.#selecting.delete(this);
     else this.#selecting.add(this);
   }
 }

@@ -5,9 +5,12 @@ import type { NodeName } from "../../../core/brand.ts";
 import type { Problem } from "../../../core/problem.ts";
 import type { BalancerTarget } from "../../../provider/load-balancers.ts";
 import { labelPairs, ownPrefix } from "../../well-known.ts";
-import type { TargetRules } from "../annotations/target-rules.ts";
+import type { NamedSelector, TargetRules } from "../annotations/target-rules.ts";
 import { type Reach, separateReachable, unreachableTargets } from "./reachable.ts";
 import { inRendezvousOrder } from "./rendezvous.ts";
+
+const ownSelectorKey = `${ownPrefix}target-selector`;
+const isStaying = ({ draining }: BalancerTarget): boolean => !draining;
 
 export interface TargetPolicy extends Omit<TargetRules, "drain"> {
   /** Nodes with an endpoint of the Service. While they are unknown (undefined), every Node is a target. */
@@ -25,7 +28,12 @@ export interface ChosenTargets {
 }
 
 export function chooseTargets(candidates: readonly BalancerTarget[], rules: TargetPolicy): ChosenTargets {
-  const { reachable: targets, unreachable } = separateReachable(candidates, rules.reach);
+  const { cloudSelector } = rules;
+  const selected =
+    cloudSelector === undefined
+      ? candidates
+      : candidates.filter(({ labels }) => cloudSelector.matches(labels));
+  const { reachable: targets, unreachable } = separateReachable(selected, rules.reach);
   const matching = targets.filter((target) => isMatching(target, rules));
   const missed = unreachable.filter(({ target }) => isMatching(target, rules));
   // Pods return sooner than a cloud adds targets, so without any endpoint every Node stays a target, subject to health checks.
@@ -33,7 +41,7 @@ export function chooseTargets(candidates: readonly BalancerTarget[], rules: Targ
   const wanted = hasEndpoint ? matching : targets;
   const limit = limitOf(rules);
   const { seed = "" } = rules;
-  const staying = wanted.filter(({ draining }) => !draining);
+  const staying = wanted.filter(isStaying);
   const chosen = new Set(spreadOverZones(staying, limit, seed));
   // Draining targets only get the remaining places: they must not displace targets that accept connections.
   const room = Math.max(0, limit - chosen.size);
@@ -47,7 +55,9 @@ export function chooseTargets(candidates: readonly BalancerTarget[], rules: Targ
     targets: wanted.filter((target) => chosen.has(target)),
     problems: [
       ...withoutSelector(rules),
-      ...(missed.length > 0 && targets.length > 0 ? [] : nothingLeft(targets, staying, rules)),
+      ...(missed.length > 0 && targets.length > 0
+        ? []
+        : nothingLeft(selected.some(isStaying) ? targets : candidates, staying, rules)),
       ...unreachableTargets(missed, staying.length + missed.filter(({ target }) => !target.draining).length),
       ...(hasEndpoint || staying.length === 0 ? [] : [withoutEndpoint(staying.length)]),
       ...limited(staying.length, rules),
@@ -95,7 +105,7 @@ function withoutSelector({ policy, selector }: TargetPolicy): readonly Problem[]
     : [
         warning(
           "MissingSelector",
-          `${ownPrefix}target-policy is "selector", but ${ownPrefix}target-selector is not set, so every Node is a target. Set the selector, or remove the policy.`,
+          `${ownPrefix}target-policy is "selector", but ${ownSelectorKey} is not set, so every Node is a target. Set the selector, or remove the policy.`,
         ),
       ];
 }
@@ -111,21 +121,27 @@ function withoutEndpoint(count: number): Problem {
 function nothingLeft(
   all: readonly BalancerTarget[],
   left: readonly BalancerTarget[],
-  { policy, selector }: TargetPolicy,
+  { policy, selector, cloudSelector }: TargetPolicy,
 ): readonly Problem[] {
   if (left.length > 0) return [];
   // Draining targets are not available: upstream does not count them either.
-  const count = all.filter(({ draining }) => !draining).length;
+  const available = all.filter(isStaying);
+  const count = available.length;
   if (count === 0) {
     return [warning("UnAvailableLoadBalancer", "There are no available nodes for LoadBalancer")];
   }
+  if (cloudSelector !== undefined && !available.some(({ labels }) => cloudSelector.matches(labels)))
+    return [noMatchingNode(`${count} Nodes`, cloudSelector)];
   if (policy !== "selector") return [];
-  return [
-    warning(
-      "NoMatchingNode",
-      `None of the ${count} Nodes matches ${ownPrefix}target-selector ${JSON.stringify(selector?.text ?? "")}, so the load balancer has no targets. Correct the selector, or label the Nodes.`,
-    ),
-  ];
+  const nodes = cloudSelector === undefined ? "" : ` that ${cloudSelector.key} selects`;
+  return [noMatchingNode(`${count} Nodes${nodes}`, { key: ownSelectorKey, text: selector?.text ?? "" })];
+}
+
+function noMatchingNode(nodes: string, { key, text }: Pick<NamedSelector, "key" | "text">): Problem {
+  return warning(
+    "NoMatchingNode",
+    `None of the ${nodes} matches ${key} ${JSON.stringify(text)}, so the load balancer has no targets. Correct the selector, or label the Nodes.`,
+  );
 }
 
 /** The smaller of the requested limit and the cloud's limit. */
@@ -142,7 +158,7 @@ function limited(count: number, rules: TargetPolicy): readonly Problem[] {
     : [
         warning(
           "TargetLimit",
-          `The load balancer accepts ${max} targets, and there are ${count} Nodes. ${max} of them were chosen, spread over the zones. Select fewer Nodes with ${ownPrefix}target-selector, or choose a larger load balancer.`,
+          `The load balancer accepts ${max} targets, and there are ${count} Nodes. ${max} of them were chosen, spread over the zones. Select fewer Nodes with ${rules.cloudSelector?.key ?? ownSelectorKey}, or choose a larger load balancer.`,
         ),
       ];
 }

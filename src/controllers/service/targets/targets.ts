@@ -4,9 +4,11 @@
 import type { Milliseconds, NodeName } from "../../../core/brand.ts";
 import { defined } from "../../../core/defined.ts";
 import type { Problem } from "../../../core/problem.ts";
+import type { Fields } from "../../../core/settings.ts";
 import type { Service } from "../../../kube/objects.ts";
 import type { BalancerTarget } from "../../../provider/load-balancers.ts";
 import { ownPrefix } from "../../well-known.ts";
+import type { ReadAnnotations } from "../annotations/annotations.ts";
 import type { OwnSettings } from "../annotations/own-annotations.ts";
 import { readTargetRules } from "../annotations/target-rules.ts";
 import type { ServiceControllerDeps } from "../deps.ts";
@@ -59,12 +61,12 @@ export class Targets {
   choose(
     service: Service,
     state: ServiceState,
-    own: OwnSettings,
+    read: Pick<ReadAnnotations<Fields>, "own" | "settings" | "frozen">,
     cloud: Pick<TargetPolicy, "cloudLimit" | "reach">,
   ): ServiceTargets {
-    const { settings, balancers, clock } = this.#deps;
+    const { settings, annotations, balancers, clock } = this.#deps;
     if (this.#all === undefined) this.#keep(this.#build());
-    const rules = readTargetRules(service, own, settings) ?? state.lastTargetRules;
+    const rules = readTargetRules(service, read, settings, annotations) ?? state.lastTargetRules;
     state.lastTargetRules = rules;
     const answer = rules?.policy === "endpoints" ? this.#endpoints.nodesOf(state) : undefined;
     if (answer === undefined) forgetTargets(state, "endpoints");
@@ -85,7 +87,7 @@ export class Targets {
         ...chosen.problems,
         ...refusedTargets(chosen.targets, state.refused.all),
         ...(answer?.kind === "forbidden" ? [endpointsUnreadable(answer.why)] : []),
-        ...(balancers.drains === true ? [] : drainUnsupported(own)),
+        ...(balancers.drains === true ? [] : drainUnsupported(read.own)),
       ],
       isAwaited: answer?.kind === "not yet",
       areKnown: rules !== undefined,
@@ -127,7 +129,11 @@ export class Targets {
   #chooseFrom(candidates: readonly BalancerTarget[], policy: TargetPolicy): ChosenTargets {
     const staying = this.#staying;
     const mayTakeAll = policy.policy === "all" && candidates === staying && staying.length <= limitOf(policy);
-    if (!mayTakeAll || separateReachable(staying, policy.reach).reachable !== staying)
+    if (
+      !mayTakeAll ||
+      policy.cloudSelector !== undefined ||
+      separateReachable(staying, policy.reach).reachable !== staying
+    )
       return chooseTargets(candidates, policy);
     this.#everyNode ??= chooseTargets(staying, { policy: "all" });
     return this.#everyNode;

@@ -1,14 +1,19 @@
-// Label selectors for Nodes in kubectl's syntax, equality-based and set-based. An invalid selector is an error, never an
-// empty selector. Pure.
+// Label selectors for Nodes in kubectl's syntax, equality-based and set-based, and the setting that holds one. An invalid
+// selector is an error, never an empty selector. Pure.
 
-import { quoted } from "../../../core/fields.ts";
-import type { Labels } from "../../../kube/objects.ts";
+import { type Built, buildField, type FieldOptions, quoted } from "./fields.ts";
 
+type Labels = Readonly<Record<string, string>>;
+
+/** Selects Nodes by their labels. */
 export interface NodeSelector {
   /** As written, for messages. */
   readonly text: string;
   matches(labels: Labels): boolean;
 }
+
+export const expectedSelector = 'a label selector such as "pool=web,tier!=test" or "pool in (web, api)"';
+const everyNode: NodeSelector = { text: "", matches: () => true };
 
 type Requirement = (labels: Labels) => boolean;
 
@@ -55,4 +60,20 @@ export function parseNodeSelector(
     requirements.push(requirement);
   }
   return { value: { text, matches: (labels) => requirements.every((matches) => matches(labels)) } };
+}
+
+/**
+ * A label selector as for kubectl, such as `pool=web,tier!=test`. An empty one matches every Node. Name an annotation with it in
+ * `ProviderDefinition.annotations.targetSelector`, and the framework selects the targets.
+ */
+export function nodeSelector<const O extends FieldOptions<NodeSelector>>(
+  what: string,
+  options?: O,
+): Built<NodeSelector, O> {
+  return buildField(
+    what,
+    expectedSelector,
+    (raw) => (raw.trim() === "" ? { value: everyNode } : parseNodeSelector(raw)),
+    options,
+  );
 }

@@ -50,6 +50,7 @@ export * from "./kit/etag-update.ts";
 export * from "./kit/job-operations.ts";
 export * from "./kit/json-api.ts";
 export * from "./kit/outcomes.ts";
+export type * from "./kit/page.ts";
 export * from "./kit/pages.ts";
 export * from "./kit/rate-limit-headers.ts";
 export { retryMoment } from "./kit/retry-moment.ts";

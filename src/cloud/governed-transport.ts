@@ -11,7 +11,7 @@ import type { Call, CloudRequest, CloudTransport } from "../provider/call.ts";
 import { CloudError } from "../provider/errors.ts";
 import type { Account } from "../provider/provider.ts";
 import { Breaker, type BreakerState } from "../runtime/breaker.ts";
-import { type Budget, WaitTooLongError } from "../runtime/budget.ts";
+import { type Admission, type Budget, WaitTooLongError } from "../runtime/budget.ts";
 import { DeadlineError, withDeadline } from "../runtime/deadline.ts";
 import type { WriteGate } from "../runtime/write-gate.ts";
 import type { CredentialHint } from "./credential-hint.ts";
@@ -86,7 +86,7 @@ export class GovernedTransport {
     isFirst: boolean,
   ): Promise<T> {
     const { account, clock, budget, isCredentialFetch } = this.#options;
-    await this.#enterBudget(request, call);
+    const admission = await this.#enterBudget(request, call);
     const started = clock.monotonic();
     let status: number | undefined;
     const report = (failure?: string, message?: string): void => {
@@ -97,8 +97,9 @@ export class GovernedTransport {
       this.#options.report(defined({ account, operation, mutates, ...outcome }));
     };
     try {
-      const result = await this.#sendGuarded(request, call, read, (code) => {
-        status = code;
+      const result = await this.#sendGuarded(request, call, read, (response) => {
+        status = response.status;
+        return this.#learnLimit(response, admission);
       });
       report();
       return result;
@@ -106,19 +107,19 @@ export class GovernedTransport {
       report(failureOf(error, call), messageOf(error));
       throw error;
     } finally {
-      budget.leave();
+      budget.leave(admission);
     }
   }
 
   /** Waits for the budget; a wait that would be too long fails with an error. */
-  async #enterBudget(request: CloudRequest, call: Call): Promise<void> {
+  async #enterBudget(request: CloudRequest, call: Call): Promise<Admission> {
     const { operation, mutates } = request;
     const { budget, costOf } = this.#options;
     const rank = urgencyRanks[call.urgency];
     const limit = call.maxWait ?? (mutates ? maxWaitInWorker : maxWait);
     try {
       const cost = costOf?.(request) ?? 1;
-      await budget.enter({ rank, operation, cost, maxWait: limit }, call.signal);
+      return await budget.enter({ rank, operation, cost, maxWait: limit }, call.signal);
     } catch (error) {
       if (!(error instanceof WaitTooLongError)) throw error;
       const { wait } = error;
@@ -132,7 +133,7 @@ export class GovernedTransport {
     request: CloudRequest,
     call: Call,
     read: (response: Response) => Promise<T>,
-    onStatus: (status: number) => void,
+    onResponse: (response: Response) => NamedDelay | undefined,
   ): Promise<T> {
     const { clock, credentialHint, account, budget } = this.#options;
     const credentialFetch = `The request for the credentials of account ${account}`;
@@ -156,8 +157,7 @@ export class GovernedTransport {
         attempt.succeeded();
       });
       status = response.status;
-      onStatus(status);
-      named = this.#learnLimit(response);
+      named = onResponse(response);
       const result = await read(response);
       if (status === 429) budget.close(request.operation, named?.delay ?? defaultDelay);
       return result;
@@ -200,13 +200,13 @@ export class GovernedTransport {
   }
 
   /** Returns when the cloud accepts requests again, if the response says so. */
-  #learnLimit(response: Response): NamedDelay | undefined {
+  #learnLimit(response: Response, admission: Admission): NamedDelay | undefined {
     const { clock, budget, rateLimit } = this.#options;
     const report = rateLimit?.(response);
     const now = clock.now();
     const { closedFor, ...limit } =
       report === undefined ? rateLimitOf(response, now) : reportedRateLimit(report, response.status, now);
-    budget.learn(limit);
+    budget.learn(limit, admission);
     return closedFor === undefined ? undefined : { delay: closedFor, isDeclared: report !== undefined };
   }
 

@@ -2,14 +2,8 @@
 // sure that none is missing.
 
 import { CloudError } from "../provider/errors.ts";
-
-/** One page of a listing, as the provider reads it from a response. */
-export interface Page<T> {
-  /** Anything except an array makes the listing fail, so pass on the field of the body unchecked. */
-  readonly items: readonly T[] | undefined;
-  /** The total number of entries, if the cloud reports it. A listing with fewer entries fails. */
-  readonly total?: number | undefined;
-}
+import type { NumberedPage, Page } from "./page.ts";
+import { ReadAhead } from "./read-ahead.ts";
 
 /** Options of all `pagesBy…` functions. */
 export interface PagesOptions {
@@ -30,13 +24,16 @@ function broken(operation: string, what: string): CloudError {
   );
 }
 
+const defaultMaxPages = 10_000;
+
 async function* follow<T, N extends string | number, P extends Page<T>>(
   options: PagesOptions,
   first: N | undefined,
-  read: (at: N | undefined) => Promise<P>,
+  /** Receives the largest total so far. */
+  read: (at: N | undefined, total: number) => Promise<P>,
   nextOf: (page: P, items: readonly T[], at: N | undefined) => Next<N>,
 ): AsyncGenerator<readonly T[], void, undefined> {
-  const { operation, maxPages = 10_000 } = options;
+  const { operation, maxPages = defaultMaxPages } = options;
   const visited = new Set<N>();
   let at = first;
   let count = 0;
@@ -44,7 +41,7 @@ async function* follow<T, N extends string | number, P extends Page<T>>(
   for (let pages = 1; ; pages++) {
     if (pages > maxPages) throw broken(operation, `there are more than ${maxPages} pages`);
     if (at !== undefined) visited.add(at);
-    const page = await read(at);
+    const page = await read(at, total);
     if (!Array.isArray(page.items)) throw broken(operation, `page ${pages} contains no list`);
     count += page.items.length;
     // An entry that was removed during the listing may have moved another one to a page that was already read.
@@ -69,7 +66,9 @@ async function* follow<T, N extends string | number, P extends Page<T>>(
 }
 
 /**
- * Pages with a number: `?page=1`, `?page=2`, … `next` is the number of the next page, or nothing after the last one.
+ * Pages with a number: `?page=1`, `?page=2`, … `next` is the number of the next page, or nothing after the last one. With `total`,
+ * up to eight pages are requested at once, within the rate limit; they are returned in order, and checked as if they had been
+ * requested one after the other.
  *
  * @example
  * pagesByNumber<ApiServer>({ operation: "GET /servers" }, async (page) => {
@@ -77,16 +76,18 @@ async function* follow<T, N extends string | number, P extends Page<T>>(
  *   return { items: body.servers, total: body.total, next: body.next };
  * })
  */
-export function pagesByNumber<T>(
+export async function* pagesByNumber<T>(
   options: PagesOptions,
-  read: (page: number) => Promise<Page<T> & { readonly next: number | null | undefined }>,
+  read: (page: number) => Promise<NumberedPage<T>>,
 ): AsyncGenerator<readonly T[], void, undefined> {
-  return follow<T, number, Page<T> & { readonly next: number | null | undefined }>(
-    options,
-    1,
-    (at) => read(at ?? 1),
-    ({ next }) => next,
-  );
+  const ahead = new ReadAhead(read, options.maxPages ?? defaultMaxPages);
+  const readNumbered = (at = 1, total = 0) => ahead.page(at, total);
+  try {
+    yield* follow<T, number, NumberedPage<T>>(options, 1, readNumbered, ({ next }) => next);
+  } finally {
+    // No request outlives the listing.
+    await ahead.end();
+  }
 }
 
 /** Pages with an opaque cursor, or with the URL of the next page in the body. */

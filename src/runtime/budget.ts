@@ -57,8 +57,15 @@ export class WaitTooLongError extends Error {
   }
 }
 
+/** An admitted call. */
+export interface Admission {
+  readonly cost: number;
+  /** The cost of all calls that had ended by then: what its response reports includes them. */
+  readonly endedBefore: number;
+}
+
 interface Waiter extends Required<Entry> {
-  readonly admit: () => void;
+  readonly admit: (admission: Admission) => void;
   readonly refuse: (error: unknown) => void;
 }
 
@@ -74,6 +81,9 @@ export class Budget {
   readonly #options: BudgetOptions;
   readonly #waiters: Waiter[] = [];
   #inFlight = 0;
+  /** The cost of all calls so far. */
+  #admitted = 0;
+  #ended = 0;
   #closedUntil = 0;
   readonly #closedOperations = new Map<string, number>();
   #known: KnownLimit | undefined;
@@ -104,7 +114,7 @@ export class Budget {
    * Resolves when the call is admitted: by rank, then in order of arrival. Call `leave` afterwards. Rejects with a
    * `WaitTooLongError`, also when a refusal arrives while the call waits.
    */
-  enter(entry: Entry, signal: AbortSignal): Promise<void> {
+  enter(entry: Entry, signal: AbortSignal): Promise<Admission> {
     const { rank, operation = "", cost = 1, maxWait = milliseconds(Number.POSITIVE_INFINITY) } = entry;
     return new Promise((resolve, reject) => {
       if (signal.aborted) {
@@ -117,9 +127,9 @@ export class Budget {
         operation,
         cost,
         maxWait,
-        admit: () => {
+        admit: (admission) => {
           signal.removeEventListener("abort", onAbort);
-          resolve();
+          resolve(admission);
         },
         refuse: (error) => {
           signal.removeEventListener("abort", onAbort);
@@ -153,12 +163,14 @@ export class Budget {
     return milliseconds(Math.max(0, until - this.#options.clock.monotonic()));
   }
 
-  leave(): void {
+  leave({ cost }: Pick<Admission, "cost"> = { cost: 1 }): void {
     this.#inFlight -= 1;
+    this.#ended += cost;
     this.#admit();
   }
 
-  learn(update: RateLimit): void {
+  /** `admission` is that of the call with this response; absent if nothing is in flight. */
+  learn(update: RateLimit, admission?: Admission): void {
     const now = this.#options.clock.monotonic();
     if (update.closedFor !== undefined)
       this.#closedUntil = Math.max(this.#closedUntil, now + update.closedFor);
@@ -167,12 +179,20 @@ export class Budget {
       this.#mostRemaining = Math.max(this.#mostRemaining, update.remaining);
       this.#known = {
         limit: update.limit ?? this.#mostRemaining,
-        remaining: update.remaining,
+        remaining: this.#remainingAfter(update.remaining, admission),
         resetAt: now + (update.resetIn ?? defaultReset),
         isResetKnown: update.resetIn !== undefined,
       };
     }
     this.#onNews();
+  }
+
+  /** The cloud may have counted other calls before or after this one. Within these bounds, the own count is exact. */
+  #remainingAfter(reported: number, admission: Admission | undefined): number {
+    if (admission === undefined) return reported;
+    const perhapsNotCounted = this.#admitted - admission.endedBefore - admission.cost;
+    const own = this.#current()?.remaining ?? 0;
+    return Math.max(0, reported - perhapsNotCounted, Math.min(own, reported));
   }
 
   /** The cloud refused this operation: it is not sent for this long, others are. */
@@ -211,7 +231,8 @@ export class Budget {
       this.#inFlight += 1;
       const known = this.#current();
       if (known !== undefined) known.remaining = Math.max(0, known.remaining - waiter.cost);
-      waiter.admit();
+      this.#admitted += waiter.cost;
+      waiter.admit({ cost: waiter.cost, endedBefore: this.#ended });
     }
     if (this.#waiters.length > 0) this.#scheduleAdmission(now);
   }

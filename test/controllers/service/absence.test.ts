@@ -58,7 +58,7 @@ test("an old load balancer that is missing is looked for once, when the decision
 
 const [a, b] = [serviceUID("a"), serviceUID("b")];
 const list = (evidence: BalancerEvidence, time: number, shown: readonly (typeof a)[], elsewhere?: typeof a) =>
-  evidence.noteListing(at(time), { here: new Set(shown), isElsewhere: (uid) => uid === elsewhere });
+  evidence.noteListing(at(time), { here: shown, isElsewhere: (uid) => uid === elsewhere });
 
 test("one listing that shows the load balancer discards the proof", () => {
   const evidence = new BalancerEvidence();

@@ -149,7 +149,7 @@ describe("a plan while reads lag", () => {
     const recentSteps = new RecentSteps();
     recentSteps.note(hashStep(one), { at: 100, step: one, desired: "a" });
     recentSteps.observedAt = observedAt;
-    return withoutRecent({ steps }, recentSteps, { readsLag, desired });
+    return withoutRecent({ steps }, recentSteps, { readsLag, desired: () => desired });
   };
   const lag = seconds(1);
 

@@ -21,6 +21,9 @@ export interface Found extends Adoption {
   readonly duplicates: readonly ObservedLoadBalancer[];
 }
 
+/** Shared: most groups have no duplicates. */
+const none: readonly ObservedLoadBalancer[] = [];
+
 export class FreshListing {
   readonly index: ListingIndex;
   readonly #deps: ServiceControllerDeps;
@@ -60,7 +63,7 @@ export class FreshListing {
     const { adopts } = balancers;
     const all = this.index.ofGroup(state.group);
     const marked = all.length < 2 ? all[0] : primaryOf(all, (one) => this.#isInUse(one, members));
-    const duplicates = all.filter((one) => one !== marked);
+    const duplicates = all.length < 2 ? none : all.filter((one) => one !== marked);
     const { beganAt } = latest;
     if (marked !== undefined || adopts === undefined)
       return { balancer: marked, duplicates, problems: [], beganAt };

@@ -21,8 +21,10 @@ export class ListingIndex {
   }
 
   /** The owners of everything that the listing has for this group. */
-  ownersIn(group: string): ReadonlySet<ServiceUID> {
-    return new Set(this.ofGroup(group).flatMap(({ owners }) => owners));
+  ownersIn(group: string): readonly ServiceUID[] {
+    const [first, ...others] = this.ofGroup(group);
+    if (first === undefined) return [];
+    return others.length === 0 ? first.owners : [first, ...others].flatMap(({ owners }) => owners);
   }
 
   /** Whether the owner has a load balancer in another group. */

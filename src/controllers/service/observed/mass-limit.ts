@@ -117,7 +117,7 @@ export class BalancerMassLimit {
     const { services, settings, removals } = this.#deps;
     if (goneServices.size === 0 || settings.vanished === "keep") return 0;
     const shown = this.#index.ownersIn(group);
-    const isCounted = (uid: ServiceUID): boolean => shown.has(uid) && !removals.has(removalKind, uid);
+    const isCounted = (uid: ServiceUID): boolean => shown.includes(uid) && !removals.has(removalKind, uid);
     return [...goneServices].filter(([uid, gone]) => isCounted(uid) && hasVanished(services, uid, gone))
       .length;
   }

@@ -109,7 +109,7 @@ function noteManaged(
   const confirmAfter = confirmAfterOf(controller);
   const isProved = beganAt - first >= confirmAfter;
   if (managed === undefined || change !== undefined || isShown || isProved) {
-    state.managed = { name };
+    if (managed?.name !== name || managed.missingSince !== undefined) state.managed = { name };
     return undefined;
   }
   state.managed = { name: managed.name, missingSince: first };

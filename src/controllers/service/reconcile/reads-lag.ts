@@ -23,13 +23,14 @@ export function confirmAfterOf({
 export function withoutRecent(
   plan: Plan<Step>,
   recentSteps: RecentSteps,
-  { readsLag, desired }: { readonly readsLag: Milliseconds | undefined; readonly desired: string },
+  { readsLag, desired }: { readonly readsLag: Milliseconds | undefined; readonly desired: () => string },
 ): Plan<Step> {
   const since = recentSteps.observedAt - (readsLag ?? 0);
   // Also without a lag: otherwise the steps would be kept for ever.
   const hasRecent = recentSteps.keepAfter(since);
   if (readsLag === undefined || !hasRecent) return plan;
-  const steps = plan.steps.filter((step) => !recentSteps.has(hashStep(step), step, desired));
+  const text = desired();
+  const steps = plan.steps.filter((step) => !recentSteps.has(hashStep(step), step, text));
   const problems = plan.problems?.filter(({ severity }) => severity !== "error");
   const hasErrors = problems?.length !== plan.problems?.length;
   if (!hasErrors && steps.length === plan.steps.length) return plan;

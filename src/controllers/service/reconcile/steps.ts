@@ -93,7 +93,7 @@ async function planWithProvider(
   });
   const plan = withoutRecent(planned, state.recentSteps, {
     readsLag: balancers.readsLag,
-    desired: textOfDesired(fingerprint),
+    desired: () => textOfDesired(fingerprint),
   });
   const serving = desired.flatMap(({ owner, ending }) => (ending === undefined ? owner.uid : []));
   const ending = desired.flatMap(({ owner, ending }) => (ending === undefined ? [] : owner.uid));

@@ -27,7 +27,7 @@ export interface OwnerEvidence {
 
 interface Shown {
   /** The owners of what the listing has for the group. */
-  readonly here: ReadonlySet<ServiceUID>;
+  readonly here: readonly ServiceUID[];
   /** Whether the listing has a load balancer of this owner in another group. */
   readonly isElsewhere: (uid: ServiceUID) => boolean;
 }
@@ -66,7 +66,7 @@ export class BalancerEvidence {
   /** A complete listing that began after the last change. */
   noteListing(beganAt: number, shown: Shown): void {
     for (const [uid, known] of this.#owners) {
-      if (shown.here.has(uid)) continue;
+      if (shown.here.includes(uid)) continue;
       if (known.isTrace === true && shown.isElsewhere(uid)) {
         this.#owners.delete(uid);
         continue;
@@ -79,8 +79,11 @@ export class BalancerEvidence {
 
   noteShown(owners: Iterable<ServiceUID>): void {
     for (const uid of owners) {
-      const { changedAt, isRemoving } = this.#owners.get(uid) ?? {};
-      this.#owners.set(uid, defined({ certainty: "exists" as const, changedAt, isRemoving }));
+      const known = this.#owners.get(uid);
+      if (known === undefined || !isKnownToExist(known)) {
+        const { changedAt, isRemoving } = known ?? {};
+        this.#owners.set(uid, defined({ certainty: "exists" as const, changedAt, isRemoving }));
+      }
       this.creations.clear();
     }
   }
@@ -128,4 +131,9 @@ export class BalancerEvidence {
   forget(owners: Iterable<ServiceUID>): void {
     for (const uid of owners) this.#owners.delete(uid);
   }
+}
+
+/** Another listing that shows it changes nothing. */
+function isKnownToExist({ certainty, missing, isNotFound, isTrace }: OwnerEvidence): boolean {
+  return certainty === "exists" && missing === undefined && isNotFound !== true && isTrace !== true;
 }

@@ -52,7 +52,7 @@ export class Creations {
 
   /** The cloud shows a load balancer, or another account answers from now on. */
   clear(): void {
-    this.#steps = [];
+    if (this.#steps.length > 0) this.#steps = [];
   }
 
   /** Undefined if these steps may be applied: they were not yet applied that often, or a user has changed the desired state since. */

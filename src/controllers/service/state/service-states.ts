@@ -111,7 +111,8 @@ export class ServiceStates {
 
   /** The state of this Service; created if there is none. */
   of({ metadata }: Service): ServiceState {
-    return this.create(keyOf(metadata), serviceUID(metadata.uid));
+    const uid = serviceUID(metadata.uid);
+    return this.#byUID.get(uid) ?? this.create(keyOf(metadata), uid);
   }
 
   create(key: string, uid: ServiceUID): ServiceState {

@@ -24,12 +24,15 @@ export class EventPublisher {
   /** Publishes the events that are not among the topic's last events, and remembers all of them as its last events. */
   publishOnce(service: Service, topic: EventTopic, events: readonly ServiceEvent[]): void {
     const { published } = this.#states.of(service);
+    if (events.length === 0) {
+      published.delete(topic);
+      return;
+    }
     const before = published.get(topic);
     const byIdentity = new Map(
       events.map((event) => [`${event.reason} ${event.identity ?? event.message}`, event]),
     );
-    if (byIdentity.size === 0) published.delete(topic);
-    else published.set(topic, byIdentity);
+    published.set(topic, byIdentity);
     for (const [identity, event] of byIdentity)
       if (before?.has(identity) !== true) this.publish(service, event);
   }

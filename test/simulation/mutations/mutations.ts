@@ -76,7 +76,7 @@ export const mutations: readonly Mutation[] = [
     name: "take-repeated-routes-for-second-ones",
     breaks: "A route that a listing repeats looks like a superfluous second one.",
     invariants: [18, 10],
-    seed: 10,
+    seed: 17,
     edits: [
       {
         file: "src/controllers/route/observed/observed-route.ts",

@@ -5,6 +5,7 @@ import { type Milliseconds, minutes, seconds } from "../../src/core/brand.ts";
 import { configurationFile, invalidLines } from "./configuration-file.ts";
 import { FailingOperation } from "./failing-operation.ts";
 import { findDeviations, mayExceedMassLimit, undeletedNodes } from "./node-deviations.ts";
+import { silentlyHeld } from "./visible-holds.ts";
 import type { World } from "./world.ts";
 
 export class Phases {
@@ -46,6 +47,8 @@ export class Phases {
     if (left.length > 0 && !mayExceedMassLimit(world)) {
       invariants.violated(13, `${left.join(", ")} should be deleted`);
     }
+    const silent = silentlyHeld(world, left);
+    if (silent.length > 0) invariants.violated(23, `${silent.join(", ")} are held, and no event says so`);
     // An operator releases what the mass limits hold, and confirms the deletion of Nodes.
     const isHeld = left.length > 0 || findDeviations(world).length > 0;
     if (isHeld) world.releaseHolds();

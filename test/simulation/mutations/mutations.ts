@@ -60,6 +60,19 @@ export const mutations: readonly Mutation[] = [
     ],
   },
   {
+    name: "hold-nodes-silently",
+    breaks: "No event says that the mass limit holds a Node.",
+    invariants: [23],
+    seed: 1,
+    edits: [
+      {
+        file: "src/controllers/node-lifecycle/controller.ts",
+        find: "      this.#candidates.update(name, { heldFor: reason });\n      report(node, event);",
+        replace: "      this.#candidates.update(name, { heldFor: reason });",
+      },
+    ],
+  },
+  {
     name: "forget-removals",
     breaks: "A new leader does not load the removals of its predecessor from the Lease.",
     invariants: [2, 19],

@@ -1,0 +1,23 @@
+// Checks invariant 23 for Nodes: one that a mass limit holds says so in an event.
+
+import { massDeletionReason } from "../../src/controllers/node-lifecycle/events.ts";
+import type { World } from "./world.ts";
+
+interface StoredEvent {
+  readonly reason: string;
+  readonly involvedObject: { readonly kind: string; readonly name: string };
+}
+
+/** Those of these Nodes on which no event reports the hold. */
+export const silentlyHeld = (
+  { server }: Pick<World, "server">,
+  held: readonly string[],
+): readonly string[] => {
+  const events = server.store.list("events") as unknown as readonly StoredEvent[];
+  const reported = new Set(
+    events.flatMap(({ reason, involvedObject: { kind, name } }) =>
+      kind === "Node" && reason === massDeletionReason ? [name] : [],
+    ),
+  );
+  return held.filter((name) => !reported.has(name));
+};

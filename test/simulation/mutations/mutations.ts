@@ -41,8 +41,8 @@ export const mutations: readonly Mutation[] = [
     edits: [
       {
         file: "src/controllers/service/observed/mass-limit.ts",
-        find: "const isHeld = count.missing + count.vanished + count.recent > allowed;",
-        replace: "const isHeld = false;",
+        find: "const { isHeld, allowed, totalAtStart } = decideHold(counts, settings.removalLimit, this.#totalAtStart);",
+        replace: "const [isHeld, allowed, totalAtStart] = [false, 0, undefined];",
       },
     ],
   },
@@ -54,8 +54,8 @@ export const mutations: readonly Mutation[] = [
     edits: [
       {
         file: "src/controllers/route/absence/limit-changes.ts",
-        find: "candidate.isProved && !isLimited(candidate);",
-        replace: "true || (candidate.isProved && !isLimited(candidate));",
+        find: "candidate.isProved && !isLimited(candidate) && !isUnlisted(candidate);",
+        replace: "true || (candidate.isProved && !isLimited(candidate) && !isUnlisted(candidate));",
       },
     ],
   },

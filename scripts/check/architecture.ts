@@ -22,7 +22,8 @@ export const layers: Readonly<Record<string, readonly string[]>> = {
   controllers: ["core", "platform", "provider", "runtime", "cloud", "kube", "telemetry"],
   // The secure port. Its content is injected, so it does not import controllers.
   server: ["core", "platform", "pki", "kube", "telemetry", "runtime"],
-  testing: ["core", "platform", "pki", "provider", "runtime"],
+  // The conformance suites decide with the same pure functions as the controllers.
+  testing: ["core", "platform", "pki", "provider", "runtime", "cloud", "controllers"],
   // The public API for provider authors.
   "index.ts": ["core", "platform", "provider", "kit"],
 };

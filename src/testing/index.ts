@@ -6,13 +6,8 @@ export { readSettings } from "../core/read-settings.ts";
 // For simulators: time that a test moves, and the transport that a simulated cloud implements.
 export { type Clock, sleep } from "../platform/clock.ts";
 export type { Transport, TransportRequest } from "../platform/transport.ts";
-export {
-  type Converged,
-  type ConvergeOptions,
-  Crash,
-  converge,
-  type SavedFacts,
-} from "./conformance/converge.ts";
+export { type Converged, type ConvergeOptions, Crash, converge } from "./conformance/converge.ts";
+export type { SavedFacts } from "./conformance/converge-groups.ts";
 export { type FaultKind, FaultyTransport, faultKinds } from "./conformance/faulty-transport.ts";
 // The conformance suites, and what they need from the author.
 export { instancesConformance } from "./conformance/instances-conformance.ts";

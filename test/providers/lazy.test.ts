@@ -7,7 +7,7 @@ import {
   loadBalancersConformance,
   routesConformance,
 } from "#ccm/testing";
-import { balancerTargets, targetMachines } from "../../src/testing/conformance/targets.ts";
+import { balancerTargets, routesTo, targetMachines } from "../../src/testing/conformance/targets.ts";
 import { lazyHarness } from "../support/lazy-cloud.ts";
 
 instancesConformance("lazy", lazyHarness);
@@ -18,6 +18,17 @@ test("targets have the source, key and address of the harness", () => {
   const [first, second] = balancerTargets(lazyHarness);
   expect(first?.machine).toEqual({ source: "eu", key: "00000000-0000-4000-8000-000000000001" });
   expect(second?.addresses as unknown).toEqual(["10.7.0.2"]);
+});
+
+test("targets have the addresses of both families that the harness names", () => {
+  const machine = (number: number) => ({
+    ...{ source: "eu", key: String(number) },
+    addresses: [`10.7.0.${number}`, `fd00::${number}`],
+  });
+  const harness: Harness = { ...lazyHarness, targets: () => [machine(1), machine(2), machine(3)] };
+  const [first] = balancerTargets(harness);
+  expect(first).toMatchObject({ addresses: ["10.7.0.1", "fd00::1"], machine: { source: "eu", key: "1" } });
+  expect(routesTo(harness)("10.244.1.0/24", 2).target.addresses as unknown).toEqual(["10.7.0.2", "fd00::2"]);
 });
 
 test("targets that a harness does not declare have keys of the first source, and addresses that differ", () => {

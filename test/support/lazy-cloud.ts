@@ -254,7 +254,7 @@ export const lazyHarness: Harness = {
   targets: (simulated) => {
     const machine = (number: number) => {
       simulated.addMachine(`target-${number}`);
-      return { source: "eu", key: uuidOf(number), address: `10.7.0.${number}` };
+      return { source: "eu", key: uuidOf(number), addresses: [`10.7.0.${number}`] };
     };
     return [machine(1), machine(2), machine(3)];
   },

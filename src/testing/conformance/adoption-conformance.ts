@@ -3,11 +3,13 @@
 // have `adopts`.
 
 import { expect, test } from "bun:test";
+import { milliseconds } from "../../core/brand.ts";
 import type { Fields } from "../../core/settings.ts";
 import type { DesiredLoadBalancer, ObservedLoadBalancer } from "../../provider/load-balancers.ts";
-import { converge, crashes, type SavedFacts } from "./converge.ts";
+import { converge, crashes } from "./converge.ts";
+import { listBalancers, type SavedFacts } from "./converge-groups.ts";
 import { faultKinds } from "./faulty-transport.ts";
-import { collect, Lab } from "./lab.ts";
+import { Lab } from "./lab.ts";
 import { type DesiredOptions, makeDesired } from "./make-desired.ts";
 import type { Harness } from "./simulated-cloud.ts";
 import { balancerTargets, labWithTargets } from "./targets.ts";
@@ -48,15 +50,16 @@ function stateOf({ lab }: World): string {
   return lab.state;
 }
 
-function listOf({ lab }: World): Promise<readonly ObservedLoadBalancer[]> {
-  return lab.run(async (call) => {
-    const { loadBalancers } = lab.cloud;
-    return loadBalancers === undefined ? [] : (await collect(loadBalancers.list(call))).flat();
-  });
+/** What is listed when all changes are shown. */
+async function listOf({ lab }: World): Promise<readonly ObservedLoadBalancer[]> {
+  await lab.clock.advance(lab.cloud.loadBalancers?.readsLag ?? milliseconds(0));
+  return listBalancers(lab);
 }
 
+/** Without load balancers of other clusters. */
 async function ownershipOf(world: World): Promise<readonly unknown[]> {
-  return (await listOf(world)).map(({ ownership, owners }) => [ownership, owners]);
+  const own = (await listOf(world)).filter(({ ownership }) => ownership !== "foreign");
+  return own.map(({ ownership, owners }) => [ownership, owners]);
 }
 
 export function adoptionConformance(harness: Harness): void {

@@ -5,7 +5,8 @@ import { expect, test } from "bun:test";
 import type { Fields } from "../../core/settings.ts";
 import { CloudError } from "../../provider/errors.ts";
 import type { DesiredLoadBalancer, ObservedLoadBalancer } from "../../provider/load-balancers.ts";
-import { actOnListing, converge, listBalancers, type SavedFacts } from "./converge.ts";
+import { actOnListing, converge } from "./converge.ts";
+import { listBalancers, type SavedFacts } from "./converge-groups.ts";
 import type { Lab } from "./lab.ts";
 import type { Harness } from "./simulated-cloud.ts";
 import { labWithTargets } from "./targets.ts";
@@ -13,7 +14,7 @@ import { labWithTargets } from "./targets.ts";
 type Desired = readonly DesiredLoadBalancer<Fields>[];
 
 /** Two Services: as they are created, as they are changed, and as they are deleted. */
-interface Phases {
+export interface Phases {
   readonly first: Desired;
   readonly second: Desired;
   readonly gone: Desired;

@@ -1,20 +1,30 @@
-// Drives a provider's load balancers to their desired state: observe, plan, apply, save the facts, repeat. It has no
-// policies, unlike the real controller, and must reach the same end state.
+// Drives a provider's load balancers to their desired state: observe, plan, apply, save the facts, repeat. Of the framework's rules
+// it has those that concern one plan (when to look up, which targets, accepted steps, refusals), and no backoff or evidence.
 
-import { type Milliseconds, type ServiceUID, seconds } from "../../core/brand.ts";
-import type { Fields } from "../../core/settings.ts";
+import { requestedDelay } from "../../cloud/error-policies.ts";
+import { fingerprintOf, hashStep, textOfDesired } from "../../controllers/service/desired/fingerprint.ts";
+import { needsLookup } from "../../controllers/service/reconcile/needs-lookup.ts";
+import { withoutRecent } from "../../controllers/service/reconcile/reads-lag.ts";
+import type { RecentSteps } from "../../controllers/service/state/recent-steps.ts";
+import { type Milliseconds, milliseconds, type ServiceUID, seconds } from "../../core/brand.ts";
+import { messageOf } from "../../core/errors.ts";
 import { CloudError } from "../../provider/errors.ts";
-import type {
-  DesiredLoadBalancer,
-  LoadBalancers,
-  ObservedLoadBalancer,
-} from "../../provider/load-balancers.ts";
-import type { Facts, Step } from "../../provider/plan.ts";
+import type { ObservedLoadBalancer } from "../../provider/load-balancers.ts";
+import type { Plan, RefusedTarget, Step } from "../../provider/plan.ts";
 import { DeadlineError } from "../../runtime/deadline.ts";
-import { collect, type Lab } from "./lab.ts";
-
-type Desired = DesiredLoadBalancer<Fields>;
-type Balancers = LoadBalancers<Fields, ObservedLoadBalancer, Step, unknown>;
+import { withChosenTargets } from "./choose-targets.ts";
+import {
+  adoptableOf,
+  type Balancers,
+  type Desired,
+  groupMembers,
+  listBalancers,
+  type SavedFacts,
+  saveFacts,
+} from "./converge-groups.ts";
+import { endOfOperation } from "./end-of-operation.ts";
+import type { Lab } from "./lab.ts";
+import { memoryOf, ProcessMemory } from "./process-memory.ts";
 
 /** Thrown by a simulated crash of the process. */
 export class Crash extends Error {}
@@ -29,9 +39,6 @@ export async function crashes(work: Promise<unknown>): Promise<boolean> {
     throw error;
   }
 }
-
-/** The facts of each Service, as annotations keep them: they outlive the provider's process. */
-export type SavedFacts = Map<ServiceUID, Facts>;
 
 /** What `converge` works on. */
 export interface ConvergeOptions {
@@ -51,10 +58,14 @@ export interface Converged {
   /** Steps applied. */
   readonly steps: number;
   readonly observed: ReadonlyMap<string, ObservedLoadBalancer | undefined>;
+  /** The Services of each group, with their targets as they were planned last. */
   readonly members: ReadonlyMap<string, readonly Desired[]>;
+  /** The Nodes that the cloud refused as targets. */
+  readonly refused: ReadonlySet<string>;
 }
 
 const maxPasses = 100;
+const errorDelay: Milliseconds = seconds(5);
 
 /** Reconciles all groups until a pass finds nothing to do. A cloud error ends the pass; the next one repeats it. */
 export function converge(options: ConvergeOptions, desired: readonly Desired[]): Promise<Converged> {
@@ -67,14 +78,30 @@ export function actOnListing(
   desired: readonly Desired[],
   listed: readonly ObservedLoadBalancer[],
 ): Promise<void> {
-  return new Convergence(options, desired).runOnce(listed);
+  // The memory of the process would hide what a wrong listing leads to.
+  return new Convergence(options, desired, new ProcessMemory()).runOnce(listed);
 }
 
-/** Everything that the provider lists. */
-export async function listBalancers(lab: Lab): Promise<readonly ObservedLoadBalancer[]> {
-  const { loadBalancers } = lab.cloud;
-  if (loadBalancers === undefined) throw new Error("This provider has no load balancers.");
-  return lab.run(async (call) => (await collect(loadBalancers.list(call))).flat());
+/** Everything that one reconcile of a group needs. */
+interface Listed {
+  readonly found: ObservedLoadBalancer | undefined;
+  readonly duplicates: readonly ObservedLoadBalancer[];
+  readonly prefetched: unknown;
+  /** When the listing began. */
+  readonly beganAt: number;
+}
+
+/** The step whose operation runs. */
+interface Pending {
+  readonly recentSteps: RecentSteps;
+  readonly hash: string;
+  readonly members: readonly Desired[];
+}
+
+interface Result {
+  readonly isConverged: boolean;
+  readonly observed: ObservedLoadBalancer | undefined;
+  readonly members: readonly Desired[];
 }
 
 class Convergence {
@@ -82,13 +109,18 @@ class Convergence {
   readonly #desired: readonly Desired[];
   readonly #presentOwners: ReadonlySet<ServiceUID>;
   readonly #balancers: Balancers;
+  readonly #memory: ProcessMemory;
+  readonly #refused = new Set<string>();
   #steps = 0;
+  /** For the message when it never ends. */
+  #last = "";
 
-  constructor(options: ConvergeOptions, desired: readonly Desired[]) {
+  constructor(options: ConvergeOptions, desired: readonly Desired[], memory = memoryOf(options.lab.cloud)) {
     const { loadBalancers } = options.lab.cloud;
     if (loadBalancers === undefined) throw new Error("This provider has no load balancers.");
     this.#options = options;
     this.#desired = desired;
+    this.#memory = memory;
     this.#presentOwners = new Set([
       ...(options.unknownOwners ?? []),
       ...desired.map(({ owner }) => owner.uid),
@@ -98,21 +130,30 @@ class Convergence {
 
   async run(): Promise<Converged> {
     for (let pass = 0; pass < maxPasses; pass++) {
-      const members = this.#groupMembers();
+      const members = groupMembers(this.#balancers, this.#desired, this.#options.savedFacts);
       const observed = new Map<string, ObservedLoadBalancer | undefined>();
       try {
-        if (await this.#reconcileAll(members, observed)) return { steps: this.#steps, observed, members };
+        if (await this.#reconcileAll(members, observed))
+          return { steps: this.#steps, observed, members, refused: this.#refused };
       } catch (error) {
         if (!CloudError.is(error) && !(error instanceof DeadlineError)) throw error;
-        await this.#options.lab.clock.advance(seconds(5));
+        this.#last = `The last pass failed: ${messageOf(error)}`;
+        // The request may have had an effect that reads do not show yet.
+        const requested = requestedDelay(error, this.#options.lab.clock) ?? errorDelay;
+        const delay = Math.max(requested, errorDelay) + (this.#balancers.readsLag ?? 0);
+        await this.#options.lab.clock.advance(milliseconds(delay));
       }
     }
-    throw new Error(`The load balancers did not converge within ${maxPasses} passes.`);
+    throw new Error(`The load balancers did not converge within ${maxPasses} passes. ${this.#last}`);
   }
 
   async runOnce(listed: readonly ObservedLoadBalancer[]): Promise<void> {
     try {
-      await this.#reconcileAll(this.#groupMembers(), new Map(), listed);
+      await this.#reconcileAll(
+        groupMembers(this.#balancers, this.#desired, this.#options.savedFacts),
+        new Map(),
+        listed,
+      );
     } catch (error) {
       if (!CloudError.is(error)) throw error;
     }
@@ -125,6 +166,7 @@ class Convergence {
     given?: readonly ObservedLoadBalancer[],
   ): Promise<boolean> {
     const { lab } = this.#options;
+    const beganAt = lab.clock.monotonic();
     const listed = given ?? (await listBalancers(lab));
     const all = [...members.values()].flat();
     const prefetched = await lab.run(async (call) => this.#balancers.prefetch?.(all, call));
@@ -133,110 +175,116 @@ class Convergence {
     }
     let isConverged = true;
     for (const [group, desired] of members) {
-      const [marked, ...duplicates] = listed.filter((balancer) => balancer.group === group);
-      const found = marked ?? this.#adoptable(desired, listed);
-      const result = await this.#reconcile(group, desired, { found, duplicates, prefetched });
+      const [marked, ...duplicates] = listed.filter(
+        (balancer) => balancer.ownership === "ours" && balancer.group === group,
+      );
+      const found = marked ?? adoptableOf(this.#balancers, desired, listed);
+      const result = await this.#reconcile(group, desired, { found, duplicates, prefetched, beganAt });
       observed.set(group, result.observed);
+      members.set(group, result.members);
       isConverged &&= result.isConverged;
     }
     return isConverged;
   }
 
-  async #reconcile(
-    group: string,
-    members: readonly Desired[],
-    given: {
-      readonly found: ObservedLoadBalancer | undefined;
-      readonly duplicates: readonly ObservedLoadBalancer[];
-      readonly prefetched: unknown;
-    },
-  ): Promise<{ isConverged: boolean; observed: ObservedLoadBalancer | undefined }> {
-    const { lab, savedFacts, crash } = this.#options;
+  async #reconcile(group: string, desired: readonly Desired[], listed: Listed): Promise<Result> {
+    const { lab } = this.#options;
     const balancers = this.#balancers;
-    const { found, duplicates, prefetched } = given;
+    const recentSteps = this.#memory.recentSteps(group);
     const { observe } = balancers;
-    const answer =
-      observe === undefined ? found : await lab.run((call) => observe.call(balancers, members, found, call));
-    if (answer !== undefined && "isUnknown" in answer) {
-      await lab.clock.advance(answer.checkAfter);
-      return { isConverged: false, observed: undefined };
+    recentSteps.observedAt = listed.beganAt;
+    let observed = listed.found;
+    if (observe !== undefined && needsLookup(observed, desired.length)) {
+      recentSteps.observedAt = lab.clock.monotonic();
+      const answer = await lab.run((call) => observe.call(balancers, desired, listed.found, call));
+      if (answer !== undefined && "isUnknown" in answer) {
+        this.#last = `The last observation of group ${group} waits for ${answer.waitingFor}.`;
+        await lab.clock.advance(answer.checkAfter);
+        return { isConverged: false, observed: undefined, members: desired };
+      }
+      observed = answer;
     }
-    const observed = answer;
+    const now = lab.clock.monotonic();
+    const members = desired.map((one) =>
+      withChosenTargets(balancers, one, observed, { refused: this.#memory.refused(one.owner.uid), now }),
+    );
     const orphans = (observed?.owners ?? []).filter((uid) => !this.#presentOwners.has(uid));
     const servesOnlyUnknownOwners =
       observed !== undefined && observed.owners.length > 0 && orphans.length === 0;
-    if (members.length === 0 && servesOnlyUnknownOwners) return { isConverged: true, observed };
+    if (members.length === 0 && servesOnlyUnknownOwners) return { isConverged: true, observed, members };
+    const { prefetched, duplicates } = listed;
     const context = { prefetched, inputs: lab.inputs, orphans, duplicates };
-    const plan = balancers.plan(members, observed, context);
-    if (JSON.stringify(balancers.plan(members, observed, context)) !== JSON.stringify(plan)) {
+    const planned = balancers.plan(members, observed, context);
+    if (JSON.stringify(balancers.plan(members, observed, context)) !== JSON.stringify(planned)) {
       throw new Error(`plan() is not pure: it returned two different plans for group ${group}.`);
     }
-    for (const step of plan.steps) {
-      const outcome = await lab.run((call) => balancers.apply(step, call));
+    const text = textOfDesired(fingerprintOf(members));
+    const plan = withoutRecent(planned, recentSteps, { readsLag: balancers.readsLag, desired: text });
+    this.#last = `The last plan of group ${group}: ${JSON.stringify(plan)}`;
+    if (this.#noteRefused(members, plan.refused)) return { isConverged: false, observed, members };
+    const isConverged = await this.#apply(group, members, plan, text);
+    return { isConverged, observed, members };
+  }
+
+  /** Whether there was nothing to do. */
+  async #apply(
+    group: string,
+    members: readonly Desired[],
+    { steps, wait, problems = [] }: Plan<Step>,
+    desired: string,
+  ): Promise<boolean> {
+    const { lab, savedFacts, crash } = this.#options;
+    // An error stops the plan until something changes.
+    if (problems.some(({ severity }) => severity === "error")) return true;
+    const recentSteps = this.#memory.recentSteps(group);
+    for (const step of steps) {
+      const outcome = await lab.run((call) => this.#balancers.apply(step, call));
+      const hash = hashStep(step);
+      recentSteps.note(hash, { at: lab.clock.monotonic(), step, desired });
+      this.#noteRefused(members, outcome.refused);
       const isCrashing = crash?.atStep === this.#steps++;
       if (isCrashing && crash.when === "before-facts") throw new Crash();
       saveFacts(savedFacts, outcome.remember);
       if (isCrashing) throw new Crash();
-      if (!outcome.done) {
-        if (outcome.operation === undefined) await lab.clock.advance(outcome.checkAfter);
-        else await this.#waitForOperation(outcome.operation, outcome.checkAfter);
-        break;
+      if (outcome.done) continue;
+      const { operation, checkAfter } = outcome;
+      if (operation === undefined) await lab.clock.advance(checkAfter);
+      else await this.#waitForOperation(operation, checkAfter, { recentSteps, hash, members });
+      break;
+    }
+    if (wait !== undefined) await lab.clock.advance(wait.checkAfter);
+    return steps.length === 0 && wait === undefined;
+  }
+
+  async #waitForOperation(
+    operation: string,
+    checkAfter: Milliseconds,
+    { recentSteps, hash, members }: Pending,
+  ): Promise<void> {
+    const { lab, savedFacts } = this.#options;
+    const done = await endOfOperation(lab, operation, checkAfter).catch((error: unknown) => {
+      if (CloudError.is(error)) recentSteps.forget(hash);
+      throw error;
+    });
+    // The cloud has lost the operation; the next pass observes its result.
+    if (done === undefined) return;
+    recentSteps.renew(hash, lab.clock.monotonic());
+    this.#noteRefused(members, done.refused);
+    saveFacts(savedFacts, done.remember);
+  }
+
+  /** Whether the next plan has fewer targets because of it. */
+  #noteRefused(members: readonly Desired[], refused: readonly RefusedTarget[] = []): boolean {
+    const now = this.#options.lab.clock.monotonic();
+    let isNews = false;
+    for (const { node, text, owner } of refused) {
+      this.#refused.add(node);
+      for (const { owner: member, targets } of members) {
+        const target = targets.find((one) => one.node === node);
+        if (target === undefined || (owner !== undefined && owner !== member.uid)) continue;
+        if (this.#memory.refused(member.uid).note(target, text, now)) isNews = true;
       }
     }
-    if (plan.wait !== undefined) await lab.clock.advance(plan.wait.checkAfter);
-    return { isConverged: plan.steps.length === 0 && plan.wait === undefined, observed };
-  }
-
-  async #waitForOperation(operation: string, checkAfter: Milliseconds): Promise<void> {
-    const { lab, savedFacts } = this.#options;
-    const { pending } = lab.cloud;
-    if (pending === undefined) {
-      throw new Error(`A step returned the operation ${operation}, but this provider has no \`pending\`.`);
-    }
-    for (let delay = checkAfter, checks = 0; checks < maxPasses; checks++) {
-      await lab.clock.advance(delay);
-      const answer = (await lab.run((call) => pending.check([operation], call))).get(operation);
-      if (CloudError.is(answer)) throw answer;
-      // The cloud has lost the operation; the next pass observes its result.
-      if (answer === undefined) return;
-      if (answer.done) return saveFacts(savedFacts, answer.remember);
-      delay = answer.checkAfter;
-    }
-    throw new Error(`Operation ${operation} did not end within ${maxPasses} checks.`);
-  }
-
-  /** For a group without a load balancer: the unmarked one that a member requests to adopt. */
-  #adoptable(
-    members: readonly Desired[],
-    listed: readonly ObservedLoadBalancer[],
-  ): ObservedLoadBalancer | undefined {
-    const matches = listed.filter(
-      (balancer) =>
-        balancer.ownership === "unmarked" &&
-        members.some((member) => member.ending === undefined && this.#balancers.adopts?.(member, balancer)),
-    );
-    if (matches.length > 1)
-      throw new Error(`${matches.length} load balancers match an adoption, expected 1.`);
-    return matches[0];
-  }
-
-  #groupMembers(): Map<string, readonly Desired[]> {
-    const groups = new Map<string, readonly Desired[]>();
-    for (const desired of this.#desired) {
-      const member = { ...desired, facts: this.#options.savedFacts.get(desired.owner.uid) ?? {} };
-      const group = this.#balancers.groupOf?.(member) ?? desired.owner.uid;
-      groups.set(group, [...(groups.get(group) ?? []), member]);
-    }
-    return groups;
-  }
-}
-
-function saveFacts(
-  savedFacts: SavedFacts,
-  changes: ReadonlyMap<ServiceUID, Readonly<Record<string, string | undefined>>> | undefined,
-): void {
-  for (const [uid, facts] of changes ?? []) {
-    const merged = Object.entries({ ...savedFacts.get(uid), ...facts });
-    savedFacts.set(uid, Object.fromEntries(merged.filter(([, fact]) => fact !== undefined)) as Facts);
+    return isNews;
   }
 }

@@ -20,6 +20,9 @@ export const faultKinds = [
 /** Faults for requests that only read. */
 export const readFaultKinds = [...faultKinds, "nonsense"] as const satisfies readonly FaultKind[];
 
+/** The time limit, in ms, of a test that runs everything once per request: a provider may need many of them. */
+export const manyRuns = 60_000;
+
 function hang(signal: AbortSignal): Promise<never> {
   return new Promise((_, reject) => {
     if (signal.aborted) reject(signal.reason);

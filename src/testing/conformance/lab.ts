@@ -3,10 +3,12 @@
 
 import { getEventListeners } from "node:events";
 import { type Milliseconds, minutes, seconds } from "../../core/brand.ts";
+import { untilMoment } from "../../core/moment.ts";
 import { readSettings } from "../../core/read-settings.ts";
 import type { Call, CloudRequest, CloudTransport } from "../../provider/call.ts";
+import { CloudError } from "../../provider/errors.ts";
 import type { Inputs } from "../../provider/inputs.ts";
-import type { Account, Context, OpenAccount } from "../../provider/provider.ts";
+import type { Account, Context, Fetched, OpenAccount } from "../../provider/provider.ts";
 import { DeadlineError } from "../../runtime/deadline.ts";
 import { VirtualClock } from "../virtual-time/virtual-clock.ts";
 import { FaultyTransport } from "./faulty-transport.ts";
@@ -103,16 +105,55 @@ export class Lab {
       if (!request.mutates && this.state !== before) this.undeclaredMutations.push(request.operation);
       return read(response);
     };
-    let fetched: Promise<T> | undefined;
-    const credential = (call: Call): Promise<T> => {
-      fetched ??= account.fetch(send, call).then(({ value }) => value);
-      return fetched;
-    };
+    const credential = new LabCredential(this.clock, (call) => account.fetch(send, call));
+    const sign = async (request: CloudRequest, call: Call): Promise<CloudRequest> =>
+      account.sign(request, await credential.current(call), this.clock.now());
     const transport: CloudTransport = async (request, call, read) => {
-      const signed = await account.sign(request, await credential(call), this.clock.now());
-      return send(signed, call, read);
+      const signed = await sign(request, call);
+      try {
+        return await send(signed, call, read);
+      } catch (error) {
+        if (!CloudError.is(error) || error.kind !== "unauthorized") throw error;
+        // As in the framework: once more, with a new credential.
+        credential.discard();
+        return send(await sign(request, call), call, read);
+      }
     };
-    return { transport, credential };
+    return { transport, credential: (call) => credential.current(call) };
+  }
+}
+
+/** A credential that is fetched again after it failed, was rejected or expired. */
+class LabCredential<T> {
+  readonly #clock: VirtualClock;
+  readonly #fetch: (call: Call) => Promise<Fetched<T>>;
+  #fetched: { readonly value: Promise<T>; endsAt: number } | undefined;
+
+  constructor(clock: VirtualClock, fetch: (call: Call) => Promise<Fetched<T>>) {
+    this.#clock = clock;
+    this.#fetch = fetch;
+  }
+
+  current(call: Call): Promise<T> {
+    if (this.#fetched !== undefined && this.#clock.monotonic() < this.#fetched.endsAt)
+      return this.#fetched.value;
+    const fetching = this.#fetch(call);
+    const fetched = { value: fetching.then(({ value }) => value), endsAt: Number.POSITIVE_INFINITY };
+    this.#fetched = fetched;
+    fetching.then(
+      ({ goodUntil }) => {
+        if (goodUntil !== undefined)
+          fetched.endsAt = this.#clock.monotonic() + untilMoment(goodUntil, this.#clock.now());
+      },
+      () => {
+        if (this.#fetched === fetched) this.discard();
+      },
+    );
+    return fetched.value;
+  }
+
+  discard(): void {
+    this.#fetched = undefined;
   }
 }
 

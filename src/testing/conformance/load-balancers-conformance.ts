@@ -5,13 +5,16 @@ import { describe, expect, test } from "bun:test";
 import type { Cidr } from "../../core/brand.ts";
 import { adoptionConformance } from "./adoption-conformance.ts";
 import { balancerListingConformance } from "./balancer-listing-conformance.ts";
-import { converge, crashes, type SavedFacts } from "./converge.ts";
-import { faultKinds } from "./faulty-transport.ts";
+import { converge, crashes } from "./converge.ts";
+import type { SavedFacts } from "./converge-groups.ts";
+import { faultKinds, manyRuns } from "./faulty-transport.ts";
 import { collect, Lab } from "./lab.ts";
 import { type DesiredOptions, makeDesired } from "./make-desired.ts";
 import { operationsConformance } from "./operations-conformance.ts";
+import { refusalsConformance } from "./refusals-conformance.ts";
 import type { AnyCloud, Harness } from "./simulated-cloud.ts";
 import { balancerTargets, labWithTargets } from "./targets.ts";
+import { unobservedSettings } from "./unobserved-settings.ts";
 
 /** The optional capabilities of this provider. A provider that is not implemented yet has none. */
 function optionalPartsOf(harness: Harness): Partial<AnyCloud> {
@@ -83,6 +86,7 @@ export function loadBalancersConformance(
     }
 
     balancerListingConformance(harness, { first, second, gone });
+    refusalsConformance(harness, { first, second, gone });
 
     test("creates, updates and deletes load balancers, and leaves nothing behind", async () => {
       const { lab, savedFacts } = fresh();
@@ -182,6 +186,18 @@ export function loadBalancersConformance(
         expect([ownership, name]).toEqual(["foreign", "conformance"]);
     });
 
+    test("returns in `settingsOf` every setting that cannot be changed", async () => {
+      const { lab, savedFacts } = fresh();
+      const { observed, members } = await converge({ lab, savedFacts }, first);
+      const { fields = {} } = harness.definition.annotations ?? {};
+      for (const [group, [member]] of members) {
+        const balancer = observed.get(group);
+        if (member === undefined || balancer === undefined) continue;
+        const settings = lab.cloud.loadBalancers?.settingsOf?.(balancer, member.owner.uid);
+        expect(unobservedSettings(fields, settings)).toEqual([]);
+      }
+    });
+
     test("publishes nothing while there is no load balancer", () => {
       const [member] = first;
       const publication = member && fresh().lab.cloud.loadBalancers?.publish(member, undefined);
@@ -213,16 +229,20 @@ export function loadBalancersConformance(
       expect(stateOf(lab)).toBe(afterDeletion);
     });
 
-    test.each(faultKinds)("reaches the same end state with a %p fault at any request", async (kind) => {
-      const clean = fresh();
-      const expected = await live(clean);
-      for (let position = 0; position < clean.lab.requests.length; position++) {
-        const run = fresh();
-        run.lab.faulty.failAt(position, kind);
-        expect({ position, states: await live(run) }).toEqual({ position, states: expected });
-        expect(run.lab.leakedListeners).toBe(0);
-      }
-    });
+    test.each(faultKinds)(
+      "reaches the same end state with a %p fault at any request",
+      async (kind) => {
+        const clean = fresh();
+        const expected = await live(clean);
+        for (let position = 0; position < clean.lab.requests.length; position++) {
+          const run = fresh();
+          run.lab.faulty.failAt(position, kind);
+          expect({ position, states: await live(run) }).toEqual({ position, states: expected });
+          expect(run.lab.leakedListeners).toBe(0);
+        }
+      },
+      manyRuns,
+    );
 
     test.each(["before-facts", "after-facts"] as const)(
       "reaches the same end state after a crash %s of any step",
@@ -246,6 +266,7 @@ export function loadBalancersConformance(
           }
         }
       },
+      manyRuns,
     );
   });
 }

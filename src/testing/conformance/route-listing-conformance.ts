@@ -5,7 +5,7 @@ import { expect, test } from "bun:test";
 import { CloudError } from "../../provider/errors.ts";
 import type { ServingTable } from "../../provider/route-tables.ts";
 import type { DesiredRoute, ObservedRoute, RouteDocument } from "../../provider/routes.ts";
-import { convergeRoutes, neededIn, planOf, tablesIn } from "./converge-routes.ts";
+import { convergeRoutes, neededIn, planOf, readTable, tablesIn } from "./converge-routes.ts";
 import { collect, type Lab } from "./lab.ts";
 import type { Harness } from "./simulated-cloud.ts";
 import { labWithTargets } from "./targets.ts";
@@ -21,11 +21,7 @@ type Belief = readonly TableBelief[];
 async function readAll(lab: Lab): Promise<Belief> {
   const beliefs: TableBelief[] = [];
   for (const table of tablesIn(lab)) {
-    const { routes } = table;
-    const document = routes.style === "document" ? await lab.run((call) => routes.read(call)) : undefined;
-    const pages =
-      routes.style === "document" ? [document] : await lab.run((call) => collect(routes.list(call)));
-    beliefs.push({ table, listed: pages.flatMap((page) => page?.routes ?? []), document });
+    beliefs.push({ table, ...(await readTable(lab, table.routes)) });
   }
   return beliefs;
 }

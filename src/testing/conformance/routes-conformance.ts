@@ -4,7 +4,7 @@
 import { describe, expect, test } from "bun:test";
 import { crashes } from "./converge.ts";
 import { convergeRoutes } from "./converge-routes.ts";
-import { faultKinds } from "./faulty-transport.ts";
+import { faultKinds, manyRuns } from "./faulty-transport.ts";
 import type { Lab } from "./lab.ts";
 import { routeListingConformance } from "./route-listing-conformance.ts";
 import type { Harness } from "./simulated-cloud.ts";
@@ -54,16 +54,20 @@ export function routesConformance(name: string, harness: Harness): void {
       expect(lab.mutations).toBe(before);
     });
 
-    test.each(faultKinds)("reaches the same end state with a %p fault at any request", async (kind) => {
-      const clean = fresh();
-      const expected = await live(clean);
-      for (let position = 0; position < clean.requests.length; position++) {
-        const lab = fresh();
-        lab.faulty.failAt(position, kind);
-        expect({ position, states: await live(lab) }).toEqual({ position, states: expected });
-        expect(lab.leakedListeners).toBe(0);
-      }
-    });
+    test.each(faultKinds)(
+      "reaches the same end state with a %p fault at any request",
+      async (kind) => {
+        const clean = fresh();
+        const expected = await live(clean);
+        for (let position = 0; position < clean.requests.length; position++) {
+          const lab = fresh();
+          lab.faulty.failAt(position, kind);
+          expect({ position, states: await live(lab) }).toEqual({ position, states: expected });
+          expect(lab.leakedListeners).toBe(0);
+        }
+      },
+      manyRuns,
+    );
 
     test("reaches the same end state after a crash between any two steps", async () => {
       const expected = await live(fresh());

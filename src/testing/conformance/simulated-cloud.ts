@@ -37,6 +37,10 @@ export interface SimulatedCloud {
   addUnmarkedBalancer?(): string;
   /** Changes the route table as another client would. For clouds whose routes are one document. */
   disturbRoutes?(): void;
+  /** From now on, the cloud refuses this machine as a target and accepts the others. For clouds that refuse single targets. */
+  refuseTarget?(machine: TargetMachine): void;
+  /** Uses up the rate limit, so that the next request is refused. It comes back with time. */
+  spendBudget?(): void;
 }
 
 /** What a conformance suite needs to run a provider against its simulated cloud. */
@@ -48,7 +52,8 @@ export interface Harness {
   simulate(clock: Clock): SimulatedCloud;
   /**
    * Three machines that load balancers and routes use as targets; called once for each simulated cloud, with the same result.
-   * Absent: keys `1`, `2` and `3` of the first source, which do not exist in the simulated cloud.
+   * Those that a load balancer does not reach are left out, as in the framework. Absent: keys `1`, `2` and `3` of the first source,
+   * which do not exist in the simulated cloud.
    */
   targets?(simulated: SimulatedCloud): readonly [TargetMachine, TargetMachine, TargetMachine];
   /** The values of `ProviderDefinition.inputs`, `LoadBalancers.inputs` and `inputsOf`. Absent: none exists. */
@@ -70,10 +75,10 @@ export interface Harness {
   pendingRequests?(operations: number): number;
 }
 
-/** A machine as a target: what the framework passes to load balancers and routes. */
+/** A machine as a target: what the framework passes to load balancers and routes, and the addresses of its Node. */
 export interface TargetMachine extends Machine {
-  /** Absent: an address such as 10.0.0.1. */
-  readonly address?: string;
+  /** The addresses that the cloud knows for the machine, of both families: the InternalIPs of its Node. Absent: one such as 10.0.0.1. */
+  readonly addresses?: readonly string[];
 }
 
 /** A connected provider of any types. */

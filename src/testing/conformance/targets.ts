@@ -46,16 +46,17 @@ export function targetMachines(harness: Harness): readonly TargetMachine[] {
   return machines;
 }
 
-function addressOf({ address }: TargetMachine, index: number): IpAddress {
-  return ipAddress(address ?? `10.0.0.${index + 1}`);
+function addressesOf({ addresses }: TargetMachine, index: number): readonly IpAddress[] {
+  return (addresses ?? [`10.0.0.${index + 1}`]).map((address) => ipAddress(address));
 }
 
 /** The targets of load balancers: Nodes node-1, node-2 and node-3. */
 export function balancerTargets(harness: Harness): readonly BalancerTarget[] {
   return targetMachines(harness).map((machine, index) => {
-    const { address: _, ...identity } = machine;
-    const target = targetOf(`node-${index + 1}`, machine.source, machine.key, addressOf(machine, index));
-    return { ...target, machine: identity };
+    const { addresses: _, ...identity } = machine;
+    const target = targetOf(`node-${index + 1}`, machine.source, machine.key);
+    const addresses = addressesOf(machine, index);
+    return { ...target, machine: identity, addresses, internalIPs: addresses };
   });
 }
 

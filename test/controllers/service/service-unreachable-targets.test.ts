@@ -90,6 +90,21 @@ test("Nodes that join without being reachable change nothing, and the Service ha
   expect([warnings(w).length, w.written, script.applied.length]).toEqual([1, [], applied]);
 });
 
+test("Nodes that join above the limit of targets cause no second event", async () => {
+  const { w } = unreachableWorld();
+  for (const name of ["near-1", "near-2"]) w.addNode(name);
+  await w.start();
+  w.create("web");
+  await w.pass(30);
+  const limits = () => warnings(w).filter((text) => text.includes("TargetLimit"));
+  expect(limits()).toHaveLength(1);
+  for (const name of ["near-3", "near-4"]) {
+    w.addNode(name);
+    await w.pass(30);
+  }
+  expect(limits()).toHaveLength(1);
+});
+
 test("a restart over unreachable Nodes publishes an event and writes nothing else", async () => {
   const { w, script } = unreachableWorld();
   await w.start();

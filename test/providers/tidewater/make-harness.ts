@@ -55,7 +55,8 @@ export function makeHarness({ targetOf, ...provider }: TidewaterHarness): Harnes
       const [first, second, third] = machines.map((machine, index) => {
         const label = `target-${index + 1}`;
         simulated.addMachine(label);
-        return targetOf(zoneOf(index), { ...machine, label });
+        const addresses = [machine.address];
+        return { addresses, ...targetOf(zoneOf(index), { ...machine, label }) };
       });
       if (first === undefined || second === undefined || third === undefined)
         throw new Error("Expected three targets.");
@@ -103,6 +104,11 @@ export function makeHarness({ targetOf, ...provider }: TidewaterHarness): Harnes
           cloud.faults.add({ kind: "short-page", zone: "north", operation: "GET /machines" }),
         shortenNextBalancerPage: () =>
           cloud.faults.add({ kind: "short-page", zone: "north", operation: "GET /frontends" }),
+        refuseTarget: ({ addresses = [] }) => {
+          for (const { machines } of zones)
+            for (const address of addresses) machines.quarantined.add(address);
+        },
+        spendBudget: () => cloud.spendUnits(),
         disturbRoutes: () =>
           table.set([...table.entries, { to: "192.168.0.0/16", hop: "10.20.255.2", note: "office" }]),
         state: () => stateOf(cloud),

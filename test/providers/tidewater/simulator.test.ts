@@ -197,7 +197,7 @@ test("gives the conformance suites machines that listings show, targets, and a s
       next: string | null;
     };
   };
-  for (const { source, key, address } of harness.targets?.(simulated) ?? []) {
+  for (const { source, key, addresses: [address] = [] } of harness.targets?.(simulated) ?? []) {
     const { entries } = await get(source as ZoneName, "/machines");
     expect(entries).toContainEqual(expect.objectContaining({ id: key, address }));
   }

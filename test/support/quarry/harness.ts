@@ -48,6 +48,9 @@ export const quarryHarness: Harness = {
           if (at >= 0) machines.splice(at, 1);
         }
       },
+      refuseTarget: ({ key }) => {
+        for (const region of [east, west]) region.rejects = (machine) => machine === key;
+      },
       disturbRoutes: () => {
         east.routes = [...east.routes, { to: "10.8.0.0/16", machine: "gateway", note: "by hand" }];
         east.revision += 1;

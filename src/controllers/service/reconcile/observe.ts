@@ -18,6 +18,7 @@ import { showProblems } from "../status/show-problems.ts";
 import { judgeAbsence, waitForProof } from "./absence.ts";
 import { checkDelay } from "./apply.ts";
 import type { ReconcileContext, ReconcileDeps } from "./context.ts";
+import { needsLookup } from "./needs-lookup.ts";
 import { confirmAfterOf } from "./reads-lag.ts";
 
 type Unproved = Extract<Absence, { kind: "unproved" }>;
@@ -149,10 +150,7 @@ async function observeInDepth(
   { services, call }: ReconcileContext,
   listed: ObservedLoadBalancer | undefined,
 ): Promise<InDepth | NoAnswer> {
-  const isComplete = listed !== undefined && listed.shallow !== true;
-  // Without a Service and without what is listed, a lookup has nothing to look for.
-  const canLookUp = services.length > 0 || listed !== undefined;
-  if (balancers.observe === undefined || isComplete || !canLookUp) return { balancer: listed };
+  if (balancers.observe === undefined || !needsLookup(listed, services.length)) return { balancer: listed };
   const desired = services.map((service) => desiredServices.of(service).desired);
   const lookedUpAt = clock.monotonic();
   const balancer = await balancers.observe(desired, listed, call);

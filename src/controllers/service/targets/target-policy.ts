@@ -6,7 +6,7 @@ import type { Problem } from "../../../core/problem.ts";
 import type { BalancerTarget } from "../../../provider/load-balancers.ts";
 import { labelPairs, ownPrefix } from "../../well-known.ts";
 import type { NamedSelector, TargetRules } from "../annotations/target-rules.ts";
-import { type Reach, separateReachable, unreachableTargets } from "./reachable.ts";
+import { type LastingProblem, type Reach, separateReachable, unreachableTargets } from "./reachable.ts";
 import { inRendezvousOrder } from "./rendezvous.ts";
 
 const ownSelectorKey = `${ownPrefix}target-selector`;
@@ -153,14 +153,12 @@ export function limitOf({ limit, cloudLimit }: Pick<TargetPolicy, "limit" | "clo
 function limited(count: number, rules: TargetPolicy): readonly Problem[] {
   const max = limitOf(rules);
   const isRequested = rules.policy === "subset" && max === rules.limit;
-  return count <= max || isRequested
-    ? []
-    : [
-        warning(
-          "TargetLimit",
-          `The load balancer accepts ${max} targets, and there are ${count} Nodes. ${max} of them were chosen, spread over the zones. Select fewer Nodes with ${rules.cloudSelector?.key ?? ownSelectorKey}, or choose a larger load balancer.`,
-        ),
-      ];
+  if (count <= max || isRequested) return [];
+  const selector = rules.cloudSelector?.key ?? ownSelectorKey;
+  const text = `The load balancer accepts ${max} targets, and there are ${count} Nodes. ${max} of them were chosen, spread over the zones. Select fewer Nodes with ${selector}, or choose a larger load balancer.`;
+  // The number of Nodes changes all the time.
+  const problem: LastingProblem = { ...warning("TargetLimit", text), identity: String(max) };
+  return [problem];
 }
 
 const warning = (reason: string, text: string): Problem => ({ severity: "warning", reason, text });

@@ -47,6 +47,11 @@ export class TidewaterCloud {
     for (const { tickets } of Object.values(this.zones)) tickets.settle();
   }
 
+  /** Uses up the units of all zones. */
+  spendUnits(): void {
+    for (const units of Object.values(this.#units)) units.spend();
+  }
+
   readonly transport: Transport = async ({ method, url, headers, body }, signal) => {
     signal.throwIfAborted();
     this.settle();

@@ -26,6 +26,12 @@ export class Units {
     this.#left = limits.max;
   }
 
+  /** Uses up all units. */
+  spend(): void {
+    this.#left = 0;
+    this.#counted = this.#clock.monotonic();
+  }
+
   take(cost: number): { readonly isFree: boolean; readonly headers: Readonly<Record<string, string>> } {
     const now = this.#clock.monotonic();
     const { max, perSecond } = this.#limits;

@@ -1,0 +1,56 @@
+// The conformance suites pass for a cloud with a source without machines, and with load balancers of other clusters in its listing.
+
+import { fake } from "../../providers/fake/index.ts";
+import type { FakeBalancer } from "../../providers/fake/load-balancers.ts";
+import { harness } from "../../providers/fake/simulator/harness.ts";
+import { defineProvider } from "../../src/index.ts";
+import { instancesConformance, loadBalancersConformance } from "../../src/testing/index.ts";
+
+/** The suites read no more of it than the framework does. */
+const unread = { balancer: { id: "other" } as FakeBalancer["balancer"] };
+
+const uneven = defineProvider({
+  ...fake,
+  connect: (config, context) => {
+    const cloud = fake.connect(config, context);
+    const { instances, loadBalancers } = cloud;
+    if (instances === undefined || loadBalancers === undefined) throw new Error("The fake cloud has both.");
+    const [source] = instances.sources;
+    return {
+      ...cloud,
+      instances: {
+        ...instances,
+        sources: [
+          source,
+          {
+            name: "empty",
+            keyOf: () => undefined,
+            list: async function* (call) {
+              // One request, of which nothing belongs to this source.
+              for await (const _ of source.list(call)) {
+                yield [];
+                return;
+              }
+            },
+          },
+        ],
+      },
+      loadBalancers: {
+        ...loadBalancers,
+        list: async function* (call) {
+          yield* loadBalancers.list(call);
+          yield [{ group: "other", owners: [], ownership: "foreign", state: "ready", ...unread }];
+        },
+      },
+    };
+  },
+});
+
+const unevenHarness = {
+  ...harness,
+  definition: uneven,
+  listingRequests: (machines: number) => harness.listingRequests(machines) + 1,
+};
+
+instancesConformance("fake cloud with an empty source", unevenHarness);
+loadBalancersConformance("fake cloud with load balancers of others", unevenHarness);

@@ -27,10 +27,8 @@ const uneven = defineProvider({
             keyOf: () => undefined,
             list: async function* (call) {
               // One request, of which nothing belongs to this source.
-              for await (const _ of source.list(call)) {
-                yield [];
-                return;
-              }
+              await source.lookups?.id?.find(["404"], call);
+              yield [];
             },
           },
         ],

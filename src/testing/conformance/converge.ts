@@ -219,7 +219,7 @@ class Convergence {
       throw new Error(`plan() is not pure: it returned two different plans for group ${group}.`);
     }
     const text = textOfDesired(fingerprintOf(members));
-    const plan = withoutRecent(planned, recentSteps, { readsLag: balancers.readsLag, desired: text });
+    const plan = withoutRecent(planned, recentSteps, { readsLag: balancers.readsLag, desired: () => text });
     this.#last = `The last plan of group ${group}: ${JSON.stringify(plan)}`;
     if (this.#noteRefused(members, plan.refused)) return { isConverged: false, observed, members };
     const isConverged = await this.#apply(group, members, plan, text);

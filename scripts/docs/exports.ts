@@ -1,4 +1,4 @@
-// Reads the exports of src/index.ts with their doc comments and declarations. It relies on the formatter's layout: top-level
+// Reads the exports of a file with their doc comments and declarations. It relies on the formatter's layout: top-level
 // declarations start and end in the first column, members are indented by two spaces.
 
 import { readFileSync } from "node:fs";
@@ -16,9 +16,8 @@ export interface Exported {
   readonly declaration: string;
 }
 
-/** Everything that src/index.ts exports, in its order. */
-export function publicExports(): readonly Exported[] {
-  const index = "src/index.ts";
+/** Everything that this file exports, in its order. */
+export function publicExports(index: string): readonly Exported[] {
   return exportsOf(index).flatMap(({ names, from }) => {
     const path = join(dirname(index), from);
     return names === undefined ? allExportsOf(path) : names.map((name) => findExport(path, name));
@@ -109,10 +108,13 @@ function withoutBodies(kind: string, source: readonly string[]): string {
       .replace(/ \{$/, ";");
   }
   const text = source.join("\n");
-  return kind === "const" ? text.replace(/ =>[\s\S]*$/, " => …;") : text;
+  if (kind !== "const") return text;
+  // An object with a named type says no more than the type.
+  return text.replace(/^(const \w+: \w+) = \{[\s\S]*$/, "$1;").replace(/ =>[\s\S]*$/, " => …;");
 }
 
 function publicMembers(source: readonly string[]): string {
+  if (source.length === 1) return source.join("");
   const kept: string[] = [];
   let isInBody = false;
   let comment: string[] = [];

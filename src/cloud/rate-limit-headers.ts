@@ -23,8 +23,16 @@ export function reportedRateLimit(report: RateLimitReport, status: number, now: 
     finite(moment && delayUntil(moment, now)) as Milliseconds | undefined;
   const [limit, remaining] = [finite(report.limit), finite(report.remaining)];
   const requested = delayOf(report.retryAfter);
-  const resetIn = delayOf(report.resets) ?? (remaining === 0 ? requested : undefined);
-  return { limit, remaining, resetIn, closedFor: requested ?? (status === 429 ? resetIn : undefined) };
+  // Not capped: it is no wait, but gives the rate at which the limit comes back.
+  const fullIn = finite(report.full && untilMoment(report.full, now)) as Milliseconds | undefined;
+  const resetIn =
+    fullIn === undefined ? (delayOf(report.resets) ?? (remaining === 0 ? requested : undefined)) : undefined;
+  const perRequest =
+    fullIn === undefined || limit === undefined || remaining === undefined
+      ? undefined
+      : milliseconds(Math.min(fullIn / Math.max(1, limit - remaining), maxDelay));
+  const refusedFor = status === 429 ? (perRequest ?? resetIn) : undefined;
+  return { limit, remaining, resetIn, fullIn, closedFor: requested ?? refusedFor };
 }
 
 /** A provider may compute with a header that is absent. */

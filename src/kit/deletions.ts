@@ -1,7 +1,7 @@
 // Deletes objects that depend on each other: the steps of a plan in order, and a deletion that is done when the object is gone.
 
 import { CloudError } from "../provider/errors.ts";
-import type { Done } from "../provider/plan.ts";
+import type { Done, StepOutcome } from "../provider/plan.ts";
 
 /** One deletion of a plan. */
 export interface Deletion<K extends string> {
@@ -13,25 +13,40 @@ export interface Deletion<K extends string> {
 
 /**
  * The steps that delete a group of objects: all of the first kind, then all of the second, and so on. Kinds without objects are
- * left out, so the same list serves a plan for what a failed creation has left behind.
+ * left out, so the same list serves a plan for what a failed creation has left behind. If a deletion starts a job, its step ends the
+ * plan, and the next plan has the rest. `common` is added to each step, such as the region.
  *
  * @example
- * deletionsInOrder([["rule", rules], ["pool", pools], ["balancer", [id]], ["address", addresses]])
+ * deletionsInOrder([["rule", rules], ["pool", pools], ["balancer", [id]], ["address", addresses]], { region })
  */
-export function deletionsInOrder<const K extends string>(
+export function deletionsInOrder<const K extends string, C extends object = object>(
   order: readonly (readonly [kind: K, ids: readonly string[]])[],
-): readonly Deletion<K>[] {
+  common?: C,
+): readonly (Deletion<K> & C)[] {
   return order.flatMap(([kind, ids]) =>
-    ids.map((id) => ({ do: `delete ${kind}` as const, on: id, kind, id })),
+    ids.map((id) => ({ ...(common as C), do: `delete ${kind}` as const, on: id, kind, id })),
   );
 }
 
-/** The outcome of a deletion: done, also when the object does not exist any more. Other errors are thrown. */
-export async function deleted(request: Promise<unknown>): Promise<Done> {
+/**
+ * The outcome of a deletion: done, also when the object does not exist any more. Other errors are thrown. Where a deletion starts a
+ * job, `started` makes the outcome from the response.
+ *
+ * @example
+ * return deleted(api.call<Started>(request, call), ({ job }) =>
+ *   inProgress(waitingFor, { operation: operationOf({ job, owners: [], waitingFor }) }),
+ * );
+ */
+export async function deleted<T, O extends StepOutcome = Done>(
+  request: Promise<T>,
+  started?: (response: T) => O,
+): Promise<Done | O> {
+  let response: T;
   try {
-    await request;
+    response = await request;
   } catch (error) {
     if (!CloudError.is(error) || error.kind !== "not-found") throw error;
+    return { done: true };
   }
-  return { done: true };
+  return started === undefined ? { done: true } : started(response);
 }

@@ -9,12 +9,17 @@ import { done } from "./outcomes.ts";
 
 /** A job of the cloud, with what it is for. */
 export interface JobOperation {
-  /** The cloud's id of the job. */
+  /** The cloud's id of the job. Any text: with several regions, put the region before the id. */
   readonly job: string;
-  /** The Services that get the facts of the result. */
+  /** The Services that get the facts of the result. Empty if there are none, as for routes. */
   readonly owners: readonly ServiceUID[];
   /** Completes "waiting for …". */
   readonly waitingFor: string;
+  /**
+   * The Nodes of the members by the cloud's name for them, such as an address. The `node` of a target that the job refuses may be
+   * such a name.
+   */
+  readonly members?: Readonly<Record<string, string>> | undefined;
 }
 
 /**
@@ -30,8 +35,8 @@ export type JobState =
   | CloudError;
 
 /** The operation id of a job, for `StepOutcome.operation`. */
-export function operationOf({ job, owners, waitingFor }: JobOperation): string {
-  return JSON.stringify([job, waitingFor, ...owners]);
+export function operationOf({ job, owners, waitingFor, members = {} }: JobOperation): string {
+  return JSON.stringify([job, waitingFor, members, ...owners]);
 }
 
 /** The same facts for each of these Services. */
@@ -46,16 +51,19 @@ export function factsOf(
 function parseOperation(id: string): JobOperation | undefined {
   try {
     const parsed: unknown = JSON.parse(id);
-    if (!Array.isArray(parsed) || parsed.length < 2) return undefined;
-    const [job, waitingFor, ...owners] = parsed as [string, string, ...ServiceUID[]];
-    return { job, waitingFor, owners };
+    if (!Array.isArray(parsed) || parsed.length < 3) return undefined;
+    type Parts = [string, string, Readonly<Record<string, string>>, ...ServiceUID[]];
+    const [job, waitingFor, members, ...owners] = parsed as Parts;
+    return { job, waitingFor, members, owners };
   } catch {
     return undefined;
   }
 }
 
 /**
- * `Cloud.pending` for operations made with `operationOf`. `check` returns the state of each job that the cloud still knows.
+ * `Cloud.pending` for operations made with `operationOf`. `check` returns the state of each job that the cloud still knows. If it
+ * throws, all jobs are checked again later. If only one of several regions fails, return "running" for its jobs: a job without a
+ * state counts as lost, and a CloudError as failed.
  *
  * @example
  * pending: pendingJobs({ limit: 50 }, async (jobs, call) => {
@@ -67,9 +75,17 @@ export function pendingJobs(
   { limit, checkAfter = seconds(1) }: { readonly limit: number; readonly checkAfter?: Milliseconds },
   check: (jobs: readonly string[], call: Call) => Promise<ReadonlyMap<string, JobState>>,
 ): Pending {
-  const stateOf = ({ owners, waitingFor }: JobOperation, state: JobState): OperationState | CloudError => {
+  const stateOf = (
+    { owners, waitingFor, members = {} }: JobOperation,
+    state: JobState,
+  ): OperationState | CloudError => {
     if (state === "running") return { done: false, checkAfter, waitingFor };
-    return CloudError.is(state) ? state : done(factsOf(owners, state.facts), state.refused);
+    if (CloudError.is(state)) return state;
+    const refused = state.refused?.map((target) => ({
+      ...target,
+      node: Object.hasOwn(members, target.node) ? (members[target.node] ?? target.node) : target.node,
+    }));
+    return done(factsOf(owners, state.facts), refused);
   };
   return {
     limit,

@@ -11,7 +11,7 @@ import { cutText } from "./cut-text.ts";
 import { kindOfStatus } from "./error-kind.ts";
 import { retryMoment } from "./retry-moment.ts";
 
-/** A value of a query parameter: several for a list, none when undefined. */
+/** A value of a query parameter: none when undefined. A list repeats the parameter; use `join(",")` for a list in one value. */
 export type QueryValue = string | number | boolean | readonly string[] | undefined;
 
 /** One request of a `JsonApi`. */
@@ -47,7 +47,11 @@ export interface JsonApiOptions {
   readonly authorize?: (call: Call) => Promise<Readonly<Record<string, string>>>;
   /** Whether a body is an error of this API and not a proxy's page. Default: any JSON object. */
   readonly isApiError?: (body: unknown) => boolean;
-  /** Reads an error body. Default: its `message`, or the one in its `error`. */
+  /**
+   * Reads an error body. Default: its `message`, or the one in its `error`. Without a `kind`, the status decides: 401 `unauthorized`,
+   * 403 `forbidden`, 404 and 410 `not-found`, 409 and 412 `conflict`, 423 `busy`, 429 `rate-limited`, 407, 408 and 5xx `unavailable`, any
+   * other `invalid`. For a 403 that means a rate limit, return `rate-limited`, and `scope: "account"` if it concerns all operations.
+   */
   readonly readError?: (body: unknown, status: number) => ErrorReport;
   /** Response headers with the cloud's request id; the first one present is used. */
   readonly requestIDHeaders?: readonly string[];

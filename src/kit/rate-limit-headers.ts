@@ -14,7 +14,10 @@ export interface TimeHeader {
 export interface RateLimitHeaders {
   readonly limit?: string;
   readonly remaining?: string;
+  /** When all of the limit comes back at once. */
   readonly resets?: TimeHeader;
+  /** When the limit is full again, where the cloud adds a little every second, as Hetzner does. */
+  readonly full?: TimeHeader;
   readonly retryAfter?: TimeHeader;
 }
 
@@ -36,6 +39,7 @@ export function rateLimitHeaders(
       limit: numberIn(headers, names.limit),
       remaining: numberIn(headers, names.remaining),
       resets: momentIn(headers, names.resets),
+      full: momentIn(headers, names.full),
       retryAfter: momentIn(headers, names.retryAfter),
     };
     return Object.values(report).every((value) => value === undefined) ? undefined : report;

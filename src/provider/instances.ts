@@ -60,7 +60,7 @@ export interface Machine {
   readonly source: string;
   /** `Instance.key`. */
   readonly key: string;
-  /** `Instance.handles`, if known. */
+  /** `Instance.handles`. Undefined until a listing or lookup has found the machine, as after a start. */
   readonly handles?: Facts | undefined;
 }
 
@@ -104,8 +104,8 @@ export interface InstanceSource {
    */
   readonly lookups?: Readonly<Partial<Record<MatchKey, InstanceLookup | undefined>>> | undefined;
   /**
-   * How long a listing or lookup may show an earlier state of the cloud. The two proofs that a machine is gone are further apart
-   * than this. Absent: less than `--node-deletion-confirmation`.
+   * How long a listing or lookup may show an earlier state of the cloud; the longer one, if they differ. The two proofs that a machine is
+   * gone are further apart than this. Absent: less than `--node-deletion-confirmation`.
    */
   readonly readsLag?: Milliseconds | undefined;
 }

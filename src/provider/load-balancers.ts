@@ -24,7 +24,10 @@ export interface BalancerPort {
 /** A Node that receives traffic of the load balancer. */
 export interface BalancerTarget {
   readonly node: NodeName;
-  /** Undefined while its machine is unknown. */
+  /**
+   * Undefined while no source knows the provider id of the Node: it has just joined, and is no target yet. If `handles` are undefined,
+   * the machine is known and may be a working target: return `waitFor` instead of a plan without it.
+   */
   readonly machine?: Machine;
   /** The labels of the Node. */
   readonly labels: Readonly<Record<string, string>>;
@@ -171,7 +174,8 @@ export interface LoadBalancers<
    */
   requestsAdoption?(member: DesiredLoadBalancer<A>): string | undefined;
   /**
-   * Pure. The settings as they are in the cloud. A field with an invalid annotation keeps this value, never its default.
+   * Pure. The settings as they are in the cloud. A field with an invalid annotation keeps this value, never its default. A changed field
+   * with `whenChanged` is noticed only if its value is here, and if the Service has the annotation: without it, the value stays.
    * Without this function, or without the field in its result, nothing of the group changes until the annotation is fixed,
    * unless this process has seen a valid value.
    */
@@ -215,7 +219,7 @@ export interface LoadBalancers<
     call: Call,
   ): Promise<O | NoAnswer | undefined>;
   /**
-   * How long `list` and `observe` may show a state from before a step that the cloud has accepted. Within this time, an accepted step
+   * How long `list` or `observe` may show a state from before a step that the cloud has accepted; the longer one, if they differ. Within this time, an accepted step
    * is not sent again, an error of `plan` is not reported, and a difference is no drift. A load balancer that is not shown counts
    * as absent only after it. Absent: reads show every accepted step.
    */

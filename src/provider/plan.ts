@@ -8,10 +8,17 @@ import type { Problem } from "./reasons.ts";
 /** Small strings stored on the Service for the provider, such as the id of its load balancer. */
 export type Facts = Readonly<Record<string, string>>;
 
-/** One change. `do` names it in logs, events, metrics and dry runs; further members are what `apply` needs, as plain data. */
+/**
+ * One change. `do` names it in logs, events, metrics and dry runs; further members are what `apply` needs, as plain data. Two steps with
+ * the same data are the same step. Where reads lag, steps with the same `do` and `on` for the same desired state are the same too, so a
+ * step may contain a revision.
+ */
 export interface Step {
   readonly do: string;
-  /** The name or id of the object that is changed, for messages. */
+  /**
+   * The name or id of the object that is changed, for messages. Where reads lag, steps that change different parts need different
+   * values of `do` or `on`: otherwise the second one waits until the first one is shown.
+   */
   readonly on?: string | undefined;
 }
 
@@ -42,7 +49,8 @@ export interface Pending {
   readonly limit: number;
   /**
    * The state of each operation, or the error with which it failed. An operation that is missing from the result is lost, and the
-   * framework observes what it has done.
+   * framework observes what it has done. If this throws, all of them are checked again later. If only one of several regions fails,
+   * return its operations as still running.
    */
   check(operations: readonly string[], call: Call): Promise<ReadonlyMap<string, OperationState | CloudError>>;
 }

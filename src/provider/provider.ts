@@ -22,7 +22,16 @@ export interface Fetched<T> {
   readonly goodUntil?: Moment | undefined;
 }
 
-/** A credential with its own rate limit and circuit breaker: a project, a region, an endpoint. */
+/**
+ * A credential with its own rate limit and circuit breaker: a project, a region, an endpoint. Where reads and writes have limits of
+ * their own, open an account for each, with the same `fetch`.
+ *
+ * @example
+ * const reads = account({ ...common, name: "reads" });
+ * const writes = account({ ...common, name: "writes" });
+ * const transport: CloudTransport = (request, call, read) =>
+ *   (request.mutates ? writes : reads).transport(request, call, read);
+ */
 export interface Account<T> {
   /** Shown in messages and metrics. */
   readonly name: string;

@@ -9,10 +9,18 @@ export interface RateLimitReport {
   /** What is left of it, after this request. */
   readonly remaining?: number | undefined;
   /**
-   * When `remaining` is high again. If the cloud adds a little every second, return when enough is there to continue, not when
-   * the limit is full. Absent: after a minute, in which changes of users are still sent.
+   * When `remaining` is high again, where all of it comes back at once. Absent, and without `full`: after a minute, in which changes
+   * of users are still sent.
    */
   readonly resets?: Moment | undefined;
-  /** After a refusal: when the cloud accepts requests again. Absent: `resets`, otherwise after 5 seconds. */
+  /**
+   * When `remaining` is the limit again, where the cloud adds a little every second (a token bucket). Takes precedence over
+   * `resets`: Fairlead computes from it what is there at each moment.
+   */
+  readonly full?: Moment | undefined;
+  /**
+   * After a refusal: when the cloud accepts requests again. Absent: `resets`, or with `full` the time for one request, otherwise
+   * after 5 seconds.
+   */
   readonly retryAfter?: Moment | undefined;
 }

@@ -11,7 +11,7 @@ import type { Problem } from "./reasons.ts";
 export interface RouteTarget {
   readonly node: NodeName;
   readonly uid: string;
-  /** Undefined until the Node has a provider id. */
+  /** Of a `DesiredRoute`, it is always known, and so are the handles that the instance has. */
   readonly machine?: Machine;
   /** All IP addresses of the Node, of any kind. */
   readonly addresses: readonly IpAddress[];
@@ -25,13 +25,17 @@ export interface DesiredRoute {
   readonly target: RouteTarget;
 }
 
-/** A route in the cloud. Set each of the `target…` members that the cloud reports. */
+/**
+ * A route in the cloud. Set each of the `target…` members that the cloud reports: it leads to a Node if all of them match.
+ * `targetKey` takes precedence over `targetName`. Without any of them, it leads to no Node.
+ */
 export interface ObservedRoute {
   /** The cloud's id of the route: whatever `remove` needs. */
   readonly handle: string;
   readonly destination: Cidr;
   /** `Instance.key` of the target. */
   readonly targetKey?: string | undefined;
+  /** Matches if it is one of the Node's addresses, in any spelling (`parseIp`). */
   readonly targetAddress?: IpAddress | undefined;
   /** The name of the target's Node. */
   readonly targetName?: string | undefined;
@@ -59,14 +63,17 @@ export interface RouteDocument extends RoutePage {
   readonly carried?: unknown;
 }
 
-/** The result of a change: done, or in progress. Routes have no facts. */
+/** The result of a change: done, or in progress. Routes have no facts. A refused route is an error of the change. */
 export type RouteOutcome =
   | { readonly done: true }
   | ({ readonly done: false; readonly operation?: string | undefined } & Wait);
 
 /** What both styles have in common. */
 export interface RoutesOfAnyStyle {
-  /** The maximum number of routes, if known. Fairlead exports how many are left and warns before the limit is reached. */
+  /**
+   * The maximum number of routes, if known when connecting. Fairlead exports how many are left and warns before the limit is reached.
+   * Absent: the cloud refuses a route too many with an error of the kind `quota`, which the Node shows.
+   */
   readonly limit?: number | undefined;
   /** The IP families that the cloud can route. */
   readonly families: readonly ("IPv4" | "IPv6")[];
@@ -90,7 +97,10 @@ export interface RoutesOneByOne extends RoutesOfAnyStyle {
 export interface RoutesAsDocument extends RoutesOfAnyStyle {
   readonly style: "document";
   read(call: Call): Promise<RouteDocument>;
-  /** Applies the changes to the document that `read` returned. Throws `conflict` when its revision has changed since. */
+  /**
+   * Applies the changes to the document that `read` returned. Throws `conflict` when its revision has changed since. After `invalid` or
+   * `quota`, the framework sends halves of the changes until it has found the route that the cloud refuses.
+   */
   change(
     changes: { readonly create: readonly DesiredRoute[]; readonly remove: readonly ObservedRoute[] },
     before: RouteDocument,

@@ -11,6 +11,8 @@ export interface RateLimit {
   readonly remaining?: number | undefined;
   /** Until the limit is replenished. Unknown: a minute, during which the most urgent calls are sent nevertheless. */
   readonly resetIn?: Milliseconds | undefined;
+  /** Until the limit is full, where it comes back evenly. Takes precedence over `resetIn`. */
+  readonly fullIn?: Milliseconds | undefined;
   /** After a refusal: no calls for this long. For `learn`, no calls of the account. */
   readonly closedFor?: Milliseconds | undefined;
 }
@@ -71,7 +73,11 @@ interface Waiter extends Required<Entry> {
 
 interface KnownLimit {
   readonly limit: number;
+  /** At `asOf`, less what was sent since. */
   remaining: number;
+  readonly asOf: number;
+  /** How much of the limit comes back per millisecond. */
+  readonly refill: number;
   readonly resetAt: number;
   /** Whether the cloud named the reset time. */
   readonly isResetKnown: boolean;
@@ -100,7 +106,7 @@ export class Budget {
     const closed = [...this.#closedOperations].filter(([, until]) => until > now);
     return {
       limit: known?.limit,
-      remaining: known?.remaining,
+      remaining: known && remainingOf(known, now),
       inFlight: this.#inFlight,
       waiting: this.#waiters.length,
       closedFor: milliseconds(Math.max(0, this.#closedUntil - now)),
@@ -154,7 +160,16 @@ export class Budget {
   waitFor(rank: number): Milliseconds {
     const now = this.#options.clock.monotonic();
     if (now < this.#closedUntil) return milliseconds(this.#closedUntil - now);
-    return milliseconds(this.#isLow(rank) ? Math.max(0, (this.#current()?.resetAt ?? now) - now) : 0);
+    const known = this.#current();
+    if (known === undefined || !this.#isLow(rank)) return milliseconds(0);
+    return milliseconds(Math.max(0, this.#enoughAt(known, rank) - now));
+  }
+
+  /** When a call of this rank may be sent. */
+  #enoughAt({ limit, remaining, asOf, refill, resetAt }: KnownLimit, rank: number): number {
+    if (refill === 0) return resetAt;
+    const needed = Math.floor(limit * (this.#options.reserve[rank] ?? 0)) + 1;
+    return Math.min(resetAt, asOf + Math.ceil((needed - remaining) / refill));
   }
 
   /** How long the cloud refuses this operation. */
@@ -177,11 +192,16 @@ export class Budget {
     if (update.remaining !== undefined) {
       // Some clouds report only what remains.
       this.#mostRemaining = Math.max(this.#mostRemaining, update.remaining);
+      const { fullIn } = update;
+      const limit = update.limit ?? this.#mostRemaining;
+      const resetIn = fullIn ?? update.resetIn;
       this.#known = {
-        limit: update.limit ?? this.#mostRemaining,
+        limit,
         remaining: this.#remainingAfter(update.remaining, admission),
-        resetAt: now + (update.resetIn ?? defaultReset),
-        isResetKnown: update.resetIn !== undefined,
+        asOf: now,
+        refill: fullIn === undefined || fullIn === 0 ? 0 : Math.max(0, limit - update.remaining) / fullIn,
+        resetAt: now + (resetIn ?? defaultReset),
+        isResetKnown: resetIn !== undefined,
       };
     }
     this.#onNews();
@@ -191,7 +211,8 @@ export class Budget {
   #remainingAfter(reported: number, admission: Admission | undefined): number {
     if (admission === undefined) return reported;
     const perhapsNotCounted = this.#admitted - admission.endedBefore - admission.cost;
-    const own = this.#current()?.remaining ?? 0;
+    const known = this.#current();
+    const own = known === undefined ? 0 : remainingOf(known, this.#options.clock.monotonic());
     return Math.max(0, reported - perhapsNotCounted, Math.min(own, reported));
   }
 
@@ -230,7 +251,7 @@ export class Budget {
       this.#waiters.splice(index, 1);
       this.#inFlight += 1;
       const known = this.#current();
-      if (known !== undefined) known.remaining = Math.max(0, known.remaining - waiter.cost);
+      if (known !== undefined) spend(known, waiter.cost, now);
       this.#admitted += waiter.cost;
       waiter.admit({ cost: waiter.cost, endedBefore: this.#ended });
     }
@@ -248,18 +269,35 @@ export class Budget {
     if (known === undefined) return false;
     const reserve = this.#options.reserve[rank] ?? 0;
     if (reserve === 0 && !known.isResetKnown) return false;
-    return known.remaining <= known.limit * reserve;
+    return remainingOf(known, this.#options.clock.monotonic()) <= known.limit * reserve;
   }
 
   /** Refusals and a used-up limit end with time; all other waits end when a call leaves. */
   #scheduleAdmission(now: number): void {
     this.#cancelTimer?.();
     const known = this.#current();
-    const ends = [...this.#closedOperations.values(), ...(known === undefined ? [] : [known.resetAt])];
+    const enough =
+      known === undefined
+        ? []
+        : this.#waiters.map(({ rank }) => this.#enoughAt(known, rank)).filter((at) => at > now);
+    const ends = [...this.#closedOperations.values(), ...enough];
     const opens = now < this.#closedUntil ? this.#closedUntil : Math.min(...ends);
     if (opens === Number.POSITIVE_INFINITY) return;
     this.#cancelTimer = this.#options.clock.after(milliseconds(Math.max(1, opens - now)), () =>
       this.#admit(),
     );
   }
+}
+
+/** In whole requests. */
+function remainingOf({ limit, remaining, asOf, refill }: KnownLimit, now: number): number {
+  if (refill === 0) return remaining;
+  // A fraction may be lost to rounding when a whole request is back.
+  return Math.floor(Math.min(limit, remaining + (now - asOf) * refill) + 1e-6);
+}
+
+/** Never below what has come back: the next response reports the truth. */
+function spend(known: KnownLimit, cost: number, now: number): void {
+  const { asOf, refill } = known;
+  known.remaining = Math.max(0 - (now - asOf) * refill, known.remaining - cost);
 }

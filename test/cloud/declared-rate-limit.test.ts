@@ -5,7 +5,7 @@ import { milliseconds, seconds } from "../../src/core/brand.ts";
 import { jsonApi } from "../../src/kit/json-api.ts";
 import { rateLimitHeaders } from "../../src/kit/rate-limit-headers.ts";
 import { seededRandom } from "../../src/platform/random.ts";
-import type { Call } from "../../src/provider/call.ts";
+import type { Call, CloudTransport } from "../../src/provider/call.ts";
 import { CloudError } from "../../src/provider/errors.ts";
 import type { Account } from "../../src/provider/provider.ts";
 import { VirtualClock } from "../../src/testing/virtual-time/virtual-clock.ts";
@@ -137,4 +137,70 @@ describe("a remaining budget under another name [N4]", () => {
     await get();
     expect(account.budget.level).toMatchObject({ limit: undefined, closedOperations: {} });
   });
+});
+
+describe("a limit that comes back evenly [N4]", () => {
+  // As Hetzner does: 3600 per hour, one each second; the header is the time at which all are back.
+  const hetzner = rateLimitHeaders({
+    limit: "ratelimit-limit",
+    remaining: "ratelimit-remaining",
+    full: { header: "ratelimit-reset", unit: "unix-seconds" },
+  });
+  const spent = (clock: VirtualClock, remaining: number) => ({
+    "ratelimit-limit": "3600",
+    "ratelimit-remaining": String(remaining),
+    "ratelimit-reset": String(clock.now() / 1000 + 3600 - remaining),
+  });
+
+  test("counts up with time, and holds a rank until its reserve is there", async () => {
+    const { clock, account, get, answerWith } = setUp({ rateLimit: hetzner });
+    answerWith(200, spent(clock, 0));
+    await get();
+    expect(account.budget.waitFor(0)).toBe(seconds(1));
+    const refresh = account.budget.waitFor(3);
+    expect(refresh).toBeGreaterThan(seconds(60));
+    await clock.advance(seconds(10));
+    expect(account.budget.level.remaining).toBe(10);
+    expect(account.budget.waitFor(0)).toBe(milliseconds(0));
+    expect(account.budget.waitFor(3)).toBe(milliseconds(refresh - 10_000));
+  });
+
+  test("admits a waiting request as soon as there is one", async () => {
+    const { clock, account, get, answerWith } = setUp({ rateLimit: hetzner });
+    answerWith(200, spent(clock, 0));
+    await get();
+    const admitted: number[] = [];
+    const start = clock.monotonic();
+    for (let count = 0; count < 3; count++)
+      void account.budget
+        .enter({ rank: 0 }, call.signal)
+        .then(() => admitted.push(clock.monotonic() - start));
+    await clock.advance(seconds(5));
+    expect(admitted).toEqual([1000, 2000, 3000]);
+  });
+
+  test("stops an operation after a 429 for the time of one request", async () => {
+    const { clock, account, get, answerWith } = setUp({ rateLimit: hetzner });
+    answerWith(429, spent(clock, 0));
+    await get();
+    expect(account.budget.waitOf("Get")).toBe(seconds(1));
+  });
+});
+
+test("with an account each, a limit of writes does not hold back reads [N4]", async () => {
+  const [reads, writes] = [setUp(), setUp()];
+  writes.answerWith(429, { "retry-after": "60" });
+  const transport: CloudTransport = (request, call, read) =>
+    (request.mutates ? writes : reads).account.transport(request, call, read);
+  const api = jsonApi({ base: "https://cloud.example", transport });
+  const send = (method: "GET" | "PUT") =>
+    api.call({ operation: "Things", method, path: "/x" }, call).then(
+      () => "sent",
+      (error: unknown) => (error as CloudError).kind,
+    );
+  expect([await send("PUT"), await send("PUT"), await send("GET")]).toEqual([
+    "rate-limited",
+    "rate-limited",
+    "sent",
+  ]);
 });

@@ -6,26 +6,39 @@ import { join } from "node:path";
 import { publicExports } from "../../scripts/docs/exports.ts";
 import { referencePage } from "../../scripts/docs/reference-page.ts";
 import * as api from "../../src/index.ts";
+import * as testing from "../../src/testing/index.ts";
 
 const root = join(import.meta.dir, "../..");
 
-test("every export of src/index.ts has a doc comment", () => {
-  expect(publicExports().filter(({ doc }) => doc === "")).toEqual([]);
+const indexes = [
+  ["src/index.ts", api],
+  ["src/testing/index.ts", testing],
+] as const;
+
+test.each(indexes)("every export of %s has a doc comment", (index) => {
+  expect(publicExports(index).filter(({ doc }) => doc === "")).toEqual([]);
 });
 
-test("the reader of doc comments finds every value that src/index.ts exports, once", () => {
-  const names = publicExports().map(({ name }) => name);
-  expect(Object.keys(api).filter((name) => !names.includes(name))).toEqual([]);
+test.each(indexes)("the reader of doc comments finds every value that %s exports, once", (index, values) => {
+  const names = publicExports(index).map(({ name }) => name);
+  expect(Object.keys(values).filter((name) => !names.includes(name))).toEqual([]);
   expect(names.filter((name, index) => names.indexOf(name) !== index)).toEqual([]);
 });
 
 test("declarations in the reference are complete: brackets match, and types end with a semicolon", () => {
   const count = (text: string, pattern: RegExp): number => text.match(pattern)?.length ?? 0;
-  const incomplete = publicExports().filter(
+  const all = indexes.flatMap(([index]) => publicExports(index));
+  const incomplete = all.filter(
     ({ declaration: code }) =>
       count(code, /\{/g) !== count(code, /\}/g) || !/^(interface|class) [\s\S]*\}$|;$/.test(code),
   );
   expect(incomplete.map(({ name }) => name)).toEqual([]);
+});
+
+test("the reference page has what tests and simulators import", () => {
+  const page = referencePage();
+  for (const name of ["Harness", "SimulatedCloud", "TargetMachine", "VirtualClock", "converge"])
+    expect(page).toContain(`### ${name}\n`);
 });
 
 test("docs/provider-reference.md is up to date; npm run docs generates it", () => {

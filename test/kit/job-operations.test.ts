@@ -5,6 +5,7 @@ import {
   CloudError,
   deleted,
   deletionsInOrder,
+  inProgress,
   type JobState,
   operationOf,
   pendingJobs,
@@ -50,6 +51,30 @@ test("an operation returns its Services and what it waits for when its job is ch
       refused,
     },
     failure,
+  ]);
+});
+
+test("a refused target that the job names by address becomes its Node", async () => {
+  const members = { "10.0.0.1": "node-1" };
+  const operation = operationOf({ job: "j1", owners: [], waitingFor: "it", members });
+  const rejected = (node: string) => ({ node, text: "old" });
+  const state = { facts: {}, refused: [rejected("10.0.0.1"), rejected("node-2"), rejected("toString")] };
+  const { answers } = await checked([operation], { j1: state });
+  expect([...answers.values()]).toMatchObject([
+    { refused: [rejected("node-1"), rejected("node-2"), rejected("toString")] },
+  ]);
+});
+
+test("a deletion that starts a job is in progress, unless the object is gone", async () => {
+  const started = (job: string) => inProgress("the deletion", { operation: job });
+  expect(await deleted(Promise.resolve("j1"), started)).toMatchObject({ done: false, operation: "j1" });
+  const gone = new CloudError("not-found", "no", { operation: "Delete" });
+  expect(await deleted(Promise.reject(gone), started)).toEqual({ done: true });
+});
+
+test("deletions have what they share", () => {
+  expect(deletionsInOrder([["pool", ["p1"]]], { region: "east" })).toEqual([
+    { do: "delete pool", on: "p1", kind: "pool", id: "p1", region: "east" },
   ]);
 });
 

@@ -6,7 +6,6 @@ import {
   type Context,
   type JsonRequest,
   jsonApi,
-  milliseconds,
   pagesByCursor,
   rateLimitHeaders,
   type Secret,
@@ -59,12 +58,6 @@ export const kindOf = (code: string): CloudErrorKind | undefined => kinds[code];
 
 const listings = ["GET /machines", "GET /frontends"];
 
-const unitsIn = rateLimitHeaders({
-  limit: "tidewater-units-max",
-  remaining: "tidewater-units-left",
-  retryAfter: { header: "tidewater-pause-ms", unit: "milliseconds" },
-});
-
 export function zoneApi(zone: Zone, key: Secret, { account }: Context) {
   const { transport } = account({
     name: zone,
@@ -73,11 +66,12 @@ export function zoneApi(zone: Zone, key: Secret, { account }: Context) {
       ...request,
       headers: { ...request.headers, "tidewater-key": value.reveal() },
     }),
-    rateLimit: (response) => {
-      const full = response.headers.get("tidewater-units-full-ms");
-      // After a tenth of the time until all units are back, there is enough to continue.
-      return { ...unitsIn(response), ...(full && { resets: { in: milliseconds(Number(full) / 10) } }) };
-    },
+    rateLimit: rateLimitHeaders({
+      limit: "tidewater-units-max",
+      remaining: "tidewater-units-left",
+      full: { header: "tidewater-units-full-ms", unit: "milliseconds" },
+      retryAfter: { header: "tidewater-pause-ms", unit: "milliseconds" },
+    }),
     costOf: ({ mutates, operation }) => (mutates ? 10 : listings.includes(operation) ? 4 : 1),
   });
   const api = jsonApi({

@@ -3,6 +3,7 @@
 
 import { seconds } from "../../core/brand.ts";
 import type { Problem } from "../../core/problem.ts";
+import type { Node } from "../../kube/objects.ts";
 import { tablesOf } from "../../provider/route-tables.ts";
 import { WorkQueue } from "../../runtime/work-queue.ts";
 import { type Outcome, requeue, runWorkers, settled } from "../../runtime/workers.ts";
@@ -11,6 +12,8 @@ import { identityOf } from "../node-facts.ts";
 import { SeenDeletions } from "./absence/seen-deletions.ts";
 import { TableRemovals } from "./absence/table-removals.ts";
 import type { RouteControllerOptions } from "./deps.ts";
+import { targetOf } from "./plan/survey.ts";
+import { concernedTables } from "./queue/concerned-tables.ts";
 import { isRelevantForRoutes } from "./queue/relevant-change.ts";
 import { InstanceSearch } from "./reconcile/instance-search.ts";
 import { TableSync } from "./reconcile/table-sync.ts";
@@ -78,7 +81,7 @@ export class RouteController {
     this.#nodeProblems.clear();
     this.#conditions.update(new Map());
     const unsubscribeNodes = nodes.subscribe(({ before, after }) => {
-      if (isRelevantForRoutes(before, after, isSelected)) this.#enqueueAll();
+      if (isRelevantForRoutes(before, after, isSelected)) this.#enqueueFor(before, after);
     });
     const unsubscribeInventory = inventory.subscribe(() => this.#instances.onInventoryNews());
     const unsubscribeReleases = removals.subscribe((kind) => {
@@ -115,6 +118,14 @@ export class RouteController {
   /** Another account may answer from now on: absence must be proved again. */
   forgetEvidence(): void {
     for (const [key, table] of this.#tables) if (table.forgetEvidence()) this.#enqueue(key);
+  }
+
+  /** Only the tables that serve the Node: with many tables, each change would otherwise sync all of them. */
+  #enqueueFor(...versions: readonly (Node | undefined)[]): void {
+    const { inventory, routes } = this.#options;
+    const nodes = versions.filter((node) => node !== undefined);
+    const targets = nodes.map((node) => targetOf(inventory, node));
+    for (const { name } of concernedTables(tablesOf(routes), targets)) this.#enqueue(tableKey(name));
   }
 
   #enqueueAll(): void {

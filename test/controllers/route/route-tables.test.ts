@@ -96,6 +96,21 @@ test("a table that cannot be listed holds up only its own routes, and only its o
   expect(["w1", "b3"].map((name) => w.network(name))).toEqual(["False RouteCreated", "False RouteCreated"]);
 });
 
+test("a change of a Node syncs only the tables that serve it", async () => {
+  const { w, west, east } = await settled(2, 2);
+  await w.pass(60);
+  const before = [west.listings, east.listings];
+  for (let count = 0; count < 3; count++) {
+    w.nodes.change("w0", (node) => ({
+      ...node,
+      status: { ...node.status, addresses: [{ type: "InternalIP", address: `10.0.1.${count}` }] },
+    }));
+    await w.pass(60);
+  }
+  expect(west.listings).toBeGreaterThan(before[0] ?? 0);
+  expect(east.listings).toBe(before[1] ?? 0);
+});
+
 test("a table that answers slowly does not delay another one", async () => {
   const { w, east } = setUp({}, { takes: seconds(300) });
   w.add("w1", rangeOf(1)).add("e2", rangeOf(2));

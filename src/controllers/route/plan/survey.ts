@@ -4,7 +4,8 @@
 import type { Inventory } from "../../../cloud/inventory.ts";
 import { defined } from "../../../core/defined.ts";
 import type { Node } from "../../../kube/objects.ts";
-import { identityOf, providerIDOf } from "../../node-facts.ts";
+import type { RouteTarget } from "../../../provider/routes.ts";
+import { identityOf, ipsOf, nameOf, providerIDOf } from "../../node-facts.ts";
 import type { TableOptions } from "../deps.ts";
 import { type DesiredRoutes, type MachineAnswer, planDesiredRoutes } from "../desired/plan-desired.ts";
 import type { RouteListing, RouteTable } from "../observed/route-table.ts";
@@ -58,6 +59,13 @@ function surveyOf(
   const planFor = ({ routes: observed }: RouteListing): RoutePlan =>
     planRoutes({ desired: desired.routes, observed, exempt: desired.exempt, clusterCIDRs, table });
   return { desired, listing, plan: planFor(listing), planFor };
+}
+
+/** The Node as a target; undefined if its machine is not known for certain. */
+export function targetOf(inventory: Inventory, node: Node): RouteTarget | undefined {
+  const answer = machineOf(inventory, node);
+  if (answer.kind !== "found") return undefined;
+  return { node: nameOf(node), uid: node.metadata.uid, machine: answer.machine, ...ipsOf(node) };
 }
 
 /** Uses only the inventory; sends no request to the cloud. */

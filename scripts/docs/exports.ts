@@ -56,7 +56,9 @@ function findExport(path: string, name: string): Exported {
 function declarationsIn(file: string): readonly Exported[] {
   const lines = readFileSync(join(root, file), "utf8").split("\n");
   return lines.flatMap((line, start) => {
-    const match = /^export (?:declare |async )?(interface|type|class|function|const)(?:\* | )(\w+)/.exec(line);
+    const match = /^export (?:declare |async )?(interface|type|class|function|const)(?:\* | )(\w+)/.exec(
+      line,
+    );
     if (match === null) return [];
     const [, kind = "", name = ""] = match;
     const source = lines.slice(start, endOf(kind, lines, start) + 1);

@@ -131,6 +131,7 @@ export class SourceInventory {
     const { urgency, listSince, batches } = planQueries(queries, {
       keys: this.#keys,
       lookups: this.#source.lookups,
+      readsLag: this.#source.readsLag,
       latest: this.#snapshot.latest,
       answer: (by, value) => this.answer(by, value),
       recentLookups: this.#pace.recentLookups(now),

@@ -9,7 +9,7 @@ import type { Project } from "../state/project.ts";
 import { checkServices, readService } from "./balancer-services.ts";
 import { checkTarget, readTarget } from "./balancer-targets.ts";
 import { balancerView } from "./balancer-view.ts";
-import { type ApiRequest, type Handlers, refuseLocked, start } from "./request.ts";
+import { type ApiRequest, type Handlers, start, startAction } from "./request.ts";
 
 interface NewBalancer {
   readonly name: string;
@@ -117,9 +117,11 @@ export function balancerHandlers(project: Project): Handlers {
     "DELETE /load_balancers/{id}": ({ id }) => {
       const { isProtected } = balancers.existing(id);
       if (isProtected) throw new Refusal("protected", "load balancer deletion is protected");
-      refuseLocked(project, { type: "load_balancer", id });
-      balancers.remove(id);
-      return { status: 204 };
+      return startAction(project, {
+        command: "delete_load_balancer",
+        resources: [{ type: "load_balancer", id }],
+        end: () => balancers.remove(id),
+      });
     },
   };
 }

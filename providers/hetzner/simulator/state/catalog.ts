@@ -53,7 +53,9 @@ const serverType = (
   storage_type: "local",
   deprecated: false,
   deprecation: null,
-  locations: locations.map((each) => ({ id: each.id, name: each.name, deprecation: null })),
+  locations: locations.map((each) => ({
+    ...{ id: each.id, name: each.name, deprecation: null, available: true, recommended: true },
+  })),
   prices: prices("0.0080000000"),
 });
 export type ServerType = ReturnType<typeof serverType>;

@@ -216,6 +216,19 @@ test("refuses to delete a protected load balancer", async () => {
   const refused = await ask(`/load_balancers/${id}`, "DELETE");
   expect([refused.status, refused.code]).toEqual([423, "protected"]);
   await act("change_protection", { delete: false });
-  expect((await ask(`/load_balancers/${id}`, "DELETE")).status).toBe(204);
+  const deleted = await ask(`/load_balancers/${id}`, "DELETE");
+  expect([deleted.status, deleted.body.action.command]).toEqual([201, "delete_load_balancer"]);
   expect((await ask(`/load_balancers/${id}`)).code).toBe("not_found");
+});
+
+test("deletes a load balancer when the action ends, and keeps it when the action fails", async () => {
+  const { ask, clock, project } = setUp();
+  const { id } = project.balancers.add("lb");
+  project.actions.plan({ outcome: "fails", command: "delete_load_balancer" });
+  for (const status of [200, 404]) {
+    await ask(`/load_balancers/${id}`, "DELETE");
+    expect((await ask(`/load_balancers/${id}`)).status).toBe(200);
+    await clock.advance(seconds(1));
+    expect((await ask(`/load_balancers/${id}`)).status).toBe(status);
+  }
 });

@@ -1,0 +1,121 @@
+// `npm run test:clients`: the official clients of Hetzner Cloud drive the simulated one over loopback, with Prism in between when the
+// OpenAPI document of the API is available. What is missing here is skipped, with a line that says why.
+
+import { existsSync } from "node:fs";
+import { resolve } from "node:path";
+import { keepLoopbackDirect } from "../src/platform/environment.ts";
+import { clients, type PreparedClient, Unavailable } from "../test/providers/hetzner/clients/rig/clients.ts";
+import { installPrism, type Prism, startPrism } from "../test/providers/hetzner/clients/rig/prism.ts";
+import { startWorld } from "../test/providers/hetzner/clients/rig/world.ts";
+
+const usage = `Usage: npm run test:clients [-- ${Object.keys(clients).join("|")}...]
+
+Runs official clients of Hetzner Cloud against the simulated cloud. They are installed into \${XDG_CACHE_HOME:-~/.cache}/fairlead.
+HCLOUD_OPENAPI   path of the API's OpenAPI document, to check every request and response against it
+`;
+
+const words = process.argv.slice(2);
+if (words.includes("--help") || words.includes("-h")) {
+  process.stdout.write(usage);
+  process.exit(0);
+}
+const unknown = words.find((word) => !Object.hasOwn(clients, word));
+if (unknown !== undefined) {
+  process.stderr.write(`Unknown client ${unknown}.\n\n${usage}`);
+  process.exit(2);
+}
+keepLoopbackDirect();
+
+const total = { pass: 0, fail: 0, skip: 0 };
+
+function skip(what: string, why: string): void {
+  total.skip += 1;
+  process.stdout.write(`(skip) ${what}: ${why}\n`);
+}
+
+/** Undefined when it cannot run here. */
+function prepare(name: string, make: () => PreparedClient): PreparedClient | undefined {
+  try {
+    return make();
+  } catch (error) {
+    if (!(error instanceof Unavailable)) throw error;
+    skip(`client ${name}`, error.message);
+    return undefined;
+  }
+}
+
+function prismExecutable(): string | undefined {
+  try {
+    return installPrism();
+  } catch (error) {
+    const lines = String(error).trim().split("\n");
+    skip("check against the OpenAPI document", `Prism could not be installed: ${lines.at(-1) ?? ""}`);
+    return undefined;
+  }
+}
+
+async function prismTo(endpoint: string): Promise<Prism | undefined> {
+  const setting = process.env["HCLOUD_OPENAPI"] ?? "";
+  const what = "check against the OpenAPI document";
+  if (setting === "") {
+    skip(what, "HCLOUD_OPENAPI is not set to its path");
+    return undefined;
+  }
+  const document = resolve(process.env["INIT_CWD"] ?? process.cwd(), setting);
+  if (!existsSync(document)) {
+    skip(what, `HCLOUD_OPENAPI is ${setting}, which does not exist`);
+    return undefined;
+  }
+  const executable = prismExecutable();
+  return executable === undefined ? undefined : startPrism(executable, document, endpoint);
+}
+
+function countIn(output: string, word: string): number {
+  return Number(new RegExp(`^ (\\d+) ${word}$`, "m").exec(output)?.[1] ?? 0);
+}
+
+async function runClient(
+  { name, command }: PreparedClient,
+  env: Readonly<Record<string, string>>,
+): Promise<void> {
+  const child = Bun.spawn([...command], {
+    env: { ...process.env, ...env },
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+  const output = await new Response(child.stdout).text();
+  const code = await child.exited;
+  const [pass, fail] = [countIn(output, "pass"), countIn(output, "fail")];
+  total.pass += pass;
+  total.fail += fail;
+  process.stdout.write(output.replaceAll(/^ \d+ (pass|fail)\n/gm, ""));
+  if (fail > 0 || (code === 0 && pass > 0)) return;
+  total.fail += 1;
+  process.stdout.write(`(fail) ${name} exited with ${code} without results\n`);
+}
+
+function report(prism: Prism): void {
+  const violations = prism.violations();
+  const isValid = violations.length === 0;
+  total[isValid ? "pass" : "fail"] += 1;
+  process.stdout.write(violations.map((line) => `${line}\n`).join(""));
+  process.stdout.write(
+    `(${isValid ? "pass" : "fail"}) every request and response fits the OpenAPI document\n`,
+  );
+}
+
+const chosen = Object.entries(clients).filter(([name]) => words.length === 0 || words.includes(name));
+const prepared = chosen.map(([name, make]) => prepare(name, make)).filter((client) => client !== undefined);
+if (prepared.length > 0) {
+  await using world = startWorld();
+  await using prism = await prismTo(world.endpoint);
+  for (const client of prepared) {
+    // Each client sees one action that fails.
+    world.cloud.project.actions.plan({ outcome: "fails", command: "reboot_server" });
+    await runClient(client, world.env(prism?.url ?? world.endpoint));
+  }
+  if (prism !== undefined) report(prism);
+}
+// The lines of a summary of bun test, which .ci/run adds up, and one for people.
+process.stdout.write(`\n ${total.pass} pass\n ${total.fail} fail\n ${total.skip} skip\n`);
+process.stdout.write(`${total.pass} passed, ${total.fail} failed\n`);
+process.exit(total.fail > 0 ? 1 : 0);

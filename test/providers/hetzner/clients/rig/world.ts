@@ -1,0 +1,44 @@
+// What the clients find: a simulated cloud with two tokens and a dedicated server, and a second cloud with a rate limit of three
+// requests. Both keep the system's time.
+
+import { HetznerCloud, serveHetznerCloud } from "../../../../../providers/hetzner/simulator/index.ts";
+import { milliseconds } from "../../../../../src/core/brand.ts";
+import { createAuthority } from "../../../../../src/pki/authority.ts";
+import { systemClock } from "../../../../../src/platform/clock.ts";
+import { systemRandom } from "../../../../../src/platform/random.ts";
+
+export interface World extends AsyncDisposable {
+  /** Of the API, with `/v1`. */
+  readonly endpoint: string;
+  readonly cloud: HetznerCloud;
+  /** The environment of a client that reaches the cloud here. */
+  env(endpoint: string): Readonly<Record<string, string>>;
+}
+
+export function startWorld(): World {
+  const actionTime = milliseconds(200);
+  const cloud = new HetznerCloud({ clock: systemClock, actionTime, requestsPerHour: 1_000_000 });
+  const limited = new HetznerCloud({ clock: systemClock, requestsPerHour: 3 });
+  cloud.tokens.add("token");
+  cloud.tokens.add("viewer", "read");
+  const { ip } = cloud.project.robot.add("bm-1");
+  const served = [serveHetznerCloud(cloud, 0), serveHetznerCloud(limited, 0)] as const;
+  const authority = createAuthority("fairlead-test-ca", systemClock, systemRandom);
+  const { key, cert } = authority.issueServer("example.com", ["example.com"]);
+  return {
+    endpoint: `${served[0].url}/v1`,
+    cloud,
+    env: (endpoint) => ({
+      FAIRLEAD_ENDPOINT: endpoint,
+      FAIRLEAD_LIMITED_ENDPOINT: `${served[1].url}/v1`,
+      FAIRLEAD_TOKEN: "token",
+      FAIRLEAD_READONLY_TOKEN: "viewer",
+      FAIRLEAD_ROBOT_IP: ip ?? "",
+      FAIRLEAD_CERTIFICATE: cert,
+      FAIRLEAD_KEY: key,
+    }),
+    [Symbol.asyncDispose]: async () => {
+      for (const each of served) await each[Symbol.asyncDispose]();
+    },
+  };
+}

@@ -7,6 +7,7 @@ import { balancerNetworkActionHandlers } from "./balancer-network-actions.ts";
 import { balancerHandlers } from "./balancers.ts";
 import { certificateHandlers } from "./certificates.ts";
 import { networkActionHandlers } from "./network-actions.ts";
+import { networkMemberHandlers } from "./network-members.ts";
 import { networkHandlers } from "./networks.ts";
 import { offerHandlers } from "./offers.ts";
 import type { Handlers } from "./request.ts";
@@ -21,6 +22,7 @@ export function allHandlers(project: Project): Handlers {
     ...serverActionHandlers(project),
     ...networkHandlers(project),
     ...networkActionHandlers(project),
+    ...networkMemberHandlers(project),
     ...balancerHandlers(project),
     ...balancerActionHandlers(project),
     ...balancerNetworkActionHandlers(project),

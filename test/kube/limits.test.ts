@@ -122,6 +122,102 @@ describe("write concurrency", () => {
     await nextTick();
     expect(order).toEqual(["state"]);
   });
+
+  /** State writes of `workers` that never pause, and all events at once; a write takes 20 ms. */
+  const storm = (workers: number, events: number, limits = {}) => {
+    const clock = new VirtualClock();
+    const writes = new WriteConcurrency(clock, limits);
+    const written = { state: 0, event: [] as number[], firstEventAt: 0 };
+    let isOver = false;
+    let eventsInFlight = 0;
+    let mostEvents = 0;
+    const write = async (priority: "state" | "event"): Promise<void> => {
+      const leave = await writes.enter(priority, never);
+      if (priority === "event") mostEvents = Math.max(mostEvents, ++eventsInFlight);
+      await new Promise<void>((resolve) => clock.after(milliseconds(20), resolve));
+      if (priority === "event") eventsInFlight -= 1;
+      leave({ kind: "success", latency: milliseconds(20) });
+    };
+    const work = async (): Promise<void> => {
+      while (!isOver) {
+        await write("state");
+        written.state += 1;
+      }
+    };
+    for (let n = 0; n < workers; n += 1) void work();
+    for (let n = 0; n < events; n += 1) {
+      void write("event").then(() => {
+        if (written.event.length === 0) written.firstEventAt = clock.monotonic();
+        written.event.push(n);
+      });
+    }
+    const end = () => {
+      isOver = true;
+    };
+    return { clock, writes, written, end, mostEvents: () => mostEvents };
+  };
+
+  test.each([
+    { what: "as many workers as places", workers: 16, limits: { start: 16, max: 16 } },
+    { what: "fewer workers than places", workers: 10, limits: { start: 16, max: 16 } },
+    { what: "more workers than places", workers: 64, limits: { start: 16, max: 16 } },
+  ])("holds up events for at most 10 s behind many state writes, with $what", async ({ workers, limits }) => {
+    const { clock, written, end, mostEvents } = storm(workers, 100, limits);
+    await clock.advance(milliseconds(9990));
+    expect(written.event).toEqual([]);
+    await clock.advance(seconds(2));
+    // One at a time from 10 s on, while state writes go on.
+    expect([written.firstEventAt, mostEvents()]).toEqual([10_020, 1]);
+    expect(written.event.length).toBeWithin(90, 101);
+    end();
+    await clock.advance(seconds(1));
+    expect(written.event).toEqual(Array.from({ length: 100 }, (_, index) => index));
+  });
+
+  test("writes all events in order, at full speed, once the state writes are done", async () => {
+    const { clock, written, end, mostEvents } = storm(64, 500);
+    await clock.advance(seconds(3));
+    expect(written.event).toEqual([]);
+    end();
+    await clock.advance(milliseconds(500));
+    expect(written.event).toEqual(Array.from({ length: 500 }, (_, index) => index));
+    expect(mostEvents()).toBeGreaterThan(16);
+  });
+
+  test("does not hold up events for a few state writes, even if these never end", async () => {
+    const { clock, written } = storm(3, 50);
+    await clock.advance(milliseconds(100));
+    expect(written.event).toHaveLength(50);
+    const hanging = new WriteConcurrency(new VirtualClock());
+    for (let n = 0; n < 3; n += 1) await hanging.enter("state", never);
+    await hanging.enter("event", never);
+  });
+
+  test("writes an event 10 s later although no state write ends", async () => {
+    const clock = new VirtualClock();
+    const writes = new WriteConcurrency(clock);
+    for (let n = 0; n < 15; n += 1) await writes.enter("state", never);
+    let isWritten = false;
+    void writes.enter("event", never).then(() => {
+      isWritten = true;
+    });
+    await clock.advance(milliseconds(9999));
+    expect(isWritten).toBe(false);
+    await clock.advance(milliseconds(2));
+    expect([isWritten, clock.pending]).toEqual([true, 0]);
+  });
+
+  test("an aborted event leaves neither its place in the queue nor a timer behind", async () => {
+    const clock = new VirtualClock();
+    const writes = new WriteConcurrency(clock);
+    for (let n = 0; n < 15; n += 1) await writes.enter("state", never);
+    const stop = new AbortController();
+    const waiting = writes.enter("event", stop.signal).catch((reason: unknown) => reason);
+    stop.abort("enough");
+    expect([await waiting, writes.waiting]).toEqual(["enough", 0]);
+    await clock.advance(seconds(11));
+    expect(clock.pending).toBe(0);
+  });
 });
 
 test("a token bucket admits a burst and then keeps its rate", async () => {

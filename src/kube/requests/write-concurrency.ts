@@ -1,13 +1,13 @@
 // Limits the number of concurrent writes and adapts the limit: it grows while the latency stays low, halves after a 429 or a
 // 5xx, and is zero until a Retry-After has passed. `TokenBucket` limits the rate.
 
-import { type Milliseconds, milliseconds, minutes } from "../../core/brand.ts";
+import { type Milliseconds, milliseconds, minutes, seconds } from "../../core/brand.ts";
 import { defined } from "../../core/defined.ts";
 import type { Clock } from "../../platform/clock.ts";
 import { isKubeError } from "../errors/kube-error.ts";
 import { WaitQueue } from "./wait-queue.ts";
 
-/** Writes of state precede events. */
+/** Writes of state precede events, which wait while there are many of them. */
 export type WritePriority = "state" | "event";
 
 /** The latency of a success can raise the limit, "overloaded" lowers it, and "unknown" has no effect. */
@@ -28,6 +28,10 @@ const maxClosed = minutes(1);
 const growBelow = 1.25;
 /** Above this multiple, more writes in flight only add latency. */
 const shrinkAbove = 1.6;
+/** From this share of the limit on, writes of state hold up events: each event would cost the server as much as a Node. */
+const busyShare = 1 / 4;
+/** Events that are held up for longer are written one at a time, before writes of state. */
+const maxEventHold = seconds(10);
 
 export class WriteConcurrency {
   readonly #clock: Clock;
@@ -38,6 +42,10 @@ export class WriteConcurrency {
   };
   #size: number;
   #inFlight = 0;
+  #eventsInFlight = 0;
+  /** Since when events are held up. */
+  #eventsHeldSince: number | undefined;
+  #cancelHold: (() => void) | undefined;
   #closedUntil = 0;
   #cancelReopening: (() => void) | undefined;
   /** As many responses as the limit, counted while the limit was reached. */
@@ -66,14 +74,15 @@ export class WriteConcurrency {
   /** Resolves with a function that reports the outcome and frees the place. It must be called; further calls have no effect. */
   async enter(priority: WritePriority, signal: AbortSignal): Promise<(outcome: WriteOutcome) => void> {
     signal.throwIfAborted();
-    const mustWait = this.#lines[priority].length > 0 || this.#lines.state.length > 0;
-    if (this.#hasPlace() && !mustWait) this.#inFlight++;
-    else await this.#lines[priority].join(signal);
+    const place = this.#lines[priority].join(signal);
+    this.#admit();
+    await place;
     const startedAt = this.#clock.monotonic();
     let isOpen = true;
     return (outcome) => {
       if (!isOpen) return;
       isOpen = false;
+      if (priority === "event") this.#eventsInFlight--;
       this.#leave(outcome, startedAt);
     };
   }
@@ -92,11 +101,37 @@ export class WriteConcurrency {
 
   #admit(): void {
     while (this.#hasPlace()) {
-      const line = this.#lines.state.length > 0 ? this.#lines.state : this.#lines.event;
-      if (line.length === 0) return;
+      const isOverdue = this.#isEventOverdue();
+      if (isOverdue || !this.#lines.state.next()) {
+        if (!isOverdue && !this.#mayWriteEvents()) break;
+        if (!this.#lines.event.next()) break;
+        this.#eventsInFlight++;
+        if (!isOverdue) this.#endHold();
+      }
       this.#inFlight++;
-      line.next();
     }
+    if (this.#lines.event.length === 0) this.#endHold();
+    else this.#beginHold();
+  }
+
+  #mayWriteEvents(): boolean {
+    return this.#inFlight - this.#eventsInFlight < this.size * busyShare;
+  }
+
+  #isEventOverdue(): boolean {
+    if (this.#eventsHeldSince === undefined || this.#eventsInFlight > 0) return false;
+    return this.#clock.monotonic() - this.#eventsHeldSince >= maxEventHold;
+  }
+
+  #beginHold(): void {
+    if (this.#eventsHeldSince !== undefined) return;
+    this.#eventsHeldSince = this.#clock.monotonic();
+    this.#cancelHold = this.#clock.after(maxEventHold, () => this.#admit());
+  }
+
+  #endHold(): void {
+    this.#eventsHeldSince = undefined;
+    this.#cancelHold?.();
   }
 
   #grow(latency: Milliseconds): void {

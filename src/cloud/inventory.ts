@@ -71,14 +71,19 @@ export class Inventory {
   readonly #matchBy: readonly MatchKey[];
   readonly #sources: readonly SourceInventory[];
   readonly #listeners = new Set<(update: InventoryUpdate) => void>();
+  readonly #pageListeners = new Set<(page: readonly Instance[]) => void>();
 
   constructor({ instances, clock, signal }: InventoryOptions) {
     this.#matchBy = instances.matchBy;
     const onUpdate = (update: InventoryUpdate) => {
       for (const listener of this.#listeners) listener(update);
     };
+    const onPage = (page: readonly Instance[]) => {
+      for (const listener of this.#pageListeners) listener(page);
+    };
     this.#sources = instances.sources.map(
-      (source) => new SourceInventory({ source, matchBy: instances.matchBy, clock, signal, onUpdate }),
+      (source) =>
+        new SourceInventory({ source, matchBy: instances.matchBy, clock, signal, onUpdate, onPage }),
     );
   }
 
@@ -98,6 +103,15 @@ export class Inventory {
   subscribe(listener: (update: InventoryUpdate) => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
+  }
+
+  /**
+   * Calls the listener with each page of a running listing whose machines can be found by name already. Returns how to
+   * unsubscribe.
+   */
+  subscribeToPages(listener: (page: readonly Instance[]) => void): () => void {
+    this.#pageListeners.add(listener);
+    return () => this.#pageListeners.delete(listener);
   }
 
   /** Whether a source knows the Node's provider id. A Node without one may belong to this cloud. */

@@ -10,6 +10,7 @@ import { type InstanceIndex, indexInstances } from "./instance-index.ts";
 import type { SourceKeys } from "./lookup-batches.ts";
 import { LookupCache } from "./lookup-cache.ts";
 import type { NodeIdentity } from "./node-identity.ts";
+import { PartialListing } from "./partial-listing.ts";
 import { planQueries, type Query, type QueryOptions } from "./plan-queries.ts";
 import { QueryPace } from "./query-pace.ts";
 import { reuseInstances } from "./reuse-instances.ts";
@@ -29,6 +30,8 @@ export interface SourceInventoryOptions {
   readonly signal: AbortSignal;
   /** Called when new answers are available; `listing` when any answer may have changed. */
   readonly onUpdate: (kind: "listing" | "lookup" | "failure") => void;
+  /** Called with each page of a running listing whose machines answer queries by name already. */
+  readonly onPage?: ((page: readonly Instance[]) => void) | undefined;
 }
 
 export class SourceInventory {
@@ -37,6 +40,7 @@ export class SourceInventory {
   readonly #snapshot: Snapshot<Instance>;
   readonly #keys: SourceKeys;
   readonly #lookups: LookupCache;
+  readonly #partial = new PartialListing();
   #index: { readonly of: Complete<Instance>; readonly index: InstanceIndex } | undefined;
   readonly #pace = new QueryPace();
   #queries: Query[] = [];
@@ -55,6 +59,7 @@ export class SourceInventory {
       signal: options.signal,
       list: (signal) => this.#source.list({ signal, urgency: this.#urgency }),
       reuse: reuseInstances,
+      onPage: (page, beganAt) => this.#addPage(page, beganAt),
     });
   }
 
@@ -87,6 +92,15 @@ export class SourceInventory {
 
   /** The newest answer for this key; undefined before the first one. */
   answer(by: MatchKey, value: string): KeyAnswer | undefined {
+    const complete = this.#completeAnswer(by, value);
+    const partial = by === "name" ? this.#partial.find(value) : undefined;
+    if (partial === undefined || complete === undefined) return partial ?? complete;
+    // A name that was ambiguous is so until a complete listing shows otherwise.
+    const isNewer = partial.asOf > complete.asOf && complete.instances.length < 2;
+    return isNewer ? partial : complete;
+  }
+
+  #completeAnswer(by: MatchKey, value: string): KeyAnswer | undefined {
     const found = this.#lookups.answer(by, value);
     if (found !== undefined) return found;
     const latest = this.#currentIndex();
@@ -140,7 +154,7 @@ export class SourceInventory {
     if (listSince !== undefined || batches.length > 0) this.#pace.begin(now);
     if (listSince !== undefined) {
       this.#pace.noteListing();
-      const { beganAt } = await this.#snapshot.beganAfter(listSince);
+      const { beganAt } = await this.#snapshot.beganAfter(listSince).finally(() => this.#partial.clear());
       this.#lookups.forgetOlderThan(beganAt);
       // Before the lookups, which may fail.
       onUpdate("listing");
@@ -149,6 +163,14 @@ export class SourceInventory {
     await this.#lookups.find(batches, { signal, urgency });
     // Even without a request: the queries were answered while they waited, and their callers must be notified.
     if (listSince === undefined || batches.length > 0) onUpdate("lookup");
+  }
+
+  /** Where names are unique and no stronger key decides, no later page can have a second match. */
+  #addPage(page: readonly Instance[], beganAt: number): void {
+    const { matchBy, onPage } = this.#options;
+    if (this.#source.uniqueNames !== true || matchBy[0] !== "name") return;
+    this.#partial.add(page, beganAt);
+    onPage?.(page);
   }
 
   #currentIndex(): { readonly of: Complete<Instance>; readonly index: InstanceIndex } | undefined {

@@ -99,6 +99,11 @@ export interface InstanceSource {
    */
   list(call: Call): AsyncIterable<readonly Instance[]>;
   /**
+   * The cloud refuses a second machine with the same name in this source. If `matchBy` begins with `name`, a joining Node is then
+   * initialized as soon as a page has its machine, before the listing is complete.
+   */
+  readonly uniqueNames?: true | undefined;
+  /**
    * What the cloud can look up without a listing, by kind of key. The framework uses what takes fewer requests for the Nodes
    * that wait and those of the last 10 s: lookups, or the pages of a listing.
    */

@@ -19,6 +19,8 @@ export interface SnapshotOptions<T> {
   /** Returns the previous objects for unchanged items, so that callers detect changes by identity. */
   readonly reuse?: (items: readonly T[], previous: readonly T[]) => readonly T[];
   readonly signal: AbortSignal;
+  /** Receives each page of a running listing, which may still fail. */
+  readonly onPage?: (items: readonly T[], beganAt: number) => void;
 }
 
 export class Snapshot<T> {
@@ -62,6 +64,7 @@ export class Snapshot<T> {
     for await (const page of this.#options.list(this.#options.signal)) {
       pages += 1;
       for (const item of page) items.push(item);
+      this.#options.onPage?.(page, beganAt);
     }
     this.#options.signal.throwIfAborted();
     const previous = this.#latest?.items;

@@ -18,6 +18,7 @@ export interface ScriptOptions {
   readonly name?: string;
   readonly scheme?: string;
   readonly pageSize?: number;
+  readonly uniqueNames?: true;
   /** Duration of each page or lookup. */
   readonly takes?: Milliseconds;
   /** Kinds of keys that can be looked up, each with the maximum per request. */
@@ -60,11 +61,13 @@ export class ScriptedSource implements InstanceSource {
   /** Keys that lookups leave without an answer. */
   readonly unanswered = new Set<string>();
   readonly lookups?: Readonly<Partial<Record<MatchKey, InstanceLookup>>>;
+  readonly uniqueNames: true | undefined;
   readonly #options: ScriptOptions;
 
   constructor(options: ScriptOptions, machines: readonly Instance[] = []) {
     this.#options = options;
     this.name = options.name ?? "cloud";
+    this.uniqueNames = options.uniqueNames;
     for (const each of machines) this.machines.set(each.key, each);
     if (options.lookups === undefined) return;
     const kinds = Object.entries(options.lookups) as [MatchKey, number][];

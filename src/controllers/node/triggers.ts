@@ -1,5 +1,5 @@
-// Enqueues Nodes during a leadership session: after relevant changes, when the inventory has answered their lookups, and when
-// a listing shows a change of their instance. Joining Nodes go first.
+// Enqueues Nodes during a leadership session: after relevant changes, when the inventory has answered their lookups, and when a
+// listing or one of its pages shows a change of their instance. Joining Nodes go first.
 
 import type { Node } from "../../kube/objects.ts";
 import type { Instance } from "../../provider/instances.ts";
@@ -35,6 +35,11 @@ export function startTriggers(deps: TriggerDeps): () => void {
       if (hasNewInstance(node, deps)) queue.add(node.metadata.name, { priority: priorities.background });
     }
   });
+  const stopPages = inventory.subscribeToPages((page) => {
+    for (const name of page.flatMap(({ names }) => names)) {
+      if (lookup.pending.has(name)) queue.add(name, { priority: priorities.urgent });
+    }
+  });
   // Nodes that were deleted while another replica was the leader.
   for (const name of [...comparedWith.keys(), ...problems.names]) {
     if (nodes.get(name) === undefined) queue.add(name);
@@ -44,6 +49,7 @@ export function startTriggers(deps: TriggerDeps): () => void {
   return () => {
     stopNodes();
     stopInventory();
+    stopPages();
   };
 }
 

@@ -133,6 +133,7 @@ export function instancesConformance(name: string, harness: Harness): void {
     test("returns every machine with an ambiguous name", async () => {
       if (harness.hasUniqueNames === true) return;
       const { lab, instances } = fresh([...names, "node-3"]);
+      expect(instances.sources.filter(({ uniqueNames }) => uniqueNames === true)).toEqual([]);
       const listed = await listAll(lab, instances.sources);
       const twins = listed.filter((instance) => instance.names.includes("node-3"));
       expect(twins).toHaveLength(2);

@@ -16,14 +16,17 @@ export function markedBalancers({
 
 /** Whether another group has, or may have, a load balancer of this owner. */
 export function isLeftElsewhere(
-  deps: Pick<ServiceControllerDeps, "listing">,
+  { listing }: Pick<ServiceControllerDeps, "listing">,
   groups: GroupStates,
   uid: ServiceUID,
   group: string,
 ): boolean {
   return (
     groups.isReleasePendingElsewhere(uid, group) ||
-    markedBalancers(deps).some((balancer) => balancer.group !== group && balancer.owners.includes(uid))
+    (listing.latest?.items ?? []).some(
+      (balancer) =>
+        balancer.ownership === "ours" && balancer.group !== group && balancer.owners.includes(uid),
+    )
   );
 }
 

@@ -223,7 +223,7 @@ export class GroupStates {
   }
 
   isReleasePendingElsewhere(uid: ServiceUID, group: string): boolean {
-    return this.all.some((state) => state.group !== group && state.pendingReleases.has(uid));
+    return this.#states.values().some((state) => state.group !== group && state.pendingReleases.has(uid));
   }
 
   /** The group of the Service with this UID, not of another one with the same name. */

@@ -5,7 +5,7 @@ import { FakeCloud } from "../../providers/fake/simulator/fake-cloud.ts";
 import { serveFakeCloud } from "../../providers/fake/simulator/http.ts";
 import { systemClock } from "../../src/platform/clock.ts";
 
-// What the commands print: `npm start` on a terminal, and `npm run cloud` on a port that is in use.
+// What the commands print: `npm start` on a terminal, and `npm run cloud`.
 
 const scripts = join(import.meta.dir, "../../scripts");
 
@@ -81,4 +81,26 @@ test("npm run cloud names the port that is in use, and exits with 1", async () =
     out: "",
     err: `Port ${port} is in use, perhaps by another fake cloud. Stop that process, or choose another --port; 0 selects any free port.\n`,
   });
+});
+
+test("npm run cloud serves the simulated Hetzner Cloud with servers in a network", async () => {
+  const script = join(scripts, "cloud.ts");
+  const options = ["--port", "0", "--machines", "2", "--token", "good"];
+  const cloud = Bun.spawn([process.execPath, script, "hetzner", ...options], {
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+  try {
+    const first = await cloud.stdout.getReader().read();
+    const line = new TextDecoder().decode(first.value);
+    const api = /Its API is (\S+),/.exec(line)?.[1] ?? "";
+    const listing = await fetch(`${api}/servers`, { headers: { authorization: "Bearer good" } });
+    expect(listing.headers.get("ratelimit-limit")).toBe("3600");
+    expect(await listing.json()).toMatchObject({
+      servers: [{ name: "node-0", private_net: [{ ip: "10.0.0.2" }] }, { name: "node-1" }],
+    });
+    expect((await fetch(`${api}/servers`)).status).toBe(401);
+  } finally {
+    cloud.kill();
+    await cloud.exited;
+  }
 });

@@ -1,7 +1,7 @@
 // Networks of the simulated Hetzner Cloud: subnets, routes, addresses, and what attaches to them.
 
 import { expect, test } from "bun:test";
-import { milliseconds } from "../../../../src/core/brand.ts";
+import { milliseconds, seconds } from "../../../../src/core/brand.ts";
 import { setUp } from "./ask.ts";
 
 const immediate = { actionTime: milliseconds(0) };
@@ -134,4 +134,15 @@ test("keeps subnets that have attached resources", async () => {
   project.servers.detach("a", id);
   expect((await act("delete_subnet", { ip_range: "10.0.0.0/16" })).status).toBe(201);
   expect((await show()).subnets).toEqual([]);
+});
+
+test("lists a server as a member while it is being attached", async () => {
+  const { ask, clock, project } = setUp({ actionTime: seconds(1) });
+  const { id } = project.networks.add("net");
+  const { id: server } = project.servers.add("a");
+  await ask(`/servers/${server}/actions/attach_to_network`, "POST", { network: id });
+  const members = async () => (await ask(`/networks/${id}/members`)).body.members;
+  expect(await members()).toMatchObject([{ type: "server", id: server, status: "attaching" }]);
+  await clock.advance(seconds(1));
+  expect(await members()).toMatchObject([{ id: server, ip: "10.0.0.2", status: "ok" }]);
 });

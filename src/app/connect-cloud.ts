@@ -8,6 +8,7 @@ import { readSettings } from "../core/read-settings.ts";
 import type { Secret } from "../core/secret.ts";
 import { type Fields, topLevelName } from "../core/settings.ts";
 import type { Environment } from "../platform/environment.ts";
+import { listingPartProblems } from "../provider/listing-parts.ts";
 import type { ObservedLoadBalancer } from "../provider/load-balancers.ts";
 import type { Step } from "../provider/plan.ts";
 import type { Cloud, Context, ProviderDefinition } from "../provider/provider.ts";
@@ -145,8 +146,8 @@ export function connectCloud(
     mark: { cluster: settings.cluster, owner: "fairlead" },
   };
   const cloud = provider.connect(read.values, context);
-  const duplicates = tableNameProblems(cloud.routes);
-  if (duplicates.length > 0) return { problems: [...problems, ...duplicates] };
+  const shapes = [...tableNameProblems(cloud.routes), ...listingPartProblems(cloud.loadBalancers)];
+  if (shapes.length > 0) return { problems: [...problems, ...shapes] };
   return { connected: { cloud, accounts, origins: originsIn(read.values) }, problems };
 }
 

@@ -3,6 +3,7 @@
 import type { Fields } from "../core/settings.ts";
 import { shortList } from "../core/text.ts";
 import type { InstanceLookup, InstanceSource } from "../provider/instances.ts";
+import { inPart } from "../provider/listing-parts.ts";
 import type { LoadBalancers, ObservedLoadBalancer } from "../provider/load-balancers.ts";
 import type { Step } from "../provider/plan.ts";
 import type { Cloud } from "../provider/provider.ts";
@@ -36,7 +37,14 @@ function guardBalancers(balancers: AnyBalancers, guard: CallGuard): AnyBalancers
   const { list, apply, observe, prefetch } = balancers;
   return {
     ...balancers,
-    list: (call) => guard.pages("loadBalancers.list", list, call),
+    list:
+      typeof list === "function"
+        ? (call) => guard.pages("loadBalancers.list", list, call)
+        : list.map((part) => ({
+            name: part.name,
+            list: (call) =>
+              guard.pages(`loadBalancers.list${inPart(part.name)}`, (given) => part.list(given), call),
+          })),
     apply: (step, call) =>
       guard.call({ operation: "loadBalancers.apply", object: () => describeStep(step) }, call.signal, () =>
         apply(step, call),

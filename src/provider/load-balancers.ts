@@ -147,6 +147,16 @@ export interface PlanContext<V, O extends ObservedLoadBalancer = ObservedLoadBal
   readonly duplicates: readonly O[];
 }
 
+/** Lists load balancers page by page. Throws when a page is missing. */
+export type ListBalancers<O extends ObservedLoadBalancer> = (call: Call) => AsyncIterable<readonly O[]>;
+
+/** A region or zone whose load balancers are listed as a whole. Each load balancer is in exactly one part. */
+export interface ListingPart<O extends ObservedLoadBalancer> {
+  /** Shown in messages, as in "in fsn1". It must not change while the process runs. */
+  readonly name: string;
+  list: ListBalancers<O>;
+}
+
 /**
  * The load balancers of a cloud. A group is what is observed and changed together: one Service on most clouds, several where
  * they share a load balancer. Only `list`, `plan`, `apply` and `publish` are required.
@@ -204,14 +214,20 @@ export interface LoadBalancers<
   groupOf?(desired: DesiredLoadBalancer<A>): string;
   /**
    * Lists everything with the cluster's mark, everything that could be adopted, and load balancers with another cluster's mark,
-   * page by page. Also finds orphans.
+   * page by page. Also finds orphans. Several regions are a list of parts: one that fails then holds up only its own load balancers.
    */
-  list(call: Call): AsyncIterable<readonly O[]>;
+  readonly list: ListBalancers<O> | readonly ListingPart<O>[];
+  /**
+   * Pure. The part in which this Service's load balancer is, or would be created. Undefined while that is not known. Without it, or
+   * while undefined, a Service whose load balancer is not listed waits for all parts.
+   */
+  partOf?(member: DesiredLoadBalancer<A>): string | undefined;
   /**
    * Reads one group. Called before a plan when the listing has nothing for the group, or only a `shallow` object; plans also follow
    * each complete listing. Without members, there is always a `listed` object. Undefined is a definite answer: a load balancer that
    * existed may then be created again, without a second listing that confirms it. Where the cloud has no definite answer now,
-   * return `noAnswer`: nothing is changed, and the Service shows what it waits for.
+   * return `noAnswer`: nothing is changed, and the Service shows what it waits for. With several parts, undefined is definite only
+   * for the part that `partOf` returns, so look there only.
    */
   observe?(
     members: readonly DesiredLoadBalancer<A>[],

@@ -7,9 +7,10 @@ import { ServiceWorld } from "./service-world.ts";
 const connected = (script: ScriptedBalancers) => script.provider().connect({} as never, {} as never);
 
 type Balancers = NonNullable<ReturnType<typeof connected>["loadBalancers"]>;
+type Listed = Balancers & { readonly list: Extract<Balancers["list"], (...input: never) => unknown> };
 
 /** Overrides parts of the scripted load balancers. */
-export type Override = (balancers: Balancers) => Partial<Balancers>;
+export type Override = (balancers: Listed) => Partial<Balancers>;
 
 export const scriptedWorld = (
   change: (script: ScriptedBalancers) => void = () => undefined,
@@ -26,7 +27,7 @@ export const scriptedWorld = (
       const cloud = connected(script);
       const { loadBalancers } = cloud;
       if (loadBalancers === undefined) throw new Error("The scripted cloud has balancers.");
-      return { ...cloud, loadBalancers: { ...loadBalancers, ...override(loadBalancers) } };
+      return { ...cloud, loadBalancers: { ...loadBalancers, ...override(loadBalancers as Listed) } };
     },
   };
   const w = new ServiceWorld({ provider, providerIDOf: (node) => `scripted://${node}` });

@@ -5,6 +5,7 @@ import { removalKinds } from "../../controllers/removal-history.ts";
 import { defined } from "../../core/defined.ts";
 import { messageOf } from "../../core/errors.ts";
 import { keyOf } from "../../kube/objects.ts";
+import { onlyPart } from "../../provider/listing-parts.ts";
 import type { Manager } from "../manager/manager.ts";
 import { version } from "../version.ts";
 
@@ -84,6 +85,14 @@ export function debugState(manager: Manager, now: { readonly wall: number; reado
     ),
     serviceProblems: listed(serviceProblemsOf(manager)),
     balancers: listed(balancersOf(manager)),
+    /** The listings of load balancers, one per part of the cloud. */
+    balancerListings: (manager.balancers?.parts ?? []).map(({ name, listing: { latest, failure } }) =>
+      defined({
+        part: name === onlyPart ? undefined : name,
+        ageSeconds: latest && secondsOf(now.monotonic - latest.beganAt),
+        failure: failure && messageOf(failure.error),
+      }),
+    ),
     /** Load balancers that are neither created nor removed until an absence is proved. */
     balancersOnHold: listed(manager.balancerHolds()),
     /** What the mass limits count, and the names of what they hold. */

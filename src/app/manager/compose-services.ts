@@ -1,6 +1,6 @@
 // Composes the service controller: its watches, the shared listing of load balancers, its writes and its events.
 
-import { SharedListing } from "../../cloud/shared-listing.ts";
+import { PartListings } from "../../cloud/part-listings.ts";
 import type { LatestObjects } from "../../controllers/latest-objects.ts";
 import { identityOf } from "../../controllers/node-facts.ts";
 import { readInput } from "../../controllers/read-input.ts";
@@ -11,6 +11,7 @@ import { messageOf } from "../../core/errors.ts";
 import type { KubeObject, ObjectReference, Service } from "../../kube/objects.ts";
 import { endpointSlices } from "../../kube/resources.ts";
 import { Reflector } from "../../kube/watch/reflector.ts";
+import { listingPartsOf, listPart } from "../../provider/listing-parts.ts";
 import type { ObservedLoadBalancer } from "../../provider/load-balancers.ts";
 import { runTogether, type Task } from "../../runtime/run-together.ts";
 import type { WorkQueue } from "../../runtime/work-queue.ts";
@@ -32,7 +33,7 @@ function serviceReference({ metadata: { name, namespace = "default", uid } }: Ku
 
 export interface ComposedServices {
   readonly queue: WorkQueue;
-  readonly listing: SharedListing<ObservedLoadBalancer>;
+  readonly listing: PartListings<ObservedLoadBalancer>;
   /** Load balancers with Fairlead's mark that no Service needs. */
   orphans(): readonly ObservedLoadBalancer[];
   /** Load balancers that are neither created nor removed for now, with the reason. */
@@ -79,11 +80,12 @@ export function composeServices(
     );
   };
   warnAboutDrain();
-  const listing = new SharedListing<ObservedLoadBalancer>({
+  const listing = new PartListings<ObservedLoadBalancer>({
     clock,
     random,
     signal: life,
-    list: (call) => balancers.list(call),
+    names: listingPartsOf(balancers).map(({ name }) => name),
+    list: (name, call) => listPart(balancers, name, call),
     onListenerError: (error) =>
       log.error(
         `Cannot process the listing of load balancers; skipped until the next one: ${messageOf(error)}`,

@@ -3,6 +3,7 @@
 
 import type { GovernedAccount } from "../../cloud/account.ts";
 import { defined } from "../../core/defined.ts";
+import { listingPartsOf } from "../../provider/listing-parts.ts";
 import { isTableList, type ServingTable, tablesOf } from "../../provider/route-tables.ts";
 import type { RouteTables } from "../../provider/routes.ts";
 import type { AnyCloud, ConnectedCloud } from "../connect-cloud.ts";
@@ -77,6 +78,12 @@ function shapeOf({ instances, pending, loadBalancers, routes }: AnyCloud): Reado
     "label prefixes": (instances?.labelPrefixes ?? []).join(", "),
     operations: String(pending !== undefined),
     "load balancers": String(loadBalancers !== undefined),
+    "the parts in which load balancers are listed":
+      loadBalancers === undefined
+        ? ""
+        : listingPartsOf(loadBalancers)
+            .map(({ name }) => name)
+            .join(", "),
     routes:
       routes === undefined
         ? "none"

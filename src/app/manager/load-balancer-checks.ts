@@ -1,7 +1,7 @@
 // Checks that run next to the service controller: a regular listing that finds drift, and a warning about orphaned load
 // balancers.
 
-import type { SharedListing } from "../../cloud/shared-listing.ts";
+import type { PartListings } from "../../cloud/part-listings.ts";
 import { milliseconds, minutes } from "../../core/brand.ts";
 import { type Clock, sleep } from "../../platform/clock.ts";
 import type { Random } from "../../platform/random.ts";
@@ -11,7 +11,7 @@ const checkInterval = minutes(20);
 
 /** Requests a listing regularly, so that changes made in the cloud are found. */
 export async function checkForDrift(
-  listing: Pick<SharedListing<unknown>, "request">,
+  listing: Pick<PartListings<unknown>, "request">,
   { clock, random }: { readonly clock: Clock; readonly random: Random },
   signal: AbortSignal,
 ): Promise<void> {
@@ -25,7 +25,7 @@ export async function checkForDrift(
 
 /** Logs each set of orphans once, after the listing that shows it. Returns how to unsubscribe. */
 export function reportOrphans(
-  listing: Pick<SharedListing<unknown>, "subscribe">,
+  listing: Pick<PartListings<unknown>, "subscribe">,
   orphans: () => readonly { readonly group: string; readonly name?: string | undefined }[],
   log: Log,
 ): () => void {

@@ -2,7 +2,7 @@
 
 import type { GovernedAccount } from "../../cloud/account.ts";
 import type { Inventory } from "../../cloud/inventory.ts";
-import type { SharedListing } from "../../cloud/shared-listing.ts";
+import type { PartListings } from "../../cloud/part-listings.ts";
 import type { NodeController } from "../../controllers/node/controller.ts";
 import type { LifecycleController } from "../../controllers/node-lifecycle/controller.ts";
 import type { RemovalHistory } from "../../controllers/removal-history.ts";
@@ -71,7 +71,7 @@ export interface ManagerView extends Pick<ViewDeps, FromDeps> {
   readonly queues: Readonly<Record<string, WorkQueue>>;
   readonly accounts: readonly GovernedAccount<unknown>[];
   /** Undefined if the cloud has no load balancers. */
-  readonly balancers: SharedListing<ObservedLoadBalancer> | undefined;
+  readonly balancers: PartListings<ObservedLoadBalancer> | undefined;
   /** Nodes with a problem, by name. */
   readonly problems: NodeController["problems"]["all"];
   /** Nodes that are left alone, or have an annotation without effect, by name. */

@@ -1,6 +1,6 @@
 // The dependencies of the service controller. `src/app` composes them; tests use small fakes.
 
-import type { SharedListing } from "../../cloud/shared-listing.ts";
+import type { PartListings } from "../../cloud/part-listings.ts";
 import type { Fields } from "../../core/settings.ts";
 import type { KubeError } from "../../kube/errors/kube-error.ts";
 import type { EndpointSlice, Node, Service } from "../../kube/objects.ts";
@@ -70,7 +70,7 @@ export interface ServiceControllerDeps {
   /** Opens a watch of EndpointSlices. It is opened only while a Service chooses its targets by endpoints. */
   readonly openSlices: OpenSlices;
   readonly balancers: AnyBalancers;
-  readonly listing: SharedListing<ObservedLoadBalancer>;
+  readonly listing: PartListings<ObservedLoadBalancer>;
   /** The value of --cluster-name, for messages. */
   readonly clusterName: string;
   readonly annotations: AnnotationTable<Fields>;

@@ -2,6 +2,7 @@
 
 import type { ServiceUID } from "../../core/brand.ts";
 import type { Fields } from "../../core/settings.ts";
+import { listingPartsOf } from "../../provider/listing-parts.ts";
 import type { DesiredLoadBalancer, ObservedLoadBalancer } from "../../provider/load-balancers.ts";
 import type { FactChanges, Facts } from "../../provider/plan.ts";
 import { collect, type Lab } from "./lab.ts";
@@ -17,7 +18,11 @@ export type SavedFacts = Map<ServiceUID, Facts>;
 export async function listBalancers(lab: Lab): Promise<readonly ObservedLoadBalancer[]> {
   const { loadBalancers } = lab.cloud;
   if (loadBalancers === undefined) throw new Error("This provider has no load balancers.");
-  return lab.run(async (call) => (await collect(loadBalancers.list(call))).flat());
+  return lab.run(async (call) => {
+    const parts = [];
+    for (const part of listingPartsOf(loadBalancers)) parts.push(...(await collect(part.list(call))));
+    return parts.flat();
+  });
 }
 
 /** The desired load balancers by group, with their facts. */

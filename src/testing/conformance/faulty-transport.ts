@@ -30,11 +30,12 @@ function hang(signal: AbortSignal): Promise<never> {
   });
 }
 
-/** Wraps a transport: `failAt` fails one request, `setDown` fails all, `requests` lists every request so far. */
+/** Wraps a transport: `failAt` fails one request, `failWhere` those that match, `setDown` all, `requests` lists every request so far. */
 export class FaultyTransport {
   readonly #inner: Transport;
   #fault: { readonly at: number; readonly kind: FaultKind } | undefined;
   #isDown = false;
+  #isFailing: (request: TransportRequest) => boolean = () => false;
   readonly requests: TransportRequest[] = [];
 
   constructor(inner: Transport) {
@@ -46,6 +47,11 @@ export class FaultyTransport {
     this.#fault = { at: this.requests.length + position, kind };
   }
 
+  /** Resets the connection of these requests. */
+  failWhere(isFailing: (request: TransportRequest) => boolean): void {
+    this.#isFailing = isFailing;
+  }
+
   /** While down, every request fails with a connection reset. */
   setDown(isDown: boolean): void {
     this.#isDown = isDown;
@@ -53,7 +59,12 @@ export class FaultyTransport {
 
   readonly transport: Transport = async (request, signal) => {
     const position = this.requests.push(request) - 1;
-    const kind = this.#isDown ? "reset" : this.#fault?.at === position ? this.#fault.kind : undefined;
+    const kind =
+      this.#isDown || this.#isFailing(request)
+        ? "reset"
+        : this.#fault?.at === position
+          ? this.#fault.kind
+          : undefined;
     switch (kind) {
       case undefined:
         return this.#inner(request, signal);

@@ -3,12 +3,14 @@
 
 import { describe, expect, test } from "bun:test";
 import type { Cidr } from "../../core/brand.ts";
+import { isPartList } from "../../provider/listing-parts.ts";
 import { adoptionConformance } from "./adoption-conformance.ts";
 import { balancerListingConformance } from "./balancer-listing-conformance.ts";
 import { converge, crashes } from "./converge.ts";
-import type { SavedFacts } from "./converge-groups.ts";
+import { listBalancers, type SavedFacts } from "./converge-groups.ts";
 import { faultKinds, manyRuns } from "./faulty-transport.ts";
-import { collect, Lab } from "./lab.ts";
+import { Lab } from "./lab.ts";
+import { listingPartsConformance } from "./listing-parts-conformance.ts";
 import { type DesiredOptions, makeDesired } from "./make-desired.ts";
 import { operationsConformance } from "./operations-conformance.ts";
 import { refusalsConformance } from "./refusals-conformance.ts";
@@ -87,6 +89,8 @@ export function loadBalancersConformance(
 
     balancerListingConformance(harness, { first, second, gone });
     refusalsConformance(harness, { first, second, gone });
+    if (parts !== undefined && isPartList(parts.list))
+      listingPartsConformance(harness, first, desired({ name: "later", ports: [8080], targets }));
 
     test("creates, updates and deletes load balancers, and leaves nothing behind", async () => {
       const { lab, savedFacts } = fresh();
@@ -178,9 +182,9 @@ export function loadBalancersConformance(
       const { lab, savedFacts } = fresh();
       const cluster = await converge({ lab, savedFacts }, first);
       const owners = first.map(({ owner }) => owner.uid);
-      const { loadBalancers } = lab.connect("another");
-      const pages = await lab.run(async (call) => (loadBalancers ? collect(loadBalancers.list(call)) : []));
-      const listed = pages.flat().filter((balancer) => balancer.owners.some((uid) => owners.includes(uid)));
+      lab.connect("another");
+      const all = await listBalancers(lab);
+      const listed = all.filter((balancer) => balancer.owners.some((uid) => owners.includes(uid)));
       expect(cluster.observed.size).toBeGreaterThan(0);
       for (const { ownership, cluster: name = "conformance" } of listed)
         expect([ownership, name]).toEqual(["foreign", "conformance"]);

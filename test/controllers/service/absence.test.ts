@@ -60,6 +60,32 @@ const [a, b] = [serviceUID("a"), serviceUID("b")];
 const list = (evidence: BalancerEvidence, time: number, shown: readonly (typeof a)[], elsewhere?: typeof a) =>
   evidence.noteListing(at(time), { here: shown, isElsewhere: (uid) => uid === elsewhere });
 
+test("a proof by several parts lasts from the newest listing of the first time to the oldest one of the last", () => {
+  const evidence = new BalancerEvidence();
+  evidence.noteShown([a]);
+  const none = { here: [], isElsewhere: () => false };
+  evidence.noteListing(at(5), none, at(20));
+  // One part was listed at 20 only, so far.
+  evidence.noteListing(at(20), none, at(40));
+  const known = evidence.get(a);
+  if (known === undefined) throw new Error("The load balancer is forgotten.");
+  expect(judge([known], 40)).toMatchObject({ kind: "unproved", decidedAt: at(50) });
+  evidence.noteListing(at(50), none, at(51));
+  expect(judge([evidence.get(a) ?? known], 51)).toEqual({ kind: "certain" });
+});
+
+test("where the load balancer is becomes unknown with traces of an earlier process, and with a new proof", () => {
+  const evidence = new BalancerEvidence();
+  evidence.restartProof();
+  expect(evidence.places.isUnknown).toBe(false);
+  evidence.expect(a, "exists");
+  expect(evidence.places.isUnknown).toBe(true);
+  evidence.places.replace(["near"]);
+  expect([evidence.places.isUnknown, [...evidence.places.with([])]]).toEqual([false, ["near"]]);
+  evidence.restartProof();
+  expect(evidence.places.isUnknown).toBe(true);
+});
+
 test("one listing that shows the load balancer discards the proof", () => {
   const evidence = new BalancerEvidence();
   evidence.noteShown([a]);

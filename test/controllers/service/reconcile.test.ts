@@ -51,9 +51,12 @@ test("a load balancer of a Service waits while another load balancer of that Ser
   const ownerLock = new OwnerLock();
   const balancer = { group: "old", owners: [owner], ownership: "ours", state: "ready" };
   const deps = {
-    controller: { balancers: {}, listing: { latest: undefined } },
+    controller: { balancers: {}, settings: {} },
     evidenceUpdates: { update: () => undefined },
-    freshListing: { find: () => ({ balancer, duplicates: [], problems: [] }) },
+    freshListing: {
+      find: () => ({ balancer, duplicates: [], problems: [], parts: [""] }),
+      index: { partOf: () => "" },
+    },
     ownerLock,
   };
   const state = new GroupState("old");
@@ -90,7 +93,8 @@ test("a failed listing of an earlier leadership session is requested again and n
     failure: undefined as { readonly error: unknown; readonly at: number } | undefined,
     request: (since: number) => void wants.push(since),
   };
-  const ports = { listing, balancers: {}, clock, settings: { acceptsAge: minutes(5) } };
+  const parts = [{ name: "", listing }];
+  const ports = { listing: { parts }, balancers: {}, clock, settings: { acceptsAge: minutes(5) } };
   const groupStates = new GroupStates(new ServiceStates());
   const fresh = new FreshListing(ports as never, groupStates, {} as never);
   fresh.request(groupStates.of("web"));
@@ -199,6 +203,7 @@ test("a failed listing is no condition of a Service with an address, although a 
   const groupStates = new GroupStates(new ServiceStates());
   for (const name of ["new", "served"]) groupStates.assign(`default/${name}`, serviceUID(name), "x");
   const listing: { failure: unknown } = { failure: { error } };
+  const parts = [{ name: "", listing }];
   const written: string[] = [];
   const patch = async ({ metadata }: { readonly metadata: { readonly name: string } }) => {
     written.push(metadata.name);
@@ -206,7 +211,7 @@ test("a failed listing is no condition of a Service with an address, although a 
   };
   const services = { get: (key: keyof typeof stored) => stored[key] };
   const deps = {
-    controller: { services, listing, writes: { patch }, clock: new VirtualClock() },
+    controller: { services, listing: { parts }, writes: { patch }, clock: new VirtualClock() },
     groupStates,
     desiredServices: { problemsOf: () => [] },
   };

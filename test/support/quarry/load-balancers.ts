@@ -117,9 +117,8 @@ export function loadBalancers(
     observed?.region ?? settings.region ?? names[0] ?? "";
   return {
     readsLag: seconds(20),
-    list: async function* (call) {
-      for (const region of all) yield* listPools(region, mark, call);
-    },
+    list: all.map((region) => ({ name: region.name, list: (call) => listPools(region, mark, call) })),
+    partOf: ({ settings }) => settings.region ?? names[0],
     observe: async ([member], listed, call) => {
       if (listed !== undefined)
         return observePool(regions, { region: listed.region, id: listed.pool.id }, mark, call);

@@ -27,14 +27,13 @@ const outcomes = {
 } as const;
 
 export function duplicatesFound(
-  primary: ObservedLoadBalancer,
-  duplicates: readonly ObservedLoadBalancer[],
+  primary: string,
+  duplicates: readonly string[],
   onDelete: OnDelete["kind"],
 ): Problem {
-  const names = shortList(duplicates.map(nameOf));
   return {
     severity: "warning",
     reason: "DuplicateLoadBalancer",
-    text: `The cloud has ${duplicates.length + 1} load balancers with the mark of this Service. Fairlead manages ${nameOf(primary)} and does not change the others (${names}). Delete those in the cloud${outcomes[onDelete]}.`,
+    text: `The cloud has ${duplicates.length + 1} load balancers with the mark of this Service. Fairlead manages ${primary} and does not change the others (${shortList(duplicates)}). Delete those in the cloud${outcomes[onDelete]}.`,
   };
 }

@@ -10,13 +10,16 @@ import type { Certainty } from "../state/balancer-evidence.ts";
 import type { GroupState, GroupStates } from "../state/group-states.ts";
 import type { ListingIndex } from "./listing-index.ts";
 
+const never = Number.NEGATIVE_INFINITY;
+
 export class EvidenceUpdates {
   readonly #deps: Pick<ServiceControllerDeps, "listing" | "services" | "facts" | "clock">;
   readonly #groups: GroupStates;
   readonly #index: ListingIndex;
   /** When this leadership session began, or when evidence was forgotten in it, monotonic. Older listings show nothing. */
   #began = Number.NEGATIVE_INFINITY;
-  #notedVersion: number | undefined;
+  /** The last listing of each part that was noted. */
+  readonly #noted = new Map<string, number>();
   /** Services that had the finalizer when the session began. One that had it from its creation shows nothing. */
   readonly #finalized = new Set<ServiceUID>();
 
@@ -66,21 +69,42 @@ export class EvidenceUpdates {
     return this.#finalized.has(serviceUID(service.metadata.uid)) ? "possible" : undefined;
   }
 
-  /** Notes what the latest listing shows and what it lacks, once per listing. */
+  /** Notes what the latest listings show and what they lack, once per listing. */
   update(): void {
-    const { latest } = this.#deps.listing;
-    if (latest === undefined || latest.version === this.#notedVersion) return;
-    this.#notedVersion = latest.version;
-    if (latest.beganAt <= this.#began) return;
-    for (const state of this.#groups.all) this.#note(state, latest.beganAt);
+    const changed = new Set<string>();
+    for (const { name, listing } of this.#deps.listing.parts) {
+      const { latest } = listing;
+      if (latest === undefined || latest.version === this.#noted.get(name)) continue;
+      this.#noted.set(name, latest.version);
+      if (latest.beganAt > this.#began) changed.add(name);
+    }
+    if (changed.size === 0) return;
+    for (const state of this.#groups.all) this.#note(state, changed);
   }
 
-  #note({ group, evidence, changedAt }: GroupState, beganAt: number): void {
+  #note(state: GroupState, changed: ReadonlySet<string>): void {
+    const { group, evidence, listings } = state;
+    const { parts } = this.#deps.listing;
     // A listing that began before the last change shows what was there before it.
-    if (changedAt !== undefined && beganAt <= changedAt) return;
-    evidence.noteListing(beganAt, {
-      here: this.#index.ownersIn(group),
-      isElsewhere: (uid) => this.#index.isElsewhere(uid, group),
-    });
+    const oldest = Math.max(this.#began, state.changedAt ?? never);
+    const valid = parts.filter(({ listing }) => (listing.latest?.beganAt ?? never) > oldest);
+    if (valid.length === 0) return;
+    const listed = new Set(valid.map(({ name }) => name));
+    const shownIn = this.#index.partsOf(group).filter((name) => listed.has(name));
+    if (!shownIn.some((name) => changed.has(name)) && ![...changed].some((name) => listings.covers(name)))
+      return;
+    evidence.places.noteSeen(shownIn);
+    const here = this.#index.ownersIn(group, listed);
+    const deciding = parts.filter(({ name }) => listings.covers(name));
+    if (!deciding.every(({ name }) => listed.has(name))) {
+      evidence.noteShown(here);
+      return;
+    }
+    const began = deciding.map(({ listing }) => listing.latest?.beganAt ?? never);
+    evidence.noteListing(
+      Math.min(...began),
+      { here, isElsewhere: (uid) => this.#index.isElsewhere(uid, group) },
+      Math.max(...began),
+    );
   }
 }

@@ -1,7 +1,9 @@
-// Finds the load balancer of a group in the listing that all groups share, if that listing is recent enough to plan on.
-// Otherwise requests a newer listing, which enqueues the group when it arrives.
+// Finds the load balancer of a group in the listings that all groups share, if those of the parts where it may be are recent enough
+// to plan on. Otherwise requests newer ones, which enqueue the group when they arrive.
 
+import type { ListedPart } from "../../../cloud/part-listings.ts";
 import type { Service } from "../../../kube/objects.ts";
+import { inPart } from "../../../provider/listing-parts.ts";
 import type { ObservedLoadBalancer } from "../../../provider/load-balancers.ts";
 import { type Outcome, waiting } from "../../../runtime/workers.ts";
 import type { ServiceControllerDeps } from "../deps.ts";
@@ -10,13 +12,17 @@ import { isManaged } from "../predicates.ts";
 import type { GroupState, GroupStates } from "../state/group-states.ts";
 import { ingressOf, isSameIngress } from "../status/ingress.ts";
 import { type Adoption, adoptionOf } from "./adoption.ts";
-import { primaryOf } from "./duplicates.ts";
+import { nameOf, primaryOf } from "./duplicates.ts";
 import { ListingIndex } from "./listing-index.ts";
+import { RelevantParts } from "./relevant-parts.ts";
 
-/** What the listing has for a group. */
+/** What the listings have for a group. */
 export interface Found extends Adoption {
-  /** When the listing began (monotonic). */
+  /** When the oldest and the newest of the listings began that decide for the group (monotonic). */
   readonly beganAt: number;
+  readonly newestBeganAt: number;
+  /** The parts that list it and its duplicates. */
+  readonly parts: readonly string[];
   /** Further load balancers with the mark of the group. */
   readonly duplicates: readonly ObservedLoadBalancer[];
 }
@@ -24,13 +30,19 @@ export interface Found extends Adoption {
 /** Shared: most groups have no duplicates. */
 const none: readonly ObservedLoadBalancer[] = [];
 
+type Part = ListedPart<ObservedLoadBalancer>;
+
+const never = Number.NEGATIVE_INFINITY;
+const beganAt = ({ listing }: Part): number => listing.latest?.beganAt ?? never;
+
 export class FreshListing {
   readonly index: ListingIndex;
   readonly #deps: ServiceControllerDeps;
   readonly #groups: GroupStates;
   readonly #desiredServices: Pick<DesiredServices, "of">;
+  readonly #relevant: RelevantParts;
   /** When this leadership session began, or when listings were forgotten in it, monotonic. */
-  #began = Number.NEGATIVE_INFINITY;
+  #began = never;
 
   constructor(
     deps: ServiceControllerDeps,
@@ -41,12 +53,16 @@ export class FreshListing {
     this.#deps = deps;
     this.#groups = groups;
     this.#desiredServices = desiredServices;
+    this.#relevant = new RelevantParts({
+      ...{ controller: deps, desiredServices, index: this.index },
+      isInUse: (balancer, members) => this.#isInUse(balancer, members),
+    });
   }
 
   /** A leadership session begins. Older listings are outdated, because another replica may have changed anything. */
   begin(): void {
     this.#began = this.#deps.clock.monotonic();
-    for (const state of this.#groups.all) state.listingRequestedAt = undefined;
+    for (const { listings } of this.#groups.all) listings.forgetRequests();
   }
 
   /** Another account may answer from now on. */
@@ -56,27 +72,59 @@ export class FreshListing {
 
   /** The load balancer of this group. If it has none, the one that these Services request to adopt. */
   find(state: GroupState, members: readonly Service[]): Found | "not yet" {
-    const { latest } = this.#deps.listing;
-    if (latest === undefined || !this.#isFresh(latest, state)) return "not yet";
-    if (latest.beganAt >= (state.listingRequestedAt ?? 0)) state.listingRequestedAt = undefined;
+    const { listings, evidence } = state;
+    if (listings.setParts(this.#relevant.of(state, members))) evidence.restartAbsence();
+    const parts = this.#partsOf(state);
+    if (!parts.every((part) => this.#isFresh(part, state))) return "not yet";
+    if (parts.every((part) => beganAt(part) >= (listings.requested.get(part.name) ?? never)))
+      listings.forgetRequests();
     const { balancers, services } = this.#deps;
     const { adopts } = balancers;
     const all = this.index.ofGroup(state.group);
     const marked = all.length < 2 ? all[0] : primaryOf(all, (one) => this.#isInUse(one, members));
-    const duplicates = all.length < 2 ? none : all.filter((one) => one !== marked);
-    const { beganAt } = latest;
-    if (marked !== undefined || adopts === undefined)
-      return { balancer: marked, duplicates, problems: [], beganAt };
+    const shared = {
+      duplicates: all.length < 2 ? none : all.filter((one) => one !== marked),
+      beganAt: Math.min(...parts.map(beganAt)),
+      newestBeganAt: Math.max(...parts.map(beganAt)),
+      parts: this.index.partsOf(state.group),
+    };
+    if (marked !== undefined || adopts === undefined) return { balancer: marked, problems: [], ...shared };
     const adoption = adoptionOf(
       members,
       () => services.list().filter(isManaged),
-      latest.items,
+      this.#deps.listing.latest?.items ?? [],
       (service, balancer) => {
+        if (!listings.covers(this.index.partOf(balancer) ?? "")) return false;
         const { desired } = this.#desiredServices.of(service);
         return desired.ending === undefined && adopts.call(balancers, desired, balancer);
       },
     );
-    return { ...adoption, duplicates, beganAt };
+    return { ...adoption, ...shared };
+  }
+
+  /**
+   * Whether a lookup says something about every part where the load balancer may be: the provider looks where the listed one is, or
+   * in the part that it names.
+   */
+  isLookupDefinite(
+    { listings }: GroupState,
+    members: readonly Service[],
+    listed: ObservedLoadBalancer | undefined,
+  ): boolean {
+    if (this.#deps.listing.parts.length === 1) return true;
+    const part = listed && this.index.partOf(listed);
+    const lookedIn = part === undefined ? this.#relevant.named(members) : new Set([part]);
+    return lookedIn !== undefined && [...(listings.parts ?? [])].every((name) => lookedIn.has(name));
+  }
+
+  /** The name of a load balancer in messages, and its identity: names may repeat in other parts. */
+  nameOf(balancer: ObservedLoadBalancer): string {
+    return `${nameOf(balancer)}${inPart(this.index.partOf(balancer) ?? "")}`;
+  }
+
+  /** When the oldest of the listings began that decide for the group (monotonic). */
+  beganAt(state: GroupState): number {
+    return Math.min(...this.#partsOf(state).map(beganAt));
   }
 
   /** Whether a Service has the addresses of this load balancer. */
@@ -89,31 +137,55 @@ export class FreshListing {
     });
   }
 
-  /** Requests a newer listing, unless one is under way. Throws if the requested one failed. */
+  /** Requests newer listings, unless they are under way. Throws if a requested one failed. */
   request(state: GroupState): Outcome {
-    const { listing, clock } = this.#deps;
-    const requestedAt = state.listingRequestedAt;
-    // If the listing has arrived but is not recent enough, another one is needed.
-    const hasArrived =
-      requestedAt !== undefined && (listing.latest?.beganAt ?? Number.NEGATIVE_INFINITY) >= requestedAt;
-    if (requestedAt === undefined || hasArrived) {
-      const now = clock.monotonic();
-      state.listingRequestedAt = now;
-      listing.request(now, "user-change");
-      return waiting;
+    const { clock } = this.#deps;
+    const { listings } = state;
+    const { requested } = listings;
+    const now = clock.monotonic();
+    const parts = this.#partsOf(state);
+    const stale = parts.filter((part) => !this.#isFresh(part, state));
+    const needed = stale.length > 0 ? stale : parts;
+    const isRunning = (part: Part): boolean => beganAt(part) < (requested.get(part.name) ?? never);
+    const running = needed.filter(isRunning);
+    for (const { name, listing } of running) {
+      const { failure } = listing;
+      if (failure === undefined || failure.at < (requested.get(name) ?? now)) continue;
+      listings.forgetRequests();
+      throw failure.error;
     }
-    if (listing.failure === undefined || listing.failure.at < requestedAt) return waiting;
-    state.listingRequestedAt = undefined;
-    throw listing.failure.error;
+    // If a listing has arrived but is not recent enough, another one is needed. One that is recent enough waits for the others.
+    const due = needed.filter((part) =>
+      requested.has(part.name) ? !isRunning(part) && (stale.length > 0 || running.length === 0) : true,
+    );
+    for (const { name, listing } of due) {
+      listings.noteRequest(name, now);
+      listing.request(now, "user-change");
+    }
+    return waiting;
   }
 
-  #isFresh({ beganAt }: { readonly beganAt: number }, state: GroupState): boolean {
+  /** Requests newer listings in the background. No group waits for them. */
+  refresh(state: GroupState): void {
+    for (const { listing } of this.#partsOf(state)) listing.request(this.#deps.clock.monotonic(), "refresh");
+  }
+
+  /** The names of the parts where the load balancer of the group may be. */
+  possibleParts(state: GroupState): readonly string[] {
+    return this.#partsOf(state).map(({ name }) => name);
+  }
+
+  #partsOf({ listings }: GroupState): readonly Part[] {
+    return this.#deps.listing.parts.filter(({ name }) => listings.covers(name));
+  }
+
+  #isFresh(part: Part, { listings, changedAt = never }: GroupState): boolean {
     const { clock, settings } = this.#deps;
     // A requested listing is fresh, however long it took to arrive and to be processed.
-    const requestedAt = state.listingRequestedAt ?? Number.POSITIVE_INFINITY;
+    const requestedAt = listings.requested.get(part.name) ?? Number.POSITIVE_INFINITY;
     const oldest = Math.min(requestedAt, clock.monotonic() - settings.acceptsAge);
-    if (beganAt <= this.#began || beganAt < oldest) return false;
+    const began = beganAt(part);
     // A listing that began at the time of the last change may not contain it.
-    return beganAt > (state.changedAt ?? Number.NEGATIVE_INFINITY);
+    return began > this.#began && began >= oldest && began > changedAt;
   }
 }

@@ -3,6 +3,7 @@
 
 import { type ServiceUID, serviceUID } from "../../../core/brand.ts";
 import { keyOf, type Service } from "../../../kube/objects.ts";
+import type { ObservedLoadBalancer } from "../../../provider/load-balancers.ts";
 import type { WorkQueue } from "../../../runtime/work-queue.ts";
 import type { ServiceControllerDeps } from "../deps.ts";
 import { markedBalancers } from "../observed/ownership.ts";
@@ -17,9 +18,11 @@ export interface LeftoverDeps {
   readonly queue: Pick<WorkQueue, "add">;
 }
 
-/** Never throws: listeners call it. */
-export function enqueueLeftovers(deps: LeftoverDeps): void {
-  const balancers = markedBalancers(deps.controller);
+/** `balancers`: those with Fairlead's mark in the listing. Never throws: listeners call it. */
+export function enqueueLeftovers(
+  deps: LeftoverDeps,
+  balancers: readonly ObservedLoadBalancer[] = markedBalancers(deps.controller),
+): void {
   if (balancers.length === 0) return;
   const byUID = new Map(
     deps.controller.services.list().map((service) => [serviceUID(service.metadata.uid), service]),

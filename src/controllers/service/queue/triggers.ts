@@ -1,9 +1,11 @@
 // Enqueues groups when Services, Nodes or machines change, and after listings. It decides only which groups to
 // reconcile, and how soon.
 
+import type { ListedPart } from "../../../cloud/part-listings.ts";
 import { serviceUID } from "../../../core/brand.ts";
 import { keyOf, type Service } from "../../../kube/objects.ts";
 import type { Change } from "../../../kube/watch/store.ts";
+import type { ObservedLoadBalancer } from "../../../provider/load-balancers.ts";
 import { Debounce } from "../../../runtime/debounce.ts";
 import { priorities, type WorkQueue } from "../../../runtime/work-queue.ts";
 import type { ServiceControllerDeps } from "../deps.ts";
@@ -11,7 +13,7 @@ import type { DesiredServices } from "../desired/desired-services.ts";
 import type { EvidenceUpdates } from "../observed/evidence-updates.ts";
 import type { BalancerMassLimit } from "../observed/mass-limit.ts";
 import { dropGroupState, dropServiceStates } from "../state/drop-states.ts";
-import type { GroupStates } from "../state/group-states.ts";
+import type { GroupState, GroupStates } from "../state/group-states.ts";
 import type { ServiceStates } from "../state/service-states.ts";
 import type { NodeSyncLatency } from "../status/node-sync-latency.ts";
 import { isRelevantNodeChange } from "../targets/eligible-nodes.ts";
@@ -45,7 +47,7 @@ export function startTriggers(deps: TriggerDeps): () => void {
       if (isRelevantNodeChange(before, after, { labelsMatter, isSelected })) nodeChanges.trigger();
     }),
     onMachines(() => nodeChanges.trigger()),
-    listing.subscribe(() => onListing(deps)),
+    listing.subscribe((part) => onListing(deps, part)),
     () => nodeChanges.stop(),
   ];
   desiredServices.refreshTargets();
@@ -103,23 +105,26 @@ function onServiceChange(deps: TriggerDeps, change: Change<Service>): void {
   dropServiceStates([uid], controller.services, serviceStates, groupStates);
 }
 
-function onListing(deps: TriggerDeps): void {
+function onListing(deps: TriggerDeps, { name, listing }: ListedPart<ObservedLoadBalancer>): void {
   const { controller, queue, groupStates } = deps;
-  const { listing, clock } = controller;
   const hasFailed = listing.failure !== undefined;
+  const marked = (listing.latest?.items ?? []).filter(({ ownership }) => ownership === "ours");
   if (!hasFailed) {
     deps.evidenceUpdates.update();
     deps.massLimit.refresh();
-    enqueueLeftovers(deps);
+    enqueueLeftovers(deps, marked);
   }
   const states = groupStates.all;
-  const isRequested = ({ listingRequestedAt }: { listingRequestedAt: number | undefined }) =>
-    listingRequestedAt !== undefined;
+  const isRequested = ({ listings }: GroupState): boolean => listings.requested.has(name);
   for (const { group } of states.filter(isRequested)) queue.add(group, { priority: priorities.urgent });
   if (hasFailed) return;
   const { names } = groupStates;
+  const shown = new Set(marked.map(({ group }) => group));
   for (const state of states) {
-    if (isRequested(state) || state.isBackingOff(clock.monotonic()) || !names.has(state.group)) continue;
+    if (isRequested(state) || state.isBackingOff(controller.clock.monotonic()) || !names.has(state.group))
+      continue;
+    // Another part of the cloud says nothing about it.
+    if (!state.listings.covers(name) && !shown.has(state.group)) continue;
     queue.add(state.group, { priority: priorities.background });
   }
 }

@@ -70,6 +70,7 @@ async function changeGroup(
   const { clock, observer } = deps.controller;
   const { state } = context;
   const isNew = state.change === undefined;
+  state.evidence.places.notePossible([...(state.listings.parts ?? [])]);
   state.startChange(change);
   state.progress.notePlan(plan.steps.length);
   const beganAt = clock.monotonic();

@@ -39,24 +39,25 @@ export async function showFailure(
 export function handleError(deps: ReconcileDeps, group: string, error: unknown, failures: number): Outcome {
   const { clock, random } = deps.controller;
   const state = deps.groupStates.of(group);
-  state.listingRequestedAt = undefined;
+  state.listings.forgetRequests();
   const { failedChange } = state;
   state.failedChange = undefined;
   if (isLostRace(error))
     return requeue(delayAfterError(error, failures, { clock, random }), "the Service has changed");
   if (!isFenced(error)) {
+    const places = isOfListing(deps, error) ? deps.freshListing.possibleParts(state) : [];
     const isUpdate = failures === 1 && failedChange === "update";
     for (const service of servicesOf(deps, group)) {
       const event =
         isUpdate && !isEnding(service)
           ? updateFailed(hostsOf(deps, service), error)
-          : syncFailed(service, error);
+          : syncFailed(service, error, places);
       deps.publisher.publishOnce(service, "failure", [event]);
     }
   }
   // Collects proof during the backoff: what failed may have created a load balancer.
   if (state.evidence.needsProof && !isOfListing(deps, error)) {
-    deps.controller.listing.request(clock.monotonic(), "refresh");
+    deps.freshListing.refresh(state);
   }
   const sinceProgress = isFenced(error) ? failures : Math.max(1, Math.min(failures, state.progress.failures));
   const delay = milliseconds(
@@ -68,7 +69,7 @@ export function handleError(deps: ReconcileDeps, group: string, error: unknown, 
 }
 
 function isOfListing({ controller: { listing } }: ReconcileDeps, error: unknown): boolean {
-  return error === listing.failure?.error;
+  return listing.parts.some(({ listing: { failure } }) => failure !== undefined && failure.error === error);
 }
 
 function hostsOf({ desiredServices }: ReconcileDeps, service: Service): readonly string[] {

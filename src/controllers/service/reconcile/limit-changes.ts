@@ -195,10 +195,10 @@ function holdAbsent(
 
 /** Requests a newer listing when the latest one is too old to show whether the cloud has recovered. */
 export function recheckListing(
-  { controller: { clock, listing }, freshListing }: ReconcileDeps,
+  { controller: { clock }, freshListing }: ReconcileDeps,
   state: GroupState,
   why: string,
 ): Outcome {
-  const age = clock.monotonic() - (listing.latest?.beganAt ?? Number.NEGATIVE_INFINITY);
+  const age = clock.monotonic() - freshListing.beganAt(state);
   return age >= recheckAfter ? freshListing.request(state) : requeue(milliseconds(recheckAfter - age), why);
 }

@@ -9,6 +9,7 @@ import { type Outcome, requeue, settled, waiting } from "../../../runtime/worker
 import type { OnDelete } from "../desired/on-delete.ts";
 import type { Absence } from "../observed/absence.ts";
 import { duplicatesFound, nameOf } from "../observed/duplicates.ts";
+import type { Found } from "../observed/fresh-listing.ts";
 import { isStillUsed, nameOwners } from "../observed/ownership.ts";
 import { foundOther } from "../observed/ownership-problems.ts";
 import { hasFinalizer } from "../predicates.ts";
@@ -55,18 +56,31 @@ export async function observeGroup(
   if (!deps.ownerLock.acquire(group, balancer?.owners ?? [])) return waiting;
   const { duplicates } = found;
   if (balancer !== undefined) {
-    const unproved = noteManaged(deps, state, balancer, duplicates);
-    if (unproved !== undefined) return waitForProof(deps, state, services, unproved, nameOf(balancer));
+    const unproved = noteManaged(deps, state, found, balancer);
+    if (unproved !== undefined)
+      return waitForProof(
+        deps,
+        state,
+        services,
+        unproved,
+        deps.freshListing.nameOf(found.balancer ?? balancer),
+      );
   }
   state.duplicates = duplicates;
   for (const service of services) {
     const problems =
       balancer === undefined || duplicates.length === 0
         ? []
-        : [duplicatesFound(balancer, duplicates, onDeleteKind(deps, service))];
+        : [
+            duplicatesFound(
+              deps.freshListing.nameOf(found.balancer ?? balancer),
+              duplicates.map((one) => deps.freshListing.nameOf(one)),
+              onDeleteKind(deps, service),
+            ),
+          ];
     await showProblems(deps, "duplicates", service, problems, call.signal);
   }
-  const unproved = noteObservation(deps, context, { balancer, lookedUpAt });
+  const unproved = noteObservation(deps, context, found, { balancer, lookedUpAt });
   if (unproved !== undefined) return waitForProof(deps, state, services, unproved);
   return { kind: "observed", balancer, duplicates };
 }
@@ -90,30 +104,33 @@ function noteFinalizers(
     if (!isAddedByOther || state.evidence.get(known.uid) !== undefined) continue;
     state.changedAt = clock.monotonic();
     state.evidence.noteChange([known.uid], state.changedAt, "possible");
+    state.evidence.places.forget();
   }
 }
 
 /** A listing that shows only a duplicate proves nothing about the load balancer that is managed. */
 function noteManaged(
-  { controller }: ReconcileDeps,
+  { controller, freshListing }: ReconcileDeps,
   state: GroupState,
-  balancer: ObservedLoadBalancer,
-  duplicates: readonly ObservedLoadBalancer[],
+  { balancer: listed, duplicates, beganAt, newestBeganAt }: Found,
+  observed: ObservedLoadBalancer,
 ): Unproved | undefined {
-  const { listing } = controller;
-  if (balancer.ownership !== "ours" || listing.latest === undefined) return undefined;
+  if (observed.ownership !== "ours") return undefined;
   const { managed, change } = state;
-  const name = nameOf(balancer);
-  const isShown = [balancer, ...duplicates].some((one) => nameOf(one) === managed?.name);
-  const { beganAt } = listing.latest;
-  const first = managed?.missingSince ?? beganAt;
+  const shown = { name: nameOf(observed), part: listed && freshListing.index.partOf(listed) };
+  const isShown = [
+    shown,
+    ...duplicates.map((one) => ({ name: nameOf(one), part: freshListing.index.partOf(one) })),
+  ].some(({ name, part }) => name === managed?.name && (part ?? managed.part) === (managed.part ?? part));
+  const first = managed?.missingSince ?? newestBeganAt;
   const confirmAfter = confirmAfterOf(controller);
   const isProved = beganAt - first >= confirmAfter;
   if (managed === undefined || change !== undefined || isShown || isProved) {
-    if (managed?.name !== name || managed.missingSince !== undefined) state.managed = { name };
+    if (managed?.name !== shown.name || managed.part !== shown.part || managed.missingSince !== undefined)
+      state.managed = shown;
     return undefined;
   }
-  state.managed = { name: managed.name, missingSince: first };
+  state.managed = { ...managed, missingSince: first };
   const decidedAt = first + confirmAfter;
   return { kind: "unproved", checkAt: decidedAt, decidedAt, isExpected: false };
 }
@@ -122,19 +139,28 @@ function noteManaged(
 function noteObservation(
   deps: ReconcileDeps,
   { services, state }: ReconcileContext,
+  { parts, balancer: listed }: Found,
   { balancer, lookedUpAt }: InDepth,
 ): Unproved | undefined {
-  const { evidence, pendingReleases } = state;
+  const { evidence, pendingReleases, listings } = state;
   if (balancer?.ownership === "ours") {
     evidence.noteShown(balancer.owners);
+    if (parts.length > 0) evidence.places.replace(parts);
+    else evidence.places.notePossible([...(listings.parts ?? [])]);
     return undefined;
   }
-  if (balancer === undefined && lookedUpAt !== undefined) {
+  if (
+    balancer === undefined &&
+    lookedUpAt !== undefined &&
+    deps.freshListing.isLookupDefinite(state, services, listed)
+  ) {
     evidence.noteLookup(lookedUpAt, confirmAfterOf(deps.controller));
   }
   const owners = services.map(({ metadata }) => serviceUID(metadata.uid));
   const absence = judgeAbsence(deps, state, [...owners, ...pendingReleases]);
-  return absence.kind === "unproved" ? absence : undefined;
+  if (absence.kind === "unproved") return absence;
+  evidence.places.replace([]);
+  return undefined;
 }
 
 interface InDepth {

@@ -4,6 +4,7 @@
 import type { Milliseconds, ServiceUID } from "../../../core/brand.ts";
 import { defined } from "../../../core/defined.ts";
 import { Creations } from "./creations.ts";
+import { Places } from "./places.ts";
 
 /**
  * `exists`: it was listed, created by a step, or the Service has its address. `possible`: a request may have created it, or the
@@ -15,8 +16,11 @@ export interface OwnerEvidence {
   readonly certainty: Certainty;
   /** When a step of Fairlead last created or changed it (monotonic). The cloud may show it later. */
   readonly changedAt?: number;
-  /** The first and the last listing without it since it was last shown or changed: when they began (monotonic). */
-  readonly missing?: { readonly first: number; readonly last: number };
+  /**
+   * The first and the last listing without it since it was last shown or changed: when they began (monotonic). Of several parts of
+   * the cloud that were listed separately, the newest listing counts for the first time, and the oldest one for the last.
+   */
+  readonly missing?: { readonly first: number; readonly last: number; readonly newest?: number };
   /** A lookup did not find it. */
   readonly isNotFound?: true;
   /** Known only from traces on the Service, which do not say in which group it is. */
@@ -34,6 +38,7 @@ interface Shown {
 
 export class BalancerEvidence {
   readonly creations: Creations = new Creations();
+  readonly places: Places = new Places();
   readonly #owners = new Map<ServiceUID, OwnerEvidence>();
 
   /** Owners whose load balancer exists or may exist. All others never had one, or it is certain that it is gone. */
@@ -61,17 +66,20 @@ export class BalancerEvidence {
   expect(uid: ServiceUID, certainty: Certainty | undefined): void {
     if (certainty === undefined || this.#owners.has(uid)) return;
     this.#owners.set(uid, { certainty, isTrace: true });
+    this.places.forget();
   }
 
-  /** A complete listing that began after the last change. */
-  noteListing(beganAt: number, shown: Shown): void {
+  /** A complete listing that began after the last change. Of several parts: when the oldest and the newest listing began. */
+  noteListing(beganAt: number, shown: Shown, newest: number = beganAt): void {
     for (const [uid, known] of this.#owners) {
       if (shown.here.includes(uid)) continue;
       if (known.isTrace === true && shown.isElsewhere(uid)) {
         this.#owners.delete(uid);
+        if (this.#owners.size === 0) this.places.replace([]);
         continue;
       }
-      const missing = { first: known.missing?.first ?? beganAt, last: beganAt };
+      const first = known.missing?.first ?? newest;
+      const missing = { first, last: beganAt, ...(newest !== beganAt && { newest }) };
       this.#owners.set(uid, { ...known, missing });
     }
     this.noteShown(shown.here);
@@ -88,8 +96,14 @@ export class BalancerEvidence {
     }
   }
 
-  /** Another account may answer from now on, so what was missing so far proves nothing. */
+  /** Another account may answer from now on, or another replica may have changed anything. */
   restartProof(): void {
+    this.restartAbsence();
+    if (this.#owners.size > 0) this.places.forget();
+  }
+
+  /** What was missing so far proves nothing. */
+  restartAbsence(): void {
     for (const [uid, { certainty, changedAt, isTrace, isRemoving }] of this.#owners) {
       this.#owners.set(uid, defined({ certainty, changedAt, isTrace, isRemoving }));
     }
@@ -98,7 +112,7 @@ export class BalancerEvidence {
   /** Many load balancers were missing together and some are listed again: the last listing without it counts as the first. */
   countFromLastListing(): void {
     for (const [uid, { certainty, changedAt, isTrace, missing }] of this.#owners) {
-      const restarted = missing && { first: missing.last, last: missing.last };
+      const restarted = missing && { ...missing, first: missing.newest ?? missing.last };
       this.#owners.set(uid, defined({ certainty, changedAt, isTrace, missing: restarted }));
     }
   }

@@ -4,6 +4,7 @@
 import type { ServiceUID } from "../../../core/brand.ts";
 import type { BalancerTarget, ObservedLoadBalancer } from "../../../provider/load-balancers.ts";
 import { BalancerEvidence } from "./balancer-evidence.ts";
+import { GroupListings } from "./group-listings.ts";
 import type { ManagedBalancer } from "./managed-balancer.ts";
 import { GroupProgress } from "./progress.ts";
 import { RecentSteps } from "./recent-steps.ts";
@@ -85,8 +86,8 @@ export class GroupState {
   /** Until then (monotonic) or until a success, only a change of a Service enqueues the group. After a restart: retried early. */
   backoffUntil: number | undefined;
 
-  /** When a newer listing was requested (monotonic); undefined once it has arrived. After a restart: requested again. */
-  listingRequestedAt: number | undefined;
+  /** The listings that it needs. After a restart: all parts of the cloud. */
+  readonly listings = new GroupListings();
 
   /** When the group last changed the cloud (monotonic); older listings are outdated. After a restart: a listing comes first. */
   changedAt: number | undefined;
@@ -290,11 +291,10 @@ export class GroupStates {
 
   /** Replaces the state by a new one that keeps only what is pending. Only `drop-states.ts` calls this. */
   startOver(state: GroupState): void {
-    const { group, evidence, recentSteps, pendingReleases, goneServices, changedAt, hold } = state;
+    const { group, evidence, recentSteps, listings, pendingReleases, goneServices, changedAt, hold } = state;
     const next = new GroupState(group, evidence);
     for (const uid of pendingReleases) next.pendingReleases.add(uid);
     for (const [uid, gone] of goneServices) next.goneServices.set(uid, gone);
-    Object.assign(next, { changedAt, hold, recentSteps });
-    this.#states.set(group, next);
+    this.#states.set(group, Object.assign(next, { changedAt, hold, recentSteps, listings }));
   }
 }

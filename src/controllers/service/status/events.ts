@@ -201,10 +201,15 @@ export function problemFound({
   return { ...warning(reason, text), ...(identity !== undefined && { identity }) };
 }
 
-export function syncFailed(service: Service, error: unknown): ServiceEvent {
+/** `parts`: where its load balancer may be, if a listing failed and several parts of the cloud are possible. */
+export function syncFailed(service: Service, error: unknown, parts: readonly string[] = []): ServiceEvent {
+  const why =
+    parts.length < 2
+      ? ""
+      : `. Its load balancer may be in any of these: ${shortList(parts)}. Nothing is created or changed until all of them are listed.`;
   return isEnding(service)
-    ? failed("DeleteLoadBalancerFailed", `Error deleting load balancer: ${messageOf(error)}`, error)
-    : failed("SyncLoadBalancerFailed", `Error syncing load balancer: ${messageOf(error)}`, error);
+    ? failed("DeleteLoadBalancerFailed", `Error deleting load balancer: ${messageOf(error)}${why}`, error)
+    : failed("SyncLoadBalancerFailed", `Error syncing load balancer: ${messageOf(error)}${why}`, error);
 }
 
 /** More names would make the event unreadable. */

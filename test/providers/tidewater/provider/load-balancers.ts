@@ -26,20 +26,21 @@ export function loadBalancers(
     return [{ ...common, ownership: "ours", ...(pools === undefined && { shallow: true }) }];
   };
   return {
-    list: async function* (call) {
-      for (const zone of zoneNames)
+    list: zoneNames.map((zone) => ({
+      name: zone,
+      list: async function* (call) {
         for await (const page of apis[zone].frontends(call))
           yield page.flatMap((frontend) => toObserved(zone, frontend));
-    },
-    // A label is found at once, also while the listing lags. The annotation may name another zone than it did at the creation.
+      },
+    })),
+    partOf: ({ settings }) => settings.zone,
+    // A label is found at once, also while the listing lags.
     observe: async ([member], listed, call) => {
       const label = listed?.frontend.label ?? member?.defaultName ?? "";
-      for (const zone of listed === undefined ? zoneNames : [listed.zone]) {
-        const frontend = await apis[zone].findFrontend(label, call);
-        const [found] = frontend === undefined ? [] : toObserved(zone, frontend);
-        if (found?.ownership === "ours") return found;
-      }
-      return undefined;
+      const zone = listed?.zone ?? member?.settings.zone;
+      const frontend = zone && (await apis[zone].findFrontend(label, call));
+      const [found] = zone && frontend ? toObserved(zone, frontend) : [];
+      return found?.ownership === "ours" ? found : undefined;
     },
     readsLag: seconds(2),
     settingsOf: ({ zone, frontend }) => ({ zone, class: frontend.class }),

@@ -34,6 +34,7 @@ export interface Outcome {
 export const runSimulation = async (options: RunOptions): Promise<Outcome> => {
   const { seed, duration = minutes(30) } = options;
   const world = new World({
+    ...options,
     seed,
     nodes: options.nodes ?? 4 + (seed % 17),
     replicas: options.replicas ?? 1 + (seed % 2),

@@ -122,6 +122,7 @@ export function withCallGuard(cloud: AnyCloud, options: CallGuardOptions): AnyCl
     ...(pending && {
       pending: {
         limit: pending.limit,
+        ...(pending.partOf && { partOf: (id: string) => pending.partOf?.(id) ?? "" }),
         check: (ids, call) =>
           guard.call({ operation: "pending.check", object: () => shortList(ids) }, call.signal, () =>
             pending.check(ids, call),

@@ -60,6 +60,16 @@ function parseOperation(id: string): JobOperation | undefined {
   }
 }
 
+/** How jobs are checked. */
+export interface PendingJobsOptions {
+  /** The maximum number of operations per check. */
+  readonly limit: number;
+  /** When a job that still runs is checked again. Absent: after one second. */
+  readonly checkAfter?: Milliseconds;
+  /** Pure. The part of the cloud that runs a job, see `Pending.partOf`. */
+  readonly partOf?: (job: string) => string;
+}
+
 /**
  * `Cloud.pending` for operations made with `operationOf`. `check` returns the state of each job that the cloud still knows. If it
  * throws, all jobs are checked again later. If only one of several regions fails, return "running" for its jobs: a job without a
@@ -72,7 +82,7 @@ function parseOperation(id: string): JobOperation | undefined {
  * })
  */
 export function pendingJobs(
-  { limit, checkAfter = seconds(1) }: { readonly limit: number; readonly checkAfter?: Milliseconds },
+  { limit, checkAfter = seconds(1), partOf }: PendingJobsOptions,
   check: (jobs: readonly string[], call: Call) => Promise<ReadonlyMap<string, JobState>>,
 ): Pending {
   const stateOf = (
@@ -89,6 +99,7 @@ export function pendingJobs(
   };
   return {
     limit,
+    ...(partOf && { partOf: (id: string) => partOf(parseOperation(id)?.job ?? "") }),
     check: async (operations, call) => {
       const known = new Map(
         operations.flatMap((id) => {

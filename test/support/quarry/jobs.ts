@@ -10,7 +10,8 @@ function stateOf({ id, state, fault }: ApiJob): JobState {
 }
 
 export function quarryJobs(regions: readonly Region[]): Pending {
-  return pendingJobs({ limit: 20 }, async (asked, call) => {
+  const partOf = (job: string) => job.split("/")[0] ?? "";
+  return pendingJobs({ limit: 20, partOf }, async (asked, call) => {
     const states = new Map<string, JobState>();
     for (const { name, api } of regions) {
       const ids = asked.filter((job) => job.startsWith(`${name}/`)).map((job) => job.slice(name.length + 1));

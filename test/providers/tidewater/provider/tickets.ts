@@ -22,7 +22,8 @@ function stateOf({ ticket, phase, rejected, fault }: ApiTicket): JobState {
 }
 
 export function pendingTickets(apis: ZoneApis) {
-  return pendingJobs({ limit: 10 }, async (jobs, call) => {
+  const partOf = (job: string) => job.split("/")[0] ?? "";
+  return pendingJobs({ limit: 10, partOf }, async (jobs, call) => {
     const states = new Map<string, JobState>();
     for (const { zone, tickets } of Object.values(apis)) {
       const prefix = `${zone}/`;

@@ -4,6 +4,7 @@ import {
   BalancerEvidence,
   type OwnerEvidence,
 } from "../../../src/controllers/service/state/balancer-evidence.ts";
+import { GroupListings } from "../../../src/controllers/service/state/group-listings.ts";
 import { seconds, serviceUID } from "../../../src/core/brand.ts";
 
 // When a load balancer that is not shown counts as absent, as a table; times in seconds.
@@ -110,4 +111,11 @@ test("a lookup soon after a change proves nothing", () => {
   expect(evidence.get(a)?.isNotFound).toBeUndefined();
   evidence.noteLookup(at(40), seconds(30));
   expect(evidence.get(a)?.isNotFound).toBe(true);
+});
+
+test("a part of the cloud that becomes relevant later is a new one for the proof", () => {
+  const listings = new GroupListings();
+  expect([listings.covers("far"), listings.setParts(new Set(["near"]))]).toEqual([true, false]);
+  expect([listings.covers("far"), listings.setParts(new Set(["near", "far"]))]).toEqual([false, true]);
+  expect([listings.covers("far"), listings.setParts(new Set(["far"]))]).toEqual([true, false]);
 });

@@ -1,4 +1,5 @@
 import { expect, test } from "bun:test";
+import { debugState } from "../../../src/app/endpoints/debug-state.ts";
 import { RegionalWorld, regionAnnotation } from "../../support/regional-balancers.ts";
 
 // A cloud with two regions, of which one cannot be listed for a while: only its own load balancers wait.
@@ -154,5 +155,36 @@ test("reports a load balancer of the same Service in another region, and deletes
   w.delete("near-1");
   await w.pass(120);
   expect([world.ids("near").length, world.ids("far").length, w.find("near-1")]).toEqual([0, 1, undefined]);
+  await w.stop();
+});
+
+test("shows the listing of each region in /debug/state, with its failure", async () => {
+  const world = await settled();
+  const { w } = world;
+  world.failFar();
+  w.manager.balancers?.request(Number.POSITIVE_INFINITY, "refresh");
+  await w.pass(5);
+  const now = { wall: w.clock.now(), monotonic: w.clock.monotonic() };
+  const [near, far] = debugState(w.manager, now).balancerListings;
+  expect(near).toEqual({ part: "near", ageSeconds: expect.any(Number) });
+  expect(far).toMatchObject({
+    part: "far",
+    failure: expect.stringContaining("load balancers in far, which failed"),
+  });
+  expect((far?.ageSeconds ?? 0) - (near?.ageSeconds ?? 0)).toBeGreaterThan(30);
+  await w.stop();
+});
+
+test("deletes a Service although the region that it was about to move to fails", async () => {
+  const world = await settled();
+  const { w } = world;
+  world.failFar();
+  await w.pass(600);
+  w.annotate("near-1", { [regionAnnotation]: "far" });
+  await w.pass(60);
+  expect([world.ids("near").length, world.farChanges]).toEqual([1, []]);
+  w.delete("near-1");
+  await w.until(() => w.find("near-1") === undefined, "the deletion", 60);
+  expect([world.ids("near").length, world.farChanges]).toEqual([0, []]);
   await w.stop();
 });

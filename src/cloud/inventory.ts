@@ -8,6 +8,7 @@ import type { Clock } from "../platform/clock.ts";
 import type { Urgency } from "../provider/call.ts";
 import type { Instance, Instances, Machine, MatchKey } from "../provider/instances.ts";
 import type { KeyAnswer } from "./instance-index.ts";
+import { answerAbout, isRenamed } from "./name-decides.ts";
 import { type NodeIdentity, valuesOf } from "./node-identity.ts";
 import type { QueryOptions } from "./plan-queries.ts";
 import { type SourceFailure, SourceInventory } from "./source-inventory.ts";
@@ -40,7 +41,13 @@ export type Answer =
       readonly by: MatchKey;
       readonly asOf: number;
     }
-  | { readonly kind: "gone"; readonly proof: "listing" | "lookup"; readonly asOf: number }
+  | {
+      readonly kind: "gone";
+      readonly proof: "listing" | "lookup";
+      readonly asOf: number;
+      /** The machine exists, but has another name, which decides in its source. */
+      readonly renamed?: Instance | undefined;
+    }
   /** No source recognizes the provider id: the Node is never changed. */
   | { readonly kind: "foreign" }
   | { readonly kind: "unknown"; readonly failure: SourceFailure | undefined };
@@ -167,7 +174,8 @@ export class Inventory {
       return { kind: "unknown", failure: newestFailure(sources) };
     }
     const proof = complete.every((answer) => answer.proof === "lookup") ? "lookup" : "listing";
-    return { kind: "gone", proof, asOf: oldest(complete) };
+    const renamed = sources.flatMap((source) => renamedMachines(source, identity)).at(0);
+    return { kind: "gone", proof, asOf: oldest(complete), ...defined({ renamed }) };
   }
 
   /** The sources that have not answered about this Node since then. The one with the match may have answered earlier. */
@@ -262,7 +270,23 @@ function answersOf(
   identity: NodeIdentity,
   by: MatchKey,
 ): readonly (KeyAnswer | undefined)[] {
+  return rawAnswersOf(source, identity, by).map(
+    (answer) => answer && answerAbout(identity, answer, source.source),
+  );
+}
+
+function rawAnswersOf(
+  source: SourceInventory,
+  identity: NodeIdentity,
+  by: MatchKey,
+): readonly (KeyAnswer | undefined)[] {
   return valuesOf(identity, by, (id) => source.keyOf(id)).map((value) => source.answer(by, value));
+}
+
+function renamedMachines(source: SourceInventory, identity: NodeIdentity): readonly Instance[] {
+  if (identity.providerID === undefined) return [];
+  const found = rawAnswersOf(source, identity, "id").flatMap((answer) => answer?.instances ?? []);
+  return found.filter((one) => isRenamed(one, source.source, identity));
 }
 
 function oldest(answers: readonly { readonly asOf: number }[]): number {

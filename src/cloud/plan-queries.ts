@@ -5,6 +5,7 @@ import type { Urgency } from "../provider/call.ts";
 import type { InstanceSource, MatchKey } from "../provider/instances.ts";
 import type { KeyAnswer } from "./instance-index.ts";
 import { type Batch, batchesFor, chooseMethod, type QueryMethod, type SourceKeys } from "./lookup-batches.ts";
+import { answerAbout } from "./name-decides.ts";
 import { type NodeIdentity, valuesOf } from "./node-identity.ts";
 import { mostUrgent } from "./urgency.ts";
 
@@ -30,6 +31,7 @@ export interface Query extends QueryOptions {
 export interface SourceState {
   readonly keys: SourceKeys;
   readonly lookups: InstanceSource["lookups"];
+  readonly nameDecides?: InstanceSource["nameDecides"];
   readonly answer: (by: MatchKey, value: string) => KeyAnswer | undefined;
   /** The last complete listing. */
   readonly latest: { readonly beganAt: number; readonly pages: number } | undefined;
@@ -80,7 +82,7 @@ function identitiesOf(queries: readonly Query[]): readonly NodeIdentity[] {
 
 function isFound(
   { identity, foundSince, foundBy, method }: Query,
-  { keys: { keyOf, matchBy }, answer }: SourceState,
+  { keys: { keyOf, matchBy }, nameDecides, answer }: SourceState,
 ): boolean {
   if (identity === undefined || foundSince === undefined || method !== undefined) return false;
   const kinds: readonly MatchKey[] = identity.providerID === undefined ? matchBy : ["id"];
@@ -90,7 +92,8 @@ function isFound(
       const found = answer(by, value);
       // Several instances do not answer the query yet: an ambiguous name counts only in a listing that is newer than
       // the query.
-      return found?.instances.length === 1 && found.asOf >= foundSince;
+      if (found === undefined || found.asOf < foundSince) return false;
+      return answerAbout(identity, found, { nameDecides }).instances.length === 1;
     }),
   );
 }

@@ -146,6 +146,7 @@ export class SourceInventory {
       keys: this.#keys,
       lookups: this.#source.lookups,
       readsLag: this.#source.readsLag,
+      nameDecides: this.#source.nameDecides,
       latest: this.#snapshot.latest,
       answer: (by, value) => this.answer(by, value),
       recentLookups: this.#pace.recentLookups(now),

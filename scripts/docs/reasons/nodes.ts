@@ -18,6 +18,11 @@ export const onNodes: Reasons = {
     when: "The cloud has no instance for the Node. It keeps its taint, and the lookup is retried",
     whatToDo: "compare its name with the cloud; check whether the instance is in another account or region",
   },
+  PossibleNodeDeletion: {
+    type: "Warning",
+    when: "The instance exists but has another name, which means that it is used for something else. The Node counts as gone: it is deleted when it is not Ready and this is confirmed",
+    whatToDo: "to keep the Node, give the instance the Node's name again",
+  },
   AmbiguousMatch: {
     type: "Warning",
     when: "Several instances match the Node; the message names them. It keeps its taint",

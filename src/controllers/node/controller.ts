@@ -21,8 +21,10 @@ import { describeSourceError } from "./describe-source-error.ts";
 import {
   ambiguousMatch,
   instanceNotFound,
+  instanceOfOtherName,
   nodeSynced,
   nothingToMatchBy,
+  possibleNodeDeletion,
   unconfirmedMatch,
   unconfirmedMatchUsed,
 } from "./events.ts";
@@ -126,6 +128,10 @@ export class NodeController {
     else {
       await this.#completeLabels(node, signal);
       this.problems.clear(name);
+      if (answer.kind === "gone" && answer.renamed !== undefined) {
+        this.#reporter.reportProblems(node, [possibleNodeDeletion(node, answer.renamed)]);
+        this.#comparedWith.set(name, answer.renamed);
+      }
     }
     return settled;
   }
@@ -156,8 +162,11 @@ export class NodeController {
         return this.#initialize(node, answer, signal);
       case "ambiguous":
         return this.#retry(node, ambiguousMatch(node, answer), settings.notVisibleBackoff, signal);
-      case "gone":
-        return this.#retry(node, instanceNotFound(node), settings.notVisibleBackoff, signal);
+      case "gone": {
+        const { renamed } = answer;
+        const problem = renamed === undefined ? instanceNotFound(node) : instanceOfOtherName(node, renamed);
+        return this.#retry(node, problem, settings.notVisibleBackoff, signal);
+      }
       case "foreign":
       case "unknown":
         return settled;

@@ -5,7 +5,7 @@ import type { Answer, UnansweredSource } from "../../cloud/inventory.ts";
 import { messageOf } from "../../core/errors.ts";
 import type { Problem } from "../../core/problem.ts";
 import type { Node, NodeAddress } from "../../kube/objects.ts";
-import type { InstanceAddress, MatchKey } from "../../provider/instances.ts";
+import type { Instance, InstanceAddress, MatchKey } from "../../provider/instances.ts";
 import type { NodeEvent } from "../node-deps.ts";
 import { isUninitialized, providerIDOf } from "../node-facts.ts";
 import { pausedAnnotation, providedNodeIP, uninitializedTaint } from "../well-known.ts";
@@ -43,6 +43,28 @@ export function instanceNotFound(node: Node): Problem {
     reason: "NotFoundInCloud",
     text: `The cloud has no instance ${instance}, so the Node stays uninitialized. Fairlead keeps checking. Compare the Node's name and provider ID with the cloud's, or set --provider-id on the kubelet.`,
   };
+}
+
+/** The machine with the provider ID of a joining Node has another name, so it is not this Node's. */
+export function instanceOfOtherName(node: Node, instance: Instance): Problem {
+  return {
+    severity: "error",
+    reason: "NotFoundInCloud",
+    text: `${describeName(node, instance)}, so it is used for something else. The Node stays uninitialized. Give the instance the name of the Node, or correct --provider-id on the kubelet and delete the Node object; the kubelet creates it again.`,
+  };
+}
+
+/** The Go managers' reason. */
+export function possibleNodeDeletion(node: Node, instance: Instance): Problem {
+  return {
+    severity: "warning",
+    reason: "PossibleNodeDeletion",
+    text: `${describeName(node, instance)}, so it is used for something else, and the Node counts as gone. Fairlead deletes the Node when it is not Ready and the cloud has confirmed this. To keep the Node, give the instance its name again.`,
+  };
+}
+
+function describeName({ metadata: { name } }: Node, { id, names }: Instance): string {
+  return `Instance ${id} has the name ${JSON.stringify(names[0])}, not ${JSON.stringify(name)}`;
 }
 
 export function ambiguousMatch(

@@ -62,5 +62,8 @@ function enqueue(queue: WorkQueue, node: Node): void {
 function hasNewInstance(node: Node | undefined, { inventory, lookup, comparedWith }: TriggerDeps): boolean {
   if (node === undefined || lookup.pending.has(node.metadata.name)) return false;
   const answer = inventory.check(identityOf(node));
-  return answer.kind === "exists" && answer.instance !== comparedWith.get(node.metadata.name);
+  // A machine that was renamed is news too: its Node is warned.
+  const instance =
+    answer.kind === "exists" ? answer.instance : answer.kind === "gone" ? answer.renamed : undefined;
+  return instance !== undefined && instance !== comparedWith.get(node.metadata.name);
 }

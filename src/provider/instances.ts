@@ -44,6 +44,11 @@ export interface Instance {
   readonly handles?: Facts | undefined;
   /** In the order in which the cloud's Go manager writes them. */
   readonly addresses: readonly InstanceAddress[];
+  /**
+   * Families for which InternalIPs of the Node that the cloud does not report are kept, after the cloud's addresses: those of the
+   * kubelet's `--node-ip`, where the cloud does not know the private network. Absent: only the cloud's addresses are written.
+   */
+  readonly keepsInternalIPs?: readonly ("IPv4" | "IPv6")[] | undefined;
   /** The instance type for the well-known label; empty if the cloud has none. */
   readonly type: string;
   readonly region?: string | undefined;

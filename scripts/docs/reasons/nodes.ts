@@ -43,6 +43,11 @@ export const onNodes: Reasons = {
     when: "`--node-ip` of the kubelet is not an address of the instance",
     whatToDo: "correct `--node-ip`",
   },
+  MisconfiguredInternalIP: {
+    type: "Warning",
+    when: "An InternalIP that the kubelet reported is removed from the Node: the cloud has it as an ExternalIP, or its family does not fit the settings",
+    whatToDo: "correct `--node-ip` of the kubelet, or the address family in the settings of the cloud",
+  },
   NoAddressLeft: {
     type: "Warning",
     when: "The `--node-address-…` flags exclude all addresses of the instance. The Node keeps its previous addresses",

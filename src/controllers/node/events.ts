@@ -167,6 +167,15 @@ export function nodeIPMismatch(
   };
 }
 
+/** An InternalIP of the Node that is not written again. The reason is that of Hetzner's Go manager. */
+export function misconfiguredInternalIP(address: string, why: string): Problem {
+  return {
+    severity: "warning",
+    reason: "MisconfiguredInternalIP",
+    text: `The Node loses its InternalIP ${address}, because ${why}. Correct --node-ip on the kubelet, or the address family in the settings of the cloud.`,
+  };
+}
+
 export function labelDiffers(key: string, present: string, desired: string): Problem {
   return {
     severity: "warning",

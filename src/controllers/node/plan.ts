@@ -8,6 +8,7 @@ import type { Labels, Node, NodeAddress } from "../../kube/objects.ts";
 import type { Instance } from "../../provider/instances.ts";
 import { isUninitialized, providerIDOf } from "../node-facts.ts";
 import { planAddresses, sameAddresses, sameAddressSet } from "./addresses.ts";
+import { keptInternalIPs } from "./kept-internal-ips.ts";
 import { planLabels } from "./labels.ts";
 import type { NodeSettings } from "./settings.ts";
 
@@ -29,9 +30,16 @@ export interface NodePlanInput {
 
 export function planNode({ node, instance, ownPrefixes, settings }: NodePlanInput): NodePlan {
   const isNew = isUninitialized(node);
-  const { desired, problems: addressProblems } = planAddresses(node, instance.addresses, settings.addresses);
+  const internal = keptInternalIPs(node, instance);
+  const addresses = [...instance.addresses, ...internal.kept];
+  const { desired, problems: addressProblems } = planAddresses(node, addresses, settings.addresses);
   const labels = planLabels({ labels: node.metadata.labels ?? {}, instance, isNew, ownPrefixes, settings });
-  const problems = [...(instance.problems ?? []), ...addressProblems, ...labels.problems];
+  const problems = [
+    ...(instance.problems ?? []),
+    ...internal.problems,
+    ...addressProblems,
+    ...labels.problems,
+  ];
   // A joining Node with an error keeps its taint: better unschedulable than wrongly schedulable.
   if (isNew && problems.some(({ severity }) => severity === "error")) {
     return { labels: {}, removeUninitializedTaint: false, problems };

@@ -53,6 +53,7 @@ export * from "./kit/outcomes.ts";
 export type * from "./kit/page.ts";
 export * from "./kit/pages.ts";
 export * from "./kit/rate-limit-headers.ts";
+export { resolveOnce } from "./kit/resolve-once.ts";
 export { retryMoment } from "./kit/retry-moment.ts";
 export type { TlsMaterial, Transport, TransportRequest } from "./platform/transport.ts";
 export type * from "./provider/call.ts";

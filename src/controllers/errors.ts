@@ -47,6 +47,7 @@ export function describeError(error: unknown): Problem | undefined {
 
 const refusals: ReadonlySet<CloudErrorKind> = new Set([
   "invalid",
+  "busy",
   "quota",
   "unauthorized",
   "forbidden",

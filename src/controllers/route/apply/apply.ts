@@ -9,13 +9,16 @@ import type { RouteBackoffs } from "./backoffs.ts";
 import { applyDocument } from "./document.ts";
 import { applyOneByOne } from "./one-by-one.ts";
 
-type ApplyOptions = Pick<TableOptions, "routes" | "table" | "send" | "clock" | "settings">;
+interface ApplyOptions extends Pick<TableOptions, "routes" | "table" | "send" | "clock" | "settings"> {
+  /** A change of an earlier sync is in progress. */
+  readonly isBusy: boolean;
+}
 
 export async function applyPlan(
   { listing, plan, planFor }: Survey,
   table: RouteTable,
   backoffs: RouteBackoffs,
-  { routes, table: name, send, clock, settings }: ApplyOptions,
+  { routes, table: name, send, clock, settings, isBusy }: ApplyOptions,
   call: Call,
 ): Promise<readonly ChangeResult[]> {
   if (plan.create.length + plan.remove.length === 0) return [];
@@ -30,7 +33,7 @@ export async function applyPlan(
     }
     const { concurrentChanges } = settings;
     const isFull = routes.limit !== undefined && listing.routes.length + plan.create.length > routes.limit;
-    return await applyOneByOne(plan, { ...context, routes, isFull, concurrentChanges }, call);
+    return await applyOneByOne(plan, { ...context, routes, isFull, isBusy, concurrentChanges }, call);
   } finally {
     // Also after an error, because the request may have been applied.
     table.invalidate();

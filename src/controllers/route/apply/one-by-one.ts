@@ -3,8 +3,8 @@
 
 import type { Cidr } from "../../../core/brand.ts";
 import type { Call } from "../../../provider/call.ts";
-import type { DesiredRoute, ObservedRoute, RoutesOneByOne } from "../../../provider/routes.ts";
-import type { ChangeOutcome, ChangeResult } from "../plan/changes.ts";
+import type { DesiredRoute, ObservedRoute, RouteOutcome, RoutesOneByOne } from "../../../provider/routes.ts";
+import type { ChangeOutcome, ChangeResult, RouteChange } from "../plan/changes.ts";
 import { overlaps } from "../plan/overlaps.ts";
 import type { RoutePlan } from "../plan/plan.ts";
 import { type ApplyContext, heldBack, sendChanges } from "./send-changes.ts";
@@ -14,6 +14,8 @@ export interface OneByOneContext extends ApplyContext {
   /** The table has no space for new routes until all removals are done. */
   readonly isFull: boolean;
   readonly concurrentChanges: number;
+  /** A change of an earlier sync is in progress. */
+  readonly isBusy: boolean;
 }
 
 export async function applyOneByOne(
@@ -23,6 +25,13 @@ export async function applyOneByOne(
 ): Promise<readonly ChangeResult[]> {
   const { routes, backoffs } = context;
   const results: ChangeResult[] = [];
+  let isBusy = context.isBusy;
+  const send = async (change: RouteChange, request: () => Promise<RouteOutcome>): Promise<ChangeOutcome> => {
+    if (routes.oneAtATime === true && isBusy) return { kind: "waiting" };
+    const outcome = await sendChanges([change], context, request, call);
+    if (outcome.kind === "pending") isBusy = true;
+    return outcome;
+  };
   const inTheWay = overlaps(
     plan.create.map(({ destination }) => destination),
     plan.remove.map(({ destination }) => destination),
@@ -33,9 +42,7 @@ export async function applyOneByOne(
 
   const remove = async (route: ObservedRoute): Promise<ChangeOutcome> => {
     const change = { do: "remove", route } as const;
-    const outcome =
-      heldBack(backoffs, change) ??
-      (await sendChanges([change], context, () => routes.remove(route, call), call));
+    const outcome = heldBack(backoffs, change) ?? (await send(change, () => routes.remove(route, call)));
     results.push({ change, outcome });
     return outcome;
   };
@@ -48,11 +55,11 @@ export async function applyOneByOne(
     if (context.isFull) await Promise.all(removals.map(({ gone }) => gone.promise));
     call.signal.throwIfAborted();
     const held: ChangeOutcome | undefined = isUnobstructed ? heldBack(backoffs, change) : { kind: "held" };
-    const outcome = held ?? (await sendChanges([change], context, () => routes.create(route, call), call));
+    const outcome = held ?? (await send(change, () => routes.create(route, call)));
     results.push({ change, outcome });
   };
 
-  await runConcurrently(context.concurrentChanges, [
+  await runConcurrently(routes.oneAtATime === true ? 1 : context.concurrentChanges, [
     ...removals.map(({ route, gone }) => async () => {
       let isGone = false;
       try {

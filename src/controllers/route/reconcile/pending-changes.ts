@@ -74,6 +74,11 @@ export class PendingChanges {
     return { failed, done, hasEnded };
   }
 
+  /** Whether the cloud still works on a change. */
+  get isBusy(): boolean {
+    return this.#polled.size > 0;
+  }
+
   get unchecked(): readonly UncheckedChange[] {
     return [...this.#polled].flatMap(([key, { change }]) => {
       const error = this.#operations.problemOf(key);

@@ -58,7 +58,8 @@ export class RouteSyncer {
     schedule.synced(this.#began, desired.waiting.length === 0);
     reporter.problems(desired, listing, plan, pending.unchecked, limited);
     reporter.hold(limited);
-    const results = await applyPlan(survey, table, backoffs, this.#options, { signal, urgency: "new-node" });
+    const options = { ...this.#options, isBusy: pending.isBusy };
+    const results = await applyPlan(survey, table, backoffs, options, { signal, urgency: "new-node" });
     this.#recordResults(table, results);
     guard.noteResults(survey, results);
     this.#decideConditions(survey, results);

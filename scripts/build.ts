@@ -100,7 +100,7 @@ async function build({ wanted, targets: chosen, outdir, runtime }: BuildOptions)
   );
   for (const target of chosen) {
     const suffix = target === undefined ? "" : `-${target}`;
-    const outfile = resolve(outdir, `${provider.name}-cloud-controller-manager${suffix}`);
+    const outfile = resolve(outdir, `${provider.program}${suffix}`);
     await compile(provider, {
       target,
       outfile,

@@ -4,7 +4,8 @@
 import { existsSync, readdirSync, statSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { didYouMean } from "../../src/core/did-you-mean.ts";
-import { contractVersion } from "../../src/provider/provider.ts";
+import { programOf } from "../../src/provider/program.ts";
+import { contractVersion, type ProviderDefinition } from "../../src/provider/provider.ts";
 
 const root = resolve(import.meta.dir, "../..");
 
@@ -49,6 +50,8 @@ export interface ProviderModule {
   readonly path: string;
   readonly exportName: string;
   readonly name: string;
+  /** The name of the executable. */
+  readonly program: string;
 }
 
 function contractMismatch(name: string, contract: unknown): string {
@@ -78,7 +81,7 @@ export async function readModule(path: string): Promise<ProviderModule> {
   );
   if (exported === undefined) throw new BuildError(`${path} has no export made with defineProvider.`);
   const [exportName, provider] = exported;
-  const { name, contract } = provider as { readonly name: string; readonly contract: unknown };
+  const { name, executable, contract } = provider as Partial<ProviderDefinition> & { readonly name: string };
   if (contract !== contractVersion) throw new BuildError(contractMismatch(name, contract));
-  return { path, exportName, name };
+  return { path, exportName, name, program: programOf({ name, executable }) };
 }

@@ -7,6 +7,7 @@ import { openNotifySocket } from "../platform/notify-socket.ts";
 import { onSignals } from "../platform/process.ts";
 import { systemFigures } from "../platform/runtime-figures.ts";
 import { systemListen } from "../platform/system-listener.ts";
+import { programOf } from "../provider/program.ts";
 import { runCommandLine } from "./commands/command-line.ts";
 import { Invocation } from "./commands/invocation.ts";
 import { readConfiguration } from "./configuration/configuration.ts";
@@ -59,9 +60,7 @@ export async function runExecutable(provider: AnyProvider): Promise<void> {
       reloads.request();
     },
     uncaught: (error) =>
-      stderr(
-        `${provider.name}-cloud-controller-manager: internal error, please file a bug: ${firstLine(messageOf(error))}\n`,
-      ),
+      stderr(`${programOf(provider)}: internal error, please file a bug: ${firstLine(messageOf(error))}\n`),
   });
   const platform = systemPlatform();
   const { NOTIFY_SOCKET: socket } = platform.environment;

@@ -1,6 +1,7 @@
 // One call of the executable: what a command reads and writes, and the exit code that it sets.
 
 import type { Problem } from "../../core/problem.ts";
+import { programOf } from "../../provider/program.ts";
 import type { Configuration } from "../configuration/configuration.ts";
 import type { AnyProvider } from "../connect-cloud.ts";
 import type { Console, ExitCode } from "../console.ts";
@@ -29,7 +30,7 @@ export class Invocation {
 
   constructor(options: InvocationOptions) {
     this.provider = options.provider;
-    this.program = `${options.provider.name}-cloud-controller-manager`;
+    this.program = programOf(options.provider);
     this.console = options.console;
     this.platform = options.platform;
     this.configuration = options.configuration;

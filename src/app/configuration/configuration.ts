@@ -77,7 +77,7 @@ export async function readConfiguration({
         ...ofFile,
         ...settings.problems,
         ...webhookProblems(settings.flags),
-        ...cloudNameProblems(settings.flags, provider.name),
+        ...cloudNameProblems(settings.flags, provider),
       ];
 
   const below = await readCloudFile(settings.flags["cloud-config"], provider, reader);

@@ -53,9 +53,13 @@ export function flagWarnings(fields: Fields, given: RawFlags): readonly Problem[
   });
 }
 
-export function cloudNameProblems(flags: Flags, cloud: string): readonly Problem[] {
+/** The name of the executable is a name of the cloud too. */
+export function cloudNameProblems(
+  flags: Flags,
+  { name: cloud, executable }: { readonly name: string; readonly executable?: string | undefined },
+): readonly Problem[] {
   const name = flags["cloud-provider"];
-  if (name === undefined || name === cloud || name === "external") return [];
+  if (name === undefined || [cloud, executable, "external"].includes(name)) return [];
   return [
     {
       severity: "error",

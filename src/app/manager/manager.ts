@@ -11,6 +11,7 @@ import { defined } from "../../core/defined.ts";
 import type { Node, Service } from "../../kube/objects.ts";
 import { nodes as nodeResource, services as serviceResource } from "../../kube/resources.ts";
 import { GarbageMeter, reconcileGarbage } from "../../platform/memory.ts";
+import { programOf } from "../../provider/program.ts";
 import { endOf } from "../../runtime/draining.ts";
 import { Journal } from "../../runtime/journal.ts";
 import { PausableWork } from "../../runtime/pausable-work.ts";
@@ -82,7 +83,7 @@ export async function createManager(options: ManagerOptions, signal: AbortSignal
   const live = new LiveSettings(options.settings);
   const { flags, controllers: enabled } = live.current;
   const { clock, random, files, collectGarbage } = platform;
-  const name = `${provider.name}-cloud-controller-manager`;
+  const name = programOf(provider);
   const identity = options.identity ?? replicaIdentity(platform, name);
   const isObserving = flags.mode === "observe";
   /** Aborted when everything has ended, which after a drain is later than the request to stop. */

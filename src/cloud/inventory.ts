@@ -8,9 +8,9 @@ import type { Clock } from "../platform/clock.ts";
 import type { Urgency } from "../provider/call.ts";
 import type { Instance, Instances, Machine, MatchKey } from "../provider/instances.ts";
 import type { KeyAnswer } from "./instance-index.ts";
-import { answerAbout, isRenamed } from "./name-decides.ts";
 import { type NodeIdentity, valuesOf } from "./node-identity.ts";
 import type { QueryOptions } from "./plan-queries.ts";
+import { answersOf, renamedMachines } from "./source-answers.ts";
 import { type SourceFailure, SourceInventory } from "./source-inventory.ts";
 
 /** `asOf` is when the oldest request behind the answer began. A "gone" from before the lookup proves nothing. */
@@ -263,30 +263,6 @@ export class Inventory {
   #managingSources(providerID: NonNullable<NodeIdentity["providerID"]>): readonly SourceInventory[] {
     return this.#sources.filter((source) => source.keyOf(providerID) !== undefined);
   }
-}
-
-function answersOf(
-  source: SourceInventory,
-  identity: NodeIdentity,
-  by: MatchKey,
-): readonly (KeyAnswer | undefined)[] {
-  return rawAnswersOf(source, identity, by).map(
-    (answer) => answer && answerAbout(identity, answer, source.source),
-  );
-}
-
-function rawAnswersOf(
-  source: SourceInventory,
-  identity: NodeIdentity,
-  by: MatchKey,
-): readonly (KeyAnswer | undefined)[] {
-  return valuesOf(identity, by, (id) => source.keyOf(id)).map((value) => source.answer(by, value));
-}
-
-function renamedMachines(source: SourceInventory, identity: NodeIdentity): readonly Instance[] {
-  if (identity.providerID === undefined) return [];
-  const found = rawAnswersOf(source, identity, "id").flatMap((answer) => answer?.instances ?? []);
-  return found.filter((one) => isRenamed(one, source.source, identity));
 }
 
 function oldest(answers: readonly { readonly asOf: number }[]): number {

@@ -262,6 +262,11 @@ export interface LoadBalancers<
   /** Pure. The status of one Service. */
   publish(member: DesiredLoadBalancer<A>, observed: O | undefined): Publication;
   /**
+   * False where marks name only the Service, so that load balancers of another cluster in the same account look like orphans. Those
+   * of Services that this process never saw are then not reported as orphans; they are never changed anyway. Absent: true.
+   */
+  readonly marksNameCluster?: false | undefined;
+  /**
    * The provider supports `ending: "release"`. Shared load balancers: only what belongs to this Service alone is released.
    * Absent: the deletion of a Service that requests a release is on hold, with an event.
    */

@@ -20,6 +20,8 @@ export interface Step {
    * values of `do` or `on`: otherwise the second one waits until the first one is shown.
    */
   readonly on?: string | undefined;
+  /** The step changes what `LoadBalancers.prefetch` returns: the next plan gets a new result. */
+  readonly changesPrefetched?: true | undefined;
 }
 
 /** Where a fact is stored on the Service: where the cloud's Go manager stores it. */

@@ -198,7 +198,10 @@ export class ServiceController {
       const state = groupStates.get(group);
       return names.has(group) && (state?.hold === undefined || state.members.size > 0);
     };
-    const unowned = markedBalancers(controller).filter(({ group }) => !isOwned(group));
+    // Without the cluster in the mark, an owner that was never seen may be a Service of another cluster.
+    const isKnown = (group: string): boolean =>
+      controller.balancers.marksNameCluster !== false || groupStates.get(group) !== undefined;
+    const unowned = markedBalancers(controller).filter(({ group }) => !isOwned(group) && isKnown(group));
     return [...unowned, ...groupStates.all.flatMap(({ duplicates }) => duplicates)];
   }
 

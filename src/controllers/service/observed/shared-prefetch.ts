@@ -41,6 +41,11 @@ export class SharedPrefetch {
     });
     return value;
   }
+
+  /** After a step that changed it. */
+  forget(): void {
+    this.#latest = undefined;
+  }
 }
 
 const textOf = (desired: Desired): string => fingerprintOf([desired]).spec;

@@ -87,9 +87,11 @@ async function executeAll(
       const outcome = await executeStep(controller, { step, group, why: options.why }, call).catch(
         (error: unknown) => {
           if (!isRefusal(error)) noteCreation(false);
+          if (step.changesPrefetched === true) deps.prefetch.forget();
           throw error;
         },
       );
+      if (step.changesPrefetched === true) deps.prefetch.forget();
       if (applied === 0) state.progress.noteChange();
       applied += 1;
       noteCreation(true);

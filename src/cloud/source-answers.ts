@@ -1,0 +1,33 @@
+// What one source has answered about a Node. Where names decide, a machine with another name is no answer. Pure.
+
+import type { Instance, MatchKey } from "../provider/instances.ts";
+import type { KeyAnswer } from "./instance-index.ts";
+import { answerAbout, isRenamed } from "./name-decides.ts";
+import { type NodeIdentity, valuesOf } from "./node-identity.ts";
+import type { SourceInventory } from "./source-inventory.ts";
+
+/** What a source has answered about a Node, by the values of one kind of key. */
+export function answersOf(
+  source: SourceInventory,
+  identity: NodeIdentity,
+  by: MatchKey,
+): readonly (KeyAnswer | undefined)[] {
+  return rawAnswersOf(source, identity, by).map(
+    (answer) => answer && answerAbout(identity, answer, source.source),
+  );
+}
+
+function rawAnswersOf(
+  source: SourceInventory,
+  identity: NodeIdentity,
+  by: MatchKey,
+): readonly (KeyAnswer | undefined)[] {
+  return valuesOf(identity, by, (id) => source.keyOf(id)).map((value) => source.answer(by, value));
+}
+
+/** The machines with the Node's id and another name, where names decide. */
+export function renamedMachines(source: SourceInventory, identity: NodeIdentity): readonly Instance[] {
+  if (identity.providerID === undefined) return [];
+  const found = rawAnswersOf(source, identity, "id").flatMap((answer) => answer?.instances ?? []);
+  return found.filter((one) => isRenamed(one, source.source, identity));
+}

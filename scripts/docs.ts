@@ -1,7 +1,9 @@
-// `npm run docs`: generates docs/events.md, features.md, flags.md, metrics.md and provider-reference.md.
+// `npm run docs`: generates docs/clouds/*-reference.md, docs/events.md, features.md, flags.md, metrics.md and provider-reference.md.
 
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { hetzner } from "../providers/hetzner/index.ts";
+import { cloudPage } from "./docs/cloud-page.ts";
 import { eventsPage } from "./docs/events-page.ts";
 import type { Proofs } from "./docs/features.ts";
 import { featuresPage } from "./docs/features.ts";
@@ -15,7 +17,7 @@ import { stopUnlessKnown } from "./known-options.ts";
 const args = process.argv.slice(2);
 stopUnlessKnown(args, {
   usage: `Usage: npm run docs -- [options]
-  generates docs/events.md, features.md, flags.md, metrics.md and provider-reference.md from code and tests
+  generates docs/clouds/*-reference.md, docs/events.md, features.md, flags.md, metrics.md and provider-reference.md from code and tests
   --check         write nothing; exit with 1 if a page is stale
   --executable    also run the tests that need the executable
   --cluster       also run the tests that need a control plane (KUBEBUILDER_ASSETS)
@@ -56,6 +58,7 @@ const recorded = recordedProofs();
 
 const pages = {
   [recordFile]: `${JSON.stringify(recorded, undefined, 2)}\n`,
+  "docs/clouds/hetzner-reference.md": cloudPage("Hetzner", "hetzner", hetzner),
   "docs/events.md": eventsPage(),
   "docs/features.md": featuresPage({ plain, ...recorded }),
   "docs/flags.md": flagsPage(),

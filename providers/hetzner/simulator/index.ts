@@ -31,7 +31,7 @@ export { type Fault, type FaultKind, faultKinds, type Hidden } from "./faults.ts
 export { HetznerCloud, type HetznerOptions, type Seen } from "./hetzner-cloud.ts";
 export { type ServedCloud, serveHetznerCloud } from "./http.ts";
 export type { ActionView, PlannedOutcome } from "./state/actions.ts";
-export type { Balancer, Service, Target } from "./state/balancers.ts";
+export type { Balancer, HealthCheck, HttpOptions, Service, Target } from "./state/balancers.ts";
 export type { Certificate } from "./state/certificates.ts";
 export { type Network, type Subnet, subnetOf } from "./state/networks.ts";
 export type { RobotServer } from "./state/robot.ts";

@@ -1,0 +1,93 @@
+// The certificates of a Service: uploaded ones by name or id, or one managed by Hetzner that is created when missing. Pure.
+
+import type { Problem } from "#ccm";
+import type { ApiCertificate } from "../api/resources.ts";
+import { reasons } from "../reasons.ts";
+import { type Desired, type HetznerStep, ownerLabel } from "./model.ts";
+
+export interface CertificateChoice {
+  /** Undefined: the Service names none, or they are not usable yet. */
+  readonly ids: readonly number[] | undefined;
+  /** Ports cannot be created or changed before the certificate is usable. */
+  readonly isMissing: boolean;
+  /** Creates the managed certificate. */
+  readonly create?: HetznerStep;
+  readonly waitingFor?: string;
+  readonly problems: readonly Problem[];
+}
+
+const none: CertificateChoice = { ids: undefined, isMissing: false, problems: [] };
+
+export const needsCertificates = ({ settings }: Desired): boolean =>
+  settings["certificate-type"] === "managed" || settings["http-certificates"] !== undefined;
+
+export function chooseCertificates(desired: Desired, known: readonly ApiCertificate[]): CertificateChoice {
+  if (desired.settings["certificate-type"] === "managed") return managedCertificate(desired, known);
+  const names = desired.settings["http-certificates"];
+  if (names === undefined) return none;
+  const found = names.map((name) => known.find((one) => String(one.id) === name || one.name === name));
+  const unknown = names.filter((_, index) => found[index] === undefined);
+  if (unknown.length === 0) return { ...none, ids: found.flatMap((one) => one?.id ?? []) };
+  const text = `The certificate ${unknown.map((name) => JSON.stringify(name)).join(", ")} does not exist in this project. The ports of the load balancer stay as they are. Upload it, or correct load-balancer.hetzner.cloud/http-certificates.`;
+  return {
+    ids: undefined,
+    isMissing: true,
+    problems: [{ severity: "warning", reason: "MissingCloudObject", text }],
+  };
+}
+
+function managedCertificate(
+  { owner, settings }: Desired,
+  known: readonly ApiCertificate[],
+): CertificateChoice {
+  const name = settings["http-managed-certificate-name"] ?? `ccm-managed-certificate-${owner.uid}`;
+  const own = known.find(({ labels }) => labels[ownerLabel] === owner.uid);
+  if (own !== undefined) return issuedCertificate(own);
+  const domains = settings["http-managed-certificate-domains"] ?? [];
+  const problem = (reason: Problem["reason"], text: string) =>
+    ({ ids: undefined, isMissing: true, problems: [{ severity: "warning", reason, text }] }) as const;
+  if (domains.length === 0) {
+    return problem(
+      "InvalidAnnotation",
+      "The managed certificate has no domains, so it is not created, and the ports of the load balancer stay as they are. Set load-balancer.hetzner.cloud/http-managed-certificate-domains.",
+    );
+  }
+  const foreign = known.find((one) => one.name === name);
+  if (foreign !== undefined) {
+    return problem(
+      "AmbiguousCloudObject",
+      `The certificate ${name} exists without the label ${ownerLabel}=${owner.uid}, so it is not used. Add the label, or set another load-balancer.hetzner.cloud/http-managed-certificate-name.`,
+    );
+  }
+  const labels = {
+    [ownerLabel]: owner.uid,
+    ...(settings["http-managed-certificate-acme-staging"] === true && { "HC-Use-Staging-CA": "true" }),
+  };
+  const body = { name, type: "managed", domain_names: domains, labels };
+  return {
+    ids: undefined,
+    isMissing: true,
+    create: {
+      do: "create certificate",
+      on: name,
+      request: { operation: "POST /certificates", method: "POST", path: "/certificates", body },
+      changesPrefetched: true,
+    },
+    problems: [],
+  };
+}
+
+function issuedCertificate({ id, name, status }: ApiCertificate): CertificateChoice {
+  const issuance = status?.issuance ?? "completed";
+  if (issuance === "completed") return { ...none, ids: [id] };
+  if (issuance === "pending") {
+    return { ids: undefined, isMissing: true, waitingFor: `certificate ${name} to be issued`, problems: [] };
+  }
+  const { code, message } = status?.error ?? { code: "unknown", message: "no reason given" };
+  const text = `Hetzner could not issue the certificate ${name}: ${message} [${code}]. The ports of the load balancer stay as they are. Correct the DNS of its domains, then delete the certificate: it is created again.`;
+  return {
+    ids: undefined,
+    isMissing: true,
+    problems: [{ severity: "warning", reason: reasons.CertificateIssuanceFailed, text }],
+  };
+}

@@ -1,0 +1,117 @@
+// The ports of a load balancer ("services" in the API): what a Service requests, and whether an existing port already has it. Pure.
+
+import type { ApiHealthCheck, ApiService } from "../api/resources.ts";
+import type { Desired, Settings } from "./model.ts";
+
+/** A port with only what is set: the cloud's values of everything else stay. */
+export interface ServiceSpec {
+  readonly protocol: "tcp" | "http" | "https";
+  readonly listen_port: number;
+  readonly destination_port: number;
+  readonly proxyprotocol?: boolean;
+  readonly http?: NonNullable<ApiService["http"]>;
+  readonly health_check: Partial<ApiHealthCheck> & Pick<ApiHealthCheck, "protocol" | "port">;
+}
+
+type Operator = Settings;
+
+/** What the cloud uses where nothing is set. A new port must name them. */
+const healthCheckDefaults = { interval: 15, timeout: 10, retries: 3 };
+
+const inSeconds = (value: number | undefined) => (value === undefined ? undefined : Math.round(value / 1000));
+
+/** Without the members that are undefined; undefined if nothing is left. */
+function compact<T extends object>(value: T): { [K in keyof T]?: Exclude<T[K], undefined> } | undefined {
+  const entries = Object.entries(value).filter(([, one]) => one !== undefined);
+  return entries.length === 0 ? undefined : (Object.fromEntries(entries) as never);
+}
+
+function httpOf({ settings: own }: Desired, certificates: readonly number[] | undefined) {
+  return compact({
+    cookie_name: own["http-cookie-name"],
+    cookie_lifetime: inSeconds(own["http-cookie-lifetime"]),
+    certificates,
+    redirect_http: own["http-redirect-http"],
+    sticky_sessions: own["http-sticky-sessions"],
+    timeout_idle: inSeconds(own["http-timeout-idle"]),
+  });
+}
+
+/** Any setting of health checks makes the check explicit; its protocol is then that of the port. */
+function healthCheckOf(
+  { settings: own }: Desired,
+  operator: Operator,
+  port: number,
+): ServiceSpec["health_check"] {
+  const times = compact({
+    interval: inSeconds(own["health-check-interval"] ?? operator["load-balancers-health-check-interval"]),
+    timeout: inSeconds(own["health-check-timeout"] ?? operator["load-balancers-health-check-timeout"]),
+    retries: own["health-check-retries"] ?? operator["load-balancers-health-check-retries"],
+  });
+  const isExplicit =
+    times !== undefined ||
+    own["health-check-protocol"] !== undefined ||
+    own["health-check-port"] !== undefined;
+  if (!isExplicit) return { protocol: "tcp", port };
+  const protocol = own["health-check-protocol"] ?? own.protocol;
+  const check = { ...times, port: own["health-check-port"] ?? port };
+  if (protocol === "tcp") return { ...check, protocol };
+  const http = compact({
+    domain: own["health-check-http-domain"],
+    path: own["health-check-http-path"],
+    status_codes: own["http-status-codes"],
+    // The API has no check of protocol https, but http with TLS.
+    tls: own["health-check-http-validate-certificate"] ?? (protocol === "https" ? true : undefined),
+  });
+  return { ...check, protocol: "http", ...(http && { http }) };
+}
+
+/** The ports of the Service that the cloud can forward. */
+export function serviceSpecs(
+  desired: Desired,
+  operator: Operator,
+  {
+    proxyProtocol,
+    certificates,
+  }: { readonly proxyProtocol: boolean | undefined; readonly certificates: readonly number[] | undefined },
+): readonly ServiceSpec[] {
+  const http = httpOf(desired, certificates);
+  return desired.ports.flatMap(({ protocol, port, nodePort }) =>
+    protocol !== "TCP" || nodePort === undefined
+      ? []
+      : {
+          protocol: desired.settings.protocol,
+          listen_port: port,
+          destination_port: nodePort,
+          ...(proxyProtocol !== undefined && { proxyprotocol: proxyProtocol }),
+          ...(http && { http }),
+          health_check: healthCheckOf(desired, operator, nodePort),
+        },
+  );
+}
+
+/** The body of a request that creates the port. */
+export function completeService({ health_check, proxyprotocol = false, ...rest }: ServiceSpec): ServiceSpec {
+  return { ...rest, proxyprotocol, health_check: { ...healthCheckDefaults, ...health_check } };
+}
+
+/** Whether the cloud has all that is set. Lists are equal in any order. */
+function has(observed: unknown, wanted: unknown): boolean {
+  if (Array.isArray(wanted)) {
+    return Array.isArray(observed) && observed.toSorted().join() === wanted.toSorted().join();
+  }
+  if (typeof wanted !== "object" || wanted === null) return observed === wanted;
+  return Object.entries(wanted).every(([key, value]) =>
+    has((observed as Readonly<Record<string, unknown>> | undefined)?.[key], value),
+  );
+}
+
+export function isSameService(spec: ServiceSpec, observed: ApiService): boolean {
+  const { health_check } = observed;
+  // As older versions of the Go manager could write it.
+  const isTls = health_check.protocol === "https";
+  const check = isTls
+    ? { ...health_check, protocol: "http", http: { ...health_check.http, tls: true } }
+    : health_check;
+  return has({ ...observed, health_check: check }, spec);
+}

@@ -1,0 +1,82 @@
+// The dedicated servers (Robot) as instances: a second source, with provider ids of its own.
+
+import {
+  type Call,
+  CloudError,
+  type Instance,
+  type InstanceSource,
+  type IpFamily,
+  type LookupResult,
+  providerID,
+} from "#ccm";
+import type { RobotApi, RobotServer } from "./robot-api.ts";
+import { firstAddress, type InstanceSettings } from "./servers.ts";
+
+export const robotSource = "robot";
+
+export interface RobotSettings extends Pick<InstanceSettings, "families"> {
+  /** Keep the InternalIPs that the kubelet reports. */
+  readonly keepsInternalIPs: boolean;
+}
+
+/** `hcloud://bm-1` is the form that older versions of the Go manager wrote. */
+const keyOf = (id: string) => /^(?:hrobot:\/\/|hcloud:\/\/bm-)(\d+)$/.exec(id)?.[1];
+
+const familyNames = { ipv4: "IPv4", ipv6: "IPv6" } as const satisfies Record<string, IpFamily>;
+
+function toInstance(server: RobotServer, { families, keepsInternalIPs }: RobotSettings): Instance {
+  const { server_number, server_name, server_ip, server_ipv6_net, product, dc } = server;
+  const zone = dc.toLowerCase();
+  const ipv6 = firstAddress(server_ipv6_net ?? "");
+  return {
+    key: String(server_number),
+    id: providerID(`hrobot://${server_number}`),
+    names: [server_name],
+    title: server_name,
+    handles: server_ip === null ? {} : { ip: server_ip },
+    addresses: [
+      { kind: "Hostname", value: server_name },
+      ...(families.includes("ipv6") && ipv6 ? [{ kind: "ExternalIP", value: ipv6 } as const] : []),
+      ...(families.includes("ipv4") && server_ip ? [{ kind: "ExternalIP", value: server_ip } as const] : []),
+    ],
+    keepsInternalIPs: keepsInternalIPs ? families.map((family) => familyNames[family]) : undefined,
+    type: product.replaceAll(" ", "-").replaceAll(/[^a-zA-Z0-9_.-]+/g, ""),
+    region: zone.split("-")[0],
+    zone,
+    labels: { "instance.hetzner.cloud/provided-by": "robot" },
+  };
+}
+
+const isMissing = (error: unknown): boolean => CloudError.is(error) && error.kind === "not-found";
+
+export function robotServers(api: RobotApi, settings: RobotSettings): InstanceSource {
+  /** Models without remote reset have no answer. */
+  const isOff = async (number: string, call: Call): Promise<boolean> => {
+    try {
+      return (await api.reset(number, call)).reset.operating_status === "shut off";
+    } catch (error) {
+      if (isMissing(error)) return false;
+      throw error;
+    }
+  };
+  const findByNumber = async ([number = ""]: readonly string[], call: Call): Promise<LookupResult> => {
+    try {
+      const { server } = await api.server(number, call);
+      const state = (await isOff(number, call)) ? "stopped" : "running";
+      return new Map([[number, [{ ...toInstance(server, settings), state }]]]);
+    } catch (error) {
+      if (isMissing(error)) return new Map([[number, []]]);
+      throw error;
+    }
+  };
+  return {
+    name: robotSource,
+    keyOf,
+    // Servers are given to another cluster by renaming them.
+    nameDecides: true,
+    list: async function* (call) {
+      yield (await api.servers(call)).map(({ server }) => toInstance(server, settings));
+    },
+    lookups: { id: { limit: 1, find: findByNumber } },
+  };
+}

@@ -1,0 +1,82 @@
+// What the conformance suites and `npm run new-provider -- try hetzner` need: how to make and change a simulated project.
+
+import { milliseconds } from "#ccm";
+import type { Harness, TargetMachine } from "#ccm/testing";
+import { hetzner } from "../index.ts";
+import { HetznerCloud } from "./hetzner-cloud.ts";
+import type { Balancer } from "./state/balancers.ts";
+import { asTransport } from "./transport.ts";
+
+const pageSize = 50;
+export const token = "t".repeat(64);
+/** The first id that the simulated cloud gives away. */
+const networkID = 1_000_001;
+
+/** The settings of a cluster with a private network. */
+export const config = { token, network: String(networkID), "load-balancers-location": "fsn1" };
+
+/** Without ids and addresses, which depend on the order of requests. */
+function stateOfBalancer({ name, labels, type, location, algorithm, services, targets, isPublic }: Balancer) {
+  return { name, labels, type, location, algorithm, services, targets, isPublic };
+}
+
+export const harness: Harness = {
+  definition: hetzner,
+  config,
+  listingRequests: (machines) => Math.max(1, Math.ceil(machines / pageSize)),
+  pendingRequests: () => 1,
+  hasUniqueNames: true,
+  unknownKeys: { id: "999999" },
+  adoptionAnnotations: () => ({ name: "by-hand" }),
+  targets: (simulated) => {
+    const names = ["target-1", "target-2", "target-3"] as const;
+    for (const name of names) simulated.addMachine(name);
+    const { servers } = (simulated as unknown as { readonly cloud: HetznerCloud }).cloud.project;
+    const [first, second, third] = names.map((name): TargetMachine => {
+      const { id, privateNets } = servers.existing(name);
+      const ip = privateNets[0]?.ip ?? "";
+      return { source: "cloud", key: String(id), handles: { "private-ip": ip }, addresses: [ip] };
+    });
+    if (first === undefined || second === undefined || third === undefined)
+      throw new Error("Expected three targets.");
+    return [first, second, third];
+  },
+  simulate: (clock) => {
+    // The suites do not follow a budget.
+    const cloud = new HetznerCloud({ clock, actionTime: milliseconds(500), requestsPerHour: 1_000_000 });
+    const { servers, networks, balancers } = cloud.project;
+    cloud.tokens.add(token);
+    const network = networks.add("cluster");
+    const simulated = {
+      cloud,
+      transport: asTransport(cloud),
+      settle: () => cloud.settle(),
+      addMachine: (name: string) => {
+        servers.add(name, { networks: [{ network: network.id }] });
+      },
+      stopMachine: (name: string) => {
+        servers.powerOff(name);
+      },
+      terminateMachine: (name: string) => {
+        servers.setStatus(name, "deleting");
+      },
+      removeMachine: (name: string) => {
+        servers.remove(name);
+      },
+      addUnmarkedBalancer: () => String(balancers.add("by-hand", { labels: { team: "web" } }).id),
+      shortenNextPage: () => cloud.faults.add({ kind: "short-page", operation: "GET /servers" }),
+      shortenNextBalancerPage: () =>
+        cloud.faults.add({ kind: "short-page", operation: "GET /load_balancers" }),
+      state: () => ({
+        balancers: balancers
+          .list()
+          .map(stateOfBalancer)
+          .toSorted((one, other) => one.name.localeCompare(other.name)),
+        routes: networks
+          .existing(network.id)
+          .routes.toSorted((one, other) => one.destination.localeCompare(other.destination)),
+      }),
+    };
+    return simulated;
+  },
+};

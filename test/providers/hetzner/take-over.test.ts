@@ -1,0 +1,142 @@
+// Taking over load balancers of the Go manager: nothing is changed, and each annotation changes what the Go manager would change.
+
+import { expect, test } from "bun:test";
+import { ownerLabel } from "../../../providers/hetzner/load-balancers/model.ts";
+import type { Balancer } from "../../../providers/hetzner/simulator/index.ts";
+import { lbFinalizer } from "../../support/service-world.ts";
+import { type AnnotationCase, annotationCases, checkDefaults, httpDefaults } from "./annotations-table.ts";
+import { HetznerWorld } from "./hetzner-world.ts";
+
+const prefix = "load-balancer.hetzner.cloud/";
+const prefixed = (annotations: AnnotationCase["annotations"]) =>
+  Object.fromEntries(Object.entries(annotations).map(([name, value]) => [prefix + name, value]));
+
+/** As the Go manager publishes it. */
+function ingressOf(
+  { ipv4, ipv6, privateNets, isPublic }: Balancer,
+  { ingress, annotations }: AnnotationCase,
+) {
+  if (ingress === "hostname") return [{ hostname: annotations["hostname"] }];
+  const ipMode = ingress === "proxy" ? "Proxy" : "VIP";
+  const ips = [
+    ...(isPublic ? [ipv4, ...(ingress === "no IPv6" ? [] : [ipv6])] : []),
+    ...(ingress === "only public" ? [] : privateNets.map(({ ip }) => ip)),
+  ];
+  return ips.map((ip) => ({ ip, ipMode }));
+}
+
+/** Adds a Service with its load balancer, as the Go manager leaves them. */
+function addManaged(h: HetznerWorld, one: AnnotationCase, index: number): string {
+  const name = `s${index}`;
+  const nodePort = 30_000 + index;
+  const { networks, balancers, servers } = h.cloud.project;
+  const draft = {
+    annotations: prefixed(one.annotations),
+    finalizers: [lbFinalizer],
+    spec: { ports: [{ port: 80, protocol: "TCP", nodePort }] },
+  };
+  const { uid } = h.world.create(name, draft).metadata;
+  const defaultName = `a${uid.replaceAll("-", "")}`.slice(0, 32);
+  const { pointers, ...rest } = one.balancer ?? {};
+  const added = balancers.add(rest.name ?? defaultName, {
+    labels: { [ownerLabel]: uid },
+    ...rest,
+    targets: servers
+      .list()
+      .map(({ id }) => ({ type: "server", server: id, usesPrivateIp: one.targetsUsePrivateIP === true })),
+    services: [
+      {
+        protocol: "tcp",
+        listen_port: 80,
+        destination_port: nodePort,
+        proxyprotocol: false,
+        ...one.service,
+        health_check: { ...checkDefaults, port: nodePort, ...one.healthCheck },
+        ...(one.http && { http: { ...httpDefaults, ...one.http } }),
+      },
+    ],
+  });
+  const ip = networks.reserve(h.networkID, { type: "load_balancer", id: added.id }, { zone: "eu-central" });
+  const byFamily = { v4: added.ipv4, v6: added.ipv6 };
+  const names = Object.entries(pointers ?? {}).map(([family, text]) => [
+    byFamily[family as "v4" | "v6"],
+    text,
+  ]);
+  const balancer = balancers.change(added.id, {
+    privateNets: [{ network: h.networkID, ip }],
+    pointers: Object.fromEntries(names),
+  });
+  h.world.edit(
+    name,
+    (service) => ({ ...service, status: { loadBalancer: { ingress: ingressOf(balancer, one) as never } } }),
+    "status",
+  );
+  return name;
+}
+
+test("takes over Services of the Go manager without a change in the cloud or of an object [F50 F33 F34 F39]", async () => {
+  const h = new HetznerWorld({ nodes: 2, hasNetwork: true });
+  for (const [index, one] of annotationCases.entries()) addManaged(h, one, index);
+  await h.start("service");
+  await h.world.pass(600);
+  expect(h.requests.filter((operation) => !operation.startsWith("GET"))).toEqual([]);
+  expect(h.world.written.filter((what) => !what.includes("/events"))).toEqual([]);
+});
+
+test.each(annotationCases.map((one) => [one.name, one] as const))(
+  "applies the annotation with the same requests as the Go manager: %s [F47]",
+  async (_, one) => {
+    const h = new HetznerWorld({ nodes: 2, hasNetwork: true });
+    const [none] = annotationCases;
+    if (none === undefined) throw new Error("Expected a case.");
+    const location = one.balancer?.location;
+    const name = addManaged(h, location === undefined ? none : { ...none, balancer: { location } }, 0);
+    await h.start("service");
+    await h.world.pass(30);
+    h.forget();
+    h.world.annotate(name, prefixed(one.annotations));
+    await h.world.pass(120);
+    const changes = () => h.requests.filter((operation) => !operation.startsWith("GET"));
+    expect(changes()).toEqual([...one.changes]);
+    const [balancer] = h.cloud.project.balancers.list();
+    if (balancer === undefined) throw new Error("Expected a load balancer.");
+    expect(h.world.get(name).status.loadBalancer?.ingress as unknown).toEqual(ingressOf(balancer, one));
+    h.forget();
+    await h.world.stop();
+    await h.start("service");
+    await h.world.pass(120);
+    expect(changes()).toEqual([]);
+  },
+);
+
+/** What the Go manager sends when an annotation is removed. Without a value, the cloud keeps what it has. */
+const removals: readonly (readonly [name: string, changes: readonly string[]])[] = [
+  ["type", []],
+  ["algorithm", []],
+  ["name", []],
+  ["PROXY protocol", []],
+  ["cookie name", ["POST /load_balancers/{id}/actions/update_service"]],
+  ["health check port", ["POST /load_balancers/{id}/actions/update_service"]],
+  ["health check interval", []],
+  ["HTTP health check", ["POST /load_balancers/{id}/actions/update_service"]],
+  ["reverse DNS of IPv4", []],
+];
+
+test.each(removals)(
+  "sends what the Go manager sends when an annotation is removed: %s [F47]",
+  async (name, changes) => {
+    const one = annotationCases.find((each) => each.name === name);
+    if (one === undefined) throw new Error(`There is no case ${name}.`);
+    const h = new HetznerWorld({ nodes: 2, hasNetwork: true });
+    const service = addManaged(h, one, 0);
+    await h.start("service");
+    await h.world.pass(30);
+    h.forget();
+    h.world.annotate(
+      service,
+      Object.fromEntries(Object.keys(prefixed(one.annotations)).map((key) => [key, undefined])),
+    );
+    await h.world.pass(120);
+    expect(h.requests.filter((operation) => !operation.startsWith("GET"))).toEqual([...changes]);
+  },
+);

@@ -1,6 +1,6 @@
 // Plans the steps from the observed to the desired load balancer. Pure.
 
-import { type Plan, type Problem, waitFor } from "#ccm";
+import { type Plan, waitFor } from "#ccm";
 import type { ApiLoadBalancer } from "../api/resources.ts";
 import { reasons } from "../reasons.ts";
 import { type CertificateChoice, chooseCertificates } from "./certificates.ts";
@@ -14,6 +14,7 @@ import {
   type Prefetched,
   type Settings,
 } from "./model.ts";
+import { placeProblems } from "./placement.ts";
 import { completeService, isSameService, type ServiceSpec, serviceSpecs } from "./services.ts";
 import { createStep, stepsFor } from "./steps.ts";
 import { diffTargets, targetProblems, targetSpecs } from "./targets.ts";
@@ -63,53 +64,6 @@ function planEnd(desired: Desired | undefined, balancer: ApiLoadBalancer): Plan<
   if (!isProtected) return release;
   const text = `The load balancer ${balancer.name} is protected against deletion, so it stays in the cloud, without the label ${ownerLabel}. Remove the protection and delete it there if it is not needed.`;
   return { ...release, problems: [{ severity: "warning", reason: reasons.LoadBalancerProtected, text }] };
-}
-
-function placeProblems(
-  { type, location, networkZone, usesPrivateIP }: Choices,
-  balancer: ApiLoadBalancer | undefined,
-  networkID: number | undefined,
-): readonly Problem[] {
-  const problems: Problem[] = [];
-  const warn = (reason: Problem["reason"], text: string) =>
-    problems.push({ severity: "warning", reason, text });
-  if (usesPrivateIP && networkID === undefined) {
-    const text =
-      "use-private-ip requires the private network of the cluster, which is not set. Nothing of the load balancer is changed. Set HCLOUD_NETWORK, or remove the annotation.";
-    problems.push({ severity: "error", reason: "InvalidAnnotation", text });
-  }
-  if (balancer === undefined) {
-    if (location === undefined && networkZone === undefined) {
-      const text =
-        "Neither a location nor a network zone is set, so no load balancer is created. Set load-balancer.hetzner.cloud/location, or HCLOUD_LOAD_BALANCERS_LOCATION for all Services.";
-      problems.push({ severity: "error", reason: reasons.LocationMissing, text });
-    }
-    if (type === undefined) {
-      warn(
-        reasons.LoadBalancerTypeUnconfigured,
-        "No type is set, so the load balancer is created with type lb11. Set load-balancer.hetzner.cloud/type, or HCLOUD_LOAD_BALANCERS_TYPE for all Services.",
-      );
-    }
-    return problems;
-  }
-  const { name, deprecated } = balancer.load_balancer_type;
-  if (deprecated !== null && (type ?? name) === name) {
-    warn(
-      reasons.LoadBalancerTypeDeprecated,
-      `The load balancer type ${name} is deprecated since ${deprecated}. Choose another one with load-balancer.hetzner.cloud/type.`,
-    );
-  }
-  const current = balancer.location;
-  const isElsewhere =
-    (location ?? current.name) !== current.name ||
-    (networkZone ?? current.network_zone) !== current.network_zone;
-  if (isElsewhere) {
-    warn(
-      "UnsupportedByCloud",
-      `The load balancer stays in location ${current.name} (network zone ${current.network_zone}): Hetzner cannot move it to ${location ?? networkZone}. Delete and create the Service to move it, which changes its addresses.`,
-    );
-  }
-  return problems;
 }
 
 /** Everything in one request, except what the API takes only later: an address in the network, and targets by address. */

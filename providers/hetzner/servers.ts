@@ -98,6 +98,8 @@ export function cloudServers(api: HetznerApi, settings: InstanceSettings): Insta
   };
   return {
     name: cloudSource,
+    // Within a project.
+    uniqueNames: true,
     keyOf: (id) => /^hcloud:\/\/(\d+)$/.exec(id)?.[1],
     list: async function* (call) {
       const networkID = await settings.networkID(call);

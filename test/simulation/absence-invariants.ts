@@ -49,6 +49,9 @@ export const changeOf = ({ method, url, body }: TransportRequest): CloudChange =
 const ownerOf = ({ labels }: { readonly labels: Readonly<Record<string, string>> }): string =>
   labels["owner-uid"] ?? "";
 
+const hasAddress = (object: StoredChange["before"]): boolean =>
+  ((object as unknown as Service | undefined)?.status?.loadBalancer?.ingress ?? []).length > 0;
+
 export class AbsenceInvariants {
   readonly #server: ApiServer;
   readonly #cloud: FakeCloud;
@@ -174,7 +177,7 @@ export class AbsenceInvariants {
     return this.#server.store.list("services") as unknown as readonly Service[];
   }
 
-  #afterWrite({ storage, type, object }: StoredChange): void {
+  #afterWrite({ storage, type, object, before }: StoredChange): void {
     const { uid, name, deletionTimestamp } = object.metadata;
     if (storage === "services") {
       const isWanted = isLoadBalancer(object as unknown as Service) && deletionTimestamp === undefined;
@@ -184,6 +187,8 @@ export class AbsenceInvariants {
         // It would have been removed now, so what is created later replaces nothing.
         this.#lost.delete(uid);
       }
+      // After a hand-over, the address is all that shows that there was one. A user who removes it removes the evidence.
+      if (type === "MODIFIED" && hasAddress(before) && !hasAddress(object)) this.#lost.delete(uid);
     }
     if (storage === "nodes") this.#followNode(type, name, object as unknown as Node);
   }

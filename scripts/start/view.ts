@@ -112,13 +112,16 @@ const minRowsForDetails = 20;
 
 /** "machines GET 12", "balancers GET 5 POST 2": the number of requests by collection and method. */
 function requestsByCollection(cloudRequests: Scene["cloudRequests"]): readonly string[] {
-  const collections = new Map<string, string>();
+  const collections = new Map<string, Map<string, number>>();
   for (const [operation, count] of Object.entries(cloudRequests)) {
     const [method = "", path = ""] = operation.split(" ");
     const [, collection = ""] = path.split("/");
-    collections.set(collection, `${collections.get(collection) ?? collection} ${method} ${count}`);
+    const methods = collections.get(collection) ?? new Map<string, number>();
+    collections.set(collection, methods.set(method, (methods.get(method) ?? 0) + count));
   }
-  return [...collections.values()];
+  return [...collections].map(([collection, methods]) =>
+    [collection, ...[...methods].map(([method, count]) => `${method} ${count}`)].join(" "),
+  );
 }
 
 function requestLines({ cloudRequests }: Scene, { rows, columns }: Size): readonly string[] {

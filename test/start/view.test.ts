@@ -118,6 +118,19 @@ describe.each(sizes)("the view at $columns x $rows", (size) => {
   });
 });
 
+test("the view adds up the requests to a collection by method", () => {
+  const cloudRequests = {
+    "GET /networks/{id}": 3,
+    "POST /networks/{id}/actions/add_route": 5,
+    "GET /networks": 1,
+    "POST /networks/{id}/actions/delete_route": 2,
+  };
+  const text = linesOf({ ...scene(1), cloudRequests }, { columns: 120, rows: 40 })
+    .map(plain)
+    .join("\n");
+  expect(text).toContain("Cloud requests           11: networks GET 4 POST 7\n");
+});
+
 test("the view shows all Nodes and full changes on a large terminal", () => {
   const text = linesOf(scene(10), { columns: 200, rows: 60 }).map(plain).join("\n");
   expect(text.match(/^ {2}node-/gm)).toHaveLength(10);

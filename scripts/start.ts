@@ -8,6 +8,8 @@ import { didYouMean } from "../src/core/did-you-mean.ts";
 import { systemClock } from "../src/platform/clock.ts";
 import { keepLoopbackDirect } from "../src/platform/environment.ts";
 import { createLog } from "../src/telemetry/log.ts";
+import type { LocalCloudDefinition } from "./clouds/local-cloud.ts";
+import { cloudNames, findLocalCloud } from "./clouds/registry.ts";
 import { Demo } from "./start/demo.ts";
 import { demoSteps } from "./start/demo-steps.ts";
 import { openSandbox, type Sandbox, type SandboxOptions } from "./start/sandbox.ts";
@@ -15,6 +17,7 @@ import { plain } from "./start/screen.ts";
 import { linesOf } from "./start/view.ts";
 
 const args = {
+  cloud: { type: "string", default: "fake", description: `Simulated cloud: ${cloudNames.join(" or ")}.` },
   nodes: { type: "string", default: "5", description: "Number of Nodes." },
   "cloud-latency": {
     type: "string",
@@ -41,6 +44,11 @@ function wholeNumber(name: string, text: string, min: number, max = 1_000_000): 
   if (!Number.isInteger(value) || value < min || value > max)
     fail(`--${name} must be a whole number from ${min} to ${max}, got ${JSON.stringify(text)}.`);
   return value;
+}
+
+function cloudNamed(name: string): LocalCloudDefinition {
+  const found = findLocalCloud(name);
+  return typeof found === "string" ? fail(found) : found;
 }
 
 /** citty accepts unknown options without an error. */
@@ -79,10 +87,10 @@ function draw(sandbox: Sandbox, demo: Demo, elapsedMs: number, write: (text: str
     kubeconfig: sandbox.kubeconfig,
     elapsedMs,
     nodes: manager.nodes.list(),
-    machines: new Map(cloud.machines.list().map(({ name, status }) => [name, status])),
+    machines: new Map(cloud.machines().map(({ name, state }) => [name, state])),
     services: manager.services.list().filter(({ spec }) => spec.type === "LoadBalancer"),
-    routes: cloud.routes.list().length,
-    cloudRequests: cloud.counts(),
+    routes: cloud.routeCount(),
+    cloudRequests: cloud.requestCounts(),
     journal: manager.journal.entries(),
   };
   // The size is 0 where the terminal does not report one.
@@ -119,6 +127,7 @@ const main = defineCommand({
 
     const stop = new AbortController();
     const sandbox = await openSandboxOrFail({
+      definition: cloudNamed(given.cloud),
       nodes,
       cloudLatency: milliseconds(wholeNumber("cloud-latency", given["cloud-latency"], 0)),
       faults: given.faults,
@@ -154,7 +163,7 @@ const main = defineCommand({
       if (isLive) draw(sandbox, demo, elapsed(), write);
       if (!untilSettled) return;
       if (demo.isDone && sandbox.manager.isIdle()) {
-        const requests = Object.values(sandbox.cloud.counts()).reduce((sum, count) => sum + count, 0);
+        const requests = Object.values(sandbox.cloud.requestCounts()).reduce((sum, count) => sum + count, 0);
         write(`[${inSeconds()}] settled: all steps are done after ${requests} cloud requests\n`);
         end(0);
       } else if (elapsed() > timeout) {

@@ -9,7 +9,6 @@ const shutdownTaint = "node.cloudprovider.kubernetes.io/shutdown";
 const uninitializedTaint = "node.cloudprovider.kubernetes.io/uninitialized";
 const typeLabel = "node.kubernetes.io/instance-type";
 const resizedNode = "node-1";
-const newType = "large-4";
 const stoppedNode = "node-2";
 const deletedMachine = "node-3";
 const serviceNames = ["shop", "blog"];
@@ -50,7 +49,7 @@ function nodesJoin(sandbox: Sandbox, count: number): DemoStep {
     title: `${count} ${count === 1 ? "Node joins" : "Nodes join"} the cluster`,
     start: () => undefined,
     waitingFor: () => {
-      const names = sandbox.cloud.machines.list().map(({ name }) => name);
+      const names = sandbox.cloud.machines().map(({ name }) => name);
       const waiting = names.filter(
         (name) => taintsOf(sandbox, name).includes(uninitializedTaint) || !isReady(sandbox, name),
       );
@@ -79,11 +78,12 @@ function servicesRequestLoadBalancers({ server, manager }: Sandbox): DemoStep {
 }
 
 function machineIsResized({ cloud, manager }: Sandbox): DemoStep {
+  const { largerType } = cloud;
   return {
-    title: `The machine of ${resizedNode} is resized to ${newType}`,
-    start: () => void cloud.machines.resize(resizedNode, newType),
+    title: `The machine of ${resizedNode} is resized to ${largerType}`,
+    start: () => cloud.resize(resizedNode, largerType),
     waitingFor: () =>
-      manager.nodes.get(resizedNode)?.metadata.labels?.[typeLabel] === newType
+      manager.nodes.get(resizedNode)?.metadata.labels?.[typeLabel] === largerType
         ? undefined
         : `the next listing of the cloud, then the label ${typeLabel} on ${resizedNode}`,
   };
@@ -92,7 +92,7 @@ function machineIsResized({ cloud, manager }: Sandbox): DemoStep {
 function machineShutsDown(sandbox: Sandbox): DemoStep {
   return {
     title: `The machine of ${stoppedNode} is shut down`,
-    start: () => void sandbox.cloud.machines.setStatus(stoppedNode, "stopped"),
+    start: () => sandbox.cloud.stop(stoppedNode),
     waitingFor: () =>
       taintsOf(sandbox, stoppedNode).includes(shutdownTaint)
         ? undefined
@@ -103,7 +103,7 @@ function machineShutsDown(sandbox: Sandbox): DemoStep {
 function machineIsDeleted({ cloud, manager }: Sandbox): DemoStep {
   return {
     title: `The machine of ${deletedMachine} is deleted in the cloud`,
-    start: () => void cloud.machines.remove(deletedMachine),
+    start: () => cloud.remove(deletedMachine),
     waitingFor: () =>
       manager.nodes.get(deletedMachine) === undefined
         ? undefined
@@ -120,9 +120,7 @@ function serviceIsDeleted({ server, cloud, manager }: Sandbox): DemoStep {
       server.objects.delete(services, "default", "blog");
     },
     waitingFor: () =>
-      cloud.balancers.list().some(({ labels }) => Object.values(labels).includes(owner ?? ""))
-        ? "the deletion of its load balancer"
-        : undefined,
+      owner !== undefined && cloud.hasLoadBalancerOf(owner) ? "the deletion of its load balancer" : undefined,
   };
 }
 

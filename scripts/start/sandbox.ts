@@ -4,21 +4,20 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { fake } from "../../providers/fake/index.ts";
-import { FakeCloud } from "../../providers/fake/simulator/fake-cloud.ts";
-import { serveFakeCloud } from "../../providers/fake/simulator/http.ts";
-import type { AnyProvider } from "../../src/app/connect-cloud.ts";
 import { readFlags } from "../../src/app/flags/read-flags.ts";
 import { createManager, type Manager } from "../../src/app/manager/manager.ts";
 import { systemPlatform } from "../../src/app/system-platform.ts";
-import { type Milliseconds, seconds } from "../../src/core/brand.ts";
+import { type Milliseconds, milliseconds, seconds } from "../../src/core/brand.ts";
 import { createAuthority } from "../../src/pki/authority.ts";
+import { type Environment, systemEnvironment } from "../../src/platform/environment.ts";
 import type { Log } from "../../src/telemetry/log.ts";
 import { ApiServer } from "../../src/testing/apiserver/api-server.ts";
 import { Kubelets } from "../../src/testing/apiserver/kubelet/kubelets.ts";
 import { HttpsServer, saveKubeconfig } from "../../src/testing/apiserver/serving/https-server.ts";
+import type { LocalCloud, LocalCloudDefinition } from "../clouds/local-cloud.ts";
 
 export interface SandboxOptions {
+  readonly definition: LocalCloudDefinition;
   readonly nodes: number;
   readonly cloudLatency: Milliseconds;
   readonly faults: boolean;
@@ -29,7 +28,7 @@ export interface SandboxOptions {
 
 export interface Sandbox {
   readonly server: ApiServer;
-  readonly cloud: FakeCloud;
+  readonly cloud: LocalCloud;
   readonly kubelets: Kubelets;
   readonly manager: Manager;
   readonly kubeconfig: string;
@@ -37,19 +36,33 @@ export interface Sandbox {
   readonly ended: Promise<void>;
 }
 
+/** Without the variables of the provider: they are meant for a real cloud. */
+function isolated(environment: Environment, { config }: LocalCloudDefinition["provider"]): Environment {
+  const variables = new Set(Object.values(config).map(({ env }) => env));
+  return Object.fromEntries(Object.entries(environment).filter(([name]) => !variables.has(name)));
+}
+
 export async function openSandbox(options: SandboxOptions): Promise<Sandbox> {
-  const { nodes, cloudLatency, faults, port, log, signal } = options;
-  const platform = systemPlatform();
+  const { definition, nodes, cloudLatency, faults, port, log, signal } = options;
+  const { provider } = definition;
+  const platform = systemPlatform(isolated(systemEnvironment(), provider));
   const { clock, random, files } = platform;
 
-  const cloud = new FakeCloud({ clock, latency: cloudLatency, token: "fake" });
-  for (let index = 1; index <= nodes; index += 1) cloud.machines.add(`node-${index}`);
+  const cloud = definition.open({
+    clock,
+    port: 0,
+    latency: cloudLatency,
+    // Shorter than in a real cloud, so that each step takes seconds.
+    actionTime: milliseconds(300),
+    requestsPerHour: definition.defaultRequestsPerHour,
+    token: definition.exampleToken,
+  });
+  for (let index = 1; index <= nodes; index += 1) cloud.addMachine(`node-${index}`);
   if (faults) {
-    cloud.faults.add({ kind: "status", status: 500, after: 1, calls: 1 });
-    cloud.faults.add({ kind: "status", status: 429, after: 3, calls: 1 });
-    cloud.faults.add({ kind: "reset", after: 5, calls: 1 });
+    cloud.addFault({ status: 500, after: 1 });
+    cloud.addFault({ status: 429, after: 3 });
+    cloud.addFault({ after: 5 });
   }
-  const served = serveFakeCloud(cloud, 0);
 
   const server = new ApiServer({ clock, random });
   const https = await HttpsServer.start({
@@ -69,7 +82,7 @@ export async function openSandbox(options: SandboxOptions): Promise<Sandbox> {
     server,
     clock,
     random,
-    isMachineUp: (name) => cloud.machines.find(name).some(({ status }) => status === "running"),
+    isMachineUp: (name) => cloud.machineState(name) === "running",
     // Shorter than in a cluster, so that a missing machine is detected within seconds.
     timing: { readyAfter: seconds(1), graceAfter: seconds(6), leaseEvery: seconds(2) },
   });
@@ -84,14 +97,12 @@ export async function openSandbox(options: SandboxOptions): Promise<Sandbox> {
     "--node-deletion-confirmation=5s",
     "--node-status-update-frequency=10s",
     "--cluster-cidr=10.128.0.0/9",
-    `--config-set=endpoint=${served.url}`,
+    ...Object.entries(cloud.settings).map(([name, value]) => `--config-set=${name}=${value}`),
   ]);
-  // The contract keeps each provider's own types; the framework only hands its values back to it.
-  const provider = fake as unknown as AnyProvider;
   const manager = await createManager({ provider, settings, platform, log }, signal);
   const ended = manager.run().finally(async () => {
     kubelets.stop();
-    await Promise.all([https.stop(), served[Symbol.asyncDispose]()]);
+    await Promise.all([https.stop(), cloud[Symbol.asyncDispose]()]);
     removeFolder();
   });
   return { server, cloud, kubelets, manager, kubeconfig, ended };

@@ -1,0 +1,69 @@
+// A simulated cloud on the loopback interface, as `npm start` and `npm run cloud` use it. To add a cloud, write one file next
+// to this one and add one line to `registry.ts`.
+
+import type { AnyProvider } from "../../src/app/connect-cloud.ts";
+import type { Milliseconds } from "../../src/core/brand.ts";
+import type { Clock } from "../../src/platform/clock.ts";
+
+export interface LocalCloudOptions {
+  readonly clock: Clock;
+  /** 0 for any free port. */
+  readonly port: number;
+  /** How long the cloud takes to answer a request. */
+  readonly latency: Milliseconds;
+  /** How long a change takes after the cloud accepted it. */
+  readonly actionTime: Milliseconds;
+  readonly requestsPerHour: number;
+  /** The only valid token. Undefined: every token is valid. */
+  readonly token: string | undefined;
+}
+
+export interface LocalMachine {
+  readonly name: string;
+  /** `running`, or another word of the cloud. */
+  readonly state: string;
+}
+
+/** Some requests fail: the first `after` succeed, then one does not. Without a status, its connection is closed. */
+export interface LocalFault {
+  readonly status?: number;
+  readonly after: number;
+}
+
+/** A cloud that runs. Disposing it closes its port. */
+export interface LocalCloud extends AsyncDisposable {
+  readonly url: string;
+  /** The settings of a manager that uses this cloud. */
+  readonly settings: Readonly<Record<string, string>>;
+  /** A type of machine that is not the default. */
+  readonly largerType: string;
+  addMachine(name: string): void;
+  machines(): readonly LocalMachine[];
+  /** Undefined if there is no such machine. */
+  machineState(name: string): string | undefined;
+  resize(name: string, type: string): void;
+  stop(name: string): void;
+  remove(name: string): void;
+  /** Whether a load balancer carries the mark of the Service with this uid. */
+  hasLoadBalancerOf(serviceUID: string): boolean;
+  routeCount(): number;
+  /** The number of requests by operation, such as `GET /machines`. */
+  requestCounts(): Readonly<Record<string, number>>;
+  addFault(fault: LocalFault): void;
+}
+
+export interface LocalCloudDefinition {
+  /** Its folder in `providers/`, and its name on the command line. */
+  readonly name: string;
+  readonly provider: AnyProvider;
+  readonly defaultPort: number;
+  /** Milliseconds. */
+  readonly defaultActionTime: number;
+  readonly defaultRequestsPerHour: number;
+  /** A token that looks like one of the cloud. */
+  readonly exampleToken: string;
+  /** How a developer changes the cloud while it runs. */
+  hint(url: string): string;
+  /** Throws if the port is in use. */
+  open(options: LocalCloudOptions): LocalCloud;
+}

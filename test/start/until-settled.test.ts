@@ -1,0 +1,24 @@
+// `npm start -- --until-settled` in each simulated cloud, as a process.
+
+import { expect, test } from "bun:test";
+import { join } from "node:path";
+import { localClouds } from "../../scripts/clouds/registry.ts";
+
+const script = join(import.meta.dir, "../../scripts/start.ts");
+
+test.each(localClouds.map(({ name, provider }) => [name, provider] as const))(
+  "the demo settles in the simulated cloud %s, even if variables for a real cloud are set",
+  async (name, { config }) => {
+    const variables = Object.values(config).flatMap(({ env }) => (env === undefined ? [] : [env]));
+    const child = Bun.spawn([process.execPath, script, "--until-settled", "--nodes", "2", "--cloud", name], {
+      stdout: "pipe",
+      stderr: "inherit",
+      env: { ...process.env, ...Object.fromEntries(variables.map((variable) => [variable, "real"])) },
+    });
+    const output = await new Response(child.stdout).text();
+    expect(output).toContain("step 3 of 3: done");
+    expect(output).toMatch(/settled: all steps are done after \d+ cloud requests/);
+    expect(await child.exited).toBe(0);
+  },
+  60_000,
+);

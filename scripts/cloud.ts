@@ -1,24 +1,26 @@
-// `npm run cloud -- fake`: serves the simulated cloud of a provider over HTTP, for development.
+// `npm run cloud <name>`: serves a simulated cloud over HTTP, for development.
 
 import { parseArgs } from "node:util";
-import { FakeCloud } from "../providers/fake/simulator/fake-cloud.ts";
-import { serveFakeCloud } from "../providers/fake/simulator/http.ts";
-import { HetznerCloud, serveHetznerCloud } from "../providers/hetzner/simulator/index.ts";
 import { milliseconds } from "../src/core/brand.ts";
-import { defined } from "../src/core/defined.ts";
 import { systemClock } from "../src/platform/clock.ts";
+import type { LocalCloud, LocalCloudDefinition } from "./clouds/local-cloud.ts";
+import { cloudNames, findLocalCloud, localClouds } from "./clouds/registry.ts";
 
-const usage = `Usage: npm run cloud -- fake|hetzner [options]
+/** The default of each cloud: "fake 8620, hetzner 8621". */
+function defaults(pick: (definition: LocalCloudDefinition) => number): string {
+  return localClouds.map((definition) => `${definition.name} ${pick(definition)}`).join(", ");
+}
 
-Serves a simulated cloud on 127.0.0.1. docs/fake-cloud.md describes the admin API of the fake one. The API of hetzner is below /v1,
-and every other path is Robot's.
+const usage = `Usage: npm run cloud <name> -- [options]
 
-  --port <n>               port to listen on (8620)
-  --machines <n>           machines to start with (0); those of hetzner are in a network "net"
+Serves a simulated cloud on 127.0.0.1, and prints the settings of a manager that uses it. <name> is ${cloudNames.join(" or ")}.
+
+  --port <n>               port to listen on (${defaults(({ defaultPort }) => defaultPort)})
+  --machines <n>           machines to start with (0)
   --prefix <text>          prefix of their names (node-)
   --latency <ms>           time to answer a request (0)
-  --action-time <ms>       time to create or change a load balancer, and of every action of hetzner (300)
-  --requests-per-hour <n>  request quota (1000000; hetzner: 3600)
+  --action-time <ms>       time until a change has ended (${defaults(({ defaultActionTime }) => defaultActionTime)})
+  --requests-per-hour <n>  request quota (${defaults(({ defaultRequestsPerHour }) => defaultRequestsPerHour)})
   --token <text>           required bearer token (any token is accepted by default)
 `;
 
@@ -39,11 +41,11 @@ const { positionals, values } = orFail(() =>
   parseArgs({
     allowPositionals: true,
     options: {
-      port: { type: "string", default: "8620" },
+      port: { type: "string" },
       machines: { type: "string", default: "0" },
       prefix: { type: "string", default: "node-" },
       latency: { type: "string", default: "0" },
-      "action-time": { type: "string", default: "300" },
+      "action-time": { type: "string" },
       "requests-per-hour": { type: "string" },
       token: { type: "string" },
       help: { type: "boolean", short: "h", default: false },
@@ -51,52 +53,43 @@ const { positionals, values } = orFail(() =>
   }),
 );
 
-const quotas = { fake: 1_000_000, hetzner: 3600 } as const;
+type Counted = "port" | "machines" | "latency" | "action-time" | "requests-per-hour";
 
-function wholeNumber(
-  name: "port" | "machines" | "latency" | "action-time" | "requests-per-hour",
-  fallback = 0,
-): number {
+function wholeNumber(name: Counted, fallback: number): number {
   const number = Number(values[name] ?? fallback);
   if (Number.isSafeInteger(number) && number >= 0) return number;
   return fail(`--${name} must be a whole number, got "${values[name]}".`);
+}
+
+function readDefinition(): LocalCloudDefinition {
+  const [name, unexpected] = positionals;
+  if (name === undefined) return fail("Expected the name of the cloud to serve.");
+  if (unexpected !== undefined) return fail(`Unexpected argument "${unexpected}".`);
+  const found = findLocalCloud(name);
+  return typeof found === "string" ? fail(found) : found;
 }
 
 if (values.help) {
   process.stdout.write(usage);
   process.exit(0);
 }
-if (positionals[0] === undefined) fail("Expected the name of the cloud to serve.");
-const name = positionals[0];
-if (name !== "fake" && name !== "hetzner")
-  fail(`Unknown cloud "${name}". The simulated clouds are "fake" and "hetzner".`);
 
-const count = wholeNumber("machines");
-const names = Array.from({ length: count }, (_, index) => `${values.prefix}${index}`);
+const definition = readDefinition();
 const options = {
   clock: systemClock,
-  latency: milliseconds(wholeNumber("latency")),
-  actionTime: milliseconds(wholeNumber("action-time")),
-  requestsPerHour: wholeNumber("requests-per-hour", quotas[name]),
+  port: wholeNumber("port", definition.defaultPort),
+  latency: milliseconds(wholeNumber("latency", 0)),
+  actionTime: milliseconds(wholeNumber("action-time", definition.defaultActionTime)),
+  requestsPerHour: wholeNumber("requests-per-hour", definition.defaultRequestsPerHour),
+  token: values.token,
 };
+const count = wholeNumber("machines", 0);
 
-function serveFake(onPort: number): string {
-  const cloud = new FakeCloud(defined({ ...options, token: values.token }));
-  for (const machine of names) cloud.machines.add(machine);
-  return serveFakeCloud(cloud, onPort).url;
-}
-
-function serveHetzner(onPort: number): string {
-  const cloud = new HetznerCloud(options);
-  if (values.token !== undefined) cloud.tokens.add(values.token);
-  const { id: network } = cloud.project.networks.add("net");
-  for (const server of names) cloud.project.servers.add(server, { networks: [{ network }] });
-  return serveHetznerCloud(cloud, onPort).url;
-}
-
-function serve(port: number): string {
+function open(): LocalCloud {
+  const { name } = definition;
+  const { port } = options;
   try {
-    return name === "hetzner" ? serveHetzner(port) : serveFake(port);
+    return definition.open(options);
   } catch (error) {
     const isTaken = (error as { readonly code?: unknown } | null)?.code === "EADDRINUSE";
     const problem = isTaken
@@ -107,11 +100,17 @@ function serve(port: number): string {
   }
 }
 
-const url = serve(wholeNumber("port"));
-const more =
-  name === "hetzner"
-    ? `Its API is ${new URL("/v1", url)}, and Robot is ${url}.`
-    : `Its admin API is under ${new URL("/admin", url)} (docs/fake-cloud.md).`;
+const cloud = open();
+for (let index = 0; index < count; index++) cloud.addMachine(`${values.prefix}${index}`);
+
+const variables = Object.entries(cloud.settings).map(
+  ([name, value]) => `  export ${definition.provider.config[name]?.env ?? name}=${value}\n`,
+);
 process.stdout.write(
-  `The ${name} cloud listens on ${url} with ${count} machines. ${more} Press Ctrl-C to stop it.\n`,
+  `The ${definition.name} cloud listens on ${cloud.url} with ${count} machines. Press Ctrl-C to stop it.
+${definition.hint(cloud.url)}
+
+To use it, start a manager with these variables:
+
+${variables.join("")}`,
 );

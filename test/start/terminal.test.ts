@@ -83,24 +83,82 @@ test("npm run cloud names the port that is in use, and exits with 1", async () =
   });
 });
 
-test("npm run cloud serves the simulated Hetzner Cloud with servers in a network", async () => {
-  const script = join(scripts, "cloud.ts");
-  const options = ["--port", "0", "--machines", "2", "--token", "good"];
-  const cloud = Bun.spawn([process.execPath, script, "hetzner", ...options], {
+/** What a command prints until this text, and the command, which runs on. */
+const outputUntil = async (text: string, script: string, ...args: readonly string[]) => {
+  const child = Bun.spawn([process.execPath, join(scripts, script), ...args], {
     stdio: ["ignore", "pipe", "inherit"],
   });
-  try {
-    const first = await cloud.stdout.getReader().read();
-    const line = new TextDecoder().decode(first.value);
-    const api = /Its API is (\S+),/.exec(line)?.[1] ?? "";
-    const listing = await fetch(`${api}/servers`, { headers: { authorization: "Bearer good" } });
-    expect(listing.headers.get("ratelimit-limit")).toBe("3600");
-    expect(await listing.json()).toMatchObject({
-      servers: [{ name: "node-0", private_net: [{ ip: "10.0.0.2" }] }, { name: "node-1" }],
-    });
-    expect((await fetch(`${api}/servers`)).status).toBe(401);
-  } finally {
-    cloud.kill();
-    await cloud.exited;
+  let output = "";
+  for await (const chunk of child.stdout) {
+    output += new TextDecoder().decode(chunk);
+    if (output.includes(text)) break;
   }
+  const stop = async () => {
+    child.kill();
+    await child.exited;
+  };
+  return { output, [Symbol.asyncDispose]: stop };
+};
+
+/** The variables that the output exports. */
+const variablesIn = (output: string): Readonly<Record<string, string>> =>
+  Object.fromEntries(
+    [...output.matchAll(/^ {2}export (\w+)=(.*)$/gm)].map(([, name = "", value = ""]) => [name, value]),
+  );
+
+test("npm run cloud hetzner serves servers in a network, and prints how to use it", async () => {
+  const options = ["--port", "0", "--machines", "2", "--token", "good"];
+  await using cloud = await outputUntil("_LOCATION=fsn1\n", "cloud.ts", "hetzner", ...options);
+  const variables = variablesIn(cloud.output);
+  const api = variables["HCLOUD_ENDPOINT"] ?? "";
+  expect(variables).toEqual({
+    HCLOUD_ENDPOINT: expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+\/v1$/),
+    HCLOUD_TOKEN: "good",
+    HCLOUD_NETWORK: "cluster",
+    HCLOUD_LOAD_BALANCERS_LOCATION: "fsn1",
+  });
+  const authorized = { headers: { authorization: `Bearer ${variables["HCLOUD_TOKEN"]}` } };
+  const networks = await fetch(`${api}/networks?name=${variables["HCLOUD_NETWORK"]}`, authorized);
+  expect(await networks.json()).toMatchObject({
+    networks: [{ servers: [expect.any(Number), expect.any(Number)] }],
+  });
+  const listing = await fetch(`${api}/servers`, authorized);
+  expect(listing.headers.get("ratelimit-limit")).toBe("3600");
+  expect(await listing.json()).toMatchObject({
+    servers: [{ name: "node-0", private_net: [{ ip: "10.0.0.2" }] }, { name: "node-1" }],
+  });
+  expect((await fetch(`${api}/servers`)).status).toBe(401);
+});
+
+test("npm run cloud hetzner accepts the token that it prints if none is required", async () => {
+  await using cloud = await outputUntil("_LOCATION=fsn1\n", "cloud.ts", "hetzner", "--port", "0");
+  const { HCLOUD_ENDPOINT, HCLOUD_TOKEN = "" } = variablesIn(cloud.output);
+  expect(HCLOUD_TOKEN).toHaveLength(64);
+  const listing = await fetch(`${HCLOUD_ENDPOINT}/servers`, {
+    headers: { authorization: `Bearer ${HCLOUD_TOKEN}` },
+  });
+  expect(listing.status).toBe(200);
+});
+
+test("npm run cloud fake prints how to use it", async () => {
+  await using cloud = await outputUntil("FAKE_TOKEN", "cloud.ts", "fake", "--port", "0", "--machines", "1");
+  const { FAKE_ENDPOINT, FAKE_TOKEN } = variablesIn(cloud.output);
+  const listing = await fetch(`${FAKE_ENDPOINT}/v1/machines`, {
+    headers: { authorization: `Bearer ${FAKE_TOKEN}` },
+  });
+  expect(await listing.json()).toMatchObject({ machines: [{ name: "node-0" }] });
+});
+
+test.each([
+  ["cloud.ts", ["hetzer"], 'Unknown cloud "hetzer". Did you mean hetzner?'],
+  ["cloud.ts", ["xyz"], 'Unknown cloud "xyz". Simulated clouds: fake, hetzner.'],
+  ["cloud.ts", [], "Expected the name of the cloud to serve."],
+  ["cloud.ts", ["hetzner", "fake"], 'Unexpected argument "fake".'],
+  ["start.ts", ["--cloud", "hetzer"], 'Unknown cloud "hetzer". Did you mean hetzner?'],
+  ["start.ts", ["--cloud=Fake"], 'Unknown cloud "Fake". Did you mean fake?'],
+  ["start.ts", ["--clout=fake"], "Unknown option --clout. Did you mean --cloud?"],
+] as const)("%s %p exits with 2 and names the problem", async (script, args, problem) => {
+  const { code, out, err } = await run(script, ...args);
+  expect({ code, out }).toEqual({ code: 2, out: "" });
+  expect(err.split("\n")[0]).toStartWith(problem);
 });

@@ -51,15 +51,31 @@ export function checkSettings(settings: Settings): readonly ConfigProblem[] {
   return problems;
 }
 
+/** Whether the credentials of the Robot web service are set. */
+export function hasRobotAccess(
+  settings: Pick<Settings, "robot-enabled" | "robot-user" | "robot-user-file">,
+): boolean {
+  const hasUser = settings["robot-user"] !== undefined || settings["robot-user-file"] !== undefined;
+  return settings["robot-enabled"] && hasUser;
+}
+
 function checkRobot(settings: Settings): readonly ConfigProblem[] {
   const problems: ConfigProblem[] = [];
   const error = (key: string, text: string) =>
     problems.push({ severity: "error", reason: "InvalidSetting", key, text });
-  const hasUser = settings["robot-user"] !== undefined || settings["robot-user-file"] !== undefined;
+  const hasUser = hasRobotAccess(settings);
   const hasPassword =
     settings["robot-password"] !== undefined || settings["robot-password-file"] !== undefined;
   if (hasUser !== hasPassword) {
     error("robot-user", "ROBOT_USER and ROBOT_PASSWORD must be set together, or neither of them");
+  }
+  if (!hasUser && !hasPassword) {
+    problems.push({
+      severity: "warning",
+      reason: "InvalidSetting",
+      key: "robot-user",
+      text: "Robot support is enabled without credentials. Nodes of dedicated servers are neither initialized nor deleted, and are targets of load balancers only with use-private-ip, by their InternalIP. To manage them, set ROBOT_USER and ROBOT_PASSWORD",
+    });
   }
   if (settings.network !== undefined && settings["network-routes-enabled"]) {
     error(

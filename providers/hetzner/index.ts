@@ -1,15 +1,22 @@
 // The provider of Hetzner: cloud servers and dedicated servers, load balancers, and routes in a private network.
 
-import { type Context, defineProvider, Secret, type Values } from "#ccm";
+import {
+  type Context,
+  defineProvider,
+  type InstanceSource,
+  Secret,
+  type UnreadableSource,
+  type Values,
+} from "#ccm";
 import { pendingActions } from "./actions.ts";
 import { annotations } from "./annotations.ts";
 import { hetznerApi } from "./api/client.ts";
-import { checkSettings } from "./check-settings.ts";
+import { checkSettings, hasRobotAccess } from "./check-settings.ts";
 import { hetznerLoadBalancers } from "./load-balancers/load-balancers.ts";
 import { networkIDOf, networkRoutes } from "./network.ts";
 import { reasons } from "./reasons.ts";
 import { robotApi } from "./robot-api.ts";
-import { robotServers } from "./robot-servers.ts";
+import { robotServers, unreadableRobotServers } from "./robot-servers.ts";
 import { cloudServers } from "./servers.ts";
 import { config } from "./settings.ts";
 
@@ -27,10 +34,13 @@ function readSecret(
   return value ?? new Secret(content?.reveal().trim() ?? "");
 }
 
-function robotSources(settings: Settings, { account, inputs }: Context) {
+function robotSources(
+  settings: Settings,
+  { account, inputs }: Context,
+): { readonly sources: readonly InstanceSource[]; readonly unreadable?: readonly UnreadableSource[] } {
   const user = settings["robot-user"];
-  if (!settings["robot-enabled"] || (user === undefined && settings["robot-user-file"] === undefined))
-    return [];
+  if (!settings["robot-enabled"]) return { sources: [] };
+  if (!hasRobotAccess(settings)) return { sources: [], unreadable: [unreadableRobotServers] };
   const api = robotApi({
     endpoint: settings["robot-endpoint"],
     readUser: () => user ?? readSecret(undefined, settings["robot-user-file"], inputs).reveal(),
@@ -39,7 +49,7 @@ function robotSources(settings: Settings, { account, inputs }: Context) {
     account,
   });
   const keepsInternalIPs = settings["robot-forward-internal-ips"];
-  return [robotServers(api, { families: familiesOf(settings), keepsInternalIPs })];
+  return { sources: [robotServers(api, { families: familiesOf(settings), keepsInternalIPs })] };
 }
 
 function familiesOf(settings: Settings) {
@@ -78,11 +88,13 @@ export const hetzner = defineProvider({
       hasZone: settings["instances-zone-label-enabled"],
       networkID: async (call) => networkID?.(call),
     });
+    const robot = robotSources(settings, context);
     const hasRoutes = networkID !== undefined && settings["network-routes-enabled"];
     return {
       pending: pendingActions(api),
       instances: {
-        sources: [servers, ...robotSources(settings, context)],
+        sources: [servers, ...robot.sources],
+        unreadable: robot.unreadable,
         matchBy: ["name"],
         labelPrefixes: ["instance.hetzner.cloud/"],
       },

@@ -6,7 +6,7 @@ export const reasons = declareReasons({
   CertificateIssuanceFailed:
     "Hetzner could not issue the managed certificate. Check that the domains use Hetzner's DNS, then delete the certificate.",
   InternalIPNotConfigured:
-    "The private network is requested, and a dedicated server has no InternalIP. Start its kubelet with --node-ip.",
+    "The private network is requested, and a dedicated server has no InternalIP. It is reached by its public address, or is no target if Robot has no credentials. Start its kubelet with --node-ip.",
   LoadBalancerProtected:
     "Deletion protection is on, so the load balancer stays, without an owner. Delete it in the console if it is not needed.",
   LoadBalancerTypeDeprecated: "The type of the load balancer is deprecated. Choose another one.",

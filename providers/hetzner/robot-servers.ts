@@ -8,6 +8,7 @@ import {
   type IpFamily,
   type LookupResult,
   providerID,
+  type UnreadableSource,
 } from "#ccm";
 import type { RobotApi, RobotServer } from "./robot-api.ts";
 import { firstAddress, type InstanceSettings } from "./servers.ts";
@@ -21,6 +22,9 @@ export interface RobotSettings extends Pick<InstanceSettings, "families"> {
 
 /** `hcloud://bm-1` is the form that older versions of the Go manager wrote. */
 const keyOf = (id: string) => /^(?:hrobot:\/\/|hcloud:\/\/bm-)(\d+)$/.exec(id)?.[1];
+
+/** Without credentials. */
+export const unreadableRobotServers: UnreadableSource = { name: robotSource, keyOf };
 
 const familyNames = { ipv4: "IPv4", ipv6: "IPv6" } as const satisfies Record<string, IpFamily>;
 

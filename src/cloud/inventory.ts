@@ -6,9 +6,9 @@ import { type Milliseconds, milliseconds } from "../core/brand.ts";
 import { defined } from "../core/defined.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { Urgency } from "../provider/call.ts";
-import type { Instance, Instances, Machine, MatchKey } from "../provider/instances.ts";
+import type { Instance, Instances, Machine, MatchKey, UnreadableSource } from "../provider/instances.ts";
 import type { KeyAnswer } from "./instance-index.ts";
-import { type NodeIdentity, valuesOf } from "./node-identity.ts";
+import { keyIn, type NodeIdentity, valuesOf } from "./node-identity.ts";
 import type { QueryOptions } from "./plan-queries.ts";
 import { answersOf, renamedMachines } from "./source-answers.ts";
 import { type SourceFailure, SourceInventory } from "./source-inventory.ts";
@@ -48,7 +48,7 @@ export type Answer =
       /** The machine exists, but has another name, which decides in its source. */
       readonly renamed?: Instance | undefined;
     }
-  /** No source recognizes the provider id: the Node is never changed. */
+  /** No source that can be read recognizes the provider id: the Node is never changed. */
   | { readonly kind: "foreign" }
   | { readonly kind: "unknown"; readonly failure: SourceFailure | undefined };
 
@@ -77,11 +77,13 @@ export interface InventoryOptions {
 export class Inventory {
   readonly #matchBy: readonly MatchKey[];
   readonly #sources: readonly SourceInventory[];
+  readonly #unreadable: readonly UnreadableSource[];
   readonly #listeners = new Set<(update: InventoryUpdate) => void>();
   readonly #pageListeners = new Set<(page: readonly Instance[]) => void>();
 
   constructor({ instances, clock, signal }: InventoryOptions) {
     this.#matchBy = instances.matchBy;
+    this.#unreadable = instances.unreadable ?? [];
     const onUpdate = (update: InventoryUpdate) => {
       for (const listener of this.#listeners) listener(update);
     };
@@ -96,6 +98,11 @@ export class Inventory {
 
   get sources(): readonly SourceInventory[] {
     return this.#sources;
+  }
+
+  /** The names of the sources that the provider can neither list nor look up. */
+  get unreadable(): readonly string[] {
+    return this.#unreadable.map(({ name }) => name);
   }
 
   /** Later requests use these sources, which have the same names. What is known stays valid. */
@@ -121,16 +128,27 @@ export class Inventory {
     return () => this.#pageListeners.delete(listener);
   }
 
-  /** Whether a source knows the Node's provider id. A Node without one may belong to this cloud. */
+  /** Whether a source knows the Node's provider id and can be read. A Node without one may belong to this cloud. */
   manages({ providerID }: NodeIdentity): boolean {
     return providerID === undefined || this.#managingSources(providerID).length > 0;
+  }
+
+  /** The machine of a Node whose provider id is known only to a source that cannot be read. */
+  unreadableMachineOf(identity: NodeIdentity): Machine | undefined {
+    const { providerID } = identity;
+    if (providerID === undefined || this.manages(identity)) return undefined;
+    for (const source of this.#unreadable) {
+      const key = keyIn(source, providerID);
+      if (key !== undefined) return { source: source.name, key };
+    }
+    return undefined;
   }
 
   /** The machine that a provider id names, for load balancers and routes. It need not exist. */
   machineOf(identity: NodeIdentity): Machine | undefined {
     const [source] = identity.providerID === undefined ? [] : this.#managingSources(identity.providerID);
     const key = identity.providerID && source?.keyOf(identity.providerID);
-    if (source === undefined || key === undefined) return undefined;
+    if (source === undefined || key === undefined) return this.unreadableMachineOf(identity);
     const handles = source.answer("id", key)?.instances[0]?.handles;
     return defined({ source: source.source.name, key, handles });
   }

@@ -6,6 +6,15 @@ import type { MatchKey } from "../provider/instances.ts";
 /** A source's key for a provider id in any spelling; undefined when the id is not of this source. */
 export type KeyOf = (providerID: string) => string | undefined;
 
+/** The source's key. A provider id may be any text; one that makes the provider throw does not belong to the source. */
+export function keyIn(source: { readonly keyOf: KeyOf }, providerID: string): string | undefined {
+  try {
+    return source.keyOf(providerID);
+  } catch {
+    return undefined;
+  }
+}
+
 export interface NodeIdentity {
   readonly name: NodeName;
   readonly providerID?: ProviderID;

@@ -9,7 +9,7 @@ import type { KeyAnswer } from "./instance-index.ts";
 import { type InstanceIndex, indexInstances } from "./instance-index.ts";
 import type { SourceKeys } from "./lookup-batches.ts";
 import { LookupCache } from "./lookup-cache.ts";
-import type { NodeIdentity } from "./node-identity.ts";
+import { keyIn, type NodeIdentity } from "./node-identity.ts";
 import { PartialListing } from "./partial-listing.ts";
 import { planQueries, type Query, type QueryOptions } from "./plan-queries.ts";
 import { QueryPace } from "./query-pace.ts";
@@ -72,13 +72,8 @@ export class SourceInventory {
     this.#source = source;
   }
 
-  /** A provider id may be any text; one that makes the provider throw does not belong to this source. */
   keyOf(providerID: string): string | undefined {
-    try {
-      return this.#source.keyOf(providerID);
-    } catch {
-      return undefined;
-    }
+    return keyIn(this.#source, providerID);
   }
 
   get latest(): Complete<Instance> | undefined {

@@ -126,6 +126,18 @@ export interface InstanceSource {
   readonly readsLag?: Milliseconds | undefined;
 }
 
+/**
+ * A set of machines that the provider can neither list nor look up, such as those of an API without a credential. They are known by
+ * provider id only: a Node of one is never initialized, changed, tainted or deleted, and gets no routes. An event says so. It is a
+ * target of load balancers, as a `Machine` without handles.
+ */
+export interface UnreadableSource {
+  /** As of an `InstanceSource`. */
+  readonly name: string;
+  /** As of an `InstanceSource`. */
+  keyOf(providerID: string): string | undefined;
+}
+
 /** The machines of a cloud. */
 export interface Instances {
   /**
@@ -133,6 +145,8 @@ export interface Instances {
    * an instance of the same name.
    */
   readonly sources: readonly [InstanceSource, ...InstanceSource[]];
+  /** What the settings give no access to. No Node without provider id waits for these. */
+  readonly unreadable?: readonly UnreadableSource[] | undefined;
   /** How to find the machine of a Node without provider id, in this order; usually `["name"]`. */
   readonly matchBy: readonly MatchKey[];
   /** Labels with these prefixes belong to the provider and are kept in sync with the instance. None is ever removed. */

@@ -12,7 +12,7 @@ import { seconds } from "../../src/core/brand.ts";
 import { defined } from "../../src/core/defined.ts";
 import type { Node } from "../../src/kube/objects.ts";
 import { seededRandom } from "../../src/platform/random.ts";
-import type { Instance, InstanceSource, MatchKey } from "../../src/provider/instances.ts";
+import type { Instance, InstanceSource, Instances, MatchKey } from "../../src/provider/instances.ts";
 import { VirtualClock } from "../../src/testing/virtual-time/virtual-clock.ts";
 import { ApiServerNodes } from "./api-server-nodes.ts";
 import { ScriptedSource, type ScriptOptions } from "./scripted-source.ts";
@@ -24,6 +24,7 @@ export interface SetupOptions {
   readonly script?: Omit<ScriptOptions, "clock">;
   /** Replaces the default source "cloud". */
   readonly sources?: (clock: VirtualClock) => readonly [InstanceSource, ...InstanceSource[]];
+  readonly unreadable?: Instances["unreadable"];
   readonly matchBy?: readonly MatchKey[];
   readonly ownPrefixes?: readonly string[];
   readonly mode?: "enforce" | "observe";
@@ -61,7 +62,7 @@ export class NodeControllers {
     this.cloud = new ScriptedSource({ clock, ...options.script }, options.machines);
     const sources = options.sources?.(clock) ?? [this.cloud];
     this.inventory = new Inventory({
-      instances: { sources, matchBy: options.matchBy ?? ["name"] },
+      instances: { sources, matchBy: options.matchBy ?? ["name"], unreadable: options.unreadable },
       clock,
       signal: this.#stop.signal,
     });

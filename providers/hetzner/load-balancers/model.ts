@@ -3,6 +3,7 @@
 import type { Cidr, DesiredLoadBalancer, JsonRequest, ObservedLoadBalancer, Step, Values } from "#ccm";
 import type { annotations } from "../annotations.ts";
 import type { ApiCertificate, ApiLoadBalancer } from "../api/resources.ts";
+import { hasRobotAccess } from "../check-settings.ts";
 import type { config } from "../settings.ts";
 
 export type Annotations = typeof annotations;
@@ -43,6 +44,8 @@ export interface Choices {
   readonly subnet: Cidr | undefined;
   readonly hasPrivateIngress: boolean;
   readonly hasIPv6: boolean;
+  /** The public addresses of dedicated servers can be read. */
+  readonly readsRobot: boolean;
 }
 
 const notEmpty = (value: string | undefined) => (value === "" ? undefined : value);
@@ -67,6 +70,7 @@ export function choicesOf({ settings: own }: Pick<Desired, "settings">, operator
     hasPrivateIngress: !(
       own["disable-private-ingress"] ?? operator["load-balancers-disable-private-ingress"]
     ),
+    readsRobot: hasRobotAccess(operator),
     hasIPv6: !(own["ipv6-disabled"] ?? operator["load-balancers-disable-ipv6"]),
   };
 }

@@ -30,9 +30,12 @@ export function targetLimit(
 
 /** Why the load balancer cannot reach a Node. */
 export function reach(
-  { usesPrivateIP }: Pick<Choices, "usesPrivateIP">,
+  { usesPrivateIP, readsRobot }: Pick<Choices, "usesPrivateIP" | "readsRobot">,
   { machine }: BalancerTarget,
 ): true | string {
+  if (machine?.source === robotSource && !readsRobot && !usesPrivateIP) {
+    return "the public addresses of dedicated servers are unknown without ROBOT_USER and ROBOT_PASSWORD, and use-private-ip is off";
+  }
   const handles = machine?.handles;
   if (machine === undefined || handles === undefined) return true;
   if (machine.source === robotSource) {
@@ -78,10 +81,10 @@ export function diffTargets(desired: readonly TargetSpec[], observed: readonly A
   });
 }
 
-/** Dedicated servers that are reached over the internet, although the private network was requested. */
+/** Dedicated servers that cannot be reached over the private network, although it was requested. */
 export function targetProblems(
   targets: readonly BalancerTarget[],
-  { usesPrivateIP }: Pick<Choices, "usesPrivateIP">,
+  { usesPrivateIP, readsRobot }: Pick<Choices, "usesPrivateIP" | "readsRobot">,
 ): readonly Problem[] {
   const nodes = usesPrivateIP
     ? targets.filter(
@@ -90,6 +93,9 @@ export function targetProblems(
     : [];
   if (nodes.length === 0) return [];
   const names = nodes.map(({ node }) => node).join(", ");
-  const text = `The private network is requested, but these dedicated servers have no InternalIP: ${names}. They are reached by their public address. Start their kubelets with --node-ip.`;
+  const instead = readsRobot
+    ? "They are reached by their public address."
+    : "They are no targets, because their public addresses are unknown without ROBOT_USER and ROBOT_PASSWORD.";
+  const text = `The private network is requested, but these dedicated servers have no InternalIP: ${names}. ${instead} Start their kubelets with --node-ip.`;
   return [{ severity: "warning", reason: reasons.InternalIPNotConfigured, text }];
 }

@@ -77,6 +77,11 @@ export const onNodes: Reasons = {
     type: "Normal",
     when: "The Node has the provider id of another cloud. Fairlead leaves it alone",
   },
+  InstanceUnreadable: {
+    type: "Warning",
+    when: "The settings of the cloud give no access to the instance, such as a dedicated server of Hetzner without credentials. Fairlead leaves the Node alone. Load balancers have it as a target. The event is Normal once the Node is initialized",
+    whatToDo: "to have the Node managed, configure the access that the message names",
+  },
   LabelDiffers: {
     type: "Warning",
     when: "A label differs from the cloud. Fairlead does not change it",

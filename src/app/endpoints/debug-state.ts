@@ -53,6 +53,8 @@ export function debugState(manager: Manager, now: { readonly wall: number; reado
         lastSecondsAgo: secondsOf(now.monotonic - failure.at),
       },
     })),
+    /** Sources to which the settings give no access. */
+    unreadableSources: manager.inventory.unreadable,
     accounts: manager.accounts.map(({ name, budget, breakers }) => ({
       name,
       budget: budget.level,

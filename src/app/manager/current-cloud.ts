@@ -74,6 +74,9 @@ export function changedShape(before: AnyCloud, after: AnyCloud): string | undefi
 function shapeOf({ instances, pending, loadBalancers, routes }: AnyCloud): Readonly<Record<string, string>> {
   return {
     "the sources of instances": (instances?.sources ?? []).map(({ name }) => name).join(", "),
+    "the sources of instances without access": (instances?.unreadable ?? [])
+      .map(({ name }) => name)
+      .join(", "),
     "how Nodes are matched": (instances?.matchBy ?? []).join(", "),
     "label prefixes": (instances?.labelPrefixes ?? []).join(", "),
     operations: String(pending !== undefined),

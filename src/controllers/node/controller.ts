@@ -113,8 +113,11 @@ export class NodeController {
       return settled;
     }
     this.problems.begin(node);
-    const isForeign = !inventory.manages(identityOf(node));
-    this.#reporter.reportNotices(node, isSelected(node) ? nodeNotices(node, { isForeign }) : []);
+    const identity = identityOf(node);
+    const isForeign = !inventory.manages(identity);
+    const unreadableIn = inventory.unreadableMachineOf(identity)?.source;
+    const notices = isSelected(node) ? nodeNotices(node, { isForeign, unreadableIn }) : [];
+    this.#reporter.reportNotices(node, notices);
     const isManaged = this.#isManaged(node);
     if (isManaged && isUninitialized(node)) return this.#reconcileJoining(node, signal);
     // The Node was paused, or another program removed its taint, during the lookup: the answer is no longer needed.

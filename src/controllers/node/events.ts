@@ -140,6 +140,15 @@ export function foreignNode({ spec: { providerID } }: Node): NodeEvent {
   };
 }
 
+/** The settings give no access to the instance, so nothing is known about it but its provider id. */
+export function instanceUnreadable(node: Node, source: string): NodeEvent {
+  const text = `Provider ID ${node.spec.providerID} is of source ${source}, to which the settings of the cloud give no access. Fairlead neither initializes, updates nor deletes the Node, and creates no routes to it. It is a target of load balancers.`;
+  const reason = "InstanceUnreadable";
+  if (!isUninitialized(node)) return { type: "Normal", reason, message: text, quiet: true };
+  const whatToDo = `Another program must remove the taint ${uninitializedTaint}. To let Fairlead manage the Node, configure the access.`;
+  return { type: "Warning", reason, message: `${text} ${whatToDo}` };
+}
+
 // What differs between the Node and its instance.
 
 export function noAddressLeft({ metadata: { name } }: Node, cloud: readonly InstanceAddress[]): Problem {

@@ -64,11 +64,12 @@ export function instancesConformance(name: string, harness: Harness): void {
 
     test("maps every provider id to exactly one source, which reads its key from it", async () => {
       const { lab, instances } = fresh();
-      expect(new Set(instances.sources.map((source) => source.name)).size).toBe(instances.sources.length);
+      const all = [...instances.sources, ...(instances.unreadable ?? [])];
+      expect(new Set(all.map((source) => source.name)).size).toBe(all.length);
       for (const source of instances.sources) {
         for (const { id, key } of await listOf(lab, source)) {
           expect(source.keyOf(id)).toBe(key);
-          expect(instances.sources.filter((other) => other.keyOf(id) !== undefined)).toEqual([source]);
+          expect(all.filter((other) => other.keyOf(id) !== undefined)).toEqual([source]);
           expect(harness.definition.schemes.some((scheme) => id.startsWith(scheme))).toBe(true);
         }
       }
@@ -78,7 +79,8 @@ export function instancesConformance(name: string, harness: Harness): void {
       "finds no source for the provider id %p",
       (id) => {
         const { instances } = fresh();
-        expect(instances.sources.filter((source) => source.keyOf(id) !== undefined)).toEqual([]);
+        const all = [...instances.sources, ...(instances.unreadable ?? [])];
+        expect(all.filter((source) => source.keyOf(id) !== undefined)).toEqual([]);
       },
     );
 

@@ -93,6 +93,58 @@ describe("a Node with the provider id of another cloud", () => {
   });
 });
 
+describe("a Node of a source that cannot be read", () => {
+  const keyOf = (id: string) => {
+    if (id === "broken://") throw new Error("unexpected id");
+    return /^metal:\/\/(.+)$/.exec(id)?.[1];
+  };
+  const unreadable = [{ name: "metal", keyOf }];
+
+  test("is left alone while it is not initialized, with a warning", async () => {
+    const w = setUp({ unreadable }).start("node", "lifecycle");
+    w.nodes.add({ name: "n0", spec: { providerID: "metal://1", taints: [uninitialized] } });
+    await w.pass(3600);
+    expect(reportsOf(w)).toEqual([
+      {
+        type: "Warning",
+        reason: "InstanceUnreadable",
+        message:
+          "Provider ID metal://1 is of source metal, to which the settings of the cloud give no access. Fairlead neither initializes, updates nor deletes the Node, and creates no routes to it. It is a target of load balancers. Another program must remove the taint node.cloudprovider.kubernetes.io/uninitialized. To let Fairlead manage the Node, configure the access.",
+      },
+    ]);
+    expect(w.nodes.sent).toEqual([]);
+  });
+
+  test("is neither tainted nor deleted when it is not Ready, and says so once", async () => {
+    const w = setUp({ unreadable }).start("node", "lifecycle");
+    const conditions = [{ type: "Ready", status: "Unknown" } as const];
+    w.nodes.add({ name: "n0", spec: { providerID: "metal://1" }, status: { conditions } });
+    await w.pass(3600);
+    w.nodes.annotate("n0", { other: "change" });
+    await w.pass(3600);
+    expect(w.reported).toMatchObject([{ type: "Normal", reason: "InstanceUnreadable", quiet: true }]);
+    expect(w.nodes.sent).toEqual([]);
+  });
+
+  test("does not hold up Nodes without provider id, nor those of other clouds", async () => {
+    const w = setUp({ unreadable, machines: [machine("n0")] }).start("node");
+    w.nodes.add({ name: "n0", spec: { taints: [uninitialized] } });
+    w.nodes.add({ name: "n1", spec: { providerID: "broken://" } });
+    await w.pass(5);
+    expect(w.initialized).toEqual(["n0"]);
+    expect(w.reasons("n1")).toEqual(["ForeignNode"]);
+  });
+
+  test("is a machine of that source, without handles, unless a source that can be read has it", () => {
+    const { inventory } = setUp({ unreadable, machines: [machine("n0")] });
+    const machineOf = (providerID: string) =>
+      inventory.machineOf({ name: "n0" as never, providerID: providerID as never, addresses: [] });
+    expect(machineOf("metal://1")).toEqual({ source: "metal", key: "1" });
+    expect(machineOf("fake://n0")?.source).toBe("cloud");
+    expect([machineOf("other://1"), machineOf("broken://")]).toEqual([undefined, undefined]);
+  });
+});
+
 describe("fairlead.dev/node-deletion", () => {
   test.each([
     ["confirm", ' Did you mean "confirmed"?'],

@@ -37,6 +37,19 @@ test("routes to another manager's Nodes are kept, also a wide one in a table wit
   await w.stop();
 });
 
+test("Nodes of a source that cannot be read get no route, and keep those they have", async () => {
+  const unreadable = [{ name: "metal", keyOf: (id: string) => /^metal:\/\/(.+)$/.exec(id)?.[1] }];
+  const w = new RouteWorld({ unreadable });
+  w.add("known", "10.244.1.0/24");
+  w.add("metal", "10.244.2.0/24", { hasMachine: false, providerID: "metal://1" });
+  w.cloud.put("10.244.3.0/24", { targetKey: "1" });
+  await w.settle();
+  await w.pass(3600);
+  expect(w.cloud.changes).toEqual(["create 10.244.1.0/24"]);
+  expect(w.network("metal")).toBeUndefined();
+  await w.stop();
+});
+
 test("a Node that moves to this manager gets its route, and one that moves to another manager keeps it [N15]", async () => {
   const w = setUp();
   w.add("n1", "10.244.1.0/24", { labels: { account: "west" } });

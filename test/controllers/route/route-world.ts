@@ -13,6 +13,7 @@ import { cidr } from "../../../src/core/cidr.ts";
 import type { Problem } from "../../../src/core/problem.ts";
 import type { Condition } from "../../../src/kube/objects.ts";
 import { seededRandom } from "../../../src/platform/random.ts";
+import type { Instances } from "../../../src/provider/instances.ts";
 import type { Pending } from "../../../src/provider/plan.ts";
 import type { RouteTables } from "../../../src/provider/routes.ts";
 import { Draining } from "../../../src/runtime/draining.ts";
@@ -33,6 +34,7 @@ export interface RouteSetup {
   readonly routes?: (clock: VirtualClock) => RouteTables;
   readonly pending?: Pending;
   readonly selector?: Readonly<Record<string, string>>;
+  readonly unreadable?: Instances["unreadable"];
 }
 
 export interface NodeToAdd {
@@ -68,7 +70,7 @@ export class RouteWorld {
     const random = seededRandom(7);
     this.machines = new ScriptedSource({ clock, ...setup.machines });
     this.inventory = new Inventory({
-      instances: { sources: [this.machines], matchBy: ["name"] },
+      instances: { sources: [this.machines], unreadable: setup.unreadable, matchBy: ["name"] },
       clock,
       signal: this.#stop.signal,
     });

@@ -20,11 +20,27 @@ export interface HetznerWorldOptions {
   readonly requestsPerHour?: number;
   readonly latency?: Milliseconds;
   readonly actionTime?: Milliseconds;
+  /** Dedicated servers are enabled: with credentials, or without. */
+  readonly robot?: "readable" | "unreadable";
   /** Further settings of the provider. */
   readonly config?: Readonly<Record<string, string>>;
 }
 
 const nodes = resourceNamed("nodes");
+const enabled = { "robot-enabled": "true", "network-routes-enabled": "false" };
+const robotSettings = {
+  readable: { ...enabled, "robot-user": "robot", "robot-password": "robot" },
+  unreadable: enabled,
+};
+
+export interface RobotNodeDraft {
+  /** Default: initialized, with `hrobot://` and the number of a new server. Null: the Node joins. */
+  readonly providerID?: string | null;
+  /** As the kubelet reports them. */
+  readonly internalIPs?: readonly string[];
+  /** Of the server. */
+  readonly server?: Parameters<HetznerCloud["project"]["robot"]["add"]>[1];
+}
 
 export class HetznerWorld {
   readonly world: ServiceWorld;
@@ -52,7 +68,7 @@ export class HetznerWorld {
     this.cloud = cloud;
     this.cloud.tokens.add(token);
     this.#networkID = options.hasNetwork === true ? cloud.project.networks.add("cluster").id : undefined;
-    this.#config = options.config ?? {};
+    this.#config = { ...(options.robot && robotSettings[options.robot]), ...options.config };
     for (let index = 0; index < (options.nodes ?? 0); index += 1) this.addNode(`node-${index}`);
   }
 
@@ -97,6 +113,17 @@ export class HetznerWorld {
       ...(address === undefined ? [] : [{ type: "InternalIP", address }]),
     ];
     this.#put({ ...node, status: { ...node.status, addresses } } as Node);
+  }
+
+  /** A Node with a new dedicated server. Its first InternalIP is the address of the server in a vSwitch. */
+  addRobotNode(name: string, { providerID, internalIPs = [], server }: RobotNodeDraft = {}): number {
+    const { number } = this.cloud.project.robot.add(name, { vSwitchIP: internalIPs[0], ...server });
+    const id = providerID ?? `hrobot://${number}`;
+    const spec = providerID === null ? { taints: [uninitialized] } : { providerID: id };
+    const addresses = internalIPs.map((address) => ({ type: "InternalIP" as const, address }));
+    const node = toNode({ name, uid: `uid-${name}`, spec });
+    this.#put({ ...node, status: { ...node.status, addresses } });
+    return number;
   }
 
   /** A Node that joins, with a new server. */

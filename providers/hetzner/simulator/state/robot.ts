@@ -10,6 +10,8 @@ export interface RobotServer {
   /** Such as `FSN1-DC14`. */
   readonly dc: string;
   readonly isOff: boolean;
+  /** Its address in a vSwitch that is coupled to the private network. Robot does not report it. */
+  readonly vSwitchIP?: string | undefined;
 }
 
 export class RobotServers {
@@ -55,6 +57,6 @@ export class RobotServers {
   }
 
   owns(ip: string): boolean {
-    return this.list().some((server) => server.ip === ip);
+    return this.list().some((server) => server.ip === ip || server.vSwitchIP === ip);
   }
 }

@@ -81,5 +81,9 @@ function machineOf(inventory: Inventory, node: Node): MachineAnswer {
 function keysOf(inventory: Inventory, node: Node): readonly string[] {
   const providerID = providerIDOf(node);
   if (providerID === undefined) return [];
-  return inventory.sources.flatMap(({ source }) => source.keyOf(providerID) ?? []);
+  const unreadable = inventory.unreadableMachineOf(identityOf(node))?.key;
+  return [
+    ...inventory.sources.flatMap((source) => source.keyOf(providerID) ?? []),
+    ...(unreadable === undefined ? [] : [unreadable]),
+  ];
 }

@@ -25,8 +25,9 @@ export function checkSettings(settings: Settings): readonly ConfigProblem[] {
     error("token-file", "HCLOUD_TOKEN and HCLOUD_TOKEN_FILE are both set. Remove one of them");
   }
   for (const key of ["endpoint", "robot-endpoint"] as const) {
-    if (URL.canParse(settings[key])) continue;
-    error(key, `${envOf(key)} must be a URL, got ${JSON.stringify(settings[key])}`);
+    const url = settings[key];
+    if (url === undefined || URL.canParse(url)) continue;
+    error(key, `${envOf(key)} must be a URL, got ${JSON.stringify(url)}`);
   }
   if (
     settings["load-balancers-location"] !== undefined &&

@@ -17,7 +17,8 @@ interface RobotErrorBody {
 }
 
 export interface RobotOptions {
-  readonly endpoint: string;
+  /** Undefined: the public one. */
+  readonly endpoint: string | undefined;
   readonly readUser: () => string;
   readonly readPassword: () => Secret;
   /** How long no request is sent after one was refused because of the rate limit. */
@@ -41,7 +42,7 @@ export function robotApi({ endpoint, readUser, readPassword, waitTime, account }
     rateLimit: ({ status }) => (status === 403 ? { retryAfter: { in: waitTime } } : undefined),
   });
   const api = jsonApi({
-    base: endpoint,
+    base: endpoint ?? "https://robot-ws.your-server.de",
     transport,
     isApiError,
     readError: (body) => {

@@ -43,8 +43,7 @@ const robot = {
   "robot-password-file": text("A file with the password of the Robot web service.", {
     env: "ROBOT_PASSWORD_FILE",
   }),
-  "robot-endpoint": text("URL of the Robot web service.", {
-    fallback: "https://robot-ws.your-server.de",
+  "robot-endpoint": text("URL of the Robot web service, if it is not the public one.", {
     env: "ROBOT_ENDPOINT",
   }),
   "robot-rate-limit-wait-time": duration(

@@ -136,3 +136,22 @@ test("never touches load balancers, certificates and routes of another cluster w
     expect(networks.existing(h.networkID).routes).toContainEqual(foreign);
   }
 }, 30_000);
+
+test("a deleted server is no error for load balancers that had it as a target [F26]", async () => {
+  const h = new HetznerWorld({ nodes: 4 });
+  await h.start(
+    `${nodeControllers},service`,
+    "--node-deletion-confirmation=10s",
+    "--node-deletion-limit=off",
+  );
+  h.world.create("web", ports(30_000));
+  await h.world.until(() => h.world.addressesOf("web").length > 0, "the address");
+  h.cloud.project.servers.remove("node-3");
+  h.world.setReady("node-3", "False");
+  await h.world.until(() => h.nodes().length === 3, "the deletion of the Node", 300);
+  await h.world.pass(120);
+  expect(h.cloud.project.balancers.list()[0]?.targets).toHaveLength(3);
+  expect(
+    h.world.events("web").filter((text) => text.startsWith("Warning") && !text.includes("Type")),
+  ).toEqual([]);
+});

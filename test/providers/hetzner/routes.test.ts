@@ -32,6 +32,13 @@ test("creates one route per Node, to its address in the network [F58]", async ()
   expect(h.requests.filter(isChange)).toEqual([]);
 });
 
+test("creates the routes of many Nodes one after the other, without a pause between them [F58]", async () => {
+  const h = new HetznerWorld({ nodes: 30, hasNetwork: true });
+  await h.start("cloud-node,route", ...flags);
+  await h.world.until(() => routesOf(h).length === 30, "the routes", 60);
+  expect(h.cloud.seen.filter(({ status }) => status === 409 || status === 423)).toEqual([]);
+});
+
 test("takes over the routes of the Go manager without a change [F60]", async () => {
   const h = new HetznerWorld({ nodes: 3, hasNetwork: true });
   setRoutes(h, ...expected);

@@ -57,7 +57,6 @@ test("has the defaults of the Go manager", () => {
     "instances-address-family": "ipv4",
     "instances-zone-label-enabled": true,
     "robot-enabled": false,
-    "robot-endpoint": "https://robot-ws.your-server.de",
     "robot-rate-limit-wait-time": 300_000,
     "robot-forward-internal-ips": true,
     "load-balancers-enabled": true,

@@ -48,6 +48,11 @@ export class SyncSchedule {
     this.#fullCheckAt = began + nextFullCheck(settings.fullCheck, random.fraction());
   }
 
+  /** Changes wait for the one that is in progress: its end starts the next sync, however short ago the last one was. */
+  continueSoon(): void {
+    this.#lastSync = Number.NEGATIVE_INFINITY;
+  }
+
   /** The delay without changes: until a backoff or a confirmation time ends, or until the next full sync. */
   delayToNext(end: number): Milliseconds {
     const at = Math.min(this.#fullCheckAt, end);

@@ -61,6 +61,9 @@ export class RouteSyncer {
     const options = { ...this.#options, isBusy: pending.isBusy };
     const results = await applyPlan(survey, table, backoffs, options, { signal, urgency: "new-node" });
     this.#recordResults(table, results);
+    const isTurnBased =
+      this.#options.routes.style === "one-by-one" && this.#options.routes.oneAtATime === true;
+    if (isTurnBased && results.some(({ outcome }) => outcome.kind === "waiting")) schedule.continueSoon();
     guard.noteResults(survey, results);
     this.#decideConditions(survey, results);
     instances.follow(desired);

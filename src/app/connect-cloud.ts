@@ -79,13 +79,16 @@ function pathsOf(key: string): readonly string[] {
   return [key, ...[...key.matchAll(/[.[]/g)].map(({ index }) => key.slice(0, index)).toReversed()];
 }
 
-/** `path:line:column: ` if the value of a setting comes from a file, else empty. */
+/** `path:line:column: ` if the value of a setting comes from a file, `NAME: ` if it is a variable's, else empty. */
 function placeOf(
   key: string | undefined,
   raw: Readonly<Record<string, string>>,
-  { places, file }: SettingSources,
+  { places, file, environment, given }: SettingSources,
+  variable: string | undefined,
 ): string {
   const name = topLevelName(key ?? "");
+  const isVariable = variable !== undefined && !given.has(name) && (environment[variable] ?? "") !== "";
+  if (isVariable) return `${variable}: `;
   if (file?.[name] !== raw[name]) return "";
   const [place] = pathsOf(key ?? "").flatMap((path) => places?.get(path) ?? []);
   return place === undefined ? "" : `${place}: `;
@@ -99,7 +102,7 @@ export function readConfig(provider: AnyProvider, settings: SettingSources) {
   const contextOf = ({ reason, key }: Problem): readonly [string, string] =>
     reason === "UnknownSetting" && key !== undefined && settings.given.has(key)
       ? ["--config-set: ", ` (settings: ${Object.keys(provider.config).join(", ")})`]
-      : [placeOf(key, raw, settings), ""];
+      : [placeOf(key, raw, settings, provider.config[topLevelName(key ?? "")]?.env), ""];
   const problems = read.problems.map((problem) => {
     const [prefix, suffix] = contextOf(problem);
     return {
@@ -117,7 +120,8 @@ export function configProblems(provider: AnyProvider, settings: SettingSources):
   if (problems.some(({ severity }) => severity === "error")) return problems;
   const found = (provider.checkConfig?.(values) ?? []).map((problem) => ({
     ...problem,
-    text: `${placeOf(problem.key, raw, settings)}${problem.text}`,
+    // These texts name what was set.
+    text: `${placeOf(problem.key, raw, settings, undefined)}${problem.text}`,
   }));
   return [...problems, ...found];
 }

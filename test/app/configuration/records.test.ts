@@ -129,7 +129,7 @@ test("a variable with JSON takes precedence over both files, and its errors have
   expect(below.regions).toHaveLength(2);
   const environment = { ACME_REGIONS: '[{"name": "east", "endpoint": "http://e", "page-size": 0}]' };
   expect((await read(valid, { conf, environment })).reported).toEqual([
-    'regions[0].page-size must be a whole number of at least 1, got "0"',
+    'ACME_REGIONS: regions[0].page-size must be a whole number of at least 1, got "0"',
   ]);
 });
 

@@ -126,7 +126,7 @@ const loadBalancers = {
 
 /** Accepted, because manifests of the Go manager set them. `check-settings.ts` says why each has no effect. */
 const withoutEffect = {
-  debug: flag("No effect: -v=6 logs requests.", { env: "HCLOUD_DEBUG" }),
+  debug: flag("No effect: -v=4 logs each request.", { env: "HCLOUD_DEBUG" }),
   "network-disable-attached-check": flag(
     "No effect: Fairlead does not require that its own server is in the network.",
     {

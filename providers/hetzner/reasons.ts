@@ -14,4 +14,6 @@ export const reasons = declareReasons({
     "No type is set, so lb11 is used. Set it by annotation or environment variable.",
   LocationMissing:
     "Neither a location nor a network zone is set. Set one by annotation or environment variable.",
+  RobotAddressUnknown:
+    "Robot has not answered, so the public address of a dedicated server is unknown. It is added as a target when Robot answers.",
 });

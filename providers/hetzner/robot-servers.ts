@@ -53,6 +53,16 @@ function toInstance(server: RobotServer, { families, keepsInternalIPs }: RobotSe
 
 const isMissing = (error: unknown): boolean => CloudError.is(error) && error.kind === "not-found";
 
+/** Robot has this error instead of an empty list. Another 404, such as one of a proxy, is no listing. */
+async function serversOf(api: RobotApi, call: Call): ReturnType<RobotApi["servers"]> {
+  try {
+    return await api.servers(call);
+  } catch (error) {
+    if (isMissing(error) && CloudError.is(error) && error.message.endsWith("[SERVER_NOT_FOUND]")) return [];
+    throw error;
+  }
+}
+
 export function robotServers(api: RobotApi, settings: RobotSettings): InstanceSource {
   /** Models without remote reset have no answer. */
   const isOff = async (number: string, call: Call): Promise<boolean> => {
@@ -79,7 +89,7 @@ export function robotServers(api: RobotApi, settings: RobotSettings): InstanceSo
     // Servers are given to another cluster by renaming them.
     nameDecides: true,
     list: async function* (call) {
-      yield (await api.servers(call)).map(({ server }) => toInstance(server, settings));
+      yield (await serversOf(api, call)).map(({ server }) => toInstance(server, settings));
     },
     lookups: { id: { limit: 1, find: findByNumber } },
   };

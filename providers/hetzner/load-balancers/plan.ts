@@ -82,7 +82,7 @@ function planCreation({ desired, choices, certificates, services, networkID }: W
   const canAttach = networkID !== undefined && privateIP === undefined && subnet === undefined;
   // Over the private network only once it is attached.
   const hasTargets = !usesPrivateIP || canAttach;
-  const targets = targetSpecs(hasTargets ? desired.targets : [], usesPrivateIP).flatMap(({ target }) =>
+  const targets = targetSpecs(hasTargets ? desired.targets : [], choices).flatMap(({ target }) =>
     target.type === "server" ? [target] : [],
   );
   return createStep(name, {
@@ -101,9 +101,9 @@ function planCreation({ desired, choices, certificates, services, networkID }: W
 /** First what makes room, last what needs it. A change of the network removes targets, which a later plan adds again. */
 function planChanges(wanted: Wanted, balancer: ApiLoadBalancer): readonly HetznerStep[] {
   const { desired, choices, certificates, services } = wanted;
-  const { type, algorithm, usesPrivateIP, publicInterface } = choices;
+  const { type, algorithm, publicInterface } = choices;
   const steps = stepsFor(balancer);
-  const targets = diffTargets(targetSpecs(desired.targets, usesPrivateIP), balancer.targets);
+  const targets = diffTargets(desired.targets, choices, balancer.targets);
   const ports = new Set(desired.ports.map(({ port }) => port));
   const surplus = balancer.services.filter(({ listen_port }) => !ports.has(listen_port));
   const existing = new Map(balancer.services.map((service) => [service.listen_port, service]));

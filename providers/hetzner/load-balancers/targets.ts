@@ -1,6 +1,6 @@
 // The targets of a load balancer: cloud servers by id, dedicated servers by address. Pure.
 
-import { type BalancerTarget, diffByKey, type Problem } from "#ccm";
+import { type BalancerTarget, diffByKey, ipFamily, type Problem } from "#ccm";
 import type { ApiTarget } from "../api/resources.ts";
 import { reasons } from "../reasons.ts";
 import { robotSource } from "../robot-servers.ts";
@@ -28,9 +28,11 @@ export function targetLimit(
   return Number.isFinite(limit) ? limit : undefined;
 }
 
+type TargetChoices = Pick<Choices, "usesPrivateIP" | "readsRobot">;
+
 /** Why the load balancer cannot reach a Node. */
 export function reach(
-  { usesPrivateIP, readsRobot }: Pick<Choices, "usesPrivateIP" | "readsRobot">,
+  { usesPrivateIP, readsRobot }: TargetChoices,
   { machine }: BalancerTarget,
 ): true | string {
   if (machine?.source === robotSource && !readsRobot && !usesPrivateIP) {
@@ -46,21 +48,46 @@ export function reach(
     : "they are not attached to the private network of the cluster";
 }
 
-function toTarget({ machine, internalIPs }: BalancerTarget, usesPrivateIP: boolean): ApiTarget | undefined {
+function toTarget(
+  target: BalancerTarget,
+  { usesPrivateIP, readsRobot }: TargetChoices,
+): ApiTarget | undefined {
+  const { machine } = target;
   if (machine === undefined) return undefined;
   if (machine.source !== robotSource) {
     return { type: "server", server: { id: Number(machine.key) }, use_private_ip: usesPrivateIP };
   }
-  const ip = (usesPrivateIP ? internalIPs[0] : undefined) ?? machine.handles?.["ip"];
+  const privateIP = usesPrivateIP ? target.internalIPs[0] : undefined;
+  const ip = privateIP ?? (readsRobot ? publicIPv4(target) : undefined);
   return ip === undefined ? undefined : { type: "ip", ip: { ip } };
+}
+
+/** While Robot has not answered, or no longer lists the server, the address that its Node has. */
+function publicIPv4({ machine, addresses, internalIPs }: BalancerTarget): string | undefined {
+  if (machine?.handles !== undefined) return machine.handles["ip"];
+  return addresses.find((ip) => ipFamily(ip) === "IPv4" && !internalIPs.includes(ip));
+}
+
+/** Dedicated servers with a public address that is not known now. */
+function withoutKnownAddress(
+  targets: readonly BalancerTarget[],
+  { usesPrivateIP, readsRobot }: TargetChoices,
+): readonly BalancerTarget[] {
+  return targets.filter(
+    (target) =>
+      readsRobot &&
+      target.machine?.source === robotSource &&
+      target.machine.handles === undefined &&
+      toTarget(target, { usesPrivateIP, readsRobot }) === undefined,
+  );
 }
 
 export function targetSpecs(
   targets: readonly BalancerTarget[],
-  usesPrivateIP: boolean,
+  choices: TargetChoices,
 ): readonly TargetSpec[] {
   return targets.flatMap((one) => {
-    const target = toTarget(one, usesPrivateIP);
+    const target = toTarget(one, choices);
     return target === undefined ? [] : { node: one.node, target };
   });
 }
@@ -71,9 +98,22 @@ function keyOf({ type, server, ip, label_selector, use_private_ip }: ApiTarget):
   return type === "ip" ? `ip ${ip?.ip}` : `selector ${label_selector?.selector}`;
 }
 
-/** Targets by label selector belong to no Node: a user added them, and they stay. */
-export function diffTargets(desired: readonly TargetSpec[], observed: readonly ApiTarget[]) {
-  const byNode = observed.filter(({ type }) => type !== "label_selector");
+/**
+ * Targets by label selector belong to no Node: a user added them, and they stay. While the address of a dedicated server is unknown,
+ * every target by address may be the one of this server, and stays too.
+ */
+export function diffTargets(
+  targets: readonly BalancerTarget[],
+  choices: TargetChoices,
+  observed: readonly ApiTarget[],
+) {
+  const isUnknown = withoutKnownAddress(targets, choices).length > 0;
+  const desired = targetSpecs(targets, choices);
+  const wanted = new Set(desired.map(({ target }) => keyOf(target)));
+  const byNode = observed.filter(
+    (target) =>
+      target.type === "server" || (target.type === "ip" && (!isUnknown || wanted.has(keyOf(target)))),
+  );
   return diffByKey<TargetSpec, ApiTarget>(desired, byNode, {
     keyOfDesired: ({ target }) => keyOf(target),
     keyOfObserved: keyOf,
@@ -84,18 +124,25 @@ export function diffTargets(desired: readonly TargetSpec[], observed: readonly A
 /** Dedicated servers that cannot be reached over the private network, although it was requested. */
 export function targetProblems(
   targets: readonly BalancerTarget[],
-  { usesPrivateIP, readsRobot }: Pick<Choices, "usesPrivateIP" | "readsRobot">,
+  choices: TargetChoices,
 ): readonly Problem[] {
+  const { usesPrivateIP, readsRobot } = choices;
+  const unknown = withoutKnownAddress(targets, choices).map(({ node }) => node);
   const nodes = usesPrivateIP
     ? targets.filter(
         ({ machine, internalIPs }) => machine?.source === robotSource && internalIPs.length === 0,
       )
     : [];
-  if (nodes.length === 0) return [];
+  const problems: Problem[] = [];
+  if (unknown.length > 0) {
+    const text = `The public address of these dedicated servers is unknown until Robot answers: ${unknown.join(", ")}. Until then they are not added as targets, and no target by address is removed. Nodes say why Robot does not answer; with use-private-ip, their InternalIP is used.`;
+    problems.push({ severity: "warning", reason: reasons.RobotAddressUnknown, text });
+  }
+  if (nodes.length === 0) return problems;
   const names = nodes.map(({ node }) => node).join(", ");
   const instead = readsRobot
     ? "They are reached by their public address."
     : "They are no targets, because their public addresses are unknown without ROBOT_USER and ROBOT_PASSWORD.";
   const text = `The private network is requested, but these dedicated servers have no InternalIP: ${names}. ${instead} Start their kubelets with --node-ip.`;
-  return [{ severity: "warning", reason: reasons.InternalIPNotConfigured, text }];
+  return [...problems, { severity: "warning", reason: reasons.InternalIPNotConfigured, text }];
 }

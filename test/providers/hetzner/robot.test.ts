@@ -1,0 +1,265 @@
+// Dedicated servers from end to end: how their Nodes join, stop and go, and what happens while Robot fails.
+
+import { expect, test } from "bun:test";
+import { HetznerWorld, type HetznerWorldOptions } from "./hetzner-world.ts";
+
+const shutdownTaint = "node.cloudprovider.kubernetes.io/shutdown";
+
+const worldOf = (options: HetznerWorldOptions = {}) => new HetznerWorld({ robot: "readable", ...options });
+const reasonOf = (event: string) => event.split(" ")[1];
+const withReason = (h: HetznerWorld, about: string, reason: string) =>
+  h.world.events(about).filter((event) => reasonOf(event) === reason);
+const robotRequests = (h: HetznerWorld) => h.requests.filter((request) => request.startsWith("robot "));
+const addressesOf = (h: HetznerWorld, name: string) =>
+  (h.node(name).status.addresses ?? []).map(({ type, address }) => `${type} ${address}`);
+const taintsOf = (h: HetznerWorld, name: string) => (h.node(name).spec.taints ?? []).map(({ key }) => key);
+const exists = (h: HetznerWorld, name: string) => h.nodes().some(({ metadata }) => metadata.name === name);
+
+function setReady(h: HetznerWorld, name: string, status: "True" | "Unknown"): void {
+  h.world.changeNode(name, (node) => ({
+    ...node,
+    status: { ...node.status, conditions: [{ type: "Ready", status }] },
+  }));
+}
+
+test("initializes a dedicated server, with the addresses of the Go manager", async () => {
+  const h = worldOf({ config: { "instances-address-family": "dualstack" } });
+  await h.start("*");
+  const internalIPs = ["10.0.1.7", "fd00::7"];
+  const number = h.addRobotNode("metal-1", { providerID: null, internalIPs });
+  await h.world.pass(5);
+  expect(h.node("metal-1").spec).toEqual({ providerID: `hrobot://${number}` as never });
+  expect(addressesOf(h, "metal-1")).toEqual([
+    "Hostname metal-1",
+    "ExternalIP 2001:db8:2:141::1",
+    "ExternalIP 192.0.2.65",
+    "InternalIP 10.0.1.7",
+    "InternalIP fd00::7",
+  ]);
+  expect(h.world.events("metal-1").map(reasonOf)).toEqual(["Synced"]);
+});
+
+test.each([
+  ["ipv4", ["10.0.1.7", "fd00::7", "192.0.2.65"], ["fd00::7", "192.0.2.65"]],
+  ["ipv6", ["10.0.1.7", "fd00::7"], ["10.0.1.7"]],
+] as const)("keeps only InternalIPs of family %s, and names the others", async (family, reported, lost) => {
+  const h = worldOf({ config: { "instances-address-family": family } });
+  await h.start("*");
+  h.addRobotNode("metal-1", { providerID: null, internalIPs: reported });
+  await h.world.pass(5);
+  const kept = addressesOf(h, "metal-1").filter((text) => text.startsWith("InternalIP"));
+  expect(kept).toEqual(reported.filter((ip) => !lost.includes(ip as never)).map((ip) => `InternalIP ${ip}`));
+  const named = withReason(h, "metal-1", "MisconfiguredInternalIP");
+  expect(named.map((event) => /InternalIP (\S+), because/.exec(event)?.[1] ?? event)).toEqual([...lost]);
+});
+
+test("initializes no Node whose name a cloud server and a dedicated server have", async () => {
+  const h = worldOf();
+  const { id } = h.addServer("twin");
+  await h.start("*");
+  const number = h.addRobotNode("twin", { providerID: null });
+  await h.world.pass(60);
+  expect(h.node("twin").spec.providerID).toBeUndefined();
+  const [event] = withReason(h, "twin", "AmbiguousMatch");
+  expect(event).toContain(`hcloud://${id} (twin), hrobot://${number} (twin)`);
+});
+
+test("deletes the Node of a renamed server only after a listing and a lookup have shown the name", async () => {
+  const h = worldOf({ nodes: 3 });
+  const number = h.addRobotNode("metal-1");
+  setReady(h, "metal-1", "True");
+  await h.start("*");
+  await h.world.pass(60);
+  h.cloud.project.robot.change(number, { name: "other-cluster-1" });
+  await h.world.pass(1800);
+  expect(withReason(h, "metal-1", "PossibleNodeDeletion").join()).toContain(
+    `Instance hrobot://${number} has the name "other-cluster-1", not "metal-1"`,
+  );
+  h.forget();
+  setReady(h, "metal-1", "Unknown");
+  await h.world.pass(15);
+  expect(exists(h, "metal-1")).toBe(true);
+  await h.world.until(() => !exists(h, "metal-1"), "the Node is deleted", 300);
+  expect(robotRequests(h)).toContain("robot GET /server");
+  expect(robotRequests(h)).toContain("robot GET /server/{id}");
+});
+
+test("taints the Node of a server that is switched off, and removes the taint when it runs", async () => {
+  const h = worldOf();
+  const number = h.addRobotNode("metal-1");
+  setReady(h, "metal-1", "Unknown");
+  h.cloud.project.robot.change(number, { isOff: true });
+  await h.start("*");
+  await h.world.pass(120);
+  expect(taintsOf(h, "metal-1")).toEqual([shutdownTaint]);
+  h.cloud.project.robot.change(number, { isOff: false });
+  await h.world.pass(600);
+  expect(taintsOf(h, "metal-1")).toEqual([]);
+});
+
+test("keeps the Node of a model without remote reset, and sets no shutdown taint", async () => {
+  const h = worldOf();
+  const number = h.addRobotNode("metal-1");
+  h.cloud.project.robot.change(number, { isOff: true });
+  setReady(h, "metal-1", "Unknown");
+  const noReset = { kind: "status", status: 404, code: "RESET_NOT_AVAILABLE" } as const;
+  h.cloud.faults.add({ ...noReset, operation: "robot GET /reset/{id}", calls: 1000 });
+  await h.start("*");
+  await h.world.pass(3600);
+  expect(robotRequests(h)).toContain("robot GET /reset/{id}");
+  expect([exists(h, "metal-1"), taintsOf(h, "metal-1")]).toEqual([true, []]);
+});
+
+test("keeps the form of ids that older versions wrote, and the Nodes while their servers exist", async () => {
+  const h = worldOf({ nodes: 3 });
+  const number = h.addRobotNode("metal-1", { providerID: "hcloud://bm-321" });
+  setReady(h, "metal-1", "Unknown");
+  await h.start("*");
+  h.world.create("web");
+  await h.world.pass(1800);
+  expect(h.node("metal-1").spec.providerID).toBe("hcloud://bm-321" as never);
+  expect(addressesOf(h, "metal-1")).toContain("ExternalIP 192.0.2.65");
+  expect(ipTargetsOf(h)).toEqual(["192.0.2.65"]);
+  h.cloud.project.robot.remove(number);
+  await h.world.until(() => !exists(h, "metal-1"), "the Node is deleted", 900);
+});
+
+test("sends no request to Robot while its rate limit is used up, and manages cloud servers", async () => {
+  const h = worldOf({ nodes: 1, config: { "robot-rate-limit-wait-time": "10m" } });
+  h.addRobotNode("metal-1");
+  await h.start("*", "--node-match-timeout=1m");
+  await h.world.pass(60);
+  h.forget();
+  h.cloud.robot.requestsPerHour = 0;
+  setReady(h, "metal-1", "Unknown");
+  await h.world.pass(30);
+  expect(h.cloud.seen.filter(({ status }) => status === 403)).toHaveLength(1);
+  h.forget();
+  h.joinNode("web-1");
+  await h.world.pass(540);
+  expect(robotRequests(h)).toEqual([]);
+  expect(h.node("web-1").spec.providerID).toMatch(/^hcloud:/);
+  expect([exists(h, "metal-1"), taintsOf(h, "metal-1")]).toEqual([true, []]);
+  h.cloud.robot.requestsPerHour = 200;
+  await h.world.pass(120);
+  expect(robotRequests(h).length).toBeGreaterThan(0);
+});
+
+test("names the password when Robot rejects it, and manages cloud servers", async () => {
+  const h = worldOf({ nodes: 1, config: { "robot-password": "wrong" } });
+  await h.start("*", "--node-match-timeout=2m");
+  h.joinNode("web-1");
+  h.addRobotNode("metal-1", { providerID: null });
+  await h.world.pass(30);
+  expect(withReason(h, "metal-1", "CloudAuthFailed").join()).toContain(
+    "robot-password is set by --config-set",
+  );
+  expect(withReason(h, "web-1", "UnconfirmedMatch").join()).toContain(
+    "robot-password is set by --config-set",
+  );
+  await h.world.pass(120);
+  expect(h.node("web-1").spec.providerID).toMatch(/^hcloud:/);
+  expect(withReason(h, "web-1", "UnconfirmedMatchUsed")).toHaveLength(1);
+});
+
+test("keeps all Nodes while Robot is down for an hour, and joining ones wait until it answers", async () => {
+  const h = worldOf({ nodes: 3 });
+  h.addRobotNode("metal-1");
+  setReady(h, "metal-1", "Unknown");
+  await h.start("*");
+  await h.world.pass(60);
+  h.cloud.faults.add({ kind: "refused", operation: "robot GET /server", calls: 10_000 });
+  h.cloud.faults.add({ kind: "refused", operation: "robot GET /server/{id}", calls: 10_000 });
+  h.joinNode("web-1");
+  await h.world.pass(3600);
+  expect(h.nodes()).toHaveLength(5);
+  expect(h.uninitialized).toBe(1);
+  expect(withReason(h, "web-1", "UnconfirmedMatch").join()).toContain(
+    "To limit this wait, set --node-match-timeout, or set --provider-id on the kubelet.",
+  );
+  h.cloud.faults.clear();
+  await h.world.pass(300);
+  expect(h.uninitialized).toBe(0);
+});
+
+test("initializes cloud servers when the account has no dedicated servers", async () => {
+  const h = worldOf();
+  await h.start("*");
+  h.joinNode("web-1");
+  await h.world.pass(5);
+  expect(h.uninitialized).toBe(0);
+});
+
+test("takes no 404 of a proxy for an account without dedicated servers", async () => {
+  const h = worldOf({ nodes: 3 });
+  h.addRobotNode("metal-1");
+  setReady(h, "metal-1", "Unknown");
+  h.cloud.faults.add({ kind: "page", status: 404, operation: "robot GET /server", calls: 10_000 });
+  h.cloud.faults.add({ kind: "page", status: 404, operation: "robot GET /server/{id}", calls: 10_000 });
+  await h.start("*");
+  await h.world.pass(3600);
+  expect(exists(h, "metal-1")).toBe(true);
+});
+
+const usePrivateIP = "load-balancer.hetzner.cloud/use-private-ip";
+const ipTargetsOf = (h: HetznerWorld) =>
+  h.cloud.project.balancers
+    .list()
+    .flatMap(({ targets }) => targets.flatMap((target) => (target.type === "ip" ? target.ip : [])));
+
+test("reaches dedicated servers by their public address, or by their InternalIP when requested", async () => {
+  const h = worldOf({ nodes: 1, hasNetwork: true });
+  h.addRobotNode("metal-1", { internalIPs: ["10.0.1.7"] });
+  h.addRobotNode("metal-2");
+  await h.start("*");
+  h.world.create("web");
+  await h.world.pass(60);
+  expect(ipTargetsOf(h)).toEqual(["192.0.2.65", "192.0.2.66"]);
+  h.world.annotate("web", { [usePrivateIP]: "true" });
+  await h.world.pass(120);
+  expect(ipTargetsOf(h).toSorted()).toEqual(["10.0.1.7", "192.0.2.66"]);
+  expect(withReason(h, "web", "InternalIPNotConfigured").join()).toContain(
+    "no InternalIP: metal-2. They are",
+  );
+  h.world.annotate("web", { [usePrivateIP]: "false" });
+  await h.world.pass(120);
+  expect(ipTargetsOf(h).toSorted()).toEqual(["192.0.2.65", "192.0.2.66"]);
+});
+
+test.each(["ipv4", "ipv6"])(
+  "keeps targets when it restarts while Robot is down, with family %s",
+  async (family) => {
+    const h = worldOf({ nodes: 1, config: { "instances-address-family": family } });
+    h.addRobotNode("metal-1");
+    await h.start("*");
+    h.world.create("web");
+    await h.world.pass(60);
+    expect(ipTargetsOf(h)).toEqual(["192.0.2.65"]);
+    await h.world.stop();
+    h.cloud.faults.add({ kind: "status", operation: "robot GET /server", calls: 10_000 });
+    h.forget();
+    await h.start("*");
+    h.world.create("new");
+    await h.world.pass(600);
+    expect(h.requests.filter((request) => request.includes("remove_target"))).toEqual([]);
+    const isKnown = family === "ipv4";
+    expect(ipTargetsOf(h)).toHaveLength(isKnown ? 2 : 1);
+    expect(withReason(h, "new", "RobotAddressUnknown")).toHaveLength(isKnown ? 0 : 1);
+    h.cloud.faults.clear();
+    await h.world.pass(900);
+    expect(ipTargetsOf(h)).toEqual(["192.0.2.65", "192.0.2.65"]);
+  },
+);
+
+test("asks Robot no more than 12 times per hour about 50 dedicated servers that are Ready", async () => {
+  const h = worldOf({ nodes: 1 });
+  for (let index = 0; index < 50; index += 1) {
+    h.addRobotNode(`metal-${index}`);
+    setReady(h, `metal-${index}`, "True");
+  }
+  await h.start("*");
+  await h.world.pass(60);
+  h.forget();
+  await h.world.pass(3600);
+  expect(robotRequests(h).length).toBeLessThanOrEqual(12);
+});

@@ -2,12 +2,14 @@
 // Operations are only in memory: after a restart, the controller observes the cloud instead.
 
 import { backoffAfter, isAccountWide, isFenced } from "../cloud/error-policies.ts";
-import { type Milliseconds, milliseconds } from "../core/brand.ts";
+import { type Milliseconds, milliseconds, minutes } from "../core/brand.ts";
+import { formatDuration } from "../core/duration.ts";
 import { messageOf } from "../core/errors.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { Random } from "../platform/random.ts";
 import { CloudError } from "../provider/errors.ts";
 import type { Done, OperationState, Pending } from "../provider/plan.ts";
+import { slowerCheck } from "./check-delay.ts";
 import type { Note } from "./node-deps.ts";
 
 export interface OperationDeps {
@@ -24,11 +26,15 @@ export type OperationUpdate = "pending" | "lost" | Done | CloudError;
 
 interface Operation {
   readonly id: string;
+  /** Since when it is seen to be running (monotonic): its start, or the end of failed checks. */
+  since: number;
   checkAt: number;
   update: OperationUpdate;
   /** Failed checks in a row. */
   failures: number;
   problem: unknown;
+  /** Set when it runs for too long. */
+  hanging: CloudError | undefined;
 }
 
 type Keyed = readonly [key: string, operation: Operation];
@@ -41,6 +47,9 @@ const failuresBeforePause = 2;
 
 /** Operations that are due this soon after another one are checked together with it. */
 const batchWindow: Milliseconds = milliseconds(100);
+
+/** An operation that runs this long is reported on its objects. */
+const hangsAfter: Milliseconds = minutes(15);
 
 export class Operations {
   readonly #deps: OperationDeps;
@@ -58,7 +67,7 @@ export class Operations {
     this.#enqueue = enqueue;
   }
 
-  /** Why the operation of this key could not be checked for several attempts; undefined while checks succeed. */
+  /** Why the operation of this key could not be checked for several attempts, or that it runs for too long. */
   problemOf(key: string): unknown {
     return this.#operations.get(key)?.problem;
   }
@@ -85,8 +94,17 @@ export class Operations {
   track(key: string, id: string, checkAfter: Milliseconds): boolean {
     const { pending, clock } = this.#deps;
     if (pending === undefined) return false;
-    const checkAt = clock.monotonic() + checkAfter;
-    this.#operations.set(key, { id, checkAt, update: "pending", failures: 0, problem: undefined });
+    const since = clock.monotonic();
+    const checkAt = since + checkAfter;
+    this.#operations.set(key, {
+      id,
+      since,
+      checkAt,
+      update: "pending",
+      failures: 0,
+      problem: undefined,
+      hanging: undefined,
+    });
     this.#scheduleCheck();
     return true;
   }
@@ -165,8 +183,8 @@ export class Operations {
     try {
       const outcomes = await pending.check(ids, { signal, urgency: "user-change" });
       for (const [key, operation] of batch) {
+        if (operation.failures > 0) operation.since = this.#deps.clock.monotonic();
         operation.failures = 0;
-        this.#setProblem(key, operation, undefined);
         this.#record(key, operation, outcomes.get(operation.id));
       }
       return undefined;
@@ -209,9 +227,14 @@ export class Operations {
 
   #record(key: string, operation: Operation, outcome: OperationState | CloudError | undefined): void {
     if (outcome !== undefined && !CloudError.is(outcome) && !outcome.done) {
-      operation.checkAt = this.#deps.clock.monotonic() + outcome.checkAfter;
+      const now = this.#deps.clock.monotonic();
+      const waited = milliseconds(now - operation.since);
+      operation.checkAt = now + slowerCheck(waited, outcome.checkAfter);
+      if (waited >= hangsAfter) operation.hanging ??= hangingError(outcome.waitingFor);
+      this.#setProblem(key, operation, waited >= hangsAfter ? operation.hanging : undefined);
       return;
     }
+    this.#setProblem(key, operation, undefined);
     operation.update = outcome ?? "lost";
     this.#enqueue(key);
   }
@@ -222,6 +245,11 @@ export class Operations {
     operation.problem = problem;
     this.#enqueue(key);
   }
+}
+
+function hangingError(waitingFor: string): CloudError {
+  const text = `Fairlead has waited for ${waitingFor} for more than ${formatDuration(hangsAfter)}. Until that ends, nothing else of this object is changed. If it does not end, ask the support of the cloud.`;
+  return new CloudError("busy", text, { operation: "Pending.check" });
 }
 
 /** Whether other requests would fail too. */

@@ -53,3 +53,30 @@ for (const [what, checkFar] of [
     expect(operations.take("b")).toBe("pending");
   });
 }
+
+test("checks an operation less often the longer it runs, and reports it after 15 minutes [F54]", async () => {
+  const clock = new VirtualClock();
+  let checks = 0;
+  const pending: Pending = {
+    limit: 10,
+    check: async () => {
+      checks += 1;
+      return new Map([["1", { done: false, checkAfter: seconds(1), waitingFor: "the target" }]]);
+    },
+  };
+  const reported: string[] = [];
+  const operations = new Operations(
+    { pending, clock, random: seededRandom(1), note: () => undefined },
+    (key) => reported.push(key),
+  );
+  operations.begin(new AbortController().signal);
+  operations.track("a", "1", seconds(1));
+  await clock.advance(seconds(10));
+  expect(checks).toBe(9);
+  await clock.advance(seconds(880));
+  expect([reported, operations.problemOf("a")]).toEqual([[], undefined]);
+  await clock.advance(seconds(3600));
+  expect(checks).toBeLessThanOrEqual(200);
+  expect(reported).toEqual(["a"]);
+  expect(String(operations.problemOf("a"))).toContain("has waited for the target for more than 15m");
+});

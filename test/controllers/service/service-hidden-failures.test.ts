@@ -40,7 +40,7 @@ test("an operation that cannot be checked is reported on its Service after three
   expect(w.written).toHaveLength(length);
   // It is checked again, and still in progress.
   script.checkRefusal = undefined;
-  await w.pass(3600);
+  await w.pass(1200);
   expect([conditionsOf(w, "web"), conditionsOf(w, "mail")]).toEqual([[], []]);
   expect(checksLogged(w).slice(1)).toEqual(["The operations of the cloud can be checked again"]);
   expect(script.things.size).toBe(0);

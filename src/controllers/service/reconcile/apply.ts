@@ -1,7 +1,8 @@
 // Applies a plan: executes its steps, or waits for the cloud.
 
-import { type Milliseconds, milliseconds, seconds } from "../../../core/brand.ts";
+import { type Milliseconds, milliseconds } from "../../../core/brand.ts";
 import { type Outcome, requeue, settled, waiting } from "../../../runtime/workers.ts";
+import { slowerCheck } from "../../check-delay.ts";
 import { changeOf } from "../desired/fingerprint.ts";
 import type { Change, GroupState } from "../state/group-states.ts";
 import { describeDesired, describeReason } from "../status/describe-change.ts";
@@ -91,10 +92,6 @@ async function changeGroup(
   }
 }
 
-/** A slow cloud is checked less often: the delay is at most a tenth of the time already waited. */
-const checksPerWait = 10;
-const maxCheckDelay: Milliseconds = seconds(30);
-
 /** The delay before the cloud is checked again: at least the one that the provider requests. */
 export function checkDelay(
   { controller: { clock } }: Pick<ReconcileDeps, "controller">,
@@ -103,6 +100,6 @@ export function checkDelay(
 ): Milliseconds {
   const now = clock.monotonic();
   state.waitingSince ??= now;
-  const longer = Math.min(maxCheckDelay, (now - state.waitingSince) / checksPerWait);
-  return milliseconds(Math.max(checkAfter, longer));
+  const delay = slowerCheck(milliseconds(now - state.waitingSince), checkAfter);
+  return milliseconds(Math.max(delay, state.progress.changeDelay));
 }

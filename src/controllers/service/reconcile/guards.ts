@@ -4,10 +4,11 @@
 import type { Problem } from "../../../core/problem.ts";
 import { serviceStatusPatch } from "../../../kube/patches/service-patch.ts";
 import { CloudError } from "../../../provider/errors.ts";
-import { type Outcome, settled, waiting } from "../../../runtime/workers.ts";
+import { type Outcome, requeue, settled, waiting } from "../../../runtime/workers.ts";
 import { describeError } from "../../errors.ts";
 import { isPaused, pauseOf } from "../../pause.ts";
 import { isBeingDeleted } from "../predicates.ts";
+import type { GroupState } from "../state/group-states.ts";
 
 import { deletionPaused, paused, problemFound, syncFailed, waitingForPaused } from "../status/events.ts";
 import { finalConditions, writeErrorCondition } from "../status/show-problems.ts";
@@ -62,12 +63,17 @@ async function checkOperation(deps: ReconcileDeps, context: ReconcileContext): P
     }
     throw update;
   }
-  if (update === "lost") return undefined;
+  if (update === "lost") return untilNextPlan(state);
   noteOperationDone(state, controller.clock);
   if (state.operation?.isCreation === true) endRelease(deps, group);
   noteRefused(deps, services, update.refused);
   await rememberFacts(controller, services, update, call.signal);
-  return undefined;
+  return untilNextPlan(state);
+}
+
+/** Changes that never converge are slowed down. */
+function untilNextPlan({ progress: { changeDelay } }: GroupState): Outcome | undefined {
+  return changeDelay > 0 ? requeue(changeDelay, "the cloud to show the changes") : undefined;
 }
 
 /** The operation cannot be checked. */

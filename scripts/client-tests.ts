@@ -1,5 +1,5 @@
-// `npm run test:clients`: the official clients of Hetzner Cloud drive the simulated one over loopback, with Prism in between when the
-// OpenAPI document of the API is available. What is missing here is skipped, with a line that says why.
+// `npm run test:clients`: the official clients of Hetzner Cloud and Fairlead's own manager drive the simulated one over loopback, with
+// Prism in between when the OpenAPI document of the API is available. What is missing here is skipped, with a line that says why.
 
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
@@ -10,7 +10,7 @@ import { startWorld } from "../test/providers/hetzner/clients/rig/world.ts";
 
 const usage = `Usage: npm run test:clients [-- ${Object.keys(clients).join("|")}...]
 
-Runs official clients of Hetzner Cloud against the simulated cloud. They are installed into \${XDG_CACHE_HOME:-~/.cache}/fairlead.
+Runs official clients of Hetzner Cloud, and Fairlead's manager, against the simulated cloud. The clients are installed into \${XDG_CACHE_HOME:-~/.cache}/fairlead.
 HCLOUD_OPENAPI   path of the API's OpenAPI document, to check every request and response against it
 `;
 
@@ -80,9 +80,10 @@ async function runClient(
 ): Promise<void> {
   const child = Bun.spawn([...command], {
     env: { ...process.env, ...env },
-    stdio: ["ignore", "pipe", "inherit"],
+    stdio: ["ignore", "pipe", "pipe"],
   });
-  const output = await new Response(child.stdout).text();
+  const texts = [child.stdout, child.stderr].map((stream) => new Response(stream).text());
+  const output = (await Promise.all(texts)).join("");
   const code = await child.exited;
   const [pass, fail] = [countIn(output, "pass"), countIn(output, "fail")];
   total.pass += pass;
@@ -93,14 +94,27 @@ async function runClient(
   process.stdout.write(`(fail) ${name} exited with ${code} without results\n`);
 }
 
-function report(prism: Prism): void {
-  const violations = prism.violations();
-  const isValid = violations.length === 0;
-  total[isValid ? "pass" : "fail"] += 1;
+function result(isPassed: boolean, title: string): void {
+  total[isPassed ? "pass" : "fail"] += 1;
+  process.stdout.write(`(${isPassed ? "pass" : "fail"}) ${title}\n`);
+}
+
+/** Without it, a change of Prism's output would look like no violation. Returns how many violations there are afterwards. */
+async function proveThatPrismReports(prism: Prism): Promise<number> {
+  const before = prism.violations().length;
+  const headers = { authorization: "Bearer token", "content-type": "application/json" };
+  await fetch(`${prism.url}/load_balancers`, { method: "POST", headers, body: '{"name":1}' });
+  const isReported = () => prism.violations().length > before;
+  const deadline = performance.now() + 5000;
+  while (!isReported() && performance.now() < deadline) await Bun.sleep(20);
+  result(isReported(), "Prism reports a request that does not fit the OpenAPI document");
+  return prism.violations().length;
+}
+
+function report(prism: Prism, provoked: number): void {
+  const violations = prism.violations().slice(provoked);
   process.stdout.write(violations.map((line) => `${line}\n`).join(""));
-  process.stdout.write(
-    `(${isValid ? "pass" : "fail"}) every request and response fits the OpenAPI document\n`,
-  );
+  result(violations.length === 0, "every request and response fits the OpenAPI document");
 }
 
 const chosen = Object.entries(clients).filter(([name]) => words.length === 0 || words.includes(name));
@@ -108,12 +122,13 @@ const prepared = chosen.map(([name, make]) => prepare(name, make)).filter((clien
 if (prepared.length > 0) {
   await using world = startWorld();
   await using prism = await prismTo(world.endpoint);
+  const provoked = prism === undefined ? 0 : await proveThatPrismReports(prism);
   for (const client of prepared) {
     // Each client sees one action that fails.
     world.cloud.project.actions.plan({ outcome: "fails", command: "reboot_server" });
     await runClient(client, world.env(prism?.url ?? world.endpoint));
   }
-  if (prism !== undefined) report(prism);
+  if (prism !== undefined) report(prism, provoked);
 }
 // The lines of a summary of bun test, which .ci/run adds up, and one for people.
 process.stdout.write(`\n ${total.pass} pass\n ${total.fail} fail\n ${total.skip} skip\n`);

@@ -49,8 +49,11 @@ export function planLoadBalancer(
   ];
   if (problems.some(({ severity }) => severity === "error")) return { steps: [], problems };
   const certificate = certificates.create === undefined ? [] : [certificates.create];
-  const rest = observed === undefined ? [planCreation(wanted)] : planChanges(wanted, observed.balancer);
-  const steps = [...certificate, ...rest];
+  // The load balancer first: a certificate can take minutes, and its DNS records may need the address.
+  const steps =
+    observed === undefined
+      ? [planCreation(wanted)]
+      : [...certificate, ...planChanges(wanted, observed.balancer)];
   if (steps.length > 0 || certificates.waitingFor === undefined) return { steps, problems };
   return { ...waitFor(certificates.waitingFor), problems };
 }

@@ -17,6 +17,8 @@ type Operator = Settings;
 
 /** What the cloud uses where nothing is set. A new port must name them. */
 const healthCheckDefaults = { interval: 15, timeout: 10, retries: 3 };
+/** The API requires them of a new port whose health check has options of HTTP. */
+const httpCheckDefaults = { domain: null, path: "/" };
 
 const inSeconds = (value: number | undefined) => (value === undefined ? undefined : Math.round(value / 1000));
 
@@ -92,7 +94,16 @@ export function serviceSpecs(
 
 /** The body of a request that creates the port. */
 export function completeService({ health_check, proxyprotocol = false, ...rest }: ServiceSpec): ServiceSpec {
-  return { ...rest, proxyprotocol, health_check: { ...healthCheckDefaults, ...health_check } };
+  const { http } = health_check;
+  return {
+    ...rest,
+    proxyprotocol,
+    health_check: {
+      ...healthCheckDefaults,
+      ...health_check,
+      ...(http && { http: { ...httpCheckDefaults, ...http } }),
+    },
+  };
 }
 
 /** Whether the cloud has all that is set. Lists are equal in any order. */

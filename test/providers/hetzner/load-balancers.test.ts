@@ -62,6 +62,23 @@ test("creates a load balancer with one request, with ports, targets and network 
   expect(h.world.addressesOf("web")).toEqual([ipv4 ?? "", ipv6 ?? "", privateNets[0]?.ip ?? ""]);
 });
 
+test("creates an HTTP health check with the domain and path that the API requires", async () => {
+  const h = await created({ "health-check-protocol": "http", "http-status-codes": "200" });
+  h.world.editSpec("web", {
+    ports: [
+      { name: "a", port: 80, protocol: "TCP", nodePort: 30_080 },
+      { name: "b", port: 81, protocol: "TCP", nodePort: 30_081 },
+    ],
+  });
+  await h.world.pass(60);
+  const http = { domain: null, path: "/", status_codes: ["200"] };
+  const bodies = h.cloud.seen.filter(({ mutates }) => mutates).map(({ body }) => body);
+  expect(bodies).toMatchObject([
+    { services: [{ listen_port: 80, health_check: { http } }] },
+    { listen_port: 81, health_check: { http } },
+  ]);
+});
+
 test("adopts the load balancer that has the name and no owner [F39 F40]", async () => {
   const h = new HetznerWorld({ nodes: 2 });
   const { id, ipv4, ipv6 } = h.cloud.project.balancers.add("by-hand", { labels: { team: "web" } });
@@ -137,7 +154,7 @@ test("creates a managed certificate once, and adds the port when it is issued [F
   await h.start("service");
   h.forget();
   h.world.create("web", draft(managed, [{ port: 443, protocol: "TCP", nodePort: 30_443 }]));
-  await h.world.pass(300);
+  await h.world.pass(20);
   const [certificate, ...others] = h.cloud.project.certificates.list();
   const { uid } = h.world.get("web").metadata;
   expect(others).toEqual([]);

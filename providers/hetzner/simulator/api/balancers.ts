@@ -42,8 +42,6 @@ function readNew(raw: unknown): NewBalancer {
   const network = body.integer("network");
   const services = body.objects("services").map((entry) => readService(entry));
   const targets = body.objects("targets").map(readTarget);
-  if (!isPublic && network === undefined)
-    body.reject("public_interface", "a load balancer without public interface needs a network");
   body.done();
   return {
     name,

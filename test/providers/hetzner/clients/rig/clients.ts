@@ -67,4 +67,10 @@ function prepareGo(): PreparedClient {
   return { name: "hcloud-go", command: [executable] };
 }
 
-export const clients = { python: preparePython, go: prepareGo } as const;
+/** Fairlead's own manager, with the provider under test. */
+function prepareFairlead(): PreparedClient {
+  const file = join(root, "fairlead/manager.client.ts");
+  return { name: "Fairlead", command: [process.execPath, "test", "--timeout=60000", file] };
+}
+
+export const clients = { python: preparePython, go: prepareGo, fairlead: prepareFairlead } as const;

@@ -72,7 +72,9 @@ export async function startPrism(executable: string, document: string, upstream:
   died.catch(() => {});
   return {
     url: `http://127.0.0.1:${port}`,
-    violations: () => output.split("\n").filter((line) => /violation/i.test(line)),
+    // Prism answers a request that does not fit, and reports a violation of a response.
+    violations: () =>
+      output.split("\n").filter((line) => /violation|request terminated with error/i.test(line)),
     [Symbol.asyncDispose]: async () => {
       prism.kill();
       await prism.exited;

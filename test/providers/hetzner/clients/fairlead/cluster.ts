@@ -1,0 +1,148 @@
+// A test API server and managers of Hetzner that reach the cloud over HTTP, in real time.
+
+import { hetzner } from "../../../../../providers/hetzner/index.ts";
+import type { AnyProvider } from "../../../../../src/app/connect-cloud.ts";
+import { readFlags } from "../../../../../src/app/flags/read-flags.ts";
+import { createManager, type Manager } from "../../../../../src/app/manager/manager.ts";
+import { systemPlatform } from "../../../../../src/app/system-platform.ts";
+import type { Node, Service } from "../../../../../src/kube/objects.ts";
+import { systemClock } from "../../../../../src/platform/clock.ts";
+import { systemRandom } from "../../../../../src/platform/random.ts";
+import { systemTransport } from "../../../../../src/platform/transport.ts";
+import { createLog } from "../../../../../src/telemetry/log.ts";
+import { ApiServer } from "../../../../../src/testing/apiserver/api-server.ts";
+import { asTransport } from "../../../../../src/testing/apiserver/as-transport.ts";
+import type { JsonObject } from "../../../../../src/testing/apiserver/objects/json.ts";
+import type { KubeObject } from "../../../../../src/testing/apiserver/objects/kube-object.ts";
+import { resourceNamed } from "../../../../../src/testing/apiserver/objects/resource-table.ts";
+import { until } from "../../../../cluster/rig/until.ts";
+import { toNode } from "../../../../support/api-server-nodes.ts";
+import { uninitialized } from "../../../../support/node-controllers.ts";
+import { endpoint, token } from "./project.ts";
+
+const stored = { services: resourceNamed("services"), nodes: resourceNamed("nodes") };
+const prefix = "load-balancer.hetzner.cloud/";
+const prefixed = (annotations: Annotations) =>
+  Object.fromEntries(Object.entries(annotations).map(([name, value]) => [prefix + name, value]));
+
+export type Annotations = Readonly<Record<string, string>>;
+export type Ports = readonly { readonly port: number; readonly nodePort: number }[];
+
+export class Cluster {
+  readonly server = new ApiServer({ clock: systemClock, random: systemRandom });
+  /** What managers sent to the cloud, in order: "POST /load_balancers/{id}/actions/add_target". */
+  readonly sent: string[] = [];
+  /** Answers that report an error, with their text. */
+  readonly refusals: string[] = [];
+  readonly logged: string[] = [];
+  #running:
+    | { readonly manager: Manager; readonly stop: AbortController; readonly done: Promise<void> }
+    | undefined;
+
+  async start(network: number): Promise<void> {
+    const config = { token, endpoint, network: String(network), "load-balancers-location": "fsn1" };
+    const stop = new AbortController();
+    const settings = readFlags([
+      `--config-set=${Object.entries(config).map(([name, value]) => `${name}=${value}`)}`,
+      "--master=http://test-api-server",
+      "--leader-elect=false",
+      "--allow-untagged-cloud",
+      "--cluster-cidr=10.244.0.0/16",
+    ]);
+    const log = createLog({
+      format: "text",
+      verbosity: 0,
+      clock: systemClock,
+      write: (line) => this.logged.push(line),
+    });
+    const platform: Parameters<typeof createManager>[0]["platform"] = {
+      ...systemPlatform({}),
+      transport: asTransport(this.server),
+      cloudTransport: async (request, signal) => {
+        const path = new URL(request.url).pathname.replace(/^\/v1/, "").replaceAll(/\d+/g, "{id}");
+        this.sent.push(`${request.method} ${path}`);
+        const response = await systemTransport(request, signal);
+        if (!response.ok)
+          this.refusals.push(
+            `${request.method} ${path}: ${response.status} ${await response.clone().text()}`,
+          );
+        return response;
+      },
+    };
+    const provider = hetzner as unknown as AnyProvider;
+    const manager = await createManager({ provider, settings, platform, log }, stop.signal);
+    this.#running = { manager, stop, done: manager.run() };
+  }
+
+  async stop(): Promise<void> {
+    const running = this.#running;
+    this.#running = undefined;
+    running?.stop.abort(new Error("The scenario stops it."));
+    await running?.done;
+  }
+
+  until<T>(what: string, probe: Parameters<typeof until<T>>[1], seconds = 20): Promise<T> {
+    const explain = () => [...this.refusals.slice(-5), ...this.logged.slice(-10)].join("\n");
+    return until(what, probe, { seconds, everyMs: 50, explain });
+  }
+
+  joinNode(name: string, podCIDR: string): void {
+    const spec = { taints: [uninitialized], podCIDR, podCIDRs: [podCIDR] };
+    this.#put(toNode({ name, uid: `uid-${name}`, spec }, systemClock.now()));
+  }
+
+  /** From load balancers. */
+  exclude(name: string): void {
+    const node = this.node(name);
+    if (node === undefined) throw new Error(`There is no Node ${name}.`);
+    const label = "node.kubernetes.io/exclude-from-external-load-balancers";
+    const labels = { ...node.metadata.labels, [label]: "" };
+    this.#put({ ...node, metadata: { ...node.metadata, labels } });
+  }
+
+  deleteNode(name: string): void {
+    this.server.objects.delete(stored.nodes, "", name);
+  }
+
+  node(name: string): Node | undefined {
+    return this.server.store.get("nodes", undefined, name) as unknown as Node | undefined;
+  }
+
+  create(name: string, annotations: Annotations, ports: Ports): string {
+    const draft = {
+      apiVersion: "v1",
+      kind: "Service",
+      metadata: { name, namespace: "default", annotations: prefixed(annotations) },
+      spec: { type: "LoadBalancer", selector: { app: name }, ports: this.#ports(ports) },
+    };
+    return this.server.objects.create(stored.services, "default", draft as unknown as JsonObject).metadata
+      .uid;
+  }
+
+  /** Replaces the annotations and, if they are given, the ports. */
+  change(name: string, annotations: Annotations, ports?: Ports): void {
+    const spec = ports && { ports: this.#ports(ports) };
+    this.server.objects.patch(stored.services, "default", name, "", ({ metadata, ...rest }) => ({
+      ...rest,
+      metadata: { ...(metadata as JsonObject), annotations: prefixed(annotations) },
+      spec: { ...(rest["spec"] as JsonObject), ...(spec as JsonObject | undefined) },
+    }));
+  }
+
+  delete(name: string): void {
+    this.server.objects.delete(stored.services, "default", name);
+  }
+
+  services(): readonly Service[] {
+    const all = this.server.store.list("services") as unknown as readonly Service[];
+    return all.filter(({ metadata }) => metadata.name !== "kubernetes");
+  }
+
+  #ports(ports: Ports): readonly object[] {
+    return ports.map(({ port, nodePort }) => ({ name: `p${port}`, port, nodePort, protocol: "TCP" }));
+  }
+
+  #put(node: Node): void {
+    this.server.store.put(stored.nodes, node as unknown as KubeObject);
+  }
+}

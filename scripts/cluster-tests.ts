@@ -41,26 +41,34 @@ if (files.length === 0) {
 }
 
 const bun = process.execPath;
-const built = Bun.spawnSync([bun, "scripts/build.ts", "fake"], {
-  cwd: root,
-  stdout: "inherit",
-  stderr: "inherit",
-});
-if (built.exitCode !== 0) process.exit(1);
+const clouds = ["fake", "hetzner"] as const;
+for (const cloud of clouds) {
+  const built = Bun.spawnSync([bun, "scripts/build.ts", cloud], {
+    cwd: root,
+    stdout: "inherit",
+    stderr: "inherit",
+  });
+  if (built.exitCode !== 0) process.exit(1);
+}
 
 const plane = await startControlPlane();
 let code = 1;
 try {
   // A copy, so that another build does not replace it while the tests run.
   mkdirSync(join(plane.folder, "bin"));
-  const executable = join(plane.folder, "bin", "fake-cloud-controller-manager");
-  copyFileSync(join(root, "dist", "fake-cloud-controller-manager"), executable);
+  const copyOf = (cloud: (typeof clouds)[number]): string => {
+    const name = `${cloud}-cloud-controller-manager`;
+    const copy = join(plane.folder, "bin", name);
+    copyFileSync(join(root, "dist", name), copy);
+    return copy;
+  };
   const runner = Bun.spawn([bun, "test", "--timeout=180000", ...flags, ...files.map((path) => `./${path}`)], {
     cwd: root,
     env: {
       ...process.env,
       FAIRLEAD_CLUSTER_KUBECONFIG: plane.kubeconfig,
-      FAIRLEAD_TEST_EXECUTABLE: executable,
+      FAIRLEAD_TEST_EXECUTABLE: copyOf("fake"),
+      FAIRLEAD_TEST_HETZNER_EXECUTABLE: copyOf("hetzner"),
     },
     stdio: ["ignore", "inherit", "inherit"],
   });

@@ -1,0 +1,122 @@
+// Hetzner's executable against a real API server and a simulated project over HTTP.
+
+import { afterEach, beforeEach, expect, test } from "bun:test";
+import {
+  type HetznerCloud,
+  HetznerCloud as Project,
+  serveHetznerCloud,
+} from "../../providers/hetzner/simulator/index.ts";
+import { milliseconds } from "../../src/core/brand.ts";
+import type { Service } from "../../src/kube/objects.ts";
+import { services } from "../../src/kube/resources.ts";
+import { systemClock } from "../../src/platform/clock.ts";
+import { never } from "../kube/cluster/connect.ts";
+import { type Cluster, openCluster } from "./rig/cluster.ts";
+import { type KeptProcess, startProcess } from "./rig/kept-process.ts";
+
+const executable = process.env["FAIRLEAD_TEST_HETZNER_EXECUTABLE"] ?? "";
+const token = "t".repeat(64);
+const names = ["node-1", "node-2", "node-3"] as const;
+
+let cluster: Cluster;
+let cloud: HetznerCloud;
+let served: ReturnType<typeof serveHetznerCloud>;
+let running: KeptProcess[] = [];
+
+beforeEach(async () => {
+  if (executable === "") throw new Error("Run the cluster tests with: npm run test:cluster");
+  cluster = await openCluster();
+  cloud = new Project({ clock: systemClock, actionTime: milliseconds(200), requestsPerHour: 3600 });
+  cloud.tokens.add(token);
+  served = serveHetznerCloud(cloud, 0);
+  running = [];
+});
+afterEach(async () => {
+  await Promise.all(running.map((each) => each.stop(5)));
+  await served[Symbol.asyncDispose]();
+  await cluster[Symbol.asyncDispose]();
+});
+
+/** With the environment of the Go manager. */
+function start(): KeptProcess {
+  const started = startProcess(
+    [
+      executable,
+      `--kubeconfig=${cluster.kubeconfig}`,
+      "--secure-port=0",
+      "--cloud-provider=hcloud",
+      "--allow-untagged-cloud",
+      "--cluster-cidr=10.244.0.0/16",
+      "--node-deletion-confirmation=5s",
+      "--node-deletion-limit=off",
+      `--leader-elect-resource-name=${cluster.leaseName}`,
+    ],
+    {
+      cwd: cluster.folder,
+      env: {
+        HCLOUD_TOKEN: token,
+        HCLOUD_ENDPOINT: `${served.url}/v1`,
+        HCLOUD_NETWORK: "cluster",
+        HCLOUD_LOAD_BALANCERS_LOCATION: "fsn1",
+      },
+    },
+  );
+  running.push(started);
+  return started;
+}
+
+const service = async (): Promise<Service | undefined> =>
+  (await cluster.api.listPage(services, {}, never)).items.find(({ metadata }) => metadata.name === "shop");
+
+test("manages Nodes, load balancers and routes of a Hetzner project, and restarts without a change [S1 F26 F58]", async () => {
+  const { servers, networks, balancers } = cloud.project;
+  const network = networks.add("cluster");
+  for (const name of names) servers.add(name, { networks: [{ network: network.id }] });
+  await Promise.all(
+    names.map((name, index) =>
+      cluster.join(name, { podCIDR: `10.244.${index}.0/24`, podCIDRs: [`10.244.${index}.0/24`] }),
+    ),
+  );
+  const first = start();
+  for (const name of names) {
+    const node = await cluster.initialized(name);
+    const server = servers.existing(name);
+    expect(node.spec.providerID as string).toBe(`hcloud://${server.id}`);
+    expect(node.status.addresses).toContainEqual({
+      type: "InternalIP",
+      address: server.privateNets[0]?.ip ?? "",
+    });
+  }
+  await cluster.until("a route for each Node", () => networks.existing(network.id).routes.length === 3);
+
+  const spec = { type: "LoadBalancer", selector: { app: "shop" }, ports: [{ port: 80, protocol: "TCP" }] };
+  const metadata = { name: "shop", namespace: "default" };
+  await cluster.api.create(services, { metadata, spec } as never, never);
+  await cluster.until(
+    "the address of the Service",
+    async () => (await service())?.status.loadBalancer?.ingress?.length,
+  );
+  expect(balancers.list()[0]?.targets).toHaveLength(3);
+
+  await first.stop(10);
+  cloud.forget();
+  const second = start();
+  await cluster.until("the new leader", () => second.output().includes("Acquired leadership"));
+  await cluster.ready("node-3", false);
+  servers.remove("node-3");
+  await cluster.until("the deletion of the Node", async () => (await cluster.node("node-3")) === undefined, {
+    seconds: 60,
+  });
+  await cluster.until("the removal of its route", () => networks.existing(network.id).routes.length === 2);
+  const changes = cloud.seen.filter(({ mutates }) => mutates).map(({ operation }) => operation);
+  // The cloud itself has dropped the target.
+  expect(
+    changes.filter(
+      (operation) => !operation.endsWith("delete_route") && !operation.endsWith("remove_target"),
+    ),
+  ).toEqual([]);
+
+  await cluster.api.delete(services, metadata, {}, never);
+  await cluster.until("the deletion of the load balancer", () => balancers.list().length === 0);
+  await cluster.until("the deletion of the Service", async () => (await service()) === undefined);
+});

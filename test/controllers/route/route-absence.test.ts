@@ -264,6 +264,26 @@ describe.each(["one-by-one", "document"] as const)("absent routes, %s", (style) 
     expect(w.removals.count("routes")).toBe(0);
   });
 
+  test("a creation that may have had an effect is not repeated while listings lack the routes of Nodes without an instance", async () => {
+    const w = await settled(7, { settings: every(60) });
+    for (const name of names(7)) w.machines.machines.delete(name);
+    w.cloud.hides = () => true;
+    w.cloud.failures.set("10.244.77.0/24", refusal("unavailable"));
+    w.add("late", "10.244.77.0/24");
+    w.inventory.requestListing(w.clock.monotonic(), "refresh");
+    await w.pass(3);
+    w.cloud.failures.clear();
+    const attempts = w.cloud.changes.length;
+    await w.pass(600);
+    expect(w.cloud.changes).toHaveLength(attempts);
+    expect(w.reasons("late")).toContain("MassRouteRecreationHeld");
+    expect(w.held[0]).toStartWith("Of 8 routes, 7 are affected by something absent");
+    w.cloud.hides = () => false;
+    await w.pass(120);
+    expect(w.cloud.shown().join()).toContain("10.244.77.0/24 -> late");
+    expect(w.removals.count("routes")).toBe(0);
+  });
+
   test("absent routes of Nodes without an instance count, because the same account lacks both", async () => {
     const w = await settled(10, { settings: every(60) });
     for (const name of names(9)) w.machines.machines.delete(name);

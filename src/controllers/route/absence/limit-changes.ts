@@ -54,21 +54,23 @@ export function limitChanges(
   limit: RemovalLimitSetting,
 ): LimitedChanges {
   const recorded = candidates.filter(({ isRecorded }) => isRecorded).length;
-  const others = candidates.filter(({ destination }) => !needed.has(destination)).length;
+  const unneeded = candidates.filter(({ destination }) => !needed.has(destination)).length;
   const counted = candidates.filter(
     ({ isCounted, isRecorded, isReleased }) => isCounted && !isRecorded && !isReleased,
   );
-  // They say nothing about Nodes that vanished.
   const absent = counted.filter((candidate) => candidate.absent === "route");
-  const affected = counted.length + (absent.length > 0 ? unplanned.size : 0);
-  const counts = { recent, affected, managed: needed.size + others + recent - recorded };
+  const isUncertain = candidates.some(({ isCounted, isReleased }) => !isCounted && !isReleased);
+  // They say nothing about Nodes that vanished.
+  const others = absent.length > 0 || isUncertain ? unplanned : new Set<Cidr>();
+  const affected = counted.length + others.size;
+  const counts = { recent, affected, managed: needed.size + unneeded + recent - recorded };
   const { isHeld, ...decision } = decideHold(
     { recent, affected, total: counts.managed },
     limit,
     totalAtStart,
   );
   // What does not count needs only a listing that can be believed.
-  const isListingDoubted = isHeld && absent.length > 0;
+  const isListingDoubted = isHeld && absent.length + others.size > 0;
   const isLimited = ({ isCounted, isReleased }: Candidate): boolean =>
     !isReleased && (isCounted ? isHeld : isListingDoubted);
   const isUnlisted = ({ unlisted, isReleased }: Candidate): boolean => unlisted !== undefined && !isReleased;
@@ -81,7 +83,11 @@ export function limitChanges(
       (candidate) => candidate.isProved && !isLimited(candidate) && isUnlisted(candidate),
     ),
     blocked: candidates.filter((candidate) => !mayGo(candidate)),
-    doubted: new Set(isListingDoubted ? [...absent.map(({ destination }) => destination), ...unplanned] : []),
+    doubted: new Set(
+      isListingDoubted && absent.length > 0
+        ? [...absent.map(({ destination }) => destination), ...others]
+        : [],
+    ),
     counts,
     ...decision,
   };

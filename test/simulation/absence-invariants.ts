@@ -59,6 +59,8 @@ export class AbsenceInvariants {
   readonly #report: Report;
   /** Uids of Services that for some time needed no load balancer, or whose deletion could be seen. */
   readonly #unwanted = new Set<string>();
+  /** Uids of Services that needed no load balancer when they were last seen. */
+  readonly #needsNone = new Set<string>();
   /** Uids of Services, and names of Nodes, that vanished without a deletion. */
   readonly #vanished = new Set<string>();
   /** When they returned. */
@@ -71,6 +73,8 @@ export class AbsenceInvariants {
   readonly #inherited = new Set<string>();
   /** When a manager last removed a route, by destination. */
   readonly #removedAt = new Map<string, number>();
+  /** Which leader created each route, by destination. */
+  readonly #createdBy = new Map<string, unknown>();
   readonly #balancerCount: AbsenceCount;
   readonly #routeCount: AbsenceCount;
 
@@ -135,26 +139,47 @@ export class AbsenceInvariants {
     const isReplacement = this.#clock.monotonic() - (this.#removedAt.get(destination) ?? -unseenFor) < 60_000;
     const exists = before.routes.some((one) => one.destination === destination && one.machine === machine);
     // A new Node gets its route at once, and listings may lack the one that was there before it.
-    if (exists && !isReplacement && !this.#inherited.has(destination)) {
+    if (exists && !isReplacement && !this.#inherited.has(destination) && !this.#isUnknown(destination)) {
       this.#report(18, `the route ${destination} to ${machine} was created although it exists`);
     }
     if (this.#lost.delete(destination)) this.#routeCount.add(destination, `${destination} was created again`);
+    if (!exists) this.#createdBy.set(destination, this.#leader());
+  }
+
+  /**
+   * Only the process that created the route knows of it: the answer was lost or wrong, so that the Node does not show that it has
+   * the route. If listings lack it, it is new to the next leader, and a new Node gets its route at once.
+   */
+  #isUnknown(destination: string): boolean {
+    const nodes = this.#server.store.list("nodes") as unknown as readonly Node[];
+    const node = nodes.find(({ spec }) => spec.podCIDR === destination);
+    const isShown = node?.status.conditions?.some(({ reason }) => reason === "RouteCreated") ?? false;
+    return !isShown && this.#createdBy.get(destination) !== this.#leader();
+  }
+
+  #leader(): unknown {
+    const lease = this.#server.store.get("leases", "kube-system", "cloud-controller-manager");
+    return lease?.spec?.["holderIdentity"];
   }
 
   #checkRemovedBalancer(balancer: SimulatedBalancer, after: CloudState): void {
     const owner = ownerOf(balancer);
+    // It is removed because of a change that could be seen, also if its Service has vanished since.
+    if (this.#needsNone.has(owner)) return;
     const service = this.#services().find(({ metadata }) => metadata.uid === owner);
     const isOnlyOne = !after.balancers.some((one) => ownerOf(one) === owner);
     const isWrong =
       service !== undefined && !this.#unwanted.has(owner) && isOnlyOne && balancer.status !== "failed";
-    // A manager may not know yet that it is back.
-    const hasReturned =
-      this.#clock.monotonic() - (this.#returnedAt.get(owner) ?? Number.NEGATIVE_INFINITY) < unseenFor;
-    if (this.#vanished.has(owner) || (isWrong && hasReturned)) {
+    if (this.#vanished.has(owner) || (isWrong && this.#hasReturned(owner))) {
       this.#balancerCount.add(owner, `${balancer.id} of the vanished ${owner}`);
     } else if (isWrong) {
       this.#report(18, `${balancer.id} of ${service.metadata.name} was removed although it is wanted`);
     }
+  }
+
+  /** A manager may not know yet that it is back. */
+  #hasReturned(id: string): boolean {
+    return this.#clock.monotonic() - (this.#returnedAt.get(id) ?? Number.NEGATIVE_INFINITY) < unseenFor;
   }
 
   #checkRemovedRoute({ destination, machine, id }: SimulatedRoute): void {
@@ -163,11 +188,15 @@ export class AbsenceInvariants {
     this.#inherited.delete(destination);
     // Its machine is really gone, so that it leads nowhere.
     if (!this.#cloud.machines.has(machine)) return;
+    // Then its Node was expected to leave.
+    const isTerminating =
+      this.#cloud.machines.list().find(({ id }) => id === machine)?.status === "terminating";
     for (const [node, { route, since }] of this.#wantedRoutes) {
       if (route !== `${destination} ${machine}`) continue;
-      if (this.#vanished.has(node))
-        this.#routeCount.add(destination, `${destination} of the vanished ${node}`);
-      else if (now - since > unseenFor) {
+      const isWrong = now - since > unseenFor;
+      if (this.#vanished.has(node) || (isWrong && this.#hasReturned(node))) {
+        if (!isTerminating) this.#routeCount.add(destination, `${destination} of the vanished ${node}`);
+      } else if (isWrong) {
         this.#report(18, `the route ${id} of ${node} was removed although it is wanted`);
       }
     }
@@ -182,6 +211,8 @@ export class AbsenceInvariants {
     if (storage === "services") {
       const isWanted = isLoadBalancer(object as unknown as Service) && deletionTimestamp === undefined;
       if (this.#vanished.has(uid) && type === "DELETED") return;
+      if (isWanted && type !== "DELETED") this.#needsNone.delete(uid);
+      else this.#needsNone.add(uid);
       if (!isWanted || type === "DELETED") {
         this.#unwanted.add(uid);
         // It would have been removed now, so what is created later replaces nothing.

@@ -1,0 +1,139 @@
+// Tests that the invariants about absence can fail, and what they do not count: what no manager could know.
+
+import { expect, test } from "bun:test";
+import { minutes, seconds } from "../../src/core/brand.ts";
+import type { KubeObject } from "../../src/testing/apiserver/objects/kube-object.ts";
+import { resourceNamed } from "../../src/testing/apiserver/objects/resource-table.ts";
+import { World } from "./world.ts";
+
+const worldOf = (): World => new World({ seed: 2, nodes: 3, replicas: 0 });
+
+const violated = (world: World): readonly number[] =>
+  world.invariants.violations.map(({ invariant }) => invariant);
+
+const send = async (world: World, method: string, path: string, body?: unknown): Promise<void> => {
+  const sent = world.cloudAccess.transport(
+    {
+      method,
+      url: `http://cloud/v1${path}`,
+      headers: {},
+      ...(body !== undefined && { body: JSON.stringify(body) }),
+    },
+    new AbortController().signal,
+  );
+  await world.clock.advance(seconds(1));
+  await sent;
+};
+
+const leads = (world: World, holderIdentity: string): void => {
+  const metadata = { namespace: "kube-system", name: "cloud-controller-manager" };
+  world.server.store.put(resourceNamed("leases"), {
+    metadata,
+    spec: { holderIdentity },
+  } as unknown as KubeObject);
+};
+
+const services = ["a", "b", "c"];
+
+/** Services with load balancers, as the id of each load balancer by the name of its Service. */
+const withBalancers = async (world: World): Promise<ReadonlyMap<string, string>> => {
+  const ids = new Map<string, string>();
+  for (const name of services) {
+    world.users.create(name, {});
+    const labels = { cluster: "kubernetes", "managed-by": "fairlead", "owner-uid": uidOf(world, name) };
+    ids.set(name, world.cloud.balancers.create({ name, labels }).id);
+  }
+  await world.clock.advance(seconds(10));
+  return ids;
+};
+
+const uidOf = (world: World, name: string): string => world.users.find(name)?.metadata.uid ?? "";
+
+const vanish = (world: World, kind: "services" | "nodes", name: string): KubeObject => {
+  const object = world.server.store.list(kind).find(({ metadata }) => metadata.name === name);
+  if (object === undefined) throw new Error(`There is no ${name}.`);
+  world.absence.vanishes(kind === "services" ? object.metadata.uid : name);
+  world.server.store.remove(resourceNamed(kind), object);
+  return object;
+};
+
+test("removing the load balancers of three vanished Services violates 19", async () => {
+  const world = worldOf();
+  const ids = await withBalancers(world);
+  for (const name of services) vanish(world, "services", name);
+  for (const id of ids.values()) await send(world, "DELETE", `/balancers/${id}`);
+  expect(violated(world)).toContain(19);
+});
+
+test("a vanished Service that no longer needed its load balancer does not count", async () => {
+  const world = worldOf();
+  const ids = await withBalancers(world);
+  world.users.edit("a", "NodePort", (one) => ({ ...one, spec: { ...one.spec, type: "NodePort" } }));
+  for (const name of services) vanish(world, "services", name);
+  for (const id of ids.values()) await send(world, "DELETE", `/balancers/${id}`);
+  expect(violated(world)).not.toContain(19);
+});
+
+/** A Node whose route exists for longer than a watch may be silent. */
+const withRoute = async (
+  world: World,
+): Promise<{ readonly create: () => Promise<void>; readonly remove: () => Promise<void> }> => {
+  leads(world, "replica-1");
+  await world.clock.advance(seconds(10));
+  world.server.objects.patch(resourceNamed("nodes"), "", "node-0", "", (node) => ({
+    ...node,
+    spec: { ...node.spec, providerID: "fake://1" },
+  }));
+  const destination = String(world.node("node-0")?.spec.podCIDR);
+  const labels = { cluster: "kubernetes", "managed-by": "fairlead" };
+  const create = () => send(world, "POST", "/routes", { destination, machine: "1", labels });
+  await create();
+  await world.clock.advance(minutes(10));
+  const [route] = world.cloud.routes.list().filter((one) => one.destination === destination);
+  return { create, remove: () => send(world, "DELETE", `/routes/${route?.id}`) };
+};
+
+test("creating a route that the leader has created before violates 18", async () => {
+  const world = worldOf();
+  const { create } = await withRoute(world);
+  await create();
+  expect(violated(world)).toContain(18);
+});
+
+test("creating a route of which only the last leader knew violates nothing", async () => {
+  const world = worldOf();
+  const { create } = await withRoute(world);
+  leads(world, "replica-2");
+  await create();
+  expect(violated(world)).not.toContain(18);
+});
+
+test("creating a route that its Node shows violates 18, also by another leader", async () => {
+  const world = worldOf();
+  const { create } = await withRoute(world);
+  world.server.objects.patch(resourceNamed("nodes"), "", "node-0", "status", (node) => ({
+    ...node,
+    status: {
+      ...node.status,
+      conditions: [{ type: "NetworkUnavailable", status: "False", reason: "RouteCreated" }],
+    },
+  }));
+  leads(world, "replica-2");
+  await create();
+  expect(violated(world)).toContain(18);
+});
+
+test.each([
+  ["violates 18 long after it returned", 10, [18]],
+  ["only counts just after it returned", 0, []],
+])("removing the route of a Node that had vanished %s", async (_, after, expected) => {
+  const world = worldOf();
+  const { remove } = await withRoute(world);
+  const node = vanish(world, "nodes", "node-0");
+  await world.clock.advance(seconds(10));
+  world.absence.returned("node-0");
+  world.server.store.put(resourceNamed("nodes"), node);
+  await world.clock.advance(minutes(after));
+  await remove();
+  expect(violated(world).filter((invariant) => invariant >= 18)).toEqual([...expected]);
+});

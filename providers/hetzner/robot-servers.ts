@@ -91,6 +91,8 @@ export function robotServers(api: RobotApi, settings: RobotSettings): InstanceSo
     list: async function* (call) {
       yield (await serversOf(api, call)).map(({ server }) => toInstance(server, settings));
     },
+    // Robot allows 200 of each kind, to all clients of the account together.
+    requestsPerHour: 100,
     lookups: { id: { limit: 1, find: findByNumber } },
   };
 }

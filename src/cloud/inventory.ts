@@ -7,10 +7,11 @@ import { defined } from "../core/defined.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { Urgency } from "../provider/call.ts";
 import type { Instance, Instances, Machine, MatchKey, UnreadableSource } from "../provider/instances.ts";
+import { checkInterval } from "./check-interval.ts";
 import type { KeyAnswer } from "./instance-index.ts";
 import { keyIn, type NodeIdentity, valuesOf } from "./node-identity.ts";
 import type { QueryOptions } from "./plan-queries.ts";
-import { answersOf, renamedMachines } from "./source-answers.ts";
+import { answersOf, newestFailure, renamedMachines } from "./source-answers.ts";
 import { type SourceFailure, SourceInventory } from "./source-inventory.ts";
 
 /** `asOf` is when the oldest request behind the answer began. A "gone" from before the lookup proves nothing. */
@@ -265,6 +266,14 @@ export class Inventory {
     }, 0);
   }
 
+  /** The shortest interval at which this many Nodes like this one can be checked. */
+  checkInterval(identity: NodeIdentity, nodes: number): Milliseconds {
+    const intervals = this.#relevant(identity).map(({ source, latest }) =>
+      checkInterval(source, nodes, latest?.items.length),
+    );
+    return milliseconds(Math.max(0, ...intervals));
+  }
+
   /** Requests a listing of all sources. */
   requestListing(since: number, urgency: Urgency): void {
     for (const source of this.#sources) source.request(undefined, { since, urgency });
@@ -285,13 +294,4 @@ export class Inventory {
 
 function oldest(answers: readonly { readonly asOf: number }[]): number {
   return Math.min(...answers.map(({ asOf }) => asOf));
-}
-
-function newestFailure(sources: readonly SourceInventory[]): SourceFailure | undefined {
-  return sources
-    .flatMap(({ failure }) => failure ?? [])
-    .reduce<SourceFailure | undefined>(
-      (newest, failure) => (newest !== undefined && newest.at > failure.at ? newest : failure),
-      undefined,
-    );
 }

@@ -1,14 +1,16 @@
-// The pace of the requests to one source: a few at once, then one per second, each with all queries that have arrived until
-// then. It also remembers recent lookups: many of them in a short time make a listing worth its pages.
+// The pace of the requests to one source: a few at once, then one per second, or as many per hour as the source allows. Each has
+// all queries that have arrived until then. It also remembers recent lookups: many of them in a short time make a listing worth its pages.
 
-import { type Milliseconds, milliseconds, seconds } from "../core/brand.ts";
+import { type Milliseconds, milliseconds, minutes, seconds } from "../core/brand.ts";
 import type { Batch } from "./lookup-batches.ts";
 
 /** Queries that arrive together share a request. */
 const collectFor: Milliseconds = milliseconds(10);
 /** Requests without a longer wait. Most Nodes join alone, and must not wait. */
-const burst = 4;
-const interval: Milliseconds = seconds(1);
+const defaultBurst = 4;
+const defaultInterval: Milliseconds = seconds(1);
+/** Where a source limits the requests per hour: how many of them may be sent without a wait. */
+const burstShare = 1 / 6;
 /** A listing also answers the Nodes that join soon after it, if they join at this rate. */
 const recentFor: Milliseconds = seconds(10);
 
@@ -18,15 +20,24 @@ interface Lookup {
 }
 
 export class QueryPace {
-  /** Below `burst` requests, each second adds one. */
-  #allowed: number = burst;
+  readonly #burst: number;
+  readonly #interval: Milliseconds;
+  /** Below the burst, each interval adds one. */
+  #allowed: number;
   #allowedAt = 0;
   #recent: readonly Lookup[] = [];
+
+  constructor(requestsPerHour?: number) {
+    const limit = requestsPerHour ?? Number.POSITIVE_INFINITY;
+    this.#interval = milliseconds(Math.max(defaultInterval, minutes(60) / limit));
+    this.#burst = requestsPerHour === undefined ? defaultBurst : Math.max(1, limit * burstShare);
+    this.#allowed = this.#burst;
+  }
 
   /** How long to collect queries before the next request. */
   collectFor(now: number): Milliseconds {
     const missing = Math.max(0, 1 - this.#allowedNow(now));
-    return milliseconds(Math.max(collectFor, Math.ceil(missing * interval)));
+    return milliseconds(Math.max(collectFor, Math.ceil(missing * this.#interval)));
   }
 
   /** A listing, or a series of lookups, begins. */
@@ -53,6 +64,6 @@ export class QueryPace {
   }
 
   #allowedNow(now: number): number {
-    return Math.min(burst, this.#allowed + (now - this.#allowedAt) / interval);
+    return Math.min(this.#burst, this.#allowed + (now - this.#allowedAt) / this.#interval);
   }
 }

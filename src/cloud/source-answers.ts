@@ -4,7 +4,7 @@ import type { Instance, MatchKey } from "../provider/instances.ts";
 import type { KeyAnswer } from "./instance-index.ts";
 import { answerAbout, isRenamed } from "./name-decides.ts";
 import { type NodeIdentity, valuesOf } from "./node-identity.ts";
-import type { SourceInventory } from "./source-inventory.ts";
+import type { SourceFailure, SourceInventory } from "./source-inventory.ts";
 
 /** What a source has answered about a Node, by the values of one kind of key. */
 export function answersOf(
@@ -30,4 +30,14 @@ export function renamedMachines(source: SourceInventory, identity: NodeIdentity)
   if (identity.providerID === undefined) return [];
   const found = rawAnswersOf(source, identity, "id").flatMap((answer) => answer?.instances ?? []);
   return found.filter((one) => isRenamed(one, source.source, identity));
+}
+
+/** The failure of the source that failed last. */
+export function newestFailure(sources: readonly SourceInventory[]): SourceFailure | undefined {
+  return sources
+    .flatMap(({ failure }) => failure ?? [])
+    .reduce<SourceFailure | undefined>(
+      (newest, failure) => (newest !== undefined && newest.at > failure.at ? newest : failure),
+      undefined,
+    );
 }

@@ -42,7 +42,7 @@ export class SourceInventory {
   readonly #lookups: LookupCache;
   readonly #partial = new PartialListing();
   #index: { readonly of: Complete<Instance>; readonly index: InstanceIndex } | undefined;
-  readonly #pace = new QueryPace();
+  readonly #pace: QueryPace;
   #queries: Query[] = [];
   #isAnswering = false;
   /** Of the queries being answered. */
@@ -52,6 +52,7 @@ export class SourceInventory {
   constructor(options: SourceInventoryOptions) {
     this.#options = options;
     this.#source = options.source;
+    this.#pace = new QueryPace(options.source.requestsPerHour);
     this.#keys = { keyOf: (providerID) => this.keyOf(providerID), matchBy: options.matchBy };
     this.#lookups = new LookupCache(() => this.#source, options.clock);
     this.#snapshot = new Snapshot({

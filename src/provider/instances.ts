@@ -120,6 +120,12 @@ export interface InstanceSource {
    */
   readonly nameDecides?: true | undefined;
   /**
+   * For a cloud with a low limit: how many listings the framework sends per hour, and at how many lookups per hour it checks Nodes that
+   * are not Ready. A sixth of them may come at once. Stay well below the limit, because others may use it too. Nodes without provider
+   * id wait for this source's turn. Absent: at most one listing, or one series of lookups, per second.
+   */
+  readonly requestsPerHour?: number | undefined;
+  /**
    * How long a listing or lookup may show an earlier state of the cloud; the longer one, if they differ. The two proofs that a machine is
    * gone are further apart than this. Absent: less than `--node-deletion-confirmation`.
    */

@@ -152,6 +152,7 @@ export class LifecycleController {
       answer,
       evidence,
       proofKinds: inventory.proofsFor(identity),
+      isChecked: candidate.nextCheck !== undefined,
       mass: () => this.#massCount.decide(),
       isReleased: removals.isReleased("nodes", node.metadata.uid),
       settings: { ...settings, confirmAfter: longerThanLag(settings, inventory.readsLagFor(identity)) },
@@ -204,8 +205,10 @@ export class LifecycleController {
     const { name } = node.metadata;
     this.#candidates.update(name, { heldFor: undefined });
     if (!this.#candidates.isCheckDue(name)) {
-      const requests = () => inventory.costOf(identityOf(node), this.#candidates.scheduledChecks + 1);
-      return requeue(this.#scheduleCheck(name, requests), "the next check");
+      const identity = identityOf(node);
+      const requests = () => inventory.costOf(identity, this.#candidates.scheduledChecks + 1);
+      const atLeast = inventory.checkInterval(identity, this.#candidates.all.size);
+      return requeue(this.#scheduleCheck(name, requests, atLeast), "the next check");
     }
     const since = clock.monotonic();
     // The lookup accepts observations of this age too; if they differed, it would be requested without end.
@@ -253,11 +256,12 @@ export class LifecycleController {
   }
 
   /** `requests`: the number of requests per check. The interval limits the requests per minute. */
-  #scheduleCheck(name: string, requests: () => number): Milliseconds {
+  #scheduleCheck(name: string, requests: () => number, atLeast = milliseconds(0)): Milliseconds {
     const { shortest, longest } = this.#options.settings.recheck;
-    return this.#candidates.scheduleCheck(name, () =>
-      milliseconds(Math.min(longest, Math.max(shortest, requests() * seconds(15)))),
-    );
+    return this.#candidates.scheduleCheck(name, () => {
+      const usual = Math.min(longest, Math.max(shortest, requests() * seconds(15)));
+      return milliseconds(Math.max(usual, atLeast));
+    });
   }
 }
 

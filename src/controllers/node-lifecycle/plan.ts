@@ -41,6 +41,8 @@ export interface LifecyclePlanInput {
   /** The kinds of proof that exist for this Node. */
   readonly proofKinds: readonly ProofKind[];
   readonly mass: () => MassDecision;
+  /** The state of the instance was looked up, and the next check is scheduled. A listing without states changes nothing then. */
+  readonly isChecked?: boolean;
   /** An operator released this Node: the mass limit does not apply to it. */
   readonly isReleased: boolean;
   readonly settings: LifecycleSettings;
@@ -59,7 +61,8 @@ export function planLifecycle(input: LifecyclePlanInput): LifecycleDecision {
       const { state } = answer.instance;
       if (state === undefined) {
         // The listing has no state. A lookup may have it; until then nothing is decided.
-        const isReported = answer.proof === "lookup" || !proofKinds.includes("lookup");
+        const isReported =
+          answer.proof === "lookup" || !proofKinds.includes("lookup") || input.isChecked === true;
         return isReported ? { kind: "recheck" } : { kind: "query", after: milliseconds(0), method: "lookup" };
       }
       if (state === "stopped") {

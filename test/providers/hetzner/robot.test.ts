@@ -251,15 +251,46 @@ test.each(["ipv4", "ipv6"])(
   },
 );
 
-test("asks Robot no more than 12 times per hour about 50 dedicated servers that are Ready", async () => {
+function worldOf50(): HetznerWorld {
   const h = worldOf({ nodes: 1 });
   for (let index = 0; index < 50; index += 1) {
     h.addRobotNode(`metal-${index}`);
     setReady(h, `metal-${index}`, "True");
   }
+  return h;
+}
+const refused = (h: HetznerWorld) => h.cloud.seen.filter(({ status }) => status === 403).length;
+
+test("asks Robot no more than 12 times per hour about 50 dedicated servers that are Ready", async () => {
+  const h = worldOf50();
   await h.start("*");
   await h.world.pass(60);
   h.forget();
   await h.world.pass(3600);
   expect(robotRequests(h).length).toBeLessThanOrEqual(12);
+});
+
+test("stays below the rate limit of Robot while 50 dedicated servers are not Ready", async () => {
+  const h = worldOf50();
+  await h.start("*");
+  await h.world.pass(60);
+  h.forget();
+  for (let index = 0; index < 50; index += 1) setReady(h, `metal-${index}`, "Unknown");
+  await h.world.pass(3 * 3600);
+  expect(refused(h)).toBe(0);
+  const counts = h.cloud.counts();
+  expect(counts["robot GET /server/{id}"] ?? 0).toBeGreaterThanOrEqual(3 * 50);
+  expect(counts["robot GET /server/{id}"] ?? 0).toBeLessThanOrEqual(50 + 3 * 100);
+});
+
+test("stays below the rate limit of Robot while a cloud server joins every 10 seconds", async () => {
+  const h = worldOf();
+  await h.start("*");
+  for (let index = 0; index < 360; index += 1) {
+    h.joinNode(`web-${index}`);
+    await h.world.pass(10);
+  }
+  expect([refused(h), robotRequests(h).length <= 17 + 100]).toEqual([0, true]);
+  await h.world.pass(60);
+  expect(h.uninitialized).toBe(0);
 });

@@ -1,17 +1,20 @@
 // `npm run test:clients`: the official clients of Hetzner Cloud and Fairlead's own manager drive the simulated one over loopback, with
 // Prism in between when the OpenAPI document of the API is available. What is missing here is skipped, with a line that says why.
 
-import { existsSync } from "node:fs";
-import { resolve } from "node:path";
 import { keepLoopbackDirect } from "../src/platform/environment.ts";
-import { clients, type PreparedClient, Unavailable } from "../test/providers/hetzner/clients/rig/clients.ts";
+import {
+  clients,
+  openApiDocument,
+  type PreparedClient,
+  Unavailable,
+} from "../test/providers/hetzner/clients/rig/clients.ts";
 import { installPrism, type Prism, startPrism } from "../test/providers/hetzner/clients/rig/prism.ts";
 import { startWorld } from "../test/providers/hetzner/clients/rig/world.ts";
 
 const usage = `Usage: npm run test:clients [-- ${Object.keys(clients).join("|")}...]
 
 Runs official clients of Hetzner Cloud, and Fairlead's manager, against the simulated cloud. The clients are installed into \${XDG_CACHE_HOME:-~/.cache}/fairlead.
-HCLOUD_OPENAPI   path of the API's OpenAPI document, to check every request and response against it
+HCLOUD_OPENAPI   path of the API's OpenAPI document, to check every request, response and type of the provider against it
 `;
 
 const words = process.argv.slice(2);
@@ -34,40 +37,31 @@ function skip(what: string, why: string): void {
 }
 
 /** Undefined when it cannot run here. */
-function prepare(name: string, make: () => PreparedClient): PreparedClient | undefined {
+function orSkip<T>(what: string, make: () => T): T | undefined {
   try {
     return make();
   } catch (error) {
     if (!(error instanceof Unavailable)) throw error;
-    skip(`client ${name}`, error.message);
+    skip(what, error.message);
     return undefined;
   }
 }
 
-function prismExecutable(): string | undefined {
+function prismExecutable(): string {
   try {
     return installPrism();
   } catch (error) {
     const lines = String(error).trim().split("\n");
-    skip("check against the OpenAPI document", `Prism could not be installed: ${lines.at(-1) ?? ""}`);
-    return undefined;
+    throw new Unavailable(`Prism could not be installed: ${lines.at(-1) ?? ""}`);
   }
 }
 
 async function prismTo(endpoint: string): Promise<Prism | undefined> {
-  const setting = process.env["HCLOUD_OPENAPI"] ?? "";
-  const what = "check against the OpenAPI document";
-  if (setting === "") {
-    skip(what, "HCLOUD_OPENAPI is not set to its path");
-    return undefined;
-  }
-  const document = resolve(process.env["INIT_CWD"] ?? process.cwd(), setting);
-  if (!existsSync(document)) {
-    skip(what, `HCLOUD_OPENAPI is ${setting}, which does not exist`);
-    return undefined;
-  }
-  const executable = prismExecutable();
-  return executable === undefined ? undefined : startPrism(executable, document, endpoint);
+  const found = orSkip(
+    "check against the OpenAPI document",
+    () => [openApiDocument(), prismExecutable()] as const,
+  );
+  return found && startPrism(found[1], found[0], endpoint);
 }
 
 function countIn(output: string, word: string): number {
@@ -118,7 +112,9 @@ function report(prism: Prism, provoked: number): void {
 }
 
 const chosen = Object.entries(clients).filter(([name]) => words.length === 0 || words.includes(name));
-const prepared = chosen.map(([name, make]) => prepare(name, make)).filter((client) => client !== undefined);
+const prepared = chosen
+  .map(([name, make]) => orSkip(`client ${name}`, make))
+  .filter((client) => client !== undefined);
 if (prepared.length > 0) {
   await using world = startWorld();
   await using prism = await prismTo(world.endpoint);

@@ -1,6 +1,6 @@
 // The official clients of Hetzner Cloud, ready to run: their packages and executables are kept outside the repository.
 
-import { readFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { cached, cachedFile, run } from "./cached.ts";
 
@@ -13,6 +13,15 @@ export interface PreparedClient {
 
 /** Why a client cannot run here. */
 export class Unavailable extends Error {}
+
+/** The path of the OpenAPI document. */
+export function openApiDocument(): string {
+  const setting = process.env["HCLOUD_OPENAPI"] ?? "";
+  if (setting === "") throw new Unavailable("HCLOUD_OPENAPI is not set to its path");
+  const path = resolve(process.env["INIT_CWD"] ?? process.cwd(), setting);
+  if (!existsSync(path)) throw new Unavailable(`HCLOUD_OPENAPI is ${setting}, which does not exist`);
+  return path;
+}
 
 function hashOf(paths: readonly string[]): string {
   const hasher = new Bun.CryptoHasher("sha256");
@@ -73,4 +82,19 @@ function prepareFairlead(): PreparedClient {
   return { name: "Fairlead", command: [process.execPath, "test", "--timeout=60000", file] };
 }
 
-export const clients = { python: preparePython, go: prepareGo, fairlead: prepareFairlead } as const;
+/** The types of the provider against those of the OpenAPI document. */
+function prepareTypes(): PreparedClient {
+  const document = openApiDocument();
+  const file = join(root, "types/types.client.ts");
+  return {
+    name: "types",
+    command: ["env", `HCLOUD_OPENAPI=${document}`, process.execPath, "test", "--timeout=120000", file],
+  };
+}
+
+export const clients = {
+  python: preparePython,
+  go: prepareGo,
+  fairlead: prepareFairlead,
+  types: prepareTypes,
+} as const;

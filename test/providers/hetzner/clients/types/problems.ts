@@ -1,0 +1,36 @@
+// Compares a type of the provider with that of the OpenAPI document, as types: the compiler lists the differences.
+
+type Present<T> = Exclude<T, null | undefined>;
+
+/** The document says that a value may be missing, and the provider does not expect it. */
+type Absences<Ours, Doc, Path extends string> =
+  | (null extends Doc ? (null extends Ours ? never : `${Path} may be null`) : never)
+  | (undefined extends Doc ? (undefined extends Ours ? never : `${Path} may be missing`) : never);
+
+type Members<Ours, Doc, Path extends string> = {
+  [K in keyof Ours & string]-?: K extends keyof Doc
+    ? Problems<Ours[K], Doc[K], `${Path}.${K}`>
+    : `${Path}.${K} is not in the document`;
+}[keyof Ours & string];
+
+type Values<Ours, Doc, Path extends string> = [Ours] extends [readonly (infer One)[]]
+  ? Doc extends readonly (infer Other)[]
+    ? Problems<One, Other, `${Path}[]`>
+    : `${Path} is no list`
+  : [Ours] extends [object]
+    ? // Labels have any keys.
+      string extends keyof Ours
+      ? never
+      : [Doc] extends [readonly unknown[]]
+        ? `${Path} is a list`
+        : [Doc] extends [object]
+          ? Members<Ours, Doc, Path>
+          : `${Path} is no object`
+    : [Doc] extends [Ours]
+      ? never
+      : `${Path} has another type`;
+
+/** Each difference as text; `never` without one. */
+export type Problems<Ours, Doc, Path extends string> =
+  | Absences<Ours, Doc, Path>
+  | Values<Present<Ours>, Present<Doc>, Path>;

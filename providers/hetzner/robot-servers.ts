@@ -53,12 +53,16 @@ function toInstance(server: RobotServer, { families, keepsInternalIPs }: RobotSe
 
 const isMissing = (error: unknown): boolean => CloudError.is(error) && error.kind === "not-found";
 
-/** Robot has this error instead of an empty list. Another 404, such as one of a proxy, is no listing. */
+/** Only this 404 says that there is no such server, or no server at all. Others are of a proxy or a wrong endpoint. */
+const hasNoServer = (error: unknown): boolean =>
+  isMissing(error) && CloudError.is(error) && error.message.endsWith("[SERVER_NOT_FOUND]");
+
+/** Robot has an error instead of an empty list. */
 async function serversOf(api: RobotApi, call: Call): ReturnType<RobotApi["servers"]> {
   try {
     return await api.servers(call);
   } catch (error) {
-    if (isMissing(error) && CloudError.is(error) && error.message.endsWith("[SERVER_NOT_FOUND]")) return [];
+    if (hasNoServer(error)) return [];
     throw error;
   }
 }
@@ -79,7 +83,7 @@ export function robotServers(api: RobotApi, settings: RobotSettings): InstanceSo
       const state = (await isOff(number, call)) ? "stopped" : "running";
       return new Map([[number, [{ ...toInstance(server, settings), state }]]]);
     } catch (error) {
-      if (isMissing(error)) return new Map([[number, []]]);
+      if (hasNoServer(error)) return new Map([[number, []]]);
       throw error;
     }
   };

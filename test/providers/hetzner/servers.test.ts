@@ -171,3 +171,14 @@ test("looks up whether a dedicated server is switched off", async () => {
   expect((await find("321"))?.get("321")?.[0]?.state).toBe("stopped");
   expect(await find("999")).toEqual(new Map([["999", []]]));
 });
+
+test("takes only SERVER_NOT_FOUND for the absence of a dedicated server", async () => {
+  const { lab, cloud } = labWith(robot, ({ project }) => project.robot.add("metal-1"));
+  const find = () =>
+    lab.run(async (call) => lab.cloud.instances?.sources[1]?.lookups?.id?.find(["321"], call));
+  const operation = "robot GET /server/{id}";
+  cloud.faults.add({ kind: "status", status: 404, code: "NOT_FOUND", operation });
+  await expect(find()).rejects.toThrow("[NOT_FOUND]");
+  cloud.faults.add({ kind: "status", status: 404, code: "SERVER_NOT_FOUND", operation });
+  expect(await find()).toEqual(new Map([["321", []]]));
+});

@@ -6,6 +6,7 @@ import { asTransport, HetznerCloud } from "../../../providers/hetzner/simulator/
 import type { Milliseconds } from "../../../src/core/brand.ts";
 import { milliseconds, seconds } from "../../../src/core/brand.ts";
 import type { Node } from "../../../src/kube/objects.ts";
+import type { Authorize } from "../../../src/testing/apiserver/http/reviews.ts";
 import type { KubeObject } from "../../../src/testing/apiserver/objects/kube-object.ts";
 import { resourceNamed } from "../../../src/testing/apiserver/objects/resource-table.ts";
 import { toNode } from "../../support/api-server-nodes.ts";
@@ -24,6 +25,8 @@ export interface HetznerWorldOptions {
   readonly robot?: "readable" | "unreadable";
   /** Further settings of the provider. */
   readonly config?: Readonly<Record<string, string>>;
+  /** Authorizes requests to the API server. By default everything is allowed. */
+  readonly authorize?: Authorize;
 }
 
 const nodes = resourceNamed("nodes");
@@ -54,6 +57,7 @@ export class HetznerWorld {
     this.world = new ServiceWorld({
       nodes: 0,
       provider: hetzner,
+      ...(options.authorize !== undefined && { authorize: options.authorize }),
       cloud: (clock) => {
         cloud = new HetznerCloud({
           clock,

@@ -12,6 +12,7 @@ import { nodeName, seconds } from "../../../src/core/brand.ts";
 import { cidr } from "../../../src/core/cidr.ts";
 import type { Node } from "../../../src/kube/objects.ts";
 import { seededRandom } from "../../../src/platform/random.ts";
+import { CloudError } from "../../../src/provider/errors.ts";
 import type { RoutesAsDocument } from "../../../src/provider/routes.ts";
 import { Journal } from "../../../src/runtime/journal.ts";
 import { VirtualClock } from "../../../src/testing/virtual-time/virtual-clock.ts";
@@ -50,6 +51,24 @@ test("a document that another writer keeps changing is retried three times per r
   };
   await setUp({ routes: contested }).add("n1", "10.244.1.0/24").start().pass(0.6);
   expect(races).toBe(3);
+});
+
+test("a change whose backoff ends during a sync is sent after it, not hours later", async () => {
+  const w = setUp({ script: { takes: seconds(20) } });
+  for (const name of ["n1", "n2"]) {
+    w.add(name, `10.244.${name.slice(1)}.0/24`);
+    w.cloud.put(`10.244.${name.slice(1)}.0/24`, { targetKey: name });
+  }
+  w.cloud.put("10.244.9.0/24", { targetKey: "gone", leadsNowhere: true });
+  const detail = { operation: "DELETE /routes", retryAfter: { in: seconds(60) } };
+  w.cloud.failures.set("r3", new CloudError("rate-limited", "too many requests", detail));
+  w.start();
+  // The removal is refused at 40 s and waits until 100 s. The next sync lists until 85 s, and removes a route until 105 s.
+  await w.pass(64.9);
+  w.cloud.failures.clear();
+  w.nodes.remove("n2");
+  await w.pass(300);
+  expect(w.cloud.shown()).toEqual(["10.244.1.0/24 -> n1"]);
 });
 
 test("a cloud that refuses every change does not receive each change in one reconcile", async () => {

@@ -52,14 +52,14 @@ export class RouteBackoffs {
   }
 
   /**
-   * When the first backoff ends, monotonic. One that has ended without an attempt waits for another change, such as the
-   * removal of a route in its way. It must not cause a sync, or syncs would never stop.
+   * When the first backoff ends, monotonic; in the past if it ended during the sync that began then, which may not have sent the
+   * change. One that ended before without an attempt waits for another change, such as the removal of a route in its way. It
+   * must not cause a sync, or syncs would never stop.
    */
-  get next(): number | undefined {
-    const now = this.#clock.monotonic();
+  nextAfter(began: number): number | undefined {
     let next: number | undefined;
     for (const { until } of this.#backoffs.values()) {
-      if (until > now && (next === undefined || until < next)) next = until;
+      if (until > began && (next === undefined || until < next)) next = until;
     }
     return next;
   }

@@ -68,7 +68,9 @@ export class RouteSyncer {
     this.#decideConditions(survey, results);
     instances.follow(desired);
     this.#reportSync(survey, results);
-    const ends = [backoffs.next, guard.nextListing, table.shownAt].filter((at) => at !== undefined);
+    const ends = [backoffs.nextAfter(this.#began), guard.nextListing, table.shownAt].filter(
+      (at) => at !== undefined,
+    );
     return requeue(schedule.delayToNext(Math.min(...ends)), "the next sync");
   }
 

@@ -44,6 +44,7 @@ export class MassCount {
   #countedAt: number | undefined;
   /** How many Nodes there were when the hold began. */
   #totalAtStart: number | undefined;
+  #heldUntil: number | undefined;
 
   constructor(options: MassCountOptions, candidates: Candidates, isManaged: (node: Node) => boolean) {
     this.#options = options;
@@ -108,8 +109,13 @@ export class MassCount {
     const counts = { recent, candidates: this.#missing, managed };
     const howToRelease = removals.howToRelease("nodes");
     const decision = massLimit(counts, settings.removalLimit, howToRelease, this.#totalAtStart);
-    this.#totalAtStart = decision.mayDelete ? undefined : decision.totalAtStart;
-    return decision;
+    if (!decision.mayDelete) {
+      this.#totalAtStart = decision.totalAtStart;
+      return decision;
+    }
+    if (this.#totalAtStart !== undefined) this.#heldUntil = now;
+    this.#totalAtStart = undefined;
+    return { ...decision, heldUntil: this.#heldUntil };
   }
 
   #isOutdated(countedAt: number): boolean {

@@ -7,7 +7,11 @@ import { type MassDeletion, massDeletionHeld } from "./events.ts";
 import type { LifecycleSettings } from "./settings.ts";
 
 export type MassDecision =
-  | { readonly mayDelete: true }
+  | {
+      readonly mayDelete: true;
+      /** When the last hold ended, monotonic. Proofs from before may be from the fault that it was for. */
+      readonly heldUntil?: number | undefined;
+    }
   | {
       readonly mayDelete: false;
       readonly event: NodeEvent;

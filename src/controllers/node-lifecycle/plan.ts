@@ -117,12 +117,16 @@ function planDeletion({
   const isAnnounced = isReleased || isAnnouncedAsLeaving(node, evidence);
   // Announced Nodes do not count, but they are held as well: while the cloud seems wrong about many Nodes, it is not trusted
   // about any.
+  let heldUntil: number | undefined;
   if (!isReleased && !isConfirmed(node)) {
     const allowed = mass();
     if (!allowed.mayDelete) return { kind: "hold", event: allowed.event };
+    heldUntil = allowed.heldUntil;
   }
   if (settings.deletion === "observe") return { kind: "hold", event: deletionObserved() };
-  if (!isRecent(evidence, now.monotonic)) return { kind: "query", after: milliseconds(0) };
+  // The cloud shows instances again step by step, and these may be the last ones.
+  const isOfFault = heldUntil !== undefined && newest < heldUntil;
+  if (isOfFault || !isRecent(evidence, now.monotonic)) return { kind: "query", after: milliseconds(0) };
   return { kind: "delete", isAnnounced };
 }
 

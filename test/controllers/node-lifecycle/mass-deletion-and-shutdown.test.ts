@@ -1,4 +1,5 @@
 import { afterEach, describe, expect, spyOn, test } from "bun:test";
+import { identityOf } from "../../../src/controllers/node-facts.ts";
 import { milliseconds } from "../../../src/core/brand.ts";
 import { KubeError } from "../../../src/kube/errors/kube-error.ts";
 import { NodeControllers, type SetupOptions } from "../../support/node-controllers.ts";
@@ -141,6 +142,28 @@ describe("mass deletion", () => {
     w.cloud.machines.delete("n0");
     await w.pass(400);
     expect(w.nodes.names()).toEqual(all.slice(1).sort());
+  });
+
+  test("keeps the last held Nodes when lookups show the others first, because their proofs are from the same fault", async () => {
+    const all = names(13);
+    const w = setUp({ script: both, machines: all.map((name) => machine(name)) }).start("lifecycle");
+    ready(w, all);
+    for (const name of all.slice(0, 4)) {
+      w.cloud.hidden.set(name, "both");
+      w.nodes.setReady(name, "Unknown");
+    }
+    await w.until(() => heldFor(w).length === 4, "the hold", 300);
+    w.cloud.hidden.clear();
+    // A request of another controller shows two of them.
+    for (const name of ["n0", "n1"]) {
+      const since = w.clock.monotonic();
+      w.inventory.request(
+        { ...identityOf(w.nodes.node(name)) },
+        { urgency: "deletion-proof", method: "lookup", since },
+      );
+    }
+    await w.pass(120);
+    expect(w.nodes.names()).toHaveLength(13);
   });
 
   test("keeps holding three of fourteen Nodes when another Node joins", async () => {

@@ -15,7 +15,7 @@ test("initializes 1,000 Nodes with at most 25 requests [F9]", async () => {
   expect(h.requests.length).toBeLessThanOrEqual(25);
 }, 60_000);
 
-test("creates 200 load balancers with at most 230 requests, adds a Node with one change each, and restarts without one [F9 F51]", async () => {
+test("creates 200 load balancers with at most 230 requests, adds a Node with one change each, restarts without one, and deletes with one [F9 F51]", async () => {
   const h = new HetznerWorld({ nodes: 10 });
   await h.start(`${nodeControllers},service`);
   const names = Array.from({ length: 200 }, (_, index) => `s${index}`);
@@ -38,6 +38,37 @@ test("creates 200 load balancers with at most 230 requests, adds a Node with one
   await h.world.pass(60);
   expect(h.requests.filter(isChange)).toEqual([]);
   expect(h.requests.length).toBeLessThanOrEqual(30);
+  h.forget();
+  for (const name of names) h.world.delete(name);
+  await h.world.until(() => h.world.services().length === 0, "all deletions");
+  await h.world.pass(60);
+  expect(h.requests.filter(isChange)).toEqual(names.map(() => "DELETE /load_balancers/{id}"));
+  expect(h.requests.length).toBeLessThanOrEqual(225);
+}, 60_000);
+
+async function withReadyNodes(): Promise<HetznerWorld> {
+  const h = new HetznerWorld({ nodes: 1000 });
+  for (let index = 0; index < 1000; index += 1) h.world.setReady(`node-${index}`, "True");
+  await h.start(nodeControllers);
+  await h.world.pass(600);
+  h.forget();
+  return h;
+}
+
+test("lists the servers of 1,000 Nodes at most twice in an hour in which nothing changes [F9 S8]", async () => {
+  const h = await withReadyNodes();
+  await h.world.pass(3600);
+  expect(h.cloud.counts()["GET /servers"]).toBeLessThanOrEqual(40);
+  expect(h.requests.length).toBeLessThanOrEqual(45);
+}, 60_000);
+
+test("asks at most 35 times in a minute in which 100 of 1,000 Nodes are NotReady [F24 S8]", async () => {
+  const h = await withReadyNodes();
+  for (let index = 0; index < 100; index += 1) h.world.setReady(`node-${index}`, "Unknown");
+  await h.world.pass(60);
+  expect(h.requests).toContain("GET /servers");
+  expect(h.requests.length).toBeLessThanOrEqual(35);
+  expect(h.nodes()).toHaveLength(1000);
 }, 60_000);
 
 test("ten Nodes per second for two minutes stay within the limit of 3,600 requests per hour [F71 F9]", async () => {

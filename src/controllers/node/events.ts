@@ -5,9 +5,11 @@ import type { Answer, UnansweredSource } from "../../cloud/inventory.ts";
 import { messageOf } from "../../core/errors.ts";
 import type { Problem } from "../../core/problem.ts";
 import type { Node, NodeAddress } from "../../kube/objects.ts";
+import { CloudError } from "../../provider/errors.ts";
 import type { Instance, InstanceAddress, MatchKey } from "../../provider/instances.ts";
 import type { NodeEvent } from "../node-deps.ts";
 import { isUninitialized, providerIDOf } from "../node-facts.ts";
+import type { Report } from "../report-deduplicator.ts";
 import { pausedAnnotation, providedNodeIP, uninitializedTaint } from "../well-known.ts";
 import type { UncertainMatch } from "./instance-lookup.ts";
 
@@ -82,10 +84,12 @@ export function ambiguousMatch(
 export function unconfirmedMatch(
   { metadata: { name } }: Node,
   { match, waitsFor }: Pick<UncertainMatch, "match" | "waitsFor">,
-): Problem {
+): Problem & Report {
   return {
     severity: "error",
     reason: "UnconfirmedMatch",
+    // The error may have the time until the next attempt.
+    identity: `UnconfirmedMatch ${match.instance.id} ${waitsFor.map(kindOfWait).join()}`,
     text: `Instance ${match.instance.id} in ${match.source} matches Node ${JSON.stringify(name)}, but there may be another match: ${describeWait(waitsFor)}. The Node stays uninitialized until all sources have answered. To limit this wait, set --node-match-timeout, or set --provider-id on the kubelet.`,
   };
 }
@@ -99,6 +103,11 @@ export function unconfirmedMatchUsed({
     reason: "UnconfirmedMatchUsed",
     message: `The Node got provider ID ${match.instance.id} of ${match.source} without knowing whether there is another match: ${describeWait(waitsFor)}. The wait ended because of --node-match-timeout. If the provider ID is wrong, delete the Node object; the kubelet creates it again.`,
   };
+}
+
+function kindOfWait({ source, failure }: UnansweredSource): string {
+  if (failure === undefined) return `${source} silent`;
+  return `${source} ${CloudError.is(failure.error) ? failure.error.kind : messageOf(failure.error)}`;
 }
 
 function describeWait(waitsFor: readonly UnansweredSource[]): string {

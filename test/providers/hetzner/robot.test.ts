@@ -145,6 +145,19 @@ test("sends no request to Robot while its rate limit is used up, and manages clo
   expect(robotRequests(h).length).toBeGreaterThan(0);
 });
 
+test("reports once that a joining Node waits for Robot's rate limit", async () => {
+  const h = worldOf();
+  await h.start("*");
+  await h.world.pass(60);
+  h.cloud.robot.requestsPerHour = 0;
+  h.joinNode("web-1");
+  await h.world.pass(240);
+  expect(withReason(h, "web-1", "UnconfirmedMatch")).toHaveLength(1);
+  h.cloud.robot.requestsPerHour = 200;
+  await h.world.pass(240);
+  expect(h.uninitialized).toBe(0);
+});
+
 test("names the password when Robot rejects it, and manages cloud servers", async () => {
   const h = worldOf({ nodes: 1, config: { "robot-password": "wrong" } });
   await h.start("*", "--node-match-timeout=2m");

@@ -15,12 +15,13 @@ import type { ApiNetwork } from "./api/resources.ts";
 
 export type NetworkID = (call: Call) => Promise<number>;
 
-/** The id of the network that HCLOUD_NETWORK names, by name or id. */
+/** The id of the network that HCLOUD_NETWORK names, by name or id. A wrong id would detach all load balancers, so it is checked too. */
 export function networkIDOf(api: HetznerApi, nameOrID: string): NetworkID {
-  if (/^\d+$/.test(nameOrID)) return async () => Number(nameOrID);
+  const isID = /^\d+$/.test(nameOrID);
   return resolveOnce(async (call) => {
-    for await (const [network] of api.networks(call, { name: nameOrID })) {
-      if (network !== undefined) return network.id;
+    for await (const page of api.networks(call, isID ? {} : { name: nameOrID })) {
+      const found = page.find(({ id, name }) => (isID ? String(id) : name) === nameOrID);
+      if (found !== undefined) return found.id;
     }
     const text = `The network ${JSON.stringify(nameOrID)} does not exist in this project. Correct HCLOUD_NETWORK, or use its id.`;
     throw new CloudError("invalid", text, { operation: "GET /networks" });

@@ -61,7 +61,7 @@ function addressesOf(
 }
 
 function toInstance(server: ApiServer, settings: InstanceSettings, networkID: number | undefined): Instance {
-  const { id, name, status, server_type, location, private_net } = server;
+  const { id, name, status, server_type, location, public_net, private_net } = server;
   const privateIP = private_net.find(({ network }) => network === networkID)?.ip;
   return {
     key: String(id),
@@ -69,7 +69,10 @@ function toInstance(server: ApiServer, settings: InstanceSettings, networkID: nu
     names: [name],
     title: name,
     state: states[status] ?? "running",
-    handles: privateIP === undefined ? {} : { "private-ip": privateIP },
+    handles: {
+      ...(privateIP !== undefined && { "private-ip": privateIP }),
+      ...(public_net.ipv4 && { "public-ip": public_net.ipv4.ip }),
+    },
     addresses: addressesOf(server, settings.families, networkID),
     type: server_type.name,
     region: location.name,

@@ -86,6 +86,7 @@ export interface ApiLoadBalancer {
   readonly load_balancer_type: {
     readonly name: string;
     readonly max_targets: number;
+    readonly max_services: number;
     readonly deprecated: string | null;
   };
   readonly protection: { readonly delete: boolean };
@@ -99,6 +100,7 @@ export interface ApiCertificate {
   readonly name: string;
   readonly labels: Labels;
   readonly type?: string;
+  readonly domain_names: readonly string[];
   readonly status?: {
     readonly issuance?: "pending" | "completed" | "failed";
     readonly error?: { readonly code: string; readonly message: string } | null;

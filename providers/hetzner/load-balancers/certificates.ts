@@ -28,7 +28,7 @@ export function chooseCertificates(desired: Desired, known: readonly ApiCertific
   const found = names.map((name) => known.find((one) => String(one.id) === name || one.name === name));
   const unknown = names.filter((_, index) => found[index] === undefined);
   if (unknown.length === 0) return { ...none, ids: found.flatMap((one) => one?.id ?? []) };
-  const text = `The certificate ${unknown.map((name) => JSON.stringify(name)).join(", ")} does not exist in this project. The ports of the load balancer stay as they are. Upload it, or correct load-balancer.hetzner.cloud/http-certificates.`;
+  const text = `The certificate ${unknown.map((name) => JSON.stringify(name)).join(", ")} does not exist in this project. The ports of the load balancer stay as they are. Upload it, or correct load-balancer.hetzner.cloud/http-certificates. An upload is noticed within 30 minutes, or when the Service changes.`;
   return {
     ids: undefined,
     isMissing: true,
@@ -41,9 +41,14 @@ function managedCertificate(
   known: readonly ApiCertificate[],
 ): CertificateChoice {
   const name = settings["http-managed-certificate-name"] ?? `ccm-managed-certificate-${owner.uid}`;
-  const own = known.find(({ labels }) => labels[ownerLabel] === owner.uid);
-  if (own !== undefined) return issuedCertificate(own);
   const domains = settings["http-managed-certificate-domains"] ?? [];
+  const marked = known.filter(({ labels }) => labels[ownerLabel] === owner.uid);
+  // A user may have added another one, after the first had failed.
+  const own = marked.find(({ status }) => status?.issuance !== "failed") ?? marked[0];
+  if (own !== undefined) {
+    const choice = issuedCertificate(own);
+    return { ...choice, problems: [...choice.problems, ...changeProblems(own, domains)] };
+  }
   const problem = (reason: Problem["reason"], text: string) =>
     ({ ids: undefined, isMissing: true, problems: [{ severity: "warning", reason, text }] }) as const;
   if (domains.length === 0) {
@@ -77,6 +82,22 @@ function managedCertificate(
   };
 }
 
+/** The domains of a certificate cannot be changed, and another certificate would interrupt the traffic until it is issued. */
+function changeProblems(
+  { name, domain_names }: ApiCertificate,
+  domains: readonly string[],
+): readonly Problem[] {
+  const [is, wanted] = [domain_names, domains].map((names) =>
+    names
+      .map((one) => one.toLowerCase())
+      .toSorted()
+      .join(", "),
+  );
+  if (domains.length === 0 || is === wanted) return [];
+  const text = `The certificate ${name} is for ${is}, and the Service requests ${wanted}. Hetzner cannot change the domains of a certificate, so it stays in use. To replace it, create a certificate with the label of ${name}, and delete ${name}.`;
+  return [{ severity: "warning", reason: "UnsupportedByCloud", text }];
+}
+
 function issuedCertificate({ id, name, status }: ApiCertificate): CertificateChoice {
   const issuance = status?.issuance ?? "completed";
   if (issuance === "completed") return { ...none, ids: [id] };
@@ -84,7 +105,7 @@ function issuedCertificate({ id, name, status }: ApiCertificate): CertificateCho
     return { ids: undefined, isMissing: true, waitingFor: `certificate ${name} to be issued`, problems: [] };
   }
   const { code, message } = status?.error ?? { code: "unknown", message: "no reason given" };
-  const text = `Hetzner could not issue the certificate ${name}: ${message} [${code}]. The ports of the load balancer stay as they are. Correct the DNS of its domains, then delete the certificate: it is created again.`;
+  const text = `Hetzner could not issue the certificate ${name}: ${message} [${code}]. The ports of the load balancer stay as they are. Correct the DNS of its domains, then delete the certificate: it is created again within 30 minutes, or when the Service changes.`;
   return {
     ids: undefined,
     isMissing: true,

@@ -17,6 +17,7 @@ import { refusesTarget } from "../api/errors.ts";
 import type { ApiCertificate, ApiLoadBalancer } from "../api/resources.ts";
 import type { NetworkID } from "../network.ts";
 import { needsCertificates } from "./certificates.ts";
+import { targetLimit } from "./limits.ts";
 import {
   type Annotations,
   choicesOf,
@@ -27,10 +28,11 @@ import {
   type Prefetched,
   type Settings,
 } from "./model.ts";
-import { planLoadBalancer } from "./plan.ts";
+import { possibleChoices } from "./placement.ts";
+import { creation, hasAddresses, planLoadBalancer } from "./plan.ts";
 import { settingsOf } from "./settings-of.ts";
-import { targetsOnly } from "./steps.ts";
-import { reach, targetLimit } from "./targets.ts";
+import { targetsOnly, withoutTargets } from "./steps.ts";
+import { reach } from "./targets.ts";
 
 function toObserved(balancer: ApiLoadBalancer): Observed {
   const { id, name, labels } = balancer;
@@ -64,27 +66,38 @@ const removals = new Set(["delete load balancer", "delete service", "remove targ
 
 /** Explains errors that only the name of the step can explain. */
 function explained(error: CloudError, { on = "", request }: HetznerStep): CloudError {
-  if (request.operation !== "POST /load_balancers" || !error.message.endsWith("[uniqueness_error]"))
-    return error;
-  const text = `The project has another load balancer with the name ${on}, which belongs to another Service or cluster. No load balancer is created. Set another load-balancer.hetzner.cloud/name. To adopt it, remove its label ${ownerLabel}.`;
+  const { name = on } = (request.body ?? {}) as { readonly name?: string };
+  const isCreation = request.operation === "POST /load_balancers";
+  const isNamed = isCreation || request.operation === "PUT /load_balancers/{id}";
+  if (!isNamed || !error.message.endsWith("[uniqueness_error]")) return error;
+  const so = isCreation ? "No load balancer is created" : `The load balancer keeps the name ${on}`;
+  const adopt = isCreation ? ` To adopt it, remove its label ${ownerLabel}.` : "";
+  const text = `The project has another load balancer with the name ${name}, which belongs to another Service or cluster. ${so}. Set another load-balancer.hetzner.cloud/name.${adopt}`;
   return new CloudError(error.kind, text, { ...error.detail, cause: error });
 }
 
-async function apply(api: HetznerApi, step: HetznerStep, call: Call): Promise<StepOutcome> {
+/** One target that the cloud refuses must not hold up the others, nor the creation. Later plans add targets one by one. */
+async function applyWithoutRefused(api: HetznerApi, step: HetznerStep, call: Call): Promise<StepOutcome> {
   const { request, node } = step;
   const title = `"${step.do}" of ${step.on}`;
-  // What a step removes may be gone already: a deleted server is no target any more.
-  if (removals.has(step.do))
-    return deleted(api.change(request, call), (response) => outcomeOf(response?.action, title));
   try {
     return outcomeOf((await api.change(request, call))?.action, title);
   } catch (error) {
     if (!CloudError.is(error)) throw error;
-    // A target that is refused must not hold up the others.
-    if (node !== undefined && refusesTarget(error.message))
-      return done(undefined, [{ node, text: error.message }]);
-    throw explained(error, step);
+    if (!refusesTarget(error.message)) throw explained(error, step);
+    if (node !== undefined) return done(undefined, [{ node, text: error.message }]);
+    const body = withoutTargets(request.body);
+    if (body === undefined) throw error;
+    return applyWithoutRefused(api, { ...step, request: { ...request, body } }, call);
   }
+}
+
+function apply(api: HetznerApi, step: HetznerStep, call: Call): Promise<StepOutcome> {
+  if (!removals.has(step.do)) return applyWithoutRefused(api, step, call);
+  // What a step removes may be gone already: a deleted server is no target any more.
+  return deleted(api.change(step.request, call), (response) =>
+    outcomeOf(response?.action, `"${step.do}" of ${step.on}`),
+  );
 }
 
 export function hetznerLoadBalancers(
@@ -92,6 +105,8 @@ export function hetznerLoadBalancers(
   operator: Settings,
   networkID: NetworkID | undefined,
 ): LoadBalancers<Annotations, Observed, HetznerStep, Prefetched> {
+  const choicesFor = (desired: Pick<Desired, "settings" | "ports">, observed: Observed | undefined) =>
+    possibleChoices(choicesOf(desired, operator), desired, observed?.balancer);
   return {
     list: async function* (call) {
       for await (const page of api.loadBalancers(call)) yield page.map(toObserved);
@@ -107,15 +122,15 @@ export function hetznerLoadBalancers(
       return { networkID: await networkID?.(call), certificates };
     },
     settingsOf,
-    reaches: (desired, target) => reach(choicesOf(desired, operator), target),
+    reaches: (desired, target, observed) => reach(choicesFor(desired, observed), target),
     targetLimit: (desired, observed) =>
-      targetLimit(choicesOf(desired, operator).type, observed?.balancer.load_balancer_type),
+      targetLimit(choicesFor(desired, observed).type, observed?.balancer.load_balancer_type),
     plan: ([desired], observed, { prefetched }) => planLoadBalancer(desired, observed, prefetched, operator),
     targetsOnly,
     apply: (step, call) => apply(api, step, call),
     publish: (desired, observed) =>
-      observed === undefined
-        ? { kind: "wait", waitingFor: "the load balancer to be created" }
+      observed === undefined || !hasAddresses(observed.balancer)
+        ? { kind: "wait", waitingFor: creation }
         : { kind: "addresses", addresses: addressesOf(desired, observed.balancer, operator) },
     releases: true,
     supports: [],

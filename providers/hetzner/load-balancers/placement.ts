@@ -3,13 +3,56 @@
 import type { Problem } from "#ccm";
 import type { ApiLoadBalancer } from "../api/resources.ts";
 import { reasons } from "../reasons.ts";
-import type { Choices } from "./model.ts";
+import { fitsType, portLimit } from "./limits.ts";
+import type { Choices, Desired } from "./model.ts";
+
+const tcpPorts = ({ ports }: Pick<Desired, "ports">): number =>
+  ports.filter(({ protocol }) => protocol === "TCP").length;
+
+/**
+ * Without what the cloud would refuse for an existing load balancer, after targets were removed for it: a type with too few ports, and
+ * public targets while the public interface is off.
+ */
+export function possibleChoices(
+  choices: Choices,
+  desired: Pick<Desired, "ports">,
+  balancer: ApiLoadBalancer | undefined,
+): Choices {
+  if (balancer === undefined) return choices;
+  const { type, usesPrivateIP } = choices;
+  const isOff = !usesPrivateIP && choices.publicInterface !== true && !balancer.public_net.enabled;
+  const staysOn = !usesPrivateIP && choices.publicInterface === false && balancer.public_net.enabled;
+  return {
+    ...choices,
+    type: type !== undefined && fitsType(type, tcpPorts(desired)) ? type : undefined,
+    usesPrivateIP: usesPrivateIP || isOff,
+    publicInterface: staysOn ? undefined : choices.publicInterface,
+  };
+}
+
+/** The cloud refuses public targets while the public interface is off. */
+function interfaceProblem(
+  { publicInterface, usesPrivateIP }: Choices,
+  balancer: ApiLoadBalancer | undefined,
+): Problem | undefined {
+  if (usesPrivateIP || (publicInterface ?? balancer?.public_net.enabled ?? true)) return undefined;
+  const so =
+    balancer === undefined
+      ? "No load balancer is created"
+      : balancer.public_net.enabled
+        ? "The public interface stays on"
+        : "They are still reached over the private network";
+  const text = `Servers cannot be reached by their public addresses while the public interface of the load balancer is off. ${so}. Set load-balancer.hetzner.cloud/use-private-ip to true, or disable-public-network to false.`;
+  return { severity: balancer === undefined ? "error" : "warning", reason: "InvalidAnnotation", text };
+}
 
 export function placeProblems(
-  { type, location, networkZone, usesPrivateIP }: Choices,
+  choices: Choices,
+  desired: Pick<Desired, "ports">,
   balancer: ApiLoadBalancer | undefined,
   networkID: number | undefined,
 ): readonly Problem[] {
+  const { type, location, networkZone, usesPrivateIP } = choices;
   const problems: Problem[] = [];
   const warn = (reason: Problem["reason"], text: string) =>
     problems.push({ severity: "warning", reason, text });
@@ -17,6 +60,17 @@ export function placeProblems(
     const text =
       "use-private-ip requires the private network of the cluster, which is not set. Nothing of the load balancer is changed. Set HCLOUD_NETWORK, or remove the annotation.";
     problems.push({ severity: "error", reason: "InvalidAnnotation", text });
+  }
+  const publicProblem = interfaceProblem(choices, balancer);
+  if (publicProblem !== undefined) problems.push(publicProblem);
+  const ports = tcpPorts(desired);
+  if (type !== undefined && !fitsType(type, ports)) {
+    const text = `The load balancer type ${type} accepts ${portLimit(type)} ports, and the Service has ${ports}. ${balancer === undefined ? "No load balancer is created" : "The type stays as it is"}. Choose a larger type with load-balancer.hetzner.cloud/type, or remove ports.`;
+    problems.push({
+      severity: balancer === undefined ? "error" : "warning",
+      reason: "InvalidAnnotation",
+      text,
+    });
   }
   if (balancer === undefined) {
     if (location === undefined && networkZone === undefined) {

@@ -1,5 +1,6 @@
 // The ports of a load balancer ("services" in the API): what a Service requests, and whether an existing port already has it. Pure.
 
+import type { Problem } from "#ccm";
 import type { ApiHealthCheck, ApiService } from "../api/resources.ts";
 import type { Desired, Settings } from "./model.ts";
 
@@ -28,7 +29,9 @@ function compact<T extends object>(value: T): { [K in keyof T]?: Exclude<T[K], u
   return entries.length === 0 ? undefined : (Object.fromEntries(entries) as never);
 }
 
+/** TCP ports have none of it. */
 function httpOf({ settings: own }: Desired, certificates: readonly number[] | undefined) {
+  if (own.protocol === "tcp") return undefined;
   return compact({
     cookie_name: own["http-cookie-name"],
     cookie_lifetime: inSeconds(own["http-cookie-lifetime"]),
@@ -90,6 +93,37 @@ export function serviceSpecs(
           health_check: healthCheckOf(desired, operator, nodePort),
         },
   );
+}
+
+const httpAnnotations = [
+  "http-cookie-name",
+  "http-cookie-lifetime",
+  "http-redirect-http",
+  "http-sticky-sessions",
+  "http-timeout-idle",
+] as const;
+
+/** Ports and annotations that have no effect. */
+export function serviceProblems({ ports, settings }: Desired): readonly Problem[] {
+  const warn = (reason: Problem["reason"], text: string): Problem => ({ severity: "warning", reason, text });
+  const bare = ports.filter(({ protocol, nodePort }) => protocol === "TCP" && nodePort === undefined);
+  const unused = httpAnnotations.filter(
+    (name) => settings.protocol === "tcp" && settings[name] !== undefined,
+  );
+  return [
+    ...bare.map(({ port }) =>
+      warn(
+        "UnsupportedByCloud",
+        `Port ${port} has no node port, to which the load balancers of Hetzner forward. It is neither created nor changed. Remove allocateLoadBalancerNodePorts: false from the Service.`,
+      ),
+    ),
+    ...unused.map((name) =>
+      warn(
+        "InvalidAnnotation",
+        `load-balancer.hetzner.cloud/${name} has no effect, because the ports are TCP. Set load-balancer.hetzner.cloud/protocol to http or https, or remove it.`,
+      ),
+    ),
+  ];
 }
 
 /** The body of a request that creates the port. */

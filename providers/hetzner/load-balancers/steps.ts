@@ -15,6 +15,12 @@ export function createStep(name: string, body: object): HetznerStep {
   };
 }
 
+/** The body of a creation without its targets; undefined if it has none. */
+export function withoutTargets(body: unknown): object | undefined {
+  const { targets = [], ...rest } = (body ?? {}) as { readonly targets?: readonly ApiTarget[] };
+  return targets.length === 0 ? undefined : { ...rest, targets: [] };
+}
+
 /** A target without what `remove_target` does not take. */
 function targetToRemove({ type, server, ip }: ApiTarget): ApiTarget {
   return { type, ...(server && { server: { id: server.id } }), ...(ip && { ip }) };

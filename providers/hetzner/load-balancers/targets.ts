@@ -12,22 +12,6 @@ export interface TargetSpec {
   readonly target: ApiTarget;
 }
 
-/** How many targets each type accepts. The API reports it for existing load balancers only. */
-const limits: Readonly<Record<string, number>> = { lb11: 25, lb21: 75, lb31: 150 };
-
-/** While the type changes, both limits hold. Unknown types are limited by the cloud. */
-export function targetLimit(
-  type: string | undefined,
-  observed: { readonly max_targets: number } | undefined,
-) {
-  const ofType = type === undefined && observed !== undefined ? undefined : limits[type ?? "lb11"];
-  const limit = Math.min(
-    ofType ?? Number.POSITIVE_INFINITY,
-    observed?.max_targets ?? Number.POSITIVE_INFINITY,
-  );
-  return Number.isFinite(limit) ? limit : undefined;
-}
-
 type TargetChoices = Pick<Choices, "usesPrivateIP" | "readsRobot">;
 
 /** Why the load balancer cannot reach a Node. */
@@ -43,7 +27,8 @@ export function reach(
   if (machine.source === robotSource) {
     return handles["ip"] !== undefined || usesPrivateIP ? true : "they have no public IPv4 address";
   }
-  return !usesPrivateIP || handles["private-ip"] !== undefined
+  if (!usesPrivateIP) return handles["public-ip"] !== undefined ? true : "they have no public IPv4 address";
+  return handles["private-ip"] !== undefined
     ? true
     : "they are not attached to the private network of the cluster";
 }
@@ -82,20 +67,23 @@ function withoutKnownAddress(
   );
 }
 
+function keyOf({ type, server, ip, label_selector }: ApiTarget): string {
+  if (type === "server") return `server ${server?.id}`;
+  return type === "ip" ? `ip ${ip?.ip}` : `selector ${label_selector?.selector}`;
+}
+
+/** One per server, even if several Nodes have its provider id. */
 export function targetSpecs(
   targets: readonly BalancerTarget[],
   choices: TargetChoices,
 ): readonly TargetSpec[] {
-  return targets.flatMap((one) => {
+  const specs = new Map<string, TargetSpec>();
+  for (const one of targets) {
     const target = toTarget(one, choices);
-    return target === undefined ? [] : { node: one.node, target };
-  });
-}
-
-/** The way to reach a server is part of its key: a change removes the target and adds it again. */
-function keyOf({ type, server, ip, label_selector, use_private_ip }: ApiTarget): string {
-  if (type === "server") return `server ${server?.id} ${use_private_ip === true}`;
-  return type === "ip" ? `ip ${ip?.ip}` : `selector ${label_selector?.selector}`;
+    if (target === undefined || specs.has(keyOf(target))) continue;
+    specs.set(keyOf(target), { node: one.node, target });
+  }
+  return [...specs.values()];
 }
 
 /**
@@ -117,7 +105,8 @@ export function diffTargets(
   return diffByKey<TargetSpec, ApiTarget>(desired, byNode, {
     keyOfDesired: ({ target }) => keyOf(target),
     keyOfObserved: keyOf,
-    isSame: () => true,
+    isSame: ({ target }, existing) =>
+      target.type !== "server" || target.use_private_ip === (existing.use_private_ip === true),
   });
 }
 

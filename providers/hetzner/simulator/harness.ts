@@ -23,7 +23,8 @@ function stateOfBalancer({ name, labels, type, location, algorithm, services, ta
 export const harness: Harness = {
   definition: hetzner,
   config,
-  listingRequests: (machines) => Math.max(1, Math.ceil(machines / pageSize)),
+  // The first one finds the network.
+  listingRequests: (machines) => 1 + Math.max(1, Math.ceil(machines / pageSize)),
   pendingRequests: () => 1,
   hasUniqueNames: true,
   unknownKeys: { id: "999999" },

@@ -28,8 +28,8 @@ const action = (name: string) => `POST /load_balancers/{id}/actions/${name}`;
 const update = [action("update_service")];
 const retarget = [
   action("remove_target"),
-  action("remove_target"),
   action("add_target"),
+  action("remove_target"),
   action("add_target"),
 ];
 
@@ -81,7 +81,7 @@ export const annotationCases: readonly AnnotationCase[] = [
     annotations: { "disable-public-network": "true", "use-private-ip": "true" },
     balancer: { isPublic: false },
     targetsUsePrivateIP: true,
-    changes: [...retarget.slice(0, 2), action("disable_public_interface"), ...retarget.slice(2)],
+    changes: [...retarget, action("disable_public_interface")],
     ingress: "only private",
   },
   { name: "public network enabled", annotations: { "disable-public-network": "false" }, changes: [] },
@@ -251,6 +251,6 @@ export const annotationCases: readonly AnnotationCase[] = [
     name: "type and algorithm together",
     annotations: { type: "lb31", "algorithm-type": "least_connections" },
     balancer: { type: "lb31", algorithm: "least_connections" },
-    changes: [action("change_algorithm"), action("change_type")],
+    changes: [action("change_type"), action("change_algorithm")],
   },
 ];

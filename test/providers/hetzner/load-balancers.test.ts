@@ -183,6 +183,37 @@ test("reports a managed certificate that cannot be issued, and keeps serving the
   expect(h.cloud.project.certificates.list()).toHaveLength(1);
 });
 
+test("keeps the managed certificate when its domains change, and says how to replace it [F37 F89]", async () => {
+  const h = new HetznerWorld({ nodes: 1 });
+  await h.start("service");
+  h.world.create("web", draft(managed, [{ port: 443, protocol: "TCP", nodePort: 30_443 }]));
+  await h.world.pass(300);
+  h.forget();
+  h.world.annotate("web", { [`${prefix}http-managed-certificate-domains`]: "other.example.com" });
+  await h.world.pass(300);
+  expect(changesOf(h)).toEqual([]);
+  expect(events(h)).toContain(
+    "is for example.com, www.example.com, and the Service requests other.example.com",
+  );
+});
+
+test("uses the certificate that works when two have the label of the Service", async () => {
+  const h = new HetznerWorld({ nodes: 1 });
+  const { certificates, actions } = h.cloud.project;
+  actions.plan({ outcome: "fails", command: "create_certificate" });
+  await h.start("service");
+  h.world.create("web", draft(managed, [{ port: 443, protocol: "TCP", nodePort: 30_443 }]));
+  await h.world.pass(60);
+  const { uid } = h.world.get("web").metadata;
+  const second = certificates.add("second", {
+    type: "managed",
+    domainNames: ["example.com", "www.example.com"],
+    labels: { [ownerLabel]: uid },
+  });
+  await h.world.pass(1800);
+  expect(onlyBalancer(h).services[0]?.http?.certificates).toEqual([second.id]);
+});
+
 test("leaves a protected load balancer in the cloud when its Service is deleted, and says so [F89]", async () => {
   const h = await created({});
   const { id } = onlyBalancer(h);

@@ -49,7 +49,7 @@ test("describes a server as the Go manager does", async () => {
       names: ["web-1"],
       title: "web-1",
       state: "running",
-      handles: { "private-ip": "10.0.0.7" },
+      handles: { "private-ip": "10.0.0.7", "public-ip": server?.ipv4 ?? "" },
       addresses: [
         { kind: "Hostname", value: "web-1" },
         { kind: "ExternalIP", value: server?.ipv4 ?? "" },

@@ -1,0 +1,190 @@
+// What the cloud refuses holds up nothing else: targets and ports follow the cluster, and the Service says what is wrong.
+
+import { expect, test } from "bun:test";
+import { HetznerWorld, type HetznerWorldOptions } from "./hetzner-world.ts";
+
+const prefix = "load-balancer.hetzner.cloud/";
+const isChange = (operation: string): boolean => !operation.startsWith("GET ");
+const http = { port: 80, protocol: "TCP", nodePort: 30_080 };
+const https = { port: 443, protocol: "TCP", nodePort: 30_443 };
+const action = (name: string) => `POST /load_balancers/{id}/actions/${name}`;
+
+const draft = (annotations: Readonly<Record<string, string>>, ports: readonly object[] = [http]) => ({
+  annotations: Object.fromEntries(Object.entries(annotations).map(([name, value]) => [prefix + name, value])),
+  spec: { ports: ports as never },
+});
+
+async function created(
+  annotations: Readonly<Record<string, string>>,
+  {
+    ports,
+    prepare,
+    ...options
+  }: HetznerWorldOptions & {
+    readonly ports?: readonly object[];
+    readonly prepare?: (h: HetznerWorld) => void;
+  } = {},
+) {
+  const h = new HetznerWorld({ nodes: 2, ...options });
+  prepare?.(h);
+  await h.start("service");
+  h.world.create("web", draft(annotations, ports));
+  await h.world.pass(60);
+  h.forget();
+  return h;
+}
+
+const events = (h: HetznerWorld): string => h.world.events("web").join("\n");
+const onlyBalancer = (h: HetznerWorld) => {
+  const [balancer, ...others] = h.cloud.project.balancers.list();
+  if (balancer === undefined || others.length > 0) throw new Error("Expected one load balancer.");
+  return balancer;
+};
+const refuse = (h: HetznerWorld, ...operations: readonly string[]) => {
+  for (const operation of operations) {
+    h.cloud.faults.add({ kind: "status", status: 422, code: "invalid_input", operation, calls: 1000 });
+  }
+};
+
+test("a server without public IPv4 does not hold up the creation of a load balancer [F31 F43]", async () => {
+  const h = await created(
+    {},
+    {
+      prepare: ({ cloud: { project } }) => void project.servers.change("node-1", { ipv4: null }),
+    },
+  );
+  expect(onlyBalancer(h).targets).toHaveLength(1);
+  expect(events(h)).toContain("they have no public IPv4 address (node-1)");
+  h.cloud.project.servers.change("node-1", { ipv4: "198.18.77.1" });
+  await h.world.pass(900);
+  expect(onlyBalancer(h).targets).toHaveLength(2);
+});
+
+test("a target that the cloud refuses during the creation is left out, and the others are added", async () => {
+  const h = new HetznerWorld({ nodes: 3 });
+  await h.start("service");
+  await h.world.pass(30);
+  // The cloud knows it, and the inventory does not yet.
+  h.cloud.project.servers.change("node-1", { ipv4: null });
+  h.world.create("web", draft({}));
+  await h.world.pass(60);
+  expect(onlyBalancer(h).targets).toHaveLength(2);
+  expect(events(h)).toContain("missing_ipv4");
+});
+
+test("two Nodes with the provider id of one server are one target", async () => {
+  const h = await created(
+    {},
+    {
+      prepare: (world) => {
+        const { id } = world.cloud.project.servers.existing("node-0");
+        world.world.changeNode("node-1", (node) => ({
+          ...node,
+          spec: { ...node.spec, providerID: `hcloud://${id}` },
+        }));
+      },
+    },
+  );
+  expect(onlyBalancer(h).targets).toHaveLength(1);
+  expect(h.world.addressesOf("web")).toHaveLength(2);
+});
+
+test.each([
+  ["reverse DNS", { "ipv4-rdns": "lb.example.com" }, action("change_dns_ptr")],
+  ["name", { name: "other" }, "PUT /load_balancers/{id}"],
+  ["algorithm", { "algorithm-type": "least_connections" }, action("change_algorithm")],
+  ["type", { type: "lb99" }, action("change_type")],
+
+  ["settings of ports", { protocol: "https" }, action("update_service")],
+  [
+    "certificate",
+    { protocol: "https", "certificate-type": "managed", "http-managed-certificate-domains": "a.example.com" },
+    "POST /certificates",
+  ],
+] as const)(
+  "targets follow the cluster while the cloud refuses a change of the %s",
+  async (_, annotations, operation) => {
+    const h = await created({}, { nodes: 3, ports: [https] });
+    refuse(h, operation);
+    h.world.annotate("web", Object.fromEntries(Object.entries(annotations).map(([k, v]) => [prefix + k, v])));
+    await h.world.pass(60);
+    h.addNode("more");
+    h.world.removeNode("node-0");
+    await h.world.pass(1200);
+    const { servers } = h.cloud.project;
+    const expected = ["more", "node-1", "node-2"].map((name) => servers.existing(name).id);
+    const targets = onlyBalancer(h).targets.map((target) => target.type === "server" && target.server);
+    expect(targets.toSorted()).toEqual(expected.toSorted());
+  },
+);
+
+test("ports follow the Service while the cloud refuses its name and reverse DNS", async () => {
+  const h = await created({ "ipv4-rdns": "lb.example.com" });
+  h.cloud.project.balancers.add("taken");
+  refuse(h, action("change_dns_ptr"));
+  h.world.annotate("web", { [`${prefix}name`]: "taken", [`${prefix}ipv4-rdns`]: "other.example.com" });
+  h.world.editSpec("web", { ports: [https] as never });
+  await h.world.pass(120);
+  const [own] = h.cloud.project.balancers.list();
+  expect(own?.services.map(({ listen_port }) => listen_port)).toEqual([443]);
+});
+
+test("creates the load balancer while its managed certificate is refused", async () => {
+  const h = await created(
+    { protocol: "https", "certificate-type": "managed", "http-managed-certificate-domains": "a.example.com" },
+    { ports: [https], prepare: (world) => refuse(world, "POST /certificates") },
+  );
+  expect(onlyBalancer(h)).toMatchObject({ services: [], targets: [{}, {}] });
+  expect(events(h)).toContain("POST /certificates failed with 422");
+});
+
+test("says which name is taken when a load balancer cannot be renamed", async () => {
+  const h = await created({});
+  h.cloud.project.balancers.add("taken");
+  h.world.annotate("web", { [`${prefix}name`]: "taken" });
+  await h.world.pass(60);
+  expect(events(h)).toContain("The project has another load balancer with the name taken");
+});
+
+test("a port without node port is reported, and the load balancer is created without it", async () => {
+  const h = new HetznerWorld({ nodes: 2 });
+  await h.start("service");
+  const spec = { allocateLoadBalancerNodePorts: false, ports: [{ port: 80, protocol: "TCP" }] as never };
+  h.world.create("web", { spec });
+  await h.world.pass(120);
+  expect(onlyBalancer(h).services).toEqual([]);
+  expect(events(h)).toContain("Port 80 has no node port");
+});
+
+test("stops forwarding a port that changes from TCP to UDP [F35]", async () => {
+  const h = await created({});
+  h.world.editSpec("web", {
+    ports: [
+      { name: "dns", port: 80, protocol: "UDP", nodePort: 30_080 },
+      { name: "web", port: 81, protocol: "TCP", nodePort: 30_081 },
+    ] as never,
+  });
+  await h.world.pass(120);
+  expect(onlyBalancer(h).services.map(({ listen_port }) => listen_port)).toEqual([81]);
+});
+
+test("settings of HTTP have no effect on TCP ports, and the Service says so", async () => {
+  const h = await created({ "http-sticky-sessions": "true" });
+  expect(onlyBalancer(h).services).toHaveLength(1);
+  expect(events(h)).toContain("http-sticky-sessions has no effect");
+});
+
+test("keeps the type and all targets when the Service has too many ports for the smaller type [F44]", async () => {
+  const ports = Array.from({ length: 10 }, (_, index) => ({
+    name: `p${index}`,
+    port: 8000 + index,
+    protocol: "TCP",
+    nodePort: 30_000 + index,
+  }));
+  const h = await created({ type: "lb21" }, { nodes: 40, ports });
+  h.world.annotate("web", { [`${prefix}type`]: "lb11" });
+  await h.world.pass(600);
+  expect(h.requests.filter(isChange)).toEqual([]);
+  expect(onlyBalancer(h).targets).toHaveLength(40);
+  expect(events(h)).toContain("lb11 accepts 5 ports, and the Service has 10");
+});

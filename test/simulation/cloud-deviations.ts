@@ -74,8 +74,18 @@ export const routeDeviations = (world: World): readonly string[] => {
     .list()
     .filter(({ labels, destination }) => isManagedRoute(labels, destination));
   const ranges = new Map(world.nodes().map((node) => [node.spec.podCIDR ?? "", node]));
+  // Routes that lead to a Node whose machine is not known are never changed, and such a Node stays if it is protected or Ready: it may
+  // have vanished while its machine was removed, and returned without a kubelet.
+  const unknown = new Set(
+    world
+      .nodes()
+      .map(machineIDOf)
+      .filter((id) => !cloud.machines.has(id)),
+  );
   const problems = present.flatMap(({ destination, machine }) =>
-    ranges.has(destination) ? [] : [`the route ${destination} to ${machine} is left over`],
+    ranges.has(destination) || unknown.has(machine)
+      ? []
+      : [`the route ${destination} to ${machine} is left over`],
   );
   for (const [range, node] of ranges) {
     const id = machineIDOf(node);

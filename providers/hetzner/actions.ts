@@ -22,17 +22,25 @@ function failureOf({ id, command, error }: ApiAction): CloudError {
   return new CloudError(kindOfCode(code) ?? "conflict", text, { operation });
 }
 
-/** What a change leads to, by its response. `title` completes "waiting for …". */
-export function outcomeOf(action: ApiAction | null | undefined, title: string) {
+/** Stands for the Node in the operation of a step that adds a target. */
+const target = "target";
+
+/** What a change leads to, by its response. `title` completes "waiting for …", and `node` is the Node of a target that is added. */
+export function outcomeOf(action: ApiAction | null | undefined, title: string, node?: string): ActionOutcome {
   if (action === undefined || action === null || action.status === "success") return done();
   if (action.status === "error") throw failureOf(action);
-  const job = { job: String(action.id), owners: [], waitingFor: title };
+  const members = node === undefined ? {} : { [target]: node };
+  const job = { job: String(action.id), owners: [], waitingFor: title, members };
   return inProgress(title, { operation: operationOf(job) });
 }
 
+/** One target that fails must not hold up the others. */
 function stateOf(action: ApiAction): JobState {
   if (action.status === "running") return "running";
-  return action.status === "success" ? { facts: {} } : failureOf(action);
+  if (action.status === "success") return { facts: {} };
+  const failure = failureOf(action);
+  if (action.command !== "add_target") return failure;
+  return { facts: {}, refused: [{ node: target, text: failure.message }] };
 }
 
 /** `GET /actions` takes as many ids as a page has entries. */

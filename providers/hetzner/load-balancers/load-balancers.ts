@@ -81,11 +81,13 @@ async function applyWithoutRefused(api: HetznerApi, step: HetznerStep, call: Cal
   const { request, node } = step;
   const title = `"${step.do}" of ${step.on}`;
   try {
-    return outcomeOf((await api.change(request, call))?.action, title);
+    return outcomeOf((await api.change(request, call))?.action, title, node);
   } catch (error) {
     if (!CloudError.is(error)) throw error;
-    if (!refusesTarget(error.message)) throw explained(error, step);
-    if (node !== undefined) return done(undefined, [{ node, text: error.message }]);
+    const isRefused = refusesTarget(error.message);
+    if (node !== undefined && (isRefused || error.kind === "invalid"))
+      return done(undefined, [{ node, text: error.message }]);
+    if (!isRefused) throw explained(error, step);
     const body = withoutTargets(request.body);
     if (body === undefined) throw error;
     return applyWithoutRefused(api, { ...step, request: { ...request, body } }, call);

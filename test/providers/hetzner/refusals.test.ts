@@ -188,3 +188,32 @@ test("keeps the type and all targets when the Service has too many ports for the
   expect(onlyBalancer(h).targets).toHaveLength(40);
   expect(events(h)).toContain("lb11 accepts 5 ports, and the Service has 10");
 });
+
+test.each(["action", "request"] as const)(
+  "a target whose %s fails again and again holds up neither other targets nor ports [F43 F52]",
+  async (what) => {
+    const h = await created({});
+    h.addNode("broken");
+    const { actions, servers, balancers } = h.cloud.project;
+    const { id } = servers.existing("broken");
+    const handle = h.cloud.handle.bind(h.cloud);
+    h.cloud.handle = (query, to) => {
+      const body = query.body as { readonly server?: { readonly id: number } } | undefined;
+      const isBroken = query.path.endsWith("add_target") && body?.server?.id === id;
+      const error = { code: "server_error", message: "cannot reach it" };
+      if (isBroken && what === "action") actions.plan({ outcome: "fails", command: "add_target", error });
+      if (isBroken && what === "request") refuse(h, action("add_target"));
+      const delivery = handle(query, to);
+      h.cloud.faults.clear();
+      return delivery;
+    };
+    h.addNode("more");
+    h.world.editSpec("web", { ports: [https] as never });
+    await h.world.pass(1800);
+    const [balancer] = balancers.list();
+    expect(balancer?.services.map(({ listen_port }) => listen_port)).toEqual([443]);
+    expect(balancer?.targets).toHaveLength(3);
+    expect(events(h)).toContain("TargetRefused");
+    expect(h.requests.filter(isChange).length).toBeLessThanOrEqual(12);
+  },
+);

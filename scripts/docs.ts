@@ -3,6 +3,7 @@
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { hetzner } from "../providers/hetzner/index.ts";
+import { rancher } from "../providers/rancher/index.ts";
 import { cloudPage } from "./docs/cloud-page.ts";
 import { eventsPage } from "./docs/events-page.ts";
 import type { Proofs } from "./docs/features.ts";
@@ -59,6 +60,7 @@ const recorded = recordedProofs();
 const pages = {
   [recordFile]: `${JSON.stringify(recorded, undefined, 2)}\n`,
   "docs/clouds/hetzner-reference.md": cloudPage("Hetzner", "hetzner", hetzner),
+  "docs/clouds/rancher-reference.md": cloudPage("Rancher 1.6", "rancher", rancher),
   "docs/events.md": eventsPage(),
   "docs/features.md": featuresPage({ plain, ...recorded }),
   "docs/flags.md": flagsPage(),

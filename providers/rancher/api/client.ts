@@ -1,0 +1,170 @@
+// The Cattle API: its account, its schema, and the requests in use. All URLs but the first come from the server.
+
+import {
+  type Call,
+  CloudError,
+  type Context,
+  type JsonRequest,
+  jsonApi,
+  pagesByCursor,
+  type QueryValue,
+  resolveOnce,
+  type Secret,
+  type TlsMaterial,
+} from "#ccm";
+import { isApiError, readError } from "./errors.ts";
+import { collectionsOf, pathOf, type Schemas } from "./schema.ts";
+
+/** The documented maximum. The default of the server is 100. */
+const pageSize = 1000;
+
+export interface Keys {
+  readonly access: string;
+  readonly secret: Secret;
+}
+
+export interface ApiOptions {
+  readonly url: string;
+  readonly projectID: string | undefined;
+  /** Called again when the cloud has rejected the keys. */
+  readonly readKeys: () => Keys;
+  readonly tls: TlsMaterial | undefined;
+  readonly account: Context["account"];
+}
+
+export type ResourceType =
+  | "certificate"
+  | "externalService"
+  | "host"
+  | "loadBalancerService"
+  | "project"
+  | "setting"
+  | "stack";
+
+type Query = Readonly<Record<string, QueryValue>>;
+
+interface Collection<T> {
+  readonly data?: readonly T[];
+  readonly pagination?: { readonly next?: string | null; readonly partial?: boolean | null } | null;
+}
+
+/** As the client of the Go manager: without a path and with the path of version 1, it is that of v2-beta. */
+function apiURL(url: string, projectID: string | undefined): URL {
+  const { origin, pathname } = new URL(url);
+  const path = pathname
+    .replace(/\/+$/, "")
+    .replace(/^$/, "/v2-beta")
+    .replace(/^\/v1(?=\/|$)/, "/v2-beta");
+  const isProject = projectID === undefined || path.includes("/projects/");
+  return new URL(isProject ? path : `${path}/projects/${projectID}`, origin);
+}
+
+export function rancherApi({ url, projectID, readKeys, tls, account }: ApiOptions) {
+  const base = apiURL(url, projectID);
+  const { transport } = account<Keys>({
+    name: "rancher",
+    fetch: async () => ({ value: readKeys() }),
+    sign: (request, { access, secret }) => {
+      const basic = Buffer.from(`${access}:${secret.reveal()}`).toString("base64");
+      const headers = { ...request.headers, authorization: `Basic ${basic}` };
+      return { ...request, headers, ...(tls && { tls }) };
+    },
+  });
+  const api = jsonApi({ base: base.origin, transport, isApiError, readError });
+
+  const get = <T>(operation: string, path: string, call: Call, query?: Query) =>
+    api.call<T>({ operation, method: "GET", path, query }, call);
+
+  const listAt = <T>(operation: string, path: string, call: Call, query: Query) =>
+    pagesByCursor<T>({ operation }, async (next) => {
+      const page = await (next === undefined
+        ? get<Collection<T>>(operation, path, call, { limit: pageSize, ...query })
+        : get<Collection<T>>(operation, pathOf(next, operation), call));
+      const { next: following, partial } = page.pagination ?? {};
+      if (partial === true && !following)
+        throw new CloudError(
+          "unavailable",
+          `${operation} returned a part of the entries without a next page.`,
+          { operation },
+        );
+      return { items: page.data, next: following ?? undefined };
+    });
+
+  const schemas = resolveOnce(async (call): Promise<Schemas> => {
+    const { headers } = await api.answer<unknown>(
+      { operation: "GET /", method: "GET", path: base.pathname },
+      call,
+    );
+    const link = headers.get("x-api-schemas");
+    if (link === null)
+      throw new CloudError(
+        "unavailable",
+        `${base.href} is not the API of Rancher 1.6: the header X-API-Schemas is missing. Nothing is changed. Correct CATTLE_URL.`,
+        { operation: "GET /" },
+      );
+    const operation = "GET /schemas";
+    const collections = collectionsOf(await get(operation, pathOf(link, operation), call), base.href);
+    await checkProjects(collections, call);
+    return collections;
+  });
+
+  /** A key of an account sees all environments, and their hosts must not be mixed. */
+  const checkProjects = async (collections: Schemas, call: Call): Promise<void> => {
+    const path = collections.get("project");
+    if (path === undefined || base.pathname.includes("/projects/")) return;
+    const names: string[] = [];
+    const pages = listAt<{ readonly id: string; readonly name?: string | null }>(
+      "GET /projects",
+      path,
+      call,
+      {},
+    );
+    for await (const page of pages) names.push(...page.map(({ id, name }) => `${id} (${name ?? "no name"})`));
+    if (names.length < 2) return;
+    throw new CloudError(
+      "invalid",
+      `The API key can read ${names.length} environments: ${names.slice(0, 5).join(", ")}. Nothing is changed. Set project-id, or add /projects/<id> to CATTLE_URL.`,
+      { operation: "GET /projects" },
+    );
+  };
+
+  const collection = async (type: ResourceType, call: Call): Promise<string> => {
+    const path = (await schemas(call)).get(type);
+    if (path !== undefined) return path;
+    const text = `The API at ${base.href} does not offer ${type} to this key. Use an API key of the environment.`;
+    throw new CloudError("forbidden", text, { operation: `GET /${type}` });
+  };
+
+  return {
+    /** All entries that are not removed. Filters that the server does not know have no effect: check the result. */
+    list: async function* <T>(type: ResourceType, call: Call, query: Query = {}) {
+      const path = await collection(type, call);
+      yield* listAt<T>(`GET /${type}`, path, call, { removed_null: 1, ...query });
+    },
+    listLink: <T>(operation: string, link: string, call: Call) =>
+      listAt<T>(operation, pathOf(link, operation), call, {}),
+    create: async <T>(type: ResourceType, body: object, call: Call) => {
+      const path = await collection(type, call);
+      return api.call<T>({ operation: `POST /${type}`, method: "POST", path, body }, call);
+    },
+    /** A request to a link or an action of an object. */
+    send: (method: "PUT" | "POST" | "DELETE", operation: string, link: string, call: Call, body?: object) => {
+      const request: JsonRequest = {
+        operation,
+        method,
+        path: pathOf(link, operation),
+        ...(body && { body }),
+      };
+      return api.call<unknown>(request, call);
+    },
+  };
+}
+
+export type RancherApi = ReturnType<typeof rancherApi>;
+
+/** All pages of a listing. */
+export async function collect<T>(pages: AsyncIterable<readonly T[]>): Promise<readonly T[]> {
+  const all: T[] = [];
+  for await (const page of pages) all.push(...page);
+  return all;
+}

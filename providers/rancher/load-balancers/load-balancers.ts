@@ -1,0 +1,71 @@
+// The load balancers of Rancher: a service with haproxy containers for each Service, and external services for the Nodes.
+
+import { type BalancerAddress, type Call, compareIp, type LoadBalancers, parseIp } from "#ccm";
+import { collect, type RancherApi } from "../api/client.ts";
+import type { ApiCertificate, ApiSetting } from "../api/resources.ts";
+import type { Settings } from "../check-settings.ts";
+import { applyStep } from "./apply.ts";
+import { addressOf } from "./backends.ts";
+import { rangesIn, sendsProxy } from "./haproxy.ts";
+import { findStack, listBalancers } from "./listing.ts";
+import type { Annotations, Desired, Mark, Observed, Prefetched, RancherStep } from "./model.ts";
+import { balancerName } from "./names.ts";
+import { planLoadBalancer } from "./plan.ts";
+import { needsCertificates } from "./rules.ts";
+import { settingsOf } from "./settings-of.ts";
+
+async function prefetch(
+  api: RancherApi,
+  operator: Settings,
+  desired: readonly Desired[],
+  call: Call,
+): Promise<Prefetched> {
+  const stack = await findStack(api, operator["load-balancers-stack"], call);
+  let image = operator["load-balancers-image"];
+  if (image === undefined) {
+    const settings = await collect(api.list<ApiSetting>("setting", call, { name: "lb.instance.image" }));
+    const found = settings.find((one) => (one.name ?? one.id).toLowerCase() === "lb.instance.image");
+    const value = found?.activeValue ?? found?.value ?? "";
+    image = value === "" ? undefined : value;
+  }
+  const certificates = desired.some(needsCertificates)
+    ? await collect(api.list<ApiCertificate>("certificate", call))
+    : [];
+  return { stackID: stack?.id, image, certificates };
+}
+
+function addressesOf({ settings }: Desired, { balancer }: Observed): readonly BalancerAddress[] {
+  const ips = (balancer.publicEndpoints ?? []).flatMap(({ ipAddress }) => parseIp(ipAddress ?? "") ?? []);
+  const ipMode =
+    settings["lb-ip-mode"] ?? (sendsProxy(balancer.lbConfig?.config) ? ("Proxy" as const) : ("VIP" as const));
+  return [...new Set(ips)].toSorted(compareIp).map((ip) => ({ ip, ipMode }));
+}
+
+export function rancherLoadBalancers(
+  api: RancherApi,
+  operator: Settings,
+  mark: Mark,
+): LoadBalancers<Annotations, Observed, RancherStep, Prefetched> {
+  const stack = operator["load-balancers-stack"];
+  return {
+    groupOf: ({ defaultName }) => balancerName(defaultName),
+    list: async function* (call) {
+      yield await listBalancers(api, stack, mark, call);
+    },
+    prefetch: (desired, call) => prefetch(api, operator, desired, call),
+    settingsOf,
+    rangesOf: ({ balancer }) => rangesIn(balancer.lbConfig?.config),
+    reaches: (_, target) =>
+      target.machine === undefined || addressOf(target) !== undefined || "they have no IP address",
+    plan: ([desired], observed, { prefetched }) =>
+      planLoadBalancer(desired, observed, prefetched, { stack, mark }),
+    apply: (step, call) => applyStep(api, step, call),
+    publish: (desired, observed) => {
+      const addresses = observed === undefined ? [] : addressesOf(desired, observed);
+      return addresses.length === 0
+        ? { kind: "wait", waitingFor: "the public endpoints of the load balancer" }
+        : { kind: "addresses", addresses };
+    },
+    supports: ["sourceRanges", "sessionAffinity", "healthCheckNodePort", "UDP"],
+  };
+}

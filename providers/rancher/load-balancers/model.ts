@@ -1,0 +1,58 @@
+// What plans of load balancers work with: the desired and the observed load balancer, and single steps.
+
+import type { DesiredLoadBalancer, ObservedLoadBalancer, Step } from "#ccm";
+import type { annotations } from "../annotations.ts";
+import type { ApiCertificate, ApiExternalService, ApiLoadBalancer, Metadata } from "../api/resources.ts";
+
+export type Annotations = typeof annotations;
+export type Desired = DesiredLoadBalancer<Annotations>;
+export type Own = Desired["settings"];
+
+/** The mark of this cluster, in the metadata of what Fairlead creates. */
+export interface Mark {
+  readonly cluster: string;
+}
+
+export interface Observed extends ObservedLoadBalancer {
+  readonly balancer: ApiLoadBalancer;
+  /** All external services of the stack, by name in lower case. Shared by all load balancers of a listing. */
+  readonly services: ReadonlyMap<string, ServiceInUse>;
+}
+
+/** An external service with the load balancers that forward to it. */
+export interface ServiceInUse {
+  readonly service: ApiExternalService;
+  /** The load balancer for which it was created does not exist. */
+  readonly isOrphan: boolean;
+  /** Without those that are being removed. */
+  readonly usedBy: readonly Pick<ApiLoadBalancer, "id" | "name" | "metadata">[];
+}
+
+/** What plans need besides load balancers. */
+export interface Prefetched {
+  readonly stackID: string | undefined;
+  /** Of new load balancers. */
+  readonly image: string | undefined;
+  readonly certificates: readonly ApiCertificate[];
+}
+
+export interface RancherStep extends Step {
+  readonly send:
+    | {
+        readonly kind: "create";
+        readonly type: "stack" | "loadBalancerService" | "externalService";
+        readonly body: object;
+      }
+    | { readonly kind: "change" | "remove"; readonly link: string; readonly body?: object }
+    /** A retry gets time, because it may fail again. */
+    | { readonly kind: "act"; readonly link: string; readonly isRetry?: boolean }
+    /** Removes an external service, unless something else than this load balancer uses it. */
+    | {
+        readonly kind: "remove unused";
+        readonly link: string;
+        readonly consumers: string;
+        readonly user: string;
+        /** The metadata without the mark, for what nothing in Kubernetes needs and something in Rancher uses. */
+        readonly release?: Metadata;
+      };
+}

@@ -1,0 +1,201 @@
+// Plans the steps from the observed to the desired load balancer. Pure.
+
+import { type Plan, type Problem, waitFor } from "#ccm";
+import type { LbConfig } from "../api/resources.ts";
+import { reasons } from "../reasons.ts";
+import { planBackends } from "./backends.ts";
+import type { Desired, Mark, Observed, Prefetched, RancherStep } from "./model.ts";
+import { balancerName, clusterOf, metadataOf } from "./names.ts";
+import { removalsAfterChange, removalsAtEnd } from "./removals.ts";
+import {
+  chooseCertificates,
+  lbConfigOf,
+  portProblems,
+  portsOf,
+  publishedPorts,
+  sameConfig,
+} from "./rules.ts";
+
+export interface PlanSettings {
+  readonly stack: string;
+  readonly mark: Mark;
+}
+
+export function planLoadBalancer(
+  desired: Desired | undefined,
+  observed: Observed | undefined,
+  prefetched: Prefetched,
+  settings: PlanSettings,
+): Plan<RancherStep> {
+  if (desired === undefined || desired.ending !== undefined)
+    return observed === undefined ? { steps: [] } : planEnd(observed, settings.mark);
+  const certificates = chooseCertificates(desired, prefetched.certificates);
+  const problems = [...certificates.problems, ...portProblems(desired)];
+  if (problems.some(({ severity }) => severity === "error")) return { steps: [], problems };
+  if (observed === undefined) return { ...planCreation(desired, prefetched, settings, problems) };
+  if (observed.balancer.state === "removing")
+    return { ...waitForBalancer(observed, "to be removed"), problems };
+  const backends = planBackends(desired, observed, prefetched, settings.mark);
+  if (backends.refused.length > 0) return { steps: [], refused: backends.refused };
+  const config = lbConfigOf(desired, backends.ids, certificates);
+  // Rules of an external service that is created now follow in the next plan, which knows its id.
+  const creates = backends.steps.some(({ send }) => send.kind === "create");
+  const changes = creates ? [] : planChanges(desired, observed, config, settings.mark);
+  const steps = [...backends.steps, ...(changes === "not now" ? [] : changes)];
+  if (steps.length > 0) return { steps, problems };
+  if (changes === "not now") return { ...waitForBalancer(observed, "to accept changes"), problems };
+  const activation = planActivation(observed);
+  if (activation.steps.length > 0 || activation.wait !== undefined || backends.wait === undefined)
+    return { ...activation, problems: [...problems, ...(activation.problems ?? [])] };
+  return { steps: [], wait: backends.wait, problems };
+}
+
+/** The load balancer goes first, so that it is no longer a user of what is removed after it. */
+function planEnd(observed: Observed, mark: Mark): Plan<RancherStep> {
+  const { name, state, links = {}, actions = {} } = observed.balancer;
+  const obsolete = removalsAtEnd(observed, mark);
+  if (state === "removing")
+    return obsolete.length > 0 ? { steps: obsolete } : waitForBalancer(observed, "to be removed");
+  const { self } = links;
+  if (self === undefined || actions["remove"] === undefined)
+    return waitForBalancer(observed, "to accept its removal");
+  const remove = { do: "remove load balancer", on: name, send: { kind: "remove", link: self } } as const;
+  return { steps: [remove, ...obsolete] };
+}
+
+const isGlobal = ({ launchConfig }: Observed["balancer"]): boolean =>
+  launchConfig?.labels?.["io.rancher.scheduler.global"] === "true";
+
+function planCreation(
+  desired: Desired,
+  { stackID, image }: Prefetched,
+  { stack, mark }: PlanSettings,
+  problems: readonly Problem[],
+): Plan<RancherStep> {
+  const own = desired.settings;
+  const imageName = own["lb-image"] ?? image;
+  if (imageName === undefined) {
+    const text =
+      "The Rancher setting lb.instance.image is empty, so no load balancer is created. Set it, or load-balancers-image.";
+    return { steps: [], problems: [{ severity: "error", reason: "MissingCloudObject", text }] };
+  }
+  if (stackID === undefined) {
+    const body = { name: stack, externalId: `${stack}://`, startOnCreate: true };
+    const send = { kind: "create", type: "stack", body } as const;
+    return { steps: [{ do: "create stack", on: stack, send, changesPrefetched: true }], problems };
+  }
+  const scale = own["lb-scale"] ?? 1;
+  const selector = own["lb-host-selector"];
+  const labels = {
+    ...(scale === "global" && { "io.rancher.scheduler.global": "true" }),
+    ...(selector !== undefined && { "io.rancher.scheduler.affinity:host_label": selector }),
+  };
+  const name = balancerName(desired.defaultName);
+  const body = {
+    name,
+    stackId: stackID,
+    ...(scale !== "global" && { scale }),
+    launchConfig: {
+      imageUuid: imageName.startsWith("docker:") ? imageName : `docker:${imageName}`,
+      ports: publishedPorts(portsOf(desired)),
+      labels,
+    },
+    lbConfig: {},
+    metadata: metadataOf(mark.cluster, desired.owner.uid),
+  };
+  const send = { kind: "create", type: "loadBalancerService", body } as const;
+  // If the stack was removed, the next plan looks for it again.
+  return { steps: [{ do: "create load balancer", on: name, send, changesPrefetched: true }], problems };
+}
+
+/** In one request. Fields that are the same are not sent, so that the server starts no update for them. */
+function planChanges(
+  desired: Desired,
+  observed: Observed,
+  config: LbConfig,
+  mark: Mark,
+): readonly RancherStep[] | "not now" {
+  const { balancer } = observed;
+  const { name, links = {}, actions = {}, metadata } = balancer;
+  const scale = desired.settings["lb-scale"];
+  if (scale !== undefined && (scale === "global") !== isGlobal(balancer))
+    return recreate(observed, "remove load balancer to change its scale");
+  const isScaled = scale === undefined || scale === "global" || scale === (balancer.scale ?? 1);
+  const wanted = new Set(config.portRules?.flatMap(({ serviceId }) => serviceId ?? []));
+  const obsolete = removalsAfterChange(observed, mark, wanted);
+  const isSame = sameConfig(config, balancer);
+  if (isSame && isScaled) {
+    if (isPublished(desired, observed, config)) return obsolete;
+    return balancer.transitioning === "yes"
+      ? "not now"
+      : recreate(observed, "remove load balancer to publish its ports");
+  }
+  const { self } = links;
+  if (self === undefined || actions["update"] === undefined) return "not now";
+  const body = {
+    ...(!isSame && { lbConfig: config }),
+    ...(!isScaled && { scale }),
+    ...(clusterOf(metadata) === undefined && {
+      metadata: metadataOf(mark.cluster, desired.owner.uid, metadata),
+    }),
+  };
+  return [{ do: "change load balancer", on: name, send: { kind: "change", link: self, body } }, ...obsolete];
+}
+
+/** The server derives the published ports from the rules. */
+function isPublished(desired: Desired, { balancer }: Observed, config: LbConfig): boolean {
+  if ((config.portRules ?? []).length === 0) return true;
+  const observed = (balancer.launchConfig?.ports ?? []).toSorted();
+  return observed.join() === publishedPorts(portsOf(desired)).join();
+}
+
+/** Where the server cannot change it in place. The next plan creates it. */
+function recreate({ balancer }: Observed, title: string): readonly RancherStep[] | "not now" {
+  const { self } = balancer.links ?? {};
+  if (self === undefined || balancer.actions?.["remove"] === undefined) return "not now";
+  const send = { kind: "remove", link: self } as const;
+  return [{ do: title, on: balancer.name, send }];
+}
+
+function waitForBalancer({ balancer }: Observed, what: string) {
+  const { name, transitioningMessage } = balancer;
+  return waitFor(`load balancer ${name} ${what}${transitioningMessage ? ` (${transitioningMessage})` : ""}`);
+}
+
+const activeStates = new Set(["active", "updating-active", "upgraded", "upgrading"]);
+
+function planActivation(observed: Observed): Plan<RancherStep> {
+  const {
+    name,
+    state,
+    transitioning,
+    transitioningMessage,
+    actions = {},
+    healthState,
+    publicEndpoints,
+  } = observed.balancer;
+  const problems: readonly Problem[] =
+    transitioning === "error"
+      ? [
+          {
+            severity: "warning",
+            reason: reasons.LoadBalancerFailed,
+            text: `Rancher reports an error of load balancer ${name}: ${transitioningMessage ?? "no message"}. Correct it in Rancher or in the Service; Fairlead checks again until it is solved.`,
+          },
+        ]
+      : [];
+  if (!activeStates.has(state)) {
+    const link = transitioning === "yes" ? undefined : actions["activate"];
+    if (link === undefined)
+      return { ...waitForBalancer(observed, `to become active, it is ${state}`), problems };
+    const isRetry = transitioning === "error";
+    return {
+      steps: [{ do: "activate load balancer", on: name, send: { kind: "act", link, isRetry } }],
+      problems,
+    };
+  }
+  if ((publicEndpoints ?? []).length === 0)
+    return { ...waitForBalancer(observed, "to get public endpoints"), problems };
+  if (healthState === "initializing") return { ...waitForBalancer(observed, "to become healthy"), problems };
+  return { steps: [], problems };
+}

@@ -1,0 +1,58 @@
+// Which external services go when a load balancer no longer needs them. Several load balancers share them, and plans of two of
+// them may run at the same time: so the last request of each looks at the consumers once more. Pure.
+
+import type { Mark, Observed, RancherStep, ServiceInUse } from "./model.ts";
+import { clusterOf, markedOwner, withoutMark } from "./names.ts";
+
+function removalOf(
+  { balancer }: Observed,
+  { service }: ServiceInUse,
+  isLeftover: boolean,
+): readonly RancherStep[] {
+  const { name, links = {}, actions = {}, metadata } = service;
+  const { self, consumedbyservices: consumers } = links;
+  if (self === undefined || consumers === undefined || actions["remove"] === undefined) return [];
+  const release = isLeftover ? { release: withoutMark(metadata) } : {};
+  const send = { kind: "remove unused", link: self, consumers, user: balancer.id, ...release } as const;
+  return [{ do: "remove external service", on: name, send }];
+}
+
+function candidates({ services }: Observed, { cluster }: Mark): readonly ServiceInUse[] {
+  return [...services.values()].filter(
+    ({ service }) => service.state !== "removing" && (clusterOf(service.metadata) ?? cluster) === cluster,
+  );
+}
+
+/** Whether nothing uses it since its creation or an earlier removal was interrupted. */
+function isLeftover({ service, usedBy, isOrphan }: ServiceInUse, { owners }: Observed): boolean {
+  const creator = markedOwner(service.metadata);
+  return usedBy.length === 0 && creator !== undefined && (isOrphan || owners.includes(creator));
+}
+
+/** After a change of the rules: those that had a rule and have none now, and leftovers. */
+export function removalsAfterChange(
+  observed: Observed,
+  mark: Mark,
+  wanted: ReadonlySet<string>,
+): readonly RancherStep[] {
+  const { id } = observed.balancer;
+  return candidates(observed, mark)
+    .filter(({ service }) => !wanted.has(service.id))
+    .flatMap((one) => {
+      if (one.usedBy.some((user) => user.id === id)) return removalOf(observed, one, false);
+      return isLeftover(one, observed) ? removalOf(observed, one, true) : [];
+    });
+}
+
+/** With the removal of the load balancer. */
+export function removalsAtEnd(observed: Observed, mark: Mark): readonly RancherStep[] {
+  const { id, state, lbConfig } = observed.balancer;
+  const ruled = new Set(lbConfig?.portRules?.map(({ serviceId }) => serviceId));
+  return candidates(observed, mark).flatMap((one) => {
+    const isRuled = ruled.has(one.service.id);
+    // The last load balancer that uses it removes it.
+    const isFree = state !== "removing" || one.usedBy.every((user) => user.id === id);
+    if (isRuled && isFree) return removalOf(observed, one, false);
+    return isLeftover(one, observed) ? removalOf(observed, one, true) : [];
+  });
+}

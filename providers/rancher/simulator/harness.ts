@@ -1,0 +1,85 @@
+// What the conformance suites and `npm run new-provider -- try rancher` need: how to make and change a simulated environment.
+
+import { milliseconds } from "#ccm";
+import type { Harness, TargetMachine } from "#ccm/testing";
+import { rancher } from "../index.ts";
+import { RancherCloud } from "./rancher-cloud.ts";
+import type { Service } from "./state/services.ts";
+import { asTransport } from "./transport.ts";
+
+/** Smaller than the suites' lists, so that they have several pages. */
+const rowsPerPage = 3;
+const sessionRequests = 3;
+export const keys = { access: "access", secret: "s3cret" } as const;
+
+export const config = {
+  url: "http://rancher.example:8080/v2-beta",
+  "access-key": keys.access,
+  "secret-key": keys.secret,
+};
+
+/** Without ids and times, which depend on the order of requests. */
+function stateOf(
+  { name, type, scale, launchConfig, lbConfig, externalIpAddresses, healthCheck }: Service,
+  all: readonly Service[],
+) {
+  const rules = (lbConfig?.portRules ?? []).map(({ serviceId, ...rule }) => ({
+    ...rule,
+    service: all.find(({ id }) => id === serviceId)?.name,
+  }));
+  const config = lbConfig && { ...lbConfig, portRules: rules.map((rule) => JSON.stringify(rule)).toSorted() };
+  const ports = launchConfig?.ports.toSorted();
+  return {
+    name,
+    type,
+    scale,
+    launchConfig: launchConfig && { ...launchConfig, ports },
+    config,
+    externalIpAddresses,
+    healthCheck,
+  };
+}
+
+export const harness: Harness = {
+  definition: rancher,
+  config,
+  // The first request of a connection reads the schema and the environments.
+  listingRequests: (machines) => sessionRequests + Math.max(1, Math.ceil(machines / rowsPerPage)),
+  targets: (simulated) => {
+    const names = ["target-1", "target-2", "target-3"] as const;
+    for (const name of names) simulated.addMachine(name);
+    const { hosts } = (simulated as unknown as { readonly cloud: RancherCloud }).cloud.environment;
+    const [first, second, third] = names.map((name): TargetMachine => {
+      const { uuid, ips } = hosts.existing(name);
+      return { source: "hosts", key: uuid, addresses: ips };
+    });
+    if (first === undefined || second === undefined || third === undefined)
+      throw new Error("Expected three targets.");
+    return [first, second, third];
+  },
+  simulate: (clock) => {
+    const cloud = new RancherCloud({ clock, stateTime: milliseconds(500), maxLimit: rowsPerPage });
+    const { hosts, services } = cloud.environment;
+    cloud.addKey(keys.access, keys.secret);
+    const simulated = {
+      cloud,
+      transport: asTransport(cloud),
+      settle: () => cloud.settle(),
+      addMachine: (name: string) => {
+        hosts.add(name);
+      },
+      terminateMachine: (name: string) => {
+        hosts.change(name, { state: "removing" });
+      },
+      removeMachine: (name: string) => hosts.purge(name, clock.now()),
+      // The stack stays, as with the Go manager.
+      state: () => {
+        const all = services.list().filter(({ removed, state }) => removed === null && state !== "removing");
+        return all
+          .map((one) => stateOf(one, all))
+          .toSorted((one, other) => one.name.localeCompare(other.name));
+      },
+    };
+    return simulated;
+  },
+};

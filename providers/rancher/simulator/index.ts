@@ -1,0 +1,28 @@
+// Rancher 1.6 in memory, for tests and development: an environment with hosts, stacks, load balancers and external services. It
+// keeps state, and its time is the clock's:
+//
+//   const cloud = new RancherCloud({ clock: new VirtualClock() });
+//   const { hosts, services, settings } = cloud.environment;
+//   hosts.add("node-1", { ips: ["192.0.2.1"], labels: { zone: "a" } });
+//   const transport = asTransport(cloud);          // the API is below /v2-beta; any host, any key
+//
+// A service goes through `registering`, `inactive`, `activating`, `active`; each state lasts for `services.time` (1 s). Actions are
+// offered only in the states that permit them. States that are due end with the next request, or `cloud.settle()`.
+//
+//   hosts.purge(name, at); hosts.registerAgain(name, at); hosts.change(name, { state: "disconnected" });
+//   cloud.faults.add({ kind: "status", status: 500, operation: "GET /hosts" });   // kinds: faults.ts
+//   cloud.withholdActivate(minutes(1));            // `activate` is not offered
+//   services.stick(name); services.release(name);  // stays in `removing`
+//   services.occupy(80);                           // load balancers with the port cannot start, with a message
+//   services.endpointInterval = seconds(5);        // public endpoints arrive one by one
+//   services.derivesPorts = false;                 // as on old servers
+//   cloud.addKey("access", "secret"); cloud.revokeKeys();
+//
+// Simplified: there are no containers, service links follow from the port rules, and every host can run a load balancer.
+
+export type { Fault, FaultKind } from "./faults.ts";
+export { type ServedRancher, serveRancherCloud } from "./http.ts";
+export { RancherCloud, type RancherOptions, type Seen } from "./rancher-cloud.ts";
+export type { Host, NewHost } from "./state/hosts.ts";
+export type { PortRule, Service, ServiceFields } from "./state/services.ts";
+export { asTransport } from "./transport.ts";

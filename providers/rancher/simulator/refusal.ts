@@ -1,0 +1,41 @@
+// Error responses of the API: each code with its status.
+
+export const errorStatuses = {
+  Unauthorized: 401,
+  Forbidden: 403,
+  NotFound: 404,
+  MethodNotAllowed: 405,
+  Conflict: 409,
+  MissingRequired: 422,
+  InvalidOption: 422,
+  InvalidReference: 422,
+  InvalidFormat: 422,
+  InvalidState: 422,
+  ActionNotAvailable: 422,
+  NotUnique: 422,
+  PortWrongFormat: 422,
+  ServerError: 500,
+} as const;
+
+export type ErrorCode = keyof typeof errorStatuses;
+
+/** A request that the API refuses. */
+export class Refusal extends Error {
+  readonly code: ErrorCode;
+  readonly fieldName: string | undefined;
+
+  constructor(code: ErrorCode, message: string, fieldName?: string) {
+    super(message);
+    this.code = code;
+    this.fieldName = fieldName;
+  }
+
+  get status(): number {
+    return errorStatuses[this.code];
+  }
+
+  get body() {
+    const { status, code, message, fieldName } = this;
+    return { type: "error", status, code, message, detail: null, ...(fieldName && { fieldName }) };
+  }
+}

@@ -1,0 +1,41 @@
+// Everything that one environment of Rancher has.
+
+import type { Milliseconds } from "#ccm";
+import type { Clock } from "#ccm/testing";
+import { Refusal } from "../refusal.ts";
+import { Hosts } from "./hosts.ts";
+import { Services } from "./services.ts";
+
+export interface Named {
+  readonly id: string;
+  readonly name: string;
+}
+
+export class Environment {
+  readonly hosts = new Hosts();
+  readonly services: Services;
+  readonly stacks: Named[] = [];
+  readonly certificates: Named[] = [];
+  /** By name; the values that the server has. */
+  readonly settings = new Map([["lb.instance.image", "rancher/lb-service-haproxy:v0.9.14"]]);
+  /** Those that the key can read. */
+  readonly projects: Named[] = [{ id: "1a5", name: "Default" }];
+
+  constructor(clock: Clock, time: Milliseconds) {
+    this.services = new Services(clock, this.hosts, time);
+  }
+
+  addStack(name: string): Named {
+    if (this.stacks.some((stack) => stack.name.toLowerCase() === name.toLowerCase()))
+      throw new Refusal("NotUnique", "Stack name is not unique", "name");
+    const stack = { id: `1st${this.stacks.length + 1}`, name };
+    this.stacks.push(stack);
+    return stack;
+  }
+
+  addCertificate(name: string): Named {
+    const certificate = { id: `1c${this.certificates.length + 1}`, name };
+    this.certificates.push(certificate);
+    return certificate;
+  }
+}

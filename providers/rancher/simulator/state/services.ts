@@ -1,0 +1,279 @@
+// Load balancers and external services, with the states that they go through. Each state lasts for a time of the clock.
+
+import { type Milliseconds, milliseconds } from "#ccm";
+import type { Clock } from "#ccm/testing";
+import { Refusal } from "../refusal.ts";
+import type { Hosts } from "./hosts.ts";
+
+export type ServiceType = "loadBalancerService" | "externalService";
+
+export interface PortRule {
+  readonly sourcePort: number;
+  readonly targetPort: number | null;
+  readonly protocol: string;
+  readonly serviceId: string | null;
+  readonly selector: string | null;
+  readonly backendName: string | null;
+}
+
+export interface LaunchConfig {
+  readonly imageUuid: string;
+  readonly ports: readonly string[];
+  readonly labels: Readonly<Record<string, string>>;
+}
+
+export interface LbConfig {
+  readonly portRules: readonly PortRule[];
+  readonly certificateIds: readonly string[];
+  readonly defaultCertificateId: string | null;
+  readonly config: string | null;
+  readonly stickinessPolicy: Readonly<Record<string, unknown>> | null;
+}
+
+/** What clients can set. */
+export interface ServiceFields {
+  readonly name: string;
+  readonly stackId: string;
+  readonly scale: number;
+  readonly launchConfig: LaunchConfig | null;
+  readonly lbConfig: LbConfig | null;
+  readonly externalIpAddresses: readonly string[] | null;
+  readonly healthCheck: Readonly<Record<string, unknown>> | null;
+  readonly metadata: Readonly<Record<string, unknown>>;
+  readonly startOnCreate: boolean;
+}
+
+export interface Service extends ServiceFields {
+  readonly id: string;
+  readonly type: ServiceType;
+  readonly state: string;
+  readonly removed: string | null;
+  readonly transitioning: "yes" | "no" | "error";
+  readonly transitioningMessage: string | null;
+  /** When it became active, for its endpoints. */
+  readonly activeSince: number | null;
+  readonly next: { readonly at: number; readonly state: string } | null;
+}
+
+export interface Endpoint {
+  readonly ip: string;
+  readonly host: string;
+  readonly port: number;
+}
+
+const following: Readonly<Record<string, string>> = {
+  registering: "inactive",
+  activating: "active",
+  deactivating: "inactive",
+  "updating-active": "active",
+  "updating-inactive": "inactive",
+  removing: "removed",
+};
+
+export class Services {
+  readonly #clock: Clock;
+  readonly #hosts: Hosts;
+  readonly #byID = new Map<string, Service>();
+  readonly #stuck = new Set<string>();
+  readonly #occupied = new Map<number, string>();
+  #next = 1;
+  /** How long each state lasts. */
+  time: Milliseconds;
+  /** The time until the first endpoint of a load balancer that is active, and between two of them. */
+  endpointInterval: Milliseconds = milliseconds(0);
+  /** False as on old servers: a change of rules does not change the published ports. */
+  derivesPorts = true;
+
+  constructor(clock: Clock, hosts: Hosts, time: Milliseconds) {
+    this.#clock = clock;
+    this.#hosts = hosts;
+    this.time = time;
+  }
+
+  list(): readonly Service[] {
+    return [...this.#byID.values()];
+  }
+
+  get(id: string): Service | undefined {
+    return this.#byID.get(id);
+  }
+
+  /** By name; throws if there is none. */
+  existing(name: string): Service {
+    const service = this.list().find((one) => one.name === name && one.removed === null);
+    if (service === undefined) throw new Error(`There is no service ${name}.`);
+    return service;
+  }
+
+  /** It stays in state `removing` until it is released. */
+  stick(name: string): void {
+    this.#stuck.add(name);
+  }
+
+  release(name: string): void {
+    this.#stuck.delete(name);
+  }
+
+  /** Another container uses the port on all hosts, so that no load balancer with it can start. */
+  occupy(port: number, message = `Allocation failed: host has port ${port} in use`): void {
+    this.#occupied.set(port, message);
+  }
+
+  free(port: number): void {
+    this.#occupied.delete(port);
+  }
+
+  create(type: ServiceType, fields: ServiceFields): Service {
+    const isTaken = this.list().some(
+      ({ name, stackId, removed }) =>
+        removed === null && stackId === fields.stackId && name.toLowerCase() === fields.name.toLowerCase(),
+    );
+    if (isTaken) throw new Refusal("NotUnique", "Service name is not unique in the stack", "name");
+    const service: Service = {
+      ...fields,
+      id: `1s${this.#next++}`,
+      type,
+      state: "requested",
+      removed: null,
+      transitioning: "no",
+      transitioningMessage: null,
+      activeSince: null,
+      next: null,
+    };
+    return this.#enter(service, "registering");
+  }
+
+  update(service: Service, fields: Partial<ServiceFields>): Service {
+    const ports =
+      this.derivesPorts && fields.lbConfig
+        ? [...new Set(fields.lbConfig.portRules.map(publishedPort))]
+        : service.launchConfig?.ports;
+    const launchConfig = service.launchConfig && { ...service.launchConfig, ports: ports ?? [] };
+    const isActive = service.activeSince !== null || service.state === "activating";
+    const changed = { ...service, ...fields, launchConfig };
+    if (service.state === "activating") return this.#enter(changed, "activating");
+    return this.#enter(changed, isActive ? "updating-active" : "updating-inactive");
+  }
+
+  activate(service: Service): Service {
+    return this.#enter(service, "activating");
+  }
+
+  deactivate(service: Service): Service {
+    return this.#enter({ ...service, activeSince: null }, "deactivating");
+  }
+
+  remove(service: Service): Service {
+    return this.#enter(service, "removing");
+  }
+
+  /** For tests: a service as another client left it, without its way there. */
+  put(type: ServiceType, fields: ServiceFields): Service {
+    const service = this.create(type, fields);
+    const activeSince = Number.NEGATIVE_INFINITY;
+    const settled: Service = { ...service, state: "active", transitioning: "no", activeSince, next: null };
+    this.#byID.set(settled.id, settled);
+    return settled;
+  }
+
+  /** Ends the states that are due now. */
+  settle(): void {
+    for (const { id } of this.list()) {
+      for (let service = this.#byID.get(id); service !== undefined && this.#isDue(service); ) {
+        service = this.#leave(service);
+      }
+    }
+  }
+
+  /** One for each container and port, as many as have arrived by now. */
+  endpointsOf(service: Service): readonly Endpoint[] {
+    const all = this.#allEndpointsOf(service);
+    const { activeSince } = service;
+    if (this.endpointInterval === 0 || activeSince === null) return all;
+    return all.slice(0, Math.floor((this.#clock.monotonic() - activeSince) / this.endpointInterval));
+  }
+
+  /** Healthy when all containers have their endpoints. */
+  healthOf(service: Service): string | null {
+    if (service.activeSince === null) return null;
+    const isComplete = this.endpointsOf(service).length === this.#allEndpointsOf(service).length;
+    return isComplete ? "healthy" : "initializing";
+  }
+
+  #allEndpointsOf({ activeSince, launchConfig, scale }: Service): readonly Endpoint[] {
+    if (activeSince === null || launchConfig === null) return [];
+    const { labels, ports } = launchConfig;
+    const [name = "", value] = (labels["io.rancher.scheduler.affinity:host_label"] ?? "").split("=");
+    const hosts = this.#hosts
+      .list()
+      .filter(({ state, ips }) => state === "active" && ips.length > 0)
+      .filter((host) => name === "" || host.labels[name] === value);
+    const count = labels["io.rancher.scheduler.global"] === "true" ? hosts.length : scale;
+    return hosts
+      .slice(0, count)
+      .flatMap(({ id, ips: [ip = ""] }) =>
+        ports.map((port) => ({ ip, host: id, port: Number.parseInt(port, 10) })),
+      );
+  }
+
+  #isDue({ next }: Service): boolean {
+    return next !== null && next.at <= this.#clock.monotonic();
+  }
+
+  #enter(service: Service, state: string): Service {
+    const at = this.#clock.monotonic() + this.time;
+    const next = { at, state: following[state] ?? state };
+    const entered: Service = {
+      ...service,
+      state,
+      transitioning: "yes",
+      transitioningMessage: "In Progress",
+      next,
+    };
+    this.#byID.set(entered.id, entered);
+    return entered;
+  }
+
+  #leave(service: Service): Service | undefined {
+    const at = service.next?.at ?? this.#clock.monotonic();
+    const obstacle = this.#obstacleOf(service);
+    if (obstacle !== undefined) {
+      const held: Service = {
+        ...service,
+        transitioning: obstacle.isError ? "error" : "yes",
+        transitioningMessage: obstacle.message,
+        next: { at: this.#clock.monotonic() + 1000, state: service.next?.state ?? service.state },
+      };
+      this.#byID.set(held.id, held);
+      return held;
+    }
+    const state = service.next?.state ?? service.state;
+    const becomesActive = state === "active" && service.activeSince === null;
+    const left: Service = {
+      ...service,
+      state,
+      transitioning: "no",
+      transitioningMessage: null,
+      next: null,
+      removed: state === "removed" ? new Date(this.#clock.now()).toISOString() : null,
+      activeSince: becomesActive ? at : service.activeSince,
+    };
+    this.#byID.set(left.id, left);
+    return state === "inactive" && service.state === "registering" && service.startOnCreate
+      ? this.activate(left)
+      : left;
+  }
+
+  #obstacleOf({ state, name, launchConfig }: Service) {
+    if (state === "removing" && this.#stuck.has(name))
+      return { isError: false, message: "Waiting for containers to be removed" };
+    if (state !== "activating") return undefined;
+    const ports = (launchConfig?.ports ?? []).map((port) => Number.parseInt(port, 10));
+    const message = ports.flatMap((port) => this.#occupied.get(port) ?? [])[0];
+    return message === undefined ? undefined : { isError: true, message };
+  }
+}
+
+function publishedPort({ sourcePort, protocol }: PortRule): string {
+  return `${sourcePort}:${sourcePort}/${protocol === "udp" ? "udp" : "tcp"}`;
+}

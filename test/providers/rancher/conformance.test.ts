@@ -1,0 +1,7 @@
+// Rancher passes the conformance suites.
+
+import { instancesConformance, loadBalancersConformance } from "#ccm/testing";
+import { harness } from "../../../providers/rancher/simulator/harness.ts";
+
+instancesConformance("rancher", harness);
+loadBalancersConformance("rancher", harness);

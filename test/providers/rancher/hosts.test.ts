@@ -1,0 +1,255 @@
+// Hosts as instances: ids, names, addresses, states, pages, credentials.
+
+import { expect, test } from "bun:test";
+import { collect, type Harness, Lab } from "#ccm/testing";
+import { config, harness, keys } from "../../../providers/rancher/simulator/harness.ts";
+import { asTransport, RancherCloud } from "../../../providers/rancher/simulator/index.ts";
+import { RancherWorld } from "./rancher-world.ts";
+
+interface Setup {
+  readonly settings?: Readonly<Record<string, string>>;
+  readonly maxLimit?: number;
+}
+
+function labWith(setUp: (cloud: RancherCloud) => void, { settings = {}, maxLimit = 3000 }: Setup = {}) {
+  let cloud: RancherCloud | undefined;
+  const own: Harness = {
+    ...harness,
+    config: { ...config, ...settings },
+    simulate: (clock) => {
+      cloud = new RancherCloud({ clock, maxLimit });
+      setUp(cloud);
+      return { ...harness.simulate(clock), transport: asTransport(cloud) };
+    },
+  };
+  const lab = new Lab(own);
+  if (cloud === undefined) throw new Error("Expected a cloud.");
+  return { lab, cloud };
+}
+
+async function instancesOf(lab: Lab, index = 0) {
+  const source = lab.cloud.instances?.sources[index];
+  if (source === undefined) throw new Error("Expected a source.");
+  return (await lab.run((call) => collect(source.list(call)))).flat();
+}
+
+test("describes a host as the Go manager does", async () => {
+  const { lab, cloud } = labWith(({ environment }) => {
+    environment.hosts.add("web-1", { ips: ["192.0.2.1", "10.0.0.1"] });
+  });
+  const { uuid } = cloud.environment.hosts.existing("web-1");
+  expect(await instancesOf(lab)).toEqual([
+    {
+      key: uuid,
+      id: `rancher://${uuid}` as never,
+      names: ["web-1"],
+      title: "web-1",
+      state: "running",
+      addresses: [
+        { kind: "ExternalIP", value: "192.0.2.1" },
+        { kind: "InternalIP", value: "192.0.2.1" },
+        { kind: "ExternalIP", value: "10.0.0.1" },
+        { kind: "InternalIP", value: "10.0.0.1" },
+        { kind: "Hostname", value: "web-1" },
+      ],
+      type: "rancher",
+      region: "Region1",
+      zone: "FailureDomain1",
+      problems: [],
+    },
+  ]);
+});
+
+test("takes zone, region and type from the labels that are configured", async () => {
+  const settings = { "zone-label": "zone", "region-label": "region", "instance-type-label": "size" };
+  const { lab } = labWith(
+    ({ environment: { hosts } }) => {
+      hosts.add("web-1", { labels: { zone: "a", region: "eu", size: "large" } });
+      hosts.add("web-2");
+    },
+    { settings },
+  );
+  const places = (await instancesOf(lab)).map(({ zone, region, type }) => [zone, region, type]);
+  expect(places).toEqual([
+    ["a", "eu", "large"],
+    ["FailureDomain1", "Region1", "rancher"],
+  ]);
+});
+
+test("lists 250 hosts in three pages, and joins the addresses of a host on two pages", async () => {
+  const { lab, cloud } = labWith(
+    ({ environment }) => {
+      // With two addresses, the host at the end of the first page is also on the second one.
+      for (let index = 0; index < 250; index += 1)
+        environment.hosts.add(`node-${index}`, index === 99 ? { ips: ["192.0.2.99", "10.0.0.99"] } : {});
+    },
+    { maxLimit: 100 },
+  );
+  const instances = await instancesOf(lab);
+  expect(instances.flatMap(({ names }) => names)).toHaveLength(250);
+  expect(cloud.seen.filter(({ operation }) => operation === "GET /hosts")).toHaveLength(3);
+  expect(instances[99]?.addresses.map(({ value }) => value)).toContain("10.0.0.99");
+  expect(instances[99]?.addresses.map(({ value }) => value)).toContain("192.0.2.99");
+});
+
+test("finds full and short names, and prefers an exact name", async () => {
+  const namesOf = async (hostnames: readonly string[], settings = {}) => {
+    const { lab } = labWith(
+      ({ environment }) => {
+        for (const hostname of hostnames) environment.hosts.add(hostname);
+      },
+      { settings },
+    );
+    return (await instancesOf(lab)).map(({ names }) => names);
+  };
+  expect(await namesOf(["a.example.com", "short", "c.example.com"])).toEqual([
+    ["a.example.com", "a"],
+    ["short"],
+    ["c.example.com", "c"],
+  ]);
+  expect(await namesOf(["web.example.com", "Web"])).toEqual([["web.example.com"], ["web"]]);
+  expect(await namesOf(["web.a", "web.b"])).toEqual([
+    ["web.a", "web"],
+    ["web.b", "web"],
+  ]);
+  expect(await namesOf(["web"], { "node-domains": "example.com" })).toEqual([["web", "web.example.com"]]);
+});
+
+test.each([
+  ["reconnecting", "running"],
+  ["disconnected", "running"],
+  ["error", "running"],
+  ["inactive", "running"],
+  ["removing", "terminating"],
+  ["purging", undefined],
+] as const)("a host that is %s is %s", async (state, expected) => {
+  const { lab } = labWith(({ environment }) => environment.hosts.add("web-1", { state }));
+  expect((await instancesOf(lab))[0]?.state).toBe(expected as never);
+});
+
+test("an inactive host is stopped only if that is configured", async () => {
+  const { lab } = labWith(({ environment }) => environment.hosts.add("web-1", { state: "inactive" }), {
+    settings: { "inactive-is-shutdown": "true" },
+  });
+  expect((await instancesOf(lab))[0]?.state).toBe("stopped");
+});
+
+test("reports a host without addresses and a lost agent, and keeps the addresses of the Node", async () => {
+  const { lab } = labWith(({ environment }) => {
+    environment.hosts.add("web-1", { ips: [] });
+    environment.hosts.add("web-2", { state: "disconnected" });
+  });
+  const [empty, lost] = await instancesOf(lab);
+  expect(empty?.addresses).toEqual([]);
+  expect(empty?.problems).toMatchObject([{ severity: "error", reason: "IncompleteInstance" }]);
+  expect(lost?.problems).toMatchObject([{ severity: "warning", reason: "HostAgentDisconnected" }]);
+});
+
+test("uses the address of the agent when the server does not include addresses", async () => {
+  const { lab, cloud } = labWith(({ environment }) => environment.hosts.add("web-1"));
+  cloud.ignoresInclude = true;
+  expect((await instancesOf(lab))[0]?.addresses).toMatchObject([
+    { value: "192.0.2.1" },
+    { value: "192.0.2.1" },
+    { value: "web-1" },
+  ]);
+});
+
+test("recognizes API ids only if that is configured, and checks the results of filters", async () => {
+  const plain = labWith(({ environment }) => environment.hosts.add("web-1"));
+  const source = plain.lab.cloud.instances?.sources[0];
+  expect(source?.keyOf("rancher://1h1")).toBeUndefined();
+  expect(source?.keyOf("rancher:///some-uuid")).toBe("some-uuid");
+  const { lab, cloud } = labWith(
+    ({ environment }) => {
+      environment.hosts.add("web-1");
+      environment.hosts.add("web-2");
+    },
+    { settings: { "api-ids": "true" } },
+  );
+  cloud.ignoresFilters = true;
+  const [byUUID, byID] = lab.cloud.instances?.sources ?? [];
+  expect([byUUID?.keyOf("rancher://1h2"), byID?.keyOf("rancher://1h2")]).toEqual([undefined, "1h2"]);
+  const found = await lab.run(async (call) => byID?.lookups?.id?.find(["1h2"], call));
+  expect(found?.get("1h2")).toMatchObject([{ title: "web-2", names: [] }]);
+  const missing = await lab.run(async (call) => byUUID?.lookups?.id?.find(["gone"], call));
+  expect(missing?.get("gone")).toEqual([]);
+});
+
+test("refuses to mix environments, and names those that the key can read", async () => {
+  const { lab } = labWith(({ environment }) => {
+    environment.projects.push({ id: "1a7", name: "Staging" });
+  });
+  await expect(instancesOf(lab)).rejects.toThrow(
+    "The API key can read 2 environments: 1a5 (Default), 1a7 (Staging). Nothing is changed. Set project-id",
+  );
+  const chosen = labWith(
+    ({ environment }) => {
+      environment.projects.push({ id: "1a7", name: "Staging" });
+      environment.hosts.add("web-1");
+    },
+    { settings: { "project-id": "1a7" } },
+  );
+  expect(await instancesOf(chosen.lab)).toHaveLength(1);
+  const paths = chosen.cloud.seen.map(({ path }) => path);
+  expect(paths.every((path) => path.startsWith("/v2-beta/projects/1a7"))).toBe(true);
+});
+
+test("keeps Nodes while the key is rejected in the middle of a run", async () => {
+  const h = new RancherWorld(3);
+  await h.start("cloud-node,cloud-node-lifecycle", "--node-deletion-confirmation=10s");
+  await h.world.pass(30);
+  h.cloud.revokeKeys();
+  h.world.setReady("node-1", "False");
+  h.cloud.environment.hosts.add("node-9");
+  h.join("node-9");
+  await h.world.pass(300);
+  expect(h.node("node-1")).toBeDefined();
+  expect(h.uninitialized).toBe(1);
+  h.cloud.addKey(keys.access, keys.secret);
+  await h.world.until(() => h.uninitialized === 0, "the Node", 600);
+});
+
+test("deletes the Node of a purged host, and not that of a host whose agent is lost", async () => {
+  const h = new RancherWorld(3);
+  const { hosts } = h.cloud.environment;
+  await h.start("cloud-node,cloud-node-lifecycle", "--node-deletion-confirmation=10s");
+  await h.world.pass(30);
+  hosts.change("node-1", { state: "disconnected", agentState: "disconnected" });
+  hosts.purge("node-2", h.world.clock.now());
+  h.world.setReady("node-1", "Unknown");
+  h.world.setReady("node-2", "Unknown");
+  await h.world.until(() => h.node("node-2") === undefined, "the deletion", 600);
+  await h.world.pass(600);
+  expect(h.node("node-1")).toBeDefined();
+  expect(h.world.events("node-1").join("\n")).toContain("lost the connection to the agent of host node-1");
+});
+
+test("keeps the Node of a renamed host, and deletes that of a host that registered again", async () => {
+  const h = new RancherWorld(2);
+  const { hosts } = h.cloud.environment;
+  await h.start("cloud-node,cloud-node-lifecycle", "--node-deletion-confirmation=10s");
+  await h.world.pass(30);
+  hosts.change("node-0", { hostname: "renamed" });
+  hosts.registerAgain("node-1", h.world.clock.now());
+  h.world.setReady("node-0", "Unknown");
+  h.world.setReady("node-1", "Unknown");
+  await h.world.until(() => h.node("node-1") === undefined, "the deletion", 600);
+  await h.world.pass(600);
+  expect(h.node("node-0")).toBeDefined();
+});
+
+test("does not initialize a Node whose name two hosts have, and names both", async () => {
+  const h = new RancherWorld();
+  const { hosts } = h.cloud.environment;
+  hosts.add("twin");
+  hosts.add("twin");
+  hosts.add("single");
+  await h.start("cloud-node");
+  h.join("twin");
+  h.join("single");
+  await h.world.pass(120);
+  expect(h.uninitialized).toBe(1);
+  expect(h.node("single")?.spec.providerID).toStartWith("rancher://");
+  expect(h.world.events("twin").join("\n")).toContain("twin");
+});

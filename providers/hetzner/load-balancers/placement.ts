@@ -48,7 +48,7 @@ function interfaceProblem(
 
 export function placeProblems(
   choices: Choices,
-  desired: Pick<Desired, "ports">,
+  desired: Pick<Desired, "ports" | "settings">,
   balancer: ApiLoadBalancer | undefined,
   networkID: number | undefined,
 ): readonly Problem[] {
@@ -94,13 +94,14 @@ export function placeProblems(
     );
   }
   const current = balancer.location;
-  const isElsewhere =
-    (location ?? current.name) !== current.name ||
-    (networkZone ?? current.network_zone) !== current.network_zone;
-  if (isElsewhere) {
+  // The location takes precedence over the zone, also where only the zone is an annotation.
+  const zone = desired.settings["network-zone"] || networkZone;
+  const isElsewhere = location !== undefined && location !== current.name;
+  const isInOtherZone = zone !== undefined && zone !== current.network_zone;
+  if (isElsewhere || isInOtherZone) {
     warn(
       "UnsupportedByCloud",
-      `The load balancer stays in location ${current.name} (network zone ${current.network_zone}): Hetzner cannot move it to ${location ?? networkZone}. Delete and create the Service to move it, which changes its addresses.`,
+      `The load balancer stays in location ${current.name} (network zone ${current.network_zone}): Hetzner cannot move it to ${isInOtherZone ? zone : location}. Delete and create the Service to move it, which changes its addresses. A network zone has an effect only without a location.`,
     );
   }
   return problems;

@@ -21,7 +21,7 @@ import { targetProblems, targetSpecs } from "./targets.ts";
 
 export const creation = "the load balancer to be created";
 
-/** The cloud locks it until then, and has no addresses to publish. */
+/** Until then, there is no address to publish. */
 export const hasAddresses = ({ public_net: { enabled, ipv4 } }: ApiLoadBalancer): boolean =>
   !enabled || Boolean(ipv4.ip);
 
@@ -47,10 +47,11 @@ export function planLoadBalancer(
     ...placeProblems(requested, desired, observed?.balancer, networkID),
   ];
   if (problems.some(({ severity }) => severity === "error")) return { steps: [], problems };
-  if (observed !== undefined && !hasAddresses(observed.balancer)) return { ...waitFor(creation), problems };
   const steps = observed === undefined ? [planCreation(wanted)] : planChanges(wanted, observed.balancer);
-  if (steps.length > 0 || certificates.waitingFor === undefined) return { steps, problems };
-  return { ...waitFor(certificates.waitingFor), problems };
+  const isCreated = observed === undefined || hasAddresses(observed.balancer);
+  const waitingFor = isCreated ? certificates.waitingFor : creation;
+  if (steps.length > 0 || waitingFor === undefined) return { steps, problems };
+  return { ...waitFor(waitingFor), problems };
 }
 
 function planEnd(desired: Desired | undefined, balancer: ApiLoadBalancer): Plan<HetznerStep> {

@@ -217,3 +217,23 @@ test.each(["action", "request"] as const)(
     expect(h.requests.filter(isChange).length).toBeLessThanOrEqual(12);
   },
 );
+
+test("changes a load balancer whose creation failed, and publishes no address", async () => {
+  const h = new HetznerWorld({ nodes: 2 });
+  h.cloud.project.actions.plan({ outcome: "fails", command: "create_load_balancer" });
+  await h.start("service");
+  h.world.create("web", draft({}));
+  await h.world.pass(60);
+  h.world.editSpec("web", { ports: [https] as never });
+  h.addNode("more");
+  await h.world.pass(120);
+  expect(onlyBalancer(h)).toMatchObject({ services: [{ listen_port: 443 }], targets: [{}, {}, {}] });
+  expect(h.world.addressesOf("web")).toEqual([]);
+  expect(events(h)).toContain("The action create_load_balancer");
+});
+
+test("says that a network zone has no effect beside the default location", async () => {
+  const h = await created({ "network-zone": "us-east" });
+  expect(onlyBalancer(h)).toMatchObject({ location: "fsn1" });
+  expect(events(h)).toContain("Hetzner cannot move it to us-east");
+});

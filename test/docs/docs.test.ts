@@ -38,6 +38,7 @@ const unknownFlags = [
 /** Flags of other programs, with the file that must contain them if it is part of this repository. */
 const elsewhere: readonly (readonly [file: string | undefined, flags: readonly string[]])[] = [
   ["scripts/start.ts", ["cloud", "nodes", "cloud-latency", "faults", "port", "until-settled", "timeout"]],
+  ["scripts/rehearse.ts", ["cloud", "peer"]],
   ["scripts/cloud.ts", ["machines"]],
   ["scripts/build.ts", ["target"]],
   ["scripts/new-provider.ts", ["dir"]],

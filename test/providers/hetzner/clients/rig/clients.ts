@@ -92,9 +92,16 @@ function prepareTypes(): PreparedClient {
   };
 }
 
+/** The rehearsal of a change between managers. It has a cloud of its own. */
+function prepareRehearsal(): PreparedClient {
+  const file = join(root, "rehearsal/rehearsal.client.ts");
+  return { name: "rehearsal", command: [process.execPath, "test", "--timeout=300000", file] };
+}
+
 export const clients = {
   python: preparePython,
   go: prepareGo,
   fairlead: prepareFairlead,
   types: prepareTypes,
+  rehearsal: prepareRehearsal,
 } as const;

@@ -1,0 +1,71 @@
+// `npm run rehearse`: the change from a Go manager to Fairlead and back, with a simulated cloud and a test API server.
+
+import { parseArgs } from "node:util";
+import { keepLoopbackDirect } from "../src/platform/environment.ts";
+import { type Act, isClean, rehearse } from "./rehearse/rehearsal.ts";
+
+const usage = `Usage: npm run rehearse -- --cloud hetzner --peer "<command line of the Go manager>"
+
+Runs the peer on a test cluster in a simulated cloud, then Fairlead, then the peer again, with changes of users in between. Nothing outside
+this machine is changed. Both managers get the flags of the manifests, and your variables HCLOUD_LOAD_BALANCERS_* and HCLOUD_INSTANCES_*.
+It exits with 1 if Fairlead changes anything when it takes over.
+
+  --cloud <name>   the cloud: hetzner
+  --peer <text>    command line of the Go manager (default: $HCLOUD_CCM)
+`;
+
+function fail(text: string): never {
+  process.stderr.write(`${text}\n\n${usage}`);
+  process.exit(2);
+}
+
+function readOptions() {
+  const options = {
+    cloud: { type: "string", default: "hetzner" },
+    peer: { type: "string", default: process.env["HCLOUD_CCM"] ?? "" },
+    help: { type: "boolean", short: "h", default: false },
+  } as const;
+  try {
+    return parseArgs({ options }).values;
+  } catch (error) {
+    return fail(error instanceof Error ? error.message : String(error));
+  }
+}
+
+/** "12 POST /load_balancers". */
+function counted(changes: readonly string[]): readonly string[] {
+  const kinds = [...new Set(changes)].toSorted();
+  return kinds.map((kind) => `${changes.filter((each) => each === kind).length} ${kind}`);
+}
+
+function report({ title, requests, changes, writes, differences }: Act): void {
+  const lines = [
+    title,
+    `  requests to the cloud: ${requests}, of which ${changes.length} change it`,
+    ...counted(changes).map((line) => `    ${line}`),
+    `  writes to Nodes and Services: ${writes.length === 0 ? "none" : writes.join(", ")}`,
+    `  objects that differ from before: ${differences.length}`,
+    ...differences.map((line) => `    ${line.length > 200 ? `${line.slice(0, 200)}…` : line}`),
+  ];
+  process.stdout.write(`${lines.join("\n")}\n`);
+}
+
+const { cloud, peer, help } = readOptions();
+if (help) {
+  process.stdout.write(usage);
+  process.exit(0);
+}
+if (cloud !== "hetzner") fail(`There is no rehearsal for the cloud ${JSON.stringify(cloud)}.`);
+if (peer.trim() === "") {
+  process.stdout.write(
+    "No peer is given, so nothing was rehearsed. Set HCLOUD_CCM or --peer to the command line of the Go manager.\n",
+  );
+  process.exit(0);
+}
+keepLoopbackDirect();
+const takeOver = await rehearse({ peer, isWhole: true, report });
+const verdict = isClean(takeOver)
+  ? "Fairlead took over without a change."
+  : "Fairlead changed something when it took over; see above.";
+process.stdout.write(`${verdict}\n`);
+process.exit(isClean(takeOver) ? 0 : 1);

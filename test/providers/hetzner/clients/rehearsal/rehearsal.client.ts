@@ -1,0 +1,45 @@
+// The rehearsal with stand-ins for the Go manager, whose executable cannot be installed here: with Fairlead as the peer there is no
+// difference, and with other settings there are some. It runs as `npm run test:clients -- rehearsal`.
+
+import { expect, test } from "bun:test";
+import { resolve } from "node:path";
+import { type Act, fairlead, isClean, rehearse } from "../../../../../scripts/rehearse/rehearsal.ts";
+
+test("says in one line that no peer is given", () => {
+  const script = resolve(import.meta.dir, "../../../../../scripts/rehearse.ts");
+  const { exitCode, stdout } = Bun.spawnSync([process.execPath, script], {
+    env: { ...process.env, HCLOUD_CCM: "" },
+  });
+  expect([exitCode, String(stdout)]).toEqual([
+    0,
+    "No peer is given, so nothing was rehearsed. Set HCLOUD_CCM or --peer to the command line of the Go manager.\n",
+  ]);
+});
+
+test.concurrent("reports no change when the same manager takes over, and back", async () => {
+  const acts: Act[] = [];
+  const takeOver = await rehearse({ peer: fairlead, isWhole: true, report: (act) => acts.push(act) });
+  expect(isClean(takeOver)).toBe(true);
+  expect(takeOver.requests).toBeGreaterThan(0);
+  expect(acts.map((act) => [act.title, isClean(act)])).toEqual([
+    ["the peer creates everything", false],
+    ["the peer, after changes of users", false],
+    ["Fairlead takes over", true],
+    ["Fairlead, after changes of users", false],
+    ["the peer takes over again", true],
+    ["the peer, after changes of users", false],
+  ]);
+  // Both send the same requests for the same changes.
+  const [, , , byFairlead, , byPeer] = acts;
+  expect(byPeer?.changes.toSorted()).toEqual(byFairlead?.changes.toSorted() ?? []);
+});
+
+test.concurrent("reports changes, writes and differences when the peer had other settings", async () => {
+  const settings = "HCLOUD_LOAD_BALANCERS_USE_PRIVATE_IP=true HCLOUD_LOAD_BALANCERS_DISABLE_IPV6=true";
+  const peer = `env ${settings} ${fairlead}`;
+  const takeOver = await rehearse({ peer, isWhole: false, report: () => undefined });
+  expect(isClean(takeOver)).toBe(false);
+  expect(takeOver.changes).toContain("POST /load_balancers/{id}/actions/add_target");
+  expect(takeOver.writes.join()).toMatch(/^\d+ patch services\/status$/);
+  expect(takeOver.differences.join("\n")).toMatch(/^Service plain: loadBalancer was .* and is .*2001:db8/m);
+});

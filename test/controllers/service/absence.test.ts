@@ -119,3 +119,12 @@ test("a part of the cloud that becomes relevant later is a new one for the proof
   expect([listings.covers("far"), listings.setParts(new Set(["near", "far"]))]).toEqual([false, true]);
   expect([listings.covers("far"), listings.setParts(new Set(["far"]))]).toEqual([true, false]);
 });
+
+test("a load balancer that Fairlead removes is still expected to be absent after a hold has ended", () => {
+  const evidence = new BalancerEvidence();
+  evidence.noteShown([a]);
+  evidence.noteRemoval([a]);
+  evidence.noteListing(at(40), { here: [], isElsewhere: () => false });
+  evidence.countFromLastListing();
+  expect(evidence.get(a)).toMatchObject({ isRemoving: true, missing: { first: at(40), last: at(40) } });
+});

@@ -111,9 +111,9 @@ export class BalancerEvidence {
 
   /** Many load balancers were missing together and some are listed again: the last listing without it counts as the first. */
   countFromLastListing(): void {
-    for (const [uid, { certainty, changedAt, isTrace, missing }] of this.#owners) {
+    for (const [uid, { certainty, changedAt, isTrace, isRemoving, missing }] of this.#owners) {
       const restarted = missing && { ...missing, first: missing.newest ?? missing.last };
-      this.#owners.set(uid, defined({ certainty, changedAt, isTrace, missing: restarted }));
+      this.#owners.set(uid, defined({ certainty, changedAt, isTrace, isRemoving, missing: restarted }));
     }
   }
 

@@ -218,6 +218,27 @@ describe("write concurrency", () => {
     await clock.advance(seconds(11));
     expect(clock.pending).toBe(0);
   });
+
+  test("admits a state write when an overdue event ends and the next one was aborted", async () => {
+    const clock = new VirtualClock();
+    const writes = new WriteConcurrency(clock, { start: 1 });
+    const leave = await writes.enter("state", never);
+    const stop = new AbortController();
+    const first = writes.enter("event", never);
+    const second = writes.enter("event", stop.signal).catch((reason: unknown) => reason);
+    let isAdmitted = false;
+    void writes.enter("state", never).then(() => {
+      isAdmitted = true;
+    });
+    await clock.advance(seconds(11));
+    leave({ kind: "unknown" });
+    const leaveEvent = await first;
+    stop.abort("enough");
+    expect(await second).toBe("enough");
+    leaveEvent({ kind: "unknown" });
+    await nextTick();
+    expect([isAdmitted, writes.waiting]).toEqual([true, 0]);
+  });
 });
 
 test("a token bucket admits a burst and then keeps its rate", async () => {

@@ -120,6 +120,8 @@ export class WriteConcurrency {
 
   #isEventOverdue(): boolean {
     if (this.#eventsHeldSince === undefined || this.#eventsInFlight > 0) return false;
+    // Those that were held up may have been aborted.
+    if (this.#lines.event.length === 0) return false;
     return this.#clock.monotonic() - this.#eventsHeldSince >= maxEventHold;
   }
 

@@ -1,6 +1,7 @@
 // Replaces reasons that a provider did not declare in the problems of its plans, instances and routes, so that metrics and alerts
 // have a closed list of reasons. An undeclared reason is a fault of the provider, and is logged once.
 
+import { boundCopy } from "../core/bound-copy.ts";
 import type { Problem } from "../core/problem.ts";
 import type { Fields } from "../core/settings.ts";
 import type { Instance, InstanceLookup, InstanceSource } from "../provider/instances.ts";
@@ -56,23 +57,6 @@ class ReasonCheck {
   }
 }
 
-/** A copy of an object whose functions work without it: a provider may be an instance of a class. */
-function bound<T extends object>(object: T): T {
-  const copy: Record<PropertyKey, unknown> = {};
-  for (
-    let from: object | null = object;
-    from !== null && from !== Object.prototype;
-    from = Object.getPrototypeOf(from)
-  ) {
-    for (const key of Reflect.ownKeys(from)) {
-      if (key === "constructor" || Object.hasOwn(copy, key)) continue;
-      const value: unknown = Reflect.get(object, key);
-      copy[key] = typeof value === "function" ? value.bind(object) : value;
-    }
-  }
-  return copy as T;
-}
-
 async function* mapPages<T, R>(pages: AsyncIterable<T>, change: (page: T) => R): AsyncIterable<R> {
   for await (const page of pages) yield change(page);
 }
@@ -88,14 +72,14 @@ function checkedSource(source: InstanceSource, check: ReasonCheck): InstanceSour
   });
   const checkedLookups = Object.entries(lookups).map(([by, lookup]) => [by, lookup && checkedLookup(lookup)]);
   return {
-    ...bound(source),
+    ...boundCopy(source),
     list: (call) => mapPages(source.list(call), checkedAll),
     ...(source.lookups !== undefined && { lookups: Object.fromEntries(checkedLookups) }),
   };
 }
 
 function checkedBalancers(balancers: AnyBalancers, check: ReasonCheck): AnyBalancers {
-  return { ...bound(balancers), plan: (...args) => check.of(balancers.plan(...args)) };
+  return { ...boundCopy(balancers), plan: (...args) => check.of(balancers.plan(...args)) };
 }
 
 function checkedTables(tables: RouteTables, check: ReasonCheck): RouteTables {
@@ -110,8 +94,8 @@ function checkedRoutes(routes: Routes, check: ReasonCheck): Routes {
     routes: page.routes.map(check.of),
   });
   return routes.style === "document"
-    ? { ...bound(routes), read: async (call) => checked(await routes.read(call)) }
-    : { ...bound(routes), list: (call) => mapPages(routes.list(call), checked) };
+    ? { ...boundCopy(routes), read: async (call) => checked(await routes.read(call)) }
+    : { ...boundCopy(routes), list: (call) => mapPages(routes.list(call), checked) };
 }
 
 export function withDeclaredReasons(
@@ -122,10 +106,10 @@ export function withDeclaredReasons(
   const check = new ReasonCheck(declared, onUndeclared);
   const { instances, loadBalancers, routes } = cloud;
   return {
-    ...bound(cloud),
+    ...boundCopy(cloud),
     ...(instances && {
       instances: {
-        ...bound(instances),
+        ...boundCopy(instances),
         sources: instances.sources.map((source) => checkedSource(source, check)) as [InstanceSource],
       },
     }),

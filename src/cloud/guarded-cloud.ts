@@ -1,5 +1,6 @@
 // Passes every asynchronous call of a provider through a `CallGuard`, which gives up calls that ignore their cancellation.
 
+import { boundCopy } from "../core/bound-copy.ts";
 import type { Fields } from "../core/settings.ts";
 import { shortList } from "../core/text.ts";
 import type { InstanceLookup, InstanceSource } from "../provider/instances.ts";
@@ -15,28 +16,30 @@ type AnyCloud = Cloud<Fields, ObservedLoadBalancer, Step, unknown>;
 type AnyBalancers = LoadBalancers<Fields, ObservedLoadBalancer, Step, unknown>;
 
 function guardSource(source: InstanceSource, guard: CallGuard): InstanceSource {
-  const guardLookup = (by: string, { limit, find }: InstanceLookup): InstanceLookup => ({
-    limit,
+  const guardLookup = (by: string, lookup: InstanceLookup): InstanceLookup => ({
+    limit: lookup.limit,
     find: (keys, call) =>
       guard.call({ operation: `instances.lookups.${by}`, object: () => shortList(keys) }, call.signal, () =>
-        find(keys, call),
+        lookup.find(keys, call),
       ),
   });
+  const copy = boundCopy(source);
   const lookups = Object.entries(source.lookups ?? {}).map(([by, lookup]) => [
     by,
     lookup && guardLookup(by, lookup),
   ]);
   return {
-    ...source,
-    list: (call) => guard.pages("instances.list", source.list, call),
+    ...copy,
+    list: (call) => guard.pages("instances.list", copy.list, call),
     ...(source.lookups !== undefined && { lookups: Object.fromEntries(lookups) }),
   };
 }
 
 function guardBalancers(balancers: AnyBalancers, guard: CallGuard): AnyBalancers {
-  const { list, apply, observe, prefetch } = balancers;
+  const copy = boundCopy(balancers);
+  const { list, apply, observe, prefetch } = copy;
   return {
-    ...balancers,
+    ...copy,
     list:
       typeof list === "function"
         ? (call) => guard.pages("loadBalancers.list", list, call)
@@ -74,9 +77,10 @@ function describeRoutes(routes: readonly Pick<DesiredRoute, "destination">[]): s
 
 function guardRoutes(routes: Routes, guard: CallGuard): Routes {
   if (routes.style === "document") {
-    const { read, change } = routes;
+    const copy = boundCopy(routes);
+    const { read, change } = copy;
     return {
-      ...routes,
+      ...copy,
       read: (call) => guard.call({ operation: "routes.read" }, call.signal, () => read(call)),
       change: (changes, before, call) => {
         const object = (): string => describeRoutes([...changes.create, ...changes.remove]);
@@ -86,9 +90,10 @@ function guardRoutes(routes: Routes, guard: CallGuard): Routes {
       },
     };
   }
-  const { list, create, remove } = routes;
+  const copy = boundCopy(routes);
+  const { list, create, remove } = copy;
   return {
-    ...routes,
+    ...copy,
     list: (call) => guard.pages("routes.list", list, call),
     create: (route, call) =>
       guard.call({ operation: "routes.create", object: () => describeRoutes([route]) }, call.signal, () =>
@@ -107,22 +112,20 @@ function guardTables(tables: RouteTables, guard: CallGuard): RouteTables {
   return first === undefined ? tables : [first, ...others];
 }
 
-/** The functions of the cloud must work without their object, as `withDeclaredReasons` returns them. */
 export function withCallGuard(cloud: AnyCloud, options: CallGuardOptions): AnyCloud {
   const guard = new CallGuard(options);
   const { instances, pending, loadBalancers, routes } = cloud;
   return {
-    ...cloud,
+    ...boundCopy(cloud),
     ...(instances && {
       instances: {
-        ...instances,
+        ...boundCopy(instances),
         sources: instances.sources.map((source) => guardSource(source, guard)) as [InstanceSource],
       },
     }),
     ...(pending && {
       pending: {
-        limit: pending.limit,
-        ...(pending.partOf && { partOf: (id: string) => pending.partOf?.(id) ?? "" }),
+        ...boundCopy(pending),
         check: (ids, call) =>
           guard.call({ operation: "pending.check", object: () => shortList(ids) }, call.signal, () =>
             pending.check(ids, call),

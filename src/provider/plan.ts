@@ -20,6 +20,12 @@ export interface Step {
    * values of `do` or `on`: otherwise the second one waits until the first one is shown.
    */
   readonly on?: string | undefined;
+  /**
+   * When this step is done, the load balancer is gone, although a Service still needs one: it failed and cannot be repaired. The next
+   * plan may then create one immediately, without proof that the old one is absent. Not needed for members with `ending`. Never set it
+   * on a step that leaves a part of the load balancer.
+   */
+  readonly removes?: true | undefined;
   /** The step changes what `LoadBalancers.prefetch` returns: the next plan gets a new result. */
   readonly changesPrefetched?: true | undefined;
 }

@@ -113,6 +113,30 @@ test("a lookup soon after a change proves nothing", () => {
   expect(evidence.get(a)?.isNotFound).toBe(true);
 });
 
+test("one read without it is enough after Fairlead removed it, also if a read that lags showed it once more", () => {
+  const evidence = new BalancerEvidence();
+  evidence.noteChange([a], at(0), "exists");
+  evidence.noteRemoved([a], at(10));
+  expect(evidence.get(a)).toBeUndefined();
+  list(evidence, 11, [a]);
+  expect(judge([evidence.get(a) ?? {}] as OwnerEvidence[], 11).kind).toBe("unproved");
+  list(evidence, 13, []);
+  expect(judge([evidence.get(a) ?? {}] as OwnerEvidence[], 13).kind).toBe("certain");
+});
+
+test.each([
+  ["it was shown for longer than a proof takes", (evidence: BalancerEvidence) => list(evidence, 39, [a])],
+  ["a step changed it since", (evidence: BalancerEvidence) => evidence.noteChange([a], at(38), "exists")],
+  ["another process may have changed it since", (evidence: BalancerEvidence) => evidence.restartProof()],
+])("one read without it is not enough after a removal if %s", (_, happen) => {
+  const evidence = new BalancerEvidence();
+  evidence.noteRemoved([a], at(10));
+  list(evidence, 11, [a]);
+  happen(evidence);
+  list(evidence, 40, []);
+  expect(judge([evidence.get(a) ?? {}] as OwnerEvidence[], 40).kind).toBe("unproved");
+});
+
 test("a part of the cloud that becomes relevant later is a new one for the proof", () => {
   const listings = new GroupListings();
   expect([listings.covers("far"), listings.setParts(new Set(["near"]))]).toEqual([true, false]);

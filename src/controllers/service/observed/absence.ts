@@ -42,8 +42,12 @@ export function absenceOf({ owners, confirmAfter, now }: AbsenceInput): Absence 
   return { kind: "unproved", checkAt, decidedAt, isExpected };
 }
 
-function isProved({ missing, isNotFound }: OwnerEvidence, confirmAfter: Milliseconds): boolean {
-  return isNotFound === true || (missing !== undefined && missing.last - missing.first >= confirmAfter);
+function isProved({ missing, isNotFound, removedAt }: OwnerEvidence, confirmAfter: Milliseconds): boolean {
+  if (isNotFound === true) return true;
+  if (missing === undefined) return false;
+  // Reads that lag showed it once more after Fairlead removed it.
+  const isOwnRemoval = removedAt !== undefined && missing.last - removedAt < confirmAfter;
+  return isOwnRemoval || missing.last - missing.first >= confirmAfter;
 }
 
 function nextCheck({ first, last }: NonNullable<OwnerEvidence["missing"]>): number {

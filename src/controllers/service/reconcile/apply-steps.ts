@@ -96,13 +96,14 @@ async function executeAll(
       applied += 1;
       noteCreation(true);
       noteRecent(controller, state, { step, hash: text, desired: textOfDesired(plan.fingerprint) });
-      if (outcome.done) state.progress.noteCompleted(text);
+      const removes = step.removes === true;
+      if (outcome.done && !removes) state.progress.noteCompleted(text);
       noteRefused(deps, services, outcome.refused);
       services = await rememberFacts(controller, services, outcome, call.signal);
       if (outcome.done) continue;
       const isLast = applied === plan.steps.length;
       const isOperation = outcome.operation !== undefined;
-      noteAccepted(state, plan, clock, { step: text, isOperation, isLast });
+      noteAccepted(state, plan, clock, { step: text, isOperation, isLast, removes });
       if (isLast && !isOperation && plan.observed === undefined) endRelease({ controller }, group);
       return outcome;
     }
@@ -110,7 +111,7 @@ async function executeAll(
     noteFailed(state, plan, clock, { error, applied });
     throw error;
   }
-  noteApplied(state, plan, clock);
+  noteApplied(state, plan, clock, plan.steps.at(-1)?.removes === true);
   if (plan.observed === undefined) endRelease({ controller }, group);
   return undefined;
 }

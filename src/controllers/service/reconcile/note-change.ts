@@ -8,15 +8,18 @@ import type { PlannedGroup } from "./steps.ts";
 
 type Owners = Pick<PlannedGroup, "observed" | "serving" | "leaving" | "duplicates">;
 
-/** All steps were applied. */
+/** All steps were applied. `isRemoved`: the last one removed the load balancer. */
 export function noteApplied(
   state: GroupState,
   { serving, leaving, duplicates }: Owners,
   clock: Pick<Clock, "monotonic">,
+  isRemoved: boolean,
 ): void {
-  state.evidence.noteChange(serving, clock.monotonic(), "exists");
-  // A duplicate is left.
-  if (duplicates.length === 0) state.evidence.forget(leaving);
+  const now = clock.monotonic();
+  const isNoneLeft = duplicates.length === 0;
+  if (isRemoved && isNoneLeft) state.evidence.noteRemoved(serving, now);
+  else state.evidence.noteChange(serving, now, "exists");
+  if (isNoneLeft) state.evidence.noteRemoved(leaving, now);
 }
 
 /** A step was accepted, and the cloud is working on it. */
@@ -28,30 +31,35 @@ export function noteAccepted(
     step,
     isOperation,
     isLast,
-  }: Readonly<Record<"isOperation" | "isLast", boolean>> & { readonly step: string },
+    removes,
+  }: Readonly<Record<"isOperation" | "isLast" | "removes", boolean>> & { readonly step: string },
 ): void {
   // What it does may fail later. Without an operation that reports it, the next observation does.
-  if (!isOperation) state.progress.noteCompleted(step);
+  if (!isOperation && !removes) state.progress.noteCompleted(step);
   // An operation may fail without a trace in the cloud.
   state.evidence.noteChange(serving, clock.monotonic(), isOperation ? "possible" : "exists");
   state.evidence.noteRemoval(leaving);
+  const isNoneLeft = duplicates.length === 0;
+  const isRemoval = removes && isNoneLeft;
   state.operation = {
     step,
-    serving,
-    leaving: isLast && duplicates.length === 0 ? leaving : [],
+    serving: isRemoval ? [] : serving,
+    leaving: isRemoval ? [...serving, ...leaving] : isLast && isNoneLeft ? leaving : [],
+    isProgress: !removes,
     isCreation: isLast && observed === undefined,
   };
 }
 
 /** The operation of the last step succeeded. */
 export function noteOperationDone(state: GroupState, clock: Pick<Clock, "monotonic">): void {
-  const { step, serving = [], leaving = [] } = state.operation ?? {};
-  if (step !== undefined) {
-    state.progress.noteCompleted(step);
-    state.recentSteps.renew(step, clock.monotonic());
-  }
-  state.evidence.noteChange(serving, clock.monotonic(), "exists");
-  state.evidence.forget(leaving);
+  const { operation, evidence } = state;
+  if (operation === undefined) return;
+  const { step, serving, leaving, isProgress } = operation;
+  const now = clock.monotonic();
+  if (isProgress) state.progress.noteCompleted(step);
+  state.recentSteps.renew(step, now);
+  evidence.noteChange(serving, now, "exists");
+  evidence.noteRemoved(leaving, now);
 }
 
 /** A step failed. It may have had an effect. */

@@ -25,6 +25,8 @@ export interface OwnerEvidence {
   readonly isNotFound?: true;
   /** Known only from traces on the Service, which do not say in which group it is. */
   readonly isTrace?: true;
+  /** When a completed step of Fairlead removed it, although a read showed it afterwards (monotonic). Reads may lag. */
+  readonly removedAt?: number;
   /** A step may have removed it, so its absence is no surprise. */
   readonly isRemoving?: true;
 }
@@ -40,6 +42,8 @@ export class BalancerEvidence {
   readonly creations: Creations = new Creations();
   readonly places: Places = new Places();
   readonly #owners = new Map<ServiceUID, OwnerEvidence>();
+  /** When a completed step removed the load balancer (monotonic): reads that lag may still show it. */
+  readonly #removed = new Map<ServiceUID, number>();
 
   /** Owners whose load balancer exists or may exist. All others never had one, or it is certain that it is gone. */
   get owners(): Iterable<readonly [ServiceUID, OwnerEvidence]> {
@@ -69,6 +73,14 @@ export class BalancerEvidence {
     this.places.forget();
   }
 
+  /** A step that completely removes what these owners have is done. */
+  noteRemoved(owners: Iterable<ServiceUID>, at: number): void {
+    for (const uid of owners) {
+      this.#owners.delete(uid);
+      this.#removed.set(uid, at);
+    }
+  }
+
   /** A complete listing that began after the last change. Of several parts: when the oldest and the newest listing began. */
   noteListing(beganAt: number, shown: Shown, newest: number = beganAt): void {
     for (const [uid, known] of this.#owners) {
@@ -90,7 +102,9 @@ export class BalancerEvidence {
       const known = this.#owners.get(uid);
       if (known === undefined || !isKnownToExist(known)) {
         const { changedAt, isRemoving } = known ?? {};
-        this.#owners.set(uid, defined({ certainty: "exists" as const, changedAt, isRemoving }));
+        const removedAt = this.#removed.get(uid);
+        const shown = { certainty: "exists" as const, changedAt, isRemoving, removedAt };
+        this.#owners.set(uid, defined(shown));
       }
       this.creations.clear();
     }
@@ -98,6 +112,7 @@ export class BalancerEvidence {
 
   /** Another account may answer from now on, or another replica may have changed anything. */
   restartProof(): void {
+    this.#removed.clear();
     this.restartAbsence();
     if (this.#owners.size > 0) this.places.forget();
   }
@@ -117,11 +132,15 @@ export class BalancerEvidence {
     }
   }
 
-  /** A lookup that began then found nothing. A lookup may lag behind a change too, so it counts only some time after one. */
+  /**
+   * A lookup that began then found nothing. A lookup may lag behind a change too, so it decides only some time after one; earlier, it
+   * is the first observation without it.
+   */
   noteLookup(beganAt: number, confirmAfter: Milliseconds): void {
     for (const [uid, known] of this.#owners) {
       const since = beganAt - (known.changedAt ?? Number.NEGATIVE_INFINITY);
-      if (since >= confirmAfter) this.#owners.set(uid, { ...known, isNotFound: true });
+      const missing = known.missing ?? { first: beganAt, last: beganAt };
+      this.#owners.set(uid, since >= confirmAfter ? { ...known, isNotFound: true } : { ...known, missing });
     }
   }
 
@@ -129,6 +148,7 @@ export class BalancerEvidence {
   noteChange(owners: Iterable<ServiceUID>, changedAt: number, certainty: Certainty): void {
     for (const uid of owners) {
       const known = this.#owners.get(uid)?.certainty;
+      this.#removed.delete(uid);
       this.#owners.set(uid, { certainty: known === "exists" ? known : certainty, changedAt });
     }
   }
@@ -143,7 +163,10 @@ export class BalancerEvidence {
 
   /** It is certain that these owners have no load balancer in the group. */
   forget(owners: Iterable<ServiceUID>): void {
-    for (const uid of owners) this.#owners.delete(uid);
+    for (const uid of owners) {
+      this.#owners.delete(uid);
+      this.#removed.delete(uid);
+    }
   }
 }
 

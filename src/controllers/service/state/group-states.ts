@@ -39,11 +39,12 @@ export interface GoneService {
   readonly isDeletionSeen: boolean;
 }
 
-/** The step of an operation, hashed; which owners it serves, and which it completely removes. */
+/** The step of an operation, hashed; which owners it serves, and which it completely removes. A removal is no progress. */
 export interface OperationOf {
   readonly step: string;
   readonly serving: readonly ServiceUID[];
   readonly leaving: readonly ServiceUID[];
+  readonly isProgress: boolean;
   /** It completes a load balancer that was absent. */
   readonly isCreation: boolean;
 }
@@ -67,13 +68,12 @@ export class GroupState {
 
   /** The change whose steps failed in the last reconcile. After a restart: the event calls it a sync, not an update. */
   failedChange: Change | undefined;
-
   /** The last completed desired state; any other difference is drift. After a restart: the next difference is not drift. */
   lastCompleted: Fingerprint | undefined;
 
   /**
-   * The desired state without targets that was last completed, or reported as drift. After a restart: a difference of a complete
-   * Service is not applied with --load-balancer-drift=report, because it is not known what has changed.
+   * The desired state without targets that was last completed, or reported as drift. After a restart: it is not known what has
+   * changed, so --load-balancer-drift=report applies no difference of a complete Service.
    */
   knownSpec: string | undefined;
 

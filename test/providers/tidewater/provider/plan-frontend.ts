@@ -66,7 +66,7 @@ function stepsFor({ zone, frontend: { id, label, stamp } }: Observed) {
     emptyPool: ({ id, members }: ApiPool) =>
       members.length === 0 ? [] : [step("empty pool", setMembers, id, { members: [] })],
     deletePool: ({ id }: ApiPool) => step("delete pool", "DELETE /frontends/{id}/pools/{pool}", id),
-    deleteFrontend: () => step("delete frontend", "DELETE /frontends/{id}"),
+    deleteFrontend: () => ({ ...step("delete frontend", "DELETE /frontends/{id}"), removes: true as const }),
   };
 }
 

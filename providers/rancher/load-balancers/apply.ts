@@ -4,7 +4,7 @@ import { type Call, CloudError, deleted, done, inProgress, type StepOutcome, sec
 import { collect, type RancherApi } from "../api/client.ts";
 import { isNameTaken } from "../api/errors.ts";
 import type { Resource } from "../api/resources.ts";
-import type { RancherStep } from "./model.ts";
+import type { RancherStep, Send } from "./model.ts";
 
 export async function applyStep(api: RancherApi, step: RancherStep, call: Call): Promise<StepOutcome> {
   const { send } = step;
@@ -39,7 +39,7 @@ export async function applyStep(api: RancherApi, step: RancherStep, call: Call):
   }
 }
 
-type RemoveUnused = Extract<RancherStep["send"], { readonly kind: "remove unused" }>;
+type RemoveUnused = Extract<Send, { readonly kind: "remove unused" }>;
 
 async function removeUnused(
   api: RancherApi,

@@ -10,7 +10,7 @@ import { rangesIn, sendsProxy } from "./haproxy.ts";
 import { findStack, listBalancers } from "./listing.ts";
 import type { Annotations, Desired, Mark, Observed, Prefetched, RancherStep } from "./model.ts";
 import { balancerName } from "./names.ts";
-import { planLoadBalancer } from "./plan.ts";
+import { planLoadBalancer, targetsOnly } from "./plan.ts";
 import { needsCertificates } from "./rules.ts";
 import { settingsOf } from "./settings-of.ts";
 
@@ -59,6 +59,7 @@ export function rancherLoadBalancers(
       target.machine === undefined || addressOf(target) !== undefined || "they have no IP address",
     plan: ([desired], observed, { prefetched }) =>
       planLoadBalancer(desired, observed, prefetched, { stack, mark }),
+    targetsOnly,
     apply: (step, call) => applyStep(api, step, call),
     publish: (desired, observed) => {
       const addresses = observed === undefined ? [] : addressesOf(desired, observed);

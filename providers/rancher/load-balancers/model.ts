@@ -37,22 +37,26 @@ export interface Prefetched {
 }
 
 export interface RancherStep extends Step {
-  readonly send:
-    | {
-        readonly kind: "create";
-        readonly type: "stack" | "loadBalancerService" | "externalService";
-        readonly body: object;
-      }
-    | { readonly kind: "change" | "remove"; readonly link: string; readonly body?: object }
-    /** A retry gets time, because it may fail again. */
-    | { readonly kind: "act"; readonly link: string; readonly isRetry?: boolean }
-    /** Removes an external service, unless something else than this load balancer uses it. */
-    | {
-        readonly kind: "remove unused";
-        readonly link: string;
-        readonly consumers: string;
-        readonly user: string;
-        /** The metadata without the mark, for what nothing in Kubernetes needs and something in Rancher uses. */
-        readonly release?: Metadata;
-      };
+  readonly send: Send;
+  /** The part that changes only targets: all of it, or this request. */
+  readonly targets?: "all" | Send;
 }
+
+export type Send =
+  | {
+      readonly kind: "create";
+      readonly type: "stack" | "loadBalancerService" | "externalService";
+      readonly body: object;
+    }
+  | { readonly kind: "change" | "remove"; readonly link: string; readonly body?: object }
+  /** A retry gets time, because it may fail again. */
+  | { readonly kind: "act"; readonly link: string; readonly isRetry?: boolean }
+  /** Removes an external service, unless something else than this load balancer uses it. */
+  | {
+      readonly kind: "remove unused";
+      readonly link: string;
+      readonly consumers: string;
+      readonly user: string;
+      /** The metadata without the mark, for what nothing in Kubernetes needs and something in Rancher uses. */
+      readonly release?: Metadata;
+    };

@@ -2,10 +2,10 @@
 
 import { type Plan, type Problem, waitFor } from "#ccm";
 import type { LbConfig } from "../api/resources.ts";
-import { reasons } from "../reasons.ts";
-import { planBackends } from "./backends.ts";
+import { planActivation, waitForBalancer } from "./activation.ts";
 import type { Desired, Mark, Observed, Prefetched, RancherStep } from "./model.ts";
 import { balancerName, clusterOf, metadataOf } from "./names.ts";
+import { planBackends } from "./plan-backends.ts";
 import { removalsAfterChange, removalsAtEnd } from "./removals.ts";
 import {
   chooseCertificates,
@@ -13,7 +13,9 @@ import {
   portProblems,
   portsOf,
   publishedPorts,
+  retarget,
   sameConfig,
+  sameRules,
 } from "./rules.ts";
 
 export interface PlanSettings {
@@ -35,19 +37,19 @@ export function planLoadBalancer(
   if (observed === undefined) return { ...planCreation(desired, prefetched, settings, problems) };
   if (observed.balancer.state === "removing")
     return { ...waitForBalancer(observed, "to be removed"), problems };
-  const backends = planBackends(desired, observed, prefetched, settings.mark);
+  const backends = planBackends({ desired, observed, mark: settings.mark });
   if (backends.refused.length > 0) return { steps: [], refused: backends.refused };
   const config = lbConfigOf(desired, backends.ids, certificates);
   // Rules of an external service that is created now follow in the next plan, which knows its id.
-  const creates = backends.steps.some(({ send }) => send.kind === "create");
-  const changes = creates ? [] : planChanges(desired, observed, config, settings.mark);
+  const isFirst = backends.ids.length === 0 && backends.steps.length > 0;
+  const changes = isFirst ? [] : planChanges(desired, observed, config, settings.mark);
   const steps = [...backends.steps, ...(changes === "not now" ? [] : changes)];
   if (steps.length > 0) return { steps, problems };
   if (changes === "not now") return { ...waitForBalancer(observed, "to accept changes"), problems };
   const activation = planActivation(observed);
-  if (activation.steps.length > 0 || activation.wait !== undefined || backends.wait === undefined)
+  if (activation.steps.length > 0 || activation.wait !== undefined || backends.waitingFor === undefined)
     return { ...activation, problems: [...problems, ...(activation.problems ?? [])] };
-  return { steps: [], wait: backends.wait, problems };
+  return { ...waitFor(backends.waitingFor), problems };
 }
 
 /** The load balancer goes first, so that it is no longer a user of what is removed after it. */
@@ -139,7 +141,13 @@ function planChanges(
       metadata: metadataOf(mark.cluster, desired.owner.uid, metadata),
     }),
   };
-  return [{ do: "change load balancer", on: name, send: { kind: "change", link: self, body } }, ...obsolete];
+  const send = { kind: "change", link: self, body } as const;
+  const before = balancer.lbConfig ?? {};
+  const retargeted = retarget(before, desired, config);
+  const isAll = isScaled && sameConfig(config, { lbConfig: retargeted });
+  const targets = isAll ? "all" : ({ ...send, body: { lbConfig: retargeted } } as const);
+  const change = { do: "change load balancer", on: name, send } as const;
+  return [sameRules(retargeted, before) ? change : { ...change, targets }, ...obsolete];
 }
 
 /** The server derives the published ports from the rules. */
@@ -157,45 +165,9 @@ function recreate({ balancer }: Observed, title: string): readonly RancherStep[]
   return [{ do: title, on: balancer.name, send }];
 }
 
-function waitForBalancer({ balancer }: Observed, what: string) {
-  const { name, transitioningMessage } = balancer;
-  return waitFor(`load balancer ${name} ${what}${transitioningMessage ? ` (${transitioningMessage})` : ""}`);
-}
-
-const activeStates = new Set(["active", "updating-active", "upgraded", "upgrading"]);
-
-function planActivation(observed: Observed): Plan<RancherStep> {
-  const {
-    name,
-    state,
-    transitioning,
-    transitioningMessage,
-    actions = {},
-    healthState,
-    publicEndpoints,
-  } = observed.balancer;
-  const problems: readonly Problem[] =
-    transitioning === "error"
-      ? [
-          {
-            severity: "warning",
-            reason: reasons.LoadBalancerFailed,
-            text: `Rancher reports an error of load balancer ${name}: ${transitioningMessage ?? "no message"}. Correct it in Rancher or in the Service; Fairlead checks again until it is solved.`,
-          },
-        ]
-      : [];
-  if (!activeStates.has(state)) {
-    const link = transitioning === "yes" ? undefined : actions["activate"];
-    if (link === undefined)
-      return { ...waitForBalancer(observed, `to become active, it is ${state}`), problems };
-    const isRetry = transitioning === "error";
-    return {
-      steps: [{ do: "activate load balancer", on: name, send: { kind: "act", link, isRetry } }],
-      problems,
-    };
-  }
-  if ((publicEndpoints ?? []).length === 0)
-    return { ...waitForBalancer(observed, "to get public endpoints"), problems };
-  if (healthState === "initializing") return { ...waitForBalancer(observed, "to become healthy"), problems };
-  return { steps: [], problems };
+/** The part of a step that changes only targets. */
+export function targetsOnly(step: RancherStep): RancherStep | undefined {
+  const { targets, ...rest } = step;
+  if (targets === undefined || targets === "all") return targets && step;
+  return { ...rest, send: targets, targets: "all" };
 }

@@ -14,7 +14,7 @@ function removalOf(
   if (self === undefined || consumers === undefined || actions["remove"] === undefined) return [];
   const release = isLeftover ? { release: withoutMark(metadata) } : {};
   const send = { kind: "remove unused", link: self, consumers, user: balancer.id, ...release } as const;
-  return [{ do: "remove external service", on: name, send }];
+  return [{ do: "remove external service", on: name, send, targets: "all" }];
 }
 
 function candidates({ services }: Observed, { cluster }: Mark): readonly ServiceInUse[] {

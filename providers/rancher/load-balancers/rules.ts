@@ -128,6 +128,21 @@ export function lbConfigOf(
   };
 }
 
+/** The observed ports with the desired targets. */
+export function retarget(observed: LbConfig, desired: Desired, { portRules }: LbConfig): LbConfig {
+  const nodePorts = new Map(portsOf(desired).map(({ port, nodePort }) => [port, nodePort]));
+  const ids = [...new Set(portRules?.flatMap(({ serviceId }) => serviceId ?? []))];
+  const ports = new Map(observed.portRules?.map((rule) => [`${rule.sourcePort} ${rule.protocol}`, rule]));
+  const rules = [...ports.values()].flatMap((rule): readonly PortRule[] => {
+    const { sourcePort, protocol, backendName } = rule;
+    const common = { sourcePort, protocol: protocol ?? null, backendName: backendName ?? null };
+    const targetPort = rule.targetPort ?? nodePorts.get(sourcePort);
+    if (ids.length === 0 || targetPort === undefined) return [{ ...common, selector: noTargets }];
+    return ids.map((serviceId) => ({ ...common, targetPort, serviceId }));
+  });
+  return { ...observed, portRules: rules };
+}
+
 const textOfRule = (rule: PortRule): string =>
   [
     rule.sourcePort,
@@ -142,7 +157,7 @@ const textOfRule = (rule: PortRule): string =>
     .map((value) => value ?? "")
     .join(" ");
 
-function sameRules(one: LbConfig, other: LbConfig): boolean {
+export function sameRules(one: LbConfig, other: LbConfig): boolean {
   const [a = [], b = []] = [one, other].map(({ portRules }) => (portRules ?? []).map(textOfRule).toSorted());
   return a.join("\n") === b.join("\n");
 }

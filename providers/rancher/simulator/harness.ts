@@ -4,7 +4,7 @@ import { milliseconds } from "#ccm";
 import type { Harness, TargetMachine } from "#ccm/testing";
 import { rancher } from "../index.ts";
 import { RancherCloud } from "./rancher-cloud.ts";
-import type { Service } from "./state/services.ts";
+import type { Service } from "./state/service.ts";
 import { asTransport } from "./transport.ts";
 
 /** Smaller than the suites' lists, so that they have several pages. */

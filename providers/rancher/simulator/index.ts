@@ -12,8 +12,8 @@
 //   hosts.purge(name, at); hosts.registerAgain(name, at); hosts.change(name, { state: "disconnected" });
 //   cloud.faults.add({ kind: "status", status: 500, operation: "GET /hosts" });   // kinds: faults.ts
 //   cloud.withholdActivate(minutes(1));            // `activate` is not offered
-//   services.stick(name); services.release(name);  // stays in `removing`
-//   services.occupy(80);                           // load balancers with the port cannot start, with a message
+//   services.obstacles.stick(name); ….release(name);   // stays in `removing`
+//   services.obstacles.occupy(80);                 // load balancers with the port cannot start, with a message
 //   services.endpointInterval = seconds(5);        // public endpoints arrive one by one
 //   services.derivesPorts = false;                 // as on old servers
 //   cloud.addKey("access", "secret"); cloud.revokeKeys();
@@ -24,5 +24,5 @@ export type { Fault, FaultKind } from "./faults.ts";
 export { type ServedRancher, serveRancherCloud } from "./http.ts";
 export { RancherCloud, type RancherOptions, type Seen } from "./rancher-cloud.ts";
 export type { Host, NewHost } from "./state/hosts.ts";
-export type { PortRule, Service, ServiceFields } from "./state/services.ts";
+export type { PortRule, Service, ServiceFields } from "./state/service.ts";
 export { asTransport } from "./transport.ts";

@@ -211,12 +211,12 @@ test("activates once the server offers it, with activation refused for a minute"
 test("reports the message of the server when a host port is in use, and continues when it is free", async () => {
   const h = await started();
   const { services } = h.cloud.environment;
-  services.occupy(80);
+  services.obstacles.occupy(80);
   h.world.create("web", draft());
   await h.world.pass(60);
   expect(h.events()).toContain("host has port 80 in use");
   expect(h.events()).toContain("LoadBalancerFailed");
-  services.free(80);
+  services.obstacles.free(80);
   await h.world.until(() => h.world.addressesOf("web").length > 0, "the address", 120);
 });
 
@@ -224,13 +224,13 @@ test("serves the other Nodes while an external service is stuck in its removal",
   const h = await started();
   const { services } = h.cloud.environment;
   await h.created();
-  services.stick("node-0");
+  services.obstacles.stick("node-0");
   services.remove(services.existing("node-0"));
   h.world.editSpec("web", { ports: [{ port: 81, protocol: "TCP", nodePort: 30_081 }] as never });
   await h.world.pass(60);
   expect(h.rules).toEqual(["81 -> node-1:30081 tcp"]);
   expect(h.events()).toContain("external service node-0 to be removed");
-  services.release("node-0");
+  services.obstacles.release("node-0");
   await h.world.until(() => h.rules.length === 2, "the second rule", 600);
 });
 

@@ -2,7 +2,7 @@
 
 import { Refusal } from "../refusal.ts";
 import type { Environment } from "../state/environment.ts";
-import type { Service } from "../state/services.ts";
+import type { Service } from "../state/service.ts";
 import { pageOf } from "./listing.ts";
 import { type CollectionType, pluralOf, schemasOf, typeOf } from "./schemas.ts";
 import { changedFields, newService } from "./service-bodies.ts";

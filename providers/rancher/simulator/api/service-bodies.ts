@@ -2,7 +2,7 @@
 
 import { Refusal } from "../refusal.ts";
 import type { Environment } from "../state/environment.ts";
-import type { LbConfig, PortRule, ServiceFields, ServiceType } from "../state/services.ts";
+import type { LbConfig, PortRule, ServiceFields, ServiceType } from "../state/service.ts";
 
 type Json = Readonly<Record<string, unknown>>;
 

@@ -2,7 +2,7 @@
 
 import type { Environment, Named } from "../state/environment.ts";
 import type { Host } from "../state/hosts.ts";
-import type { Service } from "../state/services.ts";
+import type { Service } from "../state/service.ts";
 
 export type View = Readonly<Record<string, unknown>> & { readonly id: string };
 

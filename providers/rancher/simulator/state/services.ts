@@ -3,63 +3,10 @@
 import { type Milliseconds, milliseconds } from "#ccm";
 import type { Clock } from "#ccm/testing";
 import { Refusal } from "../refusal.ts";
+import { type Endpoint, endpointsOf } from "./endpoints.ts";
 import type { Hosts } from "./hosts.ts";
-
-export type ServiceType = "loadBalancerService" | "externalService";
-
-export interface PortRule {
-  readonly sourcePort: number;
-  readonly targetPort: number | null;
-  readonly protocol: string;
-  readonly serviceId: string | null;
-  readonly selector: string | null;
-  readonly backendName: string | null;
-}
-
-export interface LaunchConfig {
-  readonly imageUuid: string;
-  readonly ports: readonly string[];
-  readonly labels: Readonly<Record<string, string>>;
-}
-
-export interface LbConfig {
-  readonly portRules: readonly PortRule[];
-  readonly certificateIds: readonly string[];
-  readonly defaultCertificateId: string | null;
-  readonly config: string | null;
-  readonly stickinessPolicy: Readonly<Record<string, unknown>> | null;
-}
-
-/** What clients can set. */
-export interface ServiceFields {
-  readonly name: string;
-  readonly stackId: string;
-  readonly scale: number;
-  readonly launchConfig: LaunchConfig | null;
-  readonly lbConfig: LbConfig | null;
-  readonly externalIpAddresses: readonly string[] | null;
-  readonly healthCheck: Readonly<Record<string, unknown>> | null;
-  readonly metadata: Readonly<Record<string, unknown>>;
-  readonly startOnCreate: boolean;
-}
-
-export interface Service extends ServiceFields {
-  readonly id: string;
-  readonly type: ServiceType;
-  readonly state: string;
-  readonly removed: string | null;
-  readonly transitioning: "yes" | "no" | "error";
-  readonly transitioningMessage: string | null;
-  /** When it became active, for its endpoints. */
-  readonly activeSince: number | null;
-  readonly next: { readonly at: number; readonly state: string } | null;
-}
-
-export interface Endpoint {
-  readonly ip: string;
-  readonly host: string;
-  readonly port: number;
-}
+import { Obstacles } from "./obstacles.ts";
+import type { PortRule, Service, ServiceFields, ServiceType } from "./service.ts";
 
 const following: Readonly<Record<string, string>> = {
   registering: "inactive",
@@ -74,8 +21,7 @@ export class Services {
   readonly #clock: Clock;
   readonly #hosts: Hosts;
   readonly #byID = new Map<string, Service>();
-  readonly #stuck = new Set<string>();
-  readonly #occupied = new Map<number, string>();
+  readonly obstacles = new Obstacles();
   #next = 1;
   /** How long each state lasts. */
   time: Milliseconds;
@@ -103,24 +49,6 @@ export class Services {
     const service = this.list().find((one) => one.name === name && one.removed === null);
     if (service === undefined) throw new Error(`There is no service ${name}.`);
     return service;
-  }
-
-  /** It stays in state `removing` until it is released. */
-  stick(name: string): void {
-    this.#stuck.add(name);
-  }
-
-  release(name: string): void {
-    this.#stuck.delete(name);
-  }
-
-  /** Another container uses the port on all hosts, so that no load balancer with it can start. */
-  occupy(port: number, message = `Allocation failed: host has port ${port} in use`): void {
-    this.#occupied.set(port, message);
-  }
-
-  free(port: number): void {
-    this.#occupied.delete(port);
   }
 
   create(type: ServiceType, fields: ServiceFields): Service {
@@ -200,20 +128,8 @@ export class Services {
     return isComplete ? "healthy" : "initializing";
   }
 
-  #allEndpointsOf({ activeSince, launchConfig, scale }: Service): readonly Endpoint[] {
-    if (activeSince === null || launchConfig === null) return [];
-    const { labels, ports } = launchConfig;
-    const [name = "", value] = (labels["io.rancher.scheduler.affinity:host_label"] ?? "").split("=");
-    const hosts = this.#hosts
-      .list()
-      .filter(({ state, ips }) => state === "active" && ips.length > 0)
-      .filter((host) => name === "" || host.labels[name] === value);
-    const count = labels["io.rancher.scheduler.global"] === "true" ? hosts.length : scale;
-    return hosts
-      .slice(0, count)
-      .flatMap(({ id, ips: [ip = ""] }) =>
-        ports.map((port) => ({ ip, host: id, port: Number.parseInt(port, 10) })),
-      );
+  #allEndpointsOf(service: Service): readonly Endpoint[] {
+    return endpointsOf(service, this.#hosts.list());
   }
 
   #isDue({ next }: Service): boolean {
@@ -236,7 +152,7 @@ export class Services {
 
   #leave(service: Service): Service | undefined {
     const at = service.next?.at ?? this.#clock.monotonic();
-    const obstacle = this.#obstacleOf(service);
+    const obstacle = this.obstacles.of(service);
     if (obstacle !== undefined) {
       const held: Service = {
         ...service,
@@ -262,15 +178,6 @@ export class Services {
     return state === "inactive" && service.state === "registering" && service.startOnCreate
       ? this.activate(left)
       : left;
-  }
-
-  #obstacleOf({ state, name, launchConfig }: Service) {
-    if (state === "removing" && this.#stuck.has(name))
-      return { isError: false, message: "Waiting for containers to be removed" };
-    if (state !== "activating") return undefined;
-    const ports = (launchConfig?.ports ?? []).map((port) => Number.parseInt(port, 10));
-    const message = ports.flatMap((port) => this.#occupied.get(port) ?? [])[0];
-    return message === undefined ? undefined : { isError: true, message };
   }
 }
 

@@ -1,0 +1,51 @@
+// A service as the server stores it: a load balancer or an external service.
+
+export type ServiceType = "loadBalancerService" | "externalService";
+
+export interface PortRule {
+  readonly sourcePort: number;
+  readonly targetPort: number | null;
+  readonly protocol: string;
+  readonly serviceId: string | null;
+  readonly selector: string | null;
+  readonly backendName: string | null;
+}
+
+export interface LaunchConfig {
+  readonly imageUuid: string;
+  readonly ports: readonly string[];
+  readonly labels: Readonly<Record<string, string>>;
+}
+
+export interface LbConfig {
+  readonly portRules: readonly PortRule[];
+  readonly certificateIds: readonly string[];
+  readonly defaultCertificateId: string | null;
+  readonly config: string | null;
+  readonly stickinessPolicy: Readonly<Record<string, unknown>> | null;
+}
+
+/** What clients can set. */
+export interface ServiceFields {
+  readonly name: string;
+  readonly stackId: string;
+  readonly scale: number;
+  readonly launchConfig: LaunchConfig | null;
+  readonly lbConfig: LbConfig | null;
+  readonly externalIpAddresses: readonly string[] | null;
+  readonly healthCheck: Readonly<Record<string, unknown>> | null;
+  readonly metadata: Readonly<Record<string, unknown>>;
+  readonly startOnCreate: boolean;
+}
+
+export interface Service extends ServiceFields {
+  readonly id: string;
+  readonly type: ServiceType;
+  readonly state: string;
+  readonly removed: string | null;
+  readonly transitioning: "yes" | "no" | "error";
+  readonly transitioningMessage: string | null;
+  /** When it became active, for its endpoints. */
+  readonly activeSince: number | null;
+  readonly next: { readonly at: number; readonly state: string } | null;
+}

@@ -81,7 +81,8 @@ export class Cluster {
     await running?.done;
   }
 
-  until<T>(what: string, probe: Parameters<typeof until<T>>[1], seconds = 20): Promise<T> {
+  /** Long enough for two listings, 30 s apart, that prove the absence of a load balancer which one of them did not show. */
+  until<T>(what: string, probe: Parameters<typeof until<T>>[1], seconds = 50): Promise<T> {
     const explain = () => [...this.refusals.slice(-5), ...this.logged.slice(-10)].join("\n");
     return until(what, probe, { seconds, everyMs: 50, explain });
   }

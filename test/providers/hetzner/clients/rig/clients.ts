@@ -79,7 +79,7 @@ function prepareGo(): PreparedClient {
 /** Fairlead's own manager, with the provider under test. */
 function prepareFairlead(): PreparedClient {
   const file = join(root, "fairlead/manager.client.ts");
-  return { name: "Fairlead", command: [process.execPath, "test", "--timeout=60000", file] };
+  return { name: "Fairlead", command: [process.execPath, "test", "--timeout=120000", file] };
 }
 
 /** The types of the provider against those of the OpenAPI document. */

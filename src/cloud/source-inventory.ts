@@ -42,7 +42,7 @@ export class SourceInventory {
   readonly #lookups: LookupCache;
   readonly #partial = new PartialListing();
   #index: { readonly of: Complete<Instance>; readonly index: InstanceIndex } | undefined;
-  readonly #pace: QueryPace;
+  #pace: QueryPace;
   #queries: Query[] = [];
   #isAnswering = false;
   /** Of the queries being answered. */
@@ -70,6 +70,8 @@ export class SourceInventory {
 
   /** Later requests use the new source. What is known stays valid, because both are the same set of machines. */
   replaceSource(source: InstanceSource): void {
+    if (source.requestsPerHour !== this.#source.requestsPerHour)
+      this.#pace = new QueryPace(source.requestsPerHour);
     this.#source = source;
   }
 

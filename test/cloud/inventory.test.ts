@@ -48,6 +48,14 @@ const setUp = (
 };
 
 describe("an inventory", () => {
+  test("uses the limit of the source that replaces another one", async () => {
+    const { clock, inventory, answer } = setUp();
+    const limited = Object.assign(new ScriptedSource({ clock }), { requestsPerHour: 2 });
+    inventory.replaceSources([limited]);
+    for (const name of ["a", "b"]) await answer(named(name));
+    expect(limited.listings).toBe(1);
+  });
+
   test("answers a thousand queries with one listing [F9 F24]", async () => {
     const { clock, first, ask, inventory, news } = setUp();
     for (let index = 0; index < 1000; index += 1) {

@@ -1,6 +1,8 @@
 import { expect, test } from "bun:test";
 import { debugState } from "../../../src/app/endpoints/debug-state.ts";
+import { syncFailed } from "../../../src/controllers/service/status/events.ts";
 import { RegionalWorld, regionAnnotation } from "../../support/regional-balancers.ts";
+import { toService } from "./service-draft.ts";
 
 // A cloud with two regions, of which one cannot be listed for a while: only its own load balancers wait.
 
@@ -187,4 +189,10 @@ test("deletes a Service although the region that it was about to move to fails",
   await w.until(() => w.find("near-1") === undefined, "the deletion", 60);
   expect([world.ids("near").length, world.farChanges]).toEqual([0, []]);
   await w.stop();
+});
+
+test("the event about a failed listing ends each sentence once", () => {
+  const failure = (message: string) => syncFailed(toService({}), new Error(message), ["near", "far"]).message;
+  expect(failure("It failed")).toContain("It failed. Its load balancer may be in");
+  expect(failure("It failed.")).toContain("It failed. Its load balancer may be in");
 });

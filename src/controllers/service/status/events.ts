@@ -203,13 +203,14 @@ export function problemFound({
 
 /** `parts`: where its load balancer may be, if a listing failed and several parts of the cloud are possible. */
 export function syncFailed(service: Service, error: unknown, parts: readonly string[] = []): ServiceEvent {
+  const found = messageOf(error);
   const why =
     parts.length < 2
-      ? ""
-      : `. Its load balancer may be in any of these: ${shortList(parts)}. Nothing is created or changed until all of them are listed.`;
+      ? found
+      : `${found.replace(/[.]$/, "")}. Its load balancer may be in any of these: ${shortList(parts)}. Nothing is created or changed until all of them are listed.`;
   return isEnding(service)
-    ? failed("DeleteLoadBalancerFailed", `Error deleting load balancer: ${messageOf(error)}${why}`, error)
-    : failed("SyncLoadBalancerFailed", `Error syncing load balancer: ${messageOf(error)}${why}`, error);
+    ? failed("DeleteLoadBalancerFailed", `Error deleting load balancer: ${why}`, error)
+    : failed("SyncLoadBalancerFailed", `Error syncing load balancer: ${why}`, error);
 }
 
 /** More names would make the event unreadable. */

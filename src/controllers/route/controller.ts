@@ -4,7 +4,7 @@
 import { seconds } from "../../core/brand.ts";
 import type { Problem } from "../../core/problem.ts";
 import type { Node } from "../../kube/objects.ts";
-import { tablesOf } from "../../provider/route-tables.ts";
+import { type ServingTable, tablesOf } from "../../provider/route-tables.ts";
 import { WorkQueue } from "../../runtime/work-queue.ts";
 import { type Outcome, requeue, runWorkers, settled } from "../../runtime/workers.ts";
 import { delayAfterError } from "../errors.ts";
@@ -33,6 +33,7 @@ export class RouteController {
   readonly #conditions: ConditionWriter;
   readonly #nodeProblems: NodeProblems;
   readonly #instances: InstanceSearch;
+  readonly #serving: readonly ServingTable[];
   /** By queue key. */
   readonly #tables: ReadonlyMap<string, TableSync>;
 
@@ -59,6 +60,7 @@ export class RouteController {
       nodeProblems: this.#nodeProblems,
     };
     const tables = tablesOf(routes);
+    this.#serving = tables;
     this.#tables = new Map(
       tables.map((table) => {
         const ofTable = { ...options, routes: table.routes, table: table.name, tables };
@@ -122,10 +124,10 @@ export class RouteController {
 
   /** Only the tables that serve the Node: with many tables, each change would otherwise sync all of them. */
   #enqueueFor(...versions: readonly (Node | undefined)[]): void {
-    const { inventory, routes } = this.#options;
+    const { inventory } = this.#options;
     const nodes = versions.filter((node) => node !== undefined);
     const targets = nodes.map((node) => targetOf(inventory, node));
-    for (const { name } of concernedTables(tablesOf(routes), targets)) this.#enqueue(tableKey(name));
+    for (const { name } of concernedTables(this.#serving, targets)) this.#enqueue(tableKey(name));
   }
 
   #enqueueAll(): void {

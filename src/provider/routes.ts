@@ -87,7 +87,10 @@ export interface RoutesOfAnyStyle {
 /** Routes that are created and removed by one request each. */
 export interface RoutesOneByOne extends RoutesOfAnyStyle {
   readonly style: "one-by-one";
-  /** While a change is in progress, the cloud accepts no other one in this table. Absent: several are sent at once. */
+  /**
+   * While a change is in progress, the cloud accepts no other one in this table: a change that fails as `busy` ends the sync. Absent:
+   * several are sent at once.
+   */
   readonly oneAtATime?: true | undefined;
   /** Lists all routes, page by page. It must throw when a page is missing. */
   list(call: Call): AsyncIterable<RoutePage>;

@@ -80,3 +80,19 @@ test("warns before the limit of 100 routes per network is reached", async () => 
   await h.world.pass(120);
   expect(h.world.logged.join("")).toContain("100");
 });
+
+test("a hung action of an earlier process costs at most 150 requests in an hour, and delays no route afterwards [F58]", async () => {
+  const h = new HetznerWorld({ nodes: 40, hasNetwork: true });
+  const { actions } = h.cloud.project;
+  actions.time = 7_200_000 as never;
+  await h.start("cloud-node,route", ...flags);
+  await h.world.pass(60);
+  h.world.crash();
+  actions.time = 1000 as never;
+  await h.start("cloud-node,route", ...flags);
+  h.forget();
+  await h.world.pass(3600);
+  expect(h.requests.filter(isChange).length).toBeLessThanOrEqual(150);
+  await h.world.pass(3600);
+  await h.world.until(() => routesOf(h).length === 40, "the routes", 300);
+}, 30_000);

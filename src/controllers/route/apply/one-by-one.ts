@@ -3,6 +3,7 @@
 
 import type { Cidr } from "../../../core/brand.ts";
 import type { Call } from "../../../provider/call.ts";
+import { CloudError } from "../../../provider/errors.ts";
 import type { DesiredRoute, ObservedRoute, RouteOutcome, RoutesOneByOne } from "../../../provider/routes.ts";
 import type { ChangeOutcome, ChangeResult, RouteChange } from "../plan/changes.ts";
 import { overlaps } from "../plan/overlaps.ts";
@@ -14,7 +15,7 @@ export interface OneByOneContext extends ApplyContext {
   /** The table has no space for new routes until all removals are done. */
   readonly isFull: boolean;
   readonly concurrentChanges: number;
-  /** A change of an earlier sync is in progress. */
+  /** A change of an earlier sync is in progress. One that an earlier process started is noticed when the cloud refuses a change. */
   readonly isBusy: boolean;
 }
 
@@ -29,7 +30,7 @@ export async function applyOneByOne(
   const send = async (change: RouteChange, request: () => Promise<RouteOutcome>): Promise<ChangeOutcome> => {
     if (routes.oneAtATime === true && isBusy) return { kind: "waiting" };
     const outcome = await sendChanges([change], context, request, call);
-    if (outcome.kind === "pending") isBusy = true;
+    if (outcome.kind === "pending" || isRefusedAsBusy(outcome)) isBusy = true;
     return outcome;
   };
   const inTheWay = overlaps(
@@ -73,6 +74,9 @@ export async function applyOneByOne(
   ]);
   return results;
 }
+
+const isRefusedAsBusy = (outcome: ChangeOutcome): boolean =>
+  outcome.kind === "failed" && CloudError.is(outcome.error) && outcome.error.kind === "busy";
 
 /** Starts the jobs in order, at most `count` in parallel. Throws the first error after all running jobs have ended. */
 async function runConcurrently(count: number, jobs: readonly (() => Promise<void>)[]): Promise<void> {

@@ -10,7 +10,16 @@ export function concernedTables(
 ): readonly ServingTable[] {
   const known = targets.filter((target) => target !== undefined);
   if (known.length < targets.length) return tables;
-  const serving = tables.filter(({ serves }) => known.some(serves));
+  const serving = tables.filter((table) => known.some((target) => mayServe(table, target)));
   // The sync of any table reports that none serves it.
   return serving.length === 0 ? tables : serving;
+}
+
+/** An error of the provider is reported by the sync of its table. Here it would stop the watch of Nodes. */
+function mayServe({ serves }: ServingTable, target: RouteTarget): boolean {
+  try {
+    return serves(target);
+  } catch {
+    return true;
+  }
 }

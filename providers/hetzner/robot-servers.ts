@@ -1,4 +1,4 @@
-// The dedicated servers (Robot) as instances: a second source, with provider ids of its own.
+// The dedicated servers (Robot) as instances: a second source, with other provider ids.
 
 import {
   type Call,

@@ -29,7 +29,7 @@ export interface GuardedCall {
   readonly object?: () => string;
 }
 
-/** A call that heeds its cancellation ends at once. */
+/** How long a call may take to end. One that observes its cancellation ends immediately. */
 export const timeToEnd = { cancelled: seconds(2), replaced: minutes(1) } as const;
 
 export class CallGuard {

@@ -1,5 +1,5 @@
 // Replaces the connection to the cloud when a provider did not end a call: what such a call still does must not change the cloud,
-// also not when this process leads again.
+// not even when this process leads again.
 
 import { type AbandonedCall, timeToEnd } from "../../cloud/call-guard.ts";
 import type { Inventory } from "../../cloud/inventory.ts";

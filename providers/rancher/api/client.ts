@@ -143,6 +143,8 @@ export function rancherApi({ url, projectID, readKeys, tls, account }: ApiOption
     },
     listLink: <T>(operation: string, link: string, call: Call) =>
       listAt<T>(operation, pathOf(link, operation), call, {}),
+    read: <T>(operation: string, link: string, call: Call) =>
+      get<T>(operation, pathOf(link, operation), call),
     create: async <T>(type: ResourceType, body: object, call: Call) => {
       const path = await collection(type, call);
       return api.call<T>({ operation: `POST /${type}`, method: "POST", path, body }, call);

@@ -1,29 +1,19 @@
-// Applies single steps: each is one request, except the removal of what may have other users.
+// Applies single steps: each is one change, after a look at what other Services may have done.
 
 import { type Call, CloudError, deleted, done, inProgress, type StepOutcome, seconds } from "#ccm";
 import { collect, type RancherApi } from "../api/client.ts";
 import { isNameTaken } from "../api/errors.ts";
-import type { Resource } from "../api/resources.ts";
+import type { ApiStack, Resource } from "../api/resources.ts";
+import { findStack } from "./listing.ts";
 import type { RancherStep, Send } from "./model.ts";
 
 export async function applyStep(api: RancherApi, step: RancherStep, call: Call): Promise<StepOutcome> {
   const { send } = step;
   switch (send.kind) {
     case "create":
-      try {
-        await api.create(send.type, send.body, call);
-      } catch (error) {
-        if (!CloudError.is(error) || !isNameTaken(error.message)) throw error;
-        // Nothing was created: a load balancer that was removed keeps its name for some seconds.
-        if (send.type === "loadBalancerService")
-          throw new CloudError(error.kind, error.message, {
-            ...error.detail,
-            retryAfter: { in: seconds(5) },
-          });
-        // Another Service has created it at the same time, or it is being removed: a later plan sees which.
-        return inProgress(`${step.on ?? "its name"}, which exists in Rancher`);
-      }
-      return done();
+      return send.type === "externalService"
+        ? createShared(api, step, send, call)
+        : createBalancer(api, send, call);
     case "change":
       await api.send("PUT", `PUT (${step.do})`, send.link, call, send.body);
       return done();
@@ -39,23 +29,82 @@ export async function applyStep(api: RancherApi, step: RancherStep, call: Call):
   }
 }
 
+type Create = Extract<Send, { readonly kind: "create" }>;
+
+/** The answer is definite: nothing was created. A load balancer that was removed keeps its name for some seconds. */
+function refusal(error: CloudError): CloudError {
+  return new CloudError(error.kind, error.message, { ...error.detail, retryAfter: { in: seconds(5) } });
+}
+
+async function createBalancer(
+  api: RancherApi,
+  { type, body, stack }: Create,
+  call: Call,
+): Promise<StepOutcome> {
+  const place = stack === undefined ? {} : { stackId: await ensureStack(api, stack, call) };
+  try {
+    await api.create(type, { ...place, ...body }, call);
+    return done();
+  } catch (error) {
+    throw CloudError.is(error) && error.kind === "conflict" ? refusal(error) : error;
+  }
+}
+
+/** Several Services may need it at the same time. */
+async function ensureStack(api: RancherApi, name: string, call: Call): Promise<string> {
+  const found = await findStack(api, name, call);
+  if (found !== undefined) return found.id;
+  try {
+    const body = { name, externalId: `${name}://`, startOnCreate: true };
+    return (await api.create<ApiStack>("stack", body, call)).id;
+  } catch (error) {
+    if (!CloudError.is(error) || !isNameTaken(error.message)) throw error;
+    const other = await findStack(api, name, call);
+    if (other === undefined) throw refusal(error);
+    return other.id;
+  }
+}
+
+async function createShared(
+  api: RancherApi,
+  { on = "" }: RancherStep,
+  { type, body }: Create,
+  call: Call,
+): Promise<StepOutcome> {
+  try {
+    await api.create(type, body, call);
+    return done();
+  } catch (error) {
+    if (!CloudError.is(error) || !isNameTaken(error.message)) throw error;
+    // Another Service has created it at the same time, or it is being removed: a later plan sees which.
+    return inProgress(`external service ${on}, which exists in Rancher`);
+  }
+}
+
 type RemoveUnused = Extract<Send, { readonly kind: "remove unused" }>;
 
+/** The plan was made from a listing, and other load balancers may use or remove it since then. */
 async function removeUnused(
   api: RancherApi,
-  { do: title, on = "" }: RancherStep,
+  { do: title }: RancherStep,
   { link, consumers, user, release }: RemoveUnused,
   call: Call,
 ): Promise<StepOutcome> {
-  const pages = api.listLink<Resource>("GET consumedbyservices", consumers, call);
-  const found = await collect(pages).catch((error: unknown) => {
-    if (CloudError.is(error) && error.kind === "not-found") return [];
+  try {
+    const { state, removed } = await api.read<Resource>("GET externalService", link, call);
+    if (state === "removing" || removed) return done();
+    const pages = api.listLink<Resource>("GET consumedbyservices", consumers, call);
+    const isUsed = (await collect(pages)).some(
+      (one) => one.id !== user && one.state !== "removing" && !one.removed,
+    );
+    if (!isUsed) await api.send("DELETE", `DELETE (${title})`, link, call);
+    // It belongs to its other users now, and is not looked at again.
+    else if (release !== undefined)
+      await api.send("PUT", "PUT (release external service)", link, call, { metadata: release });
+    return done();
+  } catch (error) {
+    // Another load balancer removes it at this moment.
+    if (CloudError.is(error) && (error.kind === "not-found" || error.kind === "busy")) return done();
     throw error;
-  });
-  const isUsed = found.some(({ id, state, removed }) => id !== user && state !== "removing" && !removed);
-  if (!isUsed) return deleted(api.send("DELETE", `DELETE (${title})`, link, call));
-  // It belongs to its other users now, and is not looked at again.
-  if (release !== undefined)
-    await api.send("PUT", "PUT (release external service)", link, call, { metadata: release });
-  return inProgress(`the other users of external service ${on}`);
+  }
 }

@@ -45,8 +45,10 @@ export interface RancherStep extends Step {
 export type Send =
   | {
       readonly kind: "create";
-      readonly type: "stack" | "loadBalancerService" | "externalService";
+      readonly type: "loadBalancerService" | "externalService";
       readonly body: object;
+      /** The name of the stack, if the body has none. It is created if it does not exist. */
+      readonly stack?: string;
     }
   | { readonly kind: "change" | "remove"; readonly link: string; readonly body?: object }
   /** A retry gets time, because it may fail again. */

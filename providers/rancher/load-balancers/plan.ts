@@ -56,8 +56,8 @@ export function planLoadBalancer(
 function planEnd(observed: Observed, mark: Mark): Plan<RancherStep> {
   const { name, state, links = {}, actions = {} } = observed.balancer;
   const obsolete = removalsAtEnd(observed, mark);
-  if (state === "removing")
-    return obsolete.length > 0 ? { steps: obsolete } : waitForBalancer(observed, "to be removed");
+  // Rancher ends the removal on its own, as for the Go manager.
+  if (state === "removing") return { steps: obsolete };
   const { self } = links;
   if (self === undefined || actions["remove"] === undefined)
     return waitForBalancer(observed, "to accept its removal");
@@ -81,11 +81,6 @@ function planCreation(
       "The Rancher setting lb.instance.image is empty, so no load balancer is created. Set it, or load-balancers-image.";
     return { steps: [], problems: [{ severity: "error", reason: "MissingCloudObject", text }] };
   }
-  if (stackID === undefined) {
-    const body = { name: stack, externalId: `${stack}://`, startOnCreate: true };
-    const send = { kind: "create", type: "stack", body } as const;
-    return { steps: [{ do: "create stack", on: stack, send, changesPrefetched: true }], problems };
-  }
   const scale = own["lb-scale"] ?? 1;
   const selector = own["lb-host-selector"];
   const labels = {
@@ -95,7 +90,7 @@ function planCreation(
   const name = balancerName(desired.defaultName);
   const body = {
     name,
-    stackId: stackID,
+    ...(stackID !== undefined && { stackId: stackID }),
     ...(scale !== "global" && { scale }),
     launchConfig: {
       imageUuid: imageName.startsWith("docker:") ? imageName : `docker:${imageName}`,
@@ -105,7 +100,12 @@ function planCreation(
     lbConfig: {},
     metadata: metadataOf(mark.cluster, desired.owner.uid),
   };
-  const send = { kind: "create", type: "loadBalancerService", body } as const;
+  const send = {
+    kind: "create",
+    type: "loadBalancerService",
+    body,
+    ...(stackID === undefined && { stack }),
+  } as const;
   // If the stack was removed, the next plan looks for it again.
   return { steps: [{ do: "create load balancer", on: name, send, changesPrefetched: true }], problems };
 }

@@ -44,15 +44,13 @@ export function removalsAfterChange(
     });
 }
 
-/** With the removal of the load balancer. */
+/** With the removal of the load balancer, and again while it is being removed: the last of several users sees no other one. */
 export function removalsAtEnd(observed: Observed, mark: Mark): readonly RancherStep[] {
-  const { id, state, lbConfig } = observed.balancer;
+  const { id, lbConfig } = observed.balancer;
   const ruled = new Set(lbConfig?.portRules?.map(({ serviceId }) => serviceId));
   return candidates(observed, mark).flatMap((one) => {
-    const isRuled = ruled.has(one.service.id);
-    // The last load balancer that uses it removes it.
-    const isFree = state !== "removing" || one.usedBy.every((user) => user.id === id);
-    if (isRuled && isFree) return removalOf(observed, one, false);
+    const isLast = ruled.has(one.service.id) && one.usedBy.every((user) => user.id === id);
+    if (isLast) return removalOf(observed, one, false);
     return isLeftover(one, observed) ? removalOf(observed, one, true) : [];
   });
 }

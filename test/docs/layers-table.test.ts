@@ -1,0 +1,31 @@
+// The table of layers in docs/architecture.md is the one that `npm run check` enforces.
+
+import { expect, test } from "bun:test";
+import { layers } from "../../scripts/check/architecture.ts";
+
+const page = await Bun.file(`${import.meta.dir}/../../docs/architecture.md`).text();
+const rows = [...page.matchAll(/^\| `src\/([\w-]+)` \| ([^|]+) \|/gm)].map(([, layer = "", text = ""]) => ({
+  layer,
+  text: text.trim(),
+}));
+const namesIn = (text: string): readonly string[] => text.split(/, | and /);
+
+function allowedBy(text: string, above: readonly string[]): readonly string[] {
+  if (text === "nothing") return [];
+  const except = /^all of the above except (.+)$/.exec(text)?.[1];
+  return except === undefined ? namesIn(text) : above.filter((layer) => !namesIn(except).includes(layer));
+}
+
+test("the table of layers has every folder with what it may import", () => {
+  const inTable = rows.map(({ layer, text }, index) => [
+    layer,
+    allowedBy(
+      text,
+      rows.slice(0, index).map((row) => row.layer),
+    ).toSorted(),
+  ]);
+  const enforced = Object.entries(layers).map(([layer, below]) => [layer, below.toSorted()]);
+  // `src/app` is the top layer, and `src/index.ts` is a file.
+  const expected = Object.fromEntries(enforced.filter(([layer]) => layer !== "index.ts"));
+  expect(Object.fromEntries(inTable.filter(([layer]) => layer !== "app"))).toEqual(expected);
+});

@@ -75,8 +75,8 @@ export class CallGuard {
         isAtPage = false;
       }
     } finally {
-      // The reader stopped. A listing that hangs would hang here too.
-      if (isAtPage) await pages.return?.();
+      // The reader stopped. Between pages, a listing that hangs would not end.
+      if (isAtPage) await this.call({ operation }, call.signal, async () => pages.return?.());
     }
   }
 }

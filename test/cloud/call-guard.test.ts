@@ -111,4 +111,27 @@ describe("a listing of a provider", () => {
       [{ operation: "routes.list", object: "", why: "cancelled" }],
     ]);
   });
+
+  test("is given up when it does not end after its reader has stopped", async () => {
+    const { guard, call, never, clock, cancel, abandoned } = setUp();
+    const list = async function* () {
+      try {
+        yield "first";
+      } finally {
+        await never();
+      }
+    };
+    let outcome = "";
+    const read = async () => {
+      for await (const page of guard.pages("routes.list", list, call)) expect(page).toBe(await stopAt());
+    };
+    const stopAt = () => Promise.reject(new Error("stopped"));
+    void read().catch((error: unknown) => {
+      outcome = String(error);
+    });
+    cancel.abort();
+    await clock.advance(seconds(2));
+    expect(outcome).toContain("stopped");
+    expect(abandoned).toEqual([{ operation: "routes.list", object: "", why: "cancelled" }]);
+  });
 });

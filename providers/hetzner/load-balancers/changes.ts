@@ -17,8 +17,9 @@ export interface Wanted {
 }
 
 /**
- * A certificate can take minutes, and its DNS records may need the address, so it comes after the creation. First targets, which depend on the network only where they are reached over it, then ports, last what forwards no traffic. The
- * framework stops at a step that fails. A change of the network removes targets, which a later plan adds again.
+ * First targets, which depend on the network only where they are reached over it, then ports, last what forwards no traffic. A
+ * certificate can take minutes, and its DNS records may need the address, so it comes after the creation. The framework stops at a step
+ * that fails. A change of the network removes targets, which a later plan adds again.
  */
 export function planChanges(wanted: Wanted, balancer: ApiLoadBalancer): readonly HetznerStep[] {
   const { desired, choices, certificates } = wanted;

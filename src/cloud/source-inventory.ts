@@ -10,10 +10,10 @@ import { type InstanceIndex, indexInstances } from "./instance-index.ts";
 import type { SourceKeys } from "./lookup-batches.ts";
 import { LookupCache } from "./lookup-cache.ts";
 import { keyIn, type NodeIdentity } from "./node-identity.ts";
-import { PartialListing } from "./partial-listing.ts";
 import { planQueries, type Query, type QueryOptions } from "./plan-queries.ts";
 import { QueryPace } from "./query-pace.ts";
 import { reuseInstances } from "./reuse-instances.ts";
+import { RunningListing } from "./running-listing.ts";
 
 export interface SourceFailure {
   readonly error: unknown;
@@ -40,7 +40,7 @@ export class SourceInventory {
   readonly #snapshot: Snapshot<Instance>;
   readonly #keys: SourceKeys;
   readonly #lookups: LookupCache;
-  readonly #partial = new PartialListing();
+  readonly #running = new RunningListing();
   #index: { readonly of: Complete<Instance>; readonly index: InstanceIndex } | undefined;
   #pace: QueryPace;
   #queries: Query[] = [];
@@ -91,11 +91,11 @@ export class SourceInventory {
   /** The newest answer for this key; undefined before the first one. */
   answer(by: MatchKey, value: string): KeyAnswer | undefined {
     const complete = this.#completeAnswer(by, value);
-    const partial = by === "name" ? this.#partial.find(value) : undefined;
-    if (partial === undefined || complete === undefined) return partial ?? complete;
+    const running = by === "name" ? this.#running.find(value) : undefined;
+    if (running === undefined || complete === undefined) return running ?? complete;
     // A name that was ambiguous is so until a complete listing shows otherwise.
-    const isNewer = partial.asOf > complete.asOf && complete.instances.length < 2;
-    return isNewer ? partial : complete;
+    const isNewer = running.asOf > complete.asOf && complete.instances.length < 2;
+    return isNewer ? running : complete;
   }
 
   #completeAnswer(by: MatchKey, value: string): KeyAnswer | undefined {
@@ -153,7 +153,7 @@ export class SourceInventory {
     if (listSince !== undefined || batches.length > 0) this.#pace.begin(now);
     if (listSince !== undefined) {
       this.#pace.noteListing();
-      const { beganAt } = await this.#snapshot.beganAfter(listSince).finally(() => this.#partial.clear());
+      const { beganAt } = await this.#snapshot.beganAfter(listSince).finally(() => this.#running.clear());
       this.#lookups.forgetOlderThan(beganAt);
       // Before the lookups, which may fail.
       onUpdate("listing");
@@ -168,7 +168,7 @@ export class SourceInventory {
   #addPage(page: readonly Instance[], beganAt: number): void {
     const { matchBy, onPage } = this.#options;
     if (this.#source.uniqueNames !== true || matchBy[0] !== "name") return;
-    this.#partial.add(page, beganAt);
+    this.#running.add(page, beganAt);
     onPage?.(page);
   }
 

@@ -4,7 +4,7 @@
 import type { Instance } from "../provider/instances.ts";
 import type { KeyAnswer } from "./instance-index.ts";
 
-export class PartialListing {
+export class RunningListing {
   readonly #byName = new Map<string, Instance>();
   /** Names of several machines: only the complete listing decides. */
   readonly #ambiguous = new Set<string>();

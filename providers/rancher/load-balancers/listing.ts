@@ -61,7 +61,8 @@ export async function listBalancers(
   );
   return all.flatMap((balancer): readonly Observed[] => {
     const marks = markOf(balancer, mark);
-    if (balancer.stackId !== stack.id || marks === undefined) return [];
+    // One that is being removed does not exist any more: only its name is still taken.
+    if (balancer.stackId !== stack.id || marks === undefined || balancer.state === "removing") return [];
     const { name, state } = balancer;
     return [
       {

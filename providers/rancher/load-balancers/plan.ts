@@ -35,8 +35,6 @@ export function planLoadBalancer(
   const problems = [...certificates.problems, ...portProblems(desired)];
   if (problems.some(({ severity }) => severity === "error")) return { steps: [], problems };
   if (observed === undefined) return { ...planCreation(desired, prefetched, settings, problems) };
-  if (observed.balancer.state === "removing")
-    return { ...waitForBalancer(observed, "to be removed"), problems };
   const backends = planBackends({ desired, observed, mark: settings.mark });
   if (backends.refused.length > 0) return { steps: [], refused: backends.refused };
   const config = lbConfigOf(desired, backends.ids, certificates);
@@ -52,17 +50,21 @@ export function planLoadBalancer(
   return { ...waitFor(backends.waitingFor), problems };
 }
 
-/** The load balancer goes first, so that it is no longer a user of what is removed after it. */
+/**
+ * First it stops to use the external services, then the last user removes them. It goes last: after an interruption it still leads to
+ * what is left.
+ */
 function planEnd(observed: Observed, mark: Mark): Plan<RancherStep> {
-  const { name, state, links = {}, actions = {} } = observed.balancer;
+  const { name, links = {}, actions = {}, lbConfig } = observed.balancer;
   const obsolete = removalsAtEnd(observed, mark);
-  // Rancher ends the removal on its own, as for the Go manager.
-  if (state === "removing") return { steps: obsolete };
   const { self } = links;
   if (self === undefined || actions["remove"] === undefined)
     return waitForBalancer(observed, "to accept its removal");
   const remove = { do: "remove load balancer", on: name, send: { kind: "remove", link: self } } as const;
-  return { steps: [remove, ...obsolete] };
+  const hasRules = (lbConfig?.portRules ?? []).length > 0;
+  if (!hasRules || actions["update"] === undefined) return { steps: [...obsolete, remove] };
+  const send = { kind: "change", link: self, body: { lbConfig: { ...lbConfig, portRules: [] } } } as const;
+  return { steps: [{ do: "remove rules", on: name, send }, ...obsolete, remove] };
 }
 
 const isGlobal = ({ launchConfig }: Observed["balancer"]): boolean =>

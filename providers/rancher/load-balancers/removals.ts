@@ -44,13 +44,11 @@ export function removalsAfterChange(
     });
 }
 
-/** With the removal of the load balancer, and again while it is being removed: the last of several users sees no other one. */
+/** After the removal of the load balancer: all that it has a rule for. Each is removed by its last user. */
 export function removalsAtEnd(observed: Observed, mark: Mark): readonly RancherStep[] {
-  const { id, lbConfig } = observed.balancer;
-  const ruled = new Set(lbConfig?.portRules?.map(({ serviceId }) => serviceId));
+  const ruled = new Set(observed.balancer.lbConfig?.portRules?.map(({ serviceId }) => serviceId));
   return candidates(observed, mark).flatMap((one) => {
-    const isLast = ruled.has(one.service.id) && one.usedBy.every((user) => user.id === id);
-    if (isLast) return removalOf(observed, one, false);
+    if (ruled.has(one.service.id)) return removalOf(observed, one, false);
     return isLeftover(one, observed) ? removalOf(observed, one, true) : [];
   });
 }

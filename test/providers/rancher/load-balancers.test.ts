@@ -355,6 +355,17 @@ test("creates the load balancer again for another scheduling, and not for a numb
   expect(h.balancer.launchConfig?.labels).toEqual({ "io.rancher.scheduler.global": "true" });
 });
 
+test("creates the load balancer again for other hosts", async () => {
+  const h = await started(2);
+  await h.created();
+  const { id } = h.balancer;
+  h.cloud.environment.hosts.change("node-1", { labels: { lb: "true" } });
+  h.world.annotate("web", { [`${prefix}lb-host-selector`]: "lb=true" });
+  await h.world.until(() => h.world.addressesOf("web").join() === "192.0.2.2", "the other address", 300);
+  expect(h.balancer.id).not.toBe(id);
+  expect(h.externals).toHaveLength(2);
+});
+
 test("runs on the hosts that an annotation selects", async () => {
   const h = await started(2);
   h.cloud.environment.hosts.change("node-1", { labels: { lb: "true" } });

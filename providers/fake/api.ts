@@ -99,7 +99,8 @@ export function fakeApi({ base, transport, token, pageSize }: ApiOptions) {
 
   const send = <T>(method: "POST" | "PATCH" | "DELETE", path: string, call: Call, body?: unknown) => {
     const operation = `${method} ${path.replace(/(?<=\/\w+\/).+/, "{id}")}`;
-    return api.call<T>({ operation, method, path, body }, call);
+    const expects = path.startsWith("/balancers") && body !== undefined ? ["balancer"] : undefined;
+    return api.call<T>({ operation, method, path, body, expects }, call);
   };
 
   return {

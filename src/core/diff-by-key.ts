@@ -30,7 +30,7 @@ export interface Diff<D, O> {
 export function diffByKey<D, O>(
   desired: readonly D[],
   observed: readonly O[],
-  rules: DiffRules<D, O>,
+  rules: DiffRules<NoInfer<D>, NoInfer<O>>,
 ): Diff<D, O> {
   const observedByKey = new Map<string, O[]>();
   for (const item of observed) {

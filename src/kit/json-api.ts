@@ -1,5 +1,5 @@
 // A JSON API client for providers: a request returns the parsed body or throws a CloudError of the right kind. It does not
-// retry, wait or validate the body: the framework and the provider do.
+// retry or wait: the framework does.
 
 import { defined } from "../core/defined.ts";
 import { messageOf } from "../core/errors.ts";
@@ -25,6 +25,11 @@ export interface JsonRequest {
   /** Sent as JSON. */
   readonly body?: unknown;
   readonly headers?: Readonly<Record<string, string>> | undefined;
+  /**
+   * Members that the body of a success must have, such as `["ticket"]`: null counts, undefined does not. Otherwise it is not the API's,
+   * for example one of a proxy, and the request fails as `unavailable`. Empty: there must be no body. Absent: it is not checked.
+   */
+  readonly expects?: readonly string[] | undefined;
   /** Whether it changes anything. Default: every method except GET and HEAD. */
   readonly mutates?: boolean | undefined;
 }
@@ -33,7 +38,7 @@ export interface JsonRequest {
 export interface ErrorReport {
   readonly message?: string | undefined;
   readonly kind?: CloudErrorKind | undefined;
-  /** "account" when the cloud reports that a rate limit concerns the account and not only this operation. */
+  /** "account" when a rate limit concerns the account and not only this operation. Ignored for any other kind. */
   readonly scope?: "operation" | "account" | undefined;
 }
 
@@ -96,6 +101,10 @@ function urlOf(base: string, { path, query = {}, operation }: JsonRequest): stri
   return url.href;
 }
 
+function hasMember(body: unknown, name: string): boolean {
+  return isObject(body) && (body as Readonly<Record<string, unknown>>)[name] !== undefined;
+}
+
 /** Without userinfo too, which may hold a password. */
 function withoutQuery(url: string): string {
   const { origin, pathname } = new URL(url);
@@ -126,7 +135,7 @@ export function jsonApi(options: JsonApiOptions): JsonApi {
   const read = async <T>(
     { operation, method, url }: CloudRequest,
     response: Response,
-    hidden: readonly string[],
+    { hidden, expects }: { readonly hidden: readonly string[] } & Pick<JsonRequest, "expects">,
   ): Promise<JsonAnswer<T>> => {
     const { status, headers } = response;
     const requestID = requestIDHeaders.map((name) => headers.get(name)).find((id) => id !== null);
@@ -160,6 +169,11 @@ export function jsonApi(options: JsonApiOptions): JsonApi {
         throw fail("unavailable", `${operation} returned invalid JSON (${raw.length} characters).`);
       if (body === undefined && method === "GET")
         throw fail("unavailable", `${operation} returned an empty body.`);
+      if (expects?.length === 0 && body !== undefined)
+        throw fail("unavailable", `${operation} returned a body where none is expected; check for a proxy.`);
+      const missing = expects?.find((name) => !hasMember(body, name));
+      if (missing !== undefined)
+        throw fail("unavailable", `${operation} returned a body without "${missing}"; check for a proxy.`);
       return { body: body as T, headers, status };
     }
     const isFromApi = !isBroken && isApiError(body);
@@ -176,7 +190,7 @@ export function jsonApi(options: JsonApiOptions): JsonApi {
   };
 
   const answer = async <T>(request: JsonRequest, call: Call): Promise<JsonAnswer<T>> => {
-    const { operation, method, body, mutates = method !== "GET" && method !== "HEAD" } = request;
+    const { operation, method, body, expects, mutates = method !== "GET" && method !== "HEAD" } = request;
     const extra = await authorize?.(call);
     const hidden = [
       ...secrets.map((secret) => secret.reveal()),
@@ -197,7 +211,7 @@ export function jsonApi(options: JsonApiOptions): JsonApi {
     };
     try {
       call.signal.throwIfAborted();
-      const response = transport(sent, call, (response) => read<T>(sent, response, hidden));
+      const response = transport(sent, call, (response) => read<T>(sent, response, { hidden, expects }));
       return await abortable(response, call.signal);
     } catch (error) {
       if (CloudError.is(error) || call.signal.aborted) throw error;

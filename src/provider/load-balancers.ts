@@ -11,12 +11,12 @@ import type { Facts, NoAnswer, Plan, Step, StepOutcome } from "./plan.ts";
 /** As in a Service's `spec.ipFamilies`. */
 export type IpFamily = "IPv4" | "IPv6";
 
-/** A port of the Service. */
+/** A port of the Service, also one that the cloud does not support: leave it out of the plan, the framework has reported it. */
 export interface BalancerPort {
   readonly name?: string;
   readonly protocol: "TCP" | "UDP" | "SCTP";
   readonly port: number;
-  /** Absent with `allocateLoadBalancerNodePorts: false`: then the targets are pods. */
+  /** Absent with `allocateLoadBalancerNodePorts: false`: then the targets are pods. Not reported: a provider that needs it returns a problem. */
   readonly nodePort?: number;
   readonly appProtocol?: string;
 }
@@ -49,9 +49,11 @@ export interface DesiredLoadBalancer<A extends Fields> {
   /**
    * The clients that may connect. Undefined when the Service names none: then the cloud's default applies, which is usually all
    * clients (`allAddresses`). It is not the same as `0.0.0.0/0`, which a Service may name. Never empty, unless `rangesOf` returned
-   * an empty list: while all ranges of a Service are invalid and the previous ones are unknown, nothing is planned.
+   * an empty list: while all ranges of a Service are invalid and the previous ones are unknown, nothing is planned. They may contain
+   * ranges of a family that the Service does not have.
    */
   readonly sourceRanges: readonly Cidr[] | undefined;
+  /** Those of the Service, also where the cloud lacks one. Not reported: a provider that lacks all of them returns a problem. */
   readonly families: readonly IpFamily[];
   /** `spec.loadBalancerIP`. Only with `requestedAddress` in `LoadBalancers.supports`; otherwise the Service reports that it has no effect. */
   readonly requestedAddress?: IpAddress;
@@ -145,6 +147,11 @@ export interface PlanContext<V, O extends ObservedLoadBalancer = ObservedLoadBal
    * Services are deleted; a plan may ignore them.
    */
   readonly duplicates: readonly O[];
+  /**
+   * What is listed as `unmarked` or `foreign`, while nothing is observed: to find out which of them has a name or an address that a new
+   * load balancer needs, and report it. Absent when something is observed, and in tests. Never change one of them.
+   */
+  readonly others?: readonly O[] | undefined;
 }
 
 /** Lists load balancers page by page. Throws when a page is missing. */
@@ -226,8 +233,9 @@ export interface LoadBalancers<
    * Reads one group. Called before a plan when the listing has nothing for the group, or only a `shallow` object; plans also follow
    * each complete listing. Without members, there is always a `listed` object. Undefined is a definite answer: a load balancer that
    * existed may then be created again, without a second listing that confirms it. Where the cloud has no definite answer now,
-   * return `noAnswer`: nothing is changed, and the Service shows what it waits for. With several parts, undefined is definite only
-   * for the part that `partOf` returns, so look there only.
+   * return `noAnswer`: nothing is changed, and the Service shows what it waits for. Return only a load balancer with the cluster's mark,
+   * or the `listed` one, which is unmarked while a Service adopts it. With several parts, look where `listed` is; without it, in the part
+   * that `partOf` returns. That is enough: undefined counts as definite for this part only, and listings decide for all others.
    */
   observe?(
     members: readonly DesiredLoadBalancer<A>[],

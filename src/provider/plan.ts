@@ -57,7 +57,7 @@ export interface Pending {
   readonly limit: number;
   /**
    * Pure. The part of the cloud, such as a region, that runs this operation. One `check` has operations of one part, so a part that
-   * fails or is slow delays only its own. Absent: there is one part.
+   * fails or is slow delays only its own. Absent: there is one part, and a check may have operations of any region.
    */
   partOf?(operation: string): string;
   /**

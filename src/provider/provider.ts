@@ -124,7 +124,8 @@ export type SelectorName<A extends Fields> = {
 
 /** The annotations of a provider on Services. */
 export interface AnnotationsDefinition<A extends Fields> {
-  readonly prefix: `${string}/${string}`;
+  /** Prepended to each name as it is, so it ends with "/", or with a separator such as "-". */
+  readonly prefix: `${string}/` | `${string}/${string}${"-" | "." | "_"}`;
   /** A field whose name contains "/" is a complete key. */
   readonly fields: A;
   /**

@@ -131,4 +131,4 @@ export type NamedRoutes = Routes & {
 };
 
 /** One route table, or several. */
-export type RouteTables = Routes | readonly [NamedRoutes, ...NamedRoutes[]];
+export type RouteTables = Routes | readonly NamedRoutes[];

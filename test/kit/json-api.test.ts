@@ -170,3 +170,32 @@ test("ends with the signal even if the transport hangs, and removes its listener
   expect(getEventListeners(signal, "abort")).toHaveLength(0);
   expect(getEventListeners(controller.signal, "abort")).toHaveLength(0);
 });
+
+test.each([
+  ["an object without the member", { status: "captive" }],
+  ["a list", []],
+  ["null", null],
+])("takes %s for a proxy's response if the request expects a member", async (_, body) => {
+  const error = await failure(() => Response.json(body), {}, { ...get, expects: ["id", "job"] });
+  expect([error.kind, error.message]).toEqual([
+    "unavailable",
+    'GET /things returned a body without "id"; check for a proxy.',
+  ]);
+});
+
+test("accepts null as the value of an expected member, and any body if nothing is expected", async () => {
+  const { api } = apiWith(() => Response.json({ id: null }));
+  expect(await api.call({ ...get, expects: ["id"] }, callOf())).toEqual({ id: null });
+  expect(await api.call(get, callOf())).toEqual({ id: null });
+});
+
+test("takes a body for a proxy's response if the request expects none", async () => {
+  const remove: JsonRequest = { operation: "DELETE /things", method: "DELETE", path: "/things", expects: [] };
+  const error = await failure(() => Response.json({ status: "captive" }), {}, remove);
+  expect([error.kind, error.message]).toEqual([
+    "unavailable",
+    "DELETE /things returned a body where none is expected; check for a proxy.",
+  ]);
+  const { api } = apiWith(() => new Response(null, { status: 204 }));
+  expect(await api.call(remove, callOf())).toBeUndefined();
+});

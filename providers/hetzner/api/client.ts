@@ -68,16 +68,19 @@ export function hetznerApi({ endpoint, readToken, account }: ApiOptions) {
     });
   };
 
-  const get = <T>(operation: string, path: string, call: Call, query?: Query) =>
-    api.call<T>({ operation, method: "GET", path, query }, call);
+  const get = <K extends string, T>(key: K, path: string, call: Call) =>
+    api.call<Readonly<Record<K, T>>>(
+      { operation: `GET /${key}s/{id}`, method: "GET", path, expects: [key] },
+      call,
+    );
 
   return {
     servers: (call: Call, query?: Query) => list<ApiServer>("servers", call, query),
     server: async (id: string, call: Call) =>
-      (await get<{ readonly server: ApiServer }>("GET /servers/{id}", `/servers/${id}`, call)).server,
+      (await get<"server", ApiServer>("server", `/servers/${id}`, call)).server,
     networks: (call: Call, query?: Query) => list<ApiNetwork>("networks", call, query),
     network: async (id: number, call: Call) =>
-      (await get<{ readonly network: ApiNetwork }>("GET /networks/{id}", `/networks/${id}`, call)).network,
+      (await get<"network", ApiNetwork>("network", `/networks/${id}`, call)).network,
     loadBalancers: (call: Call) => list<ApiLoadBalancer>("load_balancers", call),
     certificates: (call: Call) => list<ApiCertificate>("certificates", call),
     actions: (ids: readonly string[], call: Call) => list<ApiAction>("actions", call, { id: ids }),

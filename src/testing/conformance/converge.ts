@@ -86,6 +86,8 @@ export function actOnListing(
 interface Listed {
   readonly found: ObservedLoadBalancer | undefined;
   readonly duplicates: readonly ObservedLoadBalancer[];
+  /** Only while nothing is found. */
+  readonly others: readonly ObservedLoadBalancer[] | undefined;
   readonly prefetched: unknown;
   /** When the listing began. */
   readonly beganAt: number;
@@ -179,7 +181,9 @@ class Convergence {
         (balancer) => balancer.ownership === "ours" && balancer.group === group,
       );
       const found = marked ?? adoptableOf(this.#balancers, desired, listed);
-      const result = await this.#reconcile(group, desired, { found, duplicates, prefetched, beganAt });
+      const others = found === undefined ? listed.filter(({ ownership }) => ownership !== "ours") : undefined;
+      const details = { found, duplicates, others, prefetched, beganAt };
+      const result = await this.#reconcile(group, desired, details);
       observed.set(group, result.observed);
       members.set(group, result.members);
       isConverged &&= result.isConverged;
@@ -213,7 +217,7 @@ class Convergence {
       observed !== undefined && observed.owners.length > 0 && orphans.length === 0;
     if (members.length === 0 && servesOnlyUnknownOwners) return { isConverged: true, observed, members };
     const { prefetched, duplicates } = listed;
-    const context = { prefetched, inputs: lab.inputs, orphans, duplicates };
+    const context = { prefetched, inputs: lab.inputs, orphans, duplicates, others: listed.others };
     const planned = balancers.plan(members, observed, context);
     if (JSON.stringify(balancers.plan(members, observed, context)) !== JSON.stringify(planned)) {
       throw new Error(`plan() is not pure: it returned two different plans for group ${group}.`);

@@ -8,7 +8,7 @@ import { adoptionConformance } from "./adoption-conformance.ts";
 import { balancerListingConformance } from "./balancer-listing-conformance.ts";
 import { converge, crashes } from "./converge.ts";
 import { listBalancers, type SavedFacts } from "./converge-groups.ts";
-import { faultKinds, manyRuns } from "./faulty-transport.ts";
+import { manyRuns, readFaultKinds } from "./faulty-transport.ts";
 import { Lab } from "./lab.ts";
 import { listingPartsConformance } from "./listing-parts-conformance.ts";
 import { type DesiredOptions, makeDesired } from "./make-desired.ts";
@@ -235,7 +235,7 @@ export function loadBalancersConformance(
       expect(stateOf(lab)).toBe(afterDeletion);
     });
 
-    test.each(faultKinds)(
+    test.each(readFaultKinds)(
       "reaches the same end state with a %p fault at any request",
       async (kind) => {
         const clean = fresh();

@@ -4,7 +4,7 @@
 import { describe, expect, test } from "bun:test";
 import { crashes } from "./converge.ts";
 import { convergeRoutes } from "./converge-routes.ts";
-import { faultKinds, manyRuns } from "./faulty-transport.ts";
+import { manyRuns, readFaultKinds } from "./faulty-transport.ts";
 import type { Lab } from "./lab.ts";
 import { routeListingConformance } from "./route-listing-conformance.ts";
 import type { Harness } from "./simulated-cloud.ts";
@@ -54,7 +54,7 @@ export function routesConformance(name: string, harness: Harness): void {
       expect(lab.mutations).toBe(before);
     });
 
-    test.each(faultKinds)(
+    test.each(readFaultKinds)(
       "reaches the same end state with a %p fault at any request",
       async (kind) => {
         const clean = fresh();

@@ -17,6 +17,7 @@ async function play(
   time: number,
   failures: number,
   change: (step: FrontendStep) => FrontendStep = (step) => step,
+  begin: (uid: string, cloud: TidewaterCloud) => void = () => undefined,
 ): Promise<{ readonly w: ServiceWorld; readonly sent: readonly Sent[] }> {
   const connect = (_settings: unknown, context: Context) => {
     const cloud = tidewater.connect({ key: new Secret("tide") }, context);
@@ -38,14 +39,17 @@ async function play(
       return cloud.transport;
     },
   });
-  clouds[0]?.faults.add({ kind: "fail-ticket", operation: "POST /frontends", calls: failures });
+  const [simulated] = clouds;
+  if (simulated === undefined) throw new Error("The world has no cloud.");
+  simulated.faults.add({ kind: "fail-ticket", operation: "POST /frontends", calls: failures });
   const sent: Sent[] = [];
   w.onCrossing = (what, when) => {
     if (when === "before" && what.includes("/frontends"))
       sent.push({ at: w.clock.monotonic() / 1000, what: what.replace("/v3/", "/") });
   };
   await w.start();
-  w.create("web", { spec: { ports: [{ port: 80, nodePort: 30080, protocol: "TCP" }] } });
+  const service = w.create("web", { spec: { ports: [{ port: 80, nodePort: 30080, protocol: "TCP" }] } });
+  begin(service.metadata.uid, simulated);
   await w.pass(time);
   return { w, sent };
 }
@@ -83,5 +87,16 @@ test("waits with one event and rare lookups after a deletion that its step does 
   expect(waits).toHaveLength(1);
   const reads = timesOf(sent, "GET /frontends").filter((at) => at > deleted && at < again);
   expect(reads.length).toBeLessThan(16);
+  await w.stop();
+});
+
+test("names the frontend that keeps the label of a released one, and creates none until it is deleted", async () => {
+  const { w, sent } = await play(60, 0, undefined, (uid, { zones }) => {
+    const label = `a${uid.replaceAll("-", "")}`.slice(0, 32);
+    zones.north.frontends.add({ label, tags: { team: "web" }, class: "compact", allow: null });
+    zones.north.frontends.listing.catchUp();
+  });
+  expect(w.events("web").join()).toContain("Warning LabelTaken Frontend north/f-1 has the label a");
+  expect(timesOf(sent, "POST /frontends")).toEqual([]);
   await w.stop();
 });

@@ -10,7 +10,7 @@ export const awkwardJobs = (api: JsonApi): Pending =>
   pendingJobs({ limit: 2 }, async (ids, call) => {
     const query = { ids: ids.join(",") };
     const { jobs } = await api.call<Body>(
-      { operation: "ListJobs", method: "GET", path: "/jobs", query },
+      { operation: "ListJobs", method: "GET", path: "/jobs", query, expects: ["jobs"] },
       call,
     );
     return new Map(

@@ -94,7 +94,12 @@ export const awkwardLoadBalancers = (
   // Every load balancer is created in the network that is listed first.
   prefetch: async (_desired, call) => {
     type Body = { readonly networks: readonly [string, ...string[]] };
-    const request = { operation: "ListNetworks", method: "GET", path: "/networks" } as const;
+    const request = {
+      operation: "ListNetworks",
+      method: "GET",
+      path: "/networks",
+      expects: ["networks"],
+    } as const;
     return (await api.call<Body>(request, call)).networks[0];
   },
   // The cloud's listing has no marks, so it cannot show which load balancers are the cluster's.
@@ -106,7 +111,10 @@ export const awkwardLoadBalancers = (
     type Body = Pick<AwkwardObserved, "address" | "fronts">;
     try {
       const path = `/balancers/${id}`;
-      const body = await api.call<Body>({ operation: "GetBalancer", method: "GET", path }, call);
+      const body = await api.call<Body>(
+        { operation: "GetBalancer", method: "GET", path, expects: ["fronts"] },
+        call,
+      );
       const owners = [...new Set(body.fronts.map(({ user }) => user as ServiceUID))];
       return { ...body, id, group: groupOf(first), owners, ownership: "ours", state: "ready" };
     } catch (error) {
@@ -143,7 +151,7 @@ export const awkwardLoadBalancers = (
       case "make balancer": {
         const body = { token: step.token, network: step.network };
         const { job } = await api.call<{ readonly job: string }>(
-          { operation: "MakeBalancer", method: "POST", path, body },
+          { operation: "MakeBalancer", method: "POST", path, body, expects: ["job"] },
           call,
         );
         const waitingFor = "the balancer";
@@ -157,7 +165,7 @@ export const awkwardLoadBalancers = (
         return done();
       }
       case "delete balancer":
-        await deleted(api.call({ operation: "DeleteBalancer", method: "DELETE", path }, call));
+        await deleted(api.call({ operation: "DeleteBalancer", method: "DELETE", path, expects: [] }, call));
         return done(factsOf(step.owners, { balancer: undefined }));
     }
   },

@@ -17,7 +17,8 @@ export const awkwardRoutes = (api: JsonApi): RoutesAsDocument => ({
   style: "document",
   families: ["IPv4"],
   read: async (call): Promise<AwkwardDocument> => {
-    const request = { operation: "ReadRoutes", method: "GET", path: "/routes" } as const;
+    const expects = ["revision", "entries"];
+    const request = { operation: "ReadRoutes", method: "GET", path: "/routes", expects } as const;
     const { revision, entries } = await api.call<Body>(request, call);
     const routes = entries.flatMap(({ to, via }): ObservedRoute[] => {
       const destination = parseCidr(to);

@@ -57,9 +57,10 @@ export const quarryHarness: Harness = {
       },
       state: () =>
         [east, west].map(({ pools, routes }) => ({
-          pools: [...pools.values()].map(({ labels, spec, members, front }) => ({
-            ...{ labels, spec, members, hasFront: front !== null },
-          })),
+          // In any order: a retried creation may come last.
+          pools: [...pools.values()]
+            .map(({ labels, spec, members, front }) => ({ labels, spec, members, hasFront: front !== null }))
+            .toSorted((one, other) => JSON.stringify(one.labels).localeCompare(JSON.stringify(other.labels))),
           routes,
         })),
     };

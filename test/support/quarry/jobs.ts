@@ -12,14 +12,11 @@ function stateOf({ id, state, fault }: ApiJob): JobState {
 export function quarryJobs(regions: readonly Region[]): Pending {
   const partOf = (job: string) => job.split("/")[0] ?? "";
   return pendingJobs({ limit: 20, partOf }, async (asked, call) => {
-    const states = new Map<string, JobState>();
-    for (const { name, api } of regions) {
-      const ids = asked.filter((job) => job.startsWith(`${name}/`)).map((job) => job.slice(name.length + 1));
-      if (ids.length === 0) continue;
-      const request = { operation: "ListJobs", method: "GET", path: "/jobs", query: { id: ids } } as const;
-      const { jobs } = await api.call<{ readonly jobs: readonly ApiJob[] }>(request, call);
-      for (const job of jobs) states.set(`${name}/${job.id}`, stateOf(job));
-    }
-    return states;
+    const region = regions.find(({ name }) => name === partOf(asked[0] ?? ""));
+    if (region === undefined) return new Map();
+    const [query, expects] = [{ id: asked.map((job) => job.slice(region.name.length + 1)) }, ["jobs"]];
+    const request = { operation: "ListJobs", method: "GET", path: "/jobs", query, expects } as const;
+    const { jobs } = await region.api.call<{ readonly jobs: readonly ApiJob[] }>(request, call);
+    return new Map(jobs.map((job) => [`${region.name}/${job.id}`, stateOf(job)]));
   });
 }

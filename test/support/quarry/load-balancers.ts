@@ -39,7 +39,8 @@ function isOurs({ ownership, owners }: Observed, uid: ServiceUID | undefined): b
 /** Reads one pool by id. Unlike the listing, this shows every change. */
 async function readPool({ api }: Region, id: string, call: Call): Promise<ApiPool | undefined> {
   try {
-    return await api.call<ApiPool>({ operation: "GetPool", method: "GET", path: `/pools/${id}` }, call);
+    const request = { operation: "GetPool", method: "GET", path: `/pools/${id}`, expects: ["id"] } as const;
+    return await api.call<ApiPool>(request, call);
   } catch (error) {
     if (CloudError.is(error) && error.kind === "not-found") return undefined;
     throw error;
@@ -69,7 +70,8 @@ async function applyStep(
     case "create pool": {
       const labels = { cluster: mark.cluster, service: step.owner };
       const body = { token: step.token, labels, ...step.spec };
-      const request = { operation: "CreatePool", method: "POST", path: "/pools", body } as const;
+      const expects = ["id", "job"];
+      const request = { operation: "CreatePool", method: "POST", path: "/pools", body, expects } as const;
       const { id, job } = await api.call<Created>(request, call);
       const waitingFor = `pool ${id}`;
       return inProgress(waitingFor, {
@@ -79,7 +81,8 @@ async function applyStep(
     }
     case "create front": {
       const path = `/pools/${step.pool}/front`;
-      const { job } = await api.call<Created>({ operation: "CreateFront", method: "POST", path }, call);
+      const request = { operation: "CreateFront", method: "POST", path, expects: ["job"] } as const;
+      const { job } = await api.call<Created>(request, call);
       const waitingFor = `the front of pool ${step.pool}`;
       const operation = operationOf({ job: `${name}/${job}`, owners: [], waitingFor });
       return inProgress(waitingFor, { operation });

@@ -90,6 +90,7 @@ async function planWithProvider(
     inputs: given.inputs,
     orphans,
     duplicates,
+    others: observed === undefined ? othersListed(controller) : undefined,
   });
   const plan = withoutRecent(planned, state.recentSteps, {
     readsLag: balancers.readsLag,
@@ -103,6 +104,11 @@ async function planWithProvider(
     serving,
     leaving: [...ending, ...orphans],
   };
+}
+
+/** What is listed without the mark of this cluster. */
+function othersListed({ listing }: ReconcileDeps["controller"]): readonly ObservedLoadBalancer[] {
+  return (listing.latest?.items ?? []).filter(({ ownership }) => ownership !== "ours");
 }
 
 /** The last desired state of a Service that disappeared with on-delete "release". */

@@ -94,8 +94,8 @@ export function zoneApi(zone: Zone, key: Secret, { account }: Context) {
       return { items: body.entries, total: body.total, next: body.next };
     });
   };
-  const get = <T>(path: string, call: Call, query: JsonRequest["query"] = {}) =>
-    api.call<T>({ operation: `GET ${path}`, method: "GET", path, query }, call);
+  const get = <T>(path: string, expects: readonly string[], call: Call, query: JsonRequest["query"] = {}) =>
+    api.call<T>({ operation: `GET ${path}`, method: "GET", path, query, expects }, call);
   return {
     zone,
     machines: (call: Call, query?: Query) => list<ApiMachine>("machines", call, query),
@@ -106,11 +106,11 @@ export function zoneApi(zone: Zone, key: Secret, { account }: Context) {
       return undefined;
     },
     tickets: async (is: readonly string[], call: Call) =>
-      (await get<{ readonly tickets: readonly ApiTicket[] }>("/tickets", call, { is })).tickets,
-    table: (call: Call) => get<ApiTable>("/table", call),
+      (await get<{ readonly tickets: readonly ApiTicket[] }>("/tickets", ["tickets"], call, { is })).tickets,
+    table: (call: Call) => get<ApiTable>("/table", ["stamp", "entries"], call),
     /** Returns the ticket of the change. */
     change: async (request: JsonRequest, call: Call) =>
-      (await api.call<{ readonly ticket: string }>(request, call)).ticket,
+      (await api.call<{ readonly ticket: string }>({ ...request, expects: ["ticket"] }, call)).ticket,
   };
 }
 

@@ -5,7 +5,7 @@ import { zoneApi } from "./api.ts";
 import { loadBalancers } from "./load-balancers.ts";
 import { machinesOf } from "./machines.ts";
 import { routeTable } from "./routes.ts";
-import { annotations, config } from "./settings.ts";
+import { annotations, config, reasons } from "./settings.ts";
 import { pendingTickets } from "./tickets.ts";
 
 export const tidewater = defineProvider({
@@ -13,6 +13,7 @@ export const tidewater = defineProvider({
   name: "tidewater",
   schemes: ["tidewater://"],
   config,
+  reasons,
   annotations: { prefix: "balancer.tidewater.example/", fields: annotations },
   connect: ({ key }, context) => {
     const north = zoneApi("north", key, context);

@@ -17,11 +17,12 @@ export function loadBalancers(
 ): LoadBalancers<typeof annotations, Observed, FrontendStep> {
   const toObserved = (zone: Zone, frontend: ApiFrontend): readonly Observed[] => {
     const { tags, id, pools } = frontend;
-    if (tags["manager"] !== manager || tags["service"] === undefined) return [];
+    const rest = { name: `${zone}/${id}`, state: stateOf(frontend), zone, frontend };
+    if (tags["manager"] !== manager || tags["service"] === undefined)
+      return [{ ...rest, group: id, owners: [], ownership: "unmarked" }];
     // The tag holds the uid of a Service, because this provider wrote it.
     const owner = tags["service"] as ServiceUID;
-    const state = stateOf(frontend);
-    const common = { group: owner, owners: [owner], name: `${zone}/${id}`, state, zone, frontend };
+    const common = { ...rest, group: owner, owners: [owner] };
     if (tags["cluster"] !== cluster) return [{ ...common, ownership: "foreign", cluster: tags["cluster"] }];
     return [{ ...common, ownership: "ours", ...(pools === undefined && { shallow: true }) }];
   };
@@ -51,7 +52,7 @@ export function loadBalancers(
       return `their zone is not linked with zone ${zone}`;
     },
     targetLimit: ({ settings }, observed) => memberLimits[observed?.frontend.class ?? settings.class],
-    plan: ([desired], observed) => planFrontend(desired, observed, { cluster, manager }),
+    plan: ([desired], observed, { others }) => planFrontend(desired, observed, { cluster, manager }, others),
     targetsOnly: (step) => (step.nodes === undefined ? undefined : step),
     apply: async ({ zone, request, nodes, ...step }, call) =>
       waitForTicket(zone, await apis[zone].change(request, call), `"${step.do}" of ${step.on}`, nodes),

@@ -12,7 +12,7 @@ import {
   waitFor,
 } from "#ccm";
 import type { ApiFrontend, ApiPool, PoolSpec } from "./api.ts";
-import type { annotations, Zone } from "./settings.ts";
+import { type annotations, reasons, type Zone } from "./settings.ts";
 import type { Nodes } from "./tickets.ts";
 
 export type Desired = DesiredLoadBalancer<typeof annotations>;
@@ -81,7 +81,7 @@ function planChanges(desired: Desired, observed: Observed): Plan<FrontendStep> {
   }
   const steps = stepsFor(observed);
   const allow = allowedClients(desired);
-  const { create, remove, update } = diffByKey<PoolSpec, ApiPool>(poolSpecs(desired), pools, {
+  const { create, remove, update } = diffByKey(poolSpecs(desired), pools, {
     keyOfDesired: keyOf,
     keyOfObserved: keyOf,
     isSame: (_, { members }) => isSameSet(members, Object.keys(nodes)),
@@ -101,11 +101,17 @@ export function planFrontend(
   desired: Desired | undefined,
   observed: Observed | undefined,
   mark: ApiFrontend["tags"],
+  others: readonly Observed[] = [],
 ): Plan<FrontendStep> {
   const staying = desired?.ending === undefined ? desired : undefined;
   if (observed === undefined) {
     if (staying === undefined) return { steps: [] };
     const { defaultName: label, owner, settings } = staying;
+    const holder = others.find((other) => other.zone === settings.zone && other.frontend.label === label);
+    if (holder !== undefined) {
+      const text = `Frontend ${holder.name} has the label ${label}, which the new one needs. None is created until it is deleted.`;
+      return { steps: [], problems: [{ severity: "error", reason: reasons.LabelTaken, text }] };
+    }
     const tags = { ...mark, service: owner.uid };
     const body = { label, tags, class: settings.class, allow: allowedClients(staying) };
     const request = { operation: "POST /frontends", method: "POST", path: "/frontends", body } as const;

@@ -1,6 +1,6 @@
 // The settings of Tidewater: the API key and the annotations for load balancers.
 
-import { oneOf, secret } from "#ccm";
+import { declareReasons, oneOf, secret } from "#ccm";
 
 export const zoneNames = ["north", "east", "isle"] as const;
 export type Zone = (typeof zoneNames)[number];
@@ -22,3 +22,7 @@ export const annotations = {
     whenChanged: "recreate",
   }),
 };
+
+export const reasons = declareReasons({
+  LabelTaken: "Another frontend has the label that the Service needs. Delete it, or give it another label.",
+});

@@ -72,6 +72,8 @@ export function rancherApi({ url, projectID, readKeys, tls, account }: ApiOption
   });
   const api = jsonApi({ base: base.origin, transport, isApiError, readError });
 
+  /** Every resource and collection of this API has a type. */
+  const expects = ["type"];
   const get = <T>(operation: string, path: string, call: Call, query?: Query) =>
     api.call<T>({ operation, method: "GET", path, query }, call);
 
@@ -156,6 +158,7 @@ export function rancherApi({ url, projectID, readKeys, tls, account }: ApiOption
         method,
         path: pathOf(link, operation),
         ...(body && { body }),
+        ...(method !== "DELETE" && { expects }),
       };
       return api.call<unknown>(request, call);
     },

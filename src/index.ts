@@ -1,6 +1,7 @@
 // The public API for provider authors, imported as "#ccm". Everything else in src may change at any time.
 
 export {
+  type Brand,
   type Cidr,
   type IpAddress,
   type Milliseconds,
@@ -41,6 +42,7 @@ export type {
   Fields,
   ParsedField,
   SettingKind,
+  ValueOf,
   Values,
   WhenChanged,
 } from "./core/settings.ts";
@@ -57,7 +59,7 @@ export { resolveOnce } from "./kit/resolve-once.ts";
 export { retryMoment } from "./kit/retry-moment.ts";
 export type { TlsMaterial, Transport, TransportRequest } from "./platform/transport.ts";
 export type * from "./provider/call.ts";
-export { CloudError, type CloudErrorKind } from "./provider/errors.ts";
+export { CloudError, type CloudErrorDetail, type CloudErrorKind } from "./provider/errors.ts";
 export type * from "./provider/inputs.ts";
 export type * from "./provider/instances.ts";
 export type * from "./provider/load-balancers.ts";

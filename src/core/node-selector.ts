@@ -9,7 +9,7 @@ type Labels = Readonly<Record<string, string>>;
 export interface NodeSelector {
   /** As written, for messages. */
   readonly text: string;
-  matches(labels: Labels): boolean;
+  matches(labels: Readonly<Record<string, string>>): boolean;
 }
 
 export const expectedSelector = 'a label selector such as "pool=web,tier!=test" or "pool in (web, api)"';

@@ -5,6 +5,7 @@ import { didYouMean } from "./did-you-mean.ts";
 import type { Problem } from "./problem.ts";
 import type { Field, FieldContext, Fields, SettingKind, Values } from "./settings.ts";
 
+/** How `readSettings` reads a table. */
 export interface ReadOptions {
   /**
    * Only keys with this prefix are parsed; the table has the names without it. A name that contains "/" is a complete key.
@@ -15,6 +16,7 @@ export interface ReadOptions {
   readonly what: SettingKind;
 }
 
+/** What `readSettings` returns. */
 export interface ReadSettings<F extends Fields> {
   /**
    * Missing and invalid values are replaced by their default. A `required` value that is missing or invalid is absent in

@@ -63,7 +63,8 @@ export interface Field<T> {
 // biome-ignore lint/suspicious/noExplicitAny: a table holds fields of any type; Values<> restores the exact types.
 export type Fields = Readonly<Record<string, Field<any>>>;
 
-type ValueOf<F> =
+/** The parsed value of a field. */
+export type ValueOf<F> =
   F extends Field<infer T>
     ? F extends { readonly fallback: T } | { readonly required: true }
       ? T

@@ -60,7 +60,7 @@ export interface JsonApiOptions {
   readonly readError?: (body: unknown, status: number) => ErrorReport;
   /** Response headers with the cloud's request id; the first one present is used. */
   readonly requestIDHeaders?: readonly string[];
-  /** Replaced by `[secret]` in every message. */
+  /** Replaced by `[secret]` in every message, wherever the text occurs, also inside a host name. Not if it is shorter than 4 characters. */
   readonly secrets?: readonly Secret[];
 }
 

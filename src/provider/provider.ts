@@ -1,7 +1,6 @@
 // The definition of a provider and the cloud that it connects to. Start reading the contract here.
 
 import type { NodeSelector } from "../core/node-selector.ts";
-import type { Problem as AnyProblem } from "../core/problem.ts";
 import type { Field, Fields, Values } from "../core/settings.ts";
 import type { Call, CloudRequest, CloudTransport, Moment } from "./call.ts";
 import type { InputDeclaration, Inputs } from "./inputs.ts";
@@ -9,7 +8,7 @@ import type { Instances } from "./instances.ts";
 import type { LoadBalancers, ObservedLoadBalancer } from "./load-balancers.ts";
 import type { FactPlace, Pending, Step } from "./plan.ts";
 import type { RateLimitReport } from "./rate-limit.ts";
-import type { DeclaredReasons } from "./reasons.ts";
+import type { DeclaredReasons, Problem } from "./reasons.ts";
 import type { RouteTables } from "./routes.ts";
 
 /** The version of this contract. It increases with a change that breaks providers, announced one release ahead. */
@@ -83,7 +82,9 @@ export interface Context {
 }
 
 /** A problem with the configuration. It is reported at the start and at a reload; any reason is allowed. */
-export type ConfigProblem = AnyProblem;
+export interface ConfigProblem extends Omit<Problem, "reason"> {
+  readonly reason: string;
+}
 
 /** A value of a cloud's own configuration file, with the line from 1 on. */
 export interface ConfigValue {

@@ -2,7 +2,7 @@
 // simulator needs besides "#ccm". Only for tests and simulators: the build refuses to bundle it.
 
 // For tests of one provider beyond the suites: a connected provider, desired load balancers, faults.
-export { readSettings } from "../core/read-settings.ts";
+export { type ReadOptions, type ReadSettings, readSettings } from "../core/read-settings.ts";
 // For simulators: time that a test moves, and the transport that a simulated cloud implements.
 export { type Clock, sleep } from "../platform/clock.ts";
 export type { Transport, TransportRequest } from "../platform/transport.ts";

@@ -35,6 +35,30 @@ test("declarations in the reference are complete: brackets match, and types end 
   expect(incomplete.map(({ name }) => name)).toEqual([]);
 });
 
+/** Of the language and its libraries. */
+const builtIn =
+  "Promise AsyncIterable AsyncGenerator Readonly Record Partial Pick Omit Exclude Extract NoInfer ReadonlyMap ReadonlySet Map Set Error Headers Response AbortSignal URL Uint8Array Buffer Request ReturnType Parameters Iterable Array ArrayBuffer Date Symbol String Number".split(
+    " ",
+  );
+
+test("the reference defines every type that its declarations use", () => {
+  const all = indexes.flatMap(([index]) => publicExports(index));
+  const known = new Set([...builtIn, ...all.map(({ name }) => name)]);
+  const unknown = all.flatMap(({ name, declaration }) => {
+    const code = declaration.replaceAll(/\/\*[\s\S]*?\*\/|\/\/.*$/gm, "").replaceAll(/"[^"]*"|`[^`]*`/g, "");
+    const own = [...code.matchAll(/\b([A-Z]\w*)(?=\s*(?:extends|in|,|>|=))/g)].map(([, one = ""]) => one);
+    const parameters = own.filter((one) => /^[A-Z]$|^Name$/.test(one));
+    const used = [...code.matchAll(/(?<![.\w#"])([A-Z]\w+)\b(?!\??:|\()/g)].map(([, one = ""]) => one);
+    // The suites take providers of any types.
+    const isOfSuites = /^[cC]onverge/.test(name);
+    return used
+      .filter((one) => !(isOfSuites && one === "Desired"))
+      .filter((one) => !known.has(one) && !parameters.includes(one))
+      .map((one) => `${one} in ${name}`);
+  });
+  expect([...new Set(unknown)]).toEqual([]);
+});
+
 test("the reference page has what tests and simulators import", () => {
   const page = referencePage();
   for (const name of ["Harness", "SimulatedCloud", "TargetMachine", "VirtualClock", "converge"])

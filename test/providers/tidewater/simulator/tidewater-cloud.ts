@@ -69,7 +69,8 @@ export class TidewaterCloud {
     const { isFree, headers: budget } = this.#units[zone].take(costOf(operation, query));
     const sent: unknown = typeof body === "string" && body !== "" ? JSON.parse(body) : undefined;
     const answer = answerOf(() => {
-      if (headers?.["tidewater-key"] !== "tide") throw new Refusal(401, "unknown_key", "unknown key");
+      if (new Headers(headers).get("tidewater-key") !== "tide")
+        throw new Refusal(401, "unknown_key", "unknown key");
       if (!isFree) throw new Refusal(403, "units_spent", `the budget of zone ${zone} is spent`);
       return this.zones[zone].serve(operation, ids, { method, path, query, body: sent }, fault);
     });

@@ -64,8 +64,8 @@ if (peer.trim() === "") {
 }
 keepLoopbackDirect();
 const takeOver = await rehearse({ peer, isWhole: true, report });
-const verdict = isClean(takeOver)
+const summary = isClean(takeOver)
   ? "Fairlead took over without a change."
   : "Fairlead changed something when it took over; see above.";
-process.stdout.write(`${verdict}\n`);
+process.stdout.write(`${summary}\n`);
 process.exit(isClean(takeOver) ? 0 : 1);

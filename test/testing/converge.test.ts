@@ -74,6 +74,13 @@ async function convergeOne(lab: Lab, harness: Harness, savedFacts: SavedFacts = 
   return converge({ lab, savedFacts }, [makeDesired(harness, { name: "web", targets: three })]);
 }
 
+/** Without `rejects`, which does not return while virtual time has to pass and other handles are open. */
+const failureOf = (work: Promise<unknown>): Promise<string> =>
+  work.then(
+    () => "it did not fail",
+    (error: unknown) => String(error),
+  );
+
 describe("converge", () => {
   test.each([
     ["nothing for the group", [], 1],
@@ -179,7 +186,7 @@ describe("converge", () => {
     const { lab, harness } = harnessOf(() => ({
       plan: () => ({ steps: [{ do: "rename", on: "lb-7" }] }),
     }));
-    await expect(convergeOne(lab, harness)).rejects.toThrow(
+    expect(await failureOf(convergeOne(lab, harness))).toContain(
       'did not converge within 100 passes. The last plan of group 5e1f-web: {"steps":[{"do":"rename","on":"lb-7"}]}',
     );
   });
@@ -191,7 +198,7 @@ describe("converge", () => {
         throw new CloudError("busy", "lb-7 is locked", { operation: "rename" });
       },
     }));
-    await expect(convergeOne(lab, harness)).rejects.toThrow("The last pass failed: lb-7 is locked");
+    expect(await failureOf(convergeOne(lab, harness))).toContain("The last pass failed: lb-7 is locked");
   });
 });
 
@@ -205,7 +212,7 @@ describe("convergeRoutes", () => {
 
   test("shows the last plan when it does not end", async () => {
     const lab = labOf({ create: async () => ({ done: true }) });
-    await expect(convergeRoutes(lab, wanted)).rejects.toThrow(
+    expect(await failureOf(convergeRoutes(lab, wanted))).toContain(
       "did not converge within 50 passes. The last plan: create 10.244.1.0/24.",
     );
   });

@@ -115,7 +115,7 @@ export interface InstanceSource {
   readonly lookups?: Readonly<Partial<Record<MatchKey, InstanceLookup | undefined>>> | undefined;
   /**
    * Machines of this source outlive their clusters, and their name says what they are used for. A machine is then the machine of a
-   * Node only while one of `Instance.names` is the Node's name; otherwise it counts as gone, with the same proofs as any other. A
+   * Node only while one of `Instance.names` is the Node's name; otherwise it counts as gone, after the usual proofs. A
    * machine without names, which does not report them, is not judged by them.
    */
   readonly nameDecides?: true | undefined;

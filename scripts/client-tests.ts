@@ -6,10 +6,10 @@ import {
   clients,
   openApiDocument,
   type PreparedClient,
-  Unavailable,
 } from "../test/providers/hetzner/clients/rig/clients.ts";
 import { installPrism, type Prism, startPrism } from "../test/providers/hetzner/clients/rig/prism.ts";
 import { startWorld } from "../test/providers/hetzner/clients/rig/world.ts";
+import { Unavailable } from "../test/tools/rig/install.ts";
 
 const usage = `Usage: npm run test:clients [-- ${Object.keys(clients).join("|")}...]
 

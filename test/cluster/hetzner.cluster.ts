@@ -12,7 +12,7 @@ import { services } from "../../src/kube/resources.ts";
 import { systemClock } from "../../src/platform/clock.ts";
 import { never } from "../kube/cluster/connect.ts";
 import { type Cluster, openCluster } from "./rig/cluster.ts";
-import { type KeptProcess, startProcess } from "./rig/kept-process.ts";
+import type { KeptProcess } from "./rig/kept-process.ts";
 
 const executable = process.env["FAIRLEAD_TEST_HETZNER_EXECUTABLE"] ?? "";
 const token = "t".repeat(64);
@@ -21,7 +21,6 @@ const names = ["node-1", "node-2", "node-3"] as const;
 let cluster: Cluster;
 let cloud: HetznerCloud;
 let served: ReturnType<typeof serveHetznerCloud>;
-let running: KeptProcess[] = [];
 
 beforeEach(async () => {
   if (executable === "") throw new Error("Run the cluster tests with: npm run test:cluster");
@@ -29,40 +28,30 @@ beforeEach(async () => {
   cloud = new Project({ clock: systemClock, actionTime: milliseconds(200), requestsPerHour: 3600 });
   cloud.tokens.add(token);
   served = serveHetznerCloud(cloud, 0);
-  running = [];
 });
 afterEach(async () => {
-  await Promise.all(running.map((each) => each.stop(5)));
-  await served[Symbol.asyncDispose]();
   await cluster[Symbol.asyncDispose]();
+  await served[Symbol.asyncDispose]();
 });
 
 /** With the environment of the Go manager. */
 function start(): KeptProcess {
-  const started = startProcess(
-    [
-      executable,
-      `--kubeconfig=${cluster.kubeconfig}`,
-      "--secure-port=0",
+  return cluster.manager({
+    executable,
+    flags: [
       "--cloud-provider=hcloud",
       "--allow-untagged-cloud",
       "--cluster-cidr=10.244.0.0/16",
       "--node-deletion-confirmation=5s",
       "--node-deletion-limit=off",
-      `--leader-elect-resource-name=${cluster.leaseName}`,
     ],
-    {
-      cwd: cluster.folder,
-      env: {
-        HCLOUD_TOKEN: token,
-        HCLOUD_ENDPOINT: `${served.url}/v1`,
-        HCLOUD_NETWORK: "cluster",
-        HCLOUD_LOAD_BALANCERS_LOCATION: "fsn1",
-      },
+    env: {
+      HCLOUD_TOKEN: token,
+      HCLOUD_ENDPOINT: `${served.url}/v1`,
+      HCLOUD_NETWORK: "cluster",
+      HCLOUD_LOAD_BALANCERS_LOCATION: "fsn1",
     },
-  );
-  running.push(started);
-  return started;
+  });
 }
 
 const service = async (): Promise<Service | undefined> =>

@@ -20,6 +20,9 @@ import { type UntilOptions, until } from "./until.ts";
 export interface ManagerOptions {
   readonly kubeconfig?: string;
   readonly flags?: readonly string[];
+  /** Another cloud's executable. It does not use the simulated cloud of this environment. */
+  readonly executable?: string;
+  readonly env?: Readonly<Record<string, string>>;
 }
 
 export interface Cluster extends AsyncDisposable {
@@ -82,18 +85,18 @@ export const openCluster = async (
     cloud,
     leaseName,
     folder,
-    manager: ({ kubeconfig: other = kubeconfig, flags = [] } = {}) => {
+    manager: ({ kubeconfig: other = kubeconfig, flags = [], executable: otherCloud, env = {} } = {}) => {
       const started = startProcess(
         [
-          executable,
+          otherCloud ?? executable,
           `--kubeconfig=${other}`,
           // Several managers run on one machine; tests of the port set one.
           "--secure-port=0",
-          `--config-set=endpoint=${served.url}`,
+          ...(otherCloud === undefined ? [`--config-set=endpoint=${served.url}`] : []),
           `--leader-elect-resource-name=${leaseName}`,
           ...flags,
         ],
-        { cwd: folder },
+        { cwd: folder, env },
       );
       managers.push(started);
       return started;

@@ -2,7 +2,8 @@
 
 import { existsSync, readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
-import { cached, cachedFile, run } from "./cached.ts";
+import { cached, cachedFile, run } from "../../../../tools/rig/cached.ts";
+import { installing, needTool, Unavailable } from "../../../../tools/rig/install.ts";
 
 const root = resolve(import.meta.dir, "..");
 
@@ -10,9 +11,6 @@ export interface PreparedClient {
   readonly name: string;
   readonly command: readonly string[];
 }
-
-/** Why a client cannot run here. */
-export class Unavailable extends Error {}
 
 /** The path of the OpenAPI document. */
 export function openApiDocument(): string {
@@ -29,29 +27,11 @@ function hashOf(paths: readonly string[]): string {
   return hasher.digest("hex").slice(0, 16);
 }
 
-function needTool(name: string): string {
-  const path = Bun.which(name);
-  if (path === null) throw new Unavailable(`${name} is not installed`);
-  return path;
-}
-
-/** Missing packages are a property of the machine, unlike code that does not compile. */
-function fetching(what: string, work: () => void): void {
-  try {
-    work();
-  } catch (error) {
-    const lines = String(error instanceof Error ? error.message : error)
-      .trim()
-      .split("\n");
-    throw new Unavailable(`${what} could not be installed: ${lines.at(-1) ?? ""}`);
-  }
-}
-
 function preparePython(): PreparedClient {
   const python = needTool("python3");
   const requirements = join(root, "python/requirements.txt");
   let folder = "";
-  fetching("the packages of the Python client", () => {
+  installing("the packages of the Python client", () => {
     folder = cached(`python-${hashOf([requirements])}`, (target) => {
       run([python, "-m", "venv", target], root);
       run([join(target, "bin/python"), "-m", "pip", "install", "-q", "-r", requirements], root);
@@ -70,7 +50,7 @@ function prepareGo(): PreparedClient {
   const paths = names.toSorted().map((name) => join(folder, name));
   const env = { GOFLAGS: "-mod=readonly", GOWORK: "off" };
   const executable = cachedFile(`go-${hashOf(paths)}`, (path) => {
-    fetching("the modules of the Go client", () => run([go, "mod", "download"], folder, env));
+    installing("the modules of the Go client", () => run([go, "mod", "download"], folder, env));
     run([go, "build", "-buildvcs=false", "-o", path, "."], folder, env);
   });
   return { name: "hcloud-go", command: [executable] };

@@ -5,7 +5,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { freePort } from "../../../../cluster/rig/free-port.ts";
-import { cached, run } from "./cached.ts";
+import { cached, run } from "../../../../tools/rig/cached.ts";
 
 const version = "5.14.2";
 

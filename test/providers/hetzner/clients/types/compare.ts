@@ -3,7 +3,7 @@
 import { copyFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
-import { cached, run } from "../rig/cached.ts";
+import { cached, run } from "../../../../tools/rig/cached.ts";
 import { adapt } from "../rig/prism.ts";
 
 const version = "7.13.0";

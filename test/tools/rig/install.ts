@@ -1,0 +1,89 @@
+// Foreign tools that tests run: Go modules are built into the cache, Debian packages are installed where that is allowed. What
+// cannot be had is Unavailable, and its tests are skipped with the reason.
+
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { cached, run } from "./cached.ts";
+
+/** Why a tool cannot run here. */
+export class Unavailable extends Error {}
+
+/** The path of a command. */
+export function needTool(name: string): string {
+  const path = Bun.which(name);
+  if (path === null) throw new Unavailable(`${name} is not installed`);
+  return path;
+}
+
+/** A failed installation is a property of the machine, not of the code. */
+export function installing<T>(what: string, work: () => T): T {
+  try {
+    return work();
+  } catch (error) {
+    if (error instanceof Unavailable) throw error;
+    const lines = String(error instanceof Error ? error.message : error)
+      .trim()
+      .split("\n");
+    throw new Unavailable(`${what} could not be installed: ${lines.at(-1) ?? ""}`);
+  }
+}
+
+export interface GoTool {
+  /** The package with the command, such as helm.sh/helm/v4/cmd/helm. */
+  readonly path: string;
+  readonly version: string;
+  /** The name of the command. */
+  readonly name: string;
+}
+
+/** The path of a command built from a Go module. */
+export function goTool({ path, version, name }: GoTool): string {
+  const go = needTool("go");
+  const folder = installing(name, () =>
+    cached(`go-${name}-${version}`, (target) => {
+      run([go, "install", `${path}@${version}`], target, {
+        GOBIN: target,
+        GOFLAGS: "-trimpath",
+        CGO_ENABLED: "0",
+      });
+    }),
+  );
+  const command = join(folder, name);
+  if (!existsSync(command)) throw new Error(`${path}@${version} has no command ${name}`);
+  return command;
+}
+
+/**
+ * The path of a command of a Debian package. Only CI and FAIRLEAD_INSTALL_TOOLS=1 allow an installation; otherwise the command
+ * must be there.
+ */
+export function debianTool(name: string, packages: readonly string[]): string {
+  const found = Bun.which(name);
+  if (found !== null) return found;
+  const isAllowed = process.env["CI"] === "true" || process.env["FAIRLEAD_INSTALL_TOOLS"] === "1";
+  if (!isAllowed)
+    throw new Unavailable(`${name} is not installed; run: apt-get install ${packages.join(" ")}`);
+  const apt = needTool("apt-get");
+  installing(name, () => {
+    const env = { DEBIAN_FRONTEND: "noninteractive" };
+    const install = [apt, "install", "-q", "-y", "--no-install-recommends", ...packages];
+    try {
+      run(install, "/", env);
+    } catch {
+      run([apt, "update", "-q"], "/", env);
+      run(install, "/", env);
+    }
+  });
+  return needTool(name);
+}
+
+/** What `make` returns, or undefined after a line that says why the tests of `what` are skipped. */
+export function orSkipped<T>(what: string, make: () => T): T | undefined {
+  try {
+    return make();
+  } catch (error) {
+    if (!(error instanceof Unavailable)) throw error;
+    process.stderr.write(`(skip) ${what}: ${error.message}\n`);
+    return undefined;
+  }
+}

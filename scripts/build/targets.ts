@@ -3,12 +3,10 @@
 import { didYouMean } from "../../src/core/did-you-mean.ts";
 import { BuildError } from "./provider-module.ts";
 
-/** `baseline` is for processors without AVX2, `musl` for Alpine and other musl distributions. */
+/** `musl` is for Alpine and other musl distributions. The x64 targets run on processors without AVX2 too. */
 export const targets = [
   "linux-x64",
-  "linux-x64-baseline",
   "linux-x64-musl",
-  "linux-x64-musl-baseline",
   "linux-arm64",
   "linux-arm64-musl",
   "darwin-x64",
@@ -19,16 +17,19 @@ export type Target = (typeof targets)[number];
 
 /** Bun's name for the target. */
 export function bunTarget(target: Target): string {
-  const [system = "", processor = "", ...rest] = target.split("-");
-  const order = ["baseline", "musl"].filter((word) => rest.includes(word));
-  return ["bun", system, processor, ...order].join("-");
+  return `bun-${target}`;
+}
+
+/** The npm package with Bun's runtime for the target. */
+export function runtimePackage(target: Target): string {
+  return `@oven/bun-${target.replace("arm64", "aarch64")}`;
 }
 
 const isTarget = (word: string): word is Target => (targets as readonly string[]).includes(word);
 
-/** Accepts Bun's prefix too: `bun-linux-x64`. */
+/** Accepts Bun's spelling too: `bun-linux-x64`, and `-baseline`, which is the same runtime since Bun 1.4. */
 export function readTarget(given: string): Target {
-  const word = given.replace(/^bun-/, "");
+  const word = given.replace(/^bun-/, "").replace("-baseline", "");
   if (isTarget(word)) return word;
   const meant = didYouMean(word, targets);
   const hint = meant === undefined ? "" : ` Did you mean ${meant}?`;

@@ -6,22 +6,38 @@ import { resolve } from "node:path";
 import { packageFolders, readMaterial } from "../../scripts/build/materials.ts";
 import { noticesText } from "../../scripts/build/notices.ts";
 import { describedBunVersion, runtimeParts } from "../../scripts/build/runtime-parts.ts";
+import { checkIntegrity, lockedRuntime } from "../../scripts/build/runtimes.ts";
 import { sbom } from "../../scripts/build/sbom.ts";
-import { bunTarget, readTarget } from "../../scripts/build/targets.ts";
+import { bunTarget, readTarget, runtimePackage, targets } from "../../scripts/build/targets.ts";
 
 const root = resolve(import.meta.dir, "../..");
 const material = { name: "@a/b", version: "1.2.3", license: "MIT", text: "Do what you like." };
 
 describe("targets", () => {
   test("have Bun's names", () => {
-    expect(bunTarget("linux-x64-musl-baseline")).toBe("bun-linux-x64-baseline-musl");
+    expect(bunTarget("linux-x64-musl")).toBe("bun-linux-x64-musl");
     expect(bunTarget("darwin-arm64")).toBe("bun-darwin-arm64");
   });
 
   test("are accepted with and without Bun's prefix, and rejected with a suggestion", () => {
     expect(readTarget("bun-linux-arm64")).toBe("linux-arm64");
+    expect(readTarget("bun-linux-x64-baseline-musl")).toBe("linux-x64-musl");
     expect(() => readTarget("linux-amr64")).toThrow("Did you mean linux-arm64?");
   });
+});
+
+test("each target has a runtime in package-lock.json with the checksum of its package [F93 F94]", () => {
+  for (const target of targets) {
+    const { name, version, integrity } = lockedRuntime(target);
+    expect([name, version]).toEqual([runtimePackage(target), describedBunVersion]);
+    expect(integrity).toMatch(/^sha512-[A-Za-z0-9+/]{86}==$/);
+  }
+});
+
+test("a runtime with another checksum is refused", () => {
+  const bytes = new TextEncoder().encode("bun");
+  const { integrity } = lockedRuntime("linux-arm64");
+  expect(() => checkIntegrity("the package", bytes, integrity)).toThrow("It is not used.");
 });
 
 test("packageFolders finds the packages in the bundled files, sorted, and the innermost of nested ones", () => {

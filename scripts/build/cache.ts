@@ -1,0 +1,24 @@
+// Files that are downloaded once and kept outside the repository.
+
+import { existsSync, mkdirSync, mkdtempSync, renameSync, rmSync } from "node:fs";
+import { homedir } from "node:os";
+import { dirname, join } from "node:path";
+
+function cacheRoot(): string {
+  const base = process.env["XDG_CACHE_HOME"];
+  return join(base === undefined || base === "" ? join(homedir(), ".cache") : base, "fairlead");
+}
+
+/** The path of the file with this key. `make` returns a file in its folder; it appears in the cache only when it is complete. */
+export function cachedDownload(key: string, make: (folder: string) => string): string {
+  const path = join(cacheRoot(), key);
+  if (existsSync(path)) return path;
+  mkdirSync(dirname(path), { recursive: true });
+  const folder = mkdtempSync(join(dirname(path), ".incomplete-"));
+  try {
+    renameSync(make(folder), path);
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+  return path;
+}

@@ -1,0 +1,64 @@
+// Builds one executable with its SBOM. What is the same for all targets of a provider is prepared once.
+
+import { createHash } from "node:crypto";
+import { readFileSync, writeFileSync } from "node:fs";
+import { basename, resolve } from "node:path";
+import { type Contents, compile, findContents } from "./compile.ts";
+import { type Material, packageFolders, readMaterial } from "./materials.ts";
+import { noticesText } from "./notices.ts";
+import { findModule, type ProviderModule, readModule } from "./provider-module.ts";
+import { runtimeOf } from "./runtimes.ts";
+import { sbom } from "./sbom.ts";
+import type { Sources } from "./sources.ts";
+import type { Target } from "./targets.ts";
+
+const root = resolve(import.meta.dir, "../..");
+
+export interface Prepared {
+  readonly provider: ProviderModule;
+  readonly sources: Sources;
+  readonly contents: Contents;
+  readonly materials: readonly Material[];
+  readonly notices: string;
+}
+
+/** `wanted` is the name of a folder in providers/, or a path relative to `from`. */
+export async function prepare(wanted: string, from: string, sources: Sources): Promise<Prepared> {
+  const provider = await readModule(findModule(wanted, from));
+  const contents = await findContents(provider);
+  const materials = packageFolders(contents.files).map((folder) => readMaterial(resolve(root, folder)));
+  const notices = noticesText(readFileSync(resolve(root, "LICENSE"), "utf8"), Bun.version, materials);
+  return { provider, sources, contents, materials, notices };
+}
+
+export interface Built {
+  readonly path: string;
+  readonly sha256: string;
+  readonly bytes: number;
+}
+
+export interface BuildTarget {
+  /** This platform when it is undefined. */
+  readonly target: Target | undefined;
+  readonly outfile: string;
+  /** Another Bun executable to embed, for users who relink it. */
+  readonly runtime?: string | undefined;
+}
+
+/** Writes the executable, and its SBOM with the ending .cdx.json. */
+export async function buildExecutable(
+  { provider, sources: { version, commit }, materials, notices }: Prepared,
+  { target, outfile, runtime }: BuildTarget,
+): Promise<Built> {
+  await compile(provider, {
+    target,
+    outfile,
+    runtime: runtime ?? (target && runtimeOf(target)),
+    defines: { FAIRLEAD_VERSION: version, FAIRLEAD_COMMIT: commit, FAIRLEAD_NOTICES: notices },
+  });
+  const content = readFileSync(outfile);
+  const sha256 = createHash("sha256").update(content).digest("hex");
+  const list = sbom({ executable: basename(outfile), version, sha256, bunVersion: Bun.version, materials });
+  writeFileSync(`${outfile}.cdx.json`, `${JSON.stringify(list, undefined, 2)}\n`);
+  return { path: outfile, sha256, bytes: content.length };
+}

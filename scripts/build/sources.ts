@@ -1,0 +1,41 @@
+// What is built: the released version and the commit of this repository.
+
+import { readFileSync } from "node:fs";
+import { resolve } from "node:path";
+
+const root = resolve(import.meta.dir, "../..");
+
+export interface Sources {
+  /** As in package.json. */
+  readonly released: string;
+  /** The version that an executable prints. */
+  readonly version: string;
+  /** Marked `.dirty` when the sources differ from the commit; empty outside a git checkout. */
+  readonly commit: string;
+  readonly isDirty: boolean;
+  /** Seconds since 1970 of the commit, for files in archives. */
+  readonly time: number;
+}
+
+function git(...args: string[]): string {
+  return Bun.spawnSync(["git", ...args], { cwd: root })
+    .stdout.toString()
+    .trim();
+}
+
+export function readSources(): Sources {
+  const { version: released } = JSON.parse(readFileSync(resolve(root, "package.json"), "utf8")) as {
+    readonly version: string;
+  };
+  const head = git("rev-parse", "HEAD");
+  const isDirty = head !== "" && git("status", "--porcelain", "--untracked-files=no") !== "";
+  const commit = `${head}${isDirty ? ".dirty" : ""}`;
+  const short = commit === "" ? "unknown" : commit.replace(/^(.{12})[0-9a-f]*/, "$1");
+  return {
+    released,
+    version: `v${released}+${short}`,
+    commit,
+    isDirty,
+    time: Number(git("log", "-1", "--format=%ct")) || 0,
+  };
+}

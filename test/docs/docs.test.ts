@@ -41,11 +41,14 @@ const elsewhere: readonly (readonly [file: string | undefined, flags: readonly s
   ["scripts/rehearse.ts", ["cloud", "peer"]],
   ["scripts/cloud.ts", ["machines"]],
   ["scripts/build.ts", ["target"]],
+  ["scripts/release/options.ts", ["cloud", "target", "key", "tag", "make-key", "allow-dirty"]],
   ["scripts/new-provider.ts", ["dir"]],
   ["scripts/bench/options.ts", ["count", "runs", "action", "output", "write"]],
   ["scripts/docs.ts", ["check", "all", "executable", "cluster"]],
   // kubelet and kubectl.
   [undefined, ["node-ip", "provider-id", "tcp", "field-selector"]],
+  // sha256sum.
+  ["scripts/release/notes.ts", ["check", "ignore-missing"]],
   // curl.
   [undefined, ["cacert"]],
   [undefined, unknownFlags],

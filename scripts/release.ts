@@ -1,0 +1,54 @@
+// `npm run release`: builds every cloud for every platform, with checksums, a signature, SBOMs, provenance and release notes.
+
+import { readFileSync } from "node:fs";
+import { resolve } from "node:path";
+import { BuildError } from "./build/provider-module.ts";
+import { readSources } from "./build/sources.ts";
+import { verifyCommand } from "./release/notes.ts";
+import { type ReleaseOptions, readOptions, usage } from "./release/options.ts";
+import { release } from "./release/release.ts";
+import { makeKey, readKey } from "./release/signature.ts";
+
+const root = resolve(import.meta.dir, "..");
+const published = resolve(root, "deploy/release-key.pub");
+/** npm changes to the repository and puts the caller's directory into INIT_CWD. */
+const from = process.env["INIT_CWD"] ?? process.cwd();
+const print = (line: string): boolean => process.stdout.write(`${line}\n`);
+
+function keyOf({ key: path }: ReleaseOptions) {
+  if (path !== undefined) return readKey(readFileSync(path, "utf8"), path, published);
+  const pem = process.env["FAIRLEAD_RELEASE_KEY"] ?? "";
+  return pem === "" ? undefined : readKey(pem, "FAIRLEAD_RELEASE_KEY", published);
+}
+
+async function main(words: readonly string[]): Promise<void> {
+  if (words.includes("--help") || words.includes("-h")) {
+    process.stdout.write(usage);
+    return;
+  }
+  const options = readOptions(words, from);
+  if (options.makeKey !== undefined) {
+    const shared = makeKey(options.makeKey);
+    print(`Private key: ${options.makeKey} (keep it secret; pass it as FAIRLEAD_RELEASE_KEY or --key)`);
+    print(`Public key:  ${shared} (commit it as deploy/release-key.pub; users verify with it)`);
+    return;
+  }
+  const key = keyOf(options);
+  const outdir = options.outdir ?? resolve(root, "dist/release");
+  const started = performance.now();
+  await release({ ...options, sources: readSources(), outdir, key, print });
+  print(`${outdir} is complete after ${((performance.now() - started) / 1000).toFixed(0)} s.`);
+  print(
+    key === undefined
+      ? "UNSIGNED: neither FAIRLEAD_RELEASE_KEY nor --key has a private key. Do not publish this release."
+      : `Signed. To verify: ${verifyCommand}`,
+  );
+}
+
+try {
+  await main(process.argv.slice(2));
+} catch (error) {
+  if (!(error instanceof BuildError)) throw error;
+  process.stderr.write(`${error.message.trimEnd()}\n`);
+  process.exit(2);
+}

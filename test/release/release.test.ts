@@ -1,0 +1,209 @@
+// The pure parts of a release: options, changelog, archives, keys, provenance, and the workflow that runs it.
+
+import { afterAll, describe, expect, test } from "bun:test";
+import { createPublicKey, createVerify } from "node:crypto";
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { parse } from "yaml";
+import { targets } from "../../scripts/build/targets.ts";
+import { releasedSection, sectionOf } from "../../scripts/release/changelog.ts";
+import { ReleaseFolder } from "../../scripts/release/folder.ts";
+import { releaseNotes } from "../../scripts/release/notes.ts";
+import { readOptions } from "../../scripts/release/options.ts";
+import { provenance } from "../../scripts/release/provenance.ts";
+import { makeKey, readKey, signed } from "../../scripts/release/signature.ts";
+import { foldersOf, gzip, tar } from "../../scripts/release/tar.ts";
+
+const root = resolve(import.meta.dir, "../..");
+const folder = mkdtempSync(join(tmpdir(), "fairlead-release-"));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+describe("options", () => {
+  test("select every provider except the simulated cloud, and every target [F92 F93 F94]", () => {
+    const { clouds, targets: chosen } = readOptions([], folder);
+    const providers = readdirSync(join(root, "providers")).filter((name) => name !== "fake");
+    expect([clouds, chosen]).toEqual([providers.toSorted(), targets]);
+  });
+
+  test("narrow the clouds and targets, also to the simulated cloud", () => {
+    const { clouds, targets: chosen } = readOptions(
+      ["--cloud", "fake", "--target=linux-x64,linux-arm64"],
+      folder,
+    );
+    expect([clouds, chosen]).toEqual([["fake"], ["linux-x64", "linux-arm64"]]);
+  });
+
+  test.each([
+    [["--clouds"], "Unknown option --clouds."],
+    [["--cloud"], "--cloud requires a value."],
+    [["--cloud", "hetzer"], "Unknown cloud hetzer. Did you mean hetzner?"],
+    [["--target", "windows-x64"], "Unknown target windows-x64."],
+  ])("%p are refused", (words, message) => {
+    expect(() => readOptions(words, folder)).toThrow(message);
+  });
+});
+
+describe("the changelog", () => {
+  const changelog =
+    "# Changelog\n\n## [1.1.0] - Unreleased\n\nNew.\n\n## [1.0.0] - 2026-01-31\n\nOld.\n\n[1.0.0]: x\n";
+
+  test("has a section per version, with its date", () => {
+    expect(sectionOf(changelog, "1.1.0")).toEqual({ date: undefined, text: "New." });
+    expect(sectionOf(changelog, "1.0.0")).toEqual({ date: "2026-01-31", text: "Old." });
+    expect(sectionOf(changelog, "1.0")).toBeUndefined();
+  });
+
+  test("a release needs a section, a tag also its date and the same version", () => {
+    expect(releasedSection(changelog, "1.1.0", undefined).text).toBe("New.");
+    expect(releasedSection(changelog, "1.0.0", "v1.0.0").text).toBe("Old.");
+    expect(() => releasedSection(changelog, "2.0.0", undefined)).toThrow('no section "## [2.0.0]"');
+    expect(() => releasedSection(changelog, "1.1.0", "v1.1.0")).toThrow("has no date");
+    expect(() => releasedSection(changelog, "1.0.0", "v1.0.1")).toThrow("the tag must be v1.0.0");
+  });
+
+  test("the one of this repository has a section for the version in package.json", () => {
+    const { version } = JSON.parse(readFileSync(join(root, "package.json"), "utf8")) as { version: string };
+    const text = readFileSync(join(root, "CHANGELOG.md"), "utf8");
+    expect(releasedSection(text, version, undefined).text).not.toBe("");
+  });
+});
+
+describe("the release folder", () => {
+  test("lists every file in the checksums, and is emptied by the next release [F97]", () => {
+    const path = join(folder, "out");
+    const first = new ReleaseFolder(path);
+    first.write("old", "x");
+    expect(new TextDecoder().decode(first.finish())).toBe(
+      "2d711642b726b04401627ca9fbac32f5c8530fb1903cc4db02258717921a4881  old\n",
+    );
+    const second = new ReleaseFolder(path);
+    second.write("new", "y");
+    second.finish();
+    expect(readdirSync(path).toSorted()).toEqual(["SHA256SUMS", "new"]);
+  });
+
+  test("is never a folder with other files", () => {
+    const path = mkdtempSync(join(folder, "mine-"));
+    writeFileSync(join(path, "thesis.txt"), "x");
+    expect(() => new ReleaseFolder(path)).toThrow("Nothing is deleted");
+    expect(readdirSync(path)).toEqual(["thesis.txt"]);
+  });
+});
+
+describe("keys", () => {
+  const path = join(folder, "key");
+  const shared = makeKey(path);
+  const content = new TextEncoder().encode("sums");
+
+  test("sign what the public key verifies, and nothing else [F97]", () => {
+    const key = readKey(readFileSync(path, "utf8"), path, join(folder, "none.pub"));
+    const signature = signed(content, key);
+    const verifies = (text: string): boolean =>
+      createVerify("sha256")
+        .update(text)
+        .verify(createPublicKey(readFileSync(shared)), signature);
+    expect([verifies("sums"), verifies("other")]).toEqual([true, false]);
+  });
+
+  test("are readable for their owner only, and never overwritten", () => {
+    expect(statSync(path).mode & 0o777).toBe(0o600);
+    expect(() => makeKey(path)).toThrow("A key is never overwritten");
+  });
+
+  test("that users do not know are refused", () => {
+    const other = makeKey(join(folder, "other"));
+    expect(() => readKey(readFileSync(path, "utf8"), path, other)).toThrow("does not belong to");
+    expect(() => readKey("x", "FAIRLEAD_RELEASE_KEY", other)).toThrow(
+      "FAIRLEAD_RELEASE_KEY is not a private key",
+    );
+  });
+});
+
+test("the notes say that a release is not signed", () => {
+  const input = { version: "1.0.0", changes: "All." };
+  expect(releaseNotes({ ...input, isSigned: false })).toContain("This release is not signed.");
+  expect(releaseNotes({ ...input, isSigned: true })).toContain(
+    "openssl dgst -sha256 -verify release-key.pub",
+  );
+});
+
+describe("archives", () => {
+  const content = new TextEncoder().encode("x".repeat(600));
+  const entries = [...foldersOf(["usr/bin/x"]), { path: "usr/bin/x", mode: 0o755, content }];
+
+  test("have the same bytes for the same entries, and their folders first [F92]", () => {
+    expect(entries.map(({ path }) => path)).toEqual(["usr/", "usr/bin/", "usr/bin/x"]);
+    expect(gzip(tar(entries, 5))).toEqual(gzip(tar(entries, 5)));
+    expect(tar(entries, 5)).not.toEqual(tar(entries, 6));
+    expect(tar(entries, 5).length % 512).toBe(0);
+  });
+
+  test("refuse a path that does not fit", () => {
+    expect(() => tar([{ path: "x".repeat(101), mode: 0o644 }], 0)).toThrow("too long");
+  });
+});
+
+test("the provenance names every file, the commit, the runtimes and the workflow [F97]", () => {
+  const input = {
+    subjects: [{ name: "x", sha256: "ab" }],
+    version: "1.0.0",
+    commit: "c0ffee",
+    clouds: ["hetzner"],
+    targets: ["linux-x64"],
+    runtimes: [{ name: "@oven/bun-linux-x64", version: "1.4.5", integrity: "sha512-/w==" }],
+    lockSha256: "cd",
+  };
+  const environment = {
+    GITHUB_SERVER_URL: "https://forge.example",
+    GITHUB_REPOSITORY: "a/b",
+    GITHUB_REF: "refs/tags/v1.0.0",
+    GITHUB_WORKFLOW_REF: "a/b/.github/workflows/release.yml@refs/tags/v1.0.0",
+    GITHUB_RUN_ID: "7",
+  };
+  const built = provenance({ ...input, environment });
+  expect(built.subject).toEqual([{ name: "x", digest: { sha256: "ab" } }]);
+  expect(built.predicate.buildDefinition.resolvedDependencies).toEqual([
+    { uri: "git+https://forge.example/a/b@refs/tags/v1.0.0", digest: { gitCommit: "c0ffee" } },
+    { name: "package-lock.json", digest: { sha256: "cd" } },
+    { uri: "pkg:npm/%40oven/bun-linux-x64@1.4.5", digest: { sha512: "ff" } },
+  ]);
+  expect(built.predicate.runDetails).toEqual({
+    builder: { id: "https://forge.example/a/b/.github/workflows/release.yml@refs/tags/v1.0.0" },
+    metadata: { invocationId: "https://forge.example/a/b/actions/runs/7" },
+  });
+  expect(provenance({ ...input, environment: {} }).predicate.runDetails).toEqual({
+    builder: { id: "urn:fairlead:local-build" },
+  });
+});
+
+describe("the workflow", () => {
+  const text = readFileSync(join(root, ".github/workflows/release.yml"), "utf8");
+  interface Step {
+    readonly uses?: string;
+    readonly run?: string;
+  }
+  const { permissions, jobs } = parse(text) as {
+    readonly permissions: object;
+    readonly jobs: Readonly<
+      Record<string, { readonly permissions: object; readonly steps: readonly Step[] }>
+    >;
+  };
+
+  test("pins every action to a commit", () => {
+    const used = Object.values(jobs).flatMap(({ steps }) => steps.flatMap(({ uses }) => uses ?? []));
+    expect(used.length).toBeGreaterThan(2);
+    expect(used.filter((name) => !/^[\w-]+\/[\w-]+@[0-9a-f]{40}$/.test(name))).toEqual([]);
+  });
+
+  test("gives write permission only to the job that runs no code of the repository", () => {
+    expect([permissions, jobs["build"]?.permissions]).toEqual([{}, { contents: "read" }]);
+    const publish = jobs["publish"]?.steps ?? [];
+    expect(publish.map(({ run = "", uses = "" }) => run + uses).join()).not.toMatch(/checkout|npm/);
+  });
+
+  test("puts no expression into a shell script", () => {
+    const scripts = Object.values(jobs).flatMap(({ steps }) => steps.flatMap(({ run }) => run ?? []));
+    expect(scripts.filter((script) => script.includes("${{"))).toEqual([]);
+  });
+});

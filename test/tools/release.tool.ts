@@ -1,0 +1,103 @@
+// A release as users download it: verified with OpenSSL, unpacked with tar, and built twice.
+
+import { describe, expect, test } from "bun:test";
+import { cpSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { needTool, orSkipped } from "./rig/install.ts";
+import { builtRelease, releaseOptions, runRelease } from "./rig/release.ts";
+
+const tools = orSkipped("release", () => ["openssl", "sha256sum", "tar"].map(needTool));
+
+const verify = "openssl dgst -sha256 -verify release-key.pub -signature SHA256SUMS.sig SHA256SUMS";
+
+/** Runs a command of docs/install.md. */
+function shell(command: string, cwd: string): { readonly code: number; readonly output: string } {
+  const { exitCode, stdout, stderr } = Bun.spawnSync(["sh", "-c", command], { cwd, stdin: "ignore" });
+  return { code: exitCode, output: `${stdout}${stderr}` };
+}
+
+function inFolder<T>(work: (folder: string) => T): T {
+  const folder = mkdtempSync(join(tmpdir(), "fairlead-download-"));
+  try {
+    return work(folder);
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+describe.skipIf(tools === undefined)("a release", () => {
+  test("is verified with OpenSSL and sha256sum, and any change is found [F97]", () => {
+    const { folder, publicKey, output } = builtRelease();
+    expect(output).toContain("Signed. To verify: openssl");
+    inFolder((download) => {
+      for (const name of readdirSync(folder)) {
+        if (/^SHA256SUMS|\.json$|\.md$/.test(name)) cpSync(join(folder, name), join(download, name));
+      }
+      cpSync(publicKey, join(download, "release-key.pub"));
+      expect(shell(verify, download)).toEqual({ code: 0, output: "Verified OK\n" });
+      const check = shell("sha256sum --check --ignore-missing SHA256SUMS", download);
+      expect(check).toMatchObject({ code: 0, output: expect.stringContaining("provenance.intoto.json: OK") });
+      writeFileSync(join(download, "provenance.intoto.json"), "{}");
+      expect(shell("sha256sum --check --ignore-missing SHA256SUMS", download).code).toBe(1);
+      writeFileSync(join(download, "SHA256SUMS"), "");
+      expect(shell(verify, download).output).toContain("Verification failure");
+    });
+  });
+
+  test("has an executable, an archive and an SBOM per target, provenance and notes [F92 F97]", () => {
+    const { folder } = builtRelease();
+    const name = "fake-cloud-controller-manager-linux-x64";
+    const files = readdirSync(folder);
+    for (const file of [
+      name,
+      `${name}.tar.gz`,
+      `${name}.cdx.json`,
+      "provenance.intoto.json",
+      "RELEASE_NOTES.md",
+    ]) {
+      expect(files).toContain(file);
+    }
+    const sums = readFileSync(join(folder, "SHA256SUMS"), "utf8");
+    const listed = sums
+      .trimEnd()
+      .split("\n")
+      .map((line) => line.slice(66));
+    expect(listed).toEqual(files.filter((file) => !file.startsWith("SHA256SUMS")).toSorted());
+    const { subject } = JSON.parse(readFileSync(join(folder, "provenance.intoto.json"), "utf8")) as {
+      readonly subject: readonly { readonly name: string; readonly digest: { readonly sha256: string } }[];
+    };
+    for (const { name, digest } of subject) expect(sums).toContain(`${digest.sha256}  ${name}\n`);
+    expect(subject.map((each) => each.name)).toEqual(
+      listed.filter((file) => file !== "provenance.intoto.json"),
+    );
+  });
+
+  test("has an archive that tar unpacks into an executable [F92]", () => {
+    const { folder } = builtRelease();
+    inFolder((download) => {
+      const archive = join(folder, "fake-cloud-controller-manager-linux-x64.tar.gz");
+      expect(shell(`tar -xzf ${archive}`, download)).toEqual({ code: 0, output: "" });
+      expect(readdirSync(download).toSorted()).toEqual(["LICENSE", "fake-cloud-controller-manager"]);
+      expect(shell("./fake-cloud-controller-manager --version", download).output).toStartWith(
+        "fake-cloud-controller-manager v",
+      );
+    });
+  });
+
+  test("is the same again, except for its signature, and without a key it says so [F92]", () => {
+    const { folder } = builtRelease();
+    inFolder((parent) => {
+      const again = join(parent, "release");
+      const output = runRelease(...releaseOptions, "--outdir", again);
+      expect(output).toContain("UNSIGNED");
+      expect(existsSync(join(again, "SHA256SUMS.sig"))).toBe(false);
+      const artefacts = (path: string): readonly string[] =>
+        readFileSync(join(path, "SHA256SUMS"), "utf8")
+          .split("\n")
+          .filter((line) => line.includes("cloud-controller-manager"));
+      expect(artefacts(again).length).toBeGreaterThan(2);
+      expect(artefacts(again)).toEqual(artefacts(folder));
+    });
+  });
+});

@@ -1,0 +1,38 @@
+// One release of the simulated cloud, built once for all tool tests of a run.
+
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+
+const root = resolve(import.meta.dir, "../../..");
+
+export interface BuiltRelease {
+  readonly folder: string;
+  /** The public key of its signature, outside the folder. */
+  readonly publicKey: string;
+  readonly output: string;
+}
+
+/** Runs `npm run release` without npm. */
+export function runRelease(...options: readonly string[]): string {
+  const command = [process.execPath, join(root, "scripts/release.ts"), ...options];
+  const { exitCode, stdout, stderr } = Bun.spawnSync(command, { cwd: root, stdin: "ignore" });
+  if (exitCode !== 0) throw new Error(`The release exited with ${exitCode}:\n${stdout}${stderr}`);
+  return stdout.toString();
+}
+
+export const releaseOptions = ["--allow-dirty", "--cloud=fake", "--target=linux-x64"] as const;
+
+let built: BuiltRelease | undefined;
+
+export function builtRelease(): BuiltRelease {
+  if (built !== undefined) return built;
+  const base = mkdtempSync(join(tmpdir(), "fairlead-release-"));
+  process.on("exit", () => rmSync(base, { recursive: true, force: true }));
+  const key = join(base, "key");
+  runRelease("--make-key", key);
+  const folder = join(base, "release");
+  const output = runRelease(...releaseOptions, "--key", key, "--outdir", folder);
+  built = { folder, publicKey: `${key}.pub`, output };
+  return built;
+}

@@ -117,6 +117,23 @@ describe("secure port of a manager with one load balancer", () => {
     expect(flags).toContain("\nleader-elect-lease-duration=15s\n");
   });
 
+  test("explains one object, or all that need attention, in /debug/explain [F91 N7]", async () => {
+    world.create("wrong", { annotations: { "balancer.fake.example/algorithm": "fastest" } });
+    await world.pass(30);
+    const objects = async (query: string) => JSON.parse(await text(`/debug/explain${query}`)).objects;
+    expect(await objects("?kind=service&name=default/wrong")).toMatchObject([
+      { kind: "Service", name: "default/wrong", state: "problem", notes: [{ reason: "InvalidAnnotation" }] },
+    ]);
+    expect((await objects("")).map(({ name }: { name: string }) => name)).toEqual(["default/wrong"]);
+    expect(await objects("?all=true")).toHaveLength(5);
+    const missing = JSON.parse(await text("/debug/explain?kind=node&name=node0"));
+    expect([missing.objects, missing.notFound]).toEqual([
+      [],
+      { kind: "Node", name: "node0", meant: "node-0" },
+    ]);
+    expect(await text("/debug/explain?kind=pod&name=x")).toContain("Expected ?kind=node&name=NAME");
+  });
+
   test("reports each load balancer's Services, each Service's problems, and counts them for alerts", async () => {
     const before = JSON.parse(await text("/debug/state"));
     expect(before.serviceProblems).toEqual({ count: 0, first: [] });

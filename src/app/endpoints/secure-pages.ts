@@ -18,6 +18,7 @@ import type { HealthMetrics } from "../metrics/serving-metrics.ts";
 import { commit, version } from "../version.ts";
 import { configz, goDuration } from "./configz.ts";
 import { debugState } from "./debug-state.ts";
+import { explainPage } from "./explain-page.ts";
 
 export interface PagesOptions {
   readonly program: string;
@@ -123,6 +124,7 @@ export function createPages(options: PagesOptions): Readonly<Record<string, Page
     ),
     "/flagz": readOnly(() => textAnswer(`${program} flags\n\n${flagLines(manager.flags)}\n`)),
     "/debug/state": readOnly(() => jsonAnswer(debugState(manager, now()))),
+    "/debug/explain": readOnly(explainPage(manager, () => clock.monotonic())),
     ...(flags.profiling && profilingPages(options)),
     "/": readOnly(() => jsonAnswer({ paths: Object.keys(pages).toSorted() })),
   };

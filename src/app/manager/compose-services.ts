@@ -5,6 +5,7 @@ import type { LatestObjects } from "../../controllers/latest-objects.ts";
 import { identityOf } from "../../controllers/node-facts.ts";
 import { readInput } from "../../controllers/read-input.ts";
 import { type BalancerHold, ServiceController } from "../../controllers/service/controller.ts";
+import type { ServiceKnowledge } from "../../controllers/service/reconcile/knowledge.ts";
 import { createServiceWrites } from "../../controllers/service/status/service-writes.ts";
 import { defined } from "../../core/defined.ts";
 import { messageOf } from "../../core/errors.ts";
@@ -39,6 +40,7 @@ export interface ComposedServices {
   /** Load balancers that are neither created nor removed for now, with the reason. */
   holds(): readonly BalancerHold[];
   activeProblems(): ReadonlyMap<string, readonly string[]>;
+  knowledgeOf(service: Service): ServiceKnowledge | undefined;
   /** Keys of the Services in a group. */
   membersOf(group: string): readonly string[];
   run(signal: AbortSignal): Promise<void>;
@@ -166,6 +168,7 @@ export function composeServices(
     holds: () => controller.holds(),
     activeProblems: () => controller.activeProblems(),
     membersOf: (group) => controller.membersOf(group),
+    knowledgeOf: (service) => controller.knowledgeOf(service),
     run,
     forgetEvidence: () => controller.forgetEvidence(),
     reconsider: () => {

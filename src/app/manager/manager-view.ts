@@ -8,7 +8,10 @@ import type { LifecycleController } from "../../controllers/node-lifecycle/contr
 import type { RemovalHistory } from "../../controllers/removal-history.ts";
 import type { RouteSync } from "../../controllers/route/deps.ts";
 import type { BalancerHold } from "../../controllers/service/controller.ts";
+import type { ServiceKnowledge } from "../../controllers/service/reconcile/knowledge.ts";
+import type { Problem } from "../../core/problem.ts";
 import type { KubeApi } from "../../kube/client/api.ts";
+import type { Service } from "../../kube/objects.ts";
 import type { RequestObservation } from "../../kube/requests/request.ts";
 import type { ObservedLoadBalancer } from "../../provider/load-balancers.ts";
 import type { Journal } from "../../runtime/journal.ts";
@@ -84,6 +87,10 @@ export interface ManagerView extends Pick<ViewDeps, FromDeps> {
   orphans(): readonly ObservedLoadBalancer[];
   balancerHolds(): readonly BalancerHold[];
   serviceProblems(): ReadonlyMap<string, readonly string[]>;
+  /** What is known about one Service; undefined if it is not managed, or was not seen yet. */
+  serviceKnowledge(service: Service): ServiceKnowledge | undefined;
+  /** The problems of routes that concern single Nodes, by name. */
+  routeProblems(): ReadonlyMap<string, readonly Problem[]>;
   lastRouteSync(): RouteSync | readonly RouteSync[] | undefined;
   caches(): Readonly<Record<string, CacheState>>;
   /** Why the cloud counts as unavailable; undefined on replicas that do not lead, because they send no requests. */
@@ -129,6 +136,8 @@ export function viewOf(deps: ViewDeps): ManagerView {
     orphans: () => service?.orphans() ?? [],
     balancerHolds: () => service?.holds() ?? [],
     serviceProblems: () => service?.activeProblems() ?? new Map(),
+    serviceKnowledge: (one) => service?.knowledgeOf(one),
+    routeProblems: () => route?.nodeProblems() ?? new Map(),
     lastRouteSync: () => route?.lastSync(),
     caches: () =>
       Object.fromEntries(Object.entries(deps.watches).map(([name, watch]) => [name, watch.cache] as const)),

@@ -186,7 +186,7 @@ export async function createManager(options: ManagerOptions, signal: AbortSignal
       ? { ...context, api: api.as({ mayWrite: gates.migrated }), connected: clouds.migrated }
       : context;
   const composed = composeControllers({ provider, instances, contextOf, nodes, services });
-  const { queues, lifecycle, service, route } = composed;
+  const { queues, lifecycle, service } = composed;
   metrics.watch(connected, inventory, queues);
   replaceAfterAbandonedCalls({ provider: provider.name, clouds, inventory, composed, log });
   for (const queue of Object.values(queues)) queue.observe({ done: () => garbage.add(reconcileGarbage) });
@@ -233,7 +233,7 @@ export async function createManager(options: ManagerOptions, signal: AbortSignal
     nodes: nodes.objects,
     candidates: lifecycle.candidates,
     nodeProblems: view.problems,
-    routeProblems: () => route?.nodeProblems() ?? new Map(),
+    routeProblems: view.routeProblems,
     removals,
     service,
   });

@@ -22,6 +22,8 @@ export interface Candidate {
   readonly nextCheck?: number | undefined;
   /** Why the Node is not deleted although its instance is gone: the reason of the event. */
   readonly heldFor?: string | undefined;
+  /** The message of that event. */
+  readonly heldText?: string;
 }
 
 export class Candidates {

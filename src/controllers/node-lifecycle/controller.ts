@@ -221,11 +221,11 @@ export class LifecycleController {
   #hold(node: Node, event: NodeEvent): Outcome {
     const { inventory, report, removals } = this.#options;
     const { name, uid } = node.metadata;
-    const { reason } = event;
+    const { reason, message } = event;
     if (reason === massDeletionReason) removals.hold("nodes", uid, name);
     else removals.endHold("nodes", uid);
     if (this.#candidates.all.get(name)?.heldFor !== reason) {
-      this.#candidates.update(name, { heldFor: reason });
+      this.#candidates.update(name, { heldFor: reason, heldText: message });
       report(node, event);
     }
     // Only another query shows whether the cloud has recovered.

@@ -25,6 +25,7 @@ import { StandbyChanges } from "./queue/standby-changes.ts";
 import { startTriggers, type TriggerDeps } from "./queue/triggers.ts";
 import type { ReconcileDeps } from "./reconcile/context.ts";
 import { handleError } from "./reconcile/failure.ts";
+import { knowledgeOf, type ServiceKnowledge } from "./reconcile/knowledge.ts";
 import { reconcileGroup } from "./reconcile/reconcile.ts";
 import { GroupStates } from "./state/group-states.ts";
 import type { MassHold } from "./state/mass-count.ts";
@@ -210,6 +211,11 @@ export class ServiceController {
     return this.#reconcile.groupStates.all.flatMap(({ group, hold, members }) =>
       hold === undefined ? [] : { group, services: [...members], reason: hold.reason, message: hold.message },
     );
+  }
+
+  /** What is known about this Service; undefined if it is not managed, or was not seen yet. */
+  knowledgeOf(service: Service): ServiceKnowledge | undefined {
+    return knowledgeOf(this.#reconcile, service);
   }
 
   /** The current warnings by Service. */

@@ -67,8 +67,8 @@ export const mutations: readonly Mutation[] = [
     edits: [
       {
         file: "src/controllers/node-lifecycle/controller.ts",
-        find: "      this.#candidates.update(name, { heldFor: reason });\n      report(node, event);",
-        replace: "      this.#candidates.update(name, { heldFor: reason });",
+        find: "      this.#candidates.update(name, { heldFor: reason, heldText: message });\n      report(node, event);",
+        replace: "      this.#candidates.update(name, { heldFor: reason, heldText: message });",
       },
     ],
   },

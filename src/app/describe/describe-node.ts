@@ -1,0 +1,177 @@
+// Describes a Node: which instance it has, and why it is not initialized, tainted or deleted. Pure.
+
+import type { Answer } from "../../cloud/inventory.ts";
+import {
+  hasTaint,
+  isBeingDeleted,
+  isReady,
+  isUninitialized,
+  providerIDOf,
+  readiness,
+  taintsOf,
+} from "../../controllers/node-facts.ts";
+import type { Candidate } from "../../controllers/node-lifecycle/candidates.ts";
+import { isPaused } from "../../controllers/pause.ts";
+import {
+  cloudCondition,
+  networkCondition,
+  pausedAnnotation,
+  shutdownTaint,
+} from "../../controllers/well-known.ts";
+import { defined } from "../../core/defined.ts";
+import { shortList } from "../../core/text.ts";
+import type { Node } from "../../kube/objects.ts";
+import {
+  type Decision,
+  type Description,
+  firstSentence,
+  type Note,
+  type State,
+  sortNotes,
+  stateOf,
+} from "./description.ts";
+
+/** What is known besides the object. */
+export interface NodeFacts {
+  readonly node: Node;
+  readonly isSelected: boolean;
+  /** --node-deletion is off. */
+  readonly isKept: boolean;
+  /** What the inventory knows about its instance; undefined without a cloud. */
+  readonly answer: Answer | undefined;
+  /** The records of the node controller and the route controller, and what concerns all Nodes. */
+  readonly notes: readonly Note[];
+  readonly candidate: Candidate | undefined;
+  /** Monotonic. */
+  readonly now: number;
+  readonly decisions: readonly Decision[];
+  readonly isDue: boolean;
+  readonly nextAttemptInSeconds: number | undefined;
+}
+
+const seconds = (milliseconds: number): string => `${Math.max(0, Math.round(milliseconds / 1000))} s`;
+
+function instanceText(answer: Answer, now: number): string {
+  switch (answer.kind) {
+    case "exists": {
+      const { title, key, state = "state unknown", zone, region, type } = answer.instance;
+      const where = [type, zone ?? region].filter((text) => text !== undefined && text !== "").join(", ");
+      return `${title === key ? key : `${title} (${key})`}, ${state}${where === "" ? "" : `, ${where}`}; seen ${seconds(now - answer.asOf)} ago in ${answer.source}`;
+    }
+    case "unconfirmed":
+      return `${answer.instance.title}, found by ${answer.by} in ${answer.source}; another account or region has not answered yet`;
+    case "ambiguous":
+      return `ambiguous: ${shortList(answer.candidates.map(({ title, key }) => `${title} (${key})`))} match by ${answer.by}`;
+    case "gone":
+      return `none: proved ${seconds(now - answer.asOf)} ago by a ${answer.proof}`;
+    case "foreign":
+      return "the provider ID belongs to another cloud, or to an account that cannot be read";
+    case "unknown":
+      return "unknown: the cloud has not answered yet";
+  }
+}
+
+/** The conditions that only Fairlead writes, while no message of the controllers says more. */
+function conditionNotes({ status }: Node, known: readonly Note[]): readonly Note[] {
+  if (known.some(({ kind }) => kind === "problem" || kind === "hold")) return [];
+  return (status.conditions ?? []).flatMap(
+    ({ type, status: value, reason = type, message = "" }): readonly Note[] => {
+      const isCloudProblem = type === cloudCondition && value === "False";
+      const hasNoRoute = type === networkCondition && value === "True";
+      return isCloudProblem || hasNoRoute ? [{ kind: "problem", reason, text: message || reason }] : [];
+    },
+  );
+}
+
+function absenceNotes({ candidate, now, isKept }: NodeFacts): readonly Note[] {
+  if (candidate?.heldFor !== undefined)
+    return [{ kind: "hold", reason: candidate.heldFor, text: candidate.heldText ?? candidate.heldFor }];
+  const { proofs = [] } = candidate?.evidence ?? {};
+  const [first] = proofs;
+  if (first === undefined) return [];
+  const consequence = isKept
+    ? "The Node is not deleted, because --node-deletion is off."
+    : "The Node is deleted when enough independent answers lack it; an answer with the instance discards them.";
+  const found = proofs.length === 1 ? "One answer" : `${proofs.length} answers`;
+  return [
+    {
+      kind: isKept ? "notice" : "wait",
+      reason: "ProofOfAbsence",
+      text: `${found} of the cloud lacked its instance, the first one ${seconds(now - first.asOf)} ago (${proofs.map(({ kind }) => kind).join(", ")}). ${consequence}`,
+    },
+  ];
+}
+
+export function notesOfNode(facts: NodeFacts): readonly Note[] {
+  const known = [...absenceNotes(facts), ...facts.notes];
+  return sortNotes([...known, ...conditionNotes(facts.node, known)]);
+}
+
+function judge(
+  facts: NodeFacts,
+  notes: readonly Note[],
+): { readonly state: State; readonly summary: string } {
+  const { node, answer, isSelected, isDue } = facts;
+  const { name } = node.metadata;
+  if (!isSelected)
+    return {
+      state: "unmanaged",
+      summary: "--node-selector does not match its labels, so Fairlead leaves it alone.",
+    };
+  if (answer?.kind === "foreign")
+    return {
+      state: "unmanaged",
+      summary: `Its provider ID ${providerIDOf(node) ?? ""} belongs to another cloud, or to an account that cannot be read, so Fairlead leaves it alone.`,
+    };
+  if (isPaused(node))
+    return {
+      state: "paused",
+      summary: `It is paused by ${pausedAnnotation}: Fairlead changes nothing. To continue: kubectl annotate node ${name} ${pausedAnnotation}-`,
+    };
+  const [first] = notes;
+  const state = stateOf(notes);
+  const ready = isReady(node) ? "Ready" : "not Ready";
+  if (state !== undefined && first !== undefined)
+    return {
+      state,
+      summary: `It is ${ready}${isUninitialized(node) ? " and not initialized" : ""}. ${firstSentence(first.text)}`,
+    };
+  if (isBeingDeleted(node)) return { state: "working", summary: "It is being deleted." };
+  if (isUninitialized(node))
+    return { state: "working", summary: "It has joined, and is not initialized yet." };
+  if (hasTaint(node, shutdownTaint, "NoSchedule"))
+    return {
+      state: "settled",
+      summary: `It is ${ready} and has the shutdown taint, because its instance is shut down.`,
+    };
+  if (answer === undefined || answer.kind === "unknown")
+    return { state: isDue ? "working" : "settled", summary: `It is ${ready} and initialized.` };
+  return {
+    state: "settled",
+    summary: `It is ${ready} and initialized${answer.kind === "exists" ? ", and its instance exists" : ""}.`,
+  };
+}
+
+export function describeNode(facts: NodeFacts): Description {
+  const { node, answer, now, decisions, nextAttemptInSeconds } = facts;
+  const { metadata, status } = node;
+  const notes = notesOfNode(facts);
+  const addresses = (status.addresses ?? []).map(({ type, address }) => `${address} (${type})`);
+  const taints = taintsOf(node).map(({ key, effect }) => `${key}:${effect}`);
+  return defined({
+    kind: "Node" as const,
+    name: metadata.name,
+    ...judge(facts, notes),
+    facts: defined({
+      Ready: readiness(node),
+      "Provider ID": providerIDOf(node) ?? "none",
+      Instance: answer === undefined ? undefined : instanceText(answer, now),
+      Addresses: addresses.length === 0 ? "none" : shortList(addresses),
+      Taints: taints.length === 0 ? "none" : shortList(taints),
+      Deletion: metadata.deletionTimestamp,
+    }) as Readonly<Record<string, string>>,
+    notes,
+    nextAttemptInSeconds,
+    decisions,
+  });
+}

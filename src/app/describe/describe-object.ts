@@ -1,0 +1,150 @@
+// Describes an object of the running manager: collects what its controllers know, and leaves the decisions to the pure functions.
+
+import { identityOf, isUninitialized } from "../../controllers/node-facts.ts";
+import { isLoadBalancer, isManaged } from "../../controllers/service/predicates.ts";
+import { didYouMean } from "../../core/did-you-mean.ts";
+import { keyOf, type Node, type Service } from "../../kube/objects.ts";
+import type { WorkQueue } from "../../runtime/work-queue.ts";
+import { isSelectedBy } from "../manager/compose-nodes.ts";
+import type { Manager } from "../manager/manager.ts";
+import { decisionsAbout } from "./decisions.ts";
+import { describeNode } from "./describe-node.ts";
+import { describeService } from "./describe-service.ts";
+import { type DescribedKind, type Description, type Note, sortNotes } from "./description.ts";
+
+export type Described = Pick<
+  Manager,
+  | "candidates"
+  | "cloudProblem"
+  | "controllers"
+  | "flags"
+  | "inventory"
+  | "journal"
+  | "leads"
+  | "mode"
+  | "nodeNotices"
+  | "nodes"
+  | "problems"
+  | "queues"
+  | "routeProblems"
+  | "serviceKnowledge"
+  | "services"
+>;
+
+/** The object does not exist; `meant` is the closest name that does. */
+export interface NotFound {
+  readonly kind: DescribedKind;
+  readonly name: string;
+  readonly meant?: string;
+}
+
+/** When a key is tried again. */
+function attemptOf(queues: readonly (WorkQueue | undefined)[], key: string | undefined, now: number) {
+  const dues = key === undefined ? [] : queues.flatMap((queue) => queue?.dueTimes.get(key) ?? []);
+  return {
+    isDue: key !== undefined && queues.some((queue) => queue?.activeKeys.includes(key) === true),
+    nextAttemptInSeconds:
+      dues.length === 0 ? undefined : Math.round(Math.max(0, Math.min(...dues) - now) / 1000),
+  };
+}
+
+const capitalized = (text: string): string => `${text.charAt(0).toUpperCase()}${text.slice(1)}`;
+
+/** What concerns all objects of a controller. `isUnfinished`: the object waits for something that only the controller does. */
+function generalNotes(manager: Described, controller: string, isUnfinished: boolean): readonly Note[] {
+  const notes: Note[] = [];
+  const cloud = manager.cloudProblem();
+  if (cloud !== undefined)
+    notes.push({ kind: "problem", reason: "CloudUnavailable", text: capitalized(cloud) });
+  if (!manager.leads()) {
+    const text =
+      "This replica does not lead, so it reconciles nothing and knows only what the leader has written on the object. Ask the leader.";
+    notes.push({ kind: isUnfinished ? "wait" : "notice", reason: "Standby", text });
+  }
+  if (!manager.controllers.includes(controller)) {
+    const text = `The controller ${controller} does not run in this manager: --controllers disables it, or the cloud does not support it. Nothing is changed for this object.`;
+    notes.push({ kind: isUnfinished ? "problem" : "notice", reason: "ControllerDisabled", text });
+  }
+  return notes;
+}
+
+const hasAddress = ({ status }: Service): boolean => (status.loadBalancer?.ingress ?? []).length > 0;
+
+function describeOneService(manager: Described, service: Service, now: number): Description {
+  const key = keyOf(service.metadata);
+  const knowledge = manager.serviceKnowledge(service);
+  const group = knowledge?.group;
+  const objects = [`service/${key}`, ...(group === undefined ? [] : [`balancer/${group}`])];
+  if (knowledge?.balancer?.name !== undefined) objects.push(`balancer/${knowledge.balancer.name}`);
+  return describeService({
+    service,
+    knowledge,
+    general: isManaged(service) ? generalNotes(manager, "service", !hasAddress(service)) : [],
+    decisions: decisionsAbout(manager.journal.entries(), objects, key),
+    ...attemptOf([manager.queues["service"]], group, now),
+  });
+}
+
+function describeOneNode(manager: Described, node: Node, now: number): Description {
+  const { name } = node.metadata;
+  const { problem } = manager.problems.get(name) ?? {};
+  const own: Note[] = [];
+  if (problem !== undefined) own.push({ kind: "problem", reason: problem.reason, text: problem.text });
+  for (const { reason, text } of manager.routeProblems().get(name) ?? [])
+    own.push({ kind: "problem", reason, text });
+  for (const text of manager.nodeNotices.get(name) ?? [])
+    own.push({ kind: "notice", reason: "Notice", text });
+  const { Nodes: joining, "node-lifecycle": lifecycle } = manager.queues;
+  return describeNode({
+    node,
+    isSelected: isSelectedBy(manager.flags)(node),
+    isKept: manager.flags["node-deletion"] === "off",
+    answer: manager.inventory.check(identityOf(node)),
+    notes: sortNotes([...own, ...generalNotes(manager, "cloud-node", isUninitialized(node))]),
+    candidate: manager.candidates.get(name),
+    now,
+    decisions: decisionsAbout(manager.journal.entries(), [`node/${name}`]),
+    ...attemptOf([joining, lifecycle], name, now),
+  });
+}
+
+/** `now` is monotonic. */
+export function describeObject(
+  manager: Described,
+  kind: DescribedKind,
+  name: string,
+  now: number,
+): Description | NotFound {
+  if (kind === "Node") {
+    const node = manager.nodes.get(name);
+    return node === undefined
+      ? notFound(kind, name, manager.nodes.list())
+      : describeOneNode(manager, node, now);
+  }
+  const service = manager.services.get(name);
+  return service === undefined
+    ? notFound(kind, name, manager.services.list())
+    : describeOneService(manager, service, now);
+}
+
+/** Everything that Fairlead manages and that is not settled; with `all`, the rest too. */
+export function describeEverything(manager: Described, now: number, all = false): readonly Description[] {
+  const described = [
+    ...manager.services
+      .list()
+      .filter((service) => isManaged(service) || isLoadBalancer(service))
+      .map((service) => describeOneService(manager, service, now)),
+    ...manager.nodes.list().map((node) => describeOneNode(manager, node, now)),
+  ];
+  return all ? described : described.filter(({ state }) => state !== "settled" && state !== "unmanaged");
+}
+
+function notFound(kind: DescribedKind, name: string, others: readonly (Node | Service)[]): NotFound {
+  const names = others.map(({ metadata }) => keyOf(metadata));
+  // The name may be right, and only the namespace is missing or wrong.
+  const bare = name.slice(name.indexOf("/") + 1);
+  const meant = names.find((one) => one.endsWith(`/${bare}`)) ?? didYouMean(name, names);
+  return meant === undefined ? { kind, name } : { kind, name, meant };
+}
+
+export const isNotFound = (answer: Description | NotFound): answer is NotFound => !("state" in answer);

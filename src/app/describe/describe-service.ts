@@ -1,0 +1,160 @@
+// Describes a Service: whether it has its load balancer, and if not, why. Pure.
+
+import { isPaused } from "../../controllers/pause.ts";
+import {
+  isBeingDeleted,
+  isLoadBalancer,
+  isManaged,
+  wantsLoadBalancer,
+  warningCondition,
+} from "../../controllers/service/predicates.ts";
+import type { ServiceKnowledge } from "../../controllers/service/reconcile/knowledge.ts";
+import { cloudCondition, pausedAnnotation } from "../../controllers/well-known.ts";
+import { defined } from "../../core/defined.ts";
+import { shortList } from "../../core/text.ts";
+import { keyOf, type Service } from "../../kube/objects.ts";
+import {
+  type Decision,
+  type Description,
+  firstSentence,
+  type Note,
+  type State,
+  sortNotes,
+  stateOf,
+} from "./description.ts";
+
+/** What is known besides the object. */
+export interface ServiceFacts {
+  readonly service: Service;
+  /** What the controller knows; undefined if it has not seen the Service, or does not run here. */
+  readonly knowledge: ServiceKnowledge | undefined;
+  /** What concerns all Services, such as a cloud that refuses the credentials. */
+  readonly general: readonly Note[];
+  readonly decisions: readonly Decision[];
+  /** It waits for a worker, or one works on it. */
+  readonly isDue: boolean;
+  readonly nextAttemptInSeconds: number | undefined;
+}
+
+const addressesOf = ({ status }: Service): readonly string[] =>
+  (status.loadBalancer?.ingress ?? []).flatMap(({ ip, hostname }) => ip ?? hostname ?? []);
+
+/** The messages of the controller, and the conditions that it has no message for, such as those of another replica. */
+export function notesOf({
+  service,
+  knowledge,
+  general,
+}: Pick<ServiceFacts, "service" | "knowledge" | "general">) {
+  const { hold, messages = [] } = knowledge ?? {};
+  // The summary has the pause.
+  const shown = messages.filter(({ reason }) => reason !== "Paused");
+  const own = shown.map(
+    ({ type, reason, message }): Note => ({
+      kind: type === "Warning" ? "problem" : "wait",
+      reason,
+      text: message,
+    }),
+  );
+  const held: readonly Note[] =
+    hold === undefined ? [] : [{ kind: "hold", reason: hold.reason, text: hold.message }];
+  const isHeldReason = ({ reason }: Note): boolean => hold !== undefined && reason === hold.reason;
+  return sortNotes([
+    ...held,
+    ...own.filter((note) => !isHeldReason(note)),
+    ...conditionNotes(service, own),
+    ...general,
+  ]);
+}
+
+function conditionNotes({ status }: Service, known: readonly Note[]): readonly Note[] {
+  if (known.some(({ kind }) => kind === "problem")) return [];
+  return (status.conditions ?? []).flatMap(({ type, status: value, reason, message }): readonly Note[] => {
+    const isProblem = type === cloudCondition && value === "False";
+    const isWarning = type === warningCondition && value === "True";
+    if (!isProblem && !isWarning) return [];
+    return [{ kind: isProblem ? "problem" : "notice", reason, text: message }];
+  });
+}
+
+/** Why Fairlead does nothing for it; undefined if it is managed. */
+function unmanagedBecause(service: Service): string | undefined {
+  const { type = "ClusterIP", loadBalancerClass } = service.spec;
+  if (isLoadBalancer(service) && loadBalancerClass !== undefined)
+    return `It has loadBalancerClass ${JSON.stringify(loadBalancerClass)}, so another controller serves it. Fairlead serves Services without a class; the field cannot be changed, so create the Service again without it.`;
+  if (isManaged(service)) return undefined;
+  return `It is of type ${type}, so it needs no load balancer. Only Services of type LoadBalancer get one.`;
+}
+
+function judge(
+  facts: ServiceFacts,
+  notes: readonly Note[],
+): { readonly state: State; readonly summary: string } {
+  const { service, knowledge, isDue, nextAttemptInSeconds } = facts;
+  const unmanaged = unmanagedBecause(service);
+  if (unmanaged !== undefined) return { state: "unmanaged", summary: unmanaged };
+  if (isPaused(service)) {
+    const { name, namespace = "default" } = service.metadata;
+    return {
+      state: "paused",
+      summary: `It is paused by ${pausedAnnotation}: neither it nor its load balancer is changed. To continue: kubectl -n ${namespace} annotate service ${name} ${pausedAnnotation}-`,
+    };
+  }
+  const [first] = notes;
+  const state = stateOf(notes);
+  const addresses = addressesOf(service);
+  if (state !== undefined && first !== undefined) {
+    const address = addresses.length === 0 ? "no address yet" : `the address ${shortList(addresses)}`;
+    const isBlocked = state === "problem" && addresses.length === 0 && nextAttemptInSeconds === undefined;
+    const consequence = isBlocked ? " No load balancer is created until this is corrected." : "";
+    return { state, summary: `It has ${address}. ${firstSentence(first.text)}${consequence}` };
+  }
+  if (isBeingDeleted(service) || !wantsLoadBalancer(service))
+    return { state: "working", summary: "Its load balancer is being removed." };
+  if (addresses.length > 0 && knowledge?.change === undefined && !isDue)
+    return { state: "settled", summary: `Its load balancer has the address ${shortList(addresses)}.` };
+  if (knowledge?.change !== undefined)
+    return {
+      state: "working",
+      summary: `A change of its load balancer is in progress (${knowledge.change}).`,
+    };
+  return { state: "working", summary: "It has not been reconciled yet." };
+}
+
+function balancerText({ balancer, isListed, group }: ServiceKnowledge): string {
+  if (balancer !== undefined) return `${balancer.name ?? group} (${balancer.state})`;
+  return isListed
+    ? "the cloud lists none with the mark of this Service"
+    : "unknown: the load balancers of the cloud were not listed yet";
+}
+
+function targetsText(targets: readonly string[] | undefined): string | undefined {
+  if (targets === undefined) return undefined;
+  if (targets.length === 0) return "none: no Node is a target";
+  return `${targets.length}: ${shortList(targets, 120)}`;
+}
+
+export function describeService(facts: ServiceFacts): Description {
+  const { service, knowledge, decisions, nextAttemptInSeconds } = facts;
+  const { spec, metadata } = service;
+  const notes = notesOf(facts);
+  const { targets, sharedWith = [] } = knowledge ?? {};
+  const addresses = addressesOf(service);
+  return defined({
+    kind: "Service" as const,
+    name: keyOf(metadata),
+    ...judge(facts, notes),
+    facts: defined({
+      Type: spec.type ?? "ClusterIP",
+      Class: spec.loadBalancerClass,
+      Addresses: addresses.length === 0 ? "none" : addresses.join(", "),
+      Ports: (spec.ports ?? []).map(({ port, protocol = "TCP" }) => `${port}/${protocol}`).join(" "),
+      "Load balancer": knowledge && balancerText(knowledge),
+      "Shared with": sharedWith.length === 0 ? undefined : shortList(sharedWith),
+      Targets: targetsText(targets),
+      Deletion: metadata.deletionTimestamp,
+    }) as Readonly<Record<string, string>>,
+    notes,
+    nextAttemptInSeconds,
+    decisions,
+  });
+}

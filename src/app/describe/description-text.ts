@@ -1,0 +1,62 @@
+// A description as text for a terminal. Pure.
+
+import { seconds } from "../../core/brand.ts";
+import { formatDuration } from "../../core/duration.ts";
+import { wrapText } from "../../core/text.ts";
+import type { Decision, Description, Note } from "./description.ts";
+
+const width = 100;
+
+const headings: Readonly<Record<Note["kind"], string>> = {
+  hold: "On hold",
+  problem: "Problem",
+  wait: "Waiting",
+  notice: "Note",
+};
+
+function noteText({ kind, reason, text }: Note): string {
+  const lines = text.split("\n").map((line) => wrapText(line, width, "    "));
+  return `  ${headings[kind]}: ${reason}\n${lines.join("\n")}`;
+}
+
+function decisionText({ at, action, object, why, outcome, detail }: Decision): string {
+  const time = `${at.slice(0, 19).replace("T", " ")}Z`;
+  const result = outcome === "observed" ? "would" : outcome;
+  const head = `  ${time}  ${result}: ${action}${object.startsWith("balancer/") ? ` (${object})` : ""}`;
+  const because = wrapText(`because ${why}`, width, "    ");
+  return [head, because, ...(detail === undefined ? [] : [wrapText(detail, width, "    ")])].join("\n");
+}
+
+function section(title: string, lines: readonly string[]): readonly string[] {
+  return lines.length === 0 ? [] : ["", `${title}:`, ...lines];
+}
+
+function attemptLines({ state, nextAttemptInSeconds: after }: Description): readonly string[] {
+  if (after !== undefined)
+    return [`  ${after === 0 ? "now" : `in ${formatDuration(seconds(after))}`}, or when something changes`];
+  const isStuck = state === "problem" || state === "waiting" || state === "held";
+  return isStuck ? ["  when the object, its Nodes or the cloud change"] : [];
+}
+
+export function descriptionText(description: Description): string {
+  const { kind, name, state, summary, facts, notes, decisions } = description;
+  const widest = Math.max(...Object.keys(facts).map(({ length }) => length));
+  return [
+    `${kind} ${name}: ${state}`,
+    wrapText(summary, width, "  "),
+    "",
+    ...Object.entries(facts).map(([label, value]) => `  ${`${label}:`.padEnd(widest + 2)}${value}`),
+    ...section("Why", notes.map(noteText)),
+    ...section("Next attempt", attemptLines(description)),
+    ...section("Last decisions", decisions.map(decisionText)),
+    "",
+  ].join("\n");
+}
+
+/** One line for each object. */
+export function overviewText(descriptions: readonly Description[]): string {
+  if (descriptions.length === 0) return "All Nodes and Services are settled.\n";
+  return descriptions
+    .map(({ kind, name, state, summary }) => `${kind} ${name}: ${state}\n${wrapText(summary, width, "  ")}\n`)
+    .join("");
+}

@@ -1,0 +1,65 @@
+// Why a Node or a Service is as it is, as plain data: the secure port serves it, and `explain` shows it. Pure.
+
+export const describedKinds = ["Node", "Service"] as const;
+export type DescribedKind = (typeof describedKinds)[number];
+
+/**
+ * settled: as desired. working: a change is due or in progress. waiting: for the cloud, or for a proof. paused: by annotation.
+ * held: nothing is changed until an operator decides, or the cloud recovers. problem: something must be fixed. unmanaged: Fairlead does
+ * not manage it.
+ */
+export type State = "settled" | "working" | "waiting" | "paused" | "held" | "problem" | "unmanaged";
+
+/** A message about the object that applies now. It contains what to do. */
+export interface Note {
+  readonly kind: "problem" | "hold" | "wait" | "notice";
+  readonly reason: string;
+  readonly text: string;
+}
+
+export interface Decision {
+  /** RFC 3339. */
+  readonly at: string;
+  readonly action: string;
+  readonly object: string;
+  readonly why: string;
+  readonly outcome: "done" | "refused" | "failed" | "observed";
+  readonly detail?: string;
+}
+
+export interface Description {
+  readonly kind: DescribedKind;
+  /** `namespace/name` of a Service. */
+  readonly name: string;
+  readonly state: State;
+  /** One sentence. */
+  readonly summary: string;
+  /** What is known about the object, in the order to show it. */
+  readonly facts: Readonly<Record<string, string>>;
+  /** The most important one first. */
+  readonly notes: readonly Note[];
+  readonly nextAttemptInSeconds?: number;
+  /** The last writes about the object, the newest first. */
+  readonly decisions: readonly Decision[];
+}
+
+/** What must not be missed comes first. */
+const order: readonly Note["kind"][] = ["hold", "problem", "wait", "notice"];
+
+/** By importance, and each once. */
+export function sortNotes(notes: readonly Note[]): readonly Note[] {
+  const distinct = new Map(notes.map((note) => [`${note.reason} ${note.text}`, note]));
+  return [...distinct.values()].toSorted((a, b) => order.indexOf(a.kind) - order.indexOf(b.kind));
+}
+
+/** The state that the notes alone decide; undefined if they are only notices. */
+export function stateOf(notes: readonly Note[]): State | undefined {
+  const states = { hold: "held", problem: "problem", wait: "waiting", notice: undefined } as const;
+  return notes.map(({ kind }) => states[kind]).find((state) => state !== undefined);
+}
+
+/** The first sentence of a message; a dot inside of a name or number ends none. */
+export function firstSentence(text: string): string {
+  const sentence = (/^.*?[.;](?=\s)/s.exec(text)?.[0] ?? text).trim().replace(/;$/, "");
+  return sentence.endsWith(".") ? sentence : `${sentence}.`;
+}

@@ -1,0 +1,204 @@
+import { afterEach, describe, expect, test } from "bun:test";
+import { describeEverything, describeObject, isNotFound } from "../../../src/app/describe/describe-object.ts";
+import type { Description } from "../../../src/app/describe/description.ts";
+import { descriptionText, overviewText } from "../../../src/app/describe/description-text.ts";
+import { ServiceWorld } from "../../support/service-world.ts";
+
+// Why a Service is pending, as an operator reads it: each case is a cause that people meet.
+
+let world: ServiceWorld | undefined;
+afterEach(() => world?.stop());
+
+const started = async (...flags: readonly string[]): Promise<ServiceWorld> => {
+  world = new ServiceWorld();
+  await world.start(...flags);
+  return world;
+};
+/** The monotonic clock of the first process of a world is ahead by this. */
+const now = (w: ServiceWorld, starts = 1): number => w.clock.monotonic() + starts * 1_000_000;
+const explain = (w: ServiceWorld, name: string, starts = 1): Description => {
+  const found = describeObject(w.manager, "Service", `default/${name}`, now(w, starts));
+  if (isNotFound(found)) throw new Error(`${name} was not found.`);
+  return found;
+};
+const notesOf = ({ notes }: Description) => notes.map(({ kind, reason }) => `${kind} ${reason}`);
+
+/** The text up to the decisions, whose times and names do not matter here. */
+const textOf = (w: ServiceWorld, name: string, starts = 1): string =>
+  descriptionText(explain(w, name, starts)).split("\n\nLast decisions:")[0] ?? "";
+
+describe("a pending Service", () => {
+  test("names the quota that the cloud has reached, and the next attempt [F91 N7]", async () => {
+    const w = await started();
+    w.cloud.faults.add({ kind: "status", status: 402, operation: "POST /balancers", calls: 1000 });
+    w.create("web");
+    await w.pass(90);
+    const { state, decisions, nextAttemptInSeconds } = explain(w, "web");
+    expect(state).toBe("problem");
+    expect(decisions[0]).toMatchObject({ outcome: "failed", action: "create balancer" });
+    expect(nextAttemptInSeconds).toBeGreaterThan(0);
+    expect(textOf(w, "web")).toMatch(
+      /^Service default\/web: problem\n {2}It has no address yet\. Error syncing load balancer: POST \/balancers failed with 402: injected\n {2}fault\.\n/,
+    );
+    expect(textOf(w, "web")).toMatch(/\nNext attempt:\n {2}in \d+s, or when something changes$/);
+  });
+
+  test("names the invalid annotation with the expected values, and says that nothing is created [F91 N7]", async () => {
+    const w = await started();
+    w.create("web", { annotations: { "balancer.fake.example/algorithm": "fastest" } });
+    await w.pass(30);
+    expect(textOf(w, "web")).toBe(`Service default/web: problem
+  It has no address yet. balancer.fake.example/algorithm must be one of round-robin,
+  least-connections, got "fastest". No load balancer is created until this is corrected.
+
+  Type:          LoadBalancer
+  Addresses:     none
+  Ports:         80/TCP
+  Load balancer: the cloud lists none with the mark of this Service
+  Targets:       3: node-0, node-1, node-2
+
+Why:
+  Problem: InvalidAnnotation
+    balancer.fake.example/algorithm must be one of round-robin, least-connections, got "fastest"
+
+Next attempt:
+  when the object, its Nodes or the cloud change`);
+  });
+
+  test("says that no Node can be a target [F91 N7]", async () => {
+    const w = await started();
+    w.create("web", { annotations: { "fairlead.dev/target-selector": "zone=nowhere" } });
+    await w.pass(30);
+    const text = textOf(w, "web");
+    expect(text).toContain("  Targets:       none: no Node is a target\n");
+    expect(text).toContain(
+      'None of the 3 Nodes matches fairlead.dev/target-selector "zone=nowhere", so the load balancer\n    has no targets. Correct the selector, or label the Nodes.',
+    );
+  });
+
+  test("says that the cloud refuses the credentials, and which setting to correct [F91 N7]", async () => {
+    const w = await started();
+    w.cloud.faults.add({ kind: "status", status: 401, calls: 100_000 });
+    w.create("web");
+    await w.pass(30);
+    const text = textOf(w, "web");
+    expect(text).toContain(
+      "It has no address yet. Error syncing load balancer: The cloud rejected the credentials",
+    );
+    expect(text).toContain("unknown: the load balancers of the cloud were not listed yet");
+    expect(text).toContain("set the variable\n    FAKE_TOKEN, or cloud.token in the --config file.");
+  });
+
+  test("names the other cluster that owns its load balancer, and what to correct [F91 N7]", async () => {
+    const w = await started("--cluster-name=prod");
+    w.create("web");
+    await w.pass(60);
+    await w.stop();
+    await w.start("--cluster-name=prd");
+    await w.pass(60);
+    expect(textOf(w, "web", 2)).toContain("set --cluster-name to\n    prod and restart.");
+  });
+
+  test("names the Service that has the load balancer which it asks to adopt [F91 N7]", async () => {
+    const w = await started();
+    w.create("old");
+    await w.pass(60);
+    w.create("web", { annotations: { "balancer.fake.example/adopt": "b1" } });
+    await w.pass(60);
+    expect(textOf(w, "web")).toContain(
+      "It has no address yet. default/web asks to adopt load balancer b1, which belongs to default/old.",
+    );
+  });
+
+  test("says that the mass limit holds it, and how to release the hold [F91 N7]", async () => {
+    const w = await started("--leader-elect=true");
+    const names = Array.from({ length: 20 }, (_, index) => `s${index}`);
+    for (const name of names) w.create(name);
+    await w.until(() => names.every((name) => w.addressesOf(name).length === 1), "all addresses");
+    await w.pass(60);
+    for (const { id } of w.cloud.balancers.list()) w.cloud.balancers.remove(id);
+    w.manager.balancers?.request(Number.POSITIVE_INFINITY, "refresh");
+    await w.pass(150);
+    expect(explain(w, "s0").state).toBe("held");
+    expect(textOf(w, "s0")).toContain("On hold: MassRecreationHeld\n");
+    expect(textOf(w, "s0")).toContain("fairlead.dev/release-hold=load-balancers");
+  });
+
+  test("says that an annotation pauses it, and how to continue [F91 N7]", async () => {
+    const w = await started();
+    w.create("web", { annotations: { "fairlead.dev/paused": "true" } });
+    await w.pass(30);
+    expect(textOf(w, "web")).toStartWith(`Service default/web: paused
+  It is paused by fairlead.dev/paused: neither it nor its load balancer is changed. To continue:
+  kubectl -n default annotate service web fairlead.dev/paused-
+`);
+  });
+
+  test("says that another controller serves its class [F91 N7]", async () => {
+    const w = await started();
+    w.create("web", { spec: { loadBalancerClass: "other.example/x" } });
+    await w.pass(30);
+    expect(textOf(w, "web")).toContain(
+      'unmanaged\n  It has loadBalancerClass "other.example/x", so another controller serves it.',
+    );
+  });
+
+  test("says that the cloud is still creating its load balancer [F91 N7]", async () => {
+    world = new ServiceWorld({ actionTime: 60_000 });
+    await world.start();
+    world.create("web");
+    await world.pass(20);
+    const found = explain(world, "web");
+    expect([found.state, notesOf(found)]).toEqual(["waiting", ["wait WaitingForCloud"]]);
+    expect(found.facts["Load balancer"]).toBe("b1 (changing)");
+    expect(found.nextAttemptInSeconds).toBeLessThan(30);
+  });
+
+  test("says that a standby replica knows no reasons [F91 N7]", async () => {
+    const w = await started("--leader-elect=true");
+    await w.until(() => w.manager.leads(), "the leadership");
+    w.holdLease("another");
+    await w.until(() => !w.manager.leads(), "the loss");
+    w.create("web");
+    await w.pass(5);
+    expect(explain(w, "web")).toMatchObject({
+      state: "waiting",
+      notes: [{ reason: "Standby", text: expect.stringContaining("Ask the leader.") }],
+    });
+  });
+});
+
+test("an overview has only the objects that need attention [F91 N7]", async () => {
+  const w = await started();
+  w.create("good");
+  w.create("wrong", { annotations: { "balancer.fake.example/algorithm": "fastest" } });
+  await w.pass(60);
+  const all = describeEverything(w.manager, now(w), true);
+  expect(all.map(({ name, state }) => [name, state])).toEqual([
+    ["default/good", "settled"],
+    ["default/wrong", "problem"],
+    ...["node-0", "node-1", "node-2"].map((name) => [name, "settled"]),
+  ]);
+  const text = overviewText(describeEverything(w.manager, now(w)));
+  expect(text).toStartWith("Service default/wrong: problem\n  It has no address yet. ");
+  expect(text).not.toContain("good");
+  expect(overviewText([])).toBe("All Nodes and Services are settled.\n");
+});
+
+test("a Service that does not exist is not found, with the closest name [F91 N7]", async () => {
+  const w = await started();
+  w.create("storefront");
+  await w.pass(30);
+  const meant = (name: string) => describeObject(w.manager, "Service", name, now(w));
+  expect(meant("default/storefrnt")).toEqual({
+    kind: "Service",
+    name: "default/storefrnt",
+    meant: "default/storefront",
+  });
+  expect(meant("shop/storefront")).toMatchObject({ meant: "default/storefront" });
+  expect(meant("default/entirely-different")).toEqual({
+    kind: "Service",
+    name: "default/entirely-different",
+  });
+  expect(describeObject(w.manager, "Node", "node0", now(w))).toMatchObject({ meant: "node-0" });
+});

@@ -84,7 +84,8 @@ async function applyWithoutRefused(api: HetznerApi, step: HetznerStep, call: Cal
     return outcomeOf((await api.change(request, call))?.action, title, node);
   } catch (error) {
     if (!CloudError.is(error)) throw error;
-    const isRefused = refusesTarget(error.message);
+    // "Not found" may be a server that was deleted a moment ago.
+    const isRefused = refusesTarget(error.message) || error.kind === "not-found";
     if (node !== undefined && (isRefused || error.kind === "invalid"))
       return done(undefined, [{ node, text: error.message }]);
     if (!isRefused) throw explained(error, step);

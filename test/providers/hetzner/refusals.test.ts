@@ -72,6 +72,27 @@ test("a target that the cloud refuses during the creation is left out, and the o
   expect(events(h)).toContain("missing_ipv4");
 });
 
+test.each(["before", "after"] as const)(
+  "a server deleted %s the creation of a load balancer holds up no other target [F43]",
+  async (when) => {
+    const h = new HetznerWorld({ nodes: 3 });
+    await h.start("service");
+    await h.world.pass(30);
+    // The Node stays until the absence of its server is proved.
+    const remove = () => h.cloud.project.servers.remove("node-1");
+    if (when === "before") remove();
+    h.world.create("web", draft({}));
+    await h.world.pass(10);
+    if (when === "after") remove();
+    h.addNode("more");
+    h.world.editSpec("web", { ports: [https] as never });
+    await h.world.pass(20);
+    expect(onlyBalancer(h)).toMatchObject({ services: [{ listen_port: 443 }], targets: [{}, {}, {}] });
+    expect(events(h)).toContain("TargetRefused");
+    expect(events(h)).not.toContain("SyncLoadBalancerFailed");
+  },
+);
+
 test("two Nodes with the provider id of one server are one target", async () => {
   const h = await created(
     {},

@@ -99,8 +99,9 @@ test("manages Nodes, load balancers and routes of a Hetzner project, and restart
     ),
   );
   expect(cloud.seen.filter(({ mutates }) => mutates)).toEqual([]);
-  await cluster.ready("node-3", false);
+  // In this order: the manager looks for the server when the Node becomes NotReady.
   servers.remove("node-3");
+  await cluster.ready("node-3", false);
   await cluster.until("the deletion of the Node", async () => (await cluster.node("node-3")) === undefined, {
     seconds: 60,
   });

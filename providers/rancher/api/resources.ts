@@ -78,6 +78,15 @@ export interface PublicEndpoint {
   readonly port?: number | null;
 }
 
+/** The server replaces all of it, so all that was read is sent again. */
+export interface LaunchConfig {
+  readonly imageUuid?: string | null;
+  /** Such as `80:80/tcp` or `192.0.2.1:80:80/tcp`. */
+  readonly ports?: readonly string[] | null;
+  readonly labels?: Readonly<Record<string, string>> | null;
+  readonly requestedHostId?: string | null;
+}
+
 export interface ApiLoadBalancer extends Resource {
   readonly name: string;
   readonly stackId: string;
@@ -85,11 +94,7 @@ export interface ApiLoadBalancer extends Resource {
   readonly scale?: number | null;
   readonly healthState?: string | null;
   readonly metadata?: Metadata | null;
-  readonly launchConfig?: {
-    readonly imageUuid?: string | null;
-    readonly ports?: readonly string[] | null;
-    readonly labels?: Readonly<Record<string, string>> | null;
-  } | null;
+  readonly launchConfig?: LaunchConfig | null;
   readonly lbConfig?: LbConfig | null;
   readonly publicEndpoints?: readonly PublicEndpoint[] | null;
 }

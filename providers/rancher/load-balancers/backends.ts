@@ -16,7 +16,7 @@ export interface Backend {
 export const addressOf = ({ internalIPs, addresses }: BalancerTarget): string | undefined =>
   internalIPs[0] ?? addresses[0];
 
-export function backendsOf(desired: Desired, balancer: string): readonly Backend[] {
+export function backendsOf(desired: Desired): readonly Backend[] {
   const targets = desired.targets.flatMap((target) => {
     const ip = target.machine === undefined ? undefined : addressOf(target);
     return ip === undefined ? [] : [{ node: target.node, ip }];
@@ -27,7 +27,7 @@ export function backendsOf(desired: Desired, balancer: string): readonly Backend
   if (targets.length === 0) return [];
   return [
     {
-      name: checkedServiceName(balancer),
+      name: checkedServiceName(desired.defaultName, port),
       nodes: targets.map(({ node }) => node),
       ips: targets.map(({ ip }) => ip).toSorted(),
       healthCheck: {

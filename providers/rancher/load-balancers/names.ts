@@ -15,8 +15,9 @@ export function nodeServiceName(node: string): string {
   return name.slice(0, 63).replace(/-+$/, "");
 }
 
-/** The external service with all Nodes of a Service that checks their health. */
-export const checkedServiceName = (balancer: string): string => `${balancer}-local`;
+/** The external service with all Nodes of a Service that checks their health. Its check cannot be changed, so the name has the port. */
+export const checkedServiceName = (defaultName: string, port: number): string =>
+  `${balancerName(defaultName)}-local-${port}`;
 
 const clusterKey = "fairlead.dev/cluster";
 const ownerKey = "fairlead.dev/service-uid";

@@ -32,9 +32,8 @@ interface Context {
 }
 
 export function planBackends(context: Context): BackendPlan {
-  const { desired, observed } = context;
   const planned = new Set<string>();
-  const outcomes = backendsOf(desired, observed.balancer.name).map((backend) => {
+  const outcomes = backendsOf(context.desired).map((backend) => {
     const key = backend.name.toLowerCase();
     const isTaken = key === "" || planned.has(key);
     planned.add(key);
@@ -64,11 +63,10 @@ function planBackend(backend: Backend, context: Context): Outcome {
   const { desired, observed, mark } = context;
   const { name, ips, healthCheck } = backend;
   const known = observed.services.get(name.toLowerCase());
-  const check = healthCheck && { healthCheck };
   if (known === undefined) {
     const metadata = metadataOf(mark.cluster, desired.owner.uid);
     const { stackId } = observed.balancer;
-    const body = { name, stackId, externalIpAddresses: ips, startOnCreate: true, ...check, metadata };
+    const body = { name, stackId, externalIpAddresses: ips, startOnCreate: true, healthCheck, metadata };
     const send = { kind: "create", type: "externalService", body } as const;
     return { kind: "missing", step: { do: "create external service", on: name, send, targets: "all" } };
   }
@@ -85,7 +83,7 @@ function planBackend(backend: Backend, context: Context): Outcome {
   if (link === undefined) return { kind: "found", id, waitingFor: stateOf(service) };
   const owner = markedOwner(service.metadata) ?? desired.owner.uid;
   const metadata = metadataOf(mark.cluster, owner, service.metadata);
-  const send = { kind: "change", link, body: { externalIpAddresses: ips, ...check, metadata } } as const;
+  const send = { kind: "change", link, body: { externalIpAddresses: ips, metadata } } as const;
   return { kind: "found", id, step: { do: "change external service", on: name, send, targets: "all" } };
 }
 
@@ -104,16 +102,9 @@ const whyOf = ({ transitioningMessage }: ApiExternalService): string =>
 const stateOf = (service: ApiExternalService): string =>
   `external service ${service.name}, which is ${service.state}${whyOf(service)}`;
 
-function isSame({ service }: ServiceInUse, { ips, healthCheck }: Backend): boolean {
+function isSame({ service }: ServiceInUse, { ips }: Backend): boolean {
   const observed = (service.externalIpAddresses ?? []).toSorted();
-  const sameIPs =
-    observed.length === ips.length && ips.every((ip, index) => isSameIp(ip, observed[index] ?? ""));
-  const check = service.healthCheck;
-  // A check that a user added to the external service of a Node stays.
-  const sameCheck =
-    healthCheck === undefined ||
-    (check?.port === healthCheck.port && check.requestLine === healthCheck.requestLine);
-  return sameIPs && sameCheck;
+  return observed.length === ips.length && ips.every((ip, index) => isSameIp(ip, observed[index] ?? ""));
 }
 
 /** Whether another cluster may use this external service with its address. */

@@ -128,17 +128,15 @@ function planChanges(
   const wanted = new Set(config.portRules?.flatMap(({ serviceId }) => serviceId ?? []));
   const obsolete = removalsAfterChange(observed, mark, wanted);
   const isSame = sameConfig(config, balancer);
-  if (isSame && isScaled) {
-    if (isPublished(desired, observed, config)) return obsolete;
-    return balancer.transitioning === "yes"
-      ? "not now"
-      : recreate(observed, "remove load balancer to publish its ports");
-  }
+  const ports = publishedPorts(portsOf(desired));
+  const isPublished = (balancer.launchConfig?.ports ?? []).toSorted().join() === ports.join();
+  if (isSame && isScaled && isPublished) return obsolete;
   const { self } = links;
   if (self === undefined || actions["update"] === undefined) return "not now";
   const body = {
     ...(!isSame && { lbConfig: config }),
     ...(!isScaled && { scale }),
+    ...(!isPublished && { launchConfig: { ...balancer.launchConfig, ports } }),
     ...(clusterOf(metadata) === undefined && {
       metadata: metadataOf(mark.cluster, desired.owner.uid, metadata),
     }),
@@ -146,17 +144,10 @@ function planChanges(
   const send = { kind: "change", link: self, body } as const;
   const before = balancer.lbConfig ?? {};
   const retargeted = retarget(before, desired, config);
-  const isAll = isScaled && sameConfig(config, { lbConfig: retargeted });
+  const isAll = isScaled && isPublished && sameConfig(config, { lbConfig: retargeted });
   const targets = isAll ? "all" : ({ ...send, body: { lbConfig: retargeted } } as const);
   const change = { do: "change load balancer", on: name, send } as const;
   return [sameRules(retargeted, before) ? change : { ...change, targets }, ...obsolete];
-}
-
-/** The server derives the published ports from the rules. */
-function isPublished(desired: Desired, { balancer }: Observed, config: LbConfig): boolean {
-  if ((config.portRules ?? []).length === 0) return true;
-  const observed = (balancer.launchConfig?.ports ?? []).toSorted();
-  return observed.join() === publishedPorts(portsOf(desired)).join();
 }
 
 /** Where the server cannot change it in place. The next plan creates it. */

@@ -97,7 +97,7 @@ export function chooseCertificates({ settings }: Desired, known: readonly ApiCer
   return { ids, defaultID, problems };
 }
 
-/** Without a rule, the server would close the port, and its address would be lost. No service has this label. */
+/** Keeps a port and its protocol in the configuration while there is no target. No service has this label. */
 const noTargets = "fairlead.dev/no-targets=true";
 
 function rulesOf(desired: Desired, serviceIDs: readonly string[]): readonly PortRule[] {

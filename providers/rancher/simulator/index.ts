@@ -15,8 +15,9 @@
 //   services.obstacles.stick(name); ….release(name);   // stays in `removing`
 //   services.obstacles.occupy(80);                 // load balancers with the port cannot start, with a message
 //   services.endpointInterval = seconds(5);        // public endpoints arrive one by one
-//   services.derivesPorts = false;                 // as on old servers
 //   cloud.addKey("access", "secret"); cloud.revokeKeys();
+//
+// As in the server, published ports change with `launchConfig`, not with the rules, and a health check never changes.
 //
 // Simplified: there are no containers, service links follow from the port rules, and every host can run a load balancer.
 

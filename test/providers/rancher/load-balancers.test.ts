@@ -74,17 +74,6 @@ test("keeps the ports published while there is no target", async () => {
   expect(h.world.addressesOf("web")).toEqual(["192.0.2.1"]);
 });
 
-test("creates the load balancer again where the server does not publish changed ports", async () => {
-  const h = await started();
-  h.cloud.environment.services.derivesPorts = false;
-  await h.created();
-  const { id } = h.balancer;
-  h.world.editSpec("web", { ports: [{ port: 8080, protocol: "TCP", nodePort: 30_081 }] as never });
-  await h.world.pass(120);
-  expect(h.balancer).toMatchObject({ state: "active", launchConfig: { ports: ["8080:8080/tcp"] } });
-  expect(h.balancer.id).not.toBe(id);
-});
-
 test("takes over what the Go manager made without a change, and deletes it with its Service", async () => {
   const h = new RancherWorld(2);
   const { environment } = h.cloud;
@@ -330,7 +319,7 @@ test("checks the health of the Nodes with externalTrafficPolicy Local", async ()
   });
   expect(h.externals).toMatchObject([
     {
-      name: `${h.balancer.name}-local`,
+      name: `${h.balancer.name}-local-32000`,
       externalIpAddresses: ["192.0.2.1", "192.0.2.2"],
       healthCheck: { port: 32_000, requestLine: 'GET "/healthz" "HTTP/1.0"' },
     },
@@ -340,6 +329,12 @@ test("checks the health of the Nodes with externalTrafficPolicy Local", async ()
   await h.world.pass(60);
   expect(h.externals[0]?.externalIpAddresses).toHaveLength(3);
   expect(h.changes).toEqual(["PUT /externalServices/{id}"]);
+  // A health check cannot be changed.
+  h.world.editSpec("web", { healthCheckNodePort: 32_001 });
+  await h.world.pass(60);
+  expect(h.externals).toMatchObject([
+    { name: `${h.balancer.name}-local-32001`, healthCheck: { port: 32_001 } },
+  ]);
 });
 
 test("creates the load balancer again for another scheduling, and not for a number", async () => {

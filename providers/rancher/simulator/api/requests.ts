@@ -100,7 +100,10 @@ function serveService(service: Service, request: ApiRequest, environment: Enviro
   }
   switch (wanted) {
     case "update":
-      return { status: 200, body: show(services.update(service, changedFields(request.body, environment))) };
+      return {
+        status: 200,
+        body: show(services.update(service, changedFields(request.body, environment, service))),
+      };
     case "remove":
       return { status: 200, body: show(services.remove(service)) };
     case "activate":

@@ -2,7 +2,7 @@
 
 import { Refusal } from "../refusal.ts";
 import type { Environment } from "../state/environment.ts";
-import type { LbConfig, PortRule, ServiceFields, ServiceType } from "../state/service.ts";
+import type { LbConfig, PortRule, Service, ServiceFields, ServiceType } from "../state/service.ts";
 
 type Json = Readonly<Record<string, unknown>>;
 
@@ -71,20 +71,25 @@ function launchConfigOf(value: unknown): ServiceFields["launchConfig"] {
   const imageUuid = textOrNull(config["imageUuid"]);
   if (imageUuid === null) throw new Refusal("MissingRequired", "Image is required", "imageUuid");
   const ports = textsOf(config["ports"]);
-  const wrong = ports.find((port) => !/^\d+:\d+\/(tcp|udp)$/.test(port));
+  const wrong = ports.find((port) => !/^(\d+(\.\d+){3}:)?\d+:\d+\/(tcp|udp)$/.test(port));
   if (wrong !== undefined) throw new Refusal("PortWrongFormat", `Port ${wrong} has a wrong format`, "ports");
   const labels = Object.entries(objectOf(config["labels"])).map(
     ([key, text]) => [key, String(text)] as const,
   );
-  return { imageUuid, ports, labels: Object.fromEntries(labels) };
+  const requestedHostId = textOrNull(config["requestedHostId"]);
+  return { imageUuid, ports, labels: Object.fromEntries(labels), requestedHostId };
+}
+
+function checkedName(name: string): string {
+  if (/^[a-zA-Z0-9]([a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?$/.test(name)) return name;
+  throw new Refusal("InvalidFormat", `Invalid name ${name}`, "name");
 }
 
 export function newService(type: ServiceType, body: unknown, environment: Environment): ServiceFields {
   const fields = objectOf(body);
   const [name, stackId] = [textOrNull(fields["name"]), textOrNull(fields["stackId"])];
   if (name === null) throw new Refusal("MissingRequired", "Name is required", "name");
-  if (!/^[a-zA-Z0-9]([a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?$/.test(name))
-    throw new Refusal("InvalidFormat", `Invalid name ${name}`, "name");
+  checkedName(name);
   if (stackId === null || !environment.stacks.some(({ id }) => id === stackId))
     throw new Refusal("InvalidReference", "The stack does not exist", "stackId");
   const isBalancer = type === "loadBalancerService";
@@ -104,17 +109,28 @@ export function newService(type: ServiceType, body: unknown, environment: Enviro
   };
 }
 
-/** Fields that are absent stay. The launch configuration cannot be changed. */
-export function changedFields(body: unknown, environment: Environment): Partial<ServiceFields> {
+/** Fields that are absent stay. A launch configuration is replaced as a whole. The health check cannot be changed. */
+export function changedFields(
+  body: unknown,
+  environment: Environment,
+  { type, launchConfig: before }: Pick<Service, "type" | "launchConfig">,
+): Partial<ServiceFields> {
   const fields = objectOf(body);
+  const isBalancer = type === "loadBalancerService";
+  const launchConfig =
+    isBalancer && fields["launchConfig"] !== undefined ? launchConfigOf(fields["launchConfig"]) : undefined;
+  const isGlobal = (config: ServiceFields["launchConfig"]) =>
+    config?.labels["io.rancher.scheduler.global"] === "true";
+  if (launchConfig !== undefined && isGlobal(launchConfig) !== isGlobal(before))
+    throw new Refusal("InvalidOption", "Switching from global scale to fixed (and vice versa)");
+  const name = textOrNull(fields["name"]);
   return {
+    ...(name !== null && { name: checkedName(name) }),
+    ...(launchConfig !== undefined && { launchConfig }),
     ...(fields["lbConfig"] !== undefined && { lbConfig: lbConfigOf(fields["lbConfig"], environment) }),
     ...(typeof fields["scale"] === "number" && { scale: fields["scale"] }),
     ...(fields["externalIpAddresses"] !== undefined && {
       externalIpAddresses: textsOf(fields["externalIpAddresses"]),
-    }),
-    ...(fields["healthCheck"] !== undefined && {
-      healthCheck: fields["healthCheck"] === null ? null : objectOf(fields["healthCheck"]),
     }),
     ...(fields["metadata"] !== undefined && { metadata: objectOf(fields["metadata"]) }),
   };

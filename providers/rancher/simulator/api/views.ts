@@ -53,7 +53,7 @@ export function viewOfService(
     isActivateWithheld,
   }: { readonly environment: Environment; readonly isActivateWithheld: boolean },
 ): View {
-  const { next: _next, activeSince: _since, startOnCreate: _start, ...fields } = service;
+  const { next: _next, activeSince: _since, startOnCreate: _start, boundPorts: _bound, ...fields } = service;
   const self = `${base}/${service.type}s/${service.id}`;
   const endpoints = environment.services.endpointsOf(service);
   const actions = actionsOf(service, isActivateWithheld);

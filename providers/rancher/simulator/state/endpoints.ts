@@ -10,19 +10,21 @@ export interface Endpoint {
 }
 
 export function endpointsOf(
-  { activeSince, launchConfig, scale }: Service,
+  { activeSince, launchConfig, scale, boundPorts }: Service,
   all: readonly Host[],
 ): readonly Endpoint[] {
   if (activeSince === null || launchConfig === null) return [];
-  const { labels, ports } = launchConfig;
+  const { labels, requestedHostId = null } = launchConfig;
   const [name = "", value] = (labels["io.rancher.scheduler.affinity:host_label"] ?? "").split("=");
   const hosts = all
     .filter(({ state, ips }) => state === "active" && ips.length > 0)
-    .filter((host) => name === "" || host.labels[name] === value);
+    .filter((host) => name === "" || host.labels[name] === value)
+    .filter(({ id }) => requestedHostId === null || id === requestedHostId);
   const count = labels["io.rancher.scheduler.global"] === "true" ? hosts.length : scale;
-  return hosts
-    .slice(0, count)
-    .flatMap(({ id, ips: [ip = ""] }) =>
-      ports.map((port) => ({ ip, host: id, port: Number.parseInt(port, 10) })),
-    );
+  return hosts.slice(0, count).flatMap(({ id, ips: [ip = ""] }) =>
+    boundPorts.map((bound) => {
+      const [port = "", address = ip] = bound.split(":").slice(0, -1).toReversed();
+      return { ip: address, host: id, port: Number(port) };
+    }),
+  );
 }

@@ -29,7 +29,7 @@ export class Obstacles {
     if (state === "removing" && this.#stuck.has(name))
       return { isError: false, message: "Waiting for containers to be removed" };
     if (state !== "activating") return undefined;
-    const ports = (launchConfig?.ports ?? []).map((port) => Number.parseInt(port, 10));
+    const ports = (launchConfig?.ports ?? []).map((port) => Number(port.split(":").at(-2)));
     const message = ports.flatMap((port) => this.#occupied.get(port) ?? [])[0];
     return message === undefined ? undefined : { isError: true, message };
   }

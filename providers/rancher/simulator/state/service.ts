@@ -15,6 +15,7 @@ export interface LaunchConfig {
   readonly imageUuid: string;
   readonly ports: readonly string[];
   readonly labels: Readonly<Record<string, string>>;
+  readonly requestedHostId?: string | null;
 }
 
 export interface LbConfig {
@@ -45,6 +46,8 @@ export interface Service extends ServiceFields {
   readonly removed: string | null;
   readonly transitioning: "yes" | "no" | "error";
   readonly transitioningMessage: string | null;
+  /** The ports of its containers. A change of only the bind address does not reach them. */
+  readonly boundPorts: readonly string[];
   /** When it became active, for its endpoints. */
   readonly activeSince: number | null;
   readonly next: { readonly at: number; readonly state: string } | null;

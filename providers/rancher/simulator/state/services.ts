@@ -6,7 +6,7 @@ import { Refusal } from "../refusal.ts";
 import { type Endpoint, endpointsOf } from "./endpoints.ts";
 import type { Hosts } from "./hosts.ts";
 import { Obstacles } from "./obstacles.ts";
-import type { PortRule, Service, ServiceFields, ServiceType } from "./service.ts";
+import type { Service, ServiceFields, ServiceType } from "./service.ts";
 
 const following: Readonly<Record<string, string>> = {
   registering: "inactive",
@@ -27,8 +27,6 @@ export class Services {
   time: Milliseconds;
   /** The time until the first endpoint of a load balancer that is active, and between two of them. */
   endpointInterval: Milliseconds = milliseconds(0);
-  /** False as on old servers: a change of rules does not change the published ports. */
-  derivesPorts = true;
 
   constructor(clock: Clock, hosts: Hosts, time: Milliseconds) {
     this.#clock = clock;
@@ -52,11 +50,7 @@ export class Services {
   }
 
   create(type: ServiceType, fields: ServiceFields): Service {
-    const isTaken = this.list().some(
-      ({ name, stackId, removed }) =>
-        removed === null && stackId === fields.stackId && name.toLowerCase() === fields.name.toLowerCase(),
-    );
-    if (isTaken) throw new Refusal("NotUnique", "Service name is not unique in the stack", "name");
+    this.#checkName(fields);
     const service: Service = {
       ...fields,
       id: `1s${this.#next++}`,
@@ -65,22 +59,36 @@ export class Services {
       removed: null,
       transitioning: "no",
       transitioningMessage: null,
+      boundPorts: fields.launchConfig?.ports ?? [],
       activeSince: null,
       next: null,
     };
     return this.#enter(service, "registering");
   }
 
+  #checkName({ name, stackId }: ServiceFields, id?: string): void {
+    const isTaken = this.list().some(
+      (one) =>
+        one.removed === null &&
+        one.id !== id &&
+        one.stackId === stackId &&
+        one.name.toLowerCase() === name.toLowerCase(),
+    );
+    if (isTaken) throw new Refusal("NotUnique", "Service name is not unique in the stack", "name");
+  }
+
   update(service: Service, fields: Partial<ServiceFields>): Service {
-    const ports =
-      this.derivesPorts && fields.lbConfig
-        ? [...new Set(fields.lbConfig.portRules.map(publishedPort))]
-        : service.launchConfig?.ports;
-    const launchConfig = service.launchConfig && { ...service.launchConfig, ports: ports ?? [] };
     const isActive = service.activeSince !== null || service.state === "activating";
-    const changed = { ...service, ...fields, launchConfig };
-    if (service.state === "activating") return this.#enter(changed, "activating");
-    return this.#enter(changed, isActive ? "updating-active" : "updating-inactive");
+    const changed = { ...service, ...fields };
+    this.#checkName(changed, service.id);
+    const ports = changed.launchConfig?.ports ?? [];
+    const withoutAddress = (port: string) => port.split(":").slice(-2).join(":");
+    const boundPorts = ports.map(
+      (port) => service.boundPorts.find((old) => withoutAddress(old) === withoutAddress(port)) ?? port,
+    );
+    const bound = { ...changed, boundPorts };
+    if (service.state === "activating") return this.#enter(bound, "activating");
+    return this.#enter(bound, isActive ? "updating-active" : "updating-inactive");
   }
 
   activate(service: Service): Service {
@@ -179,8 +187,4 @@ export class Services {
       ? this.activate(left)
       : left;
   }
-}
-
-function publishedPort({ sourcePort, protocol }: PortRule): string {
-  return `${sourcePort}:${sourcePort}/${protocol === "udp" ? "udp" : "tcp"}`;
 }

@@ -50,6 +50,15 @@ export class Hosts {
     return host;
   }
 
+  /** As when the agent does not answer any more: the host stays active, and the API shows the state of the agent. */
+  disconnect(hostname: string): Host {
+    return this.change(hostname, { agentState: "disconnected" });
+  }
+
+  reconnect(hostname: string): Host {
+    return this.change(hostname, { agentState: "active" });
+  }
+
   /** As when Rancher purges a host whose agent is lost. The entry stays in the database. */
   purge(hostname: string, at: number): void {
     this.change(hostname, { state: "purged", removed: new Date(at).toISOString() });

@@ -4,10 +4,13 @@
 import { type CommandDef, defineCommand, runCommand } from "citty";
 import { didYouMean } from "../../core/did-you-mean.ts";
 import { codeOf } from "../../core/errors.ts";
+import { otherCommandProblems } from "../flags/flag-problems.ts";
 import type { ReadFlags } from "../flags/read-flags.ts";
+import { flagFields } from "../flags/table.ts";
 import { version } from "../version.ts";
 import { defineHelp } from "./help.ts";
 import type { Invocation } from "./invocation.ts";
+import { defineManifests } from "./manifests.ts";
 import { defineRun } from "./run.ts";
 import { defineSchema } from "./schema.ts";
 import { defineVersion } from "./version.ts";
@@ -20,6 +23,7 @@ function commandsOf(invocation: Invocation): Readonly<Record<string, CommandDef>
     version: defineVersion(invocation),
     "webhook-manifest": defineWebhookManifest(invocation),
     schema: defineSchema(invocation),
+    manifests: defineManifests(invocation),
   };
   // citty looks up words with `in`, so the object must not inherit from Object.prototype.
   return Object.assign(Object.create(null), commands, { help: defineHelp(invocation, commands) });
@@ -43,6 +47,9 @@ export async function runCommandLine(invocation: Invocation): Promise<void> {
     subCommands,
   });
   const words = wordsOf(configuration.settings, names);
+  const { given, flags } = configuration.settings;
+  const [command = "run"] = words;
+  if (!flags.help && invocation.refuse(otherCommandProblems(flagFields, given, command))) return;
   try {
     await runCommand(root, { rawArgs: words });
   } catch (error) {

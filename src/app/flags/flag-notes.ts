@@ -14,6 +14,8 @@ export interface FlagNotes {
    * which Nodes and which objects in the cloud belong to this process. A reload applies changes of all other flags.
    */
   readonly needsRestart?: true;
+  /** The only command that accepts the flag. */
+  readonly command?: string;
 }
 
 export interface FlagGroup<F extends Fields = Fields> {
@@ -38,6 +40,14 @@ export function deprecated<F extends Field<unknown>>(field: F, why: string): F &
     ...field,
     noEffect: why,
     deprecated: true,
+  };
+}
+
+/** For a flag of one command; every other command refuses it. */
+export function onlyFor<F extends Field<unknown>>(command: string, field: F): F & FlagNotes {
+  return {
+    ...field,
+    command,
   };
 }
 

@@ -53,6 +53,17 @@ export function flagWarnings(fields: Fields, given: RawFlags): readonly Problem[
   });
 }
 
+/** Flags of another command, which this one would ignore. */
+export function otherCommandProblems(fields: Fields, given: RawFlags, command: string): readonly Problem[] {
+  return Object.keys(given).flatMap((name) => {
+    const field: Field<unknown> | undefined = fields[name];
+    const { command: owner = command } = field === undefined ? {} : notesOf(field);
+    return owner === command
+      ? []
+      : [invalidFlag(name, `is for the command ${owner}, not for ${command}; omit it`)];
+  });
+}
+
 /** The name of the executable is a name of the cloud too. */
 export function cloudNameProblems(
   flags: Flags,

@@ -24,6 +24,8 @@ export interface FlagSources {
 
 export interface ReadFlags extends Omit<ControllerSettings, "problems"> {
   readonly flags: Flags;
+  /** The flags of the command line, as text. */
+  readonly given: RawFlags;
   /** Settings of the cloud that were set by flag. */
   readonly cloud: CloudSources;
   readonly controllers: ReadonlySet<ControllerName>;
@@ -72,6 +74,7 @@ export function readFlags(args: readonly string[], { provider = {}, file }: Flag
   };
   return {
     flags,
+    given: parsed.raw,
     cloud,
     ...settings,
     controllers,

@@ -4,6 +4,7 @@
 import type { Field, Fields, Values } from "../../core/settings.ts";
 import { type FlagGroup, notesOf } from "./flag-notes.ts";
 import { authenticationFlags, authorizationFlags } from "./groups/access.ts";
+import { commandFlags } from "./groups/commands.ts";
 import { cloudNodeFlags, leaderMigrationFlags, serviceFlags } from "./groups/controllers.ts";
 import { ownFlags } from "./groups/fairlead.ts";
 import { debuggingFlags, genericFlags, miscFlags } from "./groups/generic.ts";
@@ -26,6 +27,7 @@ export const flagGroups: readonly FlagGroup[] = [
   miscFlags,
   globalFlags,
   ownFlags,
+  commandFlags,
 ];
 
 export const flagFields = {
@@ -42,6 +44,7 @@ export const flagFields = {
   ...miscFlags.fields,
   ...globalFlags.fields,
   ...ownFlags.fields,
+  ...commandFlags.fields,
 } as const satisfies Fields;
 
 export type FlagName = keyof typeof flagFields;
@@ -51,6 +54,8 @@ const commandLineOnly = "can only be set on the command line";
 /** Flags that the --config file cannot contain, with what to do about each. */
 export const flagsNotInFile: Readonly<Partial<Record<FlagName, string>>> = {
   config: commandLineOnly,
+  as: commandLineOnly,
+  set: commandLineOnly,
   help: commandLineOnly,
   notices: commandLineOnly,
   version: commandLineOnly,

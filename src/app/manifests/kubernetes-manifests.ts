@@ -36,7 +36,7 @@ function workloadOptions(installation: Installation, env: readonly EnvironmentVa
     name: installation.names.workload,
     namespace: values.namespace,
     serviceAccount: installation.names.access,
-    nodeSelector: Object.fromEntries(values["node-selector"]),
+    nodeSelector: Object.fromEntries(values["pod-node-selector"]),
     replicas: values.replicas,
   };
 }

@@ -52,7 +52,7 @@ export const manifestValues = {
   scraper: reference("Service account that may read the metrics, such as monitoring/prometheus."),
   "host-network": flag("Use the network of the machine, which works before CNI.", { fallback: true }),
   "priority-class": text("Priority class of the pods.", { fallback: "system-node-critical" }),
-  "node-selector": pairs("Labels of the Nodes that run the pods; an empty list selects all Nodes.", {
+  "pod-node-selector": pairs("Labels of the Nodes that run the pods; an empty list selects all Nodes.", {
     fallback: new Map([["node-role.kubernetes.io/control-plane", ""]]),
   }),
 } as const satisfies Fields;
@@ -74,5 +74,5 @@ export const kindsOfValue: Readonly<Record<keyof typeof manifestValues, readonly
   scraper: withAccess,
   "host-network": scheduled,
   "priority-class": pods,
-  "node-selector": scheduled,
+  "pod-node-selector": scheduled,
 };

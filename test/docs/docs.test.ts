@@ -42,7 +42,7 @@ const elsewhere: readonly (readonly [file: string | undefined, flags: readonly s
   ["scripts/rehearse.ts", ["cloud", "peer"]],
   ["scripts/cloud.ts", ["machines"]],
   ["scripts/build.ts", ["target"]],
-  ["scripts/release/options.ts", ["cloud", "target", "key", "tag", "make-key", "allow-dirty"]],
+  ["scripts/release/options.ts", ["cloud", "target", "key", "tag", "make-key", "no-image", "lock-image"]],
   ["scripts/new-provider.ts", ["dir"]],
   ["scripts/bench/options.ts", ["count", "runs", "action", "output", "write"]],
   ["scripts/docs.ts", ["check", "all", "executable", "cluster"]],
@@ -52,6 +52,8 @@ const elsewhere: readonly (readonly [file: string | undefined, flags: readonly s
   [undefined, ["node-ip", "provider-id", "tcp", "field-selector"]],
   // sha256sum.
   ["scripts/release/notes.ts", ["check", "ignore-missing"]],
+  // ctr.
+  [undefined, ["namespace", "base-name"]],
   // curl.
   [undefined, ["cacert"]],
   [undefined, unknownFlags],

@@ -1,5 +1,6 @@
-// Which actions a service offers in its state, as the processes of the server begin. Pure.
+// Which actions a service or a host offers in its state, as the processes of the server begin. Pure.
 
+import type { Host } from "../state/hosts.ts";
 import type { Service } from "../state/service.ts";
 
 /** Without states: offered in every one. */
@@ -29,4 +30,13 @@ export function actionsOf(service: Service, isActivateWithheld: boolean): readon
     (name) =>
       startStates[name]?.includes(service.state) !== false && !(name === "activate" && isActivateWithheld),
   );
+}
+
+export const hostActions = ["activate", "deactivate", "remove", "update"] as const;
+
+/** Only an inactive host can be removed. */
+export function hostActionsOf({ state, removed }: Host): readonly string[] {
+  if (removed !== null) return [];
+  if (state === "inactive") return ["activate", "remove", "update"];
+  return state === "active" ? ["deactivate", "update"] : [];
 }

@@ -3,6 +3,7 @@
 import { Refusal } from "../refusal.ts";
 import type { Environment } from "../state/environment.ts";
 import { checkRequired, nameOf, objectOf, textOrNull } from "./bodies.ts";
+import { serveHost } from "./host-requests.ts";
 import { pageOf } from "./listing.ts";
 import {
   type CollectionType,
@@ -160,6 +161,8 @@ function serveRequest(request: ApiRequest, environment: Environment): Served {
   const service = environment.services.get(id);
   if (service !== undefined && (type === "service" || service.type === type))
     return serveService(service, request, { base, environment, isActivateWithheld });
+  const host = type === "host" ? environment.hosts.list().find((one) => one.id === id) : undefined;
+  if (host !== undefined) return serveHost(host, request, environment);
   const view = viewsOf(type, request, environment).find((one) => one.id === id);
   if (view === undefined) throw notFound(`${type} ${id}`);
   if (method !== "GET") throw new Refusal("MethodNotAllowed", "Method not allowed");

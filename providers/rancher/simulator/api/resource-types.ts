@@ -49,11 +49,13 @@ export const resourceTypes = {
     actions: onState,
   },
   host: {
-    ...readOnly,
+    collection: ["GET"],
+    resource: ["GET", "PUT", "DELETE"],
     fields: {
       ...{ ...common, ...transition, hostname: "string", agentState: "string", agentIpAddress: "string" },
-      ...{ labels: "map[string]", info: "json", milliCpu: "int", memory: "int", localStorageMb: "int" },
+      ...{ labels: "map[string]+", info: "json", milliCpu: "int", memory: "int", localStorageMb: "int" },
     },
+    actions: { activate: { output: "host" }, deactivate: { output: "host" }, remove: { output: "host" } },
     includes: ["ipAddresses"],
   },
   ipAddress: { ...readOnly, fields: { ...common, address: "string" } },

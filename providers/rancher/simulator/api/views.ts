@@ -3,7 +3,7 @@
 import type { Environment, Named } from "../state/environment.ts";
 import type { Host } from "../state/hosts.ts";
 import type { Service } from "../state/service.ts";
-import { actionsOf } from "./actions.ts";
+import { actionsOf, hostActionsOf } from "./actions.ts";
 
 export type View = Readonly<Record<string, unknown>> & { readonly id: string };
 
@@ -28,7 +28,7 @@ export function viewOfHost(host: Host, base: string): View {
     agentIpAddress: ips[0] ?? null,
     info: {},
     links: { self, ipAddresses: `${self}/ipAddresses` },
-    actions: {},
+    actions: Object.fromEntries(hostActionsOf(host).map((action) => [action, `${self}/?action=${action}`])),
   };
 }
 

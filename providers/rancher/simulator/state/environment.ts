@@ -23,7 +23,10 @@ export class Environment {
   /** Those that the key can read. */
   readonly projects: Named[] = [{ id: "1a5", name: "Default" }];
 
+  readonly clock: Clock;
+
   constructor(clock: Clock, time: Milliseconds) {
+    this.clock = clock;
     this.services = new Services(clock, this.hosts, time);
   }
 

@@ -25,7 +25,7 @@ export class Hosts {
     const number = this.#next++;
     const host: Host = {
       id: `1h${number}`,
-      uuid: `00000000-0000-4000-8000-${String(number).padStart(12, "0")}`,
+      uuid: `${String(number).padStart(8, "0")}-0000-4000-8000-000000000000`,
       hostname,
       state: "active",
       agentState: "active",
@@ -45,7 +45,10 @@ export class Hosts {
   }
 
   change(hostname: string, change: Partial<Omit<Host, "id">>): Host {
-    const host = { ...this.existing(hostname), ...change };
+    return this.put({ ...this.existing(hostname), ...change });
+  }
+
+  put(host: Host): Host {
     this.#byID.set(host.id, host);
     return host;
   }

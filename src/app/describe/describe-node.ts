@@ -21,6 +21,7 @@ import {
 import { defined } from "../../core/defined.ts";
 import { shortList } from "../../core/text.ts";
 import type { Node } from "../../kube/objects.ts";
+import { describeChange } from "../../runtime/journal.ts";
 import {
   type Decision,
   type Description,
@@ -137,6 +138,9 @@ function judge(
       summary: `It is ${ready}${isUninitialized(node) ? " and not initialized" : ""}. ${firstSentence(first.text)}`,
     };
   if (isBeingDeleted(node)) return { state: "working", summary: "It is being deleted." };
+  const planned = facts.decisions.find(({ outcome }) => outcome === "observed");
+  if (planned !== undefined)
+    return { state: "working", summary: `It is ${ready}. Fairlead would ${describeChange(planned)}.` };
   if (isUninitialized(node))
     return { state: "working", summary: "It has joined, and is not initialized yet." };
   if (hasTaint(node, shutdownTaint, "NoSchedule"))

@@ -14,8 +14,8 @@ export interface FlagNotes {
    * which Nodes and which objects in the cloud belong to this process. A reload applies changes of all other flags.
    */
   readonly needsRestart?: true;
-  /** The only command that accepts the flag. */
-  readonly command?: string;
+  /** The only commands that accept the flag. */
+  readonly commands?: readonly string[];
 }
 
 export interface FlagGroup<F extends Fields = Fields> {
@@ -43,11 +43,14 @@ export function deprecated<F extends Field<unknown>>(field: F, why: string): F &
   };
 }
 
-/** For a flag of one command; every other command refuses it. */
-export function onlyFor<F extends Field<unknown>>(command: string, field: F): F & FlagNotes {
+/** For a flag of some commands; every other command refuses it. */
+export function onlyFor<F extends Field<unknown>>(
+  commands: string | readonly string[],
+  field: F,
+): F & FlagNotes {
   return {
     ...field,
-    command,
+    commands: [commands].flat(),
   };
 }
 

@@ -57,10 +57,10 @@ export function flagWarnings(fields: Fields, given: RawFlags): readonly Problem[
 export function otherCommandProblems(fields: Fields, given: RawFlags, command: string): readonly Problem[] {
   return Object.keys(given).flatMap((name) => {
     const field: Field<unknown> | undefined = fields[name];
-    const { command: owner = command } = field === undefined ? {} : notesOf(field);
-    return owner === command
+    const { commands = [command] } = field === undefined ? {} : notesOf(field);
+    return commands.includes(command)
       ? []
-      : [invalidFlag(name, `is for the command ${owner}, not for ${command}; omit it`)];
+      : [invalidFlag(name, `is for the command ${commands.join(" or ")}, not for ${command}; omit it`)];
   });
 }
 

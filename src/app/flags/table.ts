@@ -12,7 +12,7 @@ import { globalFlags } from "./groups/global.ts";
 import { secureServingFlags, webhookFlags, webhookServingFlags } from "./groups/serving.ts";
 import type { FlagShape } from "./pflag.ts";
 
-/** In the order of upstream's help; Fairlead's own flags are last. */
+/** In the order of upstream's help; Fairlead's own flags, and those of its commands, are last. */
 export const flagGroups: readonly FlagGroup[] = [
   debuggingFlags,
   leaderMigrationFlags,
@@ -51,14 +51,18 @@ export type FlagName = keyof typeof flagFields;
 
 const commandLineOnly = "can only be set on the command line";
 
+type CommandFlag = keyof typeof commandFlags.fields;
+export const commandFlagNames = Object.keys(commandFlags.fields) as readonly CommandFlag[];
+
 /** Flags that the --config file cannot contain, with what to do about each. */
 export const flagsNotInFile: Readonly<Partial<Record<FlagName, string>>> = {
   config: commandLineOnly,
-  as: commandLineOnly,
-  set: commandLineOnly,
   help: commandLineOnly,
   notices: commandLineOnly,
   version: commandLineOnly,
+  ...(Object.fromEntries(commandFlagNames.map((name) => [name, commandLineOnly])) as Readonly<
+    Record<CommandFlag, string>
+  >),
   "config-set": "can only be set on the command line; in the file, put the settings under cloud",
 };
 

@@ -80,3 +80,23 @@ export function cloudNameProblems(
     },
   ];
 }
+
+/** The endpoint is shown in messages, so it must not contain credentials. */
+export function tracingProblems(flags: Flags): readonly Problem[] {
+  const name = "tracing-endpoint";
+  const endpoint = flags[name];
+  if (endpoint === undefined) return [];
+  const url = URL.canParse(endpoint) ? new URL(endpoint) : undefined;
+  if (url === undefined || !["http:", "https:"].includes(url.protocol))
+    return [
+      invalidFlag(name, `must be a URL such as http://127.0.0.1:4318, got ${JSON.stringify(endpoint)}`),
+    ];
+  if (url.username !== "" || url.password !== "" || url.search !== "")
+    return [
+      invalidFlag(
+        name,
+        "must not contain a user, a password or a query, because it is logged; set OTEL_EXPORTER_OTLP_HEADERS",
+      ),
+    ];
+  return [];
+}

@@ -9,7 +9,7 @@ import { systemClock } from "../src/platform/clock.ts";
 import { keepLoopbackDirect } from "../src/platform/environment.ts";
 import { createLog } from "../src/telemetry/log.ts";
 import type { LocalCloudDefinition } from "./clouds/local-cloud.ts";
-import { cloudChoices, findLocalCloud } from "./clouds/registry.ts";
+import { cloudNames, findLocalCloud } from "./clouds/registry.ts";
 import { Demo } from "./start/demo.ts";
 import { demoSteps } from "./start/demo-steps.ts";
 import { openSandbox, type Sandbox, type SandboxOptions } from "./start/sandbox.ts";
@@ -17,7 +17,7 @@ import { plain } from "./start/screen.ts";
 import { linesOf } from "./start/view.ts";
 
 const args = {
-  cloud: { type: "string", default: "fake", description: `Simulated cloud: ${cloudChoices}.` },
+  cloud: { type: "string", default: "fake", description: `Simulated cloud: ${cloudNames.join(" or ")}.` },
   nodes: { type: "string", default: "5", description: "Number of Nodes." },
   "cloud-latency": {
     type: "string",
@@ -85,11 +85,12 @@ function draw(sandbox: Sandbox, demo: Demo, elapsedMs: number, write: (text: str
     step: demo.title,
     waitingFor: demo.waitingFor,
     kubeconfig: sandbox.kubeconfig,
+    statusURL: sandbox.statusURL,
     elapsedMs,
     nodes: manager.nodes.list(),
     machines: new Map(cloud.machines().map(({ name, state }) => [name, state])),
     services: manager.services.list().filter(({ spec }) => spec.type === "LoadBalancer"),
-    routes: cloud.routeCount?.(),
+    routes: cloud.routeCount(),
     cloudRequests: cloud.requestCounts(),
     journal: manager.journal.entries(),
   };
@@ -157,7 +158,11 @@ const main = defineCommand({
     process.on("SIGHUP", () => end(129));
     process.stdout.on("error", () => undefined);
     process.stderr.on("error", () => undefined);
-    write(isLive ? "\u001B[?1049h\u001B[?25l" : `KUBECONFIG=${sandbox.kubeconfig}\n`);
+    write(
+      isLive
+        ? "\u001B[?1049h\u001B[?25l"
+        : `KUBECONFIG=${sandbox.kubeconfig}\nStatus page: ${sandbox.statusURL}\n`,
+    );
     const timer = setInterval(() => {
       demo.tick();
       if (isLive) draw(sandbox, demo, elapsed(), write);

@@ -13,7 +13,6 @@ export interface LocalCloudOptions {
   readonly latency: Milliseconds;
   /** How long a change takes after the cloud accepted it. */
   readonly actionTime: Milliseconds;
-  /** Without effect in a cloud that has no quota. */
   readonly requestsPerHour: number;
   /** The only valid token. Undefined: every token is valid. */
   readonly token: string | undefined;
@@ -47,8 +46,7 @@ export interface LocalCloud extends AsyncDisposable {
   remove(name: string): void;
   /** Whether a load balancer carries the mark of the Service with this uid. */
   hasLoadBalancerOf(serviceUID: string): boolean;
-  /** Undefined if the cloud has no routes. */
-  readonly routeCount?: () => number;
+  routeCount(): number;
   /** The number of requests by operation, such as `GET /machines`. */
   requestCounts(): Readonly<Record<string, number>>;
   addFault(fault: LocalFault): void;
@@ -61,12 +59,9 @@ export interface LocalCloudDefinition {
   readonly defaultPort: number;
   /** Milliseconds. */
   readonly defaultActionTime: number;
-  /** Undefined if the cloud has no quota. */
-  readonly defaultRequestsPerHour?: number;
+  readonly defaultRequestsPerHour: number;
   /** A token that looks like one of the cloud. */
   readonly exampleToken: string;
-  /** Further settings of the manager in the demo, for what its steps show. */
-  readonly demoSettings?: Readonly<Record<string, string>>;
   /** How a developer changes the cloud while it runs. */
   hint(url: string): string;
   /** Throws if the port is in use. */

@@ -10,11 +10,13 @@ import { systemPlatform } from "../../src/app/system-platform.ts";
 import { type Milliseconds, milliseconds, seconds } from "../../src/core/brand.ts";
 import { createAuthority } from "../../src/pki/authority.ts";
 import { type Environment, systemEnvironment } from "../../src/platform/environment.ts";
+import { programOf } from "../../src/provider/program.ts";
 import type { Log } from "../../src/telemetry/log.ts";
 import { ApiServer } from "../../src/testing/apiserver/api-server.ts";
 import { Kubelets } from "../../src/testing/apiserver/kubelet/kubelets.ts";
 import { HttpsServer, saveKubeconfig } from "../../src/testing/apiserver/serving/https-server.ts";
 import type { LocalCloud, LocalCloudDefinition } from "../clouds/local-cloud.ts";
+import { serveStatus } from "./status-server.ts";
 
 export interface SandboxOptions {
   readonly definition: LocalCloudDefinition;
@@ -32,6 +34,8 @@ export interface Sandbox {
   readonly kubelets: Kubelets;
   readonly manager: Manager;
   readonly kubeconfig: string;
+  /** The page that shows the state of the manager. */
+  readonly statusURL: string;
   /** Resolves once everything has stopped after the signal aborted. */
   readonly ended: Promise<void>;
 }
@@ -54,7 +58,7 @@ export async function openSandbox(options: SandboxOptions): Promise<Sandbox> {
     latency: cloudLatency,
     // Shorter than in a real cloud, so that each step takes seconds.
     actionTime: milliseconds(300),
-    requestsPerHour: definition.defaultRequestsPerHour ?? 0,
+    requestsPerHour: definition.defaultRequestsPerHour,
     token: definition.exampleToken,
   });
   for (let index = 1; index <= nodes; index += 1) cloud.addMachine(`node-${index}`);
@@ -96,16 +100,15 @@ export async function openSandbox(options: SandboxOptions): Promise<Sandbox> {
     // Shorter than in a cluster, so that each step takes seconds.
     "--node-deletion-confirmation=5s",
     "--node-status-update-frequency=10s",
-    ...(cloud.routeCount === undefined ? [] : ["--cluster-cidr=10.128.0.0/9"]),
-    ...Object.entries({ ...cloud.settings, ...definition.demoSettings }).map(
-      ([name, value]) => `--config-set=${name}=${value}`,
-    ),
+    "--cluster-cidr=10.128.0.0/9",
+    ...Object.entries(cloud.settings).map(([name, value]) => `--config-set=${name}=${value}`),
   ]);
   const manager = await createManager({ provider, settings, platform, log }, signal);
+  const status = serveStatus(manager, programOf(provider), clock);
   const ended = manager.run().finally(async () => {
     kubelets.stop();
-    await Promise.all([https.stop(), cloud[Symbol.asyncDispose]()]);
+    await Promise.all([https.stop(), cloud[Symbol.asyncDispose](), status[Symbol.asyncDispose]()]);
     removeFolder();
   });
-  return { server, cloud, kubelets, manager, kubeconfig, ended };
+  return { server, cloud, kubelets, manager, kubeconfig, statusURL: status.url, ended };
 }

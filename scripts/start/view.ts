@@ -8,12 +8,12 @@ export interface Scene {
   readonly step: string;
   readonly waitingFor: string | undefined;
   readonly kubeconfig: string;
+  readonly statusURL: string;
   readonly elapsedMs: number;
   readonly nodes: readonly Node[];
   readonly machines: ReadonlyMap<string, string>;
   readonly services: readonly Service[];
-  /** Undefined if the cloud has no routes. */
-  readonly routes: number | undefined;
+  readonly routes: number;
   readonly cloudRequests: Readonly<Record<string, number>>;
   readonly journal: readonly JournalEntry[];
 }
@@ -121,7 +121,7 @@ function requestsByCollection(cloudRequests: Scene["cloudRequests"]): readonly s
     collections.set(collection, methods.set(method, (methods.get(method) ?? 0) + count));
   }
   return [...collections].map(([collection, methods]) =>
-    [collection || "/", ...[...methods].map(([method, count]) => `${method} ${count}`)].join(" "),
+    [collection, ...[...methods].map(([method, count]) => `${method} ${count}`)].join(" "),
   );
 }
 
@@ -168,9 +168,9 @@ export function linesOf(scene: Scene, size: Size): readonly string[] {
   const served = services.length === 0 ? [] : ["", serviceHead, ...fit(services, maxServices)];
   const totals = [
     "",
-    ...(scene.routes === undefined ? [] : [`${paint("Pod routes in the cloud", "bold")}  ${scene.routes}`]),
+    `${paint("Pod routes in the cloud", "bold")}  ${scene.routes}`,
     ...requestLines(scene, size),
-    "",
+    `${paint("Status page", "bold")}${" ".repeat(columns < 64 ? 2 : 14)}${scene.statusURL}`,
     paint("Recent changes", "bold"),
   ];
   const command = `export KUBECONFIG=${scene.kubeconfig}`;

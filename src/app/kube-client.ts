@@ -30,10 +30,9 @@ export interface KubeClient {
   readonly reserved: KubeApi;
 }
 
-export function connectionSource(flags: Flags, environment: Environment): ConnectionSource {
+function sourceOf(flags: Flags, environment: Environment): ConnectionSource {
   return defined({
     kubeconfig: flags.kubeconfig,
-    context: flags.context,
     master: flags.master,
     inCluster: defined({
       host: environment["KUBERNETES_SERVICE_HOST"],
@@ -59,7 +58,7 @@ export async function connectKube(
   signal: AbortSignal,
 ): Promise<KubeClient> {
   const { clock } = platform;
-  const connection = await openConnection(connectionSource(flags, platform.environment), platform, signal);
+  const connection = await openConnection(sourceOf(flags, platform.environment), platform, signal);
   const qps = flags["kube-api-qps"];
   const rate =
     qps === undefined || qps <= 0

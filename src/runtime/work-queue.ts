@@ -25,9 +25,6 @@ export interface QueueObserver {
   delayed?(key: string): void;
 }
 
-/** Runs the work on a key, for example in a span of a trace. */
-export type WorkWrapper = <T>(key: string, work: () => Promise<T>) => Promise<T>;
-
 interface Delayed {
   readonly due: number;
   readonly priority: Priority;
@@ -45,7 +42,6 @@ export class WorkQueue {
   readonly #takers = new Set<(key: string) => void>();
   #timer: { readonly due: number; readonly cancel: () => void } | undefined;
   readonly #observers: QueueObserver[] = [];
-  #wrapper: WorkWrapper | undefined;
 
   constructor(clock: Clock) {
     this.#clock = clock;
@@ -53,16 +49,6 @@ export class WorkQueue {
 
   observe(observer: QueueObserver): void {
     this.#observers.push(observer);
-  }
-
-  /** The workers call it around each reconcile. */
-  wrap(wrapper: WorkWrapper): void {
-    this.#wrapper = wrapper;
-  }
-
-  /** Undefined when nothing wraps the work. */
-  get wrapper(): WorkWrapper | undefined {
-    return this.#wrapper;
   }
 
   /** Without a delay it replaces a delayed run. The earlier of two delays and the more urgent of two priorities win. */
@@ -132,6 +118,15 @@ export class WorkQueue {
   /** When each delayed key is due, monotonic. */
   get dueTimes(): ReadonlyMap<string, number> {
     return new Map([...this.#delayed].map(([key, { due }]) => [key, due]));
+  }
+
+  /** When this key is due, monotonic; undefined if it is not delayed. */
+  dueTime(key: string): number | undefined {
+    return this.#delayed.get(key)?.due;
+  }
+
+  isActive(key: string): boolean {
+    return this.#active.has(key);
   }
 
   get active(): number {

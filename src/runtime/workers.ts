@@ -125,8 +125,7 @@ async function runUntilPaused(
   };
   const attempt = async (key: string): Promise<Outcome> => {
     try {
-      const reconcile = () => options.reconcile(key, end.signal);
-      const outcome = await (queue.wrapper?.(key, reconcile) ?? reconcile());
+      const outcome = await options.reconcile(key, end.signal);
       if (outcome.kind !== "waiting") failures.delete(key);
       return outcome;
     } catch (error) {

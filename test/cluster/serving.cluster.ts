@@ -112,6 +112,7 @@ const pages = [
   "/statusz",
   "/flagz",
   "/livez/watches",
+  "/status",
   "/debug/state",
   "/debug/profile/heap",
   "/",

@@ -32,6 +32,7 @@ const scene = (nodes: number, services = 2): Scene => ({
   step: "The machine of node-3 is deleted in the cloud",
   waitingFor: "proof that the machine is gone, then the deletion of node-3",
   kubeconfig: "/tmp/fairlead-AbCdEf/kubeconfig",
+  statusURL: "http://127.0.0.1:65535/status",
   elapsedMs: 12_345,
   nodes: Array.from({ length: nodes }, (_, index) => node(index + 1)),
   machines: new Map([["node-1", "running"]]),
@@ -72,6 +73,7 @@ describe.each(sizes)("the view at $columns x $rows", (size) => {
           ? "  To look around, run in another terminal: export KUBECONFIG=/tmp/fairlead-AbCdEf/kubeconfig"
           : "export KUBECONFIG=/tmp/fairlead-AbCdEf/kubeconfig",
       );
+      expect(lines).toContain("Status page              http://127.0.0.1:65535/status");
       // Some recent changes are always shown, the newest at the bottom.
       expect(lines.at(-2)).toContain("00:00:29");
       expect(lines.at(-4)).toContain("00:00:27");
@@ -91,22 +93,6 @@ describe.each(sizes)("the view at $columns x $rows", (size) => {
     expect(text).toContain(
       "Cloud requests 66: machines GET 12 POST 7 DELETE 3, balancers GET 12 POST 7 DELETE 3, routes GET 12 POST 7 DELETE 3",
     );
-  });
-
-  test("shows a request to the root of the API with a slash", () => {
-    const text = linesOf({ ...scene(3), cloudRequests: { "GET /": 2 } }, size)
-      .map(plain)
-      .join("\n");
-    expect(text).toMatch(/Cloud requests +2: \/ GET 2/);
-  });
-
-  test("shows the number of routes only for a cloud that has routes", () => {
-    const text = (routes: number | undefined) =>
-      linesOf({ ...scene(3), routes }, size)
-        .map(plain)
-        .join("\n");
-    expect(text(0)).toContain("Pod routes in the cloud  0");
-    expect(text(undefined)).not.toContain("routes in");
   });
 
   test("shows the Nodes that the demo is about, when not all fit", () => {
@@ -187,6 +173,7 @@ test("the view cuts neither the step nor what it waits for on a narrow terminal"
     "",
   ]);
   expect(lines.length).toBeLessThanOrEqual(24);
+  expect(lines).toContain("Status page  http://127.0.0.1:65535/status");
   expect(lines.at(-2)).toContain("00:00:29");
 });
 

@@ -149,7 +149,10 @@ export function rancherApi({ url, projectID, readKeys, tls, account }: ApiOption
       get<T>(operation, pathOf(link, operation), call),
     create: async <T>(type: ResourceType, body: object, call: Call) => {
       const path = await collection(type, call);
-      return api.call<T>({ operation: `POST /${type}`, method: "POST", path, body, expects }, call);
+      return api.call<T>(
+        { operation: `POST /${type}`, method: "POST", path, body, ...(type !== "stack" && { expects }) },
+        call,
+      );
     },
     /** A request to a link or an action of an object. */
     send: (method: "PUT" | "POST" | "DELETE", operation: string, link: string, call: Call, body?: object) => {

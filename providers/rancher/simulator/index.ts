@@ -9,19 +9,17 @@
 // A service goes through `registering`, `inactive`, `activating`, `active`; each state lasts for `services.time` (1 s). Actions are
 // offered only in the states that permit them. States that are due end with the next request, or `cloud.settle()`.
 //
-//   hosts.purge(name, at); hosts.registerAgain(name, at); hosts.disconnect(name); hosts.reconnect(name);
-//   hosts.add(name, { ips: [] }); hosts.add(name); hosts.add(name);   // no addresses; two hosts of a name
+//   hosts.purge(name, at); hosts.registerAgain(name, at); hosts.change(name, { state: "disconnected" });
 //   cloud.faults.add({ kind: "status", status: 500, operation: "GET /hosts" });   // kinds: faults.ts
-//   cloud.withholdActivate(minutes(1));            // `activate` is not offered; ….withholdActivateForPolls(5)
+//   cloud.withholdActivate(minutes(1));            // `activate` is not offered
 //   services.obstacles.stick(name); ….release(name);   // stays in `removing`
-//   services.obstacles.fail(name, text); ….repair(name);   // its activation ends with an error
 //   services.obstacles.occupy(80);                 // load balancers with the port cannot start, with a message
 //   services.endpointInterval = seconds(5);        // public endpoints arrive one by one
 //   cloud.addKey("access", "secret"); cloud.revokeKeys();
 //
 // As in the server, published ports change with `launchConfig`, not with the rules, and a health check never changes.
 //
-// Simplified: there are no containers, stacks are active at once, and every host can run a load balancer.
+// Simplified: there are no containers, service links follow from the port rules, and every host can run a load balancer.
 
 export type { Fault, FaultKind } from "./faults.ts";
 export { type ServedRancher, serveRancherCloud } from "./http.ts";

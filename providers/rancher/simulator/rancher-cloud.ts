@@ -21,8 +21,6 @@ export interface Query {
   readonly method: string;
   readonly url: URL;
   readonly body: unknown;
-  /** There is a body, and it is no JSON. */
-  readonly isMalformed?: boolean;
   readonly authorization: string | undefined;
 }
 
@@ -55,7 +53,6 @@ export class RancherCloud {
   ignoresInclude = false;
   readonly #keys = new Set<string>();
   #withholdsUntil = Number.NEGATIVE_INFINITY;
-  #withheldPolls = 0;
 
   constructor({ clock, stateTime = seconds(1), latency, maxLimit = 3000 }: RancherOptions) {
     this.clock = clock;
@@ -79,18 +76,6 @@ export class RancherCloud {
     this.#withholdsUntil = this.clock.monotonic() + time;
   }
 
-  /** As `withholdActivate`, for the next requests that read services. */
-  withholdActivateForPolls(count: number): void {
-    this.#withheldPolls = count;
-  }
-
-  /** The number of requests since the last `forget`, by operation. */
-  counts(): Readonly<Record<string, number>> {
-    const counts: Record<string, number> = {};
-    for (const { operation } of this.seen) counts[operation] = (counts[operation] ?? 0) + 1;
-    return counts;
-  }
-
   /** Ends the states that are due, as the next request would. */
   settle(): void {
     this.environment.services.settle();
@@ -100,12 +85,11 @@ export class RancherCloud {
     this.seen = [];
   }
 
-  handle(query: Query): Delivery {
-    const { method, url, body } = query;
+  handle({ method, url, body, authorization }: Query): Delivery {
     this.settle();
     const request = this.#requestOf(method, url, body);
     const fault = this.faults.next(request.operation);
-    const served = this.#serve(request, query, fault);
+    const served = this.#serve(request, authorization, fault);
     const { operation } = request;
     const path = url.pathname + url.search;
     this.seen.push({ operation, path, mutates: method !== "GET", status: served.status, body });
@@ -118,22 +102,20 @@ export class RancherCloud {
   }
 
   #requestOf(method: string, url: URL, body: unknown): ApiRequest {
-    const [, base = "/v2-beta", project, rest = ""] =
-      /^(\/v2-beta(?:\/projects\/([^/]+)(?=\/|$))?)(.*)$/.exec(url.pathname) ?? [];
+    const [, base = "/v2-beta", rest = ""] =
+      /^(\/v2-beta(?:\/projects\/[^/]+(?=\/|$))?)(.*)$/.exec(url.pathname) ?? [];
     const [collection = "", id, link] = rest.split("/").filter((part) => part !== "");
     const action = url.searchParams.get("action");
     const path = [collection, ...(id === undefined ? [] : ["{id}"]), ...(link === undefined ? [] : [link])];
     const operation = `${method} /${path.join("/")}${action === null ? "" : `?action=${action}`}`;
     const { maxLimit, ignoresFilters, ignoresInclude } = this;
-    const isActivateWithheld = this.clock.monotonic() < this.#withholdsUntil || this.#withheldPolls > 0;
-    if (method === "GET" && /services$/i.test(collection)) this.#withheldPolls -= 1;
+    const isActivateWithheld = this.clock.monotonic() < this.#withholdsUntil;
     const options = { maxLimit, ignoresFilters, ignoresInclude, isActivateWithheld };
     return {
       ...options,
       method,
       url,
       base: url.origin + base,
-      project,
       operation,
       collection,
       id,
@@ -143,7 +125,7 @@ export class RancherCloud {
     };
   }
 
-  #serve(request: ApiRequest, { authorization, isMalformed }: Query, fault: Fault | undefined): Served {
+  #serve(request: ApiRequest, authorization: string | undefined, fault: Fault | undefined): Served {
     if (fault?.kind === "reset" || fault?.kind === "hang") return { status: 599, body: undefined };
     if (fault?.kind === "page") return { status: 502, body: "<html>proxy</html>" };
     const { status = 503, code = "ServerError" } = fault ?? {};
@@ -153,7 +135,6 @@ export class RancherCloud {
       const key = /^Basic (\S+)$/i.exec(authorization ?? "")?.[1];
       if (key === undefined || (this.#keys.size > 0 && !this.#keys.has(key)))
         throw new Refusal("Unauthorized", "Unauthorized");
-      if (isMalformed === true) throw new Refusal("InvalidBodyContent", "The body is no JSON");
       return serve(request, this.environment);
     } catch (error) {
       if (error instanceof Refusal) return { status: error.status, body: error.body };

@@ -21,8 +21,8 @@ import {
 import { defined } from "../../core/defined.ts";
 import { shortList } from "../../core/text.ts";
 import type { Node } from "../../kube/objects.ts";
-import { describeChange } from "../../runtime/journal.ts";
 import {
+  type Brief,
   type Decision,
   type Description,
   firstSentence,
@@ -49,6 +49,8 @@ export interface NodeFacts {
   readonly isDue: boolean;
   readonly nextAttemptInSeconds: number | undefined;
 }
+
+export type BriefNodeFacts = Omit<NodeFacts, "decisions">;
 
 const seconds = (milliseconds: number): string => `${Math.max(0, Math.round(milliseconds / 1000))} s`;
 
@@ -84,7 +86,7 @@ function conditionNotes({ status }: Node, known: readonly Note[]): readonly Note
   );
 }
 
-function absenceNotes({ candidate, now, isKept }: NodeFacts): readonly Note[] {
+function absenceNotes({ candidate, now, isKept }: BriefNodeFacts): readonly Note[] {
   if (candidate?.heldFor !== undefined)
     return [{ kind: "hold", reason: candidate.heldFor, text: candidate.heldText ?? candidate.heldFor }];
   const { proofs = [] } = candidate?.evidence ?? {};
@@ -103,13 +105,13 @@ function absenceNotes({ candidate, now, isKept }: NodeFacts): readonly Note[] {
   ];
 }
 
-export function notesOfNode(facts: NodeFacts): readonly Note[] {
+export function notesOfNode(facts: BriefNodeFacts): readonly Note[] {
   const known = [...absenceNotes(facts), ...facts.notes];
   return sortNotes([...known, ...conditionNotes(facts.node, known)]);
 }
 
 function judge(
-  facts: NodeFacts,
+  facts: BriefNodeFacts,
   notes: readonly Note[],
 ): { readonly state: State; readonly summary: string } {
   const { node, answer, isSelected, isDue } = facts;
@@ -138,9 +140,6 @@ function judge(
       summary: `It is ${ready}${isUninitialized(node) ? " and not initialized" : ""}. ${firstSentence(first.text)}`,
     };
   if (isBeingDeleted(node)) return { state: "working", summary: "It is being deleted." };
-  const planned = facts.decisions.find(({ outcome }) => outcome === "observed");
-  if (planned !== undefined)
-    return { state: "working", summary: `It is ${ready}. Fairlead would ${describeChange(planned)}.` };
   if (isUninitialized(node))
     return { state: "working", summary: "It has joined, and is not initialized yet." };
   if (hasTaint(node, shutdownTaint, "NoSchedule"))
@@ -156,16 +155,23 @@ function judge(
   };
 }
 
-export function describeNode(facts: NodeFacts): Description {
-  const { node, answer, now, decisions, nextAttemptInSeconds } = facts;
-  const { metadata, status } = node;
+export function describeNodeBriefly(facts: BriefNodeFacts): Brief {
+  const { node, nextAttemptInSeconds } = facts;
   const notes = notesOfNode(facts);
+  const judgement = judge(facts, notes);
+  return defined({
+    ...{ kind: "Node" as const, name: node.metadata.name, ...judgement, notes },
+    nextAttemptInSeconds,
+  });
+}
+
+export function describeNode(facts: NodeFacts): Description {
+  const { node, answer, now, decisions } = facts;
+  const { metadata, status } = node;
   const addresses = (status.addresses ?? []).map(({ type, address }) => `${address} (${type})`);
   const taints = taintsOf(node).map(({ key, effect }) => `${key}:${effect}`);
-  return defined({
-    kind: "Node" as const,
-    name: metadata.name,
-    ...judge(facts, notes),
+  return {
+    ...describeNodeBriefly(facts),
     facts: defined({
       Ready: readiness(node),
       "Provider ID": providerIDOf(node) ?? "none",
@@ -174,8 +180,6 @@ export function describeNode(facts: NodeFacts): Description {
       Taints: taints.length === 0 ? "none" : shortList(taints),
       Deletion: metadata.deletionTimestamp,
     }) as Readonly<Record<string, string>>,
-    notes,
-    nextAttemptInSeconds,
     decisions,
-  });
+  };
 }

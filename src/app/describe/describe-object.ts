@@ -8,9 +8,9 @@ import type { WorkQueue } from "../../runtime/work-queue.ts";
 import { isSelectedBy } from "../manager/compose-nodes.ts";
 import type { Manager } from "../manager/manager.ts";
 import { decisionsAbout } from "./decisions.ts";
-import { describeNode } from "./describe-node.ts";
-import { describeService } from "./describe-service.ts";
-import { type DescribedKind, type Description, type Note, sortNotes } from "./description.ts";
+import { type BriefNodeFacts, describeNode, describeNodeBriefly } from "./describe-node.ts";
+import { type BriefServiceFacts, describeService, describeServiceBriefly } from "./describe-service.ts";
+import type { Brief, DescribedKind, Description, Note } from "./description.ts";
 
 export type Described = Pick<
   Manager,
@@ -40,9 +40,9 @@ export interface NotFound {
 
 /** When a key is tried again. */
 function attemptOf(queues: readonly (WorkQueue | undefined)[], key: string | undefined, now: number) {
-  const dues = key === undefined ? [] : queues.flatMap((queue) => queue?.dueTimes.get(key) ?? []);
+  const dues = key === undefined ? [] : queues.flatMap((queue) => queue?.dueTime(key) ?? []);
   return {
-    isDue: key !== undefined && queues.some((queue) => queue?.activeKeys.includes(key) === true),
+    isDue: key !== undefined && queues.some((queue) => queue?.isActive(key) === true),
     nextAttemptInSeconds:
       dues.length === 0 ? undefined : Math.round(Math.max(0, Math.min(...dues) - now) / 1000),
   };
@@ -68,44 +68,82 @@ function generalNotes(manager: Described, controller: string, isUnfinished: bool
   return notes;
 }
 
+const servicesOf = ({ services }: Described): readonly Service[] =>
+  services.list().filter((service) => isManaged(service) || isLoadBalancer(service));
+
 const hasAddress = ({ status }: Service): boolean => (status.loadBalancer?.ingress ?? []).length > 0;
 
-function describeOneService(manager: Described, service: Service, now: number): Description {
-  const key = keyOf(service.metadata);
+function factsOfService(manager: Described, service: Service, now: number): BriefServiceFacts {
   const knowledge = manager.serviceKnowledge(service);
-  const group = knowledge?.group;
-  const objects = [`service/${key}`, ...(group === undefined ? [] : [`balancer/${group}`])];
-  if (knowledge?.balancer?.name !== undefined) objects.push(`balancer/${knowledge.balancer.name}`);
-  return describeService({
+  return {
     service,
     knowledge,
     general: isManaged(service) ? generalNotes(manager, "service", !hasAddress(service)) : [],
+    ...attemptOf([manager.queues["service"]], knowledge?.group, now),
+  };
+}
+
+function describeOneService(manager: Described, service: Service, now: number): Description {
+  const key = keyOf(service.metadata);
+  const facts = factsOfService(manager, service, now);
+  const { group, balancer } = facts.knowledge ?? {};
+  const objects = [`service/${key}`, ...(group === undefined ? [] : [`balancer/${group}`])];
+  if (balancer?.name !== undefined) objects.push(`balancer/${balancer.name}`);
+  return describeService({
+    ...facts,
     decisions: decisionsAbout(manager.journal.entries(), objects, key),
-    ...attemptOf([manager.queues["service"]], group, now),
   });
 }
 
-function describeOneNode(manager: Described, node: Node, now: number): Description {
-  const { name } = node.metadata;
-  const { problem } = manager.problems.get(name) ?? {};
-  const own: Note[] = [];
-  if (problem !== undefined) own.push({ kind: "problem", reason: problem.reason, text: problem.text });
-  for (const { reason, text } of manager.routeProblems().get(name) ?? [])
-    own.push({ kind: "problem", reason, text });
-  for (const text of manager.nodeNotices.get(name) ?? [])
-    own.push({ kind: "notice", reason: "Notice", text });
+/** How to get the facts of a Node. What all Nodes have in common is read once, so that thousands can be described. */
+function nodeFacts(manager: Described, now: number): (node: Node) => BriefNodeFacts {
+  const isSelected = isSelectedBy(manager.flags);
+  const isKept = manager.flags["node-deletion"] === "off";
+  const routeProblems = manager.routeProblems();
+  const general = generalNotes(manager, "cloud-node", false);
+  const generalOfUnfinished = generalNotes(manager, "cloud-node", true);
   const { Nodes: joining, "node-lifecycle": lifecycle } = manager.queues;
-  return describeNode({
-    node,
-    isSelected: isSelectedBy(manager.flags)(node),
-    isKept: manager.flags["node-deletion"] === "off",
-    answer: manager.inventory.check(identityOf(node)),
-    notes: sortNotes([...own, ...generalNotes(manager, "cloud-node", isUninitialized(node))]),
-    candidate: manager.candidates.get(name),
-    now,
-    decisions: decisionsAbout(manager.journal.entries(), [`node/${name}`]),
-    ...attemptOf([joining, lifecycle], name, now),
-  });
+  return (node) => {
+    const { name } = node.metadata;
+    const { problem } = manager.problems.get(name) ?? {};
+    const own: Note[] = [];
+    if (problem !== undefined) own.push({ kind: "problem", reason: problem.reason, text: problem.text });
+    for (const { reason, text } of routeProblems.get(name) ?? []) own.push({ kind: "problem", reason, text });
+    for (const text of manager.nodeNotices.get(name) ?? [])
+      own.push({ kind: "notice", reason: "Notice", text });
+    return {
+      node,
+      isSelected: isSelected(node),
+      isKept,
+      answer: manager.inventory.check(identityOf(node)),
+      notes: [...own, ...(isUninitialized(node) ? generalOfUnfinished : general)],
+      candidate: manager.candidates.get(name),
+      now,
+      ...attemptOf([joining, lifecycle], name, now),
+    };
+  };
+}
+
+function describeOneNode(manager: Described, node: Node, now: number): Description {
+  const decisions = decisionsAbout(manager.journal.entries(), [`node/${node.metadata.name}`]);
+  return describeNode({ ...nodeFacts(manager, now)(node), decisions });
+}
+
+/** Every Node, without its decisions and other facts. */
+export function describeNodesBriefly(manager: Described, now: number): readonly (Brief & { node: Node })[] {
+  const factsOf = nodeFacts(manager, now);
+  return manager.nodes.list().map((node) => ({ node, ...describeNodeBriefly(factsOf(node)) }));
+}
+
+/** Every Service that needs a load balancer or has one, without its decisions and other facts. */
+export function describeServicesBriefly(
+  manager: Described,
+  now: number,
+): readonly (Brief & { service: Service })[] {
+  return servicesOf(manager).map((service) => ({
+    service,
+    ...describeServiceBriefly(factsOfService(manager, service, now)),
+  }));
 }
 
 /** `now` is monotonic. */
@@ -130,25 +168,15 @@ export function describeObject(
 /** Everything that Fairlead manages and that is not settled; with `all`, the rest too. */
 export function describeEverything(manager: Described, now: number, all = false): readonly Description[] {
   const described = [
-    ...manager.services
-      .list()
-      .filter((service) => isManaged(service) || isLoadBalancer(service))
-      .map((service) => describeOneService(manager, service, now)),
+    ...servicesOf(manager).map((service) => describeOneService(manager, service, now)),
     ...manager.nodes.list().map((node) => describeOneNode(manager, node, now)),
   ];
   return all ? described : described.filter(({ state }) => state !== "settled" && state !== "unmanaged");
 }
 
 function notFound(kind: DescribedKind, name: string, others: readonly (Node | Service)[]): NotFound {
-  return closestName(
-    kind,
-    name,
-    others.map(({ metadata }) => keyOf(metadata)),
-  );
-}
-
-/** The name may be right, and only the namespace wrong. */
-export function closestName(kind: DescribedKind, name: string, names: readonly string[]): NotFound {
+  const names = others.map(({ metadata }) => keyOf(metadata));
+  // The name may be right, and only the namespace is missing or wrong.
   const bare = name.slice(name.indexOf("/") + 1);
   const meant = names.find((one) => one.endsWith(`/${bare}`)) ?? didYouMean(name, names);
   return meant === undefined ? { kind, name } : { kind, name, meant };

@@ -13,8 +13,8 @@ import { cloudCondition, pausedAnnotation } from "../../controllers/well-known.t
 import { defined } from "../../core/defined.ts";
 import { shortList } from "../../core/text.ts";
 import { keyOf, type Service } from "../../kube/objects.ts";
-import { describeChange } from "../../runtime/journal.ts";
 import {
+  type Brief,
   type Decision,
   type Description,
   firstSentence,
@@ -37,7 +37,9 @@ export interface ServiceFacts {
   readonly nextAttemptInSeconds: number | undefined;
 }
 
-const addressesOf = ({ status }: Service): readonly string[] =>
+export type BriefServiceFacts = Omit<ServiceFacts, "decisions">;
+
+export const addressesOf = ({ status }: Service): readonly string[] =>
   (status.loadBalancer?.ingress ?? []).flatMap(({ ip, hostname }) => ip ?? hostname ?? []);
 
 /** The messages of the controller, and the conditions that it has no message for, such as those of another replica. */
@@ -86,11 +88,8 @@ function unmanagedBecause(service: Service): string | undefined {
   return `It is of type ${type}, so it needs no load balancer. Only Services of type LoadBalancer get one.`;
 }
 
-const addressText = (addresses: readonly string[]): string =>
-  addresses.length === 0 ? "no address yet" : `the address ${shortList(addresses)}`;
-
 function judge(
-  facts: ServiceFacts,
+  facts: BriefServiceFacts,
   notes: readonly Note[],
 ): { readonly state: State; readonly summary: string } {
   const { service, knowledge, isDue, nextAttemptInSeconds } = facts;
@@ -107,18 +106,13 @@ function judge(
   const state = stateOf(notes);
   const addresses = addressesOf(service);
   if (state !== undefined && first !== undefined) {
+    const address = addresses.length === 0 ? "no address yet" : `the address ${shortList(addresses)}`;
     const isBlocked = state === "problem" && addresses.length === 0 && nextAttemptInSeconds === undefined;
     const consequence = isBlocked ? " No load balancer is created until this is corrected." : "";
-    return { state, summary: `It has ${addressText(addresses)}. ${firstSentence(first.text)}${consequence}` };
+    return { state, summary: `It has ${address}. ${firstSentence(first.text)}${consequence}` };
   }
   if (isBeingDeleted(service) || !wantsLoadBalancer(service))
     return { state: "working", summary: "Its load balancer is being removed." };
-  const planned = facts.decisions.find(({ outcome }) => outcome === "observed");
-  if (planned !== undefined)
-    return {
-      state: "working",
-      summary: `It has ${addressText(addresses)}. Fairlead would ${describeChange(planned)}.`,
-    };
   if (addresses.length > 0 && knowledge?.change === undefined && !isDue)
     return { state: "settled", summary: `Its load balancer has the address ${shortList(addresses)}.` };
   if (knowledge?.change !== undefined)
@@ -142,16 +136,23 @@ function targetsText(targets: readonly string[] | undefined): string | undefined
   return `${targets.length}: ${shortList(targets, 120)}`;
 }
 
-export function describeService(facts: ServiceFacts): Description {
-  const { service, knowledge, decisions, nextAttemptInSeconds } = facts;
-  const { spec, metadata } = service;
+export function describeServiceBriefly(facts: BriefServiceFacts): Brief {
+  const { service, nextAttemptInSeconds } = facts;
   const notes = notesOf(facts);
+  const judgement = judge(facts, notes);
+  return defined({
+    ...{ kind: "Service" as const, name: keyOf(service.metadata), ...judgement, notes },
+    nextAttemptInSeconds,
+  });
+}
+
+export function describeService(facts: ServiceFacts): Description {
+  const { service, knowledge, decisions } = facts;
+  const { spec, metadata } = service;
   const { targets, sharedWith = [] } = knowledge ?? {};
   const addresses = addressesOf(service);
-  return defined({
-    kind: "Service" as const,
-    name: keyOf(metadata),
-    ...judge(facts, notes),
+  return {
+    ...describeServiceBriefly(facts),
     facts: defined({
       Type: spec.type ?? "ClusterIP",
       Class: spec.loadBalancerClass,
@@ -162,8 +163,6 @@ export function describeService(facts: ServiceFacts): Description {
       Targets: targetsText(targets),
       Deletion: metadata.deletionTimestamp,
     }) as Readonly<Record<string, string>>,
-    notes,
-    nextAttemptInSeconds,
     decisions,
-  });
+  };
 }

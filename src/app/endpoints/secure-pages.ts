@@ -6,15 +6,16 @@ import type { Field } from "../../core/settings.ts";
 import { type Clock, sleep } from "../../platform/clock.ts";
 import type { RuntimeFigures } from "../../platform/runtime-figures.ts";
 import { jsonAnswer, refusal, textAnswer } from "../../server/answers.ts";
-import { CachedText } from "../../server/cached-text.ts";
+import { CachedValue } from "../../server/cached-value.ts";
 import type { Health } from "../../server/health.ts";
 import { healthPages } from "../../server/health-pages.ts";
 import { type Page, readOnly } from "../../server/secure-port.ts";
 import type { Flags } from "../flags/table.ts";
-import { commandFlagNames, type FlagName, flagFields } from "../flags/table.ts";
+import { type FlagName, flagFields } from "../flags/table.ts";
 import type { Manager } from "../manager/manager.ts";
 import type { ProcessWideMetrics } from "../metrics/process-wide-metrics.ts";
 import type { HealthMetrics } from "../metrics/serving-metrics.ts";
+import { statusPage } from "../status/status-page.ts";
 import { commit, version } from "../version.ts";
 import { configz, goDuration } from "./configz.ts";
 import { debugState } from "./debug-state.ts";
@@ -55,7 +56,7 @@ function versionInfo() {
 /** Flags contain no secrets, except --config-set, whose values are hidden. */
 function flagLines(flags: Flags): string {
   return Object.entries(flags)
-    .filter(([name, value]) => value !== undefined && !(commandFlagNames as readonly string[]).includes(name))
+    .filter(([, value]) => value !== undefined)
     .map(([name, value]) => {
       if (name === "config-set" && value instanceof Map) {
         return `${name}=${[...value.keys()].map((key) => `${key}=${new Secret("")}`).join(",")}`;
@@ -109,7 +110,7 @@ function healthMetricsPage(metrics: HealthMetrics): Page {
 
 export function createPages(options: PagesOptions): Readonly<Record<string, Page>> {
   const { program, provider, flags, clock, health, healthMetrics, processMetrics, manager } = options;
-  const metrics = new CachedText(() => manager.metrics.text() + processMetrics.text(), clock);
+  const metrics = new CachedValue(() => manager.metrics.text() + processMetrics.text(), clock);
   const now = () => ({ wall: clock.now(), monotonic: clock.monotonic() });
   const pages: Record<string, Page> = {
     ...healthPages(health),
@@ -123,6 +124,7 @@ export function createPages(options: PagesOptions): Readonly<Record<string, Page
       ),
     ),
     "/flagz": readOnly(() => textAnswer(`${program} flags\n\n${flagLines(manager.flags)}\n`)),
+    "/status": statusPage(options),
     "/debug/state": readOnly(() => jsonAnswer(debugState(manager, now()))),
     "/debug/explain": readOnly(explainPage(manager, () => clock.monotonic())),
     ...(flags.profiling && profilingPages(options)),

@@ -108,6 +108,12 @@ export class Leadership {
     return this.gateOf("migrated")() === true ? true : main;
   }
 
+  /** The holder of each Lease, as far as this replica knows; empty without leader election. */
+  holders(): Readonly<Record<string, string | undefined>> {
+    const names = this.#isElecting ? this.#names : [];
+    return Object.fromEntries(names.map((name) => [name, this.#elections.get(name)?.holder]));
+  }
+
   /** For `/healthz`; undefined when healthy. */
   health(): string | undefined {
     return this.#names

@@ -1,12 +1,22 @@
-// Whether the cloud has ever answered this process, for readiness and observe mode, and the last failure.
+// What this process knows from its requests to the cloud: whether it has ever answered, for readiness and observe mode, the last
+// failure, and the requests by operation.
 
 import type { CloudCallReport } from "../../cloud/governed-transport.ts";
+import type { Clock } from "../../platform/clock.ts";
+import { CloudCalls } from "./cloud-calls.ts";
 
 export class CloudContact {
+  readonly calls: CloudCalls;
   #hasAnswered = false;
   #failure: string | undefined;
 
-  record({ account, operation, failure }: CloudCallReport): void {
+  constructor(clock: Pick<Clock, "now">) {
+    this.calls = new CloudCalls(clock);
+  }
+
+  record(call: CloudCallReport): void {
+    const { account, operation, failure } = call;
+    this.calls.record(call);
     if (failure === undefined) this.#hasAnswered = true;
     else this.#failure = `${operation} of account ${account} failed: ${failure}`;
   }

@@ -21,6 +21,7 @@ import type { Flags } from "../flags/table.ts";
 import type { LeaderMigration } from "../leadership/leader-migration.ts";
 import type { Leadership } from "../leadership/leadership.ts";
 import type { ManagerMetrics } from "../metrics/manager-metrics.ts";
+import type { CloudCalls } from "./cloud-calls.ts";
 import type { CloudContact } from "./cloud-contact.ts";
 import type { Controllers } from "./compose-controllers.ts";
 import type { CurrentCloud } from "./current-cloud.ts";
@@ -69,6 +70,7 @@ type FromDeps =
 
 export interface ManagerView extends Pick<ViewDeps, FromDeps> {
   readonly mode: Flags["mode"];
+  readonly cloudCalls: CloudCalls;
   /** The API server, the cloud and its accounts, for the log. */
   readonly connections: Readonly<Record<string, string>>;
   readonly queues: Readonly<Record<string, WorkQueue>>;
@@ -83,6 +85,8 @@ export interface ManagerView extends Pick<ViewDeps, FromDeps> {
   readonly candidates: LifecycleController["candidates"];
   readonly controllers: readonly string[];
   leads(): boolean;
+  /** The holder of each Lease; empty without leader election. */
+  holders(): Readonly<Record<string, string | undefined>>;
   membersOf(group: string): readonly string[];
   orphans(): readonly ObservedLoadBalancer[];
   balancerHolds(): readonly BalancerHold[];
@@ -115,6 +119,7 @@ export function viewOf(deps: ViewDeps): ManagerView {
     journal: deps.journal,
     removals: deps.removals,
     metrics: deps.metrics,
+    cloudCalls: contact.calls,
     inventory: deps.inventory,
     migration: deps.migration,
     reserved,
@@ -132,6 +137,7 @@ export function viewOf(deps: ViewDeps): ManagerView {
     candidates: lifecycle.candidates,
     controllers: deps.running,
     leads,
+    holders: () => leadership.holders(),
     membersOf: (group) => service?.membersOf(group) ?? [],
     orphans: () => service?.orphans() ?? [],
     balancerHolds: () => service?.holds() ?? [],

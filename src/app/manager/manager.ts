@@ -24,7 +24,6 @@ import type { ReadFlags } from "../flags/read-flags.ts";
 import { connectKube } from "../kube-client.ts";
 import { readMigrationOf } from "../leadership/leader-migration-file.ts";
 import { Leadership } from "../leadership/leadership.ts";
-import { withRunningMetric } from "../metrics/leadership-metrics.ts";
 import { createManagerMetrics } from "../metrics/manager-metrics.ts";
 import { ApiServerProblems } from "../reporting/api-server-problems.ts";
 import { CloudProblems } from "../reporting/cloud-problems.ts";
@@ -32,7 +31,6 @@ import { observationOf, observationTask } from "../reporting/observe-summary.ts"
 import { PlanReporter } from "../reporting/plan-reporter.ts";
 import { requestReporter } from "../reporting/request-reporter.ts";
 import type { ManagerPlatform } from "../system-platform.ts";
-import { openTracing } from "../tracing/tracing.ts";
 import { version } from "../version.ts";
 import { replaceAfterAbandonedCalls } from "./abandoned-calls.ts";
 import { CloudContact } from "./cloud-contact.ts";
@@ -98,8 +96,7 @@ export async function createManager(options: ManagerOptions, signal: AbortSignal
   journal.subscribe(metrics.mutation);
   journal.subscribe((entry) => plans.report(entry));
   const garbage = new GarbageMeter(collectGarbage);
-  const tracing = openTracing({ flags, platform, log, metrics, name, identity, life: life.signal });
-  const requests = requestReporter(log, metrics, new CloudProblems(log, clock), tracing);
+  const requests = requestReporter(log, metrics, new CloudProblems(log, clock));
   const apiServerProblems = new ApiServerProblems(log, clock);
 
   const { migration, problems } = await readMigrationOf(flags, files);
@@ -136,7 +133,7 @@ export async function createManager(options: ManagerOptions, signal: AbortSignal
     signal,
   );
   metrics.kube.serverIs(api.origin);
-  const contact = new CloudContact();
+  const contact = new CloudContact(clock);
   const report: AccountContext["report"] = (call) => {
     requests.cloud(call);
     contact.record(call);
@@ -192,10 +189,7 @@ export async function createManager(options: ManagerOptions, signal: AbortSignal
   const { queues, lifecycle, service } = composed;
   metrics.watch(connected, inventory, queues);
   replaceAfterAbandonedCalls({ provider: provider.name, clouds, inventory, composed, log });
-  for (const [queueName, queue] of Object.entries(queues)) {
-    queue.observe({ done: () => garbage.add(reconcileGarbage) });
-    tracing?.follow(queueName, queue);
-  }
+  for (const queue of Object.values(queues)) queue.observe({ done: () => garbage.add(reconcileGarbage) });
 
   const refreshing = new PausableWork();
   const refreshOnce = (stop: AbortSignal): Promise<void> => {
@@ -274,7 +268,6 @@ export async function createManager(options: ManagerOptions, signal: AbortSignal
         // Standby replicas watch too, so that a new leader starts with warm caches.
         ...allWatches,
         ...managerEvents.tasks,
-        ...(tracing === undefined ? [] : [tracing.task]),
         { name: "controllers", run: lead },
         ...(isObserving ? [summary] : []),
       ],
@@ -287,4 +280,19 @@ export async function createManager(options: ManagerOptions, signal: AbortSignal
     run,
     prepareReload: (reload: Reload) => prepareReload(reloadDeps, reload),
   });
+}
+
+/** The task, with the metric of running controllers. */
+function withRunningMetric(task: Task, runs: (name: string, isRunning: boolean) => void): Task {
+  return {
+    name: task.name,
+    run: async (stop) => {
+      runs(task.name, true);
+      try {
+        await task.run(stop);
+      } finally {
+        runs(task.name, false);
+      }
+    },
+  };
 }

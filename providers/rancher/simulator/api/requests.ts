@@ -2,22 +2,11 @@
 
 import { Refusal } from "../refusal.ts";
 import type { Environment } from "../state/environment.ts";
-import { checkRequired, nameOf, objectOf, textOrNull } from "./bodies.ts";
-import { serveHost } from "./host-requests.ts";
+import type { Service } from "../state/service.ts";
 import { pageOf } from "./listing.ts";
-import {
-  type CollectionType,
-  canCreate,
-  filterableFields,
-  includesOf,
-  pluralOf,
-  requiredFields,
-  schemasOf,
-  typeOf,
-} from "./schemas.ts";
-import { newService } from "./service-bodies.ts";
-import { linkedServices, serveService } from "./service-requests.ts";
-import { type View, viewOfAddress, viewOfHost, viewOfNamed, viewOfService, viewOfSetting } from "./views.ts";
+import { type CollectionType, pluralOf, schemasOf, typeOf } from "./schemas.ts";
+import { changedFields, newService } from "./service-bodies.ts";
+import { actionsOf, type View, viewOfAddress, viewOfHost, viewOfNamed, viewOfService } from "./views.ts";
 
 export interface Served {
   readonly status: number;
@@ -30,7 +19,6 @@ export interface ApiRequest {
   readonly url: URL;
   /** URL of the API, with the project if the request has one. */
   readonly base: string;
-  readonly project: string | undefined;
   readonly operation: string;
   readonly collection: string;
   readonly id: string | undefined;
@@ -45,11 +33,6 @@ export interface ApiRequest {
 
 const notFound = (what: string) => new Refusal("NotFound", `${what} not found`);
 
-function addressesOf(id: string, environment: Environment, base: string): readonly View[] {
-  const host = environment.hosts.list().find((one) => one.id === id);
-  return host?.ips.map((ip, index) => viewOfAddress(host, ip, index, base)) ?? [];
-}
-
 function viewsOf(type: CollectionType, request: ApiRequest, environment: Environment): readonly View[] {
   const { base, isActivateWithheld } = request;
   const named = {
@@ -60,116 +43,111 @@ function viewsOf(type: CollectionType, request: ApiRequest, environment: Environ
   switch (type) {
     case "host":
       return environment.hosts.list().map((host) => viewOfHost(host, base));
-    case "ipAddress":
-      return environment.hosts.list().flatMap(({ id }) => addressesOf(id, environment, base));
     case "setting":
-      return [...environment.settings].map(([name, value]) => viewOfSetting(name, value, base));
+      return [...environment.settings].map(([name, value]) => ({ id: name, type: "setting", name, value }));
     case "schema":
       return schemasOf(base).data;
     case "loadBalancerService":
     case "externalService":
-    case "service":
       return environment.services
         .list()
-        .filter((service) => type === "service" || service.type === type)
-        .map((service) => viewOfService(service, { base, environment, isActivateWithheld }));
+        .filter((service) => service.type === type)
+        .map((service) => viewOfService(service, base, { environment, isActivateWithheld }));
     default:
-      return named[type].map((one) => viewOfNamed(one, type, base));
+      return named[type].map((one) => viewOfNamed(one, pluralOf(type), base));
   }
 }
 
-function list(
-  type: CollectionType,
-  views: readonly View[],
-  request: ApiRequest,
-  environment: Environment,
-): Served {
-  const { base, ignoresInclude, url, maxLimit, ignoresFilters } = request;
-  const links = ignoresInclude ? [] : includesOf(type);
-  const entriesOf = (view: View) => addressesOf(view.id, environment, base);
-  const body = pageOf(views, {
-    resourceType: type,
-    ...{ url, maxLimit, ignoresFilters },
-    fields: filterableFields(type),
-    includes: Object.fromEntries(links.map((link) => [link, entriesOf])),
-    createTypes: canCreate(type) ? { [type]: `${base}/${pluralOf(type)}` } : {},
-  });
+function addressesOf(id: string, environment: Environment): readonly View[] {
+  const host = environment.hosts.list().find((one) => one.id === id);
+  return host?.ips.map((ip, index) => viewOfAddress(host, ip, index)) ?? [];
+}
+
+function list(type: CollectionType, request: ApiRequest, environment: Environment): Served {
+  if (type === "schema") return { status: 200, body: schemasOf(request.base) };
+  const views = viewsOf(type, request, environment);
+  const { maxLimit, ignoresFilters, ignoresInclude, url } = request;
+  const canInclude = type === "host" && !ignoresInclude;
+  const rows = canInclude ? (view: View) => addressesOf(view.id, environment) : undefined;
+  const body = pageOf(type, views, url, { maxLimit, ignoresFilters, ...(rows && { rows }) });
   return { status: 200, body };
 }
 
-function create(type: CollectionType, request: ApiRequest, environment: Environment): Served {
-  const { base, action, isActivateWithheld } = request;
-  if (action !== null) throw new Refusal("InvalidAction", `There is no action ${action}`, "action");
-  const body = objectOf(request.body);
-  if (type === "loadBalancerService" || type === "externalService") {
-    const service = environment.services.create(type, newService(type, body, environment));
-    return { status: 201, body: viewOfService(service, { base, environment, isActivateWithheld }) };
+/** The services at the other end of the port rules. */
+function linked(service: Service, link: string, environment: Environment): readonly Service[] {
+  const all = environment.services.list().filter(({ removed }) => removed === null);
+  const uses = (one: Service, other: Service) =>
+    one.lbConfig?.portRules.some(({ serviceId }) => serviceId === other.id) === true;
+  if (link === "consumedservices") return all.filter((one) => uses(service, one));
+  if (link === "consumedbyservices") return all.filter((one) => uses(one, service));
+  throw notFound(link);
+}
+
+function serveService(service: Service, request: ApiRequest, environment: Environment): Served {
+  const { method, link, action, base, isActivateWithheld } = request;
+  const { services } = environment;
+  const show = (one: Service) => viewOfService(one, base, { environment, isActivateWithheld });
+  if (link !== undefined) {
+    const data = linked(service, link, environment).map(show);
+    return { status: 200, body: { type: "collection", resourceType: "service", data, pagination: null } };
   }
-  if (type !== "stack") throw new Refusal("MethodNotAllowed", "Method not allowed");
-  const name = nameOf(body);
-  checkRequired(body, requiredFields(type));
-  const stack = environment.addStack(name, textOrNull(body["externalId"]));
-  return { status: 201, body: viewOfNamed(stack, type, base) };
+  if (method === "GET") return { status: 200, body: show(service) };
+  const wanted = method === "PUT" ? "update" : method === "DELETE" ? "remove" : (action ?? "");
+  if (service.removed !== null) throw notFound(service.id);
+  if (!actionsOf(service, isActivateWithheld).includes(wanted)) {
+    if (method === "POST") throw new Refusal("ActionNotAvailable", `Action ${wanted} is not available`);
+    throw new Refusal("InvalidState", `${service.id} is ${service.state}`);
+  }
+  switch (wanted) {
+    case "update":
+      return {
+        status: 200,
+        body: show(services.update(service, changedFields(request.body, environment, service))),
+      };
+    case "remove":
+      return { status: 200, body: show(services.remove(service)) };
+    case "activate":
+      return { status: 202, body: show(services.activate(service)) };
+    case "deactivate":
+      return { status: 202, body: show(services.deactivate(service)) };
+    default:
+      return { status: 202, body: show(service) };
+  }
 }
 
-/** The API itself, or an environment. */
-function root({ base, project }: ApiRequest, { projects }: Environment): Served {
-  const { data } = schemasOf(base);
-  const collections = data.flatMap(({ pluralName, links }) =>
-    "collection" in links ? [[pluralName, links.collection]] : [],
-  );
-  const links = { self: base, schemas: `${base}/schemas`, ...Object.fromEntries(collections) };
-  const found = projects.find(({ id }) => id === project);
-  const body =
-    found === undefined ? { type: "apiVersion", id: "v2-beta" } : viewOfNamed(found, "project", base);
-  return { status: 200, body: { ...body, links, actions: {} } };
+function create(type: CollectionType, request: ApiRequest, environment: Environment): Served {
+  const { base, body } = request;
+  if (type === "stack") {
+    const name = (body as { readonly name?: unknown } | undefined)?.name;
+    if (typeof name !== "string") throw new Refusal("MissingRequired", "Name is required", "name");
+    return { status: 201, body: viewOfNamed(environment.addStack(name), pluralOf(type), base) };
+  }
+  if (type !== "loadBalancerService" && type !== "externalService")
+    throw new Refusal("MethodNotAllowed", "Method not allowed");
+  const service = environment.services.create(type, newService(type, body, environment));
+  return { status: 201, body: viewOfService(service, base, { environment, isActivateWithheld: false }) };
 }
 
-function linked(
-  type: CollectionType,
-  { id, link }: { readonly id: string; readonly link: string },
-  request: ApiRequest,
-  environment: Environment,
-): Served {
-  const { base, isActivateWithheld } = request;
-  const service = environment.services.get(id);
-  if (type === "host" && link.toLowerCase() === "ipaddresses")
-    return list("ipAddress", addressesOf(id, environment, base), request, environment);
-  const views =
-    service === undefined || (type !== "service" && service.type !== type)
-      ? undefined
-      : linkedServices(service, link, { base, environment, isActivateWithheld });
-  if (views === undefined) throw notFound(`${type} ${id} with ${link}`);
-  return list("service", views, request, environment);
-}
-
-function serveRequest(request: ApiRequest, environment: Environment): Served {
-  const { method, base, collection, id, link, project, isActivateWithheld } = request;
-  if (project !== undefined && !environment.projects.some((one) => one.id === project))
-    throw notFound(`project ${project}`);
-  if (collection === "") return root(request, environment);
+export function serve(request: ApiRequest, environment: Environment): Served {
+  const { method, base, collection, id, link } = request;
+  if (collection === "") {
+    const headers = { "x-api-schemas": `${base}/schemas` };
+    const links = { self: base, schemas: `${base}/schemas`, hosts: `${base}/hosts` };
+    return { status: 200, body: { type: "apiVersion", id: "v2-beta", links }, headers };
+  }
   const type = typeOf(collection);
   if (type === undefined) throw notFound(collection);
   if (id === undefined) {
     if (method === "POST") return create(type, request, environment);
-    if (method !== "GET") throw new Refusal("MethodNotAllowed", "Method not allowed");
-    return type === "schema"
-      ? { status: 200, body: schemasOf(base) }
-      : list(type, viewsOf(type, request, environment), request, environment);
+    return list(type, request, environment);
   }
-  if (link !== undefined) return linked(type, { id, link }, request, environment);
   const service = environment.services.get(id);
-  if (service !== undefined && (type === "service" || service.type === type))
-    return serveService(service, request, { base, environment, isActivateWithheld });
-  const host = type === "host" ? environment.hosts.list().find((one) => one.id === id) : undefined;
-  if (host !== undefined) return serveHost(host, request, environment);
+  if (service !== undefined && service.type === type) return serveService(service, request, environment);
+  if (type === "host" && link === "ipAddresses") {
+    const data = addressesOf(id, environment);
+    return { status: 200, body: { type: "collection", resourceType: "ipAddress", data } };
+  }
   const view = viewsOf(type, request, environment).find((one) => one.id === id);
   if (view === undefined) throw notFound(`${type} ${id}`);
-  if (method !== "GET") throw new Refusal("MethodNotAllowed", "Method not allowed");
   return { status: 200, body: view };
-}
-
-/** Each response names the schemas. */
-export function serve(request: ApiRequest, environment: Environment): Served {
-  return { ...serveRequest(request, environment), headers: { "x-api-schemas": `${request.base}/schemas` } };
 }

@@ -25,7 +25,7 @@ export class Hosts {
     const number = this.#next++;
     const host: Host = {
       id: `1h${number}`,
-      uuid: `${String(number).padStart(8, "0")}-0000-4000-8000-000000000000`,
+      uuid: `00000000-0000-4000-8000-${String(number).padStart(12, "0")}`,
       hostname,
       state: "active",
       agentState: "active",
@@ -45,21 +45,9 @@ export class Hosts {
   }
 
   change(hostname: string, change: Partial<Omit<Host, "id">>): Host {
-    return this.put({ ...this.existing(hostname), ...change });
-  }
-
-  put(host: Host): Host {
+    const host = { ...this.existing(hostname), ...change };
     this.#byID.set(host.id, host);
     return host;
-  }
-
-  /** As when the agent does not answer any more: the host stays active, and the API shows the state of the agent. */
-  disconnect(hostname: string): Host {
-    return this.change(hostname, { agentState: "disconnected" });
-  }
-
-  reconnect(hostname: string): Host {
-    return this.change(hostname, { agentState: "active" });
   }
 
   /** As when Rancher purges a host whose agent is lost. The entry stays in the database. */

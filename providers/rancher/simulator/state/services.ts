@@ -57,7 +57,6 @@ export class Services {
       type,
       state: "requested",
       removed: null,
-      serviceLinks: linksOf(fields.lbConfig),
       transitioning: "no",
       transitioningMessage: null,
       boundPorts: fields.launchConfig?.ports ?? [],
@@ -80,8 +79,7 @@ export class Services {
 
   update(service: Service, fields: Partial<ServiceFields>): Service {
     const isActive = service.activeSince !== null || service.state === "activating";
-    const serviceLinks = fields.lbConfig ? linksOf(fields.lbConfig) : service.serviceLinks;
-    const changed = { ...service, ...fields, serviceLinks };
+    const changed = { ...service, ...fields };
     this.#checkName(changed, service.id);
     const ports = changed.launchConfig?.ports ?? [];
     const withoutAddress = (port: string) => port.split(":").slice(-2).join(":");
@@ -91,13 +89,6 @@ export class Services {
     const bound = { ...changed, boundPorts };
     if (service.state === "activating") return this.#enter(bound, "activating");
     return this.#enter(bound, isActive ? "updating-active" : "updating-inactive");
-  }
-
-  /** Replaces all links. The next change of rules replaces them again. */
-  setLinks(service: Service, serviceLinks: readonly string[]): Service {
-    const linked = { ...service, serviceLinks };
-    this.#byID.set(linked.id, linked);
-    return linked;
   }
 
   activate(service: Service): Service {
@@ -153,9 +144,8 @@ export class Services {
     return next !== null && next.at <= this.#clock.monotonic();
   }
 
-  /** `since` is earlier than now if no request came in between. */
-  #enter(service: Service, state: string, since = this.#clock.monotonic()): Service {
-    const at = since + this.time;
+  #enter(service: Service, state: string): Service {
+    const at = this.#clock.monotonic() + this.time;
     const next = { at, state: following[state] ?? state };
     const entered: Service = {
       ...service,
@@ -194,11 +184,7 @@ export class Services {
     };
     this.#byID.set(left.id, left);
     return state === "inactive" && service.state === "registering" && service.startOnCreate
-      ? this.#enter(left, "activating", at)
+      ? this.activate(left)
       : left;
   }
-}
-
-function linksOf(lbConfig: ServiceFields["lbConfig"]): readonly string[] {
-  return [...new Set(lbConfig?.portRules.flatMap(({ serviceId }) => serviceId ?? []))];
 }

@@ -16,7 +16,7 @@ export interface ServiceKnowledge {
   readonly balancer: ObservedLoadBalancer | undefined;
   /** Whether the load balancers of the cloud were listed since the start. */
   readonly isListed: boolean;
-  /** The Nodes that should be targets; undefined if they cannot be chosen. */
+  /** The Nodes that should be targets; undefined if they cannot be chosen. Chosen when it is read, which takes time. */
   readonly targets: readonly string[] | undefined;
   readonly hold: Hold | undefined;
   /** The change in progress. */
@@ -41,7 +41,9 @@ export function knowledgeOf(
     sharedWith: groupStates.membersOf(group).filter((member) => member !== key),
     balancer: listed.find(({ name }) => name !== undefined && name === state?.managed?.name) ?? listed[0],
     isListed: controller.listing.latest !== undefined,
-    targets: desiredServices.tryOf(service)?.desired.targets.map(({ node }) => node),
+    get targets() {
+      return desiredServices.tryOf(service)?.desired.targets.map(({ node }) => node);
+    },
     hold: state?.hold,
     change: state?.change,
     messages: [...known.published.values()].flatMap((events) => [...events.values()]),

@@ -1,0 +1,114 @@
+// The top of the page: who leads, one tile per topic, one sentence that sums up, and what concerns the whole manager.
+
+import { type Html, html } from "../html.ts";
+import type { Snapshot, ToneCounts } from "../snapshot.ts";
+import { roughDuration, type Tone } from "../tone.ts";
+import { counted, number } from "../words.ts";
+
+export function roleOf({ leads, holders, mode }: Snapshot): { readonly tone: Tone; readonly label: string } {
+  if (mode === "observe") return { tone: "quiet", label: "Observes, changes nothing" };
+  if (leads) return { tone: "good", label: "Leader" };
+  return Object.keys(holders).length === 0
+    ? { tone: "waiting", label: "Starting" }
+    : { tone: "quiet", label: "Standby" };
+}
+
+function failures({ accounts, sources, balancerListings }: Snapshot): number {
+  const broken = accounts.filter(({ breakers }) => breakers().some(({ state }) => state !== "closed"));
+  const listings = [
+    ...sources.map(({ failure }) => failure),
+    ...balancerListings.map((part) => part.listing.failure),
+  ];
+  return broken.length + listings.filter((failure) => failure !== undefined).length;
+}
+
+const lastingHolds = ({ massLimits }: Snapshot): number =>
+  massLimits.reduce((sum, { held }) => sum + held.length, 0);
+
+const failedRoutes = ({ routes }: Snapshot): number => routes.reduce((sum, { failed }) => sum + failed, 0);
+
+/** For a screen reader that follows the page: it changes only when something matters. */
+export function summaryText(snapshot: Snapshot): string {
+  const counts = [
+    [snapshot.nodeCounts.bad, "Node", "Nodes"],
+    [snapshot.serviceCounts.bad, "Service", "Services"],
+    [failedRoutes(snapshot), "route", "routes"],
+    [lastingHolds(snapshot), "held object", "held objects"],
+    [failures(snapshot), "failure of the cloud", "failures of the cloud"],
+  ] as const;
+  const parts = counts.flatMap(([count, one, many]) => (count > 0 ? counted(count, one, many) : []));
+  const [last = ""] = parts.slice(-1);
+  if (parts.length === 0) return "Nothing needs attention.";
+  const list = parts.length === 1 ? last : `${parts.slice(0, -1).join(", ")} and ${last}`;
+  return `${list} ${parts.length === 1 && last.startsWith("1 ") ? "needs" : "need"} attention.`;
+}
+
+function notice(tone: Tone, title: string, text: string): Html {
+  return html`<div class="notice ${tone}"><p><strong>${title}</strong> ${text}</p></div>`;
+}
+
+function standbyText({ holders }: Snapshot): string {
+  const known = Object.entries(holders).map(([lease, holder]) =>
+    holder === undefined || holder === ""
+      ? `no replica holds the Lease ${lease}`
+      : `${holder} leads (Lease ${lease})`,
+  );
+  return `${known.join("; ")}. This replica keeps its caches filled and decides nothing. Open the page of the leader for problems, holds and decisions.`;
+}
+
+export function noticesPart(snapshot: Snapshot): Html {
+  const { leads, holders, mode, stalled, pendingRestart, unreadable } = snapshot;
+  const isStandby = !leads && mode !== "observe" && Object.keys(holders).length > 0;
+  return html`${isStandby ? notice("quiet", "This replica is on standby:", standbyText(snapshot)) : undefined}
+${mode === "observe" ? notice("quiet", "Observe mode.", "This replica changes nothing; the changes it would make are listed as decisions.") : undefined}
+${stalled === undefined ? undefined : notice("bad", "Restart this process:", stalled)}
+${pendingRestart.length === 0 ? undefined : notice("waiting", "A restart is pending for", `${pendingRestart.join(", ")}. The changed values take effect after it.`)}
+${unreadable.length === 0 ? undefined : notice("quiet", "No access to", `${unreadable.join(", ")}. Nodes of these sources are left alone.`)}`;
+}
+
+function tile(href: string, title: string, figure: string, text: string, tone: Tone): Html {
+  return html`<li><a class="tile ${tone}" href="${href}"><span class="title">${title}</span> <span class="figure">${figure}</span> <span class="text">${text}</span></a></li>`;
+}
+
+function toneOfAll({ bad, waiting }: ToneCounts): Tone {
+  if (bad > 0) return "bad";
+  return waiting > 0 ? "waiting" : "good";
+}
+
+function inWords({ bad, waiting }: ToneCounts): string {
+  if (bad > 0) return `${number(bad)} ${bad === 1 ? "needs" : "need"} attention`;
+  return waiting > 0 ? `${number(waiting)} in progress` : "in order";
+}
+
+export function tilesPart(snapshot: Snapshot): Html {
+  const { nodes, nodeCounts, services, serviceCounts, routes, accounts, balancerHolds, journal } = snapshot;
+  const [latest] = journal;
+  const lasting = lastingHolds(snapshot);
+  const held = lasting + balancerHolds.length;
+  const faults = failures(snapshot);
+  const failed = failedRoutes(snapshot);
+  const routeCount = routes.reduce((sum, { there }) => sum + there, 0);
+  const routeText =
+    routes.length === 0 ? "not managed" : failed === 0 ? "in order" : `${number(failed)} failed`;
+  const requests = snapshot.calls.reduce((sum, { count }) => sum + count, 0);
+  const answers =
+    accounts.length === 0 ? "no account" : faults === 0 ? "no failure" : counted(faults, "failure");
+  const holdText = held === 0 ? "nothing is held" : lasting > 0 ? "wait for you" : "wait for a proof";
+  return html`<ul class="tiles">
+${tile("#nodes", "Nodes", number(nodes.length), inWords(nodeCounts), toneOfAll(nodeCounts))}
+${tile("#services", "Services", number(services.length), inWords(serviceCounts), toneOfAll(serviceCounts))}
+${tile("#routes", "Routes", number(routeCount), routeText, failed > 0 ? "bad" : "good")}
+${tile("#holds", "Holds", number(held), holdText, lasting > 0 ? "bad" : held > 0 ? "waiting" : "good")}
+${tile("#decisions", "Decisions", number(journal.length), latest === undefined ? "none yet" : `last ${roughDuration(snapshot.at.wall - latest.at)} ago`, "good")}
+${tile("#cloud", "Cloud requests", number(requests), answers, faults > 0 ? "bad" : "good")}
+</ul>`;
+}
+
+export interface About {
+  readonly program: string;
+  readonly version: string;
+}
+
+export function aboutPart(snapshot: Snapshot, { version }: About): Html {
+  return html`<span>version ${version}</span> <span>up ${roughDuration(snapshot.runsFor)}</span>`;
+}

@@ -1,0 +1,54 @@
+// Serves the page /status. All viewers share one snapshot per second, so the number of open pages costs the manager little.
+
+import { createHash } from "node:crypto";
+import { seconds } from "../../core/brand.ts";
+import type { Clock } from "../../platform/clock.ts";
+import { CachedValue } from "../../server/cached-value.ts";
+import { type Page, readOnly } from "../../server/secure-port.ts";
+import type { Manager } from "../manager/manager.ts";
+import { version } from "../version.ts";
+import { inlineTexts, renderDocument } from "./document.ts";
+import { snapshotOf } from "./snapshot.ts";
+import { readQuery } from "./view-query.ts";
+
+export interface StatusPageOptions {
+  readonly manager: Manager;
+  readonly program: string;
+  readonly clock: Pick<Clock, "now" | "monotonic">;
+}
+
+const hashOf = (text: string): string => `'sha256-${createHash("sha256").update(text).digest("base64")}'`;
+
+/** Only this style sheet, this script, and requests to the same server. */
+export const contentSecurityPolicy = [
+  "default-src 'none'",
+  `style-src ${hashOf(inlineTexts.style)}`,
+  `script-src ${hashOf(inlineTexts.script)}`,
+  "connect-src 'self'",
+  "img-src data:",
+  "form-action 'self'",
+  "base-uri 'none'",
+  "frame-ancestors 'none'",
+].join("; ");
+
+const headers = {
+  "content-type": "text/html; charset=utf-8",
+  "content-security-policy": contentSecurityPolicy,
+  "cross-origin-opener-policy": "same-origin",
+  "cross-origin-resource-policy": "same-origin",
+  "referrer-policy": "no-referrer",
+  "x-content-type-options": "nosniff",
+} as const;
+
+export function statusPage({ manager, program, clock }: StatusPageOptions): Page {
+  const snapshot = new CachedValue(
+    () => snapshotOf(manager, { wall: clock.now(), monotonic: clock.monotonic() }),
+    clock,
+    seconds(1),
+  );
+  return readOnly(({ query }) => ({
+    status: 200,
+    headers,
+    body: renderDocument(snapshot.get(), readQuery(query), { program, version }),
+  }));
+}

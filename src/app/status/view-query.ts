@@ -1,0 +1,54 @@
+// Which part of the state the page shows: the text and the choice of the filter, and the page of each long table. Pure.
+
+export interface ViewQuery {
+  /** Part of a name; lower case. */
+  readonly filter: string;
+  readonly onlyUnsettled: boolean;
+  /** By table, from 1. */
+  readonly pages: Readonly<Record<PagedTable, number>>;
+}
+
+export const pagedTables = ["nodes", "services", "decisions"] as const;
+export type PagedTable = (typeof pagedTables)[number];
+
+/** Rows per page. A change takes several lines. */
+const pageSizes: Readonly<Record<PagedTable, number>> = { nodes: 50, services: 50, decisions: 20 };
+
+function pageNumber(text: string | null): number {
+  const number = Number(text);
+  return Number.isSafeInteger(number) && number > 0 ? number : 1;
+}
+
+export function readQuery(query: URLSearchParams): ViewQuery {
+  const pages = Object.fromEntries(pagedTables.map((name) => [name, pageNumber(query.get(name))]));
+  return {
+    filter: (query.get("filter") ?? "").trim().toLowerCase().slice(0, 200),
+    onlyUnsettled: query.get("show") === "unsettled",
+    pages: pages as ViewQuery["pages"],
+  };
+}
+
+/** The link to another page of one table. */
+export function linkTo(view: ViewQuery, table: PagedTable, page: number): string {
+  const query = new URLSearchParams();
+  if (view.filter !== "") query.set("filter", view.filter);
+  if (view.onlyUnsettled) query.set("show", "unsettled");
+  for (const [name, number] of Object.entries({ ...view.pages, [table]: page }))
+    if (number > 1) query.set(name, String(number));
+  return `?${query}#${table}`;
+}
+
+export interface Slice<T> {
+  readonly items: readonly T[];
+  readonly page: number;
+  readonly pages: number;
+  readonly total: number;
+}
+
+/** One page of the table; the last one if there are fewer pages. */
+export function slice<T>(items: readonly T[], table: PagedTable, view: ViewQuery): Slice<T> {
+  const size = pageSizes[table];
+  const pages = Math.max(1, Math.ceil(items.length / size));
+  const page = Math.min(view.pages[table], pages);
+  return { items: items.slice((page - 1) * size, page * size), page, pages, total: items.length };
+}

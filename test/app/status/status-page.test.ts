@@ -1,0 +1,178 @@
+// The page /status of a whole manager in virtual time: what it shows, and which headers protect it. A real browser shows it in
+// test/tools/status.tool.ts.
+
+import { afterEach, describe, expect, test } from "bun:test";
+import { createHash } from "node:crypto";
+import { statusPage } from "../../../src/app/status/status-page.ts";
+import type { PageRequest } from "../../../src/server/secure-port.ts";
+import { uninitialized } from "../../support/node-controllers.ts";
+import { ServiceWorld } from "../../support/service-world.ts";
+
+let world: ServiceWorld | undefined;
+afterEach(() => world?.stop());
+
+/** The monotonic clock of the first process of a world is ahead by this. */
+const ahead = 1_000_000;
+
+async function open(
+  options: ConstructorParameters<typeof ServiceWorld>[0] = {},
+  ...flags: readonly string[]
+) {
+  const w = new ServiceWorld(options);
+  world = w;
+  await w.start(...flags);
+  const { clock } = w;
+  const own = { now: () => clock.now(), monotonic: () => clock.monotonic() + ahead };
+  const page = statusPage({ manager: w.manager, program: "fake-cloud-controller-manager", clock: own });
+  const get = async (query = "", method = "GET") => {
+    const request: PageRequest = {
+      method,
+      path: "/status",
+      query: new URLSearchParams(query),
+      headers: [],
+      body: async () => "",
+    };
+    return page(request);
+  };
+  return { w, get, body: async (query?: string) => (await get(query)).body };
+}
+
+const all = ["--controllers=*", "--cluster-cidr=10.244.0.0/16"];
+const section = (html: string, id: string): string =>
+  html.slice(html.indexOf(`<section id="${id}"`)).split("</section>")[0] ?? "";
+const rowOf = (html: string, name: string): string =>
+  /<tr[\s\S]*?<\/tr>/.exec(html.slice(html.indexOf(`rowheader" class="text">${name}<`) - 40))?.[0] ?? "";
+
+describe("the page /status", () => {
+  test("shows Nodes, Services, routes, decisions and requests with their reasons [F91]", async () => {
+    const { w, body } = await open({}, ...all);
+    w.create("web");
+    w.create("wrong", { annotations: { "balancer.fake.example/algorithm": "fastest" } });
+    await w.pass(60);
+    const html = await body();
+    expect(rowOf(section(html, "nodes"), "node-0")).toContain("<code>fake://1</code>");
+    expect(rowOf(section(html, "services"), "default/web")).toMatch(/Settled[\s\S]*192\.0\.2\.\d+/);
+    expect(rowOf(section(html, "services"), "default/wrong")).toMatch(
+      /Problem[\s\S]*<strong>InvalidAnnotation<\/strong>[\s\S]*algorithm must be one of/,
+    );
+    expect(section(html, "decisions")).toContain("default/web: load balancer needed");
+    expect(section(html, "cloud")).toMatch(
+      /POST \/balancers<\/code>[\s\S]*?class="number" data-title="Requests">1</,
+    );
+    expect(section(html, "cloud")).toMatch(/Instances: machines[\s\S]*?Listed/);
+    expect(section(html, "replica")).toMatch(/service[\s\S]*?services[\s\S]*?Synced/);
+    expect(html).toContain('<p id="summary" role="status">1 Service needs attention.</p>');
+  });
+
+  test("shows what a mass limit holds, and how to release it [N1]", async () => {
+    const { w, body } = await open({ nodes: 8 }, ...all, "--node-deletion-confirmation=5s");
+    await w.pass(30);
+    for (const name of ["node-0", "node-1", "node-2", "node-3", "node-4"]) {
+      w.cloud.machines.remove(name);
+      w.setReady(name, "Unknown");
+    }
+    await w.pass(120);
+    const html = await body();
+    expect(rowOf(section(html, "nodes"), "node-0")).toMatch(
+      /On hold[\s\S]*<strong>MassDeletionHeld<\/strong>/,
+    );
+    expect(section(html, "holds")).toMatch(
+      /--node-deletion-limit[\s\S]*node-0, node-1, node-2, node-3, node-4/,
+    );
+    expect(section(html, "holds")).toContain("set --node-deletion-limit");
+    expect(html).toMatch(/5 Nodes and 5 held objects need attention\./);
+  });
+
+  test("finds objects by a part of their name, and those that are not settled", async () => {
+    const { w, body } = await open({}, ...all);
+    w.create("web");
+    await w.pass(30);
+    const found = await body("filter=NODE-1");
+    expect(section(found, "nodes")).toContain("node-1");
+    expect(section(found, "nodes")).not.toContain("node-2");
+    expect(section(found, "services")).toContain("No Service matches the filter.");
+    expect(found).toContain('value="node-1"');
+    expect(section(await body("show=unsettled"), "services")).toContain("No Service matches the filter.");
+  });
+
+  test("says who leads on a standby replica, and why the leader could not help a Node", async () => {
+    const { w, body } = await open(
+      {},
+      "--controllers=*",
+      "--leader-elect=true",
+      "--cluster-cidr=10.244.0.0/16",
+    );
+    await w.pass(5);
+    expect(await body()).toMatch(/<p id="role" data-live><span class="badge good">Leader/);
+    const leader = w.manager.identity;
+    // Its Lease stays, as that of a process that was killed a moment ago.
+    w.crash();
+    await w.start("--controllers=*", "--leader-elect=true", "--cluster-cidr=10.244.0.0/16");
+    await w.pass(3);
+    const standby = statusPage({ manager: w.manager, program: "ccm", clock: w.clock });
+    const { body: html } = await standby({
+      method: "GET",
+      path: "/status",
+      query: new URLSearchParams(),
+      headers: [],
+      body: async () => "",
+    });
+    expect(html).toContain(">Standby</span>");
+    expect(html).toContain(`${leader} leads (Lease cloud-controller-manager)`);
+    expect(html).not.toContain(`${w.manager.identity} leads`);
+  });
+
+  test("escapes names and messages of the cluster and the cloud", async () => {
+    const { w, body } = await open({}, "--controllers=cloud-node");
+    const hostile = `<img src=x onerror=alert(1)>"'&</script><script>alert(2)</script>`;
+    w.addNode(hostile);
+    w.changeNode(hostile, (node) => ({
+      ...node,
+      metadata: { ...node.metadata, annotations: { "fairlead.dev/paused": hostile } },
+      spec: { providerID: `other://${hostile}`, taints: [uninitialized] },
+    }));
+    await w.pass(10);
+    const html = await body(`filter=${encodeURIComponent(hostile)}`);
+    expect(html).toContain("&lt;img src=x onerror=alert(1)&gt;&quot;&#39;&amp;&lt;/script&gt;");
+    expect(html).not.toContain("<img");
+    expect(html.match(/<script>/g)).toHaveLength(1);
+  });
+
+  test("allows only its own style sheet and script, and no frame around it", async () => {
+    const { get } = await open();
+    const { headers, body } = await get();
+    const policy = headers["content-security-policy"] ?? "";
+    const hashOf = (tag: string): string => {
+      const text = new RegExp(`<${tag}>([\\s\\S]*?)</${tag}>`).exec(body)?.[1] ?? "";
+      return `'sha256-${createHash("sha256").update(text).digest("base64")}'`;
+    };
+    expect(policy).toStartWith("default-src 'none'; ");
+    expect(policy).toContain(`style-src ${hashOf("style")};`);
+    expect(policy).toContain(`script-src ${hashOf("script")};`);
+    expect(policy).toContain("frame-ancestors 'none'");
+    expect(policy).not.toContain("unsafe");
+    expect(body).not.toMatch(/\son[a-z]+=|\sstyle=|(?:src|href)="(?:https?:)?\/\//);
+    expect((await get("", "POST")).status).toBe(405);
+  });
+
+  test("computes the state once per second for all viewers", async () => {
+    const { w, body } = await open();
+    await w.pass(2);
+    const before = await body();
+    w.addNode("late");
+    await w.pass(0.5);
+    expect(section(await body(), "nodes")).not.toContain("late");
+    expect(before).toContain("node-0");
+    await w.pass(1);
+    expect(section(await body(), "nodes")).toContain("late");
+  });
+
+  test("shows one page of 5,000 Nodes, and counts all of them", async () => {
+    const { w, body } = await open({ nodes: 5000 }, "--controllers=cloud-node");
+    await w.pass(5);
+    const html = await body("nodes=100");
+    expect(section(html, "nodes").match(/role="row"/g)).toHaveLength(51);
+    expect(section(html, "nodes")).toContain("Page 100 of 100, 5,000 entries");
+    expect(html.length).toBeLessThan(200_000);
+  }, 30_000);
+});

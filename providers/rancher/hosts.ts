@@ -103,6 +103,12 @@ function keyOf(id: string, field: KeyField): string | undefined {
 export function hostSource(api: RancherApi, field: KeyField, settings: Settings): InstanceSource {
   const hosts = async (call: Call, query = {}) =>
     mergeHosts(await collect(api.list<ApiHost>("host", call, { include: "ipAddresses", ...query })));
+  const lookUp = async (key: string, call: Call) => {
+    if (field === "uuid") return hosts(call, { uuid: key });
+    const found = await api.find<ApiHost>("host", key, call, { include: "ipAddresses" });
+    // A host that is removed can still be read.
+    return mergeHosts(found === undefined || found.removed ? [] : [found]);
+  };
   return {
     name: field === "uuid" ? "hosts" : "hosts by API id",
     keyOf: (id) => keyOf(id, field),
@@ -115,7 +121,7 @@ export function hostSource(api: RancherApi, field: KeyField, settings: Settings)
       id: {
         limit: 1,
         find: async ([key = ""], call) => {
-          const found = (await hosts(call, { [field]: key })).filter((host) => host[field] === key);
+          const found = (await lookUp(key, call)).filter((host) => host[field] === key);
           // Other hosts decide about further names, so there are none here.
           const instances = found.map((host) =>
             toInstance(host, field, settings, host.hostname ? [host.hostname.toLowerCase()] : []),

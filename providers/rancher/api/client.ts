@@ -43,6 +43,15 @@ export type ResourceType =
 
 type Query = Readonly<Record<string, QueryValue>>;
 
+interface Root {
+  readonly links?: Readonly<Record<string, string>>;
+}
+
+interface Project extends Root {
+  readonly id: string;
+  readonly name?: string | null;
+}
+
 interface Collection<T> {
   readonly data?: readonly T[];
   readonly pagination?: { readonly next?: string | null; readonly partial?: boolean | null } | null;
@@ -92,43 +101,41 @@ export function rancherApi({ url, projectID, readKeys, tls, account }: ApiOption
       return { items: page.data, next: following ?? undefined };
     });
 
-  const schemas = resolveOnce(async (call): Promise<Schemas> => {
-    const { headers } = await api.answer<unknown>(
-      { operation: "GET /", method: "GET", path: base.pathname },
-      call,
-    );
-    const link = headers.get("x-api-schemas");
-    if (link === null)
+  /**
+   * The schemas of the environment. The header X-API-Schemas is of no use: it names those of the account, also at the URL of an
+   * environment, and the collections of an account are empty.
+   */
+  const environmentSchemas = async (call: Call): Promise<string> => {
+    const { links = {} } = await get<Root>("GET /", base.pathname, call);
+    const { schemas: own, projects } = links;
+    if (own === undefined)
       throw new CloudError(
         "unavailable",
-        `${base.href} is not the API of Rancher 1.6: the header X-API-Schemas is missing. Nothing is changed. Correct CATTLE_URL.`,
+        `${base.href} is not the API of Rancher 1.6: it names no schemas. Nothing is changed. Correct CATTLE_URL.`,
         { operation: "GET /" },
       );
-    const operation = "GET /schemas";
-    const collections = collectionsOf(await get(operation, pathOf(link, operation), call), base.href);
-    await checkProjects(collections, call);
-    return collections;
-  });
-
-  /** A key of an account sees all environments, and their hosts must not be mixed. */
-  const checkProjects = async (collections: Schemas, call: Call): Promise<void> => {
-    const path = collections.get("project");
-    if (path === undefined || base.pathname.includes("/projects/")) return;
-    const names: string[] = [];
-    const pages = listAt<{ readonly id: string; readonly name?: string | null }>(
-      "GET /projects",
-      path,
-      call,
-      {},
-    );
-    for await (const page of pages) names.push(...page.map(({ id, name }) => `${id} (${name ?? "no name"})`));
-    if (names.length < 2) return;
-    throw new CloudError(
-      "invalid",
-      `The API key can read ${names.length} environments: ${names.slice(0, 5).join(", ")}. Nothing is changed. Set project-id, or add /projects/<id> to CATTLE_URL.`,
-      { operation: "GET /projects" },
-    );
+    if (projects === undefined || base.pathname.includes("/projects/")) return own;
+    const operation = "GET /projects";
+    const found = await collect(listAt<Project>(operation, pathOf(projects, operation), call, {}));
+    const [only, ...others] = found;
+    if (only !== undefined && others.length === 0) return only.links?.["schemas"] ?? own;
+    const names = found.slice(0, 5).map(({ id, name }) => `${id} (${name ?? "no name"})`);
+    const [count, advice] =
+      only === undefined
+        ? ["no environment", "Use an API key of the environment."]
+        : [
+            `${found.length} environments: ${names.join(", ")}`,
+            "Set project-id, or add /projects/<id> to CATTLE_URL.",
+          ];
+    const text = `The API key can read ${count}. Nothing is changed. ${advice}`;
+    throw new CloudError("invalid", text, { operation });
   };
+
+  const schemas = resolveOnce(async (call): Promise<Schemas> => {
+    const operation = "GET /schemas";
+    const path = pathOf(await environmentSchemas(call), operation);
+    return collectionsOf(await get(operation, path, call), base.href);
+  });
 
   const collection = async (type: ResourceType, call: Call): Promise<string> => {
     const path = (await schemas(call)).get(type);
@@ -143,16 +150,28 @@ export function rancherApi({ url, projectID, readKeys, tls, account }: ApiOption
       const path = await collection(type, call);
       yield* listAt<T>(`GET /${type}`, path, call, { removed_null: 1, ...query });
     },
+    /** Undefined if it does not exist. The filter `id` of listings is no replacement: it compares with the number in the id. */
+    find: async <T>(
+      type: ResourceType,
+      id: string,
+      call: Call,
+      query: Query = {},
+    ): Promise<T | undefined> => {
+      const path = `${await collection(type, call)}/${encodeURIComponent(id)}`;
+      try {
+        return await get<T>(`GET /${type}/{id}`, path, call, query);
+      } catch (error) {
+        if (CloudError.is(error) && error.kind === "not-found") return undefined;
+        throw error;
+      }
+    },
     listLink: <T>(operation: string, link: string, call: Call) =>
       listAt<T>(operation, pathOf(link, operation), call, {}),
     read: <T>(operation: string, link: string, call: Call) =>
       get<T>(operation, pathOf(link, operation), call),
     create: async <T>(type: ResourceType, body: object, call: Call) => {
       const path = await collection(type, call);
-      return api.call<T>(
-        { operation: `POST /${type}`, method: "POST", path, body, ...(type !== "stack" && { expects }) },
-        call,
-      );
+      return api.call<T>({ operation: `POST /${type}`, method: "POST", path, body, expects }, call);
     },
     /** A request to a link or an action of an object. */
     send: (method: "PUT" | "POST" | "DELETE", operation: string, link: string, call: Call, body?: object) => {

@@ -9,20 +9,22 @@
 // A service goes through `registering`, `inactive`, `activating`, `active`; each state lasts for `services.time` (1 s). Actions are
 // offered only in the states that permit them. States that are due end with the next request, or `cloud.settle()`.
 //
-//   hosts.purge(name, at); hosts.registerAgain(name, at); hosts.change(name, { state: "disconnected" });
+//   hosts.purge(name, at); hosts.registerAgain(name, at); hosts.disconnect(name); hosts.reconnect(name);
+//   hosts.add(name, { ips: [] }); hosts.add(name); hosts.add(name);   // no addresses; two hosts of a name
 //   cloud.faults.add({ kind: "status", status: 500, operation: "GET /hosts" });   // kinds: faults.ts
-//   cloud.withholdActivate(minutes(1));            // `activate` is not offered
+//   cloud.withholdActivate(minutes(1));            // `activate` is not offered; ….withholdActivateForPolls(5)
 //   services.obstacles.stick(name); ….release(name);   // stays in `removing`
+//   services.obstacles.fail(name, text); ….repair(name);   // its activation ends with an error
 //   services.obstacles.occupy(80);                 // load balancers with the port cannot start, with a message
 //   services.endpointInterval = seconds(5);        // public endpoints arrive one by one
 //   cloud.addKey("access", "secret"); cloud.revokeKeys();
 //
 // As in the server, published ports change with `launchConfig`, not with the rules, and a health check never changes.
 //
-// Simplified: there are no containers, service links follow from the port rules, and every host can run a load balancer.
+// Simplified: there are no containers, stacks are active at once, and every host can run a load balancer.
 
 export type { Fault, FaultKind } from "./faults.ts";
-export { type ServedRancher, serveRancherCloud } from "./http.ts";
+export { answer, type ServedRancher, serveRancherCloud } from "./http.ts";
 export { RancherCloud, type RancherOptions, type Seen } from "./rancher-cloud.ts";
 export type { Host, NewHost } from "./state/hosts.ts";
 export type { PortRule, Service, ServiceFields } from "./state/service.ts";

@@ -21,6 +21,8 @@ export interface Query {
   readonly method: string;
   readonly url: URL;
   readonly body: unknown;
+  /** There is a body, and it is no JSON. */
+  readonly isMalformed?: boolean;
   readonly authorization: string | undefined;
 }
 
@@ -40,6 +42,9 @@ export interface Seen {
   readonly body: unknown;
 }
 
+const keyIn = (authorization: string | undefined): string | undefined =>
+  /^Basic (\S+)$/i.exec(authorization ?? "")?.[1];
+
 export class RancherCloud {
   readonly clock: Clock;
   readonly environment: Environment;
@@ -52,7 +57,9 @@ export class RancherCloud {
   ignoresFilters = false;
   ignoresInclude = false;
   readonly #keys = new Set<string>();
+  readonly #accountKeys = new Set<string>();
   #withholdsUntil = Number.NEGATIVE_INFINITY;
+  #withheldPolls = 0;
 
   constructor({ clock, stateTime = seconds(1), latency, maxLimit = 3000 }: RancherOptions) {
     this.clock = clock;
@@ -66,6 +73,12 @@ export class RancherCloud {
     this.#keys.add(Buffer.from(`${access}:${secret}`).toString("base64"));
   }
 
+  /** A key of an account: it sees its environments, and has hosts and services only within one. */
+  addAccountKey(access: string, secret: string): void {
+    this.addKey(access, secret);
+    this.#accountKeys.add(Buffer.from(`${access}:${secret}`).toString("base64"));
+  }
+
   revokeKeys(): void {
     this.#keys.clear();
     this.#keys.add("none");
@@ -74,6 +87,18 @@ export class RancherCloud {
   /** For a while, the action `activate` is not offered, and refused. */
   withholdActivate(time: Milliseconds): void {
     this.#withholdsUntil = this.clock.monotonic() + time;
+  }
+
+  /** As `withholdActivate`, for the next requests that read services. */
+  withholdActivateForPolls(count: number): void {
+    this.#withheldPolls = count;
+  }
+
+  /** The number of requests since the last `forget`, by operation. */
+  counts(): Readonly<Record<string, number>> {
+    const counts: Record<string, number> = {};
+    for (const { operation } of this.seen) counts[operation] = (counts[operation] ?? 0) + 1;
+    return counts;
   }
 
   /** Ends the states that are due, as the next request would. */
@@ -85,12 +110,12 @@ export class RancherCloud {
     this.seen = [];
   }
 
-  handle({ method, url, body, authorization }: Query): Delivery {
+  handle(query: Query): Delivery {
     this.settle();
-    const request = this.#requestOf(method, url, body);
+    const request = this.#requestOf(query);
     const fault = this.faults.next(request.operation);
-    const served = this.#serve(request, authorization, fault);
-    const { operation } = request;
+    const served = this.#serve(request, query, fault);
+    const { method, url, body, operation } = request;
     const path = url.pathname + url.search;
     this.seen.push({ operation, path, mutates: method !== "GET", status: served.status, body });
     const isLost = fault?.kind === "reset" || fault?.kind === "lost-answer";
@@ -101,21 +126,24 @@ export class RancherCloud {
     };
   }
 
-  #requestOf(method: string, url: URL, body: unknown): ApiRequest {
-    const [, base = "/v2-beta", rest = ""] =
-      /^(\/v2-beta(?:\/projects\/[^/]+(?=\/|$))?)(.*)$/.exec(url.pathname) ?? [];
+  #requestOf({ method, url, body, authorization }: Query): ApiRequest {
+    const [, base = "/v2-beta", project, rest = ""] =
+      /^(\/v2-beta(?:\/projects\/([^/]+)(?=\/|$))?)(.*)$/.exec(url.pathname) ?? [];
     const [collection = "", id, link] = rest.split("/").filter((part) => part !== "");
     const action = url.searchParams.get("action");
     const path = [collection, ...(id === undefined ? [] : ["{id}"]), ...(link === undefined ? [] : [link])];
     const operation = `${method} /${path.join("/")}${action === null ? "" : `?action=${action}`}`;
     const { maxLimit, ignoresFilters, ignoresInclude } = this;
-    const isActivateWithheld = this.clock.monotonic() < this.#withholdsUntil;
-    const options = { maxLimit, ignoresFilters, ignoresInclude, isActivateWithheld };
+    const isActivateWithheld = this.clock.monotonic() < this.#withholdsUntil || this.#withheldPolls > 0;
+    if (method === "GET" && /services$/i.test(collection)) this.#withheldPolls -= 1;
+    const isAccount = project === undefined && this.#accountKeys.has(keyIn(authorization) ?? "");
+    const options = { maxLimit, ignoresFilters, ignoresInclude, isActivateWithheld, isAccount };
     return {
       ...options,
       method,
       url,
       base: url.origin + base,
+      project,
       operation,
       collection,
       id,
@@ -125,16 +153,17 @@ export class RancherCloud {
     };
   }
 
-  #serve(request: ApiRequest, authorization: string | undefined, fault: Fault | undefined): Served {
+  #serve(request: ApiRequest, { authorization, isMalformed }: Query, fault: Fault | undefined): Served {
     if (fault?.kind === "reset" || fault?.kind === "hang") return { status: 599, body: undefined };
     if (fault?.kind === "page") return { status: 502, body: "<html>proxy</html>" };
     const { status = 503, code = "ServerError" } = fault ?? {};
     if (fault?.kind === "status")
       return { status, body: { type: "error", status, code, message: "injected fault", detail: null } };
     try {
-      const key = /^Basic (\S+)$/i.exec(authorization ?? "")?.[1];
+      const key = keyIn(authorization);
       if (key === undefined || (this.#keys.size > 0 && !this.#keys.has(key)))
         throw new Refusal("Unauthorized", "Unauthorized");
+      if (isMalformed === true) throw new Refusal("InvalidBodyContent", "The body is no JSON");
       return serve(request, this.environment);
     } catch (error) {
       if (error instanceof Refusal) return { status: error.status, body: error.body };

@@ -3,12 +3,12 @@
 import { type Clock, sleep, type Transport, type TransportRequest } from "#ccm/testing";
 import type { Delivery, RancherCloud } from "./rancher-cloud.ts";
 
-function parse(text: string): unknown {
-  if (text === "") return undefined;
+function parse(text: string): { readonly body: unknown; readonly isMalformed?: boolean } {
+  if (text === "") return { body: undefined };
   try {
-    return JSON.parse(text);
+    return { body: JSON.parse(text) };
   } catch {
-    return undefined;
+    return { body: undefined, isMalformed: true };
   }
 }
 
@@ -18,7 +18,7 @@ export function route(
   url: URL,
   { body, authorization }: { readonly body: string; readonly authorization: string | undefined },
 ): Delivery {
-  return cloud.handle({ method, url, body: parse(body), authorization });
+  return cloud.handle({ method, url, ...parse(body), authorization });
 }
 
 function never(signal: AbortSignal): Promise<never> {

@@ -167,11 +167,16 @@ test("recognizes API ids only if that is configured, and checks the results of f
     },
     { settings: { "api-ids": "true" } },
   );
-  cloud.ignoresFilters = true;
   const [byUUID, byID] = lab.cloud.instances?.sources ?? [];
   expect([byUUID?.keyOf("rancher://1h2"), byID?.keyOf("rancher://1h2")]).toEqual([undefined, "1h2"]);
   const found = await lab.run(async (call) => byID?.lookups?.id?.find(["1h2"], call));
   expect(found?.get("1h2")).toMatchObject([{ title: "web-2", names: [] }]);
+  const none = await lab.run(async (call) => byID?.lookups?.id?.find(["1h9"], call));
+  expect(none?.get("1h9")).toEqual([]);
+  cloud.environment.hosts.purge("web-2", lab.clock.now());
+  const purged = await lab.run(async (call) => byID?.lookups?.id?.find(["1h2"], call));
+  expect(purged?.get("1h2")).toEqual([]);
+  cloud.ignoresFilters = true;
   const missing = await lab.run(async (call) => byUUID?.lookups?.id?.find(["gone"], call));
   expect(missing?.get("gone")).toEqual([]);
 });
@@ -194,6 +199,23 @@ test("refuses to mix environments, and names those that the key can read", async
   expect(await instancesOf(chosen.lab)).toHaveLength(1);
   const paths = chosen.cloud.seen.map(({ path }) => path);
   expect(paths.every((path) => path.startsWith("/v2-beta/projects/1a7"))).toBe(true);
+});
+
+test("finds the hosts of the environment with a key of an account, whose own collections are empty", async () => {
+  const withAccountKey = (cloud: RancherCloud) => {
+    cloud.environment.hosts.add("web-1");
+    cloud.addAccountKey(keys.access, keys.secret);
+  };
+  for (const settings of [{}, { "project-id": "1a5" }, { url: `${config.url}/projects/1a5` }]) {
+    const { lab } = labWith(withAccountKey, { settings });
+    expect((await instancesOf(lab)).map(({ title }) => title)).toEqual(["web-1"]);
+  }
+  const { lab } = labWith((cloud) => {
+    withAccountKey(cloud);
+    cloud.environment.projects.length = 0;
+  });
+  const failure = await instancesOf(lab).catch((error: unknown) => String(error));
+  expect(failure).toContain("The API key can read no environment. Nothing is changed. Use an API key of the");
 });
 
 test("keeps Nodes while the key is rejected in the middle of a run", async () => {

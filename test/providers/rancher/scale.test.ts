@@ -39,7 +39,12 @@ test("50 Services at once share their external services, with one change each wh
   h.forget();
   h.world.removeNode("node-3");
   await h.world.pass(120);
-  expect(requestsOf(h, 200).toSorted()).toEqual(["DELETE /externalServices/{id}", ...changes]);
+  // Several may remove it at the same moment. The server accepts a second removal, without effect.
+  const isRemoval = (operation: string) => operation === "DELETE /externalServices/{id}";
+  expect(requestsOf(h, 200).filter((operation) => !isRemoval(operation))).toEqual(changes);
+  const removed = h.cloud.seen.filter(({ operation }) => isRemoval(operation)).map(({ path }) => path);
+  expect(new Set(removed).size).toBe(1);
+  expect(h.cloud.seen.length).toBeLessThanOrEqual(190);
   expect(h.externals).toHaveLength(10);
   h.forget();
   await h.world.stop();

@@ -1,12 +1,23 @@
 // The requests of the API: collections, objects, links and actions.
 
 import { Refusal } from "../refusal.ts";
-import type { Environment } from "../state/environment.ts";
-import type { Service } from "../state/service.ts";
+import type { Environment, Named } from "../state/environment.ts";
+import { checkRequired, nameOf, objectOf, textOrNull } from "./bodies.ts";
+import { serveHost } from "./host-requests.ts";
 import { pageOf } from "./listing.ts";
-import { type CollectionType, pluralOf, schemasOf, typeOf } from "./schemas.ts";
-import { changedFields, newService } from "./service-bodies.ts";
-import { actionsOf, type View, viewOfAddress, viewOfHost, viewOfNamed, viewOfService } from "./views.ts";
+import {
+  type CollectionType,
+  canCreate,
+  filterableFields,
+  includesOf,
+  pluralOf,
+  requiredFields,
+  schemasOf,
+  typeOf,
+} from "./schemas.ts";
+import { newService } from "./service-bodies.ts";
+import { linkedServices, serveService } from "./service-requests.ts";
+import { type View, viewOfAddress, viewOfHost, viewOfNamed, viewOfService, viewOfSetting } from "./views.ts";
 
 export interface Served {
   readonly status: number;
@@ -19,6 +30,7 @@ export interface ApiRequest {
   readonly url: URL;
   /** URL of the API, with the project if the request has one. */
   readonly base: string;
+  readonly project: string | undefined;
   readonly operation: string;
   readonly collection: string;
   readonly id: string | undefined;
@@ -29,125 +41,158 @@ export interface ApiRequest {
   readonly ignoresFilters: boolean;
   readonly ignoresInclude: boolean;
   readonly isActivateWithheld: boolean;
+  /** The key is one of an account, and the URL names no environment. */
+  readonly isAccount: boolean;
 }
+
+/** What an account has only in an environment. */
+const ofEnvironment: ReadonlySet<CollectionType> = new Set([
+  "certificate",
+  "externalService",
+  "host",
+  "ipAddress",
+  "loadBalancerService",
+  "service",
+  "stack",
+] as const);
 
 const notFound = (what: string) => new Refusal("NotFound", `${what} not found`);
 
+function addressesOf(id: string, environment: Environment, base: string): readonly View[] {
+  const host = environment.hosts.list().find((one) => one.id === id);
+  return host?.ips.map((ip, index) => viewOfAddress(host, ip, index, base)) ?? [];
+}
+
 function viewsOf(type: CollectionType, request: ApiRequest, environment: Environment): readonly View[] {
   const { base, isActivateWithheld } = request;
-  const named = {
-    stack: environment.stacks,
-    certificate: environment.certificates,
-    project: environment.projects,
-  };
+  const named = { stack: environment.stacks, certificate: environment.certificates };
+  if (request.isAccount && ofEnvironment.has(type)) return [];
   switch (type) {
+    case "project":
+      return environment.projects.map((project) => viewOfProject(project, request));
     case "host":
       return environment.hosts.list().map((host) => viewOfHost(host, base));
+    case "ipAddress":
+      return environment.hosts.list().flatMap(({ id }) => addressesOf(id, environment, base));
     case "setting":
-      return [...environment.settings].map(([name, value]) => ({ id: name, type: "setting", name, value }));
+      return [...environment.settings].map(([name, value]) => viewOfSetting(name, value, base));
     case "schema":
       return schemasOf(base).data;
     case "loadBalancerService":
     case "externalService":
+    case "service":
       return environment.services
         .list()
-        .filter((service) => service.type === type)
-        .map((service) => viewOfService(service, base, { environment, isActivateWithheld }));
+        .filter((service) => type === "service" || service.type === type)
+        .map((service) => viewOfService(service, { base, environment, isActivateWithheld }));
     default:
-      return named[type].map((one) => viewOfNamed(one, pluralOf(type), base));
+      return named[type].map((one) => viewOfNamed(one, type, base));
   }
 }
 
-function addressesOf(id: string, environment: Environment): readonly View[] {
-  const host = environment.hosts.list().find((one) => one.id === id);
-  return host?.ips.map((ip, index) => viewOfAddress(host, ip, index)) ?? [];
-}
-
-function list(type: CollectionType, request: ApiRequest, environment: Environment): Served {
-  if (type === "schema") return { status: 200, body: schemasOf(request.base) };
-  const views = viewsOf(type, request, environment);
-  const { maxLimit, ignoresFilters, ignoresInclude, url } = request;
-  const canInclude = type === "host" && !ignoresInclude;
-  const rows = canInclude ? (view: View) => addressesOf(view.id, environment) : undefined;
-  const body = pageOf(type, views, url, { maxLimit, ignoresFilters, ...(rows && { rows }) });
+function list(
+  type: CollectionType,
+  views: readonly View[],
+  request: ApiRequest,
+  environment: Environment,
+): Served {
+  const { base, ignoresInclude, url, maxLimit, ignoresFilters } = request;
+  const links = ignoresInclude ? [] : includesOf(type);
+  const entriesOf = (view: View) => addressesOf(view.id, environment, base);
+  const body = pageOf(views, {
+    resourceType: type,
+    ...{ url, maxLimit, ignoresFilters },
+    fields: filterableFields(type),
+    includes: Object.fromEntries(links.map((link) => [link, entriesOf])),
+    createTypes: canCreate(type) ? { [type]: `${base}/${pluralOf(type)}` } : {},
+  });
   return { status: 200, body };
 }
 
-/** The services at the other end of the port rules. */
-function linked(service: Service, link: string, environment: Environment): readonly Service[] {
-  const all = environment.services.list().filter(({ removed }) => removed === null);
-  const uses = (one: Service, other: Service) =>
-    one.lbConfig?.portRules.some(({ serviceId }) => serviceId === other.id) === true;
-  if (link === "consumedservices") return all.filter((one) => uses(service, one));
-  if (link === "consumedbyservices") return all.filter((one) => uses(one, service));
-  throw notFound(link);
-}
-
-function serveService(service: Service, request: ApiRequest, environment: Environment): Served {
-  const { method, link, action, base, isActivateWithheld } = request;
-  const { services } = environment;
-  const show = (one: Service) => viewOfService(one, base, { environment, isActivateWithheld });
-  if (link !== undefined) {
-    const data = linked(service, link, environment).map(show);
-    return { status: 200, body: { type: "collection", resourceType: "service", data, pagination: null } };
-  }
-  if (method === "GET") return { status: 200, body: show(service) };
-  const wanted = method === "PUT" ? "update" : method === "DELETE" ? "remove" : (action ?? "");
-  if (service.removed !== null) throw notFound(service.id);
-  if (!actionsOf(service, isActivateWithheld).includes(wanted)) {
-    if (method === "POST") throw new Refusal("ActionNotAvailable", `Action ${wanted} is not available`);
-    throw new Refusal("InvalidState", `${service.id} is ${service.state}`);
-  }
-  switch (wanted) {
-    case "update":
-      return {
-        status: 200,
-        body: show(services.update(service, changedFields(request.body, environment, service))),
-      };
-    case "remove":
-      return { status: 200, body: show(services.remove(service)) };
-    case "activate":
-      return { status: 202, body: show(services.activate(service)) };
-    case "deactivate":
-      return { status: 202, body: show(services.deactivate(service)) };
-    default:
-      return { status: 202, body: show(service) };
-  }
-}
-
 function create(type: CollectionType, request: ApiRequest, environment: Environment): Served {
-  const { base, body } = request;
-  if (type === "stack") {
-    const name = (body as { readonly name?: unknown } | undefined)?.name;
-    if (typeof name !== "string") throw new Refusal("MissingRequired", "Name is required", "name");
-    return { status: 201, body: viewOfNamed(environment.addStack(name), pluralOf(type), base) };
+  const { base, action, isActivateWithheld } = request;
+  if (action !== null) throw new Refusal("InvalidAction", `There is no action ${action}`, "action");
+  const body = objectOf(request.body);
+  if (type === "loadBalancerService" || type === "externalService") {
+    const service = environment.services.create(type, newService(type, body, environment));
+    return { status: 201, body: viewOfService(service, { base, environment, isActivateWithheld }) };
   }
-  if (type !== "loadBalancerService" && type !== "externalService")
-    throw new Refusal("MethodNotAllowed", "Method not allowed");
-  const service = environment.services.create(type, newService(type, body, environment));
-  return { status: 201, body: viewOfService(service, base, { environment, isActivateWithheld: false }) };
+  if (type !== "stack") throw new Refusal("MethodNotAllowed", "Method not allowed");
+  const name = nameOf(body);
+  checkRequired(body, requiredFields(type));
+  const stack = environment.addStack(name, textOrNull(body["externalId"]));
+  return { status: 201, body: viewOfNamed(stack, type, base) };
 }
 
-export function serve(request: ApiRequest, environment: Environment): Served {
-  const { method, base, collection, id, link } = request;
-  if (collection === "") {
-    const headers = { "x-api-schemas": `${base}/schemas` };
-    const links = { self: base, schemas: `${base}/schemas`, hosts: `${base}/hosts` };
-    return { status: 200, body: { type: "apiVersion", id: "v2-beta", links }, headers };
-  }
+function linksOf(base: string): Readonly<Record<string, string>> {
+  const { data } = schemasOf(base);
+  const collections = data.flatMap(({ pluralName, links }) =>
+    "collection" in links ? [[pluralName, links.collection]] : [],
+  );
+  return { self: base, schemas: `${base}/schemas`, ...Object.fromEntries(collections) };
+}
+
+function viewOfProject(project: Named, { url }: ApiRequest): View {
+  const base = `${url.origin}/v2-beta`;
+  return { ...viewOfNamed(project, "project", base), links: linksOf(`${base}/projects/${project.id}`) };
+}
+
+/** The API itself, or an environment. */
+function root(request: ApiRequest, { projects }: Environment): Served {
+  const found = projects.find(({ id }) => id === request.project);
+  const body =
+    found === undefined
+      ? { type: "apiVersion", id: "v2-beta", links: linksOf(request.base), actions: {} }
+      : viewOfProject(found, request);
+  return { status: 200, body };
+}
+
+function linked(
+  type: CollectionType,
+  { id, link }: { readonly id: string; readonly link: string },
+  request: ApiRequest,
+  environment: Environment,
+): Served {
+  const { base, isActivateWithheld } = request;
+  const service = environment.services.get(id);
+  if (type === "host" && link.toLowerCase() === "ipaddresses")
+    return list("ipAddress", addressesOf(id, environment, base), request, environment);
+  const views =
+    service === undefined || (type !== "service" && service.type !== type)
+      ? undefined
+      : linkedServices(service, link, { base, environment, isActivateWithheld });
+  if (views === undefined) throw notFound(`${type} ${id} with ${link}`);
+  return list("service", views, request, environment);
+}
+
+function serveRequest(request: ApiRequest, environment: Environment): Served {
+  const { method, base, collection, id, link, project, isActivateWithheld } = request;
+  if (project !== undefined && !environment.projects.some((one) => one.id === project))
+    throw notFound(`project ${project}`);
+  if (collection === "") return root(request, environment);
   const type = typeOf(collection);
   if (type === undefined) throw notFound(collection);
   if (id === undefined) {
     if (method === "POST") return create(type, request, environment);
-    return list(type, request, environment);
+    if (method !== "GET") throw new Refusal("MethodNotAllowed", "Method not allowed");
+    return type === "schema"
+      ? { status: 200, body: schemasOf(base) }
+      : list(type, viewsOf(type, request, environment), request, environment);
   }
+  if (link !== undefined) return linked(type, { id, link }, request, environment);
   const service = environment.services.get(id);
-  if (service !== undefined && service.type === type) return serveService(service, request, environment);
-  if (type === "host" && link === "ipAddresses") {
-    const data = addressesOf(id, environment);
-    return { status: 200, body: { type: "collection", resourceType: "ipAddress", data } };
-  }
+  if (service !== undefined && (type === "service" || service.type === type))
+    return serveService(service, request, { base, environment, isActivateWithheld });
+  const host = type === "host" ? environment.hosts.list().find((one) => one.id === id) : undefined;
+  if (host !== undefined) return serveHost(host, request, environment);
   const view = viewsOf(type, request, environment).find((one) => one.id === id);
   if (view === undefined) throw notFound(`${type} ${id}`);
+  if (method !== "GET") throw new Refusal("MethodNotAllowed", "Method not allowed");
   return { status: 200, body: view };
+}
+
+/** Each response names the schemas of the account, also at the URL of an environment. */
+export function serve(request: ApiRequest, environment: Environment): Served {
+  const schemas = `${request.url.origin}/v2-beta/schemas`;
+  return { ...serveRequest(request, environment), headers: { "x-api-schemas": schemas } };
 }

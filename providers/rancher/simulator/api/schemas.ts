@@ -1,66 +1,84 @@
 // The schema collection: the types that the API has, where their collections are, and what can be done with them.
 
-const collections = {
-  certificate: ["GET"],
-  externalService: ["GET", "POST"],
-  host: ["GET"],
-  loadBalancerService: ["GET", "POST"],
-  project: ["GET"],
-  schema: ["GET"],
-  setting: ["GET"],
-  stack: ["GET", "POST"],
-} as const;
+import { modifiers } from "./filters.ts";
+import { type ResourceType, resourceTypes } from "./resource-types.ts";
 
-export type CollectionType = keyof typeof collections;
+type WithCollection<T> = {
+  [K in keyof T]: T[K] extends { readonly collection: unknown } ? K : never;
+}[keyof T];
+export type CollectionType = WithCollection<typeof resourceTypes>;
 
-export const pluralOf = (type: CollectionType): string => `${type}s`;
+const types: Readonly<Record<string, ResourceType>> = resourceTypes;
+
+const plural = (type: string): string => `${type.replace(/ss$/, "sse").replace(/y$/, "ie")}s`;
+export const pluralOf = (type: CollectionType): string => plural(type);
 
 /** The type of a collection by its name in a path, in any case. */
-export function typeOf(plural: string): CollectionType | undefined {
-  const types = Object.keys(collections) as readonly CollectionType[];
-  return types.find((type) => pluralOf(type).toLowerCase() === plural.toLowerCase());
+export function typeOf(name: string): CollectionType | undefined {
+  const all = Object.keys(resourceTypes).filter((type) => types[type]?.collection !== undefined);
+  return (all as readonly CollectionType[]).find(
+    (type) => pluralOf(type).toLowerCase() === name.toLowerCase(),
+  );
 }
 
-const text = (isWritable: boolean) => ({
-  type: "string",
-  create: isWritable,
-  update: isWritable,
-  nullable: true,
-  required: false,
-});
+/** The columns of the database of the server. Other fields have no filter, and settings are in no table. */
+const columns = new Set([
+  ...["agentState", "description", "externalId", "healthState", "id", "kind"],
+  ...["name", "removed", "stackId", "state", "uuid"],
+]);
 
-const fields: Partial<Record<CollectionType, readonly string[]>> = {
-  externalService: ["name", "stackId", "externalIpAddresses", "healthCheck", "metadata", "startOnCreate"],
-  loadBalancerService: ["name", "stackId", "scale", "launchConfig", "lbConfig", "metadata", "startOnCreate"],
-  stack: ["name", "externalId", "startOnCreate"],
-};
+export function filterableFields(type: CollectionType): readonly string[] {
+  if (type === "setting") return [];
+  return Object.keys(types[type]?.fields ?? {}).filter((name) => columns.has(name));
+}
+
+export const includesOf = (type: CollectionType): readonly string[] => types[type]?.includes ?? [];
+export const canCreate = (type: CollectionType): boolean =>
+  types[type]?.collection?.includes("POST") === true;
+
+/** Fields that a client must set to create an object. */
+export const requiredFields = (type: CollectionType): readonly string[] =>
+  Object.entries<string>(types[type]?.fields ?? {}).flatMap(([name, of]) => (of.endsWith("!") ? [name] : []));
+
+function fieldOf(text: string) {
+  const [, type = "string", sets, required] = /^([^+!]+)(\+?)(!?)$/.exec(text) ?? [];
+  const [create, update, isRequired] = [sets === "+", sets === "+", required === "!"];
+  return { type, create, update, required: isRequired, nullable: !isRequired, default: null };
+}
+
+function schemaOf(
+  id: string,
+  { collection, resource, fields, actions, includes }: ResourceType,
+  base: string,
+) {
+  const self = `${base}/schemas/${id}`;
+  const filterable = collection === undefined ? [] : filterableFields(id as CollectionType);
+  return {
+    id,
+    type: "schema",
+    baseType: "schema",
+    pluralName: plural(id),
+    links: collection === undefined ? { self } : { self, collection: `${base}/${plural(id)}` },
+    actions: {},
+    collectionMethods: collection ?? [],
+    resourceMethods: resource ?? [],
+    resourceFields: Object.fromEntries(Object.entries(fields).map(([name, text]) => [name, fieldOf(text)])),
+    collectionFilters: Object.fromEntries(filterable.map((name) => [name, { modifiers, options: null }])),
+    collectionActions: {},
+    resourceActions: Object.fromEntries(
+      Object.entries(actions ?? {}).map(([name, { input = null, output }]) => [name, { input, output }]),
+    ),
+    includeableLinks: includes ?? [],
+  };
+}
 
 /** `base` is the URL of the API, with the project. */
 export function schemasOf(base: string) {
-  const data = Object.entries(collections).map(([id, methods]) => ({
-    id,
-    type: "schema",
-    pluralName: pluralOf(id as CollectionType),
-    links: { self: `${base}/schemas/${id}`, collection: `${base}/${pluralOf(id as CollectionType)}` },
-    actions: {},
-    collectionMethods: methods,
-    resourceMethods: methods.length > 1 ? ["GET", "PUT", "DELETE"] : ["GET"],
-    resourceFields: Object.fromEntries([
-      ...["id", "state", "name"].map((name) => [name, text(false)]),
-      ...(fields[id as CollectionType] ?? []).map((name) => [name, text(true)]),
-    ]),
-    collectionFilters: {
-      name: { modifiers: ["eq", "ne", "prefix", "like", "null", "notnull"], options: null },
-    },
-    collectionActions: {},
-    resourceActions: {},
-    includeableLinks: id === "host" ? ["ipAddresses"] : [],
-  }));
   return {
     type: "collection",
     resourceType: "schema",
     links: { self: `${base}/schemas` },
-    data,
+    data: Object.entries(types).map(([id, type]) => schemaOf(id, type, base)),
     actions: {},
   };
 }

@@ -3,34 +3,46 @@
 import { Refusal } from "../refusal.ts";
 import type { Environment } from "../state/environment.ts";
 import type { LbConfig, PortRule, Service, ServiceFields, ServiceType } from "../state/service.ts";
-
-type Json = Readonly<Record<string, unknown>>;
-
-const objectOf = (value: unknown): Json =>
-  typeof value === "object" && value !== null && !Array.isArray(value) ? (value as Json) : {};
-const listOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
-const textsOf = (value: unknown): readonly string[] => listOf(value).map(String);
-const textOrNull = (value: unknown): string | null =>
-  typeof value === "string" && value !== "" ? value : null;
+import { checkRequired, type Json, listOf, nameOf, objectOf, textOrNull, textsOf } from "./bodies.ts";
+import { requiredFields } from "./schemas.ts";
 
 const protocols = new Set(["http", "tcp", "https", "tls", "sni", "udp"]);
+/** The server checks the health of the containers there. */
+const reservedPort = 42;
+
+function portOf(value: unknown, field: string): number | null {
+  if (value === undefined || value === null) return null;
+  const port = Number(value);
+  if (!Number.isInteger(port)) throw new Refusal("InvalidFormat", `${field} is not a number`, field);
+  if (port < 1) throw new Refusal("MinLimitExceeded", `${field} is less than 1`, field);
+  if (port > 65_535) throw new Refusal("MaxLimitExceeded", `${field} is more than 65535`, field);
+  return port;
+}
+
+function existingService(id: string, environment: Environment): void {
+  const service = environment.services.get(id);
+  if (service === undefined || service.removed !== null || service.state === "removing")
+    throw new Refusal("InvalidReference", `Service ${service?.name ?? id} is removed`, "serviceId");
+}
 
 function ruleOf(value: unknown, environment: Environment): PortRule {
   const rule = objectOf(value);
-  const [source, target] = [Number(rule["sourcePort"]), Number(rule["targetPort"])];
-  if (!(source >= 1 && source <= 65535))
-    throw new Refusal("MissingRequired", "Source port is required", "sourcePort");
+  const source = portOf(rule["sourcePort"], "sourcePort");
+  if (source === null) throw new Refusal("MissingRequired", "Source port is required", "sourcePort");
+  if (source === reservedPort)
+    throw new Refusal("InvalidOption", `Port ${reservedPort} is reserved for service health check`);
+  const target = portOf(rule["targetPort"], "targetPort");
   const serviceId = textOrNull(rule["serviceId"]);
   if (serviceId !== null) {
-    if (!(target >= 1 && target <= 65535))
+    if (target === null)
       throw new Refusal("MissingRequired", "Target port is required with a service", "targetPort");
-    const service = environment.services.get(serviceId);
-    if (service === undefined || service.removed !== null || service.state === "removing")
-      throw new Refusal("InvalidReference", `Service ${serviceId} does not exist`, "serviceId");
+    existingService(serviceId, environment);
   }
   const selector = textOrNull(rule["selector"]);
-  if ((serviceId === null) === (selector === null))
-    throw new Refusal("InvalidOption", "Either a service or a selector is required", "serviceId");
+  if (serviceId === null && selector === null)
+    throw new Refusal("MissingRequired", "A service or a selector is required", "serviceId");
+  if (serviceId !== null && selector !== null)
+    throw new Refusal("InvalidOption", "Can't specify both selector and serviceId");
   const protocol = textOrNull(rule["protocol"]) ?? "http";
   if (!protocols.has(protocol))
     throw new Refusal("InvalidOption", `Invalid protocol ${protocol}`, "protocol");
@@ -41,6 +53,9 @@ function ruleOf(value: unknown, environment: Environment): PortRule {
     serviceId,
     selector,
     backendName: textOrNull(rule["backendName"]),
+    hostname: textOrNull(rule["hostname"]),
+    path: textOrNull(rule["path"]),
+    priority: typeof rule["priority"] === "number" ? rule["priority"] : null,
   };
 }
 
@@ -66,13 +81,20 @@ function lbConfigOf(value: unknown, environment: Environment): LbConfig {
   };
 }
 
+function refuse(code: "PortWrongFormat" | "PortInvalidProtocol", port: string): never {
+  throw new Refusal(code, `Port ${port} is not as in 192.0.2.1:80:8080/tcp`, "ports");
+}
+
 function launchConfigOf(value: unknown): ServiceFields["launchConfig"] {
   const config = objectOf(value);
   const imageUuid = textOrNull(config["imageUuid"]);
   if (imageUuid === null) throw new Refusal("MissingRequired", "Image is required", "imageUuid");
   const ports = textsOf(config["ports"]);
-  const wrong = ports.find((port) => !/^(\d+(\.\d+){3}:)?\d+:\d+\/(tcp|udp)$/.test(port));
-  if (wrong !== undefined) throw new Refusal("PortWrongFormat", `Port ${wrong} has a wrong format`, "ports");
+  for (const port of ports) {
+    const [, protocol = "tcp"] =
+      /^(?:(?:[\d.]+:)?\d{1,5}:)?\d{1,5}(?:\/(\w+))?$/.exec(port) ?? refuse("PortWrongFormat", port);
+    if (protocol !== "tcp" && protocol !== "udp") refuse("PortInvalidProtocol", port);
+  }
   const labels = Object.entries(objectOf(config["labels"])).map(
     ([key, text]) => [key, String(text)] as const,
   );
@@ -80,29 +102,41 @@ function launchConfigOf(value: unknown): ServiceFields["launchConfig"] {
   return { imageUuid, ports, labels: Object.fromEntries(labels), requestedHostId };
 }
 
-function checkedName(name: string): string {
-  if (/^[a-zA-Z0-9]([a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?$/.test(name)) return name;
-  throw new Refusal("InvalidFormat", `Invalid name ${name}`, "name");
+function scaleOf({ scale }: Json): number | undefined {
+  if (scale === undefined || scale === null) return undefined;
+  if (!Number.isInteger(scale)) throw new Refusal("InvalidFormat", "scale is not a number", "scale");
+  if (Number(scale) < 0) throw new Refusal("MinLimitExceeded", "scale is less than 0", "scale");
+  return Number(scale);
+}
+
+/** The services of the input of the action `setservicelinks`. */
+export function linksOf(body: unknown, environment: Environment): readonly string[] {
+  const ids = listOf(objectOf(body)["serviceLinks"]).map((link) => textOrNull(objectOf(link)["serviceId"]));
+  return ids.map((id) => {
+    if (id === null) throw new Refusal("MissingRequired", "serviceId is required", "serviceId");
+    existingService(id, environment);
+    return id;
+  });
 }
 
 export function newService(type: ServiceType, body: unknown, environment: Environment): ServiceFields {
   const fields = objectOf(body);
-  const [name, stackId] = [textOrNull(fields["name"]), textOrNull(fields["stackId"])];
-  if (name === null) throw new Refusal("MissingRequired", "Name is required", "name");
-  checkedName(name);
+  const [name, stackId] = [nameOf(fields), textOrNull(fields["stackId"])];
+  checkRequired(fields, requiredFields(type));
   if (stackId === null || !environment.stacks.some(({ id }) => id === stackId))
     throw new Refusal("InvalidReference", "The stack does not exist", "stackId");
   const isBalancer = type === "loadBalancerService";
-  const ips = textsOf(fields["externalIpAddresses"]);
-  if (!isBalancer && ips.length === 0)
-    throw new Refusal("MissingRequired", "External addresses are required", "externalIpAddresses");
+  const [ips, hostname] = [textsOf(fields["externalIpAddresses"]), textOrNull(fields["hostname"])];
+  if (!isBalancer && ips.length > 0 && hostname !== null)
+    throw new Refusal("InvalidOption", "externalIpAddresses and hostname are mutually exclusive");
   return {
     name,
     stackId,
-    scale: typeof fields["scale"] === "number" ? fields["scale"] : 1,
+    scale: scaleOf(fields) ?? 1,
     launchConfig: isBalancer ? launchConfigOf(fields["launchConfig"]) : null,
     lbConfig: isBalancer ? lbConfigOf(fields["lbConfig"], environment) : null,
     externalIpAddresses: isBalancer ? null : ips,
+    hostname: isBalancer ? null : hostname,
     healthCheck: fields["healthCheck"] ? objectOf(fields["healthCheck"]) : null,
     metadata: objectOf(fields["metadata"]),
     startOnCreate: fields["startOnCreate"] === true,
@@ -123,12 +157,12 @@ export function changedFields(
     config?.labels["io.rancher.scheduler.global"] === "true";
   if (launchConfig !== undefined && isGlobal(launchConfig) !== isGlobal(before))
     throw new Refusal("InvalidOption", "Switching from global scale to fixed (and vice versa)");
-  const name = textOrNull(fields["name"]);
+  const scale = scaleOf(fields);
   return {
-    ...(name !== null && { name: checkedName(name) }),
+    ...(fields["name"] !== undefined && { name: nameOf(fields) }),
     ...(launchConfig !== undefined && { launchConfig }),
     ...(fields["lbConfig"] !== undefined && { lbConfig: lbConfigOf(fields["lbConfig"], environment) }),
-    ...(typeof fields["scale"] === "number" && { scale: fields["scale"] }),
+    ...(scale !== undefined && { scale }),
     ...(fields["externalIpAddresses"] !== undefined && {
       externalIpAddresses: textsOf(fields["externalIpAddresses"]),
     }),

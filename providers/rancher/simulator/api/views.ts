@@ -3,68 +3,98 @@
 import type { Environment, Named } from "../state/environment.ts";
 import type { Host } from "../state/hosts.ts";
 import type { Service } from "../state/service.ts";
+import { actionsOf, hostActionsOf } from "./actions.ts";
 
 export type View = Readonly<Record<string, unknown>> & { readonly id: string };
+
+/** The API shows the state of the agent for a host that is active. */
+function stateOf({ state, agentState }: Host): string {
+  return state === "active" && agentState !== "active" ? agentState : state;
+}
+
+const settled = { transitioning: "no", transitioningMessage: null, transitioningProgress: null };
 
 export function viewOfHost(host: Host, base: string): View {
   const { id, ips, ...rest } = host;
   const self = `${base}/hosts/${id}`;
   return {
     ...rest,
+    ...settled,
     id,
     type: "host",
-    name: null,
+    kind: "docker",
+    state: stateOf(host),
     agentIpAddress: ips[0] ?? null,
-    transitioning: "no",
+    info: {},
     links: { self, ipAddresses: `${self}/ipAddresses` },
-    actions: host.removed === null ? { update: `${self}/?action=update` } : {},
+    actions: Object.fromEntries(hostActionsOf(host).map((action) => [action, `${self}/?action=${action}`])),
   };
 }
 
-export const viewOfAddress = (host: Host, address: string, index: number): View => ({
-  id: `1ip${host.id.slice(2)}-${index}`,
-  type: "ipAddress",
-  address,
-  state: "active",
-  removed: null,
-});
-
-export function viewOfNamed(one: Named, collection: string, base: string): View {
-  const self = `${base}/${collection}/${one.id}`;
-  return { ...one, state: "active", removed: null, transitioning: "no", links: { self }, actions: {} };
+export function viewOfAddress(host: Host, address: string, index: number, base: string): View {
+  const id = `1ip${host.id.slice(2)}-${index}`;
+  return {
+    ...{
+      id,
+      type: "ipAddress",
+      kind: "ipAddress",
+      name: null,
+      uuid: id,
+      address,
+      state: "active",
+      removed: null,
+    },
+    links: { self: `${base}/ipaddresses/${id}` },
+    actions: {},
+  };
 }
 
-/** What the state permits. `activate` may be withheld. */
-export function actionsOf({ state, type }: Service, isActivateWithheld: boolean): readonly string[] {
-  if (state === "removing" || state === "removed") return [];
-  if (state === "registering") return ["remove"];
-  if (state === "inactive")
-    return isActivateWithheld ? ["update", "remove"] : ["activate", "update", "remove"];
-  return type === "loadBalancerService"
-    ? ["deactivate", "update", "remove", "setservicelinks"]
-    : ["deactivate", "update", "remove"];
+/** A stack, a certificate or a project. */
+export function viewOfNamed(one: Named, type: "certificate" | "project" | "stack", base: string): View {
+  const self = `${base}/${type}s/${one.id}`;
+  return {
+    ...one,
+    ...settled,
+    ...{ type, kind: type, uuid: one.id, state: "active", removed: null, description: null },
+    links: { self },
+    actions: {},
+  };
+}
+
+export function viewOfSetting(name: string, value: string, base: string): View {
+  return {
+    ...{ id: name, type: "setting", name, value, activeValue: value, source: "Database" },
+    links: { self: `${base}/settings/${name}` },
+    actions: {},
+  };
+}
+
+export interface ServiceContext {
+  readonly base: string;
+  readonly environment: Environment;
+  readonly isActivateWithheld: boolean;
 }
 
 export function viewOfService(
   service: Service,
-  base: string,
-  {
-    environment,
-    isActivateWithheld,
-  }: { readonly environment: Environment; readonly isActivateWithheld: boolean },
+  { base, environment, isActivateWithheld }: ServiceContext,
 ): View {
-  const { next: _next, activeSince: _since, startOnCreate: _start, boundPorts: _bound, ...fields } = service;
+  const { next: _next, activeSince: _since, boundPorts: _bound, serviceLinks: _links, ...fields } = service;
   const self = `${base}/${service.type}s/${service.id}`;
   const endpoints = environment.services.endpointsOf(service);
   const actions = actionsOf(service, isActivateWithheld);
   return {
     ...fields,
+    kind: service.type,
+    uuid: service.id,
+    transitioningProgress: null,
     healthState: environment.services.healthOf(service),
     publicEndpoints: endpoints.map(({ ip, host, port }) => ({
       type: "publicEndpoint",
       ipAddress: ip,
       port,
       hostId: host,
+      instanceId: `1i${host.slice(2)}-${service.id.slice(2)}`,
       serviceId: service.id,
     })),
     links: {

@@ -22,9 +22,17 @@ export function endpointsOf(
     .filter(({ id }) => requestedHostId === null || id === requestedHostId);
   const count = labels["io.rancher.scheduler.global"] === "true" ? hosts.length : scale;
   return hosts.slice(0, count).flatMap(({ id, ips: [ip = ""] }) =>
-    boundPorts.map((bound) => {
-      const [port = "", address = ip] = bound.split(":").slice(0, -1).toReversed();
-      return { ip: address, host: id, port: Number(port) };
+    boundPorts.map((port) => {
+      const { address = ip, number } = parsePort(port);
+      return { ip: address, host: id, port: number };
     }),
   );
+}
+
+/** `80:8080/tcp`, with the address before it if it is bound to one. */
+export function parsePort(port: string): { readonly address?: string; readonly number: number } {
+  const parts = port.replace(/\/.*$/, "").split(":");
+  const number = Number(parts.at(-2) ?? parts[0]);
+  const [address] = parts.length === 3 ? parts : [];
+  return address === undefined ? { number } : { address, number };
 }

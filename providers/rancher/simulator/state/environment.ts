@@ -9,6 +9,8 @@ import { Services } from "./services.ts";
 export interface Named {
   readonly id: string;
   readonly name: string;
+  /** Of stacks. */
+  readonly externalId?: string | null;
 }
 
 export class Environment {
@@ -21,14 +23,17 @@ export class Environment {
   /** Those that the key can read. */
   readonly projects: Named[] = [{ id: "1a5", name: "Default" }];
 
+  readonly clock: Clock;
+
   constructor(clock: Clock, time: Milliseconds) {
+    this.clock = clock;
     this.services = new Services(clock, this.hosts, time);
   }
 
-  addStack(name: string): Named {
+  addStack(name: string, externalId: string | null = null): Named {
     if (this.stacks.some((stack) => stack.name.toLowerCase() === name.toLowerCase()))
       throw new Refusal("NotUnique", "Stack name is not unique", "name");
-    const stack = { id: `1st${this.stacks.length + 1}`, name };
+    const stack = { id: `1st${this.stacks.length + 1}`, name, externalId };
     this.stacks.push(stack);
     return stack;
   }

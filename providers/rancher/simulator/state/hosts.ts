@@ -4,6 +4,8 @@ export interface Host {
   readonly id: string;
   readonly uuid: string;
   readonly hostname: string | null;
+  /** What a user calls it. */
+  readonly name: string | null;
   readonly state: string;
   readonly agentState: string;
   readonly ips: readonly string[];
@@ -11,7 +13,7 @@ export interface Host {
   readonly removed: string | null;
 }
 
-export type NewHost = Partial<Pick<Host, "ips" | "labels" | "state" | "uuid">>;
+export type NewHost = Partial<Pick<Host, "ips" | "labels" | "name" | "state" | "uuid">>;
 
 export class Hosts {
   readonly #byID = new Map<string, Host>();
@@ -25,8 +27,9 @@ export class Hosts {
     const number = this.#next++;
     const host: Host = {
       id: `1h${number}`,
-      uuid: `00000000-0000-4000-8000-${String(number).padStart(12, "0")}`,
+      uuid: `${String(number).padStart(8, "0")}-0000-4000-8000-000000000000`,
       hostname,
+      name: null,
       state: "active",
       agentState: "active",
       ips: [`192.0.${2 + (number >> 8)}.${number & 255}`],
@@ -45,9 +48,21 @@ export class Hosts {
   }
 
   change(hostname: string, change: Partial<Omit<Host, "id">>): Host {
-    const host = { ...this.existing(hostname), ...change };
+    return this.put({ ...this.existing(hostname), ...change });
+  }
+
+  put(host: Host): Host {
     this.#byID.set(host.id, host);
     return host;
+  }
+
+  /** As when the agent does not answer any more: the host stays active, and the API shows the state of the agent. */
+  disconnect(hostname: string): Host {
+    return this.change(hostname, { agentState: "disconnected" });
+  }
+
+  reconnect(hostname: string): Host {
+    return this.change(hostname, { agentState: "active" });
   }
 
   /** As when Rancher purges a host whose agent is lost. The entry stays in the database. */

@@ -1,10 +1,12 @@
-// What keeps a service in its state: containers that cannot be removed, and host ports that are in use.
+// What keeps a service in its state: containers that cannot be removed or started, and host ports that are in use.
 
+import { parsePort } from "./endpoints.ts";
 import type { Service } from "./service.ts";
 
 export class Obstacles {
   readonly #stuck = new Set<string>();
   readonly #occupied = new Map<number, string>();
+  readonly #failing = new Map<string, string>();
 
   /** It stays in state `removing` until it is released. */
   stick(name: string): void {
@@ -13,6 +15,15 @@ export class Obstacles {
 
   release(name: string): void {
     this.#stuck.delete(name);
+  }
+
+  /** Its activation ends with this error until it is repaired. */
+  fail(name: string, message: string): void {
+    this.#failing.set(name, message);
+  }
+
+  repair(name: string): void {
+    this.#failing.delete(name);
   }
 
   /** Another container uses the port on all hosts, so that no load balancer with it can start. */
@@ -29,8 +40,8 @@ export class Obstacles {
     if (state === "removing" && this.#stuck.has(name))
       return { isError: false, message: "Waiting for containers to be removed" };
     if (state !== "activating") return undefined;
-    const ports = (launchConfig?.ports ?? []).map((port) => Number(port.split(":").at(-2)));
-    const message = ports.flatMap((port) => this.#occupied.get(port) ?? [])[0];
+    const ports = (launchConfig?.ports ?? []).map((port) => parsePort(port).number);
+    const message = this.#failing.get(name) ?? ports.flatMap((port) => this.#occupied.get(port) ?? [])[0];
     return message === undefined ? undefined : { isError: true, message };
   }
 }

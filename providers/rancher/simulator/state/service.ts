@@ -9,6 +9,9 @@ export interface PortRule {
   readonly serviceId: string | null;
   readonly selector: string | null;
   readonly backendName: string | null;
+  readonly hostname?: string | null;
+  readonly path?: string | null;
+  readonly priority?: number | null;
 }
 
 export interface LaunchConfig {
@@ -34,6 +37,8 @@ export interface ServiceFields {
   readonly launchConfig: LaunchConfig | null;
   readonly lbConfig: LbConfig | null;
   readonly externalIpAddresses: readonly string[] | null;
+  /** Of an external service, instead of addresses. */
+  readonly hostname?: string | null;
   readonly healthCheck: Readonly<Record<string, unknown>> | null;
   readonly metadata: Readonly<Record<string, unknown>>;
   readonly startOnCreate: boolean;
@@ -44,6 +49,8 @@ export interface Service extends ServiceFields {
   readonly type: ServiceType;
   readonly state: string;
   readonly removed: string | null;
+  /** Ids of the services that it forwards to: of its rules, or as the last `setservicelinks` set them. */
+  readonly serviceLinks: readonly string[];
   readonly transitioning: "yes" | "no" | "error";
   readonly transitioningMessage: string | null;
   /** The ports of its containers. A change of only the bind address does not reach them. */

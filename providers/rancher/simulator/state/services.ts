@@ -57,6 +57,7 @@ export class Services {
       type,
       state: "requested",
       removed: null,
+      serviceLinks: linksOf(fields.lbConfig),
       transitioning: "no",
       transitioningMessage: null,
       boundPorts: fields.launchConfig?.ports ?? [],
@@ -79,7 +80,8 @@ export class Services {
 
   update(service: Service, fields: Partial<ServiceFields>): Service {
     const isActive = service.activeSince !== null || service.state === "activating";
-    const changed = { ...service, ...fields };
+    const serviceLinks = fields.lbConfig ? linksOf(fields.lbConfig) : service.serviceLinks;
+    const changed = { ...service, ...fields, serviceLinks };
     this.#checkName(changed, service.id);
     const ports = changed.launchConfig?.ports ?? [];
     const withoutAddress = (port: string) => port.split(":").slice(-2).join(":");
@@ -89,6 +91,24 @@ export class Services {
     const bound = { ...changed, boundPorts };
     if (service.state === "activating") return this.#enter(bound, "activating");
     return this.#enter(bound, isActive ? "updating-active" : "updating-inactive");
+  }
+
+  /** As the server does for a service that is removed: no load balancer forwards to it any more. */
+  #removeRules(id: string): void {
+    for (const one of this.list()) {
+      const { lbConfig } = one;
+      if (lbConfig === null || !lbConfig.portRules.some(({ serviceId }) => serviceId === id)) continue;
+      const portRules = lbConfig.portRules.filter(({ serviceId }) => serviceId !== id);
+      const changed = { ...one, lbConfig: { ...lbConfig, portRules } };
+      this.#byID.set(one.id, { ...changed, serviceLinks: linksOf(changed.lbConfig) });
+    }
+  }
+
+  /** Replaces all links. The next change of rules replaces them again. */
+  setLinks(service: Service, serviceLinks: readonly string[]): Service {
+    const linked = { ...service, serviceLinks };
+    this.#byID.set(linked.id, linked);
+    return linked;
   }
 
   activate(service: Service): Service {
@@ -144,8 +164,9 @@ export class Services {
     return next !== null && next.at <= this.#clock.monotonic();
   }
 
-  #enter(service: Service, state: string): Service {
-    const at = this.#clock.monotonic() + this.time;
+  /** `since` is earlier than now if no request came in between. */
+  #enter(service: Service, state: string, since = this.#clock.monotonic()): Service {
+    const at = since + this.time;
     const next = { at, state: following[state] ?? state };
     const entered: Service = {
       ...service,
@@ -183,8 +204,13 @@ export class Services {
       activeSince: becomesActive ? at : service.activeSince,
     };
     this.#byID.set(left.id, left);
+    if (state === "removed") this.#removeRules(left.id);
     return state === "inactive" && service.state === "registering" && service.startOnCreate
-      ? this.activate(left)
+      ? this.#enter(left, "activating", at)
       : left;
   }
+}
+
+function linksOf(lbConfig: ServiceFields["lbConfig"]): readonly string[] {
+  return [...new Set(lbConfig?.portRules.flatMap(({ serviceId }) => serviceId ?? []))];
 }

@@ -1,0 +1,60 @@
+// Requests to one service: its links, its actions, its change and its removal.
+
+import { Refusal } from "../refusal.ts";
+import type { Service } from "../state/service.ts";
+import { actionsOf, serviceActions } from "./actions.ts";
+import { changedFields, linksOf } from "./service-bodies.ts";
+import type { ServiceContext, View } from "./views.ts";
+import { viewOfService } from "./views.ts";
+
+/** The services at the other end of a link, or undefined if there is no such link. */
+export function linkedServices(
+  service: Service,
+  link: string,
+  context: ServiceContext,
+): readonly View[] | undefined {
+  const all = context.environment.services.list().filter(({ removed }) => removed === null);
+  const found = new Map([
+    ["consumedservices", all.filter(({ id }) => service.serviceLinks.includes(id))],
+    ["consumedbyservices", all.filter(({ serviceLinks }) => serviceLinks.includes(service.id))],
+  ]).get(link.toLowerCase());
+  return found?.map((one) => viewOfService(one, context));
+}
+
+interface ServiceRequest {
+  readonly method: string;
+  readonly action: string | null;
+  readonly body: unknown;
+}
+
+function act(service: Service, { action, body }: ServiceRequest, context: ServiceContext): Service {
+  const { services } = context.environment;
+  if (action === null) throw new Refusal("MethodNotAllowed", "Method not allowed");
+  if (!serviceActions.includes(action))
+    throw new Refusal("InvalidAction", `There is no action ${action}`, "action");
+  if (!actionsOf(service, context.isActivateWithheld).includes(action))
+    throw new Refusal("ActionNotAvailable", `Action ${action} is not available`, "action");
+  if (action === "activate") return services.activate(service);
+  if (action === "deactivate") return services.deactivate(service);
+  if (action === "remove") return services.remove(service);
+  if (action === "update") return services.update(service, {});
+  return services.setLinks(service, linksOf(body, context.environment));
+}
+
+/** Other than an action, a change is accepted while an earlier one runs, and so is a second removal. */
+export function serveService(service: Service, request: ServiceRequest, context: ServiceContext) {
+  const { method, body } = request;
+  const { services } = context.environment;
+  const available = actionsOf(service, context.isActivateWithheld);
+  const show = (one: Service, status = 200) => ({ status, body: viewOfService(one, context) });
+  if (method === "GET") return show(service);
+  if (method === "POST") return show(act(service, request, context), 202);
+  if (method === "PUT") {
+    const fields = changedFields(body, context.environment, service);
+    if (!available.includes("update") && service.state !== "updating-inactive")
+      throw new Refusal("Conflict", `${service.id} is ${service.state}`);
+    return show(services.update(service, fields));
+  }
+  if (method !== "DELETE") throw new Refusal("MethodNotAllowed", "Method not allowed");
+  return show(available.includes("remove") ? services.remove(service) : service);
+}

@@ -4,16 +4,16 @@ import { parseArgs } from "node:util";
 import { milliseconds } from "../src/core/brand.ts";
 import { systemClock } from "../src/platform/clock.ts";
 import type { LocalCloud, LocalCloudDefinition } from "./clouds/local-cloud.ts";
-import { cloudNames, findLocalCloud, localClouds } from "./clouds/registry.ts";
+import { cloudChoices, findLocalCloud, localClouds } from "./clouds/registry.ts";
 
 /** The default of each cloud: "fake 8620, hetzner 8621". */
-function defaults(pick: (definition: LocalCloudDefinition) => number): string {
-  return localClouds.map((definition) => `${definition.name} ${pick(definition)}`).join(", ");
+function defaults(pick: (definition: LocalCloudDefinition) => number | undefined): string {
+  return localClouds.map((definition) => `${definition.name} ${pick(definition) ?? "none"}`).join(", ");
 }
 
 const usage = `Usage: npm run cloud <name> -- [options]
 
-Serves a simulated cloud on 127.0.0.1, and prints the settings of a manager that uses it. <name> is ${cloudNames.join(" or ")}.
+Serves a simulated cloud on 127.0.0.1, and prints the settings of a manager that uses it. <name> is ${cloudChoices}.
 
   --port <n>               port to listen on (${defaults(({ defaultPort }) => defaultPort)})
   --machines <n>           machines to start with (0)
@@ -21,7 +21,8 @@ Serves a simulated cloud on 127.0.0.1, and prints the settings of a manager that
   --latency <ms>           time to answer a request (0)
   --action-time <ms>       time until a change has ended (${defaults(({ defaultActionTime }) => defaultActionTime)})
   --requests-per-hour <n>  request quota (${defaults(({ defaultRequestsPerHour }) => defaultRequestsPerHour)})
-  --token <text>           required bearer token (any token is accepted by default)
+  --token <text>           the only valid token (any token is accepted by default);
+                           of rancher, an API key such as access:secret
 `;
 
 function fail(text: string): never {
@@ -75,12 +76,14 @@ if (values.help) {
 }
 
 const definition = readDefinition();
+if (definition.defaultRequestsPerHour === undefined && values["requests-per-hour"] !== undefined)
+  fail(`--requests-per-hour has no effect: the ${definition.name} cloud has no quota.`);
 const options = {
   clock: systemClock,
   port: wholeNumber("port", definition.defaultPort),
   latency: milliseconds(wholeNumber("latency", 0)),
   actionTime: milliseconds(wholeNumber("action-time", definition.defaultActionTime)),
-  requestsPerHour: wholeNumber("requests-per-hour", definition.defaultRequestsPerHour),
+  requestsPerHour: wholeNumber("requests-per-hour", definition.defaultRequestsPerHour ?? 0),
   token: values.token,
 };
 const count = wholeNumber("machines", 0);

@@ -1,4 +1,5 @@
-// `npm run docs`: generates docs/clouds/*-reference.md, docs/events.md, features.md, flags.md, metrics.md and provider-reference.md.
+// `npm run docs`: generates docs/clouds/*-reference.md, docs/events.md, features.md, flags.md, metrics.md and provider-reference.md,
+// and the table in kubernetes-install.md.
 
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -9,6 +10,7 @@ import { eventsPage } from "./docs/events-page.ts";
 import type { Proofs } from "./docs/features.ts";
 import { featuresPage } from "./docs/features.ts";
 import { flagsPage } from "./docs/flags-page.ts";
+import { withValuesTable } from "./docs/manifest-values.ts";
 import { metricsPage } from "./docs/metrics-page.ts";
 import { type Recorded, sortedProofs, validProofs } from "./docs/recorded-proofs.ts";
 import { referencePage } from "./docs/reference-page.ts";
@@ -64,6 +66,7 @@ const pages = {
   "docs/events.md": eventsPage(),
   "docs/features.md": featuresPage({ plain, ...recorded }),
   "docs/flags.md": flagsPage(),
+  "docs/kubernetes-install.md": withValuesTable(read("docs/kubernetes-install.md")),
   "docs/metrics.md": metricsPage(),
   "docs/provider-reference.md": referencePage(),
 };

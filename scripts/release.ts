@@ -4,6 +4,8 @@ import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { BuildError } from "./build/provider-module.ts";
 import { readSources } from "./build/sources.ts";
+import { newestPackages } from "./release/image/debian.ts";
+import { writeLock } from "./release/image/lock.ts";
 import { verifyCommand } from "./release/notes.ts";
 import { type ReleaseOptions, readOptions, usage } from "./release/options.ts";
 import { release } from "./release/release.ts";
@@ -31,6 +33,10 @@ async function main(words: readonly string[]): Promise<void> {
     const shared = makeKey(options.makeKey);
     print(`Private key: ${options.makeKey} (keep it secret; pass it as FAIRLEAD_RELEASE_KEY or --key)`);
     print(`Public key:  ${shared} (commit it as deploy/release-key.pub; users verify with it)`);
+    return;
+  }
+  if (options.lockImage) {
+    print(`${writeLock(newestPackages())} has the newest versions. Commit it.`);
     return;
   }
   const key = keyOf(options);

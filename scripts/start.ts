@@ -9,7 +9,7 @@ import { systemClock } from "../src/platform/clock.ts";
 import { keepLoopbackDirect } from "../src/platform/environment.ts";
 import { createLog } from "../src/telemetry/log.ts";
 import type { LocalCloudDefinition } from "./clouds/local-cloud.ts";
-import { cloudNames, findLocalCloud } from "./clouds/registry.ts";
+import { cloudChoices, findLocalCloud } from "./clouds/registry.ts";
 import { Demo } from "./start/demo.ts";
 import { demoSteps } from "./start/demo-steps.ts";
 import { openSandbox, type Sandbox, type SandboxOptions } from "./start/sandbox.ts";
@@ -17,7 +17,7 @@ import { plain } from "./start/screen.ts";
 import { linesOf } from "./start/view.ts";
 
 const args = {
-  cloud: { type: "string", default: "fake", description: `Simulated cloud: ${cloudNames.join(" or ")}.` },
+  cloud: { type: "string", default: "fake", description: `Simulated cloud: ${cloudChoices}.` },
   nodes: { type: "string", default: "5", description: "Number of Nodes." },
   "cloud-latency": {
     type: "string",
@@ -90,7 +90,7 @@ function draw(sandbox: Sandbox, demo: Demo, elapsedMs: number, write: (text: str
     nodes: manager.nodes.list(),
     machines: new Map(cloud.machines().map(({ name, state }) => [name, state])),
     services: manager.services.list().filter(({ spec }) => spec.type === "LoadBalancer"),
-    routes: cloud.routeCount(),
+    routes: cloud.routeCount?.(),
     cloudRequests: cloud.requestCounts(),
     journal: manager.journal.entries(),
   };

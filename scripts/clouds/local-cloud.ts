@@ -13,6 +13,7 @@ export interface LocalCloudOptions {
   readonly latency: Milliseconds;
   /** How long a change takes after the cloud accepted it. */
   readonly actionTime: Milliseconds;
+  /** Without effect in a cloud that has no quota. */
   readonly requestsPerHour: number;
   /** The only valid token. Undefined: every token is valid. */
   readonly token: string | undefined;
@@ -46,7 +47,8 @@ export interface LocalCloud extends AsyncDisposable {
   remove(name: string): void;
   /** Whether a load balancer carries the mark of the Service with this uid. */
   hasLoadBalancerOf(serviceUID: string): boolean;
-  routeCount(): number;
+  /** Undefined if the cloud has no routes. */
+  readonly routeCount?: () => number;
   /** The number of requests by operation, such as `GET /machines`. */
   requestCounts(): Readonly<Record<string, number>>;
   addFault(fault: LocalFault): void;
@@ -59,9 +61,12 @@ export interface LocalCloudDefinition {
   readonly defaultPort: number;
   /** Milliseconds. */
   readonly defaultActionTime: number;
-  readonly defaultRequestsPerHour: number;
+  /** Undefined if the cloud has no quota. */
+  readonly defaultRequestsPerHour?: number;
   /** A token that looks like one of the cloud. */
   readonly exampleToken: string;
+  /** Further settings of the manager in the demo, for what its steps show. */
+  readonly demoSettings?: Readonly<Record<string, string>>;
   /** How a developer changes the cloud while it runs. */
   hint(url: string): string;
   /** Throws if the port is in use. */

@@ -4,10 +4,14 @@ import { didYouMean } from "../../src/core/did-you-mean.ts";
 import { fake } from "./fake.ts";
 import { hetzner } from "./hetzner.ts";
 import type { LocalCloudDefinition } from "./local-cloud.ts";
+import { rancher } from "./rancher.ts";
 
-export const localClouds = [fake, hetzner] as const satisfies readonly LocalCloudDefinition[];
+export const localClouds = [fake, hetzner, rancher] as const satisfies readonly LocalCloudDefinition[];
 
 export const cloudNames: readonly string[] = localClouds.map(({ name }) => name);
+
+/** Such as "fake, hetzner, or rancher". */
+export const cloudChoices: string = new Intl.ListFormat("en", { type: "disjunction" }).format(cloudNames);
 
 /** The cloud with this name, or a message for an unknown one. */
 export function findLocalCloud(name: string): LocalCloudDefinition | string {

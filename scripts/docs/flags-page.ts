@@ -9,14 +9,15 @@ import { settingsReference } from "../../src/core/settings-reference.ts";
 function explained(fields: Fields): Fields {
   return Object.fromEntries(
     Object.entries<Field<unknown>>(fields).map(([name, field]) => {
-      const { noEffect, deprecated, needsRestart } = notesOf(field);
+      const { noEffect, deprecated, needsRestart, commands } = notesOf(field);
       const old = deprecated === true ? "Deprecated. " : "";
       const nothing = noEffect === undefined ? "" : ` No effect: ${noEffect}.`;
+      const only = commands === undefined ? "" : ` Only for ${commands.join(", ")}.`;
       const restart =
         needsRestart === true && !Object.hasOwn(flagsNotInFile, name)
           ? " A change of this flag needs a restart."
           : "";
-      return [name, { ...field, text: `${old}${field.text}${nothing}${restart}` }];
+      return [name, { ...field, text: `${old}${field.text}${only}${nothing}${restart}` }];
     }),
   );
 }

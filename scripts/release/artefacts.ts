@@ -1,25 +1,15 @@
-// The files of one cloud: for each platform the executable, its SBOM and an archive.
+// The files of one cloud: for each platform the executable, its SBOM and an archive, and one container image.
 
 import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { buildExecutable, type Prepared } from "../build/executable.ts";
 import type { Target } from "../build/targets.ts";
-import { megabytes, type ReleaseFolder } from "./folder.ts";
+import { type Artefact, executableName } from "./artefact.ts";
+import { megabytes } from "./folder.ts";
+import { imageArtefacts } from "./image/image.ts";
 import { gzip, tar } from "./tar.ts";
 
 const root = resolve(import.meta.dir, "../..");
-
-/** One step of a release. */
-export interface Artefact {
-  readonly name: string;
-  /** Returns what the progress shows. */
-  readonly make: (folder: ReleaseFolder) => Promise<string> | string;
-}
-
-/** The name of an executable in a release. */
-export function executableName({ provider }: Prepared, target: Target): string {
-  return `${provider.program}-${target}`;
-}
 
 function archiveOf({ provider, sources }: Prepared, executable: Uint8Array): Uint8Array {
   const license = readFileSync(resolve(root, "LICENSE"));
@@ -49,6 +39,14 @@ function artefactsFor(cloud: Prepared, target: Target): readonly Artefact[] {
   ];
 }
 
-export function artefactsOf(cloud: Prepared, targets: readonly Target[]): readonly Artefact[] {
-  return targets.flatMap((target) => artefactsFor(cloud, target));
+export interface Parts {
+  readonly targets: readonly Target[];
+  readonly withImage: boolean;
+}
+
+export function artefactsOf(cloud: Prepared, { targets, withImage }: Parts): readonly Artefact[] {
+  return [
+    ...targets.flatMap((target) => artefactsFor(cloud, target)),
+    ...(withImage ? imageArtefacts(cloud, targets) : []),
+  ];
 }

@@ -17,6 +17,8 @@ The checksums are signed if FAIRLEAD_RELEASE_KEY or --key has a private key.
   --key <path>        private key in PEM form; FAIRLEAD_RELEASE_KEY may hold the key itself
   --tag <name>        the tag of the release; it must be v and the version in package.json, and CHANGELOG.md must have its date
   --allow-dirty       build although files differ from the commit, for trying
+  --no-image          build no container image; an image needs apt-get and dpkg-deb
+  --lock-image        write the newest versions of the image's Debian packages to deploy/image/packages.json, and build nothing
   --make-key <path>   write a new private key, and its public key as <path>.pub, and build nothing
 `;
 
@@ -27,19 +29,23 @@ export interface ReleaseOptions {
   readonly key: string | undefined;
   readonly tag: string | undefined;
   readonly allowDirty: boolean;
+  readonly withImage: boolean;
+  readonly lockImage: boolean;
   readonly makeKey: string | undefined;
 }
 
 const valued = ["--cloud", "--target", "--outdir", "--key", "--tag", "--make-key"];
 
+const switches = ["--allow-dirty", "--no-image", "--lock-image"];
+
 /** Relative paths are resolved against `from`. */
 export function readOptions(words: readonly string[], from: string): ReleaseOptions {
   const given = new Map<string, string[]>();
-  let allowDirty = false;
+  const set = new Set<string>();
   for (let at = 0; at < words.length; at += 1) {
     const word = words[at] ?? "";
     const [name = "", inline] = word.split(/=(.*)/s);
-    if (name === "--allow-dirty") allowDirty = true;
+    if (switches.includes(word)) set.add(word);
     else if (!valued.includes(name)) throw new BuildError(`Unknown option ${word}.\n\n${usage}`);
     else {
       const value = inline ?? words[++at];
@@ -62,7 +68,9 @@ export function readOptions(words: readonly string[], from: string): ReleaseOpti
     outdir: path("--outdir"),
     key: path("--key"),
     tag: last("--tag"),
-    allowDirty,
+    allowDirty: set.has("--allow-dirty"),
+    withImage: !set.has("--no-image"),
+    lockImage: set.has("--lock-image"),
     makeKey: path("--make-key"),
   };
 }

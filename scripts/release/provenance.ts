@@ -1,6 +1,8 @@
 // The provenance of a release: an in-toto statement with SLSA's predicate, version 1. It has no time, so that two builds of one
 // commit have the same. Pure.
 
+import type { LockedPackage } from "./image/lock.ts";
+
 export interface Subject {
   readonly name: string;
   readonly sha256: string;
@@ -18,6 +20,8 @@ export interface ProvenanceInput {
     readonly version: string;
     readonly integrity: string;
   }[];
+  /** The Debian packages in the images. */
+  readonly packages: readonly LockedPackage[];
   readonly lockSha256: string;
   readonly environment: Readonly<Record<string, string | undefined>>;
 }
@@ -62,6 +66,10 @@ export function provenance(input: ProvenanceInput) {
           ...input.runtimes.map(({ name, version, integrity }) => ({
             uri: `pkg:npm/${name.replace("@", "%40")}@${version}`,
             digest: { sha512: hexOf(integrity) },
+          })),
+          ...input.packages.map(({ name, version, architecture, sha256 }) => ({
+            uri: `pkg:deb/debian/${name}@${encodeURIComponent(version)}?arch=${architecture}`,
+            digest: { sha256 },
           })),
         ],
       },

@@ -7,10 +7,11 @@ import { type Prepared, prepare } from "../build/executable.ts";
 import { BuildError } from "../build/provider-module.ts";
 import { lockedRuntime } from "../build/runtimes.ts";
 import type { Sources } from "../build/sources.ts";
-import type { Target } from "../build/targets.ts";
-import { type Artefact, artefactsOf } from "./artefacts.ts";
+import type { Artefact } from "./artefact.ts";
+import { artefactsOf, type Parts } from "./artefacts.ts";
 import { releasedSection } from "./changelog.ts";
 import { ReleaseFolder } from "./folder.ts";
+import { packagesOf } from "./image/image.ts";
 import { releaseNotes } from "./notes.ts";
 import { Progress } from "./progress.ts";
 import { provenance } from "./provenance.ts";
@@ -19,10 +20,9 @@ import { signed } from "./signature.ts";
 const root = resolve(import.meta.dir, "../..");
 const readText = (path: string): string => readFileSync(resolve(root, path), "utf8");
 
-export interface ReleasePlan {
+export interface ReleasePlan extends Parts {
   readonly sources: Sources;
   readonly clouds: readonly string[];
-  readonly targets: readonly Target[];
   readonly outdir: string;
   readonly key: KeyObject | undefined;
   readonly tag: string | undefined;
@@ -41,7 +41,7 @@ function checkSources({ sources, allowDirty }: ReleasePlan): void {
   }
 }
 
-function statementOf({ sources, clouds, targets }: ReleasePlan, folder: ReleaseFolder): string {
+function statementOf({ sources, clouds, targets, withImage }: ReleasePlan, folder: ReleaseFolder): string {
   const statement = provenance({
     subjects: folder.subjects(),
     version: sources.released,
@@ -49,6 +49,7 @@ function statementOf({ sources, clouds, targets }: ReleasePlan, folder: ReleaseF
     clouds,
     targets,
     runtimes: targets.map(lockedRuntime),
+    packages: withImage ? packagesOf(targets) : [],
     lockSha256: createHash("sha256").update(readText("package-lock.json")).digest("hex"),
     environment: process.env,
   });
@@ -61,7 +62,7 @@ export async function release(plan: ReleasePlan): Promise<void> {
   const { text: changes } = releasedSection(readText("CHANGELOG.md"), sources.released, plan.tag);
   const clouds: Prepared[] = [];
   for (const name of plan.clouds) clouds.push(await prepare(name, root, sources));
-  const artefacts: readonly Artefact[] = clouds.flatMap((cloud) => artefactsOf(cloud, plan.targets));
+  const artefacts: readonly Artefact[] = clouds.flatMap((cloud) => artefactsOf(cloud, plan));
   const folder = new ReleaseFolder(plan.outdir);
   const progress = new Progress(artefacts.length + 1, print);
   print(

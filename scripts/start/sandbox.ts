@@ -58,7 +58,7 @@ export async function openSandbox(options: SandboxOptions): Promise<Sandbox> {
     latency: cloudLatency,
     // Shorter than in a real cloud, so that each step takes seconds.
     actionTime: milliseconds(300),
-    requestsPerHour: definition.defaultRequestsPerHour,
+    requestsPerHour: definition.defaultRequestsPerHour ?? 0,
     token: definition.exampleToken,
   });
   for (let index = 1; index <= nodes; index += 1) cloud.addMachine(`node-${index}`);
@@ -100,8 +100,10 @@ export async function openSandbox(options: SandboxOptions): Promise<Sandbox> {
     // Shorter than in a cluster, so that each step takes seconds.
     "--node-deletion-confirmation=5s",
     "--node-status-update-frequency=10s",
-    "--cluster-cidr=10.128.0.0/9",
-    ...Object.entries(cloud.settings).map(([name, value]) => `--config-set=${name}=${value}`),
+    ...(cloud.routeCount === undefined ? [] : ["--cluster-cidr=10.128.0.0/9"]),
+    ...Object.entries({ ...cloud.settings, ...definition.demoSettings }).map(
+      ([name, value]) => `--config-set=${name}=${value}`,
+    ),
   ]);
   const manager = await createManager({ provider, settings, platform, log }, signal);
   const status = serveStatus(manager, programOf(provider), clock);

@@ -13,7 +13,8 @@ export interface Scene {
   readonly nodes: readonly Node[];
   readonly machines: ReadonlyMap<string, string>;
   readonly services: readonly Service[];
-  readonly routes: number;
+  /** Undefined if the cloud has no routes. */
+  readonly routes: number | undefined;
   readonly cloudRequests: Readonly<Record<string, number>>;
   readonly journal: readonly JournalEntry[];
 }
@@ -121,7 +122,7 @@ function requestsByCollection(cloudRequests: Scene["cloudRequests"]): readonly s
     collections.set(collection, methods.set(method, (methods.get(method) ?? 0) + count));
   }
   return [...collections].map(([collection, methods]) =>
-    [collection, ...[...methods].map(([method, count]) => `${method} ${count}`)].join(" "),
+    [collection || "/", ...[...methods].map(([method, count]) => `${method} ${count}`)].join(" "),
   );
 }
 
@@ -168,7 +169,7 @@ export function linesOf(scene: Scene, size: Size): readonly string[] {
   const served = services.length === 0 ? [] : ["", serviceHead, ...fit(services, maxServices)];
   const totals = [
     "",
-    `${paint("Pod routes in the cloud", "bold")}  ${scene.routes}`,
+    ...(scene.routes === undefined ? [] : [`${paint("Pod routes in the cloud", "bold")}  ${scene.routes}`]),
     ...requestLines(scene, size),
     `${paint("Status page", "bold")}${" ".repeat(columns < 64 ? 2 : 14)}${scene.statusURL}`,
     paint("Recent changes", "bold"),

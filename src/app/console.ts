@@ -11,11 +11,15 @@ export interface Console {
   /** stderr */
   readonly err: (text: string) => void;
   readonly pid?: number;
+  /** The name or path by which the program was started. */
+  readonly invokedAs?: string;
   readonly systemd?: Systemd;
   readonly reloads?: ReloadRequests;
   /** Without it, no port is opened. */
   readonly serving?: { readonly listen: Listen; readonly figures: RuntimeFigures };
 }
 
-/** 0: success or a requested stop; 1: failure; 2: an error that the operator must fix. */
-export type ExitCode = 0 | 1 | 2;
+/**
+ * 0: success or a requested stop; 1: failure; 2: an error that the operator must fix; 3: a command found something to do or to fix.
+ */
+export type ExitCode = 0 | 1 | 2 | 3;

@@ -30,9 +30,10 @@ export interface KubeClient {
   readonly reserved: KubeApi;
 }
 
-function sourceOf(flags: Flags, environment: Environment): ConnectionSource {
+export function connectionSource(flags: Flags, environment: Environment): ConnectionSource {
   return defined({
     kubeconfig: flags.kubeconfig,
+    context: flags.context,
     master: flags.master,
     inCluster: defined({
       host: environment["KUBERNETES_SERVICE_HOST"],
@@ -58,7 +59,7 @@ export async function connectKube(
   signal: AbortSignal,
 ): Promise<KubeClient> {
   const { clock } = platform;
-  const connection = await openConnection(sourceOf(flags, platform.environment), platform, signal);
+  const connection = await openConnection(connectionSource(flags, platform.environment), platform, signal);
   const qps = flags["kube-api-qps"];
   const rate =
     qps === undefined || qps <= 0

@@ -2,7 +2,12 @@
 // stop, 1 for a failure, 2 for an error that the operator must fix. docs/operations.md has the whole list.
 
 import { messageOf } from "../core/errors.ts";
-import { keepLoopbackDirect, removeVariables, systemArguments } from "../platform/environment.ts";
+import {
+  keepLoopbackDirect,
+  removeVariables,
+  systemArguments,
+  systemProgram,
+} from "../platform/environment.ts";
 import { openNotifySocket } from "../platform/notify-socket.ts";
 import { onSignals } from "../platform/process.ts";
 import { systemFigures } from "../platform/runtime-figures.ts";
@@ -69,7 +74,7 @@ export async function runExecutable(provider: AnyProvider): Promise<void> {
     watchdog: watchdogPeriod(platform.environment, pid),
   });
   const serving = { listen: systemListen, figures: systemFigures };
-  const streams = { out: stdout, err: stderr, pid, systemd, reloads, serving };
+  const streams = { out: stdout, err: stderr, pid, invokedAs: systemProgram(), systemd, reloads, serving };
   removeVariables(runtimeVariables(platform.environment).forget);
   const { environment, args } = await withServiceCredentials(provider.config, platform, systemArguments());
   exit(await runProgram(provider, args, streams, { ...platform, environment }, controller.signal));

@@ -1,5 +1,5 @@
 // Opens an account of a provider: a transport with its own credential, rate budget and circuit breakers. A call that is
-// rejected as unauthorized is repeated once with a new credential.
+// rejected as unauthorized is repeated once with a new credential; one that stays rejected is tried with growing intervals.
 
 import { type Milliseconds, seconds } from "../core/brand.ts";
 import type { Clock } from "../platform/clock.ts";
@@ -14,6 +14,7 @@ import type { WriteGate } from "../runtime/write-gate.ts";
 import { RenewingCredential } from "./credential.ts";
 import type { CredentialHint } from "./credential-hint.ts";
 import { type CloudCallReport, GovernedTransport } from "./governed-transport.ts";
+import { RejectedCredential } from "./rejected-credential.ts";
 import { reserveByRank } from "./urgency.ts";
 
 export interface AccountContext {
@@ -78,7 +79,18 @@ export function openAccount<T>(account: Account<T>, context: AccountContext): Go
     },
   });
 
-  const send: CloudTransport = async (request, call, read) => {
+  // Separate, because a credential may be valid for reads only.
+  const rejectedReads = new RejectedCredential<T>(clock);
+  const rejectedChanges = new RejectedCredential<T>(clock);
+  const attempt: CloudTransport = async (request, call, read) => {
+    const rejected = request.mutates ? rejectedChanges : rejectedReads;
+    if (rejected.value !== undefined) {
+      // Fetched for each request, so that a new one is used immediately.
+      credential.discard(rejected.value);
+      const error = rejected.errorOf(await credential.current());
+      if (error !== undefined) throw error;
+      return governed.send(request, call, read);
+    }
     try {
       return await governed.sendFirst(request, call, read);
     } catch (error) {
@@ -87,6 +99,19 @@ export function openAccount<T>(account: Account<T>, context: AccountContext): Go
       if (!signedWith.has(request)) throw error;
       credential.discard(signedWith.get(request));
       return governed.send(request, call, read);
+    }
+  };
+  const send: CloudTransport = async (request, call, read) => {
+    const rejected = request.mutates ? rejectedChanges : rejectedReads;
+    try {
+      const result = await attempt(request, call, read);
+      rejected.accept();
+      return result;
+    } catch (error) {
+      const value = signedWith.get(request);
+      if (value !== undefined && CloudError.is(error) && error.kind === "unauthorized")
+        rejected.reject(value, error);
+      throw error;
     }
   };
   return {

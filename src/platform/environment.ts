@@ -10,6 +10,9 @@ export const systemHostname = (): string => hostname();
 
 export const systemArguments = (): readonly string[] => process.argv.slice(2);
 
+/** The name or path by which the program was started; a link keeps its own name. */
+export const systemProgram = (): string => process.argv0;
+
 /** Removes variables that Bun itself would read at the first request. */
 export function removeVariables(names: readonly string[]): void {
   for (const name of names) {

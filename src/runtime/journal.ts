@@ -16,6 +16,18 @@ export interface JournalEntry {
   readonly durationMs?: number;
 }
 
+/**
+ * The change in words: of a planned patch the values, because its paths depend on what other writers have added.
+ */
+export function describeChange({
+  action,
+  detail,
+  outcome,
+}: Pick<JournalEntry, "action" | "detail" | "outcome">): string {
+  const [kind = action] = action.split(": ");
+  return outcome !== "observed" || detail === undefined ? action : `${kind}: ${detail}`;
+}
+
 export class Journal {
   readonly #entries: JournalEntry[] = [];
   readonly #capacity: number;

@@ -25,6 +25,9 @@ export interface QueueObserver {
   delayed?(key: string): void;
 }
 
+/** Runs the work on a key, for example in a span of a trace. */
+export type WorkWrapper = <T>(key: string, work: () => Promise<T>) => Promise<T>;
+
 interface Delayed {
   readonly due: number;
   readonly priority: Priority;
@@ -42,6 +45,7 @@ export class WorkQueue {
   readonly #takers = new Set<(key: string) => void>();
   #timer: { readonly due: number; readonly cancel: () => void } | undefined;
   readonly #observers: QueueObserver[] = [];
+  #wrapper: WorkWrapper | undefined;
 
   constructor(clock: Clock) {
     this.#clock = clock;
@@ -49,6 +53,16 @@ export class WorkQueue {
 
   observe(observer: QueueObserver): void {
     this.#observers.push(observer);
+  }
+
+  /** The workers call it around each reconcile. */
+  wrap(wrapper: WorkWrapper): void {
+    this.#wrapper = wrapper;
+  }
+
+  /** Undefined when nothing wraps the work. */
+  get wrapper(): WorkWrapper | undefined {
+    return this.#wrapper;
   }
 
   /** Without a delay it replaces a delayed run. The earlier of two delays and the more urgent of two priorities win. */

@@ -125,7 +125,8 @@ async function runUntilPaused(
   };
   const attempt = async (key: string): Promise<Outcome> => {
     try {
-      const outcome = await options.reconcile(key, end.signal);
+      const reconcile = () => options.reconcile(key, end.signal);
+      const outcome = await (queue.wrapper?.(key, reconcile) ?? reconcile());
       if (outcome.kind !== "waiting") failures.delete(key);
       return outcome;
     } catch (error) {

@@ -7,6 +7,7 @@ import { seededRandom } from "../../src/platform/random.ts";
 import type { Transport } from "../../src/platform/transport.ts";
 import type { Call, CloudRequest } from "../../src/provider/call.ts";
 import { CloudError, type CloudErrorKind } from "../../src/provider/errors.ts";
+import type { Fetched } from "../../src/provider/provider.ts";
 import type { WriteGate } from "../../src/runtime/write-gate.ts";
 import { VirtualClock } from "../../src/testing/virtual-time/virtual-clock.ts";
 
@@ -30,7 +31,12 @@ const text = async (response: Response): Promise<string> => {
 
 const setUp = (
   answer: Transport,
-  options: { deadline?: number; mayMutate?: WriteGate; credentialHint?: CredentialHint } = {},
+  options: {
+    deadline?: number;
+    mayMutate?: WriteGate;
+    credentialHint?: CredentialHint;
+    fetch?: () => Promise<Fetched<string>>;
+  } = {},
 ) => {
   const clock = new VirtualClock();
   const reports: CloudCallReport[] = [];
@@ -40,7 +46,7 @@ const setUp = (
   const account = openAccount<string>(
     {
       name: "main",
-      fetch: async () => ({ value: `token-${++fetched}` }),
+      fetch: options.fetch ?? (async () => ({ value: `token-${++fetched}` })),
       sign: (request, token) => ({ ...request, headers: { authorization: token } }),
     },
     {
@@ -123,6 +129,37 @@ describe("the governed transport", () => {
     const { send, sent } = setUp(async () => new Response("", { status: 401 }));
     expect(await send()).toMatchObject({ kind: "unauthorized" });
     expect(sent).toEqual(["GET token-1", "GET token-2"]);
+  });
+
+  test("sends a rejected credential again after growing intervals, and a new one immediately [F70]", async () => {
+    let token = "wrong";
+    const { clock, send, sent } = setUp(
+      async ({ headers }) =>
+        new Response("fine", { status: headers?.["authorization"] === "right" ? 200 : 401 }),
+      { fetch: async () => ({ value: token }) },
+    );
+    for (let index = 0; index < 3600; index += 1) {
+      expect(await send()).toMatchObject({ kind: "unauthorized" });
+      await clock.advance(seconds(1));
+    }
+    // At 0 (twice), 10, 30, 70, 150 and 310 seconds, and then every 5 minutes.
+    expect(sent).toHaveLength(17);
+    token = "right";
+    expect(await send()).toBe("fine");
+    expect(await send()).toBe("fine");
+    expect(sent.slice(17)).toEqual(["GET right", "GET right"]);
+  });
+
+  test("reads with a credential that is rejected for changes", async () => {
+    const { send, sent } = setUp(
+      async ({ method }) => new Response("fine", { status: method === "GET" ? 200 : 401 }),
+      { fetch: async () => ({ value: "reader" }) },
+    );
+    for (let index = 0; index < 5; index += 1) {
+      expect(await send(write)).toMatchObject({ kind: "unauthorized" });
+      expect(await send()).toBe("fine");
+    }
+    expect(sent.filter((each) => each.startsWith("POST"))).toHaveLength(2);
   });
 
   test("names the settings to check when the credentials are rejected", async () => {

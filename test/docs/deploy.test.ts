@@ -1,14 +1,14 @@
 import { describe, expect, test } from "bun:test";
-import { readFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { parse, parseAllDocuments } from "yaml";
+import { deployFiles } from "../../scripts/deploy/deploy-files.ts";
 import { readFlags } from "../../src/app/flags/read-flags.ts";
-import { ipAddress } from "../../src/core/ip.ts";
 
 // Checks the manifests in deploy/ as text; test/cluster runs the executable with these permissions.
 
-const readManifest = (path: string): string =>
-  readFileSync(resolve(import.meta.dir, "../../deploy", path), "utf8");
+const pathOf = (path: string): string => resolve(import.meta.dir, "../../deploy", path);
+const readManifest = (path: string): string => readFileSync(pathOf(path), "utf8");
 
 interface Rule {
   readonly apiGroups: readonly string[];
@@ -64,15 +64,25 @@ interface PodSpec {
   readonly securityContext: object;
   readonly hostNetwork: boolean;
   readonly tolerations?: readonly { readonly key: string }[];
-  readonly containers: readonly { readonly command: readonly string[]; readonly securityContext: object }[];
+  readonly containers: readonly {
+    readonly env: readonly { readonly name: string; readonly value: string }[];
+    readonly ports: readonly { readonly containerPort: number }[];
+    readonly securityContext: object;
+  }[];
 }
 const staticPod = (): PodSpec => (parse(readManifest("static-pod.yaml")) as { readonly spec: PodSpec }).spec;
-const daemonSet = (): PodSpec =>
-  (
-    parse(readManifest("daemonset.yaml")) as {
-      readonly spec: { readonly template: { readonly spec: PodSpec } };
-    }
-  ).spec.template.spec;
+const daemonSet = (): PodSpec => {
+  const documents = parseAllDocuments(readManifest("daemonset.yaml")).map(
+    (document) =>
+      document.toJS() as {
+        readonly kind: string;
+        readonly spec: { readonly template: { readonly spec: PodSpec } };
+      },
+  );
+  const found = documents.find(({ kind }) => kind === "DaemonSet");
+  if (found === undefined) throw new Error("daemonset.yaml has no DaemonSet");
+  return found.spec.template.spec;
+};
 
 describe.each([
   ["static pod", staticPod],
@@ -80,23 +90,41 @@ describe.each([
 ] as const)("the %s", (_, specOf) => {
   test("runs as an unprivileged user, on a read-only root, without capabilities [F80]", () => {
     const { securityContext, containers } = specOf();
-    expect(securityContext).toMatchObject({ runAsNonRoot: true, runAsUser: 65532 });
+    expect(securityContext).toMatchObject({
+      runAsNonRoot: true,
+      runAsUser: 65532,
+      seccompProfile: { type: "RuntimeDefault" },
+    });
     expect(containers.map((each) => each.securityContext)).toEqual([
       { allowPrivilegeEscalation: false, readOnlyRootFilesystem: true, capabilities: { drop: ["ALL"] } },
     ]);
   });
-  test("sets only flags that exist, and listens on loopback for the local kubelet [S7]", () => {
-    const flags = specOf().containers[0]?.command.slice(1) ?? [];
-    expect(readFlags(flags).problems).toEqual([]);
-    expect(readFlags(flags).flags["bind-address"]).toEqual(ipAddress("127.0.0.1"));
-    expect(specOf().hostNetwork).toBe(true);
+  test("serves the secure port on the network of the machine [S7]", () => {
+    const { hostNetwork, containers } = specOf();
+    expect(hostNetwork).toBe(true);
+    expect(containers[0]?.ports.map(({ containerPort }) => containerPort)).toEqual([
+      readFlags([]).flags["secure-port"],
+    ]);
   });
+});
+
+test("the static pod reads its kubeconfig and credentials from the mounted folder [S7]", () => {
+  const { containers } = staticPod();
+  expect(containers[0]?.env).toContainEqual({ name: "CREDENTIALS_DIRECTORY", value: "/etc/fairlead" });
 });
 
 test("the daemon set tolerates the taint of uninitialized Nodes [S7]", () => {
   expect(daemonSet().tolerations?.map(({ key }) => key)).toContain(
     "node.cloudprovider.kubernetes.io/uninitialized",
   );
+});
+
+test("the files in deploy/ are what the program prints", () => {
+  const stale = Object.entries(deployFiles()).filter(
+    ([path, content]) => !existsSync(pathOf(path)) || readFileSync(pathOf(path), "utf8") !== content,
+  );
+  // To write them: npm run manifests
+  expect(stale.map(([path]) => path)).toEqual([]);
 });
 
 test("the unit runs as a dynamic user, on a read-only system, without capabilities [N16 F80 F96]", () => {

@@ -4,6 +4,7 @@ import { describe, expect, test } from "bun:test";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
 import { flagsPage } from "../../scripts/docs/flags-page.ts";
+import { withValuesTable } from "../../scripts/docs/manifest-values.ts";
 import { metricsPage } from "../../scripts/docs/metrics-page.ts";
 import { readFlags } from "../../src/app/flags/read-flags.ts";
 import { flagFields } from "../../src/app/flags/table.ts";
@@ -41,14 +42,18 @@ const elsewhere: readonly (readonly [file: string | undefined, flags: readonly s
   ["scripts/rehearse.ts", ["cloud", "peer"]],
   ["scripts/cloud.ts", ["machines"]],
   ["scripts/build.ts", ["target"]],
-  ["scripts/release/options.ts", ["cloud", "target", "key", "tag", "make-key", "allow-dirty"]],
+  ["scripts/release/options.ts", ["cloud", "target", "key", "tag", "make-key", "no-image", "lock-image"]],
   ["scripts/new-provider.ts", ["dir"]],
   ["scripts/bench/options.ts", ["count", "runs", "action", "output", "write"]],
   ["scripts/docs.ts", ["check", "all", "executable", "cluster"]],
+  // kubeadm.
+  [undefined, ["client-name"]],
   // kubelet and kubectl.
   [undefined, ["node-ip", "provider-id", "tcp", "field-selector"]],
   // sha256sum.
   ["scripts/release/notes.ts", ["check", "ignore-missing"]],
+  // ctr.
+  [undefined, ["namespace", "base-name"]],
   // curl.
   [undefined, ["cacert"]],
   [undefined, unknownFlags],
@@ -149,6 +154,11 @@ test("each difference has a unique number and a kind, and no number is missing",
 
 test("docs/flags.md is up to date; npm run docs generates it", () => {
   expect(textOf("docs/flags.md")).toBe(flagsPage());
+});
+
+test("the values in docs/kubernetes-install.md are up to date; npm run docs generates them", () => {
+  const page = textOf("docs/kubernetes-install.md");
+  expect(page).toBe(withValuesTable(page));
 });
 
 test("docs/metrics.md is up to date; npm run docs generates it [F84]", () => {

@@ -23,24 +23,34 @@ export const executable = resolve(import.meta.dir, "../../dist/fake-cloud-contro
 const isTainted = (node: { spec: { taints?: readonly { key: string }[] } }): boolean =>
   (node.spec.taints ?? []).some(({ key }) => key === "node.cloudprovider.kubernetes.io/uninitialized");
 
-export const openWorld = async (options: { readonly certificatesAsOf?: Clock } = {}) => {
+export interface WorldOptions {
+  readonly certificatesAsOf?: Clock;
+  /** Another executable than the one in dist. */
+  readonly file?: string;
+  /** The content of an administrator's kubeconfig, for a real API server instead of the test API server. */
+  readonly kubeconfig?: string;
+}
+
+export const openWorld = async (options: WorldOptions = {}) => {
   const folder = mkdtempSync(join(tmpdir(), "fairlead-hardening-"));
   keepFolder(folder);
   const authority = createAuthority("hardening-ca", options.certificatesAsOf ?? systemClock, systemRandom);
   const server = new ApiServer({ clock: systemClock, random: systemRandom });
   const https = await HttpsServer.start({ server, authority, token: crypto.randomUUID() });
   const kubeconfig = join(folder, "kubeconfig");
-  writeFileSync(kubeconfig, https.kubeconfig, { mode: 0o644 });
+  writeFileSync(kubeconfig, options.kubeconfig ?? https.kubeconfig, { mode: 0o644 });
   const cloud = new FakeCloud({ clock: systemClock });
   const served = serveFakeCloud(cloud, 0);
   // Readable and executable for every user.
   const copy = join(folder, "fake-cloud-controller-manager");
-  copyFileSync(executable, copy);
+  copyFileSync(options.file ?? executable, copy);
   Bun.spawnSync(["chmod", "-R", "a+rX", folder]);
   const running: KeptProcess[] = [];
 
   return {
     folder,
+    kubeconfig,
+    endpoint: served.url,
     server,
     cloud,
     executable: copy,

@@ -9,6 +9,8 @@ import { parse } from "yaml";
 import { targets } from "../../scripts/build/targets.ts";
 import { releasedSection, sectionOf } from "../../scripts/release/changelog.ts";
 import { ReleaseFolder } from "../../scripts/release/folder.ts";
+import { ociLayout } from "../../scripts/release/image/layout.ts";
+import { architectures, packageNames, readLock } from "../../scripts/release/image/lock.ts";
 import { releaseNotes } from "../../scripts/release/notes.ts";
 import { readOptions } from "../../scripts/release/options.ts";
 import { provenance } from "../../scripts/release/provenance.ts";
@@ -144,6 +146,48 @@ describe("archives", () => {
   });
 });
 
+describe("an OCI layout", () => {
+  const text = (value: string): Uint8Array => new TextEncoder().encode(value);
+  const layer = { compressed: text("zipped"), uncompressed: text("plain"), createdBy: "libc6 1" };
+  const images = architectures.map((architecture) => ({ architecture, layers: [layer] }));
+  const entries = ociLayout(images, {
+    version: "1.0.0",
+    created: "2026-01-31T00:00:00Z",
+    entrypoint: ["/usr/local/bin/x"],
+    environment: [],
+    labels: {},
+  });
+  const contents = new Map(entries.map(({ path, content }) => [path, new TextDecoder().decode(content)]));
+
+  test("has every blob once, under its checksum [F93]", () => {
+    const blobs = [...contents].filter(([path]) => /^blobs\/sha256\/./.test(path));
+    // One shared layer, two configurations, two manifests and their index.
+    expect(blobs).toHaveLength(6);
+    for (const [path, content] of blobs) {
+      expect(path).toBe(`blobs/sha256/${new Bun.CryptoHasher("sha256").update(content).digest("hex")}`);
+    }
+  });
+
+  test("has a tag for the index, and one per processor", () => {
+    const { manifests } = JSON.parse(contents.get("index.json") ?? "") as {
+      readonly manifests: readonly { readonly annotations: Readonly<Record<string, string>> }[];
+    };
+    expect(manifests.map(({ annotations }) => annotations["org.opencontainers.image.ref.name"])).toEqual([
+      "1.0.0",
+      "1.0.0-amd64",
+      "1.0.0-arm64",
+    ]);
+  });
+});
+
+test("the lock of the image has every package for each processor, with a checksum", () => {
+  const locked = readLock();
+  expect(locked.map(({ name, architecture }) => `${name} ${architecture}`)).toEqual(
+    architectures.flatMap((architecture) => packageNames.map((name) => `${name} ${architecture}`)),
+  );
+  for (const { sha256 } of locked) expect(sha256).toMatch(/^[0-9a-f]{64}$/);
+});
+
 test("the provenance names every file, the commit, the runtimes and the workflow [F97]", () => {
   const input = {
     subjects: [{ name: "x", sha256: "ab" }],
@@ -152,6 +196,7 @@ test("the provenance names every file, the commit, the runtimes and the workflow
     clouds: ["hetzner"],
     targets: ["linux-x64"],
     runtimes: [{ name: "@oven/bun-linux-x64", version: "1.4.5", integrity: "sha512-/w==" }],
+    packages: [{ name: "libc6", version: "2.36-9+deb12u14", architecture: "arm64" as const, sha256: "ef" }],
     lockSha256: "cd",
   };
   const environment = {
@@ -167,6 +212,7 @@ test("the provenance names every file, the commit, the runtimes and the workflow
     { uri: "git+https://forge.example/a/b@refs/tags/v1.0.0", digest: { gitCommit: "c0ffee" } },
     { name: "package-lock.json", digest: { sha256: "cd" } },
     { uri: "pkg:npm/%40oven/bun-linux-x64@1.4.5", digest: { sha512: "ff" } },
+    { uri: "pkg:deb/debian/libc6@2.36-9%2Bdeb12u14?arch=arm64", digest: { sha256: "ef" } },
   ]);
   expect(built.predicate.runDetails).toEqual({
     builder: { id: "https://forge.example/a/b/.github/workflows/release.yml@refs/tags/v1.0.0" },

@@ -13,7 +13,7 @@ const open = ({ open, defaultRequestsPerHour, exampleToken }: LocalCloudDefiniti
     port: 0,
     latency: milliseconds(0),
     actionTime: milliseconds(0),
-    requestsPerHour: defaultRequestsPerHour,
+    requestsPerHour: defaultRequestsPerHour ?? 0,
     token: exampleToken,
   });
 
@@ -27,7 +27,7 @@ describe.each(localClouds.map((definition) => [definition.name, definition] as c
   (_, definition) => {
     test("has settings that its provider accepts without a warning", async () => {
       await using cloud = open(definition);
-      const given = new Map(Object.entries(cloud.settings));
+      const given = new Map(Object.entries({ ...cloud.settings, ...definition.demoSettings }));
       expect(configProblems(definition.provider, { environment: {}, given })).toEqual([]);
     });
 
@@ -56,9 +56,9 @@ describe.each(localClouds.map((definition) => [definition.name, definition] as c
 
     test("counts requests, and lets one fail", async () => {
       await using cloud = open(definition);
-      const { endpoint = "", token } = cloud.settings;
+      const { endpoint, url, token } = cloud.settings;
       const ask = async () => {
-        const response = await fetch(`${endpoint}/load_balancers`, {
+        const response = await fetch(`${endpoint ?? url}/load_balancers`, {
           headers: { authorization: `Bearer ${token}` },
         });
         return response.status;

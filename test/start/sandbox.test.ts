@@ -44,7 +44,7 @@ test("the sandbox shows the state of the manager on a page, only under its own a
 }, 30_000);
 
 test.each(localClouds.map((definition) => [definition.name, definition] as const))(
-  "the sandbox of %s shows the routes and load balancers of the cloud",
+  "the sandbox of %s shows the load balancers of the cloud, and its routes if it has any",
   async (_, definition) => {
     const stop = new AbortController();
     const sandbox = await openSandbox({
@@ -58,12 +58,12 @@ test.each(localClouds.map((definition) => [definition.name, definition] as const
     });
     const { cloud, manager } = sandbox;
     try {
-      expect(cloud.routeCount()).toBe(0);
+      expect(cloud.routeCount?.() ?? 0).toBe(0);
       for (const step of demoSteps(sandbox, 1).slice(0, 2)) {
         step.start();
         await until(() => step.waitingFor() === undefined);
       }
-      await until(() => cloud.routeCount() === 1);
+      await until(() => cloud.routeCount === undefined || cloud.routeCount() === 1);
       expect(cloud.hasLoadBalancerOf(manager.services.get("default/shop")?.metadata.uid ?? "")).toBe(true);
       expect(cloud.hasLoadBalancerOf("another")).toBe(false);
     } finally {

@@ -149,9 +149,38 @@ test("npm run cloud fake prints how to use it", async () => {
   expect(await listing.json()).toMatchObject({ machines: [{ name: "node-0" }] });
 });
 
+test("npm run cloud rancher prints how to use it, and accepts only the given key", async () => {
+  await using cloud = await outputUntil(
+    ...([
+      "CATTLE_SECRET_KEY",
+      "cloud.ts",
+      "rancher",
+      "--port",
+      "0",
+      "--machines",
+      "2",
+      "--token",
+      "one:two",
+    ] as const),
+  );
+  const { CATTLE_URL, CATTLE_ACCESS_KEY, CATTLE_SECRET_KEY } = variablesIn(cloud.output);
+  expect([CATTLE_ACCESS_KEY, CATTLE_SECRET_KEY]).toEqual(["one", "two"]);
+  const ask = (key: string) =>
+    fetch(`${CATTLE_URL}/hosts`, { headers: { authorization: `Basic ${btoa(key)}` } });
+  expect(await (await ask("one:two")).json()).toMatchObject({
+    data: [{ hostname: "node-0" }, { hostname: "node-1" }],
+  });
+  expect((await ask("one:three")).status).toBe(401);
+});
+
 test.each([
+  [
+    "cloud.ts",
+    ["rancher", "--requests-per-hour", "5"],
+    "--requests-per-hour has no effect: the rancher cloud has no",
+  ],
   ["cloud.ts", ["hetzer"], 'Unknown cloud "hetzer". Did you mean hetzner?'],
-  ["cloud.ts", ["xyz"], 'Unknown cloud "xyz". Simulated clouds: fake, hetzner.'],
+  ["cloud.ts", ["xyz"], 'Unknown cloud "xyz". Simulated clouds: fake, hetzner, rancher.'],
   ["cloud.ts", [], "Expected the name of the cloud to serve."],
   ["cloud.ts", ["hetzner", "fake"], 'Unexpected argument "fake".'],
   ["start.ts", ["--cloud", "hetzer"], 'Unknown cloud "hetzer". Did you mean hetzner?'],

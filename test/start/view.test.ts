@@ -95,6 +95,22 @@ describe.each(sizes)("the view at $columns x $rows", (size) => {
     );
   });
 
+  test("shows a request to the root of the API with a slash", () => {
+    const text = linesOf({ ...scene(3), cloudRequests: { "GET /": 2 } }, size)
+      .map(plain)
+      .join("\n");
+    expect(text).toMatch(/Cloud requests +2: \/ GET 2/);
+  });
+
+  test("shows the number of routes only for a cloud that has routes", () => {
+    const text = (routes: number | undefined) =>
+      linesOf({ ...scene(3), routes }, size)
+        .map(plain)
+        .join("\n");
+    expect(text(0)).toContain("Pod routes in the cloud  0");
+    expect(text(undefined)).not.toContain("routes in");
+  });
+
   test("shows the Nodes that the demo is about, when not all fit", () => {
     const many = scene(100);
     const nodes = many.nodes.map((each, index) =>

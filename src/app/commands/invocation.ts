@@ -1,8 +1,11 @@
 // One call of the executable: what a command reads and writes, and the exit code that it sets.
 
+import { messageOf } from "../../core/errors.ts";
 import type { Problem } from "../../core/problem.ts";
+import { isKubeError } from "../../kube/errors/kube-error.ts";
 import { programOf } from "../../provider/program.ts";
 import type { Configuration } from "../configuration/configuration.ts";
+import { ConfigurationError } from "../configuration/configuration-error.ts";
 import type { AnyProvider } from "../connect-cloud.ts";
 import type { Console, ExitCode } from "../console.ts";
 import type { ManagerPlatform } from "../system-platform.ts";
@@ -38,6 +41,19 @@ export class Invocation {
     this.signal = options.signal;
   }
 
+  /** Whether kubectl started the executable as its plugin. */
+  get isPlugin(): boolean {
+    return /(^|\/)kubectl-[^/]+$/.test(this.console.invokedAs ?? "");
+  }
+
+  /** How the user types it: the program, or `kubectl fairlead`. */
+  get spokenName(): string {
+    const [, plugin] = /(?:^|\/)kubectl-([^/]+)$/.exec(this.console.invokedAs ?? "") ?? [];
+    return plugin === undefined
+      ? this.program
+      : `kubectl ${plugin.replaceAll("-", " ").replaceAll("_", "-")}`;
+  }
+
   /** Writes one line to stderr, after the name of the program. */
   writeError(text: string): void {
     this.console.err(`${this.program}: ${text}\n`);
@@ -49,6 +65,20 @@ export class Invocation {
     for (const { text } of errors) this.writeError(text);
     if (errors.length > 0) this.exitCode = 2;
     return errors.length > 0;
+  }
+
+  refuseText(text: string): void {
+    this.refuse([{ severity: "error", reason: "InvalidUsage", text }]);
+  }
+
+  /** Reports why the command failed: errors that the operator must fix with exit code 2, all others with 1. */
+  failWith(error: unknown): void {
+    if (error instanceof ConfigurationError) {
+      this.refuse(error.problems);
+      return;
+    }
+    this.writeError(messageOf(error));
+    this.exitCode = isKubeError(error) && error.fatal ? 2 : 1;
   }
 
   /** Refuses invalid flags and unexpected words; problems with the cloud's settings do not matter here. */

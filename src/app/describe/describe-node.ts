@@ -21,6 +21,7 @@ import {
 import { defined } from "../../core/defined.ts";
 import { shortList } from "../../core/text.ts";
 import type { Node } from "../../kube/objects.ts";
+import { describeChange } from "../../runtime/journal.ts";
 import {
   type Brief,
   type Decision,
@@ -50,7 +51,7 @@ export interface NodeFacts {
   readonly nextAttemptInSeconds: number | undefined;
 }
 
-export type BriefNodeFacts = Omit<NodeFacts, "decisions">;
+export type BriefNodeFacts = Omit<NodeFacts, "decisions"> & Partial<Pick<NodeFacts, "decisions">>;
 
 const seconds = (milliseconds: number): string => `${Math.max(0, Math.round(milliseconds / 1000))} s`;
 
@@ -140,6 +141,9 @@ function judge(
       summary: `It is ${ready}${isUninitialized(node) ? " and not initialized" : ""}. ${firstSentence(first.text)}`,
     };
   if (isBeingDeleted(node)) return { state: "working", summary: "It is being deleted." };
+  const planned = facts.decisions?.find(({ outcome }) => outcome === "observed");
+  if (planned !== undefined)
+    return { state: "working", summary: `It is ${ready}. Fairlead would ${describeChange(planned)}.` };
   if (isUninitialized(node))
     return { state: "working", summary: "It has joined, and is not initialized yet." };
   if (hasTaint(node, shutdownTaint, "NoSchedule"))

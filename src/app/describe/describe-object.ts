@@ -175,8 +175,15 @@ export function describeEverything(manager: Described, now: number, all = false)
 }
 
 function notFound(kind: DescribedKind, name: string, others: readonly (Node | Service)[]): NotFound {
-  const names = others.map(({ metadata }) => keyOf(metadata));
-  // The name may be right, and only the namespace is missing or wrong.
+  return closestName(
+    kind,
+    name,
+    others.map(({ metadata }) => keyOf(metadata)),
+  );
+}
+
+/** The name may be right, and only the namespace wrong. */
+export function closestName(kind: DescribedKind, name: string, names: readonly string[]): NotFound {
   const bare = name.slice(name.indexOf("/") + 1);
   const meant = names.find((one) => one.endsWith(`/${bare}`)) ?? didYouMean(name, names);
   return meant === undefined ? { kind, name } : { kind, name, meant };

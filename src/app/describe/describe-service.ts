@@ -13,6 +13,7 @@ import { cloudCondition, pausedAnnotation } from "../../controllers/well-known.t
 import { defined } from "../../core/defined.ts";
 import { shortList } from "../../core/text.ts";
 import { keyOf, type Service } from "../../kube/objects.ts";
+import { describeChange } from "../../runtime/journal.ts";
 import {
   type Brief,
   type Decision,
@@ -37,7 +38,7 @@ export interface ServiceFacts {
   readonly nextAttemptInSeconds: number | undefined;
 }
 
-export type BriefServiceFacts = Omit<ServiceFacts, "decisions">;
+export type BriefServiceFacts = Omit<ServiceFacts, "decisions"> & Partial<Pick<ServiceFacts, "decisions">>;
 
 export const addressesOf = ({ status }: Service): readonly string[] =>
   (status.loadBalancer?.ingress ?? []).flatMap(({ ip, hostname }) => ip ?? hostname ?? []);
@@ -88,6 +89,9 @@ function unmanagedBecause(service: Service): string | undefined {
   return `It is of type ${type}, so it needs no load balancer. Only Services of type LoadBalancer get one.`;
 }
 
+const addressText = (addresses: readonly string[]): string =>
+  addresses.length === 0 ? "no address yet" : `the address ${shortList(addresses)}`;
+
 function judge(
   facts: BriefServiceFacts,
   notes: readonly Note[],
@@ -106,13 +110,18 @@ function judge(
   const state = stateOf(notes);
   const addresses = addressesOf(service);
   if (state !== undefined && first !== undefined) {
-    const address = addresses.length === 0 ? "no address yet" : `the address ${shortList(addresses)}`;
     const isBlocked = state === "problem" && addresses.length === 0 && nextAttemptInSeconds === undefined;
     const consequence = isBlocked ? " No load balancer is created until this is corrected." : "";
-    return { state, summary: `It has ${address}. ${firstSentence(first.text)}${consequence}` };
+    return { state, summary: `It has ${addressText(addresses)}. ${firstSentence(first.text)}${consequence}` };
   }
   if (isBeingDeleted(service) || !wantsLoadBalancer(service))
     return { state: "working", summary: "Its load balancer is being removed." };
+  const planned = facts.decisions?.find(({ outcome }) => outcome === "observed");
+  if (planned !== undefined)
+    return {
+      state: "working",
+      summary: `It has ${addressText(addresses)}. Fairlead would ${describeChange(planned)}.`,
+    };
   if (addresses.length > 0 && knowledge?.change === undefined && !isDue)
     return { state: "settled", summary: `Its load balancer has the address ${shortList(addresses)}.` };
   if (knowledge?.change !== undefined)

@@ -3,7 +3,8 @@
 import { seconds } from "../../core/brand.ts";
 import { formatDuration } from "../../core/duration.ts";
 import { wrapText } from "../../core/text.ts";
-import type { Decision, Description, Note } from "./description.ts";
+import { describeChange } from "../../runtime/journal.ts";
+import type { Decision, DescribedEvent, Description, Note } from "./description.ts";
 
 const width = 100;
 
@@ -19,12 +20,19 @@ function noteText({ kind, reason, text }: Note): string {
   return `  ${headings[kind]}: ${reason}\n${lines.join("\n")}`;
 }
 
-function decisionText({ at, action, object, why, outcome, detail }: Decision): string {
+function decisionText(decision: Decision): string {
+  const { at, object, why, outcome } = decision;
   const time = `${at.slice(0, 19).replace("T", " ")}Z`;
   const result = outcome === "observed" ? "would" : outcome;
-  const head = `  ${time}  ${result}: ${action}${object.startsWith("balancer/") ? ` (${object})` : ""}`;
+  const head = `  ${time}  ${result}: ${describeChange(decision)}${object.startsWith("balancer/") ? ` (${object})` : ""}`;
   const because = wrapText(`because ${why}`, width, "    ");
+  const detail = outcome === "observed" ? undefined : decision.detail;
   return [head, because, ...(detail === undefined ? [] : [wrapText(detail, width, "    ")])].join("\n");
+}
+
+function eventText({ at, type, reason, message, count, source }: DescribedEvent): string {
+  const times = count > 1 ? ` (${count} times)` : "";
+  return `  ${at.slice(0, 19).replace("T", " ")}Z  ${type} ${reason}${times}, from ${source}\n${wrapText(message, width, "    ")}`;
 }
 
 function section(title: string, lines: readonly string[]): readonly string[] {
@@ -39,7 +47,7 @@ function attemptLines({ state, nextAttemptInSeconds: after }: Description): read
 }
 
 export function descriptionText(description: Description): string {
-  const { kind, name, state, summary, facts, notes, decisions } = description;
+  const { kind, name, state, summary, facts, notes, decisions, events = [] } = description;
   const widest = Math.max(...Object.keys(facts).map(({ length }) => length));
   return [
     `${kind} ${name}: ${state}`,
@@ -49,6 +57,7 @@ export function descriptionText(description: Description): string {
     ...section("Why", notes.map(noteText)),
     ...section("Next attempt", attemptLines(description)),
     ...section("Last decisions", decisions.map(decisionText)),
+    ...section("Events", events.map(eventText)),
     "",
   ].join("\n");
 }

@@ -27,6 +27,20 @@ export interface Decision {
   readonly detail?: string;
 }
 
+/** More would hide the newest ones. */
+export const maxEvents = 8;
+
+/** An event of the API server: what a running manager has reported. */
+export interface DescribedEvent {
+  /** RFC 3339. */
+  readonly at: string;
+  readonly type: string;
+  readonly reason: string;
+  readonly message: string;
+  readonly count: number;
+  readonly source: string;
+}
+
 export interface Description {
   readonly kind: DescribedKind;
   /** `namespace/name` of a Service. */
@@ -41,6 +55,26 @@ export interface Description {
   readonly nextAttemptInSeconds?: number;
   /** The last writes about the object, the newest first. */
   readonly decisions: readonly Decision[];
+  /** The newest first. Only without a running manager, which knows more. */
+  readonly events?: readonly DescribedEvent[];
+}
+
+/**
+ * With the events of the object. If nothing else explains why it is not settled, the newest event does, if it is a warning.
+ */
+export function withEvents(description: Description, events: readonly DescribedEvent[]): Description {
+  const { state, notes, summary } = description;
+  const [newest] = events;
+  if (state !== "working" || notes.length > 0 || newest?.type !== "Warning")
+    return { ...description, events };
+  const note: Note = { kind: "problem", reason: newest.reason, text: newest.message };
+  return {
+    ...description,
+    state: "problem",
+    summary: `${summary} ${firstSentence(note.text)}`,
+    notes: [note],
+    events,
+  };
 }
 
 /** Without what costs time for thousands of objects. */

@@ -11,7 +11,7 @@ import type { Health } from "../../server/health.ts";
 import { healthPages } from "../../server/health-pages.ts";
 import { type Page, readOnly } from "../../server/secure-port.ts";
 import type { Flags } from "../flags/table.ts";
-import { type FlagName, flagFields } from "../flags/table.ts";
+import { commandFlagNames, type FlagName, flagFields } from "../flags/table.ts";
 import type { Manager } from "../manager/manager.ts";
 import type { ProcessWideMetrics } from "../metrics/process-wide-metrics.ts";
 import type { HealthMetrics } from "../metrics/serving-metrics.ts";
@@ -56,7 +56,7 @@ function versionInfo() {
 /** Flags contain no secrets, except --config-set, whose values are hidden. */
 function flagLines(flags: Flags): string {
   return Object.entries(flags)
-    .filter(([, value]) => value !== undefined)
+    .filter(([name, value]) => value !== undefined && !(commandFlagNames as readonly string[]).includes(name))
     .map(([name, value]) => {
       if (name === "config-set" && value instanceof Map) {
         return `${name}=${[...value.keys()].map((key) => `${key}=${new Secret("")}`).join(",")}`;

@@ -14,6 +14,8 @@ export interface FlagNotes {
    * which Nodes and which objects in the cloud belong to this process. A reload applies changes of all other flags.
    */
   readonly needsRestart?: true;
+  /** The only commands that accept the flag. */
+  readonly commands?: readonly string[];
 }
 
 export interface FlagGroup<F extends Fields = Fields> {
@@ -38,6 +40,17 @@ export function deprecated<F extends Field<unknown>>(field: F, why: string): F &
     ...field,
     noEffect: why,
     deprecated: true,
+  };
+}
+
+/** For a flag of some commands; every other command refuses it. */
+export function onlyFor<F extends Field<unknown>>(
+  commands: string | readonly string[],
+  field: F,
+): F & FlagNotes {
+  return {
+    ...field,
+    commands: [commands].flat(),
   };
 }
 

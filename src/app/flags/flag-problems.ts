@@ -53,6 +53,17 @@ export function flagWarnings(fields: Fields, given: RawFlags): readonly Problem[
   });
 }
 
+/** Flags of another command, which this one would ignore. */
+export function otherCommandProblems(fields: Fields, given: RawFlags, command: string): readonly Problem[] {
+  return Object.keys(given).flatMap((name) => {
+    const field: Field<unknown> | undefined = fields[name];
+    const { commands = [command] } = field === undefined ? {} : notesOf(field);
+    return commands.includes(command)
+      ? []
+      : [invalidFlag(name, `is for the command ${commands.join(" or ")}, not for ${command}; omit it`)];
+  });
+}
+
 /** The name of the executable is a name of the cloud too. */
 export function cloudNameProblems(
   flags: Flags,
@@ -68,4 +79,24 @@ export function cloudNameProblems(
       text: `--cloud-provider is ${JSON.stringify(name)}, but this executable is for ${JSON.stringify(cloud)}; run ${name}-cloud-controller-manager, or omit the flag`,
     },
   ];
+}
+
+/** The endpoint is shown in messages, so it must not contain credentials. */
+export function tracingProblems(flags: Flags): readonly Problem[] {
+  const name = "tracing-endpoint";
+  const endpoint = flags[name];
+  if (endpoint === undefined) return [];
+  const url = URL.canParse(endpoint) ? new URL(endpoint) : undefined;
+  if (url === undefined || !["http:", "https:"].includes(url.protocol))
+    return [
+      invalidFlag(name, `must be a URL such as http://127.0.0.1:4318, got ${JSON.stringify(endpoint)}`),
+    ];
+  if (url.username !== "" || url.password !== "" || url.search !== "")
+    return [
+      invalidFlag(
+        name,
+        "must not contain a user, a password or a query, because it is logged; set OTEL_EXPORTER_OTLP_HEADERS",
+      ),
+    ];
+  return [];
 }

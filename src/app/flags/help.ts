@@ -42,11 +42,13 @@ function defaultText({ fallback, kind }: Field<unknown>): string {
   return isPlain && fallback !== "false" ? ` (default ${fallback})` : "";
 }
 
-function paragraph(name: string, field: Field<unknown>): string {
-  const { shorthand, noEffect } = notesOf(field);
+/** One flag, with its text and its default. */
+export function flagHelp(name: string, field: Field<unknown>): string {
+  const { shorthand, noEffect, commands } = notesOf(field);
   const short = shorthand === undefined ? "    " : `-${shorthand}, `;
   const nothing = noEffect === undefined ? "" : ` No effect: ${noEffect}.`;
-  const text = wrapText(`${field.text}${nothing}${defaultText(field)}`, width, indent);
+  const only = commands === undefined ? "" : ` Only for ${commands.join(", ")}.`;
+  const text = wrapText(`${field.text}${only}${nothing}${defaultText(field)}`, width, indent);
   return `  ${short}--${name}${flagValue(field)}\n${text}`;
 }
 
@@ -67,7 +69,7 @@ export function helpText(
       ([, field]) => notesOf(field).deprecated !== true,
     );
     if (shown.length === 0) return [];
-    return [headingOf(title), "", ...shown.map(([name, field]) => paragraph(name, field)), ""];
+    return [headingOf(title), "", ...shown.map(([name, field]) => flagHelp(name, field)), ""];
   });
   const settings = everyField(config).map(([name, field]) => {
     const names = [field.env ?? [], field.flag === undefined ? [] : `--${field.flag}`].flat();

@@ -10,7 +10,7 @@ import { type ControllerSettings, controllerSettings } from "./controller-settin
 import { electionProblems } from "./election-timing.ts";
 import { gateProblems } from "./feature-gates.ts";
 import { mergeLayers, type RawFlags, withoutEmptyStrings } from "./flag-layers.ts";
-import { flagWarnings, removedFlags } from "./flag-problems.ts";
+import { flagWarnings, removedFlags, tracingProblems } from "./flag-problems.ts";
 import { ownFlags } from "./groups/fairlead.ts";
 import { parseFlags } from "./pflag.ts";
 import { type FlagsOfProvider, providerFlags, recordProblems } from "./provider-flags.ts";
@@ -24,6 +24,8 @@ export interface FlagSources {
 
 export interface ReadFlags extends Omit<ControllerSettings, "problems"> {
   readonly flags: Flags;
+  /** The flags of the command line, as text. */
+  readonly given: RawFlags;
   /** Settings of the cloud that were set by flag. */
   readonly cloud: CloudSources;
   readonly controllers: ReadonlySet<ControllerName>;
@@ -54,7 +56,7 @@ export function readFlags(args: readonly string[], { provider = {}, file }: Flag
 
   const { problems: ofSettings, ...settings } = controllerSettings(flags);
   problems.push(...ofSettings);
-  problems.push(...electionProblems(flags));
+  problems.push(...electionProblems(flags), ...tracingProblems(flags));
   const { enabled: controllers, problems: ofControllers } = chooseControllers(flags.controllers);
   problems.push(...ofControllers);
   const cloud = {
@@ -72,6 +74,7 @@ export function readFlags(args: readonly string[], { provider = {}, file }: Flag
   };
   return {
     flags,
+    given: parsed.raw,
     cloud,
     ...settings,
     controllers,

@@ -4,6 +4,7 @@
 import type { Field, Fields, Values } from "../../core/settings.ts";
 import { type FlagGroup, notesOf } from "./flag-notes.ts";
 import { authenticationFlags, authorizationFlags } from "./groups/access.ts";
+import { commandFlags } from "./groups/commands.ts";
 import { cloudNodeFlags, leaderMigrationFlags, serviceFlags } from "./groups/controllers.ts";
 import { ownFlags } from "./groups/fairlead.ts";
 import { debuggingFlags, genericFlags, miscFlags } from "./groups/generic.ts";
@@ -11,7 +12,7 @@ import { globalFlags } from "./groups/global.ts";
 import { secureServingFlags, webhookFlags, webhookServingFlags } from "./groups/serving.ts";
 import type { FlagShape } from "./pflag.ts";
 
-/** In the order of upstream's help; Fairlead's own flags are last. */
+/** In the order of upstream's help; Fairlead's own flags, and those of its commands, are last. */
 export const flagGroups: readonly FlagGroup[] = [
   debuggingFlags,
   leaderMigrationFlags,
@@ -26,6 +27,7 @@ export const flagGroups: readonly FlagGroup[] = [
   miscFlags,
   globalFlags,
   ownFlags,
+  commandFlags,
 ];
 
 export const flagFields = {
@@ -42,11 +44,15 @@ export const flagFields = {
   ...miscFlags.fields,
   ...globalFlags.fields,
   ...ownFlags.fields,
+  ...commandFlags.fields,
 } as const satisfies Fields;
 
 export type FlagName = keyof typeof flagFields;
 
 const commandLineOnly = "can only be set on the command line";
+
+type CommandFlag = keyof typeof commandFlags.fields;
+export const commandFlagNames = Object.keys(commandFlags.fields) as readonly CommandFlag[];
 
 /** Flags that the --config file cannot contain, with what to do about each. */
 export const flagsNotInFile: Readonly<Partial<Record<FlagName, string>>> = {
@@ -54,6 +60,9 @@ export const flagsNotInFile: Readonly<Partial<Record<FlagName, string>>> = {
   help: commandLineOnly,
   notices: commandLineOnly,
   version: commandLineOnly,
+  ...(Object.fromEntries(commandFlagNames.map((name) => [name, commandLineOnly])) as Readonly<
+    Record<CommandFlag, string>
+  >),
   "config-set": "can only be set on the command line; in the file, put the settings under cloud",
 };
 

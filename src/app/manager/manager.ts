@@ -24,6 +24,7 @@ import type { ReadFlags } from "../flags/read-flags.ts";
 import { connectKube } from "../kube-client.ts";
 import { readMigrationOf } from "../leadership/leader-migration-file.ts";
 import { Leadership } from "../leadership/leadership.ts";
+import { withRunningMetric } from "../metrics/leadership-metrics.ts";
 import { createManagerMetrics } from "../metrics/manager-metrics.ts";
 import { ApiServerProblems } from "../reporting/api-server-problems.ts";
 import { CloudProblems } from "../reporting/cloud-problems.ts";
@@ -31,6 +32,7 @@ import { observationOf, observationTask } from "../reporting/observe-summary.ts"
 import { PlanReporter } from "../reporting/plan-reporter.ts";
 import { requestReporter } from "../reporting/request-reporter.ts";
 import type { ManagerPlatform } from "../system-platform.ts";
+import { openTracing } from "../tracing/tracing.ts";
 import { version } from "../version.ts";
 import { replaceAfterAbandonedCalls } from "./abandoned-calls.ts";
 import { CloudContact } from "./cloud-contact.ts";
@@ -96,7 +98,8 @@ export async function createManager(options: ManagerOptions, signal: AbortSignal
   journal.subscribe(metrics.mutation);
   journal.subscribe((entry) => plans.report(entry));
   const garbage = new GarbageMeter(collectGarbage);
-  const requests = requestReporter(log, metrics, new CloudProblems(log, clock));
+  const tracing = openTracing({ flags, platform, log, metrics, name, identity, life: life.signal });
+  const requests = requestReporter(log, metrics, new CloudProblems(log, clock), tracing);
   const apiServerProblems = new ApiServerProblems(log, clock);
 
   const { migration, problems } = await readMigrationOf(flags, files);
@@ -189,7 +192,10 @@ export async function createManager(options: ManagerOptions, signal: AbortSignal
   const { queues, lifecycle, service } = composed;
   metrics.watch(connected, inventory, queues);
   replaceAfterAbandonedCalls({ provider: provider.name, clouds, inventory, composed, log });
-  for (const queue of Object.values(queues)) queue.observe({ done: () => garbage.add(reconcileGarbage) });
+  for (const [queueName, queue] of Object.entries(queues)) {
+    queue.observe({ done: () => garbage.add(reconcileGarbage) });
+    tracing?.follow(queueName, queue);
+  }
 
   const refreshing = new PausableWork();
   const refreshOnce = (stop: AbortSignal): Promise<void> => {
@@ -268,6 +274,7 @@ export async function createManager(options: ManagerOptions, signal: AbortSignal
         // Standby replicas watch too, so that a new leader starts with warm caches.
         ...allWatches,
         ...managerEvents.tasks,
+        ...(tracing === undefined ? [] : [tracing.task]),
         { name: "controllers", run: lead },
         ...(isObserving ? [summary] : []),
       ],
@@ -280,19 +287,4 @@ export async function createManager(options: ManagerOptions, signal: AbortSignal
     run,
     prepareReload: (reload: Reload) => prepareReload(reloadDeps, reload),
   });
-}
-
-/** The task, with the metric of running controllers. */
-function withRunningMetric(task: Task, runs: (name: string, isRunning: boolean) => void): Task {
-  return {
-    name: task.name,
-    run: async (stop) => {
-      runs(task.name, true);
-      try {
-        await task.run(stop);
-      } finally {
-        runs(task.name, false);
-      }
-    },
-  };
 }

@@ -1,5 +1,6 @@
 // Metrics of leader election and of running controllers, by upstream's names.
 
+import type { Task } from "../../runtime/run-together.ts";
 import type { Metrics } from "../../telemetry/metrics.ts";
 
 export interface LeadershipMetrics {
@@ -28,5 +29,20 @@ export function createLeadershipMetrics(metrics: Metrics): LeadershipMetrics {
     leads: (name, isLeader) => leads.set(isLeader ? 1 : 0, { name }),
     slowElection: (name) => slow.add({ name }),
     runs: (name, isRunning) => running.set(isRunning ? 1 : 0, { name, manager: "cloud-controller-manager" }),
+  };
+}
+
+/** The task, with the metric of running controllers. */
+export function withRunningMetric(task: Task, runs: (name: string, isRunning: boolean) => void): Task {
+  return {
+    name: task.name,
+    run: async (stop) => {
+      runs(task.name, true);
+      try {
+        await task.run(stop);
+      } finally {
+        runs(task.name, false);
+      }
+    },
   };
 }

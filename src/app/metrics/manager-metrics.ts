@@ -5,7 +5,7 @@ import type { Inventory } from "../../cloud/inventory.ts";
 import type { ServiceObserver } from "../../controllers/service/deps.ts";
 import type { Clock } from "../../platform/clock.ts";
 import type { WorkQueue } from "../../runtime/work-queue.ts";
-import { Metrics } from "../../telemetry/metrics.ts";
+import { type Counter, Metrics } from "../../telemetry/metrics.ts";
 import { type AlertSources, createAlertMetrics } from "./alert-metrics.ts";
 import { type CloudMetrics, createCloudMetrics } from "./cloud-metrics.ts";
 import { ConfigurationMetrics } from "./configuration-metrics.ts";
@@ -29,6 +29,8 @@ export interface ManagerMetrics
   readonly services: ServiceObserver;
   /** Sets the manager that the gauges for alerts are computed from. */
   alerts(sources: AlertSources): void;
+  /** By result. */
+  readonly traceSpans: Counter;
   /** Adds the gauges that are computed on each scrape. */
   watch(
     cloud: { readonly accounts: readonly GovernedAccount<unknown>[] },
@@ -58,6 +60,11 @@ export function createManagerMetrics(clock: Clock): ManagerMetrics {
       watchCloud(cloud, inventory);
       for (const [name, queue] of Object.entries(watched)) queues.watch(name, queue);
     },
+    traceSpans: metrics.counter(
+      "fairlead_trace_spans_total",
+      "Spans for --tracing-endpoint, by result: exported or dropped.",
+      ["result"],
+    ),
     declarations: metrics.declarations,
     text: () => metrics.text(),
   };

@@ -1,6 +1,6 @@
 // Logs the planned changes in observe mode, where nothing is written: each with its values, once while it stays the same.
 
-import type { JournalEntry } from "../../runtime/journal.ts";
+import { describeChange, type JournalEntry } from "../../runtime/journal.ts";
 import type { Log } from "../../telemetry/log.ts";
 
 /** Maximum number of remembered changes; beyond it, a change may be logged again. */
@@ -19,14 +19,14 @@ export class PlanReporter {
     return this.#reported.size;
   }
 
-  report({ outcome, action, object, why, target, detail }: JournalEntry): void {
+  report(entry: JournalEntry): void {
+    const { outcome, action, object, why, target } = entry;
     if (outcome !== "observed") {
       this.#log.debug(2, action, { object, outcome, why });
       return;
     }
-    // The detail has the values of a patch; its paths depend on what other writers have added.
     const [kind = action] = action.split(": ");
-    const change = detail === undefined ? action : `${kind}: ${detail}`;
+    const change = describeChange(entry);
     // The reason is part of the key, because several changes of one object may be planned in turn.
     const key = `${target} ${object} ${kind} ${why}`;
     if (this.#reported.get(key) === change) return;

@@ -1,4 +1,4 @@
-// Counts every request to the API server and the cloud, and logs it at --v=4, without bodies and headers.
+// Counts, traces and logs (at --v=4) every request to the API server and the cloud, without bodies and headers.
 
 import type { CloudCallReport } from "../../cloud/governed-transport.ts";
 import type { RequestObservation } from "../../kube/requests/request.ts";
@@ -17,10 +17,12 @@ export function requestReporter(
   log: Log,
   metrics: Pick<ManagerMetrics, "kube" | "cloudCall">,
   problems: Pick<CloudProblems, "record">,
+  traces: RequestReporter | undefined,
 ): RequestReporter {
   return {
     kube: (request) => {
       metrics.kube.request(request);
+      traces?.kube(request);
       const { verb, resource, object, code, duration } = request;
       log.debug(level, `API server: ${verb} ${resource}`, {
         object,
@@ -30,6 +32,7 @@ export function requestReporter(
     },
     cloud: (call) => {
       metrics.cloudCall(call);
+      traces?.cloud(call);
       problems.record(call);
       const { account, operation, status, failure, durationMs } = call;
       log.debug(level, `Cloud: ${operation}`, {

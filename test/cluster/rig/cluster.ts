@@ -29,6 +29,8 @@ export interface Cluster extends AsyncDisposable {
   readonly api: KubeApi;
   readonly kubeconfig: string;
   readonly cloud: FakeCloud;
+  /** Where the simulated cloud is served. */
+  readonly endpoint: string;
   readonly leaseName: string;
   readonly folder: string;
   /** Starts the executable, with this cluster's cloud and Lease name. */
@@ -83,6 +85,7 @@ export const openCluster = async (
     api,
     kubeconfig,
     cloud,
+    endpoint: served.url,
     leaseName,
     folder,
     manager: ({ kubeconfig: other = kubeconfig, flags = [], executable: otherCloud, env = {} } = {}) => {

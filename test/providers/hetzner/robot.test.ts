@@ -158,6 +158,18 @@ test("reports once that a joining Node waits for Robot's rate limit", async () =
   expect(h.uninitialized).toBe(0);
 });
 
+test("does not log in to Robot again and again with a rejected password", async () => {
+  const h = worldOf({ nodes: 1, config: { "robot-password": "wrong" } });
+  h.addRobotNode("metal");
+  await h.start("*");
+  await h.world.pass(600);
+  // Robot blocks an address after too many failed logins.
+  expect(robotRequests(h).length).toBeLessThanOrEqual(8);
+  h.forget();
+  await h.world.pass(3600);
+  expect(robotRequests(h).length).toBeLessThanOrEqual(12);
+});
+
 test("names the password when Robot rejects it, and manages cloud servers", async () => {
   const h = worldOf({ nodes: 1, config: { "robot-password": "wrong" } });
   await h.start("*", "--node-match-timeout=2m");

@@ -1,9 +1,9 @@
 // Foreign tools that tests run: Go modules are built into the cache, Debian packages are installed where that is allowed. What
 // cannot be had is Unavailable, and its tests are skipped with the reason.
 
-import { existsSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { cached, run } from "./cached.ts";
+import { cached, cachedFile, run } from "./cached.ts";
 
 /** Why a tool cannot run here. */
 export class Unavailable extends Error {}
@@ -51,6 +51,19 @@ export function goTool({ path, version, name }: GoTool): string {
   const command = join(folder, name);
   if (!existsSync(command)) throw new Error(`${path}@${version} has no command ${name}`);
   return command;
+}
+
+/** The path of the Go program in this folder of the repository, built with exactly the modules of its go.sum. */
+export function goProgram(folder: string): string {
+  const go = needTool("go");
+  const names = ["go.mod", "go.sum", ...new Bun.Glob("*.go").scanSync({ cwd: folder })].toSorted();
+  const hasher = new Bun.CryptoHasher("sha256");
+  for (const name of names) hasher.update(readFileSync(join(folder, name)));
+  const env = { GOFLAGS: "-mod=readonly", GOWORK: "off" };
+  return cachedFile(`go-${hasher.digest("hex").slice(0, 16)}`, (path) => {
+    installing("its Go modules", () => run([go, "mod", "download"], folder, env));
+    run([go, "build", "-buildvcs=false", "-o", path, "."], folder, env);
+  });
 }
 
 /**

@@ -21,7 +21,7 @@ export function runRelease(...options: readonly string[]): string {
   return stdout.toString();
 }
 
-export const releaseOptions = ["--allow-dirty", "--cloud=fake", "--target=linux-x64"] as const;
+const releaseOptions = ["--allow-dirty", "--cloud=fake", "--target=linux-x64,linux-arm64"] as const;
 
 let built: BuiltRelease | undefined;
 

@@ -138,6 +138,14 @@ const ownFields = {
     {},
     { fallback: seconds(10) },
   ),
+  "tracing-endpoint": needsRestart(
+    text(
+      "OpenTelemetry collector that receives traces of reconciles and requests as OTLP over HTTP, for example http://127.0.0.1:4318; unset sends none. OTEL_EXPORTER_OTLP_HEADERS may hold headers, as name=value.",
+    ),
+  ),
+  "tracing-sampling-rate-per-million": needsRestart(
+    integer("Number of traces to record per million.", { min: 0, max: 1_000_000 }, { fallback: 1_000_000 }),
+  ),
   "config-set": pairs(
     "Settings of the cloud, as name=value. They take precedence over files and environment variables.",
   ),

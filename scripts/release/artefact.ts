@@ -1,0 +1,17 @@
+// One step of a release, and the name of the file that most steps begin with.
+
+import type { Prepared } from "../build/executable.ts";
+import type { Target } from "../build/targets.ts";
+import type { ReleaseFolder } from "./folder.ts";
+
+/** One step of a release. */
+export interface Artefact {
+  readonly name: string;
+  /** Returns what the progress shows. */
+  readonly make: (folder: ReleaseFolder) => Promise<string> | string;
+}
+
+/** The name of an executable in a release. */
+export function executableName({ provider }: Prepared, target: Target): string {
+  return `${provider.program}-${target}`;
+}

@@ -1,0 +1,66 @@
+// What the help, the man page and the shell completion say about a command. Data of one command; its file has it.
+
+import { wrapText } from "../../core/text.ts";
+import type { FlagName } from "../flags/table.ts";
+
+export interface CommandExample {
+  readonly text: string;
+  /** After the name of the program. */
+  readonly words: string;
+}
+
+export interface CommandPage {
+  readonly name: string;
+  /** One sentence, for the list of commands. */
+  readonly summary: string;
+  /** What follows the name of the command, one line for each form. Absent: only flags. */
+  readonly usage?: readonly string[];
+  /** Paragraphs. */
+  readonly details?: readonly string[];
+  /** The values of the first word, for completion. */
+  readonly words?: readonly string[];
+  /** The flags that matter most here. */
+  readonly flags?: readonly FlagName[];
+  /** Meanings by exit code; 2 always means invalid usage. */
+  readonly exitCodes?: Readonly<Record<string, string>>;
+  readonly examples?: readonly CommandExample[];
+}
+
+export const invalidUsage = "invalid flag, file or argument; nothing was done";
+
+const width = 96;
+
+export function usageLines(program: string, { name, usage = [""] }: CommandPage): readonly string[] {
+  return usage.map((form) => `${program} ${name} ${form === "" ? "" : `${form} `}[flags]`);
+}
+
+/** The text of `NAME --help`. `flagText` describes one flag. */
+export function commandHelp(
+  program: string,
+  page: CommandPage,
+  flagText: (name: FlagName) => string,
+): string {
+  const { summary, details = [], flags = [], exitCodes, examples = [] } = page;
+  const section = (title: string, lines: readonly string[]): readonly string[] =>
+    lines.length === 0 ? [] : ["", `${title}:`, "", ...lines];
+  const codes = Object.entries({ ...exitCodes, 2: invalidUsage }).map(
+    ([code, meaning]) => `  ${code}  ${meaning}`,
+  );
+  return [
+    wrapText(summary, width),
+    ...details.flatMap((paragraph) => ["", wrapText(paragraph, width)]),
+    ...section(
+      "Usage",
+      usageLines(program, page).map((line) => `  ${line}`),
+    ),
+    ...section("Flags", flags.map(flagText)),
+    ...section("Exit codes", codes),
+    ...section(
+      "Examples",
+      examples.map(({ text, words }) => `  # ${text}\n  ${program} ${words}`),
+    ),
+    "",
+    `All flags: ${program} --help`,
+    "",
+  ].join("\n");
+}

@@ -1,0 +1,59 @@
+// `manifests`: complete manifests of an installation of this executable, for Kubernetes or systemd.
+
+import { defineCommand } from "citty";
+import { invalidFlag } from "../flags/flag-problems.ts";
+import type { ManifestKind } from "../flags/groups/commands.ts";
+import type { Installation } from "../manifests/kubernetes-manifests.ts";
+import type { Invocation } from "./invocation.ts";
+
+async function render(kind: ManifestKind, installation: Installation, cluster: string): Promise<string> {
+  if (kind === "systemd") {
+    const { installScript } = await import("../manifests/systemd-unit.ts");
+    return installScript({ ...installation, cluster });
+  }
+  const { accessManifest, clusterManifests, staticPodManifest } = await import(
+    "../manifests/kubernetes-manifests.ts"
+  );
+  const { toYaml, toYamlStream } = await import("../manifests/to-yaml.ts");
+  if (kind === "static-pod") return toYaml(staticPodManifest(installation));
+  return toYamlStream(kind === "rbac" ? accessManifest(installation) : clusterManifests(kind, installation));
+}
+
+export function defineManifests(invocation: Invocation) {
+  const { provider, platform, console, configuration } = invocation;
+  return defineCommand({
+    meta: {
+      name: "manifests",
+      description:
+        "Print the manifests of an installation with --as daemonset, deployment, static-pod, systemd or rbac. --set NAME=VALUE sets the image and settings of the cloud; all other flags become those of the manager.",
+    },
+    run: async ({ rawArgs }) => {
+      if (invocation.refuseArguments("manifests", rawArgs)) return;
+      const { flags } = configuration.settings;
+      const { as: kind } = flags;
+      if (kind === undefined) {
+        invocation.refuse([
+          invalidFlag("as", "is required: daemonset, deployment, static-pod, systemd or rbac"),
+        ]);
+        return;
+      }
+      // Loaded only here: the other commands need no YAML.
+      const { readInstallation } = await import("../manifests/read-installation.ts");
+      const { installation, problems, missing } = readInstallation({
+        provider,
+        kind,
+        read: configuration.settings,
+        environment: platform.environment,
+      });
+      if (invocation.refuse(problems)) return;
+      await console.out(await render(kind, installation, flags["cluster-name"]));
+      for (const text of missing) {
+        invocation.writeError(`The manager will end with exit code 2 until this is corrected: ${text}`);
+      }
+      const needsImage = kind !== "systemd" && kind !== "rbac";
+      if (needsImage && installation.values.image === undefined) {
+        invocation.writeError("No pod starts until IMAGE is replaced by an image; pass --set image=…");
+      }
+    },
+  });
+}

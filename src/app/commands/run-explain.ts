@@ -1,0 +1,48 @@
+// Runs `explain`: reads its words, prints the answer and sets the exit code.
+
+import type { Problem } from "../../core/problem.ts";
+import { answerText, exitCodeOf, notFoundText } from "../explain/explain-answer.ts";
+import { readExplainRequest } from "../explain/explain-request.ts";
+import { Explanation } from "../explain/explanation.ts";
+import { invalidFlag } from "../flags/flag-problems.ts";
+import type { Flags } from "../flags/table.ts";
+import { withUserKubeconfig } from "../user-kubeconfig.ts";
+import type { Invocation } from "./invocation.ts";
+
+/** Why the command cannot start; exit code 2. */
+function flagProblems({ server, output, offline }: Flags): readonly Problem[] {
+  const problems: Problem[] = [];
+  if (output === "github") problems.push(invalidFlag("output", "github is for lint; use text or json"));
+  const isURL = server === undefined || (URL.canParse(server) && new URL(server).protocol === "https:");
+  if (!isURL)
+    problems.push(
+      invalidFlag("server", `must be a URL such as https://localhost:10258, got ${JSON.stringify(server)}`),
+    );
+  if (offline && server !== undefined)
+    problems.push(invalidFlag("offline", "and --server contradict each other; omit one of them"));
+  return problems;
+}
+
+export async function runExplain(invocation: Invocation, words: readonly string[]): Promise<void> {
+  const { configuration, platform, console } = invocation;
+  const given = configuration.settings.flags;
+  if (invocation.refuse([...configuration.flagProblems, ...flagProblems(given)])) return;
+  const first = readExplainRequest(words, "default");
+  if ("wrong" in first) return invocation.refuseText(first.wrong);
+  try {
+    const explanation = new Explanation(
+      { ...invocation, flags: await withUserKubeconfig(given, platform) },
+      invocation.signal,
+    );
+    const request = readExplainRequest(words, await explanation.namespace());
+    if ("wrong" in request) return invocation.refuseText(request.wrong);
+    const answer = await explanation.answer(request.object);
+    if (given.output === "json") await console.out(`${JSON.stringify(answer, undefined, 2)}\n`);
+    else if (answer.notFound === undefined)
+      await console.out(answerText(answer, request.object === undefined));
+    if (answer.notFound !== undefined) invocation.writeError(notFoundText(answer.notFound));
+    invocation.exitCode = exitCodeOf(answer);
+  } catch (error) {
+    invocation.failWith(error);
+  }
+}

@@ -1,0 +1,98 @@
+// Explains from the API server alone, where the cloud is not configured: the object, its conditions, and the events of the running
+// manager.
+
+import type { KubeApi } from "../../kube/client/api.ts";
+import { isKubeError } from "../../kube/errors/kube-error.ts";
+import { keyOf, type Node, type Service } from "../../kube/objects.ts";
+import { nodes, services } from "../../kube/resources.ts";
+import { describeNode } from "../describe/describe-node.ts";
+import { closestName, type NotFound } from "../describe/describe-object.ts";
+import { describeService } from "../describe/describe-service.ts";
+import { type DescribedKind, type Description, withEvents } from "../describe/description.ts";
+import type { Flags } from "../flags/table.ts";
+import { isSelectedBy } from "../manager/compose-nodes.ts";
+import { eventsOf } from "./object-events.ts";
+
+const unknown = { decisions: [], isDue: false, nextAttemptInSeconds: undefined } as const;
+
+const ofService = (service: Service): Description =>
+  describeService({ service, knowledge: undefined, general: [], ...unknown });
+
+const ofNode = (node: Node, flags: Flags): Description =>
+  describeNode({
+    node,
+    isSelected: isSelectedBy(flags)(node),
+    isKept: false,
+    answer: undefined,
+    notes: [],
+    candidate: undefined,
+    now: 0,
+    ...unknown,
+  });
+
+async function listAll(
+  api: KubeApi,
+  kind: DescribedKind,
+  signal: AbortSignal,
+): Promise<readonly (Node | Service)[]> {
+  const all: (Node | Service)[] = [];
+  let next: string | undefined;
+  do {
+    const options = { limit: 500, ...(next !== undefined && { continue: next }) };
+    const page =
+      kind === "Node"
+        ? await api.listPage(nodes, options, signal)
+        : await api.listPage(services, options, signal);
+    all.push(...page.items);
+    next = page.continue;
+  } while (next !== undefined && next !== "");
+  return all;
+}
+
+async function find(
+  api: KubeApi,
+  { kind, name }: { readonly kind: DescribedKind; readonly name: string },
+  flags: Flags,
+  signal: AbortSignal,
+): Promise<Description | undefined> {
+  try {
+    if (kind === "Node") return ofNode(await api.get(nodes, { name }, signal), flags);
+    const [namespace = "", bare = ""] = name.split("/");
+    return ofService(await api.get(services, { namespace, name: bare }, signal));
+  } catch (error) {
+    if (isKubeError(error) && error.kind === "not-found") return undefined;
+    throw error;
+  }
+}
+
+export interface Objects {
+  readonly objects: readonly Description[];
+  readonly notFound?: NotFound;
+  readonly warnings: readonly string[];
+}
+
+export async function explainObjects(
+  api: KubeApi,
+  asked: { readonly kind: DescribedKind; readonly name: string } | undefined,
+  flags: Flags,
+  signal: AbortSignal,
+): Promise<Objects> {
+  if (asked === undefined) {
+    const all = [
+      ...(await listAll(api, "Service", signal)).map((service) => ofService(service as Service)),
+      ...(await listAll(api, "Node", signal)).map((node) => ofNode(node as Node, flags)),
+    ];
+    return {
+      objects: all.filter(({ state }) => state !== "settled" && state !== "unmanaged"),
+      warnings: [],
+    };
+  }
+  const found = await find(api, asked, flags, signal);
+  if (found === undefined) {
+    const names = (await listAll(api, asked.kind, signal)).map(({ metadata }) => keyOf(metadata));
+    return { objects: [], notFound: closestName(asked.kind, asked.name, names), warnings: [] };
+  }
+  const events = await eventsOf(api, asked.kind, asked.name, signal);
+  if (typeof events === "string") return { objects: [found], warnings: [events] };
+  return { objects: [withEvents(found, events)], warnings: [] };
+}

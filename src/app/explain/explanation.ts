@@ -1,0 +1,124 @@
+// An explanation: asks a running manager if one is named, and otherwise decides offline, with the cloud if it is configured.
+
+import { minutes } from "../../core/brand.ts";
+import { messageOf } from "../../core/errors.ts";
+import { openConnection } from "../../kube/connection/connection.ts";
+import type { Configuration } from "../configuration/configuration.ts";
+import { ConfigurationError } from "../configuration/configuration-error.ts";
+import type { AnyProvider } from "../connect-cloud.ts";
+import { invalidFlag } from "../flags/flag-problems.ts";
+import type { Flags } from "../flags/table.ts";
+import { connectionSource } from "../kube-client.ts";
+import type { ManagerPlatform } from "../system-platform.ts";
+import { version } from "../version.ts";
+import { askManager, type ManagerAddress, NoAnswer } from "./ask-manager.ts";
+import type { ExplainAnswer } from "./explain-answer.ts";
+import { explainObjects } from "./explain-objects.ts";
+import { type AskedObject, explainOffline, readingClient } from "./explain-offline.ts";
+import { findLeader } from "./find-leader.ts";
+
+export interface ExplanationOptions {
+  readonly provider: AnyProvider;
+  readonly program: string;
+  readonly platform: ManagerPlatform;
+  readonly configuration: Configuration;
+  /** With the kubeconfig of the user. */
+  readonly flags: Flags;
+}
+
+export class Explanation {
+  readonly #options: ExplanationOptions;
+  readonly #signal: AbortSignal;
+
+  constructor(options: ExplanationOptions, signal: AbortSignal) {
+    this.#options = options;
+    this.#signal = signal;
+  }
+
+  get #flags(): Flags {
+    return this.#options.flags;
+  }
+
+  get #userAgent(): string {
+    return `${this.#options.program}/${version} explain`;
+  }
+
+  async namespace(): Promise<string> {
+    return this.#flags.namespace ?? (await this.#connect()).namespace ?? "default";
+  }
+
+  async answer(asked: AskedObject): Promise<ExplainAnswer> {
+    const { server, offline, "server-ca-file": caFile } = this.#flags;
+    return offline || (server === undefined && caFile === undefined)
+      ? this.#offline(asked)
+      : this.#ask(asked);
+  }
+
+  #connect() {
+    const [{ platform }, signal] = [this.#options, this.#signal];
+    return openConnection(connectionSource(this.#flags, platform.environment), platform, signal);
+  }
+
+  #read() {
+    const [{ platform }, signal] = [this.#options, this.#signal];
+    return readingClient(this.#flags, platform, this.#userAgent, signal);
+  }
+
+  get #timeout() {
+    return this.#flags.timeout ?? minutes(1);
+  }
+
+  async #ask(asked: AskedObject): Promise<ExplainAnswer> {
+    const [{ platform }, signal] = [this.#options, this.#signal];
+    const address = await this.#address();
+    const deps = { ...platform, connection: await this.#connect(), timeout: this.#timeout };
+    const { identity, leads, ...found } = await askManager(address, asked, deps, signal);
+    const role = leads ? "the leader" : "a standby replica, which knows no reasons: ask the leader";
+    return { ...found, source: `the manager ${identity} at ${address.url}, ${role}` };
+  }
+
+  /** As given, or that of the leader. */
+  async #address(): Promise<ManagerAddress> {
+    const { server, "server-ca-file": caFile, "secure-port": port } = this.#flags;
+    const ca = caFile === undefined ? undefined : await this.#readCA(caFile);
+    if (server !== undefined) return { url: new URL(server).origin, ca };
+    const { api } = await this.#read();
+    const leader = await findLeader(api, this.#flags, this.#signal);
+    if (leader?.address === undefined) {
+      const who =
+        leader === undefined
+          ? "no replica holds the Lease, or it cannot be read"
+          : `the leader ${leader.identity} has no pod or Node of that name`;
+      throw new NoAnswer(`cannot find the manager: ${who}. Set --server, or use --offline`);
+    }
+    const host = leader.address.includes(":") ? `[${leader.address}]` : leader.address;
+    // Its own certificate has no address of the machine.
+    return { url: `https://${host}:${port}`, ca, serverName: "localhost" };
+  }
+
+  async #readCA(path: string): Promise<string> {
+    try {
+      return await this.#options.platform.files.read(path);
+    } catch (error) {
+      throw new ConfigurationError([invalidFlag("server-ca-file", `cannot be read: ${messageOf(error)}`)]);
+    }
+  }
+
+  async #offline(asked: AskedObject): Promise<ExplainAnswer> {
+    const [{ provider, platform, configuration }, signal] = [this.#options, this.#signal];
+    const errors = configuration.problems.filter(({ severity }) => severity === "error");
+    const [missing] = errors;
+    if (errors.some(({ reason }) => reason !== "MissingSetting")) throw new ConfigurationError(errors);
+    if (missing !== undefined) {
+      const { api } = await this.#read();
+      const leader = await findLeader(api, this.#flags, signal);
+      const leads = leader === undefined ? "No leader was found." : `The leader is ${leader.identity}.`;
+      const found = await explainObjects(api, asked, this.#flags, signal);
+      const source = `the API server only, because the cloud is not configured here (${missing.text}). ${leads} For its reasons, set --server.`;
+      return { ...found, source };
+    }
+    const settings = { ...configuration.settings, flags: this.#flags };
+    const options = { provider, settings, platform, timeout: this.#timeout, userAgent: this.#userAgent };
+    return explainOffline(options, asked, signal);
+  }
+}

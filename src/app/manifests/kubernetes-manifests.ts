@@ -1,0 +1,147 @@
+// All objects of an installation in Kubernetes, in the order in which they are applied. Pure.
+
+import { accessObjects, scraperObjects } from "./access.ts";
+import type { Credential } from "./cloud-inputs.ts";
+import { type KubeObject, labelsOf, podLabels } from "./kube-object.ts";
+import type { ManifestValues } from "./manifest-values.ts";
+import type { EnvironmentVariable, PodOptions } from "./pod.ts";
+import { comment, keyComments } from "./to-yaml.ts";
+import { daemonSet, deployment, hostFolder, staticPod, type WorkloadOptions } from "./workloads.ts";
+
+export interface Installation extends Pick<PodOptions, "program" | "args" | "bindAddress" | "securePort"> {
+  /** Of the permissions, and of everything else. */
+  readonly names: { readonly access: string; readonly workload: string };
+  readonly values: ManifestValues;
+  readonly credentials: readonly Credential[];
+  readonly variables: readonly { readonly name: string; readonly value: string }[];
+  readonly lease: { readonly namespace: string; readonly name: string };
+}
+
+/** No registry serves it, and no kubelet accepts it. */
+export const missingImage = "IMAGE";
+
+const secretName = ({ names, values }: Installation): string => values.secret ?? names.workload;
+
+function workloadOptions(installation: Installation, env: readonly EnvironmentVariable[]): WorkloadOptions {
+  const { program, args, bindAddress, securePort, values } = installation;
+  return {
+    program,
+    args,
+    bindAddress,
+    securePort,
+    env,
+    image: values.image ?? missingImage,
+    hostNetwork: values["host-network"],
+    priorityClass: values["priority-class"],
+    name: installation.names.workload,
+    namespace: values.namespace,
+    serviceAccount: installation.names.access,
+    nodeSelector: Object.fromEntries(values["pod-node-selector"]),
+    replicas: values.replicas,
+  };
+}
+
+/** An empty value counts as not set, so a manager without a credential that it requires ends and says which. */
+function secretOf(installation: Installation): readonly KubeObject[] {
+  const { credentials, values } = installation;
+  if (values.secret !== undefined || credentials.length === 0) return [];
+  return [
+    {
+      [comment]: "Credentials of the cloud. An empty value counts as not set.",
+      apiVersion: "v1",
+      kind: "Secret",
+      metadata: {
+        name: secretName(installation),
+        namespace: values.namespace,
+        labels: labelsOf(installation.names.workload),
+      },
+      type: "Opaque",
+      stringData: {
+        ...Object.fromEntries(credentials.map(({ variable, value = "" }) => [variable, value])),
+        [keyComments]: Object.fromEntries(credentials.map(({ variable, text }) => [variable, text])),
+      },
+    },
+  ];
+}
+
+/** Without a cluster IP: a scraper reads every replica. */
+function metricsService(installation: Installation): readonly KubeObject[] {
+  const { securePort, values } = installation;
+  if (securePort === 0) return [];
+  const name = installation.names.workload;
+  return [
+    {
+      [comment]:
+        "For scrapers of /metrics: HTTPS with a bearer token. It has no cluster IP, so that each replica is scraped.",
+      apiVersion: "v1",
+      kind: "Service",
+      metadata: { name: `${name}-metrics`, namespace: values.namespace, labels: labelsOf(name) },
+      spec: {
+        clusterIP: "None",
+        // Metrics say why a replica is not ready.
+        publishNotReadyAddresses: true,
+        selector: podLabels(name),
+        ports: [{ name: "https", port: securePort, targetPort: securePort, protocol: "TCP" }],
+      },
+    },
+  ];
+}
+
+const ownNamespace = ({ values: { namespace } }: Installation): readonly KubeObject[] =>
+  // Every cluster has this one.
+  namespace === "kube-system" ? [] : [{ apiVersion: "v1", kind: "Namespace", metadata: { name: namespace } }];
+
+/** Roles, bindings and the service account. */
+export function accessManifest(installation: Installation): readonly KubeObject[] {
+  const { values, lease } = installation;
+  const { namespace, user, scraper } = values;
+  const name = installation.names.access;
+  return [
+    ...accessObjects({ name, namespace, lease, user }),
+    ...(scraper === undefined ? [] : scraperObjects({ name, scraper })),
+  ];
+}
+
+/** The workload with its Secret and what a scraper needs, without the permissions. */
+export function workloadManifests(
+  kind: "daemonset" | "deployment",
+  installation: Installation,
+): readonly KubeObject[] {
+  const name = secretName(installation);
+  const env = [
+    ...installation.variables,
+    ...installation.credentials.map(({ variable }) => ({
+      name: variable,
+      valueFrom: { secretKeyRef: { name, key: variable, optional: true as const } },
+    })),
+  ];
+  const options = workloadOptions(installation, env);
+  const hasScraperRole = installation.securePort === 0 || installation.values.scraper !== undefined;
+  return [
+    ...(hasScraperRole ? [] : scraperObjects({ name: installation.names.access })),
+    ...secretOf(installation),
+    kind === "daemonset" ? daemonSet(options) : deployment(options),
+    ...metricsService(installation),
+  ];
+}
+
+/** Everything that one `kubectl apply` needs. */
+export function clusterManifests(
+  kind: "daemonset" | "deployment",
+  installation: Installation,
+): readonly KubeObject[] {
+  return [
+    ...ownNamespace(installation),
+    ...accessManifest(installation),
+    ...workloadManifests(kind, installation),
+  ];
+}
+
+export function staticPodManifest(installation: Installation): KubeObject {
+  // The manager reads the kubeconfig and the credentials in this folder, as it does for systemd.
+  const folder = { name: "CREDENTIALS_DIRECTORY", value: hostFolder };
+  return staticPod({
+    ...workloadOptions(installation, [folder, ...installation.variables]),
+    hostNetwork: true,
+  });
+}

@@ -1,0 +1,144 @@
+// From the command line of `manifests` to the installation that it describes, with everything that is wrong or missing. Pure.
+
+import type { Problem } from "../../core/problem.ts";
+import type { Field } from "../../core/settings.ts";
+import type { Environment } from "../../platform/environment.ts";
+import { programOf } from "../../provider/program.ts";
+import { type AnyProvider, configProblems } from "../connect-cloud.ts";
+import { invalidFlag } from "../flags/flag-problems.ts";
+import type { ManifestKind } from "../flags/groups/commands.ts";
+import type { ReadFlags } from "../flags/read-flags.ts";
+import { type FlagName, flagFields } from "../flags/table.ts";
+import { cloudInputs } from "./cloud-inputs.ts";
+import type { Installation } from "./kubernetes-manifests.ts";
+import { readSet } from "./read-set.ts";
+
+/** Flags of this command, and those that become something else in the manifest. */
+const notPassedOn: readonly FlagName[] = ["as", "set", "config-set", "help", "notices", "version"];
+
+/** The flags of the command line, for the manager. The name of a systemd instance is that of the cluster. */
+function argsOf(given: Readonly<Record<string, string>>, kind: ManifestKind): readonly string[] {
+  const dropped: readonly string[] = kind === "systemd" ? [...notPassedOn, "cluster-name"] : notPassedOn;
+  return Object.entries(given).flatMap(([name, value]) => {
+    if (dropped.includes(name)) return [];
+    const field: Field<unknown> | undefined = Object.hasOwn(flagFields, name)
+      ? flagFields[name as FlagName]
+      : undefined;
+    const values = field?.kind === "repeated" ? value.split("\n") : [value];
+    return values.map((each) => `--${name}=${each}`);
+  });
+}
+
+function flagConflicts(given: Readonly<Record<string, string>>, kind: ManifestKind): readonly Problem[] {
+  if (kind !== "daemonset" && kind !== "deployment") return [];
+  return Object.keys(given).flatMap((name) => {
+    if (name === "kubeconfig") {
+      return [invalidFlag(name, `cannot be used with --as ${kind}: the pods use a service account. Omit it`)];
+    }
+    if (name !== "config") return [];
+    const instead = "Pass its flags, and its settings with --set, or use the Helm chart";
+    return [invalidFlag(name, `cannot be used with --as ${kind}: the pods have no such file. ${instead}`)];
+  });
+}
+
+/** The cluster is the name of the instance and of a folder; quoting is not possible inside FAIRLEAD_FLAGS. */
+function systemdProblems(kind: ManifestKind, cluster: string, args: readonly string[]): readonly Problem[] {
+  if (kind !== "systemd") return [];
+  const wrong = args.filter((arg) => /\s/.test(arg));
+  const ofCluster = /^[A-Za-z0-9_][A-Za-z0-9_.-]*$/.test(cluster)
+    ? []
+    : [
+        invalidFlag(
+          "cluster-name",
+          `must have only letters, digits, "_", "." and "-" with --as systemd, because it names the instance, got ${JSON.stringify(cluster)}`,
+        ),
+      ];
+  const ofArgs = wrong.map((arg) =>
+    invalidFlag(
+      "as",
+      `systemd cannot pass ${JSON.stringify(arg)}, which contains a space; write it in a --config file`,
+    ),
+  );
+  return [...ofCluster, ...ofArgs];
+}
+
+function secretProblems(kind: ManifestKind, installation: Installation): readonly Problem[] {
+  if (kind !== "static-pod") return [];
+  return installation.credentials.flatMap(({ setting, variable, value }) =>
+    value === undefined
+      ? []
+      : [
+          invalidFlag(
+            "set",
+            `${setting}: a static pod cannot use a Secret, and its manifest is readable in the API server; write the value to /etc/fairlead/${variable} on the machine`,
+          ),
+        ],
+  );
+}
+
+export interface InstallationOptions {
+  readonly provider: AnyProvider;
+  readonly kind: ManifestKind;
+  readonly read: ReadFlags;
+  readonly environment: Environment;
+}
+
+export interface ReadInstallation {
+  readonly installation: Installation;
+  /** Errors: nothing is printed. */
+  readonly problems: readonly Problem[];
+  /** What the manager will refuse as long as it is missing. */
+  readonly missing: readonly string[];
+}
+
+export function readInstallation({
+  provider,
+  kind,
+  read,
+  environment,
+}: InstallationOptions): ReadInstallation {
+  const { config } = provider;
+  const { flags, given } = read;
+  const set = readSet({
+    kind,
+    entries: flags.set ?? [],
+    config,
+    environment,
+    flagNames: Object.keys(flagFields),
+  });
+  const settings = new Map([...(flags["config-set"] ?? []), ...set.settings]);
+  const inputs = cloudInputs(config, settings);
+  const args = [...argsOf(given, kind), ...inputs.args];
+  const program = programOf(provider);
+  const { name } = set.values;
+  const installation: Installation = {
+    program,
+    names: { access: name ?? "fairlead", workload: name ?? program },
+    args,
+    bindAddress: flags["bind-address"],
+    securePort: flags["secure-port"],
+    values: set.values,
+    credentials: inputs.credentials,
+    variables: inputs.variables,
+    lease: {
+      namespace: flags["leader-elect-resource-namespace"],
+      name: flags["leader-elect-resource-name"],
+    },
+  };
+  const problems = [
+    ...flagConflicts(given, kind),
+    ...set.problems,
+    ...inputs.problems,
+    ...systemdProblems(kind, flags["cluster-name"], args),
+    ...secretProblems(kind, installation),
+  ];
+  // Without the environment: it is not part of the manifest.
+  const ofSettings = configProblems(provider, {
+    given: new Map([...read.cloud.given, ...settings]),
+    environment: {},
+  });
+  const isPrinted = kind !== "rbac" && flags["cloud-config"] === undefined && flags.config === undefined;
+  const isError = ({ severity }: Problem): boolean => severity === "error";
+  const missing = isPrinted ? ofSettings.filter(isError).map(({ text }) => text) : [];
+  return { installation, problems, missing };
+}

@@ -1,0 +1,87 @@
+// Reads `manifests --set`: values of the manifest and settings of the cloud, both strictly. Pure.
+
+import { didYouMean } from "../../core/did-you-mean.ts";
+import type { Problem } from "../../core/problem.ts";
+import { readSettings } from "../../core/read-settings.ts";
+import type { Field, Fields } from "../../core/settings.ts";
+import type { Environment } from "../../platform/environment.ts";
+import type { ManifestKind } from "../flags/groups/commands.ts";
+import { kindsOfValue, type ManifestValues, manifestValues } from "./manifest-values.ts";
+
+export interface SetOptions {
+  readonly kind: ManifestKind;
+  /** `NAME=VALUE`; for a setting with a variable also `NAME`, which takes the value of the variable. */
+  readonly entries: readonly string[];
+  readonly config: Fields;
+  readonly environment: Environment;
+  /** Of all flags, for the message about one. */
+  readonly flagNames: readonly string[];
+}
+
+export interface ReadSet {
+  readonly values: ManifestValues;
+  /** Settings of the cloud, as text, by name. */
+  readonly settings: ReadonlyMap<string, string>;
+  readonly problems: readonly Problem[];
+}
+
+const failure = (key: string, text: string): Problem => ({
+  severity: "error",
+  reason: "InvalidFlag",
+  key: "--set",
+  text: `--set ${key}: ${text}`,
+});
+
+/** The name of the setting, given its name or its variable. */
+function settingNamed(config: Fields, word: string): readonly [string, Field<unknown>] | undefined {
+  return Object.entries<Field<unknown>>(config).find(([name, { env }]) => name === word || env === word);
+}
+
+function unknownName(word: string, { config, flagNames }: SetOptions): Problem {
+  if (flagNames.includes(word)) return failure(word, `is a flag; pass --${word}=VALUE instead`);
+  const variables = Object.values(config).flatMap(({ env }) => env ?? []);
+  const known = [...Object.keys(manifestValues), ...Object.keys(config), ...variables];
+  const meant = didYouMean(word, known);
+  const hint =
+    meant === undefined
+      ? `values: ${Object.keys(manifestValues).join(", ")}; --help lists the settings of the cloud`
+      : `did you mean ${meant}?`;
+  return failure(word, `is neither a value of the manifest nor a setting of the cloud; ${hint}`);
+}
+
+export function readSet(options: SetOptions): ReadSet {
+  const { kind, entries, config, environment } = options;
+  const ofManifest: Record<string, string> = {};
+  const settings = new Map<string, string>();
+  const problems: Problem[] = [];
+  for (const entry of entries) {
+    const [word = "", value] = entry.split(/=(.*)/s);
+    if (Object.hasOwn(manifestValues, word)) {
+      const kinds: readonly ManifestKind[] = kindsOfValue[word as keyof typeof manifestValues];
+      if (!kinds.includes(kind)) {
+        problems.push(failure(word, `has no effect with --as ${kind}; it is for ${kinds.join(", ")}`));
+      } else if (value === undefined) problems.push(failure(word, `needs a value: --set ${word}=VALUE`));
+      else ofManifest[word] = value;
+      continue;
+    }
+    const [name, field] = settingNamed(config, word) ?? [];
+    if (name === undefined) problems.push(unknownName(word, options));
+    else if (value !== undefined) settings.set(name, value);
+    else {
+      const variable = field?.env ?? "";
+      const taken = environment[variable] ?? "";
+      const hint =
+        variable === "" ? `needs a value: --set ${name}=VALUE` : `the variable ${variable} is not set`;
+      if (taken === "") problems.push(failure(word, hint));
+      else settings.set(name, taken);
+    }
+  }
+  const read = readSettings(manifestValues, ofManifest, { what: "setting" });
+  const ofCloud = readSettings(config, Object.fromEntries(settings), { what: "setting" });
+  const isWrong = ({ severity, reason }: Problem): boolean =>
+    severity === "error" && reason !== "MissingSetting";
+  for (const { text } of [...read.problems, ...ofCloud.problems].filter(isWrong)) {
+    problems.push({ severity: "error", reason: "InvalidFlag", key: "--set", text: `--set: ${text}` });
+  }
+  return { values: read.values, settings, problems };
+}

@@ -1,0 +1,134 @@
+// Runs a manager that changes nothing until it has evaluated everything once: for `plan`, and for explanations without a running
+// manager. It takes no Lease, records no event, and its transports refuse every write.
+
+import { type Milliseconds, milliseconds, seconds } from "../../core/brand.ts";
+import { type Clock, sleep } from "../../platform/clock.ts";
+import type { JournalEntry } from "../../runtime/journal.ts";
+import type { AnyProvider } from "../connect-cloud.ts";
+import type { ReadFlags } from "../flags/read-flags.ts";
+import { createManager, type Manager } from "../manager/manager.ts";
+import type { ManagerPlatform } from "../system-platform.ts";
+import { CollectedLog } from "./collected-log.ts";
+import { ReadOnlyTransports } from "./read-only-transport.ts";
+
+export interface ObserveOptions {
+  readonly provider: AnyProvider;
+  readonly settings: ReadFlags;
+  readonly platform: ManagerPlatform;
+  readonly timeout: Milliseconds;
+}
+
+export interface Evaluated {
+  readonly manager: Manager;
+  /** What would be changed, each change once. */
+  readonly changes: readonly JournalEntry[];
+  /** Warnings that concern no single object. */
+  readonly warnings: readonly string[];
+  /** Why the evaluation did not finish; undefined if it did. */
+  readonly unfinished: string | undefined;
+  /** Writes that a provider sent although it may not, as method and URL. */
+  readonly refused: readonly string[];
+}
+
+/** Without a request and without work for so long, nothing more will happen soon. Sources may pause for one second. */
+const quietTime = seconds(2);
+const interval = milliseconds(100);
+
+/** Calls `use` with the manager that has evaluated everything, and then ends it. Throws what makes the manager end. */
+export async function observeOnce<T>(
+  { provider, settings, platform, timeout }: ObserveOptions,
+  signal: AbortSignal,
+  use: (evaluated: Evaluated) => T | Promise<T>,
+): Promise<T> {
+  const { clock } = platform;
+  const transports = new ReadOnlyTransports();
+  const log = new CollectedLog();
+  const changes = new Map<string, JournalEntry>();
+  const ended = new AbortController();
+  const stop = AbortSignal.any([signal, ended.signal]);
+  const flags = { ...settings.flags, mode: "observe" as const, "leader-elect": false };
+  const manager = await createManager(
+    {
+      provider,
+      settings: { ...settings, flags },
+      platform: {
+        ...platform,
+        transport: transports.kube(platform.transport),
+        cloudTransport: transports.cloud(platform.cloudTransport),
+      },
+      log,
+    },
+    stop,
+  );
+  manager.journal.subscribe((entry) => changes.set(keyOf(entry), entry));
+  const failure = Promise.withResolvers<never>();
+  failure.promise.catch(() => undefined);
+  const running = manager.run().catch((error: unknown) => failure.reject(error));
+  try {
+    const unfinished = await Promise.race([
+      untilEvaluated({ manager, transports, clock, timeout }, stop),
+      failure.promise,
+    ]);
+    const { refused } = transports;
+    return await use({
+      manager,
+      changes: [...changes.values()],
+      warnings: log.lines,
+      unfinished,
+      refused,
+    });
+  } finally {
+    ended.abort(new Error("the evaluation has ended"));
+    await running;
+  }
+}
+
+/** The values of a change may be computed again; the last ones count. */
+function keyOf({ target, object, action, why }: JournalEntry): string {
+  const [kind = action] = action.split(": ");
+  return `${target} ${object} ${kind} ${why}`;
+}
+
+interface Progress {
+  readonly manager: Manager;
+  readonly transports: ReadOnlyTransports;
+  readonly clock: Clock;
+  readonly timeout: Milliseconds;
+}
+
+/** Why it did not finish; undefined if it did. */
+async function untilEvaluated(
+  { manager, transports, clock, timeout }: Progress,
+  signal: AbortSignal,
+): Promise<string | undefined> {
+  const end = clock.monotonic() + timeout;
+  let activity = -1;
+  let quietSince = clock.monotonic();
+  while (clock.monotonic() < end) {
+    await sleep(clock, interval, signal);
+    const now = clock.monotonic();
+    const isActive = waitsFor(manager) !== undefined || transports.sent !== activity;
+    activity = transports.sent;
+    if (isActive) quietSince = now;
+    else if (now - quietSince >= quietTime) return manager.cloudProblem();
+  }
+  const reason = manager.cloudProblem() ?? waitsFor(manager) ?? "requests are still being sent";
+  return `not finished after ${timeout / 1000} s (--timeout): ${reason}`;
+}
+
+/** What is not evaluated yet. */
+function waitsFor(manager: Manager): string | undefined {
+  if (!manager.isIdle()) {
+    const unlisted = Object.entries(manager.caches()).filter(([, { isSynced }]) => !isSynced);
+    const [first] = unlisted.flatMap(([, { problem }]) => problem ?? []);
+    if (unlisted.length > 0)
+      return first ?? `the API server has not listed ${unlisted.map(([name]) => name).join(" and ")}`;
+    return "objects are still being evaluated";
+  }
+  const busy = manager.accounts.find(({ budget }) => budget.level.inFlight + budget.level.waiting > 0);
+  if (busy !== undefined) return `the account ${busy.name} of the cloud has not answered all requests`;
+  const silent = manager.inventory.sources.find(
+    ({ latest, failure }) => latest === undefined && failure === undefined,
+  );
+  return silent && manager.nodes.size > 0 ? `${silent.source.name} of the cloud were not listed` : undefined;
+}

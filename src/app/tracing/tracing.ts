@@ -1,0 +1,95 @@
+// Traces for OpenTelemetry, off unless --tracing-endpoint is set: a span for each reconcile, each request to the cloud and each
+// request to the API server. Without it, nothing is created and no work is done.
+
+import type { CloudCallReport } from "../../cloud/governed-transport.ts";
+import type { RequestObservation } from "../../kube/requests/request.ts";
+import type { Task } from "../../runtime/run-together.ts";
+import type { WorkQueue } from "../../runtime/work-queue.ts";
+import type { Log } from "../../telemetry/log.ts";
+import { Tracer } from "../../telemetry/tracer.ts";
+import type { Flags } from "../flags/table.ts";
+import type { ManagerMetrics } from "../metrics/manager-metrics.ts";
+import type { ManagerPlatform } from "../system-platform.ts";
+import { version } from "../version.ts";
+import { TraceExporter } from "./trace-exporter.ts";
+
+export interface Tracing {
+  readonly kube: (request: RequestObservation) => void;
+  readonly cloud: (call: CloudCallReport) => void;
+  /** Makes each reconcile of a key a span. */
+  readonly follow: (name: string, queue: WorkQueue) => void;
+  readonly task: Task;
+}
+
+export interface TracingOptions {
+  readonly flags: Flags;
+  readonly platform: ManagerPlatform;
+  readonly log: Log;
+  readonly metrics: Pick<ManagerMetrics, "traceSpans">;
+  /** The name of the executable. */
+  readonly name: string;
+  readonly identity: string;
+  /** Aborted when the manager has ended, which after a drain is later than the request to stop. */
+  readonly life: AbortSignal;
+}
+
+/** `name=value,name=value`, as OpenTelemetry defines it for this variable. The values may be credentials. */
+function headersOf(text = ""): Readonly<Record<string, string>> {
+  const pairs = text.split(",").map((pair) => pair.split("="));
+  return Object.fromEntries(
+    pairs.flatMap(([name = "", ...rest]) =>
+      name.trim() === "" ? [] : [[name.trim().toLowerCase(), decodeURIComponent(rest.join("=").trim())]],
+    ),
+  );
+}
+
+const isSuccess = (code: string): boolean => code.startsWith("2");
+
+/** Undefined when tracing is off. */
+export function openTracing(options: TracingOptions): Tracing | undefined {
+  const { flags, platform, log, metrics, name, identity, life } = options;
+  const endpoint = flags["tracing-endpoint"];
+  if (endpoint === undefined) return undefined;
+  const { clock, random, environment } = platform;
+  const exporter = new TraceExporter({
+    url: `${endpoint.replace(/\/+$/, "")}/v1/traces`,
+    headers: headersOf(environment["OTEL_EXPORTER_OTLP_HEADERS"]),
+    resource: {
+      "service.name": name,
+      "service.version": version,
+      "service.instance.id": identity,
+      "k8s.cluster.name": flags["cluster-name"],
+    },
+    transport: platform.cloudTransport,
+    spans: metrics.traceSpans,
+    clock,
+    log,
+  });
+  const ratio = flags["tracing-sampling-rate-per-million"] / 1_000_000;
+  const tracer = new Tracer({ clock, random, ratio, onEnd: (span) => exporter.add(span) });
+  return {
+    kube: ({ verb, resource, object, code, duration }) =>
+      tracer.request({
+        name: `${verb} ${resource}`,
+        durationMs: duration,
+        attributes: { "k8s.resource": resource, "k8s.object": object, "http.response.status_code": code },
+        error: isSuccess(code) ? undefined : code,
+      }),
+    cloud: ({ account, operation, mutates, status, message, durationMs }) =>
+      tracer.request({
+        name: operation,
+        durationMs,
+        attributes: {
+          "cloud.account": account,
+          "fairlead.mutates": mutates,
+          "http.response.status_code": status === undefined ? undefined : String(status),
+        },
+        error: message,
+      }),
+    follow: (queueName, queue) =>
+      queue.wrap((key, work) =>
+        tracer.run({ name: `reconcile ${queueName}`, attributes: { "fairlead.key": key } }, work),
+      ),
+    task: { name: "traces", run: () => exporter.run(life) },
+  };
+}

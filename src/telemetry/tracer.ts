@@ -1,0 +1,106 @@
+// Spans of OpenTelemetry: reconciles, and the requests that they send. A request belongs to the span that is open where it was
+// sent; one of a shared listing has no parent.
+
+import { AsyncLocalStorage } from "node:async_hooks";
+import type { Clock } from "../platform/clock.ts";
+import type { Random } from "../platform/random.ts";
+
+export type SpanAttributes = Readonly<Record<string, string | number | boolean | undefined>>;
+
+export interface Span {
+  /** 32 hexadecimal digits. */
+  readonly trace: string;
+  /** 16 hexadecimal digits. */
+  readonly id: string;
+  readonly parent: string | undefined;
+  readonly name: string;
+  /** A client sends a request. */
+  readonly kind: "internal" | "client";
+  /** Wall time in milliseconds. */
+  readonly startedAt: number;
+  readonly durationMs: number;
+  readonly attributes: SpanAttributes;
+  /** Absent on success. */
+  readonly error: string | undefined;
+}
+
+/** A request that has ended. */
+export interface TracedRequest {
+  readonly name: string;
+  readonly durationMs: number;
+  readonly attributes: SpanAttributes;
+  readonly error?: string | undefined;
+}
+
+/** How a piece of work is described once it has ended. */
+export interface TracedWork {
+  readonly name: string;
+  readonly attributes: SpanAttributes;
+}
+
+interface OpenSpan {
+  readonly trace: string;
+  readonly id: string;
+  readonly isSampled: boolean;
+  hasEnded: boolean;
+}
+
+export interface TracerOptions {
+  readonly clock: Clock;
+  readonly random: Random;
+  /** The share of traces that are recorded, from 0 to 1. */
+  readonly ratio: number;
+  readonly onEnd: (span: Span) => void;
+}
+
+export class Tracer {
+  readonly #options: TracerOptions;
+  readonly #open = new AsyncLocalStorage<OpenSpan>();
+
+  constructor(options: TracerOptions) {
+    this.#options = options;
+  }
+
+  /** Runs the work in a span of its own trace. Requests that it sends belong to that trace. */
+  async run<T>({ name, attributes }: TracedWork, work: () => Promise<T>): Promise<T> {
+    const { clock, onEnd } = this.#options;
+    const open = { ...this.#ids(), isSampled: this.#isSampled(), hasEnded: false };
+    const startedAt = clock.now();
+    const began = clock.monotonic();
+    let error: string | undefined;
+    try {
+      return await this.#open.run(open, work);
+    } catch (thrown) {
+      error = thrown instanceof Error ? thrown.message : String(thrown);
+      throw thrown;
+    } finally {
+      open.hasEnded = true;
+      const { trace, id } = open;
+      const durationMs = clock.monotonic() - began;
+      const common = { parent: undefined, kind: "internal" } as const;
+      if (open.isSampled) onEnd({ trace, id, name, startedAt, durationMs, attributes, error, ...common });
+    }
+  }
+
+  /** Records a request that ends now. */
+  request({ name, durationMs, attributes, error }: TracedRequest): void {
+    const open = this.#open.getStore();
+    // Work that a reconcile has started may go on after it.
+    const parent = open?.hasEnded === false ? open : undefined;
+    if (!(parent?.isSampled ?? this.#isSampled())) return;
+    const { trace, id } = this.#ids();
+    const startedAt = this.#options.clock.now() - durationMs;
+    const ids = { trace: parent?.trace ?? trace, id, parent: parent?.id };
+    this.#options.onEnd({ ...ids, name, kind: "client", startedAt, durationMs, attributes, error });
+  }
+
+  #ids(): { readonly trace: string; readonly id: string } {
+    const digits = () => this.#options.random.uuid().replaceAll("-", "");
+    return { trace: digits(), id: digits().slice(0, 16) };
+  }
+
+  #isSampled(): boolean {
+    const { ratio, random } = this.#options;
+    return ratio >= 1 || random.fraction() < ratio;
+  }
+}

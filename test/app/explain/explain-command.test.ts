@@ -1,0 +1,299 @@
+import { afterEach, describe, expect, test } from "bun:test";
+import { fake } from "../../../providers/fake/index.ts";
+import { explainPage } from "../../../src/app/endpoints/explain-page.ts";
+import { secret } from "../../../src/core/fields.ts";
+import type { TransportRequest } from "../../../src/platform/transport.ts";
+import { type CommandOptions, runCommandIn } from "../../support/command-world.ts";
+import { ServiceWorld } from "../../support/service-world.ts";
+
+// The command `explain`, as an operator runs it: from a running manager, offline, and where the cloud is not configured.
+
+let world: ServiceWorld | undefined;
+afterEach(() => world?.stop());
+
+const algorithm = "balancer.fake.example/algorithm";
+const explain = (w: ServiceWorld, args: readonly string[], options: CommandOptions = {}) =>
+  runCommandIn(w, ["explain", ...args, "--master=http://test-api-server"], options);
+
+/** A cluster whose manager has stopped, with a settled Service and one with a wrong annotation. */
+const setUp = async (): Promise<ServiceWorld> => {
+  const w = new ServiceWorld();
+  world = w;
+  await w.start();
+  w.create("storefront");
+  w.create("wrong", { annotations: { [algorithm]: "fastest" } });
+  await w.pass(60);
+  await w.stop();
+  return w;
+};
+
+describe("explain without a running manager", () => {
+  test("explains a settled Service with exit code 0, and sends no write [F91 N7]", async () => {
+    const w = await setUp();
+    const before = w.cloud.balancers.list();
+    const { code, out, err, kube, cloud } = await explain(w, ["service", "storefront"]);
+    expect([code, err]).toEqual([0, ""]);
+    expect(out).toStartWith(
+      "Service default/storefront: settled\n  Its load balancer has the address 192.0.2.1.\n",
+    );
+    expect(out).toContain("Normal EnsuredLoadBalancer, from service-controller\n    Ensured load balancer\n");
+    expect(out).toEndWith(
+      "Source: offline, from the API server and the cloud. Decisions are what a manager would do now; earlier attempts are only in the events.\n",
+    );
+    expect([...kube, ...cloud].filter((request) => !request.startsWith("GET "))).toEqual([]);
+    expect(kube.filter((request) => request.includes("leases"))).toEqual([]);
+    expect(w.cloud.balancers.list()).toEqual(before);
+  });
+
+  test("explains a problem with exit code 3, also as kubectl names objects [F91 N7]", async () => {
+    const w = await setUp();
+    for (const args of [
+      ["service", "wrong"],
+      ["svc/wrong"],
+      ["service", "default/wrong"],
+      ["service", "wrong", "-n", "default"],
+    ]) {
+      const { code, out } = await explain(w, args);
+      expect(code).toBe(3);
+      expect(out).toContain('algorithm must be one of round-robin,\n  least-connections, got "fastest".');
+    }
+  });
+
+  test("says what a manager would do for a new Service [F91 N7]", async () => {
+    const w = await setUp();
+    w.create("new");
+    const { code, out } = await explain(w, ["service", "new"]);
+    expect(code).toBe(3);
+    expect(out).toContain("would: create balancer: for default/new: ports 80/TCP to 3 targets");
+  });
+
+  test("without a name lists what needs attention, as text and as JSON [F91 N7]", async () => {
+    const w = await setUp();
+    for (const index of [0, 1, 2]) w.removeNode(`node-${index}`);
+    const text = await explain(w, []);
+    expect(text.code).toBe(3);
+    expect(text.out).toContain("Service default/wrong: problem\n");
+    const json = JSON.parse((await explain(w, ["-o", "json"])).out);
+    expect(json.objects.map(({ name }: { name: string }) => name)).toContain("default/wrong");
+  });
+
+  test("names the closest object with exit code 1 [F91 N7]", async () => {
+    const w = await setUp();
+    const typo = await explain(w, ["service", "storefrnt"]);
+    expect([typo.code, typo.out]).toEqual([1, ""]);
+    expect(typo.err).toBe(
+      "fake-cloud-controller-manager: Service default/storefrnt does not exist; did you mean default/storefront?\n",
+    );
+    const elsewhere = await explain(w, ["service", "storefront", "--namespace=shop"]);
+    expect(elsewhere.err).toContain(
+      "Service shop/storefront does not exist; did you mean default/storefront?",
+    );
+    const node = await explain(w, ["node", "quite-another"]);
+    expect(node.err).toContain("Node quite-another does not exist; kubectl get nodes lists all");
+  });
+
+  test("says when the cloud does not answer [F91 N7]", async () => {
+    const w = await setUp();
+    w.cloud.faults.add({ kind: "status", status: 401, calls: 100_000 });
+    const { code, out } = await explain(w, ["service", "storefront"]);
+    expect(code).toBe(3);
+    expect(out).toContain("The cloud rejected the credentials (401");
+  });
+});
+
+describe("explain where the cloud is not configured", () => {
+  const provider = {
+    ...fake,
+    config: { ...fake.config, token: secret("The API token.", { env: "FAKE_TOKEN", required: true }) },
+  };
+
+  test("shows the conditions and events of the API server, and the missing setting [F91 N7]", async () => {
+    const w = await setUp();
+    const { code, out, cloud } = await explain(w, ["service", "wrong"], { provider });
+    expect([code, cloud]).toEqual([3, []]);
+    expect(out).toContain("Problem: InvalidAnnotation\n");
+    expect(out).toContain("Warning InvalidAnnotation, from service-controller\n");
+    expect(out).toContain("Source: the API server only, because the cloud is not configured here (");
+    expect((await explain(w, ["service", "storefront"], { provider })).code).toBe(0);
+    expect((await explain(w, ["service", "storefrnt"], { provider })).err).toContain(
+      "did you mean default/storefront?",
+    );
+    expect((await explain(w, [], { provider })).out).toContain("Service default/wrong: problem\n");
+  });
+
+  test("refuses an unknown setting instead of guessing [F91 N7]", async () => {
+    const w = await setUp();
+    const { code, out, err } = await explain(w, ["service", "wrong", "--config-set=endpiont=x"]);
+    expect([code, out]).toEqual([2, ""]);
+    expect(err).toContain("endpiont");
+  });
+
+  test("explains by the newest event while nothing else does [F91 N7]", async () => {
+    const w = await setUp();
+    await w.start();
+    w.cloud.faults.add({ kind: "status", status: 402, operation: "POST /balancers", calls: 1000 });
+    w.create("full");
+    await w.pass(3);
+    await w.stop();
+    const { code, out } = await explain(w, ["service", "full"], { provider });
+    expect(code).toBe(3);
+    expect(out).toContain("POST /balancers failed with 402: injected");
+  });
+});
+
+describe("explain with a running manager", () => {
+  const url = "https://10.0.0.1:10258";
+  const running = async () => {
+    const w = await setUp();
+    await w.start("--leader-elect=true");
+    await w.until(() => w.manager.leads(), "the leadership");
+    w.cloud.faults.add({ kind: "status", status: 402, operation: "POST /balancers", calls: 1000 });
+    w.create("full");
+    await w.pass(90);
+    const page = explainPage(w.manager, () => w.clock.monotonic() + 2_000_000);
+    const asked: TransportRequest[] = [];
+    const others = (request: TransportRequest): Response | undefined => {
+      const { origin, pathname: path, searchParams: query } = new URL(request.url);
+      if (origin !== url) return undefined;
+      asked.push(request);
+      const answer = page({ method: "GET", path, query, body: async () => "", headers: [] });
+      if (answer instanceof Promise) throw new Error("The page is not synchronous.");
+      return new Response(answer.body, { status: answer.status });
+    };
+    return { w, others, asked };
+  };
+
+  test("shows its earlier attempts and the next one [F91 N7]", async () => {
+    const { w, others } = await running();
+    const { code, out } = await explain(w, ["service", "full", `--server=${url}/`], { others });
+    expect(code).toBe(3);
+    expect(out).toMatch(/ {2}in \d+s, or when something changes\n/);
+    expect(out).toContain("failed: create balancer");
+    expect(out).toMatch(/Source: the manager replica-2_\S+ at https:\/\/10\.0\.0\.1:10258, the leader\n$/);
+    const json = JSON.parse((await explain(w, ["-o=json", `--server=${url}`], { others })).out);
+    expect(json.objects.map(({ name }: { name: string }) => name)).toContain("default/full");
+    const missing = await explain(w, ["service", "ful", `--server=${url}`], { others });
+    expect([missing.code, missing.err]).toEqual([1, expect.stringContaining("did you mean default/full?")]);
+  });
+
+  test("finds the leader through its Lease, and trusts the given CA only [F91 N7]", async () => {
+    const { w, others, asked } = await running();
+    w.changeNode("node-0", (node) => ({
+      ...node,
+      metadata: { ...node.metadata, name: "replica-2" },
+      status: { ...node.status, addresses: [{ type: "InternalIP", address: "10.0.0.1" }] },
+    }));
+    const files = { "/ca.crt": "the authority" };
+    const { code, out } = await explain(w, ["service", "full", "--server-ca-file=/ca.crt"], {
+      others,
+      files,
+    });
+    expect([code, out]).toEqual([3, expect.stringContaining("failed: create balancer")]);
+    expect(asked[0]?.tls).toEqual({ ca: "the authority", serverName: "localhost" });
+  });
+
+  const failures: readonly (readonly [string, () => Response, string])[] = [
+    [
+      "403",
+      () =>
+        Response.json({ message: 'forbidden: User "ada" cannot get path "/debug/explain"' }, { status: 403 }),
+      "Grant the verb get on the path /debug/explain",
+    ],
+    [
+      "401",
+      () => Response.json({ message: "Unauthorized" }, { status: 401 }),
+      "select that cluster with --context",
+    ],
+    ["404", () => Response.json({ message: "not found" }, { status: 404 }), "older than this executable"],
+    ["200 with something else", () => Response.json({}), "another program"],
+    [
+      "an unknown certificate",
+      () => {
+        throw Object.assign(new Error("self signed certificate"), { code: "DEPTH_ZERO_SELF_SIGNED_CERT" });
+      },
+      "set --server-ca-file to the CA of its certificate",
+    ],
+    [
+      "no connection",
+      () => {
+        throw Object.assign(new Error("refused"), { code: "ECONNREFUSED" });
+      },
+      "kubectl port-forward",
+    ],
+  ];
+  test.each(failures)("says what to do after %s [F91 N7]", async (_, answer, text) => {
+    const w = await setUp();
+    const others = ({ url: asked }: TransportRequest) => (asked.startsWith(url) ? answer() : undefined);
+    const { code, out, err } = await explain(w, ["service", "wrong", `--server=${url}`], { others });
+    expect([code, out]).toEqual([1, ""]);
+    expect(err).toContain(text);
+  });
+
+  test("says that no leader was found [F91 N7]", async () => {
+    const w = await setUp();
+    const files = { "/ca.crt": "the authority" };
+    const { code, err } = await explain(w, ["service", "wrong", "--server-ca-file=/ca.crt"], { files });
+    expect([code, err]).toEqual([1, expect.stringContaining("no replica holds the Lease")]);
+  });
+});
+
+const wrong: readonly (readonly [readonly string[], string])[] = [
+  [["pod", "x"], 'explain knows no kind "pod"; use explain node NAME'],
+  [["servce", "x"], 'explain knows no kind "servce"; did you mean service?'],
+  [["service"], "explain service requires a name"],
+  [["node", "a", "b"], 'unexpected argument "b" after the name'],
+  [["node", "a/b"], "a Node has no namespace"],
+  [["node", "a", "--server=http://x"], "--server must be a URL such as https://localhost:10258"],
+  [["node", "a", "--server=https://x", "--offline"], "--offline and --server contradict each other"],
+  [["node", "a", "-o", "github"], "--output github is for lint"],
+  [["node", "a", "--servr=https://x"], "unknown flag --servr; did you mean --server?"],
+  [["node", "a", "--server-ca-file=/nowhere"], "--server-ca-file cannot be read"],
+];
+test.each(wrong)("explain %j is refused with exit code 2 [F91 N7]", async (args, text) => {
+  world = new ServiceWorld();
+  const { code, out, err, cloud } = await explain(world, args);
+  expect([code, out, cloud]).toEqual([2, "", []]);
+  expect(err).toContain(text);
+});
+
+test("the kubeconfig is found as by kubectl, and --context selects the cluster [F91 N7]", async () => {
+  const w = await setUp();
+  const of = (server: string) => `apiVersion: v1
+kind: Config
+current-context: other
+clusters:
+  - { name: other, cluster: { server: "http://127.0.0.1:1" } }
+  - { name: here, cluster: { server: "${server}" } }
+contexts:
+  - { name: other, context: { cluster: other } }
+  - { name: here, context: { cluster: here, namespace: default } }
+`;
+  const files = { "/home/ada/.kube/config": of("http://test-api-server") };
+  const environment = { HOME: "/home/ada", KUBECONFIG: "/nowhere" };
+  const run = (...args: readonly string[]) =>
+    runCommandIn(w, ["explain", "service", "storefront", ...args], { files, environment });
+  expect(await run("--context=here")).toMatchObject({ code: 0 });
+  const none = await runCommandIn(w, ["explain", "service", "storefront"]);
+  expect([none.code, none.err]).toEqual([2, expect.stringContaining("Set --kubeconfig.")]);
+});
+
+test("a flag of a command is refused by the commands that do not use it [F91 N7]", async () => {
+  world = new ServiceWorld();
+  for (const command of ["run", "version", "schema"]) {
+    const { code, out, err } = await runCommandIn(world, [command, "--server=https://x"]);
+    expect([code, out]).toEqual([2, ""]);
+    expect(err).toContain(`--server is for the command explain, not for ${command}; omit it`);
+  }
+});
+
+test("kubectl fairlead without arguments shows the help, and never starts a manager [F91 N7]", async () => {
+  world = new ServiceWorld();
+  const plugin = { invokedAs: "/usr/local/bin/kubectl-fairlead" };
+  const alone = await runCommandIn(world, [], plugin);
+  expect([alone.code, alone.kube, alone.cloud]).toEqual([0, [], []]);
+  expect(alone.out).toContain("Usage:\n  kubectl fairlead [command] [flags]\n");
+  const help = await runCommandIn(world, ["explain", "--help"], plugin);
+  expect(help.out).toContain("  kubectl fairlead explain service [NAMESPACE/]NAME [flags]\n");
+  expect(help.out).toContain("  3  the object, or one of all, waits or has a problem\n");
+  expect((await runCommandIn(world, ["help", "explain"], plugin)).out).toBe(help.out);
+});

@@ -1,0 +1,291 @@
+import { describe, expect, test } from "bun:test";
+import { parseAllDocuments } from "yaml";
+import { fake } from "../../../providers/fake/index.ts";
+import { hetzner } from "../../../providers/hetzner/index.ts";
+import { rancher } from "../../../providers/rancher/index.ts";
+import type { AnyProvider } from "../../../src/app/connect-cloud.ts";
+import { readFlags } from "../../../src/app/flags/read-flags.ts";
+import { runProgram } from "../../../src/app/run.ts";
+import { seededRandom } from "../../../src/platform/random.ts";
+import { MemoryFiles } from "../../../src/testing/virtual-time/memory-files.ts";
+import { VirtualClock } from "../../../src/testing/virtual-time/virtual-clock.ts";
+
+// What `manifests` prints for each cloud. test/tools applies it to a real API server.
+
+const notAsked = () => Promise.reject(new Error("not asked"));
+
+const print = async (
+  provider: unknown,
+  args: readonly string[],
+  environment: Readonly<Record<string, string>> = {},
+) => {
+  let out = "";
+  const errors: string[] = [];
+  const console = {
+    out: (text: string) => {
+      out += text;
+    },
+    err: (text: string) => void errors.push(text),
+  };
+  const platform = {
+    ...{ files: new MemoryFiles().files, clock: new VirtualClock(), random: seededRandom(1), environment },
+    ...{ transport: notAsked, cloudTransport: notAsked },
+  };
+  const code = await runProgram(
+    provider as AnyProvider,
+    ["manifests", ...args],
+    console,
+    platform,
+    new AbortController().signal,
+  );
+  return { out, errors: errors.join(""), code };
+};
+
+interface Container {
+  readonly image: string;
+  readonly command: readonly string[];
+  readonly args?: readonly string[];
+  readonly env: readonly { readonly name: string; readonly value?: string; readonly valueFrom?: object }[];
+  readonly livenessProbe?: { readonly httpGet: object };
+}
+interface PodSpec {
+  readonly hostNetwork?: boolean;
+  readonly nodeSelector?: object;
+  readonly containers: readonly [Container];
+}
+interface Printed {
+  readonly kind: string;
+  readonly metadata: { readonly name: string; readonly namespace?: string };
+  readonly stringData?: Readonly<Record<string, string>>;
+  readonly subjects?: readonly object[];
+  readonly rules?: readonly { readonly resourceNames?: readonly string[] }[];
+  readonly spec: PodSpec & {
+    readonly replicas?: number;
+    readonly template: { readonly spec: PodSpec };
+    readonly ports: readonly object[];
+  };
+}
+const objectsIn = (text: string): readonly Printed[] =>
+  parseAllDocuments(text).map((document) => document.toJS() as Printed);
+const one = (text: string, kind: string): Printed => {
+  const [found, ...more] = objectsIn(text).filter((each) => each.kind === kind);
+  if (found === undefined || more.length > 0) throw new Error(`not exactly one ${kind} in:\n${text}`);
+  return found;
+};
+const containerOf = (text: string, kind = "DaemonSet"): Container =>
+  one(text, kind).spec.template.spec.containers[0];
+
+describe.each([
+  ["fake", fake, []],
+  ["hetzner", hetzner, ["--set=token=t"]],
+  ["rancher", rancher, ["--set=url=http://rancher/v2-beta", "--set=access-key=a", "--set=secret-key=s"]],
+] as const)("%s", (cloud, provider, settings) => {
+  const program = `${cloud}-cloud-controller-manager`;
+
+  test("prints everything that a DaemonSet needs [S6 S7]", async () => {
+    const { out, errors, code } = await print(provider, ["--as=daemonset", "--set=image=r/i:1", ...settings]);
+    expect([code, errors]).toEqual([0, ""]);
+    expect(objectsIn(out).map(({ kind, metadata }) => `${kind} ${metadata.name}`)).toEqual([
+      "ClusterRole fairlead",
+      "Role fairlead",
+      "ClusterRoleBinding fairlead",
+      "RoleBinding fairlead",
+      "RoleBinding fairlead-authentication-reader",
+      "ServiceAccount fairlead",
+      "ClusterRole fairlead-metrics",
+      `Secret ${program}`,
+      `DaemonSet ${program}`,
+      `Service ${program}-metrics`,
+    ]);
+    expect(containerOf(out)).toMatchObject({ image: "r/i:1", command: [program] });
+  });
+
+  test("prints a static pod that names no Secret and no service account [S7]", async () => {
+    const { out, code } = await print(provider, ["--as=static-pod"]);
+    expect(code).toBe(0);
+    expect(objectsIn(out).map(({ kind }) => kind)).toEqual(["Pod"]);
+    expect(out).not.toMatch(/secretKeyRef|serviceAccountName|configMap/);
+  });
+});
+
+test("flags of the command line become those of the manager, and decide the port and the probes", async () => {
+  const { out } = await print(fake, [
+    ...["--as=daemonset", "--cluster-name", "prod", "--cluster-cidr=10.0.0.0/16,fd00::/56"],
+    ...[
+      "--bind-address=127.0.0.1",
+      "--secure-port=20258",
+      "--tls-sni-cert-key=a,b",
+      "--tls-sni-cert-key=c,d",
+    ],
+  ]);
+  const { args = [], livenessProbe } = containerOf(out);
+  expect(args).toEqual([
+    ...["--cluster-name=prod", "--cluster-cidr=10.0.0.0/16,fd00::/56", "--bind-address=127.0.0.1"],
+    ...["--secure-port=20258", "--tls-sni-cert-key=a,b", "--tls-sni-cert-key=c,d"],
+  ]);
+  expect(readFlags(args).problems).toEqual([]);
+  expect(livenessProbe?.httpGet).toEqual({ host: "127.0.0.1", path: "/livez", port: 20258, scheme: "HTTPS" });
+  expect(one(out, "Service").spec.ports).toEqual([
+    { name: "https", port: 20258, targetPort: 20258, protocol: "TCP" },
+  ]);
+});
+
+test("without the secure port there are no probes, no Service and no role for a scraper", async () => {
+  const { out } = await print(fake, ["--as=daemonset", "--secure-port=0"]);
+  expect(out).not.toMatch(/livenessProbe|kind: Service\n|fairlead-metrics/);
+});
+
+test("the Role names the Lease of the flags, in its namespace", async () => {
+  const { out } = await print(fake, [
+    ...["--as=rbac", "--leader-elect-resource-name=east", "--leader-elect-resource-namespace=ccm"],
+    "--set=user=fairlead-on-a-host",
+  ]);
+  const { metadata, rules = [] } = one(out, "Role");
+  expect(metadata.namespace).toBe("ccm");
+  expect(rules.flatMap(({ resourceNames = [] }) => resourceNames)).toContain("east");
+  expect(one(out, "ClusterRoleBinding").subjects).toContainEqual({
+    kind: "User",
+    apiGroup: "rbac.authorization.k8s.io",
+    name: "fairlead-on-a-host",
+  });
+});
+
+test("another namespace and name apply to every object", async () => {
+  const { out } = await print(fake, [
+    "--as=deployment",
+    "--set=namespace=ccm",
+    "--set=name=east",
+    "--set=replicas=3",
+  ]);
+  expect(one(out, "Namespace").metadata.name).toBe("ccm");
+  expect(one(out, "ServiceAccount").metadata).toMatchObject({ name: "east", namespace: "ccm" });
+  expect(one(out, "Deployment")).toMatchObject({
+    metadata: { name: "east", namespace: "ccm" },
+    spec: { replicas: 3 },
+  });
+  // Only the Lease and the authorities of the cluster are in kube-system.
+  const inSystem = objectsIn(out).filter(({ metadata }) => metadata.namespace === "kube-system");
+  expect(inSystem.map(({ kind }) => kind)).toEqual(["Role", "RoleBinding", "RoleBinding"]);
+});
+
+test("a scraper gets the role that reads the metrics", async () => {
+  const { out } = await print(fake, ["--as=daemonset", "--set=scraper=monitoring/prometheus"]);
+  const binding = objectsIn(out).find(
+    ({ kind, metadata }) => kind === "ClusterRoleBinding" && metadata.name === "fairlead-metrics",
+  );
+  expect(binding?.subjects).toEqual([
+    { kind: "ServiceAccount", namespace: "monitoring", name: "prometheus" },
+  ]);
+});
+
+describe("settings of the cloud", () => {
+  test("are variables, or arguments without a variable; $(…) in them stays as it is", async () => {
+    const { out } = await print(rancher, [
+      ...[
+        "--as=daemonset",
+        "--set=CATTLE_URL=http://x/$(HOME)/v2-beta",
+        "--set=access-key=a",
+        "--set=zone-label=z",
+      ],
+      "--config-set=project-id=1a5",
+    ]);
+    const { env, args } = containerOf(out);
+    expect(env).toContainEqual({ name: "CATTLE_URL", value: "http://x/$$(HOME)/v2-beta" });
+    expect(args).toEqual(["--config-set=project-id=1a5", "--config-set=zone-label=z"]);
+  });
+
+  test("that are secret are only in the Secret", async () => {
+    const { out } = await print(hetzner, ["--as=daemonset", "--set=token=abc: def"]);
+    expect(one(out, "Secret").stringData).toEqual({ HCLOUD_TOKEN: "abc: def", ROBOT_PASSWORD: "" });
+    expect(out.split("abc: def")).toHaveLength(2);
+    const reference = { name: "hetzner-cloud-controller-manager", key: "HCLOUD_TOKEN", optional: true };
+    expect(containerOf(out).env).toContainEqual({
+      name: "HCLOUD_TOKEN",
+      valueFrom: { secretKeyRef: reference },
+    });
+  });
+
+  test("of the environment are printed only when they are asked for", async () => {
+    const environment = { HCLOUD_TOKEN: "of-the-environment", HCLOUD_NETWORK: "net" };
+    const unasked = await print(hetzner, ["--as=daemonset"], environment);
+    expect(unasked.out).not.toMatch(/of-the-environment|net$/m);
+    expect(unasked.errors).toContain("HCLOUD_TOKEN or HCLOUD_TOKEN_FILE is required");
+    const asked = await print(hetzner, ["--as=daemonset", "--set=HCLOUD_TOKEN"], environment);
+    expect(one(asked.out, "Secret").stringData?.["HCLOUD_TOKEN"]).toBe("of-the-environment");
+  });
+
+  test("come from a Secret that exists, if it is named", async () => {
+    const { out } = await print(hetzner, ["--as=daemonset", "--set=secret=hcloud"]);
+    expect(objectsIn(out).map(({ kind }) => kind)).not.toContain("Secret");
+    expect(containerOf(out).env.filter(({ valueFrom }) => valueFrom !== undefined)).toHaveLength(2);
+    expect(out).toContain("name: hcloud");
+  });
+
+  test("that YAML 1.1 would read as another type are quoted", async () => {
+    const { out } = await print(hetzner, ["--as=daemonset", "--set=token=yes", "--set=network=0123"]);
+    expect(out).toContain('HCLOUD_TOKEN: "yes"');
+    expect(out).toContain('value: "0123"');
+  });
+});
+
+const wrong: readonly (readonly [unknown, readonly string[], string])[] = [
+  [fake, [], "--as is required: daemonset, deployment, static-pod, systemd or rbac"],
+  [fake, ["--as=daemon"], "--as must be one of daemonset"],
+  [fake, ["--as=rbac", "please"], 'unexpected argument "please" after manifests'],
+  [
+    hetzner,
+    ["--as=daemonset", "--set=netwrk=1"],
+    "--set netwrk: is neither a value of the manifest nor a setting",
+  ],
+  [hetzner, ["--as=daemonset", "--set=HCLOUD_NETWROK=1"], "did you mean HCLOUD_NETWORK?"],
+  [hetzner, ["--as=daemonset", "--set=imgae=x"], "did you mean image?"],
+  [fake, ["--as=daemonset", "--set=cluster-name=x"], "is a flag; pass --cluster-name=VALUE instead"],
+  [fake, ["--as=daemonset", "--set=replicas=2"], "--set replicas: has no effect with --as daemonset"],
+  [fake, ["--as=deployment", "--set=replicas=0"], "replicas must be a whole number of at least 1"],
+  [
+    fake,
+    ["--as=daemonset", "--set=name=Prod"],
+    "name must be a name of lower-case letters, digits and dashes",
+  ],
+  [fake, ["--as=daemonset", "--set=image"], "--set image: needs a value"],
+  [fake, ["--as=daemonset", "--set=FAKE_TOKEN"], "the variable FAKE_TOKEN is not set"],
+  [hetzner, ["--as=daemonset", "--set=robot-enabled=maybe"], "robot-enabled must be true or false"],
+  [rancher, ["--as=daemonset", "--set=node-domains=a,b"], "--set node-domains: contains a comma"],
+  [fake, ["--as=daemonset", "--kubeconfig=/k"], "--kubeconfig cannot be used with --as daemonset"],
+  [fake, ["--as=static-pod", "--set=token=t"], "write the value to /etc/fairlead/FAKE_TOKEN on the machine"],
+  [fake, ["--as=systemd", "--set=page-size=5", "--node-selector=a=b c"], "which contains a space"],
+  [fake, ["--as=systemd", "--cluster-name=a;id"], "--cluster-name must have only letters, digits"],
+];
+test.each(wrong)("%#: %j is refused with a reason, and nothing is printed", async (provider, args, text) => {
+  const { out, errors, code } = await print(provider, args);
+  expect([out, code]).toEqual(["", 2]);
+  expect(errors).toContain(text);
+});
+
+test("a setting that the manager requires is reported, also if others are invalid together", async () => {
+  const { errors, code } = await print(rancher, ["--as=daemonset", "--set=image=x"]);
+  expect(code).toBe(0);
+  expect(errors).toContain(
+    "The manager will end with exit code 2 until this is corrected: url (environment variable CATTLE_URL) is required",
+  );
+});
+
+test("the flags of manifests are refused by the manager", async () => {
+  const errors: string[] = [];
+  const console = { out: () => undefined, err: (text: string) => void errors.push(text) };
+  const platform = {
+    ...{
+      files: new MemoryFiles().files,
+      clock: new VirtualClock(),
+      random: seededRandom(1),
+      environment: {},
+    },
+    ...{ transport: notAsked, cloudTransport: notAsked },
+  };
+  const args = ["--kubeconfig=/k", "--set=endpoint=x"];
+  const signal = new AbortController().signal;
+  expect(await runProgram(fake as unknown as AnyProvider, args, console, platform, signal)).toBe(2);
+  expect(errors).toEqual([
+    "fake-cloud-controller-manager: --set is for the command manifests, not for run; omit it\n",
+  ]);
+});

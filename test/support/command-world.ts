@@ -1,0 +1,90 @@
+// Runs one command of the executable against the API server and the cloud of a `ServiceWorld`, in its virtual time.
+
+import { fake } from "../../providers/fake/index.ts";
+import { asTransport as cloudTransport } from "../../providers/fake/simulator/transport.ts";
+import type { AnyProvider } from "../../src/app/connect-cloud.ts";
+import { runProgram } from "../../src/app/run.ts";
+import { milliseconds, seconds } from "../../src/core/brand.ts";
+import { seededRandom } from "../../src/platform/random.ts";
+import type { Transport, TransportRequest } from "../../src/platform/transport.ts";
+import { asTransport } from "../../src/testing/apiserver/as-transport.ts";
+import { MemoryFiles } from "../../src/testing/virtual-time/memory-files.ts";
+import type { ServiceWorld } from "./service-world.ts";
+
+export interface CommandOptions {
+  readonly provider?: unknown;
+  readonly environment?: Readonly<Record<string, string>>;
+  readonly files?: Readonly<Record<string, string>>;
+  readonly invokedAs?: string;
+  /** Answers requests to other hosts; undefined sends them to the API server. */
+  readonly others?: (request: TransportRequest) => Response | undefined;
+}
+
+export interface CommandResult {
+  readonly code: number;
+  readonly out: string;
+  readonly err: string;
+  /** Every request to the API server, as method and path with query. */
+  readonly kube: readonly string[];
+  /** Every request that reached the cloud, as method and path. */
+  readonly cloud: readonly string[];
+}
+
+export async function runCommandIn(
+  w: ServiceWorld,
+  args: readonly string[],
+  { provider = fake, environment = {}, files = {}, invokedAs = "", others }: CommandOptions = {},
+): Promise<CommandResult> {
+  let out = "";
+  let err = "";
+  const kube: string[] = [];
+  const cloud: string[] = [];
+  const toServer = asTransport(w.server);
+  const toCloud = cloudTransport(w.cloud);
+  const transport: Transport = async (request, signal) => {
+    const other = others?.(request);
+    if (other !== undefined) return other;
+    const { pathname, search } = new URL(request.url);
+    kube.push(`${request.method} ${pathname}${search}`);
+    return toServer(request, signal);
+  };
+  const platform = {
+    clock: w.clock,
+    random: seededRandom(11),
+    files: new MemoryFiles(files).files,
+    transport,
+    cloudTransport: (async (request, signal) => {
+      cloud.push(`${request.method} ${new URL(request.url).pathname}`);
+      return toCloud(request, signal);
+    }) satisfies Transport,
+    environment: { HOSTNAME: "operator", ...environment },
+  };
+  const console = {
+    out: (text: string) => {
+      out += text;
+    },
+    err: (text: string) => {
+      err += text;
+    },
+    invokedAs,
+  };
+  let code: number | undefined;
+  const done = runProgram(
+    provider as AnyProvider,
+    args,
+    console,
+    platform,
+    new AbortController().signal,
+  ).then((ended) => {
+    code = ended;
+  });
+  const end = w.clock.monotonic() + seconds(600);
+  while (code === undefined) {
+    // The code of a command is loaded when it runs, which takes real time.
+    await new Promise((resolve) => setImmediate(resolve));
+    await w.clock.advance(milliseconds(50));
+    if (w.clock.monotonic() > end) throw new Error(`${args.join(" ")} does not end: ${err}`);
+  }
+  await done;
+  return { code: code ?? -1, out, err, kube, cloud };
+}

@@ -101,3 +101,32 @@ test("kubectl fairlead explain answers without a running manager, and changes no
     expect.stringContaining("  kubectl fairlead [command] [flags]"),
   ]);
 });
+
+test("plan says what a start would do, and the manager then does it; afterwards plan finds nothing [F76]", async () => {
+  const plan = async () => {
+    const child = cluster.manager({ flags: ["plan", "--configure-cloud-routes=false"] });
+    return { code: await child.exited, output: child.output() };
+  };
+  cluster.cloud.machines.add("worker-1");
+  await cluster.join("worker-1");
+  await createService("web");
+  const before = await plan();
+  expect(before.code).toBe(3);
+  expect(before.output).toContain("create balancer: for default/web: ports 80/TCP to");
+  expect(before.output).toContain("    because the Node joined\n");
+  expect([cluster.cloud.balancers.list(), await cluster.lease()]).toEqual([[], undefined]);
+  const manager = cluster.manager({ flags: ["--configure-cloud-routes=false"] });
+  await cluster.initialized("worker-1");
+  await cluster.ready("worker-1", true);
+  await cluster.until("the address", async () => {
+    const { status } = await cluster.api.get(services, { name: "web", namespace: "default" }, never);
+    return (status.loadBalancer?.ingress ?? []).length > 0;
+  });
+  // Next to the running manager, too.
+  const after = await cluster.until("a plan without changes", async () => {
+    const planned = await plan();
+    return planned.code === 0 && planned;
+  });
+  expect(after.output).toBe("Plan: 1 Node and 1 Service of type LoadBalancer: no changes would be made.\n");
+  await manager.stop();
+});

@@ -12,18 +12,20 @@ import { defineExplain, explainPage } from "./explain.ts";
 import { defineHelp } from "./help.ts";
 import type { Invocation } from "./invocation.ts";
 import { defineManifests } from "./manifests.ts";
+import { definePlan, planPage } from "./plan.ts";
 import { defineRun } from "./run.ts";
 import { defineSchema } from "./schema.ts";
 import { defineVersion } from "./version.ts";
 import { defineWebhookManifest } from "./webhook-manifest.ts";
 
-const pages = [explainPage];
+const pages = [explainPage, planPage];
 
 /** In the order of the help. */
 function commandsOf(invocation: Invocation): Readonly<Record<string, CommandDef>> {
   const commands = {
     run: defineRun(invocation),
     explain: defineExplain(invocation),
+    plan: definePlan(invocation),
     version: defineVersion(invocation),
     "webhook-manifest": defineWebhookManifest(invocation),
     schema: defineSchema(invocation),

@@ -112,8 +112,10 @@ async function untilEvaluated(
     if (isActive) quietSince = now;
     else if (now - quietSince >= quietTime) return manager.cloudProblem();
   }
-  const reason = manager.cloudProblem() ?? waitsFor(manager) ?? "requests are still being sent";
-  return `not finished after ${timeout / 1000} s (--timeout): ${reason}`;
+  const isListed = Object.values(manager.caches()).every(({ isSynced }) => isSynced);
+  const cloud = isListed ? manager.cloudProblem() : undefined;
+  const reason = cloud ?? waitsFor(manager) ?? "requests are still being sent";
+  return `not finished after ${timeout / 1000} s (--timeout): ${reason.replace(/\.$/, "")}`;
 }
 
 /** What is not evaluated yet. */

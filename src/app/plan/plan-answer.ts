@@ -1,0 +1,108 @@
+// What a start of the manager would do, as data, as text, and as an exit code. Pure.
+
+import { wrapText } from "../../core/text.ts";
+import { describeChange } from "../../runtime/journal.ts";
+import type { ExitCode } from "../console.ts";
+import type { Description, State } from "../describe/description.ts";
+import type { Evaluated } from "../observation/observe-once.ts";
+
+export interface PlannedChange {
+  readonly target: "cloud" | "cluster";
+  readonly object: string;
+  readonly change: string;
+  readonly why: string;
+}
+
+export interface PlanAnswer {
+  /** The numbers of objects that were evaluated. */
+  readonly observed: { readonly nodes: number; readonly services: number };
+  readonly changes: readonly PlannedChange[];
+  /** Objects that a start would leave as they are, because they wait, are on hold or have a problem. */
+  readonly attention: readonly Pick<Description, "kind" | "name" | "state" | "summary" | "notes">[];
+  /** What concerns no single object. */
+  readonly warnings: readonly string[];
+  /** Why the plan is incomplete; absent if it is complete. */
+  readonly incomplete?: string;
+}
+
+const attentionStates: readonly State[] = ["held", "problem", "waiting"];
+
+const byTarget = { cloud: 0, cluster: 1 } as const;
+
+export function planAnswer(
+  { changes, warnings, unfinished, refused }: Omit<Evaluated, "manager">,
+  described: readonly Description[],
+): PlanAnswer {
+  const [first] = refused;
+  const incomplete =
+    first === undefined
+      ? unfinished
+      : `the provider sent ${first} while it only had to read. It was refused; please file a bug`;
+  return {
+    observed: {
+      nodes: described.filter(({ kind }) => kind === "Node").length,
+      services: described.filter(({ kind }) => kind === "Service").length,
+    },
+    changes: changes
+      .filter(({ outcome }) => outcome === "observed")
+      .map((entry) => ({
+        target: entry.target,
+        object: entry.object,
+        change: describeChange(entry),
+        why: entry.why,
+      }))
+      .toSorted((a, b) => byTarget[a.target] - byTarget[b.target]),
+    attention: described
+      .filter(({ state }) => attentionStates.includes(state))
+      .map(({ kind, name, state, summary, notes }) => ({ kind, name, state, summary, notes })),
+    warnings,
+    ...(incomplete !== undefined && { incomplete }),
+  };
+}
+
+/** 0: nothing to do. 3: something would be changed, or needs attention. 1: the plan is incomplete. */
+export function planExitCode({ changes, attention, incomplete }: PlanAnswer): ExitCode {
+  if (incomplete !== undefined) return 1;
+  return changes.length + attention.length === 0 ? 0 : 3;
+}
+
+const width = 100;
+const count = (number: number, noun: string): string => `${number} ${noun}${number === 1 ? "" : "s"}`;
+
+function changeText({ object, change, why }: PlannedChange): string {
+  return [`  ${object}`, wrapText(change, width, "    "), wrapText(`because ${why}`, width, "    ")].join(
+    "\n",
+  );
+}
+
+export function planText({ observed, changes, attention, warnings, incomplete }: PlanAnswer): string {
+  const section = (title: string, lines: readonly string[]): readonly string[] =>
+    lines.length === 0 ? [] : [`${title}:`, "", ...lines, ""];
+  const linesOf = (target: PlannedChange["target"]): readonly string[] =>
+    changes.filter((change) => change.target === target).map(changeText);
+  const seen = `${count(observed.nodes, "Node")} and ${count(observed.services, "Service")} of type LoadBalancer`;
+  const would =
+    changes.length === 0 ? "no changes would be made" : `${count(changes.length, "change")} would be made`;
+  const open =
+    attention.length === 0
+      ? ""
+      : `, and ${count(attention.length, "object")} would stay as ${attention.length === 1 ? "it is" : "they are"}`;
+  return [
+    ...section("A start of the manager would change in the cloud", linesOf("cloud")),
+    ...section("A start of the manager would change in the cluster", linesOf("cluster")),
+    ...section(
+      "These objects would stay as they are; explain says more",
+      attention.map(
+        ({ kind, name, state, summary }) =>
+          `  ${kind} ${name}: ${state}\n${wrapText(summary, width, "    ")}`,
+      ),
+    ),
+    ...section(
+      "Warnings",
+      warnings.map((warning) => wrapText(warning, width, "  ")),
+    ),
+    `Plan: ${seen}: ${would}${open}.`,
+    ...(incomplete === undefined ? [] : [`The plan is incomplete: ${incomplete}.`]),
+    "",
+  ].join("\n");
+}

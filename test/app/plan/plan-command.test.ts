@@ -1,0 +1,215 @@
+import { afterEach, describe, expect, test } from "bun:test";
+import { fake } from "../../../providers/fake/index.ts";
+import { ReadOnlyTransports } from "../../../src/app/observation/read-only-transport.ts";
+import type { Call, CloudRequest, CloudTransport } from "../../../src/provider/call.ts";
+import { type CommandOptions, runCommandIn } from "../../support/command-world.ts";
+import { ServiceWorld } from "../../support/service-world.ts";
+
+// The command `plan`: what a start would do, without doing it.
+
+let world: ServiceWorld | undefined;
+afterEach(() => world?.stop());
+
+const plan = (w: ServiceWorld, args: readonly string[] = [], options: CommandOptions = {}) =>
+  runCommandIn(w, ["plan", "--master=http://test-api-server", ...args], options);
+
+/** A cluster that the whole manager has settled, and that has none now. */
+const settled = async (): Promise<ServiceWorld> => {
+  const w = new ServiceWorld();
+  world = w;
+  await w.start("--controllers=*", "--configure-cloud-routes=false");
+  w.create("web");
+  for (const index of [0, 1, 2]) w.setReady(`node-${index}`, "True");
+  await w.pass(120);
+  await w.stop();
+  w.forget();
+  return w;
+};
+const noRoutes = "--configure-cloud-routes=false";
+
+describe("plan", () => {
+  test("ends with exit code 0 when a start would change nothing [F76]", async () => {
+    const w = await settled();
+    expect(await plan(w, [noRoutes])).toMatchObject({
+      code: 0,
+      out: "Plan: 3 Nodes and 1 Service of type LoadBalancer: no changes would be made.\n",
+      err: "",
+    });
+  });
+
+  test("names each change with its values and its reason, with exit code 3, and makes none of them [F76]", async () => {
+    const w = await settled();
+    w.create("new");
+    w.addNode("late");
+    const before = JSON.stringify([w.server.store.list("services"), w.server.store.list("nodes")]);
+    const { code, out, kube, cloud } = await plan(w, [noRoutes]);
+    expect(code).toBe(3);
+    expect(out).toContain("A start of the manager would change in the cloud:\n\n  balancer/");
+    expect(out).toContain(
+      "    create balancer: for default/new: ports 80/TCP to 4 targets\n    because default/new: load balancer needed\n",
+    );
+    expect(out).toMatch(/would change in the cluster:\n\n {2}node\/late\n {4}patch status: addresses \S+/);
+    expect(out).toMatch(/Plan: 4 Nodes and 2 Services of type LoadBalancer: \d changes would be made\.\n$/);
+    expect([...kube, ...cloud].filter((request) => !request.startsWith("GET "))).toEqual([]);
+    expect(kube.filter((request) => request.includes("leases"))).toEqual([]);
+    expect(w.changes).toEqual([]);
+    expect(JSON.stringify([w.server.store.list("services"), w.server.store.list("nodes")])).toBe(before);
+  });
+
+  test("prints the same as JSON [F76]", async () => {
+    const w = await settled();
+    w.create("new");
+    const { code, out } = await plan(w, [noRoutes, "-o", "json"]);
+    const { changes, attention, observed } = JSON.parse(out);
+    expect([code, observed, attention]).toEqual([3, { nodes: 3, services: 2 }, []]);
+    expect(changes).toContainEqual({
+      target: "cloud",
+      object: expect.stringMatching(/^balancer\/a[0-9a-f]+$/),
+      change: "create balancer: for default/new: ports 80/TCP to 3 targets",
+      why: "default/new: load balancer needed",
+    });
+  });
+
+  test("lists objects that would stay as they are, with exit code 3 [F76]", async () => {
+    const w = await settled();
+    w.create("wrong", { annotations: { "balancer.fake.example/algorithm": "fastest" } });
+    const { code, out } = await plan(w, [noRoutes]);
+    expect(code).toBe(3);
+    expect(out).toContain("  Service default/wrong: problem\n    It has no address yet.");
+    expect(out).toEndWith("1 change would be made, and 1 object would stay as it is.\n");
+  });
+
+  test("lists a Node whose instance is gone as waiting for proof, and deletes nothing [F76]", async () => {
+    const w = await settled();
+    w.cloud.machines.remove("1");
+    w.setReady("node-0", "False");
+    const { code, out } = await plan(w, [noRoutes]);
+    expect([code, w.server.store.list("nodes").length]).toEqual([3, 3]);
+    expect(out).toContain(
+      "  Node node-0: waiting\n    It is not Ready. One answer of the cloud lacked its instance",
+    );
+  });
+
+  test("needs only permissions to read [F76]", async () => {
+    const w = new ServiceWorld({ authorize: (_, { verb }) => ["get", "list", "watch"].includes(verb) });
+    world = w;
+    w.create("web");
+    const { code, out } = await plan(w, [noRoutes]);
+    expect([code, out]).toEqual([3, expect.stringContaining("create balancer: for default/web")]);
+  });
+
+  test("shows routes, and the warning that they are skipped without --cluster-cidr [F76]", async () => {
+    const w = await settled();
+    const { code, out } = await plan(w);
+    expect([code, out]).toEqual([0, expect.stringContaining("Warnings:\n\n")]);
+    expect(out).toContain("--cluster-cidr");
+  });
+
+  test("ends with exit code 1 when the cloud does not answer [F76]", async () => {
+    const w = await settled();
+    w.cloud.faults.add({ kind: "status", status: 503, calls: 100_000 });
+    const { code, out } = await plan(w, [noRoutes, "--timeout=20s"]);
+    expect(code).toBe(1);
+    expect(out).toMatch(
+      /The plan is incomplete: (not finished after 20 s \(--timeout\): )?the cloud has not answered yet/,
+    );
+  });
+
+  test("ends with exit code 1 when the API server refuses to list Nodes [F76]", async () => {
+    const w = new ServiceWorld({ authorize: (_, { resource }) => resource !== "nodes" });
+    world = w;
+    const { code, out } = await plan(w, [noRoutes, "--timeout=5s"]);
+    expect([code, out]).toEqual([
+      1,
+      expect.stringContaining("The plan is incomplete: not finished after 5 s (--timeout): "),
+    ]);
+    expect(out).toContain("nodes");
+  });
+
+  test("refuses invalid settings, flags and words with exit code 2 [F76]", async () => {
+    const w = await settled();
+    for (const [args, text] of [
+      [["--config-set=endpiont=x"], "endpiont"],
+      [["--cluster-cidrs=x"], "unknown flag --cluster-cidrs"],
+      [["now"], 'unexpected argument "now" after plan'],
+      [["--output=github"], "github is for lint"],
+      [["--server=https://x"], "--server is for the command explain, not for plan"],
+    ] as const) {
+      const { code, out, err, cloud } = await plan(w, args);
+      expect([code, out, cloud]).toEqual([2, "", []]);
+      expect(err).toContain(text);
+    }
+  });
+});
+
+describe("a provider that changes the cloud while it should only read", () => {
+  const call: Call = { signal: new AbortController().signal, urgency: "refresh" };
+  /** Sends this request as soon as it connects. */
+  const sending = (request: CloudRequest) => ({
+    ...fake,
+    connect: (settings: never, context: never) => {
+      const account = { name: "own", fetch: async () => ({ value: "" }), sign: (each: never) => each };
+      const open = (context as { account(one: unknown): unknown }).account(account);
+      const { transport } = open as { readonly transport: CloudTransport };
+      transport(request, call, async () => undefined).catch(() => undefined);
+      return fake.connect(settings, context);
+    },
+  });
+  const request = { url: "http://cloud.test/v1/balancers/b1", operation: "a change" };
+
+  test("is refused by the transport although it declares a DELETE as a read [F76]", async () => {
+    const w = await settled();
+    const provider = sending({ ...request, method: "DELETE", mutates: false });
+    const { code, out, cloud } = await plan(w, [noRoutes], { provider });
+    expect(cloud.filter((sent) => !sent.startsWith("GET "))).toEqual([]);
+    expect(code).toBe(1);
+    expect(out).toContain(
+      "The plan is incomplete: the provider sent DELETE http://cloud.test/v1/balancers/b1 while it only had to read. It was refused; please file a bug.",
+    );
+    expect(w.cloud.balancers.list()).toHaveLength(1);
+  });
+
+  test("is refused when it declares a POST as a change [F76]", async () => {
+    const w = await settled();
+    const provider = sending({ ...request, method: "POST", mutates: true });
+    const { code, cloud } = await plan(w, [noRoutes], { provider });
+    expect(cloud.filter((sent) => !sent.startsWith("GET "))).toEqual([]);
+    expect(code).toBe(0);
+  });
+});
+
+describe("read-only transports", () => {
+  const tried = async (side: "kube" | "cloud", method: string): Promise<string> => {
+    const sent: string[] = [];
+    const transports = new ReadOnlyTransports();
+    const send = transports[side](async ({ method: used }) => {
+      sent.push(used);
+      return new Response();
+    });
+    const answer = await send({ method, url: "https://x.test/a?token=1" }, call.signal).then(
+      () => "sent",
+      (error: Error) => error.message,
+    );
+    expect(sent).toEqual(answer === "sent" ? [method] : []);
+    expect(transports.refused).toEqual(answer === "sent" ? [] : [`${method} https://x.test/a`]);
+    return answer;
+  };
+  const call = { signal: new AbortController().signal };
+
+  test.each(["POST", "PUT", "PATCH", "DELETE", "delete"])(
+    "refuse %s to the API server [F76]",
+    async (method) => {
+      expect(await tried("kube", method)).toBe(`${method} /a was not sent: this command changes nothing.`);
+    },
+  );
+
+  test.each(["PUT", "PATCH", "DELETE"])("refuse %s to the cloud [F76]", async (method) => {
+    expect(await tried("cloud", method)).toContain("was not sent");
+  });
+
+  test("let reads through, and POST to the cloud, which some clouds read with [F76]", async () => {
+    expect(await tried("kube", "GET")).toBe("sent");
+    expect(await tried("cloud", "GET")).toBe("sent");
+    expect(await tried("cloud", "POST")).toBe("sent");
+  });
+});

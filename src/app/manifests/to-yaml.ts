@@ -22,7 +22,7 @@ function toNode(value: unknown): Node {
   if (Array.isArray(value)) {
     const seq = new YAMLSeq();
     seq.items = value.map(toNode);
-    seq.flow = value.every((item) => typeof item === "string" && /^[a-z./]{0,40}$/i.test(item));
+    seq.flow = value.every((item) => typeof item === "string" && /^[a-z0-9./]{0,40}$/i.test(item));
     return seq;
   }
   if (typeof value !== "object" || value === null) return new Scalar(value);

@@ -1,0 +1,71 @@
+// The generated files of deploy/chart. The templates are written by hand.
+
+import packageJson from "../../../package.json" with { type: "json" };
+import { webhookManifest } from "../../../src/app/endpoints/webhook-manifest.ts";
+import { clusterRules, leaseRules, metricsRules } from "../../../src/app/manifests/access.ts";
+import { toYaml } from "../../../src/app/manifests/to-yaml.ts";
+import { credentialVariables, deployedClouds } from "../clouds.ts";
+import { type Files, generated, plainInstallation } from "../static-files.ts";
+import { readme } from "./readme.ts";
+import { defaultsOf, withHeader } from "./value-tree.ts";
+import { chartValues } from "./values.ts";
+import { valuesSchema } from "./values-schema.ts";
+
+const { version } = packageJson;
+
+function chart(): object {
+  return withHeader(generated, {
+    apiVersion: "v2",
+    name: "fairlead",
+    description: "Kubernetes cloud-controller-manager, one executable per cloud.",
+    type: "application",
+    version,
+    appVersion: version,
+    kubeVersion: ">=1.21.0-0",
+  });
+}
+
+/** What the templates need to know of each cloud, and defaults of flags. */
+function clouds(): object {
+  const { securePort, lease } = plainInstallation("", "");
+  return withHeader(generated, {
+    clouds: Object.fromEntries(
+      deployedClouds.map((cloud) => [
+        cloud.name,
+        { program: cloud.program, credentials: credentialVariables(cloud) },
+      ]),
+    ),
+    flags: {
+      "secure-port": securePort,
+      "bind-address": "0.0.0.0",
+      "webhook-secure-port": 10260,
+      "leader-elect-resource-name": lease.name,
+      "leader-elect-resource-namespace": lease.namespace,
+    },
+  });
+}
+
+/** The registration without its client: the template adds the Service and the authority. */
+function webhook(): object {
+  const manifest = JSON.parse(webhookManifest("fairlead", 0, undefined)) as {
+    readonly webhooks: readonly object[];
+  };
+  const [{ clientConfig: _, ...registration } = {}] = manifest.webhooks as readonly {
+    clientConfig?: object;
+  }[];
+  return withHeader(generated, registration);
+}
+
+export function chartFiles(): Files {
+  return {
+    "chart/Chart.yaml": toYaml(chart()),
+    "chart/README.md": readme(),
+    "chart/values.yaml": toYaml(withHeader(generated, defaultsOf(chartValues))),
+    "chart/values.schema.json": `${JSON.stringify(valuesSchema(), undefined, 1)}\n`,
+    "chart/files/clouds.yaml": toYaml(clouds()),
+    "chart/files/cluster-rules.yaml": toYaml(clusterRules),
+    "chart/files/lease-rules.yaml": toYaml(leaseRules("LEASE")),
+    "chart/files/metrics-rules.yaml": toYaml(metricsRules),
+    "chart/files/webhook.yaml": toYaml(webhook()),
+  };
+}

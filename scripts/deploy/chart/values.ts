@@ -1,0 +1,134 @@
+// The values of the Helm chart.
+
+import { tolerations } from "../../../src/app/manifests/pod.ts";
+import type { JsonSchema } from "../../../src/config-file/to-schema.ts";
+import { deployedClouds } from "../clouds.ts";
+import type { Value, ValueGroup, ValueTree } from "./value-tree.ts";
+
+const value = (text: string, fallback: unknown, schema: JsonSchema): Value => ({ text, fallback, schema });
+const string = (text: string, fallback = "", more: JsonSchema = {}) =>
+  value(text, fallback, { type: "string", ...more });
+const choice = (text: string, fallback: string, choices: readonly string[]) =>
+  value(text, fallback, { enum: choices });
+const boolean = (text: string, fallback: boolean) => value(text, fallback, { type: "boolean" });
+const count = (text: string, fallback: number) => value(text, fallback, { type: "integer", minimum: 1 });
+const strings = (text: string) => value(text, [], { type: "array", items: { type: "string" } });
+const labels = (text: string, fallback: object = {}) =>
+  // null removes a default of the chart.
+  value(text, fallback, { type: "object", additionalProperties: { type: ["string", "null"] } });
+const object = (text: string, fallback: object = {}) => value(text, fallback, { type: "object" });
+const objects = (text: string, fallback: readonly object[] = []) =>
+  value(text, fallback, { type: "array", items: { type: "object" } });
+const group = (text: string, values: ValueTree): ValueGroup => ({ text, values });
+
+const environmentVariable = {
+  type: "object",
+  additionalProperties: false,
+  minProperties: 1,
+  maxProperties: 1,
+  properties: { value: { type: "string" }, valueFrom: { type: "object" } },
+} as const;
+
+const names = deployedClouds.map(({ name }) => name);
+
+export const chartValues: ValueTree = {
+  cloud: choice(`The cloud. Required: ${names.join(", ")}.`, "", names),
+  nameOverride: string("Name of all objects. Default: the name of the executable.", "", { maxLength: 50 }),
+  image: group("The container image. None is published yet, so push one to your registry.", {
+    repository: string("Repository of the image. Required."),
+    tag: string("Default: v and the version of the chart."),
+    digest: string("Takes precedence over the tag: sha256:…", "", { pattern: "^(sha256:[0-9a-f]{64})?$" }),
+    pullPolicy: choice("When the kubelet pulls the image.", "IfNotPresent", [
+      "Always",
+      "IfNotPresent",
+      "Never",
+    ]),
+    pullSecrets: strings("Names of Secrets with credentials of the registry."),
+  }),
+  configuration: group("The file of --config. A change rolls the pods out.", {
+    flags: object("Flags by name, such as cluster-name and cluster-cidr."),
+    cloud: object("Settings of the cloud by name, without secret ones."),
+  }),
+  arguments: strings("More arguments of the command line. They take precedence over the configuration."),
+  env: value(
+    "More variables by name, each with value or valueFrom.",
+    {},
+    {
+      type: "object",
+      additionalProperties: { anyOf: [environmentVariable, { type: "null" }] },
+    },
+  ),
+  secret: group("Credentials of the cloud, by reference.", {
+    name: string("Name of a Secret in the namespace of the release."),
+    keys: value(
+      "Keys of the Secret by variable, where they are not named like it: HCLOUD_TOKEN: token.",
+      {},
+      {
+        type: "object",
+        additionalProperties: { type: "string", minLength: 1 },
+      },
+    ),
+  }),
+  kind: choice("DaemonSet, or Deployment with a number of replicas.", "DaemonSet", [
+    "DaemonSet",
+    "Deployment",
+  ]),
+  replicas: count("Number of pods of a Deployment. One leads, the others wait.", 2),
+  serviceAccount: group("The service account of the pods.", {
+    create: boolean("Create it.", true),
+    name: string("Its name. Default: that of the other objects."),
+    annotations: labels("Its annotations."),
+  }),
+  rbac: group("Permissions.", {
+    create: boolean("Create the roles and their bindings.", true),
+  }),
+  hostNetwork: boolean("Use the network of the machine, which works before CNI.", true),
+  dnsPolicy: choice("With Default, names are resolved without cluster DNS.", "Default", [
+    "ClusterFirst",
+    "ClusterFirstWithHostNet",
+    "Default",
+  ]),
+  priorityClassName: string("Priority class of the pods.", "system-node-critical"),
+  nodeSelector: labels("Labels of the Nodes that run the pods. null removes one.", {
+    "node-role.kubernetes.io/control-plane": "",
+  }),
+  tolerations: objects("Taints that the pods tolerate.", tolerations),
+  additionalTolerations: objects("More of them, added to the list above."),
+  affinity: object("Affinity of the pods."),
+  podLabels: labels("More labels of the pods."),
+  podAnnotations: labels("Annotations of the pods."),
+  resources: object("Resources of the container.", { requests: { cpu: "50m", memory: "96Mi" } }),
+  extraVolumes: objects("More volumes of the pods, for example with a token file."),
+  extraVolumeMounts: objects("Where they are mounted."),
+  podDisruptionBudget: group("For a Deployment. A DaemonSet is not evicted.", {
+    enabled: boolean("Create it.", false),
+    maxUnavailable: count("Number of pods that may be evicted at once.", 1),
+  }),
+  metrics: group("What a scraper needs. Metrics are on the secure port, with HTTPS and a token.", {
+    service: group("A Service without a cluster IP, so that each replica is scraped.", {
+      enabled: boolean("Create it.", true),
+      annotations: labels("Its annotations."),
+    }),
+    scraper: group("The service account that may read the metrics.", {
+      name: string("Its name, such as prometheus-k8s. Without it, only the role is created."),
+      namespace: string("Its namespace.", "monitoring"),
+    }),
+    serviceMonitor: group("For the Prometheus operator.", {
+      enabled: boolean("Create it. Needs the Service, and the operator's custom resources.", false),
+      labels: labels("Labels by which your Prometheus selects it."),
+      interval: string("Interval between scrapes. Default: that of Prometheus."),
+    }),
+    rules: group("Alert rules for the Prometheus operator.", {
+      enabled: boolean("Create a PrometheusRule with the rules in files/alerts.yaml.", false),
+      labels: labels("Labels by which your Prometheus selects it."),
+    }),
+  }),
+  webhook: group("The admission webhook, which rejects Services with wrong annotations.", {
+    enabled: boolean("Serve and register it.", false),
+    certificateSecret: string(
+      "Secret of type kubernetes.io/tls, valid for the name of the release's objects: NAME.NAMESPACE.svc. Required.",
+    ),
+    caBundle: string("PEM of the authority that signed the certificate."),
+    certManagerCertificate: string("Instead of caBundle: the cert-manager Certificate, as NAMESPACE/NAME."),
+  }),
+};

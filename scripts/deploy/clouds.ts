@@ -1,0 +1,32 @@
+// The clouds of the Helm chart and of the kustomize overlays: every provider of this repository.
+
+import { fake } from "../../providers/fake/index.ts";
+import { hetzner } from "../../providers/hetzner/index.ts";
+import { rancher } from "../../providers/rancher/index.ts";
+import type { AnyProvider } from "../../src/app/connect-cloud.ts";
+import type { Field } from "../../src/core/settings.ts";
+import { programOf } from "../../src/provider/program.ts";
+
+export interface DeployedCloud {
+  /** As in the name of the executable. */
+  readonly name: string;
+  readonly program: string;
+  readonly provider: AnyProvider;
+}
+
+const providers: Readonly<Record<string, unknown>> = { fake, hetzner, rancher };
+
+export const deployedClouds: readonly DeployedCloud[] = Object.entries(providers).map(([name, each]) => {
+  const provider = each as AnyProvider;
+  return { name, program: programOf(provider), provider };
+});
+
+const settingsOf = ({ provider }: DeployedCloud): readonly Field<unknown>[] => Object.values(provider.config);
+
+/** Variables of secret settings. */
+export const credentialVariables = (cloud: DeployedCloud): readonly string[] =>
+  settingsOf(cloud).flatMap(({ env, isSecret }) => (env !== undefined && isSecret === true ? [env] : []));
+
+/** Variables of all settings. */
+export const settingVariables = (cloud: DeployedCloud): readonly string[] =>
+  settingsOf(cloud).flatMap(({ env }) => env ?? []);

@@ -1,0 +1,94 @@
+// The generated files of deploy/kustomize: a base for every cloud, and one overlay per cloud.
+
+import { comment, toYaml } from "../../src/app/manifests/to-yaml.ts";
+import { hostFolder } from "../../src/app/manifests/workloads.ts";
+import packageJson from "../../package.json" with { type: "json" };
+import { configurationKind, configurationVersion } from "../../src/config-file/parse-configuration.ts";
+import { credentialVariables, type DeployedCloud, deployedClouds } from "./clouds.ts";
+import { type Files, generated, staticFiles } from "./static-files.ts";
+
+/** Of the objects in the base, and of the Secret and the ConfigMap that the overlays generate. */
+const name = "cloud-controller-manager";
+const namespace = "kube-system";
+
+const kustomization = (header: string, content: object): string =>
+  toYaml({
+    [comment]: `${generated}\n${header}`,
+    apiVersion: "kustomize.config.k8s.io/v1beta1",
+    kind: "Kustomization",
+    ...content,
+  });
+
+/** The program, its configuration, and its credentials. */
+function patch({ program, ...cloud }: DeployedCloud): object {
+  const variables = credentialVariables({ program, ...cloud });
+  const folder = `${hostFolder}/configuration`;
+  return {
+    [comment]: generated,
+    apiVersion: "apps/v1",
+    kind: "DaemonSet",
+    metadata: { name, namespace },
+    spec: {
+      template: {
+        spec: {
+          containers: [
+            {
+              name,
+              command: [program],
+              args: [`--config=${folder}/configuration.yaml`],
+              env: variables.map((variable) => ({
+                name: variable,
+                valueFrom: { secretKeyRef: { name, key: variable, optional: true } },
+              })),
+              volumeMounts: [{ name: "configuration", mountPath: folder, readOnly: true }],
+            },
+          ],
+          volumes: [{ name: "configuration", configMap: { name } }],
+        },
+      },
+    },
+  };
+}
+
+function overlay(cloud: DeployedCloud): Files {
+  const folder = `kustomize/overlays/${cloud.name}`;
+  const variables = credentialVariables(cloud);
+  return {
+    [`${folder}/kustomization.yaml`]: kustomization(
+      [
+        "Copy this folder, set the image, complete configuration.yaml, and write credentials.env as in credentials.env.example.",
+        "A change of one of these files rolls the pods out.",
+      ].join("\n"),
+      {
+        resources: ["../../base"],
+        images: [{ name: "IMAGE", newName: `registry.example.com/${cloud.program}`, newTag: `v${packageJson.version}` }],
+        patches: [{ path: "program.yaml" }],
+        configMapGenerator: [{ name, namespace, files: ["configuration.yaml"] }],
+        secretGenerator: [{ name, namespace, envs: ["credentials.env"] }],
+      },
+    ),
+    [`${folder}/program.yaml`]: toYaml(patch(cloud)),
+    [`${folder}/configuration.yaml`]: toYaml({
+      [comment]: [
+        "The file of --config: flags as in docs/flags.md, and under cloud the settings of the cloud that are not secret.",
+        `\`${cloud.program} schema\` prints its JSON Schema.`,
+      ].join("\n"),
+      apiVersion: configurationVersion,
+      kind: configurationKind,
+      flags: { "cluster-name": "kubernetes" },
+    }),
+    [`${folder}/credentials.env.example`]: variables.map((variable) => `${variable}=\n`).join(""),
+  };
+}
+
+export function kustomizeFiles(): Files {
+  const { "rbac.yaml": access = "", "daemonset.yaml": workload = "" } = staticFiles();
+  return {
+    "kustomize/base/kustomization.yaml": kustomization("For every cloud; build one of ../overlays.", {
+      resources: ["rbac.yaml", "daemonset.yaml"],
+    }),
+    "kustomize/base/rbac.yaml": access,
+    "kustomize/base/daemonset.yaml": workload,
+    ...Object.assign({}, ...deployedClouds.map(overlay)),
+  };
+}

@@ -1,8 +1,8 @@
 // The generated files of deploy/kustomize: a base for every cloud, and one overlay per cloud.
 
+import packageJson from "../../package.json" with { type: "json" };
 import { comment, toYaml } from "../../src/app/manifests/to-yaml.ts";
 import { hostFolder } from "../../src/app/manifests/workloads.ts";
-import packageJson from "../../package.json" with { type: "json" };
 import { configurationKind, configurationVersion } from "../../src/config-file/parse-configuration.ts";
 import { credentialVariables, type DeployedCloud, deployedClouds } from "./clouds.ts";
 import { type Files, generated, staticFiles } from "./static-files.ts";
@@ -19,9 +19,9 @@ const kustomization = (header: string, content: object): string =>
     ...content,
   });
 
-/** The program, its configuration, and its credentials. */
-function patch({ program, ...cloud }: DeployedCloud): object {
-  const variables = credentialVariables({ program, ...cloud });
+/** The configuration and the credentials. */
+function patch(cloud: DeployedCloud): object {
+  const variables = credentialVariables(cloud);
   const folder = `${hostFolder}/configuration`;
   return {
     [comment]: generated,
@@ -34,7 +34,6 @@ function patch({ program, ...cloud }: DeployedCloud): object {
           containers: [
             {
               name,
-              command: [program],
               args: [`--config=${folder}/configuration.yaml`],
               env: variables.map((variable) => ({
                 name: variable,
@@ -61,13 +60,15 @@ function overlay(cloud: DeployedCloud): Files {
       ].join("\n"),
       {
         resources: ["../../base"],
-        images: [{ name: "IMAGE", newName: `registry.example.com/${cloud.program}`, newTag: `v${packageJson.version}` }],
-        patches: [{ path: "program.yaml" }],
+        images: [
+          { name: "IMAGE", newName: `registry.example.com/${cloud.program}`, newTag: packageJson.version },
+        ],
+        patches: [{ path: "settings.yaml" }],
         configMapGenerator: [{ name, namespace, files: ["configuration.yaml"] }],
         secretGenerator: [{ name, namespace, envs: ["credentials.env"] }],
       },
     ),
-    [`${folder}/program.yaml`]: toYaml(patch(cloud)),
+    [`${folder}/settings.yaml`]: toYaml(patch(cloud)),
     [`${folder}/configuration.yaml`]: toYaml({
       [comment]: [
         "The file of --config: flags as in docs/flags.md, and under cloud the settings of the cloud that are not secret.",

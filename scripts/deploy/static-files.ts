@@ -41,7 +41,7 @@ const header = (...lines: readonly string[]): string =>
 export function staticFiles(): Files {
   const installation = plainInstallation("CLOUD-cloud-controller-manager", "cloud-controller-manager");
   const replace = (kind: string) =>
-    `Replace CLOUD and IMAGE, or print it for your cloud: CLOUD-cloud-controller-manager manifests --as ${kind}`;
+    `Replace IMAGE, or print it with the settings of your cloud: CLOUD-cloud-controller-manager manifests --as ${kind}`;
   return {
     "rbac.yaml": header() + toYamlStream(accessManifest(installation)),
     "daemonset.yaml":

@@ -47,6 +47,6 @@ tier: control-plane
 {{- if .Values.image.digest -}}
 {{- printf "%s@%s" $repository .Values.image.digest -}}
 {{- else -}}
-{{- printf "%s:%s" $repository (.Values.image.tag | default (printf "v%s" .Chart.AppVersion)) -}}
+{{- printf "%s:%s" $repository (.Values.image.tag | default .Chart.AppVersion) -}}
 {{- end -}}
 {{- end -}}

@@ -133,8 +133,6 @@ spec:
     - name: cloud-controller-manager
       image: {{ include "fairlead.image" . }}
       imagePullPolicy: {{ .Values.image.pullPolicy }}
-      command:
-        - {{ include "fairlead.program" . }}
       args:
         {{- include "fairlead.arguments" . | nindent 8 }}
       env:

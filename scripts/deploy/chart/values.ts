@@ -36,7 +36,7 @@ export const chartValues: ValueTree = {
   nameOverride: string("Name of all objects. Default: the name of the executable.", "", { maxLength: 50 }),
   image: group("The container image. None is published yet, so push one to your registry.", {
     repository: string("Repository of the image. Required."),
-    tag: string("Default: v and the version of the chart."),
+    tag: string("Default: the version of the chart."),
     digest: string("Takes precedence over the tag: sha256:…", "", { pattern: "^(sha256:[0-9a-f]{64})?$" }),
     pullPolicy: choice("When the kubelet pulls the image.", "IfNotPresent", [
       "Always",

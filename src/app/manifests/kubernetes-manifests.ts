@@ -8,7 +8,8 @@ import type { EnvironmentVariable, PodOptions } from "./pod.ts";
 import { comment, keyComments } from "./to-yaml.ts";
 import { daemonSet, deployment, hostFolder, staticPod, type WorkloadOptions } from "./workloads.ts";
 
-export interface Installation extends Pick<PodOptions, "program" | "args" | "bindAddress" | "securePort"> {
+export interface Installation extends Pick<PodOptions, "args" | "bindAddress" | "securePort"> {
+  readonly program: string;
   /** Of the permissions, and of everything else. */
   readonly names: { readonly access: string; readonly workload: string };
   readonly values: ManifestValues;
@@ -23,9 +24,8 @@ export const missingImage = "IMAGE";
 const secretName = ({ names, values }: Installation): string => values.secret ?? names.workload;
 
 function workloadOptions(installation: Installation, env: readonly EnvironmentVariable[]): WorkloadOptions {
-  const { program, args, bindAddress, securePort, values } = installation;
+  const { args, bindAddress, securePort, values } = installation;
   return {
-    program,
     args,
     bindAddress,
     securePort,

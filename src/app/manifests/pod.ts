@@ -17,7 +17,7 @@ export type EnvironmentVariable =
     };
 
 export interface PodOptions {
-  readonly program: string;
+  /** Its entrypoint is the executable. */
   readonly image: string;
   readonly args: readonly string[];
   readonly env: readonly EnvironmentVariable[];
@@ -62,11 +62,10 @@ function probesOf({ bindAddress, securePort }: PodOptions) {
 }
 
 function container(options: PodOptions) {
-  const { program, image, args, env, securePort } = options;
+  const { image, args, env, securePort } = options;
   return {
     name: "cloud-controller-manager",
     image,
-    command: [program],
     ...(args.length > 0 && { args: args.map(literal) }),
     env: [runtimeVariable, ...env].map(literally),
     ...(securePort > 0 && { ports: [{ name: "https", containerPort: securePort, protocol: "TCP" }] }),

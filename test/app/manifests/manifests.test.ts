@@ -43,7 +43,6 @@ const print = async (
 
 interface Container {
   readonly image: string;
-  readonly command: readonly string[];
   readonly args?: readonly string[];
   readonly env: readonly { readonly name: string; readonly value?: string; readonly valueFrom?: object }[];
   readonly livenessProbe?: { readonly httpGet: object };
@@ -97,7 +96,7 @@ describe.each([
       `DaemonSet ${program}`,
       `Service ${program}-metrics`,
     ]);
-    expect(containerOf(out)).toMatchObject({ image: "r/i:1", command: [program] });
+    expect(containerOf(out).image).toBe("r/i:1");
   });
 
   test("prints a static pod that names no Secret and no service account [S7]", async () => {

@@ -66,6 +66,18 @@ export function goProgram(folder: string): string {
   });
 }
 
+/** The folder with the files of a Go module. */
+export function goModule(path: string, version: string): string {
+  const go = needTool("go");
+  return installing(path, () => {
+    const command = [go, "mod", "download", "-json", `${path}@${version}`];
+    const { stdout, stderr } = Bun.spawnSync(command, { cwd: "/", stdin: "ignore" });
+    const { Dir } = JSON.parse(stdout.toString() || "{}") as { readonly Dir?: string };
+    if (Dir === undefined) throw new Error(`${stdout}${stderr}`);
+    return Dir;
+  });
+}
+
 /**
  * The path of a command of a Debian package. Only CI and FAIRLEAD_INSTALL_TOOLS=1 allow an installation; otherwise the command
  * must be there.

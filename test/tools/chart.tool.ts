@@ -1,0 +1,255 @@
+// The Helm chart and the kustomize overlays, rendered by helm and kustomize. chart-cluster.tool.ts applies them.
+
+import { afterAll, describe, expect, test } from "bun:test";
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { deployedClouds } from "../../scripts/deploy/clouds.ts";
+import { plainInstallation } from "../../scripts/deploy/static-files.ts";
+import { accessManifest, workloadManifests } from "../../src/app/manifests/kubernetes-manifests.ts";
+import { toYamlStream } from "../../src/app/manifests/to-yaml.ts";
+import {
+  chart,
+  mustRun,
+  objectsIn,
+  overlayCopy,
+  type Rendered,
+  run,
+  tools,
+  valuesFile,
+} from "./rig/deploy-tools.ts";
+
+const root = resolve(import.meta.dir, "../..");
+const clouds = deployedClouds.map(({ name }) => name);
+
+const image = { repository: "registry.example.com/ccm" };
+/** Typical values; each is complete together with a cloud. */
+const valueSets: Readonly<Record<string, object>> = {
+  "the required values": { image },
+  "a Deployment with everything": {
+    image: { ...image, digest: `sha256:${"0".repeat(64)}`, pullPolicy: "Always", pullSecrets: ["registry"] },
+    kind: "Deployment",
+    replicas: 3,
+    configuration: {
+      flags: {
+        "cluster-name": "prod",
+        "cluster-cidr": "10.0.0.0/16",
+        v: 2,
+        controllers: ["*", "-node-route"],
+      },
+    },
+    arguments: ["--logging-format=json"],
+    env: { HTTPS_PROXY: { value: "http://proxy:3128" } },
+    secret: { name: "credentials" },
+    serviceAccount: { annotations: { a: "b" } },
+    additionalTolerations: [{ key: "dedicated", operator: "Exists" }],
+    nodeSelector: { "node-role.kubernetes.io/control-plane": null, pool: "system" },
+    affinity: { nodeAffinity: {} },
+    podLabels: { team: "platform" },
+    podAnnotations: { a: "b" },
+    extraVolumes: [{ name: "token", secret: { secretName: "token" } }],
+    extraVolumeMounts: [{ name: "token", mountPath: "/var/run/token" }],
+    podDisruptionBudget: { enabled: true },
+    metrics: {
+      scraper: { name: "prometheus-k8s" },
+      serviceMonitor: { enabled: true, labels: { release: "prometheus" }, interval: "30s" },
+    },
+    webhook: { enabled: true, certificateSecret: "webhook", caBundle: "PEM" },
+  },
+  "pods without the network of the machine": {
+    image,
+    hostNetwork: false,
+    dnsPolicy: "ClusterFirst",
+    configuration: { flags: { "secure-port": 0 } },
+    rbac: { create: false },
+    serviceAccount: { create: false, name: "existing" },
+  },
+};
+
+describe.skipIf(tools === undefined)("deploy", () => {
+  const { helm = "", kustomize = "" } = tools ?? {};
+  const folder = mkdtempSync(join(tmpdir(), "fairlead-chart-"));
+  afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+  const template = (values: object) =>
+    run([helm, "template", "release", chart, "--namespace=ccm", "--values", valuesFile(folder, values)]);
+  const render = (values: object): readonly Rendered[] => {
+    const { code, out, err } = template(values);
+    expect([code, err]).toEqual([0, ""]);
+    return objectsIn(out);
+  };
+  const one = (objects: readonly Rendered[], kind: string, suffix = ""): Rendered => {
+    const [found, ...more] = objects.filter(
+      (each) => each.kind === kind && each.metadata.name.endsWith(suffix),
+    );
+    if (found === undefined || more.length > 0) throw new Error(`not exactly one ${kind}`);
+    return found;
+  };
+  const specOf = (objects: readonly Rendered[], kind = "DaemonSet") => one(objects, kind).spec.template.spec;
+  const containerOf = (objects: readonly Rendered[], kind = "DaemonSet") =>
+    (specOf(objects, kind)["containers"] as readonly [Readonly<Record<string, unknown>>])[0];
+
+  test("the chart has every cloud of the repository", () => {
+    expect(clouds).toEqual(readdirSync(join(root, "providers")).toSorted());
+  });
+
+  test("the chart has the version of package.json [F95]", () => {
+    const { version } = JSON.parse(readFileSync(join(root, "package.json"), "utf8")) as { version: string };
+    const shown = mustRun([helm, "show", "chart", chart]);
+    expect(shown).toContain(`\nversion: ${version}\n`);
+    expect(shown).toMatch(new RegExp(`^appVersion: ${version}$`, "m"));
+    expect(containerOf(render({ cloud: "fake", image }))["image"]).toBe(
+      `registry.example.com/ccm:${version}`,
+    );
+  });
+
+  describe.each(clouds)("%s", (cloud) => {
+    test.each(Object.keys(valueSets))("helm lint and helm template accept %s [F95]", (name) => {
+      const values = { cloud, ...valueSets[name] };
+      mustRun([helm, "lint", "--strict", chart, "--values", valuesFile(folder, values)]);
+      expect(render(values).map(({ kind }) => kind)).toContain("ConfigMap");
+    });
+
+    test("kustomize builds the overlay, with credentials only from a file of the user [F95]", () => {
+      const overlay = overlayCopy(folder, cloud);
+      const objects = objectsIn(mustRun([kustomize, "build", overlay]));
+      const secret = one(objects, "Secret").metadata.name;
+      expect(JSON.stringify(containerOf(objects)["env"])).toContain(`"name":"${secret}"`);
+      expect(containerOf(objects)["image"]).toMatch(
+        /^registry\.example\.com\/.*-cloud-controller-manager:\d/,
+      );
+      rmSync(join(overlay, "credentials.env"));
+      const { code, err } = run([kustomize, "build", overlay]);
+      expect(code).not.toBe(0);
+      expect(err).toContain("credentials.env");
+    });
+  });
+
+  test("the chart grants exactly what the program prints, and runs the same pod", () => {
+    const installation = plainInstallation("x", "x");
+    const access = objectsIn(toYamlStream(accessManifest(installation)));
+    const printed = objectsIn(toYamlStream(workloadManifests("daemonset", installation)));
+    const objects = render({ cloud: "fake", image });
+    expect(one(objects, "ClusterRole", "manager").rules).toEqual(one(access, "ClusterRole").rules);
+    expect(one(objects, "Role").rules).toEqual(one(access, "Role").rules);
+    expect(one(objects, "ClusterRole", "-metrics").rules).toEqual(one(printed, "ClusterRole").rules);
+    // The chart adds its configuration, and names things differently.
+    const { volumes: _, serviceAccountName: __, containers: ___, ...spec } = specOf(objects);
+    const { serviceAccountName: ____, containers: _____, ...expected } = specOf(printed);
+    expect(spec).toEqual(expected);
+    const { args, volumeMounts, image: ______, imagePullPolicy, ...container } = containerOf(objects);
+    const { image: _______, ...expectedContainer } = containerOf(printed);
+    expect(container).toEqual(expectedContainer);
+  });
+
+  test("the Lease, the port and the probes follow the flags", () => {
+    const flags = {
+      "leader-elect-resource-name": "east",
+      "leader-elect-resource-namespace": "leases",
+      "secure-port": 20258,
+      "bind-address": "127.0.0.1",
+    };
+    const objects = render({ cloud: "fake", image, configuration: { flags } });
+    const role = one(objects, "Role");
+    expect(role.metadata.namespace).toBe("leases");
+    expect(JSON.stringify(role.rules)).toContain('"resourceNames":["east"');
+    expect(containerOf(objects)["livenessProbe"]).toMatchObject({
+      httpGet: { host: "127.0.0.1", path: "/livez", port: 20258, scheme: "HTTPS" },
+    });
+    expect(one(objects, "Service").spec).toMatchObject({ ports: [{ port: 20258, targetPort: 20258 }] });
+  });
+
+  test("values of the chart of Hetzner's manager are understood where docs/clouds/hetzner.md says so", () => {
+    const reference = (key: string) => ({ valueFrom: { secretKeyRef: { name: "hcloud", key } } });
+    const objects = render({
+      cloud: "hetzner",
+      image,
+      kind: "Deployment",
+      env: { HCLOUD_LOAD_BALANCERS_LOCATION: { value: "fsn1" }, HCLOUD_NETWORK: reference("network") },
+      secret: { name: "hcloud", keys: { HCLOUD_TOKEN: "token", ROBOT_USER: "robot-user" } },
+      configuration: { flags: { "cluster-cidr": "10.244.0.0/16" }, cloud: { "robot-enabled": true } },
+    });
+    const env = containerOf(objects, "Deployment")["env"];
+    expect(env).toContainEqual({ name: "HCLOUD_NETWORK", ...reference("network") });
+    for (const [name, key] of [
+      ["HCLOUD_TOKEN", "token"],
+      ["ROBOT_USER", "robot-user"],
+      ["ROBOT_PASSWORD", "ROBOT_PASSWORD"],
+    ]) {
+      expect(env).toContainEqual({
+        name,
+        valueFrom: { secretKeyRef: { name: "hcloud", key, optional: true } },
+      });
+    }
+  });
+
+  test("alert rules become a PrometheusRule when the chart has the file", () => {
+    const enabled = { cloud: "fake", image, metrics: { rules: { enabled: true } } };
+    const copy = join(folder, "chart-with-rules");
+    mustRun(["cp", "-r", chart, copy]);
+    rmSync(join(copy, "files/alerts.yaml"), { force: true });
+    const rendered = () => run([helm, "template", "x", copy, "--values", valuesFile(folder, enabled)]);
+    expect(rendered().err).toContain("this version of the chart has no alert rules");
+    writeFileSync(join(copy, "files/alerts.yaml"), "groups:\n  - name: fairlead\n    rules: []\n");
+    expect(one(objectsIn(rendered().out), "PrometheusRule").spec.groups).toEqual([
+      { name: "fairlead", rules: [] },
+    ]);
+  });
+
+  const wrong: readonly (readonly [string, object, string])[] = [
+    ["no cloud", { image }, "at '/cloud': value must be one of 'fake', 'hetzner', 'rancher'"],
+    ["an unknown cloud", { image, cloud: "hetzer" }, "at '/cloud': value must be one of"],
+    ["no image", { cloud: "fake" }, "image.repository is required: no image is published yet"],
+    ["an unknown value", { cloud: "fake", image, replcas: 2 }, "additional properties 'replcas' not allowed"],
+    [
+      "an unknown value inside a group",
+      { cloud: "fake", image: { ...image, tga: "x" } },
+      "at '/image': additional properties 'tga' not allowed",
+    ],
+    [
+      "an unknown flag",
+      { cloud: "fake", image, configuration: { flags: { "clustr-name": "x" } } },
+      "at '/configuration/flags': additional properties 'clustr-name' not allowed",
+    ],
+    [
+      "a flag of the wrong type",
+      { cloud: "fake", image, configuration: { flags: { "leader-elect": "yes" } } },
+      "at '/configuration/flags/leader-elect': got string, want boolean",
+    ],
+    [
+      "a setting of another cloud",
+      { cloud: "rancher", image, configuration: { cloud: { network: "x" } } },
+      "at '/configuration/cloud': additional properties 'network' not allowed",
+    ],
+    [
+      "a secret setting in the ConfigMap",
+      { cloud: "hetzner", image, configuration: { cloud: { token: "x" } } },
+      "at '/configuration/cloud': additional properties 'token' not allowed",
+    ],
+    [
+      "a key for an unknown variable",
+      { cloud: "hetzner", image, secret: { name: "x", keys: { HCLOUD_TOKN: "token" } } },
+      "invalid propertyName 'HCLOUD_TOKN'",
+    ],
+    [
+      "a webhook without a certificate",
+      { cloud: "fake", image, webhook: { enabled: true, caBundle: "PEM" } },
+      "webhook.certificateSecret is required",
+    ],
+    [
+      "a webhook that the API server would not trust",
+      { cloud: "fake", image, webhook: { enabled: true, certificateSecret: "x" } },
+      "webhook.enabled needs webhook.caBundle or webhook.certManagerCertificate",
+    ],
+    [
+      "a ServiceMonitor without a Service",
+      { cloud: "fake", image, metrics: { service: { enabled: false }, serviceMonitor: { enabled: true } } },
+      "metrics.serviceMonitor.enabled needs metrics.service.enabled",
+    ],
+  ];
+  test.each(wrong)("helm refuses %s [F95]", (_, values, text) => {
+    const { code, out, err } = template(values);
+    expect([code, out]).toEqual([1, ""]);
+    expect(err).toContain(text);
+  });
+});

@@ -49,7 +49,7 @@ const elsewhere: readonly (readonly [file: string | undefined, flags: readonly s
   // kubeadm.
   [undefined, ["client-name"]],
   // kubelet and kubectl.
-  [undefined, ["node-ip", "provider-id", "tcp", "field-selector"]],
+  [undefined, ["node-ip", "provider-id", "tcp", "field-selector", "from-literal"]],
   // sha256sum.
   ["scripts/release/notes.ts", ["check", "ignore-missing"]],
   // ctr.

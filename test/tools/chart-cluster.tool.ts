@@ -1,0 +1,250 @@
+// What users apply, applied to a real API server: the Helm chart, the kustomize overlays, and what `manifests` of each executable
+// prints. The simulated cloud's manager then runs with the service account and the configuration of the chart.
+
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { FakeCloud } from "../../providers/fake/simulator/fake-cloud.ts";
+import { serveFakeCloud } from "../../providers/fake/simulator/http.ts";
+import { deployedClouds } from "../../scripts/deploy/clouds.ts";
+import { nodes, services } from "../../src/kube/resources.ts";
+import { systemClock } from "../../src/platform/clock.ts";
+import { writeKubeconfig } from "../../src/testing/apiserver/serving/kubeconfig.ts";
+import { isUninitialized } from "../cluster/rig/cluster.ts";
+import { type ControlPlane, startControlPlane } from "../cluster/rig/control-plane.ts";
+import { freePort } from "../cluster/rig/free-port.ts";
+import { keepFolder, startProcess } from "../cluster/rig/kept-process.ts";
+import { createKubectl, type Kubectl } from "../cluster/rig/kubectl.ts";
+import { kubeletNode, readyCondition } from "../cluster/rig/kubelet-objects.ts";
+import { until } from "../cluster/rig/until.ts";
+import { connect, never } from "../kube/cluster/connect.ts";
+import { chart, mustRun, overlayCopy, run, tools, valuesFile } from "./rig/deploy-tools.ts";
+import { goModule, orSkipped, Unavailable } from "./rig/install.ts";
+
+const root = resolve(import.meta.dir, "../..");
+const clouds = deployedClouds.map(({ name }) => name);
+const image = "registry.example.com/ccm:1";
+
+const operator = orSkipped("chart-cluster", () => {
+  if ((process.env["KUBEBUILDER_ASSETS"] ?? "") === "")
+    throw new Unavailable("KUBEBUILDER_ASSETS is not set");
+  return join(
+    goModule("github.com/prometheus-operator/prometheus-operator", "v0.85.0"),
+    "example/prometheus-operator-crd",
+  );
+});
+
+/** Settings without which a manager of the cloud does not start, for `manifests`. */
+const required: Readonly<Record<string, readonly string[]>> = {
+  hetzner: ["--set=token=t"],
+  rancher: ["--set=url=http://rancher/v2-beta", "--set=access-key=a", "--set=secret-key=s"],
+};
+
+describe.skipIf(tools === undefined || operator === undefined)("on a real API server", () => {
+  const folder = mkdtempSync(join(tmpdir(), "fairlead-apply-"));
+  keepFolder(folder);
+  const { helm = "", kustomize = "" } = tools ?? {};
+  let plane: ControlPlane;
+  let kubectl: Kubectl;
+
+  const programOf = (cloud: string) => join(folder, `${cloud}-cloud-controller-manager`);
+  const file = (name: string, content: string): string => {
+    const path = join(folder, name);
+    writeFileSync(path, content, { mode: 0o600 });
+    return path;
+  };
+  const inCluster = (...args: readonly string[]): string =>
+    mustRun([helm, ...args], { KUBECONFIG: plane.kubeconfig, HELM_CACHE_HOME: folder });
+  const applied = async (path: string): Promise<readonly string[]> => {
+    await kubectl("apply", "--dry-run=server", "--validate=strict", "-f", path);
+    return (await kubectl("apply", "--validate=strict", "-f", path)).split("\n");
+  };
+
+  beforeAll(async () => {
+    for (const cloud of clouds) {
+      mustRun([process.execPath, join(root, "scripts/build.ts"), cloud, "--outdir", folder]);
+    }
+    plane = await startControlPlane();
+    kubectl = createKubectl(plane.kubeconfig, folder);
+    // kube-controller-manager would create it; pods need it.
+    await kubectl("create", "serviceaccount", "default", "--namespace=kube-system");
+  }, 180_000);
+  afterAll(async () => {
+    await plane.stop();
+    rmSync(folder, { recursive: true, force: true });
+  });
+
+  describe.each(clouds)("%s", (cloud) => {
+    const manifests = (...args: readonly string[]): string =>
+      mustRun([programOf(cloud), "manifests", ...args]);
+
+    test("the DaemonSet that manifests prints is accepted, with everything that it needs [S6 S7]", async () => {
+      const text = manifests(
+        "--as=daemonset",
+        "--cluster-name=prod",
+        `--set=image=${image}`,
+        ...(required[cloud] ?? []),
+      );
+      const lines = await applied(file(`${cloud}.yaml`, text));
+      expect(lines).toHaveLength(10);
+      expect(lines).toContain(`daemonset.apps/${cloud}-cloud-controller-manager created`);
+    });
+
+    test("the Deployment and the static pod that manifests prints are accepted [S7]", async () => {
+      const options = ["create", "--dry-run=server", "--validate=strict", "-f"] as const;
+      const set = ["--set=namespace=other", "--set=name=other", `--set=image=${image}`, "--set=scraper=a/b"];
+      // A dry run creates no namespace.
+      await kubectl("create", "namespace", "other").catch(() => undefined);
+      const [, ...rest] = manifests("--as=deployment", ...set, ...(required[cloud] ?? [])).split("---\n");
+      const created = await kubectl(...options, file("deployment.yaml", rest.join("---\n")));
+      expect(created).toContain("deployment.apps/other created (server dry run)");
+      const pod = file("pod.yaml", manifests("--as=static-pod", `--set=image=${image}`));
+      expect(await kubectl(...options, pod)).toContain("created (server dry run)");
+    });
+
+    test("the kustomize overlay is accepted [F95]", async () => {
+      const path = file("overlay.yaml", mustRun([kustomize, "build", overlayCopy(folder, cloud)]));
+      expect(await applied(path)).toContain("daemonset.apps/cloud-controller-manager created");
+      await kubectl("delete", "-f", path, "--wait=false");
+    });
+  });
+
+  test("every object of the chart is accepted, with those for the Prometheus operator [F95]", async () => {
+    for (const name of ["servicemonitors", "prometheusrules"]) {
+      const path = join(operator ?? "", `monitoring.coreos.com_${name}.yaml`);
+      await kubectl("create", "-f", path);
+      await kubectl("wait", "--for=condition=Established", "--timeout=60s", "-f", path);
+    }
+    const values = valuesFile(folder, {
+      cloud: "fake",
+      image: { repository: "registry.example.com/ccm" },
+      nameOverride: "everything",
+      kind: "Deployment",
+      podDisruptionBudget: { enabled: true },
+      metrics: { scraper: { name: "prometheus" }, serviceMonitor: { enabled: true, interval: "30s" } },
+      webhook: { enabled: true, certificateSecret: "webhook", caBundle: plane.ca },
+    });
+    const text = mustRun([helm, "template", "all", chart, "--namespace=kube-system", "--values", values]);
+    const path = file("everything.yaml", text);
+    const kinds = (await applied(path)).map((line) => line.split("/")[0]).toSorted();
+    expect([...new Set(kinds)]).toEqual([
+      "clusterrole.rbac.authorization.k8s.io",
+      "clusterrolebinding.rbac.authorization.k8s.io",
+      "configmap",
+      "deployment.apps",
+      "poddisruptionbudget.policy",
+      "role.rbac.authorization.k8s.io",
+      "rolebinding.rbac.authorization.k8s.io",
+      "service",
+      "serviceaccount",
+      "servicemonitor.monitoring.coreos.com",
+      "validatingwebhookconfiguration.admissionregistration.k8s.io",
+    ]);
+    await kubectl("delete", "-f", path, "--wait=false");
+  });
+
+  test("an installed release runs a manager with its service account, and leaves nothing behind [F79 F95]", async () => {
+    const name = "fake-cloud-controller-manager-east";
+    const cloud = new FakeCloud({ clock: systemClock });
+    await using served = serveFakeCloud(cloud, 0);
+    const port = freePort();
+    const values = (more: object) =>
+      valuesFile(folder, {
+        cloud: "fake",
+        image: { repository: "registry.example.com/ccm" },
+        nameOverride: name,
+        configuration: {
+          flags: {
+            "leader-elect-resource-name": "east",
+            "node-deletion-confirmation": "1s",
+            "node-deletion-min-age": "0s",
+            "cluster-cidr": "10.0.0.0/16",
+            "secure-port": port,
+            ...more,
+          },
+          cloud: { endpoint: served.url },
+        },
+        metrics: { scraper: { name: "default", namespace: "kube-system" } },
+      });
+    const release = ["east", chart, "--namespace=kube-system"] as const;
+    inCluster("install", ...release, "--values", values({}));
+    // Of an operator who changes a flag.
+    inCluster("upgrade", ...release, "--values", values({ v: 2 }));
+
+    const configMap = ["get", "configmap", name, "--namespace=kube-system"] as const;
+    const content = await kubectl(...configMap, "-o", "jsonpath={.data.configuration\\.yaml}");
+    expect(content).toContain("v: 2");
+    const tokenOf = (account: string) => kubectl("create", "token", account, "--namespace=kube-system");
+    const user = { name, server: plane.server, token: await tokenOf(name) };
+    const kubeconfig = file("release.kubeconfig", writeKubeconfig(plane.ca, [user]));
+    const configuration = file("configuration.yaml", content);
+    const manager = startProcess([
+      programOf("fake"),
+      `--config=${configuration}`,
+      `--kubeconfig=${kubeconfig}`,
+      "--bind-address=127.0.0.1",
+    ]);
+    const explain = () => manager.output().slice(-4000);
+    try {
+      const api = await connect(plane.kubeconfig);
+      for (const [index, each] of ["east-1", "east-2"].entries()) {
+        cloud.machines.add(each);
+        await api.create(nodes, kubeletNode(each, { podCIDR: `10.0.${index}.0/24` }), never);
+        await until(
+          `${each} to be initialized`,
+          async () => !isUninitialized(await api.get(nodes, { name: each }, never)),
+          { explain },
+        );
+      }
+      await kubectl("create", "service", "loadbalancer", "web", "--tcp=80:80");
+      await until(
+        "the address of the Service",
+        async () =>
+          (await api.get(services, { namespace: "default", name: "web" }, never)).status?.loadBalancer
+            ?.ingress !== undefined,
+        { explain },
+      );
+      cloud.machines.remove("east-2");
+      await api.patch(nodes, { name: "east-2" }, readyCondition(false), never);
+      await until(
+        "the deletion of the Node",
+        async () => (await api.listPage(nodes, {}, never)).items.length === 1,
+        { explain },
+      );
+
+      // The scraper is authorized through the manager's own reviews.
+      const metrics = async (token?: string): Promise<number> => {
+        const headers = token === undefined ? {} : { authorization: `Bearer ${token}` };
+        const tls = { rejectUnauthorized: false };
+        return (await fetch(`https://127.0.0.1:${port}/metrics`, { headers, tls })).status;
+      };
+      await kubectl("create", "serviceaccount", "stranger", "--namespace=kube-system");
+      expect([
+        await metrics(await tokenOf("default")),
+        await metrics(await tokenOf("stranger")),
+        await metrics(),
+      ]).toEqual([200, 403, 403]);
+    } finally {
+      expect(await manager.stop()).toBe(0);
+    }
+    expect(manager.output()).not.toMatch(/\b403\b|forbidden|Missing permission/i);
+
+    const kinds =
+      "clusterroles,clusterrolebindings,roles,rolebindings,services,configmaps,daemonsets,serviceaccounts";
+    const remaining = () =>
+      kubectl("get", kinds, "-A", "-l", "app.kubernetes.io/instance=east", "-o", "name");
+    expect((await remaining()).split("\n").length).toBeGreaterThan(8);
+    inCluster("uninstall", "east", "--namespace=kube-system", "--wait=false");
+    expect(await remaining()).toBe("");
+  }, 180_000);
+
+  test("a release with a wrong value changes nothing in the cluster", () => {
+    const values = valuesFile(folder, { cloud: "fake", image: { repository: "x" }, replcas: 2 });
+    const { code, err } = run([helm, "install", "wrong", chart, "--values", values], {
+      KUBECONFIG: plane.kubeconfig,
+    });
+    expect(code).toBe(1);
+    expect(err).toContain("additional properties 'replcas' not allowed");
+  });
+});

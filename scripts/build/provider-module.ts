@@ -4,6 +4,7 @@
 import { existsSync, readdirSync, statSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { didYouMean } from "../../src/core/did-you-mean.ts";
+import type { Field, Fields } from "../../src/core/settings.ts";
 import { programOf } from "../../src/provider/program.ts";
 import { contractVersion, type ProviderDefinition } from "../../src/provider/provider.ts";
 
@@ -52,6 +53,12 @@ export interface ProviderModule {
   readonly name: string;
   /** The name of the executable. */
   readonly program: string;
+  /** The settings that have a variable. */
+  readonly variables: readonly {
+    readonly variable: string;
+    readonly text: string;
+    readonly isSecret: boolean;
+  }[];
 }
 
 function contractMismatch(name: string, contract: unknown): string {
@@ -59,6 +66,12 @@ function contractMismatch(name: string, contract: unknown): string {
   return typeof contract === "number" && contract > contractVersion
     ? `${mismatch} Build it with a release of Fairlead that has contract ${contract}.`
     : `${mismatch} Update it as the release notes of contract ${contractVersion} describe and set "contract: ${contractVersion}" in its definition, or build it with an older release.`;
+}
+
+function variablesOf(config: Fields = {}): ProviderModule["variables"] {
+  return Object.values<Field<unknown>>(config).flatMap(({ env, text, isSecret = false }) =>
+    env === undefined ? [] : [{ variable: env, text, isSecret }],
+  );
 }
 
 /** Bundles and loads the module, so that it is checked with the imports that the executable will have. */
@@ -81,7 +94,9 @@ export async function readModule(path: string): Promise<ProviderModule> {
   );
   if (exported === undefined) throw new BuildError(`${path} has no export made with defineProvider.`);
   const [exportName, provider] = exported;
-  const { name, executable, contract } = provider as Partial<ProviderDefinition> & { readonly name: string };
+  const { name, executable, contract, config } = provider as Partial<ProviderDefinition> & {
+    readonly name: string;
+  };
   if (contract !== contractVersion) throw new BuildError(contractMismatch(name, contract));
-  return { path, exportName, name, program: programOf({ name, executable }) };
+  return { path, exportName, name, program: programOf({ name, executable }), variables: variablesOf(config) };
 }

@@ -1,4 +1,4 @@
-// The files of one cloud: for each platform the executable, its SBOM and an archive, and one container image.
+// The files of one cloud: for each platform the executable, its SBOM, an archive and packages, and one container image.
 
 import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
@@ -7,6 +7,7 @@ import type { Target } from "../build/targets.ts";
 import { type Artefact, executableName } from "./artefact.ts";
 import { megabytes } from "./folder.ts";
 import { imageArtefacts } from "./image/image.ts";
+import { packageArtefacts } from "./packages/packages.ts";
 import { gzip, tar } from "./tar.ts";
 
 const root = resolve(import.meta.dir, "../..");
@@ -47,6 +48,7 @@ export interface Parts {
 export function artefactsOf(cloud: Prepared, { targets, withImage }: Parts): readonly Artefact[] {
   return [
     ...targets.flatMap((target) => artefactsFor(cloud, target)),
+    ...packageArtefacts(cloud, targets),
     ...(withImage ? imageArtefacts(cloud, targets) : []),
   ];
 }

@@ -52,6 +52,8 @@ const elsewhere: readonly (readonly [file: string | undefined, flags: readonly s
   [undefined, ["node-ip", "provider-id", "tcp", "field-selector", "from-literal"]],
   // sha256sum.
   ["scripts/release/notes.ts", ["check", "ignore-missing"]],
+  // systemctl, dpkg and rpm.
+  [undefined, ["now", "remove", "purge", "oldpackage"]],
   // ctr.
   [undefined, ["namespace", "base-name"]],
   // curl.

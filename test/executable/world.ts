@@ -72,16 +72,25 @@ export const openWorld = async (options: WorldOptions = {}) => {
       await inParallel(names, 32, (name) => api.create(nodes, kubeletNode(name), never));
     },
     async initialized(process: KeptProcess, count: number): Promise<void> {
+      await this.areInitialized(
+        count,
+        () => process.output().slice(-3000),
+        () => {
+          if (process.exitCode() !== null) throw new Error(`The manager exited with ${process.exitCode()}.`);
+        },
+      );
+    },
+    async areInitialized(count: number, explain: () => string, check = (): void => {}): Promise<void> {
       const api = await connect(kubeconfig);
       await until(
         `${count} Nodes to be initialized`,
         async () => {
-          if (process.exitCode() !== null) throw new Error(`The manager exited with ${process.exitCode()}.`);
+          check();
           const { items } = await api.listPage(nodes, {}, never);
           return items.length === count && !items.some(isTainted);
         },
         // Listing thousands of Nodes takes processor time that the manager needs.
-        { seconds: 60, everyMs: Math.max(100, count / 2), explain: () => process.output().slice(-3000) },
+        { seconds: 60, everyMs: Math.max(100, count / 2), explain },
       );
     },
     async [Symbol.asyncDispose](): Promise<void> {

@@ -33,11 +33,11 @@ describe.skipIf(tools === undefined)("the container image", () => {
     readonly version: string;
   };
   const inspect = (...options: readonly string[]) =>
-    JSON.parse(ran("skopeo", "inspect", ...options, `oci:${layout}:${version}`));
+    JSON.parse(ran("skopeo", "inspect", ...options, `oci:${layout}:v${version}`));
   const unpack = (architecture: string): string => {
     const bundle = join(folder, architecture);
     if (!existsSync(bundle))
-      ran("umoci", "unpack", "--image", `${layout}:${version}-${architecture}`, bundle);
+      ran("umoci", "unpack", "--image", `${layout}:v${version}-${architecture}`, bundle);
     return bundle;
   };
 

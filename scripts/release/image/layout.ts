@@ -17,7 +17,7 @@ export interface Image {
 }
 
 export interface LayoutOptions {
-  readonly version: string;
+  readonly tag: string;
   /** RFC 3339. */
   readonly created: string;
   readonly entrypoint: readonly string[];
@@ -84,7 +84,7 @@ function addImage(blobs: Blobs, image: Image, options: LayoutOptions): Descripto
   return blobs.add("manifest.v1+json", json(manifest));
 }
 
-/** The tag of the version is the index; a tag per processor, such as 1.0.0-amd64, is for tools that know no index. */
+/** The tag is that of the index; a tag per processor, such as v1.0.0-amd64, is for tools that know no index. */
 export function ociLayout(images: readonly Image[], options: LayoutOptions): readonly TarEntry[] {
   const blobs = new Blobs();
   const manifests = images.map((image) => ({
@@ -105,8 +105,8 @@ export function ociLayout(images: readonly Image[], options: LayoutOptions): rea
     schemaVersion: 2,
     mediaType: mediaType("index.v1+json"),
     manifests: [
-      tagged(blobs.add("index.v1+json", json(index)), options.version),
-      ...manifests.map((each) => tagged(each, `${options.version}-${each.platform.architecture}`)),
+      tagged(blobs.add("index.v1+json", json(index)), options.tag),
+      ...manifests.map((each) => tagged(each, `${options.tag}-${each.platform.architecture}`)),
     ],
   };
   return [

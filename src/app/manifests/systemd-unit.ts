@@ -5,6 +5,8 @@ import { runtimeVariable } from "./pod.ts";
 
 export interface UnitOptions {
   readonly program: string;
+  /** The folder of the executable. */
+  readonly folder?: string;
   /** The variables of the credentials; systemd reads those that are set from files. */
   readonly credentials: readonly { readonly variable: string; readonly isSet: boolean }[];
 }
@@ -24,7 +26,7 @@ function credentialLines(credentials: UnitOptions["credentials"]): readonly stri
 }
 
 /** A template: one instance per cluster. */
-export function unitText({ program, credentials }: UnitOptions): string {
+export function unitText({ program, folder = "/usr/local/bin", credentials }: UnitOptions): string {
   return `# One instance per cluster: fairlead@prod.service reads /etc/fairlead/prod/.
 # Credentials are files that only root can read; systemd passes them by name (docs/operations.md).
 [Unit]
@@ -36,9 +38,11 @@ StartLimitIntervalSec=0
 
 [Service]
 Type=notify
-ExecStart=/usr/local/bin/${program} --cluster-name=%i $FAIRLEAD_FLAGS
-ExecReload=/bin/kill -HUP $MAINPID
-# Flags as FAIRLEAD_FLAGS=…, and settings of the cloud that are not secret.
+ExecStart=${folder}/${program} --cluster-name=%i $FAIRLEAD_FLAGS
+# The shell has kill built in; /bin/kill is missing on minimal systems.
+ExecReload=/bin/sh -c "kill -HUP $MAINPID"
+# Flags as FAIRLEAD_FLAGS=…, and settings of the cloud: of all clusters, then of this one, which takes precedence.
+EnvironmentFile=-/etc/fairlead/environment
 EnvironmentFile=-/etc/fairlead/%i/environment
 LoadCredential=kubeconfig:/etc/fairlead/%i/kubeconfig
 ${credentialLines(credentials).join("\n")}

@@ -1,8 +1,9 @@
 // One release of the simulated cloud, built once for all tool tests of a run.
 
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
+import { keepFolder } from "../../cluster/rig/kept-process.ts";
 
 const root = resolve(import.meta.dir, "../../..");
 
@@ -28,7 +29,7 @@ let built: BuiltRelease | undefined;
 export function builtRelease(): BuiltRelease {
   if (built !== undefined) return built;
   const base = mkdtempSync(join(tmpdir(), "fairlead-release-"));
-  process.on("exit", () => rmSync(base, { recursive: true, force: true }));
+  keepFolder(base);
   const key = join(base, "key");
   runRelease("--make-key", key);
   const folder = join(base, "release");

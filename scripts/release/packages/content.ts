@@ -1,0 +1,83 @@
+// What the Debian and the RPM package of a cloud install: the executable, the unit, its documentation and one configuration file.
+
+import { readFileSync } from "node:fs";
+import { resolve } from "node:path";
+import { unitText } from "../../../src/app/manifests/systemd-unit.ts";
+import type { Prepared } from "../../build/executable.ts";
+import { environmentFile } from "./environment-file.ts";
+
+const root = resolve(import.meta.dir, "../../..");
+
+/** The processors of packages, as Debian and RPM call them, and the target of the executable. */
+export const packageTargets = [
+  { debian: "amd64", rpm: "x86_64", target: "linux-x64" },
+  { debian: "arm64", rpm: "aarch64", target: "linux-arm64" },
+] as const;
+export type PackageTarget = (typeof packageTargets)[number];
+
+export interface PackageFile {
+  /** Without a slash at the beginning. */
+  readonly path: string;
+  readonly mode: number;
+  readonly content: Uint8Array;
+  /** An upgrade keeps the file as the user changed it. */
+  readonly isConfig?: boolean;
+  readonly isDocumentation?: boolean;
+}
+
+export interface PackageContent {
+  readonly name: string;
+  /** As packages write it: a tilde before a pre-release, so that it sorts before the release. */
+  readonly version: string;
+  readonly summary: string;
+  readonly description: readonly string[];
+  readonly files: readonly PackageFile[];
+  /** Folders besides those that every system has, with their mode. */
+  readonly folders: readonly { readonly path: string; readonly mode: number }[];
+  readonly time: number;
+}
+
+export const maintainer = "Fairlead authors <noreply@fairlead.dev>";
+
+const text = (content: string): Uint8Array => new TextEncoder().encode(content);
+const fileOf = (path: string): Uint8Array => readFileSync(resolve(root, path));
+
+export function packageContent(
+  { provider, sources, notices }: Prepared,
+  executable: Uint8Array,
+): PackageContent {
+  const documentation = (path: string, content: Uint8Array): PackageFile => {
+    return { path: `usr/share/doc/${path}`, mode: 0o644, content, isDocumentation: true };
+  };
+  const secrets = provider.variables.filter(({ isSecret }) => isSecret);
+  const unit = unitText({
+    program: provider.program,
+    folder: "/usr/bin",
+    credentials: secrets.map(({ variable }) => ({ variable, isSet: false })),
+  });
+  return {
+    name: provider.program,
+    version: sources.released.replace("-", "~"),
+    summary: `Kubernetes cloud-controller-manager for ${provider.name}`,
+    description: [
+      "Initializes Nodes with the facts of their instances, deletes Nodes whose",
+      "instances are proven to be gone, and reconciles load balancers and routes.",
+      "The unit fairlead@.service runs one instance per cluster.",
+    ],
+    files: [
+      {
+        path: "etc/fairlead/environment",
+        mode: 0o600,
+        content: text(environmentFile(provider)),
+        isConfig: true,
+      },
+      { path: `usr/bin/${provider.program}`, mode: 0o755, content: executable },
+      { path: "usr/lib/systemd/system/fairlead@.service", mode: 0o644, content: text(unit) },
+      documentation("fairlead/operations.md", fileOf("docs/operations.md")),
+      documentation("fairlead/CHANGELOG.md", fileOf("CHANGELOG.md")),
+      documentation(`${provider.program}/copyright`, text(notices)),
+    ],
+    folders: [{ path: "etc/fairlead/", mode: 0o700 }],
+    time: sources.time,
+  };
+}

@@ -1,0 +1,29 @@
+// The Debian and RPM packages of one cloud, for the processors that were built.
+
+import { readFileSync } from "node:fs";
+import type { Prepared } from "../../build/executable.ts";
+import type { Target } from "../../build/targets.ts";
+import { type Artefact, executableName } from "../artefact.ts";
+import { packageContent, packageTargets } from "./content.ts";
+import { debianPackage } from "./deb.ts";
+import { rpmPackage } from "./rpm.ts";
+
+export function packageArtefacts(cloud: Prepared, targets: readonly Target[]): readonly Artefact[] {
+  const { program } = cloud.provider;
+  const version = cloud.sources.released.replace("-", "~");
+  return packageTargets
+    .filter(({ target }) => targets.includes(target))
+    .flatMap(({ debian, rpm, target }) => {
+      const artefact = (name: string, write: typeof debianPackage, architecture: string): Artefact => ({
+        name,
+        make: (folder) => {
+          const executable = readFileSync(folder.at(executableName(cloud, target)));
+          return folder.write(name, write(packageContent(cloud, executable), architecture));
+        },
+      });
+      return [
+        artefact(`${program}_${version}_${debian}.deb`, debianPackage, debian),
+        artefact(`${program}-${version}-1.${rpm}.rpm`, rpmPackage, rpm),
+      ];
+    });
+}

@@ -19,11 +19,10 @@ const string = (value: string): RpmValue => ({ type: "string", value });
 const translated = (value: string): RpmValue => ({ type: "translated", value });
 const strings = (values: readonly string[]): RpmValue => ({ type: "strings", values });
 const int32 = (...values: readonly number[]): RpmValue => ({ type: "int32", values });
-const hex = (algorithm: string, ...parts: readonly Uint8Array[]): string => {
-  const hash = createHash(algorithm);
-  for (const part of parts) hash.update(part);
-  return hash.digest("hex");
-};
+
+function hex(algorithm: string, content: Uint8Array): string {
+  return createHash(algorithm).update(content).digest("hex");
+}
 
 interface Entry extends CpioEntry {
   readonly flags: number;

@@ -49,10 +49,9 @@ const scaleField: Field<Scale> = {
 
 const selectorPattern = /^[\w./-]+=[\w./-]+(,\s*[\w./-]+=[\w./-]+)*$/;
 
-const hostSelector: Field<string> & { readonly whenChanged: "recreate" } = {
+const hostSelector: Field<string> = {
   text: "Labels of the hosts on which the load balancer runs, such as lb=true. A change creates the load balancer again.",
   expects: "labels such as lb=true,zone=a",
-  whenChanged: "recreate",
   parse: (raw) =>
     selectorPattern.test(raw.trim())
       ? { value: raw.trim().replaceAll(/\s/g, "") }
@@ -60,9 +59,14 @@ const hostSelector: Field<string> & { readonly whenChanged: "recreate" } = {
 };
 
 export const annotations = {
+  "lb-adopt": text(
+    "Name or id, such as 1s12, of an existing load balancer that the Service takes over. Its rules and published ports are replaced.",
+  ),
   "lb-scale": scaleField,
   "lb-host-selector": hostSelector,
-  "lb-image": text("Image of a new load balancer. An existing one keeps its image."),
+  "lb-image": text(
+    "Image of the load balancer. A change upgrades it: its containers are replaced one by one. Without it, an existing one keeps its image.",
+  ),
   "lb-protocol": protocolField,
   "lb-certificates": list("Names or ids of certificates for ports with https or tls."),
   "lb-default-certificate": text("Name or id of the certificate for clients without SNI."),

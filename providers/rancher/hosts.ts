@@ -14,10 +14,9 @@ import { collect, type RancherApi } from "./api/client.ts";
 import type { ApiHost } from "./api/resources.ts";
 import type { Settings } from "./check-settings.ts";
 import { namesOfHosts } from "./host-names.ts";
+import { mergeHosts } from "./merge-hosts.ts";
 import { reasons } from "./reasons.ts";
 
-/** The server still has an entry, and the host does not exist any more. */
-const goneStates = new Set(["removed", "purging", "purged"]);
 const inactiveStates = new Set(["inactive", "deactivating", "updating-inactive"]);
 
 function stateOf({ state, removed }: ApiHost, inactiveIsShutdown: boolean): InstanceState {
@@ -79,18 +78,6 @@ function toInstance(
     zone: label(settings["zone-label"]) ?? "FailureDomain1",
     problems: problemsOf(host, title),
   };
-}
-
-/** With `include`, pages count addresses: a host with several may be on two pages. */
-function mergeHosts(rows: readonly ApiHost[]): readonly ApiHost[] {
-  const byID = new Map<string, ApiHost>();
-  for (const row of rows) {
-    if (goneStates.has(row.state ?? "")) continue;
-    const known = byID.get(row.id);
-    const ipAddresses = known?.ipAddresses && row.ipAddresses && [...known.ipAddresses, ...row.ipAddresses];
-    byID.set(row.id, ipAddresses ? { ...row, ipAddresses } : row);
-  }
-  return [...byID.values()];
 }
 
 const patterns = { uuid: /^rancher:\/\/\/?([^/]+)$/, id: /^rancher:\/\/\/?(1h\d+)$/ };

@@ -100,6 +100,8 @@ export interface ObservedLoadBalancer {
   readonly ownership: "ours" | "unmarked" | "foreign";
   /** The name of the other cluster, if `ownership` is `foreign` and the mark has it. */
   readonly cluster?: string | undefined;
+  /** As of `LoadBalancers`, for this one: its mark is older than the marks that name the cluster. */
+  readonly marksNameCluster?: false | undefined;
   /**
    * Does not hold up a plan: return `wait` for that. Among duplicates, a `ready` one is managed unless a Service has the address of
    * another one. While drift is only reported, no status is written for one that is not `ready`.

@@ -95,6 +95,8 @@ export interface ApiLoadBalancer extends Resource {
   readonly healthState?: string | null;
   readonly metadata?: Metadata | null;
   readonly launchConfig?: LaunchConfig | null;
+  /** Ids of the services that the server counts as used by it, by name. */
+  readonly linkedServices?: Readonly<Record<string, string>> | null;
   readonly lbConfig?: LbConfig | null;
   readonly publicEndpoints?: readonly PublicEndpoint[] | null;
 }

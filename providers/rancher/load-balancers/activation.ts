@@ -9,7 +9,8 @@ export function waitForBalancer({ balancer }: Observed, what: string) {
   return waitFor(`load balancer ${name} ${what}${transitioningMessage ? ` (${transitioningMessage})` : ""}`);
 }
 
-const activeStates = new Set(["active", "updating-active", "upgraded", "upgrading"]);
+/** After an upgrade, an operator decides when to finish it. */
+const activeStates = new Set(["active", "updating-active", "upgraded"]);
 
 export function planActivation(observed: Observed): Plan<RancherStep> {
   const {

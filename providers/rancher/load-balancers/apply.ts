@@ -3,9 +3,10 @@
 import { type Call, CloudError, deleted, done, inProgress, type StepOutcome, seconds } from "#ccm";
 import { collect, type RancherApi } from "../api/client.ts";
 import { isNameTaken } from "../api/errors.ts";
-import type { ApiStack, Resource } from "../api/resources.ts";
+import type { ApiLoadBalancer, ApiStack, Resource } from "../api/resources.ts";
 import { findStack } from "./listing.ts";
 import type { RancherStep, Send } from "./model.ts";
+import { clusterOf } from "./names.ts";
 
 export async function applyStep(api: RancherApi, step: RancherStep, call: Call): Promise<StepOutcome> {
   const { send } = step;
@@ -18,7 +19,7 @@ export async function applyStep(api: RancherApi, step: RancherStep, call: Call):
       await api.send("PUT", `PUT (${step.do})`, send.link, call, send.body);
       return done();
     case "act":
-      await api.send("POST", `POST (${step.do})`, send.link, call, {});
+      await api.send("POST", `POST (${step.do})`, send.link, call, send.body ?? {});
       return send.isRetry === true
         ? inProgress(`${step.on ?? "it"} to become active`, { checkAfter: seconds(30) })
         : done();
@@ -81,25 +82,27 @@ async function createShared(
   }
 }
 
+type Consumer = Resource & Pick<ApiLoadBalancer, "metadata">;
 type RemoveUnused = Extract<Send, { readonly kind: "remove unused" }>;
 
 /** The plan was made from a listing, and other load balancers may use or remove it since then. */
 async function removeUnused(
   api: RancherApi,
   { do: title }: RancherStep,
-  { link, consumers, user, release }: RemoveUnused,
+  { link, consumers, user, release, cluster, isLeftover }: RemoveUnused,
   call: Call,
 ): Promise<StepOutcome> {
   try {
     const { state, removed } = await api.read<Resource>("GET externalService", link, call);
     if (state === "removing" || removed) return done();
-    const pages = api.listLink<Resource>("GET consumedbyservices", consumers, call);
-    const isUsed = (await collect(pages)).some(
+    const pages = api.listLink<Consumer>("GET consumedbyservices", consumers, call);
+    const users = (await collect(pages)).filter(
       (one) => one.id !== user && one.state !== "removing" && !one.removed,
     );
-    if (!isUsed) await api.send("DELETE", `DELETE (${title})`, link, call);
-    // It belongs to its other users now, and is not looked at again.
-    else if (release !== undefined)
+    const isOfOthers = users.every(({ metadata }) => clusterOf(metadata) !== cluster);
+    if (users.length === 0) await api.send("DELETE", `DELETE (${title})`, link, call);
+    // It belongs to its other users now. The last one removes it.
+    else if (release !== undefined && (isLeftover === true || isOfOthers))
       await api.send("PUT", "PUT (release external service)", link, call, { metadata: release });
     return done();
   } catch (error) {

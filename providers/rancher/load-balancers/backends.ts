@@ -1,6 +1,6 @@
 // The external services that a load balancer forwards to: one for each Node, or one with a health check for all. Pure.
 
-import type { BalancerTarget } from "#ccm";
+import { type BalancerTarget, ipFamily } from "#ccm";
 import type { HealthCheck } from "../api/resources.ts";
 import type { Desired } from "./model.ts";
 import { checkedServiceName, nodeServiceName } from "./names.ts";
@@ -12,9 +12,9 @@ export interface Backend {
   readonly healthCheck?: HealthCheck;
 }
 
-/** The address at which the load balancer reaches a Node. */
+/** The address at which the load balancer reaches a Node: its network has no IPv6. */
 export const addressOf = ({ internalIPs, addresses }: BalancerTarget): string | undefined =>
-  internalIPs[0] ?? addresses[0];
+  [...internalIPs, ...addresses].find((ip) => ipFamily(ip) === "IPv4");
 
 export function backendsOf(desired: Desired): readonly Backend[] {
   const targets = desired.targets.flatMap((target) => {

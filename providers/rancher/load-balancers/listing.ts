@@ -1,10 +1,10 @@
-// Lists the load balancers of the stack with their marks, and the external services with what uses them.
+// Lists all load balancers of the environment with their marks, and the external services with what uses them.
 
 import type { Call } from "#ccm";
 import { collect, type RancherApi } from "../api/client.ts";
 import type { ApiExternalService, ApiLoadBalancer, ApiStack } from "../api/resources.ts";
-import type { Mark, Observed } from "./model.ts";
-import { clusterOf, markedOwner, ownersByName } from "./names.ts";
+import type { Mark, Observed, ServiceInUse } from "./model.ts";
+import { clusterOf, groupOfOwner, markedOwner, ownersByName } from "./names.ts";
 
 export async function findStack(api: RancherApi, name: string, call: Call): Promise<ApiStack | undefined> {
   const stacks = await collect(api.list<ApiStack>("stack", call, { name }));
@@ -23,55 +23,54 @@ function usersOf(balancers: readonly ApiLoadBalancer[]): ReadonlyMap<string, rea
   return new Map([...users].map(([id, set]) => [id, [...set]]));
 }
 
-/** Whether it has the mark of this or of another cluster; the name is the mark of the Go manager. */
-function markOf(
-  { name, metadata }: ApiLoadBalancer,
-  { cluster }: Mark,
-): Pick<Observed, "owners" | "ownership" | "cluster"> | undefined {
+type Marks = Pick<Observed, "group" | "owners" | "ownership" | "cluster" | "marksNameCluster">;
+
+/** The mark in the metadata takes precedence over the name, which is the mark of the Go manager and has no cluster. */
+function marksOf({ id, name, metadata }: ApiLoadBalancer, { cluster }: Mark): Marks {
   const [owner, other] = [markedOwner(metadata), clusterOf(metadata)];
   const owners = owner === undefined ? ownersByName(name) : [owner];
-  if (owners.length === 0) return undefined;
-  return other === undefined || other === cluster
-    ? { owners, ownership: "ours" }
-    : { owners, ownership: "foreign", cluster: other };
+  if (owners.length === 0) return { group: `unmarked ${id}`, owners, ownership: "unmarked" };
+  const group = owner === undefined ? name : groupOfOwner(owner);
+  if (other !== undefined && other !== cluster)
+    return { group, owners, ownership: "foreign", cluster: other };
+  return { group, owners, ownership: "ours", ...(other === undefined && { marksNameCluster: false }) };
 }
 
-export async function listBalancers(
-  api: RancherApi,
-  stackName: string,
+/** By stack and name in lower case: names are unique in a stack. */
+function servicesByStack(
+  listed: readonly ApiExternalService[],
+  all: readonly ApiLoadBalancer[],
   mark: Mark,
-  call: Call,
-): Promise<readonly Observed[]> {
-  const stack = await findStack(api, stackName, call);
-  if (stack === undefined) return [];
-  // First the external services: the load balancer for which one was created is then listed too.
-  const listed = await collect(api.list<ApiExternalService>("externalService", call, { stackId: stack.id }));
-  // Those of other stacks may use the external services too.
-  const all = await collect(api.list<ApiLoadBalancer>("loadBalancerService", call));
+): ReadonlyMap<string, ReadonlyMap<string, ServiceInUse>> {
   const users = usersOf(all);
-  const owners = new Set(all.flatMap((balancer) => markOf(balancer, mark)?.owners ?? []));
-  const services = new Map(
-    listed
-      .filter(({ stackId }) => stackId === stack.id)
-      .map((service) => {
-        const creator = markedOwner(service.metadata);
-        const isOrphan = creator !== undefined && !owners.has(creator);
-        return [service.name.toLowerCase(), { service, isOrphan, usedBy: users.get(service.id) ?? [] }];
-      }),
-  );
+  const owners = new Set(all.flatMap((balancer) => marksOf(balancer, mark).owners));
+  const stacks = new Map<string, Map<string, ServiceInUse>>();
+  for (const service of listed) {
+    const creator = markedOwner(service.metadata);
+    const isOrphan = creator !== undefined && !owners.has(creator);
+    const inUse = { service, isOrphan, usedBy: users.get(service.id) ?? [] };
+    const stack = stacks.get(service.stackId) ?? new Map<string, ServiceInUse>();
+    stacks.set(service.stackId, stack.set(service.name.toLowerCase(), inUse));
+  }
+  return stacks;
+}
+
+export async function listBalancers(api: RancherApi, mark: Mark, call: Call): Promise<readonly Observed[]> {
+  // First the external services: the load balancer for which one was created is then listed too.
+  const listed = await collect(api.list<ApiExternalService>("externalService", call));
+  const all = await collect(api.list<ApiLoadBalancer>("loadBalancerService", call));
+  const stacks = servicesByStack(listed, all, mark);
   return all.flatMap((balancer): readonly Observed[] => {
-    const marks = markOf(balancer, mark);
+    const { id, name, state, stackId } = balancer;
     // One that is being removed does not exist any more: only its name is still taken.
-    if (balancer.stackId !== stack.id || marks === undefined || balancer.state === "removing") return [];
-    const { name, state } = balancer;
+    if (state === "removing") return [];
     return [
       {
-        group: name,
-        name,
-        ...marks,
+        ...marksOf(balancer, mark),
+        name: `${name} (${id})`,
         state: state === "active" ? "ready" : "changing",
         balancer,
-        services,
+        services: stacks.get(stackId) ?? new Map(),
       },
     ];
   });

@@ -2,16 +2,18 @@
 
 import { type BalancerAddress, type Call, compareIp, type LoadBalancers, parseIp } from "#ccm";
 import { collect, type RancherApi } from "../api/client.ts";
-import type { ApiCertificate, ApiSetting } from "../api/resources.ts";
+import type { ApiCertificate, ApiHost, ApiSetting } from "../api/resources.ts";
 import type { Settings } from "../check-settings.ts";
+import { mergeHosts } from "../merge-hosts.ts";
 import { applyStep } from "./apply.ts";
 import { addressOf } from "./backends.ts";
+import { needsCertificates } from "./certificates.ts";
 import { rangesIn, sendsProxy } from "./haproxy.ts";
 import { findStack, listBalancers } from "./listing.ts";
 import type { Annotations, Desired, Mark, Observed, Prefetched, RancherStep } from "./model.ts";
 import { balancerName } from "./names.ts";
-import { planLoadBalancer, targetsOnly } from "./plan.ts";
-import { needsCertificates } from "./rules.ts";
+import { planLoadBalancer } from "./plan.ts";
+import { targetsOnly } from "./plan-changes.ts";
 import { settingsOf } from "./settings-of.ts";
 
 async function prefetch(
@@ -31,7 +33,10 @@ async function prefetch(
   const certificates = desired.some(needsCertificates)
     ? await collect(api.list<ApiCertificate>("certificate", call))
     : [];
-  return { stackID: stack?.id, image, certificates };
+  const hosts = desired.some(({ requestedAddress }) => requestedAddress !== undefined)
+    ? mergeHosts(await collect(api.list<ApiHost>("host", call, { include: "ipAddresses" })))
+    : [];
+  return { stackID: stack?.id, image, certificates, hosts };
 }
 
 function addressesOf({ settings }: Desired, { balancer }: Observed): readonly BalancerAddress[] {
@@ -50,13 +55,17 @@ export function rancherLoadBalancers(
   return {
     groupOf: ({ defaultName }) => balancerName(defaultName),
     list: async function* (call) {
-      yield await listBalancers(api, stack, mark, call);
+      yield await listBalancers(api, mark, call);
     },
+    adopts: ({ settings }, { balancer }) =>
+      settings["lb-adopt"] === balancer.id || settings["lb-adopt"] === balancer.name,
+    requestsAdoption: ({ settings }) => settings["lb-adopt"],
+    releases: true,
     prefetch: (desired, call) => prefetch(api, operator, desired, call),
     settingsOf,
     rangesOf: ({ balancer }) => rangesIn(balancer.lbConfig?.config),
     reaches: (_, target) =>
-      target.machine === undefined || addressOf(target) !== undefined || "they have no IP address",
+      target.machine === undefined || addressOf(target) !== undefined || "they have no IPv4 address",
     plan: ([desired], observed, { prefetched }) =>
       planLoadBalancer(desired, observed, prefetched, { stack, mark }),
     targetsOnly,
@@ -67,6 +76,6 @@ export function rancherLoadBalancers(
         ? { kind: "wait", waitingFor: "the public endpoints of the load balancer" }
         : { kind: "addresses", addresses };
     },
-    supports: ["sourceRanges", "sessionAffinity", "healthCheckNodePort", "UDP"],
+    supports: ["requestedAddress", "sourceRanges", "sessionAffinity", "healthCheckNodePort", "UDP"],
   };
 }

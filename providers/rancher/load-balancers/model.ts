@@ -2,7 +2,13 @@
 
 import type { DesiredLoadBalancer, ObservedLoadBalancer, Step } from "#ccm";
 import type { annotations } from "../annotations.ts";
-import type { ApiCertificate, ApiExternalService, ApiLoadBalancer, Metadata } from "../api/resources.ts";
+import type {
+  ApiCertificate,
+  ApiExternalService,
+  ApiHost,
+  ApiLoadBalancer,
+  Metadata,
+} from "../api/resources.ts";
 
 export type Annotations = typeof annotations;
 export type Desired = DesiredLoadBalancer<Annotations>;
@@ -15,7 +21,7 @@ export interface Mark {
 
 export interface Observed extends ObservedLoadBalancer {
   readonly balancer: ApiLoadBalancer;
-  /** All external services of the stack, by name in lower case. Shared by all load balancers of a listing. */
+  /** All external services of its stack, by name in lower case. Shared by all load balancers of a listing. */
   readonly services: ReadonlyMap<string, ServiceInUse>;
 }
 
@@ -34,6 +40,8 @@ export interface Prefetched {
   /** Of new load balancers. */
   readonly image: string | undefined;
   readonly certificates: readonly ApiCertificate[];
+  /** Only if a Service requests an address. */
+  readonly hosts: readonly ApiHost[];
 }
 
 export interface RancherStep extends Step {
@@ -52,13 +60,16 @@ export type Send =
     }
   | { readonly kind: "change" | "remove"; readonly link: string; readonly body?: object }
   /** A retry gets time, because it may fail again. */
-  | { readonly kind: "act"; readonly link: string; readonly isRetry?: boolean }
+  | { readonly kind: "act"; readonly link: string; readonly body?: object; readonly isRetry?: boolean }
   /** Removes an external service, unless something else than this load balancer uses it. */
   | {
       readonly kind: "remove unused";
       readonly link: string;
       readonly consumers: string;
       readonly user: string;
-      /** The metadata without the mark, for what nothing in Kubernetes needs and something in Rancher uses. */
+      /** The metadata without the mark, for what this cluster does not need and something else uses. */
       readonly release?: Metadata;
+      readonly cluster?: string;
+      /** Nothing in Kubernetes needs it. */
+      readonly isLeftover?: boolean;
     };

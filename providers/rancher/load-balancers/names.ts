@@ -5,6 +5,13 @@ import type { Metadata } from "../api/resources.ts";
 
 export const balancerName = (defaultName: string): string => `lb-${defaultName}`;
 
+/** The group of a Service, from its uid. */
+export const groupOfOwner = (owner: ServiceUID): string =>
+  balancerName(`a${owner.replaceAll("-", "")}`.slice(0, 32));
+
+/** What a load balancer is called without a Service: its name was the mark. */
+export const releasedName = (id: string): string => `released-${id}`;
+
 /** The name of the external service of a Node. */
 export function nodeServiceName(node: string): string {
   const name = node

@@ -30,7 +30,6 @@ export function settingsOf({ balancer }: Observed): Partial<Values<Annotations>>
     "lb-default-certificate": lbConfig?.defaultCertificateId ?? undefined,
     "lb-proxy-protocol": sendsProxy(lbConfig?.config),
     "lb-stickiness-cookie": lbConfig?.stickinessPolicy?.cookie ?? undefined,
-    // Without a value of its own: the load balancer exists.
     "lb-image": launchConfig?.imageUuid ?? undefined,
   };
 }

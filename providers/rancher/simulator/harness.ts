@@ -41,6 +41,7 @@ function stateOf(
 }
 
 export const harness: Harness = {
+  adoptionAnnotations: (id) => ({ "lb-adopt": id }),
   definition: rancher,
   config,
   // The first request of a connection reads the schema and the environments.
@@ -72,6 +73,21 @@ export const harness: Harness = {
         hosts.change(name, { state: "removing" });
       },
       removeMachine: (name: string) => hosts.purge(name, clock.now()),
+      addUnmarkedBalancer: () => {
+        const stack =
+          cloud.environment.stacks.find(({ name }) => name === "web") ?? cloud.environment.addStack("web");
+        const lbConfig = {
+          portRules: [],
+          certificateIds: [],
+          defaultCertificateId: null,
+          config: null,
+          stickinessPolicy: null,
+        };
+        const launchConfig = { imageUuid: "docker:rancher/lb", ports: ["80:80/tcp"], labels: {} };
+        const common = { name: "front", stackId: stack.id, scale: 1, startOnCreate: false, metadata: {} };
+        const rest = { launchConfig, lbConfig, externalIpAddresses: null, healthCheck: null };
+        return services.put("loadBalancerService", { ...common, ...rest }).id;
+      },
       // The stack stays, as with the Go manager.
       state: () => {
         const all = services.list().filter(({ removed, state }) => removed === null && state !== "removing");

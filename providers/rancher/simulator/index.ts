@@ -17,6 +17,7 @@
 //   services.obstacles.fail(name, text); ….repair(name);   // its activation ends with an error
 //   services.obstacles.occupy(80);                 // load balancers with the port cannot start, with a message
 //   services.endpointInterval = seconds(5);        // public endpoints arrive one by one
+//   services.derivesLinks = false;                 // the links of a load balancer do not follow its rules
 //   cloud.addKey("access", "secret"); cloud.revokeKeys();
 //
 // As in the server, published ports change with `launchConfig`, not with the rules, and a health check never changes.

@@ -200,9 +200,11 @@ export class ServiceController {
       return names.has(group) && (state?.hold === undefined || state.members.size > 0);
     };
     // Without the cluster in the mark, an owner that was never seen may be a Service of another cluster.
-    const isKnown = (group: string): boolean =>
-      controller.balancers.marksNameCluster !== false || groupStates.get(group) !== undefined;
-    const unowned = markedBalancers(controller).filter(({ group }) => !isOwned(group) && isKnown(group));
+    const isKnown = ({
+      group,
+      marksNameCluster = controller.balancers.marksNameCluster,
+    }: ObservedLoadBalancer) => marksNameCluster !== false || groupStates.get(group) !== undefined;
+    const unowned = markedBalancers(controller).filter((one) => !isOwned(one.group) && isKnown(one));
     return [...unowned, ...groupStates.all.flatMap(({ duplicates }) => duplicates)];
   }
 

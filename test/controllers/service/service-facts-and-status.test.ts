@@ -149,10 +149,17 @@ describe("status of a Service", () => {
   test("differs with one more entry or another ipMode", () => {
     fc.assert(
       fc.property(entries, entry, (list, one) => {
+        fc.pre(!list.some((other) => isSameIngress([other], [one])));
         expect(isSameIngress(list, [...list, one])).toBe(false);
         expect(isSameIngress([{ ...one, ipMode: "Proxy" }], [{ ...one, ipMode: "VIP" }])).toBe(false);
       }),
     );
+  });
+
+  test("counts an address that is listed twice once, as the Rancher Go manager lists it for each port", () => {
+    const one = { ip: "192.0.2.1" };
+    expect(isSameIngress([one, { ip: "192.0.2.2" }, one], [{ ip: "192.0.2.2" }, one])).toBe(true);
+    expect(isSameIngress([one, one], [one, { ip: "192.0.2.2" }])).toBe(false);
   });
 
   test("compares addresses by value", () => {

@@ -74,69 +74,6 @@ test("keeps the ports published while there is no target", async () => {
   expect(h.world.addressesOf("web")).toEqual(["192.0.2.1"]);
 });
 
-test("takes over what the Go manager made without a change, and deletes it with its Service", async () => {
-  const h = new RancherWorld(2);
-  const { environment } = h.cloud;
-  const { services } = environment;
-  const { uid } = h.world.create("web", {
-    ...draft(),
-    finalizers: ["service.kubernetes.io/load-balancer-cleanup"],
-  }).metadata;
-  const { id: stackId } = environment.addStack("kubernetes-loadbalancers");
-  const common = { stackId, scale: 1, metadata: {}, startOnCreate: false, healthCheck: null };
-  const external = (name: string, ip: string) =>
-    services.put("externalService", {
-      ...common,
-      name,
-      healthCheck: { port: 30_080 },
-      externalIpAddresses: [ip],
-      launchConfig: null,
-      lbConfig: null,
-    });
-  const made = [external("node-0", "192.0.2.1"), external("node-1", "192.0.2.2")];
-  const portRules = made.map(({ id: serviceId }) => ({
-    ...{ sourcePort: 80, targetPort: 30_080, protocol: "tcp", serviceId, selector: null, backendName: null },
-  }));
-  const balancerOf = (owner: string) =>
-    services.put("loadBalancerService", {
-      ...common,
-      name: `lb-a${owner.replaceAll("-", "")}`.slice(0, 35),
-      // As an operator changed it.
-      scale: 3,
-      externalIpAddresses: null,
-      launchConfig: { imageUuid: "docker:rancher/lb", ports: ["80:80/tcp"], labels: {} },
-      lbConfig: {
-        portRules,
-        certificateIds: [],
-        defaultCertificateId: null,
-        config: null,
-        stickinessPolicy: null,
-      },
-    });
-  balancerOf(uid);
-  const other = balancerOf("11111111-2222-4333-8444-555555555555");
-  h.world.edit(
-    "web",
-    (service) => ({
-      ...service,
-      status: {
-        loadBalancer: { ingress: ["192.0.2.1", "192.0.2.2"].map((ip) => ({ ip, ipMode: "VIP" })) as never },
-      },
-    }),
-    "status",
-  );
-  await h.start("service");
-  await h.world.pass(600);
-  expect(h.changes).toEqual([]);
-  expect(h.world.written.filter((what) => !what.includes("/events"))).toEqual([]);
-  h.world.delete("web");
-  await h.world.pass(60);
-  expect(h.world.find("web")).toBeUndefined();
-  // That of another cluster still uses the external services.
-  expect(h.balancers.map(({ id }) => id)).toEqual([other.id]);
-  expect(h.externals).toHaveLength(2);
-});
-
 test("two Services share external services, and the last one removes them", async () => {
   const h = await started();
   h.world.create("mail", draft({}, [{ port: 25, protocol: "TCP", nodePort: 30_025 }]));

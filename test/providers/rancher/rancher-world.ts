@@ -23,18 +23,32 @@ export const draft = (
   spec: { ports: ports as never },
 });
 
+export interface RancherWorldOptions {
+  /** The environment of another world, which this cluster shares. Its time is the clock of the first one. */
+  readonly cloud?: RancherCloud;
+  readonly cluster?: string;
+}
+
 export class RancherWorld {
   readonly world: ServiceWorld;
   readonly cloud: RancherCloud;
   readonly #config: Readonly<Record<string, string>>;
+  readonly #cluster: string | undefined;
 
-  constructor(initialized = 0, own: Readonly<Record<string, string>> = {}) {
-    let cloud: RancherCloud | undefined;
+  constructor(
+    initialized = 0,
+    own: Readonly<Record<string, string>> = {},
+    options: RancherWorldOptions = {},
+  ) {
+    let { cloud } = options;
+    this.#cluster = options.cluster;
     this.world = new ServiceWorld({
       nodes: 0,
+      // Uids of two clusters differ.
+      seed: options.cloud === undefined ? 1 : 2,
       provider: rancher,
       cloud: (clock) => {
-        cloud = new RancherCloud({ clock, latency: milliseconds(20) });
+        cloud ??= new RancherCloud({ clock, latency: milliseconds(20) });
         return asTransport(cloud);
       },
     });
@@ -52,7 +66,7 @@ export class RancherWorld {
     return this.world.start(
       `--config-set=${settings.join(",")}`,
       `--controllers=${controllers}`,
-      "--allow-untagged-cloud",
+      ...(this.#cluster === undefined ? ["--allow-untagged-cloud"] : [`--cluster-name=${this.#cluster}`]),
       ...flags,
     );
   }
@@ -60,6 +74,11 @@ export class RancherWorld {
   /** An initialized Node with a new host. */
   addNode(name: string): void {
     const { uuid, ips } = this.cloud.environment.hosts.add(name);
+    this.joinAs(name, uuid, ...ips);
+  }
+
+  /** An initialized Node of a host that exists. */
+  joinAs(name: string, uuid: string, ...ips: readonly string[]): void {
     const node = toNode({ name, uid: `uid-${name}`, spec: { providerID: `rancher://${uuid}` } });
     const addresses = [
       ...ips.map((address) => ({ type: "ExternalIP", address })),
@@ -96,6 +115,16 @@ export class RancherWorld {
     return balancer;
   }
 
+  /** That of a Service, by the name of the Go manager or the mark. */
+  balancerOf(name: string) {
+    const { uid } = this.world.get(name).metadata;
+    return this.balancers.find(
+      (one) =>
+        one.metadata["fairlead.dev/service-uid"] === uid ||
+        one.name === `lb-a${uid.replaceAll("-", "")}`.slice(0, 35),
+    );
+  }
+
   get balancers() {
     return this.#services("loadBalancerService");
   }
@@ -119,6 +148,11 @@ export class RancherWorld {
   /** Changes since the last `forget`. */
   get changes(): readonly string[] {
     return this.cloud.seen.filter(({ mutates }) => mutates).map(({ operation }) => operation);
+  }
+
+  /** The names of load balancers that are reported as orphans. */
+  get orphans(): readonly string[] {
+    return this.world.manager.orphans().map(({ name = "" }) => name);
   }
 
   events(name = "web"): string {

@@ -10,18 +10,22 @@ const startStates: Readonly<Record<string, readonly string[] | undefined>> = {
   remove: [
     ...["requested", "registering", "inactive", "activating", "active"],
     ...["updating-active", "updating-inactive", "deactivating", "restarting"],
+    ...["upgrading", "upgraded", "finishing-upgrade"],
   ],
+  finishupgrade: ["upgraded"],
+  upgrade: ["active", "activating", "inactive", "updating-active"],
   setservicelinks: undefined,
-  update: ["inactive", "active", "updating-active", "activating"],
+  update: ["inactive", "active", "updating-active", "activating", "upgrading", "finishing-upgrade"],
 };
 
 export const serviceActions = Object.keys(startStates);
 
-/** Service links are those of load balancers. */
+const onlyOfBalancers = ["finishupgrade", "setservicelinks", "upgrade"];
+
 const ofType = ({ type }: Service): readonly string[] =>
   type === "loadBalancerService"
     ? serviceActions
-    : serviceActions.filter((name) => name !== "setservicelinks");
+    : serviceActions.filter((name) => !onlyOfBalancers.includes(name));
 
 /** `activate` may be withheld. */
 export function actionsOf(service: Service, isActivateWithheld: boolean): readonly string[] {

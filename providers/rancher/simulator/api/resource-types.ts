@@ -34,6 +34,10 @@ const onState = {
   remove: { output: "service" },
   update: { output: "service" },
 };
+const onUpgrade = {
+  finishupgrade: { output: "service" },
+  upgrade: { input: "serviceUpgrade", output: "service" },
+};
 const setservicelinks = { input: "setServiceLinksInput", output: "service" };
 
 export const resourceTypes = {
@@ -66,12 +70,18 @@ export const resourceTypes = {
       launchConfig: "launchConfig+!",
       lbConfig: "lbConfig+!",
       publicEndpoints: "array[publicEndpoint]",
+      linkedServices: "map[reference[service]]",
     },
-    actions: { ...onState, setservicelinks },
+    actions: { ...onState, ...onUpgrade, setservicelinks },
   },
   project: { ...readOnly, fields: { ...common } },
   schema: { ...readOnly, fields: { id: "string", pluralName: "string" } },
-  service: { ...writable, collection: ["GET"], fields: service, actions: { ...onState, setservicelinks } },
+  service: {
+    ...writable,
+    collection: ["GET"],
+    fields: service,
+    actions: { ...onState, ...onUpgrade, setservicelinks },
+  },
   setting: { ...readOnly, fields: { id: "string", name: "string", value: "string", activeValue: "string" } },
   stack: {
     collection: ["GET", "POST"],
@@ -125,5 +135,14 @@ export const resourceTypes = {
     },
   },
   serviceLink: { fields: { serviceId: "reference[service]+!", name: "string+" } },
+  inServiceUpgradeStrategy: {
+    fields: {
+      batchSize: "int+",
+      intervalMillis: "int+",
+      launchConfig: "launchConfig+",
+      startFirst: "boolean+",
+    },
+  },
+  serviceUpgrade: { fields: { inServiceStrategy: "inServiceUpgradeStrategy+" } },
   setServiceLinksInput: { fields: { serviceLinks: "array[serviceLink]+" } },
 } as const satisfies Readonly<Record<string, ResourceType>>;

@@ -109,6 +109,14 @@ function scaleOf({ scale }: Json): number | undefined {
   return Number(scale);
 }
 
+/** The launch configuration of the input of the action `upgrade`. */
+export function upgradedConfig(body: unknown): ServiceFields["launchConfig"] {
+  const strategy = objectOf(body)["inServiceStrategy"];
+  if (strategy === undefined || strategy === null)
+    throw new Refusal("MissingRequired", "Upgrade strategy needs to be set");
+  return launchConfigOf(objectOf(strategy)["launchConfig"]);
+}
+
 /** The services of the input of the action `setservicelinks`. */
 export function linksOf(body: unknown, environment: Environment): readonly string[] {
   const ids = listOf(objectOf(body)["serviceLinks"]).map((link) => textOrNull(objectOf(link)["serviceId"]));

@@ -3,7 +3,7 @@
 import { Refusal } from "../refusal.ts";
 import type { Service } from "../state/service.ts";
 import { actionsOf, serviceActions } from "./actions.ts";
-import { changedFields, linksOf } from "./service-bodies.ts";
+import { changedFields, linksOf, upgradedConfig } from "./service-bodies.ts";
 import type { ServiceContext, View } from "./views.ts";
 import { viewOfService } from "./views.ts";
 
@@ -38,6 +38,8 @@ function act(service: Service, { action, body }: ServiceRequest, context: Servic
   if (action === "deactivate") return services.deactivate(service);
   if (action === "remove") return services.remove(service);
   if (action === "update") return services.update(service, {});
+  if (action === "upgrade") return services.upgrade(service, upgradedConfig(body));
+  if (action === "finishupgrade") return services.finishUpgrade(service);
   return services.setLinks(service, linksOf(body, context.environment));
 }
 

@@ -79,7 +79,7 @@ export function viewOfService(
   service: Service,
   { base, environment, isActivateWithheld }: ServiceContext,
 ): View {
-  const { next: _next, activeSince: _since, boundPorts: _bound, serviceLinks: _links, ...fields } = service;
+  const { next: _next, activeSince: _since, boundPorts: _bound, serviceLinks, ...fields } = service;
   const self = `${base}/${service.type}s/${service.id}`;
   const endpoints = environment.services.endpointsOf(service);
   const actions = actionsOf(service, isActivateWithheld);
@@ -88,6 +88,9 @@ export function viewOfService(
     kind: service.type,
     uuid: service.id,
     transitioningProgress: null,
+    linkedServices: Object.fromEntries(
+      serviceLinks.map((id) => [environment.services.get(id)?.name ?? id, id]),
+    ),
     healthState: environment.services.healthOf(service),
     publicEndpoints: endpoints.map(({ ip, host, port }) => ({
       type: "publicEndpoint",

@@ -4,18 +4,10 @@ import { type Milliseconds, milliseconds } from "#ccm";
 import type { Clock } from "#ccm/testing";
 import { Refusal } from "../refusal.ts";
 import { type Endpoint, endpointsOf } from "./endpoints.ts";
+import { following, followsOf, ruledIDs, staysInUpdate } from "./following.ts";
 import type { Hosts } from "./hosts.ts";
 import { Obstacles } from "./obstacles.ts";
 import type { Service, ServiceFields, ServiceType } from "./service.ts";
-
-const following: Readonly<Record<string, string>> = {
-  registering: "inactive",
-  activating: "active",
-  deactivating: "inactive",
-  "updating-active": "active",
-  "updating-inactive": "inactive",
-  removing: "removed",
-};
 
 export class Services {
   readonly #clock: Clock;
@@ -27,6 +19,8 @@ export class Services {
   time: Milliseconds;
   /** The time until the first endpoint of a load balancer that is active, and between two of them. */
   endpointInterval: Milliseconds = milliseconds(0);
+  /** False: the links of a load balancer do not follow its rules. */
+  derivesLinks = true;
 
   constructor(clock: Clock, hosts: Hosts, time: Milliseconds) {
     this.#clock = clock;
@@ -57,7 +51,7 @@ export class Services {
       type,
       state: "requested",
       removed: null,
-      serviceLinks: linksOf(fields.lbConfig),
+      serviceLinks: this.derivesLinks ? ruledIDs(fields) : [],
       transitioning: "no",
       transitioningMessage: null,
       boundPorts: fields.launchConfig?.ports ?? [],
@@ -80,16 +74,10 @@ export class Services {
 
   update(service: Service, fields: Partial<ServiceFields>): Service {
     const isActive = service.activeSince !== null || service.state === "activating";
-    const serviceLinks = fields.lbConfig ? linksOf(fields.lbConfig) : service.serviceLinks;
-    const changed = { ...service, ...fields, serviceLinks };
+    const changed = { ...service, ...fields };
     this.#checkName(changed, service.id);
-    const ports = changed.launchConfig?.ports ?? [];
-    const withoutAddress = (port: string) => port.split(":").slice(-2).join(":");
-    const boundPorts = ports.map(
-      (port) => service.boundPorts.find((old) => withoutAddress(old) === withoutAddress(port)) ?? port,
-    );
-    const bound = { ...changed, boundPorts };
-    if (service.state === "activating") return this.#enter(bound, "activating");
+    const bound = { ...changed, ...followsOf(service, changed, this.derivesLinks) };
+    if (staysInUpdate.has(service.state)) return this.#enter(bound, service.state);
     return this.#enter(bound, isActive ? "updating-active" : "updating-inactive");
   }
 
@@ -109,6 +97,14 @@ export class Services {
     const linked = { ...service, serviceLinks };
     this.#byID.set(linked.id, linked);
     return linked;
+  }
+
+  upgrade(service: Service, launchConfig: ServiceFields["launchConfig"]): Service {
+    return this.#enter({ ...service, launchConfig, boundPorts: launchConfig?.ports ?? [] }, "upgrading");
+  }
+
+  finishUpgrade(service: Service): Service {
+    return this.#enter(service, "finishing-upgrade");
   }
 
   activate(service: Service): Service {
@@ -209,8 +205,4 @@ export class Services {
       ? this.#enter(left, "activating", at)
       : left;
   }
-}
-
-function linksOf(lbConfig: ServiceFields["lbConfig"]): readonly string[] {
-  return [...new Set(lbConfig?.portRules.flatMap(({ serviceId }) => serviceId ?? []))];
 }

@@ -54,7 +54,8 @@ const haveCommon = ([one = [], other = []]: Lists): boolean => one.some((text) =
 
 const isDisjoint = (lists: Lists): boolean => lists.every(({ length }) => length > 0) && !haveCommon(lists);
 
-/** Ignores the order and the notation of addresses. An absent mode equals VIP. */
+/** Ignores the order, the notation and the repetition of addresses. An absent mode equals VIP. */
 export function isSameIngress(a: Ingresses, b: Ingresses): boolean {
-  return isSameText((a ?? []).map(meaningOf).toSorted(), (b ?? []).map(meaningOf).toSorted());
+  const textsOf = (list: Ingresses) => [...new Set((list ?? []).map(meaningOf))].toSorted();
+  return isSameText(textsOf(a), textsOf(b));
 }

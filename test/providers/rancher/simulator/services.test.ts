@@ -38,10 +38,10 @@ test("offers the actions of each state on the way from creation to removal", asy
   await look();
   expect(steps).toEqual([
     ["registering", ["remove", "setservicelinks"]],
-    ["inactive", ["activate", "remove", "setservicelinks", "update"]],
-    ["activating", ["deactivate", "remove", "setservicelinks", "update"]],
-    ["active", ["deactivate", "remove", "setservicelinks", "update"]],
-    ["updating-active", ["deactivate", "remove", "setservicelinks", "update"]],
+    ["inactive", ["activate", "remove", "setservicelinks", "update", "upgrade"]],
+    ["activating", ["deactivate", "remove", "setservicelinks", "update", "upgrade"]],
+    ["active", ["deactivate", "remove", "setservicelinks", "update", "upgrade"]],
+    ["updating-active", ["deactivate", "remove", "setservicelinks", "update", "upgrade"]],
     ["deactivating", ["remove", "setservicelinks"]],
     ["updating-inactive", ["deactivate", "remove", "setservicelinks"]],
     ["removing", ["setservicelinks"]],

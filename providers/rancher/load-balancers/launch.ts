@@ -1,0 +1,65 @@
+// The launch configuration of a load balancer: its image, where its containers run, and what of it can be changed. Pure.
+
+import type { LaunchConfig } from "../api/resources.ts";
+import { hostWith, isBoundTo } from "./address.ts";
+import type { Desired, Observed, Prefetched, RancherStep } from "./model.ts";
+import { portsOf, publishedPorts } from "./ports.ts";
+
+const globalLabel = "io.rancher.scheduler.global";
+const selectorLabel = "io.rancher.scheduler.affinity:host_label";
+
+const isGlobal = ({ launchConfig }: Observed["balancer"]): boolean =>
+  launchConfig?.labels?.[globalLabel] === "true";
+
+export function launchConfigOf(desired: Desired, image: string, hosts: Prefetched["hosts"]): LaunchConfig {
+  const { settings, requestedAddress } = desired;
+  const selector = settings["lb-host-selector"];
+  const host = requestedAddress && hostWith(requestedAddress, hosts);
+  return {
+    imageUuid: image.startsWith("docker:") ? image : `docker:${image}`,
+    ports: publishedPorts(portsOf(desired), requestedAddress),
+    labels: {
+      ...(settings["lb-scale"] === "global" && { [globalLabel]: "true" }),
+      ...(selector !== undefined && { [selectorLabel]: selector }),
+    },
+    ...(host !== undefined && { requestedHostId: host }),
+  };
+}
+
+/** What only a new load balancer can have. Without a value, an existing one keeps its own. */
+export function reasonToRecreate(
+  { settings, requestedAddress }: Desired,
+  observed: Observed,
+): string | undefined {
+  const { balancer } = observed;
+  const { "lb-scale": scale, "lb-host-selector": selector } = settings;
+  if (scale !== undefined && (scale === "global") !== isGlobal(balancer)) return "its scale";
+  if (selector !== undefined && selector !== (balancer.launchConfig?.labels?.[selectorLabel] ?? ""))
+    return "its hosts";
+  return requestedAddress === undefined || isBoundTo(observed, requestedAddress) ? undefined : "its address";
+}
+
+/** Without what the server adds: the type, a registry, and the tag of an image without one. */
+const plainImage = (image: string): string => image.replace(/^docker:/, "").replace(/:latest$/, "");
+
+function hasImage({ launchConfig }: Observed["balancer"], image: string): boolean {
+  const [observed, wanted] = [plainImage(launchConfig?.imageUuid ?? ""), plainImage(image)];
+  return observed === wanted || observed.endsWith(`/${wanted}`);
+}
+
+/** The server replaces the containers, and waits for its client to finish. What another client began is left to it. */
+export function planUpgrade({ settings }: Desired, { balancer }: Observed): readonly RancherStep[] {
+  const image = settings["lb-image"];
+  const { name, state, actions = {}, launchConfig } = balancer;
+  if (image === undefined) return [];
+  const { upgrade, finishupgrade } = actions;
+  if (hasImage(balancer, image)) {
+    if (state !== "upgraded" || finishupgrade === undefined) return [];
+    return [{ do: "finish upgrade", on: name, send: { kind: "act", link: finishupgrade } }];
+  }
+  if (state !== "active" || upgrade === undefined) return [];
+  const imageUuid = image.startsWith("docker:") ? image : `docker:${image}`;
+  const strategy = { batchSize: 1, intervalMillis: 2000, startFirst: false };
+  const body = { inServiceStrategy: { ...strategy, launchConfig: { ...launchConfig, imageUuid } } };
+  return [{ do: "upgrade load balancer", on: name, send: { kind: "act", link: upgrade, body } }];
+}

@@ -1,0 +1,88 @@
+// Two clusters in one environment: what one of them does to the objects of the other.
+
+import { expect, test } from "bun:test";
+import { milliseconds } from "../../../src/core/brand.ts";
+import { draft, RancherWorld } from "./rancher-world.ts";
+
+const port = (number: number) => [{ port: number, protocol: "TCP", nodePort: 30_000 + number }];
+
+/** Clusters a and b. Both use the time of the first one, so they advance together. */
+async function bothStarted(inStack: string | undefined = undefined) {
+  const a = new RancherWorld(2, {}, { cluster: "a" });
+  a.cloud.latency = milliseconds(0);
+  const settings = inStack === undefined ? {} : { "load-balancers-stack": inStack };
+  const b = new RancherWorld(0, settings, { cluster: "b", cloud: a.cloud });
+  const pass = async (time: number) => {
+    for (let passed = 0; passed < time; passed += 1) {
+      await a.world.pass(1);
+      await b.world.pass(1);
+    }
+  };
+  return { a, b, pass, start: () => Promise.all([a.start("service"), b.start("service")]) };
+}
+
+const namesOf = ({ externals }: RancherWorld) => externals.map(({ name }) => name).toSorted();
+
+test.each([undefined, "of-b"])(
+  "each of two clusters changes only its own objects, with the stack %p of the second one",
+  async (stack) => {
+    const { a, b, pass, start } = await bothStarted(stack);
+    b.addNode("node-8");
+    b.addNode("node-9");
+    await start();
+    a.world.create("web", draft());
+    b.world.create("web", draft({}, port(81)));
+    await pass(40);
+    expect([a.world.addressesOf("web"), b.world.addressesOf("web")]).toEqual([["192.0.2.1"], ["192.0.2.1"]]);
+    expect(namesOf(a)).toEqual(["node-0", "node-1", "node-8", "node-9"]);
+    const ofB = b.balancerOf("web");
+    a.forget();
+    a.world.removeNode("node-0");
+    await pass(40);
+    expect(namesOf(a)).toEqual(["node-1", "node-8", "node-9"]);
+    a.world.delete("web");
+    await pass(60);
+    expect(a.balancers).toEqual([ofB as never]);
+    expect(namesOf(a)).toEqual(["node-8", "node-9"]);
+    expect([a.orphans, b.orphans]).toEqual([[], []]);
+  },
+);
+
+test("an external service that both clusters use stays until the last of them has no use for it", async () => {
+  const { a, b, pass, start } = await bothStarted();
+  // The same machine is a Node of both.
+  b.joinAs("node-1", a.cloud.environment.hosts.existing("node-1").uuid, "192.0.2.2");
+  await start();
+  a.world.create("web", draft());
+  await pass(30);
+  b.world.create("web", draft({}, port(81)));
+  await pass(30);
+  expect(namesOf(a)).toEqual(["node-0", "node-1"]);
+  a.world.delete("web");
+  await pass(60);
+  expect(namesOf(a)).toEqual(["node-1"]);
+  expect(b.rules).toEqual(["81 -> node-1:30081 tcp"]);
+  // Cluster b lists again, and sees that a has given it up.
+  await pass(700);
+  b.world.delete("web");
+  await pass(60);
+  expect(namesOf(a)).toEqual([]);
+  expect(a.balancers).toEqual([]);
+});
+
+test("a cluster lists the load balancer of its vanished Service as an orphan, and another cluster does not", async () => {
+  const { a, b, pass, start } = await bothStarted();
+  b.addNode("node-9");
+  await start();
+  a.world.create("web", draft());
+  await pass(30);
+  const name = a.balancers[0]?.name ?? "";
+  await a.world.stop();
+  a.world.edit("web", (service) => ({ ...service, metadata: { ...service.metadata, finalizers: [] } }));
+  a.world.delete("web");
+  await a.start("service");
+  await pass(60);
+  expect(a.orphans.join()).toContain(name);
+  expect(b.orphans).toEqual([]);
+  expect(a.balancers).toHaveLength(1);
+});

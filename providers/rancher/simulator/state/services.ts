@@ -88,7 +88,7 @@ export class Services {
       if (lbConfig === null || !lbConfig.portRules.some(({ serviceId }) => serviceId === id)) continue;
       const portRules = lbConfig.portRules.filter(({ serviceId }) => serviceId !== id);
       const changed = { ...one, lbConfig: { ...lbConfig, portRules } };
-      this.#byID.set(one.id, { ...changed, serviceLinks: linksOf(changed.lbConfig) });
+      this.#byID.set(one.id, { ...changed, serviceLinks: ruledIDs(changed) });
     }
   }
 

@@ -10,6 +10,7 @@ export interface Console {
   readonly out: (text: string) => unknown;
   /** stderr */
   readonly err: (text: string) => void;
+  readonly stdin?: () => Promise<string>;
   readonly pid?: number;
   /** The name or path by which the program was started. */
   readonly invokedAs?: string;

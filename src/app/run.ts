@@ -9,7 +9,7 @@ import {
   systemProgram,
 } from "../platform/environment.ts";
 import { openNotifySocket } from "../platform/notify-socket.ts";
-import { onSignals } from "../platform/process.ts";
+import { onSignals, systemStdin } from "../platform/process.ts";
 import { systemFigures } from "../platform/runtime-figures.ts";
 import { systemListen } from "../platform/system-listener.ts";
 import { programOf } from "../provider/program.ts";
@@ -74,7 +74,16 @@ export async function runExecutable(provider: AnyProvider): Promise<void> {
     watchdog: watchdogPeriod(platform.environment, pid),
   });
   const serving = { listen: systemListen, figures: systemFigures };
-  const streams = { out: stdout, err: stderr, pid, invokedAs: systemProgram(), systemd, reloads, serving };
+  const streams = {
+    out: stdout,
+    err: stderr,
+    stdin: systemStdin,
+    pid,
+    invokedAs: systemProgram(),
+    systemd,
+    reloads,
+    serving,
+  };
   removeVariables(runtimeVariables(platform.environment).forget);
   const { environment, args } = await withServiceCredentials(provider.config, platform, systemArguments());
   exit(await runProgram(provider, args, streams, { ...platform, environment }, controller.signal));

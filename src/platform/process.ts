@@ -63,3 +63,6 @@ export function onSignals({ stop, reload, uncaught }: SignalHandlers): SystemPro
     exit: (code) => process.exit(code),
   };
 }
+
+/** Everything that is piped into the program. */
+export const systemStdin = (): Promise<string> => Bun.stdin.text();

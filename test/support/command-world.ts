@@ -16,6 +16,7 @@ export interface CommandOptions {
   readonly environment?: Readonly<Record<string, string>>;
   readonly files?: Readonly<Record<string, string>>;
   readonly invokedAs?: string;
+  readonly stdin?: string;
   /** Answers requests to other hosts; undefined sends them to the API server. */
   readonly others?: (request: TransportRequest) => Response | undefined;
 }
@@ -33,7 +34,7 @@ export interface CommandResult {
 export async function runCommandIn(
   w: ServiceWorld,
   args: readonly string[],
-  { provider = fake, environment = {}, files = {}, invokedAs = "", others }: CommandOptions = {},
+  { provider = fake, environment = {}, files = {}, invokedAs = "", stdin = "", others }: CommandOptions = {},
 ): Promise<CommandResult> {
   let out = "";
   let err = "";
@@ -67,6 +68,7 @@ export async function runCommandIn(
       err += text;
     },
     invokedAs,
+    stdin: async () => stdin,
   };
   let code: number | undefined;
   const done = runProgram(

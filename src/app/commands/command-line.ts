@@ -11,6 +11,7 @@ import { version } from "../version.ts";
 import { defineExplain, explainPage } from "./explain.ts";
 import { defineHelp } from "./help.ts";
 import type { Invocation } from "./invocation.ts";
+import { defineLint, lintPage } from "./lint.ts";
 import { defineManifests } from "./manifests.ts";
 import { definePlan, planPage } from "./plan.ts";
 import { defineRun } from "./run.ts";
@@ -18,7 +19,7 @@ import { defineSchema } from "./schema.ts";
 import { defineVersion } from "./version.ts";
 import { defineWebhookManifest } from "./webhook-manifest.ts";
 
-const pages = [explainPage, planPage];
+const pages = [explainPage, planPage, lintPage];
 
 /** In the order of the help. */
 function commandsOf(invocation: Invocation): Readonly<Record<string, CommandDef>> {
@@ -26,6 +27,7 @@ function commandsOf(invocation: Invocation): Readonly<Record<string, CommandDef>
     run: defineRun(invocation),
     explain: defineExplain(invocation),
     plan: definePlan(invocation),
+    lint: defineLint(invocation),
     version: defineVersion(invocation),
     "webhook-manifest": defineWebhookManifest(invocation),
     schema: defineSchema(invocation),

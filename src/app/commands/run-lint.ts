@@ -1,0 +1,72 @@
+// Runs `lint`: reads the files, checks them, prints what is wrong and sets the exit code.
+
+import { isFactAnnotation } from "../../controllers/service/desired/facts.ts";
+import { codeOf, messageOf } from "../../core/errors.ts";
+import type { ServiceFeature } from "../../provider/load-balancers.ts";
+import { annotationsOf, connectCloud } from "../connect-cloud.ts";
+import { Linter } from "../lint/lint-files.ts";
+import { lintAnnotations, lintText } from "../lint/lint-output.ts";
+import type { Invocation } from "./invocation.ts";
+
+/** What the load balancers of the cloud support; undefined if the settings of the cloud are incomplete. Sends no request. */
+function supportsOf({ provider, platform, configuration, signal }: Invocation) {
+  const { settings, problems } = configuration;
+  if (problems.some(({ severity }) => severity === "error")) return undefined;
+  const { clock, random, environment } = platform;
+  const refuse = () => Promise.reject(new Error("lint sends no request."));
+  try {
+    const { connected } = connectCloud(
+      provider,
+      { environment, ...settings.cloud, cluster: settings.flags["cluster-name"] },
+      {
+        ...{ clock, random, signal, transport: refuse },
+        mayMutate: () => ({ reason: "lint changes nothing." }),
+        report: () => undefined,
+      },
+    );
+    const balancers = connected?.cloud.loadBalancers;
+    return balancers && ((balancers.supports ?? []) as readonly ServiceFeature[]);
+  } catch {
+    return undefined;
+  }
+}
+
+const whyUnreadable: Readonly<Record<string, string>> = {
+  ENOENT: "the file does not exist",
+  EISDIR: "it is a folder; pass its files, such as deploy/*.yaml",
+  EACCES: "permission denied",
+};
+
+export async function runLint(invocation: Invocation, paths: readonly string[]): Promise<void> {
+  const { configuration, platform, provider, console } = invocation;
+  if (invocation.refuse(configuration.flagProblems)) return;
+  if (paths.length === 0) {
+    invocation.refuseText("lint requires at least one file; - reads from stdin");
+    return;
+  }
+  const { facts = {} } = provider;
+  const linter = new Linter({
+    provider,
+    environment: platform.environment,
+    services: {
+      table: annotationsOf(provider),
+      isReadElsewhere: (key) => isFactAnnotation(facts, key),
+      supports: supportsOf(invocation),
+    },
+  });
+  let isUnreadable = false;
+  for (const path of paths) {
+    try {
+      const text = path === "-" ? await console.stdin?.() : await platform.files.read(path);
+      linter.lint({ path: path === "-" ? "stdin" : path, text: text ?? "" });
+    } catch (error) {
+      isUnreadable = true;
+      invocation.writeError(`cannot read ${path}: ${whyUnreadable[codeOf(error)] ?? messageOf(error)}`);
+    }
+  }
+  const { result } = linter;
+  const { output } = configuration.settings.flags;
+  if (output === "json") await console.out(`${JSON.stringify(result, undefined, 2)}\n`);
+  else await console.out(output === "github" ? lintAnnotations(result) : lintText(result));
+  invocation.exitCode = isUnreadable ? 1 : result.problems.length > 0 ? 3 : 0;
+}

@@ -1,0 +1,117 @@
+// Checks whole files: each object that Fairlead reads, and Services of the same name.
+
+import { configurationKind } from "../../config-file/parse-configuration.ts";
+import { type ManifestObject, parseManifests } from "../../config-file/parse-manifests.ts";
+import { nodeAnnotationProblems } from "../../controllers/node/node-annotations.ts";
+import type { Node } from "../../kube/objects.ts";
+import type { Environment } from "../../platform/environment.ts";
+import type { AnyProvider } from "../connect-cloud.ts";
+import { lintConfiguration } from "./lint-configuration.ts";
+import type { LintProblem } from "./lint-problem.ts";
+import { type FoundProblem, lintService, type ServiceRules } from "./lint-service.ts";
+
+export interface LintedFile {
+  readonly path: string;
+  readonly text: string;
+}
+
+export interface LintResult {
+  readonly problems: readonly LintProblem[];
+  /** How many objects of each kind were checked. */
+  readonly checked: {
+    readonly files: number;
+    readonly services: number;
+    readonly nodes: number;
+    readonly configurations: number;
+  };
+}
+
+export interface LintRules {
+  readonly provider: AnyProvider;
+  readonly environment: Environment;
+  readonly services: ServiceRules;
+}
+
+type Raw = Readonly<Record<string, unknown>>;
+
+function nameOf({ metadata }: Raw): string {
+  const { name, generateName, namespace = "default" } = (metadata ?? {}) as Raw;
+  return `${String(namespace)}/${String(name ?? generateName ?? "?")}`;
+}
+
+export class Linter {
+  readonly #rules: LintRules;
+  readonly #problems: LintProblem[] = [];
+  /** Where each Service of the file was seen first. */
+  readonly #services = new Map<string, number>();
+  #files = 0;
+  #nodes = 0;
+  #checkedServices = 0;
+  #configurations = 0;
+
+  constructor(rules: LintRules) {
+    this.#rules = rules;
+  }
+
+  get result(): LintResult {
+    return {
+      // Files keep their order.
+      problems: this.#problems.toSorted((a, b) =>
+        a.file === b.file ? a.line - b.line || a.column - b.column : 0,
+      ),
+      checked: {
+        files: this.#files,
+        services: this.#checkedServices,
+        nodes: this.#nodes,
+        configurations: this.#configurations,
+      },
+    };
+  }
+
+  lint({ path, text }: LintedFile): void {
+    this.#files += 1;
+    this.#services.clear();
+    const { objects, problems } = parseManifests(text);
+    for (const { place, severity, reason, text: message } of problems)
+      this.#problems.push({ file: path, ...place, severity, reason, text: message });
+    for (const object of objects) this.#lintObject(path, object);
+  }
+
+  #lintObject(path: string, object: ManifestObject): void {
+    const { provider, environment } = this.#rules;
+    const { kind, apiVersion } = object.value;
+    if (kind === configurationKind) {
+      this.#configurations += 1;
+      this.#problems.push(...lintConfiguration(path, object.text, provider, environment));
+    } else if (kind === "Service" && apiVersion === "v1") this.#lintService(path, object);
+    else if (kind === "Node" && apiVersion === "v1") {
+      this.#nodes += 1;
+      const found = nodeAnnotationProblems(object.value as unknown as Node).map(
+        (problem): FoundProblem => ({ ...problem, path: ["metadata", "annotations", problem.key ?? ""] }),
+      );
+      this.#add(path, object, `Node ${nameOf(object.value).replace(/^.*\//, "")}`, found);
+    }
+  }
+
+  #lintService(path: string, object: ManifestObject): void {
+    const found = lintService(object.value, this.#rules.services);
+    const name = nameOf(object.value);
+    if (found === undefined) return;
+    this.#checkedServices += 1;
+    this.#add(path, object, `Service ${name}`, [...found, ...this.#duplicate(object, name)]);
+  }
+
+  /** In one file: others may be for another cluster. */
+  #duplicate(object: ManifestObject, name: string): readonly FoundProblem[] {
+    const first = this.#services.get(name);
+    if (first === undefined) this.#services.set(name, object.placeOf(["metadata", "name"]).line);
+    if (first === undefined || name.endsWith("/?")) return [];
+    const text = `the Service ${name} is also in line ${first}, and the one that is applied last overwrites the other; keep one of them`;
+    return [{ severity: "error", reason: "DuplicateService", text, path: ["metadata", "name"] }];
+  }
+
+  #add(file: string, object: ManifestObject, name: string, found: readonly FoundProblem[]): void {
+    for (const { path, severity, reason, text } of found)
+      this.#problems.push({ file, ...object.placeOf(path), severity, reason, text, object: name });
+  }
+}

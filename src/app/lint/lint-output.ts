@@ -1,0 +1,44 @@
+// The result of `lint`: lines that editors turn into links, or annotations of GitHub Actions. Pure.
+
+import type { LintResult } from "./lint-files.ts";
+import type { LintProblem } from "./lint-problem.ts";
+
+const count = (number: number, noun: string): string => `${number} ${noun}${number === 1 ? "" : "s"}`;
+
+export function summaryOf({ problems, checked }: LintResult): string {
+  const { files, services, nodes, configurations } = checked;
+  const objects = [
+    count(services, "Service"),
+    ...(nodes === 0 ? [] : [count(nodes, "Node")]),
+    count(configurations, "configuration"),
+  ].join(", ");
+  const errors = problems.filter(({ severity }) => severity === "error").length;
+  const found =
+    problems.length === 0
+      ? "no problems"
+      : `${count(errors, "error")}, ${count(problems.length - errors, "warning")}`;
+  return `Checked ${objects} in ${count(files, "file")}: ${found}.`;
+}
+
+function line({ file, line: at, column, severity, text, reason, object }: LintProblem): string {
+  const about = object === undefined ? "" : `${object}: `;
+  return `${file}:${at}:${column}: ${severity}: ${about}${text} [${reason}]\n`;
+}
+
+export function lintText(result: LintResult): string {
+  return `${result.problems.map(line).join("")}${summaryOf(result)}\n`;
+}
+
+const escapeData = (text: string): string =>
+  text.replaceAll("%", "%25").replaceAll("\r", "%0D").replaceAll("\n", "%0A");
+const escapeProperty = (text: string): string =>
+  escapeData(text).replaceAll(":", "%3A").replaceAll(",", "%2C");
+
+/** Workflow commands: GitHub shows them at the lines of a pull request. */
+export function lintAnnotations(result: LintResult): string {
+  const annotations = result.problems.map(
+    ({ file, line: at, column, severity, reason, text, object }) =>
+      `::${severity} file=${escapeProperty(file)},line=${at},col=${column},title=${escapeProperty(reason)}::${escapeData(object === undefined ? text : `${object}: ${text}`)}\n`,
+  );
+  return `${annotations.join("")}${summaryOf(result)}\n`;
+}

@@ -1,0 +1,143 @@
+// Checks one Service, as the manager and the API server would: annotations, source ranges, the address and the ports. Pure.
+
+import type { FieldPath } from "../../config-file/parse-manifests.ts";
+import { type AnnotationTable, readAnnotations } from "../../controllers/service/annotations/annotations.ts";
+import { ignoredAnnotations } from "../../controllers/service/annotations/without-effect.ts";
+import { serviceProblems, toDesired } from "../../controllers/service/desired/to-desired.ts";
+import { unsupportedRequests } from "../../controllers/service/desired/unsupported.ts";
+import { wantsLoadBalancer } from "../../controllers/service/predicates.ts";
+import type { Problem } from "../../core/problem.ts";
+import type { Fields } from "../../core/settings.ts";
+import type { Service } from "../../kube/objects.ts";
+import type { ServiceFeature } from "../../provider/load-balancers.ts";
+
+export interface ServiceRules {
+  readonly table: AnnotationTable<Fields>;
+  readonly isReadElsewhere: (key: string) => boolean;
+  /** What the load balancers of the cloud support; undefined if the cloud is not configured here. */
+  readonly supports: readonly ServiceFeature[] | undefined;
+}
+
+export interface FoundProblem extends Problem {
+  readonly path: FieldPath;
+}
+
+type Raw = Readonly<Record<string, unknown>>;
+
+function rawAt(value: Raw, ...path: readonly string[]): unknown {
+  return path.reduce<unknown>((at, key) => (at as Raw | null | undefined)?.[key], value);
+}
+
+const typeName = (value: unknown): string =>
+  value === null
+    ? "nothing"
+    : Array.isArray(value)
+      ? "a list"
+      : typeof value === "object"
+        ? "a mapping"
+        : `the ${typeof value} ${String(value)}`;
+
+/** YAML reads `true` and `80` as other types; the API server refuses them. */
+function annotationTypes(value: Raw): readonly FoundProblem[] {
+  const annotations = rawAt(value, "metadata", "annotations");
+  if (typeof annotations !== "object" || annotations === null) return [];
+  return Object.entries(annotations).flatMap(([key, one]: [string, unknown]): readonly FoundProblem[] =>
+    typeof one === "string"
+      ? []
+      : [
+          {
+            severity: "error",
+            reason: "InvalidAnnotation",
+            key,
+            text: `${key} must be a string, got ${typeName(one)}; put it in quotes`,
+            path: ["metadata", "annotations", key],
+          },
+        ],
+  );
+}
+
+/** With the annotations that are strings, and without the fields that only the API server sets. */
+function toService(value: Raw): Service {
+  const metadata = (rawAt(value, "metadata") ?? {}) as Raw;
+  const annotations = Object.fromEntries(
+    Object.entries((metadata["annotations"] ?? {}) as Raw).filter(([, one]) => typeof one === "string"),
+  );
+  const spec = rawAt(value, "spec") ?? {};
+  return {
+    spec,
+    status: {},
+    metadata: { uid: "", resourceVersion: "", ...metadata, annotations },
+  } as unknown as Service;
+}
+
+function portProblems(service: Service): readonly FoundProblem[] {
+  const ports = service.spec.ports ?? [];
+  const problem = (index: number, field: string, text: string): FoundProblem => ({
+    ...{ severity: "error", reason: "InvalidPort", text },
+    path: ["spec", "ports", index, field],
+  });
+  const seen = new Map<string, number>();
+  const names = new Map<string, number>();
+  if (ports.length === 0) {
+    const text = "spec.ports is empty, and the API server requires at least one port";
+    return [{ severity: "error", reason: "InvalidPort", text, path: ["spec", "ports"] }];
+  }
+  return ports.flatMap(({ port, protocol = "TCP", name }, index) => {
+    const found: FoundProblem[] = [];
+    const key = `${port}/${protocol}`;
+    const first = seen.get(key);
+    const at = `spec.ports[${index}]`;
+    if (!Number.isInteger(port) || port < 1 || port > 65_535)
+      found.push(
+        problem(index, "port", `${at}.port must be a number from 1 to 65535, got ${typeName(port)}`),
+      );
+    if (first !== undefined)
+      found.push(
+        problem(index, "port", `${at} has the port ${key} of spec.ports[${first}]; keep one of them`),
+      );
+    if (ports.length > 1 && name === undefined)
+      found.push(
+        problem(index, "port", `${at}.name is missing, and the API server requires it of several ports`),
+      );
+    if (name !== undefined && names.has(name))
+      found.push(
+        problem(
+          index,
+          "name",
+          `${at}.name ${JSON.stringify(name)} is also the name of spec.ports[${names.get(name)}]`,
+        ),
+      );
+    seen.set(key, first ?? index);
+    if (name !== undefined && !names.has(name)) names.set(name, index);
+    return found;
+  });
+}
+
+/** The path of the field that a problem is about. */
+function pathOf({ key }: Problem, { metadata }: Service): FieldPath {
+  if (key === undefined) return ["spec"];
+  if (Object.hasOwn(metadata.annotations ?? {}, key)) return ["metadata", "annotations", key];
+  return key.startsWith("spec.") ? key.split(".") : ["metadata"];
+}
+
+/** Undefined if it needs no load balancer of Fairlead. */
+export function lintService(value: Raw, rules: ServiceRules): readonly FoundProblem[] | undefined {
+  const service = toService(value);
+  if (!wantsLoadBalancer(service)) return undefined;
+  const read = readAnnotations(rules.table, service, { isReadElsewhere: rules.isReadElsewhere });
+  const unsupported =
+    rules.supports === undefined
+      ? []
+      : unsupportedRequests(
+          toDesired({ service, settings: read.settings, facts: {}, targets: [], sourceRanges: undefined }),
+          rules.supports,
+          false,
+        );
+  const found = [
+    ...read.problems,
+    ...serviceProblems(service),
+    ...ignoredAnnotations(service, read.own),
+    ...unsupported,
+  ].map((problem) => ({ ...problem, path: pathOf(problem, service) }));
+  return [...annotationTypes(value), ...portProblems(service), ...found];
+}

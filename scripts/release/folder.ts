@@ -12,6 +12,7 @@ const unfinished = ".unfinished";
 
 export class ReleaseFolder {
   readonly path: string;
+  readonly #sums = new Map<string, string>();
 
   /** Throws when the folder has files and is no earlier release. */
   constructor(path: string) {
@@ -37,17 +38,22 @@ export class ReleaseFolder {
     return megabytes(content.length);
   }
 
-  /** All files that are finished, with their checksums. */
+  /** All files that are finished, with their checksums. A file that is written does not change afterwards. */
   subjects(): readonly Subject[] {
     return readdirSync(this.path)
       .filter((name) => name !== unfinished)
       .toSorted()
-      .map((name) => ({
-        name,
-        sha256: createHash("sha256")
-          .update(readFileSync(this.at(name)))
-          .digest("hex"),
-      }));
+      .map((name) => ({ name, sha256: this.#sumOf(name) }));
+  }
+
+  #sumOf(name: string): string {
+    const known = this.#sums.get(name);
+    if (known !== undefined) return known;
+    const sum = createHash("sha256")
+      .update(readFileSync(this.at(name)))
+      .digest("hex");
+    this.#sums.set(name, sum);
+    return sum;
   }
 
   /** Writes the checksums of all files, and returns them. */

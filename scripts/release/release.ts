@@ -10,6 +10,7 @@ import type { Sources } from "../build/sources.ts";
 import type { Artefact } from "./artefact.ts";
 import { artefactsOf, type Parts } from "./artefacts.ts";
 import { releasedSection } from "./changelog.ts";
+import { chartArtefact } from "./chart.ts";
 import { ReleaseFolder } from "./folder.ts";
 import { packagesOf } from "./image/image.ts";
 import { releaseNotes } from "./notes.ts";
@@ -62,7 +63,10 @@ export async function release(plan: ReleasePlan): Promise<void> {
   const { text: changes } = releasedSection(readText("CHANGELOG.md"), sources.released, plan.tag);
   const clouds: Prepared[] = [];
   for (const name of plan.clouds) clouds.push(await prepare(name, root, sources));
-  const artefacts: readonly Artefact[] = clouds.flatMap((cloud) => artefactsOf(cloud, plan));
+  const artefacts: readonly Artefact[] = [
+    ...clouds.flatMap((cloud) => artefactsOf(cloud, plan)),
+    chartArtefact(sources),
+  ];
   const folder = new ReleaseFolder(plan.outdir);
   const progress = new Progress(artefacts.length + 1, print);
   print(

@@ -2,7 +2,7 @@
 
 import { describe, expect, test } from "bun:test";
 import { gunzipSync } from "node:zlib";
-import type { PackageContent } from "../../scripts/release/packages/content.ts";
+import { type PackageContent, packageVersion } from "../../scripts/release/packages/content.ts";
 import { cpio } from "../../scripts/release/packages/cpio.ts";
 import { debianPackage } from "../../scripts/release/packages/deb.ts";
 import { environmentFile } from "../../scripts/release/packages/environment-file.ts";
@@ -59,6 +59,14 @@ describe("an RPM package", () => {
     expect(archive.indexOf("070701", 1) % 4).toBe(0);
     expect(archive.toString("latin1")).toContain("TRAILER!!!");
   });
+});
+
+test("a pre-release has a version that sorts before the release", () => {
+  expect(["1.0.0", "1.0.0-rc.1", "1.0.0-rc-1"].map(packageVersion)).toEqual([
+    "1.0.0",
+    "1.0.0~rc.1",
+    "1.0.0~rc.1",
+  ]);
 });
 
 test("the configuration file of a package is only comments, and names every setting with a variable", () => {

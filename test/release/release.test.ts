@@ -151,7 +151,7 @@ describe("an OCI layout", () => {
   const layer = { compressed: text("zipped"), uncompressed: text("plain"), createdBy: "libc6 1" };
   const images = architectures.map((architecture) => ({ architecture, layers: [layer] }));
   const entries = ociLayout(images, {
-    tag: "v1.0.0",
+    tag: "1.0.0",
     created: "2026-01-31T00:00:00Z",
     entrypoint: ["/usr/local/bin/x"],
     environment: [],
@@ -173,9 +173,9 @@ describe("an OCI layout", () => {
       readonly manifests: readonly { readonly annotations: Readonly<Record<string, string>> }[];
     };
     expect(manifests.map(({ annotations }) => annotations["org.opencontainers.image.ref.name"])).toEqual([
-      "v1.0.0",
-      "v1.0.0-amd64",
-      "v1.0.0-arm64",
+      "1.0.0",
+      "1.0.0-amd64",
+      "1.0.0-arm64",
     ]);
   });
 });

@@ -6,6 +6,7 @@ import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } 
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { startControlPlane } from "../cluster/rig/control-plane.ts";
+import { startProcess } from "../cluster/rig/kept-process.ts";
 import { until } from "../cluster/rig/until.ts";
 import { openWorld } from "../executable/world.ts";
 import { pidInside, startContainer } from "./rig/container.ts";
@@ -26,6 +27,8 @@ const ran = (...command: readonly string[]): string => {
   return stdout.toString();
 };
 
+const emulator = orSkipped("arm64", () => debianTool("qemu-aarch64-static", ["qemu-user-static"]));
+
 describe.skipIf(tools === undefined)("the container image", () => {
   const folder = mkdtempSync(join(tmpdir(), "fairlead-image-"));
   const layout = join(folder, "layout");
@@ -33,11 +36,11 @@ describe.skipIf(tools === undefined)("the container image", () => {
     readonly version: string;
   };
   const inspect = (...options: readonly string[]) =>
-    JSON.parse(ran("skopeo", "inspect", ...options, `oci:${layout}:v${version}`));
+    JSON.parse(ran("skopeo", "inspect", ...options, `oci:${layout}:${version}`));
   const unpack = (architecture: string): string => {
     const bundle = join(folder, architecture);
     if (!existsSync(bundle))
-      ran("umoci", "unpack", "--image", `${layout}:v${version}-${architecture}`, bundle);
+      ran("umoci", "unpack", "--image", `${layout}:${version}-${architecture}`, bundle);
     return bundle;
   };
 
@@ -134,4 +137,28 @@ describe.skipIf(tools === undefined)("the container image", () => {
       await plane?.stop();
     }
   }, 180_000);
+
+  test.skipIf(emulator === undefined)(
+    "initializes Nodes on arm64, under emulation [F93]",
+    async () => {
+      const file = join(builtRelease().folder, `${program}-linux-x64`);
+      await using world = await openWorld({ file });
+      await world.join(1);
+      const root = join(unpack("arm64"), "rootfs");
+      ran("cp", emulator ?? "", join(root, "emulator"));
+      ran("mkdir", "-p", join(root, "proc"), join(root, world.folder));
+      const script = `set -e
+mount -t proc proc ${root}/proc
+mount --bind ${world.folder} ${root}${world.folder}
+exec chroot ${root} "$@"`;
+      const command = ["/emulator", `/usr/local/bin/${program}`, ...world.flags];
+      const manager = startProcess(["unshare", "--mount", "sh", "-c", script, "sh", ...command]);
+      try {
+        await world.initialized(manager, 1);
+      } finally {
+        expect(await manager.stop(30)).toBe(0);
+      }
+    },
+    180_000,
+  );
 });

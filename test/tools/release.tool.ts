@@ -4,10 +4,15 @@ import { describe, expect, test } from "bun:test";
 import { cpSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { tools as deployTools } from "./rig/deploy-tools.ts";
 import { needTool, orSkipped } from "./rig/install.ts";
 import { builtRelease, runRelease } from "./rig/release.ts";
 
 const tools = orSkipped("release", () => ["openssl", "sha256sum", "tar"].map(needTool));
+
+const { version } = JSON.parse(readFileSync(`${import.meta.dir}/../../package.json`, "utf8")) as {
+  readonly version: string;
+};
 
 const verify = "openssl dgst -sha256 -verify release-key.pub -signature SHA256SUMS.sig SHA256SUMS";
 
@@ -97,6 +102,14 @@ describe.skipIf(tools === undefined)("a release", () => {
         "fake-cloud-controller-manager v",
       );
     });
+  });
+
+  test.skipIf(deployTools === undefined)("has a chart that helm accepts [F95]", () => {
+    const archive = join(builtRelease().folder, `fairlead-${version}.tgz`);
+    const helm = deployTools?.helm ?? "";
+    const values = "--set cloud=hetzner --set image.repository=registry.example.com/hetzner";
+    const { code, output } = shell(`${helm} template fairlead ${archive} ${values}`, tmpdir());
+    expect([code, output.includes(`registry.example.com/hetzner:${version}`)]).toEqual([0, true]);
   });
 
   test("is the same again, and without a key it says so [F92]", () => {

@@ -24,7 +24,7 @@ function optionsOf({ provider, sources }: Prepared): LayoutOptions {
   const { GITHUB_SERVER_URL: server, GITHUB_REPOSITORY: repository } = process.env;
   const name = (key: string): string => `org.opencontainers.image.${key}`;
   return {
-    tag: `v${sources.released}`,
+    tag: sources.released,
     created,
     entrypoint: [`/usr/local/bin/${provider.program}`],
     // As in the systemd unit: without the slowest compiler of the runtime, which costs more than it gains.

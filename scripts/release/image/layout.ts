@@ -84,7 +84,7 @@ function addImage(blobs: Blobs, image: Image, options: LayoutOptions): Descripto
   return blobs.add("manifest.v1+json", json(manifest));
 }
 
-/** The tag is that of the index; a tag per processor, such as v1.0.0-amd64, is for tools that know no index. */
+/** The tag is that of the index; a tag per processor, such as 1.0.0-amd64, is for tools that know no index. */
 export function ociLayout(images: readonly Image[], options: LayoutOptions): readonly TarEntry[] {
   const blobs = new Blobs();
   const manifests = images.map((image) => ({

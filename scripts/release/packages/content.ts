@@ -27,7 +27,6 @@ export interface PackageFile {
 
 export interface PackageContent {
   readonly name: string;
-  /** As packages write it: a tilde before a pre-release, so that it sorts before the release. */
   readonly version: string;
   readonly summary: string;
   readonly description: readonly string[];
@@ -35,6 +34,11 @@ export interface PackageContent {
   /** Folders besides those that every system has, with their mode. */
   readonly folders: readonly { readonly path: string; readonly mode: number }[];
   readonly time: number;
+}
+
+/** A pre-release follows a tilde, so that it sorts before the release; another dash is not allowed. */
+export function packageVersion(released: string): string {
+  return released.replace("-", "~").replaceAll("-", ".");
 }
 
 export const maintainer = "Fairlead authors <noreply@fairlead.dev>";
@@ -57,7 +61,7 @@ export function packageContent(
   });
   return {
     name: provider.program,
-    version: sources.released.replace("-", "~"),
+    version: packageVersion(sources.released),
     summary: `Kubernetes cloud-controller-manager for ${provider.name}`,
     description: [
       "Initializes Nodes with the facts of their instances, deletes Nodes whose",

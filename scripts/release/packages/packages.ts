@@ -4,13 +4,13 @@ import { readFileSync } from "node:fs";
 import type { Prepared } from "../../build/executable.ts";
 import type { Target } from "../../build/targets.ts";
 import { type Artefact, executableName } from "../artefact.ts";
-import { packageContent, packageTargets } from "./content.ts";
+import { packageContent, packageTargets, packageVersion } from "./content.ts";
 import { debianPackage } from "./deb.ts";
 import { rpmPackage } from "./rpm.ts";
 
 export function packageArtefacts(cloud: Prepared, targets: readonly Target[]): readonly Artefact[] {
   const { program } = cloud.provider;
-  const version = cloud.sources.released.replace("-", "~");
+  const version = packageVersion(cloud.sources.released);
   return packageTargets
     .filter(({ target }) => targets.includes(target))
     .flatMap(({ debian, rpm, target }) => {

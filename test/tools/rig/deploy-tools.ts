@@ -11,6 +11,7 @@ export const chart = join(deploy, "chart");
 /** Undefined after a line that says why. */
 export const tools = orSkipped("chart", () => ({
   helm: goTool({ path: "helm.sh/helm/v4/cmd/helm", version: "v4.3.1", name: "helm" }),
+  helm3: goTool({ path: "helm.sh/helm/v3/cmd/helm", version: "v3.22.0", name: "helm" }),
   kustomize: goTool({ path: "sigs.k8s.io/kustomize/kustomize/v5", version: "v5.8.2", name: "kustomize" }),
 }));
 

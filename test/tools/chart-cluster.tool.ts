@@ -2,12 +2,13 @@
 // prints. The simulated cloud's manager then runs with the service account and the configuration of the chart.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { FakeCloud } from "../../providers/fake/simulator/fake-cloud.ts";
 import { serveFakeCloud } from "../../providers/fake/simulator/http.ts";
 import { deployedClouds } from "../../scripts/deploy/clouds.ts";
+import { clusterRules, leaseRules } from "../../src/app/manifests/access.ts";
 import { nodes, services } from "../../src/kube/resources.ts";
 import { systemClock } from "../../src/platform/clock.ts";
 import { writeKubeconfig } from "../../src/testing/apiserver/serving/kubeconfig.ts";
@@ -41,6 +42,42 @@ const required: Readonly<Record<string, readonly string[]>> = {
   rancher: ["--set=url=http://rancher/v2-beta", "--set=access-key=a", "--set=secret-key=s"],
 };
 
+const permissions = [...clusterRules, ...leaseRules("east")]
+  .flatMap(({ resources, verbs }) =>
+    resources.flatMap((resource) => verbs.map((verb) => `${verb} ${resource}`)),
+  )
+  .toSorted();
+
+const olderServer = "lists for API servers without streaming lists";
+/** Permissions that this test does not use, and why they are needed. */
+const usedElsewhere: Readonly<Record<string, string>> = {
+  "list nodes": olderServer,
+  "list services": olderServer,
+  "list endpointslices": olderServer,
+  "list leases": olderServer,
+  "patch events": "counts an event that is repeated",
+  "patch services": "stores facts of the provider in annotations",
+};
+
+interface AuditEvent {
+  readonly user: { readonly username: string };
+  readonly verb: string;
+  readonly objectRef?: { readonly resource: string; readonly subresource?: string; readonly name?: string };
+}
+
+/** What the account did with objects, each once. Every client may read the authorities of the cluster by another role. */
+function requestsIn(log: string, account: string): readonly string[] {
+  const found = log.split("\n").flatMap((line) => {
+    if (line === "") return [];
+    const { user, verb, objectRef } = JSON.parse(line) as AuditEvent;
+    if (user.username !== account || objectRef === undefined || objectRef.resource === "configmaps")
+      return [];
+    const { resource, subresource } = objectRef;
+    return `${verb} ${resource}${subresource === undefined ? "" : `/${subresource}`}`;
+  });
+  return [...new Set(found)].toSorted();
+}
+
 describe.skipIf(tools === undefined || operator === undefined)("on a real API server", () => {
   const folder = mkdtempSync(join(tmpdir(), "fairlead-apply-"));
   keepFolder(folder);
@@ -48,6 +85,7 @@ describe.skipIf(tools === undefined || operator === undefined)("on a real API se
   let plane: ControlPlane;
   let kubectl: Kubectl;
 
+  const auditLog = join(folder, "audit.log");
   const programOf = (cloud: string) => join(folder, `${cloud}-cloud-controller-manager`);
   const file = (name: string, content: string): string => {
     const path = join(folder, name);
@@ -65,7 +103,18 @@ describe.skipIf(tools === undefined || operator === undefined)("on a real API se
     for (const cloud of clouds) {
       mustRun([process.execPath, join(root, "scripts/build.ts"), cloud, "--outdir", folder]);
     }
-    plane = await startControlPlane();
+    const policy = file(
+      "audit-policy.json",
+      JSON.stringify({
+        apiVersion: "audit.k8s.io/v1",
+        kind: "Policy",
+        omitStages: ["RequestReceived", "ResponseStarted"],
+        rules: [{ level: "Metadata" }],
+      }),
+    );
+    plane = await startControlPlane({
+      apiServerFlags: [`--audit-policy-file=${policy}`, `--audit-log-path=${auditLog}`],
+    });
     kubectl = createKubectl(plane.kubeconfig, folder);
     // kube-controller-manager would create it; pods need it.
     await kubectl("create", "serviceaccount", "default", "--namespace=kube-system");
@@ -144,7 +193,7 @@ describe.skipIf(tools === undefined || operator === undefined)("on a real API se
     await kubectl("delete", "-f", path, "--wait=false");
   });
 
-  test("an installed release runs a manager with its service account, and leaves nothing behind [F79 F95]", async () => {
+  test("an installed release runs a manager that uses exactly its permissions, and leaves nothing behind [F79 F95]", async () => {
     const name = "fake-cloud-controller-manager-east";
     const cloud = new FakeCloud({ clock: systemClock });
     await using served = serveFakeCloud(cloud, 0);
@@ -160,6 +209,7 @@ describe.skipIf(tools === undefined || operator === undefined)("on a real API se
             "node-deletion-confirmation": "1s",
             "node-deletion-min-age": "0s",
             "cluster-cidr": "10.0.0.0/16",
+            "load-balancer-targets": "endpoints",
             "secure-port": port,
             ...more,
           },
@@ -169,12 +219,13 @@ describe.skipIf(tools === undefined || operator === undefined)("on a real API se
       });
     const release = ["east", chart, "--namespace=kube-system"] as const;
     inCluster("install", ...release, "--values", values({}));
-    // Of an operator who changes a flag.
-    inCluster("upgrade", ...release, "--values", values({ v: 2 }));
+    // A broken release, and the way back.
+    inCluster("upgrade", ...release, "--values", values({ "cluster-cidr": "broken" }));
+    inCluster("rollback", "east", "--namespace=kube-system");
 
     const configMap = ["get", "configmap", name, "--namespace=kube-system"] as const;
     const content = await kubectl(...configMap, "-o", "jsonpath={.data.configuration\\.yaml}");
-    expect(content).toContain("v: 2");
+    expect(content).toContain("cluster-cidr: 10.0.0.0/16");
     const tokenOf = (account: string) => kubectl("create", "token", account, "--namespace=kube-system");
     const user = { name, server: plane.server, token: await tokenOf(name) };
     const kubeconfig = file("release.kubeconfig", writeKubeconfig(plane.ca, [user]));
@@ -229,6 +280,9 @@ describe.skipIf(tools === undefined || operator === undefined)("on a real API se
       expect(await manager.stop()).toBe(0);
     }
     expect(manager.output()).not.toMatch(/\b403\b|forbidden|Missing permission/i);
+    const account = `system:serviceaccount:kube-system:${name}`;
+    const used = requestsIn(readFileSync(auditLog, "utf8"), account);
+    expect([...used, ...Object.keys(usedElsewhere)].toSorted()).toEqual(permissions);
 
     const kinds =
       "clusterroles,clusterrolebindings,roles,rolebindings,services,configmaps,daemonsets,serviceaccounts";

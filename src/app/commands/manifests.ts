@@ -50,6 +50,11 @@ export function defineManifests(invocation: Invocation) {
       for (const text of missing) {
         invocation.writeError(`The manager will end with exit code 2 until this is corrected: ${text}`);
       }
+      if (kind !== "rbac" && (flags.webhooks ?? []).length > 0) {
+        invocation.writeError(
+          "The webhook is not registered, because its certificate is not part of the manifest. Use the Helm chart, or see webhook-manifest --help.",
+        );
+      }
       const needsImage = kind !== "systemd" && kind !== "rbac";
       if (needsImage && installation.values.image === undefined) {
         invocation.writeError("No pod starts until IMAGE is replaced by an image; pass --set image=…");

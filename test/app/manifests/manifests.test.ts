@@ -269,6 +269,12 @@ test("a setting that the manager requires is reported, also if others are invali
   );
 });
 
+test("a webhook that is served but not registered is reported", async () => {
+  const { errors, code } = await print(fake, ["--as=daemonset", "--set=image=x", "--webhooks=*"]);
+  expect(code).toBe(0);
+  expect(errors).toContain("The webhook is not registered");
+});
+
 test("the flags of manifests are refused by the manager", async () => {
   const errors: string[] = [];
   const console = { out: () => undefined, err: (text: string) => void errors.push(text) };

@@ -132,6 +132,7 @@ export class ProcessLife {
       this.#stop,
     );
     this.#manager = manager;
+    manager.metrics.refusal(() => this.#reloads.isRefused);
     if (serving !== undefined) {
       const { listen, figures } = serving;
       this.#serving = await openServing(

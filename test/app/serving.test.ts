@@ -101,6 +101,7 @@ describe("secure port of a manager with one load balancer", () => {
     expect(metrics).toMatch(/fairlead_cloud_request_duration_seconds_count\{account="fake"/);
     expect(metrics).toMatch(/fairlead_load_balancer_steps_total\{action="[a-z -]+",outcome="done"\} 1/);
     expect(metrics).toContain("fairlead_cloud_budget_remaining");
+    expect(metrics).toMatch(/\nfairlead_watch_age_seconds\{resource="services"\} \d+\n/);
     expect(metrics).toContain("process_cpu_seconds_total 1.5");
     expect(metrics).toMatch(/workqueue_work_duration_seconds_count\{name="service"\} \d+/);
   });

@@ -61,6 +61,11 @@ export class ConfigurationReloads {
     return this.#pending.all;
   }
 
+  /** The last configuration that was read is invalid, so the one before it stays in use. */
+  get isRefused(): boolean {
+    return this.#refused !== undefined;
+  }
+
   async run(signal: AbortSignal): Promise<void> {
     const { reloads, clock, log, onReload } = this.#options;
     while (!signal.aborted) {

@@ -232,6 +232,7 @@ export async function createManager(options: ManagerOptions, signal: AbortSignal
     pendingRestart,
   });
   metrics.pendingRestart(pendingRestart);
+  metrics.watches(view.caches);
   metrics.alerts({
     leads: view.leads,
     isSelected: isSelectedBy(flags),

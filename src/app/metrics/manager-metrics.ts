@@ -16,6 +16,7 @@ import { createNodeMetrics, type NodeMetrics } from "./node-metrics.ts";
 import { QueueMetrics } from "./queue-metrics.ts";
 import { createRouteMetrics, type RouteMetrics } from "./route-metrics.ts";
 import { createServiceMetrics } from "./service-metrics.ts";
+import { createWatchMetrics } from "./watch-metrics.ts";
 
 export interface ManagerMetrics
   extends NodeMetrics,
@@ -23,7 +24,7 @@ export interface ManagerMetrics
     JournalMetrics,
     RouteMetrics,
     LeadershipMetrics,
-    Pick<ConfigurationMetrics, "pendingRestart"> {
+    Pick<ConfigurationMetrics, "pendingRestart" | "refusal"> {
   readonly kube: KubeMetrics;
   readonly queues: QueueMetrics;
   readonly services: ServiceObserver;
@@ -31,6 +32,8 @@ export interface ManagerMetrics
   alerts(sources: AlertSources): void;
   /** By result. */
   readonly traceSpans: Counter;
+  /** Sets where the ages of the watches are read from. */
+  readonly watches: ReturnType<typeof createWatchMetrics>;
   /** Adds the gauges that are computed on each scrape. */
   watch(
     cloud: { readonly accounts: readonly GovernedAccount<unknown>[] },
@@ -45,6 +48,7 @@ export function createManagerMetrics(clock: Clock): ManagerMetrics {
   const metrics = new Metrics();
   const { watchCloud, cloudCall } = createCloudMetrics(metrics, clock);
   const queues = new QueueMetrics(metrics, clock);
+  const { pendingRestart, refusal } = new ConfigurationMetrics(metrics);
   return {
     ...createNodeMetrics(metrics),
     kube: new KubeMetrics(metrics),
@@ -52,7 +56,9 @@ export function createManagerMetrics(clock: Clock): ManagerMetrics {
     ...createJournalMetrics(metrics),
     ...createRouteMetrics(metrics),
     ...createLeadershipMetrics(metrics),
-    pendingRestart: new ConfigurationMetrics(metrics).pendingRestart,
+    pendingRestart,
+    refusal,
+    watches: createWatchMetrics(metrics),
     queues,
     services: createServiceMetrics(metrics),
     alerts: createAlertMetrics(metrics),

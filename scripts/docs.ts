@@ -1,5 +1,5 @@
 // `npm run docs`: generates docs/clouds/*-reference.md, docs/events.md, features.md, flags.md, metrics.md and provider-reference.md,
-// and the table in kubernetes-install.md.
+// the table in kubernetes-install.md, and docs/runbooks without the pages of the alerts.
 
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -15,12 +15,13 @@ import { metricsPage } from "./docs/metrics-page.ts";
 import { type Recorded, sortedProofs, validProofs } from "./docs/recorded-proofs.ts";
 import { referencePage } from "./docs/reference-page.ts";
 import { proofsIn, runCluster, runExecutable, runPlain } from "./docs/run-suites.ts";
+import { alertsIn, reasonPages, runbookIndex } from "./docs/runbook-pages.ts";
 import { stopUnlessKnown } from "./known-options.ts";
 
 const args = process.argv.slice(2);
 stopUnlessKnown(args, {
   usage: `Usage: npm run docs -- [options]
-  generates docs/clouds/*-reference.md, docs/events.md, features.md, flags.md, metrics.md and provider-reference.md from code and tests
+  generates docs/clouds/*-reference.md, docs/events.md, features.md, flags.md, metrics.md, provider-reference.md and docs/runbooks from code and tests
   --check         write nothing; exit with 1 if a page is stale
   --executable    also run the tests that need the executable
   --cluster       also run the tests that need a control plane (KUBEBUILDER_ASSETS)
@@ -69,6 +70,10 @@ const pages = {
   "docs/kubernetes-install.md": withValuesTable(read("docs/kubernetes-install.md")),
   "docs/metrics.md": metricsPage(),
   "docs/provider-reference.md": referencePage(),
+  "docs/runbooks/README.md": runbookIndex(alertsIn(read("deploy/monitoring/alerts.yaml"))),
+  ...Object.fromEntries(
+    Object.entries(reasonPages()).map(([name, page]) => [`docs/runbooks/reasons/${name}.md`, page]),
+  ),
 };
 let stale = 0;
 for (const [name, content] of Object.entries(pages)) {

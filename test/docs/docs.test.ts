@@ -20,7 +20,8 @@ const generated = ["events", "features", "flags", "metrics", "provider-reference
   (name) => `docs/${name}.md`,
 );
 /** Written by hand, about the current program. Decision records describe the past. */
-const pages = ["README.md", "CONTRIBUTING.md", "SECURITY.md", ...markdownIn("docs")].filter(
+const byHand = [...markdownIn("docs"), ...markdownIn("docs/runbooks/alerts")];
+const pages = ["README.md", "CONTRIBUTING.md", "SECURITY.md", ...byHand].filter(
   (page) => !generated.includes(page),
 );
 const decisions = markdownIn("docs/decisions");

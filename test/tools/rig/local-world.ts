@@ -66,9 +66,12 @@ export class LocalWorld {
     return new LocalWorld(server, https, folder, token);
   }
 
-  /** Starts the executable and waits until it answers. */
-  async start(...flags: readonly string[]): Promise<Replica> {
-    const port = freePort();
+  start(...flags: readonly string[]): Promise<Replica> {
+    return this.startOn(freePort(), ...flags);
+  }
+
+  /** Starts the executable on this port and waits until it answers. */
+  async startOn(port: number, ...flags: readonly string[]): Promise<Replica> {
     const process = startProcess(
       [
         builtExecutable("fake"),
@@ -109,6 +112,18 @@ export class LocalWorld {
 
   putNode(draft: NodeDraft): void {
     this.server.store.put(nodes, toNode(draft) as unknown as KubeObject);
+  }
+
+  /** What a kubelet that stops, or the cluster, writes. */
+  setReady(name: string, status: "True" | "Unknown"): void {
+    const node = this.server.store.get("nodes", undefined, name);
+    if (node === undefined) throw new Error(`There is no Node ${name}.`);
+    const conditions = [{ type: "Ready", status }];
+    this.server.store.put(nodes, { ...node, status: { conditions } } as unknown as KubeObject);
+  }
+
+  deleteService(name: string): void {
+    this.server.objects.delete(services, "default", name);
   }
 
   addService(name: string, annotations: Readonly<Record<string, string>> = {}): void {

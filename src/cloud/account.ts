@@ -87,7 +87,7 @@ export function openAccount<T>(account: Account<T>, context: AccountContext): Go
     if (rejected.value !== undefined) {
       // Fetched for each request, so that a new one is used immediately.
       credential.discard(rejected.value);
-      const error = rejected.errorOf(await credential.current());
+      const error = rejected.errorOf(await credential.current(), call.urgency);
       if (error !== undefined) throw error;
       return governed.send(request, call, read);
     }

@@ -1,7 +1,9 @@
 // Remembers a credential that the cloud has rejected. The same credential is tried again with growing intervals only, because
 // some clouds block an address after a few failed logins.
 
+import { type Milliseconds, seconds } from "../core/brand.ts";
 import type { Clock } from "../platform/clock.ts";
+import type { Urgency } from "../provider/call.ts";
 import type { CloudError } from "../provider/errors.ts";
 import { fullBackoff } from "../runtime/backoff.ts";
 import { errorPolicies } from "./error-policies.ts";
@@ -10,8 +12,17 @@ interface Rejection<T> {
   readonly value: T;
   readonly error: CloudError;
   readonly failures: number;
-  /** Monotonic. Before this time the same credential is not sent. */
-  readonly until: number;
+  /** Monotonic. */
+  readonly at: number;
+}
+
+/** A user waits for the result, and the cloud may accept the credential again. */
+const longestForUsers = seconds(30);
+
+/** How long the same credential is not sent. */
+function holdFor(failures: number, urgency: Urgency): Milliseconds {
+  const { first, cap } = errorPolicies.unauthorized.retry;
+  return fullBackoff(failures, { first, cap: urgency === "user-change" ? longestForUsers : cap });
 }
 
 export class RejectedCredential<T> {
@@ -28,19 +39,21 @@ export class RejectedCredential<T> {
   }
 
   /** The error of a request with this credential that need not be sent; undefined when it should be. */
-  errorOf(value: T): CloudError | undefined {
+  errorOf(value: T, urgency: Urgency): CloudError | undefined {
     const rejection = this.#rejection;
     if (rejection === undefined || !Bun.deepEquals(value, rejection.value)) return undefined;
     this.#rejection = { ...rejection, value };
-    return this.#clock.monotonic() < rejection.until ? rejection.error : undefined;
+    const { at, failures, error } = rejection;
+    return this.#clock.monotonic() < at + holdFor(failures, urgency) ? error : undefined;
   }
 
   /** Many requests that are rejected together count once. */
   reject(value: T, error: CloudError): void {
-    if (this.errorOf(value) !== undefined) return;
-    const failures = Bun.deepEquals(value, this.#rejection?.value) ? (this.#rejection?.failures ?? 0) + 1 : 1;
-    const until = this.#clock.monotonic() + fullBackoff(failures, errorPolicies.unauthorized.retry);
-    this.#rejection = { value, error, failures, until };
+    if (this.errorOf(value, "user-change") !== undefined) return;
+    const before = this.#rejection;
+    const isSame = before !== undefined && Bun.deepEquals(value, before.value);
+    const failures = isSame ? before.failures + 1 : 1;
+    this.#rejection = { value, error, failures, at: this.#clock.monotonic() };
   }
 
   accept(): void {

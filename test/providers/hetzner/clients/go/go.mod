@@ -2,7 +2,10 @@ module fairlead/clients
 
 go 1.25.0
 
-require github.com/hetznercloud/hcloud-go/v2 v2.52.0
+require (
+	fairlead/steps v0.0.0
+	github.com/hetznercloud/hcloud-go/v2 v2.52.0
+)
 
 require (
 	github.com/beorn7/perks v1.0.1 // indirect
@@ -17,3 +20,5 @@ require (
 	golang.org/x/text v0.41.0 // indirect
 	google.golang.org/protobuf v1.36.11 // indirect
 )
+
+replace fairlead/steps => ../../../../clients/go

@@ -11,6 +11,8 @@ import (
 	"os"
 	"time"
 
+	"fairlead/steps"
+
 	"github.com/hetznercloud/hcloud-go/v2/hcloud"
 )
 
@@ -202,21 +204,21 @@ func reportsTheRateLimit() {
 }
 
 func main() {
-	runAll([]step{
-		{"lists locations and types", listsLocationsAndTypes},
-		{"creates a network with subnets", createsANetwork},
-		{"creates servers", createsServers},
-		{"reads all pages, and waits for many actions", readsAllPages},
-		{"switches servers off and on", switchesServersOffAndOn},
-		{"adds and deletes routes", addsAndDeletesRoutes},
-		{"creates certificates", createsCertificates},
-		{"creates a load balancer", createsALoadBalancer},
-		{"changes services", changesServices},
-		{"changes targets", changesTargets},
-		{"changes the load balancer", changesTheLoadBalancer},
-		{"deletes unless protected", deletesUnlessProtected},
-		{"reports a failed action", reportsAFailedAction},
-		{"rejects other tokens", rejectsOtherTokens},
-		{"reports the rate limit", reportsTheRateLimit},
+	steps.RunAll("hcloud-go", []steps.Step{
+		{Name: "lists locations and types", Run: listsLocationsAndTypes},
+		{Name: "creates a network with subnets", Run: createsANetwork},
+		{Name: "creates servers", Run: createsServers},
+		{Name: "reads all pages, and waits for many actions", Run: readsAllPages},
+		{Name: "switches servers off and on", Run: switchesServersOffAndOn},
+		{Name: "adds and deletes routes", Run: addsAndDeletesRoutes},
+		{Name: "creates certificates", Run: createsCertificates},
+		{Name: "creates a load balancer", Run: createsALoadBalancer},
+		{Name: "changes services", Run: changesServices},
+		{Name: "changes targets", Run: changesTargets},
+		{Name: "changes the load balancer", Run: changesTheLoadBalancer},
+		{Name: "deletes unless protected", Run: deletesUnlessProtected},
+		{Name: "reports a failed action", Run: reportsAFailedAction},
+		{Name: "rejects other tokens", Run: rejectsOtherTokens},
+		{Name: "reports the rate limit", Run: reportsTheRateLimit},
 	})
 }

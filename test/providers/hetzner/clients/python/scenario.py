@@ -5,8 +5,6 @@ Each step prints a line. The last lines are the numbers of steps that passed and
 
 import datetime
 import os
-import sys
-import traceback
 
 from hcloud import APIException, Client
 from hcloud.actions import ActionFailedException
@@ -27,6 +25,7 @@ from hcloud.locations import Location
 from hcloud.networks import NetworkRoute, NetworkSubnet
 from hcloud.server_types import ServerType
 from hcloud.servers import ServerCreatePublicNetwork
+from steps import run_all, step
 
 
 def connect(token, endpoint=os.environ["FAIRLEAD_ENDPOINT"]):
@@ -34,12 +33,6 @@ def connect(token, endpoint=os.environ["FAIRLEAD_ENDPOINT"]):
 
 
 client = connect(os.environ["FAIRLEAD_TOKEN"])
-steps = []
-
-
-def step(function):
-    steps.append(function)
-    return function
 
 
 class World:
@@ -348,15 +341,4 @@ def reports_the_rate_limit():
     refuses("rate_limit_exceeded", lambda: [limited.locations.get_list() for _ in range(5)])
 
 
-failed = 0
-for function in steps:
-    name = function.__name__.replace("_", " ")
-    try:
-        function()
-        print(f"(pass) hcloud for Python: {name}", flush=True)
-    except Exception:
-        failed += 1
-        traceback.print_exc(file=sys.stdout)
-        print(f"(fail) hcloud for Python: {name}", flush=True)
-print(f" {len(steps) - failed} pass\n {failed} fail")
-sys.exit(1 if failed else 0)
+run_all("hcloud for Python")

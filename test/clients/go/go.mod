@@ -1,0 +1,3 @@
+module fairlead/steps
+
+go 1.25.0

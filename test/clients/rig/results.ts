@@ -1,0 +1,51 @@
+// The results of all clients: each is a line, and the numbers are those of `bun test`.
+
+import { Unavailable } from "../../tools/rig/install.ts";
+
+const countIn = (output: string, word: string): number =>
+  Number(new RegExp(`^ (\\d+) ${word}$`, "m").exec(output)?.[1] ?? 0);
+
+export class Results {
+  #pass = 0;
+  #fail = 0;
+  #skip = 0;
+
+  result(isPassed: boolean, title: string): void {
+    if (isPassed) this.#pass += 1;
+    else this.#fail += 1;
+    this.print(`(${isPassed ? "pass" : "fail"}) ${title}`);
+  }
+
+  print(line: string): void {
+    process.stdout.write(`${line}\n`);
+  }
+
+  /** What `make` returns, or undefined when it cannot run here. */
+  orSkip<T>(what: string, make: () => T): T | undefined {
+    try {
+      return make();
+    } catch (error) {
+      if (!(error instanceof Unavailable)) throw error;
+      this.#skip += 1;
+      this.print(`(skip) ${what}: ${error.message}`);
+      return undefined;
+    }
+  }
+
+  /** The output of a client with its own numbers, which it prints like `bun test`. */
+  add(name: string, output: string, exitCode: number): void {
+    const [pass, fail] = [countIn(output, "pass"), countIn(output, "fail")];
+    this.#pass += pass;
+    this.#fail += fail;
+    process.stdout.write(output.replaceAll(/^ \d+ (pass|fail)\n/gm, ""));
+    if (fail > 0 || (exitCode === 0 && pass > 0)) return;
+    this.result(false, `${name} exited with ${exitCode} without results`);
+  }
+
+  /** Ends the process. The first lines are those of a summary of `bun test`, which .ci/run adds up. */
+  end(): never {
+    const [pass, fail, skip] = [this.#pass, this.#fail, this.#skip];
+    this.print(`\n ${pass} pass\n ${fail} fail\n ${skip} skip\n${pass} passed, ${fail} failed`);
+    process.exit(fail > 0 ? 1 : 0);
+  }
+}

@@ -1,0 +1,23 @@
+// The clients of all clouds.
+
+import { hetznerClients } from "../providers/hetzner/clients/rig/suite.ts";
+import { rancherClients } from "../providers/rancher/clients/rig/suite.ts";
+import type { ClientSuite } from "./rig/suite.ts";
+
+export const suites: Readonly<Record<string, ClientSuite>> = {
+  hetzner: hetznerClients,
+  rancher: rancherClients,
+};
+
+export interface NamedClient {
+  readonly cloud: string;
+  readonly client: string;
+}
+
+export const allClients: readonly NamedClient[] = Object.entries(suites).flatMap(([cloud, { clients }]) =>
+  Object.keys(clients).map((client) => ({ cloud, client })),
+);
+
+/** Those that a word means: a cloud, a client, or both as `rancher/go`. */
+export const clientsNamed = (word: string): readonly NamedClient[] =>
+  allClients.filter(({ cloud, client }) => [cloud, client, `${cloud}/${client}`].includes(word));

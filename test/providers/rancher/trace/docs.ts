@@ -1,0 +1,33 @@
+// The part of docs/clouds/rancher.md with the requests of both managers.
+
+import { readFileSync, writeFileSync } from "node:fs";
+import { resolve } from "node:path";
+
+const path = resolve(import.meta.dir, "../../../../docs/clouds/rancher.md");
+const command = "npm run test:clients -- rancher/go --write";
+const [begin, end] = [`<!-- ${command}: begin -->\n`, `<!-- ${command}: end -->\n`];
+
+/** The times are measured, and may differ. */
+const withoutTimes = (text: string): string => text.replaceAll(/ \d+\.\d s \|$/gm, " |");
+
+function split(): readonly [before: string, tables: string, after: string] {
+  const text = readFileSync(path, "utf8");
+  const [from, to] = [text.indexOf(begin), text.indexOf(end)];
+  if (from === -1 || to < from) throw new Error(`${path} has no part that begins with ${begin}`);
+  return [text.slice(0, from + begin.length), text.slice(from + begin.length, to), text.slice(to)];
+}
+
+/** Whether the docs have these tables, apart from times. */
+export const isCurrent = (tables: string): boolean =>
+  withoutTimes(split()[1].trim()) === withoutTimes(tables.trim());
+
+/** The rows of the docs that are these, apart from times. */
+export function rowsInDocs(rows: readonly string[]): readonly string[] {
+  const present = withoutTimes(split()[1]).split("\n");
+  return rows.filter((row) => present.includes(withoutTimes(row)));
+}
+
+export function writeTables(tables: string): void {
+  const [before, , after] = split();
+  writeFileSync(path, `${before}\n${tables}\n\n${after}`);
+}

@@ -1,5 +1,5 @@
-// What to check when the cloud rejects the credentials or refuses an operation: the settings with secrets, where each is set,
-// and the missing permission. Pure.
+// What to check when the cloud rejects the credentials or refuses an operation: the settings with secrets or with their files,
+// where each is set, and the missing permission. Pure.
 
 import { everyField, type Fields, topLevelName } from "../core/settings.ts";
 import type { CloudError } from "../provider/errors.ts";
@@ -36,7 +36,14 @@ function describeSecrets(secrets: readonly SecretSetting[]): {
 export function credentialHint(fields: Fields, sourceOf: SourceOfSetting): CredentialHint | undefined {
   const secrets = everyField(fields)
     .filter(([, field]) => field.isSecret === true)
-    .map(([name, { env }]) => ({ name, env, source: sourceOf(topLevelName(name)) }));
+    .map(([name, { env }]): SecretSetting => {
+      const source = sourceOf(topLevelName(name));
+      const file = `${name}-file`;
+      const fileSource = source === undefined && file in fields ? sourceOf(file) : undefined;
+      return fileSource === undefined
+        ? { name, env, source }
+        : { name: file, env: undefined, source: fileSource };
+    });
   if (secrets.length === 0) return undefined;
   const { isSet, text } = describeSecrets(secrets);
   return ({ kind, detail }) => {

@@ -63,6 +63,14 @@ test("a refused operation is named with its endpoint, and with the credentials t
   );
 });
 
+test("rejected credentials from a file name the setting of the file", () => {
+  const fields = { token: secret("API token."), "token-file": text("A file with the token.") };
+  const hint = credentialHint(fields, (name) => (name === "token-file" ? "--config-set" : undefined));
+  expect(hint?.(new CloudError("unauthorized", "no", { operation: "GET /x" }))).toBe(
+    "token-file is set by --config-set: check that the value is valid for this endpoint. Fairlead will retry.",
+  );
+});
+
 test("other errors, and providers without secrets, have no credential hint", () => {
   const fields = { endpoint: text("URL of the API.") };
   expect(credentialHint(fields, () => undefined)).toBeUndefined();

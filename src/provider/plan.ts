@@ -76,6 +76,8 @@ export interface RefusedTarget {
   readonly text: string;
   /** The Service whose target it is. Absent: every Service of the group that has this target. */
   readonly owner?: ServiceUID | undefined;
+  /** When to try it again; the time doubles while the cloud refuses it. Default: one minute. For what ends within seconds. */
+  readonly retryAfter?: Milliseconds | undefined;
 }
 
 /**

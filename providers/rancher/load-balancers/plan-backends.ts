@@ -1,10 +1,13 @@
 // Plans the external services of a load balancer: creates, changes and activates them, and says which can be forwarded to. Pure.
 
-import { isSameIp, type RefusedTarget } from "#ccm";
+import { isSameIp, type RefusedTarget, seconds } from "#ccm";
 import type { ApiExternalService } from "../api/resources.ts";
 import { type Backend, backendsOf } from "./backends.ts";
 import type { Desired, Mark, Observed, RancherStep, ServiceInUse } from "./model.ts";
 import { clusterOf, markedOwner, metadataOf } from "./names.ts";
+
+/** A removal takes some seconds. */
+const removalTime = seconds(5);
 
 export interface BackendPlan {
   readonly steps: readonly RancherStep[];
@@ -47,13 +50,10 @@ export function planBackends(context: Context): BackendPlan {
   // The other Nodes must not wait for a removal that may hang.
   const hasOthers = ids.length > 0 || steps.length > 0;
   const refused = outcomes.flatMap(({ nodes, outcome }): readonly RefusedTarget[] => {
-    const text =
-      outcome.kind === "refused"
-        ? outcome.text
-        : outcome.kind === "removing" && hasOthers
-          ? `Waiting for ${outcome.waitingFor} in Rancher.`
-          : undefined;
-    return text === undefined ? [] : nodes.map((node) => ({ node, text }));
+    if (outcome.kind === "refused") return nodes.map((node) => ({ node, text: outcome.text }));
+    if (outcome.kind !== "removing" || !hasOthers) return [];
+    const text = `Waiting for ${outcome.waitingFor} in Rancher.`;
+    return nodes.map((node) => ({ node, text, retryAfter: removalTime }));
   });
   const [waitingFor] = all.flatMap((one) => ("waitingFor" in one ? (one.waitingFor ?? []) : []));
   return { steps, ids, refused, waitingFor };

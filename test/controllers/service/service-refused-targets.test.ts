@@ -1,4 +1,5 @@
 import { expect, test } from "bun:test";
+import { type Milliseconds, seconds } from "../../../src/core/brand.ts";
 import type { BalancerTarget, DesiredLoadBalancer, RefusedTarget } from "../../../src/index.ts";
 import type { ScriptedBalancers } from "../../support/scripted-balancers.ts";
 import type { Thing } from "../../support/scripted-plan.ts";
@@ -8,19 +9,28 @@ import { scriptedWorld } from "../../support/scripted-world.ts";
 
 const why = "the server is in another datacenter";
 
-const refusalsOf = (targets: readonly BalancerTarget[], refuses: ReadonlySet<string>) =>
-  targets.flatMap(({ node }): RefusedTarget[] => (refuses.has(node) ? [{ node, text: why }] : []));
+const refusalsOf = (
+  targets: readonly BalancerTarget[],
+  refuses: ReadonlySet<string>,
+  retryAfter?: Milliseconds,
+) =>
+  targets.flatMap(({ node }): RefusedTarget[] =>
+    refuses.has(node) ? [{ node, text: why, retryAfter }] : [],
+  );
 
 const targetsOf = (members: readonly DesiredLoadBalancer<never>[]) =>
   members.flatMap(({ targets }) => targets);
 
 /** The cloud applies each step without the refused targets, and says so in its answer. */
-const refusingWorld = (change: (script: ScriptedBalancers) => void = () => undefined) => {
+const refusingWorld = (
+  change: (script: ScriptedBalancers) => void = () => undefined,
+  retryAfter?: Milliseconds,
+) => {
   const refuses = new Set(["node-1"]);
   const world = scriptedWorld(change, ({ plan, apply }) => ({
     plan: (members, observed, given) => {
       const planned = plan(members, observed, given);
-      const refused = refusalsOf(targetsOf(members as never), refuses);
+      const refused = refusalsOf(targetsOf(members as never), refuses, retryAfter);
       return { ...planned, steps: planned.steps.map((step) => ({ ...step, refused })) };
     },
     apply: async (step, call) => {
@@ -64,6 +74,20 @@ test("a refused target is tried again with a growing delay of at most an hour, w
     1, 3, 2, 4,
   ]);
   expect([warnings().length, targets(), w.written]).toEqual([1, [2], []]);
+});
+
+test("a refused target is tried again after the time that the provider gives, with a growing delay", async () => {
+  const { w, script, refuses, targets } = refusingWorld(undefined, seconds(5));
+  await w.start();
+  w.create("web");
+  await w.pass(4);
+  expect([targets(), script.applied.length]).toEqual([[2], 1]);
+  await w.pass(30);
+  // After 5 and 15 s, and then after 35 s.
+  expect([targets(), script.applied.length]).toEqual([[2], 3]);
+  refuses.clear();
+  await w.pass(6);
+  expect(targets()).toEqual([3]);
 });
 
 test("the warning ends when the cloud accepts the target", async () => {

@@ -160,6 +160,16 @@ test("serves the other Nodes while an external service is stuck in its removal",
   await h.world.until(() => h.rules.length === 2, "the second rule", 600);
 });
 
+test("serves a Node again some seconds after its external service was removed", async () => {
+  const h = await started();
+  const { services } = h.cloud.environment;
+  await h.created();
+  services.remove(services.existing("node-0"));
+  h.world.editSpec("web", { ports: [{ port: 81, protocol: "TCP", nodePort: 30_081 }] as never });
+  const both = ["81 -> node-0:30081 tcp", "81 -> node-1:30081 tcp"].join();
+  await h.world.until(() => h.rules.join() === both, "both rules", 15);
+});
+
 test("waits for the name when a Service needs its load balancer again at once", async () => {
   const h = await started();
   await h.created();

@@ -185,6 +185,8 @@ export class FreshListing {
     const requestedAt = listings.requested.get(part.name) ?? Number.POSITIVE_INFINITY;
     const oldest = Math.min(requestedAt, clock.monotonic() - settings.acceptsAge);
     const began = beganAt(part);
+    const { dueAt } = listings;
+    if (dueAt !== undefined && dueAt <= clock.monotonic() && began < dueAt) return false;
     // A listing that began at the time of the last change may not contain it.
     return began > this.#began && began >= oldest && began > changedAt;
   }

@@ -44,9 +44,20 @@ export function completeGroup(
   if (steps.length === 0 && acceptTargets(deps, members)) {
     return requeue(milliseconds(0), "the status without the refused targets");
   }
+  state.listings.dueAt = nextRetry(deps, members);
   const changesAt = Math.min(...members.map(({ changeAt }) => changeAt ?? Number.POSITIVE_INFINITY));
   if (!Number.isFinite(changesAt)) return settled;
   return requeue(milliseconds(Math.max(0, changesAt - clock.now())), "targets to change");
+}
+
+/** When a refused target is tried again: what the cloud reported until then may be why it was refused. */
+function nextRetry(
+  { controller, serviceStates }: ReconcileDeps,
+  members: readonly Member[],
+): number | undefined {
+  const now = controller.clock.monotonic();
+  const times = members.flatMap(({ service }) => serviceStates.of(service).refused.retryAt(now) ?? []);
+  return times.length === 0 ? undefined : Math.min(...times);
 }
 
 /** The cloud has all desired targets. Returns whether a Service still reports that one of them is refused. */

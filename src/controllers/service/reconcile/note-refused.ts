@@ -12,12 +12,13 @@ export function noteRefused(
   refused: readonly RefusedTarget[] = [],
 ): boolean {
   let isNews = false;
-  for (const { node, text, owner } of refused) {
+  for (const { node, text, owner, retryAfter } of refused) {
     const target = desiredServices.candidate(node);
     if (target === undefined) continue;
     for (const service of services) {
       if (owner !== undefined && owner !== serviceUID(service.metadata.uid)) continue;
-      if (serviceStates.of(service).refused.note(target, text, clock.monotonic())) isNews = true;
+      const { refused: known } = serviceStates.of(service);
+      if (known.note(target, text, clock.monotonic(), retryAfter)) isNews = true;
     }
   }
   return isNews;

@@ -5,6 +5,8 @@ const none: ReadonlyMap<string, number> = new Map();
 export class GroupListings {
   #requested = none;
   #parts: ReadonlySet<string> | undefined;
+  /** Once this time has come (monotonic), an older listing is outdated: a refused target is tried again. */
+  dueAt: number | undefined;
 
   /** When a newer listing of a part was requested (monotonic), until all of them have arrived. */
   get requested(): ReadonlyMap<string, number> {

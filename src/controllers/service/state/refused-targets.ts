@@ -25,8 +25,8 @@ export interface WithheldTargets {
 const firstBackoff: Milliseconds = minutes(1);
 const maxBackoff: Milliseconds = minutes(60);
 
-function backoffOf(count: number): number {
-  return Math.min(maxBackoff, firstBackoff * 2 ** Math.min(count - 1, 10));
+function backoffOf(count: number, first: Milliseconds): number {
+  return Math.min(maxBackoff, first * 2 ** Math.min(count - 1, 10));
 }
 
 /** Labels do not matter to the cloud. */
@@ -43,14 +43,20 @@ export class RefusedTargets {
   }
 
   /** Returns false if it is withheld already: several steps of one plan may report the same target. */
-  note(target: BalancerTarget, text: string, now: number): boolean {
+  note(target: BalancerTarget, text: string, now: number, first = firstBackoff): boolean {
     const content = contentOf(target);
     const known = this.#refusals.get(target.node);
     const before = known?.content === content ? known : undefined;
     if (before !== undefined && before.retryAt > now) return false;
     const count = (before?.count ?? 0) + 1;
-    this.#refusals.set(target.node, { text, content, count, retryAt: now + backoffOf(count) });
+    this.#refusals.set(target.node, { text, content, count, retryAt: now + backoffOf(count, first) });
     return true;
+  }
+
+  /** When the next target will be tried again (monotonic). */
+  retryAt(now: number): number | undefined {
+    const times = this.all.flatMap(([, { retryAt }]) => (retryAt > now ? retryAt : []));
+    return times.length === 0 ? undefined : Math.min(...times);
   }
 
   /** Leaves out the targets that are not to be tried again yet. */

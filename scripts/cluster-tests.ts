@@ -1,8 +1,8 @@
-// `npm run test:cluster`: builds the executable, starts a control plane from $KUBEBUILDER_ASSETS and runs the cluster tests
+// `npm run test:cluster`: builds the executables that the chosen tests need, starts a control plane from $KUBEBUILDER_ASSETS and runs the cluster tests
 // against them.
 
 import { copyFileSync, mkdirSync } from "node:fs";
-import { join, resolve } from "node:path";
+import { basename, join, resolve } from "node:path";
 import { keepLoopbackDirect } from "../src/platform/environment.ts";
 import { startControlPlane } from "../test/cluster/rig/control-plane.ts";
 
@@ -41,8 +41,24 @@ if (files.length === 0) {
 }
 
 const bun = process.execPath;
-const clouds = ["fake", "hetzner"] as const;
-for (const cloud of clouds) {
+/** The variable with the path of each cloud's executable. */
+const variables = {
+  fake: "FAIRLEAD_TEST_EXECUTABLE",
+  hetzner: "FAIRLEAD_TEST_HETZNER_EXECUTABLE",
+  rancher: "FAIRLEAD_TEST_RANCHER_EXECUTABLE",
+} as const;
+type Cloud = keyof typeof variables;
+const clouds = Object.keys(variables) as readonly Cloud[];
+
+/** A file with the name of a cloud needs its executable, any other cluster test that of the fake cloud, and a twin none. */
+function cloudOf(path: string): Cloud | undefined {
+  const name = basename(path, ".cluster.ts");
+  if (twins.includes(path)) return undefined;
+  return clouds.find((cloud) => cloud === name) ?? "fake";
+}
+
+const needed = clouds.filter((cloud) => files.some((path) => cloudOf(path) === cloud));
+for (const cloud of needed) {
   const built = Bun.spawnSync([bun, "scripts/build.ts", cloud], {
     cwd: root,
     stdout: "inherit",
@@ -56,7 +72,7 @@ let code = 1;
 try {
   // A copy, so that another build does not replace it while the tests run.
   mkdirSync(join(plane.folder, "bin"));
-  const copyOf = (cloud: (typeof clouds)[number]): string => {
+  const copyOf = (cloud: Cloud): string => {
     const name = `${cloud}-cloud-controller-manager`;
     const copy = join(plane.folder, "bin", name);
     copyFileSync(join(root, "dist", name), copy);
@@ -67,8 +83,7 @@ try {
     env: {
       ...process.env,
       FAIRLEAD_CLUSTER_KUBECONFIG: plane.kubeconfig,
-      FAIRLEAD_TEST_EXECUTABLE: copyOf("fake"),
-      FAIRLEAD_TEST_HETZNER_EXECUTABLE: copyOf("hetzner"),
+      ...Object.fromEntries(needed.map((cloud) => [variables[cloud], copyOf(cloud)])),
     },
     stdio: ["ignore", "inherit", "inherit"],
   });

@@ -62,7 +62,6 @@ export const isUninitialized = (node: Node): boolean =>
 export const openCluster = async (
   kubeconfig: string = required("FAIRLEAD_CLUSTER_KUBECONFIG"),
 ): Promise<Cluster> => {
-  const executable = required("FAIRLEAD_TEST_EXECUTABLE");
   const api = await connect(kubeconfig);
   const folder = mkdtempSync(join(tmpdir(), "fairlead-cluster-"));
   keepFolder(folder);
@@ -91,7 +90,7 @@ export const openCluster = async (
     manager: ({ kubeconfig: other = kubeconfig, flags = [], executable: otherCloud, env = {} } = {}) => {
       const started = startProcess(
         [
-          otherCloud ?? executable,
+          otherCloud ?? required("FAIRLEAD_TEST_EXECUTABLE"),
           `--kubeconfig=${other}`,
           // Several managers run on one machine; tests of the port set one.
           "--secure-port=0",

@@ -59,6 +59,7 @@ export { resolveOnce } from "./kit/resolve-once.ts";
 export { retryMoment } from "./kit/retry-moment.ts";
 export type { TlsMaterial, Transport, TransportRequest } from "./platform/transport.ts";
 export type * from "./provider/call.ts";
+export type * from "./provider/changes.ts";
 export { CloudError, type CloudErrorDetail, type CloudErrorKind } from "./provider/errors.ts";
 export type * from "./provider/inputs.ts";
 export type * from "./provider/instances.ts";

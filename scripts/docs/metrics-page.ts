@@ -23,6 +23,7 @@ export function metricsPage(): string {
   const manager = createManagerMetrics(systemClock);
   // Some metrics are declared with the first cloud.
   manager.watch({ accounts: [] }, { sources: [] }, {});
+  manager.watchChanges({ state: undefined });
   const processWide = createProcessWideMetrics(systemClock, systemFigures);
   const sorted = [...manager.declarations, ...processWide.declarations].toSorted((a, b) =>
     a.name.localeCompare(b.name),

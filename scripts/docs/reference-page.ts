@@ -5,6 +5,7 @@ import { type Exported, publicExports } from "./exports.ts";
 
 const sections: readonly (readonly [title: string, files: RegExp])[] = [
   ["The provider", /provider\/provider\.ts/],
+  ["Changes", /provider\/changes\.ts/],
   ["Instances", /provider\/instances\.ts/],
   ["Load balancers", /provider\/load-balancers\.ts/],
   ["Plans and steps", /provider\/plan\.ts/],

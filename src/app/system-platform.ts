@@ -5,6 +5,7 @@ import { systemClock } from "../platform/clock.ts";
 import { type Environment, systemEnvironment, systemHostname } from "../platform/environment.ts";
 import { collectGarbage } from "../platform/memory.ts";
 import { type Random, systemRandom } from "../platform/random.ts";
+import { type OpenSocket, systemSocket } from "../platform/socket.ts";
 import { systemFiles } from "../platform/system-files.ts";
 import { systemTransport, type Transport } from "../platform/transport.ts";
 import type { KubePlatform } from "./kube-client.ts";
@@ -12,6 +13,8 @@ import type { KubePlatform } from "./kube-client.ts";
 export interface ManagerPlatform extends KubePlatform {
   readonly random: Random;
   readonly cloudTransport: Transport;
+  /** Absent: clouds do not report changes. */
+  readonly cloudSocket?: OpenSocket;
   /** Only a process with one manager collects garbage early: one collection covers the whole process. */
   readonly collectGarbage?: () => void;
 }
@@ -24,6 +27,7 @@ export function systemPlatform(environment: Environment = systemEnvironment()): 
     files: systemFiles,
     transport: systemTransport,
     cloudTransport: systemTransport,
+    cloudSocket: systemSocket,
     collectGarbage,
     // As in upstream, the identity of a replica starts with the host name, which is in no variable outside a pod.
     environment: { ...environment, HOSTNAME: systemHostname() },

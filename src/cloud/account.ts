@@ -4,6 +4,7 @@
 import { type Milliseconds, seconds } from "../core/brand.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { Random } from "../platform/random.ts";
+import type { OpenSocket } from "../platform/socket.ts";
 import type { Transport } from "../platform/transport.ts";
 import type { Call, CloudRequest, CloudTransport } from "../provider/call.ts";
 import { CloudError } from "../provider/errors.ts";
@@ -14,11 +15,13 @@ import type { WriteGate } from "../runtime/write-gate.ts";
 import { RenewingCredential } from "./credential.ts";
 import type { CredentialHint } from "./credential-hint.ts";
 import { type CloudCallReport, GovernedTransport } from "./governed-transport.ts";
+import { receiveMessages } from "./messages.ts";
 import { RejectedCredential } from "./rejected-credential.ts";
 import { reserveByRank } from "./urgency.ts";
 
 export interface AccountContext {
   readonly transport: Transport;
+  readonly openSocket?: OpenSocket | undefined;
   readonly clock: Clock;
   readonly random: Random;
   readonly mayMutate: WriteGate;
@@ -119,6 +122,12 @@ export function openAccount<T>(account: Account<T>, context: AccountContext): Go
     budget,
     breakers: () => governed.breakers,
     transport: send,
+    messages: (request, call) =>
+      receiveMessages(
+        { account, open: context.openSocket, credential, rejected: rejectedReads, budget, clock, report },
+        request,
+        call,
+      ),
     credential: () => credential.current(),
   };
 }

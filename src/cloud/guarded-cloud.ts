@@ -114,9 +114,15 @@ function guardTables(tables: RouteTables, guard: CallGuard): RouteTables {
 
 export function withCallGuard(cloud: AnyCloud, options: CallGuardOptions): AnyCloud {
   const guard = new CallGuard(options);
-  const { instances, pending, loadBalancers, routes } = cloud;
+  const { instances, pending, loadBalancers, routes, changes } = cloud;
   return {
     ...boundCopy(cloud),
+    ...(changes && {
+      changes: {
+        maxSilence: changes.maxSilence,
+        follow: (call) => guard.pages("changes.follow", (given) => changes.follow(given), call),
+      },
+    }),
     ...(instances && {
       instances: {
         ...boundCopy(instances),

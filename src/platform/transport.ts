@@ -27,7 +27,7 @@ export interface TransportRequest {
 /** Sends a request. Rejects without a complete response head (refused, reset, TLS, aborted); a status of 500 is a response. */
 export type Transport = (request: TransportRequest, signal: AbortSignal) => Promise<Response>;
 
-function toBunTls({ ca, cert, key, serverName, skipVerification }: TlsMaterial) {
+export function toBunTls({ ca, cert, key, serverName, skipVerification }: TlsMaterial) {
   const rejectUnauthorized = skipVerification === true ? false : undefined;
   return defined({ ca, cert, key, serverName, rejectUnauthorized });
 }

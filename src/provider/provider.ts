@@ -3,6 +3,7 @@
 import type { NodeSelector } from "../core/node-selector.ts";
 import type { Field, Fields, Values } from "../core/settings.ts";
 import type { Call, CloudRequest, CloudTransport, Moment } from "./call.ts";
+import type { Changes } from "./changes.ts";
 import type { InputDeclaration, Inputs } from "./inputs.ts";
 import type { Instances } from "./instances.ts";
 import type { LoadBalancers, ObservedLoadBalancer } from "./load-balancers.ts";
@@ -55,6 +56,11 @@ export interface Account<T> {
 export interface OpenAccount<T> {
   /** For `jsonApi`. */
   readonly transport: CloudTransport;
+  /**
+   * Opens a WebSocket and receives its text messages, for `Changes.follow`. Yields an empty text when it is open. It ends with the
+   * connection, which you do not open again.
+   */
+  messages(request: CloudRequest, call: Call): AsyncIterable<string>;
   /** The credential, for providers that need what came with it, such as a service catalog. */
   credential(call: Call): Promise<T>;
 }
@@ -116,6 +122,8 @@ export interface Cloud<A extends Fields, O extends ObservedLoadBalancer, S exten
   readonly loadBalancers?: LoadBalancers<A, O, S, V> | undefined;
   /** Routes to the pod networks of Nodes: one table, or a list of them. */
   readonly routes?: RouteTables | undefined;
+  /** Reports changes before the next listing shows them. */
+  readonly changes?: Changes | undefined;
 }
 
 /** The names of the fields that hold a `NodeSelector`. */

@@ -5,7 +5,9 @@
 export { type ReadOptions, type ReadSettings, readSettings } from "../core/read-settings.ts";
 // For simulators: time that a test moves, and the transport that a simulated cloud implements.
 export { type Clock, sleep } from "../platform/clock.ts";
+export { type OpenSocket, SocketError, type SocketRequest } from "../platform/socket.ts";
 export type { Transport, TransportRequest } from "../platform/transport.ts";
+export { changesConformance } from "./conformance/changes-conformance.ts";
 export { type Converged, type ConvergeOptions, Crash, converge } from "./conformance/converge.ts";
 export type { SavedFacts } from "./conformance/converge-groups.ts";
 export { type FaultKind, FaultyTransport, faultKinds } from "./conformance/faulty-transport.ts";

@@ -6,6 +6,7 @@ import type { AbandonedCall } from "../../src/cloud/call-guard.ts";
 import { withCallGuard } from "../../src/cloud/guarded-cloud.ts";
 import { seconds } from "../../src/core/brand.ts";
 import type { Fields } from "../../src/core/settings.ts";
+import type { Changes } from "../../src/provider/changes.ts";
 import type { InstanceLookup, InstanceSource, Instances } from "../../src/provider/instances.ts";
 import type { ListingPart, LoadBalancers, ObservedLoadBalancer } from "../../src/provider/load-balancers.ts";
 import type { Pending, Step } from "../../src/provider/plan.ts";
@@ -51,6 +52,7 @@ const uses = {
     read: (part) => part.read(call),
     change: (part) => part.change(changes, given, call),
   } satisfies Uses<RoutesAsDocument>,
+  changes: { follow: (part) => firstOf(part.follow(call)) } satisfies Uses<Changes>,
 };
 
 /** Counts its calls in a private member, as a provider may, and never answers. */
@@ -129,6 +131,13 @@ class Document extends Hanging {
   }
 }
 
+class Stream extends Hanging {
+  readonly maxSilence = seconds(60);
+  follow(): AsyncGenerator<never> {
+    return this.list();
+  }
+}
+
 const connected = () => {
   const clock = new VirtualClock();
   const abandoned: AbandonedCall[] = [];
@@ -143,6 +152,7 @@ const connected = () => {
     pending: new Operations(),
     loadBalancers: balancers,
     routes: [new Routes(), new Document()],
+    changes: new Stream(),
   };
   const cloud = withCallGuard(parts, options);
   const inParts: AnyCloud = {
@@ -174,6 +184,7 @@ const connected = () => {
       listingPart: list[0] as ListingPart<ObservedLoadBalancer>,
       routes: routesOneByOne,
       document,
+      changes: cloud.changes,
     } satisfies Record<keyof typeof uses, unknown>,
   };
 };
@@ -190,7 +201,7 @@ describe("a cloud whose parts are instances of classes", () => {
     await clock.advance(seconds(2));
     expect(await outcome).toContain("did not end within 2s after its cancellation");
     expect(abandoned).toEqual([expect.objectContaining({ why: "cancelled" })]);
-    expect(abandoned[0]?.operation).toMatch(/^(instances|pending|loadBalancers|routes)\./);
+    expect(abandoned[0]?.operation).toMatch(/^(instances|pending|loadBalancers|routes|changes)\./);
   });
 
   test("keeps their other functions and their state", async () => {

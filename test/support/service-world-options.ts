@@ -1,5 +1,6 @@
 // The options of a `ServiceWorld`.
 
+import type { OpenSocket } from "../../src/platform/socket.ts";
 import type { Transport } from "../../src/platform/transport.ts";
 import type { Authorize } from "../../src/testing/apiserver/http/reviews.ts";
 import type { JsonObject } from "../../src/testing/apiserver/objects/json.ts";
@@ -11,8 +12,12 @@ export interface ServiceWorldOptions {
   readonly latency?: number;
   readonly actionTime?: number;
   readonly provider?: unknown;
+  /** Default: service. */
+  readonly controllers?: string;
   /** Replaces the fake cloud. */
   readonly cloud?: (clock: VirtualClock) => Transport;
+  /** The WebSockets of that cloud. */
+  readonly socket?: () => OpenSocket;
   readonly providerIDOf?: (node: string) => string;
   /** Authorizes requests to the API server. By default everything is allowed. */
   readonly authorize?: Authorize;

@@ -95,7 +95,7 @@ export class ServiceWorld {
         settings: readFlags([
           "--master=http://test-api-server",
           "--leader-elect=false",
-          "--controllers=service",
+          `--controllers=${this.#options.controllers ?? "service"}`,
           ...flags,
         ]),
         log: createLog({ format: "text", verbosity: 0, clock: own, write: (line) => this.logged.push(line) }),
@@ -129,6 +129,7 @@ export class ServiceWorld {
             this.onCrossing?.(what, "after");
             return answer;
           }),
+          ...(this.#options.socket && { cloudSocket: this.#options.socket() }),
           environment: { HOSTNAME: `replica-${this.#starts}` },
         } as Parameters<typeof createManager>[0]["platform"],
       },

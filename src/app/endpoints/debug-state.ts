@@ -53,6 +53,8 @@ export function debugState(manager: Manager, now: { readonly wall: number; reado
         lastSecondsAgo: secondsOf(now.monotonic - failure.at),
       },
     })),
+    /** The connection by which the cloud reports changes. Absent on standby replicas, and for clouds without one. */
+    changes: changesOf(manager, now.monotonic),
     /** Sources to which the settings give no access. */
     unreadableSources: manager.inventory.unreadable,
     accounts: manager.accounts.map(({ name, budget, breakers }) => ({
@@ -114,6 +116,17 @@ export function debugState(manager: Manager, now: { readonly wall: number; reado
         .toReversed()
         .map((entry) => ({ ...entry, at: at(entry.at) })),
     ),
+  };
+}
+
+function changesOf({ changes }: Manager, now: number) {
+  const state = changes?.state;
+  if (state === undefined) return undefined;
+  const { openSince, heardAt, failure } = state;
+  return {
+    openForSeconds: openSince && secondsOf(now - openSince),
+    heardSecondsAgo: secondsOf(now - heardAt),
+    failure,
   };
 }
 

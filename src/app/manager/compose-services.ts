@@ -43,6 +43,8 @@ export interface ComposedServices {
   knowledgeOf(service: Service): ServiceKnowledge | undefined;
   /** Keys of the Services in a group. */
   membersOf(group: string): readonly string[];
+  /** The cloud says that these load balancers may have changed. */
+  readonly lookAgain: ServiceController["lookAgain"];
   run(signal: AbortSignal): Promise<void>;
   /** The settings have changed. */
   reconsider(): void;
@@ -169,6 +171,7 @@ export function composeServices(
     activeProblems: () => controller.activeProblems(),
     membersOf: (group) => controller.membersOf(group),
     knowledgeOf: (service) => controller.knowledgeOf(service),
+    lookAgain: (part, groups, since) => controller.lookAgain(part, groups, since),
     run,
     forgetEvidence: () => controller.forgetEvidence(),
     reconsider: () => {

@@ -14,7 +14,7 @@ export class CurrentCloud implements ConnectedCloud {
 
   constructor(first: ConnectedCloud) {
     this.#connected = first;
-    const { instances, pending, loadBalancers, routes } = first.cloud;
+    const { instances, pending, loadBalancers, routes, changes } = first.cloud;
     const forward = <T extends object>(part: T | undefined, current: () => T | undefined): T | undefined =>
       part && forwardTo(() => current() ?? part);
     this.cloud = defined({
@@ -23,6 +23,7 @@ export class CurrentCloud implements ConnectedCloud {
       pending: forward(pending, () => this.#connected.cloud.pending),
       loadBalancers: forward(loadBalancers, () => this.#connected.cloud.loadBalancers),
       routes: routes && this.#forwardRoutes(routes),
+      changes: forward(changes, () => this.#connected.cloud.changes),
     });
   }
 
@@ -71,7 +72,8 @@ export function changedShape(before: AnyCloud, after: AnyCloud): string | undefi
   return Object.keys(old).find((part) => old[part] !== next[part]);
 }
 
-function shapeOf({ instances, pending, loadBalancers, routes }: AnyCloud): Readonly<Record<string, string>> {
+function shapeOf(cloud: AnyCloud): Readonly<Record<string, string>> {
+  const { instances, pending, loadBalancers, routes, changes } = cloud;
   return {
     "the sources of instances": (instances?.sources ?? []).map(({ name }) => name).join(", "),
     "the sources of instances without access": (instances?.unreadable ?? [])
@@ -80,6 +82,7 @@ function shapeOf({ instances, pending, loadBalancers, routes }: AnyCloud): Reado
     "how Nodes are matched": (instances?.matchBy ?? []).join(", "),
     "label prefixes": (instances?.labelPrefixes ?? []).join(", "),
     operations: String(pending !== undefined),
+    "whether the cloud reports changes": String(changes !== undefined),
     "load balancers": String(loadBalancers !== undefined),
     "the parts in which load balancers are listed":
       loadBalancers === undefined

@@ -1,6 +1,7 @@
 // The read-only view of a running manager, for pages, health checks and tests.
 
 import type { GovernedAccount } from "../../cloud/account.ts";
+import type { ChangeStream } from "../../cloud/change-stream.ts";
 import type { Inventory } from "../../cloud/inventory.ts";
 import type { PartListings } from "../../cloud/part-listings.ts";
 import type { NodeController } from "../../controllers/node/controller.ts";
@@ -43,6 +44,8 @@ export interface ViewDeps {
   /** Undefined without leader migration. */
   readonly migration: LeaderMigration | undefined;
   readonly composed: Controllers;
+  /** Undefined if the cloud does not report changes. */
+  readonly changes: Pick<ChangeStream, "state"> | undefined;
   /** Names of the tasks that run while this replica leads. */
   readonly running: readonly string[];
   /** Only running watches: a resource is watched only if a controller needs it. */
@@ -63,6 +66,7 @@ type FromDeps =
   | "removals"
   | "metrics"
   | "inventory"
+  | "changes"
   | "migration"
   | "reserved"
   | "onKubeRequest"
@@ -121,6 +125,7 @@ export function viewOf(deps: ViewDeps): ManagerView {
     metrics: deps.metrics,
     cloudCalls: contact.calls,
     inventory: deps.inventory,
+    changes: deps.changes,
     migration: deps.migration,
     reserved,
     onKubeRequest: deps.onKubeRequest,

@@ -3,7 +3,6 @@
 
 import type { AccountContext } from "../../cloud/account.ts";
 import { Inventory } from "../../cloud/inventory.ts";
-import { runRefreshLoop } from "../../cloud/refresh-loop.ts";
 import type { LatestObjects } from "../../controllers/latest-objects.ts";
 import { identityOf } from "../../controllers/node-facts.ts";
 import { RemovalMemory } from "../../controllers/removal-memory.ts";
@@ -14,7 +13,6 @@ import { GarbageMeter, reconcileGarbage } from "../../platform/memory.ts";
 import { programOf } from "../../provider/program.ts";
 import { endOf } from "../../runtime/draining.ts";
 import { Journal } from "../../runtime/journal.ts";
-import { PausableWork } from "../../runtime/pausable-work.ts";
 import { runTogether, type Task } from "../../runtime/run-together.ts";
 import type { Log } from "../../telemetry/log.ts";
 import { ConfigurationError } from "../configuration/configuration-error.ts";
@@ -36,8 +34,10 @@ import { openTracing } from "../tracing/tracing.ts";
 import { version } from "../version.ts";
 import { replaceAfterAbandonedCalls } from "./abandoned-calls.ts";
 import { CloudContact } from "./cloud-contact.ts";
+import { composeChanges } from "./compose-changes.ts";
 import { composeControllers } from "./compose-controllers.ts";
 import { isSelectedBy } from "./compose-nodes.ts";
+import { composeRefresh } from "./compose-refresh.ts";
 import type { ControllerContext } from "./controller-context.ts";
 import { CurrentClouds } from "./current-clouds.ts";
 import { LiveSettings } from "./live-settings.ts";
@@ -190,6 +190,7 @@ export async function createManager(options: ManagerOptions, signal: AbortSignal
       : context;
   const composed = composeControllers({ provider, instances, contextOf, nodes, services });
   const { queues, lifecycle, service } = composed;
+  const changes = composeChanges(context, composed);
   metrics.watch(connected, inventory, queues);
   replaceAfterAbandonedCalls({ provider: provider.name, clouds, inventory, composed, log });
   for (const [queueName, queue] of Object.entries(queues)) {
@@ -197,12 +198,7 @@ export async function createManager(options: ManagerOptions, signal: AbortSignal
     tracing?.follow(queueName, queue);
   }
 
-  const refreshing = new PausableWork();
-  const refreshOnce = (stop: AbortSignal): Promise<void> => {
-    const policy = defined({ fixed: flags["node-status-update-frequency"] });
-    return runRefreshLoop({ inventory, clock, policy }, stop);
-  };
-  const refresh: Task = { name: "inventory", run: (stop) => refreshing.run(refreshOnce, stop) };
+  const refresh = composeRefresh(inventory, clock, flags);
   const controllers = composed.tasks.filter((task) => enabled.has(task.name) && leadership.isHere(task.name));
   const needsServices = controllers.some((task) => task.name === "service");
   // Without the service controller, the permission to list Services may be missing.
@@ -223,6 +219,7 @@ export async function createManager(options: ManagerOptions, signal: AbortSignal
     leadership,
     migration,
     composed,
+    changes: changes.stream,
     running: [...controllers, refresh].map((task) => task.name),
     watches,
     events,
@@ -245,6 +242,7 @@ export async function createManager(options: ManagerOptions, signal: AbortSignal
     service,
   });
 
+  const withMetric = (task: Task): Task => withRunningMetric(task, metrics.runs);
   /** Runs the controllers while this replica leads, once the caches are synced. */
   const lead = async (stop: AbortSignal): Promise<void> => {
     try {
@@ -252,7 +250,7 @@ export async function createManager(options: ManagerOptions, signal: AbortSignal
       await leadership.run(
         {
           reserved,
-          tasks: [...controllers.map((task) => withRunningMetric(task, metrics.runs)), refresh],
+          tasks: [...controllers.map(withMetric), refresh, ...changes.tasks],
           beforeRelease: () => managerEvents.flush(),
           announcements: isObserving ? undefined : managerEvents.announcements,
           events: isObserving ? undefined : events,
@@ -281,7 +279,7 @@ export async function createManager(options: ManagerOptions, signal: AbortSignal
       ],
       signal,
     );
-  const reloadDeps = { live, clouds, inventory, composed, refresh: refreshing, clock, log };
+  const reloadDeps = { live, clouds, inventory, composed, refresh, changes, clock, log };
   return Object.assign(view, {
     nodes: nodes.objects,
     services: services.objects,

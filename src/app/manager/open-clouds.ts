@@ -59,7 +59,7 @@ export function openClouds({
   life,
 }: OpenCloudsOptions): OpenClouds {
   const { flags } = settings;
-  const { cloudTransport: transport, clock, random, environment } = platform;
+  const { cloudTransport: transport, cloudSocket: openSocket, clock, random, environment } = platform;
   const mayMutate =
     (mayWrite: WriteGate): AccountContext["mayMutate"] =>
     () => {
@@ -83,6 +83,7 @@ export function openClouds({
       { environment, ...settings.cloud, cluster: flags["cluster-name"] },
       {
         transport,
+        openSocket,
         clock,
         random,
         report,

@@ -25,7 +25,9 @@ export interface ReloadDeps {
   readonly inventory: Inventory;
   readonly composed: Controllers;
   /** Of the loop that lists all instances. */
-  readonly refresh: PausableWork;
+  readonly refresh: { readonly work: PausableWork };
+  /** Of the stream of changes. */
+  readonly changes: { readonly work: PausableWork };
   readonly clock: Clock;
   readonly log: Log;
 }
@@ -48,7 +50,7 @@ async function apply(
   next: ReadFlags,
   connect: ReturnType<CurrentClouds["prepare"]> | undefined,
 ): Promise<void> {
-  const { live, clouds, inventory, composed, refresh, clock, log } = deps;
+  const { live, clouds, inventory, composed, refresh, changes, clock, log } = deps;
   const { flags } = live.current;
   const frequency = flags["node-status-update-frequency"];
   let changed: readonly SettingsSection[] = [];
@@ -79,11 +81,16 @@ async function apply(
   );
   if (flags["node-status-update-frequency"] !== frequency) {
     // The current wait may be much longer than the new interval.
-    await refresh.pause(why, AbortSignal.abort());
-    refresh.resume();
+    await refresh.work.pause(why, AbortSignal.abort());
+    refresh.work.resume();
+  }
+  if (connect !== undefined) {
+    // The stream of the previous connection ends.
+    await changes.work.pause(why, AbortSignal.abort());
+    changes.work.resume();
   }
   // Evidence of absence must be collected again.
   composed.reconsider(connect === undefined ? changed : [...changed, "lifecycle"]);
   // Shows at once whether the cloud accepts the new settings.
-  if (connect !== undefined && refresh.isRunning) inventory.requestListing(clock.monotonic(), "refresh");
+  if (connect !== undefined && refresh.work.isRunning) inventory.requestListing(clock.monotonic(), "refresh");
 }

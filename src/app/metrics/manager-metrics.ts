@@ -7,6 +7,7 @@ import type { Clock } from "../../platform/clock.ts";
 import type { WorkQueue } from "../../runtime/work-queue.ts";
 import { type Counter, Metrics } from "../../telemetry/metrics.ts";
 import { type AlertSources, createAlertMetrics } from "./alert-metrics.ts";
+import { type ChangeMetrics, createChangeMetrics } from "./change-metrics.ts";
 import { type CloudMetrics, createCloudMetrics } from "./cloud-metrics.ts";
 import { ConfigurationMetrics } from "./configuration-metrics.ts";
 import { createJournalMetrics, type JournalMetrics } from "./journal-metrics.ts";
@@ -24,6 +25,7 @@ export interface ManagerMetrics
     JournalMetrics,
     RouteMetrics,
     LeadershipMetrics,
+    ChangeMetrics,
     Pick<ConfigurationMetrics, "pendingRestart" | "refusal"> {
   readonly kube: KubeMetrics;
   readonly queues: QueueMetrics;
@@ -56,6 +58,7 @@ export function createManagerMetrics(clock: Clock): ManagerMetrics {
     ...createJournalMetrics(metrics),
     ...createRouteMetrics(metrics),
     ...createLeadershipMetrics(metrics),
+    ...createChangeMetrics(metrics),
     pendingRestart,
     refusal,
     watches: createWatchMetrics(metrics),

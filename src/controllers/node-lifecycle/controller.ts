@@ -98,6 +98,13 @@ export class LifecycleController {
     }
   }
 
+  /** The cloud says that the instance of this Node may have changed: its next check is due now. Without effect if it has none. */
+  checkNow(name: string): void {
+    if (this.#candidates.all.get(name)?.nextCheck === undefined) return;
+    this.#candidates.update(name, { nextCheck: this.#options.clock.monotonic() });
+    this.queue.add(name);
+  }
+
   /** The settings have changed: every Node is reconciled again. */
   reconsider(): void {
     for (const { metadata } of this.#options.nodes.list()) this.queue.add(metadata.name);

@@ -60,6 +60,8 @@ export class NodeController {
   readonly #reporter: NodeReporter;
   /** The instance that each Node was last compared with. */
   readonly #comparedWith = new Map<string, Instance>();
+  /** Nodes whose instance may have changed since then (monotonic). */
+  readonly #hinted = new Map<string, number>();
 
   constructor(options: NodeControllerOptions) {
     this.#options = options;
@@ -79,6 +81,7 @@ export class NodeController {
       ownWrites: this.#ownWrites,
       problems: this.problems,
       comparedWith: this.#comparedWith,
+      hinted: this.#hinted,
     });
     try {
       await runWorkers(
@@ -93,7 +96,13 @@ export class NodeController {
       );
     } finally {
       stop();
+      this.#hinted.clear();
     }
+  }
+
+  /** The cloud says that the instance of this Node may have changed: the next answer about it is compared with the Node. */
+  expectChange(name: string, since: number): void {
+    this.#hinted.set(name, since);
   }
 
   /** The settings have changed: every Node is reconciled again. Known instances are not requested again. */

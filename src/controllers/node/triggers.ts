@@ -17,6 +17,8 @@ export interface TriggerDeps extends Pick<NodeDeps, "nodes" | "inventory"> {
   readonly problems: ProblemTracker;
   /** The instance that each Node was last compared with. */
   readonly comparedWith: ReadonlyMap<string, Instance>;
+  /** Nodes whose instance may have changed since then (monotonic). */
+  readonly hinted: Map<string, number>;
 }
 
 /** Returns how to stop. */
@@ -28,7 +30,9 @@ export function startTriggers(deps: TriggerDeps): () => void {
     else enqueue(queue, after);
   });
   const stopInventory = inventory.subscribe((update) => {
-    const found = [...lookup.foundMeanwhile()].filter((name) => hasNewInstance(nodes.get(name), deps));
+    const found = [...lookup.foundMeanwhile(), ...answeredHints(deps)].filter((name) =>
+      hasNewInstance(nodes.get(name), deps),
+    );
     for (const name of [...lookup.pending.keys, ...found]) queue.add(name, { priority: priorities.urgent });
     if (update !== "listing") return;
     for (const node of nodes.list()) {
@@ -56,6 +60,17 @@ export function startTriggers(deps: TriggerDeps): () => void {
 function enqueue(queue: WorkQueue, node: Node): void {
   const priority = isUninitialized(node) ? priorities.urgent : priorities.normal;
   queue.add(node.metadata.name, { priority });
+}
+
+/** The hinted Nodes about which there is a newer answer. */
+function answeredHints({ nodes, inventory, hinted }: TriggerDeps): readonly string[] {
+  const answered = [...hinted].filter(([name, since]) => {
+    const node = nodes.get(name);
+    const answer = node && inventory.check(identityOf(node));
+    return answer === undefined || !("asOf" in answer) || answer.asOf >= since;
+  });
+  for (const [name] of answered) hinted.delete(name);
+  return answered.map(([name]) => name);
 }
 
 /** A Node that the listing does not show keeps its backoff: a reconcile now would only request the next listing. */

@@ -1,6 +1,8 @@
 // The service controller: its state, the queue of groups, what enqueues them, and the workers that reconcile them. To follow one
 // reconcile, start at `reconcile/reconcile.ts`.
 
+import type { Hinted } from "../../cloud/change-hints.ts";
+import type { ListedPart } from "../../cloud/part-listings.ts";
 import type { Service } from "../../kube/objects.ts";
 import type { ObservedLoadBalancer } from "../../provider/load-balancers.ts";
 import { priorities, WorkQueue } from "../../runtime/work-queue.ts";
@@ -154,6 +156,13 @@ export class ServiceController {
       controller.removals.endHolds(removalKind);
       operations.end();
     }
+  }
+
+  /** The cloud says that these load balancers may have changed: lists the part, unless none of them is known there. */
+  lookAgain({ name, listing }: ListedPart<ObservedLoadBalancer>, groups: Hinted, since: number): void {
+    const { groupStates } = this.#reconcile;
+    const isHere = (group: string): boolean => groupStates.get(group)?.listings.covers(name) === true;
+    if (groups === "any" || [...groups].some(isHere)) listing.request(since, "refresh");
   }
 
   /** The settings have changed: every group is reconciled again, unless it waits for a backoff. */

@@ -3,6 +3,7 @@
 
 import { getEventListeners } from "node:events";
 import { type Milliseconds, minutes, seconds } from "../../core/brand.ts";
+import { messageOf } from "../../core/errors.ts";
 import { untilMoment } from "../../core/moment.ts";
 import { readSettings } from "../../core/read-settings.ts";
 import type { Call, CloudRequest, CloudTransport } from "../../provider/call.ts";
@@ -119,7 +120,17 @@ export class Lab {
         return send(await sign(request, call), call, read);
       }
     };
-    return { transport, credential: (call) => credential.current(call) };
+    const { socket } = this.simulated;
+    const messages = async function* (request: CloudRequest, call: Call): AsyncIterable<string> {
+      if (socket === undefined) throw new Error("The simulated cloud has no `socket`.");
+      try {
+        yield* socket(await sign(request, call), call.signal);
+      } catch (error) {
+        const { operation } = request;
+        throw call.signal.aborted ? error : new CloudError("unavailable", messageOf(error), { operation });
+      }
+    };
+    return { transport, messages, credential: (call) => credential.current(call) };
   }
 }
 

@@ -3,6 +3,7 @@
 
 import type { Fields } from "../../core/settings.ts";
 import type { Clock } from "../../platform/clock.ts";
+import type { OpenSocket } from "../../platform/socket.ts";
 import type { Transport } from "../../platform/transport.ts";
 import type { Inputs } from "../../provider/inputs.ts";
 import type { Machine, MatchKey } from "../../provider/instances.ts";
@@ -33,6 +34,10 @@ export interface SimulatedCloud {
   shortenNextRoutePage?(): void;
   /** Drops an entry from the next page of load balancers in the same way. */
   shortenNextBalancerPage?(): void;
+  /** The WebSockets of the cloud. Required when the provider receives `messages`. */
+  readonly socket?: OpenSocket;
+  /** Breaks the connections by which the cloud reports changes. Required when the provider has `changes`. */
+  breakChanges?(): void;
   /** Creates a load balancer without Fairlead's marks and returns its id. Required when the provider has `adopts`. */
   addUnmarkedBalancer?(): string;
   /** Changes the route table as another client would. For clouds whose routes are one document. */

@@ -23,9 +23,9 @@ const isLive = (name: string): boolean => {
 /** Read each time when they are used, or compared by the reload itself. */
 const readLate = [
   "compose-nodes.ts concurrent-node-syncs",
+  "compose-refresh.ts node-status-update-frequency",
   "compose-services.ts concurrent-service-syncs",
   "compose-services.ts load-balancer-target-drain",
-  "manager.ts node-status-update-frequency",
   "open-clouds.ts cloud-call-timeout",
   "reload.ts drain-timeout",
   "reload.ts node-status-update-frequency",

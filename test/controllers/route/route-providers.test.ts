@@ -25,6 +25,9 @@ const contextOver = (transport: Transport, cluster: string): Context => ({
     const credential = async (call: Parameters<typeof plain>[1]) => (await account.fetch(plain, call)).value;
     return {
       credential,
+      messages: () => {
+        throw new Error("No provider here receives messages.");
+      },
       transport: async (request, call, read) =>
         plain(await account.sign(request, await credential(call), 0), call, read),
     };

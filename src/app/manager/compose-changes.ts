@@ -1,0 +1,105 @@
+// Follows the changes that the cloud reports, and has the inventory and the load balancers look again. Unknown names have no effect.
+
+import { ChangeHints, type Hinted } from "../../cloud/change-hints.ts";
+import { ChangeStream } from "../../cloud/change-stream.ts";
+import type { SourceInventory } from "../../cloud/source-inventory.ts";
+import { identityOf, isUninitialized, providerIDOf } from "../../controllers/node-facts.ts";
+import type { ChangeHint } from "../../provider/changes.ts";
+import { PausableWork } from "../../runtime/pausable-work.ts";
+import type { Task } from "../../runtime/run-together.ts";
+import type { Controllers } from "./compose-controllers.ts";
+import type { ControllerContext } from "./controller-context.ts";
+
+export interface ComposedChanges {
+  /** Undefined, and no task, if the cloud does not report changes. */
+  readonly stream: ChangeStream | undefined;
+  readonly tasks: readonly Task[];
+  /** A new connection to the cloud has its own stream. */
+  readonly work: PausableWork;
+}
+
+/** What the hints of one leadership session are about, by source and by part. */
+interface Targets {
+  readonly instances: ReadonlyMap<string, ChangeHints>;
+  readonly balancers: ReadonlyMap<string, ChangeHints>;
+}
+
+export function composeChanges(context: ControllerContext, composed: Controllers): ComposedChanges {
+  const { clock, random, log, metrics, connected } = context;
+  const first = connected.cloud.changes;
+  const work = new PausableWork();
+  if (first === undefined) return { stream: undefined, tasks: [], work };
+  let targets: Targets = { instances: new Map(), balancers: new Map() };
+  const all = (): readonly ChangeHints[] => [...targets.instances.values(), ...targets.balancers.values()];
+  const stream = new ChangeStream({
+    changes: () => connected.cloud.changes ?? first,
+    clock,
+    random,
+    onHints: (hints) => {
+      for (const hint of hints) metrics.changeHint(addHint(targets, hint));
+    },
+    onReopened: () => {
+      for (const target of all()) target.add();
+    },
+    warn: (message) => log.warn(message),
+    note: (message) => log.info(message),
+  });
+  metrics.watchChanges(stream);
+  const follow = async (signal: AbortSignal): Promise<void> => {
+    targets = targetsOf(context, composed);
+    await stream.run(signal).finally(() => {
+      for (const target of all()) target.stop();
+    });
+  };
+  const task = { name: "changes", run: (signal: AbortSignal) => work.run(follow, signal) };
+  return { stream, tasks: [task], work };
+}
+
+/** Returns whether it is about something that is known, and not a repetition. */
+function addHint({ instances, balancers }: Targets, hint: ChangeHint): boolean {
+  if (hint.of === "instance") return instances.get(hint.source)?.add(hint.key, hint.version) === true;
+  const parts = hint.part === undefined ? [...balancers.values()] : [balancers.get(hint.part)];
+  return parts.map((part) => part?.add(hint.group, hint.version)).includes(true);
+}
+
+function targetsOf(context: ControllerContext, composed: Controllers): Targets {
+  const { clock, inventory } = context;
+  const instances = inventory.sources.map((source) => {
+    const refresh = (hinted: Hinted, since: number): void =>
+      lookAgain(context, composed, source, hinted, since);
+    const requests = (): number => source.latest?.pages ?? 1;
+    return [source.source.name, new ChangeHints({ clock, refresh, requests })] as const;
+  });
+  const balancers = (composed.service?.listing.parts ?? []).map((part) => {
+    const refresh = (hinted: Hinted, since: number): void => {
+      if (composed.service?.queue.work.isRunning === true) composed.service.lookAgain(part, hinted, since);
+    };
+    const requests = (): number => part.listing.latest?.pages ?? 1;
+    return [part.name, new ChangeHints({ clock, refresh, requests })] as const;
+  });
+  return { instances: new Map(instances), balancers: new Map(balancers) };
+}
+
+/** An unknown machine may be the one that a joining Node waits for. */
+function lookAgain(
+  { nodes }: ControllerContext,
+  { node, lifecycle }: Controllers,
+  source: SourceInventory,
+  hinted: Hinted,
+  since: number,
+): void {
+  if (hinted === "any") {
+    source.request(undefined, { since, urgency: "refresh" });
+    return;
+  }
+  const keyOf = (providerID: string | undefined): string => (providerID && source.keyOf(providerID)) ?? "";
+  const known = nodes.list().filter((one) => hinted.has(keyOf(providerIDOf(one))));
+  for (const one of known) {
+    const { name } = one.metadata;
+    node.expectChange(name, since);
+    lifecycle.checkNow(name);
+    source.request(identityOf(one), { since, foundSince: since, urgency: "refresh" });
+  }
+  if (known.length >= hinted.size) return;
+  for (const one of nodes.list()) if (isUninitialized(one)) node.queue.add(one.metadata.name);
+}

@@ -1,0 +1,39 @@
+// What a cloud reports about its changes before the next listing shows them. A hint only says where to look again.
+
+import type { Milliseconds } from "../core/brand.ts";
+import type { Call } from "./call.ts";
+
+/**
+ * Something in the cloud may have changed. It proves nothing: Fairlead lists or looks up again, and acts on the answer only.
+ * Names that Fairlead does not know have no effect.
+ *
+ * - `instance`       the machine with this `Instance.key`; without `key`, any machine of the source
+ * - `load-balancer`  the load balancer of this group, as listed; without `group`, any of the part; without `part`, in any part
+ *
+ * `version` is anything that differs when what `list` returns for the object differs. A hint with the version of the previous one for
+ * the same object is ignored. Without it, each hint counts.
+ */
+export type ChangeHint =
+  | {
+      readonly of: "instance";
+      readonly source: string;
+      readonly key?: string | undefined;
+      readonly version?: string | undefined;
+    }
+  | {
+      readonly of: "load-balancer";
+      readonly part?: string | undefined;
+      readonly group?: string | undefined;
+      readonly version?: string | undefined;
+    };
+
+/** Reports changes as they happen: a socket, a queue that is polled, a webhook. Listings go on as without it. */
+export interface Changes {
+  /**
+   * Follows the changes until the call is aborted. Yields an empty list when the connection is open, and for each sign of life, such as
+   * a ping. When the connection breaks, throw or return: Fairlead opens it again, with backoff, and looks again at everything.
+   */
+  follow(call: Call): AsyncIterable<readonly ChangeHint[]>;
+  /** The longest time between two lists while the connection works, such as three intervals of pings. Then it is opened again. */
+  readonly maxSilence: Milliseconds;
+}

@@ -1,0 +1,87 @@
+// A manager whose cloud reports changes: what it looks at again, and what it ignores.
+
+import { expect, test } from "bun:test";
+import { fake } from "../../../providers/fake/index.ts";
+import type { AnyProvider } from "../../../src/app/connect-cloud.ts";
+import { minutes } from "../../../src/core/brand.ts";
+import type { ChangeHint } from "../../../src/provider/changes.ts";
+import { ServiceWorld } from "../../support/service-world.ts";
+
+/** A stream that a test writes. */
+class Stream {
+  readonly maxSilence = minutes(1000);
+  #waiting: (hints: readonly ChangeHint[]) => void = () => undefined;
+
+  report(...hints: readonly ChangeHint[]): void {
+    this.#waiting(hints);
+  }
+
+  async *follow(): AsyncIterable<readonly ChangeHint[]> {
+    yield [];
+    for (;;) {
+      yield await new Promise<readonly ChangeHint[]>((resolve) => {
+        this.#waiting = resolve;
+      });
+    }
+  }
+}
+
+/** Six Nodes, and pages of two machines. */
+async function started(controllers: string) {
+  const stream = new Stream();
+  const { connect } = fake as unknown as AnyProvider;
+  const provider: AnyProvider = {
+    ...(fake as unknown as AnyProvider),
+    connect: (config, context) => ({ ...connect(config, context), changes: stream }),
+  };
+  const world = new ServiceWorld({ nodes: 6, provider, controllers });
+  for (let index = 0; index < 6; index += 1) world.setReady(`node-${index}`, "True");
+  await world.start("--config-set=page-size=2");
+  await world.pass(30);
+  world.forget();
+  const requests = (): readonly string[] => world.cloud.seen.map(({ operation }) => operation);
+  return { world, stream, requests };
+}
+
+const machine = (key?: string): ChangeHint => ({ of: "instance", source: "machines", key });
+
+test("looks up one machine that may have changed, and updates its Node", async () => {
+  const { world, stream, requests } = await started("cloud-node,cloud-node-lifecycle");
+  const [one] = world.cloud.machines.find("node-1");
+  world.cloud.machines.resize("node-1", "large-8");
+  stream.report(machine(one?.id));
+  await world.pass(1);
+  // A listing takes three requests.
+  expect(requests()).toEqual(["GET /machines"]);
+  const node = world.server.store.get("nodes", undefined, "node-1");
+  expect(node?.metadata.labels).toMatchObject({ "fake.example/type": "large-8" });
+});
+
+test("sends no request for names that it does not know", async () => {
+  const { world, stream, requests } = await started("cloud-node,service");
+  stream.report(
+    machine("4711"),
+    { of: "instance", source: "elsewhere" },
+    { of: "load-balancer", group: "unknown" },
+    { of: "load-balancer", part: "nowhere" },
+  );
+  await world.pass(10);
+  expect(requests()).toEqual([]);
+  expect(world.manager.metrics.text()).toContain('fairlead_change_hints_total{result="ignored"} 2');
+});
+
+test("lists load balancers once for all that may have changed, and not where no controller needs them", async () => {
+  const { world, stream, requests } = await started("service");
+  world.create("web");
+  await world.until(() => world.addressesOf("web").length > 0, "the address");
+  await world.pass(10);
+  world.forget();
+  const { uid } = world.get("web").metadata;
+  stream.report({ of: "load-balancer", group: uid }, { of: "load-balancer", group: uid });
+  await world.pass(10);
+  expect(requests()).toEqual(["GET /balancers"]);
+  const nodesOnly = await started("cloud-node");
+  nodesOnly.stream.report({ of: "load-balancer" });
+  await nodesOnly.world.pass(10);
+  expect(nodesOnly.requests()).toEqual([]);
+});

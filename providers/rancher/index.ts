@@ -3,6 +3,7 @@
 import { type Context, defineProvider, Secret } from "#ccm";
 import { annotations } from "./annotations.ts";
 import { type Keys, rancherApi } from "./api/client.ts";
+import { rancherChanges } from "./changes.ts";
 import { checkSettings, type Settings } from "./check-settings.ts";
 import { readConfigFile } from "./config-file.ts";
 import { hostSource } from "./hosts.ts";
@@ -60,6 +61,7 @@ export const rancher = defineProvider({
       loadBalancers: settings["load-balancers-enabled"]
         ? rancherLoadBalancers(api, settings, context.mark)
         : undefined,
+      changes: settings["events-enabled"] ? rancherChanges(api) : undefined,
     };
   },
 });

@@ -18,6 +18,10 @@ const access = {
   ),
   "ca-file": text("A file with the CA certificates of the API."),
   "insecure-skip-verify": flag("Do not verify the certificate of the API.", { fallback: false }),
+  "events-enabled": flag(
+    "Notice changes by the event socket of the API, before the next listing. Without it, only listings show them.",
+    { fallback: true },
+  ),
 };
 
 const instances = {

@@ -70,7 +70,7 @@ function apiURL(url: string, projectID: string | undefined): URL {
 
 export function rancherApi({ url, projectID, readKeys, tls, account }: ApiOptions) {
   const base = apiURL(url, projectID);
-  const { transport } = account<Keys>({
+  const { transport, messages } = account<Keys>({
     name: "rancher",
     fetch: async () => ({ value: readKeys() }),
     sign: (request, { access, secret }) => {
@@ -145,6 +145,12 @@ export function rancherApi({ url, projectID, readKeys, tls, account }: ApiOption
   };
 
   return {
+    /** The messages of the event socket: pings, and objects that have changed. An empty one when it is open. */
+    events: async function* (call: Call) {
+      const path = (await schemas(call)).get("subscribe") ?? `${base.pathname}/subscribe`;
+      const url = `${base.origin}${path}?eventNames=resource.change`;
+      yield* messages({ operation: "GET /subscribe", method: "GET", url, mutates: false }, call);
+    },
     /** All entries that are not removed. Filters that the server does not know have no effect: check the result. */
     list: async function* <T>(type: ResourceType, call: Call, query: Query = {}) {
       const path = await collection(type, call);

@@ -3,6 +3,7 @@
 import { milliseconds } from "#ccm";
 import type { Harness, TargetMachine } from "#ccm/testing";
 import { rancher } from "../index.ts";
+import { asSocket } from "./events.ts";
 import { RancherCloud } from "./rancher-cloud.ts";
 import type { Service } from "./state/service.ts";
 import { asTransport } from "./transport.ts";
@@ -65,6 +66,8 @@ export const harness: Harness = {
     const simulated = {
       cloud,
       transport: asTransport(cloud),
+      socket: asSocket(cloud),
+      breakChanges: () => cloud.events.break(),
       settle: () => cloud.settle(),
       addMachine: (name: string) => {
         hosts.add(name);

@@ -18,12 +18,14 @@
 //   services.obstacles.occupy(80);                 // load balancers with the port cannot start, with a message
 //   services.endpointInterval = seconds(5);        // public endpoints arrive one by one
 //   services.derivesLinks = false;                 // the links of a load balancer do not follow its rules
+//   cloud.events.break(); ….isSilent = true; ….refusesWith = 404; ….publish("host", { uuid });   // the event socket
 //   cloud.addKey("access", "secret"); cloud.revokeKeys();
 //
 // As in the server, published ports change with `launchConfig`, not with the rules, and a health check never changes.
 //
 // Simplified: there are no containers, stacks are active at once, and every host can run a load balancer.
 
+export { asSocket } from "./events.ts";
 export type { Fault, FaultKind } from "./faults.ts";
 export { answer, type ServedRancher, serveRancherCloud } from "./http.ts";
 export { RancherCloud, type RancherOptions, type Seen } from "./rancher-cloud.ts";

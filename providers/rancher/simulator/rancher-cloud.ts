@@ -4,6 +4,7 @@
 import { type Milliseconds, milliseconds, seconds } from "#ccm";
 import type { Clock } from "#ccm/testing";
 import { type ApiRequest, type Served, serve } from "./api/requests.ts";
+import { Events } from "./events.ts";
 import { type Fault, Faults } from "./faults.ts";
 import { Refusal } from "./refusal.ts";
 import { Environment } from "./state/environment.ts";
@@ -49,6 +50,8 @@ export class RancherCloud {
   readonly clock: Clock;
   readonly environment: Environment;
   readonly faults = new Faults();
+  /** The event socket. */
+  readonly events = new Events(this);
   /** All requests since the last `forget`, in order. */
   seen: Seen[] = [];
   latency: Milliseconds;
@@ -110,9 +113,33 @@ export class RancherCloud {
     this.seen = [];
   }
 
+  /** The objects of a collection as the API shows them, without a request. */
+  objects(collection: string): readonly unknown[] {
+    this.settle();
+    const url = new URL(`http://rancher/v2-beta/${collection}?limit=${this.maxLimit}`);
+    const all: unknown[] = [];
+    for (let next: URL | undefined = url; next !== undefined; ) {
+      const query = { method: "GET", url: next, body: undefined, authorization: undefined };
+      const { body } = serve(this.#requestOf(query), this.environment);
+      const { data, pagination } = body as {
+        readonly data: readonly unknown[];
+        readonly pagination: { readonly next?: string | null } | null;
+      };
+      all.push(...data);
+      next = pagination?.next ? new URL(pagination.next) : undefined;
+    }
+    return all;
+  }
+
+  accepts(authorization: string | undefined): boolean {
+    const key = keyIn(authorization);
+    return key !== undefined && (this.#keys.size === 0 || this.#keys.has(key));
+  }
+
   handle(query: Query): Delivery {
     this.settle();
     const request = this.#requestOf(query);
+    if (request.method === "GET" && /services$/i.test(request.collection)) this.#withheldPolls -= 1;
     const fault = this.faults.next(request.operation);
     const served = this.#serve(request, query, fault);
     const { method, url, body, operation } = request;
@@ -135,7 +162,6 @@ export class RancherCloud {
     const operation = `${method} /${path.join("/")}${action === null ? "" : `?action=${action}`}`;
     const { maxLimit, ignoresFilters, ignoresInclude } = this;
     const isActivateWithheld = this.clock.monotonic() < this.#withholdsUntil || this.#withheldPolls > 0;
-    if (method === "GET" && /services$/i.test(collection)) this.#withheldPolls -= 1;
     const isAccount = project === undefined && this.#accountKeys.has(keyIn(authorization) ?? "");
     const options = { maxLimit, ignoresFilters, ignoresInclude, isActivateWithheld, isAccount };
     return {
@@ -160,9 +186,7 @@ export class RancherCloud {
     if (fault?.kind === "status")
       return { status, body: { type: "error", status, code, message: "injected fault", detail: null } };
     try {
-      const key = keyIn(authorization);
-      if (key === undefined || (this.#keys.size > 0 && !this.#keys.has(key)))
-        throw new Refusal("Unauthorized", "Unauthorized");
+      if (!this.accepts(authorization)) throw new Refusal("Unauthorized", "Unauthorized");
       if (isMalformed === true) throw new Refusal("InvalidBodyContent", "The body is no JSON");
       return serve(request, this.environment);
     } catch (error) {

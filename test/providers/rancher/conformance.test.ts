@@ -1,7 +1,8 @@
 // Rancher passes the conformance suites.
 
-import { instancesConformance, loadBalancersConformance } from "#ccm/testing";
+import { changesConformance, instancesConformance, loadBalancersConformance } from "#ccm/testing";
 import { harness } from "../../../providers/rancher/simulator/harness.ts";
 
 instancesConformance("rancher", harness);
 loadBalancersConformance("rancher", harness);
+changesConformance("rancher", harness);

@@ -2,7 +2,7 @@
 
 import { rancher } from "../../../providers/rancher/index.ts";
 import { config, keys } from "../../../providers/rancher/simulator/harness.ts";
-import { asTransport, RancherCloud } from "../../../providers/rancher/simulator/index.ts";
+import { asSocket, asTransport, RancherCloud } from "../../../providers/rancher/simulator/index.ts";
 import { milliseconds } from "../../../src/core/brand.ts";
 import type { Node } from "../../../src/kube/objects.ts";
 import type { KubeObject } from "../../../src/testing/apiserver/objects/kube-object.ts";
@@ -51,6 +51,7 @@ export class RancherWorld {
         cloud ??= new RancherCloud({ clock, latency: milliseconds(20) });
         return asTransport(cloud);
       },
+      socket: () => asSocket(this.cloud),
     });
     if (cloud === undefined) throw new Error("Expected a cloud.");
     this.cloud = cloud;
@@ -60,15 +61,18 @@ export class RancherWorld {
   }
 
   start(controllers: string, ...flags: readonly string[]): Promise<void> {
-    const settings = Object.entries({ ...config, ...this.#config }).map(
+    return this.world.start(...this.flags(controllers), ...flags);
+  }
+
+  flags(controllers: string, changed: Readonly<Record<string, string>> = {}): readonly string[] {
+    const settings = Object.entries({ ...config, ...this.#config, ...changed }).map(
       ([name, value]) => `${name}=${value}`,
     );
-    return this.world.start(
+    return [
       `--config-set=${settings.join(",")}`,
       `--controllers=${controllers}`,
-      ...(this.#cluster === undefined ? ["--allow-untagged-cloud"] : [`--cluster-name=${this.#cluster}`]),
-      ...flags,
-    );
+      this.#cluster === undefined ? "--allow-untagged-cloud" : `--cluster-name=${this.#cluster}`,
+    ];
   }
 
   /** An initialized Node with a new host. */

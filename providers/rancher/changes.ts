@@ -1,0 +1,82 @@
+// The event socket of Rancher as hints: which hosts and load balancers may have changed.
+
+import { type Call, type ChangeHint, type Changes, minutes } from "#ccm";
+import type { RancherApi } from "./api/client.ts";
+import type { ApiHost, ApiLoadBalancer } from "./api/resources.ts";
+import { groupOfOwner, markedOwner } from "./load-balancers/names.ts";
+
+/** By default, the server sends a ping every five seconds. */
+const maxSilence = minutes(1);
+
+interface Message {
+  readonly name?: string;
+  readonly resourceType?: string;
+  readonly data?: { readonly resource?: Readonly<Record<string, unknown>> | null } | null;
+}
+
+function parse(text: string): Message {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === "object" && value !== null ? (value as Message) : {};
+  } catch {
+    return {};
+  }
+}
+
+/** Hosts report their load all the time, which is no change. */
+function versionOfHost({
+  state,
+  agentState,
+  hostname,
+  agentIpAddress,
+  removed,
+  labels,
+}: Partial<ApiHost>): string {
+  return JSON.stringify([state, agentState, hostname, agentIpAddress, removed, labels]);
+}
+
+function versionOfService(service: Partial<ApiLoadBalancer>): string {
+  const { state, transitioning, transitioningMessage, healthState, publicEndpoints, lbConfig } = service;
+  return JSON.stringify([state, transitioning, transitioningMessage, healthState, publicEndpoints, lbConfig]);
+}
+
+function hostHint(source: string, key: unknown, version: string): readonly ChangeHint[] {
+  return typeof key === "string" ? [{ of: "instance", source, key, version }] : [];
+}
+
+/** Pure. What one message says. Nothing, for a ping and for everything that Fairlead does not use. */
+export function hintsIn(text: string): readonly ChangeHint[] {
+  const { name, resourceType, data } = parse(text);
+  const resource = data?.resource;
+  if (name !== "resource.change" || typeof resource !== "object" || resource === null) return [];
+  switch (resource["type"] ?? resourceType) {
+    case "host": {
+      const version = versionOfHost(resource);
+      return [
+        ...hostHint("hosts", resource["uuid"], version),
+        ...hostHint("hosts by API id", resource["id"], version),
+      ];
+    }
+    case "loadBalancerService": {
+      const { name, metadata } = resource as Partial<ApiLoadBalancer>;
+      const owner = markedOwner(metadata);
+      const group = owner === undefined ? name : groupOfOwner(owner);
+      const version = versionOfService(resource);
+      return typeof group === "string" ? [{ of: "load-balancer", group, version }] : [];
+    }
+    case "externalService":
+      // Any load balancer may wait for it.
+      return [{ of: "load-balancer" }];
+    default:
+      return [];
+  }
+}
+
+export function rancherChanges(api: RancherApi): Changes {
+  return {
+    maxSilence,
+    follow: async function* (call: Call) {
+      for await (const message of api.events(call)) yield hintsIn(message);
+    },
+  };
+}

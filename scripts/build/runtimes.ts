@@ -31,7 +31,12 @@ export function lockedRuntime(target: Target): RuntimePackage {
   return { name, version, integrity };
 }
 
-function run(command: readonly string[], cwd: string): string {
+function run(command: readonly [string, ...string[]], cwd: string): string {
+  if (Bun.which(command[0]) === null) {
+    throw new BuildError(
+      `${command[0]} is not installed. It is needed once per platform, to download the runtime of Bun.`,
+    );
+  }
   const { exitCode, stdout, stderr } = Bun.spawnSync([...command], { cwd, stdin: "ignore" });
   if (exitCode === 0) return stdout.toString();
   throw new BuildError(`"${command.join(" ")}" exited with ${exitCode}:\n${stderr}`);

@@ -5,7 +5,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { foldersOf, type TarEntry } from "../tar.ts";
-import { fetchPackage, unpack } from "./debian.ts";
+import { fetchPackages, unpack } from "./debian.ts";
 import type { LockedPackage } from "./lock.ts";
 
 const libraries =
@@ -27,10 +27,10 @@ function filesIn(folder: string): readonly string[] {
 }
 
 /** The part of a package that the image needs, and its description for scanners. */
-function contentOf(locked: LockedPackage): readonly TarEntry[] {
+function contentOf(name: string, path: string): readonly TarEntry[] {
   const folder = mkdtempSync(join(tmpdir(), "fairlead-package-"));
   try {
-    const description = unpack(fetchPackage(locked), folder);
+    const description = unpack(path, folder);
     const read = (path: string): Uint8Array => readFileSync(join(folder, path));
     const files = filesIn(folder);
     const bundle = files.filter((path) => certificates.test(path)).map((path) => read(path));
@@ -44,7 +44,7 @@ function contentOf(locked: LockedPackage): readonly TarEntry[] {
       ...(bundle.length === 0
         ? []
         : [file("etc/ssl/certs/ca-certificates.crt", Buffer.concat(bundle).toString())]),
-      file(`var/lib/dpkg/status.d/${locked.name}`, description),
+      file(`var/lib/dpkg/status.d/${name}`, description),
     ];
   } finally {
     rmSync(folder, { recursive: true, force: true });
@@ -66,7 +66,8 @@ const loaders: readonly TarEntry[] = [
 
 /** All entries of the layer, folders first. */
 export function baseLayer(packages: readonly LockedPackage[]): readonly TarEntry[] {
-  const contents = packages.flatMap(contentOf);
+  const paths = fetchPackages(packages);
+  const contents = packages.flatMap(({ name }, index) => contentOf(name, paths[index] ?? ""));
   const found = new Set(contents.map(({ path }) => path));
   const links = loaders.filter(({ link = "" }) => found.has(link.slice(1)));
   const files = [...identity, ...contents, ...links].toSorted((a, b) => (a.path < b.path ? -1 : 1));

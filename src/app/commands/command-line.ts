@@ -4,14 +4,17 @@
 import { type CommandDef, defineCommand, runCommand } from "citty";
 import { didYouMean } from "../../core/did-you-mean.ts";
 import { codeOf } from "../../core/errors.ts";
+import type { CommandPage } from "../command-page.ts";
 import { otherCommandProblems } from "../flags/flag-problems.ts";
 import type { ReadFlags } from "../flags/read-flags.ts";
 import { flagFields } from "../flags/table.ts";
 import { version } from "../version.ts";
+import { completionPage, defineCompletion } from "./completion.ts";
 import { defineExplain, explainPage } from "./explain.ts";
 import { defineHelp } from "./help.ts";
 import type { Invocation } from "./invocation.ts";
 import { defineLint, lintPage } from "./lint.ts";
+import { defineMan, manCommandPage } from "./man.ts";
 import { defineManifests } from "./manifests.ts";
 import { definePlan, planPage } from "./plan.ts";
 import { defineRun } from "./run.ts";
@@ -19,24 +22,34 @@ import { defineSchema } from "./schema.ts";
 import { defineVersion } from "./version.ts";
 import { defineWebhookManifest } from "./webhook-manifest.ts";
 
-const pages = [explainPage, planPage, lintPage];
+/** The commands with a help text of their own. */
+const pages: readonly CommandPage[] = [explainPage, planPage, lintPage, completionPage, manCommandPage];
 
 /** In the order of the help. */
 function commandsOf(invocation: Invocation): Readonly<Record<string, CommandDef>> {
-  const commands = {
+  const pagesOf = async (): Promise<readonly CommandPage[]> =>
+    Promise.all(Object.values(commands).map(pageOf));
+  const commands: Readonly<Record<string, CommandDef>> = {
     run: defineRun(invocation),
     explain: defineExplain(invocation),
     plan: definePlan(invocation),
     lint: defineLint(invocation),
-    version: defineVersion(invocation),
+    manifests: defineManifests(invocation),
     "webhook-manifest": defineWebhookManifest(invocation),
     schema: defineSchema(invocation),
-    manifests: defineManifests(invocation),
+    completion: defineCompletion(invocation, pagesOf),
+    man: defineMan(invocation, pagesOf),
+    version: defineVersion(invocation),
+    help: defineHelp(invocation, { pagesOf, pages }),
   };
   // citty looks up words with `in`, so the object must not inherit from Object.prototype.
-  return Object.assign(Object.create(null), commands, {
-    help: defineHelp(invocation, { others: commands, pages }),
-  });
+  return Object.assign(Object.create(null), commands);
+}
+
+/** The page of a command without one has only its description. */
+async function pageOf({ meta }: CommandDef): Promise<CommandPage> {
+  const { name = "", description = "" } = (typeof meta === "function" ? await meta() : await meta) ?? {};
+  return pages.find((page) => page.name === name) ?? { name, summary: description };
 }
 
 /** --help, --version and --notices select a command, as upstream's flags do; with --help all other flags are ignored. */

@@ -1,7 +1,7 @@
 // `explain`: why a Node or a Service is as it is.
 
 import { defineCommand } from "citty";
-import type { CommandPage } from "./command-page.ts";
+import type { CommandPage } from "../command-page.ts";
 import type { Invocation } from "./invocation.ts";
 
 export const explainPage: CommandPage = {

@@ -1,7 +1,7 @@
 // `lint`: checks Services and configuration files, for CI.
 
 import { defineCommand } from "citty";
-import type { CommandPage } from "./command-page.ts";
+import type { CommandPage } from "../command-page.ts";
 import type { Invocation } from "./invocation.ts";
 
 export const lintPage: CommandPage = {
@@ -13,6 +13,7 @@ export const lintPage: CommandPage = {
     "If the settings of the cloud are set, Services are also checked for what its load balancers do not support. No request is sent.",
     "--output=github prints annotations, which GitHub Actions shows at the lines of a pull request.",
   ],
+  takesFiles: true,
   flags: ["output"],
   exitCodes: {
     "0": "no problems",

@@ -1,7 +1,7 @@
 // `plan`: what a start of the manager would do.
 
 import { defineCommand } from "citty";
-import type { CommandPage } from "./command-page.ts";
+import type { CommandPage } from "../command-page.ts";
 import type { Invocation } from "./invocation.ts";
 
 export const planPage: CommandPage = {

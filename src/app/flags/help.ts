@@ -22,12 +22,13 @@ const valueNames: Readonly<Record<FieldKind, string>> = {
   records: " JSON",
 };
 
-function flagValue({ kind, choices }: Field<unknown>): string {
+/** The placeholder of the value; empty for a switch. */
+export function flagValue({ kind, choices }: Field<unknown>): string {
   return choices !== undefined ? ` ${choices.join("|")}` : kind === undefined ? " string" : valueNames[kind];
 }
 
 /** Defaults that are secrets or other objects are not shown. */
-function defaultText({ fallback, kind }: Field<unknown>): string {
+export function defaultText({ fallback, kind }: Field<unknown>): string {
   if (kind === "duration" && typeof fallback === "number" && fallback > 0) {
     return ` (default ${formatDuration(fallback as Milliseconds)})`;
   }

@@ -1,7 +1,7 @@
 // What the help, the man page and the shell completion say about a command. Data of one command; its file has it.
 
-import { wrapText } from "../../core/text.ts";
-import type { FlagName } from "../flags/table.ts";
+import { wrapText } from "../core/text.ts";
+import type { FlagName } from "./flags/table.ts";
 
 export interface CommandExample {
   readonly text: string;
@@ -19,6 +19,8 @@ export interface CommandPage {
   readonly details?: readonly string[];
   /** The values of the first word, for completion. */
   readonly words?: readonly string[];
+  /** Its words are files. */
+  readonly takesFiles?: true;
   /** The flags that matter most here. */
   readonly flags?: readonly FlagName[];
   /** Meanings by exit code; 2 always means invalid usage. */

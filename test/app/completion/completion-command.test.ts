@@ -1,0 +1,108 @@
+import { describe, expect, test } from "bun:test";
+import { fake } from "../../../providers/fake/index.ts";
+import { completionTable, menuText } from "../../../src/app/completion/completion-table.ts";
+import type { AnyProvider } from "../../../src/app/connect-cloud.ts";
+import { flagFields } from "../../../src/app/flags/table.ts";
+import { runCommandIn } from "../../support/command-world.ts";
+import { ServiceWorld } from "../../support/service-world.ts";
+
+// The commands `completion` and `man`: what they contain. test/tools runs them with the real shells and with groff.
+
+const run = (...args: readonly string[]) => runCommandIn(new ServiceWorld(), args);
+const commands = [
+  "run",
+  "explain",
+  "plan",
+  "lint",
+  "manifests",
+  "webhook-manifest",
+  "schema",
+  "completion",
+  "man",
+  "version",
+  "help",
+];
+
+describe.each(["bash", "zsh", "fish"])("completion %s", (shell) => {
+  test("has every command, and every flag that has an effect", async () => {
+    const { code, out, err } = await run("completion", shell);
+    expect([code, err]).toEqual([0, ""]);
+    for (const command of commands) expect(out).toContain(command);
+    const { flags } = completionTable("x", fake as unknown as AnyProvider, []);
+    expect(flags.length).toBeGreaterThan(90);
+    for (const { name } of flags)
+      expect(out).toContain(shell === "fish" && name !== "v" ? `-l ${name} ` : `--${name}`);
+    for (const choice of ["local-endpoints", "VersionTLS13", "static-pod"]) expect(out).toContain(choice);
+    expect(out).not.toContain("vmodule");
+    expect(out).toContain("fake-cloud-controller-manager");
+  });
+});
+
+test.each([
+  [["completion"], 'completion knows no shell ""; use bash, zsh, fish'],
+  [["completion", "bsh"], 'completion knows no shell "bsh"; did you mean bash?'],
+  [["completion", "bash", "zsh"], 'unexpected argument "zsh" after completion'],
+  [
+    ["completion", "bash", "--output=json"],
+    "--output is for the command explain or plan or lint, not for completion",
+  ],
+  [["man", "page"], 'unexpected argument "page" after man'],
+])("%j is refused with exit code 2", async (args, text) => {
+  const { code, out, err } = await run(...args);
+  expect([code, out]).toEqual([2, ""]);
+  expect(err).toContain(text);
+});
+
+test("the table of completion has the kind of each flag's value", () => {
+  const { flags } = completionTable("x", fake as unknown as AnyProvider, []);
+  const kindOf = (name: string) => flags.find((flag) => flag.name === name)?.value;
+  expect(["offline", "kubeconfig", "cert-dir", "mode", "cluster-name"].map(kindOf)).toEqual([
+    "none",
+    "file",
+    "file",
+    "words",
+    "text",
+  ]);
+  expect(flags.find(({ name }) => name === "output")).toMatchObject({
+    shorthand: "o",
+    choices: ["text", "json", "github"],
+    commands: ["explain", "plan", "lint"],
+  });
+});
+
+test("a text for a menu is one short sentence", () => {
+  expect(menuText("Log verbosity: 0 logs decisions.\nMore.")).toBe("Log verbosity");
+  expect(menuText("Addresses such as 10.0.0.1 are\nlisted. More.")).toBe(
+    "Addresses such as 10.0.0.1 are listed",
+  );
+  expect(menuText("x".repeat(200))).toHaveLength(80);
+});
+
+describe("man", () => {
+  test("has every command, flag and setting, and no line that roff would take for a request", async () => {
+    const { code, out } = await run("man");
+    expect(code).toBe(0);
+    expect(out).toStartWith('.TH "FAKE\\-CLOUD\\-CONTROLLER\\-MANAGER" 8 ');
+    for (const command of commands) expect(out).toContain(`.SS "${command.replace("-", "\\-")}"\n`);
+    for (const name of Object.keys(flagFields).filter((one) =>
+      ["kubeconfig", "output", "mode", "v"].includes(one),
+    ))
+      expect(out).toContain(`\\fB\\-\\-${name}\\fP`);
+    expect(out).toContain("\\fBFAKE_TOKEN\\fP");
+    const requests = out.split("\n").filter((line) => /^['.]/.test(line));
+    expect(requests.filter((line) => !/^\.(TH|SH|SS|PP|TP|nf|fi)( |$)/.test(line))).toEqual([]);
+    expect(out).not.toMatch(/[^\n -~]/);
+  });
+});
+
+test("help lists every command, and shows the page of those that have one", async () => {
+  const { out } = await run("--help");
+  for (const command of commands) expect(out).toContain(`\n  ${command}\n`);
+  for (const command of ["explain", "plan", "lint", "completion", "man"]) {
+    const page = await run(command, "--help");
+    expect(page.code).toBe(0);
+    expect(page.out).toContain(`  fake-cloud-controller-manager ${command} `);
+    expect(page.out).not.toContain("Settings of the cloud");
+    expect((await run("help", command)).out).toBe(page.out);
+  }
+});

@@ -14,7 +14,7 @@ import { withValuesTable } from "./docs/manifest-values.ts";
 import { metricsPage } from "./docs/metrics-page.ts";
 import { type Recorded, sortedProofs, validProofs } from "./docs/recorded-proofs.ts";
 import { referencePage } from "./docs/reference-page.ts";
-import { proofsIn, runCluster, runExecutable, runPlain } from "./docs/run-suites.ts";
+import { proofsIn, runCluster, runExecutable, runPlain, runTools } from "./docs/run-suites.ts";
 import { alertsIn, reasonPages, runbookIndex } from "./docs/runbook-pages.ts";
 import { stopUnlessKnown } from "./known-options.ts";
 
@@ -25,10 +25,11 @@ stopUnlessKnown(args, {
   --check         write nothing; exit with 1 if a page is stale
   --executable    also run the tests that need the executable
   --cluster       also run the tests that need a control plane (KUBEBUILDER_ASSETS)
-  --all           --executable and --cluster
+  --tools         also run the tests with tools of users, such as helm
+  --all           --executable, --cluster and --tools
   --junit <file>  use this JUnit report instead of running the tests
 `,
-  options: ["--check", "--executable", "--cluster", "--all"],
+  options: ["--check", "--executable", "--cluster", "--tools", "--all"],
   valued: ["--junit"],
 });
 const root = new URL("..", import.meta.url).pathname;
@@ -46,6 +47,7 @@ function recordedProofs(): Recorded {
   const reports = {
     executable: isRequested("executable") ? runExecutable() : undefined,
     cluster: isRequested("cluster") ? runCluster() : undefined,
+    tools: isRequested("tools") ? runTools() : undefined,
   };
   if (isRequested("cluster") && reports.cluster === undefined)
     print("KUBEBUILDER_ASSETS is not set: the recorded results of the cluster tests are kept");
@@ -53,7 +55,11 @@ function recordedProofs(): Recorded {
     const report = reports[suite];
     return sortedProofs(report === undefined ? validProofs(before[suite], sourceOf) : proofsIn(report));
   };
-  return { executable: proofsFor("executable"), cluster: proofsFor("cluster") };
+  return {
+    executable: proofsFor("executable"),
+    cluster: proofsFor("cluster"),
+    tools: proofsFor("tools"),
+  };
 }
 
 const given = args.indexOf("--junit");

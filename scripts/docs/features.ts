@@ -73,6 +73,7 @@ export const suites = {
   plain: { needs: "nothing", run: "`npm test`" },
   executable: { needs: "the executable", run: "`npm run docs -- --executable`" },
   cluster: { needs: "a control plane", run: "`npm run test:cluster`" },
+  tools: { needs: "tools of users, such as helm", run: "`npm run test:tools`" },
 } as const;
 export type Suite = keyof typeof suites;
 const suiteNames = Object.keys(suites) as readonly Suite[];

@@ -1,5 +1,5 @@
-// scripts/docs/recorded-proofs.json: what the executable and cluster suites proved when they last ran. A recorded proof is
-// valid as long as its file still has a test with that feature id.
+// scripts/docs/recorded-proofs.json: what the executable, cluster and tool suites proved when they last ran. A recorded proof
+// is valid as long as its file still has a test with that feature id.
 
 import { idsOf, type Proofs, type Suite } from "./features.ts";
 

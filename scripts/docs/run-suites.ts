@@ -41,6 +41,11 @@ export function runExecutable(): string {
   return reportOf([process.execPath, "test", ...files.map((path) => `./${path}`)], process.env);
 }
 
+/** What is skipped, because a tool is missing, proves nothing. */
+export function runTools(): string {
+  return reportOf([process.execPath, "scripts/tool-tests.ts"], process.env);
+}
+
 /** Undefined if KUBEBUILDER_ASSETS is not set. */
 export function runCluster(): string | undefined {
   return (process.env["KUBEBUILDER_ASSETS"] ?? "") === ""

@@ -8,7 +8,7 @@ import { type Recorded, sortedProofs, validProofs } from "../../scripts/docs/rec
 const rows = featureGroups.flatMap((group) => group.rows);
 const allIn = (ids: readonly string[]): Proofs => Object.fromEntries(ids.map((id) => [id, "test/a.test.ts"]));
 const pageOf = (proofs: Partial<Record<Suite, Proofs>>): string =>
-  featuresPage({ plain: {}, executable: {}, cluster: {}, ...proofs });
+  featuresPage({ plain: {}, executable: {}, cluster: {}, tools: {}, ...proofs });
 
 describe("the features page", () => {
   test("lists proved features with a link, and the others at the end of their group", () => {
@@ -34,13 +34,17 @@ describe("the features page", () => {
       plain: { F1: "test/a.test.ts" },
       executable: { F1: "test/b.executable.ts", F92: "test/b.executable.ts" },
       cluster: { F92: "test/c.cluster.ts", S8: "test/c.cluster.ts" },
+      tools: { F95: "test/d.tool.ts", S8: "test/d.tool.ts" },
     });
     expect(page.match(/^\| .* \| \[.*$/gm)).toEqual([
       "| Node initialization: provider id, type, addresses, taint removal | [a.test.ts](../test/a.test.ts) |",
       "| Release binary in one file, reproducible | [b.executable.ts](../test/b.executable.ts) |",
+      "| Helm chart | [d.tool.ts](../test/d.tool.ts) |",
       expect.stringContaining("[c.cluster.ts](../test/c.cluster.ts) |"),
     ]);
-    expect(page.match(/^\| (?:nothing|the executable|a control plane) .* 1 \|$/gm)).toHaveLength(3);
+    expect(
+      page.match(/^\| (?:nothing|the executable|a control plane|tools of users, such as helm) .* 1 \|$/gm),
+    ).toHaveLength(4);
   });
 
   test("does not change when a test is renamed", () => {
@@ -80,13 +84,13 @@ test("a recorded proof is valid while its file has a test with that id", () => {
   expect(Object.keys(sortedProofs({ S1: "", F10: "", F9: "" }))).toEqual(["F9", "F10", "S1"]);
 });
 
-test("every recorded proof of the executable and cluster suites is valid", () => {
+test("every recorded proof is valid", () => {
   const root = resolve(import.meta.dir, "../..");
   const read = (file: string): string => readFileSync(resolve(root, file), "utf8");
-  const { executable, cluster } = JSON.parse(read("scripts/docs/recorded-proofs.json")) as Recorded;
+  const { executable, cluster, tools } = JSON.parse(read("scripts/docs/recorded-proofs.json")) as Recorded;
   expect(Object.keys(executable).length).toBeGreaterThan(3);
   expect(Object.keys(cluster).length).toBeGreaterThan(10);
-  for (const proofs of [executable, cluster]) {
+  for (const proofs of [executable, cluster, tools]) {
     const sourceOf = (file: string) => (existsSync(resolve(root, file)) ? read(file) : undefined);
     expect(validProofs(proofs, sourceOf)).toEqual(proofs);
   }

@@ -46,7 +46,7 @@ function common({ path, exportName }: ProviderModule, defines: Readonly<Record<s
 interface Built {
   readonly success: boolean;
   readonly logs: readonly unknown[];
-  readonly outputs: readonly { readonly size: number }[];
+  readonly outputs: readonly { readonly size: number; readonly kind: string; readonly path: string }[];
   readonly metafile?: { readonly inputs: Readonly<Record<string, unknown>> };
 }
 
@@ -73,6 +73,18 @@ export async function findContents(provider: ProviderModule): Promise<Contents> 
     files: Object.keys(metafile?.inputs ?? {}).toSorted(),
     bytes: outputs.reduce((sum, { size }) => sum + size, 0),
   };
+}
+
+/** Writes the program as modules for Bun into the folder, and returns the path of the first one. */
+export async function bundle(
+  provider: ProviderModule,
+  defines: Readonly<Record<string, string>>,
+  folder: string,
+): Promise<string> {
+  const { outputs } = await build({ ...common(provider, defines), outdir: folder });
+  const first = outputs.find(({ kind }) => kind === "entry-point");
+  if (first === undefined) throw new BuildError("The bundler wrote no entry point.");
+  return first.path;
 }
 
 export interface CompileOptions {

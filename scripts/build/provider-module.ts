@@ -53,7 +53,7 @@ export interface ProviderModule {
   readonly name: string;
   /** The name of the executable. */
   readonly program: string;
-  /** The settings that have a variable. */
+  /** The settings that have a variable and an effect. */
   readonly variables: readonly {
     readonly variable: string;
     readonly text: string;
@@ -70,7 +70,7 @@ function contractMismatch(name: string, contract: unknown): string {
 
 function variablesOf(config: Fields = {}): ProviderModule["variables"] {
   return Object.values<Field<unknown>>(config).flatMap(({ env, text, isSecret = false }) =>
-    env === undefined ? [] : [{ variable: env, text, isSecret }],
+    env === undefined || text.startsWith("No effect:") ? [] : [{ variable: env, text, isSecret }],
   );
 }
 

@@ -8,6 +8,7 @@ import { type Artefact, executableName } from "./artefact.ts";
 import { megabytes } from "./folder.ts";
 import { imageArtefacts } from "./image/image.ts";
 import { packageArtefacts } from "./packages/packages.ts";
+import { programTexts } from "./packages/program-texts.ts";
 import { gzip, tar } from "./tar.ts";
 
 const root = resolve(import.meta.dir, "../..");
@@ -45,10 +46,14 @@ export interface Parts {
   readonly withImage: boolean;
 }
 
-export function artefactsOf(cloud: Prepared, { targets, withImage }: Parts): readonly Artefact[] {
+export async function artefactsOf(
+  cloud: Prepared,
+  { targets, withImage }: Parts,
+): Promise<readonly Artefact[]> {
+  const texts = await programTexts(cloud);
   return [
     ...targets.flatMap((target) => artefactsFor(cloud, target)),
-    ...packageArtefacts(cloud, targets),
+    ...packageArtefacts(cloud, texts, targets),
     ...(withImage ? imageArtefacts(cloud, targets) : []),
   ];
 }

@@ -3,7 +3,7 @@
 import { createHash, type KeyObject } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
-import { type Prepared, prepare } from "../build/executable.ts";
+import { prepare } from "../build/executable.ts";
 import { BuildError } from "../build/provider-module.ts";
 import { lockedRuntime } from "../build/runtimes.ts";
 import type { Sources } from "../build/sources.ts";
@@ -61,12 +61,11 @@ export async function release(plan: ReleasePlan): Promise<void> {
   const { sources, key, print } = plan;
   checkSources(plan);
   const { text: changes } = releasedSection(readText("CHANGELOG.md"), sources.released, plan.tag);
-  const clouds: Prepared[] = [];
-  for (const name of plan.clouds) clouds.push(await prepare(name, root, sources));
-  const artefacts: readonly Artefact[] = [
-    ...clouds.flatMap((cloud) => artefactsOf(cloud, plan)),
-    chartArtefact(sources),
-  ];
+  const artefacts: Artefact[] = [];
+  for (const name of plan.clouds) {
+    artefacts.push(...(await artefactsOf(await prepare(name, root, sources), plan)));
+  }
+  artefacts.push(chartArtefact(sources));
   const folder = new ReleaseFolder(plan.outdir);
   const progress = new Progress(artefacts.length + 1, print);
   print(

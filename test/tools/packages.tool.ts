@@ -126,6 +126,11 @@ describe.skipIf(system === undefined)("on a machine that has only Debian", () =>
     await world.areInitialized(3, explain);
     expect(machine.must(`${program} --version`)).toStartWith(`${program} v${version}`);
     expect(machine.must("systemd-analyze verify fairlead@prod.service")).toBe("");
+    const completion = `/usr/share/bash-completion/completions/${program}`;
+    expect(machine.must(`bash -n ${completion} && cat ${completion}`)).toContain("explain");
+    expect(machine.must(`zcat /usr/share/man/man8/${program}.8.gz`)).toContain(
+      "--cluster-cidr".replaceAll("-", "\\-"),
+    );
     const seconds = (performance.now() - started) / 1000;
     process.stdout.write(`From the download to initialized Nodes: ${seconds.toFixed(1)} s\n`);
     expect(seconds).toBeLessThan(60);

@@ -5,6 +5,7 @@ import { resolve } from "node:path";
 import { unitText } from "../../../src/app/manifests/systemd-unit.ts";
 import type { Prepared } from "../../build/executable.ts";
 import { environmentFile } from "./environment-file.ts";
+import { type Format, type ProgramTexts, textFiles } from "./program-texts.ts";
 
 const root = resolve(import.meta.dir, "../../..");
 
@@ -46,10 +47,15 @@ export const maintainer = "Fairlead authors <noreply@fairlead.dev>";
 const text = (content: string): Uint8Array => new TextEncoder().encode(content);
 const fileOf = (path: string): Uint8Array => readFileSync(resolve(root, path));
 
-export function packageContent(
-  { provider, sources, notices }: Prepared,
-  executable: Uint8Array,
-): PackageContent {
+export interface PackageInput {
+  readonly cloud: Prepared;
+  readonly executable: Uint8Array;
+  readonly texts: ProgramTexts;
+  readonly format: Format;
+}
+
+export function packageContent({ cloud, executable, texts, format }: PackageInput): PackageContent {
+  const { provider, sources, notices } = cloud;
   const documentation = (path: string, content: Uint8Array): PackageFile => {
     return { path: `usr/share/doc/${path}`, mode: 0o644, content, isDocumentation: true };
   };
@@ -80,6 +86,7 @@ export function packageContent(
       documentation("fairlead/operations.md", fileOf("docs/operations.md")),
       documentation("fairlead/CHANGELOG.md", fileOf("CHANGELOG.md")),
       documentation(`${provider.program}/copyright`, text(notices)),
+      ...textFiles(provider.program, texts, format),
     ],
     folders: [{ path: "etc/fairlead/", mode: 0o700 }],
     time: sources.time,

@@ -12,7 +12,7 @@ const overrides = [
   ...["embedded-library *", "unstripped-binary-or-object *", "hardening-no-pie *", "hardening-no-relro *"],
   ...["copyright-file-contains-full-apache-2-license", "copyright-not-using-common-license-for-lgpl"],
   ...["copyright-without-copyright-notice", "maintainer-script-calls-systemctl *"],
-  ...["non-standard-dir-perm *", "non-standard-file-perm *", "no-manual-page *"],
+  ...["non-standard-dir-perm *", "non-standard-file-perm *"],
 ];
 
 function arMember(name: string, content: Uint8Array, seconds: number): readonly Uint8Array[] {

@@ -6,24 +6,32 @@ import type { Target } from "../../build/targets.ts";
 import { type Artefact, executableName } from "../artefact.ts";
 import { packageContent, packageTargets, packageVersion } from "./content.ts";
 import { debianPackage } from "./deb.ts";
+import type { Format, ProgramTexts } from "./program-texts.ts";
 import { rpmPackage } from "./rpm.ts";
 
-export function packageArtefacts(cloud: Prepared, targets: readonly Target[]): readonly Artefact[] {
+const writers = { deb: debianPackage, rpm: rpmPackage } as const;
+
+export function packageArtefacts(
+  cloud: Prepared,
+  texts: ProgramTexts,
+  targets: readonly Target[],
+): readonly Artefact[] {
   const { program } = cloud.provider;
   const version = packageVersion(cloud.sources.released);
   return packageTargets
     .filter(({ target }) => targets.includes(target))
     .flatMap(({ debian, rpm, target }) => {
-      const artefact = (name: string, write: typeof debianPackage, architecture: string): Artefact => ({
+      const artefact = (name: string, format: Format, architecture: string): Artefact => ({
         name,
         make: (folder) => {
           const executable = readFileSync(folder.at(executableName(cloud, target)));
-          return folder.write(name, write(packageContent(cloud, executable), architecture));
+          const content = packageContent({ cloud, executable, texts, format });
+          return folder.write(name, writers[format](content, architecture));
         },
       });
       return [
-        artefact(`${program}_${version}_${debian}.deb`, debianPackage, debian),
-        artefact(`${program}-${version}-1.${rpm}.rpm`, rpmPackage, rpm),
+        artefact(`${program}_${version}_${debian}.deb`, "deb", debian),
+        artefact(`${program}-${version}-1.${rpm}.rpm`, "rpm", rpm),
       ];
     });
 }

@@ -1,9 +1,11 @@
 // The generated files of deploy/kustomize: a base for every cloud, and one overlay per cloud.
 
 import packageJson from "../../package.json" with { type: "json" };
+import { podLabels } from "../../src/app/manifests/kube-object.ts";
 import { comment, toYaml } from "../../src/app/manifests/to-yaml.ts";
 import { hostFolder } from "../../src/app/manifests/workloads.ts";
 import { configurationKind, configurationVersion } from "../../src/config-file/parse-configuration.ts";
+import { alertRules } from "./alerts.ts";
 import { credentialVariables, type DeployedCloud, deployedClouds } from "./clouds.ts";
 import { type Files, generated, staticFiles } from "./static-files.ts";
 
@@ -82,6 +84,39 @@ function overlay(cloud: DeployedCloud): Files {
   };
 }
 
+const indented = (text: string): string => text.replaceAll(/^(?=.)/gm, "  ");
+
+/** ServiceMonitor and alert rules, for overlays in clusters with the Prometheus operator. */
+function operatorComponent(): Files {
+  const folder = "kustomize/components/prometheus-operator";
+  const object = (kind: string) => ({
+    [comment]: generated,
+    apiVersion: "monitoring.coreos.com/v1",
+    kind,
+    metadata: { name, namespace },
+  });
+  const endpoint = {
+    port: "https",
+    scheme: "https",
+    path: "/metrics",
+    bearerTokenFile: "/var/run/secrets/kubernetes.io/serviceaccount/token",
+    tlsConfig: { insecureSkipVerify: true },
+  };
+  return {
+    [`${folder}/kustomization.yaml`]: toYaml({
+      [comment]: generated,
+      apiVersion: "kustomize.config.k8s.io/v1alpha1",
+      kind: "Component",
+      resources: ["service-monitor.yaml", "alerts.yaml"],
+    }),
+    [`${folder}/service-monitor.yaml`]: toYaml({
+      ...object("ServiceMonitor"),
+      spec: { selector: { matchLabels: podLabels(name) }, endpoints: [endpoint] },
+    }),
+    [`${folder}/alerts.yaml`]: `${toYaml(object("PrometheusRule"))}spec:\n${indented(alertRules())}`,
+  };
+}
+
 export function kustomizeFiles(): Files {
   const { "rbac.yaml": access = "", "daemonset.yaml": workload = "" } = staticFiles();
   return {
@@ -90,6 +125,7 @@ export function kustomizeFiles(): Files {
     }),
     "kustomize/base/rbac.yaml": access,
     "kustomize/base/daemonset.yaml": workload,
+    ...operatorComponent(),
     ...Object.assign({}, ...deployedClouds.map(overlay)),
   };
 }

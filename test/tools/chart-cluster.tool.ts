@@ -171,7 +171,11 @@ describe.skipIf(tools === undefined || operator === undefined)("on a real API se
       nameOverride: "everything",
       kind: "Deployment",
       podDisruptionBudget: { enabled: true },
-      metrics: { scraper: { name: "prometheus" }, serviceMonitor: { enabled: true, interval: "30s" } },
+      metrics: {
+        scraper: { name: "prometheus" },
+        serviceMonitor: { enabled: true, interval: "30s" },
+        rules: { enabled: true },
+      },
       webhook: { enabled: true, certificateSecret: "webhook", caBundle: plane.ca },
     });
     const text = mustRun([helm, "template", "all", chart, "--namespace=kube-system", "--values", values]);
@@ -183,6 +187,7 @@ describe.skipIf(tools === undefined || operator === undefined)("on a real API se
       "configmap",
       "deployment.apps",
       "poddisruptionbudget.policy",
+      "prometheusrule.monitoring.coreos.com",
       "role.rbac.authorization.k8s.io",
       "rolebinding.rbac.authorization.k8s.io",
       "service",
@@ -191,6 +196,15 @@ describe.skipIf(tools === undefined || operator === undefined)("on a real API se
       "validatingwebhookconfiguration.admissionregistration.k8s.io",
     ]);
     await kubectl("delete", "-f", path, "--wait=false");
+
+    const overlay = overlayCopy(folder, "fake");
+    const added = ["edit", "add", "component", "../../components/prometheus-operator"];
+    mustRun(["sh", "-c", 'cd "$0" && exec "$@"', overlay, kustomize, ...added]);
+    const built = file("component.yaml", mustRun([kustomize, "build", overlay]));
+    const lines = await applied(built);
+    expect(lines).toContain("prometheusrule.monitoring.coreos.com/cloud-controller-manager created");
+    expect(lines).toContain("servicemonitor.monitoring.coreos.com/cloud-controller-manager created");
+    await kubectl("delete", "-f", built, "--wait=false");
   });
 
   test("an installed release runs a manager that uses exactly its permissions, and leaves nothing behind [F79 F95]", async () => {

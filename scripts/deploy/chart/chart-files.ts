@@ -4,6 +4,7 @@ import packageJson from "../../../package.json" with { type: "json" };
 import { webhookManifest } from "../../../src/app/endpoints/webhook-manifest.ts";
 import { clusterRules, leaseRules, metricsRules } from "../../../src/app/manifests/access.ts";
 import { toYaml } from "../../../src/app/manifests/to-yaml.ts";
+import { alertRules } from "../alerts.ts";
 import { credentialVariables, deployedClouds } from "../clouds.ts";
 import { type Files, generated, plainInstallation } from "../static-files.ts";
 import { readme } from "./readme.ts";
@@ -67,5 +68,6 @@ export function chartFiles(): Files {
     "chart/files/lease-rules.yaml": toYaml(leaseRules("LEASE")),
     "chart/files/metrics-rules.yaml": toYaml(metricsRules),
     "chart/files/webhook.yaml": toYaml(webhook()),
+    "chart/files/alerts.yaml": alertRules(),
   };
 }

@@ -119,7 +119,10 @@ export const chartValues: ValueTree = {
       interval: string("Interval between scrapes. Default: that of Prometheus."),
     }),
     rules: group("Alert rules for the Prometheus operator.", {
-      enabled: boolean("Create a PrometheusRule with the rules in files/alerts.yaml.", false),
+      enabled: boolean(
+        "Create a PrometheusRule with the rules of docs/runbooks. Needs the operator's custom resources.",
+        false,
+      ),
       labels: labels("Labels by which your Prometheus selects it."),
     }),
   }),

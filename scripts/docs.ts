@@ -1,11 +1,12 @@
 // `npm run docs`: generates docs/clouds/*-reference.md, docs/events.md, features.md, flags.md, metrics.md and provider-reference.md,
-// the table in kubernetes-install.md, and docs/runbooks without the pages of the alerts.
+// the table in kubernetes-install.md, docs/runbooks without the pages of the alerts, and the dashboard.
 
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { hetzner } from "../providers/hetzner/index.ts";
 import { rancher } from "../providers/rancher/index.ts";
 import { cloudPage } from "./docs/cloud-page.ts";
+import { dashboard } from "./docs/dashboard/dashboard.ts";
 import { eventsPage } from "./docs/events-page.ts";
 import type { Proofs } from "./docs/features.ts";
 import { featuresPage } from "./docs/features.ts";
@@ -76,6 +77,7 @@ const pages = {
   "docs/kubernetes-install.md": withValuesTable(read("docs/kubernetes-install.md")),
   "docs/metrics.md": metricsPage(),
   "docs/provider-reference.md": referencePage(),
+  "deploy/monitoring/dashboard.json": dashboard(),
   "docs/runbooks/README.md": runbookIndex(alertsIn(read("deploy/monitoring/alerts.yaml"))),
   ...Object.fromEntries(
     Object.entries(reasonPages()).map(([name, page]) => [`docs/runbooks/reasons/${name}.md`, page]),

@@ -49,6 +49,14 @@ describe.if(promtool !== undefined)("promtool", () => {
     expect(tool("check", "rules", path)).toContain(`SUCCESS: ${alerts.length} rules found`);
   });
 
+  test("parses every expression of the dashboard", () => {
+    const all = [...queries.map(({ expr }) => expr), ...annotations.list.map(({ expr }) => filledIn(expr))];
+    expect(all.length).toBeGreaterThan(30);
+    const rules = all.map((expr, index) => ({ record: `dashboard:expression_${index}`, expr }));
+    const path = write("dashboard-rules.json", { groups: [{ name: "dashboard", rules }] });
+    expect(tool("check", "rules", path)).toContain(`SUCCESS: ${rules.length} rules found`);
+  });
+
   test("evaluates every alert: it fires after its time, and not where nothing is wrong [F84]", () => {
     expect([...new Set(alertCases.map(({ alert }) => alert))]).toEqual(alerts.map(({ alert }) => alert));
     // Only the summary, so that the cases need not repeat the other texts.
@@ -90,6 +98,22 @@ describe.if(promtool !== undefined)("promtool", () => {
     expect(tool("test", "rules", path)).toContain("SUCCESS");
   });
 });
+
+interface Dashboard {
+  readonly annotations: { readonly list: readonly { readonly expr: string }[] };
+  readonly panels: readonly {
+    readonly title: string;
+    readonly targets?: readonly { readonly expr: string }[];
+  }[];
+}
+const dashboardPath = join(import.meta.dir, "../../deploy/monitoring/dashboard.json");
+const { panels, annotations } = JSON.parse(readFileSync(dashboardPath, "utf8")) as Dashboard;
+/** As Grafana sends it when everything is selected. */
+const filledIn = (expr: string): string =>
+  expr.replaceAll(/\$(?:cluster|job)\b/g, ".*").replaceAll("$__rate_interval", "4s");
+const queries = panels.flatMap(({ title, targets = [] }) =>
+  targets.map(({ expr }) => ({ title, expr: filledIn(expr) })),
+);
 
 /** The same rules with short times: a second instead of minutes, and rates over 8 s. */
 const quick = alerts.map((rule) => ({
@@ -161,7 +185,13 @@ describe.if(prometheus !== undefined)("a real Prometheus that scrapes the execut
       world.addService("wrong", { "balancer.fake.example/algorithm": "fastest" });
       const file = join(folder, "fairlead.yaml");
       writeFileSync(file, flagsFile("cluster-name: first"));
-      const leader = await world.startOn(port, `--config=${file}`, "--node-deletion-confirmation=5s");
+      world.addService("web");
+      const leader = await world.startOn(
+        port,
+        `--config=${file}`,
+        "--cluster-cidr=10.244.0.0/16",
+        "--node-deletion-confirmation=5s",
+      );
       const reload = (...flags: readonly string[]): void => {
         writeFileSync(file, flagsFile(...flags));
         leader.process.signal("SIGHUP");
@@ -177,6 +207,22 @@ describe.if(prometheus !== undefined)("a real Prometheus that scrapes the execut
       reload("cluster-name: second", "no-such-flag: 1");
       await fires("FairleadConfigurationRefused", "FairleadMassLimitHolds");
       expect(await firing()).not.toContain("FairleadNoLeader");
+
+      // Meanwhile every panel of the dashboard has data, except for what this cloud does not report.
+      const empty: string[] = [];
+      for (const { title, expr } of queries) {
+        const answer = await fetch(
+          `http://127.0.0.1:${web}/api/v1/query?${new URLSearchParams({ query: expr })}`,
+        );
+        const { status: result, data } = (await answer.json()) as {
+          status: string;
+          data?: { result: readonly unknown[] };
+        };
+        expect([title, result]).toEqual([title, "success"]);
+        if (data?.result.length === 0) empty.push(title);
+      }
+      // The limit of the route table, the remaining and the whole budget, and streams of changes.
+      expect(empty).toEqual(["Routes", "Request budget", "Request budget", "Open change streams"]);
 
       // The conditions end.
       reload("cluster-name: first");

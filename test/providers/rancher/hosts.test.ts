@@ -33,7 +33,7 @@ async function instancesOf(lab: Lab, index = 0) {
   return (await lab.run((call) => collect(source.list(call)))).flat();
 }
 
-test("describes a host as the Go manager does", async () => {
+test("describes a host as the Go manager does [F1 F2 S11]", async () => {
   const { lab, cloud } = labWith(({ environment }) => {
     environment.hosts.add("web-1", { ips: ["192.0.2.1", "10.0.0.1"] });
   });
@@ -60,7 +60,7 @@ test("describes a host as the Go manager does", async () => {
   ]);
 });
 
-test("takes zone, region and type from the labels that are configured", async () => {
+test("takes zone, region and type from the labels that are configured [F3 S11]", async () => {
   const settings = { "zone-label": "zone", "region-label": "region", "instance-type-label": "size" };
   const { lab } = labWith(
     ({ environment: { hosts } }) => {
@@ -92,7 +92,7 @@ test("lists 250 hosts in three pages, and joins the addresses of a host on two p
   expect(instances[99]?.addresses.map(({ value }) => value)).toContain("192.0.2.99");
 });
 
-test("finds full and short names, and prefers an exact name", async () => {
+test("finds full and short names, and prefers an exact name [S11]", async () => {
   const namesOf = async (hostnames: readonly string[], settings = {}) => {
     const { lab } = labWith(
       ({ environment }) => {
@@ -218,7 +218,7 @@ test("finds the hosts of the environment with a key of an account, whose own col
   expect(failure).toContain("The API key can read no environment. Nothing is changed. Use an API key of the");
 });
 
-test("keeps Nodes while the key is rejected in the middle of a run", async () => {
+test("keeps Nodes while the key is rejected in the middle of a run [F23 S11]", async () => {
   const h = new RancherWorld(3);
   await h.start("cloud-node,cloud-node-lifecycle", "--node-deletion-confirmation=10s");
   await h.world.pass(30);
@@ -233,7 +233,7 @@ test("keeps Nodes while the key is rejected in the middle of a run", async () =>
   await h.world.until(() => h.uninitialized === 0, "the Node", 600);
 });
 
-test("deletes the Node of a purged host, and not that of a host whose agent is lost", async () => {
+test("deletes the Node of a purged host, and not that of a host whose agent is lost [F18 S11]", async () => {
   const h = new RancherWorld(3);
   const { hosts } = h.cloud.environment;
   await h.start("cloud-node,cloud-node-lifecycle", "--node-deletion-confirmation=10s");
@@ -248,7 +248,7 @@ test("deletes the Node of a purged host, and not that of a host whose agent is l
   expect(h.world.events("node-1").join("\n")).toContain("lost the connection to the agent of host node-1");
 });
 
-test("keeps the Node of a renamed host, and deletes that of a host that registered again", async () => {
+test("keeps the Node of a renamed host, and deletes that of a host that registered again [F18 S11]", async () => {
   const h = new RancherWorld(2);
   const { hosts } = h.cloud.environment;
   await h.start("cloud-node,cloud-node-lifecycle", "--node-deletion-confirmation=10s");

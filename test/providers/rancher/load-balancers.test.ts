@@ -11,7 +11,7 @@ async function started(nodes = 2, config: Readonly<Record<string, string>> = {})
   return h;
 }
 
-test("creates stack, load balancer and external services with the names of the Go manager", async () => {
+test("creates stack, load balancer and external services with the names of the Go manager [F26 S11]", async () => {
   const h = await started();
   await h.created();
   const { uid } = h.world.get("web").metadata;
@@ -44,7 +44,7 @@ test("creates stack, load balancer and external services with the names of the G
   ]);
 });
 
-test("changes ports and Nodes in place, and the address stays", async () => {
+test("changes ports and Nodes in place, and the address stays [F26 S11]", async () => {
   const h = await started();
   await h.created();
   const { id } = h.balancer;
@@ -123,7 +123,7 @@ test("waits for public endpoints that arrive one by one, and publishes each addr
   expect(h.world.addressesOf("web")).toEqual(["192.0.2.1", "192.0.2.2", "192.0.2.3"]);
 });
 
-test("activates once the server offers it, with activation refused for a minute", async () => {
+test("activates once the server offers it, with activation refused for a minute [S11]", async () => {
   const h = await started();
   h.cloud.withholdActivate(seconds(60));
   h.world.create("web", draft());
@@ -170,7 +170,7 @@ test("serves a Node again some seconds after its external service was removed", 
   await h.world.until(() => h.rules.join() === both, "both rules", 15);
 });
 
-test("waits for the name when a Service needs its load balancer again at once", async () => {
+test("waits for the name when a Service needs its load balancer again at once [S11]", async () => {
   const h = await started();
   await h.created();
   const { services } = h.cloud.environment;
@@ -198,7 +198,7 @@ test("tries again when the server still knows the name", async () => {
   expect(h.changes.filter((what) => what === operation)).toHaveLength(4);
 });
 
-test("forwards UDP, and applies protocols, certificates, stickiness and scale", async () => {
+test("forwards UDP, and applies protocols, certificates, stickiness and scale [F35 F37 S11]", async () => {
   const h = await started();
   const { id } = h.cloud.environment.addCertificate("shop");
   await h.created(
@@ -229,7 +229,7 @@ test("forwards UDP, and applies protocols, certificates, stickiness and scale", 
   expect(h.world.addressesOf("web")).toEqual(["192.0.2.1", "192.0.2.2"]);
 });
 
-test("writes source ranges, client affinity and the PROXY protocol to haproxy.cfg", async () => {
+test("writes source ranges, client affinity and the PROXY protocol to haproxy.cfg [F30 F33 S11]", async () => {
   const h = await started(1);
   const { spec, annotations } = draft({ "lb-proxy-protocol": "true", "lb-haproxy-config": "global" });
   await h.created({
@@ -257,7 +257,7 @@ test("writes source ranges, client affinity and the PROXY protocol to haproxy.cf
   ]);
 });
 
-test("checks the health of the Nodes with externalTrafficPolicy Local", async () => {
+test("checks the health of the Nodes with externalTrafficPolicy Local [F32 S11]", async () => {
   const h = await started();
   const { spec, annotations } = draft();
   await h.created({

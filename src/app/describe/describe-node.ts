@@ -151,12 +151,12 @@ function judge(
       state: "settled",
       summary: `It is ${ready} and has the shutdown taint, because its instance is shut down.`,
     };
-  if (answer === undefined || answer.kind === "unknown")
-    return { state: isDue ? "working" : "settled", summary: `It is ${ready} and initialized.` };
-  return {
-    state: "settled",
-    summary: `It is ${ready} and initialized${answer.kind === "exists" ? ", and its instance exists" : ""}.`,
-  };
+  const exists = answer?.kind === "exists" ? ", and its instance exists" : "";
+  const summary = isReady(node)
+    ? `It is Ready and initialized${exists}.`
+    : `It is initialized${exists}, but it is not Ready. Fairlead has nothing to change; check its kubelet and its network.`;
+  const isPending = (answer === undefined || answer.kind === "unknown") && isDue;
+  return { state: isPending ? "working" : "settled", summary };
 }
 
 export function describeNodeBriefly(facts: BriefNodeFacts): Brief {

@@ -1,6 +1,7 @@
 // Explains from the API server alone, where the cloud is not configured: the object, its conditions, and the events of the running
 // manager.
 
+import { defined } from "../../core/defined.ts";
 import type { KubeApi } from "../../kube/client/api.ts";
 import { isKubeError } from "../../kube/errors/kube-error.ts";
 import { keyOf, type Node, type Service } from "../../kube/objects.ts";
@@ -34,11 +35,12 @@ async function listAll(
   api: KubeApi,
   kind: DescribedKind,
   signal: AbortSignal,
+  namespace?: string,
 ): Promise<readonly (Node | Service)[]> {
   const all: (Node | Service)[] = [];
   let next: string | undefined;
   do {
-    const options = { limit: 500, ...(next !== undefined && { continue: next }) };
+    const options = defined({ limit: 500, namespace, continue: next });
     const page =
       kind === "Node"
         ? await api.listPage(nodes, options, signal)
@@ -47,6 +49,38 @@ async function listAll(
     next = page.continue;
   } while (next !== undefined && next !== "");
   return all;
+}
+
+/** Of the objects that may be listed: a user may see only one namespace. */
+async function namesOf(
+  api: KubeApi,
+  kind: DescribedKind,
+  name: string,
+  signal: AbortSignal,
+): Promise<readonly string[]> {
+  const [namespace] = kind === "Service" ? name.split("/") : [];
+  for (const where of [undefined, namespace]) {
+    try {
+      return (await listAll(api, kind, signal, where)).map(({ metadata }) => keyOf(metadata));
+    } catch (error) {
+      if (!isKubeError(error) || error.kind !== "forbidden") throw error;
+    }
+  }
+  return [];
+}
+
+/** Why these credentials may not list what a manager needs; undefined if they may. */
+export async function listingRefusal(api: KubeApi, signal: AbortSignal): Promise<string | undefined> {
+  try {
+    await Promise.all([
+      api.listPage(nodes, { limit: 1 }, signal),
+      api.listPage(services, { limit: 1 }, signal),
+    ]);
+    return undefined;
+  } catch (error) {
+    if (isKubeError(error) && error.kind === "forbidden") return error.message;
+    throw error;
+  }
 }
 
 async function find(
@@ -89,7 +123,7 @@ export async function explainObjects(
   }
   const found = await find(api, asked, flags, signal);
   if (found === undefined) {
-    const names = (await listAll(api, asked.kind, signal)).map(({ metadata }) => keyOf(metadata));
+    const names = await namesOf(api, asked.kind, asked.name, signal);
     return { objects: [], notFound: closestName(asked.kind, asked.name, names), warnings: [] };
   }
   const events = await eventsOf(api, asked.kind, asked.name, signal);

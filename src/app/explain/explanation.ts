@@ -2,6 +2,7 @@
 
 import { minutes } from "../../core/brand.ts";
 import { messageOf } from "../../core/errors.ts";
+import type { KubeApi } from "../../kube/client/api.ts";
 import { openConnection } from "../../kube/connection/connection.ts";
 import type { Configuration } from "../configuration/configuration.ts";
 import { ConfigurationError } from "../configuration/configuration-error.ts";
@@ -13,7 +14,7 @@ import type { ManagerPlatform } from "../system-platform.ts";
 import { version } from "../version.ts";
 import { askManager, type ManagerAddress, NoAnswer } from "./ask-manager.ts";
 import type { ExplainAnswer } from "./explain-answer.ts";
-import { explainObjects } from "./explain-objects.ts";
+import { explainObjects, listingRefusal } from "./explain-objects.ts";
 import { type AskedObject, explainOffline, readingClient } from "./explain-offline.ts";
 import { findLeader } from "./find-leader.ts";
 
@@ -109,16 +110,24 @@ export class Explanation {
     const errors = configuration.problems.filter(({ severity }) => severity === "error");
     const [missing] = errors;
     if (errors.some(({ reason }) => reason !== "MissingSetting")) throw new ConfigurationError(errors);
-    if (missing !== undefined) {
-      const { api } = await this.#read();
-      const leader = await findLeader(api, this.#flags, signal);
-      const leads = leader === undefined ? "No leader was found." : `The leader is ${leader.identity}.`;
-      const found = await explainObjects(api, asked, this.#flags, signal);
-      const source = `the API server only, because the cloud is not configured here (${missing.text}). ${leads} For its reasons, set --server.`;
-      return { ...found, source };
-    }
+    const { api } = await this.#read();
+    if (missing !== undefined)
+      return this.#fromObjects(api, asked, `the cloud is not configured here (${missing.text})`);
+    const refusal = await listingRefusal(api, signal);
+    if (refusal !== undefined)
+      return this.#fromObjects(api, asked, `a manager needs more permissions (${refusal})`);
     const settings = { ...configuration.settings, flags: this.#flags };
     const options = { provider, settings, platform, timeout: this.#timeout, userAgent: this.#userAgent };
     return explainOffline(options, asked, signal);
+  }
+
+  async #fromObjects(api: KubeApi, asked: AskedObject, why: string): Promise<ExplainAnswer> {
+    const leader = await findLeader(api, this.#flags, this.#signal);
+    const leads = leader === undefined ? "No leader was found." : `The leader is ${leader.identity}.`;
+    const found = await explainObjects(api, asked, this.#flags, this.#signal);
+    return {
+      ...found,
+      source: `the API server only, because ${why}. ${leads} For its reasons, set --server.`,
+    };
   }
 }

@@ -64,6 +64,11 @@ describe("a Node", () => {
       "It is Ready and initialized, and its instance exists.",
       [],
     ]);
+    w.setReady("node-0", "False");
+    await w.pass(5);
+    expect(explain(w, "node-0").summary).toBe(
+      "It is initialized, and its instance exists, but it is not Ready. Fairlead has nothing to change; check its kubelet and its network.",
+    );
     expect(found.facts["Instance"]).toMatch(/^node-0 \(1\), running, .*; seen \d+ s ago in machines$/);
   });
 

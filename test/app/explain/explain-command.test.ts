@@ -121,6 +121,24 @@ describe("explain where the cloud is not configured", () => {
     expect((await explain(w, [], { provider })).out).toContain("Service default/wrong: problem\n");
   });
 
+  test("needs only the permissions of a user in the namespace of the Service [F91 N7]", async () => {
+    const isOwn = ({ verb, namespace, resource }: { verb: string; namespace: string; resource: string }) =>
+      ["get", "list"].includes(verb) && namespace === "default" && ["services", "events"].includes(resource);
+    const w = new ServiceWorld({ authorize: (_, request) => isOwn(request) });
+    world = w;
+    w.create("web", { annotations: { "fairlead.dev/paused": "true" } });
+    // With and without the settings of the cloud.
+    for (const options of [{ provider }, {}]) {
+      const { code, out, cloud } = await explain(w, ["service", "web"], options);
+      expect([code, cloud]).toEqual([3, []]);
+      expect(out).toStartWith("Service default/web: paused\n");
+      const typo = await explain(w, ["service", "wbe"], options);
+      expect([typo.code, typo.err]).toEqual([1, expect.stringContaining("did you mean default/web?")]);
+    }
+    const { out } = await explain(w, ["service", "web"]);
+    expect(out).toContain("Source: the API server only, because a manager needs more permissions (");
+  });
+
   test("refuses an unknown setting instead of guessing [F91 N7]", async () => {
     const w = await setUp();
     const { code, out, err } = await explain(w, ["service", "wrong", "--config-set=endpiont=x"]);

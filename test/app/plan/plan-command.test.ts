@@ -98,7 +98,19 @@ describe("plan", () => {
     expect([code, out]).toEqual([3, expect.stringContaining("create balancer: for default/web")]);
   });
 
-  test("shows routes, and the warning that they are skipped without --cluster-cidr [F76]", async () => {
+  test("shows the routes that would be created [F76]", async () => {
+    const w = await settled();
+    w.changeNode("node-0", (node) => ({
+      ...node,
+      spec: { ...node.spec, podCIDR: "10.244.0.0/24", podCIDRs: ["10.244.0.0/24"] },
+    }));
+    const { code, out, cloud } = await plan(w, ["--cluster-cidr=10.244.0.0/16"]);
+    expect(code).toBe(3);
+    expect(out).toContain("would change in the cloud:\n\n  node/node-0\n    create route");
+    expect(cloud.filter((request) => !request.startsWith("GET "))).toEqual([]);
+  });
+
+  test("shows the warning that routes are skipped without --cluster-cidr [F76]", async () => {
     const w = await settled();
     const { code, out } = await plan(w);
     expect([code, out]).toEqual([0, expect.stringContaining("Warnings:\n\n")]);

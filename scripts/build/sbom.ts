@@ -19,7 +19,7 @@ function licenses(expression: string) {
 }
 
 /** A UUID derived from the checksum, so that the same file always has the same one. */
-function serialOf(sha256: string): string {
+export function serialOf(sha256: string): string {
   return `urn:uuid:${sha256.slice(0, 8)}-${sha256.slice(8, 12)}-8${sha256.slice(13, 16)}-a${sha256.slice(17, 20)}-${sha256.slice(20, 32)}`;
 }
 

@@ -1,7 +1,7 @@
 // The provenance of a release: an in-toto statement with SLSA's predicate, version 1. It has no time, so that two builds of one
 // commit have the same. Pure.
 
-import type { LockedPackage } from "./image/lock.ts";
+import { type LockedPackage, purlOf } from "./image/lock.ts";
 
 export interface Subject {
   readonly name: string;
@@ -67,10 +67,7 @@ export function provenance(input: ProvenanceInput) {
             uri: `pkg:npm/${name.replace("@", "%40")}@${version}`,
             digest: { sha512: hexOf(integrity) },
           })),
-          ...input.packages.map(({ name, version, architecture, sha256 }) => ({
-            uri: `pkg:deb/debian/${name}@${encodeURIComponent(version)}?arch=${architecture}`,
-            digest: { sha256 },
-          })),
+          ...input.packages.map((each) => ({ uri: purlOf(each), digest: { sha256: each.sha256 } })),
         ],
       },
       runDetails: {

@@ -9,8 +9,9 @@ import { parse } from "yaml";
 import { targets } from "../../scripts/build/targets.ts";
 import { releasedSection, sectionOf } from "../../scripts/release/changelog.ts";
 import { ReleaseFolder } from "../../scripts/release/folder.ts";
+import { imageSbom } from "../../scripts/release/image/image-sbom.ts";
 import { ociLayout } from "../../scripts/release/image/layout.ts";
-import { architectures, packageNames, readLock } from "../../scripts/release/image/lock.ts";
+import { architectures, packageNames, purlOf, readLock } from "../../scripts/release/image/lock.ts";
 import { releaseNotes } from "../../scripts/release/notes.ts";
 import { readOptions } from "../../scripts/release/options.ts";
 import { provenance } from "../../scripts/release/provenance.ts";
@@ -180,6 +181,17 @@ describe("an OCI layout", () => {
   });
 });
 
+test("the SBOM of an image lists its executables and its Debian packages [F97]", () => {
+  const name = "x-cloud-controller-manager";
+  const packages = readLock();
+  const content = new TextEncoder().encode("x");
+  const input = { name, version: "1.0.0", packages, executables: [{ name: `${name}-linux-x64`, content }] };
+  const { components, dependencies, serialNumber } = imageSbom(input);
+  expect(components.map((each) => each["bom-ref"])).toEqual([`${name}-linux-x64`, ...packages.map(purlOf)]);
+  expect(dependencies[0]?.dependsOn).toHaveLength(new Set(components.map((each) => each["bom-ref"])).size);
+  expect(imageSbom(input).serialNumber).toBe(serialNumber);
+});
+
 test("the lock of the image has every package for each processor, with a checksum", () => {
   const locked = readLock();
   expect(locked.map(({ name, architecture }) => `${name} ${architecture}`)).toEqual(
@@ -212,7 +224,7 @@ test("the provenance names every file, the commit, the runtimes and the workflow
     { uri: "git+https://forge.example/a/b@refs/tags/v1.0.0", digest: { gitCommit: "c0ffee" } },
     { name: "package-lock.json", digest: { sha256: "cd" } },
     { uri: "pkg:npm/%40oven/bun-linux-x64@1.4.5", digest: { sha512: "ff" } },
-    { uri: "pkg:deb/debian/libc6@2.36-9%2Bdeb12u14?arch=arm64", digest: { sha256: "ef" } },
+    { uri: "pkg:deb/debian/libc6@2.36-9%2Bdeb12u14?arch=arm64&distro=debian-12", digest: { sha256: "ef" } },
   ]);
   expect(built.predicate.runDetails).toEqual({
     builder: { id: "https://forge.example/a/b/.github/workflows/release.yml@refs/tags/v1.0.0" },
@@ -246,6 +258,13 @@ describe("the workflow", () => {
     expect([permissions, jobs["build"]?.permissions]).toEqual([{}, { contents: "read" }]);
     const publish = jobs["publish"]?.steps ?? [];
     expect(publish.map(({ run = "", uses = "" }) => run + uses).join()).not.toMatch(/checkout|npm/);
+  });
+
+  test("pushes images and the chart only where the repository has a registry for them", () => {
+    expect(jobs["images"]).toMatchObject({
+      if: "vars.IMAGE_REGISTRY != ''",
+      permissions: { contents: "read", packages: "write" },
+    });
   });
 
   test("puts no expression into a shell script", () => {

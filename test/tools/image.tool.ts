@@ -10,7 +10,8 @@ import { startProcess } from "../cluster/rig/kept-process.ts";
 import { until } from "../cluster/rig/until.ts";
 import { openWorld } from "../executable/world.ts";
 import { pidInside, startContainer } from "./rig/container.ts";
-import { debianTool, needTool, orSkipped, Unavailable } from "./rig/install.ts";
+import { debianTool, goTool, needTool, orSkipped, Unavailable } from "./rig/install.ts";
+import { installCommands } from "./rig/page-commands.ts";
 import { builtRelease } from "./rig/release.ts";
 
 const program = "fake-cloud-controller-manager";
@@ -27,6 +28,9 @@ const ran = (...command: readonly string[]): string => {
   return stdout.toString();
 };
 
+const crane = orSkipped("registry", () =>
+  goTool({ path: "github.com/google/go-containerregistry/cmd/crane", version: "v0.22.1", name: "crane" }),
+);
 const emulator = orSkipped("arm64", () => debianTool("qemu-aarch64-static", ["qemu-user-static"]));
 
 describe.skipIf(tools === undefined)("the container image", () => {
@@ -96,6 +100,35 @@ describe.skipIf(tools === undefined)("the container image", () => {
       expect(size - statSync(executable).size).toBeLessThan(5_000_000);
     }
   }, 60_000);
+
+  test.skipIf(crane === undefined)(
+    "is pushed to a registry with both processors, as docs/install.md says",
+    async () => {
+      const registry = startProcess([crane ?? "", "registry", "serve", "--address", "127.0.0.1:0"]);
+      try {
+        const port = await until(
+          "the registry to listen",
+          () => /serving on port (\d+)/.exec(registry.output())?.[1],
+          { explain: () => registry.output() },
+        );
+        const name = `127.0.0.1:${port}/owner/${program}:${version}`;
+        const [push = ""] = installCommands("Container image");
+        const command = push.replace("REGISTRY/OWNER", `127.0.0.1:${port}/owner`);
+        expect(command).toContain(`docker://${name}`);
+        const local = command.replace("copy", "copy --dest-tls-verify=false");
+        ran("sh", "-c", `cd ${builtRelease().folder} && ${local}`);
+        for (const architecture of ["amd64", "arm64"]) {
+          const options = ["--tls-verify=false", `--override-arch=${architecture}`];
+          const pulled = JSON.parse(ran("skopeo", "inspect", ...options, `docker://${name}`));
+          expect(pulled.Digest).toBe(inspect().Digest);
+          expect(pulled.Layers).toEqual(inspect(`--override-arch=${architecture}`).Layers);
+        }
+      } finally {
+        await registry.stop();
+      }
+    },
+    60_000,
+  );
 
   test("initializes Nodes on a read-only root, as another user and without capabilities [F80]", async () => {
     const assets = process.env["KUBEBUILDER_ASSETS"] ?? "";

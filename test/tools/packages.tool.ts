@@ -9,6 +9,7 @@ import { until } from "../cluster/rig/until.ts";
 import { openWorld } from "../executable/world.ts";
 import { debianTool, needTool, orSkipped } from "./rig/install.ts";
 import { DebianMachine } from "./rig/machine.ts";
+import { installCommands } from "./rig/page-commands.ts";
 import { builtRelease } from "./rig/release.ts";
 
 const root = resolve(import.meta.dir, "../..");
@@ -84,16 +85,6 @@ function brokenPackage(): string {
   return path;
 }
 
-/** The shell commands of a section of docs/install.md, for the simulated cloud and as root. */
-function commandsOf(heading: string): readonly string[] {
-  const page = readFileSync(join(root, "docs/install.md"), "utf8");
-  const [, section = ""] = page.split(`## ${heading}\n`);
-  const blocks = [...(section.split("\n## ")[0] ?? "").matchAll(/```sh\n([\s\S]*?)```/g)];
-  return blocks.map(([, block = ""]) =>
-    block.replaceAll("hetzner", "fake").replaceAll("sudo ", "").replaceAll("0.1.0", version),
-  );
-}
-
 const system = orSkipped("a machine with systemd", () => DebianMachine.prepare());
 describe.skipIf(system === undefined)("on a machine that has only Debian", () => {
   test("docs/install.md leads from a download to initialized Nodes, and a purge leaves nothing [F96 F97]", async () => {
@@ -112,9 +103,9 @@ describe.skipIf(system === undefined)("on a machine that has only Debian", () =>
       machine.copyIn(inRelease(name), `/root/${name}`);
     machine.copyIn(publicKey, "/root/release-key.pub");
     machine.copyIn(world.kubeconfig, "/root/kubeconfig");
-    const [verify = ""] = commandsOf("Download and verify").slice(-1);
+    const [verify = ""] = installCommands("Download and verify").slice(-1);
     expect(machine.must(verify)).toBe(`Verified OK\n${deb}: OK\n`);
-    const [install = ""] = commandsOf("Debian and RPM packages").slice(-1);
+    const [install = ""] = installCommands("Debian and RPM packages").slice(-1);
     expect(install).toContain("HCLOUD_TOKEN=…");
     // The container shares ports with this machine.
     const flags = "FAIRLEAD_FLAGS=--secure-port=0 ";

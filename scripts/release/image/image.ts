@@ -6,6 +6,7 @@ import type { Target } from "../../build/targets.ts";
 import { type Artefact, executableName } from "../artefact.ts";
 import { foldersOf, gzip, tar } from "../tar.ts";
 import { baseLayer } from "./base.ts";
+import { imageSbom } from "./image-sbom.ts";
 import { type Image, type Layer, type LayoutOptions, ociLayout } from "./layout.ts";
 import { type Architecture, architectures, type LockedPackage, readLock } from "./lock.ts";
 
@@ -77,13 +78,15 @@ export function imageArtefacts(cloud: Prepared, targets: readonly Target[]): rea
     {
       name,
       make: (folder) => {
-        const images = chosen.map((architecture) =>
-          imageOf(
-            cloud,
-            architecture,
-            readFileSync(folder.at(executableName(cloud, imageTargets[architecture]))),
-          ),
-        );
+        const executables = chosen.map((architecture) => {
+          const file = executableName(cloud, imageTargets[architecture]);
+          return { architecture, name: file, content: readFileSync(folder.at(file)) };
+        });
+        const { program } = cloud.provider;
+        const version = cloud.sources.released;
+        const list = imageSbom({ name: program, version, packages: packagesOf(targets), executables });
+        folder.write(`${program}-image.cdx.json`, `${JSON.stringify(list, undefined, 2)}\n`);
+        const images = executables.map(({ architecture, content }) => imageOf(cloud, architecture, content));
         return folder.write(name, tar(ociLayout(images, optionsOf(cloud)), cloud.sources.time));
       },
     },

@@ -19,6 +19,11 @@ export interface LockedPackage {
   readonly sha256: string;
 }
 
+/** The name of the package for scanners. */
+export function purlOf({ name, version, architecture }: LockedPackage): string {
+  return `pkg:deb/debian/${name}@${encodeURIComponent(version)}?arch=${architecture}&distro=debian-12`;
+}
+
 export function readLock(): readonly LockedPackage[] {
   return JSON.parse(readFileSync(path, "utf8")) as readonly LockedPackage[];
 }

@@ -1,0 +1,19 @@
+// The shell commands of a documented page, so that tests run exactly what users read.
+
+import { readFileSync } from "node:fs";
+import { join, resolve } from "node:path";
+
+const root = resolve(import.meta.dir, "../../..");
+const { version } = JSON.parse(readFileSync(join(root, "package.json"), "utf8")) as {
+  readonly version: string;
+};
+
+/** The code blocks of a section of docs/install.md, for the simulated cloud, this version, and as root. */
+export function installCommands(heading: string): readonly string[] {
+  const page = readFileSync(join(root, "docs/install.md"), "utf8");
+  const [, section = ""] = page.split(`## ${heading}\n`);
+  const blocks = [...(section.split("\n## ")[0] ?? "").matchAll(/```sh\n([\s\S]*?)```/g)];
+  return blocks.map(([, block = ""]) =>
+    block.replaceAll("hetzner", "fake").replaceAll("sudo ", "").replaceAll("0.1.0", version),
+  );
+}

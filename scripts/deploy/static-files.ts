@@ -54,7 +54,7 @@ export function staticFiles(): Files {
       ) +
       unitText({
         program: "CLOUD-cloud-controller-manager",
-        credentials: [{ variable: "HCLOUD_TOKEN", isSet: false }],
+        variables: ["HCLOUD_TOKEN"],
       }),
   };
 }

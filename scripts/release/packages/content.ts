@@ -63,7 +63,7 @@ export function packageContent({ cloud, executable, texts, format }: PackageInpu
   const unit = unitText({
     program: provider.program,
     folder: "/usr/bin",
-    credentials: secrets.map(({ variable }) => ({ variable, isSet: false })),
+    variables: secrets.map(({ variable }) => variable),
   });
   return {
     name: provider.program,

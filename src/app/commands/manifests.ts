@@ -8,7 +8,7 @@ import type { Invocation } from "./invocation.ts";
 
 async function render(kind: ManifestKind, installation: Installation, cluster: string): Promise<string> {
   if (kind === "systemd") {
-    const { installScript } = await import("../manifests/systemd-unit.ts");
+    const { installScript } = await import("../manifests/install-script.ts");
     return installScript({ ...installation, cluster });
   }
   const { accessManifest, clusterManifests, staticPodManifest } = await import(

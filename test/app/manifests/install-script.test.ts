@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, expect, test } from "bun:test";
-import { mkdtempSync, readFileSync, rmSync, statSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { installScript } from "../../../src/app/manifests/systemd-unit.ts";
+import { dirname, join } from "node:path";
+import { installScript } from "../../../src/app/manifests/install-script.ts";
 
 // The script that `manifests --as systemd` prints, run by sh below another folder.
 
@@ -40,12 +40,14 @@ test("the script writes the unit, the flags and the given credentials for one cl
   expect(unit).toContain(
     "ExecStart=/usr/local/bin/acme-cloud-controller-manager --cluster-name=%i $FAIRLEAD_FLAGS",
   );
-  expect(unit).toContain("LoadCredential=ACME_TOKEN:/etc/fairlead/%i/ACME_TOKEN");
-  expect(unit).toContain("# LoadCredential=ACME_PASSWORD:/etc/fairlead/%i/ACME_PASSWORD");
+  const dropIn = content("etc/systemd/system/fairlead@prod.service.d/credentials.conf").split("\n");
+  expect(dropIn).toContain("LoadCredential=ACME_TOKEN:/etc/fairlead/%i/ACME_TOKEN");
+  expect(dropIn).toContain("# LoadCredential=ACME_PASSWORD:/etc/fairlead/%i/ACME_PASSWORD");
   expect(content("etc/fairlead/prod/environment")).toBe(
     'FAIRLEAD_FLAGS="--cluster-cidr=10.0.0.0/16 --v=2"\nACME_ZONE="a \\"b\\" \\$HOME \\`id\\` \\\\"\n',
   );
   expect(content("etc/fairlead/prod/ACME_TOKEN")).toBe("x'y $(id) %i\n");
+  expect(output).toContain("- the executable as /usr/local/bin/acme-cloud-controller-manager");
   expect(output).toContain("- the kubeconfig as /etc/fairlead/prod/kubeconfig");
   expect(output).toContain("systemctl enable --now fairlead@prod.service");
 });
@@ -64,4 +66,28 @@ test("a value that contains the marker of the script stays complete", () => {
   const value = "a\nEND_OF_FILE\nb";
   install(installScript({ ...options, credentials: [{ ...token, value }] }));
   expect(content("etc/fairlead/prod/ACME_TOKEN")).toBe(`${value}\n`);
+});
+
+test("the unit of the package is used, and what is there is not asked for", () => {
+  for (const [path, text] of [
+    ["usr/lib/systemd/system/fairlead@.service", "of the package"],
+    ["usr/bin/acme-cloud-controller-manager", "#!/bin/sh"],
+    ["etc/fairlead/prod/kubeconfig", "{}"],
+  ] as const) {
+    mkdirSync(dirname(join(root, path)), { recursive: true });
+    writeFileSync(join(root, path), text, { mode: 0o755 });
+  }
+  const output = install(installScript(options));
+  expect(existsSync(join(root, "etc/systemd/system/fairlead@.service"))).toBe(false);
+  expect(content("etc/systemd/system/fairlead@prod.service.d/credentials.conf")).toContain("ACME_TOKEN");
+  expect(output).not.toMatch(/executable as|kubeconfig as/);
+});
+
+test("a second cluster keeps the credentials of the first one", () => {
+  install(installScript(options));
+  install(installScript({ ...options, cluster: "test", credentials: [] }));
+  expect(content("etc/systemd/system/fairlead@prod.service.d/credentials.conf")).toContain(
+    "\nLoadCredential=",
+  );
+  expect(existsSync(join(root, "etc/systemd/system/fairlead@test.service.d"))).toBe(false);
 });

@@ -1,5 +1,14 @@
 // Under which names the kubelet of a host may register. Pure.
 
+/** For a Node with any domain, unless the domains are configured. A name that two hosts have is ambiguous either way. */
+export function shortNameOf(
+  hostname: string | null | undefined,
+  domains: readonly string[],
+): string | undefined {
+  const name = hostname?.toLowerCase();
+  return domains.length > 0 || !name || name.includes(".") ? undefined : name;
+}
+
 /** The names of each host, by id: an exact name takes precedence over the first label of another host's name. */
 export function namesOfHosts(
   hosts: readonly { readonly id: string; readonly hostname?: string | null }[],

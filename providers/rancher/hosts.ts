@@ -13,7 +13,8 @@ import {
 import { collect, type RancherApi } from "./api/client.ts";
 import type { ApiHost } from "./api/resources.ts";
 import type { Settings } from "./check-settings.ts";
-import { namesOfHosts } from "./host-names.ts";
+import { namesOfHosts, shortNameOf } from "./host-names.ts";
+import { nodeLabelsOf } from "./labels.ts";
 import { mergeHosts } from "./merge-hosts.ts";
 import { reasons } from "./reasons.ts";
 
@@ -53,6 +54,12 @@ function problemsOf(host: ApiHost, title: string): readonly Problem[] {
   return problems;
 }
 
+function labelProblems(invalid: readonly string[], title: string): readonly Problem[] {
+  if (invalid.length === 0) return [];
+  const text = `Kubernetes does not accept these labels of host ${title}: ${invalid.join(", ")}. The Node does not get them. A value has at most 63 letters, digits, dashes, dots and underscores. Correct them in Rancher, or remove them from node-labels.`;
+  return [{ severity: "warning", reason: reasons.InvalidHostLabel, text }];
+}
+
 /** Whether the uuid or the API id identifies a host in provider ids. */
 type KeyField = "uuid" | "id";
 
@@ -63,20 +70,24 @@ function toInstance(
   names: readonly string[] = [],
 ): Instance {
   const key = host[field];
+  const shortName = field === "uuid" ? shortNameOf(host.hostname, settings["node-domains"] ?? []) : undefined;
   const title = host.hostname ?? host.name ?? host.id;
+  const { labels, invalid } = nodeLabelsOf(host.labels ?? {}, settings["node-labels"]);
   const label = (name: string | undefined) => (name === undefined ? undefined : host.labels?.[name]);
   return {
     key,
     id: providerID(`rancher://${key}`),
     // The source by API id only recognizes ids. It must not be a second match for a name.
     names: field === "uuid" ? names : [],
+    ...(shortName !== undefined && { shortName }),
     title,
     state: stateOf(host, settings["inactive-is-shutdown"]),
     addresses: addressesOf(host, settings.addresses),
+    ...(Object.keys(labels).length > 0 && { labels }),
     type: label(settings["instance-type-label"]) ?? "rancher",
     region: label(settings["region-label"]) ?? "Region1",
     zone: label(settings["zone-label"]) ?? "FailureDomain1",
-    problems: problemsOf(host, title),
+    problems: [...problemsOf(host, title), ...labelProblems(invalid, title)],
   };
 }
 

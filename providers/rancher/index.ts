@@ -7,6 +7,7 @@ import { rancherChanges } from "./changes.ts";
 import { checkSettings, type Settings } from "./check-settings.ts";
 import { readConfigFile } from "./config-file.ts";
 import { hostSource } from "./hosts.ts";
+import { labelPrefixes } from "./labels.ts";
 import { rancherLoadBalancers } from "./load-balancers/load-balancers.ts";
 import { reasons } from "./reasons.ts";
 import { config } from "./settings.ts";
@@ -56,7 +57,8 @@ export const rancher = defineProvider({
     return {
       instances: {
         sources: settings["api-ids"] ? [byUUID, hostSource(api, "id", settings)] : [byUUID],
-        matchBy: ["name"],
+        matchBy: ["name", "shortName"],
+        labelPrefixes: labelPrefixes(settings["node-labels"]),
       },
       loadBalancers: settings["load-balancers-enabled"]
         ? rancherLoadBalancers(api, settings, context.mark)

@@ -30,12 +30,15 @@ const instances = {
     ...live,
   }),
   "node-domains": list(
-    "Domains of Nodes whose host has a short name: host web-1 is then also found as web-1.example.com.",
+    "Domains of Nodes whose host has a short name: host web-1 is then found as web-1.example.com. Without it: any domain, as with the Go manager.",
     live,
   ),
   "zone-label": text("Label of hosts with the zone. Without it: FailureDomain1.", live),
   "region-label": text("Label of hosts with the region. Without it: Region1.", live),
   "instance-type-label": text("Label of hosts with the instance type. Without it: rancher.", live),
+  "node-labels": list(
+    "Labels of hosts that their Nodes get too, by name, or by prefix with * at the end: team,example.com/*. Those with a slash change with the host; others are set if the Node lacks them.",
+  ),
   "inactive-is-shutdown": flag("Give Nodes of inactive hosts the shutdown taint.", {
     fallback: false,
     ...live,

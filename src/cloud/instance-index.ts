@@ -20,6 +20,8 @@ export function keysOf(instance: Instance, by: MatchKey): readonly string[] {
       return [instance.key];
     case "name":
       return instance.names;
+    case "shortName":
+      return instance.shortName === undefined ? [] : [instance.shortName];
     case "uuid":
       return (instance.uuids ?? []).map((uuid) => comparable("uuid", uuid));
     case "address":
@@ -44,5 +46,11 @@ const empty: ReadonlyMap<string, readonly Instance[]> = new Map();
 export function indexInstances(instances: readonly Instance[], by: readonly MatchKey[]): InstanceIndex {
   const kinds = new Set<MatchKey>(["id", ...by]);
   const of = (key: MatchKey) => (kinds.has(key) ? indexBy(instances, key) : empty);
-  return { id: of("id"), name: of("name"), uuid: of("uuid"), address: of("address") };
+  return {
+    id: of("id"),
+    name: of("name"),
+    shortName: of("shortName"),
+    uuid: of("uuid"),
+    address: of("address"),
+  };
 }

@@ -36,6 +36,10 @@ export function valuesOf(identity: NodeIdentity, by: MatchKey, keyOf: KeyOf): re
     }
     case "name":
       return [identity.name];
+    case "shortName": {
+      const [shortName = ""] = identity.name.split(".");
+      return shortName === identity.name ? [] : [shortName];
+    }
     case "uuid":
       return identity.uuid === undefined || identity.uuid === "" ? [] : [comparable("uuid", identity.uuid)];
     case "address":

@@ -34,6 +34,8 @@ export interface Instance {
   readonly id: ProviderID;
   /** Every name under which the machine's kubelet may register; empty while the machine does not report it. */
   readonly names: readonly string[];
+  /** The name without a domain, where the kubelet may register with any domain after it: for `shortName` in `Instances.matchBy`. */
+  readonly shortName?: string | undefined;
   /** The name shown in messages. */
   readonly title: string;
   /** Every form of the machine's system UUID or serial number; compared case-insensitively. */
@@ -69,8 +71,11 @@ export interface Machine {
   readonly handles?: Facts | undefined;
 }
 
-/** A property by which a machine is found. `id` is `Instance.key`; the others find the machine of a Node without provider id. */
-export type MatchKey = "id" | "name" | "uuid" | "address";
+/**
+ * A property by which a machine is found. `id` is `Instance.key`; the others find the machine of a Node without provider id.
+ * `shortName` is the name of the Node before its first dot, if it has one: put it after `name`.
+ */
+export type MatchKey = "id" | "name" | "shortName" | "uuid" | "address";
 
 /**
  * The result of a lookup, by requested key. An empty list means that no such machine exists; a missing key means that there

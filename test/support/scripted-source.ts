@@ -43,6 +43,7 @@ const keysUnder = (instance: Instance, by: MatchKey): readonly string[] =>
   ({
     id: [instance.key],
     name: instance.names,
+    shortName: instance.shortName === undefined ? [] : [instance.shortName],
     uuid: instance.uuids ?? [],
     address: instance.addresses.map(({ value }) => value),
   })[by];

@@ -23,6 +23,7 @@ export function nodeSynced(): NodeEvent {
 const matchKeys = {
   id: "provider ID",
   name: "name",
+  shortName: "name before the first dot",
   uuid: "system UUID",
   address: "IP address",
 } as const satisfies Record<MatchKey, string>;

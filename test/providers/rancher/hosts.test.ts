@@ -43,6 +43,7 @@ test("describes a host as the Go manager does [F1 F2 S11]", async () => {
       key: uuid,
       id: `rancher://${uuid}` as never,
       names: ["web-1"],
+      shortName: "web-1",
       title: "web-1",
       state: "running",
       addresses: [
@@ -74,6 +75,19 @@ test("takes zone, region and type from the labels that are configured [F3 S11]",
     ["a", "eu", "large"],
     ["FailureDomain1", "Region1", "rancher"],
   ]);
+});
+
+test("copies labels by name and by prefix, and none without the setting [F4]", async () => {
+  const labels = { team: "a", "example.com/rack": "r1", other: "x" };
+  const labelsWith = async (settings: Readonly<Record<string, string>>) => {
+    const { lab } = labWith(({ environment }) => environment.hosts.add("web-1", { labels }), { settings });
+    return (await instancesOf(lab))[0]?.labels;
+  };
+  expect(await labelsWith({})).toBeUndefined();
+  expect(await labelsWith({ "node-labels": "team,example.com/*" })).toEqual({
+    team: "a",
+    "example.com/rack": "r1",
+  });
 });
 
 test("lists 250 hosts in three pages, and joins the addresses of a host on two pages", async () => {
@@ -113,6 +127,48 @@ test("finds full and short names, and prefers an exact name [S11]", async () => 
     ["web.b", "web"],
   ]);
   expect(await namesOf(["web"], { "node-domains": "example.com" })).toEqual([["web", "web.example.com"]]);
+});
+
+test("finds the host with a short name for a Node with any domain, and never one with another domain", async () => {
+  const h = new RancherWorld();
+  const { hosts } = h.cloud.environment;
+  for (const name of ["short", "exact", "exact.example.com", "full.a", "twin", "twin"]) hosts.add(name);
+  const nodes = ["short.example.com", "exact.example.com", "full", "full.b", "twin.example.com"];
+  await h.start("cloud-node");
+  for (const name of nodes) h.join(name);
+  await h.world.pass(120);
+  const hostOf = (name: string) => {
+    const id = h.node(name)?.spec.providerID;
+    return hosts.list().find(({ uuid }) => id === `rancher://${uuid}`)?.hostname;
+  };
+  expect(nodes.map(hostOf)).toEqual(["short", "exact.example.com", "full.a", undefined, undefined]);
+});
+
+test("does not guess the domain when domains are configured", async () => {
+  const h = new RancherWorld(0, { "node-domains": "example.com" });
+  h.cloud.environment.hosts.add("web");
+  await h.start("cloud-node");
+  for (const name of ["web.example.com", "web.example.org"]) h.join(name);
+  await h.world.pass(120);
+  expect(h.node("web.example.com")?.spec.providerID).toStartWith("rancher://");
+  expect(h.node("web.example.org")?.spec.providerID).toBeUndefined();
+});
+
+test("copies the labels of hosts that are configured, and reports those that Kubernetes does not accept [F4 F5]", async () => {
+  const h = new RancherWorld(0, { "node-labels": "example.com/*" });
+  const { hosts } = h.cloud.environment;
+  const labels = { team: "a", "example.com/rack": "r1", "example.com/note": "not a value", other: "x" };
+  hosts.add("web-1", { labels });
+  await h.start("cloud-node");
+  h.join("web-1");
+  await h.world.until(() => h.uninitialized === 0, "the Node");
+  const labelsOf = () => h.node("web-1")?.metadata.labels ?? {};
+  expect(labelsOf()).toMatchObject({ "example.com/rack": "r1" });
+  expect(Object.keys(labelsOf())).not.toContain("team");
+  expect(Object.keys(labelsOf())).not.toContain("example.com/note");
+  expect(h.world.events("web-1").join("\n")).toContain("example.com/note");
+  hosts.change("web-1", { labels: { ...labels, "example.com/rack": "r2" } });
+  await h.world.until(() => labelsOf()["example.com/rack"] === "r2", "the changed label", 1200);
 });
 
 test.each([

@@ -156,6 +156,21 @@ describe("matching a Node without a provider id [F13]", () => {
     });
   });
 
+  test("finds a machine by the Node's name before the first dot, after the exact name", async () => {
+    const { first, answer } = setUp([{}], ["name", "shortName"]);
+    first.put(
+      machine("1", { names: ["web"], shortName: "web" }),
+      machine("2", { names: ["web.a"] }),
+      machine("3", { names: ["twin"], shortName: "twin" }),
+      machine("4", { names: ["twin"], shortName: "twin" }),
+    );
+    expect(await answer(named("web"))).toMatchObject({ instance: { key: "1" } });
+    expect(await answer(named("web.a"))).toMatchObject({ instance: { key: "2" } });
+    expect(await answer(named("web.b"))).toMatchObject({ instance: { key: "1" } });
+    expect(await answer(named("twin.b"))).toMatchObject({ kind: "ambiguous", by: "shortName" });
+    expect(await answer(named("other.web"))).toMatchObject({ kind: "gone" });
+  });
+
   test("does not match by a weaker key while a stronger one is unanswered", async () => {
     const { first, second, answer } = setUp([{ name: "a" }, { name: "b" }], ["uuid", "name"]);
     first.put(machine("1", { names: ["n"] }));

@@ -13,6 +13,7 @@ import {
   type TlsMaterial,
 } from "#ccm";
 import { isApiError, readError } from "./errors.ts";
+import type { Resource } from "./resources.ts";
 import { collectionsOf, pathOf, type Schemas } from "./schema.ts";
 
 /** The documented maximum. The default of the server is 100. */
@@ -151,10 +152,11 @@ export function rancherApi({ url, projectID, readKeys, tls, account }: ApiOption
       const url = `${base.origin}${path}?eventNames=resource.change`;
       yield* messages({ operation: "GET /subscribe", method: "GET", url, mutates: false }, call);
     },
-    /** All entries that are not removed. Filters that the server does not know have no effect: check the result. */
+    /** All entries that are not removed. Filters that the server does not know have no effect: check the result of others. */
     list: async function* <T>(type: ResourceType, call: Call, query: Query = {}) {
       const path = await collection(type, call);
-      yield* listAt<T>(`GET /${type}`, path, call, { removed_null: 1, ...query });
+      const pages = listAt<T>(`GET /${type}`, path, call, { removed_null: 1, ...query });
+      for await (const page of pages) yield page.filter((one) => !(one as Pick<Resource, "removed">).removed);
     },
     /** Undefined if it does not exist. The filter `id` of listings is no replacement: it compares with the number in the id. */
     find: async <T>(

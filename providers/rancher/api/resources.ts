@@ -115,6 +115,8 @@ export interface ApiExternalService extends Resource {
   readonly stackId: string;
   readonly state: string;
   readonly externalIpAddresses?: readonly string[] | null;
+  /** Instead of addresses. */
+  readonly hostname?: string | null;
   readonly healthCheck?: HealthCheck | null;
   readonly metadata?: Metadata | null;
 }

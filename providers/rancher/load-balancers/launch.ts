@@ -34,8 +34,8 @@ export function reasonToRecreate(
   const { balancer } = observed;
   const { "lb-scale": scale, "lb-host-selector": selector } = settings;
   if (scale !== undefined && (scale === "global") !== isGlobal(balancer)) return "its scale";
-  if (selector !== undefined && selector !== (balancer.launchConfig?.labels?.[selectorLabel] ?? ""))
-    return "its hosts";
+  const observedSelector = balancer.launchConfig?.labels?.[selectorLabel] ?? "";
+  if (selector !== undefined && selector !== observedSelector.replaceAll(/\s/g, "")) return "its hosts";
   return requestedAddress === undefined || isBoundTo(observed, requestedAddress) ? undefined : "its address";
 }
 

@@ -75,7 +75,7 @@ function planBackend(backend: Backend, context: Context): Outcome {
     return { kind: "removing", waitingFor: `external service ${name} to be removed${whyOf(service)}` };
   if (isSame(known, backend)) return planActivation(service);
   if (isOthers(known, observed.balancer.id, mark)) {
-    const text = `The external service ${name} in Rancher has another address (${service.externalIpAddresses?.join(", ") ?? "none"}) and may belong to another cluster. Rename the Node, or give each cluster its own load-balancers-stack.`;
+    const text = `The external service ${name} in Rancher has another address (${[service.hostname ?? service.externalIpAddresses ?? []].flat().join(", ")}) and may belong to another cluster or a user. Rename the Node, or give each cluster its own load-balancers-stack.`;
     return { kind: "refused", text };
   }
   const { id, links = {}, actions = {} } = service;
@@ -104,11 +104,16 @@ const stateOf = (service: ApiExternalService): string =>
 
 function isSame({ service }: ServiceInUse, { ips }: Backend): boolean {
   const observed = (service.externalIpAddresses ?? []).toSorted();
-  return observed.length === ips.length && ips.every((ip, index) => isSameIp(ip, observed[index] ?? ""));
+  return (
+    !service.hostname &&
+    observed.length === ips.length &&
+    ips.every((ip, index) => isSameIp(ip, observed[index] ?? ""))
+  );
 }
 
 /** Whether another cluster may use this external service with its address. */
 function isOthers({ service, usedBy }: ServiceInUse, balancer: string, { cluster }: Mark): boolean {
+  if (service.hostname) return true;
   const marked = clusterOf(service.metadata);
   if (marked !== undefined) return marked !== cluster;
   return usedBy.some(({ id, metadata }) => id !== balancer && clusterOf(metadata) !== cluster);

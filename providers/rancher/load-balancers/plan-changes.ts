@@ -56,14 +56,6 @@ function planLinks({ balancer }: Observed, wanted: ReadonlySet<string>): readonl
   return [{ do: "set service links", on: name, send: { kind: "act", link, body }, targets: "all" }];
 }
 
-/** Where the server cannot change it in place. The next plan creates it. */
-export function planRecreation({ balancer }: Observed, what: string): readonly RancherStep[] | "not now" {
-  const { self } = balancer.links ?? {};
-  if (self === undefined || balancer.actions?.["remove"] === undefined) return "not now";
-  const send = { kind: "remove", link: self } as const;
-  return [{ do: `remove load balancer to change ${what}`, on: balancer.name, send, removes: true }];
-}
-
 /** The part of a step that changes only targets. */
 export function targetsOnly(step: RancherStep): RancherStep | undefined {
   const { targets, ...rest } = step;

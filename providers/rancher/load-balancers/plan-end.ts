@@ -14,18 +14,26 @@ export function planEnd(desired: Desired | undefined, observed: Observed, mark: 
  * First it stops to use the external services, then the last user removes them. It goes last: after an interruption it still leads to
  * what is left.
  */
-function planDeletion(observed: Observed, mark: Mark): Plan<RancherStep> {
+function planDeletion(observed: Observed, mark: Mark, why = ""): Plan<RancherStep> {
   const { name, links = {}, actions = {}, lbConfig } = observed.balancer;
   const obsolete = removalsAtEnd(observed, mark);
   const { self } = links;
   if (self === undefined || actions["remove"] === undefined)
     return waitForBalancer(observed, "to accept its removal");
-  const remove = { do: "remove load balancer", on: name, send: { kind: "remove", link: self } } as const;
+  const again = why === "" ? {} : ({ removes: true } as const);
+  const remove = {
+    ...{ do: `remove load balancer${why}`, on: name, send: { kind: "remove", link: self } as const },
+    ...again,
+  };
   const hasRules = (lbConfig?.portRules ?? []).length > 0;
   if (!hasRules || actions["update"] === undefined) return { steps: [...obsolete, remove] };
   const send = { kind: "change", link: self, body: { lbConfig: { ...lbConfig, portRules: [] } } } as const;
   return { steps: [{ do: "remove rules", on: name, send }, ...obsolete, remove] };
 }
+
+/** Where the server cannot change it in place. The next plan creates it, also the external services that nothing else uses. */
+export const planRecreation = (observed: Observed, what: string, mark: Mark): Plan<RancherStep> =>
+  planDeletion(observed, mark, ` to change ${what}`);
 
 /** It keeps its rules and their external services. The name of the Go manager is a mark too, so it is replaced. */
 function planRelease(observed: Observed): Plan<RancherStep> {

@@ -8,9 +8,9 @@ import { planUpgrade, reasonToRecreate } from "./launch.ts";
 import type { Desired, Mark, Observed, Prefetched, RancherStep } from "./model.ts";
 import { metadataOf } from "./names.ts";
 import { planBackends } from "./plan-backends.ts";
-import { planChanges, planRecreation } from "./plan-changes.ts";
+import { planChanges } from "./plan-changes.ts";
 import { planCreation } from "./plan-creation.ts";
-import { planEnd } from "./plan-end.ts";
+import { planEnd, planRecreation } from "./plan-end.ts";
 import { portProblems } from "./ports.ts";
 import { lbConfigOf } from "./rules.ts";
 
@@ -37,10 +37,8 @@ export function planLoadBalancer(
   if (observed === undefined) return planCreation(desired, prefetched, settings, problems);
   if (observed.ownership === "unmarked") return planAdoption(desired, observed, settings.mark);
   const what = reasonToRecreate(desired, observed);
-  if (what !== undefined && desired.settings["lb-adopt"] === undefined) {
-    const steps = planRecreation(observed, what);
-    return steps === "not now" ? waitForBalancer(observed, "to accept its removal") : { steps, problems };
-  }
+  if (what !== undefined && desired.settings["lb-adopt"] === undefined)
+    return { ...planRecreation(observed, what, settings.mark), problems };
   const kept = what === undefined ? problems : [...problems, adoptedStays(observed, what)];
   return planExisting({ desired, observed, mark: settings.mark }, certificates, kept);
 }

@@ -90,7 +90,7 @@ test("copies labels by name and by prefix, and none without the setting [F4]", a
   });
 });
 
-test("lists 250 hosts in three pages, and joins the addresses of a host on two pages", async () => {
+test("lists 250 hosts in three pages, and joins the addresses of a host on two pages [S11 F9]", async () => {
   const { lab, cloud } = labWith(
     ({ environment }) => {
       // With two addresses, the host at the end of the first page is also on the second one.
@@ -183,7 +183,7 @@ test.each([
   expect((await instancesOf(lab))[0]?.state).toBe(expected as never);
 });
 
-test("an inactive host is stopped only if that is configured", async () => {
+test("an inactive host is stopped only if that is configured [F19]", async () => {
   const { lab } = labWith(({ environment }) => environment.hosts.add("web-1", { state: "inactive" }), {
     settings: { "inactive-is-shutdown": "true" },
   });
@@ -318,7 +318,7 @@ test("keeps the Node of a renamed host, and deletes that of a host that register
   expect(h.node("node-0")).toBeDefined();
 });
 
-test("does not initialize a Node whose name two hosts have, and names both", async () => {
+test("does not initialize a Node whose name two hosts have, and names both [F14]", async () => {
   const h = new RancherWorld();
   const { hosts } = h.cloud.environment;
   hosts.add("twin");

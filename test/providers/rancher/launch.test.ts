@@ -45,7 +45,7 @@ test("leaves the upgrade of an operator to the operator, and says what it waits 
   await h.world.until(() => h.rules.length === 3, "the rule of the new Node", 300);
 });
 
-test("binds the ports to the address of a host that spec.loadBalancerIP names", async () => {
+test("binds the ports to the address of a host that spec.loadBalancerIP names [S11]", async () => {
   const h = await started(3);
   const { spec, annotations } = draft();
   await h.created({ annotations, spec: { ...spec, loadBalancerIP: "192.0.2.2" } as never });

@@ -88,7 +88,7 @@ test("two Services share external services, and the last one removes them", asyn
   expect([h.balancers.length, h.externals.length]).toEqual([0, 0]);
 });
 
-test("does not change the external service of another cluster, and says which Node gets no traffic", async () => {
+test("does not change the external service of another cluster, and says which Node gets no traffic [S11]", async () => {
   const h = await started();
   const { environment } = h.cloud;
   const { id: stackId } = environment.addStack("kubernetes-loadbalancers");
@@ -107,7 +107,7 @@ test("does not change the external service of another cluster, and says which No
   expect(h.events()).toContain("may belong to another cluster");
 });
 
-test("waits for public endpoints that arrive one by one, and publishes each address once", async () => {
+test("waits for public endpoints that arrive one by one, and publishes each address once [S11]", async () => {
   const h = await started(3);
   h.cloud.environment.services.endpointInterval = seconds(10);
   h.world.create(
@@ -134,7 +134,7 @@ test("activates once the server offers it, with activation refused for a minute 
   expect(h.changes.filter((what) => what.endsWith("action=activate"))).toHaveLength(1);
 });
 
-test("reports the message of the server when a host port is in use, and continues when it is free", async () => {
+test("reports the message of the server when a host port is in use, and continues when it is free [S11 F89]", async () => {
   const h = await started();
   const { services } = h.cloud.environment;
   services.obstacles.occupy(80);
@@ -146,7 +146,7 @@ test("reports the message of the server when a host port is in use, and continue
   await h.world.until(() => h.world.addressesOf("web").length > 0, "the address", 120);
 });
 
-test("serves the other Nodes while an external service is stuck in its removal", async () => {
+test("serves the other Nodes while an external service is stuck in its removal [S11]", async () => {
   const h = await started();
   const { services } = h.cloud.environment;
   await h.created();
@@ -321,7 +321,7 @@ test.each([
   ["lb-host-selector", "lb in (a)", "lb=true"],
   ["lb-ip-mode", "proxy-mode", "VIP, Proxy"],
   ["lb-default-certificate", "missing", '"missing" does not exist'],
-])("changes nothing while %s is wrong, and says what is allowed", async (name, value, expected) => {
+])("changes nothing while %s is wrong, and says what is allowed [F47]", async (name, value, expected) => {
   const h = await started();
   await h.created();
   h.forget();
@@ -329,6 +329,53 @@ test.each([
   await h.world.pass(120);
   expect(h.changes).toEqual([]);
   expect(h.events()).toContain(expected);
+});
+
+test("suggests the annotation that a misspelt one means, and applies the rest [F49]", async () => {
+  const h = await started();
+  await h.created(draft({ "lb-scael": "2", "lb-protocol": "81=http" }));
+  expect(h.balancer.scale).toBe(1);
+  expect(h.events()).toContain("lb-scael");
+  expect(h.events()).toContain("service.rancher.io/lb-scale");
+  expect(h.events()).toContain("names port 81, which the Service does not have");
+});
+
+test("publishes the ipMode that an annotation sets [F34]", async () => {
+  const h = await started();
+  await h.created(draft({ "lb-ip-mode": "Proxy" }));
+  expect(h.world.get("web").status.loadBalancer?.ingress as unknown).toEqual([
+    { ip: "192.0.2.1", ipMode: "Proxy" },
+  ]);
+  h.forget();
+  h.world.annotate("web", { [`${prefix}lb-ip-mode`]: "VIP" });
+  await h.world.pass(30);
+  expect(h.world.get("web").status.loadBalancer?.ingress as unknown).toEqual([
+    { ip: "192.0.2.1", ipMode: "VIP" },
+  ]);
+  expect(h.changes).toEqual([]);
+});
+
+test("takes certificates by name and by id, and names each one that is missing [F37]", async () => {
+  const h = await started();
+  const [shop, blog] = [
+    h.cloud.environment.addCertificate("shop"),
+    h.cloud.environment.addCertificate("blog"),
+  ];
+  const tls = [{ port: 443, protocol: "TCP", nodePort: 30_443 }];
+  await h.created(draft({ "lb-protocol": "tls", "lb-certificates": `shop,${blog.id}` }, tls));
+  expect(h.balancer.lbConfig).toMatchObject({
+    certificateIds: [shop.id, blog.id],
+    portRules: [{ protocol: "tls" }, { protocol: "tls" }],
+  });
+  h.forget();
+  h.world.annotate("web", { [`${prefix}lb-certificates`]: "shop,news,mail" });
+  await h.world.pass(60);
+  expect(h.events()).toContain('The certificate "news", "mail" does not exist');
+  expect(h.changes).toEqual([]);
+  h.world.create("bare", draft({ "lb-protocol": "https" }, [{ ...tls[0], port: 444, nodePort: 30_444 }]));
+  await h.world.pass(60);
+  expect(h.events("bare")).toContain("A port with https or tls needs a certificate");
+  expect(h.changes).toEqual([]);
 });
 
 test("creates no load balancer without an image, and says what to set", async () => {

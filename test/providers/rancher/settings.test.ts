@@ -56,7 +56,7 @@ test("reports all problems together", () => {
   expect(textsOf({ ...keys, url })).toEqual([]);
 });
 
-test("reads the keys from their files each time a credential is needed", async () => {
+test("reads the keys from their files each time a credential is needed [F70]", async () => {
   let secret = "first\n";
   const fetched: string[] = [];
   const context = {

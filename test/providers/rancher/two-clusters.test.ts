@@ -24,7 +24,7 @@ async function bothStarted(inStack: string | undefined = undefined) {
 const namesOf = ({ externals }: RancherWorld) => externals.map(({ name }) => name).toSorted();
 
 test.each([undefined, "of-b"])(
-  "each of two clusters changes only its own objects, with the stack %p of the second one",
+  "each of two clusters changes only its own objects, with the stack %p of the second one [S11]",
   async (stack) => {
     const { a, b, pass, start } = await bothStarted(stack);
     b.addNode("node-8");
@@ -70,7 +70,7 @@ test("an external service that both clusters use stays until the last of them ha
   expect(a.balancers).toEqual([]);
 });
 
-test("a cluster lists the load balancer of its vanished Service as an orphan, and another cluster does not", async () => {
+test("a cluster lists the load balancer of its vanished Service as an orphan, and another cluster does not [F56]", async () => {
   const { a, b, pass, start } = await bothStarted();
   b.addNode("node-9");
   await start();

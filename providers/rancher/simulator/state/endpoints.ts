@@ -15,10 +15,11 @@ export function endpointsOf(
 ): readonly Endpoint[] {
   if (activeSince === null || launchConfig === null) return [];
   const { labels, requestedHostId = null } = launchConfig;
-  const [name = "", value] = (labels["io.rancher.scheduler.affinity:host_label"] ?? "").split("=");
+  const selector = labels["io.rancher.scheduler.affinity:host_label"] ?? "";
+  const wanted = selector.split(",").flatMap((one) => (one === "" ? [] : [one.trim().split("=")]));
   const hosts = all
     .filter(({ state, ips }) => state === "active" && ips.length > 0)
-    .filter((host) => name === "" || host.labels[name] === value)
+    .filter((host) => wanted.every(([name = "", value]) => host.labels[name] === value))
     .filter(({ id }) => requestedHostId === null || id === requestedHostId);
   const count = labels["io.rancher.scheduler.global"] === "true" ? hosts.length : scale;
   return hosts.slice(0, count).flatMap(({ id, ips: [ip = ""] }) =>

@@ -1,0 +1,107 @@
+// What could delete or multiply something wrongly: servers that ignore filters, changes at the same time, and objects of others.
+
+import { expect, test } from "bun:test";
+import { seconds } from "../../../src/core/brand.ts";
+import { leftByGoManager } from "./go-manager.ts";
+import { draft, RancherWorld } from "./rancher-world.ts";
+
+const ports = (port: number) => [{ port, protocol: "TCP", nodePort: 30_000 + port }];
+
+function moveNode({ world }: RancherWorld, name: string, address: string): void {
+  const addresses = [{ type: "InternalIP", address }];
+  world.changeNode(name, (node) => ({ ...node, status: { ...node.status, addresses } }));
+}
+
+test("does not take removed objects for existing ones where the server ignores filters", async () => {
+  const h = new RancherWorld(2);
+  h.cloud.ignoresFilters = true;
+  await h.start("service,cloud-node,cloud-node-lifecycle", "--node-deletion-confirmation=10s");
+  await h.created();
+  const { id } = h.balancer;
+  h.world.editSpec("web", { type: "ClusterIP" });
+  await h.world.until(() => h.balancers.length === 0, "the removal", 120);
+  h.world.editSpec("web", { type: "LoadBalancer" });
+  await h.world.until(() => h.world.addressesOf("web").length > 0, "another load balancer", 300);
+  expect(h.balancer.id).not.toBe(id);
+  expect(h.rules).toHaveLength(2);
+  h.cloud.environment.hosts.purge("node-1", h.world.clock.now());
+  h.world.setReady("node-1", "Unknown");
+  await h.world.until(() => h.node("node-1") === undefined, "the deletion", 600);
+});
+
+test.each([0, 1, 2, 3, 4, 5, 6, 7, 8])(
+  "a Service that is created %p s before another one is deleted keeps its targets",
+  async (before) => {
+    const h = new RancherWorld(3);
+    await h.start("service");
+    await h.created(draft({}, ports(81)), "old");
+    h.world.create("new", draft({}, ports(82)));
+    await h.world.pass(before);
+    h.world.delete("old");
+    await h.world.until(() => h.world.find("old") === undefined, "the deletion", 120);
+    await h.world.until(() => h.world.addressesOf("new").length > 0, "the address", 300);
+    await h.world.pass(60);
+    expect(h.rules).toHaveLength(3);
+    expect(h.externals.map(({ name, state }) => `${name} ${state}`).toSorted()).toEqual([
+      ...["node-0 active", "node-1 active", "node-2 active"],
+    ]);
+  },
+);
+
+test("follows a changed address of a Node with load balancers of the Go manager, which have no mark", async () => {
+  const h = new RancherWorld(2);
+  const nodes = { "node-0": "192.0.2.1", "node-1": "192.0.2.2" };
+  leftByGoManager(h, { name: "web", ports: [80], nodes }, ["192.0.2.1"]);
+  leftByGoManager(h, { name: "mail", ports: [25], nodes }, ["192.0.2.1"]);
+  await h.start("service");
+  await h.world.pass(30);
+  moveNode(h, "node-0", "192.0.2.77");
+  const addressOf = () => h.externals.find(({ name }) => name === "node-0")?.externalIpAddresses;
+  await h.world.until(() => addressOf()?.[0] === "192.0.2.77", "the address", 900);
+  await h.world.pass(300);
+  for (const name of ["web", "mail"]) expect(h.balancerOf(name)?.lbConfig?.portRules).toHaveLength(2);
+});
+
+test("does not change an external service with a host name, which a user made", async () => {
+  const h = new RancherWorld(2);
+  await h.start("service");
+  const { environment } = h.cloud;
+  const { id: stackId } = environment.addStack("kubernetes-loadbalancers");
+  const own = environment.services.put("externalService", {
+    ...{ name: "node-0", stackId, scale: 1, launchConfig: null, lbConfig: null, healthCheck: null },
+    ...{ startOnCreate: true, externalIpAddresses: null, hostname: "db.example.com", metadata: {} },
+  });
+  await h.created();
+  await h.world.pass(60);
+  expect(h.rules).toEqual(["80 -> node-1:30080 tcp"]);
+  h.world.delete("web");
+  await h.world.pass(60);
+  expect(h.externals).toEqual([own]);
+});
+
+test("a load balancer with the selector in another notation is not created again", async () => {
+  const h = new RancherWorld(2);
+  h.cloud.environment.hosts.change("node-1", { labels: { a: "b", c: "d" } });
+  await h.start("service");
+  await h.created(draft({ "lb-host-selector": "a=b,c=d" }));
+  const { balancer } = h;
+  const labels = { "io.rancher.scheduler.affinity:host_label": "a=b, c=d" };
+  const launchConfig = { imageUuid: "docker:rancher/lb", ports: ["80:80/tcp"], labels };
+  h.cloud.environment.services.update(balancer, { launchConfig });
+  await h.world.pass(1200);
+  expect(h.balancer.id).toBe(balancer.id);
+});
+
+test("creates one load balancer while creations are slow, and answers and listings fail", async () => {
+  const h = new RancherWorld(2);
+  await h.start("service");
+  const operation = "POST /loadBalancerServices";
+  h.cloud.environment.services.time = seconds(20);
+  h.cloud.faults.add({ kind: "lost-answer", operation });
+  h.cloud.faults.add({ kind: "status", operation: "GET /loadBalancerServices", after: 1, calls: 3 });
+  h.world.create("web", draft());
+  await h.world.until(() => h.world.addressesOf("web").length > 0, "the address", 1200);
+  await h.world.pass(60);
+  expect(h.balancers).toHaveLength(1);
+  expect(h.externals).toHaveLength(2);
+});

@@ -1,0 +1,118 @@
+// Random changes, faults and crashes: afterwards each Service has one load balancer with all Nodes, and nothing of others has changed.
+
+import { expect, test } from "bun:test";
+import type { FaultKind } from "../../../providers/rancher/simulator/index.ts";
+import { seededRandom } from "../../../src/platform/random.ts";
+import { draft, prefix, RancherWorld } from "./rancher-world.ts";
+
+const names = ["web", "mail", "shop"] as const;
+const operations = [
+  ...["POST /loadBalancerServices", "PUT /loadBalancerServices/{id}", "DELETE /loadBalancerServices/{id}"],
+  ...["POST /externalServices", "PUT /externalServices/{id}", "DELETE /externalServices/{id}"],
+  ...["GET /loadBalancerServices", "GET /externalServices", "GET /externalServices/{id}/consumedbyservices"],
+  "POST /loadBalancerServices/{id}?action=activate",
+];
+const kinds: readonly FaultKind[] = ["status", "page", "reset", "lost-answer"];
+
+/** A load balancer of a user in the same stack, which forwards to a Node too, and one of another cluster. */
+function addOthers({ cloud: { environment } }: RancherWorld) {
+  const { id: stackId } = environment.addStack("kubernetes-loadbalancers");
+  const common = { stackId, scale: 1, startOnCreate: true, healthCheck: null, externalIpAddresses: null };
+  const empty = { certificateIds: [], defaultCertificateId: null, config: null, stickinessPolicy: null };
+  const metadata = {
+    "fairlead.dev/cluster": "other",
+    "fairlead.dev/service-uid": "11111111-2222-4333-8444-555555555555",
+  };
+  const external = environment.services.put("externalService", {
+    ...{
+      ...common,
+      name: "other-9",
+      externalIpAddresses: ["192.0.2.99"],
+      launchConfig: null,
+      lbConfig: null,
+    },
+    metadata,
+  });
+  const rule = { sourcePort: 7, targetPort: 7, protocol: "tcp", selector: null, backendName: null };
+  return ["own", "lb-a1111111122224333844455555555555"].map((name, index) =>
+    environment.services.put("loadBalancerService", {
+      ...{ ...common, name, metadata: index === 0 ? {} : metadata },
+      launchConfig: { imageUuid: "docker:own/lb", ports: [], labels: {} },
+      lbConfig: { ...empty, portRules: [{ ...rule, serviceId: external.id }] },
+    }),
+  );
+}
+
+/** The last one removes a load balancer to create it again, and then its Service. */
+const seeds = [1, 2, 3, 4, 5, 6, 7, 8, 9, 40, 89];
+
+test.each(seeds)("converges after random changes, faults and crashes with seed %p [N10]", async (seed) => {
+  const random = seededRandom(seed);
+  const pick = <T>(list: readonly T[]): T => {
+    const one = list[Math.floor(random.fraction() * list.length)];
+    if (one === undefined) throw new Error("Expected an entry.");
+    return one;
+  };
+  const h = new RancherWorld(2);
+  const others = addOthers(h);
+  const { environment, faults } = h.cloud;
+  let nodes = 2;
+  let port = 1000;
+  const nextPorts = () => {
+    port += 1;
+    return [{ port, protocol: "TCP", nodePort: 29_000 + port }];
+  };
+  const actions = [
+    () => {
+      const name = names.find((one) => h.world.find(one) === undefined);
+      if (name !== undefined) h.world.create(name, draft({}, nextPorts()));
+    },
+    () => {
+      const name = pick(names);
+      if (h.world.find(name)?.metadata.deletionTimestamp === undefined) {
+        if (h.world.find(name) !== undefined) h.world.delete(name);
+      }
+    },
+    () => {
+      const name = pick(names);
+      if (h.world.find(name) !== undefined) h.world.editSpec(name, { ports: nextPorts() as never });
+    },
+    () => {
+      const name = pick(names);
+      if (h.world.find(name) !== undefined)
+        h.world.annotate(name, { [`${prefix}lb-scale`]: pick(["1", "2", "global"]) });
+    },
+    () => h.addNode(`node-${nodes++}`),
+    () => h.world.removeNode(`node-${Math.floor(random.fraction() * nodes)}`),
+    () =>
+      faults.add({
+        kind: pick(kinds),
+        operation: pick(operations),
+        after: Math.floor(random.fraction() * 3),
+      }),
+  ];
+  await h.start("service");
+  for (let step = 0; step < 25; step += 1) {
+    pick(actions)();
+    await h.world.pass(Math.floor(random.fraction() * 8));
+    if (random.fraction() < 0.1) {
+      h.world.crash();
+      await h.start("service");
+    }
+  }
+  faults.clear();
+  await h.world.pass(2400);
+  const wanted = h.world.services().map(({ metadata }) => metadata.name);
+  const present = h.world.server.store.list("nodes").map(({ metadata }) => metadata.name);
+  for (const name of wanted) {
+    const rules = h.balancerOf(name)?.lbConfig?.portRules ?? [];
+    const targets = rules.map(({ serviceId }) => environment.services.get(serviceId ?? "")?.name);
+    expect([name, targets.toSorted()]).toEqual([name, present.toSorted()]);
+    expect(h.world.addressesOf(name)).not.toEqual([]);
+  }
+  expect(h.balancers).toHaveLength(wanted.length + others.length);
+  expect(h.balancers.filter(({ id }) => others.some((one) => one.id === id))).toEqual(others);
+  const used = wanted.length === 0 ? [] : present;
+  expect(h.externals.map(({ name }) => name).toSorted()).toEqual([...used, "other-9"].toSorted());
+  expect(h.world.unexpectedErrors).toEqual([]);
+});

@@ -20,8 +20,8 @@ import { reasons } from "./reasons.ts";
 
 const inactiveStates = new Set(["inactive", "deactivating", "updating-inactive"]);
 
-function stateOf({ state, removed }: ApiHost, inactiveIsShutdown: boolean): InstanceState {
-  if (state === "removing" || (removed !== null && removed !== undefined)) return "terminating";
+function stateOf({ state }: ApiHost, inactiveIsShutdown: boolean): InstanceState {
+  if (state === "removing") return "terminating";
   return inactiveIsShutdown && inactiveStates.has(state ?? "") ? "stopped" : "running";
 }
 

@@ -9,7 +9,7 @@ const goneStates = new Set(["removed", "purging", "purged"]);
 export function mergeHosts(rows: readonly ApiHost[]): readonly ApiHost[] {
   const byID = new Map<string, ApiHost>();
   for (const row of rows) {
-    if (goneStates.has(row.state ?? "")) continue;
+    if (row.removed || goneStates.has(row.state ?? "")) continue;
     const known = byID.get(row.id);
     const ipAddresses = known?.ipAddresses && row.ipAddresses && [...known.ipAddresses, ...row.ipAddresses];
     byID.set(row.id, ipAddresses ? { ...row, ipAddresses } : row);

@@ -15,15 +15,18 @@ import { defineHelp } from "./help.ts";
 import type { Invocation } from "./invocation.ts";
 import { defineLint, lintPage } from "./lint.ts";
 import { defineMan, manCommandPage } from "./man.ts";
-import { defineManifests } from "./manifests.ts";
+import { defineManifests, manifestsPage } from "./manifests.ts";
 import { definePlan, planPage } from "./plan.ts";
 import { defineRun } from "./run.ts";
-import { defineSchema } from "./schema.ts";
-import { defineVersion } from "./version.ts";
-import { defineWebhookManifest } from "./webhook-manifest.ts";
+import { defineSchema, schemaPage } from "./schema.ts";
+import { defineVersion, versionPage } from "./version.ts";
+import { defineWebhookManifest, webhookManifestPage } from "./webhook-manifest.ts";
 
 /** The commands with a help text of their own. */
-const pages: readonly CommandPage[] = [explainPage, planPage, lintPage, completionPage, manCommandPage];
+const pages: readonly CommandPage[] = [
+  ...[explainPage, planPage, lintPage, manifestsPage, webhookManifestPage],
+  ...[schemaPage, completionPage, manCommandPage, versionPage],
+];
 
 /** In the order of the help. */
 function commandsOf(invocation: Invocation): Readonly<Record<string, CommandDef>> {

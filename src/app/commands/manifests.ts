@@ -1,6 +1,7 @@
 // `manifests`: complete manifests of an installation of this executable, for Kubernetes or systemd.
 
 import { defineCommand } from "citty";
+import type { CommandPage } from "../command-page.ts";
 import { invalidFlag } from "../flags/flag-problems.ts";
 import type { ManifestKind } from "../flags/groups/commands.ts";
 import type { Installation } from "../manifests/kubernetes-manifests.ts";
@@ -19,14 +20,27 @@ async function render(kind: ManifestKind, installation: Installation, cluster: s
   return toYamlStream(kind === "rbac" ? accessManifest(installation) : clusterManifests(kind, installation));
 }
 
+export const manifestsPage: CommandPage = {
+  name: "manifests",
+  summary:
+    "Print the manifests of an installation with --as daemonset, deployment, static-pod, systemd or rbac. --set NAME=VALUE sets the image and settings of the cloud; all other flags become those of the manager.",
+  details: [
+    "Setting the variable of a credential by name alone, such as --set TOKEN, takes its value from the environment, so that it is not in the history of the shell. docs/kubernetes-install.md describes each kind.",
+  ],
+  flags: ["as", "set", "cluster-name", "cluster-cidr"],
+  examples: [
+    {
+      text: "With kubectl",
+      words: "manifests --as daemonset --cluster-name=prod --set image=IMAGE | kubectl apply -f -",
+    },
+    { text: "Without a pod", words: "manifests --as systemd --cluster-name=prod | sudo sh" },
+  ],
+};
+
 export function defineManifests(invocation: Invocation) {
   const { provider, platform, console, configuration } = invocation;
   return defineCommand({
-    meta: {
-      name: "manifests",
-      description:
-        "Print the manifests of an installation with --as daemonset, deployment, static-pod, systemd or rbac. --set NAME=VALUE sets the image and settings of the cloud; all other flags become those of the manager.",
-    },
+    meta: { name: manifestsPage.name, description: manifestsPage.summary },
     run: async ({ rawArgs }) => {
       if (invocation.refuseArguments("manifests", rawArgs)) return;
       const { flags } = configuration.settings;

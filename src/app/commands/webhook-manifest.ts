@@ -2,6 +2,7 @@
 
 import { defineCommand } from "citty";
 import type { Problem } from "../../core/problem.ts";
+import type { CommandPage } from "../command-page.ts";
 import { webhookManifest } from "../endpoints/webhook-manifest.ts";
 import { invalidFlag } from "../flags/flag-problems.ts";
 import type { Flags } from "../flags/table.ts";
@@ -27,14 +28,26 @@ function manifestProblems(flags: Flags): readonly Problem[] {
   return problems;
 }
 
+export const webhookManifestPage: CommandPage = {
+  name: "webhook-manifest",
+  summary:
+    "Print the ValidatingWebhookConfiguration for --webhooks, to pipe into kubectl apply -f -. Pass the same flags as to the manager: the manifest contains the webhook port and the CA in --webhook-cert-dir.",
+  details: [
+    "A line on stderr says so if there is no CA. docs/endpoints.md has all steps, and how to register the webhook of several replicas.",
+  ],
+  flags: [...(["webhooks", "webhook-secure-port", "webhook-cert-dir"] as const), "webhook-tls-cert-file"],
+  examples: [
+    {
+      text: "Where the certificate of the manager is readable",
+      words: "webhook-manifest --webhook-cert-dir=/var/lib/fairlead/webhook | kubectl apply -f -",
+    },
+  ],
+};
+
 export function defineWebhookManifest(invocation: Invocation) {
   const { program, platform, console, configuration } = invocation;
   return defineCommand({
-    meta: {
-      name: "webhook-manifest",
-      description:
-        "Print the ValidatingWebhookConfiguration for --webhooks, to pipe into kubectl apply -f -. Pass the same flags as to the manager: the manifest contains the webhook port and the CA in --webhook-cert-dir.",
-    },
+    meta: { name: webhookManifestPage.name, description: webhookManifestPage.summary },
     run: async ({ rawArgs }) => {
       if (invocation.refuseArguments("webhook-manifest", rawArgs)) return;
       const { flags } = configuration.settings;

@@ -98,7 +98,7 @@ describe("man", () => {
 test("help lists every command, and shows the page of those that have one", async () => {
   const { out } = await run("--help");
   for (const command of commands) expect(out).toContain(`\n  ${command}\n`);
-  for (const command of ["explain", "plan", "lint", "completion", "man"]) {
+  for (const command of commands.filter((name) => name !== "run" && name !== "help")) {
     const page = await run(command, "--help");
     expect(page.code).toBe(0);
     expect(page.out).toContain(`  fake-cloud-controller-manager ${command} `);

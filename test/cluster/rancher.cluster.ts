@@ -80,6 +80,18 @@ test("deletes only the Node of a purged host, and waits for hosts without addres
     expect([name, node?.spec.providerID, node && isUninitialized(node)]).toEqual([name, undefined, true]);
   }
 
+  // The event socket.
+  hosts.change("short.example.com", { ips: ["198.51.100.9"] });
+  await cluster.until(
+    "the new address of Node short",
+    async () => {
+      const node = await cluster.node("short");
+      return node?.status.addresses?.some(({ address }) => address === "198.51.100.9") === true;
+    },
+    { seconds: 30 },
+  );
+  expect(cloud.events.open).toBe(1);
+
   // These lose the most: a deletion by mistake would be earlier than that of the purged host.
   hosts.change("renamed", { hostname: "another-name" });
   hosts.disconnect("lost");

@@ -148,7 +148,9 @@ export function rancherApi({ url, projectID, readKeys, tls, account }: ApiOption
   return {
     /** The messages of the event socket: pings, and objects that have changed. An empty one when it is open. */
     events: async function* (call: Call) {
-      const path = (await schemas(call)).get("subscribe") ?? `${base.pathname}/subscribe`;
+      const paths = await schemas(call);
+      const hosts = paths.get("host") ?? `${base.pathname}/hosts`;
+      const path = paths.get("subscribe") ?? hosts.replace(/[^/]*$/, "subscribe");
       const url = `${base.origin}${path}?eventNames=resource.change`;
       yield* messages({ operation: "GET /subscribe", method: "GET", url, mutates: false }, call);
     },

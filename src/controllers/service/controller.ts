@@ -3,6 +3,7 @@
 
 import type { Hinted } from "../../cloud/change-hints.ts";
 import type { ListedPart } from "../../cloud/part-listings.ts";
+import { seconds } from "../../core/brand.ts";
 import type { Service } from "../../kube/objects.ts";
 import type { ObservedLoadBalancer } from "../../provider/load-balancers.ts";
 import { priorities, WorkQueue } from "../../runtime/work-queue.ts";
@@ -44,6 +45,10 @@ export interface BalancerHold {
   readonly reason: string;
   readonly message: string;
 }
+
+/** For hints: a group that has not waited for longer is checked about once per second. */
+const shortWait = seconds(15);
+const soon = seconds(2);
 
 export class ServiceController {
   /** The groups to reconcile. */
@@ -158,11 +163,19 @@ export class ServiceController {
     }
   }
 
-  /** The cloud says that these load balancers may have changed: lists the part, unless none of them is known there. */
+  /**
+   * The cloud says that these load balancers may have changed: lists the part, unless none of them is known there, or a group that has
+   * waited for a short time lists it soon anyway. After a change, the cloud reports each of its effects.
+   */
   lookAgain({ name, listing }: ListedPart<ObservedLoadBalancer>, groups: Hinted, since: number): void {
     const { groupStates } = this.#reconcile;
     const isHere = (group: string): boolean => groupStates.get(group)?.listings.covers(name) === true;
-    if (groups === "any" || [...groups].some(isHere)) listing.request(since, "refresh");
+    if (groups !== "any" && ![...groups].some(isHere)) return;
+    const isListedSoon = [...this.queue.dueTimes].some(([group, due]) => {
+      const waitingSince = groupStates.get(group)?.waitingSince ?? Number.NEGATIVE_INFINITY;
+      return isHere(group) && due - since < soon && since - waitingSince < shortWait;
+    });
+    if (!isListedSoon) listing.request(since, "refresh");
   }
 
   /** The settings have changed: every group is reconciled again, unless it waits for a backoff. */

@@ -1,7 +1,11 @@
 // Changes of hosts and services are noticed by the event socket; without it, or when it lies, nothing is lost.
 
 import { expect, test } from "bun:test";
+import type { Context } from "#ccm";
+import { noInputs, readSettings } from "#ccm/testing";
 import { hintsIn } from "../../../providers/rancher/changes.ts";
+import { rancher } from "../../../providers/rancher/index.ts";
+import { config } from "../../../providers/rancher/simulator/harness.ts";
 import { debugState } from "../../../src/app/endpoints/debug-state.ts";
 import { readFlags } from "../../../src/app/flags/read-flags.ts";
 import { seconds } from "../../../src/core/brand.ts";
@@ -246,6 +250,44 @@ test("a reload with another credential closes the socket, and opens one with the
   await Promise.race([apply(), h.world.pass(10)]);
   await h.world.pass(10);
   expect([h.cloud.events.opened, h.cloud.events.open]).toEqual([2, 1]);
+});
+
+test.each([
+  ["http://rancher-1/v2-beta/projects/1a5/events", "http://rancher.example:8080/v2-beta/projects/1a5/events"],
+  [undefined, "http://rancher.example:8080/v2-beta/projects/1a5/subscribe"],
+])("opens the socket at the link of the schema (%s)", async (link, url) => {
+  const opened: string[] = [];
+  const answers: readonly Response[] = [
+    Response.json({
+      type: "project",
+      links: { schemas: "http://rancher:8080/v2-beta/projects/1a5/schemas" },
+    }),
+    Response.json({
+      type: "collection",
+      data: [
+        { id: "host", links: { collection: "http://rancher:8080/v2-beta/projects/1a5/hosts" } },
+        ...(link === undefined ? [] : [{ id: "subscribe", links: { collection: link } }]),
+      ],
+    }),
+  ];
+  let next = 0;
+  const context = {
+    inputs: noInputs,
+    mark: { cluster: "test", owner: "fairlead" },
+    account: () => ({
+      transport: (_: unknown, __: unknown, read: (response: Response) => unknown) =>
+        read(answers[next++] ?? new Response()),
+      messages: async function* (request: { readonly url: string }) {
+        opened.push(request.url);
+        yield* [];
+      },
+    }),
+  };
+  const { values } = readSettings(rancher.config, config, { what: "setting" });
+  const { changes } = rancher.connect(values, context as unknown as Context);
+  const call = { signal: new AbortController().signal, urgency: "refresh" } as const;
+  for await (const _ of changes?.follow(call) ?? []) break;
+  expect(opened).toEqual([`${url}?eventNames=resource.change`]);
 });
 
 test("gives no hint for pings, for other objects, and for what is no message", () => {

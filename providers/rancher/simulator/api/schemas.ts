@@ -10,7 +10,11 @@ export type CollectionType = WithCollection<typeof resourceTypes>;
 
 const types: Readonly<Record<string, ResourceType>> = resourceTypes;
 
-const plural = (type: string): string => `${type.replace(/ss$/, "sse").replace(/y$/, "ie")}s`;
+/** The event socket. It has no objects. */
+const subscribe: ResourceType = { collection: ["POST"], fields: { eventNames: "array[string]+" } };
+
+const plural = (type: string): string =>
+  type === "subscribe" ? type : `${type.replace(/ss$/, "sse").replace(/y$/, "ie")}s`;
 export const pluralOf = (type: CollectionType): string => plural(type);
 
 /** The type of a collection by its name in a path, in any case. */
@@ -78,7 +82,7 @@ export function schemasOf(base: string) {
     type: "collection",
     resourceType: "schema",
     links: { self: `${base}/schemas` },
-    data: Object.entries(types).map(([id, type]) => schemaOf(id, type, base)),
+    data: Object.entries({ ...types, subscribe }).map(([id, type]) => schemaOf(id, type, base)),
     actions: {},
   };
 }

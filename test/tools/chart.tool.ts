@@ -57,6 +57,18 @@ const valueSets: Readonly<Record<string, object>> = {
     },
     webhook: { enabled: true, certificateSecret: "webhook", caBundle: "PEM" },
   },
+  "a hosted control plane": {
+    image,
+    kind: "Deployment",
+    hostNetwork: false,
+    dnsPolicy: "ClusterFirst",
+    priorityClassName: "",
+    nodeSelector: { "node-role.kubernetes.io/control-plane": null },
+    rbac: { create: false },
+    arguments: ["--kubeconfig=/etc/cluster/kubeconfig"],
+    extraVolumes: [{ name: "cluster", secret: { secretName: "prod-kubeconfig" } }],
+    extraVolumeMounts: [{ name: "cluster", mountPath: "/etc/cluster", readOnly: true }],
+  },
   "pods without the network of the machine": {
     image,
     hostNetwork: false,

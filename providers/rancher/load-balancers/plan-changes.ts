@@ -8,6 +8,9 @@ import { portsOf, publishedPorts } from "./ports.ts";
 import { removalsAfterChange } from "./removals.ts";
 import { retarget, sameConfig, sameRules } from "./rules.ts";
 
+/** In these states, the server offers changes too. */
+const upgrades: ReadonlySet<string> = new Set(["upgrading", "finishing-upgrade"]);
+
 /** In one request. Fields that are the same are not sent, so that the server starts no update for them. */
 export function planChanges(
   desired: Desired,
@@ -28,6 +31,8 @@ export function planChanges(
   if (isSame && isScaled && isPublished) return [...planLinks(observed, wanted), ...obsolete];
   const { self } = links;
   if (self === undefined || actions["update"] === undefined) return "not now";
+  // The server would store the ports, and its containers would keep those that they have.
+  if (!isPublished && upgrades.has(balancer.state)) return "not now";
   const body = {
     ...(!isSame && { lbConfig: config }),
     ...(!isScaled && { scale }),

@@ -1,6 +1,7 @@
 // Images, addresses and hosts of load balancers: what is upgraded, bound and created again.
 
 import { expect, test } from "bun:test";
+import { minutes, seconds } from "../../../src/core/brand.ts";
 import { draft, prefix, RancherWorld } from "./rancher-world.ts";
 
 async function started(nodes = 2): Promise<RancherWorld> {
@@ -43,6 +44,25 @@ test("leaves the upgrade of an operator to the operator, and says what it waits 
   expect(h.events()).toContain("to accept changes, it is upgraded");
   services.finishUpgrade(h.balancer);
   await h.world.until(() => h.rules.length === 3, "the rule of the new Node", 300);
+});
+
+test("publishes changed ports after an upgrade: during it, the server would only store them [S11]", async () => {
+  const h = await started();
+  await h.created();
+  const { services } = h.cloud.environment;
+  services.time = minutes(20);
+  services.upgrade(h.balancer, { imageUuid: "docker:own/lb", ports: ["80:80/tcp"], labels: {} });
+  await h.world.pass(600);
+  h.world.editSpec("web", { ports: [{ port: 8080, protocol: "TCP", nodePort: 30_080 }] as never });
+  await h.world.pass(60);
+  expect(h.balancer).toMatchObject({ state: "upgrading", launchConfig: { ports: ["80:80/tcp"] } });
+  expect(h.events()).toContain("to accept changes, it is upgrading");
+  services.time = seconds(1);
+  await h.world.pass(600);
+  services.finishUpgrade(h.balancer);
+  await h.world.pass(300);
+  expect(h.balancer).toMatchObject({ state: "active", launchConfig: { ports: ["8080:8080/tcp"] } });
+  expect(services.endpointsOf(h.balancer).map(({ port }) => port)).toEqual([8080]);
 });
 
 test("binds the ports to the address of a host that spec.loadBalancerIP names [S11]", async () => {

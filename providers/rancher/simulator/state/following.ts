@@ -22,6 +22,8 @@ export const ruledIDs = ({ lbConfig }: Pick<Service, "lbConfig">): readonly stri
 
 const withoutAddress = (port: string): string => port.split(":").slice(-2).join(":");
 
+const upgrades = new Set(["upgrading", "upgraded", "finishing-upgrade"]);
+
 /** Links follow changed rules. Containers keep the address of a port that they have. */
 export function followsOf(
   before: Service,
@@ -31,8 +33,11 @@ export function followsOf(
   return {
     serviceLinks:
       derivesLinks && changed.lbConfig !== before.lbConfig ? ruledIDs(changed) : before.serviceLinks,
-    boundPorts: (changed.launchConfig?.ports ?? []).map(
-      (port) => before.boundPorts.find((old) => withoutAddress(old) === withoutAddress(port)) ?? port,
-    ),
+    // During an upgrade, other ports are stored, and the containers keep those that they have.
+    boundPorts: upgrades.has(before.state)
+      ? before.boundPorts
+      : (changed.launchConfig?.ports ?? []).map(
+          (port) => before.boundPorts.find((old) => withoutAddress(old) === withoutAddress(port)) ?? port,
+        ),
   };
 }

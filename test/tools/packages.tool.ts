@@ -124,7 +124,7 @@ describe.skipIf(system === undefined)("on a machine that has only Debian", () =>
     );
     const seconds = (performance.now() - started) / 1000;
     process.stdout.write(`From the download to initialized Nodes: ${seconds.toFixed(1)} s\n`);
-    expect(seconds).toBeLessThan(60);
+    expect(seconds).toBeLessThan(300);
     const mainPid = machine.must("systemctl show --property=MainPID --value fairlead@prod").trim();
     expect(machine.must(`grep -E '^(Uid|CapEff|NoNewPrivs)' /proc/${mainPid}/status`)).toMatch(
       /Uid:\t6\d{4}\t.*\nCapEff:\t0{16}\nNoNewPrivs:\t1\n/,

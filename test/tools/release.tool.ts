@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { tools as deployTools } from "./rig/deploy-tools.ts";
 import { needTool, orSkipped } from "./rig/install.ts";
-import { builtRelease, runRelease } from "./rig/release.ts";
+import { builtRelease, hasImages, releaseOptions, runRelease } from "./rig/release.ts";
 
 const tools = orSkipped("release", () => ["openssl", "sha256sum", "tar"].map(needTool));
 
@@ -116,7 +116,7 @@ describe.skipIf(tools === undefined)("a release", () => {
     const { folder } = builtRelease();
     inFolder((parent) => {
       const again = join(parent, "release");
-      const output = runRelease("--allow-dirty", "--cloud=fake", "--target=linux-x64", "--outdir", again);
+      const output = runRelease(...releaseOptions, "--target=linux-x64", "--outdir", again);
       expect(output).toContain("UNSIGNED");
       expect(existsSync(join(again, "SHA256SUMS.sig"))).toBe(false);
       const sums = (path: string): readonly string[] =>
@@ -125,6 +125,7 @@ describe.skipIf(tools === undefined)("a release", () => {
           .filter((line) => /linux-x64|amd64|x86_64/.test(line));
       expect(sums(again).length).toBeGreaterThan(2);
       expect(sums(again)).toEqual(sums(folder));
+      if (!hasImages) return;
       expect(imageDigest(again)).toStartWith("sha256:");
       expect(imageDigest(again)).toBe(imageDigest(folder));
     });

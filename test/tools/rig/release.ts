@@ -3,7 +3,10 @@
 import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
+import { fetchPackages } from "../../../scripts/release/image/debian.ts";
+import { architectures, readLock } from "../../../scripts/release/image/lock.ts";
 import { keepFolder } from "../../cluster/rig/kept-process.ts";
+import { installing, orSkipped } from "./install.ts";
 
 const root = resolve(import.meta.dir, "../../..");
 
@@ -22,7 +25,21 @@ export function runRelease(...options: readonly string[]): string {
   return stdout.toString();
 }
 
-const releaseOptions = ["--allow-dirty", "--cloud=fake", "--target=linux-x64,linux-arm64"] as const;
+/** Whether images can be built: their Debian packages are downloaded once, and not every machine has their sources. */
+export const hasImages: boolean =
+  orSkipped("image", () =>
+    installing("the Debian packages of the image", () => {
+      for (const architecture of architectures) {
+        fetchPackages(readLock().filter((each) => each.architecture === architecture));
+      }
+      return true;
+    }),
+  ) ?? false;
+
+export const releaseOptions: readonly string[] = [
+  ...["--allow-dirty", "--cloud=fake"],
+  ...(hasImages ? [] : ["--no-image"]),
+];
 
 let built: BuiltRelease | undefined;
 
@@ -33,7 +50,14 @@ export function builtRelease(): BuiltRelease {
   const key = join(base, "key");
   runRelease("--make-key", key);
   const folder = join(base, "release");
-  const output = runRelease(...releaseOptions, "--key", key, "--outdir", folder);
+  const output = runRelease(
+    ...releaseOptions,
+    "--target=linux-x64,linux-arm64",
+    "--key",
+    key,
+    "--outdir",
+    folder,
+  );
   built = { folder, publicKey: `${key}.pub`, output };
   return built;
 }

@@ -2,14 +2,13 @@
 
 import { isFactAnnotation } from "../../controllers/service/desired/facts.ts";
 import { codeOf, messageOf } from "../../core/errors.ts";
-import type { ServiceFeature } from "../../provider/load-balancers.ts";
 import { annotationsOf, connectCloud } from "../connect-cloud.ts";
 import { Linter } from "../lint/lint-files.ts";
 import { lintAnnotations, lintText } from "../lint/lint-output.ts";
 import type { Invocation } from "./invocation.ts";
 
-/** What the load balancers of the cloud support; undefined if the settings of the cloud are incomplete. Sends no request. */
-function supportsOf({ provider, platform, configuration, signal }: Invocation) {
+/** What the provider says about load balancers; undefined if the settings of the cloud are incomplete. Sends no request. */
+function balancersOf({ provider, platform, configuration, signal }: Invocation) {
   const { settings, problems } = configuration;
   if (problems.some(({ severity }) => severity === "error")) return undefined;
   const { clock, random, environment } = platform;
@@ -24,8 +23,7 @@ function supportsOf({ provider, platform, configuration, signal }: Invocation) {
         report: () => undefined,
       },
     );
-    const balancers = connected?.cloud.loadBalancers;
-    return balancers && ((balancers.supports ?? []) as readonly ServiceFeature[]);
+    return connected?.cloud.loadBalancers;
   } catch {
     return undefined;
   }
@@ -51,7 +49,7 @@ export async function runLint(invocation: Invocation, paths: readonly string[]):
     services: {
       table: annotationsOf(provider),
       isReadElsewhere: (key) => isFactAnnotation(facts, key),
-      supports: supportsOf(invocation),
+      balancers: balancersOf(invocation),
     },
   });
   let isUnreadable = false;

@@ -44,6 +44,8 @@ export class Linter {
   readonly #problems: LintProblem[] = [];
   /** Where each Service of the file was seen first. */
   readonly #services = new Map<string, number>();
+  /** The Service that asks for each load balancer. */
+  readonly #adopted = new Map<string, string>();
   #files = 0;
   #nodes = 0;
   #checkedServices = 0;
@@ -98,7 +100,21 @@ export class Linter {
     const name = nameOf(object.value);
     if (found === undefined) return;
     this.#checkedServices += 1;
-    this.#add(path, object, `Service ${name}`, [...found, ...this.#duplicate(object, name)]);
+    this.#add(path, object, `Service ${name}`, [
+      ...found.problems,
+      ...this.#duplicate(object, name),
+      ...this.#adoption(found.adopts, name),
+    ]);
+  }
+
+  /** Two Services cannot have one load balancer, whatever the cluster. */
+  #adoption(balancer: string | undefined, name: string): readonly FoundProblem[] {
+    if (balancer === undefined) return [];
+    const first = this.#adopted.get(balancer);
+    if (first === undefined) this.#adopted.set(balancer, name);
+    if (first === undefined || first === name) return [];
+    const text = `it asks to adopt the load balancer ${balancer}, and so does ${first}. Only one of them gets it; correct one of the annotations`;
+    return [{ severity: "error", reason: "AmbiguousAdoption", text, path: ["metadata", "annotations"] }];
   }
 
   /** In one file: others may be for another cluster. */

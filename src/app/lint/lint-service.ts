@@ -3,19 +3,19 @@
 import type { FieldPath } from "../../config-file/parse-manifests.ts";
 import { type AnnotationTable, readAnnotations } from "../../controllers/service/annotations/annotations.ts";
 import { ignoredAnnotations } from "../../controllers/service/annotations/without-effect.ts";
+import type { AnyBalancers } from "../../controllers/service/deps.ts";
 import { serviceProblems, toDesired } from "../../controllers/service/desired/to-desired.ts";
 import { unsupportedRequests } from "../../controllers/service/desired/unsupported.ts";
 import { wantsLoadBalancer } from "../../controllers/service/predicates.ts";
 import type { Problem } from "../../core/problem.ts";
 import type { Fields } from "../../core/settings.ts";
 import type { Service } from "../../kube/objects.ts";
-import type { ServiceFeature } from "../../provider/load-balancers.ts";
 
 export interface ServiceRules {
   readonly table: AnnotationTable<Fields>;
   readonly isReadElsewhere: (key: string) => boolean;
-  /** What the load balancers of the cloud support; undefined if the cloud is not configured here. */
-  readonly supports: readonly ServiceFeature[] | undefined;
+  /** What the provider says about load balancers; undefined if the cloud is not configured here. */
+  readonly balancers: Pick<AnyBalancers, "supports" | "requestsAdoption"> | undefined;
 }
 
 export interface FoundProblem extends Problem {
@@ -120,24 +120,31 @@ function pathOf({ key }: Problem, { metadata }: Service): FieldPath {
   return key.startsWith("spec.") ? key.split(".") : ["metadata"];
 }
 
+export interface LintedService {
+  readonly problems: readonly FoundProblem[];
+  /** The load balancer that it asks to adopt. */
+  readonly adopts: string | undefined;
+}
+
 /** Undefined if it needs no load balancer of Fairlead. */
-export function lintService(value: Raw, rules: ServiceRules): readonly FoundProblem[] | undefined {
+export function lintService(
+  value: Raw,
+  { table, isReadElsewhere, balancers }: ServiceRules,
+): LintedService | undefined {
   const service = toService(value);
   if (!wantsLoadBalancer(service)) return undefined;
-  const read = readAnnotations(rules.table, service, { isReadElsewhere: rules.isReadElsewhere });
-  const unsupported =
-    rules.supports === undefined
-      ? []
-      : unsupportedRequests(
-          toDesired({ service, settings: read.settings, facts: {}, targets: [], sourceRanges: undefined }),
-          rules.supports,
-          false,
-        );
+  const read = readAnnotations(table, service, { isReadElsewhere });
+  const { settings } = read;
+  const desired = toDesired({ service, settings, facts: {}, targets: [], sourceRanges: undefined });
+  const unsupported = balancers === undefined ? [] : unsupportedRequests(desired, balancers.supports, false);
   const found = [
     ...read.problems,
     ...serviceProblems(service),
     ...ignoredAnnotations(service, read.own),
     ...unsupported,
   ].map((problem) => ({ ...problem, path: pathOf(problem, service) }));
-  return [...annotationTypes(value), ...portProblems(service), ...found];
+  return {
+    problems: [...annotationTypes(value), ...portProblems(service), ...found],
+    adopts: balancers?.requestsAdoption?.(desired),
+  };
 }

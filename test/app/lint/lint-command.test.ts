@@ -90,6 +90,11 @@ const wrongServices: readonly (readonly [string, string, string])[] = [
     "the Service default/web is also in line 3, and the one that is applied last overwrites the other",
   ],
   [
+    `${annotated("balancer.fake.example/adopt: b7")}---\n${annotated("balancer.fake.example/adopt: b7").replace("name: web", "name: shop")}`,
+    "8:25: error",
+    "Service default/shop: it asks to adopt the load balancer b7, and so does default/web.",
+  ],
+  [
     "apiVersion: v1\nkind: Node\nmetadata: { name: n, annotations: { fairlead.dev/node-deletion: nevr } }\n",
     "3:37: warning",
     'Node n: fairlead.dev/node-deletion must be "never" or "confirmed", got "nevr". Did you mean "never"?',
@@ -253,7 +258,7 @@ test("lint survives any text, and never places a problem outside of the file [F4
         services: {
           table: annotationsOf(fake as unknown as AnyProvider),
           isReadElsewhere: () => false,
-          supports: [],
+          balancers: undefined,
         },
       });
       linter.lint({ path: "a.yaml", text });

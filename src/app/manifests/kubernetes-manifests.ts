@@ -41,27 +41,36 @@ function workloadOptions(installation: Installation, env: readonly EnvironmentVa
   };
 }
 
-/** An empty value counts as not set, so a manager without a credential that it requires ends and says which. */
+/** With the values that were given, and no others: applied again, it must not remove a credential. */
 function secretOf(installation: Installation): readonly KubeObject[] {
+  const { credentials, names, values } = installation;
+  const given = credentials.flatMap(({ variable, text, value }) =>
+    value === undefined ? [] : [{ variable, text, value }],
+  );
+  if (values.secret !== undefined || given.length === 0) return [];
+  const metadata = {
+    name: secretName(installation),
+    namespace: values.namespace,
+    labels: labelsOf(names.workload),
+  };
+  const stringData = {
+    ...Object.fromEntries(given.map(({ variable, value }) => [variable, value])),
+    [keyComments]: Object.fromEntries(given.map(({ variable, text }) => [variable, text])),
+  };
+  return [{ apiVersion: "v1", kind: "Secret", metadata, type: "Opaque", stringData }];
+}
+
+/** How to create the Secret that is not printed. */
+function missingSecretText(installation: Installation): string | undefined {
   const { credentials, values } = installation;
-  if (values.secret !== undefined || credentials.length === 0) return [];
+  const isGiven = credentials.some(({ value }) => value !== undefined);
+  if (values.secret !== undefined || isGiven || credentials.length === 0) return undefined;
+  const literals = credentials.map(({ variable, text }) => `  --from-literal=${variable}=…   ${text}`);
   return [
-    {
-      [comment]: "Credentials of the cloud. An empty value counts as not set.",
-      apiVersion: "v1",
-      kind: "Secret",
-      metadata: {
-        name: secretName(installation),
-        namespace: values.namespace,
-        labels: labelsOf(installation.names.workload),
-      },
-      type: "Opaque",
-      stringData: {
-        ...Object.fromEntries(credentials.map(({ variable, value = "" }) => [variable, value])),
-        [keyComments]: Object.fromEntries(credentials.map(({ variable, text }) => [variable, text])),
-      },
-    },
-  ];
+    "Its credentials are in a Secret that is not part of this manifest:",
+    `kubectl -n ${values.namespace} create secret generic ${secretName(installation)}, with what the manager needs of:`,
+    ...literals,
+  ].join("\n");
 }
 
 /** Without a cluster IP: a scraper reads every replica. */
@@ -116,11 +125,13 @@ export function workloadManifests(
     })),
   ];
   const options = workloadOptions(installation, env);
+  const workload = kind === "daemonset" ? daemonSet(options) : deployment(options);
+  const about = [workload[comment], missingSecretText(installation)].flatMap((text) => text ?? []);
   const hasScraperRole = installation.securePort === 0 || installation.values.scraper !== undefined;
   return [
     ...(hasScraperRole ? [] : scraperObjects({ name: installation.names.access })),
     ...secretOf(installation),
-    kind === "daemonset" ? daemonSet(options) : deployment(options),
+    { ...workload, [comment]: about.join("\n") },
     ...metricsService(installation),
   ];
 }

@@ -75,7 +75,7 @@ const containerOf = (text: string, kind = "DaemonSet"): Container =>
   one(text, kind).spec.template.spec.containers[0];
 
 describe.each([
-  ["fake", fake, []],
+  ["fake", fake, ["--set=token=t"]],
   ["hetzner", hetzner, ["--set=token=t"]],
   ["rancher", rancher, ["--set=url=http://rancher/v2-beta", "--set=access-key=a", "--set=secret-key=s"]],
 ] as const)("%s", (cloud, provider, settings) => {
@@ -195,7 +195,8 @@ describe("settings of the cloud", () => {
 
   test("that are secret are only in the Secret", async () => {
     const { out } = await print(hetzner, ["--as=daemonset", "--set=token=abc: def"]);
-    expect(one(out, "Secret").stringData).toEqual({ HCLOUD_TOKEN: "abc: def", ROBOT_PASSWORD: "" });
+    // Applied again, it must not empty what is not given.
+    expect(one(out, "Secret").stringData).toEqual({ HCLOUD_TOKEN: "abc: def" });
     expect(out.split("abc: def")).toHaveLength(2);
     const reference = { name: "hetzner-cloud-controller-manager", key: "HCLOUD_TOKEN", optional: true };
     expect(containerOf(out).env).toContainEqual({
@@ -218,6 +219,14 @@ describe("settings of the cloud", () => {
     expect(objectsIn(out).map(({ kind }) => kind)).not.toContain("Secret");
     expect(containerOf(out).env.filter(({ valueFrom }) => valueFrom !== undefined)).toHaveLength(2);
     expect(out).toContain("name: hcloud");
+  });
+
+  test("that are secret and not given are in no Secret, and a comment says how to create it", async () => {
+    const { out } = await print(hetzner, ["--as=daemonset"]);
+    expect(objectsIn(out).map(({ kind }) => kind)).not.toContain("Secret");
+    expect(out).toContain("# kubectl -n kube-system create secret generic hetzner-cloud-controller-manager");
+    expect(out).toContain("#   --from-literal=HCLOUD_TOKEN=…   The API token of the project.");
+    expect(containerOf(out).env.filter(({ valueFrom }) => valueFrom !== undefined)).toHaveLength(2);
   });
 
   test("that YAML 1.1 would read as another type are quoted", async () => {

@@ -9,10 +9,12 @@ import { never } from "../../kube/cluster/connect.ts";
 import { orUndefined } from "./clean-slate.ts";
 import { type Cluster, openCluster } from "./cluster.ts";
 import type { KeptProcess } from "./kept-process.ts";
+import { kubeletNode } from "./kubelet-objects.ts";
 
 const namespace = "default";
 const access = "access";
 const prefix = "service.rancher.io/";
+const excludedLabel = "node.kubernetes.io/exclude-from-external-load-balancers";
 
 type Annotations = Readonly<Record<string, string>>;
 
@@ -113,9 +115,16 @@ export class RancherCluster {
     await this.cluster.api.delete(services, { namespace, name }, {}, never);
   }
 
+  /** Registers a Node as a kubelet does, with the label that excludes it from load balancers if it is no target. */
+  async join(name: string, isTarget: boolean): Promise<void> {
+    const draft = kubeletNode(name);
+    const labels = { ...draft.metadata.labels, ...(isTarget ? {} : { [excludedLabel]: "" }) };
+    await this.cluster.api.create(nodes, { ...draft, metadata: { ...draft.metadata, labels } }, never);
+  }
+
   /** Whether the Node is excluded from load balancers. */
   async exclude(name: string, isExcluded: boolean): Promise<void> {
-    const labels = { "node.kubernetes.io/exclude-from-external-load-balancers": isExcluded ? "" : null };
+    const labels = { [excludedLabel]: isExcluded ? "" : null };
     const patch = { contentType: "application/merge-patch+json", body: { metadata: { labels } } } as const;
     await this.cluster.api.patch(nodes, { name }, patch, never);
   }

@@ -1,7 +1,8 @@
 import { describe, expect, test } from "bun:test";
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { parse, parseAllDocuments } from "yaml";
+import { deployedClouds } from "../../scripts/deploy/clouds.ts";
 import { deployFiles } from "../../scripts/deploy/deploy-files.ts";
 import { readFlags } from "../../src/app/flags/read-flags.ts";
 
@@ -117,6 +118,12 @@ test("the daemon set tolerates the taint of uninitialized Nodes [S7]", () => {
   expect(daemonSet().tolerations?.map(({ key }) => key)).toContain(
     "node.cloudprovider.kubernetes.io/uninitialized",
   );
+});
+
+test("the Helm chart has every cloud of the repository", () => {
+  const folders = readdirSync(resolve(import.meta.dir, "../../providers"));
+  // To add one: scripts/deploy/clouds.ts
+  expect(deployedClouds.map(({ name }) => name)).toEqual(folders.toSorted());
 });
 
 test("the files in deploy/ are what the program prints", () => {

@@ -69,7 +69,14 @@ test("a cloud that takes five minutes per load balancer delays no other Service 
   expect(w.addressesOf("slow")).toEqual([]);
   await w.until(() => w.addressesOf("slow").length === 1, "the slow one", 340);
   expect(w.asked.length).toBeLessThan(80);
-  expect(w.events("slow").filter((text) => text.includes("WaitingForCloud"))).toHaveLength(1);
+  const waits = w.events("slow").filter((text) => text.includes("WaitingForCloud"));
+  // The event of the step, then how long it has taken after 10 s and 1 m.
+  expect(waits).toHaveLength(3);
+  expect(waits.map((text) => /waiting for (.*) so far/.exec(text)?.[1])).toEqual([
+    undefined,
+    expect.stringMatching(/^1\ds$/),
+    expect.stringMatching(/^1m\d+s$/),
+  ]);
 });
 
 test("an exceeded quota is a Warning on its Service with slow retries, and other Services continue", async () => {

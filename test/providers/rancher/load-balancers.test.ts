@@ -130,6 +130,7 @@ test("activates once the server offers it, with activation refused for a minute 
   await h.world.pass(50);
   expect(h.world.addressesOf("web")).toEqual([]);
   expect(h.events()).toContain("to become active, it is inactive");
+  expect(h.events()).toMatch(/to become active, it is inactive; waiting for 1\ds so far/);
   await h.world.until(() => h.world.addressesOf("web").length > 0, "the address", 120);
   expect(h.changes.filter((what) => what.endsWith("action=activate"))).toHaveLength(1);
 });

@@ -29,10 +29,12 @@ export async function applyPlan(
       : changeGroup(deps, context, plan, change, why);
   }
   if (wait === undefined) return undefined;
+  const now = controller.clock.monotonic();
+  const waited = milliseconds(now - (state.waitingSince ?? now));
   for (const { service } of members) {
-    publisher.publishOnce(service, "waiting", [waitingFor(wait.waitingFor)]);
+    publisher.publishOnce(service, "waiting", [waitingFor(wait.waitingFor, waited)]);
   }
-  state.changedAt = controller.clock.monotonic();
+  state.changedAt = now;
   return requeue(checkDelay(deps, state, wait.checkAfter), wait.waitingFor);
 }
 

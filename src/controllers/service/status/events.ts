@@ -2,6 +2,8 @@
 // Pure.
 
 import { isAccountWide } from "../../../cloud/error-policies.ts";
+import { type Milliseconds, milliseconds, minutes, seconds } from "../../../core/brand.ts";
+import { formatDuration } from "../../../core/duration.ts";
 import { messageOf } from "../../../core/errors.ts";
 import type { Problem } from "../../../core/problem.ts";
 import { shortList } from "../../../core/text.ts";
@@ -53,8 +55,19 @@ export function released(name: string | undefined): ServiceEvent {
 /** For the log, when the Service no longer exists. */
 export const deletedWithoutService = "Deleted load balancer: its Service is gone";
 
-export function waitingFor(what: string): ServiceEvent {
-  return normal("WaitingForCloud", `Waiting for ${what}`);
+/** After these times, the event of a long wait is published again. */
+const progressTimes = [seconds(10), minutes(1), minutes(5), minutes(15), minutes(60)];
+
+/** `waited`: how long the load balancer has waited for the cloud, also for something else before. */
+export function waitingFor(what: string, waited: Milliseconds = milliseconds(0)): ServiceEvent {
+  const text = `Waiting for ${what}`;
+  const passed = progressTimes.filter((time) => time <= waited).at(-1);
+  if (passed === undefined) return normal("WaitingForCloud", text);
+  const since = formatDuration(milliseconds(Math.floor(waited / 1000) * 1000));
+  return {
+    ...normal("WaitingForCloud", `${text}; waiting for ${since} so far`),
+    identity: `${text} ${passed}`,
+  };
 }
 
 export const paused: ServiceEvent = normal(

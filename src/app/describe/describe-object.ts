@@ -124,9 +124,9 @@ function nodeFacts(manager: Described, now: number): (node: Node) => BriefNodeFa
   };
 }
 
-function describeOneNode(manager: Described, node: Node, now: number): Description {
-  const decisions = decisionsAbout(manager.journal.entries(), [`node/${node.metadata.name}`]);
-  return describeNode({ ...nodeFacts(manager, now)(node), decisions });
+function describeOneNode(manager: Described, facts: BriefNodeFacts): Description {
+  const decisions = decisionsAbout(manager.journal.entries(), [`node/${facts.node.metadata.name}`]);
+  return describeNode({ ...facts, decisions });
 }
 
 /** Every Node, without its decisions and other facts. */
@@ -157,7 +157,7 @@ export function describeObject(
     const node = manager.nodes.get(name);
     return node === undefined
       ? notFound(kind, name, manager.nodes.list())
-      : describeOneNode(manager, node, now);
+      : describeOneNode(manager, nodeFacts(manager, now)(node));
   }
   const service = manager.services.get(name);
   return service === undefined
@@ -165,13 +165,24 @@ export function describeObject(
     : describeOneService(manager, service, now);
 }
 
+const needsAttention = ({ state }: Pick<Brief, "state">): boolean =>
+  state !== "settled" && state !== "unmanaged";
+
 /** Everything that Fairlead manages and that is not settled; with `all`, the rest too. */
 export function describeEverything(manager: Described, now: number, all = false): readonly Description[] {
+  // What is planned is only in the decisions, which cost time for thousands of objects.
+  const isBrief = !all && manager.mode !== "observe";
+  const factsOf = nodeFacts(manager, now);
+  const isOpen = (brief: () => Brief): boolean => !isBrief || needsAttention(brief());
+  const services = servicesOf(manager).filter((service) =>
+    isOpen(() => describeServiceBriefly(factsOfService(manager, service, now))),
+  );
+  const nodes = manager.nodes.list().filter((node) => isOpen(() => describeNodeBriefly(factsOf(node))));
   const described = [
-    ...servicesOf(manager).map((service) => describeOneService(manager, service, now)),
-    ...manager.nodes.list().map((node) => describeOneNode(manager, node, now)),
+    ...services.map((service) => describeOneService(manager, service, now)),
+    ...nodes.map((node) => describeOneNode(manager, factsOf(node))),
   ];
-  return all ? described : described.filter(({ state }) => state !== "settled" && state !== "unmanaged");
+  return all ? described : described.filter(needsAttention);
 }
 
 function notFound(kind: DescribedKind, name: string, others: readonly (Node | Service)[]): NotFound {

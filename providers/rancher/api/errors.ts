@@ -19,6 +19,22 @@ const kinds: Readonly<Record<string, CloudErrorKind>> = {
   InvalidReference: "conflict",
 };
 
+/** The server sends no message with these codes. */
+const texts: Readonly<Record<string, string>> = {
+  ActionNotAvailable: "the action is not possible in this state",
+  InvalidAction: "the action does not exist",
+  InvalidCharacters: "the value has characters that are not allowed",
+  InvalidFormat: "the value has a wrong format",
+  InvalidOption: "the value is not allowed",
+  InvalidReference: "an object that is referred to does not exist",
+  MaxLengthExceeded: "the value is too long",
+  MaxLimitExceeded: "the value is too large",
+  MinLengthExceeded: "the value is too short",
+  MinLimitExceeded: "the value is too small",
+  MissingRequired: "a value is missing",
+  NotUnique: "the name is taken",
+};
+
 interface ApiErrorBody {
   readonly type: "error";
   readonly code?: string | null;
@@ -35,8 +51,8 @@ export function isApiError(body: unknown): body is ApiErrorBody {
 export function readError(body: unknown): ErrorReport {
   if (!isApiError(body)) return {};
   const { code, message, detail, fieldName } = body;
-  const texts = [message, detail].filter((text) => text !== undefined && text !== null && text !== "");
-  const text = texts.length === 0 ? "no message" : texts.join(": ");
+  const sent = [message, detail].filter((text) => text !== undefined && text !== null && text !== "");
+  const text = sent.length === 0 ? (texts[code ?? ""] ?? "no message") : sent.join(": ");
   const field = fieldName ? ` (field ${fieldName})` : "";
   return { message: `${text}${field} [${code ?? "no code"}]`, kind: kinds[code ?? ""] };
 }

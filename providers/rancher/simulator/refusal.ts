@@ -27,7 +27,10 @@ export const errorStatuses = {
 
 export type ErrorCode = keyof typeof errorStatuses;
 
-/** A request that the API refuses. */
+/** Of the codes of an invalid request, only these come with a message. */
+const described: ReadonlySet<ErrorCode> = new Set(["InvalidState", "PortInvalidProtocol", "PortWrongFormat"]);
+
+/** A request that the API refuses. The message is for the reader of a test, unless the server sends one. */
 export class Refusal extends Error {
   readonly code: ErrorCode;
   readonly fieldName: string | undefined;
@@ -43,7 +46,8 @@ export class Refusal extends Error {
   }
 
   get body() {
-    const { status, code, message, fieldName } = this;
+    const { status, code, fieldName } = this;
+    const message = status !== 422 || described.has(code) ? this.message : null;
     return { type: "error", status, code, message, detail: null, ...(fieldName && { fieldName }) };
   }
 }

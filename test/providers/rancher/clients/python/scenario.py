@@ -35,6 +35,8 @@ def refuses(status, code, request, field=None):
         assert error.status == status, f"expected {status}, got {error.status} ({error.code})"
         assert error.code == code, f"expected {code}, got {error.code}"
         assert error.type == "error"
+        described = status != 422 or code in ("PortInvalidProtocol", "PortWrongFormat")
+        assert (error.message is not None) == described, error.message
         if field is not None:
             assert error.fieldName == field, f"expected {field}, got {error.fieldName}"
         return error

@@ -4,6 +4,7 @@ import { defined } from "../core/defined.ts";
 import type { KubeApi } from "../kube/client/api.ts";
 import { HttpKubeApi } from "../kube/client/http-api.ts";
 import { type ConnectionSource, openConnection } from "../kube/connection/connection.ts";
+import { proxySettingsOf } from "../kube/connection/proxy.ts";
 import type { RequestObservation } from "../kube/requests/request.ts";
 import { RequestLimit } from "../kube/requests/request-limit.ts";
 import { Requests } from "../kube/requests/requests.ts";
@@ -39,11 +40,7 @@ export function connectionSource(flags: Flags, environment: Environment): Connec
       host: environment["KUBERNETES_SERVICE_HOST"],
       port: environment["KUBERNETES_SERVICE_PORT"],
     }),
-    proxy: defined({
-      https: environment["HTTPS_PROXY"] ?? environment["https_proxy"],
-      http: environment["HTTP_PROXY"] ?? environment["http_proxy"],
-      no: environment["NO_PROXY"] ?? environment["no_proxy"],
-    }),
+    proxy: proxySettingsOf(environment),
   });
 }
 

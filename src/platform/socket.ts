@@ -5,7 +5,7 @@ import { type Clock, systemClock } from "./clock.ts";
 import { type TransportRequest, toBunTls } from "./transport.ts";
 
 /** Where to open a WebSocket, with the headers of the HTTP request that opens it. */
-export type SocketRequest = Pick<TransportRequest, "url" | "headers" | "tls">;
+export type SocketRequest = Pick<TransportRequest, "url" | "headers" | "tls" | "proxy">;
 
 /**
  * Opens a WebSocket at an `http:`, `https:`, `ws:` or `wss:` URL. Yields an empty text when it is open, then each message. Ends when
@@ -103,10 +103,10 @@ function describeFailure(message: string): SocketError {
 }
 
 export function openSocketWith(limits: SocketLimits, clock: Pick<Clock, "monotonic">): OpenSocket {
-  return async function* open({ url, headers, tls }, signal) {
+  return async function* open({ url, headers, tls, proxy }, signal) {
     signal.throwIfAborted();
     const inbox = new Inbox(limits, clock);
-    const options = defined({ headers, tls: tls === undefined ? undefined : toBunTls(tls) });
+    const options = defined({ headers, proxy, tls: tls === undefined ? undefined : toBunTls(tls) });
     const socket = new WebSocket(url.replace(/^http/, "ws"), options as Bun.WebSocketOptions);
     const onAbort = (): void => inbox.end(signal.reason);
     signal.addEventListener("abort", onAbort, { once: true });

@@ -1,6 +1,7 @@
 // WebSockets over the loopback interface: certificates, refusals, limits, and how a connection ends.
 
 import { afterEach, expect, test } from "bun:test";
+import { type AddressInfo, connect, createServer } from "node:net";
 import { createAuthority } from "../../src/pki/authority.ts";
 import { systemClock } from "../../src/platform/clock.ts";
 import { systemRandom } from "../../src/platform/random.ts";
@@ -71,6 +72,28 @@ test("accepts only a certificate of the given authority, unless verification is 
   await expect(read({ url, tls: { ca: other.cert } }, 1)).rejects.toThrow(/^The WebSocket failed: /);
   expect(await read({ url, tls: { ca: authority.cert } }, 2)).toEqual(["", "one"]);
   expect(await read({ url, tls: { skipVerification: true } }, 2)).toEqual(["", "one"]);
+});
+
+test("opens it through a proxy, with the certificate of the server", async () => {
+  const { url } = serve((socket) => void socket.send("one"), { isSecure: true });
+  const asked: string[] = [];
+  const proxy = createServer((client) => {
+    client.once("data", (head) => {
+      asked.push(String(head).split(" HTTP")[0] ?? "");
+      const server = connect(Number(new URL(url).port), "127.0.0.1", () => {
+        client.write("HTTP/1.1 200 Connection established\r\n\r\n");
+        client.pipe(server).pipe(client);
+      });
+      server.on("error", () => client.destroy());
+    });
+    client.on("error", () => undefined);
+  });
+  await new Promise<void>((resolve) => proxy.listen(0, "127.0.0.1", resolve));
+  const { port } = proxy.address() as AddressInfo;
+  const request = { url, tls: { ca: authority.cert }, proxy: `http://127.0.0.1:${port}` };
+  expect(await read(request, 2)).toEqual(["", "one"]);
+  expect(asked).toEqual([`CONNECT ${new URL(url).host}`]);
+  proxy.close();
 });
 
 test("reports the status of a refusal, and neither the URL nor the credential", async () => {

@@ -18,6 +18,7 @@ export interface ServiceWorldOptions {
   readonly cloud?: (clock: VirtualClock) => Transport;
   /** The WebSockets of that cloud. */
   readonly socket?: () => OpenSocket;
+  readonly environment?: Readonly<Record<string, string>>;
   readonly providerIDOf?: (node: string) => string;
   /** Authorizes requests to the API server. By default everything is allowed. */
   readonly authorize?: Authorize;

@@ -130,7 +130,7 @@ export class ServiceWorld {
             return answer;
           }),
           ...(this.#options.socket && { cloudSocket: this.#options.socket() }),
-          environment: { HOSTNAME: `replica-${this.#starts}` },
+          environment: { HOSTNAME: `replica-${this.#starts}`, ...this.#options.environment },
         } as Parameters<typeof createManager>[0]["platform"],
       },
       stop.signal,

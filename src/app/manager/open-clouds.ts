@@ -5,6 +5,9 @@ import type { AccountContext } from "../../cloud/account.ts";
 import type { AbandonedCall } from "../../cloud/call-guard.ts";
 import { withDeclaredReasons } from "../../cloud/declared-reasons.ts";
 import { withCallGuard } from "../../cloud/guarded-cloud.ts";
+import { defined } from "../../core/defined.ts";
+import { chooseProxy, proxySettingsOf } from "../../kube/connection/proxy.ts";
+import type { OpenSocket } from "../../platform/socket.ts";
 import type { Instances } from "../../provider/instances.ts";
 import { undeclaredReason } from "../../provider/reasons.ts";
 import type { WriteGate } from "../../runtime/write-gate.ts";
@@ -59,7 +62,14 @@ export function openClouds({
   life,
 }: OpenCloudsOptions): OpenClouds {
   const { flags } = settings;
-  const { cloudTransport: transport, cloudSocket: openSocket, clock, random, environment } = platform;
+  const { cloudTransport: transport, cloudSocket, clock, random, environment } = platform;
+  // Bun applies the variables for proxies to requests, and not to WebSockets.
+  const openSocket: OpenSocket | undefined =
+    cloudSocket &&
+    ((request, signal) => {
+      const proxy = chooseProxy(request.url, undefined, proxySettingsOf(environment));
+      return cloudSocket({ ...request, ...defined({ proxy }) }, signal);
+    });
   const mayMutate =
     (mayWrite: WriteGate): AccountContext["mayMutate"] =>
     () => {

@@ -1,8 +1,10 @@
-// Chooses the proxy for the API server, from the kubeconfig and the values of HTTPS_PROXY, HTTP_PROXY and NO_PROXY.
+// Chooses the proxy for the API server, from the kubeconfig and the values of HTTPS_PROXY, HTTP_PROXY and NO_PROXY; and for WebSockets.
 // Loopback addresses never use one, as in Go and unlike in Bun. Pure.
 
 import { isIP } from "node:net";
 import { cidrContains, parseCidr } from "../../core/cidr.ts";
+import { defined } from "../../core/defined.ts";
+import type { Environment } from "../../platform/environment.ts";
 
 /** The values of HTTPS_PROXY, HTTP_PROXY and NO_PROXY. */
 export interface ProxySettings {
@@ -10,6 +12,13 @@ export interface ProxySettings {
   readonly http?: string;
   readonly no?: string;
 }
+
+export const proxySettingsOf = (environment: Environment): ProxySettings =>
+  defined({
+    https: environment["HTTPS_PROXY"] ?? environment["https_proxy"],
+    http: environment["HTTP_PROXY"] ?? environment["http_proxy"],
+    no: environment["NO_PROXY"] ?? environment["no_proxy"],
+  });
 
 const withoutBrackets = (host: string): string => host.replace(/^\[|\]$/g, "");
 
@@ -47,7 +56,7 @@ export function chooseProxy(
   const { protocol, hostname, port } = new URL(server);
   if (isLoopback(hostname)) return undefined;
   if (kubeconfigProxy !== undefined && kubeconfigProxy !== "") return kubeconfigProxy;
-  const isSecure = protocol === "https:";
+  const isSecure = protocol === "https:" || protocol === "wss:";
   const proxy = isSecure ? settings.https : settings.http;
   if (proxy === undefined || proxy === "") return undefined;
   const host = withoutBrackets(hostname).toLowerCase();

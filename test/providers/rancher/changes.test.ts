@@ -169,6 +169,19 @@ test("deletes nothing because of events that are wrong", async () => {
   expect(h.cloud.events.open).toBe(1);
 });
 
+test("opens the socket through the proxy of the environment", async () => {
+  const opened: (string | undefined)[] = [];
+  const h = new RancherWorld(
+    1,
+    {},
+    { environment: { HTTP_PROXY: "proxy.example:3128", NO_PROXY: "other.example" } },
+  );
+  h.onSocket = ({ proxy }) => opened.push(proxy);
+  await h.start(nodeControllers);
+  await h.world.pass(5);
+  expect(opened).toEqual(["http://proxy.example:3128"]);
+});
+
 test("opens a broken socket again and looks again at everything", async () => {
   const h = await started(3);
   await h.world.pass(60);

@@ -5,6 +5,7 @@ import { config, keys } from "../../../providers/rancher/simulator/harness.ts";
 import { asSocket, asTransport, RancherCloud } from "../../../providers/rancher/simulator/index.ts";
 import { milliseconds } from "../../../src/core/brand.ts";
 import type { Node } from "../../../src/kube/objects.ts";
+import type { SocketRequest } from "../../../src/platform/socket.ts";
 import type { KubeObject } from "../../../src/testing/apiserver/objects/kube-object.ts";
 import { resourceNamed } from "../../../src/testing/apiserver/objects/resource-table.ts";
 import { toNode } from "../../support/api-server-nodes.ts";
@@ -27,6 +28,7 @@ export interface RancherWorldOptions {
   /** The environment of another world, which this cluster shares. Its time is the clock of the first one. */
   readonly cloud?: RancherCloud;
   readonly cluster?: string;
+  readonly environment?: Readonly<Record<string, string>>;
 }
 
 export class RancherWorld {
@@ -34,6 +36,8 @@ export class RancherWorld {
   readonly cloud: RancherCloud;
   readonly #config: Readonly<Record<string, string>>;
   readonly #cluster: string | undefined;
+  /** Called before a socket is opened. */
+  onSocket: (request: SocketRequest) => void = () => undefined;
 
   constructor(
     initialized = 0,
@@ -51,7 +55,14 @@ export class RancherWorld {
         cloud ??= new RancherCloud({ clock, latency: milliseconds(20) });
         return asTransport(cloud);
       },
-      socket: () => asSocket(this.cloud),
+      socket: () => {
+        const open = asSocket(this.cloud);
+        return (request, signal) => {
+          this.onSocket(request);
+          return open(request, signal);
+        };
+      },
+      ...(options.environment && { environment: options.environment }),
     });
     if (cloud === undefined) throw new Error("Expected a cloud.");
     this.cloud = cloud;

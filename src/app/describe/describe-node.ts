@@ -87,6 +87,18 @@ function conditionNotes({ status }: Node, known: readonly Note[]): readonly Note
   );
 }
 
+/** Whether the Node itself shows nothing but a settled Node. */
+export function isPlainlySettled(node: Node): boolean {
+  return (
+    isReady(node) &&
+    !isUninitialized(node) &&
+    !isBeingDeleted(node) &&
+    !isPaused(node) &&
+    !hasTaint(node, shutdownTaint, "NoSchedule") &&
+    conditionNotes(node, []).length === 0
+  );
+}
+
 function absenceNotes({ candidate, now, isKept }: BriefNodeFacts): readonly Note[] {
   if (candidate?.heldFor !== undefined)
     return [{ kind: "hold", reason: candidate.heldFor, text: candidate.heldText ?? candidate.heldFor }];

@@ -8,9 +8,9 @@ import type { WorkQueue } from "../../runtime/work-queue.ts";
 import { isSelectedBy } from "../manager/compose-nodes.ts";
 import type { Manager } from "../manager/manager.ts";
 import { decisionsAbout } from "./decisions.ts";
-import { type BriefNodeFacts, describeNode, describeNodeBriefly } from "./describe-node.ts";
+import { type BriefNodeFacts, describeNode, describeNodeBriefly, isPlainlySettled } from "./describe-node.ts";
 import { type BriefServiceFacts, describeService, describeServiceBriefly } from "./describe-service.ts";
-import type { Brief, DescribedKind, Description, Note } from "./description.ts";
+import { type Brief, type DescribedKind, type Description, type Note, stateOf } from "./description.ts";
 
 export type Described = Pick<
   Manager,
@@ -129,10 +129,35 @@ function describeOneNode(manager: Described, facts: BriefNodeFacts): Description
   return describeNode({ ...facts, decisions });
 }
 
-/** Every Node, without its decisions and other facts. */
-export function describeNodesBriefly(manager: Described, now: number): readonly (Brief & { node: Node })[] {
+export interface NodeDescriber {
+  /** Whether the Node is settled, without a question to the inventory: nothing is recorded about it. Cheap. */
+  isPlain(node: Node): boolean;
+  /** Without its decisions and other facts. */
+  describe(node: Node): Brief;
+}
+
+/** For thousands of Nodes: nearly all of them are plain. */
+export function nodeDescriber(manager: Described, now: number): NodeDescriber {
+  const { problems, nodeNotices, candidates } = manager;
   const factsOf = nodeFacts(manager, now);
-  return manager.nodes.list().map((node) => ({ node, ...describeNodeBriefly(factsOf(node)) }));
+  const routeProblems = manager.routeProblems();
+  const isSelected = isSelectedBy(manager.flags);
+  const isQuiet = stateOf(generalNotes(manager, "cloud-node", false)) === undefined;
+  return {
+    isPlain: (node) => {
+      const { name } = node.metadata;
+      return (
+        isQuiet &&
+        !problems.has(name) &&
+        !candidates.has(name) &&
+        !routeProblems.has(name) &&
+        !nodeNotices.has(name) &&
+        isSelected(node) &&
+        isPlainlySettled(node)
+      );
+    },
+    describe: (node) => describeNodeBriefly(factsOf(node)),
+  };
 }
 
 /** Every Service that needs a load balancer or has one, without its decisions and other facts. */

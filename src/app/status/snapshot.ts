@@ -3,17 +3,24 @@
 
 import { providerIDOf } from "../../controllers/node-facts.ts";
 import { removalKinds } from "../../controllers/removal-history.ts";
-import { describeNodesBriefly, describeServicesBriefly } from "../describe/describe-object.ts";
+import type { Node } from "../../kube/objects.ts";
+import { describeServicesBriefly, type NodeDescriber, nodeDescriber } from "../describe/describe-object.ts";
 import { addressesOf } from "../describe/describe-service.ts";
 import type { Brief } from "../describe/description.ts";
 import type { Manager } from "../manager/manager.ts";
 import { type Tone, toneOf } from "./tone.ts";
 
-/** Texts only: a snapshot is kept for a while, and must not keep replaced objects in memory. */
-export interface NodeRow extends Brief {
-  readonly tone: Tone;
+export interface NodeDetails extends Brief {
   readonly address: string | undefined;
   readonly providerID: string | undefined;
+}
+
+/** Texts only: a snapshot is kept for a while, and must not keep replaced objects in memory. */
+export interface NodeRow {
+  readonly name: string;
+  readonly tone: Tone;
+  /** Absent for a settled Node: its details are read when it is shown. */
+  readonly details?: NodeDetails;
 }
 
 export interface ServiceRow extends Brief {
@@ -37,12 +44,26 @@ function sorted<T extends NodeRow | ServiceRow>(rows: T[]): readonly T[] {
   );
 }
 
+function detailsOf(node: Node, { describe }: NodeDescriber): NodeDetails {
+  const address = node.status.addresses?.find(({ type }) => type === "InternalIP")?.address;
+  return { ...describe(node), address, providerID: providerIDOf(node) };
+}
+
 function nodeRows(manager: Manager, now: number): readonly NodeRow[] {
-  const rows = describeNodesBriefly(manager, now).map(({ node, ...brief }): NodeRow => {
-    const address = node.status.addresses?.find(({ type }) => type === "InternalIP")?.address;
-    return { ...brief, tone: toneOf(brief), address, providerID: providerIDOf(node) };
+  const describer = nodeDescriber(manager, now);
+  const rows = manager.nodes.list().map((node): NodeRow => {
+    const { name } = node.metadata;
+    if (describer.isPlain(node)) return { name, tone: "good" };
+    const details = detailsOf(node, describer);
+    return { name, tone: toneOf(details), details };
   });
   return sorted(rows);
+}
+
+/** Now; undefined if the Node was deleted. */
+function readDetails(manager: Manager, name: string, now: number): NodeDetails | undefined {
+  const node = manager.nodes.get(name);
+  return node && detailsOf(node, nodeDescriber(manager, now));
 }
 
 function serviceRows(manager: Manager, now: number): readonly ServiceRow[] {
@@ -84,6 +105,7 @@ export function snapshotOf(manager: Manager, now: Moment) {
     pendingRestart: manager.pendingRestart(),
     caches: Object.entries(manager.caches()),
     nodes,
+    detailsOf: ({ name, details }: NodeRow) => details ?? readDetails(manager, name, now.monotonic),
     services,
     nodeCounts: countTones(nodes),
     serviceCounts: countTones(services),

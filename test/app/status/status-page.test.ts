@@ -168,7 +168,7 @@ describe("the page /status", () => {
   });
 
   test("shows one page of 5,000 Nodes, and counts all of them", async () => {
-    const { w, body } = await open({ nodes: 5000 }, "--controllers=cloud-node");
+    const { w, body } = await open({ nodes: 5000 }, "--controllers=service");
     await w.pass(5);
     const html = await body("nodes=100");
     expect(section(html, "nodes").match(/role="row"/g)).toHaveLength(51);

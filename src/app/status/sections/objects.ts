@@ -1,7 +1,7 @@
 // The sections with the Nodes and the Services of the cluster.
 
-import { type Html, html } from "../html.ts";
-import type { NodeRow, ServiceRow, Snapshot } from "../snapshot.ts";
+import { type Html, type HtmlValue, html } from "../html.ts";
+import type { NodeDetails, NodeRow, ServiceRow, Snapshot } from "../snapshot.ts";
 import { table } from "../table.ts";
 import { isUnsettled, labels } from "../tone.ts";
 import { slice, type ViewQuery } from "../view-query.ts";
@@ -14,13 +14,17 @@ function isShown(view: ViewQuery, row: NodeRow | ServiceRow): boolean {
 
 const isFiltered = ({ filter, onlyUnsettled }: ViewQuery): boolean => filter !== "" || onlyUnsettled;
 
-const nodeCells = (row: NodeRow) => [
-  row.name,
-  badge(row.tone, labels[row.state]),
-  row.address ?? "–",
-  html`<code>${row.providerID ?? "–"}</code>`,
-  explanation(row),
-];
+function nodeCells(row: NodeRow, details: NodeDetails | undefined): readonly HtmlValue[] {
+  if (details === undefined) return [row.name, badge("quiet", "Deleted"), "–", "–", undefined];
+  const { state, address, providerID } = details;
+  return [
+    row.name,
+    badge(row.tone, labels[state]),
+    address ?? "–",
+    html`<code>${providerID ?? "–"}</code>`,
+    explanation(details),
+  ];
+}
 
 const serviceCells = (row: ServiceRow) => [
   row.name,
@@ -29,7 +33,7 @@ const serviceCells = (row: ServiceRow) => [
   explanation(row),
 ];
 
-export function nodesPart({ nodes }: Snapshot, view: ViewQuery): Html {
+export function nodesPart({ nodes, detailsOf }: Snapshot, view: ViewQuery): Html {
   const shown = nodes.filter((row) => isShown(view, row));
   const part = slice(shown, "nodes", view);
   return html`${table({
@@ -42,7 +46,7 @@ export function nodesPart({ nodes }: Snapshot, view: ViewQuery): Html {
       { title: "Provider id" },
       { title: "Why", kind: "wide" },
     ],
-    rows: part.items.map(nodeCells),
+    rows: part.items.map((row) => nodeCells(row, detailsOf(row))),
     empty: isFiltered(view) ? "No Node matches the filter." : "The cluster has no Node yet.",
   })}${pager(view, "nodes", part, "Nodes")}`;
 }

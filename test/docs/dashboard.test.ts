@@ -45,6 +45,24 @@ test("each legend uses labels that its expression keeps", () => {
   }
 });
 
+test("groups only by labels that its metrics have", () => {
+  const labelsOf = new Map(
+    [...metricsPage().matchAll(/^\| `(\w+)` \| \w+ \| ([^|]*) \|/gm)].map(([, name = "", labels = ""]) => [
+      name,
+      [...labels.matchAll(/`(\w+)`/g)].map(([, label = ""]) => label),
+    ]),
+  );
+  const always = ["cluster", "job", "instance", "le"];
+  for (const { expr } of panels.flatMap(({ targets = [] }) => targets)) {
+    const names = [...expr.matchAll(/\b(\w+?)(?:_bucket)?\{/g)].map(([, name = ""]) => name);
+    const known = [...always, ...names.flatMap((name) => labelsOf.get(name) ?? [])];
+    const grouped = [...expr.matchAll(/\b(?:by|on) \(([^)]*)\)/g)].flatMap(([, list = ""]) =>
+      list.split(", "),
+    );
+    expect([expr, grouped.filter((label) => !known.includes(label))]).toEqual([expr, []]);
+  }
+});
+
 test("names only metrics that exist, and shows every gauge of Fairlead", () => {
   const known = [...metricsPage().matchAll(/^\| `(\w+)` \| (\w+) \|/gm)].map(([, name = "", type]) => ({
     name,

@@ -186,6 +186,9 @@ describe.if(prometheus !== undefined)("a real Prometheus that scrapes the execut
       const file = join(folder, "fairlead.yaml");
       writeFileSync(file, flagsFile("cluster-name: first"));
       world.addService("web");
+      // An increase needs an earlier value of the counter.
+      world.cloud.faults.add({ kind: "status", status: 401 });
+      world.cloud.faults.add({ kind: "reset", after: 1 });
       const leader = await world.startOn(
         port,
         `--config=${file}`,

@@ -179,8 +179,8 @@ const cloud: Row = {
         "{{account}}",
       ]),
       graph("Open change streams", "1 while the cloud reports changes before the next listing.", "short", [
-        max("fairlead_change_stream_open", "source"),
-        "{{source}}",
+        "max(fairlead_change_stream_open{SEL})",
+        "open",
       ]),
       graph("Age of listings", "On the leader. Deletions of Nodes need a new listing.", "s", [
         "max by (source) (fairlead_inventory_age_seconds{SEL} and on (cluster, job, instance) leader_election_master_status == 1)",

@@ -130,7 +130,7 @@ export const alertCases: readonly AlertCase[] = [
     fires: { [gauge("fairlead_nodes_uninitialized")]: "2x60" },
     after: 15,
     labels: { job: "ccm" },
-    summary: "2 Nodes are not initialized.",
+    summary: "Nodes that are not initialized: 2.",
     quiet: { [gauge("fairlead_nodes_uninitialized")]: "2x10 0x1 3x10 0x40" },
   },
   {
@@ -138,7 +138,7 @@ export const alertCases: readonly AlertCase[] = [
     fires: { [gauge("fairlead_services_in_trouble")]: "1x60" },
     after: 15,
     labels: { job: "ccm" },
-    summary: "1 Services have an active warning.",
+    summary: "Services with an active warning: 1.",
     quiet: { [gauge("fairlead_services_in_trouble")]: "0x60" },
   },
   {
@@ -173,7 +173,7 @@ export const alertCases: readonly AlertCase[] = [
     fires: { [gauge("fairlead_removals_held", `kind="nodes"`)]: "7x60" },
     after: 5,
     labels: { job: "ccm", kind: "nodes" },
-    summary: "The mass limit holds 7 nodes.",
+    summary: "A mass limit holds nodes: 7.",
     quiet: { [gauge("fairlead_removals_held", `kind="nodes"`)]: "0x60" },
   },
   {
@@ -181,7 +181,7 @@ export const alertCases: readonly AlertCase[] = [
     fires: { [gauge("fairlead_node_deletions_held", `reason="DeletionForbidden"`)]: "1x100" },
     after: 60,
     labels: { job: "ccm", reason: "DeletionForbidden" },
-    summary: "1 Nodes without an instance are kept: DeletionForbidden.",
+    summary: "Nodes without an instance that are kept because of DeletionForbidden: 1.",
     quiet: { [gauge("fairlead_node_deletions_held", `reason="MassDeletionHeld"`)]: "5x100" },
   },
   {
@@ -189,7 +189,7 @@ export const alertCases: readonly AlertCase[] = [
     fires: { [gauge("fairlead_balancers_orphaned")]: "3x1500" },
     after: 1440,
     labels: { job: "ccm" },
-    summary: "3 load balancers serve no Service.",
+    summary: "Load balancers that serve no Service: 3.",
     quiet: { [gauge("fairlead_balancers_orphaned")]: "3x1000 0x1 3x400" },
   },
   {
@@ -220,7 +220,7 @@ export const alertCases: readonly AlertCase[] = [
     fires: { [gauge("fairlead_configuration_restart_pending")]: "2x100" },
     after: 60,
     labels: { job: "ccm", instance: "a" },
-    summary: "a needs a restart for 2 settings.",
+    summary: "Changed settings that wait for a restart of a: 2.",
     quiet: { [gauge("fairlead_configuration_restart_pending")]: "2x30 0x70" },
   },
   {

@@ -76,6 +76,12 @@ export class BrowserPage {
     });
   }
 
+  /** Timers of the next documents run this many times faster. */
+  async hurry(factor: number): Promise<void> {
+    const source = `{ const later = setTimeout; window.setTimeout = (call, ms) => later(call, ms / ${factor}); }`;
+    await this.#send("Page.addScriptToEvaluateOnNewDocument", { source });
+  }
+
   async open(url: string): Promise<void> {
     const result = await this.#send("Page.navigate", { url });
     if (result["errorText"] !== undefined) throw new Error(`${url}: ${result["errorText"]}`);

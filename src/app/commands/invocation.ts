@@ -8,6 +8,7 @@ import type { Configuration } from "../configuration/configuration.ts";
 import { ConfigurationError } from "../configuration/configuration-error.ts";
 import type { AnyProvider } from "../connect-cloud.ts";
 import type { Console, ExitCode } from "../console.ts";
+import { withoutRetry } from "../observation/without-retry.ts";
 import type { ManagerPlatform } from "../system-platform.ts";
 
 export interface InvocationOptions {
@@ -77,7 +78,7 @@ export class Invocation {
       this.refuse(error.problems);
       return;
     }
-    this.writeError(messageOf(error));
+    this.writeError(withoutRetry(messageOf(error)));
     this.exitCode = isKubeError(error) && error.fatal ? 2 : 1;
   }
 

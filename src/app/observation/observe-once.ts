@@ -10,6 +10,7 @@ import { createManager, type Manager } from "../manager/manager.ts";
 import type { ManagerPlatform } from "../system-platform.ts";
 import { CollectedLog } from "./collected-log.ts";
 import { ReadOnlyTransports } from "./read-only-transport.ts";
+import { withoutRetry } from "./without-retry.ts";
 
 export interface ObserveOptions {
   readonly provider: AnyProvider;
@@ -73,7 +74,7 @@ export async function observeOnce<T>(
     return await use({
       manager,
       changes: [...changes.values()],
-      warnings: log.lines,
+      warnings: log.lines.map(withoutRetry),
       unfinished,
       refused,
     });
@@ -115,7 +116,7 @@ async function untilEvaluated(
   const isListed = Object.values(manager.caches()).every(({ isSynced }) => isSynced);
   const cloud = isListed ? manager.cloudProblem() : undefined;
   const reason = cloud ?? waitsFor(manager) ?? "requests are still being sent";
-  return `not finished after ${timeout / 1000} s (--timeout): ${reason.replace(/\.$/, "")}`;
+  return `not finished after ${timeout / 1000} s (--timeout): ${withoutRetry(reason).replace(/\.$/, "")}`;
 }
 
 /** What is not evaluated yet. */

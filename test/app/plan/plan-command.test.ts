@@ -138,6 +138,21 @@ describe("plan", () => {
     expect(out).toContain("nodes");
   });
 
+  test("does not promise another attempt when the API server cannot be reached [F76]", async () => {
+    const w = await settled();
+    const others = () => {
+      throw Object.assign(new Error("refused"), { code: "ECONNREFUSED" });
+    };
+    const planned = await plan(w, [noRoutes, "--timeout=5s"], { others });
+    expect([planned.code, planned.out]).toEqual([1, expect.stringContaining("Cannot reach the API server")]);
+    const explained = await runCommandIn(w, ["explain", "--master=http://test-api-server"], { others });
+    expect([explained.code, explained.err]).toEqual([
+      1,
+      expect.stringContaining("Cannot reach the API server"),
+    ]);
+    for (const text of [planned.out, explained.err]) expect(text).not.toContain("retry");
+  });
+
   test("refuses invalid settings, flags and words with exit code 2 [F76]", async () => {
     const w = await settled();
     for (const [args, text] of [

@@ -22,7 +22,9 @@ export function chooseCertificates({ settings }: Desired, known: readonly ApiCer
   };
   const ids = (settings["lb-certificates"] ?? []).flatMap(idOf).toSorted();
   const [defaultID] = [settings["lb-default-certificate"] ?? []].flat().flatMap(idOf);
-  const text = `The certificate ${missing.map((name) => JSON.stringify(name)).join(", ")} does not exist in this environment, or several have the name. Nothing is changed. Upload it, or use an id.`;
+  const named = missing.map((name) => JSON.stringify(name)).join(", ");
+  const what = missing.length === 1 ? `The certificate ${named} does` : `The certificates ${named} do`;
+  const text = `${what} not exist in this environment, or several have the name. Nothing is changed. Upload what is missing, or use ids.`;
   const problems =
     missing.length === 0 ? [] : [{ severity: "error", reason: "MissingCloudObject", text } as const];
   return { ids, defaultID, problems };

@@ -47,8 +47,14 @@ function hasImage({ launchConfig }: Observed["balancer"], image: string): boolea
   return observed === wanted || observed.endsWith(`/${wanted}`);
 }
 
+/** From the beginning of an upgrade to its end. */
+const upgradeStates = /upgrad|rolling-back/;
+
 /** The server replaces the containers, and waits for its client to finish. What another client began is left to it. */
-export function planUpgrade({ settings }: Desired, { balancer }: Observed): readonly RancherStep[] {
+export function planUpgrade(
+  { settings }: Desired,
+  { balancer }: Observed,
+): readonly RancherStep[] | "not now" {
   const image = settings["lb-image"];
   const { name, state, actions = {}, launchConfig } = balancer;
   if (image === undefined) return [];
@@ -57,6 +63,7 @@ export function planUpgrade({ settings }: Desired, { balancer }: Observed): read
     if (state !== "upgraded" || finishupgrade === undefined) return [];
     return [{ do: "finish upgrade", on: name, send: { kind: "act", link: finishupgrade } }];
   }
+  if (upgradeStates.test(state)) return "not now";
   if (state !== "active" || upgrade === undefined) return [];
   const imageUuid = image.startsWith("docker:") ? image : `docker:${image}`;
   const strategy = { batchSize: 1, intervalMillis: 2000, startFirst: false };

@@ -60,8 +60,12 @@ function planExisting(
   const steps = [...backends.steps, ...(changes === "not now" ? [] : changes)];
   if (steps.length > 0) return { steps, problems };
   const upgrade = planUpgrade(desired, observed);
-  if (upgrade.length > 0) return { steps: upgrade, problems };
   const { state } = observed.balancer;
+  if (upgrade === "not now") {
+    const what = `to accept another image, it is ${state}: finish or roll back its upgrade in Rancher`;
+    return { ...waitForBalancer(observed, what), problems };
+  }
+  if (upgrade.length > 0) return { steps: upgrade, problems };
   if (changes === "not now")
     return { ...waitForBalancer(observed, `to accept changes, it is ${state}`), problems };
   const activation = planActivation(observed);

@@ -65,6 +65,20 @@ test("publishes changed ports after an upgrade: during it, the server would only
   expect(services.endpointsOf(h.balancer).map(({ port }) => port)).toEqual([8080]);
 });
 
+test("says that an upgrade of an operator must end before another image", async () => {
+  const h = await started();
+  await h.created();
+  const { services } = h.cloud.environment;
+  services.upgrade(h.balancer, { imageUuid: "docker:own/lb", ports: ["80:80/tcp"], labels: {} });
+  await h.world.pass(5);
+  h.world.annotate("web", { [`${prefix}lb-image`]: "rancher/lb-service-haproxy:v0.9.15" });
+  await h.world.pass(60);
+  expect(h.events()).toContain("finish or roll back its upgrade in Rancher");
+  services.finishUpgrade(h.balancer);
+  const image = () => h.balancer.launchConfig?.imageUuid;
+  await h.world.until(() => image() === "docker:rancher/lb-service-haproxy:v0.9.15", "the image", 300);
+});
+
 test("binds the ports to the address of a host that spec.loadBalancerIP names [S11]", async () => {
   const h = await started(3);
   const { spec, annotations } = draft();

@@ -371,7 +371,7 @@ test("takes certificates by name and by id, and names each one that is missing [
   h.forget();
   h.world.annotate("web", { [`${prefix}lb-certificates`]: "shop,news,mail" });
   await h.world.pass(60);
-  expect(h.events()).toContain('The certificate "news", "mail" does not exist');
+  expect(h.events()).toContain('The certificates "news", "mail" do not exist');
   expect(h.changes).toEqual([]);
   h.world.create("bare", draft({ "lb-protocol": "https" }, [{ ...tls[0], port: 444, nodePort: 30_444 }]));
   await h.world.pass(60);

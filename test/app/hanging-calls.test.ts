@@ -123,6 +123,17 @@ test.each([
   },
 );
 
+test("each connection that replaces another one opens its own stream of changes, and no stream is taken for a hanging call", async () => {
+  const { world, process, provider } = await startCreating();
+  process.hangUp(configPath, settings("endpoints"));
+  await world.until(() => world.addressesOf("shop").length === 1, "the address", 75);
+  await world.pass(120);
+  expect(provider.connections).toBeGreaterThan(1);
+  expect([provider.streams[0], provider.streams.at(-1)]).toEqual([1, provider.connections]);
+  expect(process.linesWith("changes.follow")).toEqual([]);
+  await process.end();
+});
+
 test("a reload gives up a listing of routes that never ends, and the next sync lists them again", async () => {
   const { world, process, provider } = await start("--controllers=node-route");
   provider.hangNext.add("routes");

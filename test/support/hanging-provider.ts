@@ -1,5 +1,6 @@
 // The fake provider with calls that never settle, whatever happens to their signal. A test may continue them later.
 
+import { minutes } from "#ccm";
 import { fake } from "../../providers/fake/index.ts";
 
 type Connect = typeof fake.connect;
@@ -23,6 +24,8 @@ export class HangingProvider {
   readonly hanging: HangingCall[] = [];
   /** How many connections were made. */
   connections = 0;
+  /** The connection of each stream of changes that was opened. */
+  readonly streams: number[] = [];
 
   get definition(): unknown {
     return { ...fake, connect: (...args: Parameters<Connect>) => this.#connect(...args) };
@@ -53,6 +56,8 @@ export class HangingProvider {
 
   #connect(...args: Parameters<Connect>): FakeCloud {
     this.connections += 1;
+    const connection = this.connections;
+    const { streams } = this;
     const { instances, loadBalancers, routes } = fake.connect(...args);
     if (
       instances === undefined ||
@@ -74,6 +79,17 @@ export class HangingProvider {
       instances: { ...instances, sources: [{ ...source, list: listInstances }] },
       loadBalancers: { ...loadBalancers, apply },
       routes: { ...routes, list: listRoutes },
+      changes: {
+        maxSilence: minutes(1000),
+        follow: async function* ({ signal }) {
+          streams.push(connection);
+          yield [];
+          await new Promise<void>((resolve) => {
+            if (signal.aborted) resolve();
+            else signal.addEventListener("abort", () => resolve(), { once: true });
+          });
+        },
+      },
     };
   }
 }

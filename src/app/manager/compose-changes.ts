@@ -14,8 +14,8 @@ export interface ComposedChanges {
   /** Undefined, and no task, if the cloud does not report changes. */
   readonly stream: ChangeStream | undefined;
   readonly tasks: readonly Task[];
-  /** A new connection to the cloud has its own stream. */
-  readonly work: PausableWork;
+  /** Another connection to the cloud is used, which has its own stream. */
+  readonly restart: () => void;
 }
 
 /** What the hints of one leadership session are about, by source and by part. */
@@ -27,8 +27,8 @@ interface Targets {
 export function composeChanges(context: ControllerContext, composed: Controllers): ComposedChanges {
   const { clock, random, log, metrics, connected } = context;
   const first = connected.cloud.changes;
+  if (first === undefined) return { stream: undefined, tasks: [], restart: () => undefined };
   const work = new PausableWork();
-  if (first === undefined) return { stream: undefined, tasks: [], work };
   let targets: Targets = { instances: new Map(), balancers: new Map() };
   const all = (): readonly ChangeHints[] => [...targets.instances.values(), ...targets.balancers.values()];
   const stream = new ChangeStream({
@@ -52,7 +52,12 @@ export function composeChanges(context: ControllerContext, composed: Controllers
     });
   };
   const task = { name: "changes", run: (signal: AbortSignal) => work.run(follow, signal) };
-  return { stream, tasks: [task], work };
+  const restart = (): void => {
+    void work
+      .pause("the connection to the cloud was replaced", AbortSignal.abort())
+      .then(() => work.resume());
+  };
+  return { stream, tasks: [task], restart };
 }
 
 /** Returns whether it is about something that is known, and not a repetition. */

@@ -29,6 +29,7 @@ export class CurrentClouds {
     undeclaredReasons: new Set<string>(),
   } satisfies Pick<Generation, "budgets" | "undeclaredReasons">;
   readonly #listeners = new Set<AbandonedListener>();
+  readonly #onReplaced = new Set<() => void>();
   #generation = 0;
   #opened = 0;
   /** Of the connections in use. */
@@ -62,6 +63,7 @@ export class CurrentClouds {
       this.#replaced = replaced;
       this.main.replace(clouds.main);
       if (this.migrated !== this.main) this.migrated.replace(clouds.migrated);
+      for (const listener of this.#onReplaced) listener();
       return clouds.instances.sources;
     };
   }
@@ -79,6 +81,11 @@ export class CurrentClouds {
   /** The listener is called for each call that a provider did not end in time. */
   subscribe(listener: AbandonedListener): void {
     this.#listeners.add(listener);
+  }
+
+  /** The listener is called when other connections are used. */
+  onReplaced(listener: () => void): void {
+    this.#onReplaced.add(listener);
   }
 
   #next(settings: ReadFlags) {

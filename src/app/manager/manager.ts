@@ -191,6 +191,7 @@ export async function createManager(options: ManagerOptions, signal: AbortSignal
   const composed = composeControllers({ provider, instances, contextOf, nodes, services });
   const { queues, lifecycle, service } = composed;
   const changes = composeChanges(context, composed);
+  clouds.onReplaced(changes.restart);
   metrics.watch(connected, inventory, queues);
   replaceAfterAbandonedCalls({ provider: provider.name, clouds, inventory, composed, log });
   for (const [queueName, queue] of Object.entries(queues)) {
@@ -279,7 +280,7 @@ export async function createManager(options: ManagerOptions, signal: AbortSignal
       ],
       signal,
     );
-  const reloadDeps = { live, clouds, inventory, composed, refresh, changes, clock, log };
+  const reloadDeps = { live, clouds, inventory, composed, refresh, clock, log };
   return Object.assign(view, {
     nodes: nodes.objects,
     services: services.objects,

@@ -26,8 +26,6 @@ export interface ReloadDeps {
   readonly composed: Controllers;
   /** Of the loop that lists all instances. */
   readonly refresh: { readonly work: PausableWork };
-  /** Of the stream of changes. */
-  readonly changes: { readonly work: PausableWork };
   readonly clock: Clock;
   readonly log: Log;
 }
@@ -50,7 +48,7 @@ async function apply(
   next: ReadFlags,
   connect: ReturnType<CurrentClouds["prepare"]> | undefined,
 ): Promise<void> {
-  const { live, clouds, inventory, composed, refresh, changes, clock, log } = deps;
+  const { live, clouds, inventory, composed, refresh, clock, log } = deps;
   const { flags } = live.current;
   const frequency = flags["node-status-update-frequency"];
   let changed: readonly SettingsSection[] = [];
@@ -83,11 +81,6 @@ async function apply(
     // The current wait may be much longer than the new interval.
     await refresh.work.pause(why, AbortSignal.abort());
     refresh.work.resume();
-  }
-  if (connect !== undefined) {
-    // The stream of the previous connection ends.
-    await changes.work.pause(why, AbortSignal.abort());
-    changes.work.resume();
   }
   // Evidence of absence must be collected again.
   composed.reconsider(connect === undefined ? changed : [...changed, "lifecycle"]);

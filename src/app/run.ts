@@ -45,7 +45,7 @@ export async function runProgram(
     readConfiguration: read,
     signal,
   });
-  await runCommandLine(invocation);
+  await runCommandLine(invocation, args);
   return invocation.exitCode;
 }
 

@@ -102,6 +102,24 @@ test("kubectl fairlead explain answers without a running manager, and changes no
   ]);
 });
 
+test("kubectl completes the words of its plugin [F91 N7]", async () => {
+  const bin = join(cluster.folder, "bin");
+  mkdirSync(bin, { recursive: true });
+  const executable = process.env["FAIRLEAD_TEST_EXECUTABLE"] ?? "";
+  for (const name of ["kubectl-fairlead", "kubectl_complete-fairlead"])
+    symlinkSync(executable, join(bin, name));
+  const kubectl = join(process.env["KUBEBUILDER_ASSETS"] ?? "", "kubectl");
+  const complete = async (...words: readonly string[]) => {
+    const env = { PATH: `${bin}:${process.env["PATH"] ?? ""}`, KUBECONFIG: cluster.kubeconfig };
+    const child = startProcess([kubectl, "__complete", "fairlead", ...words], { cwd: cluster.folder, env });
+    await child.exited;
+    return child.output();
+  };
+  // kubectl adds lines about its search to stderr.
+  expect(await complete("expl")).toMatch(/^explain\tExplain why .*\n:4$/m);
+  expect(await complete("explain", "ser")).toMatch(/^service\n:4$/m);
+});
+
 test("plan says what a start would do, and the manager then does it; afterwards plan finds nothing [F76]", async () => {
   const plan = async () => {
     const child = cluster.manager({ flags: ["plan", "--configure-cloud-routes=false"] });

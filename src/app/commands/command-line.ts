@@ -9,7 +9,7 @@ import { otherCommandProblems } from "../flags/flag-problems.ts";
 import type { ReadFlags } from "../flags/read-flags.ts";
 import { flagFields } from "../flags/table.ts";
 import { version } from "../version.ts";
-import { completionPage, defineCompletion } from "./completion.ts";
+import { completeForKubectl, completionPage, defineCompletion } from "./completion.ts";
 import { defineExplain, explainPage } from "./explain.ts";
 import { defineHelp } from "./help.ts";
 import type { Invocation } from "./invocation.ts";
@@ -23,15 +23,14 @@ import { defineVersion, versionPage } from "./version.ts";
 import { defineWebhookManifest, webhookManifestPage } from "./webhook-manifest.ts";
 
 /** The commands with a help text of their own. */
-const pages: readonly CommandPage[] = [
+const ownPages: readonly CommandPage[] = [
   ...[explainPage, planPage, lintPage, manifestsPage, webhookManifestPage],
   ...[schemaPage, completionPage, manCommandPage, versionPage],
 ];
 
 /** In the order of the help. */
 function commandsOf(invocation: Invocation): Readonly<Record<string, CommandDef>> {
-  const pagesOf = async (): Promise<readonly CommandPage[]> =>
-    Promise.all(Object.values(commands).map(pageOf));
+  const pages = (): Promise<readonly CommandPage[]> => pagesOf(commands);
   const commands: Readonly<Record<string, CommandDef>> = {
     run: defineRun(invocation),
     explain: defineExplain(invocation),
@@ -40,19 +39,23 @@ function commandsOf(invocation: Invocation): Readonly<Record<string, CommandDef>
     manifests: defineManifests(invocation),
     "webhook-manifest": defineWebhookManifest(invocation),
     schema: defineSchema(invocation),
-    completion: defineCompletion(invocation, pagesOf),
-    man: defineMan(invocation, pagesOf),
+    completion: defineCompletion(invocation, pages),
+    man: defineMan(invocation, pages),
     version: defineVersion(invocation),
-    help: defineHelp(invocation, { pagesOf, pages }),
+    help: defineHelp(invocation, { pagesOf: pages, pages: ownPages }),
   };
   // citty looks up words with `in`, so the object must not inherit from Object.prototype.
   return Object.assign(Object.create(null), commands);
 }
 
+function pagesOf(commands: Readonly<Record<string, CommandDef>>): Promise<readonly CommandPage[]> {
+  return Promise.all(Object.values(commands).map(pageOf));
+}
+
 /** The page of a command without one has only its description. */
 async function pageOf({ meta }: CommandDef): Promise<CommandPage> {
   const { name = "", description = "" } = (typeof meta === "function" ? await meta() : await meta) ?? {};
-  return pages.find((page) => page.name === name) ?? { name, summary: description };
+  return ownPages.find((page) => page.name === name) ?? { name, summary: description };
 }
 
 /** --help, --version and --notices select a command, as upstream's flags do; with --help all other flags are ignored. */
@@ -65,9 +68,11 @@ function wordsOf({ flags, positional }: ReadFlags, names: readonly string[], isP
   return ["version", ...positional.slice(names.includes(first) ? 1 : 0)];
 }
 
-export async function runCommandLine(invocation: Invocation): Promise<void> {
+/** `args` are the words and flags as they were given. */
+export async function runCommandLine(invocation: Invocation, args: readonly string[]): Promise<void> {
   const { program, provider, configuration } = invocation;
   const subCommands = commandsOf(invocation);
+  if (invocation.isCompletion) return completeForKubectl(invocation, () => pagesOf(subCommands), args);
   const names = Object.keys(subCommands);
   const root = defineCommand({
     meta: { name: program, version, description: `Cloud controller manager for ${provider.name}.` },

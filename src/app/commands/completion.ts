@@ -20,8 +20,31 @@ export const completionPage: CommandPage = {
   ],
 };
 
-export function defineCompletion(invocation: Invocation, pagesOf: () => Promise<readonly CommandPage[]>) {
-  const { program, provider, console } = invocation;
+type PagesOf = () => Promise<readonly CommandPage[]>;
+
+async function tableOf({ program, provider }: Invocation, pagesOf: PagesOf) {
+  // Loaded only here: the manager completes nothing.
+  const { completionTable } = await import("../completion/completion-table.ts");
+  const pages = await pagesOf();
+  const commands = pages.map(({ name, summary, words = [], takesFiles = false }) => ({
+    ...{ name, summary, takesFiles },
+    words: name === "help" ? pages.map((page) => page.name) : words,
+  }));
+  return completionTable(program, provider, commands);
+}
+
+/** kubectl starts kubectl_complete-NAME with the words of the command line, to complete the last one. */
+export async function completeForKubectl(
+  invocation: Invocation,
+  pagesOf: PagesOf,
+  words: readonly string[],
+): Promise<void> {
+  const { cobraText, completeWords } = await import("../completion/complete-words.ts");
+  await invocation.console.out(cobraText(completeWords(await tableOf(invocation, pagesOf), words)));
+}
+
+export function defineCompletion(invocation: Invocation, pagesOf: PagesOf) {
+  const { console } = invocation;
   return defineCommand({
     meta: { name: completionPage.name, description: completionPage.summary },
     run: async ({ rawArgs: [word = "", ...rest] }) => {
@@ -33,15 +56,8 @@ export function defineCompletion(invocation: Invocation, pagesOf: () => Promise<
         return;
       }
       if (invocation.refuseArguments("completion", rest)) return;
-      // Loaded only here: the manager completes nothing.
-      const { completionTable } = await import("../completion/completion-table.ts");
       const { completionFor } = await import("../completion/completion-for.ts");
-      const pages = await pagesOf();
-      const commands = pages.map(({ name, summary, words = [], takesFiles = false }) => ({
-        ...{ name, summary, takesFiles },
-        words: name === "help" ? pages.map((page) => page.name) : words,
-      }));
-      await console.out(completionFor(shell, completionTable(program, provider, commands)));
+      await console.out(completionFor(shell, await tableOf(invocation, pagesOf)));
     },
   });
 }

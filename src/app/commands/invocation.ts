@@ -47,6 +47,11 @@ export class Invocation {
     return /(^|\/)kubectl-[^/]+$/.test(this.console.invokedAs ?? "");
   }
 
+  /** Whether kubectl started the executable to complete words of its plugin. */
+  get isCompletion(): boolean {
+    return /(^|\/)kubectl_complete-[^/]+$/.test(this.console.invokedAs ?? "");
+  }
+
   /** How the user types it: the program, or `kubectl fairlead`. */
   get spokenName(): string {
     const [, plugin] = /(?:^|\/)kubectl-([^/]+)$/.exec(this.console.invokedAs ?? "") ?? [];

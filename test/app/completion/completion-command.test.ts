@@ -70,6 +70,32 @@ test("the table of completion has the kind of each flag's value", () => {
   });
 });
 
+test("kubectl gets the completion of its plugin, and never starts a manager", async () => {
+  const complete = async (...args: readonly string[]) => {
+    const options = { invokedAs: "/usr/bin/kubectl_complete-fairlead" };
+    const { code, out, kube, cloud } = await runCommandIn(new ServiceWorld(), args, options);
+    expect([code, kube, cloud]).toEqual([0, [], []]);
+    return out.split("\n").flatMap((line) => line.split("\t")[0] || []);
+  };
+  expect(await complete()).toEqual([...commands, ":4"]);
+  expect(await complete("expl")).toEqual(["explain", ":4"]);
+  expect(await complete("explain", "")).toEqual(["node", "service", ":4"]);
+  expect(await complete("explain", "service", "")).toEqual([":4"]);
+  expect(await complete("explain", "--serv")).toEqual(["--server", "--server-ca-file", ":4"]);
+  expect(await complete("plan", "--serv")).toEqual([":4"]);
+  expect(await complete("explain", "-o", "j")).toEqual(["json", ":4"]);
+  expect(await complete("explain", "--output=")).toEqual([
+    "--output=text",
+    "--output=json",
+    "--output=github",
+    ":4",
+  ]);
+  expect(await complete("explain", "--offline", "n")).toEqual([":4"]);
+  expect(await complete("lint", "a")).toEqual([":0"]);
+  expect(await complete("explain", "--server-ca-file", "")).toEqual([":0"]);
+  expect(await complete("explain", "--nonsense=")).toEqual([":4"]);
+});
+
 test("a text for a menu is one short sentence", () => {
   expect(menuText("Log verbosity: 0 logs decisions.\nMore.")).toBe("Log verbosity");
   expect(menuText("Addresses such as 10.0.0.1 are\nlisted. More.")).toBe(

@@ -99,7 +99,8 @@ async function removeUnused(
     const users = (await collect(pages)).filter(
       (one) => one.id !== user && one.state !== "removing" && !one.removed,
     );
-    const isOfOthers = users.every(({ metadata }) => clusterOf(metadata) !== cluster);
+    // One without a mark may be released, and adopted again.
+    const isOfOthers = users.every(({ metadata }) => ![undefined, cluster].includes(clusterOf(metadata)));
     if (users.length === 0) await api.send("DELETE", `DELETE (${title})`, link, call);
     // It belongs to its other users now. The last one removes it.
     else if (release !== undefined && (isLeftover === true || isOfOthers))

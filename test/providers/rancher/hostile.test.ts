@@ -3,7 +3,7 @@
 import { expect, test } from "bun:test";
 import { seconds } from "../../../src/core/brand.ts";
 import { leftByGoManager } from "./go-manager.ts";
-import { draft, RancherWorld } from "./rancher-world.ts";
+import { draft, prefix, RancherWorld } from "./rancher-world.ts";
 
 const ports = (port: number) => [{ port, protocol: "TCP", nodePort: 30_000 + port }];
 
@@ -90,6 +90,22 @@ test("a load balancer with the selector in another notation is not created again
   h.cloud.environment.services.update(balancer, { launchConfig });
   await h.world.pass(1200);
   expect(h.balancer.id).toBe(balancer.id);
+});
+
+test("leaves nothing behind when a Service is deleted while its load balancer is created again", async () => {
+  const h = new RancherWorld(2);
+  await h.start("service");
+  await h.created();
+  const { id } = h.balancer;
+  h.world.annotate("web", { [`${prefix}lb-scale`]: "global" });
+  await h.world.until(
+    () => h.balancers.every((one) => one.id !== id || one.state === "removing"),
+    "the removal",
+  );
+  h.world.delete("web");
+  await h.world.until(() => h.world.find("web") === undefined, "the deletion", 300);
+  await h.world.pass(60);
+  expect([h.balancers, h.externals]).toEqual([[], []]);
 });
 
 test("creates one load balancer while creations are slow, and answers and listings fail", async () => {

@@ -41,7 +41,7 @@ function versionOfService(service: Partial<ApiLoadBalancer>): string {
 }
 
 function hostHint(source: string, key: unknown, version: string): readonly ChangeHint[] {
-  return typeof key === "string" ? [{ of: "instance", source, key, version }] : [];
+  return typeof key === "string" ? [{ of: "instance", source, key: key.toLowerCase(), version }] : [];
 }
 
 /** Pure. What one message says. Nothing, for a ping and for everything that Fairlead does not use. */

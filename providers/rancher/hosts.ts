@@ -69,14 +69,14 @@ function toInstance(
   settings: Settings,
   names: readonly string[] = [],
 ): Instance {
-  const key = host[field];
+  const key = host[field].toLowerCase();
   const shortName = field === "uuid" ? shortNameOf(host.hostname, settings["node-domains"] ?? []) : undefined;
   const title = host.hostname ?? host.name ?? host.id;
   const { labels, invalid } = nodeLabelsOf(host.labels ?? {}, settings["node-labels"]);
   const label = (name: string | undefined) => (name === undefined ? undefined : host.labels?.[name]);
   return {
     key,
-    id: providerID(`rancher://${key}`),
+    id: providerID(`rancher://${host[field]}`),
     // The source by API id only recognizes ids. It must not be a second match for a name.
     names: field === "uuid" ? names : [],
     ...(shortName !== undefined && { shortName }),
@@ -91,12 +91,11 @@ function toInstance(
   };
 }
 
-const patterns = { uuid: /^rancher:\/\/\/?([^/]+)$/, id: /^rancher:\/\/\/?(1h\d+)$/ };
+/** What does not begin as a uuid is none of a host: the absence of such a host proves nothing about the Node. */
+const patterns = { uuid: /^rancher:\/\/\/?([0-9a-f]{8}-[^/]+)$/i, id: /^rancher:\/\/\/?(1h\d+)$/i };
 
-function keyOf(id: string, field: KeyField): string | undefined {
-  if (field === "uuid" && patterns.id.test(id)) return undefined;
-  return patterns[field].exec(id)?.[1];
-}
+const keyOf = (id: string, field: KeyField): string | undefined =>
+  patterns[field].exec(id)?.[1]?.toLowerCase();
 
 export function hostSource(api: RancherApi, field: KeyField, settings: Settings): InstanceSource {
   const hosts = async (call: Call, query = {}) =>
@@ -119,7 +118,7 @@ export function hostSource(api: RancherApi, field: KeyField, settings: Settings)
       id: {
         limit: 1,
         find: async ([key = ""], call) => {
-          const found = (await lookUp(key, call)).filter((host) => host[field] === key);
+          const found = (await lookUp(key, call)).filter((host) => host[field].toLowerCase() === key);
           // Other hosts decide about further names, so there are none here.
           const instances = found.map((host) =>
             toInstance(host, field, settings, host.hostname ? [host.hostname.toLowerCase()] : []),

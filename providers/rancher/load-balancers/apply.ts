@@ -3,17 +3,24 @@
 import { type Call, CloudError, deleted, done, inProgress, type StepOutcome, seconds } from "#ccm";
 import { collect, type RancherApi } from "../api/client.ts";
 import { isNameTaken } from "../api/errors.ts";
-import type { ApiLoadBalancer, ApiStack, Resource } from "../api/resources.ts";
+import type { ApiExternalService, ApiLoadBalancer, ApiStack, Resource } from "../api/resources.ts";
+import type { ExternalNames } from "./external-names.ts";
 import { findStack } from "./listing.ts";
 import type { RancherStep, Send } from "./model.ts";
-import { clusterOf } from "./names.ts";
+import { clusterOf, markedOwner, metadataOf } from "./names.ts";
 
-export async function applyStep(api: RancherApi, step: RancherStep, call: Call): Promise<StepOutcome> {
+export interface ApplyContext {
+  readonly api: RancherApi;
+  readonly names: ExternalNames;
+}
+
+export async function applyStep(context: ApplyContext, step: RancherStep, call: Call): Promise<StepOutcome> {
+  const { api } = context;
   const { send } = step;
   switch (send.kind) {
     case "create":
       return send.type === "externalService"
-        ? createShared(api, step, send, call)
+        ? createShared(context, step, send, call)
         : createBalancer(api, send, call);
     case "change":
       await api.send("PUT", `PUT (${step.do})`, send.link, call, send.body);
@@ -23,11 +30,27 @@ export async function applyStep(api: RancherApi, step: RancherStep, call: Call):
       return send.isRetry === true
         ? inProgress(`${step.on ?? "it"} to become active`, { checkAfter: seconds(30) })
         : done();
+    case "adopt":
+      return adopt(api, step, send, call);
     case "remove":
       return deleted(api.send("DELETE", `DELETE (${step.do})`, send.link, call));
     case "remove unused":
       return removeUnused(api, step, send, call);
   }
+}
+
+/** The plan was made from a listing, and another cluster may have adopted it since then: then the next plan sees its mark. */
+async function adopt(
+  api: RancherApi,
+  { do: title }: RancherStep,
+  { link, cluster, owner }: Extract<Send, { readonly kind: "adopt" }>,
+  call: Call,
+): Promise<StepOutcome> {
+  const { metadata, state, removed } = await api.read<Consumer>("GET loadBalancerService", link, call);
+  const isTaken = markedOwner(metadata) !== undefined || clusterOf(metadata) !== undefined;
+  if (!isTaken && state !== "removing" && !removed)
+    await api.send("PUT", `PUT (${title})`, link, call, { metadata: metadataOf(cluster, owner, metadata) });
+  return done();
 }
 
 type Create = Extract<Send, { readonly kind: "create" }>;
@@ -67,9 +90,9 @@ async function ensureStack(api: RancherApi, name: string, call: Call): Promise<s
 }
 
 async function createShared(
-  api: RancherApi,
+  { api, names }: ApplyContext,
   { on = "" }: RancherStep,
-  { type, body }: Create,
+  { type, body, nodes = [] }: Create,
   call: Call,
 ): Promise<StepOutcome> {
   try {
@@ -77,8 +100,15 @@ async function createShared(
     return done();
   } catch (error) {
     if (!CloudError.is(error) || !isNameTaken(error.message)) throw error;
+    const { stackId } = body as Partial<ApiExternalService>;
     // Another Service has created it at the same time, or it is being removed: a later plan sees which.
-    return inProgress(`external service ${on}, which exists in Rancher`);
+    if (await names.has(on, stackId, call))
+      return inProgress(`external service ${on}, which exists in Rancher`);
+    const text = `Another kind of service in Rancher has the name ${on} in the stack of the load balancer. Rename it or the Node.`;
+    return done(
+      undefined,
+      nodes.map((node) => ({ node, text, retryAfter: seconds(5) })),
+    );
   }
 }
 

@@ -26,17 +26,20 @@ export function launchConfigOf(desired: Desired, image: string, hosts: Prefetche
   };
 }
 
+/** In one order: it has no meaning. */
+const termsOf = (selector: string): string => selector.replaceAll(/\s/g, "").split(",").toSorted().join();
+
 /** What only a new load balancer can have. Without a value, an existing one keeps its own. */
-export function reasonToRecreate(
-  { settings, requestedAddress }: Desired,
-  observed: Observed,
-): string | undefined {
+export function reasonToRecreate(desired: Desired, observed: Observed): string | undefined {
+  const { settings, requestedAddress } = desired;
   const { balancer } = observed;
   const { "lb-scale": scale, "lb-host-selector": selector } = settings;
   if (scale !== undefined && (scale === "global") !== isGlobal(balancer)) return "its scale";
   const observedSelector = balancer.launchConfig?.labels?.[selectorLabel] ?? "";
-  if (selector !== undefined && selector !== observedSelector.replaceAll(/\s/g, "")) return "its hosts";
-  return requestedAddress === undefined || isBoundTo(observed, requestedAddress) ? undefined : "its address";
+  if (selector !== undefined && termsOf(selector) !== termsOf(observedSelector)) return "its hosts";
+  // Without a published port, none can be bound to the address.
+  if (requestedAddress === undefined || portsOf(desired).length === 0) return undefined;
+  return isBoundTo(observed, requestedAddress) ? undefined : "its address";
 }
 
 /** Without what the server adds: the type, a registry, and the tag of an image without one. */

@@ -8,7 +8,9 @@ import { clusterOf, groupOfOwner, markedOwner, ownersByName } from "./names.ts";
 
 export async function findStack(api: RancherApi, name: string, call: Call): Promise<ApiStack | undefined> {
   const stacks = await collect(api.list<ApiStack>("stack", call, { name }));
-  return stacks.find((stack) => stack.name === name && stack.state !== "removing");
+  // Names are unique in any case.
+  const wanted = name.toLowerCase();
+  return stacks.find((stack) => stack.name.toLowerCase() === wanted && stack.state !== "removing");
 }
 
 /** The load balancers with a rule for each external service, without those that are being removed. */

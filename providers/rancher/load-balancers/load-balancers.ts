@@ -8,6 +8,7 @@ import { mergeHosts } from "../merge-hosts.ts";
 import { applyStep } from "./apply.ts";
 import { addressOf } from "./backends.ts";
 import { needsCertificates } from "./certificates.ts";
+import { ExternalNames } from "./external-names.ts";
 import { rangesIn, sendsProxy } from "./haproxy.ts";
 import { findStack, listBalancers } from "./listing.ts";
 import type { Annotations, Desired, Mark, Observed, Prefetched, RancherStep } from "./model.ts";
@@ -52,6 +53,7 @@ export function rancherLoadBalancers(
   mark: Mark,
 ): LoadBalancers<Annotations, Observed, RancherStep, Prefetched> {
   const stack = operator["load-balancers-stack"];
+  const names = new ExternalNames(api);
   return {
     groupOf: ({ defaultName }) => balancerName(defaultName),
     list: async function* (call) {
@@ -69,7 +71,7 @@ export function rancherLoadBalancers(
     plan: ([desired], observed, { prefetched }) =>
       planLoadBalancer(desired, observed, prefetched, { stack, mark }),
     targetsOnly,
-    apply: (step, call) => applyStep(api, step, call),
+    apply: (step, call) => applyStep({ api, names }, step, call),
     publish: (desired, observed) => {
       const addresses = observed === undefined ? [] : addressesOf(desired, observed);
       return addresses.length === 0

@@ -1,6 +1,6 @@
 // What plans of load balancers work with: the desired and the observed load balancer, and single steps.
 
-import type { DesiredLoadBalancer, ObservedLoadBalancer, Step } from "#ccm";
+import type { DesiredLoadBalancer, ObservedLoadBalancer, ServiceUID, Step } from "#ccm";
 import type { annotations } from "../annotations.ts";
 import type {
   ApiCertificate,
@@ -57,8 +57,12 @@ export type Send =
       readonly body: object;
       /** The name of the stack, if the body has none. It is created if it does not exist. */
       readonly stack?: string;
+      /** Those that an external service is for. */
+      readonly nodes?: readonly string[];
     }
   | { readonly kind: "change" | "remove"; readonly link: string; readonly body?: object }
+  /** Adds the mark, unless another Service or cluster has done so. */
+  | { readonly kind: "adopt"; readonly link: string; readonly cluster: string; readonly owner: ServiceUID }
   /** A retry gets time, because it may fail again. */
   | { readonly kind: "act"; readonly link: string; readonly body?: object; readonly isRetry?: boolean }
   /** Removes an external service, unless something else than this load balancer uses it. */

@@ -67,7 +67,7 @@ function planBackend(backend: Backend, context: Context): Outcome {
     const metadata = metadataOf(mark.cluster, desired.owner.uid);
     const { stackId } = observed.balancer;
     const body = { name, stackId, externalIpAddresses: ips, startOnCreate: true, healthCheck, metadata };
-    const send = { kind: "create", type: "externalService", body } as const;
+    const send = { kind: "create", type: "externalService", body, nodes: backend.nodes } as const;
     return { kind: "missing", step: { do: "create external service", on: name, send, targets: "all" } };
   }
   const { service } = known;
@@ -75,7 +75,7 @@ function planBackend(backend: Backend, context: Context): Outcome {
     return { kind: "removing", waitingFor: `external service ${name} to be removed${whyOf(service)}` };
   if (isSame(known, backend)) return planActivation(service);
   if (isOthers(known, observed.balancer.id, mark)) {
-    const text = `The external service ${name} in Rancher has another address (${[service.hostname ?? service.externalIpAddresses ?? []].flat().join(", ")}) and may belong to another cluster or a user. Rename the Node, or give each cluster its own load-balancers-stack.`;
+    const text = `The external service ${name} in Rancher has another address (${[service.hostname ?? service.externalIpAddresses ?? []].flat().join(", ")}) and may belong to another cluster or a user. Remove it or rename the Node, or give each cluster its own load-balancers-stack.`;
     return { kind: "refused", text };
   }
   const { id, links = {}, actions = {} } = service;
@@ -111,10 +111,13 @@ function isSame({ service }: ServiceInUse, { ips }: Backend): boolean {
   );
 }
 
-/** Whether another cluster may use this external service with its address. */
+/** Whether another cluster or a user may use this external service with its address. */
 function isOthers({ service, usedBy }: ServiceInUse, balancer: string, { cluster }: Mark): boolean {
   if (service.hostname) return true;
   const marked = clusterOf(service.metadata);
   if (marked !== undefined) return marked !== cluster;
-  return usedBy.some(({ id, metadata }) => id !== balancer && clusterOf(metadata) !== cluster);
+  // Without a mark and without a load balancer, it may be a user's.
+  const isOwn = ({ id, metadata }: ServiceInUse["usedBy"][number]) =>
+    id === balancer || clusterOf(metadata) === cluster;
+  return usedBy.length === 0 || !usedBy.every(isOwn);
 }

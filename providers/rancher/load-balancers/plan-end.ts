@@ -16,7 +16,7 @@ export function planEnd(desired: Desired | undefined, observed: Observed, mark: 
  */
 function planDeletion(observed: Observed, mark: Mark, why = ""): Plan<RancherStep> {
   const { name, links = {}, actions = {}, lbConfig } = observed.balancer;
-  const obsolete = removalsAtEnd(observed, mark);
+  const { first, last } = removalsAtEnd(observed, mark);
   const { self } = links;
   if (self === undefined || actions["remove"] === undefined)
     return waitForBalancer(observed, "to accept its removal");
@@ -26,9 +26,9 @@ function planDeletion(observed: Observed, mark: Mark, why = ""): Plan<RancherSte
     ...again,
   };
   const hasRules = (lbConfig?.portRules ?? []).length > 0;
-  if (!hasRules || actions["update"] === undefined) return { steps: [...obsolete, remove] };
+  if (!hasRules || actions["update"] === undefined) return { steps: [...first, ...last, remove] };
   const send = { kind: "change", link: self, body: { lbConfig: { ...lbConfig, portRules: [] } } } as const;
-  return { steps: [{ do: "remove rules", on: name, send }, ...obsolete, remove] };
+  return { steps: [...first, { do: "remove rules", on: name, send }, ...last, remove] };
 }
 
 /** Where the server cannot change it in place. The next plan creates it, also the external services that nothing else uses. */

@@ -6,7 +6,6 @@ import { addressProblems } from "./address.ts";
 import { chooseCertificates } from "./certificates.ts";
 import { planUpgrade, reasonToRecreate } from "./launch.ts";
 import type { Desired, Mark, Observed, Prefetched, RancherStep } from "./model.ts";
-import { metadataOf } from "./names.ts";
 import { planBackends } from "./plan-backends.ts";
 import { planChanges } from "./plan-changes.ts";
 import { planCreation } from "./plan-creation.ts";
@@ -76,12 +75,12 @@ function planExisting(
 
 /** First only the mark, so that no other Service adopts it while the rest changes. */
 function planAdoption({ owner }: Desired, observed: Observed, mark: Mark): Plan<RancherStep> {
-  const { name, links = {}, actions = {}, metadata } = observed.balancer;
-  const { self } = links;
-  if (self === undefined || actions["update"] === undefined)
+  const { name, links = {}, actions = {} } = observed.balancer;
+  const { self: link } = links;
+  if (link === undefined || actions["update"] === undefined)
     return waitForBalancer(observed, "to accept its adoption");
-  const body = { metadata: metadataOf(mark.cluster, owner.uid, metadata) };
-  return { steps: [{ do: "adopt load balancer", on: name, send: { kind: "change", link: self, body } }] };
+  const send = { kind: "adopt", link, cluster: mark.cluster, owner: owner.uid } as const;
+  return { steps: [{ do: "adopt load balancer", on: name, send }] };
 }
 
 function adoptedStays({ balancer }: Observed, what: string): Problem {

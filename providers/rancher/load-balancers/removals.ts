@@ -50,11 +50,22 @@ export function removalsAfterChange(
     });
 }
 
-/** After the removal of the load balancer: all that it has a rule for. Each is removed by its last user. */
-export function removalsAtEnd(observed: Observed, mark: Mark): readonly RancherStep[] {
-  const ruled = new Set(observed.balancer.lbConfig?.portRules?.map(({ serviceId }) => serviceId));
-  return candidates(observed, mark).flatMap((one) => {
-    if (ruled.has(one.service.id)) return removalOf(observed, one, mark, false);
-    return isLeftover(one, observed) ? removalOf(observed, one, mark, true) : [];
-  });
+/**
+ * At the removal of the load balancer: all that it has a rule for. Each is removed by its last user. Those without a mark go before the
+ * rules if only this load balancer uses them: without a rule, nothing shows that they were its own.
+ */
+export function removalsAtEnd(observed: Observed, mark: Mark) {
+  const { id, lbConfig } = observed.balancer;
+  const ruled = new Set(lbConfig?.portRules?.map(({ serviceId }) => serviceId));
+  const removed = candidates(observed, mark).filter((one) => ruled.has(one.service.id));
+  const left = candidates(observed, mark).filter(
+    (one) => !ruled.has(one.service.id) && isLeftover(one, observed),
+  );
+  const isFirst = ({ service, usedBy }: ServiceInUse) =>
+    clusterOf(service.metadata) === undefined && usedBy.every((user) => user.id === id);
+  const remove = (isLeftover: boolean) => (one: ServiceInUse) => removalOf(observed, one, mark, isLeftover);
+  return {
+    first: removed.filter(isFirst).flatMap(remove(false)),
+    last: [...removed.filter((one) => !isFirst(one)).flatMap(remove(false)), ...left.flatMap(remove(true))],
+  };
 }

@@ -121,3 +121,104 @@ test("creates one load balancer while creations are slow, and answers and listin
   expect(h.balancers).toHaveLength(1);
   expect(h.externals).toHaveLength(2);
 });
+
+const empty = { certificateIds: [], defaultCertificateId: null, config: null, stickinessPolicy: null };
+const plain = { scale: 1, startOnCreate: true, healthCheck: null, metadata: {} };
+
+/** What a user made in the stack of the load balancers. */
+function putOwn({ cloud: { environment } }: RancherWorld, name: string, address?: string) {
+  const { id: stackId } = environment.addStack("kubernetes-loadbalancers");
+  return address === undefined
+    ? environment.services.put("loadBalancerService", {
+        ...{ ...plain, name, stackId, externalIpAddresses: null },
+        launchConfig: { imageUuid: "docker:own/lb", ports: ["8080:8080/tcp"], labels: {} },
+        lbConfig: { ...empty, portRules: [] },
+      })
+    : environment.services.put("externalService", {
+        ...{ ...plain, name, stackId, launchConfig: null, lbConfig: null, externalIpAddresses: [address] },
+      });
+}
+
+test("does not change an external service with an address, which a user made and no load balancer uses", async () => {
+  const h = new RancherWorld(2);
+  const own = putOwn(h, "node-0", "198.51.100.7");
+  await h.start("service");
+  await h.created();
+  expect(h.rules).toEqual(["80 -> node-1:30080 tcp"]);
+  expect(h.events()).toContain("another address (198.51.100.7)");
+  h.world.delete("web");
+  await h.world.pass(60);
+  expect(h.externals).toEqual([own]);
+});
+
+test("serves the other Nodes when a load balancer of a user has the name of a Node", async () => {
+  const h = new RancherWorld(2);
+  const own = putOwn(h, "node-0");
+  await h.start("service");
+  h.world.create("web", draft());
+  await h.world.until(() => h.world.addressesOf("web").length > 0, "the address", 300);
+  const targets = h.balancerOf("web")?.lbConfig?.portRules.map(({ serviceId }) => serviceId);
+  expect(targets).toEqual(h.externals.map(({ id }) => id));
+  expect(h.externals.map(({ name }) => name)).toEqual(["node-1"]);
+  expect(h.events()).toContain("Another kind of service in Rancher has the name node-0");
+  expect(h.balancers.find(({ id }) => id === own.id)).toEqual(own);
+});
+
+test("uses the stack whose name differs only in case, which Rancher takes for the same", async () => {
+  const h = new RancherWorld(2);
+  const { id } = h.cloud.environment.addStack("Kubernetes-LoadBalancers");
+  await h.start("service");
+  await h.created();
+  expect(h.balancer.stackId).toBe(id);
+});
+
+test("creates a load balancer without ports once, also with spec.loadBalancerIP", async () => {
+  const h = new RancherWorld(2);
+  await h.start("service");
+  const { annotations } = draft();
+  const spec = {
+    ...{ ports: [{ port: 80, protocol: "TCP" }] as never, loadBalancerIP: "192.0.2.1" },
+    allocateLoadBalancerNodePorts: false,
+  };
+  h.world.create("web", { annotations, spec });
+  await h.world.pass(300);
+  expect(h.cloud.counts()["POST /loadBalancerServices"]).toBe(1);
+  expect(h.cloud.counts()["DELETE /loadBalancerServices/{id}"]).toBeUndefined();
+});
+
+test("a load balancer whose annotation names the same hosts in another order is not created again", async () => {
+  const h = new RancherWorld(2);
+  h.cloud.environment.hosts.change("node-1", { labels: { a: "b", c: "d" } });
+  await h.start("service");
+  await h.created(draft({ "lb-host-selector": "a=b,c=d" }));
+  h.forget();
+  h.world.annotate("web", { [`${prefix}lb-host-selector`]: "c=d, a=b" });
+  await h.world.pass(120);
+  expect(h.changes).toEqual([]);
+});
+
+test("removes the external services of the Go manager when their removal fails once", async () => {
+  const h = new RancherWorld(2);
+  const nodes = { "node-0": "192.0.2.1", "node-1": "192.0.2.2" };
+  leftByGoManager(h, { name: "web", ports: [80], nodes }, ["192.0.2.1"]);
+  await h.start("service");
+  await h.world.pass(30);
+  h.cloud.faults.add({ kind: "status", operation: "GET /externalServices/{id}" });
+  h.world.delete("web");
+  await h.world.until(() => h.world.find("web") === undefined, "the deletion", 600);
+  await h.world.pass(60);
+  expect([h.balancers, h.externals]).toEqual([[], []]);
+});
+
+test.each(["node-0", "1H1", "1h1/x", "ABCDEF00-0000-4000-8000-00000000000A"])(
+  "does not delete the Node with the provider id rancher://%s, which shows no host that is gone",
+  async (id) => {
+    const h = new RancherWorld(20);
+    const { ips } = h.cloud.environment.hosts.add("odd", { uuid: "abcdef00-0000-4000-8000-00000000000a" });
+    h.joinAs("odd", id, ...ips);
+    await h.start("cloud-node,cloud-node-lifecycle", "--node-deletion-confirmation=10s");
+    h.world.setReady("odd", "Unknown");
+    await h.world.pass(900);
+    expect(h.node("odd")).toBeDefined();
+  },
+);

@@ -215,7 +215,10 @@ test("recognizes API ids only if that is configured, and checks the results of f
   const plain = labWith(({ environment }) => environment.hosts.add("web-1"));
   const source = plain.lab.cloud.instances?.sources[0];
   expect(source?.keyOf("rancher://1h1")).toBeUndefined();
-  expect(source?.keyOf("rancher:///some-uuid")).toBe("some-uuid");
+  expect(source?.keyOf("rancher:///ABCDEF00-0000-4000-8000-00000000000a")).toBe(
+    "abcdef00-0000-4000-8000-00000000000a",
+  );
+  expect(source?.keyOf("rancher://some-name")).toBeUndefined();
   const { lab, cloud } = labWith(
     ({ environment }) => {
       environment.hosts.add("web-1");

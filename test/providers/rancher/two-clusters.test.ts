@@ -7,10 +7,10 @@ import { draft, RancherWorld } from "./rancher-world.ts";
 const port = (number: number) => [{ port: number, protocol: "TCP", nodePort: 30_000 + number }];
 
 /** Clusters a and b. Both use the time of the first one, so they advance together. */
-async function bothStarted(inStack: string | undefined = undefined) {
-  const a = new RancherWorld(2, {}, { cluster: "a" });
+async function bothStarted(inStack: string | undefined = undefined, common = {}) {
+  const a = new RancherWorld(2, common, { cluster: "a" });
   a.cloud.latency = milliseconds(0);
-  const settings = inStack === undefined ? {} : { "load-balancers-stack": inStack };
+  const settings = { ...common, ...(inStack !== undefined && { "load-balancers-stack": inStack }) };
   const b = new RancherWorld(0, settings, { cluster: "b", cloud: a.cloud });
   const pass = async (time: number) => {
     for (let passed = 0; passed < time; passed += 1) {
@@ -85,4 +85,35 @@ test("a cluster lists the load balancer of its vanished Service as an orphan, an
   expect(a.orphans.join()).toContain(name);
   expect(b.orphans).toEqual([]);
   expect(a.balancers).toHaveLength(1);
+});
+
+test("a load balancer that both clusters ask to adopt stays with the first one", async () => {
+  const { a, b, pass, start } = await bothStarted(undefined, { "events-enabled": "false" });
+  b.addNode("node-9");
+  const { environment } = a.cloud;
+  const { id } = environment.services.put("loadBalancerService", {
+    ...{
+      name: "front",
+      stackId: environment.addStack("own").id,
+      scale: 1,
+      startOnCreate: true,
+      metadata: {},
+    },
+    ...{ externalIpAddresses: null, healthCheck: null },
+    launchConfig: { imageUuid: "docker:own/lb", ports: ["8080:8080/tcp"], labels: {} },
+    lbConfig: {
+      ...{ portRules: [], certificateIds: [], defaultCertificateId: null },
+      ...{ config: null, stickinessPolicy: null },
+    },
+  });
+  await start();
+  await pass(10);
+  a.world.create("web", draft({ "lb-adopt": "front" }));
+  await pass(40);
+  // The last listing of cluster b is older than the adoption.
+  b.world.create("web", draft({ "lb-adopt": "front" }, port(81)));
+  await pass(60);
+  expect(environment.services.get(id)?.metadata).toMatchObject({ "fairlead.dev/cluster": "a" });
+  expect(a.rules).toEqual(["80 -> node-0:30080 tcp", "80 -> node-1:30080 tcp"]);
+  expect(b.events()).toContain("which belongs to cluster a");
 });

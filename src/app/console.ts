@@ -11,6 +11,8 @@ export interface Console {
   /** stderr */
   readonly err: (text: string) => void;
   readonly stdin?: () => Promise<string>;
+  /** Reads the line that a person types. Absent without a terminal. */
+  readonly readLine?: (() => Promise<string>) | undefined;
   readonly pid?: number;
   /** The name or path by which the program was started. */
   readonly invokedAs?: string;

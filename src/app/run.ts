@@ -9,7 +9,7 @@ import {
   systemProgram,
 } from "../platform/environment.ts";
 import { openNotifySocket } from "../platform/notify-socket.ts";
-import { onSignals, systemStdin } from "../platform/process.ts";
+import { onSignals, systemStdin, terminalLine } from "../platform/process.ts";
 import { systemFigures } from "../platform/runtime-figures.ts";
 import { systemListen } from "../platform/system-listener.ts";
 import { programOf } from "../provider/program.ts";
@@ -78,6 +78,7 @@ export async function runExecutable(provider: AnyProvider): Promise<void> {
     out: stdout,
     err: stderr,
     stdin: systemStdin,
+    readLine: terminalLine(),
     pid,
     invokedAs: systemProgram(),
     systemd,

@@ -1,5 +1,6 @@
 // The signals, uncaught errors, output and exit code of the process.
 
+import { isatty } from "node:tty";
 import { milliseconds } from "../core/brand.ts";
 import { decideStop, type StopSignal } from "./stop-signals.ts";
 
@@ -66,3 +67,12 @@ export function onSignals({ stop, reload, uncaught }: SignalHandlers): SystemPro
 
 /** Everything that is piped into the program. */
 export const systemStdin = (): Promise<string> => Bun.stdin.text();
+
+/** Reads the line that a person types; undefined if stdin is no terminal. */
+export function terminalLine(): (() => Promise<string>) | undefined {
+  if (!isatty(0)) return undefined;
+  return async () => {
+    for await (const line of console) return line;
+    return "";
+  };
+}

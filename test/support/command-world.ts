@@ -3,6 +3,7 @@
 import { fake } from "../../providers/fake/index.ts";
 import { asTransport as cloudTransport } from "../../providers/fake/simulator/transport.ts";
 // Loaded here, so that virtual time does not pass while a command loads its code.
+import "../../src/app/commands/run-cleanup.ts";
 import "../../src/app/commands/run-explain.ts";
 import "../../src/app/commands/run-lint.ts";
 import "../../src/app/commands/run-plan.ts";
@@ -21,6 +22,10 @@ export interface CommandOptions {
   readonly files?: Readonly<Record<string, string>>;
   readonly invokedAs?: string;
   readonly stdin?: string;
+  /** What the person at the terminal types. Absent: there is no terminal. */
+  readonly typed?: () => string | Promise<string>;
+  /** Replaces the fake cloud of the world. */
+  readonly cloud?: Transport;
   /** Answers requests to other hosts; undefined sends them to the API server. */
   readonly others?: (request: TransportRequest) => Response | undefined;
 }
@@ -38,16 +43,24 @@ export interface CommandResult {
 export async function runCommandIn(
   w: ServiceWorld,
   args: readonly string[],
-  { provider = fake, environment = {}, files = {}, invokedAs = "", stdin = "", others }: CommandOptions = {},
+  {
+    provider = fake,
+    environment = {},
+    files = {},
+    invokedAs = "",
+    stdin = "",
+    typed,
+    ...given
+  }: CommandOptions = {},
 ): Promise<CommandResult> {
   let out = "";
   let err = "";
   const kube: string[] = [];
   const cloud: string[] = [];
   const toServer = asTransport(w.server);
-  const toCloud = cloudTransport(w.cloud);
+  const toCloud = given.cloud ?? cloudTransport(w.cloud);
   const transport: Transport = async (request, signal) => {
-    const other = others?.(request);
+    const other = given.others?.(request);
     if (other !== undefined) return other;
     const { pathname, search } = new URL(request.url);
     kube.push(`${request.method} ${pathname}${search}`);
@@ -73,6 +86,7 @@ export async function runCommandIn(
     },
     invokedAs,
     stdin: async () => stdin,
+    ...(typed !== undefined && { readLine: async () => typed() }),
   };
   let code: number | undefined;
   const done = runProgram(

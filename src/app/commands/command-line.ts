@@ -9,6 +9,7 @@ import { otherCommandProblems } from "../flags/flag-problems.ts";
 import type { ReadFlags } from "../flags/read-flags.ts";
 import { flagFields } from "../flags/table.ts";
 import { version } from "../version.ts";
+import { cleanupPage, defineCleanup } from "./cleanup.ts";
 import { completeForKubectl, completionPage, defineCompletion } from "./completion.ts";
 import { defineExplain, explainPage } from "./explain.ts";
 import { defineHelp } from "./help.ts";
@@ -24,7 +25,7 @@ import { defineWebhookManifest, webhookManifestPage } from "./webhook-manifest.t
 
 /** The commands with a help text of their own. */
 const ownPages: readonly CommandPage[] = [
-  ...[explainPage, planPage, lintPage, manifestsPage, webhookManifestPage],
+  ...[explainPage, planPage, lintPage, cleanupPage, manifestsPage, webhookManifestPage],
   ...[schemaPage, completionPage, manCommandPage, versionPage],
 ];
 
@@ -36,6 +37,7 @@ function commandsOf(invocation: Invocation): Readonly<Record<string, CommandDef>
     explain: defineExplain(invocation),
     plan: definePlan(invocation),
     lint: defineLint(invocation),
+    cleanup: defineCleanup(invocation),
     manifests: defineManifests(invocation),
     "webhook-manifest": defineWebhookManifest(invocation),
     schema: defineSchema(invocation),

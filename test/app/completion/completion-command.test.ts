@@ -14,6 +14,7 @@ const commands = [
   "explain",
   "plan",
   "lint",
+  "cleanup",
   "manifests",
   "webhook-manifest",
   "schema",
@@ -44,7 +45,7 @@ test.each([
   [["completion", "bash", "zsh"], 'unexpected argument "zsh" after completion'],
   [
     ["completion", "bash", "--output=json"],
-    "--output is for the command explain or plan or lint, not for completion",
+    "--output is for the command explain or plan or lint or cleanup, not for completion",
   ],
   [["man", "page"], 'unexpected argument "page" after man'],
 ])("%j is refused with exit code 2", async (args, text) => {
@@ -66,7 +67,7 @@ test("the table of completion has the kind of each flag's value", () => {
   expect(flags.find(({ name }) => name === "output")).toMatchObject({
     shorthand: "o",
     choices: ["text", "json", "github"],
-    commands: ["explain", "plan", "lint"],
+    commands: ["explain", "plan", "lint", "cleanup"],
   });
 });
 

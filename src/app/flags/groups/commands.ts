@@ -1,4 +1,4 @@
-// Flags of single commands: what to print, explain, plan or check, from where, and in which format. All other commands refuse them.
+// Flags of single commands: what to print, explain, plan, check or delete, from where, and in which format. All other commands refuse them.
 
 import { milliseconds } from "../../../core/brand.ts";
 import { duration, flag, oneOf, text } from "../../../core/fields.ts";
@@ -20,7 +20,7 @@ const commandFields = {
     ),
   ),
   output: onlyFor(
-    ["explain", "plan", "lint"],
+    ["explain", "plan", "lint", "cleanup"],
     shorthand(
       oneOf("Output format; text if unset. github, for lint, prints annotations of GitHub Actions.", [
         "text",
@@ -39,7 +39,10 @@ const commandFields = {
       "n",
     ),
   ),
-  context: onlyFor(["explain", "plan"], text("Context of the kubeconfig. If unset, its current-context.")),
+  context: onlyFor(
+    ["explain", "plan", "cleanup"],
+    text("Context of the kubeconfig. If unset, its current-context."),
+  ),
   server: onlyFor(
     "explain",
     text(
@@ -59,8 +62,33 @@ const commandFields = {
     }),
   ),
   timeout: onlyFor(
-    ["explain", "plan"],
-    duration("Time for the API server and the cloud to answer; 1m if unset.", { min: milliseconds(1000) }),
+    ["explain", "plan", "cleanup"],
+    duration(
+      "Time for the API server and the cloud to answer; 1m if unset. For cleanup, the time until everything must be deleted; 10m if unset.",
+      { min: milliseconds(1000) },
+    ),
+  ),
+  yes: onlyFor("cleanup", flag("Delete what is listed without asking.", { fallback: false })),
+  owner: onlyFor(
+    "cleanup",
+    repeated(
+      "Delete only load balancers of this owner, the uid of a Service as cleanup lists it, and no routes.",
+      "uid of a Service",
+    ),
+  ),
+  "all-marked": onlyFor(
+    "cleanup",
+    flag(
+      "Also delete load balancers whose mark does not name the cluster. Those of other clusters in the same project look the same: set it only if no other cluster uses the project.",
+      { fallback: false },
+    ),
+  ),
+  "cluster-is-gone": onlyFor(
+    "cleanup",
+    flag(
+      "The cluster no longer exists, so no API server can be asked which Services and Nodes still exist. Refused while the API server answers.",
+      { fallback: false },
+    ),
   ),
 } as const satisfies Fields;
 

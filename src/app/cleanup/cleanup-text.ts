@@ -1,0 +1,103 @@
+// What `cleanup` prints: what is left, what stays and why, and what was deleted. Pure.
+
+import type { Problem } from "../../core/problem.ts";
+import type { ClusterSurvey } from "./cleanup.ts";
+import type { ClusterState } from "./cluster-state.ts";
+import type { Removal } from "./delete-leftovers.ts";
+import type { Leftover } from "./leftover.ts";
+
+export const isDeletable = ({ kept }: Leftover): boolean => kept === undefined;
+
+const nameOf = ({ what, name, place }: Leftover): string =>
+  `${what} ${name}${place === undefined ? "" : ` in ${place}`}`;
+
+function ownerText({ what, owners }: Leftover, cluster: ClusterState): string {
+  const names = owners.length === 0 ? "unknown" : owners.join(", ");
+  if (what === "route") return `    target:  ${names}`;
+  const known = cluster.kind === "read" ? "no such Service exists" : "whether it exists is not known";
+  return `    owner:   ${names} (${known})`;
+}
+
+function leftoverLines(leftover: Leftover, cluster: ClusterState): readonly string[] {
+  const { what, addresses } = leftover;
+  const shown = addresses.length === 0 ? "none, or not known" : addresses.join(", ");
+  const address = what === "route" ? [] : [`    address: ${shown}`];
+  return [`  ${nameOf(leftover)}`, ownerText(leftover, cluster), ...address];
+}
+
+/** "1 load balancer and 2 routes" */
+export function countText(leftovers: readonly Leftover[]): string {
+  const texts = (["load balancer", "route"] as const).flatMap((kind) => {
+    const count = leftovers.filter(({ what }) => what === kind).length;
+    return count === 0 ? [] : `${count} ${kind}${count === 1 ? "" : "s"}`;
+  });
+  return texts.length === 0 ? "nothing" : texts.join(" and ");
+}
+
+function sourceText(cluster: ClusterState): string {
+  return cluster.kind === "read"
+    ? `Compared with the API server at ${cluster.origin}: ${cluster.services.length} Services and ${cluster.nodes.length} Nodes exist.`
+    : `No API server answered, so existing Services and Nodes are not known: ${cluster.why}`;
+}
+
+export interface Shown {
+  readonly clusterName: string;
+  /** Why no routes are listed; undefined if they are. */
+  readonly noRoutes: Problem["text"] | undefined;
+}
+
+export function surveyText(survey: ClusterSurvey, { clusterName, noRoutes }: Shown): string {
+  const { leftovers, cluster, problems, others } = survey;
+  const found = leftovers.filter(isDeletable);
+  const kept = leftovers.filter((leftover) => !isDeletable(leftover));
+  const section = (title: string, lines: readonly string[]): readonly string[] =>
+    lines.length === 0 ? [] : ["", title, "", ...lines];
+  return [
+    sourceText(cluster),
+    ...section(
+      `Left by the cluster ${clusterName}:`,
+      found.flatMap((leftover) => leftoverLines(leftover, cluster)),
+    ),
+    ...section(
+      "These stay:",
+      kept.flatMap((leftover) => [...leftoverLines(leftover, cluster), `    stays:   ${leftover.kept?.why}`]),
+    ),
+    ...section(
+      "Not known:",
+      [...problems, ...(noRoutes === undefined ? [] : [noRoutes])].map((text) => `  ${text}`),
+    ),
+    "",
+    `Left: ${countText(found)}. ${kept.length} more with the mark of Fairlead stay, and ${others} other load balancers are not touched.`,
+    "",
+  ].join("\n");
+}
+
+export function removalText(confirmed: readonly Leftover[], { failed, problems }: Removal): string {
+  const names = new Set(failed.map(({ leftover }) => leftover.key));
+  const deleted = confirmed.filter(({ key }) => !names.has(key));
+  // While something cannot be listed, it is not known whether it is gone.
+  const summary =
+    problems.length === 0
+      ? `Deleted ${countText(deleted)}.`
+      : `Not everything could be listed, so it is not known what is gone. Run cleanup again.`;
+  return [
+    summary,
+    ...failed.map(({ leftover, why }) => `Not deleted: ${nameOf(leftover)}: ${why}`),
+    ...problems,
+    ...(failed.length === 0 ? [] : ["Correct the cause, and run cleanup again, or delete it in the cloud."]),
+    "",
+  ].join("\n");
+}
+
+/** For scripts. */
+export function surveyData({ leftovers, cluster, problems, others }: ClusterSurvey) {
+  return {
+    apiServer: cluster.kind === "read" ? { url: cluster.origin } : { unreachable: cluster.why },
+    leftovers: leftovers.map(({ what, name, place, owners, addresses, kept }) => ({
+      ...{ kind: what, name, place, owners, addresses },
+      stays: kept?.why,
+    })),
+    others,
+    problems,
+  };
+}

@@ -1,0 +1,77 @@
+// Lists everything that a cloud has: load balancers by part, and routes by table. What cannot be listed is named, and the rest counts.
+
+import { type RouteListing, RouteTable } from "../../controllers/route/observed/route-table.ts";
+import { inTable } from "../../controllers/route/tables.ts";
+import { type Milliseconds, milliseconds } from "../../core/brand.ts";
+import { messageOf } from "../../core/errors.ts";
+import type { Clock } from "../../platform/clock.ts";
+import type { Call } from "../../provider/call.ts";
+import { inPart, listingPartsOf } from "../../provider/listing-parts.ts";
+import type { ObservedLoadBalancer } from "../../provider/load-balancers.ts";
+import { type ServingTable, tablesOf } from "../../provider/route-tables.ts";
+import type { AnyCloud } from "../connect-cloud.ts";
+
+export interface ListedBalancer {
+  readonly balancer: ObservedLoadBalancer;
+  readonly part: string;
+}
+
+export interface ListedTable {
+  readonly serving: ServingTable;
+  readonly table: RouteTable;
+  readonly listing: RouteListing;
+}
+
+export interface CloudListing {
+  readonly balancers: readonly ListedBalancer[];
+  readonly tables: readonly ListedTable[];
+  /** What could not be listed, and why. */
+  readonly problems: readonly string[];
+}
+
+export async function listCloud(
+  { loadBalancers, routes }: Pick<AnyCloud, "loadBalancers" | "routes">,
+  clock: Clock,
+  call: Call,
+): Promise<CloudListing> {
+  const problems: string[] = [];
+  const orProblem = async <T>(what: string, list: () => Promise<readonly T[]>): Promise<readonly T[]> => {
+    try {
+      return await list();
+    } catch (error) {
+      call.signal.throwIfAborted();
+      problems.push(`${what} could not be listed: ${messageOf(error)}`);
+      return [];
+    }
+  };
+  const parts = loadBalancers === undefined ? [] : listingPartsOf(loadBalancers);
+  const balancers = parts.map((part) =>
+    orProblem(`Load balancers${inPart(part.name)}`, async () => {
+      const all: ListedBalancer[] = [];
+      for await (const page of part.list(call))
+        all.push(...page.map((balancer) => ({ balancer, part: part.name })));
+      return all;
+    }),
+  );
+  const tables = (routes === undefined ? [] : tablesOf(routes)).map((serving) =>
+    orProblem(`Routes${inTable(serving.name)}`, async () => {
+      const table = new RouteTable(serving.routes, clock, call.signal);
+      return [{ serving, table, listing: await table.beganAfter(clock.monotonic(), "refresh", call.signal) }];
+    }),
+  );
+  return {
+    balancers: (await Promise.all(balancers)).flat(),
+    tables: (await Promise.all(tables)).flat(),
+    problems,
+  };
+}
+
+/** The time within which a listing may still show what is deleted. */
+export function readsLagOf({ loadBalancers, routes }: AnyCloud): Milliseconds | undefined {
+  const lags = [
+    loadBalancers?.readsLag ?? 0,
+    ...(routes === undefined ? [] : tablesOf(routes).map((table) => table.routes.readsLag ?? 0)),
+  ];
+  const longest = Math.max(...lags);
+  return longest > 0 ? milliseconds(longest) : undefined;
+}

@@ -1,0 +1,97 @@
+// What a cluster left in a cloud: everything with its mark, with the reason why an object stays.
+
+import { identityOf } from "../../controllers/route/observed/observed-route.ts";
+import type { RoutePlan } from "../../controllers/route/plan/plan.ts";
+import { nameOf } from "../../controllers/service/observed/duplicates.ts";
+import type { Cidr } from "../../core/brand.ts";
+import type { Clock } from "../../platform/clock.ts";
+import type { Call } from "../../provider/call.ts";
+import { onlyPart } from "../../provider/listing-parts.ts";
+import type { ObservedRoute } from "../../provider/routes.ts";
+import type { AnyCloud, AnyProvider } from "../connect-cloud.ts";
+import { addressesOf } from "./balancer-addresses.ts";
+import type { ClusterState } from "./cluster-state.ts";
+import { type Selection, whyKept } from "./judge-balancer.ts";
+import type { Leftover, LeftoverBalancer, LeftoverRoute } from "./leftover.ts";
+import { removalPlanner } from "./leftover-routes.ts";
+import { type CloudListing, type ListedTable, listCloud } from "./list-cloud.ts";
+
+export interface SurveyOptions {
+  readonly provider: AnyProvider;
+  readonly cloud: AnyCloud;
+  readonly cluster: ClusterState;
+  readonly selection: Selection;
+  /** Empty: no routes are listed. */
+  readonly clusterCIDRs: readonly Cidr[];
+  readonly clock: Clock;
+}
+
+export interface PlannedTable extends ListedTable {
+  readonly planFor: (listing: ListedTable["listing"]) => RoutePlan;
+}
+
+export interface Survey {
+  readonly leftovers: readonly Leftover[];
+  readonly tables: readonly PlannedTable[];
+  /** What could not be listed, and why. */
+  readonly problems: readonly string[];
+  /** Load balancers without the mark of this cluster. */
+  readonly others: number;
+}
+
+export async function takeSurvey(options: SurveyOptions, call: Call): Promise<Survey> {
+  const { cloud, cluster, clusterCIDRs, clock, selection } = options;
+  const hasRoutes = clusterCIDRs.length > 0 && selection.owners.size === 0;
+  const listing = await listCloud(hasRoutes ? cloud : { loadBalancers: cloud.loadBalancers }, clock, call);
+  const remove = removalPlanner(cluster.kind === "read" ? cluster.nodes : [], cloud, clusterCIDRs);
+  const tables = listing.tables.map((listed) => ({
+    ...listed,
+    planFor: (found: ListedTable["listing"]) => remove(found, listed.serving.name),
+  }));
+  const balancers = balancersOf(options, listing);
+  return {
+    leftovers: [...balancers, ...tables.flatMap(routesOf)],
+    tables,
+    problems: listing.problems,
+    others: listing.balancers.length - balancers.length,
+  };
+}
+
+function balancersOf(
+  { provider, cloud: { loadBalancers }, cluster, selection }: SurveyOptions,
+  { balancers: listed }: CloudListing,
+): readonly LeftoverBalancer[] {
+  if (loadBalancers === undefined) return [];
+  const marksNameCluster = loadBalancers.marksNameCluster !== false;
+  return listed.flatMap(({ balancer, part }) => {
+    if (balancer.ownership !== "ours") return [];
+    const addresses = addressesOf(provider, loadBalancers, balancer);
+    const facts = { balancer, addresses, marksNameCluster };
+    return {
+      what: "load balancer",
+      key: `load balancer ${part} ${balancer.group} ${nameOf(balancer)}`,
+      name: nameOf(balancer),
+      place: part === onlyPart ? undefined : part,
+      owners: balancer.owners,
+      addresses,
+      kept: whyKept(facts, cluster, selection),
+      balancer,
+    };
+  });
+}
+
+export const routeKey = (table: string | undefined, route: ObservedRoute): string =>
+  `route ${table ?? ""} ${identityOf(route)}`;
+
+function routesOf({ serving: { name: place }, listing, planFor }: PlannedTable): readonly LeftoverRoute[] {
+  return planFor(listing).remove.map((route) => ({
+    what: "route",
+    key: routeKey(place, route),
+    name: route.destination,
+    place,
+    owners: [route.targetName ?? route.targetKey ?? route.targetAddress ?? "nowhere"],
+    addresses: [],
+    kept: undefined,
+    route,
+  }));
+}

@@ -44,9 +44,9 @@ configuration:
 
 \`configuration\` is the content of the [configuration file](../../docs/getting-started.md#configuration): \`flags\` by the names in
 [flags.md](../../docs/flags.md), \`cloud\` by the names of the settings of the cloud. Helm refuses an unknown value, flag or setting before it renders anything,
-and a secret setting under \`cloud\`: credentials belong into the Secret.
+and a secret setting under \`cloud\`: credentials belong in the Secret.
 
-The Secret is yours: the chart contains no credential. Its keys are the names of the variables; \`secret.keys\` maps others. To restart the pods after a
+Create the Secret yourself: the chart contains no credential. Its keys are the names of the variables; \`secret.keys\` maps others. To restart the pods after a
 change of the Secret: \`kubectl -n kube-system rollout restart daemonset/hetzner-cloud-controller-manager\`.
 
 Install one release per cloud and cluster. With several managers in one cluster, read

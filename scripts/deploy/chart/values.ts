@@ -36,8 +36,10 @@ export const chartValues: ValueTree = {
   nameOverride: string("Name of all objects. Default: the name of the executable.", "", { maxLength: 50 }),
   image: group("The container image. None is published yet, so push one to your registry.", {
     repository: string("Repository of the image. Required."),
-    tag: string("Default: the version of the chart."),
-    digest: string("Takes precedence over the tag: sha256:…", "", { pattern: "^(sha256:[0-9a-f]{64})?$" }),
+    tag: string("Tag of the image. Default: the version of the chart."),
+    digest: string("Digest of the image, sha256:…; takes precedence over the tag.", "", {
+      pattern: "^(sha256:[0-9a-f]{64})?$",
+    }),
     pullPolicy: choice("When the kubelet pulls the image.", "IfNotPresent", [
       "Always",
       "IfNotPresent",
@@ -61,7 +63,7 @@ export const chartValues: ValueTree = {
   secret: group("Credentials of the cloud, by reference.", {
     name: string("Name of a Secret in the namespace of the release."),
     keys: value(
-      "Keys of the Secret by variable, where they are not named like it: HCLOUD_TOKEN: token.",
+      "Keys of the Secret that differ from the names of the variables, such as HCLOUD_TOKEN: token.",
       {},
       {
         type: "object",
@@ -75,15 +77,15 @@ export const chartValues: ValueTree = {
   ]),
   replicas: count("Number of pods of a Deployment. One leads, the others wait.", 2),
   serviceAccount: group("The service account of the pods.", {
-    create: boolean("Create it.", true),
-    name: string("Its name. Default: that of the other objects."),
-    annotations: labels("Its annotations."),
+    create: boolean("Create the service account.", true),
+    name: string("Name of the service account. Default: the name of the other objects."),
+    annotations: labels("Annotations of the service account."),
   }),
   rbac: group("Permissions.", {
     create: boolean("Create the roles and their bindings.", true),
   }),
   hostNetwork: boolean("Use the network of the machine, which works before CNI.", true),
-  dnsPolicy: choice("With Default, names are resolved without cluster DNS.", "Default", [
+  dnsPolicy: choice("DNS policy of the pods. Default resolves names without cluster DNS.", "Default", [
     "ClusterFirst",
     "ClusterFirstWithHostNet",
     "Default",
@@ -93,30 +95,35 @@ export const chartValues: ValueTree = {
     "node-role.kubernetes.io/control-plane": "",
   }),
   tolerations: objects("Taints that the pods tolerate.", tolerations),
-  additionalTolerations: objects("More of them, added to the list above."),
+  additionalTolerations: objects("More taints that the pods tolerate, added to tolerations."),
   affinity: object("Affinity of the pods."),
   podLabels: labels("More labels of the pods."),
   podAnnotations: labels("Annotations of the pods."),
   resources: object("Resources of the container.", { requests: { cpu: "50m", memory: "96Mi" } }),
   extraVolumes: objects("More volumes of the pods, for example with a token file."),
-  extraVolumeMounts: objects("Where they are mounted."),
+  extraVolumeMounts: objects("Where the extraVolumes are mounted."),
   podDisruptionBudget: group("For a Deployment. A DaemonSet is not evicted.", {
-    enabled: boolean("Create it.", false),
+    enabled: boolean("Create a PodDisruptionBudget.", false),
     maxUnavailable: count("Number of pods that may be evicted at once.", 1),
   }),
   metrics: group("What a scraper needs. Metrics are on the secure port, with HTTPS and a token.", {
     service: group("A Service without a cluster IP, so that each replica is scraped.", {
-      enabled: boolean("Create it.", true),
-      annotations: labels("Its annotations."),
+      enabled: boolean("Create the Service.", true),
+      annotations: labels("Annotations of the Service."),
     }),
     scraper: group("The service account that may read the metrics.", {
-      name: string("Its name, such as prometheus-k8s. Without it, only the role is created."),
-      namespace: string("Its namespace.", "monitoring"),
+      name: string(
+        "Name of the service account, such as prometheus-k8s. Without it, only the role is created.",
+      ),
+      namespace: string("Namespace of the service account.", "monitoring"),
     }),
     serviceMonitor: group("For the Prometheus operator.", {
-      enabled: boolean("Create it. Needs the Service, and the operator's custom resources.", false),
+      enabled: boolean(
+        "Create a ServiceMonitor. Needs the Service, and the operator's custom resources.",
+        false,
+      ),
       labels: labels("Labels by which your Prometheus selects it."),
-      interval: string("Interval between scrapes. Default: that of Prometheus."),
+      interval: string("Interval between scrapes. Default: the interval of Prometheus."),
     }),
     rules: group("Alert rules for the Prometheus operator.", {
       enabled: boolean(
@@ -127,11 +134,11 @@ export const chartValues: ValueTree = {
     }),
   }),
   webhook: group("The admission webhook, which rejects Services with wrong annotations.", {
-    enabled: boolean("Serve and register it.", false),
+    enabled: boolean("Serve and register the webhook.", false),
     certificateSecret: string(
       "Secret of type kubernetes.io/tls, valid for the name of the release's objects: NAME.NAMESPACE.svc. Required.",
     ),
-    caBundle: string("PEM of the authority that signed the certificate."),
-    certManagerCertificate: string("Instead of caBundle: the cert-manager Certificate, as NAMESPACE/NAME."),
+    caBundle: string("CA certificate, as PEM, that signed the certificate of the webhook."),
+    certManagerCertificate: string("The cert-manager Certificate that replaces caBundle, as NAMESPACE/NAME."),
   }),
 };

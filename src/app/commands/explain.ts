@@ -7,19 +7,19 @@ import type { Invocation } from "./invocation.ts";
 export const explainPage: CommandPage = {
   name: "explain",
   summary:
-    "Explain why a Node or a Service is as it is, and what to do; alone, everything that needs attention.",
+    "Explain why a Node or a Service is as it is, and what to do. Without a name, explain everything that needs attention.",
   usage: ["node NAME", "service [NAMESPACE/]NAME", ""],
   details: [
     "It shows problems, holds, the proofs of absence, the object in the cloud, the next attempt and the last decisions with their reasons.",
-    "With --server or --server-ca-file it asks a running manager, of which only the leader knows the reasons. Otherwise it reads the API server and the cloud with the same settings as the manager, and decides with the same functions, without changing anything. If the cloud is not configured here, it shows what the API server has: conditions and events.",
-    "The kubeconfig is found as by kubectl. As kubectl-fairlead in PATH, the executable is a plugin: kubectl fairlead explain service web.",
+    "With --server or --server-ca-file, it asks a running manager. Only the leader knows the reasons. Otherwise, it reads the API server and the cloud with the settings of the manager. It decides with the same functions and changes nothing. If the cloud is not configured here, it shows what the API server has: conditions and events.",
+    "It finds the kubeconfig as kubectl does. With the name kubectl-fairlead in PATH, the executable is a plugin: kubectl fairlead explain service web.",
   ],
   words: ["node", "service"],
   flags: ["namespace", "output", "server", "server-ca-file", "offline", "timeout", "kubeconfig", "context"],
   exitCodes: {
-    "0": "everything that was asked about is settled, or not managed by Fairlead",
+    "0": "every requested object is settled, or not managed by Fairlead",
     "1": "the object does not exist, or nothing could be read",
-    "3": "the object, or one of all, waits or has a problem",
+    "3": "a requested object waits or has a problem",
   },
   examples: [
     { text: "Why is this Service pending?", words: "explain service shop/web" },

@@ -6,9 +6,9 @@ import type { Invocation } from "./invocation.ts";
 
 export const planPage: CommandPage = {
   name: "plan",
-  summary: "Show what a start of the manager would change in the cluster and in the cloud, and end.",
+  summary: "Show what a start of the manager would change in the cluster and in the cloud, and exit.",
   details: [
-    "Pass the same flags, files and variables as to the manager. It evaluates everything once, with the functions of the manager, and changes nothing: it takes no Lease, and every write is refused before it reaches the network. Permissions to read are enough.",
+    "Pass the same flags, files and variables as to the manager. It evaluates everything once, with the functions of the manager. It changes nothing: it takes no Lease, and refuses every write before it reaches the network. Permissions to read are enough.",
     "A change that needs proof over time, such as the deletion of a Node whose instance is gone, is not among the changes; its object is listed as waiting.",
   ],
   flags: ["output", "timeout", "kubeconfig", "context"],

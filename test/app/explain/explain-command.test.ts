@@ -312,6 +312,6 @@ test("kubectl fairlead without arguments shows the help, and never starts a mana
   expect(alone.out).toContain("Usage:\n  kubectl fairlead [command] [flags]\n");
   const help = await runCommandIn(world, ["explain", "--help"], plugin);
   expect(help.out).toContain("  kubectl fairlead explain service [NAMESPACE/]NAME [flags]\n");
-  expect(help.out).toContain("  3  the object, or one of all, waits or has a problem\n");
+  expect(help.out).toContain("  3  a requested object waits or has a problem\n");
   expect((await runCommandIn(world, ["help", "explain"], plugin)).out).toBe(help.out);
 });

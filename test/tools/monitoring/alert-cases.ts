@@ -55,7 +55,7 @@ export const alertCases: readonly AlertCase[] = [
     fires: { [gauge("fairlead_watch_age_seconds", `resource="nodes"`)]: "0+60x60" },
     after: 11,
     labels: { job: "ccm", instance: "a", resource: "nodes" },
-    summary: "a hears nothing about nodes.",
+    summary: "a receives no updates of nodes.",
     quiet: { [gauge("fairlead_watch_age_seconds", `resource="nodes"`)]: "5 65 20 70 299x60" },
   },
   {

@@ -1,4 +1,4 @@
-// `npm run test:clients`: clients that others wrote, and Fairlead's own manager, drive the simulated clouds over loopback. What is
+// `npm run test:clients`: the clients of the vendors, and Fairlead's manager, drive the simulated clouds over loopback. What is
 // missing here is skipped, with a line that says why.
 
 import { keepLoopbackDirect } from "../src/platform/environment.ts";
@@ -8,7 +8,7 @@ import { allClients, clientsNamed, suites } from "../test/clients/suites.ts";
 
 const usage = `Usage: npm run test:clients [-- [--write] NAME...]
 
-Runs clients that others wrote, and Fairlead's manager, against the simulated clouds. The clients are installed into \${XDG_CACHE_HOME:-~/.cache}/fairlead.
+Runs the clients of the vendors, and Fairlead's manager, against the simulated clouds. The clients are installed into \${XDG_CACHE_HOME:-~/.cache}/fairlead.
 NAME             a cloud, a client, or both: ${allClients.map(({ cloud, client }) => `${cloud}/${client}`).join(", ")}
 --write          write what was measured to the docs, instead of comparing it with them
 HCLOUD_OPENAPI   path of the OpenAPI document of Hetzner Cloud, to check every request, response and type of the provider against it

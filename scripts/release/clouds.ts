@@ -7,7 +7,7 @@ import { BuildError } from "../build/provider-module.ts";
 
 const providers = resolve(import.meta.dir, "../../providers");
 
-export function allProviders(): readonly string[] {
+function allProviders(): readonly string[] {
   return readdirSync(providers).toSorted();
 }
 

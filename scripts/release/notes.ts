@@ -8,7 +8,7 @@ export interface NotesInput {
 
 export const verifyCommand =
   "openssl dgst -sha256 -verify release-key.pub -signature SHA256SUMS.sig SHA256SUMS";
-export const checkCommand = "sha256sum --check --ignore-missing SHA256SUMS";
+const checkCommand = "sha256sum --check --ignore-missing SHA256SUMS";
 
 export function releaseNotes({ version, changes, isSigned }: NotesInput): string {
   const verify = isSigned

@@ -48,7 +48,7 @@ export function readKey(pem: string, origin: string, published: string): KeyObje
   return key;
 }
 
-export function publicPem(key: KeyObject): string {
+function publicPem(key: KeyObject): string {
   const shared = key.type === "public" ? key : createPublicKey(key);
   return shared.export({ type: "spki", format: "pem" }).toString();
 }

@@ -5,7 +5,7 @@ import type { ApiHost, ApiLoadBalancer } from "../api/resources.ts";
 import type { Desired, Observed } from "./model.ts";
 
 /** The address of all published ports, if they have one. */
-export function boundAddress({ launchConfig }: ApiLoadBalancer): string | undefined {
+function boundAddress({ launchConfig }: ApiLoadBalancer): string | undefined {
   const [address, ...others] = new Set(
     (launchConfig?.ports ?? []).map((port) => /^(.+):\d+:\d+(?:\/\w+)?$/.exec(port)?.[1]),
   );

@@ -10,7 +10,7 @@ import { imageSbom } from "./image-sbom.ts";
 import { type Image, type Layer, type LayoutOptions, ociLayout } from "./layout.ts";
 import { type Architecture, architectures, type LockedPackage, readLock } from "./lock.ts";
 
-export const imageTargets: Readonly<Record<Architecture, Target>> = {
+const imageTargets: Readonly<Record<Architecture, Target>> = {
   amd64: "linux-x64",
   arm64: "linux-arm64",
 };

@@ -5,7 +5,7 @@ import { ProgramOutput } from "../../build/program-output.ts";
 import type { PackageFile } from "./content.ts";
 
 /** Where distributions look for completions of zsh. */
-export const zshFolders = {
+const zshFolders = {
   deb: "usr/share/zsh/vendor-completions",
   rpm: "usr/share/zsh/site-functions",
 } as const;

@@ -118,7 +118,7 @@ function absenceNotes({ candidate, now, isKept }: BriefNodeFacts): readonly Note
   ];
 }
 
-export function notesOfNode(facts: BriefNodeFacts): readonly Note[] {
+function notesOfNode(facts: BriefNodeFacts): readonly Note[] {
   const known = [...absenceNotes(facts), ...facts.notes];
   return sortNotes([...known, ...conditionNotes(facts.node, known)]);
 }

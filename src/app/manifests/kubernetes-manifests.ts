@@ -19,7 +19,7 @@ export interface Installation extends Pick<PodOptions, "args" | "bindAddress" | 
 }
 
 /** No registry serves it, and no kubelet accepts it. */
-export const missingImage = "IMAGE";
+const missingImage = "IMAGE";
 
 const secretName = ({ names, values }: Installation): string => values.secret ?? names.workload;
 

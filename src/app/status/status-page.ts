@@ -20,7 +20,7 @@ export interface StatusPageOptions {
 const hashOf = (text: string): string => `'sha256-${createHash("sha256").update(text).digest("base64")}'`;
 
 /** Only this style sheet, this script, and requests to the same server. */
-export const contentSecurityPolicy = [
+const contentSecurityPolicy = [
   "default-src 'none'",
   `style-src ${hashOf(inlineTexts.style)}`,
   `script-src ${hashOf(inlineTexts.script)}`,

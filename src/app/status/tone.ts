@@ -3,7 +3,7 @@
 import type { Brief, State } from "../describe/description.ts";
 
 /**
- * `good`: nothing to do. `waiting`: Fairlead works on it, or waits. `bad`: it stays as it is until somebody acts. `quiet`: it is left
+ * `good`: nothing to do. `waiting`: Fairlead works on it, or waits. `bad`: it stays as it is until a user acts. `quiet`: it is left
  * alone on purpose.
  */
 export type Tone = "good" | "waiting" | "bad" | "quiet";

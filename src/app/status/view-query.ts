@@ -8,7 +8,7 @@ export interface ViewQuery {
   readonly pages: Readonly<Record<PagedTable, number>>;
 }
 
-export const pagedTables = ["nodes", "services", "decisions"] as const;
+const pagedTables = ["nodes", "services", "decisions"] as const;
 export type PagedTable = (typeof pagedTables)[number];
 
 /** Rows per page. A change takes several lines. */

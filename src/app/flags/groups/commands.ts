@@ -7,7 +7,7 @@ import type { Fields } from "../../../core/settings.ts";
 import { type FlagGroup, onlyFor, shorthand } from "../flag-notes.ts";
 
 /** What `manifests` prints. */
-export const manifestKinds = ["daemonset", "deployment", "static-pod", "systemd", "rbac"] as const;
+const manifestKinds = ["daemonset", "deployment", "static-pod", "systemd", "rbac"] as const;
 export type ManifestKind = (typeof manifestKinds)[number];
 
 const commandFields = {

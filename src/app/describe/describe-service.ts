@@ -90,13 +90,28 @@ function unmanagedBecause(service: Service): string | undefined {
 }
 
 const addressText = (addresses: readonly string[]): string =>
-  addresses.length === 0 ? "no address yet" : `the address ${shortList(addresses)}`;
+  addresses.length === 0
+    ? "no address yet"
+    : `the address${addresses.length === 1 ? "" : "es"} ${shortList(addresses)}`;
+
+/** What a manager would do in the cloud; a write to the Service itself only reports the problem. */
+const plannedInCloud = (decisions: readonly Decision[] | undefined): Decision | undefined =>
+  decisions?.find(({ outcome, object }) => outcome === "observed" && object.startsWith("balancer/"));
+
+/** A warning delays nothing: what is under way or planned shows that the problem does not block. */
+function consequenceOf({ service, knowledge, decisions, nextAttemptInSeconds }: BriefServiceFacts): string {
+  const planned = plannedInCloud(decisions);
+  if (planned !== undefined) return ` Fairlead would ${describeChange(planned)}.`;
+  const isUnderWay = knowledge?.balancer !== undefined || knowledge?.change !== undefined;
+  const isBlocked = addressesOf(service).length === 0 && nextAttemptInSeconds === undefined && !isUnderWay;
+  return isBlocked ? " No load balancer is created until this is corrected." : "";
+}
 
 function judge(
   facts: BriefServiceFacts,
   notes: readonly Note[],
 ): { readonly state: State; readonly summary: string } {
-  const { service, knowledge, isDue, nextAttemptInSeconds } = facts;
+  const { service, knowledge, isDue } = facts;
   const unmanaged = unmanagedBecause(service);
   if (unmanaged !== undefined) return { state: "unmanaged", summary: unmanaged };
   if (isPaused(service)) {
@@ -110,8 +125,7 @@ function judge(
   const state = stateOf(notes);
   const addresses = addressesOf(service);
   if (state !== undefined && first !== undefined) {
-    const isBlocked = state === "problem" && addresses.length === 0 && nextAttemptInSeconds === undefined;
-    const consequence = isBlocked ? " No load balancer is created until this is corrected." : "";
+    const consequence = state === "problem" ? consequenceOf(facts) : "";
     return { state, summary: `It has ${addressText(addresses)}. ${firstSentence(first.text)}${consequence}` };
   }
   if (isBeingDeleted(service) || !wantsLoadBalancer(service))
@@ -123,7 +137,7 @@ function judge(
       summary: `It has ${addressText(addresses)}. Fairlead would ${describeChange(planned)}.`,
     };
   if (addresses.length > 0 && knowledge?.change === undefined && !isDue)
-    return { state: "settled", summary: `Its load balancer has the address ${shortList(addresses)}.` };
+    return { state: "settled", summary: `Its load balancer has ${addressText(addresses)}.` };
   if (knowledge?.change !== undefined)
     return {
       state: "working",

@@ -39,7 +39,9 @@ function section(title: string, lines: readonly string[]): readonly string[] {
   return lines.length === 0 ? [] : ["", `${title}:`, ...lines];
 }
 
-function attemptLines({ state, nextAttemptInSeconds: after }: Description): readonly string[] {
+function attemptLines({ state, nextAttemptInSeconds: after, events }: Description): readonly string[] {
+  // With events, no manager was asked, and this command makes no attempt.
+  if (events !== undefined) return [];
   if (after !== undefined)
     return [`  ${after === 0 ? "now" : `in ${formatDuration(seconds(after))}`}, or when something changes`];
   const isStuck = state === "problem" || state === "waiting" || state === "held";

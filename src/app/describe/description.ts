@@ -59,20 +59,36 @@ export interface Description {
   readonly events?: readonly DescribedEvent[];
 }
 
+/** The attempt of a manager that failed; undefined if a later one succeeded. `events` begin with the newest. */
+function failedAttempt(events: readonly DescribedEvent[]): DescribedEvent | undefined {
+  const outcomes = ["SyncLoadBalancerFailed", "EnsuredLoadBalancer", "UpdatedLoadBalancer"];
+  const last = events.find(({ reason }) => outcomes.includes(reason));
+  return last?.type === "Warning" ? last : undefined;
+}
+
+const openStates: readonly State[] = ["working", "waiting", "held", "problem"];
+
 /**
- * With the events of the object. If nothing else explains why it is not settled, the newest event does, if it is a warning.
+ * With the events of the object, and without a next attempt, which only a running manager has. The last failed attempt is also a note
+ * while the object is not settled: what the cloud refuses is not known before a request. If nothing else explains the state, the
+ * newest event does, if it is a warning.
  */
 export function withEvents(description: Description, events: readonly DescribedEvent[]): Description {
-  const { state, notes, summary } = description;
+  const { nextAttemptInSeconds: _, ...known } = description;
+  const { state, notes, summary } = known;
   const [newest] = events;
-  if (state !== "working" || notes.length > 0 || newest?.type !== "Warning")
-    return { ...description, events };
-  const note: Note = { kind: "problem", reason: newest.reason, text: newest.message };
+  const isUnexplained = state === "working" && notes.length === 0;
+  const reported = failedAttempt(events) ?? (isUnexplained ? newest : undefined);
+  if (reported?.type !== "Warning" || !openStates.includes(state)) return { ...known, events };
+  const { reason, message } = reported;
+  // The condition that the manager wrote has the same text.
+  const present = notes.find((note) => note.reason === reason || message.includes(note.text));
+  const sentence = firstSentence(present?.text ?? message);
   return {
-    ...description,
-    state: "problem",
-    summary: `${summary} ${firstSentence(note.text)}`,
-    notes: [note],
+    ...known,
+    state: state === "held" ? "held" : "problem",
+    summary: summary.includes(sentence) ? summary : `${summary} A manager reported: ${sentence}`,
+    notes: present === undefined ? [...notes, { kind: "problem", reason, text: message }] : notes,
     events,
   };
 }

@@ -8,6 +8,7 @@ import { type Evaluated, type ObserveOptions, observeOnce } from "../observation
 import { ReadOnlyTransports } from "../observation/read-only-transport.ts";
 import type { ManagerPlatform } from "../system-platform.ts";
 import type { ExplainAnswer } from "./explain-answer.ts";
+import { leadershipText } from "./leadership.ts";
 import { eventsOf } from "./object-events.ts";
 
 export type AskedObject = { readonly kind: DescribedKind; readonly name: string } | undefined;
@@ -53,10 +54,15 @@ export async function explainOffline(
     describe(evaluated, asked, clock.monotonic()),
   );
   const [only] = asked === undefined ? [] : found.objects;
-  const source =
-    "offline, from the API server and the cloud. Decisions are what a manager would do now; earlier attempts are only in the events.";
-  if (only === undefined || asked === undefined) return { ...found, source };
   const { api } = await readingClient(flags, options.platform, options.userAgent, signal);
+  const source = [
+    "offline, from the API server and the cloud.",
+    "Decisions are what a manager would do now; earlier attempts are only in the events.",
+    (await leadershipText(api, flags, signal)) ?? [],
+  ]
+    .flat()
+    .join(" ");
+  if (only === undefined || asked === undefined) return { ...found, source };
   const events = await eventsOf(api, asked.kind, asked.name, signal);
   return typeof events === "string"
     ? { ...found, source, warnings: [...(found.warnings ?? []), events] }

@@ -38,10 +38,12 @@ describe("explain without a running manager", () => {
     );
     expect(out).toContain("Normal EnsuredLoadBalancer, from service-controller\n    Ensured load balancer\n");
     expect(out).toEndWith(
-      "Source: offline, from the API server and the cloud. Decisions are what a manager would do now; earlier attempts are only in the events.\n",
+      "Source: offline, from the API server and the cloud. Decisions are what a manager would do now; earlier attempts are only in the events. No manager leads: the Lease kube-system/cloud-controller-manager does not exist. Nothing is changed until a manager runs.\n",
     );
     expect([...kube, ...cloud].filter((request) => !request.startsWith("GET "))).toEqual([]);
-    expect(kube.filter((request) => request.includes("leases"))).toEqual([]);
+    expect(kube.filter((request) => request.includes("leases"))).toEqual([
+      expect.stringMatching(/^GET .*\/leases\/cloud-controller-manager/),
+    ]);
     expect(w.cloud.balancers.list()).toEqual(before);
   });
 
@@ -64,7 +66,39 @@ describe("explain without a running manager", () => {
     w.create("new");
     const { code, out } = await explain(w, ["service", "new"]);
     expect(code).toBe(3);
-    expect(out).toContain("would: create balancer: for default/new: ports 80/TCP to 3 targets");
+    expect(out.split("would: create balancer: for default/new: ports 80/TCP to 3 targets")).toHaveLength(2);
+  });
+
+  test("a warning does not hide that the load balancer would be created [F91 N7]", async () => {
+    const w = await setUp();
+    w.create("new", { annotations: { "fairlead.dev/target-selector": "zone=nowhere" } });
+    const { out } = await explain(w, ["service", "new"]);
+    const [summary = ""] = out.replaceAll(/\s+/g, " ").split(" Type: ");
+    expect(summary).toContain("so the load balancer has no targets. Fairlead would create balancer: for");
+    expect(summary).not.toContain("No load balancer is created");
+  });
+
+  test("has what the cloud refused to a manager, and no next attempt [F91 N7]", async () => {
+    const w = await setUp();
+    await w.start();
+    w.cloud.faults.add({ kind: "status", status: 402, operation: "POST /balancers", calls: 1000 });
+    w.create("full", { annotations: { "fairlead.dev/target-selector": "zone=nowhere" } });
+    await w.pass(3);
+    await w.stop();
+    const { out } = await explain(w, ["service", "full"]);
+    expect(out.replaceAll(/\s+/g, " ")).toContain(
+      "A manager reported: Error syncing load balancer: POST /balancers failed with 402: injected fault. Type:",
+    );
+    expect(out).toContain("Problem: SyncLoadBalancerFailed\n");
+    expect(out).not.toContain("Next attempt");
+  });
+
+  test("names the leader, and when it renewed its Lease [F91 N7]", async () => {
+    const w = await setUp();
+    await w.start("--leader-elect=true");
+    await w.until(() => w.manager.leads(), "the leadership");
+    const { out } = await explain(w, ["service", "storefront"]);
+    expect(out).toMatch(/ The leader is \S+, which renewed its Lease at \d{4}-\S+Z\.\n$/);
   });
 
   test("without a name lists what needs attention, as text and as JSON [F91 N7]", async () => {

@@ -37,3 +37,8 @@ export function wrapText(text: string, width: number, indent = ""): string {
   }
   return [...lines, indent + line].join("\n");
 }
+
+/** "1 route", "2 routes". */
+export function countOf(number: number, noun: string): string {
+  return `${number} ${noun}${number === 1 ? "" : "s"}`;
+}

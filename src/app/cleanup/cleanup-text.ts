@@ -1,6 +1,7 @@
 // What `cleanup` prints: what is left, what stays and why, and what was deleted. Pure.
 
 import type { Problem } from "../../core/problem.ts";
+import { countOf } from "../../core/text.ts";
 import type { ClusterSurvey } from "./cleanup.ts";
 import type { ClusterState } from "./cluster-state.ts";
 import type { Removal } from "./delete-leftovers.ts";
@@ -29,7 +30,7 @@ function leftoverLines(leftover: Leftover, cluster: ClusterState): readonly stri
 export function countText(leftovers: readonly Leftover[]): string {
   const texts = (["load balancer", "route"] as const).flatMap((kind) => {
     const count = leftovers.filter(({ what }) => what === kind).length;
-    return count === 0 ? [] : `${count} ${kind}${count === 1 ? "" : "s"}`;
+    return count === 0 ? [] : countOf(count, kind);
   });
   return texts.length === 0 ? "nothing" : texts.join(" and ");
 }

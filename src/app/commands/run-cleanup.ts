@@ -5,16 +5,15 @@ import type { Problem } from "../../core/problem.ts";
 import { abortable } from "../../runtime/abortable.ts";
 import { Cleanup, type ClusterSurvey } from "../cleanup/cleanup.ts";
 import { countText, isDeletable, removalText, surveyData, surveyText } from "../cleanup/cleanup-text.ts";
-import { invalidFlag } from "../flags/flag-problems.ts";
+import { invalidFlag, outputProblems } from "../flags/flag-problems.ts";
 import type { ReadFlags } from "../flags/read-flags.ts";
 import { withUserKubeconfig } from "../user-kubeconfig.ts";
 import { version } from "../version.ts";
 import type { Invocation } from "./invocation.ts";
 
 function flagProblems({ flags, given }: ReadFlags): readonly Problem[] {
-  const problems: Problem[] = [];
+  const problems: Problem[] = [...outputProblems(flags)];
   const hasOwners = (flags.owner ?? []).length > 0;
-  if (flags.output === "github") problems.push(invalidFlag("output", "github is for lint; use text or json"));
   if (hasOwners && flags["all-marked"])
     problems.push(invalidFlag("all-marked", "and --owner contradict each other; omit one of them"));
   // Its default is the name of many clusters.
@@ -24,7 +23,12 @@ function flagProblems({ flags, given }: ReadFlags): readonly Problem[] {
     );
   const ranges = readClusterCIDRs(flags["cluster-cidr"]);
   if (flags["cluster-cidr"] !== undefined && ranges.kind === "skip")
-    problems.push(invalidFlag("cluster-cidr", "is not a list of address ranges, at most one of each family"));
+    problems.push(
+      invalidFlag(
+        "cluster-cidr",
+        `must be CIDR ranges such as 10.244.0.0/16, at most one per IP family, got ${JSON.stringify(flags["cluster-cidr"])}`,
+      ),
+    );
   return problems;
 }
 

@@ -4,15 +4,15 @@ import type { Problem } from "../../core/problem.ts";
 import { answerText, exitCodeOf, notFoundText } from "../explain/explain-answer.ts";
 import { readExplainRequest } from "../explain/explain-request.ts";
 import { Explanation } from "../explain/explanation.ts";
-import { invalidFlag } from "../flags/flag-problems.ts";
+import { invalidFlag, outputProblems } from "../flags/flag-problems.ts";
 import type { Flags } from "../flags/table.ts";
 import { withUserKubeconfig } from "../user-kubeconfig.ts";
 import type { Invocation } from "./invocation.ts";
 
 /** Why the command cannot start; exit code 2. */
-function flagProblems({ server, output, offline }: Flags): readonly Problem[] {
-  const problems: Problem[] = [];
-  if (output === "github") problems.push(invalidFlag("output", "github is for lint; use text or json"));
+function flagProblems(flags: Flags): readonly Problem[] {
+  const { server, offline } = flags;
+  const problems: Problem[] = [...outputProblems(flags)];
   const isURL = server === undefined || (URL.canParse(server) && new URL(server).protocol === "https:");
   if (!isURL)
     problems.push(

@@ -1,9 +1,8 @@
 // Runs `plan`: evaluates everything once without changing anything, prints what a start would do, and sets the exit code.
 
 import { minutes } from "../../core/brand.ts";
-import type { Problem } from "../../core/problem.ts";
 import { describeEverything } from "../describe/describe-object.ts";
-import { invalidFlag } from "../flags/flag-problems.ts";
+import { outputProblems } from "../flags/flag-problems.ts";
 import { observeOnce } from "../observation/observe-once.ts";
 import { planAnswer, planExitCode, planText } from "../plan/plan-answer.ts";
 import { withUserKubeconfig } from "../user-kubeconfig.ts";
@@ -12,8 +11,7 @@ import type { Invocation } from "./invocation.ts";
 export async function runPlan(invocation: Invocation, words: readonly string[]): Promise<void> {
   const { configuration, platform, provider, console, signal } = invocation;
   const { settings } = configuration;
-  const wrongOutput: readonly Problem[] =
-    settings.flags.output === "github" ? [invalidFlag("output", "github is for lint; use text or json")] : [];
+  const wrongOutput = outputProblems(settings.flags);
   const problems = [...configuration.problems, ...invocation.unexpectedWords("plan", words), ...wrongOutput];
   for (const { severity, text } of problems) if (severity === "warning") invocation.writeError(text);
   if (invocation.refuse(problems)) return;

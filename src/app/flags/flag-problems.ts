@@ -17,6 +17,11 @@ export function invalidFlag(flag: string, text: string): Problem {
   };
 }
 
+/** Of commands without annotations of GitHub Actions. */
+export function outputProblems({ output }: Flags): readonly Problem[] {
+  return output === "github" ? [invalidFlag("output", "github is for lint; use text or json")] : [];
+}
+
 const klogFlags = [
   ...["logtostderr", "alsologtostderr", "stderrthreshold", "log-dir", "log-file", "log-file-max-size"],
   ...["one-output", "skip-headers", "skip-log-headers", "add-dir-header", "log-backtrace-at"],

@@ -1,23 +1,22 @@
 // The result of `lint`: lines that editors turn into links, or annotations of GitHub Actions. Pure.
 
+import { countOf } from "../../core/text.ts";
 import type { LintResult } from "./lint-files.ts";
 import type { LintProblem } from "./lint-problem.ts";
-
-const count = (number: number, noun: string): string => `${number} ${noun}${number === 1 ? "" : "s"}`;
 
 export function summaryOf({ problems, checked }: LintResult): string {
   const { files, services, nodes, configurations } = checked;
   const objects = [
-    count(services, "Service"),
-    ...(nodes === 0 ? [] : [count(nodes, "Node")]),
-    count(configurations, "configuration"),
+    countOf(services, "Service"),
+    ...(nodes === 0 ? [] : [countOf(nodes, "Node")]),
+    countOf(configurations, "configuration"),
   ].join(", ");
   const errors = problems.filter(({ severity }) => severity === "error").length;
   const found =
     problems.length === 0
       ? "no problems"
-      : `${count(errors, "error")}, ${count(problems.length - errors, "warning")}`;
-  return `Checked ${objects} in ${count(files, "file")}: ${found}.`;
+      : `${countOf(errors, "error")}, ${countOf(problems.length - errors, "warning")}`;
+  return `Checked ${objects} in ${countOf(files, "file")}: ${found}.`;
 }
 
 function line({ file, line: at, column, severity, text, reason, object }: LintProblem): string {

@@ -1,6 +1,6 @@
 // What a start of the manager would do, as data, as text, and as an exit code. Pure.
 
-import { wrapText } from "../../core/text.ts";
+import { countOf, wrapText } from "../../core/text.ts";
 import { describeChange } from "../../runtime/journal.ts";
 import type { ExitCode } from "../console.ts";
 import type { Description, State } from "../describe/description.ts";
@@ -67,8 +67,6 @@ export function planExitCode({ changes, attention, incomplete }: PlanAnswer): Ex
 }
 
 const width = 100;
-const count = (number: number, noun: string): string => `${number} ${noun}${number === 1 ? "" : "s"}`;
-
 function changeText({ object, change, why }: PlannedChange): string {
   return [`  ${object}`, wrapText(change, width, "    "), wrapText(`because ${why}`, width, "    ")].join(
     "\n",
@@ -80,13 +78,13 @@ export function planText({ observed, changes, attention, warnings, incomplete }:
     lines.length === 0 ? [] : [`${title}:`, "", ...lines, ""];
   const linesOf = (target: PlannedChange["target"]): readonly string[] =>
     changes.filter((change) => change.target === target).map(changeText);
-  const seen = `${count(observed.nodes, "Node")} and ${count(observed.services, "Service")} of type LoadBalancer`;
+  const seen = `${countOf(observed.nodes, "Node")} and ${countOf(observed.services, "Service")} of type LoadBalancer`;
   const would =
-    changes.length === 0 ? "no changes would be made" : `${count(changes.length, "change")} would be made`;
+    changes.length === 0 ? "no changes would be made" : `${countOf(changes.length, "change")} would be made`;
   const open =
     attention.length === 0
       ? ""
-      : `, and ${count(attention.length, "object")} would stay as ${attention.length === 1 ? "it is" : "they are"}`;
+      : `, and ${countOf(attention.length, "object")} would stay as ${attention.length === 1 ? "it is" : "they are"}`;
   return [
     ...section("A start of the manager would change in the cloud", linesOf("cloud")),
     ...section("A start of the manager would change in the cluster", linesOf("cluster")),

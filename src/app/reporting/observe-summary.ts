@@ -4,6 +4,7 @@
 
 import { isLoadBalancer } from "../../controllers/service/predicates.ts";
 import { seconds } from "../../core/brand.ts";
+import { countOf } from "../../core/text.ts";
 import type { Service } from "../../kube/objects.ts";
 import { type Clock, sleep } from "../../platform/clock.ts";
 import type { Task } from "../../runtime/run-together.ts";
@@ -46,15 +47,13 @@ export function observationOf(
   };
 }
 
-const count = (number: number, noun: string): string => `${number} ${noun}${number === 1 ? "" : "s"}`;
-
 export function describeObservation({ nodes, services, changes, problems }: Observation): string {
-  const evaluated = `Observed ${count(nodes, "Node")} and ${count(services, "Service")} of type LoadBalancer`;
+  const evaluated = `Observed ${countOf(nodes, "Node")} and ${countOf(services, "Service")} of type LoadBalancer`;
   const planned =
     changes === 0
       ? "no changes would be made"
-      : `${count(changes, "change")} would be made (see the log above)`;
-  const unclear = `; ${count(problems, "object")} could not be evaluated (see the warnings above)`;
+      : `${countOf(changes, "change")} would be made (see the log above)`;
+  const unclear = `; ${countOf(problems, "object")} could not be evaluated (see the warnings above)`;
   return `${evaluated}: ${planned}${problems === 0 ? "" : unclear}`;
 }
 

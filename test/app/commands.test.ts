@@ -69,6 +69,9 @@ const wrong: readonly (readonly [readonly string[], string])[] = [
   [["version", "--foo"], "unknown flag --foo"],
   [["--version", "--foo"], "unknown flag --foo"],
   [["version", "--v=99"], "--v must be"],
+  [["help", "explan"], 'unknown command "explan"; did you mean explain?'],
+  [["help", "nonsense"], 'unknown command "nonsense"; commands: run, explain'],
+  [["help", "run", "plan"], 'unexpected argument "plan" after help'],
   [["version", "please"], 'unexpected argument "please" after version'],
   [["webhook-manifest", "--webhook-secure-prt=1"], "did you mean --webhook-secure-port?"],
   [["webhook-manifest", "--webhook-secure-port=70000"], "--webhook-secure-port must be"],
@@ -84,6 +87,11 @@ test.each(wrong)("%j fails with an error and prints nothing to stdout", async (a
   const got = await answer(args);
   expect(got).toMatchObject({ out: "", code: 2 });
   expect(got.errors.join("\n")).toContain(text);
+});
+
+test("an unknown command is reported without settings that are missing", async () => {
+  const { errors, code } = await answer(["explan", "--config-set=endpoint=x"]);
+  expect([code, errors]).toEqual([2, [expect.stringContaining('unknown command "explan"')]]);
 });
 
 test("version prints even when the cloud's settings are wrong", async () => {

@@ -2,7 +2,6 @@
 // have pflag's semantics and are read before, by flags/pflag.ts, so citty sees only words.
 
 import { type CommandDef, defineCommand, runCommand } from "citty";
-import { didYouMean } from "../../core/did-you-mean.ts";
 import { codeOf } from "../../core/errors.ts";
 import type { CommandPage } from "../command-page.ts";
 import { otherCommandProblems } from "../flags/flag-problems.ts";
@@ -12,7 +11,7 @@ import { version } from "../version.ts";
 import { cleanupPage, defineCleanup } from "./cleanup.ts";
 import { completeForKubectl, completionPage, defineCompletion } from "./completion.ts";
 import { defineExplain, explainPage } from "./explain.ts";
-import { defineHelp } from "./help.ts";
+import { commandHint, defineHelp } from "./help.ts";
 import type { Invocation } from "./invocation.ts";
 import { defineLint, lintPage } from "./lint.ts";
 import { defineMan, manCommandPage } from "./man.ts";
@@ -90,9 +89,8 @@ export async function runCommandLine(invocation: Invocation, args: readonly stri
   } catch (error) {
     if (codeOf(error) !== "E_UNKNOWN_COMMAND") throw error;
     const [word = ""] = words;
-    const meant = didYouMean(word, names);
-    const hint =
-      meant === undefined ? `commands: ${names.join(", ")} (default: run)` : `did you mean ${meant}?`;
-    invocation.refuse([...configuration.problems, ...invocation.unknownCommand(word, hint)]);
+    // Which settings are required depends on the command.
+    const unknown = invocation.unknownCommand(word, commandHint(word, names));
+    invocation.refuse([...configuration.flagProblems, ...unknown]);
   }
 }

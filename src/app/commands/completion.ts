@@ -52,7 +52,8 @@ export function defineCompletion(invocation: Invocation, pagesOf: PagesOf) {
       if (shell === undefined) {
         const meant = didYouMean(word, shells);
         const hint = meant === undefined ? `use ${shells.join(", ")}` : `did you mean ${meant}?`;
-        invocation.refuseText(`completion knows no shell ${JSON.stringify(word)}; ${hint}`);
+        const problem = word === "" ? "requires a shell" : `knows no shell ${JSON.stringify(word)}`;
+        invocation.refuseText(`completion ${problem}; ${hint}`);
         return;
       }
       if (invocation.refuseArguments("completion", rest)) return;

@@ -2,6 +2,7 @@
 // that command.
 
 import { defineCommand } from "citty";
+import { didYouMean } from "../../core/did-you-mean.ts";
 import type { Field } from "../../core/settings.ts";
 import { type CommandPage, commandHelp } from "../command-page.ts";
 import { flagHelp, helpText } from "../flags/help.ts";
@@ -14,6 +15,12 @@ export const helpMeta = {
   description: "Show this help, as --help does; with a command, its help.",
 };
 
+/** What to use instead of an unknown command. */
+export function commandHint(word: string, names: readonly string[]): string {
+  const meant = didYouMean(word, names);
+  return meant === undefined ? `commands: ${names.join(", ")} (default: run)` : `did you mean ${meant}?`;
+}
+
 export interface HelpOptions {
   /** Of all commands, in the order of the help. */
   readonly pagesOf: () => Promise<readonly CommandPage[]>;
@@ -25,7 +32,7 @@ export function defineHelp(invocation: Invocation, { pagesOf, pages }: HelpOptio
   const { spokenName: program, provider, console } = invocation;
   return defineCommand({
     meta: helpMeta,
-    run: async ({ rawArgs: [asked] }) => {
+    run: async ({ rawArgs: [asked, ...rest] }) => {
       const page = pages.find(({ name }) => name === asked);
       if (page !== undefined) {
         const fields: Readonly<Record<string, Field<unknown>>> = withPresets(flagFields, provider.presets);
@@ -35,6 +42,13 @@ export function defineHelp(invocation: Invocation, { pagesOf, pages }: HelpOptio
         return;
       }
       const commands = (await pagesOf()).map(({ name, summary }) => [name, summary] as const);
+      // With --help everything else is ignored, as by upstream.
+      if (!invocation.configuration.settings.flags.help) {
+        const names = commands.map(([name]) => name);
+        const isUnknown = asked !== undefined && !names.includes(asked);
+        if (isUnknown) invocation.refuse(invocation.unknownCommand(asked, commandHint(asked, names)));
+        if (isUnknown || invocation.refuse(invocation.unexpectedWords("help", rest))) return;
+      }
       await console.out(helpText(program, provider, Object.fromEntries(commands)));
     },
   });

@@ -52,19 +52,19 @@ export async function runLint(invocation: Invocation, paths: readonly string[]):
       balancers: balancersOf(invocation),
     },
   });
-  let isUnreadable = false;
+  let unreadable = 0;
   for (const path of paths) {
     try {
       const text = path === "-" ? await console.stdin?.() : await platform.files.read(path);
       linter.lint({ path: path === "-" ? "stdin" : path, text: text ?? "" });
     } catch (error) {
-      isUnreadable = true;
+      unreadable += 1;
       invocation.writeError(`cannot read ${path}: ${whyUnreadable[codeOf(error)] ?? messageOf(error)}`);
     }
   }
   const { result } = linter;
   const { output } = configuration.settings.flags;
   if (output === "json") await console.out(`${JSON.stringify(result, undefined, 2)}\n`);
-  else await console.out(output === "github" ? lintAnnotations(result) : lintText(result));
-  invocation.exitCode = isUnreadable ? 1 : result.problems.length > 0 ? 3 : 0;
+  else await console.out((output === "github" ? lintAnnotations : lintText)(result, unreadable));
+  invocation.exitCode = unreadable > 0 ? 1 : result.problems.length > 0 ? 3 : 0;
 }

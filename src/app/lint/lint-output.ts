@@ -4,7 +4,7 @@ import { countOf } from "../../core/text.ts";
 import type { LintResult } from "./lint-files.ts";
 import type { LintProblem } from "./lint-problem.ts";
 
-export function summaryOf({ problems, checked }: LintResult): string {
+export function summaryOf({ problems, checked }: LintResult, unreadable: number): string {
   const { files, services, nodes, configurations } = checked;
   const objects = [
     countOf(services, "Service"),
@@ -16,7 +16,8 @@ export function summaryOf({ problems, checked }: LintResult): string {
     problems.length === 0
       ? "no problems"
       : `${countOf(errors, "error")}, ${countOf(problems.length - errors, "warning")}`;
-  return `Checked ${objects} in ${countOf(files, "file")}: ${found}.`;
+  const unread = unreadable === 0 ? "" : ` ${countOf(unreadable, "file")} could not be read.`;
+  return `Checked ${objects} in ${countOf(files, "file")}: ${found}.${unread}`;
 }
 
 function line({ file, line: at, column, severity, text, reason, object }: LintProblem): string {
@@ -24,8 +25,8 @@ function line({ file, line: at, column, severity, text, reason, object }: LintPr
   return `${file}:${at}:${column}: ${severity}: ${about}${text} [${reason}]\n`;
 }
 
-export function lintText(result: LintResult): string {
-  return `${result.problems.map(line).join("")}${summaryOf(result)}\n`;
+export function lintText(result: LintResult, unreadable = 0): string {
+  return `${result.problems.map(line).join("")}${summaryOf(result, unreadable)}\n`;
 }
 
 const escapeData = (text: string): string =>
@@ -34,10 +35,10 @@ const escapeProperty = (text: string): string =>
   escapeData(text).replaceAll(":", "%3A").replaceAll(",", "%2C");
 
 /** Workflow commands: GitHub shows them at the lines of a pull request. */
-export function lintAnnotations(result: LintResult): string {
+export function lintAnnotations(result: LintResult, unreadable = 0): string {
   const annotations = result.problems.map(
     ({ file, line: at, column, severity, reason, text, object }) =>
       `::${severity} file=${escapeProperty(file)},line=${at},col=${column},title=${escapeProperty(reason)}::${escapeData(object === undefined ? text : `${object}: ${text}`)}\n`,
   );
-  return `${annotations.join("")}${summaryOf(result)}\n`;
+  return `${annotations.join("")}${summaryOf(result, unreadable)}\n`;
 }

@@ -40,7 +40,7 @@ describe.each(["bash", "zsh", "fish"])("completion %s", (shell) => {
 });
 
 test.each([
-  [["completion"], 'completion knows no shell ""; use bash, zsh, fish'],
+  [["completion"], "completion requires a shell; use bash, zsh, fish"],
   [["completion", "bsh"], 'completion knows no shell "bsh"; did you mean bash?'],
   [["completion", "bash", "zsh"], 'unexpected argument "zsh" after completion'],
   [

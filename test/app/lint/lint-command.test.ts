@@ -203,6 +203,7 @@ test("lint reads stdin and several files, and says which it cannot read [F47]", 
     1,
     "fake-cloud-controller-manager: cannot read nowhere.yaml: the file does not exist\n",
   ]);
+  expect(missing.out).toEndWith(" in 1 file: no problems. 1 file could not be read.\n");
   const none = await lint([]);
   expect([none.code, none.err]).toEqual([2, expect.stringContaining("lint requires at least one file")]);
 });

@@ -65,7 +65,7 @@ describe("the changelog", () => {
     expect(() => releasedSection(changelog, "1.0.0", "v1.0.1")).toThrow("the tag must be v1.0.0");
   });
 
-  test("the one of this repository has a section for the version in package.json", () => {
+  test("of this repository has a section for the version in package.json", () => {
     const { version } = JSON.parse(readFileSync(join(root, "package.json"), "utf8")) as { version: string };
     const text = readFileSync(join(root, "CHANGELOG.md"), "utf8");
     expect(releasedSection(text, version, undefined).text).not.toBe("");

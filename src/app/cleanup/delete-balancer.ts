@@ -1,4 +1,4 @@
-// Deletes one load balancer a bit further: with the provider's plan for a load balancer that no Service needs. Returns what to wait for.
+// Takes the next steps to delete one load balancer, with the provider's plan for one that no Service needs. Returns what to wait for.
 
 import type { AnyBalancers } from "../../controllers/service/deps.ts";
 import { needsLookup } from "../../controllers/service/reconcile/needs-lookup.ts";

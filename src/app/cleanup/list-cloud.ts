@@ -1,4 +1,4 @@
-// Lists everything that a cloud has: load balancers by part, and routes by table. What cannot be listed is named, and the rest counts.
+// Lists everything that a cloud has: load balancers by part, and routes by table. What cannot be listed is returned as a problem.
 
 import { type RouteListing, RouteTable } from "../../controllers/route/observed/route-table.ts";
 import { inTable } from "../../controllers/route/tables.ts";

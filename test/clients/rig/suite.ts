@@ -1,4 +1,4 @@
-// What the clients of one cloud are, and what they find.
+// A suite: the clients of one cloud, and the simulated cloud that they use.
 
 import type { Results } from "./results.ts";
 

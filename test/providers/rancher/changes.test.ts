@@ -234,7 +234,7 @@ test("opens a socket again on which nothing arrives any more", async () => {
   expect(warnings(h).join("\n")).toContain("the cloud sent nothing for 60s");
 });
 
-test("is open only on the leader, and the next leader opens its own", async () => {
+test("opens the socket only on the leader, and the next leader opens another one", async () => {
   const h = new RancherWorld(3);
   await h.start(nodeControllers, "--leader-elect=true");
   await h.world.pass(60);

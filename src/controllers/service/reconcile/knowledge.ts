@@ -1,4 +1,4 @@
-// What the controller knows about one Service, for people who ask why it is as it is: its group, its load balancer, and every
+// What the controller knows about one Service, to explain why it is as it is: its group, its load balancer, and every
 // message that applies now.
 
 import { serviceUID } from "../../../core/brand.ts";

@@ -1,4 +1,4 @@
-// What the clients find: an environment with hosts, in real time, and one with a clock that moves only with requests and pauses.
+// The simulated clouds that the clients use: an environment with hosts, in real time, and one with a clock that moves only with requests and pauses.
 
 import { keys } from "../../../../../providers/rancher/simulator/harness.ts";
 import { answer, RancherCloud, serveRancherCloud } from "../../../../../providers/rancher/simulator/index.ts";

@@ -61,9 +61,7 @@ export function defineManifests(invocation: Invocation) {
       });
       if (invocation.refuse(problems)) return;
       await console.out(await render(kind, installation, flags["cluster-name"]));
-      for (const text of missing) {
-        invocation.writeError(`The manager will end with exit code 2 until this is corrected: ${text}`);
-      }
+      for (const text of missing) invocation.writeError(text);
       if (kind !== "rbac" && (flags.webhooks ?? []).length > 0) {
         invocation.writeError(
           "The webhook is not registered, because its certificate is not part of the manifest. Use the Helm chart, or see webhook-manifest --help.",

@@ -87,16 +87,41 @@ export interface ReadInstallation {
   readonly installation: Installation;
   /** Errors: nothing is printed. */
   readonly problems: readonly Problem[];
-  /** What the manager will refuse as long as it is missing. */
+  /** What the manager will refuse as long as it is missing, as messages. */
   readonly missing: readonly string[];
 }
 
-export function readInstallation({
-  provider,
-  kind,
-  read,
-  environment,
-}: InstallationOptions): ReadInstallation {
+/** Where the manifest takes credentials from that it does not have itself. */
+function placeOfCredentials(kind: ManifestKind, { values }: Installation): string | undefined {
+  if (kind === "static-pod") return "a file in /etc/fairlead on the machine";
+  return values.secret === undefined ? undefined : `the Secret ${values.secret}`;
+}
+
+/** Credentials that come from elsewhere cannot be checked here, so only what would also be wrong with them is certain. */
+function missingOf(
+  { provider, kind, read }: InstallationOptions,
+  installation: Installation,
+  settings: ReadonlyMap<string, string>,
+): readonly string[] {
+  const errorsWith = (environment: Environment): readonly string[] =>
+    configProblems(provider, { given: new Map([...read.cloud.given, ...settings]), environment })
+      .filter(({ severity }) => severity === "error")
+      .map(({ text }) => text);
+  const place = placeOfCredentials(kind, installation);
+  const elsewhere = installation.credentials.filter(
+    ({ value }) => place !== undefined && value === undefined,
+  );
+  const certain = errorsWith(Object.fromEntries(elsewhere.map(({ variable }) => [variable, "x".repeat(64)])));
+  // Without the environment: it is not part of the manifest.
+  return errorsWith({}).map((text) =>
+    place === undefined || certain.includes(text)
+      ? `The manager will end with exit code 2 until this is corrected: ${text}`
+      : `The manager ends with exit code 2 unless ${place} has it: ${text}`,
+  );
+}
+
+export function readInstallation(options: InstallationOptions): ReadInstallation {
+  const { provider, kind, read, environment } = options;
   const { config } = provider;
   const { flags, given } = read;
   const set = readSet({
@@ -132,13 +157,7 @@ export function readInstallation({
     ...systemdProblems(kind, flags["cluster-name"], args),
     ...secretProblems(kind, installation),
   ];
-  // Without the environment: it is not part of the manifest.
-  const ofSettings = configProblems(provider, {
-    given: new Map([...read.cloud.given, ...settings]),
-    environment: {},
-  });
   const isPrinted = kind !== "rbac" && flags["cloud-config"] === undefined && flags.config === undefined;
-  const isError = ({ severity }: Problem): boolean => severity === "error";
-  const missing = isPrinted ? ofSettings.filter(isError).map(({ text }) => text) : [];
+  const missing = isPrinted ? missingOf(options, installation, settings) : [];
   return { installation, problems, missing };
 }

@@ -278,6 +278,21 @@ test("a setting that the manager requires is reported, also if others are invali
   );
 });
 
+test.each([
+  [["--as=static-pod"], "unless a file in /etc/fairlead on the machine has it: HCLOUD_TOKEN or"],
+  [["--as=daemonset", "--set=secret=hcloud"], "unless the Secret hcloud has it: HCLOUD_TOKEN or"],
+])("%j: a credential from elsewhere is no error of the manifest", async (args, text) => {
+  const { errors, code } = await print(hetzner, [...args, "--set=image=x"]);
+  expect(code).toBe(0);
+  expect(errors).toContain(`The manager ends with exit code 2 ${text}`);
+  expect(errors).not.toContain("until this is corrected");
+});
+
+test("a setting that is no credential is missing, also where credentials come from elsewhere", async () => {
+  const { errors } = await print(rancher, ["--as=static-pod", "--set=image=x"]);
+  expect(errors).toContain("until this is corrected: url (environment variable CATTLE_URL) is required");
+});
+
 test("a webhook that is served but not registered is reported", async () => {
   const { errors, code } = await print(fake, ["--as=daemonset", "--set=image=x", "--webhooks=*"]);
   expect(code).toBe(0);

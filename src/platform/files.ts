@@ -12,7 +12,7 @@ export interface Files {
   /** A text that changes when the content may have changed; undefined when the file does not exist. */
   version(path: string): Promise<string | undefined>;
   /** Atomic. Creates the folder, with access for this user only, if it does not exist. */
-  write(path: string, content: string, mode: number): Promise<void>;
+  write(path: string, content: string | Uint8Array, mode: number): Promise<void>;
   run(
     command: readonly string[],
     env: Readonly<Record<string, string>>,

@@ -23,6 +23,7 @@ const disk = (
     },
     version: async (path) => (files[path] === undefined ? undefined : String(versions[path] ?? 0)),
     write: async (path, content) => {
+      if (typeof content !== "string") throw new Error("Expected text.");
       files[path] = content;
       versions[path] = (versions[path] ?? 0) + 1;
     },

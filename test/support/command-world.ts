@@ -7,6 +7,7 @@ import "../../src/app/commands/run-cleanup.ts";
 import "../../src/app/commands/run-explain.ts";
 import "../../src/app/commands/run-lint.ts";
 import "../../src/app/commands/run-plan.ts";
+import "../../src/app/commands/run-support-bundle.ts";
 import type { AnyProvider } from "../../src/app/connect-cloud.ts";
 import { runProgram } from "../../src/app/run.ts";
 import { milliseconds } from "../../src/core/brand.ts";
@@ -38,6 +39,8 @@ export interface CommandResult {
   readonly kube: readonly string[];
   /** Every request that reached the cloud, as method and path. */
   readonly cloud: readonly string[];
+  /** Files that it wrote as bytes. */
+  readonly written: MemoryFiles["written"];
 }
 
 export async function runCommandIn(
@@ -66,10 +69,11 @@ export async function runCommandIn(
     kube.push(`${request.method} ${pathname}${search}`);
     return toServer(request, signal);
   };
+  const disk = new MemoryFiles(files);
   const platform = {
     clock: w.clock,
     random: seededRandom(11),
-    files: new MemoryFiles(files).files,
+    files: disk.files,
     transport,
     cloudTransport: (async (request, signal) => {
       cloud.push(`${request.method} ${new URL(request.url).pathname}`);
@@ -106,5 +110,5 @@ export async function runCommandIn(
     if (performance.now() > end) throw new Error(`${args.join(" ")} does not end: ${err}`);
   }
   await done;
-  return { code: code ?? -1, out, err, kube, cloud };
+  return { code: code ?? -1, out, err, kube, cloud, written: disk.written };
 }

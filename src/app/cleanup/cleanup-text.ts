@@ -68,7 +68,7 @@ export function surveyText(survey: ClusterSurvey, { clusterName, noRoutes }: Sho
       [...problems, ...(noRoutes === undefined ? [] : [noRoutes])].map((text) => `  ${text}`),
     ),
     "",
-    `Left: ${countText(found)}. ${kept.length} more with the mark of Fairlead stay, and ${others} other load balancers are not touched.`,
+    `Left: ${countText(found)}${problems.length === 0 ? "" : ", and what could not be listed"}. ${kept.length} more with the mark of Fairlead stay, and ${others} other load balancers are not touched.`,
     "",
   ].join("\n");
 }

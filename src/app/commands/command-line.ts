@@ -19,13 +19,14 @@ import { defineManifests, manifestsPage } from "./manifests.ts";
 import { definePlan, planPage } from "./plan.ts";
 import { defineRun } from "./run.ts";
 import { defineSchema, schemaPage } from "./schema.ts";
+import { defineSupportBundle, supportBundlePage } from "./support-bundle.ts";
 import { defineVersion, versionPage } from "./version.ts";
 import { defineWebhookManifest, webhookManifestPage } from "./webhook-manifest.ts";
 
 /** The commands with a help text of their own. */
 const ownPages: readonly CommandPage[] = [
-  ...[explainPage, planPage, lintPage, cleanupPage, manifestsPage, webhookManifestPage],
-  ...[schemaPage, completionPage, manCommandPage, versionPage],
+  ...[explainPage, planPage, lintPage, cleanupPage, supportBundlePage, manifestsPage],
+  ...[webhookManifestPage, schemaPage, completionPage, manCommandPage, versionPage],
 ];
 
 /** In the order of the help. */
@@ -37,6 +38,7 @@ function commandsOf(invocation: Invocation): Readonly<Record<string, CommandDef>
     plan: definePlan(invocation),
     lint: defineLint(invocation),
     cleanup: defineCleanup(invocation),
+    "support-bundle": defineSupportBundle(invocation),
     manifests: defineManifests(invocation),
     "webhook-manifest": defineWebhookManifest(invocation),
     schema: defineSchema(invocation),

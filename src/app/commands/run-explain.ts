@@ -4,6 +4,7 @@ import type { Problem } from "../../core/problem.ts";
 import { answerText, exitCodeOf, notFoundText } from "../explain/explain-answer.ts";
 import { readExplainRequest } from "../explain/explain-request.ts";
 import { Explanation } from "../explain/explanation.ts";
+import { serverProblems } from "../explain/find-manager.ts";
 import { invalidFlag, outputProblems } from "../flags/flag-problems.ts";
 import type { Flags } from "../flags/table.ts";
 import { withUserKubeconfig } from "../user-kubeconfig.ts";
@@ -13,11 +14,7 @@ import type { Invocation } from "./invocation.ts";
 function flagProblems(flags: Flags): readonly Problem[] {
   const { server, offline } = flags;
   const problems: Problem[] = [...outputProblems(flags)];
-  const isURL = server === undefined || (URL.canParse(server) && new URL(server).protocol === "https:");
-  if (!isURL)
-    problems.push(
-      invalidFlag("server", `must be a URL such as https://localhost:10258, got ${JSON.stringify(server)}`),
-    );
+  problems.push(...serverProblems(server));
   if (offline && server !== undefined)
     problems.push(invalidFlag("offline", "and --server contradict each other; omit one of them"));
   return problems;

@@ -62,36 +62,46 @@ function isAnswer(value: unknown): value is ManagerAnswer {
   return typeof value === "object" && value !== null && "objects" in value && Array.isArray(value.objects);
 }
 
-/** Throws NoAnswer. */
-export async function askManager(
+/** Reads one page of the secure port. Throws NoAnswer if there is no answer. */
+export async function readPage(
   { url, ca, serverName }: ManagerAddress,
-  asked: { readonly kind: DescribedKind; readonly name: string } | undefined,
+  page: string,
   { connection, transport, clock, timeout }: AskDeps,
   signal: AbortSignal,
-): Promise<ManagerAnswer> {
-  const query = asked === undefined ? "" : `?kind=${asked.kind}&name=${encodeURIComponent(asked.name)}`;
+): Promise<{ readonly status: number; readonly body: string }> {
   const send = async (stop: AbortSignal) => {
     const { headers, tls } = await connection.access(stop);
     const { cert, key } = tls ?? {};
     const response = await transport(
       {
         method: "GET",
-        url: `${url}/debug/explain${query}`,
-        headers: { ...headers, accept: "application/json" },
+        url: `${url}${page}`,
+        headers: { ...headers, accept: "application/json, */*" },
         tls: defined({ ca, cert, key, serverName }),
       },
       stop,
     );
     return { status: response.status, body: await response.text() };
   };
-  let answer: Awaited<ReturnType<typeof send>>;
   try {
-    answer = await withDeadline(clock, timeout, `The manager at ${url}`, signal, send);
+    return await withDeadline(clock, timeout, `The manager at ${url}`, signal, send);
   } catch (error) {
     throw new NoAnswer(unreachableText(url, error), { cause: error });
   }
-  if (answer.status !== 200) throw new NoAnswer(refusalText(url, answer.status, answer.body));
-  const value: unknown = JSON.parse(answer.body);
+}
+
+/** Throws NoAnswer. */
+export async function askManager(
+  address: ManagerAddress,
+  asked: { readonly kind: DescribedKind; readonly name: string } | undefined,
+  deps: AskDeps,
+  signal: AbortSignal,
+): Promise<ManagerAnswer> {
+  const query = asked === undefined ? "" : `?kind=${asked.kind}&name=${encodeURIComponent(asked.name)}`;
+  const { url } = address;
+  const { status, body } = await readPage(address, `/debug/explain${query}`, deps, signal);
+  if (status !== 200) throw new NoAnswer(refusalText(url, status, body));
+  const value: unknown = JSON.parse(body);
   if (!isAnswer(value)) throw new NoAnswer(refusalText(url, 404, ""));
   return value;
 }

@@ -1,22 +1,21 @@
 // An explanation: asks a running manager if one is named, and otherwise decides offline, with the cloud if it is configured.
 
 import { minutes } from "../../core/brand.ts";
-import { messageOf } from "../../core/errors.ts";
 import type { KubeApi } from "../../kube/client/api.ts";
 import { openConnection } from "../../kube/connection/connection.ts";
 import type { Configuration } from "../configuration/configuration.ts";
 import { ConfigurationError } from "../configuration/configuration-error.ts";
 import type { AnyProvider } from "../connect-cloud.ts";
-import { invalidFlag } from "../flags/flag-problems.ts";
 import type { Flags } from "../flags/table.ts";
 import { connectionSource } from "../kube-client.ts";
 import type { ManagerPlatform } from "../system-platform.ts";
 import { version } from "../version.ts";
-import { askManager, type ManagerAddress, NoAnswer } from "./ask-manager.ts";
+import { askManager } from "./ask-manager.ts";
 import type { ExplainAnswer } from "./explain-answer.ts";
 import { explainObjects, listingRefusal } from "./explain-objects.ts";
 import { type AskedObject, explainOffline, readingClient } from "./explain-offline.ts";
 import { findLeader } from "./find-leader.ts";
+import { findManager } from "./find-manager.ts";
 
 export interface ExplanationOptions {
   readonly provider: AnyProvider;
@@ -71,38 +70,11 @@ export class Explanation {
 
   async #ask(asked: AskedObject): Promise<ExplainAnswer> {
     const [{ platform }, signal] = [this.#options, this.#signal];
-    const address = await this.#address();
+    const address = await findManager(this.#flags, platform, () => this.#read(), signal);
     const deps = { ...platform, connection: await this.#connect(), timeout: this.#timeout };
     const { identity, leads, ...found } = await askManager(address, asked, deps, signal);
     const role = leads ? "the leader" : "a standby replica, which knows no reasons: ask the leader";
     return { ...found, source: `the manager ${identity} at ${address.url}, ${role}` };
-  }
-
-  /** As given, or that of the leader. */
-  async #address(): Promise<ManagerAddress> {
-    const { server, "server-ca-file": caFile, "secure-port": port } = this.#flags;
-    const ca = caFile === undefined ? undefined : await this.#readCA(caFile);
-    if (server !== undefined) return { url: new URL(server).origin, ca };
-    const { api } = await this.#read();
-    const leader = await findLeader(api, this.#flags, this.#signal);
-    if (leader?.address === undefined) {
-      const who =
-        leader === undefined
-          ? "no replica holds the Lease, or it cannot be read"
-          : `the leader ${leader.identity} has no pod or Node of that name`;
-      throw new NoAnswer(`cannot find the manager: ${who}. Set --server, or use --offline`);
-    }
-    const host = leader.address.includes(":") ? `[${leader.address}]` : leader.address;
-    // Its own certificate has no address of the machine.
-    return { url: `https://${host}:${port}`, ca, serverName: "localhost" };
-  }
-
-  async #readCA(path: string): Promise<string> {
-    try {
-      return await this.#options.platform.files.read(path);
-    } catch (error) {
-      throw new ConfigurationError([invalidFlag("server-ca-file", `cannot be read: ${messageOf(error)}`)]);
-    }
   }
 
   async #offline(asked: AskedObject): Promise<ExplainAnswer> {

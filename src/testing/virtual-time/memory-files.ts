@@ -10,6 +10,8 @@ interface MemoryFile {
 export class MemoryFiles {
   readonly #contents = new Map<string, MemoryFile>();
   #lastVersion = 0;
+  /** What was written as bytes. */
+  readonly written = new Map<string, { readonly content: Uint8Array; readonly mode: number }>();
 
   /** The same files as the code under test sees them. It cannot run programs. */
   readonly files: Files = {
@@ -19,7 +21,10 @@ export class MemoryFiles {
       return file.content;
     },
     version: async (path) => this.#contents.get(path)?.version.toString(),
-    write: async (path, content) => this.put(path, content),
+    write: async (path, content, mode) => {
+      if (typeof content === "string") this.put(path, content);
+      else this.written.set(path, { content, mode });
+    },
     run: () => Promise.reject(new Error("MemoryFiles cannot run programs")),
   };
 

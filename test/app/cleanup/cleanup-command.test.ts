@@ -103,6 +103,7 @@ describe("cleanup lists", () => {
     const result = await cleanup(w);
     expect(result.code).toBe(1);
     expect(result.out).toContain("Routes could not be listed: ");
+    expect(result.out).toContain("Left: 1 load balancer, and what could not be listed.");
     expect(result.out).toContain("load balancer b1");
   });
 });

@@ -15,6 +15,7 @@ const commands = [
   "plan",
   "lint",
   "cleanup",
+  "support-bundle",
   "manifests",
   "webhook-manifest",
   "schema",

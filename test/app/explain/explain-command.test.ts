@@ -334,7 +334,9 @@ test("a flag of a command is refused by the commands that do not use it [F91 N7]
   for (const command of ["run", "version", "schema"]) {
     const { code, out, err } = await runCommandIn(world, [command, "--server=https://x"]);
     expect([code, out]).toEqual([2, ""]);
-    expect(err).toContain(`--server is for the command explain, not for ${command}; omit it`);
+    expect(err).toContain(
+      `--server is for the command explain or support-bundle, not for ${command}; omit it`,
+    );
   }
 });
 

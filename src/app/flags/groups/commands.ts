@@ -39,18 +39,24 @@ const commandFields = {
       "n",
     ),
   ),
+  file: onlyFor(
+    "support-bundle",
+    text(
+      "File to write. If unset, fairlead-support-TIME.tar.gz in the current folder. An existing file is not replaced.",
+    ),
+  ),
   context: onlyFor(
-    ["explain", "plan", "cleanup"],
+    ["explain", "plan", "cleanup", "support-bundle"],
     text("Context of the kubeconfig. If unset, its current-context."),
   ),
   server: onlyFor(
-    "explain",
+    ["explain", "support-bundle"],
     text(
       "URL of the secure port of a running manager, such as https://localhost:10258. The leader knows the reasons.",
     ),
   ),
   "server-ca-file": onlyFor(
-    "explain",
+    ["explain", "support-bundle"],
     text(
       "File with the CA certificates of the secure port. Without --server, the leader is found through its Lease. The manager's own CA is cloud-controller-manager-ca.crt in its --cert-dir.",
     ),
@@ -62,7 +68,7 @@ const commandFields = {
     }),
   ),
   timeout: onlyFor(
-    ["explain", "plan", "cleanup"],
+    ["explain", "plan", "cleanup", "support-bundle"],
     duration(
       "Time for the API server and the cloud to answer; 1m if unset. For cleanup, the time until everything must be deleted; 10m if unset.",
       { min: milliseconds(1000) },

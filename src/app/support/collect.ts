@@ -1,0 +1,130 @@
+// Collects the parts of a support bundle. A part that cannot be read is named with the reason; the others are complete without it.
+
+import { messageOf } from "../../core/errors.ts";
+import type { KubeApi } from "../../kube/client/api.ts";
+import { events, leases, nodes, services } from "../../kube/resources.ts";
+import { type AskDeps, type ManagerAddress, readPage } from "../explain/ask-manager.ts";
+import { explainObjects } from "../explain/explain-objects.ts";
+import type { Flags } from "../flags/table.ts";
+import type { ManagerPlatform } from "../system-platform.ts";
+import { addAnnotatedSecrets } from "./known-secrets.ts";
+import type { Redaction } from "./redaction.ts";
+import type { TarEntry } from "./tar.ts";
+
+/** The pages of the secure port, by the name of the file. */
+const pages = {
+  "manager/state.json": "/debug/state",
+  "manager/explain.json": "/debug/explain",
+  "manager/metrics.txt": "/metrics",
+  "manager/configz.json": "/configz",
+  "manager/flagz.txt": "/flagz",
+  "manager/version.json": "/version",
+  "manager/statusz.txt": "/statusz",
+  "manager/healthz.txt": "/healthz?verbose",
+  "manager/readyz.txt": "/readyz?verbose",
+} as const;
+
+export class Collection {
+  readonly entries: TarEntry[] = [];
+  /** What is not in the bundle, and why. */
+  readonly missing: string[] = [];
+
+  add(name: string, content: string): void {
+    this.entries.push({ name, content });
+  }
+
+  async try(name: string, read: () => Promise<string>): Promise<void> {
+    try {
+      this.add(name, await read());
+    } catch (error) {
+      this.missing.push(`${name}: ${messageOf(error)}`);
+    }
+  }
+}
+
+export async function collectManager(
+  collection: Collection,
+  address: ManagerAddress,
+  deps: AskDeps,
+  signal: AbortSignal,
+): Promise<void> {
+  for (const [name, page] of Object.entries(pages)) {
+    await collection.try(name, async () => {
+      const { status, body } = await readPage(address, page, deps, signal);
+      // A failing health check answers 500 with the reasons.
+      if (status === 401 || status === 403 || status === 404)
+        throw new Error(
+          `the manager at ${address.url} answered ${status}; you need the verb get on ${page.split("?")[0]}`,
+        );
+      return body;
+    });
+  }
+}
+
+const shown = (value: unknown): string => `${JSON.stringify(value, undefined, 2)}\n`;
+const maxEvents = 500;
+
+/** Descriptions of Nodes and Services, their events, and the Lease. No object is in the bundle as a whole. */
+export async function collectCluster(
+  collection: Collection,
+  redaction: Redaction,
+  api: KubeApi,
+  flags: Flags,
+  signal: AbortSignal,
+): Promise<void> {
+  const lists = [services, nodes].map(async (resource) => {
+    const { items } = await api.listPage(resource as typeof services, { limit: 500 }, signal);
+    addAnnotatedSecrets(redaction, items);
+  });
+  const [failed] = (await Promise.allSettled(lists)).filter((end) => end.status === "rejected");
+  if (failed !== undefined) {
+    // Without the annotations, it is not known which texts are secret.
+    collection.missing.push(`cluster/: ${messageOf(failed.reason)}`);
+    return;
+  }
+  await collection.try("cluster/objects.json", async () =>
+    shown(await explainObjects(api, undefined, flags, signal)),
+  );
+  for (const kind of ["Node", "Service"]) {
+    await collection.try(`cluster/events-of-${kind.toLowerCase()}s.json`, async () => {
+      const fieldSelector = `involvedObject.kind=${kind}`;
+      const { items } = await api.listPage(events, { fieldSelector, limit: maxEvents }, signal);
+      return shown(
+        items.map(({ type, reason, message, count, firstTimestamp, lastTimestamp, eventTime, ...event }) => ({
+          ...{ type, reason, message, count, firstTimestamp, lastTimestamp, eventTime },
+          object: `${event.involvedObject.namespace ?? ""}/${event.involvedObject.name}`,
+          source: event.source?.component,
+        })),
+      );
+    });
+  }
+  await collection.try("cluster/lease.json", async () => {
+    const namespace = flags["leader-elect-resource-namespace"];
+    const { metadata, spec } = await api.get(
+      leases,
+      { namespace, name: flags["leader-elect-resource-name"] },
+      signal,
+    );
+    return shown({ name: metadata.name, namespace: metadata.namespace, spec });
+  });
+}
+
+/** The journal of the systemd unit, if this machine runs it. */
+export async function collectLog(
+  collection: Collection,
+  unit: string,
+  { files }: Pick<ManagerPlatform, "files">,
+  signal: AbortSignal,
+): Promise<void> {
+  await collection.try("log.txt", async () => {
+    const command = ["journalctl", `--unit=${unit}*`, "--lines=5000", "--no-pager", "--output=short-iso"];
+    const { exitCode, stdout, stderr } = await files.run(command, {}, signal);
+    if (exitCode !== 0)
+      throw new Error(`journalctl ended with exit code ${exitCode}: ${stderr.split("\n")[0] ?? ""}`);
+    if (stdout.trim() === "" || stdout.includes("-- No entries --"))
+      throw new Error(
+        `the journal of this machine has no lines of the unit ${unit}. In a cluster, add the output of kubectl logs after reading it`,
+      );
+    return stdout;
+  });
+}

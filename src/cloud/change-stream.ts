@@ -58,7 +58,8 @@ export class ChangeStream {
     this.#isRunning = true;
     while (!signal.aborted) {
       const error = await this.#follow(signal);
-      const lived = this.#openSince === undefined ? 0 : clock.monotonic() - this.#openSince;
+      // Silence at the end is no life.
+      const lived = this.#openSince === undefined ? 0 : this.#heardAt - this.#openSince;
       this.#openSince = undefined;
       if (signal.aborted) break;
       if (lived >= longLife) this.#failures = 0;

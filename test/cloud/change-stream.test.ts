@@ -102,3 +102,12 @@ test("ends with its signal, and sets no timer afterwards", async () => {
   await clock.advance(minutes(1));
   expect([stream.state, clock.pending]).toEqual([undefined, 0]);
 });
+
+test("opens a stream that falls silent after its first message ever more rarely", async () => {
+  const { clock, seen } = streamOver(async function* (time, { signal }) {
+    yield [];
+    await sleep(time, minutes(60), signal);
+  });
+  await clock.advance(minutes(60));
+  expect(seen.opened.length).toBeLessThan(30);
+});

@@ -13,8 +13,9 @@ import {
   type TlsMaterial,
 } from "#ccm";
 import { isApiError, readError } from "./errors.ts";
+import { KeptSchemas } from "./kept-schemas.ts";
 import type { Resource } from "./resources.ts";
-import { collectionsOf, pathOf, type Schemas } from "./schema.ts";
+import { collectionsOf, pathOf } from "./schema.ts";
 
 /** The documented maximum. The default of the server is 100. */
 const pageSize = 1000;
@@ -39,6 +40,7 @@ export type ResourceType =
   | "host"
   | "loadBalancerService"
   | "project"
+  | "service"
   | "setting"
   | "stack";
 
@@ -132,27 +134,34 @@ export function rancherApi({ url, projectID, readKeys, tls, account }: ApiOption
     throw new CloudError("invalid", text, { operation });
   };
 
-  const schemas = resolveOnce(async (call): Promise<Schemas> => {
+  /** Only once: another environment, in which all is missing, must never take its place. */
+  const schemasLink = resolveOnce(environmentSchemas);
+  const schemas = new KeptSchemas(async (call) => {
     const operation = "GET /schemas";
-    const path = pathOf(await environmentSchemas(call), operation);
+    const path = pathOf(await schemasLink(call), operation);
     return collectionsOf(await get(operation, path, call), base.href);
   });
 
   const collection = async (type: ResourceType, call: Call): Promise<string> => {
-    const path = (await schemas(call)).get(type);
+    const path = (await schemas.get(call)).get(type);
     if (path !== undefined) return path;
+    schemas.forget();
     const text = `The API at ${base.href} does not offer ${type} to this key. Use an API key of the environment.`;
     throw new CloudError("forbidden", text, { operation: `GET /${type}` });
   };
 
   return {
-    /** The messages of the event socket: pings, and objects that have changed. An empty one when it is open. */
+    /**
+     * The messages of the event socket: pings, and objects that have changed. None when it is opened: a proxy may open it and pass
+     * nothing, so the first ping shows that the server publishes.
+     */
     events: async function* (call: Call) {
-      const paths = await schemas(call);
+      const paths = await schemas.get(call);
       const hosts = paths.get("host") ?? `${base.pathname}/hosts`;
       const path = paths.get("subscribe") ?? hosts.replace(/[^/]*$/, "subscribe");
       const url = `${base.origin}${path}?eventNames=resource.change`;
-      yield* messages({ operation: "GET /subscribe", method: "GET", url, mutates: false }, call);
+      const request = { operation: "GET /subscribe", method: "GET", url, mutates: false } as const;
+      for await (const message of messages(request, call)) if (message !== "") yield message;
     },
     /** All entries that are not removed. Filters that the server does not know have no effect: check the result of others. */
     list: async function* <T>(type: ResourceType, call: Call, query: Query = {}) {

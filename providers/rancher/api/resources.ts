@@ -110,6 +110,13 @@ export interface HealthCheck {
   readonly unhealthyThreshold?: number | null;
 }
 
+/** Of any kind. */
+export interface ApiService extends Resource {
+  readonly type: string;
+  readonly name: string;
+  readonly stackId: string;
+}
+
 export interface ApiExternalService extends Resource {
   readonly name: string;
   readonly stackId: string;

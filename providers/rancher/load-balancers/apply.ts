@@ -4,14 +4,14 @@ import { type Call, CloudError, deleted, done, inProgress, type StepOutcome, sec
 import { collect, type RancherApi } from "../api/client.ts";
 import { isNameTaken } from "../api/errors.ts";
 import type { ApiExternalService, ApiLoadBalancer, ApiStack, Resource } from "../api/resources.ts";
-import type { ExternalNames } from "./external-names.ts";
 import { findStack } from "./listing.ts";
 import type { RancherStep, Send } from "./model.ts";
 import { clusterOf, markedOwner, metadataOf } from "./names.ts";
+import type { TakenNames } from "./taken-names.ts";
 
 export interface ApplyContext {
   readonly api: RancherApi;
-  readonly names: ExternalNames;
+  readonly names: TakenNames;
 }
 
 export async function applyStep(context: ApplyContext, step: RancherStep, call: Call): Promise<StepOutcome> {
@@ -102,7 +102,7 @@ async function createShared(
     if (!CloudError.is(error) || !isNameTaken(error.message)) throw error;
     const { stackId } = body as Partial<ApiExternalService>;
     // Another Service has created it at the same time, or it is being removed: a later plan sees which.
-    if (await names.has(on, stackId, call))
+    if (!(await names.isOfOtherKind(on, stackId, call)))
       return inProgress(`external service ${on}, which exists in Rancher`);
     const text = `Another kind of service in Rancher has the name ${on} in the stack of the load balancer. Rename it or the Node.`;
     return done(

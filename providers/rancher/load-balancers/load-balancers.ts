@@ -8,7 +8,6 @@ import { mergeHosts } from "../merge-hosts.ts";
 import { applyStep } from "./apply.ts";
 import { addressOf } from "./backends.ts";
 import { needsCertificates } from "./certificates.ts";
-import { ExternalNames } from "./external-names.ts";
 import { rangesIn, sendsProxy } from "./haproxy.ts";
 import { findStack, listBalancers } from "./listing.ts";
 import type { Annotations, Desired, Mark, Observed, Prefetched, RancherStep } from "./model.ts";
@@ -16,6 +15,7 @@ import { balancerName } from "./names.ts";
 import { planLoadBalancer } from "./plan.ts";
 import { targetsOnly } from "./plan-changes.ts";
 import { settingsOf } from "./settings-of.ts";
+import { TakenNames } from "./taken-names.ts";
 
 async function prefetch(
   api: RancherApi,
@@ -53,7 +53,7 @@ export function rancherLoadBalancers(
   mark: Mark,
 ): LoadBalancers<Annotations, Observed, RancherStep, Prefetched> {
   const stack = operator["load-balancers-stack"];
-  const names = new ExternalNames(api);
+  const names = new TakenNames(api);
   return {
     groupOf: ({ defaultName }) => balancerName(defaultName),
     list: async function* (call) {

@@ -234,6 +234,21 @@ test("opens a socket again on which nothing arrives any more", async () => {
   expect(warnings(h).join("\n")).toContain("the cloud sent nothing for 60s");
 });
 
+test("opens a socket on which nothing ever arrives ever more rarely, and says so once", async () => {
+  const h = new RancherWorld(3);
+  h.cloud.events.isSilent = true;
+  await h.start(nodeControllers);
+  await h.world.pass(120);
+  h.forget();
+  await h.world.pass(3600);
+  expect(warnings(h)).toHaveLength(1);
+  expect(warnings(h)[0]).toContain("the cloud sent nothing for 60s");
+  expect(metricsOf(h)).toContain("fairlead_change_stream_open 0");
+  expect(h.cloud.events.opened).toBeLessThan(30);
+  // The usual listings of an hour.
+  expect(h.cloud.counts()["GET /externalServices"]).toBeLessThanOrEqual(3);
+});
+
 test("opens the socket only on the leader, and the next leader opens another one", async () => {
   const h = new RancherWorld(3);
   await h.start(nodeControllers, "--leader-elect=true");

@@ -7,6 +7,24 @@ import { draft, prefix, RancherWorld } from "./rancher-world.ts";
 
 const ports = (port: number) => [{ port, protocol: "TCP", nodePort: 30_000 + port }];
 
+/** Changes the data of the answers to an operation while `isOn`. */
+function lying(
+  h: RancherWorld,
+  operation: string,
+  change: (data: readonly { readonly id: string }[]) => unknown,
+) {
+  const handle = h.cloud.handle.bind(h.cloud);
+  const lie = { isOn: true };
+  h.cloud.handle = (query) => {
+    const count = h.cloud.seen.length;
+    const delivery = handle(query);
+    if (!lie.isOn || h.cloud.seen[count]?.operation !== operation || delivery.status !== 200) return delivery;
+    const body = delivery.body as { readonly data: readonly { readonly id: string }[] };
+    return { ...delivery, body: { ...body, data: change(body.data) } };
+  };
+  return lie;
+}
+
 function moveNode({ world }: RancherWorld, name: string, address: string): void {
   const addresses = [{ type: "InternalIP", address }];
   world.changeNode(name, (node) => ({ ...node, status: { ...node.status, addresses } }));
@@ -222,3 +240,42 @@ test.each(["node-0", "1H1", "1h1/x", "ABCDEF00-0000-4000-8000-00000000000A"])(
     expect(h.node("odd")).toBeDefined();
   },
 );
+
+test("keeps the targets while the listing of external services is empty", async () => {
+  const h = new RancherWorld(2);
+  await h.start("service");
+  await h.created();
+  const { rules } = h;
+  const lie = lying(h, "GET /externalServices", () => []);
+  h.addNode("node-2");
+  await h.world.pass(1200);
+  expect(h.rules).toEqual(rules);
+  lie.isOn = false;
+  await h.world.until(() => h.rules.length === 3, "the Node", 600);
+  expect(h.externals).toHaveLength(3);
+});
+
+test("creates the load balancer when the key may do so later", async () => {
+  const h = new RancherWorld(2);
+  const lie = lying(h, "GET /schemas", (data) => data.filter(({ id }) => id !== "loadBalancerService"));
+  await h.start("service");
+  h.world.create("web", draft());
+  await h.world.pass(120);
+  expect(h.events()).toContain("does not offer loadBalancerService to this key");
+  lie.isOn = false;
+  await h.world.until(() => h.world.addressesOf("web").length > 0, "the address", 900);
+});
+
+test("deletes and creates nothing when its environment is gone and the key can read another one", async () => {
+  const h = new RancherWorld(3);
+  await h.start("service,cloud-node,cloud-node-lifecycle", "--node-deletion-confirmation=10s");
+  await h.created();
+  h.forget();
+  h.cloud.environment.projects.splice(0, 1, { id: "1a7", name: "Default" });
+  h.world.setReady("node-1", "Unknown");
+  h.world.create("mail", draft({}, ports(81)));
+  await h.world.pass(2400);
+  expect(h.node("node-1")).toBeDefined();
+  expect(h.changes).toEqual([]);
+  expect(h.cloud.seen.filter(({ path, status }) => path.includes("1a7") && status === 200)).toEqual([]);
+});

@@ -218,6 +218,14 @@ describe("cleanup --yes", () => {
     expect(result.err).toContain("(attempt 1 of 5, it is tried again)");
   });
 
+  test("does not end after one listing that is empty by mistake [N6 F56]", async () => {
+    const w = newWorld();
+    addBalancer(w, "uid-1");
+    w.cloud.faults.add({ operation: "GET /balancers", kind: "empty-list", after: 1 });
+    const result = await cleanup(w, ["--yes"]);
+    expect([result.code, ownersIn(w)]).toEqual([0, []]);
+  });
+
   test("reports each failure with exit code 1, deletes the others and ends [N6 F56]", async () => {
     const w = newWorld();
     addBalancer(w, "uid-1");

@@ -18,6 +18,7 @@ import { type CloudCallReport, GovernedTransport } from "./governed-transport.ts
 import { receiveMessages } from "./messages.ts";
 import { RejectedCredential } from "./rejected-credential.ts";
 import { reserveByRank } from "./urgency.ts";
+import { readWithoutSecrets } from "./without-secrets.ts";
 
 export interface AccountContext {
   readonly transport: Transport;
@@ -41,6 +42,11 @@ export interface GovernedAccount<T> extends OpenAccount<T> {
   readonly budget: Budget;
   /** The circuit breaker of each endpoint. */
   readonly breakers: () => readonly { readonly endpoint: string; readonly state: BreakerState }[];
+}
+
+function authorizationOf({ headers = {} }: CloudRequest): string | undefined {
+  const name = Object.keys(headers).find((each) => each.toLowerCase() === "authorization");
+  return name === undefined ? undefined : headers[name];
 }
 
 export function openAccount<T>(account: Account<T>, context: AccountContext): GovernedAccount<T> {
@@ -69,6 +75,7 @@ export function openAccount<T>(account: Account<T>, context: AccountContext): Go
   const fetchCall: Call = { signal, urgency: "user-change" };
   const credential = new RenewingCredential(clock, random, () => account.fetch(unsigned.send, fetchCall));
   const signedWith = new WeakMap<CloudRequest, T>();
+  const authorizations = new WeakMap<CloudRequest, string | undefined>();
   const governed = new GovernedTransport({
     ...common,
     budget,
@@ -78,7 +85,9 @@ export function openAccount<T>(account: Account<T>, context: AccountContext): Go
     sign: async (request) => {
       const value = await credential.current();
       signedWith.set(request, value);
-      return account.sign(request, value, clock.now());
+      const signed = await account.sign(request, value, clock.now());
+      authorizations.set(request, authorizationOf(signed));
+      return signed;
     },
   });
 
@@ -107,7 +116,9 @@ export function openAccount<T>(account: Account<T>, context: AccountContext): Go
   const send: CloudTransport = async (request, call, read) => {
     const rejected = request.mutates ? rejectedChanges : rejectedReads;
     try {
-      const result = await attempt(request, call, read);
+      const result = await attempt(request, call, (response) =>
+        readWithoutSecrets(read, response, [signedWith.get(request), authorizations.get(request)]),
+      );
       rejected.accept();
       return result;
     } catch (error) {

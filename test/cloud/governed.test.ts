@@ -162,6 +162,19 @@ describe("the governed transport", () => {
     expect(sent.filter((each) => each.startsWith("POST"))).toHaveLength(2);
   });
 
+  test("removes the credential from an error whose response repeats it", async () => {
+    const { account, reports } = setUp(async () => new Response("the key Bearer token-1 is wrong: token-1"), {
+      fetch: async () => ({ value: "token-1" }),
+    });
+    const quoting = async (response: Response): Promise<never> => {
+      throw new CloudError("invalid", await response.text(), { operation: "GET /x" });
+    };
+    const failure = await account.transport({ ...read }, call, quoting).catch((error: unknown) => error);
+    expect(String(failure)).toBe("CloudError: the key Bearer *** is wrong: ***");
+    expect(String((failure as Error).stack)).not.toContain("token-1");
+    expect(reports[0]?.message).toBe("the key Bearer *** is wrong: ***");
+  });
+
   test("names the settings to check when the credentials are rejected", async () => {
     const { send } = setUp(async () => new Response("", { status: 401 }), {
       credentialHint: ({ kind }) => (kind === "unauthorized" ? "Check token." : undefined),

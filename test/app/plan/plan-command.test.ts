@@ -160,7 +160,7 @@ describe("plan", () => {
       [["--cluster-cidrs=x"], "unknown flag --cluster-cidrs"],
       [["now"], 'unexpected argument "now" after plan'],
       [["--output=github"], "github is for lint"],
-      [["--server=https://x"], "--server is for the command explain, not for plan"],
+      [["--server=https://x"], "--server is for the command explain or support-bundle, not for plan"],
     ] as const) {
       const { code, out, err, cloud } = await plan(w, args);
       expect([code, out, cloud]).toEqual([2, "", []]);

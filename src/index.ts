@@ -46,6 +46,7 @@ export type {
   Values,
   WhenChanged,
 } from "./core/settings.ts";
+export { quotedUrl } from "./core/text.ts";
 export { cutText } from "./kit/cut-text.ts";
 export * from "./kit/deletions.ts";
 export * from "./kit/etag-update.ts";

@@ -1,7 +1,7 @@
 // The provider of the fake cloud: the model for provider authors, and the cloud of the tests. The simulated cloud itself is in
 // `simulator/`; the provider only uses its API.
 
-import { defineProvider } from "#ccm";
+import { defineProvider, quotedUrl } from "#ccm";
 import { AnyNodeSource } from "./any-node.ts";
 import { fakeApi } from "./api.ts";
 import { readConfigFile } from "./config-file.ts";
@@ -25,7 +25,7 @@ export const fake = defineProvider({
             severity: "error",
             reason: "InvalidSetting",
             key: "endpoint",
-            text: `endpoint (FAKE_ENDPOINT) must be a URL such as http://127.0.0.1:8620, got ${JSON.stringify(endpoint)}`,
+            text: `endpoint (FAKE_ENDPOINT) must be a URL such as http://127.0.0.1:8620, got ${quotedUrl(endpoint)}`,
           },
         ],
   connect: (settings, { account, mark }) => {

@@ -1,6 +1,6 @@
 // Checks of the settings that involve several of them. Pure.
 
-import type { ConfigProblem, Values } from "#ccm";
+import { type ConfigProblem, quotedUrl, type Values } from "#ccm";
 import { config, namesWithoutEffect } from "./settings.ts";
 
 type Settings = Values<typeof config>;
@@ -27,7 +27,7 @@ export function checkSettings(settings: Settings): readonly ConfigProblem[] {
   for (const key of ["endpoint", "robot-endpoint"] as const) {
     const url = settings[key];
     if (url === undefined || URL.canParse(url)) continue;
-    error(key, `${envOf(key)} must be a URL, got ${JSON.stringify(url)}`);
+    error(key, `${envOf(key)} must be a URL, got ${quotedUrl(url)}`);
   }
   if (
     settings["load-balancers-location"] !== undefined &&

@@ -1,6 +1,6 @@
 // Checks of the settings that involve several of them. Pure.
 
-import type { ConfigProblem, Values } from "#ccm";
+import { type ConfigProblem, quotedUrl, type Values } from "#ccm";
 import type { config } from "./settings.ts";
 
 export type Settings = Values<typeof config>;
@@ -19,7 +19,7 @@ export function checkSettings(settings: Settings): readonly ConfigProblem[] {
 
   const { url, "project-id": project } = settings;
   if (!URL.canParse(url) || !/^https?:$/.test(new URL(url).protocol)) {
-    error("url", `CATTLE_URL must be a URL such as http://rancher:8080/v2-beta, got ${JSON.stringify(url)}`);
+    error("url", `CATTLE_URL must be a URL such as http://rancher:8080/v2-beta, got ${quotedUrl(url)}`);
   } else {
     const ofURL = /\/projects\/([^/]+)/.exec(new URL(url).pathname)?.[1];
     if (ofURL !== undefined && project !== undefined && ofURL !== project)

@@ -42,3 +42,8 @@ export function wrapText(text: string, width: number, indent = ""): string {
 export function countOf(number: number, noun: string): string {
   return `${number} ${noun}${number === 1 ? "" : "s"}`;
 }
+
+/** A URL in quotes for a message, without a user and password, also when it is invalid. */
+export function quotedUrl(url: string): string {
+  return JSON.stringify(url.replace(/^.*@/s, "***@"));
+}

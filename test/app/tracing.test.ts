@@ -133,6 +133,7 @@ test("sends nothing without an endpoint", async () => {
 
 test.each([
   ["collector:4318", 'must be a URL such as http://127.0.0.1:4318, got "collector:4318"'],
+  ["ftp://user:secret@collector", 'must be a URL such as http://127.0.0.1:4318, got "***@collector"'],
   ["https://user:secret@collector", "must not contain a user, a password or a query, because it is logged"],
 ])("refuses the endpoint %s", (value, text) => {
   const { problems } = readFlags([`--tracing-endpoint=${value}`]);

@@ -3,6 +3,7 @@
 
 import type { Problem } from "../../core/problem.ts";
 import type { Field, Fields } from "../../core/settings.ts";
+import { quotedUrl } from "../../core/text.ts";
 import type { RawFlags } from "./flag-layers.ts";
 import { notesOf } from "./flag-notes.ts";
 import type { Flags } from "./table.ts";
@@ -93,9 +94,7 @@ export function tracingProblems(flags: Flags): readonly Problem[] {
   if (endpoint === undefined) return [];
   const url = URL.canParse(endpoint) ? new URL(endpoint) : undefined;
   if (url === undefined || !["http:", "https:"].includes(url.protocol))
-    return [
-      invalidFlag(name, `must be a URL such as http://127.0.0.1:4318, got ${JSON.stringify(endpoint)}`),
-    ];
+    return [invalidFlag(name, `must be a URL such as http://127.0.0.1:4318, got ${quotedUrl(endpoint)}`)];
   if (url.username !== "" || url.password !== "" || url.search !== "")
     return [
       invalidFlag(

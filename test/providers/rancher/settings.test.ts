@@ -56,6 +56,13 @@ test("reports all problems together", () => {
   expect(textsOf({ ...keys, url })).toEqual([]);
 });
 
+test("shows no password of an invalid URL", () => {
+  const keys = { "access-key": "a", "secret-key": "b" };
+  expect(textsOf({ ...keys, url: "htps://user:secret@rancher" })).toEqual([
+    'error: CATTLE_URL must be a URL such as http://rancher:8080/v2-beta, got "***@rancher"',
+  ]);
+});
+
 test("reads the keys from their files each time a credential is needed [F70]", async () => {
   let secret = "first\n";
   const fetched: string[] = [];

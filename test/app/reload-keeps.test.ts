@@ -77,7 +77,7 @@ describe("a reload of settings other than the cloud's", () => {
     ["label-policy: { example.com/a: report }"],
     ["node-deletion-confirmation: 40s"],
     ["node-deletion: observe"],
-    ["shutdown-taint-goes: when-ready"],
+    ["remove-shutdown-taint: when-ready"],
   ])(
     "sends no request to the cloud, and only Lease renewals to the API server: %s [F69]",
     async (changed) => {

@@ -152,7 +152,7 @@ describe("secure port of a manager with one load balancer", () => {
       { service: "default/wrong", problems: [expect.stringContaining("algorithm must be one of")] },
     ]);
     const metrics = await text("/metrics");
-    expect(metrics).toContain("\nfairlead_services_in_trouble 1\n");
+    expect(metrics).toContain("\nfairlead_services_with_problems 1\n");
     expect(metrics).toContain("\nfairlead_balancers_orphaned 0\n");
     expect(metrics).toContain('\nfairlead_node_deletions_held{reason="MassDeletionHeld"} 0\n');
     expect(metrics).toContain("\nfairlead_nodes_uninitialized 0\n");

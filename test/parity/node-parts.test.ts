@@ -28,30 +28,30 @@ const current = (zone: string, region: string, type: string) => ({
 });
 
 describe("Test_reconcileNodeLabels", () => {
-  const reconcile = (labels: Record<string, string>, betaLabelsWin: boolean) =>
+  const reconcile = (labels: Record<string, string>, preferBetaLabels: boolean) =>
     planLabels({
       labels,
       instance: machine("node01", { type: "" }),
       isNew: false,
       ownPrefixes: [],
-      settings: { ...nodeDefaults, betaLabelsWin },
+      settings: { ...nodeDefaults, preferBetaLabels },
     }).set;
   const right = ["foo", "bar", "the-best-type"] as const;
   const wrong = ["wrongfoo", "wrongbar", "the-wrong-type"] as const;
 
   test.each([true, false])(
-    "Test_reconcileNodeLabels 1: missing labels come from the beta labels (betaLabelsWin: %p)",
+    "Test_reconcileNodeLabels 1: missing labels come from the beta labels (preferBetaLabels: %p)",
     (wins) => {
       expect(reconcile(beta(...right), wins)).toEqual(current(...right));
     },
   );
   test.each([true, false])(
-    "Test_reconcileNodeLabels 2: equal labels are kept (betaLabelsWin: %p)",
+    "Test_reconcileNodeLabels 2: equal labels are kept (preferBetaLabels: %p)",
     (wins) => {
       expect(reconcile({ ...beta(...right), ...current(...right) }, wins)).toEqual({});
     },
   );
-  test("Test_reconcileNodeLabels 3 (upstream): beta labels replace different ones with betaLabelsWin", () => {
+  test("Test_reconcileNodeLabels 3 (upstream): beta labels replace different ones with preferBetaLabels", () => {
     expect(reconcile({ ...beta(...right), ...current(...wrong) }, true)).toEqual(current(...right));
   });
   test("Test_reconcileNodeLabels 3 (Fairlead): a label corrected by hand is kept", () => {

@@ -74,7 +74,7 @@ const overview: Row = {
     {
       title: "Services with a warning",
       description: "Runbook: FairleadServicesFailing.",
-      expr: "max(fairlead_services_in_trouble{SEL})",
+      expr: "max(fairlead_services_with_problems{SEL})",
       color: "orange",
     },
     {

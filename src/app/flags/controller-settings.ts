@@ -54,7 +54,7 @@ export function controllerSettings(flags: Flags): ControllerSettings {
   const nodes: NodeSettings = {
     ...nodeDefaults,
     labelPolicies,
-    betaLabelsWin: flags["beta-labels-win"],
+    preferBetaLabels: flags["prefer-beta-labels"],
     reconcileLabels: flags["reconcile-labels"],
     matchTimeout: flags["node-match-timeout"],
     addresses: {
@@ -75,7 +75,7 @@ export function controllerSettings(flags: Flags): ControllerSettings {
   const lifecycle: LifecycleSettings = {
     ...lifecycleDefaults,
     deletion: flags["node-deletion"],
-    removeShutdownTaint: flags["shutdown-taint-goes"],
+    removeShutdownTaint: flags["remove-shutdown-taint"],
     proofs: flags["node-deletion-proofs"] === 1 ? 1 : 2,
     confirmAfter: flags["node-deletion-confirmation"],
     removalLimit: limit("node-deletion-limit"),

@@ -80,8 +80,8 @@ export const upstreamProfile: Readonly<Partial<Record<FlagName, string>>> = {
   "load-balancer-absence-confirmation": "0s",
   "node-deletion-min-age": "0s",
   "reconcile-labels": "false",
-  "beta-labels-win": "true",
-  "shutdown-taint-goes": "when-ready",
+  "prefer-beta-labels": "true",
+  "remove-shutdown-taint": "when-ready",
   "node-status-update-frequency": "5m",
   "route-reconciliation-period": "10s",
 };

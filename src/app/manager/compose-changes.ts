@@ -71,13 +71,14 @@ function targetsOf(context: ControllerContext, composed: Controllers): Targets {
   const { clock, inventory } = context;
   const instances = inventory.sources.map((source) => {
     const refresh = (hinted: Hinted, since: number): void =>
-      lookAgain(context, composed, source, hinted, since);
+      requestForHints(context, composed, source, hinted, since);
     const requests = (): number => source.latest?.pages ?? 1;
     return [source.source.name, new ChangeHints({ clock, refresh, requests })] as const;
   });
   const balancers = (composed.service?.listing.parts ?? []).map((part) => {
     const refresh = (hinted: Hinted, since: number): void => {
-      if (composed.service?.queue.work.isRunning === true) composed.service.lookAgain(part, hinted, since);
+      if (composed.service?.queue.work.isRunning === true)
+        composed.service.requestForHints(part, hinted, since);
     };
     const requests = (): number => part.listing.latest?.pages ?? 1;
     return [part.name, new ChangeHints({ clock, refresh, requests })] as const;
@@ -86,7 +87,7 @@ function targetsOf(context: ControllerContext, composed: Controllers): Targets {
 }
 
 /** An unknown machine may be the one that a joining Node waits for. */
-function lookAgain(
+function requestForHints(
   { nodes }: ControllerContext,
   { node, lifecycle }: Controllers,
   source: SourceInventory,

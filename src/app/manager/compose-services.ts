@@ -44,7 +44,7 @@ export interface ComposedServices {
   /** Keys of the Services in a group. */
   membersOf(group: string): readonly string[];
   /** The cloud says that these load balancers may have changed. */
-  readonly lookAgain: ServiceController["lookAgain"];
+  readonly requestForHints: ServiceController["requestForHints"];
   run(signal: AbortSignal): Promise<void>;
   /** The settings have changed. */
   reconsider(): void;
@@ -171,7 +171,7 @@ export function composeServices(
     activeProblems: () => controller.activeProblems(),
     membersOf: (group) => controller.membersOf(group),
     knowledgeOf: (service) => controller.knowledgeOf(service),
-    lookAgain: (part, groups, since) => controller.lookAgain(part, groups, since),
+    requestForHints: (part, groups, since) => controller.requestForHints(part, groups, since),
     run,
     forgetEvidence: () => controller.forgetEvidence(),
     reconsider: () => {

@@ -95,7 +95,7 @@ export function createAlertMetrics(metrics: Metrics): (sources: AlertSources) =>
     ({ removals }, kind) => removals.count(kind),
   );
   gauge(
-    "fairlead_services_in_trouble",
+    "fairlead_services_with_problems",
     "Services with an active warning.",
     ({ service }) => service?.activeProblems().size ?? 0,
   );

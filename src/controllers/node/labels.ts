@@ -19,7 +19,7 @@ export interface LabelInput {
   /** The Node joins: all known labels are written, as upstream does. */
   readonly isNew: boolean;
   readonly ownPrefixes: readonly string[];
-  readonly settings: Pick<NodeSettings, "labelPolicies" | "betaLabelsWin" | "reconcileLabels">;
+  readonly settings: Pick<NodeSettings, "labelPolicies" | "preferBetaLabels" | "reconcileLabels">;
 }
 
 const defaultPolicies = { type: "sync", zone: "report", region: "report" } as const satisfies Record<
@@ -40,7 +40,7 @@ export function planLabels(input: LabelInput): LabelChanges {
 type Pair = keyof typeof labelPairs;
 
 /** What the beta labels of an initialized Node require, as upstream; it does not depend on the instance. */
-export function labelsFromBeta(labels: Labels, settings: Pick<NodeSettings, "betaLabelsWin">): Labels {
+export function labelsFromBeta(labels: Labels, settings: Pick<NodeSettings, "preferBetaLabels">): Labels {
   const set: Record<string, string> = {};
   for (const fact of ["type", "zone", "region"] as const) {
     const { current } = labelPairs[fact];
@@ -54,10 +54,10 @@ export function labelsFromBeta(labels: Labels, settings: Pick<NodeSettings, "bet
 function valueFromBeta(
   labels: Labels,
   fact: Pair,
-  { betaLabelsWin }: Pick<NodeSettings, "betaLabelsWin">,
+  { preferBetaLabels }: Pick<NodeSettings, "preferBetaLabels">,
 ): string | undefined {
   const { current, beta } = labelPairs[fact];
-  return labels[current] === undefined || betaLabelsWin ? labels[beta] : undefined;
+  return labels[current] === undefined || preferBetaLabels ? labels[beta] : undefined;
 }
 
 function planPair(input: LabelInput, fact: Pair, set: Record<string, string>, problems: Problem[]): void {

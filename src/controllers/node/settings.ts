@@ -27,7 +27,7 @@ export interface NodeSettings {
   readonly addresses: AddressPolicy;
   readonly labelPolicies: Readonly<Record<string, LabelPolicy>>;
   /** Upstream overwrites a different current label with the beta label. By default Fairlead keeps a manual correction. */
-  readonly betaLabelsWin: boolean;
+  readonly preferBetaLabels: boolean;
   /** Upstream never updates labels after initialization. A policy for a label takes precedence. */
   readonly reconcileLabels: boolean;
   /** How old an observation of the instance may be when a Node joins. */
@@ -46,7 +46,7 @@ export interface NodeSettings {
 export const nodeDefaults: NodeSettings = {
   addresses: { families: [], include: [], exclude: [], networks: [], order: [] },
   labelPolicies: {},
-  betaLabelsWin: false,
+  preferBetaLabels: false,
   reconcileLabels: true,
   maxObservationAge: minutes(1),
   matchTimeout: undefined,

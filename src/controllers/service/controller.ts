@@ -167,7 +167,7 @@ export class ServiceController {
    * The cloud says that these load balancers may have changed: lists the part, unless none of them is known there, or a group that has
    * waited for a short time lists it soon anyway. After a change, the cloud reports each of its effects.
    */
-  lookAgain({ name, listing }: ListedPart<ObservedLoadBalancer>, groups: Hinted, since: number): void {
+  requestForHints({ name, listing }: ListedPart<ObservedLoadBalancer>, groups: Hinted, since: number): void {
     const { groupStates } = this.#reconcile;
     const isHere = (group: string): boolean => groupStates.get(group)?.listings.covers(name) === true;
     if (groups !== "any" && ![...groups].some(isHere)) return;

@@ -135,11 +135,11 @@ export const alertCases: readonly AlertCase[] = [
   },
   {
     alert: "FairleadServicesFailing",
-    fires: { [gauge("fairlead_services_in_trouble")]: "1x60" },
+    fires: { [gauge("fairlead_services_with_problems")]: "1x60" },
     after: 15,
     labels: { job: "ccm" },
     summary: "Services with an active warning: 1.",
-    quiet: { [gauge("fairlead_services_in_trouble")]: "0x60" },
+    quiet: { [gauge("fairlead_services_with_problems")]: "0x60" },
   },
   {
     alert: "FairleadRoutesFailing",

@@ -42,7 +42,7 @@ const ownFields = {
       fallback: true,
     },
   ),
-  "beta-labels-win": flag(
+  "prefer-beta-labels": flag(
     "If a Node has both the beta and the GA label, the beta label overwrites the GA label, as upstream does.",
     {
       fallback: false,
@@ -51,7 +51,7 @@ const ownFields = {
   "node-match-timeout": duration(
     "How long a Node whose instance was found in one account or region waits for the others to answer, because they may have an instance of the same name. After that, it gets the provider ID of the instance that was found. 0s does not wait. If unset, the wait has no limit.",
   ),
-  "shutdown-taint-goes": oneOf(
+  "remove-shutdown-taint": oneOf(
     "When to remove the shutdown taint: when the instance runs, or when the Node is Ready (as upstream does).",
     ["when-running", "when-ready"],
     { fallback: "when-running" },

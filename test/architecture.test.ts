@@ -145,7 +145,7 @@ describe("a planted violation is found", () => {
     ],
     ["a file without a comment", "src/app/x.ts", "export const a = 1;", "start with a comment"],
     ["a name that says nothing", "src/app/utils.ts", "// x\n", "does not describe"],
-    ["a long file", "scripts/x.ts", "\n".repeat(301), "301 lines"],
+    ["a long file", "scripts/x.ts", "\n".repeat(501), "501 lines"],
     ["a plan that waits", "src/controllers/a/plan.ts", "// x\nexport const plan = async () => 1;", "async"],
     [
       "what calls itself pure and waits",

@@ -165,7 +165,7 @@ export interface Exemptions {
   readonly environment?: string;
 }
 
-const maxLines = 300;
+const maxLines = 500;
 
 /** All violations in a file, as messages. */
 export const violationsOf = (file: SourceFile, exempt: Exemptions = {}): readonly string[] => {

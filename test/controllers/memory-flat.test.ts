@@ -10,7 +10,7 @@ const algorithm = "balancer.fake.example/algorithm";
 const cycles = 3;
 /** Bounded by their own limits, such as recent events and one series per label value of a metric. */
 const bounded = [
-  "src/kube/events/lru-map.ts",
+  "src/kube/events/event-correlator.ts",
   "src/telemetry/metrics.ts",
   "src/app/reporting/plan-reporter.ts",
   "src/testing/",

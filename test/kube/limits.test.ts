@@ -1,8 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import { milliseconds, seconds } from "../../src/core/brand.ts";
-import { RequestLimit } from "../../src/kube/requests/request-limit.ts";
-import { TokenBucket } from "../../src/kube/requests/token-bucket.ts";
+import { RequestLimit, TokenBucket } from "../../src/kube/requests/request-limit.ts";
 import { WriteConcurrency, type WriteOutcome } from "../../src/kube/requests/write-concurrency.ts";
 import { VirtualClock } from "../../src/testing/virtual-time/virtual-clock.ts";
 

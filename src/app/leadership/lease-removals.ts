@@ -5,7 +5,7 @@ import { type RemovalKind, removalKinds } from "../../controllers/removal-histor
 import type { RemovalMemory } from "../../controllers/removal-memory.ts";
 import { decodeRemovals, fitRemovals } from "../../controllers/removal-text.ts";
 import { releaseHoldAnnotation, removalsAnnotation } from "../../controllers/well-known.ts";
-import type { AnnotationWrite, LeaseAnnotations } from "../../kube/leader-election/lease-annotations.ts";
+import type { AnnotationWrite, LeaseAnnotations } from "../../kube/leader-election/lease-record.ts";
 import type { Lease } from "../../kube/objects.ts";
 import type { Clock } from "../../platform/clock.ts";
 

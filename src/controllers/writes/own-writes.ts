@@ -2,8 +2,7 @@
 // change by another client that arrives with them still does.
 
 import type { KubeObject } from "../../kube/objects.ts";
-import type { Patch } from "../../kube/patches/patch.ts";
-import { applySteps } from "../../kube/patches/patched-object.ts";
+import { applySteps, type Patch } from "../../kube/patches/patch.ts";
 import { isNewer } from "../latest-objects.ts";
 
 export interface OwnWrite<T> {

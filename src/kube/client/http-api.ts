@@ -2,8 +2,7 @@
 
 import { defined } from "../../core/defined.ts";
 import { type KubeObject, keyOf, type ObjectKey, type ObjectMeta } from "../objects.ts";
-import type { Patch } from "../patches/patch.ts";
-import { applySteps } from "../patches/patched-object.ts";
+import { applySteps, type Patch } from "../patches/patch.ts";
 import type { KubeRequest, OpenStream, Verb } from "../requests/request.ts";
 import type { Requests } from "../requests/requests.ts";
 import { apiVersionOf, type Query, type Resource, resourcePath } from "../resources.ts";

@@ -1,7 +1,8 @@
 // Limits the requests in flight of the whole process, including watches. The limit is below the number at which Bun queues
 // requests silently. Some places are reserved for leases, health checks and authentication.
 
-import { WaitQueue } from "./wait-queue.ts";
+import { milliseconds } from "../../core/brand.ts";
+import { type Clock, sleep } from "../../platform/clock.ts";
 
 /** "reserved" may use every place, "normal" only the unreserved ones. */
 export type Lane = "normal" | "reserved";
@@ -50,5 +51,86 @@ export class RequestLimit {
         this.#lines[lane].next();
       }
     }
+  }
+}
+
+// A rate limit with a burst, for --kube-api-qps and --kube-api-burst. Without these flags no rate limit applies.
+
+export class TokenBucket {
+  readonly #clock: Clock;
+  readonly #ratePerSecond: number;
+  readonly #burst: number;
+  /** Below zero while callers wait, because each of them takes its token in advance. */
+  #tokens: number;
+  #refilledAt: number;
+
+  constructor(
+    { ratePerSecond, burst }: { readonly ratePerSecond: number; readonly burst: number },
+    clock: Clock,
+  ) {
+    this.#clock = clock;
+    this.#ratePerSecond = ratePerSecond;
+    this.#burst = Math.max(1, burst);
+    this.#tokens = this.#burst;
+    this.#refilledAt = clock.monotonic();
+  }
+
+  /** Resolves when one more request may be sent; callers proceed in the order of their calls. */
+  async take(signal: AbortSignal): Promise<void> {
+    signal.throwIfAborted();
+    this.#refill();
+    this.#tokens -= 1;
+    if (this.#tokens >= 0) return;
+    try {
+      await sleep(this.#clock, milliseconds((-this.#tokens / this.#ratePerSecond) * 1000), signal);
+    } catch (reason) {
+      this.#tokens += 1;
+      throw reason;
+    }
+  }
+
+  #refill(): void {
+    const now = this.#clock.monotonic();
+    const gained = ((now - this.#refilledAt) / 1000) * this.#ratePerSecond;
+    this.#tokens = Math.min(this.#burst, this.#tokens + gained);
+    this.#refilledAt = now;
+  }
+}
+
+// A first-in, first-out queue of callers that wait for a place. A caller leaves the queue when its signal is aborted.
+// `RequestLimit` and `WriteConcurrency` decide when a place is free.
+
+export class WaitQueue {
+  readonly #waiting = new Set<() => void>();
+
+  get length(): number {
+    return this.#waiting.size;
+  }
+
+  /** Resolves when `next` reaches this caller; rejects with the signal's reason, and then it takes no place. */
+  join(signal: AbortSignal): Promise<void> {
+    return new Promise((resolve, reject) => {
+      if (signal.aborted) return reject(signal.reason);
+      const admit = () => {
+        signal.removeEventListener("abort", onAbort);
+        resolve();
+      };
+      const onAbort = () => {
+        this.#waiting.delete(admit);
+        reject(signal.reason);
+      };
+      this.#waiting.add(admit);
+      signal.addEventListener("abort", onAbort, { once: true });
+    });
+  }
+
+  /** Admits the caller that has waited longest; false when the queue is empty. */
+  next(): boolean {
+    for (const admit of this.#waiting) {
+      this.#waiting.delete(admit);
+      admit();
+      return true;
+    }
+    return false;
   }
 }

@@ -7,8 +7,7 @@ import { abortable } from "../../runtime/abortable.ts";
 import { KubeError } from "../errors/kube-error.ts";
 import { type ExchangeDeps, Exchanges, isWrite, type ResponseHead } from "./exchange.ts";
 import type { KubeRequest, OpenStream, RequestObservation } from "./request.ts";
-import type { RequestLimit } from "./request-limit.ts";
-import type { TokenBucket } from "./token-bucket.ts";
+import type { RequestLimit, TokenBucket } from "./request-limit.ts";
 import { type WriteConcurrency, writeOutcomeOf } from "./write-concurrency.ts";
 
 export interface RequestsOptions extends ExchangeDeps {

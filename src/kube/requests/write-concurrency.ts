@@ -5,7 +5,7 @@ import { type Milliseconds, milliseconds, minutes, seconds } from "../../core/br
 import { defined } from "../../core/defined.ts";
 import type { Clock } from "../../platform/clock.ts";
 import { isKubeError } from "../errors/kube-error.ts";
-import { WaitQueue } from "./wait-queue.ts";
+import { WaitQueue } from "./request-limit.ts";
 
 /** Writes of state precede events, which wait while there are many of them. */
 export type WritePriority = "state" | "event";

@@ -6,7 +6,7 @@ import { type Milliseconds, serviceUID } from "../../../core/brand.ts";
 import { messageOf } from "../../../core/errors.ts";
 import { shortList } from "../../../core/text.ts";
 import type { Service } from "../../../kube/objects.ts";
-import { finalizerPatch } from "../../../kube/patches/finalizer-patch.ts";
+import { finalizerPatch } from "../../../kube/patches/service-patch.ts";
 import type { Call } from "../../../provider/call.ts";
 import type { Step, StepOutcome } from "../../../provider/plan.ts";
 import { isRefusal } from "../../errors.ts";

@@ -2,7 +2,7 @@
 // was rejected. A failed fetch is retried with backoff; a credential that is still valid is used during that time.
 
 import { seconds } from "../core/brand.ts";
-import { untilMoment } from "../core/moment.ts";
+import { untilMoment } from "../core/duration.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { Random } from "../platform/random.ts";
 import type { Fetched } from "../provider/provider.ts";

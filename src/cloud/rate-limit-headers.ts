@@ -2,7 +2,7 @@
 // they decide how long an operation is not sent. Pure.
 
 import { type Milliseconds, milliseconds, minutes } from "../core/brand.ts";
-import { type Moment, momentOfSeconds, retryAfterIn, untilMoment } from "../core/moment.ts";
+import { type Moment, momentOfSeconds, retryAfterIn, untilMoment } from "../core/duration.ts";
 import type { RateLimitReport } from "../provider/rate-limit.ts";
 import type { RateLimit } from "../runtime/budget.ts";
 

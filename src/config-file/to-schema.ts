@@ -1,4 +1,4 @@
-// Converts a table of settings to JSON Schema, for editors and CI. It accepts exactly what `to-raw.ts` accepts. Pure.
+// Converts a table of settings to JSON Schema, for editors and CI. It accepts exactly what `parse-configuration.ts` accepts. Pure.
 
 import { defined } from "../core/defined.ts";
 import type { Field, FieldKind, Fields } from "../core/settings.ts";

@@ -1,7 +1,7 @@
 // Reads from response headers when a cloud accepts requests again. Points in time are not converted to delays, because only the
 // framework has a clock. Pure.
 
-import { type Moment, momentOfSeconds, retryAfterIn } from "../core/moment.ts";
+import { type Moment, momentOfSeconds, retryAfterIn } from "../core/duration.ts";
 
 /**
  * `Retry-After` in either form, otherwise the reset time of a rate limit. Many clouds send the reset time with every response,

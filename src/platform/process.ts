@@ -1,8 +1,7 @@
 // The signals, uncaught errors, output and exit code of the process.
 
 import { isatty } from "node:tty";
-import { milliseconds } from "../core/brand.ts";
-import { decideStop, type StopSignal } from "./stop-signals.ts";
+import { type Milliseconds, milliseconds } from "../core/brand.ts";
 
 export interface SystemProcess {
   readonly pid: number;
@@ -75,4 +74,20 @@ export function terminalLine(): (() => Promise<string>) | undefined {
     for await (const line of console) return line;
     return "";
   };
+}
+
+// Decides how to react to a stop signal. `timeout` and similar programs signal both the process and its group, so the
+// same signal twice within moments counts once. A later or different one ends the process immediately.
+
+export interface StopSignal {
+  readonly name: string;
+  readonly at: Milliseconds;
+}
+
+const duplicateWindow = milliseconds(200);
+
+export function decideStop(first: StopSignal | undefined, signal: StopSignal): "stop" | "ignore" | "exit" {
+  if (first === undefined) return "stop";
+  const isDuplicate = signal.name === first.name && signal.at - first.at < duplicateWindow;
+  return isDuplicate ? "ignore" : "exit";
 }

@@ -44,4 +44,4 @@ export type CloudTransport = <T>(
   read: (response: Response) => Promise<T>,
 ) => Promise<T>;
 
-export type { Moment } from "../core/moment.ts";
+export type { Moment } from "../core/duration.ts";

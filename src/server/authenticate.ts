@@ -3,9 +3,17 @@
 
 import type { PeerCertificate, ServedRequest } from "../platform/listener.ts";
 import type { Authorities } from "./authorities.ts";
-import { commonNameOf, userOf, verifyClient } from "./client-certificate.ts";
-import { userInHeaders } from "./request-header.ts";
-import { anonymous, type CredentialCheck, noCredential, type User, withAuthenticatedGroup } from "./user.ts";
+import {
+  anonymous,
+  type CredentialCheck,
+  commonNameOf,
+  noCredential,
+  type User,
+  userInHeaders,
+  userOf,
+  verifyClient,
+  withAuthenticatedGroup,
+} from "./identity.ts";
 
 export type Authentication =
   | { readonly kind: "user"; readonly user: User }

@@ -5,8 +5,7 @@
 import type { X509Certificate } from "node:crypto";
 import type { WatchedFile } from "../kube/connection/watched-file.ts";
 import type { ConfigMap } from "../kube/objects.ts";
-import { readBundle } from "./client-certificate.ts";
-import type { RequestHeaderNames } from "./request-header.ts";
+import { type RequestHeaderNames, readBundle } from "./identity.ts";
 
 export const authenticationConfigMap = {
   namespace: "kube-system",

@@ -5,9 +5,8 @@ import { isKubeError } from "../kube/errors/kube-error.ts";
 import type { ServedRequest, ServedResponse } from "../platform/listener.ts";
 import { refusal } from "./answers.ts";
 import type { Authentication } from "./authenticate.ts";
-import type { Decision } from "./authorize.ts";
-import { TooManyReviews } from "./reviews.ts";
-import type { User } from "./user.ts";
+import type { User } from "./identity.ts";
+import { type Decision, TooManyReviews } from "./reviews.ts";
 
 export interface PageRequest {
   readonly method: string;

@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import { milliseconds } from "../../src/core/brand.ts";
-import { decideStop } from "../../src/platform/stop-signals.ts";
+import { decideStop } from "../../src/platform/process.ts";
 
 const signal = (name: string, at: number) => ({ name, at: milliseconds(at) });
 

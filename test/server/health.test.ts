@@ -1,8 +1,7 @@
 // Health pages as text: the text that upstream's tests require verbatim, and Fairlead's additions.
 
 import { describe, expect, test } from "bun:test";
-import { Health, type HealthPage } from "../../src/server/health.ts";
-import { healthPages } from "../../src/server/health-pages.ts";
+import { Health, type HealthPage, healthPages } from "../../src/server/health.ts";
 
 const everywhere: readonly HealthPage[] = ["healthz", "livez", "readyz"];
 

@@ -3,8 +3,7 @@ import { type Milliseconds, seconds } from "../../src/core/brand.ts";
 import { defined } from "../../src/core/defined.ts";
 import { KubeError } from "../../src/kube/errors/kube-error.ts";
 import { seededRandom } from "../../src/platform/random.ts";
-import { retryReview } from "../../src/server/retry-review.ts";
-import { TooManyReviews } from "../../src/server/reviews.ts";
+import { retryReview, TooManyReviews } from "../../src/server/reviews.ts";
 import { VirtualClock } from "../../src/testing/virtual-time/virtual-clock.ts";
 
 describe("retryReview", () => {

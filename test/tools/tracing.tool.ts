@@ -2,8 +2,7 @@
 
 import { expect, test } from "bun:test";
 import { join } from "node:path";
-import { tracesJson } from "../../src/telemetry/otlp.ts";
-import type { Span } from "../../src/telemetry/tracer.ts";
+import { type Span, tracesJson } from "../../src/telemetry/tracer.ts";
 import { goProgram, orSkipped } from "./rig/install.ts";
 
 const reader = orSkipped("traces", () => goProgram(join(import.meta.dir, "otlp")));

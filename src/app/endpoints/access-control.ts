@@ -9,10 +9,14 @@ import { Reflector } from "../../kube/watch/reflector.ts";
 import type { Task } from "../../runtime/run-together.ts";
 import { type AuthenticationDeps, authenticate } from "../../server/authenticate.ts";
 import { AuthoritySource, authenticationConfigMap } from "../../server/authorities.ts";
-import { Authorizer } from "../../server/authorize.ts";
-import { TokenAuthenticator } from "../../server/bearer-token.ts";
-import { retryReview } from "../../server/retry-review.ts";
-import { type AskReview, Reviews, type ReviewsOptions } from "../../server/reviews.ts";
+import {
+  type AskReview,
+  Authorizer,
+  Reviews,
+  type ReviewsOptions,
+  retryReview,
+  TokenAuthenticator,
+} from "../../server/reviews.ts";
 import type { SecurePortOptions } from "../../server/secure-port.ts";
 import type { Log } from "../../telemetry/log.ts";
 import type { Flags } from "../flags/table.ts";

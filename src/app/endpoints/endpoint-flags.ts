@@ -1,6 +1,6 @@
 // The flags of the secure port and of the webhook port under one set of names.
 
-import { ownNames } from "../../server/own-certificate.ts";
+import { ownNames } from "../../server/served-certificates.ts";
 import type { Flags } from "../flags/table.ts";
 import { serviceNames, webhookCertificateName } from "./webhook-manifest.ts";
 

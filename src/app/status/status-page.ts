@@ -3,7 +3,7 @@
 import { createHash } from "node:crypto";
 import { seconds } from "../../core/brand.ts";
 import type { Clock } from "../../platform/clock.ts";
-import { CachedValue } from "../../server/cached-value.ts";
+import { CachedValue } from "../../server/answers.ts";
 import { type Page, readOnly } from "../../server/secure-port.ts";
 import type { Manager } from "../manager/manager.ts";
 import { version } from "../version.ts";

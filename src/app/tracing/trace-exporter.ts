@@ -8,8 +8,7 @@ import type { Transport } from "../../platform/transport.ts";
 import { withDeadline } from "../../runtime/deadline.ts";
 import type { Log } from "../../telemetry/log.ts";
 import type { Counter } from "../../telemetry/metrics.ts";
-import { tracesJson } from "../../telemetry/otlp.ts";
-import type { Span, SpanAttributes } from "../../telemetry/tracer.ts";
+import { type Span, type SpanAttributes, tracesJson } from "../../telemetry/tracer.ts";
 
 const interval = seconds(5);
 const deadline = seconds(10);

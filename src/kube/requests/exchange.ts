@@ -3,7 +3,7 @@
 
 import { type Milliseconds, seconds } from "../../core/brand.ts";
 import { defined } from "../../core/defined.ts";
-import { momentOfSeconds, retryAfterIn, untilMoment } from "../../core/moment.ts";
+import { momentOfSeconds, retryAfterIn, untilMoment } from "../../core/duration.ts";
 import type { Clock } from "../../platform/clock.ts";
 import type { TlsMaterial, Transport, TransportRequest } from "../../platform/transport.ts";
 import { abortable, linkedController } from "../../runtime/abortable.ts";

@@ -3,8 +3,8 @@
 
 import { getEventListeners } from "node:events";
 import { type Milliseconds, minutes, seconds } from "../../core/brand.ts";
+import { untilMoment } from "../../core/duration.ts";
 import { messageOf } from "../../core/errors.ts";
-import { untilMoment } from "../../core/moment.ts";
 import { readSettings } from "../../core/read-settings.ts";
 import type { Call, CloudRequest, CloudTransport } from "../../provider/call.ts";
 import { CloudError } from "../../provider/errors.ts";

@@ -1,9 +1,34 @@
-// Verifies that a client certificate was issued by a trusted authority for client authentication and is currently valid, and
-// reads the user from it. TLS has already proved that the client holds the key. Pure.
+// The users of the secure port as Kubernetes describes them, and how client certificates and front proxies identify them.
 
 import { X509Certificate } from "node:crypto";
+import { defined } from "../core/defined.ts";
 import type { PeerCertificate } from "../platform/listener.ts";
-import type { User } from "./user.ts";
+
+export interface User {
+  readonly name: string;
+  readonly uid?: string;
+  readonly groups: readonly string[];
+  readonly extra?: Readonly<Record<string, readonly string[]>>;
+}
+
+/** `none`: the request has no credential of this kind. */
+export type CredentialCheck =
+  | { readonly kind: "user"; readonly user: User }
+  | { readonly kind: "none" }
+  | { readonly kind: "invalid"; readonly reason: string };
+
+export const noCredential: CredentialCheck = { kind: "none" };
+
+export const anonymous: User = { name: "system:anonymous", groups: ["system:unauthenticated"] };
+
+const authenticated = "system:authenticated";
+
+export function withAuthenticatedGroup(user: User): User {
+  return user.groups.includes(authenticated) ? user : { ...user, groups: [...user.groups, authenticated] };
+}
+
+// Verifies that a client certificate was issued by a trusted authority for client authentication and is currently valid, and
+// reads the user from it. TLS has already proved that the client holds the key.
 
 const certificateBlock = /-----BEGIN CERTIFICATE-----[\s\S]+?-----END CERTIFICATE-----/g;
 const clientPurposes = ["1.3.6.1.5.5.7.3.2", "2.5.29.37.0"];
@@ -85,4 +110,57 @@ export function userOf(certificate: X509Certificate): User | undefined {
   if (name === undefined || name === "") return undefined;
   const subject = certificate.toLegacyObject().subject as unknown as Readonly<Record<string, unknown>>;
   return { name, groups: listOf(subject["O"]) };
+}
+
+// Reads the user from the headers that an authenticated front proxy sends. The cluster configures their names.
+
+export interface RequestHeaderNames {
+  readonly username: readonly string[];
+  readonly uid: readonly string[];
+  readonly group: readonly string[];
+  readonly extraPrefix: readonly string[];
+  /** Common names of proxies that are accepted; empty accepts all. */
+  readonly allowedNames: readonly string[];
+}
+
+type Headers = readonly (readonly [name: string, value: string])[];
+
+function valuesOf(headers: Headers, name: string): readonly string[] {
+  return headers.filter(([key]) => key === name.toLowerCase()).map(([, value]) => value);
+}
+
+function firstOf(headers: Headers, names: readonly string[]): string {
+  return names.map((name) => valuesOf(headers, name)[0] ?? "").find((value) => value !== "") ?? "";
+}
+
+/** Extra keys are percent-encoded, because header names have no capitals and no slashes. */
+function decoded(key: string): string {
+  try {
+    return decodeURIComponent(key);
+  } catch {
+    return key;
+  }
+}
+
+/** Undefined when the headers name no user. */
+export function userInHeaders(headers: Headers, names: RequestHeaderNames): User | undefined {
+  const name = firstOf(headers, names.username);
+  if (name === "") return undefined;
+  const uid = firstOf(headers, names.uid);
+  const extra: Record<string, string[]> = {};
+  for (const prefix of names.extraPrefix) {
+    for (const [key, value] of headers) {
+      if (!key.startsWith(prefix.toLowerCase())) continue;
+      const extraKey = decoded(key.slice(prefix.length));
+      extra[extraKey] = [...(extra[extraKey] ?? []), value];
+    }
+  }
+  return {
+    name,
+    groups: names.group.flatMap((header) => valuesOf(headers, header)),
+    ...defined({
+      uid: uid === "" ? undefined : uid,
+      extra: Object.keys(extra).length === 0 ? undefined : extra,
+    }),
+  };
 }

@@ -5,7 +5,7 @@ import { afterEach, beforeEach, expect, test } from "bun:test";
 import { renameSync } from "node:fs";
 import { milliseconds } from "../../src/core/brand.ts";
 import { serviceAccounts } from "../../src/kube/resources.ts";
-import { writeKubeconfig } from "../../src/testing/apiserver/serving/kubeconfig.ts";
+import { writeKubeconfig } from "../../src/testing/apiserver/serving/https-server.ts";
 import { never } from "../kube/cluster/connect.ts";
 import { type Cluster, openCluster } from "./rig/cluster.ts";
 import { type ControlPlane, startControlPlane } from "./rig/control-plane.ts";

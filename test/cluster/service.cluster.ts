@@ -5,7 +5,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "bun:te
 import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { holderOf } from "../../src/kube/leader-election/lease-record.ts";
-import { writeKubeconfig } from "../../src/testing/apiserver/serving/kubeconfig.ts";
+import { writeKubeconfig } from "../../src/testing/apiserver/serving/https-server.ts";
 import { never } from "../kube/cluster/connect.ts";
 import { openDatagramSocket } from "../support/datagram-socket.ts";
 import { type Cluster, openCluster } from "./rig/cluster.ts";

@@ -6,7 +6,7 @@ import { milliseconds } from "../../src/core/brand.ts";
 import { createAuthority } from "../../src/pki/authority.ts";
 import { systemClock } from "../../src/platform/clock.ts";
 import { systemRandom } from "../../src/platform/random.ts";
-import { writeKubeconfig } from "../../src/testing/apiserver/serving/kubeconfig.ts";
+import { writeKubeconfig } from "../../src/testing/apiserver/serving/https-server.ts";
 import { type Cluster, openCluster } from "./rig/cluster.ts";
 import { type ControlPlane, startControlPlane } from "./rig/control-plane.ts";
 import { freePort } from "./rig/free-port.ts";

@@ -2,8 +2,8 @@
 // silent, compaction, missing support for streaming lists, and slowness.
 
 import { milliseconds } from "../../src/core/brand.ts";
-import type { FaultOutcome } from "../../src/testing/apiserver/faults.ts";
-import type { RequestInfo } from "../../src/testing/apiserver/http/read-request.ts";
+import type { FaultOutcome } from "../../src/testing/apiserver/api-server.ts";
+import type { RequestInfo } from "../../src/testing/apiserver/http/request.ts";
 import type { Dice, Disruption, DisruptionSource } from "./disruptions.ts";
 import type { World } from "./world.ts";
 

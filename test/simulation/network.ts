@@ -1,12 +1,11 @@
 // The network between a simulated process and a server: requests and responses take time, a request may reach the
 // server after its sender gave up, and streams can be cut or go silent.
 
-import type { Milliseconds } from "../../src/core/brand.ts";
-import { milliseconds } from "../../src/core/brand.ts";
+import { type Milliseconds, milliseconds } from "../../src/core/brand.ts";
 import type { Clock } from "../../src/platform/clock.ts";
 import type { Random } from "../../src/platform/random.ts";
 import type { Transport, TransportRequest } from "../../src/platform/transport.ts";
-import { ConnectionLostError } from "../../src/testing/apiserver/faults.ts";
+import { ConnectionLostError } from "../../src/testing/apiserver/api-server.ts";
 import type { SimulatedProcess } from "./simulated-process.ts";
 
 /** The outcome of a request, as its sender sees it. */

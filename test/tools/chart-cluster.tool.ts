@@ -11,7 +11,7 @@ import { deployedClouds } from "../../scripts/deploy/clouds.ts";
 import { clusterRules, leaseRules } from "../../src/app/manifests/access.ts";
 import { nodes, services } from "../../src/kube/resources.ts";
 import { systemClock } from "../../src/platform/clock.ts";
-import { writeKubeconfig } from "../../src/testing/apiserver/serving/kubeconfig.ts";
+import { writeKubeconfig } from "../../src/testing/apiserver/serving/https-server.ts";
 import { isUninitialized } from "../cluster/rig/cluster.ts";
 import { type ControlPlane, startControlPlane } from "../cluster/rig/control-plane.ts";
 import { freePort } from "../cluster/rig/free-port.ts";

@@ -69,8 +69,7 @@ export function isKubeError(error: unknown, ...kinds: readonly KubeErrorKind[]):
   return error instanceof KubeError && (kinds.length === 0 || kinds.includes(error.kind));
 }
 
-// Turns an error response of the API server into a KubeError, from the status code and the Status object. Failures without
-// a response are in `transport-error.ts`.
+// Turns an error response of the API server into a KubeError, from the status code and the Status object.
 
 /** The fields of `v1.Status` that decide the kind of error. */
 interface StatusBody {

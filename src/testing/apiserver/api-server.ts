@@ -5,25 +5,19 @@ import { seconds } from "../../core/brand.ts";
 import { type Clock, sleep } from "../../platform/clock.ts";
 import type { Random } from "../../platform/random.ts";
 import type { TransportRequest } from "../../platform/transport.ts";
-import { ConnectionLostError, type Faults, untilAborted } from "./faults.ts";
 import { answerError, answerJson, answerText } from "./http/answer.ts";
 import { discover } from "./http/discovery.ts";
-import { headerOf, readObject } from "./http/read-body.ts";
-import { type RequestInfo, readRequest } from "./http/read-request.ts";
-import { type Authorize, answerReview } from "./http/reviews.ts";
-import { serveDelete, serveDeleteCollection } from "./http/serve-delete.ts";
-import { patchObject } from "./http/serve-patch.ts";
+import { headerOf, type RequestInfo, readObject, readRequest } from "./http/request.ts";
+import { type Authorize, answerReview, ServiceAccountTokens } from "./http/reviews.ts";
 import { type ReadDeps, serveGet, serveList, serveObject, serveWatch } from "./http/serve-read.ts";
-import { ServiceAccountTokens } from "./http/service-account-tokens.ts";
+import { patchObject, serveDelete, serveDeleteCollection } from "./http/serve-write.ts";
 import { ApiError, forbidden, methodNotAllowed, noSuchResource } from "./objects/api-error.ts";
 import { textAt } from "./objects/json.ts";
 import { type Identity, type KubeObject, timestamp } from "./objects/kube-object.ts";
 import { type Resource, resourceNamed, reviews } from "./objects/resource-table.ts";
-import { EventExpiry } from "./storage/expire-events.ts";
 import { Lister } from "./storage/list-objects.ts";
 import { ObjectRegistry, type WriteOptions } from "./storage/object-registry.ts";
 import type { GoneAs, StreamingLists, WatchSettings } from "./storage/plan-watch.ts";
-import { seedObjects } from "./storage/seed-objects.ts";
 import { type ChangeListener, Store } from "./storage/store.ts";
 
 export interface ApiServerOptions {
@@ -262,4 +256,79 @@ export class ApiServer {
     const apiVersion = textAt(body, "apiVersion") || "authentication.k8s.io/v1";
     return answerJson(201, { kind: "TokenRequest", apiVersion, metadata, spec, status });
   }
+}
+
+// Faults that a test injects between a client and the test API server.
+
+/**
+ * A Response is sent as the answer. `drop` breaks the connection before the server acts, `lose-answer` after it has acted.
+ * `hang` never answers; undefined lets the request through.
+ */
+export type FaultOutcome = Response | "drop" | "lose-answer" | "hang" | undefined;
+
+export interface Faults {
+  intercept?: ((request: TransportRequest, info: RequestInfo) => FaultOutcome) | undefined;
+}
+
+/** The error that a client sees when its connection breaks. */
+export class ConnectionLostError extends Error {
+  override readonly name = "ConnectionLostError";
+  readonly code = "ECONNRESET";
+
+  constructor() {
+    super("The socket connection was closed unexpectedly.");
+  }
+}
+
+export function untilAborted(signal: AbortSignal): Promise<never> {
+  return new Promise((_, reject) => {
+    if (signal.aborted) return reject(signal.reason);
+    signal.addEventListener("abort", () => reject(signal.reason), { once: true });
+  });
+}
+
+// Deletes Events that are older than an hour, as a real server does. It runs after writes instead of on a timer, so that an
+// idle server has no timers.
+
+const maxAge = 3_600_000;
+const createsPerSweep = 256;
+
+export class EventExpiry {
+  readonly #store: Store;
+  readonly #clock: Clock;
+  #created = 0;
+
+  constructor(store: Store, clock: Clock) {
+    this.#store = store;
+    this.#clock = clock;
+  }
+
+  /** Call it after each Event that was created; every 256th call deletes expired Events. */
+  eventCreated(): void {
+    this.#created++;
+    if (this.#created % createsPerSweep !== 0) return;
+    const events = resourceNamed("events");
+    const limit = this.#clock.now() - maxAge;
+    for (const event of [...this.#store.list("events")]) {
+      const { creationTimestamp } = event.metadata;
+      const lastSeen = String(event["lastTimestamp"] ?? creationTimestamp);
+      if (Date.parse(lastSeen) < limit && Date.parse(creationTimestamp) < limit)
+        this.#store.remove(events, event);
+    }
+  }
+}
+
+// The objects of a new cluster: namespaces, their default service accounts, and the `kubernetes` Service. There are no Nodes.
+
+const namespaces = ["default", "kube-node-lease", "kube-public", "kube-system"];
+
+export function seedObjects(registry: ObjectRegistry): void {
+  for (const name of namespaces) {
+    registry.create(resourceNamed("namespaces"), "", { metadata: { name } });
+    registry.create(resourceNamed("serviceaccounts"), name, { metadata: { name: "default" } });
+  }
+  registry.create(resourceNamed("services"), "default", {
+    metadata: { name: "kubernetes", labels: { component: "apiserver", provider: "kubernetes" } },
+    spec: { clusterIP: "10.96.0.1", ports: [{ name: "https", port: 443, targetPort: 6443 }] },
+  });
 }

@@ -9,7 +9,7 @@ import type { Milliseconds } from "../../../src/core/brand.ts";
 import { createAuthority, type KeyAndCertificate } from "../../../src/pki/authority.ts";
 import { systemClock } from "../../../src/platform/clock.ts";
 import { systemRandom } from "../../../src/platform/random.ts";
-import { writeKubeconfig } from "../../../src/testing/apiserver/serving/kubeconfig.ts";
+import { writeKubeconfig } from "../../../src/testing/apiserver/serving/https-server.ts";
 import { freePort } from "./free-port.ts";
 import { type KeptProcess, keepFolder, startProcess } from "./kept-process.ts";
 import { until } from "./until.ts";

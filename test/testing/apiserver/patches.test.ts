@@ -3,8 +3,7 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import { isSame, type Json, type JsonObject } from "../../../src/testing/apiserver/objects/json.ts";
-import { applyJsonPatch } from "../../../src/testing/apiserver/patch/json-patch.ts";
-import { applyMergePatch } from "../../../src/testing/apiserver/patch/merge-patch.ts";
+import { applyJsonPatch, applyMergePatch } from "../../../src/testing/apiserver/patch/json-patch.ts";
 import { applyStrategicMergePatch } from "../../../src/testing/apiserver/patch/strategic-merge-patch.ts";
 
 describe("a JSON patch", () => {

@@ -8,14 +8,13 @@ import { asServed } from "../objects/event-versions.ts";
 import type { JsonObject } from "../objects/json.ts";
 import type { KubeObject } from "../objects/kube-object.ts";
 import { apiVersionOf, type Resource } from "../objects/resource-table.ts";
-import { readFieldSelector } from "../storage/field-selector.ts";
-import { readLabelSelector } from "../storage/label-selector.ts";
 import type { Lister } from "../storage/list-objects.ts";
 import { planWatch, type WatchSettings } from "../storage/plan-watch.ts";
+import { readFieldSelector, readLabelSelector } from "../storage/selectors.ts";
 import type { Store } from "../storage/store.ts";
 import { type Frame, openWatch } from "../storage/watch-stream.ts";
 import { answerJson, answerText } from "./answer.ts";
-import type { RequestInfo } from "./read-request.ts";
+import type { RequestInfo } from "./request.ts";
 import { type IncludeObject, toMetadataOnly, toTable, wantsMetadataOnly, wantsTable } from "./table.ts";
 
 export interface ReadDeps {

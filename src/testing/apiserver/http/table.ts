@@ -1,8 +1,7 @@
 // Objects as a Table, which `kubectl get` requests, or as metadata only. table-columns.ts has the columns.
 
-import type { JsonObject } from "../objects/json.ts";
+import { type Json, type JsonObject, listAt, objectAt, textAt, valueAt } from "../objects/json.ts";
 import type { KubeObject } from "../objects/kube-object.ts";
-import { plainColumns, tableColumns } from "./table-columns.ts";
 
 export type IncludeObject = "None" | "Metadata" | "Object";
 
@@ -48,3 +47,221 @@ export function toTable(
     }),
   };
 }
+
+// The columns that `kubectl get` shows for each kind. table.ts builds the table.
+
+export interface Column {
+  readonly name: string;
+  readonly isWide: boolean;
+  readonly type: string;
+  readonly cell: (object: KubeObject, now: number) => Json;
+}
+
+function column(name: string, cell: Column["cell"], isWide = false, type = "string"): Column {
+  return {
+    name,
+    cell,
+    isWide,
+    type,
+  };
+}
+const wide = (name: string, cell: Column["cell"]): Column => column(name, cell, true);
+
+const none = "<none>";
+const unknown = "<unknown>";
+
+/** An age as kubectl prints it: 59s, 2m3s, 4h5m, 3d, 2y. */
+export function humanDuration(elapsed: number): string {
+  const total = Math.floor(elapsed / 1000);
+  if (total < 0) return "0s";
+  const [minutes, hours, days] = [
+    Math.floor(total / 60),
+    Math.floor(total / 3600),
+    Math.floor(total / 86_400),
+  ];
+  const two = (big: number, bigUnit: string, small: number, smallUnit: string): string =>
+    small === 0 ? `${big}${bigUnit}` : `${big}${bigUnit}${small}${smallUnit}`;
+  if (total < 120) return `${total}s`;
+  if (minutes < 10) return two(minutes, "m", total % 60, "s");
+  if (minutes < 180) return `${minutes}m`;
+  if (hours < 8) return two(hours, "h", minutes % 60, "m");
+  if (hours < 48) return `${hours}h`;
+  if (days < 8) return two(days, "d", hours % 24, "h");
+  return days < 730 ? `${days}d` : two(Math.floor(days / 365), "y", days % 365, "d");
+}
+
+function since(time: string, now: number): string {
+  return time === "" ? unknown : humanDuration(now - Date.parse(time));
+}
+const name = column("Name", ({ metadata }) => metadata.name, false);
+const age = column("Age", ({ metadata }, now) => since(metadata.creationTimestamp, now));
+function text(...path: string[]) {
+  return (object: KubeObject): Json => textAt(object, ...path);
+}
+function textOr(fallback: string, ...path: string[]) {
+  return (object: KubeObject): Json => textAt(object, ...path) || fallback;
+}
+function size(...path: string[]) {
+  return (object: KubeObject): Json => {
+    const found = valueAt(object, ...path);
+    return Array.isArray(found) ? found.length : Object.keys(objectAt(object, ...path)).length;
+  };
+}
+
+function nodeStatus(node: KubeObject): string {
+  const ready = listAt(node, "status", "conditions").find((each) => textAt(each, "type") === "Ready");
+  const status = ready === undefined ? "Unknown" : textAt(ready, "status") === "True" ? "Ready" : "NotReady";
+  return node.spec?.["unschedulable"] === true ? `${status},SchedulingDisabled` : status;
+}
+
+function nodeRoles(node: KubeObject): string {
+  const prefix = "node-role.kubernetes.io/";
+  const labels = node.metadata.labels ?? {};
+  const roles = Object.keys(labels).flatMap((key) =>
+    key.startsWith(prefix) ? [key.slice(prefix.length)] : [],
+  );
+  const role = labels["kubernetes.io/role"];
+  return [...roles, ...(role === undefined ? [] : [role])].sort().join(",") || none;
+}
+
+function nodeAddress(type: string) {
+  return (node: KubeObject): string =>
+    textAt(
+      listAt(node, "status", "addresses").find((each) => textAt(each, "type") === type),
+      "address",
+    ) || none;
+}
+
+function externalAddress(service: KubeObject): string {
+  const own = listAt(service, "spec", "externalIPs").map(String);
+  switch (textAt(service, "spec", "type")) {
+    case "LoadBalancer": {
+      const ingress = listAt(service, "status", "loadBalancer", "ingress").map(
+        (each) => textAt(each, "ip") || textAt(each, "hostname"),
+      );
+      return [...ingress, ...own].join(",") || "<pending>";
+    }
+    case "ExternalName":
+      return textAt(service, "spec", "externalName");
+    default:
+      return own.join(",") || none;
+  }
+}
+
+function servicePorts(service: KubeObject): string {
+  return (
+    listAt(service, "spec", "ports")
+      .map((port) => {
+        const nodePort = valueAt(port, "nodePort");
+        return `${valueAt(port, "port")}${nodePort === undefined ? "" : `:${nodePort}`}/${textAt(port, "protocol")}`;
+      })
+      .join(",") || none
+  );
+}
+
+function pairs(map: JsonObject): string {
+  return (
+    Object.entries(map)
+      .map(([key, value]) => `${key}=${value}`)
+      .join(",") || none
+  );
+}
+
+function readyContainers(pod: KubeObject): string {
+  const statuses = listAt(pod, "status", "containerStatuses");
+  const ready = statuses.filter((each) => valueAt(each, "ready") === true).length;
+  return `${ready}/${listAt(pod, "spec", "containers").length}`;
+}
+
+function eventObject(event: KubeObject): string {
+  return `${textAt(event, "involvedObject", "kind").toLowerCase()}/${textAt(event, "involvedObject", "name")}`;
+}
+function lastSeen(event: KubeObject, now: number): string {
+  return since(
+    textAt(event, "series", "lastObservedTime") ||
+      textAt(event, "lastTimestamp") ||
+      textAt(event, "eventTime"),
+    now,
+  );
+}
+function firstSeen(event: KubeObject, now: number): string {
+  return since(textAt(event, "firstTimestamp") || textAt(event, "eventTime"), now);
+}
+
+function joined(list: readonly Json[], render: (item: Json) => string): string {
+  return list.map(render).join(",") || none;
+}
+
+export const tableColumns: Readonly<Record<string, readonly Column[]>> = {
+  nodes: [
+    name,
+    column("Status", nodeStatus),
+    column("Roles", nodeRoles),
+    age,
+    column("Version", text("status", "nodeInfo", "kubeletVersion")),
+    wide("Internal-IP", nodeAddress("InternalIP")),
+    wide("External-IP", nodeAddress("ExternalIP")),
+    wide("OS-Image", textOr(unknown, "status", "nodeInfo", "osImage")),
+    wide("Kernel-Version", textOr(unknown, "status", "nodeInfo", "kernelVersion")),
+    wide("Container-Runtime", textOr(unknown, "status", "nodeInfo", "containerRuntimeVersion")),
+  ],
+  services: [
+    name,
+    column("Type", text("spec", "type")),
+    column("Cluster-IP", textOr(none, "spec", "clusterIP")),
+    column("External-IP", externalAddress),
+    column("Port(s)", servicePorts),
+    age,
+    wide("Selector", (service) => pairs(objectAt(service, "spec", "selector"))),
+  ],
+  events: [
+    column("Last Seen", lastSeen),
+    column("Type", text("type")),
+    column("Reason", text("reason")),
+    column("Object", eventObject),
+    wide("Subobject", text("involvedObject", "fieldPath")),
+    wide("Source", (event) => textAt(event, "source", "component") || textAt(event, "reportingComponent")),
+    column("Message", text("message")),
+    wide("First Seen", firstSeen),
+    wide("Count", (event) => String(valueAt(event, "series", "count") ?? valueAt(event, "count") ?? 1)),
+    wide("Name", ({ metadata }) => metadata.name),
+  ],
+  leases: [name, column("Holder", text("spec", "holderIdentity")), age],
+  namespaces: [name, column("Status", text("status", "phase")), age],
+  pods: [
+    name,
+    column("Ready", readyContainers),
+    column("Status", (pod) =>
+      pod.metadata.deletionTimestamp === undefined ? textAt(pod, "status", "phase") : "Terminating",
+    ),
+    column("Restarts", () => "0"),
+    age,
+    wide("IP", textOr(none, "status", "podIP")),
+    wide("Node", textOr(none, "spec", "nodeName")),
+  ],
+  configmaps: [name, column("Data", size("data"), false, "integer"), age],
+  secrets: [name, column("Type", text("type")), column("Data", size("data"), false, "integer"), age],
+  endpointslices: [
+    name,
+    column("AddressType", text("addressType")),
+    column("Ports", (slice) =>
+      joined(listAt(slice, "ports"), (port) => String(valueAt(port, "port") ?? "*")).replace(none, "<unset>"),
+    ),
+    column("Endpoints", (slice) =>
+      joined(
+        listAt(slice, "endpoints").flatMap((each) => listAt(each, "addresses")),
+        String,
+      ).replace(none, "<unset>"),
+    ),
+    age,
+  ],
+  persistentvolumes: [
+    name,
+    column("Capacity", text("spec", "capacity", "storage")),
+    column("Status", text("status", "phase")),
+    column("StorageClass", text("spec", "storageClassName")),
+    age,
+  ],
+};
+
+export const plainColumns: readonly Column[] = [name, age];

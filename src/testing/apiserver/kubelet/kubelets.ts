@@ -5,10 +5,11 @@ import { type Milliseconds, seconds } from "../../../core/brand.ts";
 import type { Clock } from "../../../platform/clock.ts";
 import type { Random } from "../../../platform/random.ts";
 import type { ApiServer } from "../api-server.ts";
-import { type KubeObject, microTimestamp } from "../objects/kube-object.ts";
+import { isObject, isSame, type Json, type JsonObject, listAt, textAt } from "../objects/json.ts";
+import { type KubeObject, microTimestamp, timestamp } from "../objects/kube-object.ts";
 import { resourceNamed } from "../objects/resource-table.ts";
+import type { ObjectRegistry } from "../storage/object-registry.ts";
 import { describeNode, type KubeletSpec, kubeletConditions } from "./kubelet-node.ts";
-import { followReadyCondition, markUnknown } from "./node-health.ts";
 
 export interface KubeletsDeps {
   readonly server: ApiServer;
@@ -169,4 +170,64 @@ export class Kubelets {
       spec: { ...lease.spec, ...spec },
     }));
   }
+}
+
+// A stand-in for the node lifecycle controller of kube-controller-manager: a silent Node becomes Unknown and unreachable, a Node
+// that is not ready gets a taint, and one that is ready again loses it. It evicts nothing.
+
+const notReady = "node.kubernetes.io/not-ready";
+const unreachable = "node.kubernetes.io/unreachable";
+const conditionTypes = ["Ready", "MemoryPressure", "DiskPressure", "PIDPressure"];
+
+function readyStatus(node: KubeObject): string {
+  return textAt(
+    listAt(node, "status", "conditions").find((each) => textAt(each, "type") === "Ready"),
+    "status",
+  );
+}
+
+/** Sets Ready and the other conditions to Unknown, as for a kubelet that stopped posting status. */
+export function markUnknown(registry: ObjectRegistry, name: string, now: number): void {
+  registry.patch(nodes, "", name, "status", (node) => {
+    const known = listAt(node, "status", "conditions");
+    const conditions = conditionTypes.map((type): Json => {
+      const before = known.find((each) => textAt(each, "type") === type);
+      const seen: JsonObject = isObject(before) ? before : { type, lastHeartbeatTime: null };
+      if (textAt(before, "status") === "Unknown") return seen;
+      return {
+        ...seen,
+        status: "Unknown",
+        reason: "NodeStatusUnknown",
+        message: "Kubelet stopped posting node status.",
+        lastTransitionTime: timestamp(now),
+      };
+    });
+    const others = known.filter((each) => !conditionTypes.includes(textAt(each, "type")));
+    return { ...node, status: { ...node.status, conditions: [...others, ...conditions] } };
+  });
+}
+
+/** Makes the Node's not-ready and unreachable taints match its Ready condition; other taints stay. */
+export function followReadyCondition(registry: ObjectRegistry, node: KubeObject, now: number): void {
+  const status = readyStatus(node);
+  const key = status === "True" ? undefined : status === "Unknown" ? unreachable : notReady;
+  const taints = listAt(node, "spec", "taints");
+  const others = taints.filter((taint) => ![notReady, unreachable].includes(textAt(taint, "key")));
+  const wanted =
+    key === undefined
+      ? []
+      : ["NoSchedule", "NoExecute"].map((effect): Json => {
+          const before = taints.find(
+            (taint) => textAt(taint, "key") === key && textAt(taint, "effect") === effect,
+          );
+          return before ?? { key, effect, timeAdded: timestamp(now) };
+        });
+  const next = [...others, ...wanted];
+  const isDone =
+    next.length === taints.length && next.every((taint) => taints.some((old) => isSame(old, taint)));
+  if (isDone) return;
+  registry.patch(nodes, "", node.metadata.name, "", (current) => ({
+    ...current,
+    spec: { ...current.spec, taints: next },
+  }));
 }

@@ -116,3 +116,31 @@ export function applyJsonPatch(document: JsonObject, patch: Json): JsonObject {
   if (!isObject(current)) throw rejected();
   return current;
 }
+
+// Applies a JSON merge patch (RFC 7386): null removes, objects merge, everything else, lists too, is replaced.
+
+function mergeValue(target: Json | undefined, patch: Json): Json {
+  if (!isObject(patch)) return patch;
+  return applyMergePatch(isObject(target) ? target : {}, patch);
+}
+
+/** The same object when the patch changes nothing. */
+export function applyMergePatch(target: JsonObject, patch: JsonObject): JsonObject {
+  let result: Record<string, Json | undefined> | undefined;
+  for (const key in patch) {
+    const value = patch[key];
+    if (value === undefined) continue;
+    const before = target[key];
+    if (value === null) {
+      if (before === undefined) continue;
+      result ??= { ...target };
+      delete result[key];
+      continue;
+    }
+    const merged = mergeValue(before, value);
+    if (before !== undefined && (merged === before || isSame(merged, before))) continue;
+    result ??= { ...target };
+    result[key] = merged;
+  }
+  return result ?? target;
+}

@@ -7,10 +7,9 @@ import type { ApiServer } from "../api-server.ts";
 import { administrator } from "../as-transport.ts";
 import { answerError } from "../http/answer.ts";
 import { unauthorized } from "../objects/api-error.ts";
+import type { JsonObject } from "../objects/json.ts";
 import type { Identity } from "../objects/kube-object.ts";
 import { CertificateListener, type ListenerCredentials } from "./certificate-listener.ts";
-import { writeKubeconfig } from "./kubeconfig.ts";
-import { openedStream } from "./opened-stream.ts";
 
 export interface HttpsServerOptions {
   readonly server: ApiServer;
@@ -139,4 +138,63 @@ function listenForTokens(
 /** Readable by the owner only, because it holds credentials. */
 export function saveKubeconfig(https: HttpsServer, files: Files, path: string): Promise<void> {
   return files.write(path, https.kubeconfig, 0o600);
+}
+
+// Writes a kubeconfig with embedded credentials, as JSON, which is valid YAML.
+
+export interface KubeconfigUser {
+  readonly name: string;
+  readonly server: string;
+  readonly token?: string;
+  readonly cert?: string;
+  readonly key?: string;
+}
+
+const base64 = (text: string): string => Buffer.from(text).toString("base64");
+
+function credentialsOf({ token, cert, key }: KubeconfigUser): JsonObject {
+  return defined({
+    token,
+    "client-certificate-data": cert && base64(cert),
+    "client-key-data": key && base64(key),
+  });
+}
+
+/** One context per user, named like the user. The first one is current. */
+export function writeKubeconfig(ca: string, users: readonly KubeconfigUser[]): string {
+  return `${JSON.stringify(
+    {
+      apiVersion: "v1",
+      kind: "Config",
+      "current-context": users[0]?.name ?? "",
+      clusters: users.map(({ name, server }) => ({
+        name,
+        cluster: { server, "certificate-authority-data": base64(ca) },
+      })),
+      users: users.map((user) => ({ name: user.name, user: credentialsOf(user) })),
+      contexts: users.map(({ name }) => ({ name, context: { cluster: name, user: name } })),
+    },
+    null,
+    2,
+  )}\n`;
+}
+
+// Lets a client see that its watch is open before the first event: Bun.serve holds a response's headers back until the first
+// byte of the body, so an empty line is sent first. Readers of JSON lines skip it.
+
+const blankLine = Uint8Array.of(0x0a);
+
+export function openedStream(
+  stream: ReadableStream<Uint8Array<ArrayBuffer>>,
+): ReadableStream<Uint8Array<ArrayBuffer>> {
+  const reader = stream.getReader();
+  return new ReadableStream<Uint8Array<ArrayBuffer>>({
+    start: (controller) => controller.enqueue(blankLine),
+    pull: async (controller) => {
+      const part = await reader.read();
+      if (part.done) controller.close();
+      else controller.enqueue(part.value);
+    },
+    cancel: (reason) => reader.cancel(reason),
+  });
 }

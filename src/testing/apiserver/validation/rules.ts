@@ -1,7 +1,9 @@
 // What a kind adds to the general rules: defaults, allocation and validation. object-rules.ts has the table of kinds.
 
-import type { Cause } from "../objects/api-error.ts";
-import type { KubeObject } from "../objects/kube-object.ts";
+import { type Cause, forbiddenField, invalidValue, required } from "../objects/api-error.ts";
+import { isSame } from "../objects/json.ts";
+import type { KubeObject, ObjectMeta } from "../objects/kube-object.ts";
+import type { Resource } from "../objects/resource-table.ts";
 
 /** Cluster addresses and node ports that are still free. */
 export interface Allocator {
@@ -22,4 +24,107 @@ export interface Rules {
     allocator: Allocator,
   ) => KubeObject;
   readonly validate?: (object: KubeObject, before: KubeObject | undefined) => readonly Cause[];
+}
+
+// Validates the metadata of every kind: names, labels, annotations, finalizers, and immutable fields.
+
+const subdomain = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/;
+const label = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/;
+const serviceName = /^[a-z]([-a-z0-9]*[a-z0-9])?$/;
+const namePart = /^([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]$/;
+
+const subdomainText =
+  "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and end with an alphanumeric character (e.g. 'example.com', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')";
+const labelText =
+  "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must start and end with an alphanumeric character (e.g. 'my-name',  or '123-abc', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?')";
+const serviceText =
+  "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an alphabetic character, and end with an alphanumeric character (e.g. 'my-name',  or 'abc-123', regex used for validation is '[a-z]([-a-z0-9]*[a-z0-9])?')";
+const namePartText =
+  "name part must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')";
+const valueText =
+  "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g. 'MyValue',  or 'my_value',  or '12345', regex used for validation is '(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?')";
+
+function nameRule(resource: Resource) {
+  if (resource.plural === "namespaces") return { pattern: label, text: labelText, length: 63 };
+  if (resource.plural === "services") return { pattern: serviceName, text: serviceText, length: 63 };
+  return { pattern: subdomain, text: subdomainText, length: 253 };
+}
+
+function keyProblem(key: string): string | undefined {
+  const parts = key.split("/");
+  const [prefix, name] = parts.length === 1 ? [undefined, parts[0]] : parts;
+  if (parts.length > 2) {
+    return `a qualified name ${namePartText.slice(10)} with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')`;
+  }
+  if (prefix !== undefined && !subdomain.test(prefix)) return `prefix part ${subdomainText}`;
+  if (name === undefined || !namePart.test(name)) return namePartText;
+  if (name.length > 63) return "name part must be no more than 63 bytes";
+  return undefined;
+}
+
+function labelCauses({ labels, annotations }: ObjectMeta): Cause[] {
+  const causes: Cause[] = [];
+  for (const [key, value] of Object.entries(labels ?? {})) {
+    const problem = keyProblem(key);
+    if (problem !== undefined) causes.push(invalidValue("metadata.labels", key, problem));
+    if (value.length > 63) {
+      causes.push(invalidValue("metadata.labels", value, "must be no more than 63 bytes"));
+    } else if (value !== "" && !namePart.test(value)) {
+      causes.push(invalidValue("metadata.labels", value, valueText));
+    }
+  }
+  for (const key of Object.keys(annotations ?? {})) {
+    const problem = keyProblem(key.toLowerCase());
+    if (problem !== undefined) causes.push(invalidValue("metadata.annotations", key, problem));
+  }
+  return causes;
+}
+
+function finalizerCauses(finalizers: readonly string[] = []): Cause[] {
+  return finalizers.flatMap((finalizer, index) => {
+    const field = `metadata.finalizers[${index}]`;
+    const problem = keyProblem(finalizer);
+    if (problem !== undefined) return [invalidValue(field, finalizer, problem)];
+    if (finalizer.includes("/") || ["orphan", "foregroundDeletion", "kubernetes"].includes(finalizer))
+      return [];
+    return [
+      invalidValue(field, finalizer, "name is neither a standard finalizer name nor is it fully qualified"),
+    ];
+  });
+}
+
+export function createMetaCauses(resource: Resource, { metadata }: KubeObject): readonly Cause[] {
+  const { name } = metadata;
+  if (name === "") return [required("metadata.name", "name or generateName is required")];
+  const rule = nameRule(resource);
+  const causes: Cause[] = [];
+  if (!rule.pattern.test(name)) causes.push(invalidValue("metadata.name", name, rule.text));
+  if (name.length > rule.length) {
+    causes.push(invalidValue("metadata.name", name, `must be no more than ${rule.length} bytes`));
+  }
+  return [...causes, ...labelCauses(metadata), ...finalizerCauses(metadata.finalizers)];
+}
+
+export function updateMetaCauses(object: KubeObject, before: KubeObject): readonly Cause[] {
+  const { metadata } = object;
+  const causes: Cause[] = [];
+  if (metadata.uid !== before.metadata.uid) {
+    causes.push(invalidValue("metadata.uid", metadata.uid, "field is immutable"));
+  }
+  if (!isSame(metadata.finalizers, before.metadata.finalizers)) {
+    causes.push(...finalizerCauses(metadata.finalizers));
+    const added = (metadata.finalizers ?? []).filter((one) => !before.metadata.finalizers?.includes(one));
+    if (before.metadata.deletionTimestamp !== undefined && added.length > 0) {
+      causes.push(
+        forbiddenField(
+          "metadata.finalizers",
+          `no new finalizers can be added if the object is being deleted, found new finalizers []string{${added.map((one) => JSON.stringify(one)).join(", ")}}`,
+        ),
+      );
+    }
+  }
+  const isChanged =
+    !isSame(metadata.labels, before.metadata.labels) ||
+    !isSame(metadata.annotations, before.metadata.annotations);
+  return isChanged ? [...causes, ...labelCauses(metadata)] : causes;
 }

@@ -1,18 +1,26 @@
 // Serves PATCH: the media type selects the kind of patch. Only server-side apply may create the object.
 
+import { defined } from "../../../core/defined.ts";
 import type { TransportRequest } from "../../../platform/transport.ts";
 import { badRequest, invalid, required } from "../objects/api-error.ts";
 import { isObject, type JsonObject, textAt } from "../objects/json.ts";
 import type { KubeObject } from "../objects/kube-object.ts";
 import { apiVersionOf, type Resource } from "../objects/resource-table.ts";
-import { applyJsonPatch } from "../patch/json-patch.ts";
-import { applyMergePatch } from "../patch/merge-patch.ts";
+import { applyJsonPatch, applyMergePatch } from "../patch/json-patch.ts";
 import { applyConfiguration } from "../patch/server-side-apply.ts";
 import { applyStrategicMergePatch } from "../patch/strategic-merge-patch.ts";
-import type { ObjectRegistry, WriteOptions } from "../storage/object-registry.ts";
+import type { ObjectRegistry, Preconditions, WriteOptions } from "../storage/object-registry.ts";
 import type { Store } from "../storage/store.ts";
-import { mediaTypeOf, readObject, readPatch, unsupportedMediaType } from "./read-body.ts";
-import type { RequestInfo } from "./read-request.ts";
+import { answerJson } from "./answer.ts";
+import {
+  mediaTypeOf,
+  type RequestInfo,
+  readObject,
+  readOptions,
+  readPatch,
+  unsupportedMediaType,
+} from "./request.ts";
+import { selectorFor } from "./serve-read.ts";
 
 type Change = (current: KubeObject) => JsonObject;
 
@@ -69,4 +77,66 @@ export function patchObject(
     object: registry.patch(resource, namespace, name, subresource, change, options),
     isNew: false,
   };
+}
+
+// Serves DELETE, for one object with preconditions or for all that match a selector. object-registry.ts handles finalizers.
+
+// For these, the answer to a deletion is the deleted object; for others it is a Status.
+const answersWithObject = new Set([
+  "pods",
+  "services",
+  "serviceaccounts",
+  "persistentvolumes",
+  "persistentvolumeclaims",
+]);
+
+function preconditionsIn(body: JsonObject): Preconditions {
+  return defined({
+    uid: textAt(body, "preconditions", "uid") || undefined,
+    resourceVersion: textAt(body, "preconditions", "resourceVersion") || undefined,
+  });
+}
+
+export function serveDelete(
+  registry: ObjectRegistry,
+  request: TransportRequest,
+  resource: Resource,
+  { namespace, name }: RequestInfo,
+  options: WriteOptions,
+): Response {
+  const body = readOptions(request);
+  const isDry = options.dryRun === true || JSON.stringify(body["dryRun"] ?? []).includes("All");
+  const { object, isGone } = registry.delete(resource, namespace, name, preconditionsIn(body), {
+    dryRun: isDry,
+  });
+  if (!isGone || answersWithObject.has(resource.plural)) return answerJson(200, object);
+  const { uid } = object.metadata;
+  const group = resource.group === "" ? {} : { group: resource.group };
+  return answerJson(200, {
+    kind: "Status",
+    apiVersion: "v1",
+    metadata: {},
+    status: "Success",
+    details: { name, ...group, kind: resource.plural, uid },
+  });
+}
+
+export function serveDeleteCollection(
+  registry: ObjectRegistry,
+  store: Store,
+  resource: Resource,
+  info: RequestInfo,
+  options: WriteOptions,
+): Response {
+  const matches = selectorFor(resource, info);
+  const matching = store.list(resource.storage, info.namespace).filter(matches);
+  const items = matching.map(
+    ({ metadata }) => registry.delete(resource, metadata.namespace ?? "", metadata.name, {}, options).object,
+  );
+  return answerJson(200, {
+    kind: `${resource.kind}List`,
+    apiVersion: apiVersionOf(resource),
+    metadata: { resourceVersion: String(store.revision) },
+    items,
+  });
 }

@@ -46,7 +46,7 @@ const elsewhere: readonly (readonly [file: string | undefined, flags: readonly s
   ["scripts/release/options.ts", ["cloud", "target", "key", "tag", "make-key", "no-image", "lock-image"]],
   ["scripts/new-provider.ts", ["dir"]],
   ["scripts/bench/options.ts", ["count", "runs", "action", "output", "write"]],
-  ["scripts/docs.ts", ["check", "all", "executable", "cluster"]],
+  ["scripts/docs.ts", ["check", "features", "all", "executable", "cluster"]],
   // kubeadm.
   [undefined, ["client-name"]],
   // kubelet and kubectl.

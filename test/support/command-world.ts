@@ -3,11 +3,22 @@
 import { fake } from "../../providers/fake/index.ts";
 import { asTransport as cloudTransport } from "../../providers/fake/simulator/transport.ts";
 // Loaded here, so that virtual time does not pass while a command loads its code.
-import "../../src/app/commands/run-cleanup.ts";
-import "../../src/app/commands/run-explain.ts";
-import "../../src/app/commands/run-lint.ts";
-import "../../src/app/commands/run-plan.ts";
-import "../../src/app/commands/run-support-bundle.ts";
+import "../../src/app/cleanup/cleanup.ts";
+import "../../src/app/cleanup/cleanup-text.ts";
+import "../../src/app/describe/describe-object.ts";
+import "../../src/app/explain/explain-answer.ts";
+import "../../src/app/explain/explain-offline.ts";
+import "../../src/app/explain/explain-request.ts";
+import "../../src/app/explain/explanation.ts";
+import "../../src/app/lint/lint-files.ts";
+import "../../src/app/lint/lint-output.ts";
+import "../../src/app/observation/observe-once.ts";
+import "../../src/app/plan/plan-answer.ts";
+import "../../src/app/support/collect.ts";
+import "../../src/app/support/known-secrets.ts";
+import "../../src/app/support/own-configuration.ts";
+import "../../src/app/support/redaction.ts";
+import "../../src/app/support/tar.ts";
 import type { AnyProvider } from "../../src/app/connect-cloud.ts";
 import { runProgram } from "../../src/app/run.ts";
 import { milliseconds } from "../../src/core/brand.ts";

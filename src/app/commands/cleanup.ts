@@ -1,50 +1,164 @@
 // `cleanup`: lists what a cluster left in the cloud, and deletes it after a confirmation.
 
-import { defineCommand } from "citty";
-import type { CommandPage } from "../command-page.ts";
+import { readClusterCIDRs } from "../../controllers/route/desired/cluster-cidrs.ts";
+import type { Problem } from "../../core/problem.ts";
+import { abortable } from "../../runtime/abortable.ts";
+import type { Cleanup, ClusterSurvey } from "../cleanup/cleanup.ts";
+import { invalidFlag, outputProblems } from "../flags/flag-problems.ts";
+import type { ReadFlags } from "../flags/read-flags.ts";
+import { withUserKubeconfig } from "../user-kubeconfig.ts";
+import { version } from "../version.ts";
+import type { Command } from "./command.ts";
 import type { Invocation } from "./invocation.ts";
 
-export const cleanupPage: CommandPage = {
-  name: "cleanup",
-  summary:
-    "List the load balancers and routes that a cluster left in the cloud, and delete them after asking.",
-  details: [
-    "Pass the same settings of the cloud and the same --cluster-name as to the manager, and --cluster-cidr if it managed routes. Without a terminal and without --yes, it only lists.",
-    "Only objects with Fairlead's mark are deleted, and routes in --cluster-cidr. What belongs to an existing Service or Node always stays, and nothing is deleted while a manager leads. If the cluster no longer exists, set --cluster-is-gone and --cluster-name.",
-    "In some clouds the mark has no place for the name of the cluster. There, select the owners with --owner, or everything with --all-marked.",
-  ],
-  flags: [
-    ...(["yes", "owner", "all-marked", "cluster-is-gone", "cluster-name", "cluster-cidr"] as const),
-    ...(["output", "timeout", "kubeconfig", "context"] as const),
-  ],
-  exitCodes: {
-    "0": "nothing was left, or everything that was selected is deleted",
-    "1": "refused, or something could not be listed or deleted; the message says what to do",
-    "3": "something is left and was only listed: not confirmed, or not selected",
+function flagProblems({ flags, given }: ReadFlags): readonly Problem[] {
+  const problems: Problem[] = [...outputProblems(flags)];
+  const hasOwners = (flags.owner ?? []).length > 0;
+  if (hasOwners && flags["all-marked"])
+    problems.push(invalidFlag("all-marked", "and --owner contradict each other; omit one of them"));
+  // Its default is the name of many clusters.
+  if (flags["cluster-is-gone"] && given["cluster-name"] === undefined)
+    problems.push(
+      invalidFlag("cluster-is-gone", "requires --cluster-name, the name of the cluster that is gone"),
+    );
+  const ranges = readClusterCIDRs(flags["cluster-cidr"]);
+  if (flags["cluster-cidr"] !== undefined && ranges.kind === "skip")
+    problems.push(
+      invalidFlag(
+        "cluster-cidr",
+        `must be CIDR ranges such as 10.244.0.0/16, at most one per IP family, got ${JSON.stringify(flags["cluster-cidr"])}`,
+      ),
+    );
+  return problems;
+}
+
+/** Why routes are not listed. */
+function noRoutes({ flags }: ReadFlags): string | undefined {
+  if ((flags.owner ?? []).length > 0) return undefined;
+  if (!flags["configure-cloud-routes"]) return undefined;
+  const isSet = flags["cluster-cidr"] !== undefined;
+  return isSet ? undefined : "Routes are not listed: set --cluster-cidr to the pod ranges of the cluster.";
+}
+
+/** Why nothing may be deleted; undefined if it may. */
+async function refusal(
+  cleanup: Cleanup,
+  survey: ClusterSurvey,
+  { flags }: ReadFlags,
+): Promise<string | undefined> {
+  const { cluster } = survey;
+  const isGone = flags["cluster-is-gone"];
+  if (cluster.kind === "unreachable")
+    return isGone
+      ? undefined
+      : `no API server answered, so existing Services and Nodes are not known (${cluster.why}). Set --kubeconfig, or --cluster-is-gone if the cluster no longer exists`;
+  if (isGone)
+    return `the API server at ${cluster.origin} answers, so the cluster is not gone. Omit --cluster-is-gone. If that server belongs to another cluster, set --kubeconfig=/dev/null`;
+  const leader = await cleanup.leader(survey);
+  return leader === undefined
+    ? undefined
+    : `the manager ${leader} leads, and deletes what its Services no longer need. Stop it before you delete anything here`;
+}
+
+export const cleanupCommand: Command = {
+  page: {
+    name: "cleanup",
+    summary:
+      "List the load balancers and routes that a cluster left in the cloud, and delete them after asking.",
+    details: [
+      "Pass the same settings of the cloud and the same --cluster-name as to the manager, and --cluster-cidr if it managed routes. Without a terminal and without --yes, it only lists.",
+      "Only objects with Fairlead's mark are deleted, and routes in --cluster-cidr. What belongs to an existing Service or Node always stays, and nothing is deleted while a manager leads. If the cluster no longer exists, set --cluster-is-gone and --cluster-name.",
+      "In some clouds the mark has no place for the name of the cluster. There, select the owners with --owner, or everything with --all-marked.",
+    ],
+    flags: [
+      ...(["yes", "owner", "all-marked", "cluster-is-gone", "cluster-name", "cluster-cidr"] as const),
+      ...(["output", "timeout", "kubeconfig", "context"] as const),
+    ],
+    exitCodes: {
+      "0": "nothing was left, or everything that was selected is deleted",
+      "1": "refused, or something could not be listed or deleted; the message says what to do",
+      "3": "something is left and was only listed: not confirmed, or not selected",
+    },
+    examples: [
+      {
+        text: "Only list, also in a script without a terminal",
+        words: "cleanup --cluster-name=prod --cluster-cidr=10.244.0.0/16 < /dev/null",
+      },
+      {
+        text: "After the cluster was deleted",
+        words: "cleanup --cluster-name=prod --cluster-cidr=10.244.0.0/16 --cluster-is-gone",
+      },
+      {
+        text: "One load balancer, where marks do not name the cluster",
+        words: "cleanup --owner=7d5c3c0e-95a2-4ad5-8d2c-3b1e6a3c9f10 --yes",
+      },
+    ],
   },
-  examples: [
-    {
-      text: "Only list, also in a script without a terminal",
-      words: "cleanup --cluster-name=prod --cluster-cidr=10.244.0.0/16 < /dev/null",
-    },
-    {
-      text: "After the cluster was deleted",
-      words: "cleanup --cluster-name=prod --cluster-cidr=10.244.0.0/16 --cluster-is-gone",
-    },
-    {
-      text: "One load balancer, where marks do not name the cluster",
-      words: "cleanup --owner=7d5c3c0e-95a2-4ad5-8d2c-3b1e6a3c9f10 --yes",
-    },
-  ],
+  async run(invocation, words) {
+    // Loaded only here: the manager never cleans up like this.
+    const [{ Cleanup }, { countText, isDeletable, removalText, surveyData, surveyText }] = await Promise.all([
+      import("../cleanup/cleanup.ts"),
+      import("../cleanup/cleanup-text.ts"),
+    ]);
+    const { configuration, platform, provider, program, console, signal } = invocation;
+    const { settings: given } = configuration;
+    const problems = [...configuration.problems, ...invocation.unexpectedWords("cleanup", words)];
+    if (invocation.refuse([...problems, ...flagProblems(given)])) return;
+    try {
+      const flags = await withUserKubeconfig(given.flags, platform);
+      const settings = { ...given, flags };
+      const selection = { owners: new Set(flags.owner ?? []), allMarked: flags["all-marked"] };
+      const userAgent = `${program}/${version} cleanup`;
+      const cleanup = new Cleanup({ provider, settings, platform, userAgent, selection }, signal);
+      const survey = await cleanup.survey();
+      const isData = flags.output === "json";
+      const shown = { clusterName: flags["cluster-name"], noRoutes: noRoutes(settings) };
+      await console.out(
+        isData ? `${JSON.stringify(surveyData(survey), undefined, 2)}\n` : surveyText(survey, shown),
+      );
+      const found = survey.leftovers.filter(isDeletable);
+      if (found.length === 0) {
+        const isLeft = survey.leftovers.some(({ kept }) => kept?.kind === "unselected");
+        invocation.exitCode = survey.problems.length > 0 ? 1 : isLeft ? 3 : 0;
+        return;
+      }
+      const canAsk = console.readLine !== undefined && !isData;
+      if (!flags.yes && !canAsk) {
+        invocation.writeError("nothing was deleted; to delete what is left, run cleanup again with --yes");
+        invocation.exitCode = survey.problems.length > 0 ? 1 : 3;
+        return;
+      }
+      const refused = await refusal(cleanup, survey, settings);
+      if (refused !== undefined) {
+        invocation.writeError(`nothing was deleted: ${refused}`);
+        invocation.exitCode = 1;
+        return;
+      }
+      if (selection.allMarked)
+        invocation.writeError(
+          "--all-marked also deletes load balancers of other clusters in the same project or account, if marks do not name the cluster",
+        );
+      if (!flags.yes && !(await isConfirmed(invocation, `Delete ${countText(found)} for good?`))) {
+        invocation.writeError("nothing was deleted");
+        invocation.exitCode = 3;
+        return;
+      }
+      const result = await cleanup.remove(found, survey, (text) => console.err(`${text}\n`));
+      const text = removalText(found, result);
+      if (isData) console.err(text);
+      else await console.out(text);
+      const isComplete = [result.failed, result.problems, survey.problems].every(
+        ({ length }) => length === 0,
+      );
+      invocation.exitCode = isComplete ? 0 : 1;
+    } catch (error) {
+      invocation.failWith(error);
+    }
+  },
 };
 
-export function defineCleanup(invocation: Invocation) {
-  return defineCommand({
-    meta: { name: cleanupPage.name, description: cleanupPage.summary },
-    run: async ({ rawArgs }) => {
-      // Loaded only here: the manager never cleans up like this.
-      const { runCleanup } = await import("./run-cleanup.ts");
-      await runCleanup(invocation, rawArgs);
-    },
-  });
+async function isConfirmed({ console, signal }: Invocation, question: string): Promise<boolean> {
+  console.err(`${question} Type yes: `);
+  const line = (await abortable(console.readLine?.() ?? Promise.resolve(""), signal)).trim().toLowerCase();
+  return line === "yes";
 }

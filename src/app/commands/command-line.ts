@@ -1,68 +1,50 @@
-// The commands of the executable, declared with citty. citty resolves the command from the words on the command line; flags
-// have pflag's semantics and are read before, by flags/pflag.ts, so citty sees only words.
+// Selects the command with citty, which resolves it from the words on the command line. Flags have pflag's semantics and are read
+// before, by flags/pflag.ts, so citty sees only words.
 
 import { type CommandDef, defineCommand, runCommand } from "citty";
 import { codeOf } from "../../core/errors.ts";
-import type { CommandPage } from "../command-page.ts";
 import { otherCommandProblems } from "../flags/flag-problems.ts";
 import type { ReadFlags } from "../flags/read-flags.ts";
 import { flagFields } from "../flags/table.ts";
 import { version } from "../version.ts";
-import { cleanupPage, defineCleanup } from "./cleanup.ts";
-import { completeForKubectl, completionPage, defineCompletion } from "./completion.ts";
-import { defineExplain, explainPage } from "./explain.ts";
-import { commandHint, defineHelp } from "./help.ts";
+import { cleanupCommand } from "./cleanup.ts";
+import type { Command } from "./command.ts";
+import { completeForKubectl, completionCommand } from "./completion.ts";
+import { explainCommand } from "./explain.ts";
+import { commandHint, helpCommand } from "./help.ts";
 import type { Invocation } from "./invocation.ts";
-import { defineLint, lintPage } from "./lint.ts";
-import { defineMan, manCommandPage } from "./man.ts";
-import { defineManifests, manifestsPage } from "./manifests.ts";
-import { definePlan, planPage } from "./plan.ts";
-import { defineRun } from "./run.ts";
-import { defineSchema, schemaPage } from "./schema.ts";
-import { defineSupportBundle, supportBundlePage } from "./support-bundle.ts";
-import { defineVersion, versionPage } from "./version.ts";
-import { defineWebhookManifest, webhookManifestPage } from "./webhook-manifest.ts";
-
-/** The commands with a help text of their own. */
-const ownPages: readonly CommandPage[] = [
-  ...[explainPage, planPage, lintPage, cleanupPage, supportBundlePage, manifestsPage],
-  ...[webhookManifestPage, schemaPage, completionPage, manCommandPage, versionPage],
-];
+import { lintCommand } from "./lint.ts";
+import { manCommand } from "./man.ts";
+import { manifestsCommand } from "./manifests.ts";
+import { planCommand } from "./plan.ts";
+import { runManagerCommand } from "./run.ts";
+import { schemaCommand } from "./schema.ts";
+import { supportBundleCommand } from "./support-bundle.ts";
+import { versionCommand } from "./version.ts";
+import { webhookManifestCommand } from "./webhook-manifest.ts";
 
 /** In the order of the help. */
-function commandsOf(invocation: Invocation): Readonly<Record<string, CommandDef>> {
-  const pages = (): Promise<readonly CommandPage[]> => pagesOf(commands);
-  const commands: Readonly<Record<string, CommandDef>> = {
-    run: defineRun(invocation),
-    explain: defineExplain(invocation),
-    plan: definePlan(invocation),
-    lint: defineLint(invocation),
-    cleanup: defineCleanup(invocation),
-    "support-bundle": defineSupportBundle(invocation),
-    manifests: defineManifests(invocation),
-    "webhook-manifest": defineWebhookManifest(invocation),
-    schema: defineSchema(invocation),
-    completion: defineCompletion(invocation, pages),
-    man: defineMan(invocation, pages),
-    version: defineVersion(invocation),
-    help: defineHelp(invocation, { pagesOf: pages, pages: ownPages }),
-  };
+const commands: readonly Command[] = [
+  ...[runManagerCommand, explainCommand, planCommand, lintCommand, cleanupCommand, supportBundleCommand],
+  ...[manifestsCommand, webhookManifestCommand, schemaCommand, completionCommand, manCommand],
+  ...[versionCommand, helpCommand],
+];
+const pages = commands.map(({ page }) => page);
+const names = pages.map(({ name }) => name);
+
+function defineAll(invocation: Invocation): Readonly<Record<string, CommandDef>> {
+  const defined = commands.map((command): [string, CommandDef] => {
+    const { name, summary } = command.page;
+    const run = ({ rawArgs }: { readonly rawArgs: readonly string[] }) =>
+      command.run(invocation, rawArgs, pages);
+    return [name, defineCommand({ meta: { name, description: summary }, run })];
+  });
   // citty looks up words with `in`, so the object must not inherit from Object.prototype.
-  return Object.assign(Object.create(null), commands);
-}
-
-function pagesOf(commands: Readonly<Record<string, CommandDef>>): Promise<readonly CommandPage[]> {
-  return Promise.all(Object.values(commands).map(pageOf));
-}
-
-/** The page of a command without one has only its description. */
-async function pageOf({ meta }: CommandDef): Promise<CommandPage> {
-  const { name = "", description = "" } = (typeof meta === "function" ? await meta() : await meta) ?? {};
-  return ownPages.find((page) => page.name === name) ?? { name, summary: description };
+  return Object.assign(Object.create(null), Object.fromEntries(defined));
 }
 
 /** --help, --version and --notices select a command, as upstream's flags do; with --help all other flags are ignored. */
-function wordsOf({ flags, positional }: ReadFlags, names: readonly string[], isPlugin: boolean): string[] {
+function wordsOf({ flags, positional }: ReadFlags, isPlugin: boolean): string[] {
   if (flags.help) return ["help", ...positional];
   // A kubectl plugin without arguments must not start a manager.
   if (isPlugin && positional.length === 0) return ["help"];
@@ -74,15 +56,13 @@ function wordsOf({ flags, positional }: ReadFlags, names: readonly string[], isP
 /** `args` are the words and flags as they were given. */
 export async function runCommandLine(invocation: Invocation, args: readonly string[]): Promise<void> {
   const { program, provider, configuration } = invocation;
-  const subCommands = commandsOf(invocation);
-  if (invocation.isCompletion) return completeForKubectl(invocation, () => pagesOf(subCommands), args);
-  const names = Object.keys(subCommands);
+  if (invocation.isCompletion) return completeForKubectl(invocation, pages, args);
   const root = defineCommand({
     meta: { name: program, version, description: `Cloud controller manager for ${provider.name}.` },
     default: "run",
-    subCommands,
+    subCommands: defineAll(invocation),
   });
-  const words = wordsOf(configuration.settings, names, invocation.isPlugin);
+  const words = wordsOf(configuration.settings, invocation.isPlugin);
   const { given, flags } = configuration.settings;
   const [command = "run"] = words;
   if (!flags.help && invocation.refuse(otherCommandProblems(flagFields, given, command))) return;

@@ -1,43 +1,77 @@
-// `explain`: why a Node or a Service is as it is.
+// `explain`: the state of a Node or a Service, and its reasons.
 
-import { defineCommand } from "citty";
-import type { CommandPage } from "../command-page.ts";
-import type { Invocation } from "./invocation.ts";
+import type { Problem } from "../../core/problem.ts";
+import { serverProblems } from "../explain/find-manager.ts";
+import { invalidFlag, outputProblems } from "../flags/flag-problems.ts";
+import type { Flags } from "../flags/table.ts";
+import { withUserKubeconfig } from "../user-kubeconfig.ts";
+import type { Command } from "./command.ts";
 
-export const explainPage: CommandPage = {
-  name: "explain",
-  summary:
-    "Explain why a Node or a Service is as it is, and what to do. Without a name, explain everything that needs attention.",
-  usage: ["node NAME", "service [NAMESPACE/]NAME", ""],
-  details: [
-    "It shows problems, holds, the proofs of absence, the object in the cloud, the next attempt and the last decisions with their reasons.",
-    "With --server or --server-ca-file, it asks a running manager. Only the leader knows the reasons. Otherwise, it reads the API server and the cloud with the settings of the manager. It decides with the same functions and changes nothing. If the cloud is not configured here, it shows what the API server has: conditions and events.",
-    "It finds the kubeconfig as kubectl does. With the name kubectl-fairlead in PATH, the executable is a plugin: kubectl fairlead explain service web.",
-  ],
-  words: ["node", "service"],
-  flags: ["namespace", "output", "server", "server-ca-file", "offline", "timeout", "kubeconfig", "context"],
-  exitCodes: {
-    "0": "every requested object is settled, or not managed by Fairlead",
-    "1": "the object does not exist, or nothing could be read",
-    "3": "a requested object waits or has a problem",
-  },
-  examples: [
-    { text: "Why is this Service pending?", words: "explain service shop/web" },
-    {
-      text: "Why does this Node keep its taint? Ask the leader",
-      words: "explain node worker-1 --server=https://10.0.0.5:10258 --server-ca-file=ca.crt",
-    },
-    { text: "Everything that needs attention, for a script", words: "explain --output=json" },
-  ],
-};
-
-export function defineExplain(invocation: Invocation) {
-  return defineCommand({
-    meta: { name: explainPage.name, description: explainPage.summary },
-    run: async ({ rawArgs }) => {
-      // Loaded only here: it contains a whole manager.
-      const { runExplain } = await import("./run-explain.ts");
-      await runExplain(invocation, rawArgs);
-    },
-  });
+/** Why the command cannot start; exit code 2. */
+function flagProblems(flags: Flags): readonly Problem[] {
+  const { server, offline } = flags;
+  const problems: Problem[] = [...outputProblems(flags)];
+  problems.push(...serverProblems(server));
+  if (offline && server !== undefined)
+    problems.push(invalidFlag("offline", "and --server contradict each other; omit one of them"));
+  return problems;
 }
+
+export const explainCommand: Command = {
+  page: {
+    name: "explain",
+    summary:
+      "Explain the state of a Node or a Service, and what to do. Without a name, explain everything that needs attention.",
+    usage: ["node NAME", "service [NAMESPACE/]NAME", ""],
+    details: [
+      "It shows problems, holds, the proofs of absence, the object in the cloud, the next attempt and the last decisions with their reasons.",
+      "With --server or --server-ca-file, it asks a running manager. Only the leader knows the reasons. Otherwise, it reads the API server and the cloud with the settings of the manager. It decides with the same functions and changes nothing. If the cloud is not configured here, it shows what the API server has: conditions and events.",
+      "It finds the kubeconfig as kubectl does. With the name kubectl-fairlead in PATH, the executable is a plugin: kubectl fairlead explain service web.",
+    ],
+    words: ["node", "service"],
+    flags: ["namespace", "output", "server", "server-ca-file", "offline", "timeout", "kubeconfig", "context"],
+    exitCodes: {
+      "0": "every requested object is settled, or not managed by Fairlead",
+      "1": "the object does not exist, or nothing could be read",
+      "3": "a requested object waits or has a problem",
+    },
+    examples: [
+      { text: "Why is this Service pending?", words: "explain service shop/web" },
+      {
+        text: "Why does this Node keep its taint? Ask the leader",
+        words: "explain node worker-1 --server=https://10.0.0.5:10258 --server-ca-file=ca.crt",
+      },
+      { text: "Everything that needs attention, for a script", words: "explain --output=json" },
+    ],
+  },
+  async run(invocation, words) {
+    // Loaded only here: a whole manager.
+    const [{ answerText, exitCodeOf, notFoundText }, { readExplainRequest }, { Explanation }] =
+      await Promise.all([
+        import("../explain/explain-answer.ts"),
+        import("../explain/explain-request.ts"),
+        import("../explain/explanation.ts"),
+      ]);
+    const { configuration, platform, console } = invocation;
+    const given = configuration.settings.flags;
+    if (invocation.refuse([...configuration.flagProblems, ...flagProblems(given)])) return;
+    const first = readExplainRequest(words, "default");
+    if ("wrong" in first) return invocation.refuseText(first.wrong);
+    try {
+      const explanation = new Explanation(
+        { ...invocation, flags: await withUserKubeconfig(given, platform) },
+        invocation.signal,
+      );
+      const request = readExplainRequest(words, await explanation.namespace());
+      if ("wrong" in request) return invocation.refuseText(request.wrong);
+      const answer = await explanation.answer(request.object);
+      if (given.output === "json") await console.out(`${JSON.stringify(answer, undefined, 2)}\n`);
+      else if (answer.notFound === undefined)
+        await console.out(answerText(answer, request.object === undefined));
+      if (answer.notFound !== undefined) invocation.writeError(notFoundText(answer.notFound));
+      invocation.exitCode = exitCodeOf(answer);
+    } catch (error) {
+      invocation.failWith(error);
+    }
+  },
+};

@@ -1,39 +1,98 @@
 // `lint`: checks Services and configuration files, for CI.
 
-import { defineCommand } from "citty";
-import type { CommandPage } from "../command-page.ts";
+import { isFactAnnotation } from "../../controllers/service/desired/facts.ts";
+import { codeOf, messageOf } from "../../core/errors.ts";
+import { annotationsOf, connectCloud } from "../connect-cloud.ts";
+import type { Command } from "./command.ts";
 import type { Invocation } from "./invocation.ts";
 
-export const lintPage: CommandPage = {
-  name: "lint",
-  summary: "Check Services, Nodes and --config files before they are applied, without a cluster; for CI.",
-  usage: ["FILE...", "-"],
-  details: [
-    "Files are YAML or JSON, with any number of documents; - reads from stdin. Services of type LoadBalancer are checked for annotations, source ranges, ports and names; Nodes for the annotations of Fairlead; configuration files for flags, settings of the cloud and the checks of the provider. Other objects are ignored.",
-    "If the settings of the cloud are set, Services are also checked for what its load balancers do not support. No request is sent.",
-    "--output=github prints annotations, which GitHub Actions shows at the lines of a pull request.",
-  ],
-  takesFiles: true,
-  flags: ["output"],
-  exitCodes: {
-    "0": "no problems",
-    "1": "a file cannot be read",
-    "3": "errors or warnings; --output=json has the severity of each",
-  },
-  examples: [
-    { text: "All manifests of a folder", words: "lint deploy/*.yaml" },
-    { text: "Before they are applied", words: "lint - < service.yaml" },
-    { text: "In GitHub Actions", words: "lint --output=github deploy/*.yaml" },
-  ],
+/** What the provider says about load balancers; undefined if the settings of the cloud are incomplete. Sends no request. */
+function balancersOf({ provider, platform, configuration, signal }: Invocation) {
+  const { settings, problems } = configuration;
+  if (problems.some(({ severity }) => severity === "error")) return undefined;
+  const { clock, random, environment } = platform;
+  const refuse = () => Promise.reject(new Error("lint sends no request."));
+  try {
+    const { connected } = connectCloud(
+      provider,
+      { environment, ...settings.cloud, cluster: settings.flags["cluster-name"] },
+      {
+        ...{ clock, random, signal, transport: refuse },
+        mayMutate: () => ({ reason: "lint changes nothing." }),
+        report: () => undefined,
+      },
+    );
+    return connected?.cloud.loadBalancers;
+  } catch {
+    return undefined;
+  }
+}
+
+const whyUnreadable: Readonly<Record<string, string>> = {
+  ENOENT: "the file does not exist",
+  EISDIR: "it is a folder; pass its files, such as deploy/*.yaml",
+  EACCES: "permission denied",
 };
 
-export function defineLint(invocation: Invocation) {
-  return defineCommand({
-    meta: { name: lintPage.name, description: lintPage.summary },
-    run: async ({ rawArgs }) => {
-      // Loaded only here: it contains a parser for YAML.
-      const { runLint } = await import("./run-lint.ts");
-      await runLint(invocation, rawArgs);
+export const lintCommand: Command = {
+  page: {
+    name: "lint",
+    summary: "Check Services, Nodes and --config files before they are applied, without a cluster; for CI.",
+    usage: ["FILE...", "-"],
+    details: [
+      "Files are YAML or JSON, with any number of documents; - reads from stdin. Services of type LoadBalancer are checked for annotations, source ranges, ports and names; Nodes for the annotations of Fairlead; configuration files for flags, settings of the cloud and the checks of the provider. Other objects are ignored.",
+      "If the settings of the cloud are set, Services are also checked for what its load balancers do not support. No request is sent.",
+      "--output=github prints annotations, which GitHub Actions shows at the lines of a pull request.",
+    ],
+    takesFiles: true,
+    flags: ["output"],
+    exitCodes: {
+      "0": "no problems",
+      "1": "a file cannot be read",
+      "3": "errors or warnings; --output=json has the severity of each",
     },
-  });
-}
+    examples: [
+      { text: "All manifests of a folder", words: "lint deploy/*.yaml" },
+      { text: "Before they are applied", words: "lint - < service.yaml" },
+      { text: "In GitHub Actions", words: "lint --output=github deploy/*.yaml" },
+    ],
+  },
+  async run(invocation, words) {
+    // Loaded only here: a parser for YAML.
+    const [{ Linter }, { lintAnnotations, lintText }] = await Promise.all([
+      import("../lint/lint-files.ts"),
+      import("../lint/lint-output.ts"),
+    ]);
+    const { configuration, platform, provider, console } = invocation;
+    if (invocation.refuse(configuration.flagProblems)) return;
+    if (words.length === 0) {
+      invocation.refuseText("lint requires at least one file; - reads from stdin");
+      return;
+    }
+    const { facts = {} } = provider;
+    const linter = new Linter({
+      provider,
+      environment: platform.environment,
+      services: {
+        table: annotationsOf(provider),
+        isReadElsewhere: (key) => isFactAnnotation(facts, key),
+        balancers: balancersOf(invocation),
+      },
+    });
+    let unreadable = 0;
+    for (const path of words) {
+      try {
+        const text = path === "-" ? await console.stdin?.() : await platform.files.read(path);
+        linter.lint({ path: path === "-" ? "stdin" : path, text: text ?? "" });
+      } catch (error) {
+        unreadable += 1;
+        invocation.writeError(`cannot read ${path}: ${whyUnreadable[codeOf(error)] ?? messageOf(error)}`);
+      }
+    }
+    const { result } = linter;
+    const { output } = configuration.settings.flags;
+    if (output === "json") await console.out(`${JSON.stringify(result, undefined, 2)}\n`);
+    else await console.out((output === "github" ? lintAnnotations : lintText)(result, unreadable));
+    invocation.exitCode = unreadable > 0 ? 1 : result.problems.length > 0 ? 3 : 0;
+  },
+};

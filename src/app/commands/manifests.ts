@@ -1,11 +1,9 @@
 // `manifests`: complete manifests of an installation of this executable, for Kubernetes or systemd.
 
-import { defineCommand } from "citty";
-import type { CommandPage } from "../command-page.ts";
 import { invalidFlag } from "../flags/flag-problems.ts";
 import type { ManifestKind } from "../flags/groups/commands.ts";
 import type { Installation } from "../manifests/kubernetes-manifests.ts";
-import type { Invocation } from "./invocation.ts";
+import type { Command } from "./command.ts";
 
 async function render(kind: ManifestKind, installation: Installation, cluster: string): Promise<string> {
   if (kind === "systemd") {
@@ -20,57 +18,53 @@ async function render(kind: ManifestKind, installation: Installation, cluster: s
   return toYamlStream(kind === "rbac" ? accessManifest(installation) : clusterManifests(kind, installation));
 }
 
-export const manifestsPage: CommandPage = {
-  name: "manifests",
-  summary:
-    "Print the manifests of an installation with --as daemonset, deployment, static-pod, systemd or rbac. --set NAME=VALUE sets the image and settings of the cloud; all other flags become those of the manager.",
-  details: [
-    "Setting the variable of a credential by name alone, such as --set TOKEN, takes its value from the environment, so that it is not in the history of the shell. docs/kubernetes-install.md describes each kind.",
-  ],
-  flags: ["as", "set", "cluster-name", "cluster-cidr"],
-  examples: [
-    {
-      text: "With kubectl",
-      words: "manifests --as daemonset --cluster-name=prod --set image=IMAGE | kubectl apply -f -",
-    },
-    { text: "Without a pod", words: "manifests --as systemd --cluster-name=prod | sudo sh" },
-  ],
+export const manifestsCommand: Command = {
+  page: {
+    name: "manifests",
+    summary:
+      "Print the manifests of an installation with --as daemonset, deployment, static-pod, systemd or rbac. --set NAME=VALUE sets the image and settings of the cloud; all other flags become those of the manager.",
+    details: [
+      "Setting the variable of a credential by name alone, such as --set TOKEN, takes its value from the environment, so that it is not in the history of the shell. docs/kubernetes-install.md describes each kind.",
+    ],
+    flags: ["as", "set", "cluster-name", "cluster-cidr"],
+    examples: [
+      {
+        text: "With kubectl",
+        words: "manifests --as daemonset --cluster-name=prod --set image=IMAGE | kubectl apply -f -",
+      },
+      { text: "Without a pod", words: "manifests --as systemd --cluster-name=prod | sudo sh" },
+    ],
+  },
+  async run(invocation, words) {
+    const { provider, platform, console, configuration } = invocation;
+    if (invocation.refuseArguments("manifests", words)) return;
+    const { flags } = configuration.settings;
+    const { as: kind } = flags;
+    if (kind === undefined) {
+      invocation.refuse([
+        invalidFlag("as", "is required: daemonset, deployment, static-pod, systemd or rbac"),
+      ]);
+      return;
+    }
+    // Loaded only here: the other commands need no YAML.
+    const { readInstallation } = await import("../manifests/read-installation.ts");
+    const { installation, problems, missing } = readInstallation({
+      provider,
+      kind,
+      read: configuration.settings,
+      environment: platform.environment,
+    });
+    if (invocation.refuse(problems)) return;
+    await console.out(await render(kind, installation, flags["cluster-name"]));
+    for (const text of missing) invocation.writeError(text);
+    if (kind !== "rbac" && (flags.webhooks ?? []).length > 0) {
+      invocation.writeError(
+        "The webhook is not registered, because its certificate is not part of the manifest. Use the Helm chart, or see webhook-manifest --help.",
+      );
+    }
+    const needsImage = kind !== "systemd" && kind !== "rbac";
+    if (needsImage && installation.values.image === undefined) {
+      invocation.writeError("No pod starts until IMAGE is replaced by an image; pass --set image=…");
+    }
+  },
 };
-
-export function defineManifests(invocation: Invocation) {
-  const { provider, platform, console, configuration } = invocation;
-  return defineCommand({
-    meta: { name: manifestsPage.name, description: manifestsPage.summary },
-    run: async ({ rawArgs }) => {
-      if (invocation.refuseArguments("manifests", rawArgs)) return;
-      const { flags } = configuration.settings;
-      const { as: kind } = flags;
-      if (kind === undefined) {
-        invocation.refuse([
-          invalidFlag("as", "is required: daemonset, deployment, static-pod, systemd or rbac"),
-        ]);
-        return;
-      }
-      // Loaded only here: the other commands need no YAML.
-      const { readInstallation } = await import("../manifests/read-installation.ts");
-      const { installation, problems, missing } = readInstallation({
-        provider,
-        kind,
-        read: configuration.settings,
-        environment: platform.environment,
-      });
-      if (invocation.refuse(problems)) return;
-      await console.out(await render(kind, installation, flags["cluster-name"]));
-      for (const text of missing) invocation.writeError(text);
-      if (kind !== "rbac" && (flags.webhooks ?? []).length > 0) {
-        invocation.writeError(
-          "The webhook is not registered, because its certificate is not part of the manifest. Use the Helm chart, or see webhook-manifest --help.",
-        );
-      }
-      const needsImage = kind !== "systemd" && kind !== "rbac";
-      if (needsImage && installation.values.image === undefined) {
-        invocation.writeError("No pod starts until IMAGE is replaced by an image; pass --set image=…");
-      }
-    },
-  });
-}

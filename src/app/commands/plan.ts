@@ -1,38 +1,66 @@
 // `plan`: what a start of the manager would do.
 
-import { defineCommand } from "citty";
-import type { CommandPage } from "../command-page.ts";
-import type { Invocation } from "./invocation.ts";
+import { minutes } from "../../core/brand.ts";
+import { outputProblems } from "../flags/flag-problems.ts";
+import { withUserKubeconfig } from "../user-kubeconfig.ts";
+import type { Command } from "./command.ts";
 
-export const planPage: CommandPage = {
-  name: "plan",
-  summary: "Show what a start of the manager would change in the cluster and in the cloud, and exit.",
-  details: [
-    "Pass the same flags, files and variables as to the manager. It evaluates everything once, with the functions of the manager. It changes nothing: it takes no Lease, and refuses every write before it reaches the network. Permissions to read are enough.",
-    "A change that needs proof over time, such as the deletion of a Node whose instance is gone, is not among the changes; its object is listed as waiting.",
-  ],
-  flags: ["output", "timeout", "kubeconfig", "context"],
-  exitCodes: {
-    "0": "nothing would be changed, and no object needs attention",
-    "1": "the plan is incomplete: the API server or the cloud did not answer",
-    "3": "something would be changed, or an object waits, is on hold or has a problem",
+export const planCommand: Command = {
+  page: {
+    name: "plan",
+    summary: "Show what a start of the manager would change in the cluster and in the cloud, and exit.",
+    details: [
+      "Pass the same flags, files and variables as to the manager. It evaluates everything once, with the functions of the manager. It changes nothing: it takes no Lease, and refuses every write before it reaches the network. Permissions to read are enough.",
+      "A change that needs proof over time, such as the deletion of a Node whose instance is gone, is not among the changes; its object is listed as waiting.",
+    ],
+    flags: ["output", "timeout", "kubeconfig", "context"],
+    exitCodes: {
+      "0": "nothing would be changed, and no object needs attention",
+      "1": "the plan is incomplete: the API server or the cloud did not answer",
+      "3": "something would be changed, or an object waits, is on hold or has a problem",
+    },
+    examples: [
+      {
+        text: "Before the switch from the Go manager",
+        words: "plan --cluster-name=prod --cluster-cidr=10.244.0.0/16",
+      },
+      { text: "For a script", words: "plan --output=json" },
+    ],
   },
-  examples: [
-    {
-      text: "Before the switch from the Go manager",
-      words: "plan --cluster-name=prod --cluster-cidr=10.244.0.0/16",
-    },
-    { text: "For a script", words: "plan --output=json" },
-  ],
+  async run(invocation, words) {
+    // Loaded only here: a whole manager.
+    const [{ describeEverything }, { observeOnce }, { planAnswer, planExitCode, planText }] =
+      await Promise.all([
+        import("../describe/describe-object.ts"),
+        import("../observation/observe-once.ts"),
+        import("../plan/plan-answer.ts"),
+      ]);
+    const { configuration, platform, provider, console, signal } = invocation;
+    const { settings } = configuration;
+    const wrongOutput = outputProblems(settings.flags);
+    const problems = [
+      ...configuration.problems,
+      ...invocation.unexpectedWords("plan", words),
+      ...wrongOutput,
+    ];
+    for (const { severity, text } of problems) if (severity === "warning") invocation.writeError(text);
+    if (invocation.refuse(problems)) return;
+    try {
+      const flags = await withUserKubeconfig(settings.flags, platform);
+      const options = {
+        provider,
+        settings: { ...settings, flags },
+        platform,
+        timeout: flags.timeout ?? minutes(1),
+      };
+      const answer = await observeOnce(options, signal, (evaluated) =>
+        planAnswer(evaluated, describeEverything(evaluated.manager, platform.clock.monotonic(), true)),
+      );
+      const isData = flags.output === "json";
+      await console.out(isData ? `${JSON.stringify(answer, undefined, 2)}\n` : planText(answer));
+      invocation.exitCode = planExitCode(answer);
+    } catch (error) {
+      invocation.failWith(error);
+    }
+  },
 };
-
-export function definePlan(invocation: Invocation) {
-  return defineCommand({
-    meta: { name: planPage.name, description: planPage.summary },
-    run: async ({ rawArgs }) => {
-      // Loaded only here: it contains a whole manager.
-      const { runPlan } = await import("./run-plan.ts");
-      await runPlan(invocation, rawArgs);
-    },
-  });
-}

@@ -1,39 +1,129 @@
-// `support-bundle`: one file for a bug report, without secrets.
+// `support-bundle`: one file for a bug report, without secrets: collects the parts, removes secrets from all of them, writes the file
+// and lists what it contains.
 
-import { defineCommand } from "citty";
-import type { CommandPage } from "../command-page.ts";
+import { gzipSync } from "node:zlib";
+import { minutes } from "../../core/brand.ts";
+import { messageOf } from "../../core/errors.ts";
+import { findManager, serverProblems } from "../explain/find-manager.ts";
+import { invalidFlag } from "../flags/flag-problems.ts";
+import { connectionSource } from "../kube-client.ts";
+import type { Collection } from "../support/collect.ts";
+import type { Redaction } from "../support/redaction.ts";
+import { withUserKubeconfig } from "../user-kubeconfig.ts";
+import { buildDetails, version } from "../version.ts";
+import type { Command } from "./command.ts";
 import type { Invocation } from "./invocation.ts";
 
-export const supportBundlePage: CommandPage = {
-  name: "support-bundle",
-  summary:
-    "Write one .tar.gz for a bug report: version, configuration, state, metrics, events and log, without secrets.",
-  details: [
-    "With --server or --server-ca-file it asks a running manager, as explain does. Without them it contains what the API server and this machine have. What cannot be read is listed with the reason.",
-    "Values of secrets, credentials in URLs and what looks like a credential are replaced. Names and addresses of your cluster stay, so read the files before you publish them. The file is readable only for you.",
-  ],
-  flags: ["file", "server", "server-ca-file", "timeout", "kubeconfig", "context"],
-  exitCodes: {
-    "0": "the file is written, and contains everything",
-    "1": "the file could not be written",
-    "3": "the file is written, but something is missing; the list says why",
-  },
-  examples: [
-    {
-      text: "From the leader",
-      words: "support-bundle --server=https://10.0.0.5:10258 --server-ca-file=ca.crt",
+export const supportBundleCommand: Command = {
+  page: {
+    name: "support-bundle",
+    summary:
+      "Write one .tar.gz for a bug report: version, configuration, state, metrics, events and log, without secrets.",
+    details: [
+      "With --server or --server-ca-file it asks a running manager, as explain does. Without them it contains what the API server and this machine have. What cannot be read is listed with the reason.",
+      "Values of secrets, credentials in URLs and what looks like a credential are replaced. Names and addresses of your cluster stay, so read the files before you publish them. The file is readable only for you.",
+    ],
+    flags: ["file", "server", "server-ca-file", "timeout", "kubeconfig", "context"],
+    exitCodes: {
+      "0": "the file is written, and contains everything",
+      "1": "the file could not be written",
+      "3": "the file is written, but something is missing; the list says why",
     },
-    { text: "Without a running manager", words: "support-bundle --file=bundle.tar.gz" },
-  ],
+    examples: [
+      {
+        text: "From the leader",
+        words: "support-bundle --server=https://10.0.0.5:10258 --server-ca-file=ca.crt",
+      },
+      { text: "Without a running manager", words: "support-bundle --file=bundle.tar.gz" },
+    ],
+  },
+  async run(invocation, words) {
+    const { configuration, platform, console } = invocation;
+    const { clock, files } = platform;
+    const { flags } = configuration.settings;
+    // An invalid configuration may be what the report is about, so only words and the flags of this command are refused.
+    const unusable = [
+      ...invocation.unexpectedWords("support-bundle", words),
+      ...serverProblems(flags.server),
+    ];
+    if (invocation.refuse(unusable)) return;
+    const now = clock.now();
+    const time = new Date(now).toISOString().replaceAll(/[-:]|\.\d+/g, "");
+    const path = flags.file ?? `fairlead-support-${time}.tar.gz`;
+    if ((await files.version(path)) !== undefined) {
+      invocation.refuse([invalidFlag("file", `${path} exists already; name another file, or delete it`)]);
+      return;
+    }
+    try {
+      // Loaded only here: the manager writes no bundle.
+      const [{ Redaction }, { tar }] = await Promise.all([
+        import("../support/redaction.ts"),
+        import("../support/tar.ts"),
+      ]);
+      const redaction = new Redaction();
+      const collection = await collect(invocation, redaction);
+      const { missing, entries } = collection;
+      if (missing.length > 0) collection.add("missing.txt", `${missing.join("\n")}\n`);
+      const clean = entries.map(({ name, content }) => ({ name, content: redaction.apply(content) }));
+      await files.write(path, gzipSync(tar(clean, now)), 0o600);
+      const size = ({ content }: { readonly content: string }): string => `${content.length}`.padStart(9);
+      await console.out(
+        [
+          `Wrote ${path}, readable only for you:`,
+          "",
+          ...clean.map((entry) => `${size(entry)}  ${entry.name}`),
+          ...(missing.length === 0 ? [] : ["", "Missing:", ""]),
+          ...missing.map((text) => `  ${redaction.apply(text)}`),
+          "",
+          "Secrets were replaced. Names and addresses of your cluster are in it: read it before you publish it.",
+          "",
+        ].join("\n"),
+      );
+      invocation.exitCode = missing.length === 0 ? 0 : 3;
+    } catch (error) {
+      invocation.failWith(error);
+    }
+  },
 };
 
-export function defineSupportBundle(invocation: Invocation) {
-  return defineCommand({
-    meta: { name: supportBundlePage.name, description: supportBundlePage.summary },
-    run: async ({ rawArgs }) => {
-      // Loaded only here: the manager writes no bundle.
-      const { runSupportBundle } = await import("./run-support-bundle.ts");
-      await runSupportBundle(invocation, rawArgs);
-    },
-  });
+async function collect(invocation: Invocation, redaction: Redaction): Promise<Collection> {
+  const { configuration, platform, provider, program, signal } = invocation;
+  const [
+    { Collection, collectCluster, collectLog, collectManager },
+    { addConfiguredSecrets },
+    { describeConfiguration },
+  ] = await Promise.all([
+    import("../support/collect.ts"),
+    import("../support/known-secrets.ts"),
+    import("../support/own-configuration.ts"),
+  ]);
+  const [{ openConnection }, { readingClient }] = await Promise.all([
+    import("../../kube/connection/connection.ts"),
+    import("../explain/explain-offline.ts"),
+  ]);
+  const collection = new Collection();
+  addConfiguredSecrets(redaction, provider, configuration, platform.environment);
+  collection.add("version.json", buildDetails(program));
+  collection.add("configuration.json", describeConfiguration(provider, configuration, platform.environment));
+  const flags = await withUserKubeconfig(configuration.settings.flags, platform);
+  const connect = () => readingClient(flags, platform, `${program}/${version} support-bundle`, signal);
+  try {
+    const connection = await openConnection(connectionSource(flags, platform.environment), platform, signal);
+    const { headers } = await connection.access(signal);
+    for (const value of Object.values(headers)) redaction.add(value.replace(/^(Bearer|Basic) /, ""));
+    const { api } = await connect();
+    await collectCluster(collection, redaction, api, flags, signal);
+    if (flags.server === undefined && flags["server-ca-file"] === undefined) {
+      collection.missing.push("manager/: no manager was asked; set --server or --server-ca-file");
+    } else {
+      const address = await findManager(flags, platform, connect, signal);
+      const deps = { ...platform, connection, timeout: flags.timeout ?? minutes(1) };
+      await collectManager(collection, address, deps, signal);
+    }
+  } catch (error) {
+    signal.throwIfAborted();
+    collection.missing.push(`manager/ and cluster/: ${messageOf(error)}`);
+  }
+  await collectLog(collection, program, platform, signal);
+  return collection;
 }

@@ -1,13 +1,11 @@
 // `webhook-manifest`: the ValidatingWebhookConfiguration that registers the admission webhook with the API server.
 
-import { defineCommand } from "citty";
 import type { Problem } from "../../core/problem.ts";
-import type { CommandPage } from "../command-page.ts";
 import { webhookManifest } from "../endpoints/webhook-manifest.ts";
 import { invalidFlag } from "../flags/flag-problems.ts";
 import type { Flags } from "../flags/table.ts";
 import { chooseWebhooks } from "../flags/webhook-names.ts";
-import type { Invocation } from "./invocation.ts";
+import type { Command } from "./command.ts";
 
 function manifestProblems(flags: Flags): readonly Problem[] {
   const problems: Problem[] = [];
@@ -28,39 +26,35 @@ function manifestProblems(flags: Flags): readonly Problem[] {
   return problems;
 }
 
-export const webhookManifestPage: CommandPage = {
-  name: "webhook-manifest",
-  summary:
-    "Print the ValidatingWebhookConfiguration for --webhooks, to pipe into kubectl apply -f -. Pass the same flags as to the manager: the manifest contains the webhook port and the CA in --webhook-cert-dir.",
-  details: [
-    "A line on stderr says so if there is no CA. docs/endpoints.md has all steps, and how to register the webhook of several replicas.",
-  ],
-  flags: [...(["webhooks", "webhook-secure-port", "webhook-cert-dir"] as const), "webhook-tls-cert-file"],
-  examples: [
-    {
-      text: "Where the certificate of the manager is readable",
-      words: "webhook-manifest --webhook-cert-dir=/var/lib/fairlead/webhook | kubectl apply -f -",
-    },
-  ],
+export const webhookManifestCommand: Command = {
+  page: {
+    name: "webhook-manifest",
+    summary:
+      "Print the ValidatingWebhookConfiguration for --webhooks, to pipe into kubectl apply -f -. Pass the same flags as to the manager: the manifest contains the webhook port and the CA in --webhook-cert-dir.",
+    details: [
+      "A line on stderr says so if there is no CA. docs/endpoints.md has all steps, and how to register the webhook of several replicas.",
+    ],
+    flags: [...(["webhooks", "webhook-secure-port", "webhook-cert-dir"] as const), "webhook-tls-cert-file"],
+    examples: [
+      {
+        text: "Where the certificate of the manager is readable",
+        words: "webhook-manifest --webhook-cert-dir=/var/lib/fairlead/webhook | kubectl apply -f -",
+      },
+    ],
+  },
+  async run(invocation, words) {
+    const { program, platform, console, configuration } = invocation;
+    if (invocation.refuseArguments("webhook-manifest", words)) return;
+    const { flags } = configuration.settings;
+    if (invocation.refuse(manifestProblems(flags))) return;
+    // Loaded only here: the code that makes certificates.
+    const { authorityError, findAuthority } = await import("../endpoints/webhook-authority.ts");
+    try {
+      const { ca, note } = await findAuthority(flags, program, platform);
+      await console.out(webhookManifest(program, flags["webhook-secure-port"], ca));
+      if (note !== undefined) invocation.writeError(note);
+    } catch (error) {
+      invocation.refuse([authorityError(error)]);
+    }
+  },
 };
-
-export function defineWebhookManifest(invocation: Invocation) {
-  const { program, platform, console, configuration } = invocation;
-  return defineCommand({
-    meta: { name: webhookManifestPage.name, description: webhookManifestPage.summary },
-    run: async ({ rawArgs }) => {
-      if (invocation.refuseArguments("webhook-manifest", rawArgs)) return;
-      const { flags } = configuration.settings;
-      if (invocation.refuse(manifestProblems(flags))) return;
-      // Loaded only here: the code that makes certificates.
-      const { authorityError, findAuthority } = await import("../endpoints/webhook-authority.ts");
-      try {
-        const { ca, note } = await findAuthority(flags, program, platform);
-        await console.out(webhookManifest(program, flags["webhook-secure-port"], ca));
-        if (note !== undefined) invocation.writeError(note);
-      } catch (error) {
-        invocation.refuse([authorityError(error)]);
-      }
-    },
-  });
-}

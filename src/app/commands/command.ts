@@ -1,7 +1,9 @@
-// What the help, the man page and the shell completion say about a command. Data of one command; its file has it.
+// A command of the executable: what it does, and what the help, the man page and the shell completion say about it. Each command
+// has one file.
 
-import { wrapText } from "../core/text.ts";
-import type { FlagName } from "./flags/table.ts";
+import { wrapText } from "../../core/text.ts";
+import type { FlagName } from "../flags/table.ts";
+import type { Invocation } from "./invocation.ts";
 
 export interface CommandExample {
   readonly text: string;
@@ -11,6 +13,8 @@ export interface CommandExample {
 
 export interface CommandPage {
   readonly name: string;
+  /** Its help is the help of the program. */
+  readonly isGeneral?: true;
   /** One sentence, for the list of commands. */
   readonly summary: string;
   /** What follows the name of the command, one line for each form. Absent: only flags. */
@@ -26,6 +30,15 @@ export interface CommandPage {
   /** Meanings by exit code; 2 always means invalid usage. */
   readonly exitCodes?: Readonly<Record<string, string>>;
   readonly examples?: readonly CommandExample[];
+}
+
+export interface Command {
+  readonly page: CommandPage;
+  /**
+   * `words` follow the name of the command; `pages` are those of all commands, in the order of the help. Code that only this command
+   * needs is loaded here, so that the others start fast.
+   */
+  run(invocation: Invocation, words: readonly string[], pages: readonly CommandPage[]): Promise<void>;
 }
 
 export const invalidUsage = "invalid flag, file or argument; nothing was done";

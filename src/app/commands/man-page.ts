@@ -1,23 +1,45 @@
-// The man page, from the tables of commands, flags and settings. Pure.
+// The man page, from the tables of commands, flags and settings, as roff for man(7). Pure.
 
 import { everyField, type Field } from "../../core/settings.ts";
-import { type CommandPage, invalidUsage, usageLines } from "../command-page.ts";
 import type { AnyProvider } from "../connect-cloud.ts";
 import { notesOf } from "../flags/flag-notes.ts";
 import { defaultText, flagValue } from "../flags/help.ts";
 import { withPresets } from "../flags/provider-flags.ts";
 import { flagGroups } from "../flags/table.ts";
-import {
-  bold,
-  example,
-  heading,
-  italic,
-  item,
-  paragraph,
-  roffArgument,
-  roffText,
-  subheading,
-} from "./roff.ts";
+import { type CommandPage, invalidUsage, usageLines } from "./command.ts";
+
+const outsideAscii = /[^\n -~]/gu;
+
+const glyph = (character: string): string =>
+  `\\[u${(character.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, "0")}]`;
+
+/** Plain text. Hyphens stay hyphens that can be copied; a line never begins with a request. */
+export function roffText(text: string): string {
+  const plain = text.replaceAll("\\", "\\e").replaceAll("-", "\\-").replaceAll(outsideAscii, glyph);
+  return plain
+    .split("\n")
+    .map((line) => (/^[.']/.test(line) ? `\\&${line}` : line))
+    .join("\n");
+}
+
+export const bold = (text: string): string => `\\fB${roffText(text)}\\fP`;
+export const italic = (text: string): string => `\\fI${roffText(text)}\\fP`;
+
+/** The argument of a macro. */
+export const roffArgument = (text: string): string => `"${roffText(text).replaceAll('"', "\\(dq")}"`;
+
+export const heading = (title: string): string => `.SH ${roffArgument(title)}`;
+export const subheading = (title: string): string => `.SS ${roffArgument(title)}`;
+export const paragraph = (text: string): string => `.PP\n${roffText(text)}`;
+
+/** A term with its description. */
+export const item = (term: string, text: string): string => `.TP\n${term}\n${roffText(text)}`;
+
+/** Lines as they are. */
+export const example = (lines: readonly string[]): string =>
+  `.PP\n.nf\n${lines.map(roffText).join("\n")}\n.fi`;
+
+// The man page, from the tables of commands, flags and settings.
 
 function flagItem(name: string, field: Field<unknown>): string {
   const { shorthand, noEffect, commands } = notesOf(field);

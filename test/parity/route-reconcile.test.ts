@@ -2,7 +2,7 @@
 // the target address of a route; routes without any target lead nowhere.
 
 import { afterEach, describe, expect, test } from "bun:test";
-import { isManaged } from "../../src/controllers/route/observed/observed-route.ts";
+import { isManaged } from "../../src/controllers/route/plan/plan.ts";
 import { cidr } from "../../src/core/cidr.ts";
 import { ipAddress } from "../../src/core/ip.ts";
 import type { ObservedRoute } from "../../src/provider/routes.ts";

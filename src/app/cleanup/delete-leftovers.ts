@@ -1,5 +1,9 @@
 // Deletes what was confirmed, in rounds: each reads the cluster and the cloud again, so that what came into use stays.
 
+import type { RouteTable } from "../../cloud/route-tables.ts";
+import { type ApplyContext, applyPlan } from "../../controllers/route/apply/apply.ts";
+import { RouteBackoffs } from "../../controllers/route/apply/backoffs.ts";
+import { routeDefaults } from "../../controllers/route/settings.ts";
 import { type Milliseconds, milliseconds, seconds } from "../../core/brand.ts";
 import { messageOf } from "../../core/errors.ts";
 import { type Clock, sleep } from "../../platform/clock.ts";
@@ -7,7 +11,6 @@ import type { Call } from "../../provider/call.ts";
 import type { AnyCloud } from "../connect-cloud.ts";
 import type { ClusterState } from "./cluster-state.ts";
 import { type DeletionDeps, deleteBalancer } from "./delete-balancer.ts";
-import { deleteRoutes } from "./delete-routes.ts";
 import type { Leftover, LeftoverBalancer } from "./leftover.ts";
 import { readsLagOf } from "./list-cloud.ts";
 import { routeKey, type Survey } from "./survey.ts";
@@ -100,15 +103,12 @@ export class LeftoverRemoval {
       );
     }
     const keys = new Set(open.map(({ key }) => key));
-    for (const table of survey.tables) {
-      const keyOf = (route: Parameters<typeof routeKey>[1]) => routeKey(table.serving.name, route);
+    for (const { table, plan, listing } of survey.tables) {
+      const keyOf = (route: Parameters<typeof routeKey>[1]) => routeKey(table.name, route);
       try {
-        const results = await deleteRoutes(
-          table,
-          (route) => keys.has(keyOf(route)),
-          this.#options.clock,
-          call,
-        );
+        // Routes that appeared later stay.
+        const confirmed = { ...plan, remove: plan.remove.filter((route) => keys.has(keyOf(route))) };
+        const results = await applyPlan(confirmed, this.#routeContext(table, listing.routes.length), call);
         for (const { change, outcome } of results) {
           if (change.do !== "remove") continue;
           const name = `route ${change.route.destination}`;
@@ -123,6 +123,14 @@ export class LeftoverRemoval {
       }
     }
     return milliseconds(Math.min(longest, Math.max(...delays)));
+  }
+
+  #routeContext(routes: RouteTable, listed: number): ApplyContext {
+    const { clock } = this.#options;
+    const { concurrentChanges } = routeDefaults;
+    const send: ApplyContext["send"] = (_, request) => request();
+    const backoffs = new RouteBackoffs(clock);
+    return { routes, send, clock, backoffs, concurrentChanges, listed, isBusy: false };
   }
 
   async #delete(

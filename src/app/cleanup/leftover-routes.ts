@@ -2,7 +2,7 @@
 // Node. Pure.
 
 import { type Exempt, planDesiredRoutes } from "../../controllers/route/desired/plan-desired.ts";
-import type { RouteListing } from "../../controllers/route/observed/route-table.ts";
+import type { RouteListing } from "../../controllers/route/observed/table-listing.ts";
 import { planRoutes, type RoutePlan } from "../../controllers/route/plan/plan.ts";
 import type { Cidr } from "../../core/brand.ts";
 import type { Node } from "../../kube/objects.ts";

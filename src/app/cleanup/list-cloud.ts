@@ -1,6 +1,7 @@
 // Lists everything that a cloud has: load balancers by part, and routes by table. What cannot be listed is returned as a problem.
 
-import { type RouteListing, RouteTable } from "../../controllers/route/observed/route-table.ts";
+import { type RouteTable, routeTablesOf } from "../../cloud/route-tables.ts";
+import { type RouteListing, TableListing } from "../../controllers/route/observed/table-listing.ts";
 import { inTable } from "../../controllers/route/tables.ts";
 import { type Milliseconds, milliseconds } from "../../core/brand.ts";
 import { messageOf } from "../../core/errors.ts";
@@ -8,7 +9,7 @@ import type { Clock } from "../../platform/clock.ts";
 import type { Call } from "../../provider/call.ts";
 import { inPart, listingPartsOf } from "../../provider/listing-parts.ts";
 import type { ObservedLoadBalancer } from "../../provider/load-balancers.ts";
-import { type ServingTable, tablesOf } from "../../provider/route-tables.ts";
+import { tablesOf } from "../../provider/route-tables.ts";
 import type { AnyCloud } from "../connect-cloud.ts";
 
 export interface ListedBalancer {
@@ -17,7 +18,6 @@ export interface ListedBalancer {
 }
 
 export interface ListedTable {
-  readonly serving: ServingTable;
   readonly table: RouteTable;
   readonly listing: RouteListing;
 }
@@ -53,10 +53,10 @@ export async function listCloud(
       return all;
     }),
   );
-  const tables = (routes === undefined ? [] : tablesOf(routes)).map((serving) =>
-    orProblem(`Routes${inTable(serving.name)}`, async () => {
-      const table = new RouteTable(serving.routes, clock, call.signal);
-      return [{ serving, table, listing: await table.beganAfter(clock.monotonic(), "refresh", call.signal) }];
+  const tables = (routes === undefined ? [] : routeTablesOf(routes, clock)).map((table) =>
+    orProblem(`Routes${inTable(table.name)}`, async () => {
+      const listing = new TableListing(table, clock, call.signal);
+      return [{ table, listing: await listing.beganAfter(clock.monotonic(), "refresh", call.signal) }];
     }),
   );
   return {

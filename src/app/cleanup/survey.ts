@@ -1,6 +1,6 @@
 // What a cluster left in a cloud: everything with its mark, with the reason why an object stays.
 
-import { identityOf } from "../../controllers/route/observed/observed-route.ts";
+import { identityOf } from "../../cloud/own-route-changes.ts";
 import type { RoutePlan } from "../../controllers/route/plan/plan.ts";
 import { nameOf } from "../../controllers/service/observed/duplicates.ts";
 import type { Cidr } from "../../core/brand.ts";
@@ -27,7 +27,7 @@ export interface SurveyOptions {
 }
 
 export interface PlannedTable extends ListedTable {
-  readonly planFor: (listing: ListedTable["listing"]) => RoutePlan;
+  readonly plan: RoutePlan;
 }
 
 export interface Survey {
@@ -46,7 +46,7 @@ export async function takeSurvey(options: SurveyOptions, call: Call): Promise<Su
   const remove = removalPlanner(cluster.kind === "read" ? cluster.nodes : [], cloud, clusterCIDRs);
   const tables = listing.tables.map((listed) => ({
     ...listed,
-    planFor: (found: ListedTable["listing"]) => remove(found, listed.serving.name),
+    plan: remove(listed.listing, listed.table.name),
   }));
   const balancers = balancersOf(options, listing);
   return {
@@ -83,8 +83,8 @@ function balancersOf(
 export const routeKey = (table: string | undefined, route: ObservedRoute): string =>
   `route ${table ?? ""} ${identityOf(route)}`;
 
-function routesOf({ serving: { name: place }, listing, planFor }: PlannedTable): readonly LeftoverRoute[] {
-  return planFor(listing).remove.map((route) => ({
+function routesOf({ table: { name: place }, plan }: PlannedTable): readonly LeftoverRoute[] {
+  return plan.remove.map((route) => ({
     what: "route",
     key: routeKey(place, route),
     name: route.destination,

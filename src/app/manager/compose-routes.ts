@@ -1,5 +1,6 @@
 // Composes the route controller. Without usable flags it logs why routes are skipped; the other controllers still run.
 
+import { routeTablesOf } from "../../cloud/route-tables.ts";
 import { RouteController } from "../../controllers/route/controller.ts";
 import type { RouteSync } from "../../controllers/route/deps.ts";
 import { readClusterCIDRs } from "../../controllers/route/desired/cluster-cidrs.ts";
@@ -42,7 +43,7 @@ export function composeRoutes(
     ...nodeDeps(context, "route_controller"),
     isSynced,
     send: journalledCloudSend({ journal, clock, mode: flags.mode }),
-    routes,
+    tables: routeTablesOf(routes, clock),
     pending: connected.cloud.pending,
     reportProblem: ({ reason, text }) => log.warn(text, { reason }),
     removals,

@@ -4,7 +4,6 @@
 import { seconds } from "../../core/brand.ts";
 import type { Problem } from "../../core/problem.ts";
 import type { Node } from "../../kube/objects.ts";
-import { type ServingTable, tablesOf } from "../../provider/route-tables.ts";
 import { WorkQueue } from "../../runtime/work-queue.ts";
 import { type Outcome, requeue, runWorkers, settled } from "../../runtime/workers.ts";
 import { delayAfterError } from "../errors.ts";
@@ -13,13 +12,12 @@ import { SeenDeletions } from "./absence/seen-deletions.ts";
 import { TableRemovals } from "./absence/table-removals.ts";
 import type { RouteControllerOptions } from "./deps.ts";
 import { targetOf } from "./plan/survey.ts";
-import { concernedTables } from "./queue/concerned-tables.ts";
 import { isRelevantForRoutes } from "./queue/relevant-change.ts";
 import { InstanceSearch } from "./reconcile/instance-search.ts";
 import { TableSync } from "./reconcile/table-sync.ts";
 import { ConditionWriter } from "./status/condition-writer.ts";
 import { NodeProblems } from "./status/node-problems.ts";
-import { TableDecisions } from "./status/table-decisions.ts";
+import { concernedTables } from "./tables.ts";
 
 const tableKey = (name: string | undefined): string => (name === undefined ? "routes" : `routes/${name}`);
 const conditionKey = (name: string): string => `condition/${name}`;
@@ -29,16 +27,14 @@ export class RouteController {
   /** One key for each table, one per Node whose condition must be written, and one per Node whose instance is looked up. */
   readonly queue: WorkQueue;
   readonly #options: RouteControllerOptions;
-  readonly #decisions = new TableDecisions();
   readonly #conditions: ConditionWriter;
   readonly #nodeProblems: NodeProblems;
   readonly #instances: InstanceSearch;
-  readonly #serving: readonly ServingTable[];
   /** By queue key. */
   readonly #tables: ReadonlyMap<string, TableSync>;
 
   constructor(options: RouteControllerOptions) {
-    const { clock, nodes, inventory, removals, routes } = options;
+    const { clock, nodes, inventory, removals } = options;
     this.#options = options;
     this.queue = new WorkQueue(clock);
     this.#conditions = new ConditionWriter(options, (name) => this.queue.add(conditionKey(name)));
@@ -55,16 +51,13 @@ export class RouteController {
       deletions,
       recent: new TableRemovals(removals),
       instances: this.#instances,
-      decisions: this.#decisions,
       conditions: this.#conditions,
       nodeProblems: this.#nodeProblems,
     };
-    const tables = tablesOf(routes);
-    this.#serving = tables;
     this.#tables = new Map(
-      tables.map((table) => {
-        const ofTable = { ...options, routes: table.routes, table: table.name, tables };
-        const key = tableKey(table.name);
+      options.tables.map((routes) => {
+        const key = tableKey(routes.name);
+        const ofTable = { ...options, routes, table: routes.name };
         return [key, new TableSync(ofTable, shared, () => this.#enqueue(key))] as const;
       }),
     );
@@ -79,9 +72,8 @@ export class RouteController {
   async run(signal: AbortSignal): Promise<void> {
     const { nodes, inventory, settings, clock, isSelected, removals } = this.#options;
     // Drops the decisions of the last session, because another replica has been the leader since.
-    this.#decisions.clear();
+    this.#conditions.clear();
     this.#nodeProblems.clear();
-    this.#conditions.update(new Map());
     const unsubscribeNodes = nodes.subscribe(({ before, after }) => {
       if (isRelevantForRoutes(before, after, isSelected)) this.#enqueueFor(before, after);
     });
@@ -124,10 +116,10 @@ export class RouteController {
 
   /** Only the tables that serve the Node: with many tables, each change would otherwise sync all of them. */
   #enqueueFor(...versions: readonly (Node | undefined)[]): void {
-    const { inventory } = this.#options;
+    const { inventory, tables } = this.#options;
     const nodes = versions.filter((node) => node !== undefined);
     const targets = nodes.map((node) => targetOf(inventory, node));
-    for (const { name } of concernedTables(this.#serving, targets)) this.#enqueue(tableKey(name));
+    for (const { name } of concernedTables(tables, targets)) this.#enqueue(tableKey(name));
   }
 
   #enqueueAll(): void {

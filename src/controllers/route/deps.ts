@@ -1,14 +1,13 @@
 // The dependencies of the route controller. `src/app` composes them; tests use small fakes.
 
 import type { Inventory } from "../../cloud/inventory.ts";
+import type { RouteTable } from "../../cloud/route-tables.ts";
 import type { Cidr, Milliseconds } from "../../core/brand.ts";
 import type { Problem } from "../../core/problem.ts";
 import type { Node } from "../../kube/objects.ts";
 import type { Clock } from "../../platform/clock.ts";
 import type { Random } from "../../platform/random.ts";
 import type { Pending } from "../../provider/plan.ts";
-import type { ServingTable } from "../../provider/route-tables.ts";
-import type { Routes, RouteTables } from "../../provider/routes.ts";
 import type { NodeEvent, NodeStore, NodeWrites, Note } from "../node-deps.ts";
 import type { RemovalHistory } from "../removal-history.ts";
 import type { JournalledSend } from "../writes/journalled-send.ts";
@@ -39,7 +38,7 @@ export interface RouteControllerOptions {
   readonly inventory: Inventory;
   /** Whether this manager manages the Node; routes of other Nodes are never changed. */
   readonly isSelected: (node: Node) => boolean;
-  readonly routes: RouteTables;
+  readonly tables: readonly RouteTable[];
   /** How long-running operations are polled; undefined if the cloud has no operation IDs. */
   readonly pending: Pending | undefined;
   readonly clock: Clock;
@@ -57,10 +56,8 @@ export interface RouteControllerOptions {
 }
 
 /** The dependencies of what concerns one table. */
-export interface TableOptions extends Omit<RouteControllerOptions, "routes"> {
-  readonly routes: Routes;
+export interface TableOptions extends RouteControllerOptions {
+  readonly routes: RouteTable;
   /** Its name; undefined if the cloud has one table. */
   readonly table: string | undefined;
-  /** All tables, with this one. */
-  readonly tables: readonly ServingTable[];
 }

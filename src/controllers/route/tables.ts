@@ -1,8 +1,11 @@
-// Which of the cloud's route tables need a route, and how messages name a table. Pure.
+// Which of the cloud's route tables need a route, which ones a change of a Node concerns, and how messages name a table. Pure.
 
+import type { RouteTable } from "../../cloud/route-tables.ts";
 import { cidrFamily } from "../../core/cidr.ts";
-import type { ServingTable } from "../../provider/route-tables.ts";
-import type { DesiredRoute } from "../../provider/routes.ts";
+import type { DesiredRoute, RouteTarget } from "../../provider/routes.ts";
+
+/** What decides which routes a table needs. */
+export type ServingTable = Pick<RouteTable, "name" | "serves" | "families">;
 
 /** The tables that need this route. `isServed`: whether any table serves the target, of whatever family. */
 export function tablesFor(
@@ -10,8 +13,32 @@ export function tablesFor(
   { destination, target }: DesiredRoute,
 ): { readonly names: readonly (string | undefined)[]; readonly isServed: boolean } {
   const serving = tables.filter(({ serves }) => serves(target));
-  const able = serving.filter(({ routes }) => routes.families.includes(cidrFamily(destination)));
+  const able = serving.filter(({ families }) => families.includes(cidrFamily(destination)));
   return { names: able.map(({ name }) => name), isServed: serving.length > 0 };
+}
+
+/**
+ * The tables that serve a Node. `targets` are the Node before and after; undefined while its machine is unknown: then every table may
+ * serve it.
+ */
+export function concernedTables<T extends Pick<ServingTable, "serves">>(
+  tables: readonly T[],
+  targets: readonly (RouteTarget | undefined)[],
+): readonly T[] {
+  const known = targets.filter((target) => target !== undefined);
+  if (known.length < targets.length) return tables;
+  const serving = tables.filter((table) => known.some((target) => mayServe(table, target)));
+  // The sync of any table reports that none serves it.
+  return serving.length === 0 ? tables : serving;
+}
+
+/** An error of the provider is reported by the sync of its table. Here it would stop the watch of Nodes. */
+function mayServe({ serves }: Pick<ServingTable, "serves">, target: RouteTarget): boolean {
+  try {
+    return serves(target);
+  } catch {
+    return true;
+  }
 }
 
 /** " in table west", or empty if the cloud has one table. */

@@ -1,16 +1,17 @@
 // What the manager's process remembers between two plans: accepted steps, refused targets, and its own route changes. A restart
 // loses it.
 
-import { OwnChanges } from "../../controllers/route/observed/own-changes.ts";
+import { type RouteTable, routeTablesOf } from "../../cloud/route-tables.ts";
 import { RecentSteps } from "../../controllers/service/state/recent-steps.ts";
 import { RefusedTargets } from "../../controllers/service/state/refused-targets.ts";
 import type { ServiceUID } from "../../core/brand.ts";
+import type { Clock } from "../../platform/clock.ts";
 import type { AnyCloud } from "./simulated-cloud.ts";
 
 export class ProcessMemory {
   readonly #recentSteps = new Map<string, RecentSteps>();
   readonly #refused = new Map<ServiceUID, RefusedTargets>();
-  readonly #ownChanges = new Map<string | undefined, OwnChanges>();
+  #routeTables: readonly RouteTable[] | undefined;
 
   /** Of a group. */
   recentSteps(group: string): RecentSteps {
@@ -25,11 +26,11 @@ export class ProcessMemory {
     return known;
   }
 
-  /** Of the route table with this name. */
-  ownChanges(table: string | undefined): OwnChanges {
-    const known = this.#ownChanges.get(table) ?? new OwnChanges();
-    this.#ownChanges.set(table, known);
-    return known;
+  /** They remember the route changes of the process. */
+  routeTables({ routes }: AnyCloud, clock: Clock): readonly RouteTable[] {
+    if (routes === undefined) throw new Error("This provider has no routes.");
+    this.#routeTables ??= routeTablesOf(routes, clock);
+    return this.#routeTables;
   }
 }
 

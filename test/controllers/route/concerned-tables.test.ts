@@ -1,8 +1,7 @@
 // Which route tables are synced after a change of a Node.
 
 import { expect, test } from "bun:test";
-import { concernedTables } from "../../../src/controllers/route/queue/concerned-tables.ts";
-import type { ServingTable } from "../../../src/provider/route-tables.ts";
+import { concernedTables, type ServingTable } from "../../../src/controllers/route/tables.ts";
 import type { RouteTarget } from "../../../src/provider/routes.ts";
 
 const targetIn = (source: string): RouteTarget =>

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
+import { matchTarget } from "../../../src/cloud/own-route-changes.ts";
 import type { Exempt } from "../../../src/controllers/route/desired/plan-desired.ts";
-import { matchTarget } from "../../../src/controllers/route/observed/observed-route.ts";
 import { planRoutes } from "../../../src/controllers/route/plan/plan.ts";
 import type { Cidr, NodeName } from "../../../src/core/brand.ts";
 import { cidr } from "../../../src/core/cidr.ts";

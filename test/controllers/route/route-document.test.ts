@@ -1,17 +1,6 @@
 import { afterEach, describe, expect, test } from "bun:test";
-import { RouteBackoffs } from "../../../src/controllers/route/apply/backoffs.ts";
-import { applyDocument } from "../../../src/controllers/route/apply/document.ts";
-import { RouteTable } from "../../../src/controllers/route/observed/route-table.ts";
-import { planRoutes } from "../../../src/controllers/route/plan/plan.ts";
-import { journalledCloudSend } from "../../../src/controllers/writes/journalled-send.ts";
-import { milliseconds, nodeName } from "../../../src/core/brand.ts";
-import { cidr } from "../../../src/core/cidr.ts";
-import type { Call } from "../../../src/provider/call.ts";
-import type { DesiredRoute, RouteDocument, RoutesAsDocument } from "../../../src/provider/routes.ts";
-import { Journal } from "../../../src/runtime/journal.ts";
-import { VirtualClock } from "../../../src/testing/virtual-time/virtual-clock.ts";
 import { type RouteSetup, RouteWorld } from "./route-world.ts";
-import { refusal, ScriptedRoutes } from "./scripted-routes.ts";
+import { refusal } from "./scripted-routes.ts";
 
 let world: RouteWorld | undefined;
 afterEach(() => world?.stop());
@@ -63,85 +52,28 @@ describe("routes as a document", () => {
   });
 
   test("reports a reconcile that fails after its listing as unfinished, once until one succeeds", async () => {
-    let hasRevision = false;
-    const withoutRevision = (clock: VirtualClock): RoutesAsDocument => {
-      const { routes } = new ScriptedRoutes(clock, document);
-      if (routes.style !== "document") throw new Error("It was to be a document.");
-      const read = async (call: Call) => {
-        const { revision, routes: observed } = await routes.read(call);
-        return { routes: observed, ...(hasRevision && { revision }) } as RouteDocument;
-      };
-      return { ...routes, read };
-    };
-    const w = await setUp({ routes: withoutRevision }).add("n1", "10.244.1.0/24").settle();
+    let isBroken = true;
+    const w = setUp({ script: document }).add("n1", "10.244.1.0/24");
+    const { record } = w.removals;
+    w.removals.record = (...given) =>
+      isBroken ? Promise.reject(new TypeError("no Lease")) : record.call(w.removals, ...given);
+    const unneeded = () => void w.cloud.put("10.244.9.0/24", { targetKey: "gone" });
+    unneeded();
+    await w.settle();
     const reasons = () => w.reportedProblems.map(({ reason }) => reason);
     expect(reasons()).toEqual(["RoutesUnfinished"]);
     expect(w.reportedProblems[0]?.text).toBe(
-      "The cloud's routes were listed, but reconciling them failed; will retry: The provider's route document has no revision.",
+      "The cloud's routes were listed, but reconciling them failed; will retry: no Lease",
     );
     const broken = w.syncs.filter(({ isComplete }) => !isComplete);
     expect(broken.length).toBeGreaterThan(2);
-    hasRevision = true;
+    isBroken = false;
     await w.pass(60);
     expect(w.network("n1")).toBe("False RouteCreated");
-    hasRevision = false;
+    isBroken = true;
+    unneeded();
     w.add("n2", "10.244.2.0/24");
     await w.pass(60);
     expect(reasons()).toEqual(["RoutesUnfinished", "RoutesUnfinished"]);
-  });
-
-  /** Two routes. The first failed before, so it is sent alone. */
-  const applyTwo = async (readAgain?: () => Promise<never>) => {
-    const clock = new VirtualClock();
-    const cloud = new ScriptedRoutes(clock, document);
-    const { routes } = cloud;
-    if (routes.style !== "document") throw new Error("It was to be a document.");
-    const backoffs = new RouteBackoffs(clock);
-    const wanted = ["10.244.1.0/24", "10.244.2.0/24"].map((range) => ({
-      destination: cidr(range),
-      target: { node: nodeName("n1"), uid: "1", addresses: [], internalIPs: [] },
-    }));
-    const failed = { do: "create", route: wanted[0] as DesiredRoute } as const;
-    backoffs.failed(failed, milliseconds(0));
-    const { signal } = new AbortController();
-    const table = new RouteTable(routes, clock, signal);
-    const nothing = new Set<never>();
-    const exempt = { destinations: nothing, keys: nothing, names: nothing, addresses: nothing };
-    const results = await applyDocument(
-      await table.beganAfter(0, "refresh", new AbortController().signal),
-      {
-        routes,
-        backoffs,
-        clock,
-        send: journalledCloudSend({ journal: new Journal(), clock, mode: "enforce" }),
-        readAgain:
-          readAgain ??
-          (() => {
-            table.invalidate();
-            return table.beganAfter(0, "refresh", new AbortController().signal);
-          }),
-        planFor: (listing) =>
-          planRoutes({
-            desired: wanted,
-            observed: listing.routes,
-            exempt,
-            clusterCIDRs: [cidr("10.244.0.0/16")],
-          }),
-      },
-      { signal, urgency: "new-node" },
-    );
-    return { cloud, outcomes: results.map(({ outcome }) => outcome.kind) };
-  };
-
-  test("sends a change that failed before alone, so that new ones are not affected", async () => {
-    const { cloud, outcomes } = await applyTwo();
-    expect(cloud.changes).toEqual(["change +1 -0", "change +1 -0"]);
-    expect(outcomes).toEqual(["done", "done"]);
-  });
-
-  test("keeps the results of the first change when reading the document again fails", async () => {
-    const { cloud, outcomes } = await applyTwo(() => Promise.reject(refusal("unavailable")));
-    expect(cloud.changes).toEqual(["change +1 -0"]);
-    expect(outcomes.toSorted()).toEqual(["done", "failed"]);
   });
 });

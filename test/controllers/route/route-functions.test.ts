@@ -12,8 +12,6 @@ import { pausedAnnotation } from "../../../src/controllers/well-known.ts";
 import { milliseconds, minutes, nodeName, seconds } from "../../../src/core/brand.ts";
 import { cidr, cidrsOverlap } from "../../../src/core/cidr.ts";
 import type { Node } from "../../../src/kube/objects.ts";
-import { tablesOf } from "../../../src/provider/route-tables.ts";
-import type { Routes } from "../../../src/provider/routes.ts";
 import { VirtualClock } from "../../../src/testing/virtual-time/virtual-clock.ts";
 import { type NodeDraft, toNode } from "../../support/api-server-nodes.ts";
 
@@ -117,7 +115,7 @@ describe("planDesiredRoutes", () => {
       isSelected: () => true,
       keysOf: ({ metadata }) => [`key-${metadata.name}`],
       clusterCIDRs: [cidr("10.244.0.0/16"), cidr("fd00::/48")],
-      tables: tablesOf({ style: "one-by-one", families: ["IPv4"] } as unknown as Routes),
+      tables: [{ name: undefined, serves: () => true, families: ["IPv4"] }],
       table: undefined,
     });
   const spec = { podCIDRs: ["10.244.1.0/24", "10.9.0.0/24", "nonsense", "fd00::/64", "10.244.1.3/24"] };

@@ -1,20 +1,15 @@
 import { afterEach, expect, test } from "bun:test";
 import { RouteBackoffs } from "../../../src/controllers/route/apply/backoffs.ts";
-import { applyDocument } from "../../../src/controllers/route/apply/document.ts";
-import { RouteTable } from "../../../src/controllers/route/observed/route-table.ts";
-import { planRoutes } from "../../../src/controllers/route/plan/plan.ts";
 import { SyncSchedule } from "../../../src/controllers/route/queue/schedule.ts";
 import { routeDefaults } from "../../../src/controllers/route/settings.ts";
 import { ConditionWriter } from "../../../src/controllers/route/status/condition-writer.ts";
 import { pausedAnnotation } from "../../../src/controllers/well-known.ts";
-import { journalledCloudSend } from "../../../src/controllers/writes/journalled-send.ts";
 import { nodeName, seconds } from "../../../src/core/brand.ts";
 import { cidr } from "../../../src/core/cidr.ts";
 import type { Node } from "../../../src/kube/objects.ts";
 import { seededRandom } from "../../../src/platform/random.ts";
 import { CloudError } from "../../../src/provider/errors.ts";
 import type { RoutesAsDocument } from "../../../src/provider/routes.ts";
-import { Journal } from "../../../src/runtime/journal.ts";
 import { VirtualClock } from "../../../src/testing/virtual-time/virtual-clock.ts";
 import { toNode } from "../../support/api-server-nodes.ts";
 import { type RouteSetup, RouteWorld } from "./route-world.ts";
@@ -79,41 +74,6 @@ test("a cloud that refuses every change does not receive each change in one reco
   expect(w.cloud.changes.length).toBeLessThan(45);
 });
 
-test("a shutdown during document changes reports no route as failed", async () => {
-  const clock = new VirtualClock();
-  const routes = asDocument(new ScriptedRoutes(clock, document));
-  const backoffs = new RouteBackoffs(clock);
-  const [first, second] = ["10.244.1.0/24", "10.244.2.0/24"].map((range) => ({
-    destination: cidr(range),
-    target: { node: nodeName("n1"), uid: "1", addresses: [], internalIPs: [] },
-  }));
-  if (first === undefined || second === undefined) throw new Error("Two were made.");
-  const failedBefore = { do: "create", route: first } as const;
-  // This splits the work into two changes of the document, one after the other.
-  backoffs.failed(failedBefore, seconds(0));
-  const stop = new AbortController();
-  const table = new RouteTable(routes, clock, stop.signal);
-  const nothing = new Set<never>();
-  const exempt = { destinations: nothing, keys: nothing, names: nothing, addresses: nothing };
-  const applied = applyDocument(
-    await table.beganAfter(0, "refresh", new AbortController().signal),
-    {
-      routes,
-      backoffs,
-      clock,
-      send: journalledCloudSend({ journal: new Journal(), clock, mode: "enforce" }),
-      readAgain: () => {
-        stop.abort(new Error("asked to stop"));
-        return Promise.reject(stop.signal.reason);
-      },
-      planFor: ({ routes: observed }) =>
-        planRoutes({ desired: [first, second], observed, exempt, clusterCIDRs: [cidr("10.244.0.0/16")] }),
-    },
-    { signal: stop.signal, urgency: "new-node" },
-  );
-  expect(await applied.catch(String)).toBe("Error: asked to stop");
-});
-
 const judged = (change: (node: Node) => Node) => {
   const node = toNode({ name: "n1", uid: "u1" });
   let current = node;
@@ -128,7 +88,7 @@ const judged = (change: (node: Node) => Node) => {
     } as never,
     () => undefined,
   );
-  conditions.update(new Map([["u1", true]]));
+  conditions.update(undefined, new Map([["u1", true]]), new Map([["u1", new Set([undefined])]]));
   const { signal } = new AbortController();
   return {
     written,

@@ -2,6 +2,7 @@
 // inspect its members.
 
 import { Inventory } from "../../../src/cloud/inventory.ts";
+import { routeTablesOf } from "../../../src/cloud/route-tables.ts";
 import { RemovalMemory } from "../../../src/controllers/removal-memory.ts";
 import { RouteController } from "../../../src/controllers/route/controller.ts";
 import type { RouteSync } from "../../../src/controllers/route/deps.ts";
@@ -85,7 +86,7 @@ export class RouteWorld {
       inventory: this.inventory,
       isSelected: ({ metadata }) =>
         Object.entries(setup.selector ?? {}).every(([key, value]) => metadata.labels?.[key] === value),
-      routes: setup.routes?.(clock) ?? this.cloud.routes,
+      tables: routeTablesOf(setup.routes?.(clock) ?? this.cloud.routes, clock),
       pending: setup.pending,
       clock,
       random,

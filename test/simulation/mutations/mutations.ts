@@ -92,7 +92,7 @@ export const mutations: readonly Mutation[] = [
     seed: 17,
     edits: [
       {
-        file: "src/controllers/route/observed/observed-route.ts",
+        file: "src/cloud/own-route-changes.ts",
         find: "if (seen.has(identity)) return false;",
         replace: "",
       },

@@ -1,14 +1,13 @@
 // Holds back route changes that follow from something absent: until the absence is proved, and while there are too many of them.
 // Remembers those that may be sent before they are sent. One for each table.
 
-import { type Milliseconds, milliseconds, seconds } from "../../../core/brand.ts";
+import type { Cidr, Milliseconds } from "../../../core/brand.ts";
 import type { Node } from "../../../kube/objects.ts";
 import { CloudError } from "../../../provider/errors.ts";
 import type { DesiredRoute } from "../../../provider/routes.ts";
 import { isRefusal } from "../../errors.ts";
 import type { TableOptions } from "../deps.ts";
 import type { ChangeOutcome, ChangeResult, RouteChange } from "../plan/changes.ts";
-import { planOnly, type RoutePlan } from "../plan/plan.ts";
 import type { Survey } from "../plan/survey.ts";
 import { inTable } from "../tables.ts";
 import { type Candidate, type LimitedChanges, limitChanges } from "./limit-changes.ts";
@@ -33,9 +32,6 @@ export interface Guarded {
   readonly survey: Survey;
   readonly limited: LimitedChanges;
 }
-
-/** Clocks and requests are not exact. */
-const margin: Milliseconds = seconds(5);
 
 export class RouteGuard {
   readonly #options: RouteGuardOptions;
@@ -145,8 +141,6 @@ export class RouteGuard {
     if (outcome.kind === "done" || outcome.kind === "pending") return "accepted";
     if (outcome.kind !== "failed" || isRefusal(outcome.error)) return undefined;
     if (!CloudError.is(outcome.error) || outcome.error.kind !== "conflict") return "uncertain";
-    // Of a document: another client has changed it first.
-    if (this.#options.routes.style === "document") return undefined;
     // The cloud says that the route exists, unless something else is in the way of a new one.
     return this.#evidence.wasThere(route) ? "accepted" : "uncertain";
   }
@@ -223,10 +217,8 @@ export class RouteGuard {
 const creationId = ({ destination, target }: DesiredRoute, table: TableOptions["table"]): string =>
   `create ${destination} for ${target.uid}${inTable(table)}`;
 
-/** The time between two proofs is longer than reads lag. */
-function confirmAfterOf({ routes: { readsLag }, settings }: RouteGuardOptions): Milliseconds {
-  const { confirmAfter } = settings;
-  return readsLag === undefined ? confirmAfter : milliseconds(Math.max(confirmAfter, readsLag + margin));
+function confirmAfterOf({ routes, settings }: RouteGuardOptions): Milliseconds {
+  return routes.proofsApart(settings.confirmAfter);
 }
 
 function ownerOf({ target }: DesiredRoute, node: Node | undefined): Node | undefined {
@@ -237,16 +229,15 @@ function ownerOf({ target }: DesiredRoute, node: Node | undefined): Node | undef
 function withoutBlocked(survey: Survey, blocked: readonly Candidate[]): Survey {
   if (blocked.length === 0) return survey;
   const isBlocked = new Set(blocked.map(({ destination }) => destination));
-  const withoutBlockedIn = (plan: RoutePlan): RoutePlan => {
-    const destinations = [...plan.create, ...plan.remove].map(({ destination }) => destination);
-    return {
-      ...planOnly(plan, new Set(destinations.filter((destination) => !isBlocked.has(destination)))),
-      undecided: [...plan.undecided, ...plan.create.filter(({ destination }) => isBlocked.has(destination))],
-    };
-  };
+  const { plan } = survey;
+  const maySend = ({ destination }: { readonly destination: Cidr }): boolean => !isBlocked.has(destination);
   return {
     ...survey,
-    plan: withoutBlockedIn(survey.plan),
-    planFor: (listing) => withoutBlockedIn(survey.planFor(listing)),
+    plan: {
+      ...plan,
+      remove: plan.remove.filter(maySend),
+      create: plan.create.filter(maySend),
+      undecided: [...plan.undecided, ...plan.create.filter((route) => !maySend(route))],
+    },
   };
 }

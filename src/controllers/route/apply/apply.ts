@@ -1,41 +1,161 @@
-// Applies a route plan as this cloud requires: one call per route, or one document. Invalidates the listed table.
+// Applies a plan with one call per route, several in parallel, journalled. A route is created only after all conflicting routes are
+// removed; a failed removal does not delay other routes.
 
+import { isFenced } from "../../../cloud/error-policies.ts";
+import type { RouteTable } from "../../../cloud/route-tables.ts";
+import { type Milliseconds, milliseconds } from "../../../core/brand.ts";
+import { defined } from "../../../core/defined.ts";
+import type { Clock } from "../../../platform/clock.ts";
 import type { Call } from "../../../provider/call.ts";
-import type { TableOptions } from "../deps.ts";
-import type { RouteTable } from "../observed/route-table.ts";
-import type { ChangeResult } from "../plan/changes.ts";
-import type { Survey } from "../plan/survey.ts";
+import { CloudError } from "../../../provider/errors.ts";
+import type { DesiredRoute, ObservedRoute } from "../../../provider/routes.ts";
+import type { JournalledChange, JournalledSend } from "../../writes/journalled-send.ts";
+import type { ChangeOutcome, ChangeResult, RouteChange } from "../plan/changes.ts";
+import { overlaps } from "../plan/overlaps.ts";
+import type { RoutePlan } from "../plan/plan.ts";
+import { inTable } from "../tables.ts";
 import type { RouteBackoffs } from "./backoffs.ts";
-import { applyDocument } from "./document.ts";
-import { applyOneByOne } from "./one-by-one.ts";
 
-interface ApplyOptions extends Pick<TableOptions, "routes" | "table" | "send" | "clock" | "settings"> {
-  /** A change of an earlier sync is in progress. */
+export interface ApplyContext {
+  readonly routes: RouteTable;
+  readonly send: JournalledSend;
+  readonly clock: Clock;
+  readonly backoffs: Pick<RouteBackoffs, "of">;
+  readonly concurrentChanges: number;
+  /** How many routes the table has now. */
+  readonly listed: number;
+  /** A change of an earlier sync is in progress. One that an earlier process started is noticed when the cloud refuses a change. */
   readonly isBusy: boolean;
 }
 
 export async function applyPlan(
-  { listing, plan, planFor }: Survey,
-  table: RouteTable,
-  backoffs: RouteBackoffs,
-  { routes, table: name, send, clock, settings, isBusy }: ApplyOptions,
+  plan: RoutePlan,
+  context: ApplyContext,
   call: Call,
 ): Promise<readonly ChangeResult[]> {
-  if (plan.create.length + plan.remove.length === 0) return [];
-  const context = { send, clock, backoffs, name };
-  try {
-    if (routes.style === "document") {
-      const readAgain = () => {
-        table.invalidate();
-        return table.beganAfter(clock.monotonic(), call.urgency, call.signal);
-      };
-      return await applyDocument(listing, { ...context, routes, readAgain, planFor }, call);
+  const { routes, backoffs } = context;
+  const results: ChangeResult[] = [];
+  let isBusy = context.isBusy;
+  const apply = async (change: RouteChange, isBlocked = false): Promise<ChangeOutcome> => {
+    const held = isBlocked ? ({ kind: "held" } as const) : heldBack(backoffs, change);
+    const isWaiting = held === undefined && routes.oneAtATime && isBusy;
+    const outcome = isWaiting
+      ? ({ kind: "waiting" } as const)
+      : (held ?? (await send(change, context, call)));
+    if (outcome.kind === "pending" || isRefusedAsBusy(outcome)) isBusy = true;
+    results.push({ change, outcome });
+    return outcome;
+  };
+  const inTheWay = overlaps(
+    plan.create.map(({ destination }) => destination),
+    plan.remove.map(({ destination }) => destination),
+  );
+  /** Each resolves to whether the way is clear, and never rejects. */
+  const removals = plan.remove.map((route) => ({ route, cleared: Promise.withResolvers<boolean>() }));
+  const removalsOf = Map.groupBy(removals, ({ route }) => route.destination);
+  // The table has no space for new routes until all removals are done.
+  const isFull =
+    !routes.sendsTogether && routes.limit !== undefined && context.listed + plan.create.length > routes.limit;
+
+  const remove = async (route: ObservedRoute, cleared: PromiseWithResolvers<boolean>): Promise<void> => {
+    let isGone = false;
+    try {
+      const change = { do: "remove", route } as const;
+      // The creation in its place is part of the same request.
+      if (routes.sendsTogether && heldBack(backoffs, change) === undefined) cleared.resolve(true);
+      const { kind } = await apply(change);
+      isGone = kind === "done" || kind === "observed";
+    } finally {
+      cleared.resolve(isGone);
     }
-    const { concurrentChanges } = settings;
-    const isFull = routes.limit !== undefined && listing.routes.length + plan.create.length > routes.limit;
-    return await applyOneByOne(plan, { ...context, routes, isFull, isBusy, concurrentChanges }, call);
-  } finally {
-    // Also after an error, because the request may have been applied.
-    table.invalidate();
+  };
+  const create = async (route: DesiredRoute): Promise<void> => {
+    const before = [...(inTheWay.get(route.destination) ?? [])].flatMap((range) =>
+      (removalsOf.get(range) ?? []).map(({ cleared }) => cleared.promise),
+    );
+    const isUnobstructed = (await Promise.all(before)).every((isCleared) => isCleared);
+    if (isFull) await Promise.all(removals.map(({ cleared }) => cleared.promise));
+    call.signal.throwIfAborted();
+    await apply({ do: "create", route }, !isUnobstructed);
+  };
+
+  await runConcurrently(concurrencyOf(context), [
+    ...removals.map(
+      ({ route, cleared }) =>
+        () =>
+          remove(route, cleared),
+    ),
+    ...plan.create.map((route) => () => create(route)),
+  ]);
+  return results;
+}
+
+function concurrencyOf({ routes, concurrentChanges }: ApplyContext): number {
+  if (routes.sendsTogether) return Number.POSITIVE_INFINITY;
+  return routes.oneAtATime ? 1 : concurrentChanges;
+}
+
+/** Throws only when the call was aborted. */
+async function send(
+  change: RouteChange,
+  { routes, send: journalled, clock }: ApplyContext,
+  call: Call,
+): Promise<ChangeOutcome> {
+  const started = clock.monotonic();
+  try {
+    const outcome = await journalled([describeChange(change, routes.name)], () =>
+      change.do === "create" ? routes.create(change.route, call) : routes.remove(change.route, call),
+    );
+    if (outcome === "observed") return { kind: "observed" };
+    if (outcome.done) return { kind: "done" };
+    const { checkAfter, operation } = outcome;
+    return { kind: "pending", checkAfter, ...defined({ operation }) };
+  } catch (error) {
+    if (call.signal.aborted) throw error;
+    return outcomeOf(error, change, milliseconds(clock.monotonic() - started));
   }
+}
+
+function outcomeOf(error: unknown, change: RouteChange, took: Milliseconds): ChangeOutcome {
+  if (isFenced(error)) return { kind: "fenced" };
+  const isGone = CloudError.is(error) && error.kind === "not-found";
+  return isGone && change.do === "remove" ? { kind: "done" } : { kind: "failed", error, took };
+}
+
+/** The outcome of a change that must not be sent now; undefined when it may be sent. */
+function heldBack(backoffs: ApplyContext["backoffs"], change: RouteChange): ChangeOutcome | undefined {
+  const backoff = backoffs.of(change);
+  if (backoff === undefined) return undefined;
+  return backoff === "failed" ? { kind: "held" } : { kind: "waiting" };
+}
+
+const isRefusedAsBusy = (outcome: ChangeOutcome): boolean =>
+  outcome.kind === "failed" && CloudError.is(outcome.error) && outcome.error.kind === "busy";
+
+function describeChange(change: RouteChange, table: string | undefined): JournalledChange {
+  const { destination } = change.route;
+  if (change.do === "remove") {
+    const { handle, leadsNowhere, targetName, targetKey, targetAddress } = change.route;
+    const target =
+      leadsNowhere === true ? "nowhere" : (targetName ?? targetKey ?? targetAddress ?? "nowhere");
+    const why = `no Node needs the route to ${target}`;
+    return { action: `remove route ${destination}${inTable(table)}`, object: `route/${handle}`, why };
+  }
+  const { node } = change.route.target;
+  return {
+    action: `create route ${destination}${inTable(table)}`,
+    object: `node/${node}`,
+    why: "the Node's pod CIDR has no route",
+  };
+}
+
+/** Starts the jobs in order, at most `count` in parallel. Throws the first error after all running jobs have ended. */
+async function runConcurrently(count: number, jobs: readonly (() => Promise<void>)[]): Promise<void> {
+  const remaining = jobs.values();
+  const work = async (): Promise<void> => {
+    for (const job of remaining) await job();
+  };
+  const ends = await Promise.allSettled(Array.from({ length: Math.min(count, jobs.length) }, work));
+  const failed = ends.find((end) => end.status === "rejected");
+  if (failed !== undefined) throw failed.reason;
 }

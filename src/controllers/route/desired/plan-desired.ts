@@ -6,12 +6,11 @@ import { cidrFamily, parseCidr } from "../../../core/cidr.ts";
 import type { Problem } from "../../../core/problem.ts";
 import type { Node } from "../../../kube/objects.ts";
 import type { Machine } from "../../../provider/instances.ts";
-import type { ServingTable } from "../../../provider/route-tables.ts";
 import type { DesiredRoute } from "../../../provider/routes.ts";
 import { ipsOf, isUninitialized, nameOf } from "../../node-facts.ts";
 import { isPaused } from "../../pause.ts";
 import { familyUnsupported, invalidPodCIDR, noRouteTable, podCIDROutsideCluster } from "../events.ts";
-import { tablesFor } from "../tables.ts";
+import { type ServingTable, tablesFor } from "../tables.ts";
 import { isInsideCluster } from "./cluster-cidrs.ts";
 
 /** `unknown`: the cloud does not return it (yet). `foreign`: it belongs to another cloud. */

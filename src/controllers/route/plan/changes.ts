@@ -1,12 +1,9 @@
 // One change of a route, and its outcome. Pure.
 
+import type { RouteChange } from "../../../cloud/own-route-changes.ts";
 import type { Milliseconds } from "../../../core/brand.ts";
-import type { DesiredRoute, ObservedRoute } from "../../../provider/routes.ts";
-import type { RoutePlan } from "./plan.ts";
 
-export type RouteChange =
-  | { readonly do: "create"; readonly route: DesiredRoute }
-  | { readonly do: "remove"; readonly route: ObservedRoute };
+export type { RouteChange } from "../../../cloud/own-route-changes.ts";
 
 export type ChangeOutcome =
   | { readonly kind: "done" }
@@ -25,14 +22,6 @@ export type ChangeOutcome =
 export interface ChangeResult {
   readonly change: RouteChange;
   readonly outcome: ChangeOutcome;
-}
-
-/** Removals first. */
-export function changesOf({ remove, create }: RoutePlan): readonly RouteChange[] {
-  return [
-    ...remove.map((route) => ({ do: "remove", route }) as const),
-    ...create.map((route) => ({ do: "create", route }) as const),
-  ];
 }
 
 /** Identifies a change from one sync to the next. */

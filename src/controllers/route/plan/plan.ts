@@ -1,13 +1,13 @@
 // Plans which routes to create and remove. Routes that Fairlead does not manage, and routes of exempt Nodes, are never removed
-// (see `isManaged` and `isExempt` in `observed/observed-route.ts`). Pure.
+// (see `isManaged` and `isExempt`). Pure.
 
+import { type ListedRoute, matchTarget } from "../../../cloud/own-route-changes.ts";
 import type { Cidr } from "../../../core/brand.ts";
 import type { Problem } from "../../../core/problem.ts";
 import type { DesiredRoute, ObservedRoute } from "../../../provider/routes.ts";
+import { isInsideCluster } from "../desired/cluster-cidrs.ts";
 import type { Exempt } from "../desired/plan-desired.ts";
 import { podCIDRTaken, routeTaken } from "../events.ts";
-import { isExempt, isManaged, matchTarget } from "../observed/observed-route.ts";
-import type { ListedRoute } from "../observed/own-changes.ts";
 import { overlaps } from "./overlaps.ts";
 
 export interface RoutePlanInput {
@@ -82,12 +82,24 @@ export function planRoutes({ desired, observed, exempt, clusterCIDRs, table }: R
   return plan;
 }
 
-/** The part of a plan that concerns these destinations. */
-export function planOnly(plan: RoutePlan, destinations: ReadonlySet<Cidr>): RoutePlan {
-  const isIncluded = ({ destination }: { readonly destination: Cidr }) => destinations.has(destination);
-  return { ...plan, remove: plan.remove.filter(isIncluded), create: plan.create.filter(isIncluded) };
-}
-
 function leadsTo({ target }: DesiredRoute) {
   return (route: ObservedRoute): boolean => matchTarget(target, route) === "same";
+}
+
+/** Whether the route carries Fairlead's mark, or is in a table without marks; in any case only inside the cluster's ranges. */
+export function isManaged(
+  { ownership, destination }: Pick<ObservedRoute, "ownership" | "destination">,
+  clusterCIDRs: readonly Cidr[],
+): boolean {
+  return ownership !== "foreign" && isInsideCluster(clusterCIDRs, destination);
+}
+
+/** Whether the route leads to, or is for a range of, a Node whose routes must not be changed. */
+function isExempt(exempt: Exempt, route: ObservedRoute): boolean {
+  return (
+    exempt.destinations.has(route.destination) ||
+    (route.targetKey !== undefined && exempt.keys.has(route.targetKey)) ||
+    (route.targetName !== undefined && exempt.names.has(route.targetName)) ||
+    (route.targetAddress !== undefined && exempt.addresses.has(route.targetAddress))
+  );
 }

@@ -8,15 +8,13 @@ import type { RouteTarget } from "../../../provider/routes.ts";
 import { identityOf, ipsOf, nameOf, providerIDOf } from "../../node-facts.ts";
 import type { TableOptions } from "../deps.ts";
 import { type DesiredRoutes, type MachineAnswer, planDesiredRoutes } from "../desired/plan-desired.ts";
-import type { RouteListing, RouteTable } from "../observed/route-table.ts";
+import type { RouteListing, TableListing } from "../observed/table-listing.ts";
 import { planRoutes, type RoutePlan } from "./plan.ts";
 
 export interface Survey {
   readonly desired: DesiredRoutes;
   readonly listing: RouteListing;
   readonly plan: RoutePlan;
-  /** For the same desired routes and another listing. */
-  readonly planFor: (listing: RouteListing) => RoutePlan;
 }
 
 export interface SurveyMoment {
@@ -33,7 +31,7 @@ type SurveyOptions = Pick<
 
 export async function takeSurvey(
   options: SurveyOptions,
-  table: RouteTable,
+  table: TableListing,
   { began, needsListing, isFullCheck }: SurveyMoment,
   signal: AbortSignal,
 ): Promise<Survey> {
@@ -56,9 +54,9 @@ function surveyOf(
     tables,
     table,
   });
-  const planFor = ({ routes: observed }: RouteListing): RoutePlan =>
-    planRoutes({ desired: desired.routes, observed, exempt: desired.exempt, clusterCIDRs, table });
-  return { desired, listing, plan: planFor(listing), planFor };
+  const { routes, exempt } = desired;
+  const plan = planRoutes({ desired: routes, observed: listing.routes, exempt, clusterCIDRs, table });
+  return { desired, listing, plan };
 }
 
 /** The Node as a target; undefined if its machine is not known for certain. */

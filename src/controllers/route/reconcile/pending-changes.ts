@@ -42,10 +42,10 @@ export class PendingChanges {
     this.#operations.end();
   }
 
-  add(change: RouteChange, { operation, checkAfter }: PendingOutcome, readsLag = milliseconds(0)): void {
+  add(change: RouteChange, { operation, checkAfter }: PendingOutcome): void {
     const key = keyOf(change);
     const isPolled = operation !== undefined && this.#operations.track(key, operation, checkAfter);
-    this.#backoffs.wait(change, isPolled ? untilUpdate : milliseconds(Math.max(checkAfter, readsLag)));
+    this.#backoffs.wait(change, isPolled ? untilUpdate : checkAfter);
     if (isPolled) this.#polled.set(key, { change, began: this.#deps.clock.monotonic() });
   }
 

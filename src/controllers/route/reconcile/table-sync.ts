@@ -1,60 +1,65 @@
-// What belongs to one route table: its listing, schedule, backoffs, running changes and evidence. A table that fails or waits
-// therefore never delays another one.
+// The sync of one route table, from top to bottom: updates of pending changes, a survey, the changes, and the resulting conditions of
+// the Nodes. It has its own listing, schedule, backoffs, running changes and evidence, so that a table that fails or waits never
+// delays another one.
 
-import type { Milliseconds } from "../../../core/brand.ts";
+import { type Milliseconds, milliseconds, minutes, seconds } from "../../../core/brand.ts";
+import { defined } from "../../../core/defined.ts";
 import { endOf } from "../../../runtime/draining.ts";
-import { type Outcome, settled } from "../../../runtime/workers.ts";
+import { type Outcome, requeue, settled } from "../../../runtime/workers.ts";
+import { delayAfterError } from "../../errors.ts";
 import { RouteGuard, type SharedEvidence } from "../absence/route-guard.ts";
+import { applyPlan } from "../apply/apply.ts";
 import { RouteBackoffs } from "../apply/backoffs.ts";
 import type { TableOptions } from "../deps.ts";
-import { RouteTable } from "../observed/route-table.ts";
+import { TableListing } from "../observed/table-listing.ts";
+import type { ChangeResult, RouteChange } from "../plan/changes.ts";
+import { type Survey, takeSurvey } from "../plan/survey.ts";
 import { SyncSchedule } from "../queue/schedule.ts";
 import type { ConditionWriter } from "../status/condition-writer.ts";
+import { decideNetworkConditions, isTransient } from "../status/network-condition.ts";
 import type { NodeProblems } from "../status/node-problems.ts";
 import { RouteReporter } from "../status/route-reporter.ts";
-import type { TableDecisions } from "../status/table-decisions.ts";
 import type { InstanceSearch } from "./instance-search.ts";
 import { PendingChanges } from "./pending-changes.ts";
-import { RouteSyncer } from "./sync.ts";
 
 /** What all tables share. */
 export interface SharedByTables extends SharedEvidence {
   readonly instances: InstanceSearch;
-  readonly decisions: TableDecisions;
   readonly conditions: ConditionWriter;
   readonly nodeProblems: NodeProblems;
 }
 
+const fencedBackoff: Milliseconds = seconds(10);
+/** In observe mode, every sync plans the same changes again. Each is journalled only once. */
+const observedBackoff: Milliseconds = minutes(24 * 60);
+
 export class TableSync {
   readonly #options: TableOptions;
+  readonly #shared: SharedByTables;
   readonly #schedule: SyncSchedule;
+  readonly #backoffs: RouteBackoffs;
   readonly #pending: PendingChanges;
   readonly #guard: RouteGuard;
-  readonly #syncer: RouteSyncer;
-  #table: RouteTable | undefined;
+  readonly #reporter: RouteReporter;
+  #listing: TableListing | undefined;
+  #began = 0;
 
   /** `onUpdate`: a running change has ended. */
   constructor(options: TableOptions, shared: SharedByTables, onUpdate: () => void) {
-    const backoffs = new RouteBackoffs(options.clock);
     this.#options = options;
+    this.#shared = shared;
     this.#schedule = new SyncSchedule(options);
-    this.#pending = new PendingChanges(options, backoffs, onUpdate);
+    this.#backoffs = new RouteBackoffs(options.clock);
+    this.#pending = new PendingChanges(options, this.#backoffs, onUpdate);
     this.#guard = new RouteGuard(options, shared);
-    this.#syncer = new RouteSyncer(options, {
-      ...shared,
-      schedule: this.#schedule,
-      backoffs,
-      pending: this.#pending,
-      reporter: new RouteReporter(options, shared.nodeProblems),
-      guard: this.#guard,
-    });
+    this.#reporter = new RouteReporter(options, shared.nodeProblems);
   }
 
   /** A leadership session begins. */
   begin(signal: AbortSignal): void {
     const { routes, clock } = this.#options;
     // During a drain, a running listing completes.
-    this.#table = new RouteTable(routes, clock, endOf(signal).signal);
+    this.#listing = new TableListing(routes, clock, endOf(signal).signal);
     this.#schedule.begin();
     this.#guard.begin();
     this.#pending.begin(signal);
@@ -67,22 +72,142 @@ export class TableSync {
 
   /** Another account may answer from now on. Returns whether anything must be proved again. */
   forgetEvidence(): boolean {
-    this.#table?.invalidate();
+    this.#listing?.invalidate();
     return this.#guard.forgetEvidence();
   }
 
   /** How long the sync after a change waits for other changes. */
   delayAfterChange(): Milliseconds {
-    const needsListing = this.#table?.latest(this.#options.settings.maxListingAge) === undefined;
+    const needsListing = this.#listing?.latest(this.#options.settings.maxListingAge) === undefined;
     return this.#schedule.delayAfterChange(needsListing);
   }
 
   async sync(signal: AbortSignal): Promise<Outcome> {
-    if (this.#table === undefined) return settled;
-    return this.#syncer.sync(this.#table, signal);
+    const table = this.#listing;
+    if (table === undefined) return settled;
+    this.#began = this.#options.clock.monotonic();
+    const isFullCheck = this.#schedule.isFullCheckDue;
+    if (this.#recordUpdates()) table.invalidate();
+    const needsListing = this.#nextListing <= this.#began;
+    const moment = { began: this.#began, needsListing, isFullCheck };
+    const { survey, limited } = await this.#guard.limit(
+      await takeSurvey(this.#options, table, moment, signal),
+    );
+    const { desired, listing, plan } = survey;
+    this.#schedule.synced(this.#began, desired.waiting.length === 0);
+    this.#reporter.problems(desired, listing, plan, this.#pending.unchecked, limited);
+    this.#reporter.hold(limited);
+    const results = await this.#apply(survey, table, signal);
+    this.#recordResults(results);
+    this.#guard.noteResults(survey, results);
+    this.#decideConditions(survey, results);
+    this.#shared.instances.follow(desired);
+    this.#reportSync(survey, results);
+    const end = Math.min(
+      this.#backoffs.nextAfter(this.#began) ?? Number.POSITIVE_INFINITY,
+      this.#nextListing,
+    );
+    return requeue(this.#schedule.delayToNext(end), "the next sync");
   }
 
+  /** Handles an interrupted sync. Without a listing nothing was changed; otherwise the next sync continues. */
   failed(error: unknown): void {
-    this.#syncer.failed(this.#table, error);
+    if (this.#listing?.hasFailedWith(error) === true) this.#reporter.failedListing(error);
+    else this.#reporter.failedSync(error);
+    const nothing = { wanted: 0, there: 0, created: 0, removed: 0, failed: 0 };
+    this.#options.onSync({ ...this.#measured, isComplete: false, ...nothing });
+  }
+
+  /** When the routes must be listed although nothing has changed. */
+  get #nextListing(): number {
+    const { nextListing } = this.#guard;
+    const { shownAt } = this.#options.routes;
+    return Math.min(nextListing ?? Number.POSITIVE_INFINITY, shownAt ?? Number.POSITIVE_INFINITY);
+  }
+
+  async #apply(
+    { plan, listing }: Survey,
+    table: TableListing,
+    signal: AbortSignal,
+  ): Promise<readonly ChangeResult[]> {
+    if (plan.create.length + plan.remove.length === 0) return [];
+    const { settings, ...options } = this.#options;
+    const context = {
+      ...options,
+      backoffs: this.#backoffs,
+      concurrentChanges: settings.concurrentChanges,
+      listed: listing.routes.length,
+      isBusy: this.#pending.isBusy,
+    };
+    try {
+      return await applyPlan(plan, context, { signal, urgency: "new-node" });
+    } finally {
+      // Also after an error, because the changes may have been applied.
+      table.invalidate();
+    }
+  }
+
+  #decideConditions({ desired, plan }: Survey, results: readonly ChangeResult[]): void {
+    const decided = decideNetworkConditions(
+      plan,
+      results,
+      (route) => this.#backoffs.failuresOf({ do: "create", route }),
+      (node) => desired.nodeProblems.has(node),
+    );
+    this.#shared.conditions.update(this.#options.table, decided, desired.tablesOfNode);
+  }
+
+  #recordResults(results: readonly ChangeResult[]): void {
+    const { routes } = this.#options;
+    for (const { change, outcome } of results) {
+      if (outcome.kind === "done") this.#backoffs.clear(change);
+      if (outcome.kind === "pending") this.#pending.add(change, outcome);
+      if (outcome.kind === "fenced") this.#backoffs.wait(change, fencedBackoff);
+      if (outcome.kind === "observed") this.#backoffs.wait(change, observedBackoff);
+      if (outcome.kind === "failed") this.#recordFailure(change, outcome.error, outcome.took);
+    }
+    this.#backoffs.keepOnly(results.map(({ change }) => change));
+    this.#reporter.changed(results);
+    if (routes.oneAtATime && results.some(({ outcome }) => outcome.kind === "waiting"))
+      this.#schedule.continueSoon();
+  }
+
+  /** Records how pending changes ended since the last sync; returns whether they may have changed the table. */
+  #recordUpdates(): boolean {
+    const { failed, done, hasEnded } = this.#pending.takeUpdates();
+    for (const { change, error, took } of failed) this.#recordFailure(change, error, took);
+    for (const change of done) this.#options.routes.noteDone(change);
+    this.#guard.noteOperations(
+      failed.map(({ change }) => change),
+      done,
+    );
+    return hasEnded;
+  }
+
+  #recordFailure(change: RouteChange, error: unknown, took: Milliseconds): void {
+    const failures = this.#backoffs.failuresOf(change) + 1;
+    this.#backoffs.failed(change, delayAfterError(error, failures, this.#options));
+    if (!isTransient(error, failures)) this.#reporter.failure(change, error, took);
+  }
+
+  #reportSync({ desired, listing }: Survey, results: readonly ChangeResult[]): void {
+    const done = results.filter(({ outcome }) => outcome.kind === "done");
+    const created = done.filter(({ change }) => change.do === "create").length;
+    const removed = done.length - created;
+    this.#options.onSync({
+      ...this.#measured,
+      isComplete: true,
+      wanted: desired.routes.length,
+      there: listing.routes.length + created - removed,
+      ...defined({ limit: this.#options.routes.limit }),
+      created,
+      removed,
+      failed: results.filter(({ outcome }) => outcome.kind === "failed").length,
+    });
+  }
+
+  get #measured() {
+    const duration = milliseconds(this.#options.clock.monotonic() - this.#began);
+    return { ...defined({ table: this.#options.table }), duration };
   }
 }

@@ -65,9 +65,7 @@ export function decideNetworkConditions(
 
 /** Whether a planned route is in the table now; undefined if that is not known yet. */
 function isPresent(outcome: ChangeOutcome | undefined, failures: number): boolean | undefined {
-  // Planned, and no longer necessary when the document was read again.
-  if (outcome === undefined) return true;
-  switch (outcome.kind) {
+  switch (outcome?.kind) {
     case "done":
     case "observed":
       return true;
@@ -75,6 +73,7 @@ function isPresent(outcome: ChangeOutcome | undefined, failures: number): boolea
       return isTransient(outcome.error, failures) ? undefined : false;
     case "held":
       return false;
+    case undefined:
     case "pending":
     case "fenced":
     case "waiting":

@@ -20,7 +20,7 @@ import {
   syncFailed,
   tableNearLimit,
 } from "../events.ts";
-import type { RouteListing } from "../observed/route-table.ts";
+import type { RouteListing } from "../observed/table-listing.ts";
 import type { ChangeResult, RouteChange } from "../plan/changes.ts";
 import type { RoutePlan } from "../plan/plan.ts";
 import type { NodeProblems } from "./node-problems.ts";

@@ -1,35 +1,31 @@
-// The cloud's route table as last listed. Listings are shared while they run; the table knows its age, and a change by
-// Fairlead invalidates it.
+// A route table as last listed. Listings are shared while they run; the listing knows its age, and a change by Fairlead
+// invalidates it.
 
+import type { ListedRoute } from "../../../cloud/own-route-changes.ts";
+import { withoutRepeats } from "../../../cloud/own-route-changes.ts";
+import type { ListedPage, RouteTable } from "../../../cloud/route-tables.ts";
 import type { Milliseconds } from "../../../core/brand.ts";
-import { defined } from "../../../core/defined.ts";
 import type { Problem } from "../../../core/problem.ts";
 import type { Clock } from "../../../platform/clock.ts";
 import type { Call, Urgency } from "../../../provider/call.ts";
-import type { RouteDocument, RoutePage, Routes } from "../../../provider/routes.ts";
 import { abortable } from "../../../runtime/abortable.ts";
 import { type Complete, Snapshot } from "../../../runtime/snapshot.ts";
-import { withoutRepeats } from "./observed-route.ts";
-import { type ListedRoute, OwnChanges } from "./own-changes.ts";
 
 export interface RouteListing {
   readonly routes: readonly ListedRoute[];
   readonly problems: readonly Problem[];
-  /** The revision that a change must be based on, if the table is one document. */
-  readonly document?: RouteDocument;
   readonly beganAt: number;
 }
 
-export class RouteTable {
-  readonly #routes: Routes;
+export class TableListing {
+  readonly #routes: Pick<RouteTable, "list">;
   readonly #clock: Clock;
   readonly #signal: AbortSignal;
-  #snapshot: Snapshot<RoutePage | RouteDocument>;
-  readonly #ownChanges = new OwnChanges();
+  #snapshot: Snapshot<ListedPage>;
   #urgency: Urgency = "refresh";
   #failure: unknown;
 
-  constructor(routes: Routes, clock: Clock, signal: AbortSignal) {
+  constructor(routes: Pick<RouteTable, "list">, clock: Clock, signal: AbortSignal) {
     this.#routes = routes;
     this.#clock = clock;
     this.#signal = signal;
@@ -40,7 +36,7 @@ export class RouteTable {
   latest(maxAge: Milliseconds): RouteListing | undefined {
     const { latest } = this.#snapshot;
     const isTooOld = latest === undefined || latest.beganAt < this.#clock.monotonic() - maxAge;
-    return isTooOld ? undefined : this.#toListing(latest);
+    return isTooOld ? undefined : toListing(latest);
   }
 
   /**
@@ -50,7 +46,7 @@ export class RouteTable {
   async beganAfter(moment: number, urgency: Urgency, signal: AbortSignal): Promise<RouteListing> {
     this.#urgency = urgency;
     try {
-      return this.#toListing(await abortable(this.#snapshot.beganAfter(moment), signal));
+      return toListing(await abortable(this.#snapshot.beganAfter(moment), signal));
     } catch (error) {
       if (signal.aborted) this.invalidate();
       this.#failure = error;
@@ -63,44 +59,26 @@ export class RouteTable {
     return error !== undefined && error === this.#failure;
   }
 
-  /** A change is done. Where reads lag, listings count as if they showed it. */
-  noteDone(change: Parameters<OwnChanges["note"]>[0]): void {
-    const { readsLag } = this.#routes;
-    if (readsLag !== undefined) this.#ownChanges.note(change, this.#clock.monotonic(), readsLag);
-  }
-
-  /** When a listing shows all changes so far (monotonic); undefined if the last one did. */
-  get shownAt(): number | undefined {
-    return this.#ownChanges.shownAt;
-  }
-
   /** A change was sent. Call it after a failure too: the change may have been applied. */
   invalidate(): void {
     // A new snapshot, because a listing in progress may or may not contain the change.
     this.#snapshot = this.#begin();
   }
 
-  #toListing(complete: Complete<RoutePage | RouteDocument>): RouteListing {
-    const listing = toListing(complete);
-    return { ...listing, routes: this.#ownChanges.applyTo(listing.routes, listing.beganAt) };
-  }
-
-  #begin(): Snapshot<RoutePage | RouteDocument> {
+  #begin(): Snapshot<ListedPage> {
     return new Snapshot({
       clock: this.#clock,
       signal: this.#signal,
-      list: (signal) => readAll(this.#routes, { signal, urgency: this.#urgency }),
+      list: (signal) => pagesOf(this.#routes, { signal, urgency: this.#urgency }),
     });
   }
 }
 
-async function* readAll(routes: Routes, call: Call): AsyncIterable<readonly RoutePage[]> {
-  if (routes.style === "document") yield [await routes.read(call)];
-  else for await (const page of routes.list(call)) yield [page];
+async function* pagesOf(routes: Pick<RouteTable, "list">, call: Call): AsyncIterable<readonly ListedPage[]> {
+  for await (const page of routes.list(call)) yield [page];
 }
 
-function toListing({ items, beganAt }: Complete<RoutePage | RouteDocument>): RouteListing {
-  const [first] = items;
+function toListing({ items, beganAt }: Complete<ListedPage>): RouteListing {
   return {
     // Otherwise a repeated route looks like a superfluous second one, and both would be removed.
     routes: withoutRepeats(items.flatMap(({ routes }) => routes)),
@@ -108,7 +86,6 @@ function toListing({ items, beganAt }: Complete<RoutePage | RouteDocument>): Rou
       ...problems,
       ...routes.flatMap((route) => route.problems ?? []),
     ]),
-    ...defined({ document: first !== undefined && "revision" in first ? first : undefined }),
     beganAt,
   };
 }

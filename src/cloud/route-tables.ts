@@ -1,0 +1,106 @@
+// The route tables of a cloud as the controllers see them, whatever the cloud is like: each route is created and removed by a call of
+// its own, and listings show every change of this process.
+
+import { type Milliseconds, milliseconds } from "../core/brand.ts";
+import type { Clock } from "../platform/clock.ts";
+import type { Call } from "../provider/call.ts";
+import { type ServingTable, tablesOf } from "../provider/route-tables.ts";
+import type {
+  DesiredRoute,
+  ObservedRoute,
+  RouteOutcome,
+  RoutePage,
+  Routes,
+  RoutesOneByOne,
+  RouteTables,
+  RouteTarget,
+} from "../provider/routes.ts";
+import { DocumentRoutes } from "./document-routes.ts";
+import { type ListedRoute, OwnRouteChanges, type RouteChange } from "./own-route-changes.ts";
+import { proofsApart } from "./reads-lag.ts";
+
+export interface ListedPage extends RoutePage {
+  readonly routes: readonly ListedRoute[];
+}
+
+export class RouteTable {
+  /** Undefined if the cloud has one table. */
+  readonly name: string | undefined;
+  /** Pure. Whether the table needs the routes to this target. */
+  readonly serves: (target: RouteTarget) => boolean;
+  /** Changes that begin at the same moment are sent as one, so they need not wait for each other. */
+  readonly sendsTogether: boolean;
+  /** Its members are read at each call: a reload may replace the connection. */
+  readonly #routes: Routes;
+  readonly #oneByOne: Pick<RoutesOneByOne, "list" | "create" | "remove">;
+  readonly #clock: Clock;
+  readonly #own = new OwnRouteChanges();
+
+  constructor({ name, routes, serves }: ServingTable, clock: Clock) {
+    this.name = name;
+    this.serves = serves;
+    this.sendsTogether = routes.style === "document";
+    this.#routes = routes;
+    this.#oneByOne = routes.style === "document" ? new DocumentRoutes(routes, clock) : routes;
+    this.#clock = clock;
+  }
+
+  get families(): Routes["families"] {
+    return this.#routes.families;
+  }
+
+  get limit(): number | undefined {
+    return this.#routes.limit;
+  }
+
+  /** While a change is in progress, the cloud accepts no other one. */
+  get oneAtATime(): boolean {
+    return this.#routes.style === "one-by-one" && this.#routes.oneAtATime === true;
+  }
+
+  /** When a listing shows all changes so far (monotonic), so that routes that are not shown yet can be removed. */
+  get shownAt(): number | undefined {
+    return this.#own.shownAt;
+  }
+
+  /** How far apart two listings must be to prove that a route is absent. */
+  proofsApart(confirmAfter: Milliseconds): Milliseconds {
+    return proofsApart(confirmAfter, this.#routes.readsLag);
+  }
+
+  async *list(call: Call): AsyncIterable<ListedPage> {
+    const beganAt = this.#clock.monotonic();
+    if (this.#routes.readsLag === undefined) return yield* this.#oneByOne.list(call);
+    const pages: RoutePage[] = [];
+    for await (const page of this.#oneByOne.list(call)) pages.push(page);
+    const routes = pages.flatMap((page) => page.routes);
+    const problems = pages.flatMap((page) => page.problems ?? []);
+    yield { routes: this.#own.applyTo(routes, beganAt), problems };
+  }
+
+  async create(route: DesiredRoute, call: Call): Promise<RouteOutcome> {
+    return this.#outcomeOf({ do: "create", route }, await this.#oneByOne.create(route, call));
+  }
+
+  async remove(route: ObservedRoute, call: Call): Promise<RouteOutcome> {
+    return this.#outcomeOf({ do: "remove", route }, await this.#oneByOne.remove(route, call));
+  }
+
+  /** The operation of a change has succeeded. */
+  noteDone(change: RouteChange): void {
+    const { readsLag } = this.#routes;
+    if (readsLag !== undefined) this.#own.note(change, this.#clock.monotonic(), readsLag);
+  }
+
+  #outcomeOf(change: RouteChange, outcome: RouteOutcome): RouteOutcome {
+    if (outcome.done) this.noteDone(change);
+    if (outcome.done || outcome.operation !== undefined) return outcome;
+    // Only a listing shows how it ended, and none does earlier.
+    const { readsLag = 0 } = this.#routes;
+    return { ...outcome, checkAfter: milliseconds(Math.max(outcome.checkAfter, readsLag)) };
+  }
+}
+
+export function routeTablesOf(routes: RouteTables, clock: Clock): readonly RouteTable[] {
+  return tablesOf(routes).map((table) => new RouteTable(table, clock));
+}

@@ -56,9 +56,17 @@ if (bun === undefined) {
   process.exit(1);
 }
 
+/**
+ * One process for each processor, which shares modules and compiled code between its files. The timeout only ends a test that
+ * hangs: no test may depend on how fast the machine is.
+ */
+const testOptions = ["--parallel", "--no-isolate", "--timeout=120000"];
+const [command, ...rest] = process.argv.slice(2);
+const args = command === undefined ? [] : [command, ...(command === "test" ? testOptions : []), ...rest];
+
 // Some libraries print colors even into a file.
 const colors = process.stdout.isTTY ? {} : { NO_COLOR: process.env.NO_COLOR ?? "1" };
-const child = spawn(bun, process.argv.slice(2), {
+const child = spawn(bun, args, {
   cwd: root,
   stdio: "inherit",
   env: { ...process.env, ...colors },

@@ -31,14 +31,17 @@ function reportOf(command: readonly string[], env: NodeJS.ProcessEnv): string {
 /** Without the environment of the cluster tests: the result is what a plain clone proves. */
 export function runPlain(): string {
   const { FAIRLEAD_CLUSTER_KUBECONFIG: _, KUBEBUILDER_ASSETS: __, ...env } = process.env;
-  return reportOf([process.execPath, "test"], env);
+  return reportOf([process.execPath, "scripts/launch.mjs", "test"], env);
 }
 
 export function runExecutable(): string {
   const built = Bun.spawnSync([process.execPath, "scripts/build.ts", "fake"], { cwd: root });
   if (built.exitCode !== 0) throw new Error(`npm run build fake failed:\n${built.stderr}`);
   const files = [...new Bun.Glob("test/executable/*.executable.ts").scanSync({ cwd: root })].toSorted();
-  return reportOf([process.execPath, "test", ...files.map((path) => `./${path}`)], process.env);
+  return reportOf(
+    [process.execPath, "scripts/launch.mjs", "test", ...files.map((path) => `./${path}`)],
+    process.env,
+  );
 }
 
 /** What is skipped, because a tool is missing, proves nothing. */

@@ -126,7 +126,7 @@ describe("the tutorial", () => {
     const last = outcomes.get("7") ?? [];
     expect(last.flatMap(({ failure }) => failure ?? [])).toEqual([]);
     expect(last.length).toBe(outcomes.get("1")?.length as number);
-    expect(last.filter(({ title }) => title.endsWith("at any request")).length).toBeGreaterThan(10);
+    expect(last.filter(({ title }) => title.endsWith("at every operation")).length).toBeGreaterThan(10);
   });
 
   test("has a test of the plan that passes before `apply` is written", () => {

@@ -13,7 +13,8 @@ const until = async (holds: () => boolean): Promise<void> => {
   while (!holds()) await Bun.sleep(20);
 };
 
-test("the sandbox shows the state of the manager on a page, only under its own address [F91]", async () => {
+// The sandbox runs in real time and mostly waits.
+test.concurrent("the sandbox shows the state of the manager on a page, only under its own address [F91]", async () => {
   const stop = new AbortController();
   const [definition] = localClouds;
   if (definition === undefined) throw new Error("There is no simulated cloud.");
@@ -41,9 +42,9 @@ test("the sandbox shows the state of the manager on a page, only under its own a
     stop.abort(new Error("The test ended."));
     await ended;
   }
-}, 30_000);
+});
 
-test.each(localClouds.map((definition) => [definition.name, definition] as const))(
+test.concurrent.each(localClouds.map((definition) => [definition.name, definition] as const))(
   "the sandbox of %s shows the load balancers of the cloud, and its routes if it has any",
   async (_, definition) => {
     const stop = new AbortController();
@@ -71,5 +72,4 @@ test.each(localClouds.map((definition) => [definition.name, definition] as const
       await sandbox.ended;
     }
   },
-  30_000,
 );

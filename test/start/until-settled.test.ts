@@ -6,7 +6,8 @@ import { localClouds } from "../../scripts/clouds/registry.ts";
 
 const script = join(import.meta.dir, "../../scripts/start.ts");
 
-test.each(localClouds.map(({ name, provider }) => [name, provider] as const))(
+// The demo runs in real time and mostly waits.
+test.concurrent.each(localClouds.map(({ name, provider }) => [name, provider] as const))(
   "the demo settles in the simulated cloud %s, even if variables for a real cloud are set",
   async (name, { config }) => {
     const variables = Object.values(config).flatMap(({ env }) => (env === undefined ? [] : [env]));
@@ -20,5 +21,4 @@ test.each(localClouds.map(({ name, provider }) => [name, provider] as const))(
     expect(output).toMatch(/settled: all steps are done after \d+ cloud requests/);
     expect(await child.exited).toBe(0);
   },
-  60_000,
 );

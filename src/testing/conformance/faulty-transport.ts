@@ -1,6 +1,8 @@
 // A transport that records every request and fails one chosen request in a chosen way. The cloud behind it never fails.
 
 import type { Transport, TransportRequest } from "../../platform/transport.ts";
+import type { CloudRequest } from "../../provider/call.ts";
+import { runsAllTests } from "../breadth.ts";
 
 /**
  * How a request fails. `lost-answer`: the cloud acts, but its answer is lost. `cut`: half of the body arrives. `nonsense`:
@@ -20,8 +22,24 @@ export const faultKinds = [
 /** Faults for requests that only read. */
 export const readFaultKinds = [...faultKinds, "nonsense"] as const satisfies readonly FaultKind[];
 
+/**
+ * The positions at which a test lets a request fail, given the requests of a run without faults. `npm run test:all` takes every
+ * position. Otherwise each operation fails once with each kind of fault: at its first request with the first kind, at its
+ * second one with the second kind, and so on, from the start again when it has fewer requests than there are kinds.
+ */
+export function faultPositions(
+  requests: readonly Pick<CloudRequest, "operation">[],
+  kind: FaultKind,
+): readonly number[] {
+  const all = [...requests.keys()];
+  if (runsAllTests) return all;
+  const index = readFaultKinds.indexOf(kind);
+  const byOperation = Map.groupBy(all, (position) => requests[position]?.operation);
+  return [...byOperation.values()].flatMap((positions) => positions[index % positions.length] ?? []);
+}
+
 /** The time limit, in ms, of a test that runs everything once per request: a provider may need many of them. */
-export const manyRuns = 60_000;
+export const manyRuns = 300_000;
 
 function hang(signal: AbortSignal): Promise<never> {
   return new Promise((_, reject) => {
@@ -35,7 +53,7 @@ export class FaultyTransport {
   readonly #inner: Transport;
   #fault: { readonly at: number; readonly kind: FaultKind } | undefined;
   #isDown = false;
-  #isFailing: (request: TransportRequest) => boolean = () => false;
+  #isFailing: ((request: TransportRequest) => boolean) | undefined;
   readonly requests: TransportRequest[] = [];
 
   constructor(inner: Transport) {
@@ -45,6 +63,11 @@ export class FaultyTransport {
   /** Position 0 is the next request. */
   failAt(position: number, kind: FaultKind): void {
     this.#fault = { at: this.requests.length + position, kind };
+  }
+
+  /** Whether a fault was requested. */
+  get isDisturbed(): boolean {
+    return this.#fault !== undefined || this.#isFailing !== undefined || this.#isDown;
   }
 
   /** Resets the connection of these requests. */
@@ -60,7 +83,7 @@ export class FaultyTransport {
   readonly transport: Transport = async (request, signal) => {
     const position = this.requests.push(request) - 1;
     const kind =
-      this.#isDown || this.#isFailing(request)
+      this.#isDown || this.#isFailing?.(request) === true
         ? "reset"
         : this.#fault?.at === position
           ? this.#fault.kind

@@ -5,7 +5,7 @@ import { describe, expect, test } from "bun:test";
 import { getEventListeners } from "node:events";
 import { CloudError } from "../../provider/errors.ts";
 import type { Instance, InstanceSource, MatchKey } from "../../provider/instances.ts";
-import { readFaultKinds } from "./faulty-transport.ts";
+import { faultPositions, readFaultKinds } from "./faulty-transport.ts";
 import { collect, Lab } from "./lab.ts";
 import type { Harness } from "./simulated-cloud.ts";
 
@@ -168,29 +168,32 @@ export function instancesConformance(name: string, harness: Harness): void {
       expect(await findByName(lab, instances.sources, "node-3")).toEqual([]);
     });
 
-    test.each(readFaultKinds)("lists everything or throws, with a %p fault at any request", async (kind) => {
-      const clean = fresh();
-      const all = new Map<string, readonly string[]>();
-      for (const source of clean.instances.sources)
-        all.set(source.name, namesOf(await listOf(clean.lab, source)));
-      for (let position = 0; position < clean.lab.requests.length; position++) {
-        const { lab, instances } = fresh();
-        lab.faulty.failAt(position, kind);
-        let failed = 0;
-        for (const source of instances.sources) {
-          try {
-            expect(namesOf(await listOf(lab, source))).toEqual([...(all.get(source.name) ?? [])]);
-          } catch (error) {
-            failed++;
-            // A deadline surfaces as the signal's reason; everything else is a CloudError.
-            if (kind !== "hang") expect(CloudError.is(error)).toBe(true);
+    test.each(readFaultKinds)(
+      "lists everything or throws, with a %p fault at every operation",
+      async (kind) => {
+        const clean = fresh();
+        const all = new Map<string, readonly string[]>();
+        for (const source of clean.instances.sources)
+          all.set(source.name, namesOf(await listOf(clean.lab, source)));
+        for (const position of faultPositions(clean.lab.requests, kind)) {
+          const { lab, instances } = fresh();
+          lab.faulty.failAt(position, kind);
+          let failed = 0;
+          for (const source of instances.sources) {
+            try {
+              expect(namesOf(await listOf(lab, source))).toEqual([...(all.get(source.name) ?? [])]);
+            } catch (error) {
+              failed++;
+              // A deadline surfaces as the signal's reason; everything else is a CloudError.
+              if (kind !== "hang") expect(CloudError.is(error)).toBe(true);
+            }
           }
+          expect(failed).toBe(1);
+          expect(lab.leakedListeners).toBe(0);
+          expect(namesOf(await listAll(lab, instances.sources))).toEqual(names);
         }
-        expect(failed).toBe(1);
-        expect(lab.leakedListeners).toBe(0);
-        expect(namesOf(await listAll(lab, instances.sources))).toEqual(names);
-      }
-    });
+      },
+    );
 
     test("throws instead of returning an incomplete listing", async () => {
       const { lab, instances } = fresh();

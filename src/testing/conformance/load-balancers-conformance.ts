@@ -8,7 +8,7 @@ import { adoptionConformance } from "./adoption-conformance.ts";
 import { balancerListingConformance } from "./balancer-listing-conformance.ts";
 import { converge, crashes } from "./converge.ts";
 import { listBalancers, type SavedFacts } from "./converge-groups.ts";
-import { manyRuns, readFaultKinds } from "./faulty-transport.ts";
+import { faultPositions, manyRuns, readFaultKinds } from "./faulty-transport.ts";
 import { Lab } from "./lab.ts";
 import { listingPartsConformance } from "./listing-parts-conformance.ts";
 import { type DesiredOptions, makeDesired } from "./make-desired.ts";
@@ -236,11 +236,11 @@ export function loadBalancersConformance(
     });
 
     test.each(readFaultKinds)(
-      "reaches the same end state with a %p fault at any request",
+      "reaches the same end state with a %p fault at every operation",
       async (kind) => {
         const clean = fresh();
         const expected = await live(clean);
-        for (let position = 0; position < clean.lab.requests.length; position++) {
+        for (const position of faultPositions(clean.lab.requests, kind)) {
           const run = fresh();
           run.lab.faulty.failAt(position, kind);
           expect({ position, states: await live(run) }).toEqual({ position, states: expected });

@@ -4,7 +4,7 @@
 import { describe, expect, test } from "bun:test";
 import { crashes } from "./converge.ts";
 import { convergeRoutes } from "./converge-routes.ts";
-import { manyRuns, readFaultKinds } from "./faulty-transport.ts";
+import { faultPositions, manyRuns, readFaultKinds } from "./faulty-transport.ts";
 import type { Lab } from "./lab.ts";
 import { routeListingConformance } from "./route-listing-conformance.ts";
 import type { Harness } from "./simulated-cloud.ts";
@@ -55,11 +55,11 @@ export function routesConformance(name: string, harness: Harness): void {
     });
 
     test.each(readFaultKinds)(
-      "reaches the same end state with a %p fault at any request",
+      "reaches the same end state with a %p fault at every operation",
       async (kind) => {
         const clean = fresh();
         const expected = await live(clean);
-        for (let position = 0; position < clean.requests.length; position++) {
+        for (const position of faultPositions(clean.requests, kind)) {
           const lab = fresh();
           lab.faulty.failAt(position, kind);
           expect({ position, states: await live(lab) }).toEqual({ position, states: expected });

@@ -1,7 +1,7 @@
 // Generates docs/metrics.md from the declarations of the metrics.
 
-import { createManagerMetrics } from "../../src/app/metrics/manager-metrics.ts";
-import { createProcessWideMetrics } from "../../src/app/metrics/process-wide-metrics.ts";
+import { ManagerMetrics } from "../../src/app/metrics/manager-metrics.ts";
+import { createProcessMetrics } from "../../src/app/metrics/process-metrics.ts";
 import { createHealthMetrics } from "../../src/app/metrics/serving-metrics.ts";
 import { systemClock } from "../../src/platform/clock.ts";
 import { systemFigures } from "../../src/platform/runtime-figures.ts";
@@ -20,11 +20,8 @@ function table(metrics: readonly MetricDeclaration[]): string {
 }
 
 export function metricsPage(): string {
-  const manager = createManagerMetrics(systemClock);
-  // Some metrics are declared with the first cloud.
-  manager.watch({ accounts: [] }, { sources: [] }, {});
-  manager.watchChanges({ state: undefined });
-  const processWide = createProcessWideMetrics(systemClock, systemFigures);
+  const manager = new ManagerMetrics(systemClock);
+  const processWide = createProcessMetrics(systemClock, systemFigures);
   const sorted = [...manager.declarations, ...processWide.declarations].toSorted((a, b) =>
     a.name.localeCompare(b.name),
   );

@@ -46,7 +46,9 @@ test("a release creates each absent load balancer once, although listings stay e
   release(w, "load-balancers");
   await w.pass(500);
   expect(creations(w)).toBe(10);
-  expect(w.manager.balancerHolds().map(({ reason }) => reason)).toEqual(Array(10).fill("MassRecreationHeld"));
+  expect(w.manager.report().balancersOnHold.map(({ reason }) => reason)).toEqual(
+    Array(10).fill("MassRecreationHeld"),
+  );
 });
 
 test("a release of load balancers ends when they are listed again", async () => {
@@ -61,10 +63,10 @@ test("a release of load balancers ends when they are listed again", async () => 
   w.manager.balancers?.request(Number.POSITIVE_INFINITY, "refresh");
   await w.pass(90);
   const created = creations(w);
-  expect(w.manager.balancerHolds()).toEqual([]);
+  expect(w.manager.report().balancersOnHold).toEqual([]);
   await hideBalancers(w, 150);
   expect(creations(w)).toBe(created);
-  expect(w.manager.balancerHolds()).toHaveLength(10);
+  expect(w.manager.report().balancersOnHold).toHaveLength(10);
 });
 
 test.each(["Ready", "not Ready"])(

@@ -54,7 +54,7 @@ export const planCommand: Command = {
         timeout: flags.timeout ?? minutes(1),
       };
       const answer = await observeOnce(options, signal, (evaluated) =>
-        planAnswer(evaluated, describeEverything(evaluated.manager, platform.clock.monotonic(), true)),
+        planAnswer(evaluated, describeEverything(evaluated.manager, true)),
       );
       const isData = flags.output === "json";
       await console.out(isData ? `${JSON.stringify(answer, undefined, 2)}\n` : planText(answer));

@@ -10,7 +10,7 @@ import {
   readiness,
   taintsOf,
 } from "../../controllers/node-facts.ts";
-import type { Candidate } from "../../controllers/node-lifecycle/candidates.ts";
+import type { Evidence } from "../../controllers/node-lifecycle/evidence.ts";
 import { isPaused } from "../../controllers/pause.ts";
 import {
   cloudCondition,
@@ -27,31 +27,30 @@ import {
   type Decision,
   type Description,
   firstSentence,
+  isExplained,
   type Note,
   type State,
   sortNotes,
   stateOf,
 } from "./description.ts";
 
-/** What is known besides the object. */
-export interface NodeFacts {
+/** A Node, and what is known besides the object. */
+export interface KnownNode {
   readonly node: Node;
   readonly isSelected: boolean;
   /** --node-deletion is off. */
   readonly isKept: boolean;
   /** What the inventory knows about its instance; undefined without a cloud. */
   readonly answer: Answer | undefined;
-  /** The records of the node controller and the route controller, and what concerns all Nodes. */
+  /** What the controllers report about it, and what concerns all Nodes. */
   readonly notes: readonly Note[];
-  readonly candidate: Candidate | undefined;
+  /** That its instance is absent. */
+  readonly proofs: Evidence["proofs"];
   /** Monotonic. */
   readonly now: number;
-  readonly decisions: readonly Decision[];
   readonly isDue: boolean;
   readonly nextAttemptInSeconds: number | undefined;
 }
-
-export type BriefNodeFacts = Omit<NodeFacts, "decisions"> & Partial<Pick<NodeFacts, "decisions">>;
 
 const seconds = (milliseconds: number): string => `${Math.max(0, Math.round(milliseconds / 1000))} s`;
 
@@ -75,9 +74,8 @@ function instanceText(answer: Answer, now: number): string {
   }
 }
 
-/** The conditions that only Fairlead writes, while no message of the controllers says more. */
-function conditionNotes({ status }: Node, known: readonly Note[]): readonly Note[] {
-  if (known.some(({ kind }) => kind === "problem" || kind === "hold")) return [];
+/** The conditions that only Fairlead writes. */
+function conditionNotes({ status }: Node): readonly Note[] {
   return (status.conditions ?? []).flatMap(
     ({ type, status: value, reason = type, message = "" }): readonly Note[] => {
       const isCloudProblem = type === cloudCondition && value === "False";
@@ -95,14 +93,11 @@ export function isPlainlySettled(node: Node): boolean {
     !isBeingDeleted(node) &&
     !isPaused(node) &&
     !hasTaint(node, shutdownTaint, "NoSchedule") &&
-    conditionNotes(node, []).length === 0
+    conditionNotes(node).length === 0
   );
 }
 
-function absenceNotes({ candidate, now, isKept }: BriefNodeFacts): readonly Note[] {
-  if (candidate?.heldFor !== undefined)
-    return [{ kind: "hold", reason: candidate.heldFor, text: candidate.heldText ?? candidate.heldFor }];
-  const { proofs = [] } = candidate?.evidence ?? {};
+function absenceNotes({ proofs, now, isKept }: KnownNode): readonly Note[] {
   const [first] = proofs;
   if (first === undefined) return [];
   const consequence = isKept
@@ -118,16 +113,17 @@ function absenceNotes({ candidate, now, isKept }: BriefNodeFacts): readonly Note
   ];
 }
 
-function notesOfNode(facts: BriefNodeFacts): readonly Note[] {
-  const known = [...absenceNotes(facts), ...facts.notes];
-  return sortNotes([...known, ...conditionNotes(facts.node, known)]);
+function notesOf(known: KnownNode): readonly Note[] {
+  const isHeld = known.notes.some(({ kind }) => kind === "hold");
+  const notes = [...(isHeld ? [] : absenceNotes(known)), ...known.notes];
+  return sortNotes([...notes, ...(isExplained(notes) ? [] : conditionNotes(known.node))]);
 }
 
 function judge(
-  facts: BriefNodeFacts,
+  { node, answer, isSelected, isDue }: KnownNode,
   notes: readonly Note[],
+  decisions: readonly Decision[],
 ): { readonly state: State; readonly summary: string } {
-  const { node, answer, isSelected, isDue } = facts;
   const { name } = node.metadata;
   if (!isSelected)
     return {
@@ -153,7 +149,7 @@ function judge(
       summary: `It is ${ready}${isUninitialized(node) ? " and not initialized" : ""}. ${firstSentence(first.text)}`,
     };
   if (isBeingDeleted(node)) return { state: "working", summary: "It is being deleted." };
-  const planned = facts.decisions?.find(({ outcome }) => outcome === "observed");
+  const planned = decisions.find(({ outcome }) => outcome === "observed");
   if (planned !== undefined)
     return { state: "working", summary: `It is ${ready}. Fairlead would ${describeChange(planned)}.` };
   if (isUninitialized(node))
@@ -171,31 +167,26 @@ function judge(
   return { state: isPending ? "working" : "settled", summary };
 }
 
-export function describeNodeBriefly(facts: BriefNodeFacts): Brief {
-  const { node, nextAttemptInSeconds } = facts;
-  const notes = notesOfNode(facts);
-  const judgement = judge(facts, notes);
+/** In observe mode, the decisions show what would be done. */
+export function describeNode(known: KnownNode, decisions: readonly Decision[] = []): Brief {
+  const notes = notesOf(known);
   return defined({
-    ...{ kind: "Node" as const, name: node.metadata.name, ...judgement, notes },
-    nextAttemptInSeconds,
+    ...{ kind: "Node" as const, name: known.node.metadata.name, ...judge(known, notes, decisions), notes },
+    nextAttemptInSeconds: known.nextAttemptInSeconds,
   });
 }
 
-export function describeNode(facts: NodeFacts): Description {
-  const { node, answer, now, decisions } = facts;
+/** In the order to show them. */
+export function factsOfNode({ node, answer, now }: KnownNode): Description["facts"] {
   const { metadata, status } = node;
   const addresses = (status.addresses ?? []).map(({ type, address }) => `${address} (${type})`);
   const taints = taintsOf(node).map(({ key, effect }) => `${key}:${effect}`);
-  return {
-    ...describeNodeBriefly(facts),
-    facts: defined({
-      Ready: readiness(node),
-      "Provider ID": providerIDOf(node) ?? "none",
-      Instance: answer === undefined ? undefined : instanceText(answer, now),
-      Addresses: addresses.length === 0 ? "none" : shortList(addresses),
-      Taints: taints.length === 0 ? "none" : shortList(taints),
-      Deletion: metadata.deletionTimestamp,
-    }) as Readonly<Record<string, string>>,
-    decisions,
-  };
+  return defined({
+    Ready: readiness(node),
+    "Provider ID": providerIDOf(node) ?? "none",
+    Instance: answer === undefined ? undefined : instanceText(answer, now),
+    Addresses: addresses.length === 0 ? "none" : shortList(addresses),
+    Taints: taints.length === 0 ? "none" : shortList(taints),
+    Deletion: metadata.deletionTimestamp,
+  }) as Description["facts"];
 }

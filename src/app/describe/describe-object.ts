@@ -1,33 +1,39 @@
-// Describes an object of the running manager: collects what its controllers know, and leaves the decisions to the pure functions.
+// Describes the objects of a running manager: collects what its controllers report, and leaves the judgement to the pure functions.
 
 import { identityOf, isUninitialized } from "../../controllers/node-facts.ts";
+import type { ControllerReport, Finding } from "../../controllers/report.ts";
 import { isLoadBalancer, isManaged } from "../../controllers/service/predicates.ts";
+import { defined } from "../../core/defined.ts";
 import { didYouMean } from "../../core/did-you-mean.ts";
 import { keyOf, type Node, type Service } from "../../kube/objects.ts";
+import type { JournalEntry } from "../../runtime/journal.ts";
 import type { WorkQueue } from "../../runtime/work-queue.ts";
-import { isSelectedBy } from "../manager/compose-nodes.ts";
 import type { Manager } from "../manager/manager.ts";
-import { decisionsAbout } from "./decisions.ts";
-import { type BriefNodeFacts, describeNode, describeNodeBriefly, isPlainlySettled } from "./describe-node.ts";
-import { type BriefServiceFacts, describeService, describeServiceBriefly } from "./describe-service.ts";
-import { type Brief, type DescribedKind, type Description, type Note, stateOf } from "./description.ts";
+import type { ControllerReports } from "../report/manager-report.ts";
+import { describeNode, factsOfNode, isPlainlySettled, type KnownNode } from "./describe-node.ts";
+import { describeService, factsOfService, type KnownService } from "./describe-service.ts";
+import {
+  type Brief,
+  type Decision,
+  type DescribedKind,
+  type Description,
+  type Note,
+  stateOf,
+} from "./description.ts";
 
 export type Described = Pick<
   Manager,
-  | "candidates"
+  | "clock"
   | "cloudProblem"
+  | "controllerReports"
   | "controllers"
   | "flags"
   | "inventory"
+  | "isSelected"
   | "journal"
   | "leads"
-  | "mode"
-  | "nodeNotices"
   | "nodes"
-  | "problems"
   | "queues"
-  | "routeProblems"
-  | "serviceKnowledge"
   | "services"
 >;
 
@@ -38,14 +44,34 @@ export interface NotFound {
   readonly meant?: string;
 }
 
-/** When a key is tried again. */
-function attemptOf(queues: readonly (WorkQueue | undefined)[], key: string | undefined, now: number) {
-  const dues = key === undefined ? [] : queues.flatMap((queue) => queue?.dueTime(key) ?? []);
-  return {
-    isDue: key !== undefined && queues.some((queue) => queue?.isActive(key) === true),
-    nextAttemptInSeconds:
-      dues.length === 0 ? undefined : Math.round(Math.max(0, Math.min(...dues) - now) / 1000),
+/** More would hide the newest ones. */
+const maxDecisions = 8;
+
+/**
+ * The last writes about one object, the newest first. `objects` are the journal's names of the object and of what belongs to it, such
+ * as `balancer/…`. Reasons about the object begin with `subject`.
+ */
+export function decisionsAbout(
+  entries: readonly JournalEntry[],
+  objects: readonly string[],
+  subject?: string,
+): readonly Decision[] {
+  const seen = new Set<string>();
+  const isAbout = ({ object, why }: JournalEntry): boolean =>
+    objects.includes(object) || (subject !== undefined && why.startsWith(`${subject}: `));
+  // What would be done is planned again at each evaluation; the newest plan counts.
+  const isNews = ({ object, action, why, outcome }: JournalEntry): boolean => {
+    const plan = `${object} ${action} ${why}`;
+    return outcome !== "observed" || (!seen.has(plan) && seen.add(plan) !== undefined);
   };
+  return entries
+    .filter(isAbout)
+    .toReversed()
+    .filter(isNews)
+    .slice(0, maxDecisions)
+    .map(({ at, action, object, why, outcome, detail }) =>
+      defined({ at: new Date(at).toISOString(), action, object, why, outcome, detail }),
+    );
 }
 
 const capitalized = (text: string): string => `${text.charAt(0).toUpperCase()}${text.slice(1)}`;
@@ -68,154 +94,153 @@ function generalNotes(manager: Described, controller: string, isUnfinished: bool
   return notes;
 }
 
-const servicesOf = ({ services }: Described): readonly Service[] =>
-  services.list().filter((service) => isManaged(service) || isLoadBalancer(service));
-
 const hasAddress = ({ status }: Service): boolean => (status.loadBalancer?.ingress ?? []).length > 0;
 
-function factsOfService(manager: Described, service: Service, now: number): BriefServiceFacts {
-  const knowledge = manager.serviceKnowledge(service);
-  return {
-    service,
-    knowledge,
-    general: isManaged(service) ? generalNotes(manager, "service", !hasAddress(service)) : [],
-    ...attemptOf([manager.queues["service"]], knowledge?.group, now),
-  };
-}
+/** Describes objects at one moment. What all of them have in common is read once, so that thousands can be described. */
+export class Describer {
+  readonly #manager: Described;
+  readonly #now: number;
+  readonly #reports: ControllerReports;
+  readonly #ofNodes: readonly ControllerReport[];
+  readonly #general: Readonly<Record<"node" | "joiningNode" | "service" | "newService", readonly Note[]>>;
 
-function describeOneService(manager: Described, service: Service, now: number): Description {
-  const key = keyOf(service.metadata);
-  const facts = factsOfService(manager, service, now);
-  const { group, balancer } = facts.knowledge ?? {};
-  const objects = [`service/${key}`, ...(group === undefined ? [] : [`balancer/${group}`])];
-  if (balancer?.name !== undefined) objects.push(`balancer/${balancer.name}`);
-  return describeService({
-    ...facts,
-    decisions: decisionsAbout(manager.journal.entries(), objects, key),
-  });
-}
+  constructor(manager: Described) {
+    this.#manager = manager;
+    this.#now = manager.clock.monotonic();
+    this.#reports = manager.controllerReports();
+    const { node, lifecycle, route } = this.#reports;
+    this.#ofNodes = [lifecycle, node, ...(route === undefined ? [] : [route])];
+    this.#general = {
+      node: generalNotes(manager, "cloud-node", false),
+      joiningNode: generalNotes(manager, "cloud-node", true),
+      service: generalNotes(manager, "service", false),
+      newService: generalNotes(manager, "service", true),
+    };
+  }
 
-/** How to get the facts of a Node. What all Nodes have in common is read once, so that thousands can be described. */
-function nodeFacts(manager: Described, now: number): (node: Node) => BriefNodeFacts {
-  const isSelected = isSelectedBy(manager.flags);
-  const isKept = manager.flags["node-deletion"] === "off";
-  const routeProblems = manager.routeProblems();
-  const general = generalNotes(manager, "cloud-node", false);
-  const generalOfUnfinished = generalNotes(manager, "cloud-node", true);
-  const { Nodes: joining, "node-lifecycle": lifecycle } = manager.queues;
-  return (node) => {
+  /** Every Service that needs a load balancer or has one. */
+  get services(): readonly Service[] {
+    return this.#manager.services.list().filter((service) => isManaged(service) || isLoadBalancer(service));
+  }
+
+  /** Whether the Node is settled, without a question to the inventory: nothing is recorded about it. Cheap. */
+  isPlain(node: Node): boolean {
     const { name } = node.metadata;
-    const { problem } = manager.problems.get(name) ?? {};
-    const own: Note[] = [];
-    if (problem !== undefined) own.push({ kind: "problem", reason: problem.reason, text: problem.text });
-    for (const { reason, text } of routeProblems.get(name) ?? []) own.push({ kind: "problem", reason, text });
-    for (const text of manager.nodeNotices.get(name) ?? [])
-      own.push({ kind: "notice", reason: "Notice", text });
+    return (
+      stateOf(this.#general.node) === undefined &&
+      !this.#ofNodes.some(({ findings }) => findings.has(name)) &&
+      (this.#reports.lifecycle.evidence.get(name)?.proofs.length ?? 0) === 0 &&
+      this.#manager.isSelected(node) &&
+      isPlainlySettled(node)
+    );
+  }
+
+  nodeBriefly(node: Node): Brief {
+    return describeNode(this.#knownNode(node));
+  }
+
+  node(node: Node): Description {
+    const known = this.#knownNode(node);
+    const decisions = decisionsAbout(this.#manager.journal.entries(), [`node/${node.metadata.name}`]);
+    return { ...describeNode(known, decisions), facts: factsOfNode(known), decisions };
+  }
+
+  serviceBriefly(service: Service): Brief {
+    return describeService(this.#knownService(service));
+  }
+
+  service(service: Service): Description {
+    const key = keyOf(service.metadata);
+    const known = this.#knownService(service);
+    const { group, balancer } = known.knowledge ?? {};
+    const names = [group, balancer?.name].filter((name) => name !== undefined);
+    const decisions = decisionsAbout(
+      this.#manager.journal.entries(),
+      [`service/${key}`, ...names.map((name) => `balancer/${name}`)],
+      key,
+    );
+    return { ...describeService(known, decisions), facts: factsOfService(known), decisions };
+  }
+
+  #knownNode(node: Node): KnownNode {
+    const { name } = node.metadata;
+    const { inventory, flags, queues } = this.#manager;
+    const general = isUninitialized(node) ? this.#general.joiningNode : this.#general.node;
+    const found = this.#ofNodes.flatMap(({ findings }) => findings.get(name) ?? []);
     return {
       node,
-      isSelected: isSelected(node),
-      isKept,
-      answer: manager.inventory.check(identityOf(node)),
-      notes: [...own, ...(isUninitialized(node) ? generalOfUnfinished : general)],
-      candidate: manager.candidates.get(name),
-      now,
-      ...attemptOf([joining, lifecycle], name, now),
+      isSelected: this.#manager.isSelected(node),
+      isKept: flags["node-deletion"] === "off",
+      answer: inventory.check(identityOf(node)),
+      notes: [...found.map(noteOf), ...general],
+      proofs: this.#reports.lifecycle.evidence.get(name)?.proofs ?? [],
+      now: this.#now,
+      ...this.#attemptOf([queues["Nodes"], queues["node-lifecycle"]], name),
     };
-  };
+  }
+
+  #knownService(service: Service): KnownService {
+    const knowledge = this.#reports.service?.knowledgeOf(service);
+    const general = hasAddress(service) ? this.#general.service : this.#general.newService;
+    return {
+      service,
+      knowledge,
+      general: isManaged(service) ? general : [],
+      ...this.#attemptOf([this.#manager.queues["service"]], knowledge?.group),
+    };
+  }
+
+  /** When a key is tried again. */
+  #attemptOf(queues: readonly (WorkQueue | undefined)[], key: string | undefined) {
+    const dues = key === undefined ? [] : queues.flatMap((queue) => queue?.dueTime(key) ?? []);
+    return {
+      isDue: key !== undefined && queues.some((queue) => queue?.isActive(key) === true),
+      nextAttemptInSeconds:
+        dues.length === 0 ? undefined : Math.round(Math.max(0, Math.min(...dues) - this.#now) / 1000),
+    };
+  }
 }
 
-function describeOneNode(manager: Described, facts: BriefNodeFacts): Description {
-  const decisions = decisionsAbout(manager.journal.entries(), [`node/${facts.node.metadata.name}`]);
-  return describeNode({ ...facts, decisions });
-}
+const noteOf = ({ kind, reason, text }: Finding): Note => ({ kind, reason, text });
 
-export interface NodeDescriber {
-  /** Whether the Node is settled, without a question to the inventory: nothing is recorded about it. Cheap. */
-  isPlain(node: Node): boolean;
-  /** Without its decisions and other facts. */
-  describe(node: Node): Brief;
-}
-
-/** For thousands of Nodes: nearly all of them are plain. */
-export function nodeDescriber(manager: Described, now: number): NodeDescriber {
-  const { problems, nodeNotices, candidates } = manager;
-  const factsOf = nodeFacts(manager, now);
-  const routeProblems = manager.routeProblems();
-  const isSelected = isSelectedBy(manager.flags);
-  const isQuiet = stateOf(generalNotes(manager, "cloud-node", false)) === undefined;
-  return {
-    isPlain: (node) => {
-      const { name } = node.metadata;
-      return (
-        isQuiet &&
-        !problems.has(name) &&
-        !candidates.has(name) &&
-        !routeProblems.has(name) &&
-        !nodeNotices.has(name) &&
-        isSelected(node) &&
-        isPlainlySettled(node)
-      );
-    },
-    describe: (node) => describeNodeBriefly(factsOf(node)),
-  };
-}
-
-/** Every Service that needs a load balancer or has one, without its decisions and other facts. */
-export function describeServicesBriefly(
-  manager: Described,
-  now: number,
-): readonly (Brief & { service: Service })[] {
-  return servicesOf(manager).map((service) => ({
-    service,
-    ...describeServiceBriefly(factsOfService(manager, service, now)),
-  }));
-}
-
-/** `now` is monotonic. */
 export function describeObject(
   manager: Described,
   kind: DescribedKind,
   name: string,
-  now: number,
 ): Description | NotFound {
+  const describer = new Describer(manager);
   if (kind === "Node") {
     const node = manager.nodes.get(name);
-    return node === undefined
-      ? notFound(kind, name, manager.nodes.list())
-      : describeOneNode(manager, nodeFacts(manager, now)(node));
+    return node === undefined ? notFound(kind, name, manager.nodes.list()) : describer.node(node);
   }
   const service = manager.services.get(name);
-  return service === undefined
-    ? notFound(kind, name, manager.services.list())
-    : describeOneService(manager, service, now);
+  return service === undefined ? notFound(kind, name, manager.services.list()) : describer.service(service);
 }
 
 const needsAttention = ({ state }: Pick<Brief, "state">): boolean =>
   state !== "settled" && state !== "unmanaged";
 
 /** Everything that Fairlead manages and that is not settled; with `all`, the rest too. */
-export function describeEverything(manager: Described, now: number, all = false): readonly Description[] {
+export function describeEverything(manager: Described, all = false): readonly Description[] {
+  const describer = new Describer(manager);
   // What is planned is only in the decisions, which cost time for thousands of objects.
-  const isBrief = !all && manager.mode !== "observe";
-  const factsOf = nodeFacts(manager, now);
+  const isBrief = !all && manager.flags.mode !== "observe";
   const isOpen = (brief: () => Brief): boolean => !isBrief || needsAttention(brief());
-  const services = servicesOf(manager).filter((service) =>
-    isOpen(() => describeServiceBriefly(factsOfService(manager, service, now))),
-  );
-  const nodes = manager.nodes.list().filter((node) => isOpen(() => describeNodeBriefly(factsOf(node))));
   const described = [
-    ...services.map((service) => describeOneService(manager, service, now)),
-    ...nodes.map((node) => describeOneNode(manager, factsOf(node))),
+    ...describer.services
+      .filter((service) => isOpen(() => describer.serviceBriefly(service)))
+      .map((service) => describer.service(service)),
+    ...manager.nodes
+      .list()
+      .filter((node) => isOpen(() => describer.nodeBriefly(node)))
+      .map((node) => describer.node(node)),
   ];
   return all ? described : described.filter(needsAttention);
 }
 
 function notFound(kind: DescribedKind, name: string, others: readonly (Node | Service)[]): NotFound {
-  return closestName(
-    kind,
-    name,
-    others.map(({ metadata }) => keyOf(metadata)),
-  );
+  const names = others.map(({ metadata }) => keyOf(metadata));
+  return closestName(kind, name, names);
 }
 
 /** The name may be right, and only the namespace wrong. */

@@ -19,59 +19,40 @@ import {
   type Decision,
   type Description,
   firstSentence,
+  isExplained,
   type Note,
   type State,
   sortNotes,
   stateOf,
 } from "./description.ts";
 
-/** What is known besides the object. */
-export interface ServiceFacts {
+/** A Service, and what is known besides the object. */
+export interface KnownService {
   readonly service: Service;
   /** What the controller knows; undefined if it has not seen the Service, or does not run here. */
   readonly knowledge: ServiceKnowledge | undefined;
   /** What concerns all Services, such as a cloud that refuses the credentials. */
   readonly general: readonly Note[];
-  readonly decisions: readonly Decision[];
   /** It waits for a worker, or one works on it. */
   readonly isDue: boolean;
   readonly nextAttemptInSeconds: number | undefined;
 }
 
-export type BriefServiceFacts = Omit<ServiceFacts, "decisions"> & Partial<Pick<ServiceFacts, "decisions">>;
-
 export const addressesOf = ({ status }: Service): readonly string[] =>
   (status.loadBalancer?.ingress ?? []).flatMap(({ ip, hostname }) => ip ?? hostname ?? []);
 
 /** The messages of the controller, and the conditions that it has no message for, such as those of another replica. */
-export function notesOf({
-  service,
-  knowledge,
-  general,
-}: Pick<ServiceFacts, "service" | "knowledge" | "general">) {
-  const { hold, messages = [] } = knowledge ?? {};
-  // The summary has the pause.
-  const shown = messages.filter(({ reason }) => reason !== "Paused");
-  const own = shown.map(
-    ({ type, reason, message }): Note => ({
-      kind: type === "Warning" ? "problem" : "wait",
-      reason,
-      text: message,
-    }),
+function notesOf({ service, knowledge, general }: KnownService): readonly Note[] {
+  const { findings = [] } = knowledge ?? {};
+  const hold = findings.find(({ kind }) => kind === "hold");
+  // The summary has the pause, and a hold is also an event.
+  const own = findings.filter(
+    (finding) => finding === hold || (finding.reason !== "Paused" && finding.reason !== hold?.reason),
   );
-  const held: readonly Note[] =
-    hold === undefined ? [] : [{ kind: "hold", reason: hold.reason, text: hold.message }];
-  const isHeldReason = ({ reason }: Note): boolean => hold !== undefined && reason === hold.reason;
-  return sortNotes([
-    ...held,
-    ...own.filter((note) => !isHeldReason(note)),
-    ...conditionNotes(service, own),
-    ...general,
-  ]);
+  return sortNotes([...own, ...(isExplained(own) ? [] : conditionNotes(service)), ...general]);
 }
 
-function conditionNotes({ status }: Service, known: readonly Note[]): readonly Note[] {
-  if (known.some(({ kind }) => kind === "problem")) return [];
+function conditionNotes({ status }: Service): readonly Note[] {
   return (status.conditions ?? []).flatMap(({ type, status: value, reason, message }): readonly Note[] => {
     const isProblem = type === cloudCondition && value === "False";
     const isWarning = type === warningCondition && value === "True";
@@ -95,11 +76,14 @@ const addressText = (addresses: readonly string[]): string =>
     : `the address${addresses.length === 1 ? "" : "es"} ${shortList(addresses)}`;
 
 /** What a manager would do in the cloud; a write to the Service itself only reports the problem. */
-const plannedInCloud = (decisions: readonly Decision[] | undefined): Decision | undefined =>
-  decisions?.find(({ outcome, object }) => outcome === "observed" && object.startsWith("balancer/"));
+const plannedInCloud = (decisions: readonly Decision[]): Decision | undefined =>
+  decisions.find(({ outcome, object }) => outcome === "observed" && object.startsWith("balancer/"));
 
 /** A warning delays nothing: what is under way or planned shows that the problem does not block. */
-function consequenceOf({ service, knowledge, decisions, nextAttemptInSeconds }: BriefServiceFacts): string {
+function consequenceOf(
+  { service, knowledge, nextAttemptInSeconds }: KnownService,
+  decisions: readonly Decision[],
+): string {
   const planned = plannedInCloud(decisions);
   if (planned !== undefined) return ` Fairlead would ${describeChange(planned)}.`;
   const isUnderWay = knowledge?.balancer !== undefined || knowledge?.change !== undefined;
@@ -108,10 +92,11 @@ function consequenceOf({ service, knowledge, decisions, nextAttemptInSeconds }: 
 }
 
 function judge(
-  facts: BriefServiceFacts,
+  known: KnownService,
   notes: readonly Note[],
+  decisions: readonly Decision[],
 ): { readonly state: State; readonly summary: string } {
-  const { service, knowledge, isDue } = facts;
+  const { service, knowledge, isDue } = known;
   const unmanaged = unmanagedBecause(service);
   if (unmanaged !== undefined) return { state: "unmanaged", summary: unmanaged };
   if (isPaused(service)) {
@@ -125,12 +110,12 @@ function judge(
   const state = stateOf(notes);
   const addresses = addressesOf(service);
   if (state !== undefined && first !== undefined) {
-    const consequence = state === "problem" ? consequenceOf(facts) : "";
+    const consequence = state === "problem" ? consequenceOf(known, decisions) : "";
     return { state, summary: `It has ${addressText(addresses)}. ${firstSentence(first.text)}${consequence}` };
   }
   if (isBeingDeleted(service) || !wantsLoadBalancer(service))
     return { state: "working", summary: "Its load balancer is being removed." };
-  const planned = facts.decisions?.find(({ outcome }) => outcome === "observed");
+  const planned = decisions.find(({ outcome }) => outcome === "observed");
   if (planned !== undefined)
     return {
       state: "working",
@@ -159,33 +144,29 @@ function targetsText(targets: readonly string[] | undefined): string | undefined
   return `${targets.length}: ${shortList(targets, 120)}`;
 }
 
-export function describeServiceBriefly(facts: BriefServiceFacts): Brief {
-  const { service, nextAttemptInSeconds } = facts;
-  const notes = notesOf(facts);
-  const judgement = judge(facts, notes);
+/** In observe mode, the decisions show what would be done. */
+export function describeService(known: KnownService, decisions: readonly Decision[] = []): Brief {
+  const { service, nextAttemptInSeconds } = known;
+  const notes = notesOf(known);
   return defined({
-    ...{ kind: "Service" as const, name: keyOf(service.metadata), ...judgement, notes },
+    ...{ kind: "Service" as const, name: keyOf(service.metadata), ...judge(known, notes, decisions), notes },
     nextAttemptInSeconds,
   });
 }
 
-export function describeService(facts: ServiceFacts): Description {
-  const { service, knowledge, decisions } = facts;
+/** In the order to show them. */
+export function factsOfService({ service, knowledge }: KnownService): Description["facts"] {
   const { spec, metadata } = service;
   const { targets, sharedWith = [] } = knowledge ?? {};
   const addresses = addressesOf(service);
-  return {
-    ...describeServiceBriefly(facts),
-    facts: defined({
-      Type: spec.type ?? "ClusterIP",
-      Class: spec.loadBalancerClass,
-      Addresses: addresses.length === 0 ? "none" : addresses.join(", "),
-      Ports: (spec.ports ?? []).map(({ port, protocol = "TCP" }) => `${port}/${protocol}`).join(" "),
-      "Load balancer": knowledge && balancerText(knowledge),
-      "Shared with": sharedWith.length === 0 ? undefined : shortList(sharedWith),
-      Targets: targetsText(targets),
-      Deletion: metadata.deletionTimestamp,
-    }) as Readonly<Record<string, string>>,
-    decisions,
-  };
+  return defined({
+    Type: spec.type ?? "ClusterIP",
+    Class: spec.loadBalancerClass,
+    Addresses: addresses.length === 0 ? "none" : addresses.join(", "),
+    Ports: (spec.ports ?? []).map(({ port, protocol = "TCP" }) => `${port}/${protocol}`).join(" "),
+    "Load balancer": knowledge && balancerText(knowledge),
+    "Shared with": sharedWith.length === 0 ? undefined : shortList(sharedWith),
+    Targets: targetsText(targets),
+    Deletion: metadata.deletionTimestamp,
+  }) as Description["facts"];
 }

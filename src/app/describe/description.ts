@@ -1,5 +1,7 @@
 // Why a Node or a Service is as it is, as plain data: the secure port serves it, and `explain` shows it. Pure.
 
+import type { Finding } from "../../controllers/report.ts";
+
 export const describedKinds = ["Node", "Service"] as const;
 export type DescribedKind = (typeof describedKinds)[number];
 
@@ -10,12 +12,8 @@ export type DescribedKind = (typeof describedKinds)[number];
  */
 export type State = "settled" | "working" | "waiting" | "paused" | "held" | "problem" | "unmanaged";
 
-/** A message about the object that applies now. It contains what to do. */
-export interface Note {
-  readonly kind: "problem" | "hold" | "wait" | "notice";
-  readonly reason: string;
-  readonly text: string;
-}
+/** A message about the object that applies now. */
+export type Note = Pick<Finding, "kind" | "reason" | "text">;
 
 export interface Decision {
   /** RFC 3339. */
@@ -105,6 +103,10 @@ export function sortNotes(notes: readonly Note[]): readonly Note[] {
   const distinct = new Map(notes.map((note) => [`${note.reason} ${note.text}`, note]));
   return [...distinct.values()].toSorted((a, b) => order.indexOf(a.kind) - order.indexOf(b.kind));
 }
+
+/** Conditions have the same message as the controller that wrote it, or less. They matter while no controller says more. */
+export const isExplained = (notes: readonly Note[]): boolean =>
+  notes.some(({ kind }) => kind === "problem" || kind === "hold");
 
 /** The state that the notes alone decide; undefined if they are only notices. */
 export function stateOf(notes: readonly Note[]): State | undefined {

@@ -10,22 +10,22 @@ import {
   isNotFound,
 } from "../describe/describe-object.ts";
 import { describedKinds } from "../describe/description.ts";
+import type { Manager } from "../manager/manager.ts";
 
-/** `now` is monotonic. */
-export function explainPage(manager: Described & { readonly identity: string }, now: () => number): Page {
+export function explainPage(manager: Described & Pick<Manager, "identity">): Page {
   return ({ query }): ServedResponse => {
     const asked = query.get("kind");
     const name = query.get("name");
-    const from = { identity: manager.identity, leads: manager.leads(), mode: manager.mode };
+    const from = { identity: manager.identity, leads: manager.leads(), mode: manager.flags.mode };
     if (asked === null && name === null) {
       const all = query.get("all") === "true";
-      return jsonAnswer({ ...from, objects: describeEverything(manager, now(), all) });
+      return jsonAnswer({ ...from, objects: describeEverything(manager, all) });
     }
     const kind = describedKinds.find((one) => one.toLowerCase() === asked?.toLowerCase());
     if (kind === undefined || name === null || name === "") {
       return refusal(400, "Expected ?kind=node&name=NAME or ?kind=service&name=NAMESPACE/NAME.");
     }
-    const answer = describeObject(manager, kind, name, now());
+    const answer = describeObject(manager, kind, name);
     return jsonAnswer({
       ...from,
       objects: isNotFound(answer) ? [] : [answer],

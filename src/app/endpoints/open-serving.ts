@@ -9,7 +9,7 @@ import type { Log } from "../../telemetry/log.ts";
 import type { AnyProvider } from "../connect-cloud.ts";
 import type { Flags } from "../flags/table.ts";
 import type { Manager } from "../manager/manager.ts";
-import { createProcessWideMetrics } from "../metrics/process-wide-metrics.ts";
+import { createProcessMetrics } from "../metrics/process-metrics.ts";
 import { createHealthMetrics } from "../metrics/serving-metrics.ts";
 import type { ManagerPlatform } from "../system-platform.ts";
 import { createAccessControl } from "./access-control.ts";
@@ -43,7 +43,7 @@ export async function openServing(options: ServingOptions, manager: Manager): Pr
   const { clock } = platform;
   const healthMetrics = createHealthMetrics();
   const health = new Health(healthMetrics.result);
-  const metrics = createProcessWideMetrics(clock, figures);
+  const metrics = createProcessMetrics(clock, figures);
   const end = new AbortController();
   addChecks(health, manager);
   const webhook = await openWebhook({ flags, provider, program, platform, listen, log, metrics });

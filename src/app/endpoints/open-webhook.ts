@@ -9,7 +9,7 @@ import { ConfigurationError } from "../configuration/configuration-error.ts";
 import { type AnyProvider, annotationsOf } from "../connect-cloud.ts";
 import type { Flags } from "../flags/table.ts";
 import { chooseWebhooks, serviceWebhook, webhookProblems } from "../flags/webhook-names.ts";
-import type { ProcessWideMetrics } from "../metrics/process-wide-metrics.ts";
+import type { ProcessMetrics } from "../metrics/process-metrics.ts";
 import type { ManagerPlatform } from "../system-platform.ts";
 import { webhookPortFlags } from "./endpoint-flags.ts";
 import { listenOn, type OpenPort } from "./listen-on.ts";
@@ -21,7 +21,7 @@ export interface WebhookOptions {
   readonly platform: ManagerPlatform;
   readonly listen: Listen;
   readonly log: Log;
-  readonly metrics: Pick<ProcessWideMetrics, "webhook" | "certificateEnds">;
+  readonly metrics: Pick<ProcessMetrics, "webhook" | "certificateEnds">;
 }
 
 /** Undefined if no webhook is enabled, or the port is 0. */

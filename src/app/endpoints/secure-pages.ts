@@ -10,7 +10,7 @@ import { type Health, healthPages } from "../../server/health.ts";
 import { type Page, readOnly } from "../../server/secure-port.ts";
 import { commandFlagNames, type FlagName, type Flags, flagFields } from "../flags/table.ts";
 import type { Manager } from "../manager/manager.ts";
-import type { ProcessWideMetrics } from "../metrics/process-wide-metrics.ts";
+import type { ProcessMetrics } from "../metrics/process-metrics.ts";
 import type { HealthMetrics } from "../metrics/serving-metrics.ts";
 import { statusPage } from "../status/status-page.ts";
 import { commit, version } from "../version.ts";
@@ -26,7 +26,7 @@ export interface PagesOptions {
   readonly figures: RuntimeFigures;
   readonly health: Health;
   readonly healthMetrics: HealthMetrics;
-  readonly processMetrics: Pick<ProcessWideMetrics, "text">;
+  readonly processMetrics: Pick<ProcessMetrics, "text">;
   readonly manager: Manager;
   readonly setVerbosity: (level: number) => void;
   readonly signal: AbortSignal;
@@ -108,7 +108,6 @@ function healthMetricsPage(metrics: HealthMetrics): Page {
 export function createPages(options: PagesOptions): Readonly<Record<string, Page>> {
   const { program, provider, flags, clock, health, healthMetrics, processMetrics, manager } = options;
   const metrics = new CachedValue(() => manager.metrics.text() + processMetrics.text(), clock);
-  const now = () => ({ wall: clock.now(), monotonic: clock.monotonic() });
   const pages: Record<string, Page> = {
     ...healthPages(health),
     "/metrics": readOnly(() => textAnswer(metrics.get(), 200, exposition)),
@@ -122,8 +121,8 @@ export function createPages(options: PagesOptions): Readonly<Record<string, Page
     ),
     "/flagz": readOnly(() => textAnswer(`${program} flags\n\n${flagLines(manager.flags)}\n`)),
     "/status": statusPage(options),
-    "/debug/state": readOnly(() => jsonAnswer(debugState(manager, now()))),
-    "/debug/explain": readOnly(explainPage(manager, () => clock.monotonic())),
+    "/debug/state": readOnly(() => jsonAnswer(debugState(manager.report()))),
+    "/debug/explain": readOnly(explainPage(manager)),
     ...(flags.profiling && profilingPages(options)),
     "/": readOnly(() => jsonAnswer({ paths: Object.keys(pages).toSorted() })),
   };

@@ -6,30 +6,27 @@ import type { KubeApi } from "../../kube/client/api.ts";
 import { isKubeError } from "../../kube/errors/kube-error.ts";
 import { keyOf, type Node, type Service } from "../../kube/objects.ts";
 import { nodes, services } from "../../kube/resources.ts";
-import { describeNode } from "../describe/describe-node.ts";
+import { describeNode, factsOfNode } from "../describe/describe-node.ts";
 import { closestName, type NotFound } from "../describe/describe-object.ts";
-import { describeService } from "../describe/describe-service.ts";
+import { describeService, factsOfService } from "../describe/describe-service.ts";
 import { type DescribedKind, type Description, withEvents } from "../describe/description.ts";
 import type { Flags } from "../flags/table.ts";
 import { isSelectedBy } from "../manager/compose-nodes.ts";
 import { eventsOf } from "./object-events.ts";
 
-const unknown = { decisions: [], isDue: false, nextAttemptInSeconds: undefined } as const;
+const unknown = { isDue: false, nextAttemptInSeconds: undefined } as const;
 
-const ofService = (service: Service): Description =>
-  describeService({ service, knowledge: undefined, general: [], ...unknown });
+function ofService(service: Service): Description {
+  const known = { service, knowledge: undefined, general: [], ...unknown };
+  return { ...describeService(known), facts: factsOfService(known), decisions: [] };
+}
 
-const ofNode = (node: Node, flags: Flags): Description =>
-  describeNode({
-    node,
-    isSelected: isSelectedBy(flags)(node),
-    isKept: false,
-    answer: undefined,
-    notes: [],
-    candidate: undefined,
-    now: 0,
-    ...unknown,
-  });
+function ofNode(node: Node, flags: Flags): Description {
+  const isSelected = isSelectedBy(flags)(node);
+  const nothing = { answer: undefined, notes: [], proofs: [], now: 0 } as const;
+  const known = { node, isSelected, isKept: false, ...nothing, ...unknown };
+  return { ...describeNode(known), facts: factsOfNode(known), decisions: [] };
+}
 
 async function listAll(
   api: KubeApi,

@@ -32,14 +32,13 @@ export function readingClient(
 function describe(
   { manager, unfinished, refused }: Evaluated,
   asked: AskedObject,
-  now: number,
 ): Omit<ExplainAnswer, "source"> {
   const warnings = [
     ...(unfinished === undefined ? [] : [unfinished]),
     ...refused.map((request) => `the provider sent ${request}, which was refused; please file a bug`),
   ];
-  if (asked === undefined) return { objects: describeEverything(manager, now), warnings };
-  const answer = describeObject(manager, asked.kind, asked.name, now);
+  if (asked === undefined) return { objects: describeEverything(manager), warnings };
+  const answer = describeObject(manager, asked.kind, asked.name);
   return isNotFound(answer) ? { objects: [], notFound: answer, warnings } : { objects: [answer], warnings };
 }
 
@@ -48,11 +47,8 @@ export async function explainOffline(
   asked: AskedObject,
   signal: AbortSignal,
 ): Promise<ExplainAnswer> {
-  const { clock } = options.platform;
   const { flags } = options.settings;
-  const found = await observeOnce(options, signal, (evaluated) =>
-    describe(evaluated, asked, clock.monotonic()),
-  );
+  const found = await observeOnce(options, signal, (evaluated) => describe(evaluated, asked));
   const [only] = asked === undefined ? [] : found.objects;
   const { api } = await readingClient(flags, options.platform, options.userAgent, signal);
   const source = [

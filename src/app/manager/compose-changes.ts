@@ -44,7 +44,6 @@ export function composeChanges(context: ControllerContext, composed: Controllers
     warn: (message) => log.warn(message),
     note: (message) => log.info(message),
   });
-  metrics.watchChanges(stream);
   const follow = async (signal: AbortSignal): Promise<void> => {
     targets = targetsOf(context, composed);
     await stream.run(signal).finally(() => {

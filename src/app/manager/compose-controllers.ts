@@ -2,6 +2,7 @@
 
 import type { NodeController } from "../../controllers/node/controller.ts";
 import type { LifecycleController } from "../../controllers/node-lifecycle/controller.ts";
+import type { RouteController } from "../../controllers/route/controller.ts";
 import { defined } from "../../core/defined.ts";
 import type { Node, Service } from "../../kube/objects.ts";
 import type { Instances } from "../../provider/instances.ts";
@@ -10,7 +11,7 @@ import type { WorkQueue } from "../../runtime/work-queue.ts";
 import type { AnyProvider } from "../connect-cloud.ts";
 import type { ControllerName } from "../flags/controller-names.ts";
 import { composeLifecycle, composeNodes } from "./compose-nodes.ts";
-import { type ComposedRoutes, composeRoutes } from "./compose-routes.ts";
+import { composeRoutes } from "./compose-routes.ts";
 import { type ComposedServices, composeServices } from "./compose-services.ts";
 import type { ControllerContext } from "./controller-context.ts";
 import type { SettingsSection } from "./live-settings.ts";
@@ -34,7 +35,7 @@ export interface Controllers {
   /** Undefined if the cloud has no load balancers. */
   readonly service: ComposedServices | undefined;
   /** Undefined if the cloud has no routes, or the flags disable them. */
-  readonly route: ComposedRoutes | undefined;
+  readonly route: RouteController | undefined;
   /** By upstream's names. */
   readonly queues: Readonly<Record<string, WorkQueue>>;
   readonly tasks: readonly ControllerTask[];

@@ -4,8 +4,7 @@ import { PartListings } from "../../cloud/part-listings.ts";
 import type { LatestObjects } from "../../controllers/latest-objects.ts";
 import { identityOf } from "../../controllers/node-facts.ts";
 import { readInput } from "../../controllers/read-input.ts";
-import { type BalancerHold, ServiceController } from "../../controllers/service/controller.ts";
-import type { ServiceKnowledge } from "../../controllers/service/reconcile/knowledge.ts";
+import { ServiceController } from "../../controllers/service/controller.ts";
 import { createServiceWrites } from "../../controllers/service/status/service-writes.ts";
 import { defined } from "../../core/defined.ts";
 import { messageOf } from "../../core/errors.ts";
@@ -15,7 +14,6 @@ import { Reflector } from "../../kube/watch/reflector.ts";
 import { listingPartsOf, listPart } from "../../provider/listing-parts.ts";
 import type { ObservedLoadBalancer } from "../../provider/load-balancers.ts";
 import { runTogether, type Task } from "../../runtime/run-together.ts";
-import type { WorkQueue } from "../../runtime/work-queue.ts";
 import { type AnyProvider, annotationsOf } from "../connect-cloud.ts";
 import { objectReporter } from "../reporting/object-reporter.ts";
 import { isSelectedBy } from "./compose-nodes.ts";
@@ -32,24 +30,13 @@ function serviceReference({ metadata: { name, namespace = "default", uid } }: Ku
   };
 }
 
-export interface ComposedServices {
-  readonly queue: WorkQueue;
+export interface ComposedServices
+  extends Task,
+    Pick<
+      ServiceController,
+      "queue" | "report" | "membersOf" | "requestForHints" | "reconsider" | "forgetEvidence"
+    > {
   readonly listing: PartListings<ObservedLoadBalancer>;
-  /** Load balancers with Fairlead's mark that no Service needs. */
-  orphans(): readonly ObservedLoadBalancer[];
-  /** Load balancers that are neither created nor removed for now, with the reason. */
-  holds(): readonly BalancerHold[];
-  activeProblems(): ReadonlyMap<string, readonly string[]>;
-  knowledgeOf(service: Service): ServiceKnowledge | undefined;
-  /** Keys of the Services in a group. */
-  membersOf(group: string): readonly string[];
-  /** The cloud says that these load balancers may have changed. */
-  readonly requestForHints: ServiceController["requestForHints"];
-  run(signal: AbortSignal): Promise<void>;
-  /** The settings have changed. */
-  reconsider(): void;
-  /** Absence must be proved again. */
-  forgetEvidence(): void;
 }
 
 /** Undefined if the cloud has no load balancers. */
@@ -164,13 +151,11 @@ export function composeServices(
     }
   };
   return {
+    name: "service",
     queue: controller.queue,
     listing,
-    orphans: () => controller.orphans(),
-    holds: () => controller.holds(),
-    activeProblems: () => controller.activeProblems(),
+    report: () => controller.report(),
     membersOf: (group) => controller.membersOf(group),
-    knowledgeOf: (service) => controller.knowledgeOf(service),
     requestForHints: (part, groups, since) => controller.requestForHints(part, groups, since),
     run,
     forgetEvidence: () => controller.forgetEvidence(),

@@ -4,26 +4,29 @@
 import type { AccountContext } from "../../cloud/account.ts";
 import { Inventory } from "../../cloud/inventory.ts";
 import type { LatestObjects } from "../../controllers/latest-objects.ts";
-import { identityOf } from "../../controllers/node-facts.ts";
 import { RemovalMemory } from "../../controllers/removal-memory.ts";
 import { defined } from "../../core/defined.ts";
+import type { KubeApi } from "../../kube/client/api.ts";
 import type { Node, Service } from "../../kube/objects.ts";
+import type { RequestObservation } from "../../kube/requests/request.ts";
 import { nodes as nodeResource, services as serviceResource } from "../../kube/resources.ts";
 import { GarbageMeter, reconcileGarbage } from "../../platform/memory.ts";
 import { programOf } from "../../provider/program.ts";
 import { endOf } from "../../runtime/draining.ts";
 import { Journal } from "../../runtime/journal.ts";
-import { runTogether, type Task } from "../../runtime/run-together.ts";
+import { runTogether } from "../../runtime/run-together.ts";
 import type { Log } from "../../telemetry/log.ts";
 import { ConfigurationError } from "../configuration/configuration-error.ts";
-import type { AnyProvider } from "../connect-cloud.ts";
+import { type AnyProvider, shownCloud } from "../connect-cloud.ts";
 import type { ControllerName } from "../flags/controller-names.ts";
 import type { ReadFlags } from "../flags/read-flags.ts";
 import { connectKube } from "../kube-client.ts";
+import type { LeaderMigration } from "../leadership/leader-migration.ts";
 import { readMigrationOf } from "../leadership/leader-migration-file.ts";
 import { Leadership } from "../leadership/leadership.ts";
-import { withRunningMetric } from "../metrics/leadership-metrics.ts";
-import { createManagerMetrics } from "../metrics/manager-metrics.ts";
+import { ManagerMetrics } from "../metrics/manager-metrics.ts";
+import { CloudContact } from "../report/cloud-contact.ts";
+import { type ManagerReport, type ReportedManager, reportOf } from "../report/manager-report.ts";
 import { ApiServerProblems } from "../reporting/api-server-problems.ts";
 import { CloudProblems } from "../reporting/cloud-problems.ts";
 import { observationOf, observationTask } from "../reporting/observe-summary.ts";
@@ -33,7 +36,6 @@ import type { ManagerPlatform } from "../system-platform.ts";
 import { openTracing } from "../tracing/tracing.ts";
 import { version } from "../version.ts";
 import { replaceAfterAbandonedCalls } from "./abandoned-calls.ts";
-import { CloudContact } from "./cloud-contact.ts";
 import { composeChanges } from "./compose-changes.ts";
 import { composeControllers } from "./compose-controllers.ts";
 import { isSelectedBy } from "./compose-nodes.ts";
@@ -42,7 +44,6 @@ import type { ControllerContext } from "./controller-context.ts";
 import { CurrentClouds } from "./current-clouds.ts";
 import { LiveSettings } from "./live-settings.ts";
 import { ManagerEvents } from "./manager-events.ts";
-import { type ManagerView, viewOf } from "./manager-view.ts";
 import { openClouds } from "./open-clouds.ts";
 import { prepareReload, type Reload } from "./reload.ts";
 import { WatchedResource } from "./watched-resource.ts";
@@ -60,9 +61,25 @@ export interface ManagerOptions {
   readonly pendingRestart?: () => readonly string[];
 }
 
-export interface Manager extends ManagerView {
+export interface Manager extends ReportedManager {
+  readonly metrics: ManagerMetrics;
+  /** Undefined without leader migration. */
+  readonly migration: LeaderMigration | undefined;
+  /** For reviews: in the reserved lane and without a write gate. */
+  readonly reserved: KubeApi;
+  readonly onKubeRequest: (request: RequestObservation) => void;
+  /** The API server, the cloud and its accounts, for the log. */
+  readonly connections: Readonly<Record<string, string>>;
+  /** Names of the tasks that run while this replica leads. */
+  readonly controllers: readonly string[];
   readonly nodes: LatestObjects<Node>;
   readonly services: LatestObjects<Service>;
+  report(): ManagerReport;
+  /** Why the cloud counts as unavailable; undefined on replicas that do not lead, because they send no requests. */
+  cloudProblem(): string | undefined;
+  /** Upstream's `leaderElection` health check; undefined when healthy. */
+  leadershipHealth(): string | undefined;
+  isIdle(): boolean;
   /** Runs until the signal that it was created with is aborted. */
   run(): Promise<void>;
   /**
@@ -93,7 +110,7 @@ export async function createManager(options: ManagerOptions, signal: AbortSignal
 
   const removals = new RemovalMemory(clock);
   const journal = new Journal();
-  const metrics = createManagerMetrics(clock);
+  const metrics = new ManagerMetrics(clock);
   const plans = new PlanReporter(log);
   journal.subscribe(metrics.mutation);
   journal.subscribe((entry) => plans.report(entry));
@@ -189,10 +206,10 @@ export async function createManager(options: ManagerOptions, signal: AbortSignal
       ? { ...context, api: api.as({ mayWrite: gates.migrated }), connected: clouds.migrated }
       : context;
   const composed = composeControllers({ provider, instances, contextOf, nodes, services });
-  const { queues, lifecycle, service } = composed;
+  const { queues, node, lifecycle, service, route } = composed;
   const changes = composeChanges(context, composed);
   clouds.onReplaced(changes.restart);
-  metrics.watch(connected, inventory, queues);
+  for (const [queue, work] of Object.entries(queues)) metrics.queues.watch(queue, work);
   replaceAfterAbandonedCalls({ provider: provider.name, clouds, inventory, composed, log });
   for (const [queueName, queue] of Object.entries(queues)) {
     queue.observe({ done: () => garbage.add(reconcileGarbage) });
@@ -208,42 +225,42 @@ export async function createManager(options: ManagerOptions, signal: AbortSignal
     ? [nodes, services]
     : [nodes];
 
-  const view = viewOf({
-    flags,
-    identity,
+  const leads = (): boolean => leadership.anyGate() === true;
+  const reported: ReportedManager = {
+    ...{ flags, identity, clock, journal, removals, inventory, contact, queues },
     startedAt: clock.monotonic(),
-    journal,
-    metrics,
-    inventory,
-    connected,
-    contact,
-    leadership,
-    migration,
-    composed,
+    get accounts() {
+      return connected.accounts;
+    },
+    balancers: service?.listing,
     changes: changes.stream,
-    running: [...controllers, refresh].map((task) => task.name),
-    watches,
-    events,
-    reserved,
-    onKubeRequest: requests.kube,
-    removals,
-    pendingRestart,
-  });
-  metrics.pendingRestart(pendingRestart);
-  metrics.watches(view.caches);
-  metrics.alerts({
-    leads: view.leads,
-    isSelected: isSelectedBy(flags),
-    isForeign: (node) => !inventory.manages(identityOf(node)),
     nodes: nodes.objects,
-    candidates: lifecycle.candidates,
-    nodeProblems: view.problems,
-    routeProblems: view.routeProblems,
-    removals,
-    service,
-  });
+    services: services.objects,
+    isSelected: isSelectedBy(flags),
+    leads,
+    holders: () => leadership.holders(),
+    caches: () => Object.fromEntries(Object.entries(watches).map(([plural, { cache }]) => [plural, cache])),
+    stalled: () =>
+      leadership.health() ??
+      leadership.stalled() ??
+      allWatches.map(({ stalled }) => stalled).find((reason) => reason !== undefined),
+    pendingRestart,
+    pendingEvents: () => events.pending,
+    controllerReports: () => ({
+      node: node.report(),
+      lifecycle: lifecycle.report(),
+      service: service?.report(),
+      route: route?.report(),
+    }),
+  };
+  const isIdle = (): boolean =>
+    allWatches.every(({ isSynced }) => isSynced) &&
+    Object.values(queues).every(({ depth, active }) => depth === 0 && active === 0) &&
+    events.pending === 0;
+  const cloudProblem = (): string | undefined => (leads() ? contact.problem : undefined);
+  const reportNow = (): ManagerReport => reportOf(reported);
+  metrics.readFrom(reportNow);
 
-  const withMetric = (task: Task): Task => withRunningMetric(task, metrics.runs);
   /** Runs the controllers while this replica leads, once the caches are synced. */
   const lead = async (stop: AbortSignal): Promise<void> => {
     try {
@@ -251,7 +268,7 @@ export async function createManager(options: ManagerOptions, signal: AbortSignal
       await leadership.run(
         {
           reserved,
-          tasks: [...controllers.map(withMetric), refresh, ...changes.tasks],
+          tasks: [...controllers.map(metrics.whileRunning), refresh, ...changes.tasks],
           beforeRelease: () => managerEvents.flush(),
           announcements: isObserving ? undefined : managerEvents.announcements,
           events: isObserving ? undefined : events,
@@ -264,7 +281,8 @@ export async function createManager(options: ManagerOptions, signal: AbortSignal
     }
   };
   const summary = observationTask(
-    () => observationOf(view, { nodes: nodes.objects, services: services.objects, changes: plans.size }),
+    () =>
+      isIdle() && leads() && cloudProblem() === undefined ? observationOf(reported, plans.size) : undefined,
     { log, clock },
   );
   const run = (): Promise<void> =>
@@ -281,10 +299,14 @@ export async function createManager(options: ManagerOptions, signal: AbortSignal
       signal,
     );
   const reloadDeps = { live, clouds, inventory, composed, refresh, clock, log };
-  return Object.assign(view, {
+  return Object.assign(reported, {
+    ...{ metrics, migration, reserved, isIdle, cloudProblem, report: reportNow, run },
     nodes: nodes.objects,
     services: services.objects,
-    run,
+    onKubeRequest: requests.kube,
+    connections: { apiServer: reserved.origin, ...shownCloud(connected) },
+    controllers: [...controllers, refresh].map((task) => task.name),
+    leadershipHealth: () => leadership.health(),
     prepareReload: (reload: Reload) => prepareReload(reloadDeps, reload),
   });
 }

@@ -10,14 +10,8 @@ import type { Clock } from "../../platform/clock.ts";
 import type { Random } from "../../platform/random.ts";
 import type { Task } from "../../runtime/run-together.ts";
 import { isStalled } from "../leadership/lease-watch.ts";
+import type { CacheState } from "../report/manager-report.ts";
 import type { ApiServerProblems } from "../reporting/api-server-problems.ts";
-
-export interface CacheState {
-  readonly isSynced: boolean;
-  readonly objects: number;
-  readonly heardSecondsAgo: number;
-  readonly problem: string | undefined;
-}
 
 export interface WatchDeps {
   readonly api: KubeApi;

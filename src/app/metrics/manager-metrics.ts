@@ -1,80 +1,129 @@
-// All metrics of the manager. Those of the process and its ports are in process-wide-metrics.ts.
+// All metrics of the manager. Those of the process and its ports are in process-metrics.ts.
 
-import type { GovernedAccount } from "../../cloud/account.ts";
-import type { Inventory } from "../../cloud/inventory.ts";
 import type { ServiceObserver } from "../../controllers/service/deps.ts";
 import type { Clock } from "../../platform/clock.ts";
-import type { WorkQueue } from "../../runtime/work-queue.ts";
-import { type Counter, Metrics } from "../../telemetry/metrics.ts";
-import { type AlertSources, createAlertMetrics } from "./alert-metrics.ts";
-import { type ChangeMetrics, createChangeMetrics } from "./change-metrics.ts";
-import { type CloudMetrics, createCloudMetrics } from "./cloud-metrics.ts";
-import { ConfigurationMetrics } from "./configuration-metrics.ts";
-import { createJournalMetrics, type JournalMetrics } from "./journal-metrics.ts";
-import { KubeMetrics } from "./kube-metrics.ts";
-import { createLeadershipMetrics, type LeadershipMetrics } from "./leadership-metrics.ts";
-import { createNodeMetrics, type NodeMetrics } from "./node-metrics.ts";
+import type { Task } from "../../runtime/run-together.ts";
+import { type Counter, type Gauge, Metrics } from "../../telemetry/metrics.ts";
+import type { ManagerReport } from "../report/manager-report.ts";
+import {
+  createJournalMetrics,
+  createNodeMetrics,
+  createRouteMetrics,
+  createServiceMetrics,
+} from "./controller-metrics.ts";
 import { QueueMetrics } from "./queue-metrics.ts";
-import { createRouteMetrics, type RouteMetrics } from "./route-metrics.ts";
-import { createServiceMetrics } from "./service-metrics.ts";
-import { createWatchMetrics } from "./watch-metrics.ts";
+import { addReportMetrics } from "./report-metrics.ts";
+import { createCloudMetrics, KubeMetrics } from "./request-metrics.ts";
 
-export interface ManagerMetrics
-  extends NodeMetrics,
-    Pick<CloudMetrics, "cloudCall">,
-    JournalMetrics,
-    RouteMetrics,
-    LeadershipMetrics,
-    ChangeMetrics,
-    Pick<ConfigurationMetrics, "pendingRestart" | "refusal"> {
-  readonly kube: KubeMetrics;
-  readonly queues: QueueMetrics;
+export class ManagerMetrics {
+  readonly initialized: ReturnType<typeof createNodeMetrics>;
   readonly services: ServiceObserver;
-  /** Sets the manager that the gauges for alerts are computed from. */
-  alerts(sources: AlertSources): void;
+  readonly routeSync: ReturnType<typeof createRouteMetrics>;
+  readonly mutation: ReturnType<typeof createJournalMetrics>;
+  readonly kube: KubeMetrics;
+  readonly cloudCall: ReturnType<typeof createCloudMetrics>;
+  readonly queues: QueueMetrics;
   /** By result. */
   readonly traceSpans: Counter;
-  /** Sets where the ages of the watches are read from. */
-  readonly watches: ReturnType<typeof createWatchMetrics>;
-  /** Adds the gauges that are computed on each scrape. */
-  watch(
-    cloud: { readonly accounts: readonly GovernedAccount<unknown>[] },
-    inventory: Pick<Inventory, "sources">,
-    watched: Readonly<Record<string, WorkQueue>>,
-  ): void;
-  readonly declarations: Metrics["declarations"];
-  text(): string;
-}
+  readonly #metrics = new Metrics();
+  readonly #leads: Gauge;
+  readonly #slowElections: Counter;
+  readonly #running: Gauge;
+  readonly #hints: Counter;
+  #read: () => ManagerReport | undefined = () => undefined;
+  /** Of the scrape in progress, so that all gauges show one moment. */
+  #report: ManagerReport | undefined;
+  #isRefused: () => boolean = () => false;
 
-export function createManagerMetrics(clock: Clock): ManagerMetrics {
-  const metrics = new Metrics();
-  const { watchCloud, cloudCall } = createCloudMetrics(metrics, clock);
-  const queues = new QueueMetrics(metrics, clock);
-  const { pendingRestart, refusal } = new ConfigurationMetrics(metrics);
-  return {
-    ...createNodeMetrics(metrics),
-    kube: new KubeMetrics(metrics),
-    cloudCall,
-    ...createJournalMetrics(metrics),
-    ...createRouteMetrics(metrics),
-    ...createLeadershipMetrics(metrics),
-    ...createChangeMetrics(metrics),
-    pendingRestart,
-    refusal,
-    watches: createWatchMetrics(metrics),
-    queues,
-    services: createServiceMetrics(metrics),
-    alerts: createAlertMetrics(metrics),
-    watch: (cloud, inventory, watched) => {
-      watchCloud(cloud, inventory);
-      for (const [name, queue] of Object.entries(watched)) queues.watch(name, queue);
-    },
-    traceSpans: metrics.counter(
+  constructor(clock: Clock) {
+    const metrics = this.#metrics;
+    this.initialized = createNodeMetrics(metrics);
+    this.services = createServiceMetrics(metrics);
+    this.routeSync = createRouteMetrics(metrics);
+    this.mutation = createJournalMetrics(metrics);
+    this.kube = new KubeMetrics(metrics);
+    this.cloudCall = createCloudMetrics(metrics);
+    this.queues = new QueueMetrics(metrics, clock);
+    addReportMetrics(metrics, () => this.#report);
+    this.#leads = metrics.gauge(
+      "leader_election_master_status",
+      "[ALPHA] Gauge of if the reporting system is master of the relevant lease, 0 indicates backup, 1 indicates master. 'name' is the string used to identify the lease. Please make sure to group by name.",
+      ["name"],
+    );
+    this.#slowElections = metrics.counter(
+      "leader_election_slowpath_total",
+      "[ALPHA] Total number of slow path exercised in renewing leader leases. 'name' is the string used to identify the lease. Please make sure to group by name.",
+      ["name"],
+    );
+    this.#running = metrics.gauge(
+      "running_managed_controllers",
+      "[BETA] Indicates where instances of a controller are currently running",
+      ["name", "manager"],
+    );
+    this.#hints = metrics.counter(
+      "fairlead_change_hints_total",
+      "Changes that the cloud reported: `used`, or `ignored` as unknown or repeated.",
+      ["result"],
+    );
+    this.traceSpans = metrics.counter(
       "fairlead_trace_spans_total",
       "Spans for --tracing-endpoint, by result: exported or dropped.",
       ["result"],
-    ),
-    declarations: metrics.declarations,
-    text: () => metrics.text(),
+    );
+    metrics.gaugeFrom(
+      "fairlead_configuration_refused",
+      "1 while the configuration in the files is invalid, so that the previous one stays in use; the log has the errors.",
+      [],
+      () => [[{}, this.#isRefused() ? 1 : 0]],
+    );
+  }
+
+  readonly leads = (name: string, isLeader: boolean): void => this.#leads.set(isLeader ? 1 : 0, { name });
+
+  readonly slowElection = (name: string): void => this.#slowElections.add({ name });
+
+  /** The task, with the metric of running controllers. */
+  readonly whileRunning = (task: Task): Task => {
+    const runs = (isRunning: 0 | 1): void =>
+      this.#running.set(isRunning, { name: task.name, manager: "cloud-controller-manager" });
+    return {
+      name: task.name,
+      run: async (stop) => {
+        runs(1);
+        try {
+          await task.run(stop);
+        } finally {
+          runs(0);
+        }
+      },
+    };
+  };
+
+  /** Whether the hint had an effect: it is about something known, and not a repetition. */
+  changeHint(isUsed: boolean): void {
+    this.#hints.add({ result: isUsed ? "used" : "ignored" });
+  }
+
+  /** Sets where the report is read from. */
+  readFrom(read: () => ManagerReport): void {
+    this.#read = read;
+  }
+
+  /** Sets where it is read from whether the configuration was refused. */
+  refusal(read: () => boolean): void {
+    this.#isRefused = read;
+  }
+
+  get declarations(): Metrics["declarations"] {
+    return this.#metrics.declarations;
+  }
+
+  readonly text = (): string => {
+    this.#report = this.#read();
+    try {
+      return this.#metrics.text();
+    } finally {
+      this.#report = undefined;
+    }
   };
 }

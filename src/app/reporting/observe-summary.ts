@@ -5,10 +5,10 @@
 import { isLoadBalancer } from "../../controllers/service/predicates.ts";
 import { seconds } from "../../core/brand.ts";
 import { countOf } from "../../core/text.ts";
-import type { Service } from "../../kube/objects.ts";
 import { type Clock, sleep } from "../../platform/clock.ts";
 import type { Task } from "../../runtime/run-together.ts";
 import type { Log } from "../../telemetry/log.ts";
+import type { ReportedManager } from "../report/manager-report.ts";
 
 export interface Observation {
   readonly nodes: number;
@@ -19,31 +19,17 @@ export interface Observation {
   readonly problems: number;
 }
 
-interface ObservedManager {
-  isIdle(): boolean;
-  cloudProblem(): string | undefined;
-  leads(): boolean;
-  readonly problems: ReadonlyMap<string, unknown>;
-  serviceProblems(): ReadonlyMap<string, unknown>;
-}
-
-interface ObservedObjects {
-  readonly nodes: { readonly size: number };
-  readonly services: { list(): readonly Service[] };
-  readonly changes: number;
-}
-
-/** Undefined until everything was evaluated. */
 export function observationOf(
-  manager: ObservedManager,
-  { nodes, services, changes }: ObservedObjects,
-): Observation | undefined {
-  if (!manager.isIdle() || !manager.leads() || manager.cloudProblem() !== undefined) return undefined;
+  { nodes, services, controllerReports }: Pick<ReportedManager, "nodes" | "services" | "controllerReports">,
+  changes: number,
+): Observation {
+  const { node, service } = controllerReports();
+  const found = [node, service].flatMap((report) => [...(report?.findings.values() ?? [])]);
   return {
-    nodes: nodes.size,
+    nodes: nodes.list().length,
     services: services.list().filter(isLoadBalancer).length,
     changes,
-    problems: manager.problems.size + manager.serviceProblems().size,
+    problems: found.filter((findings) => findings.some(({ kind }) => kind === "problem")).length,
   };
 }
 

@@ -1,16 +1,13 @@
 // The page /status as one HTML document without any external resource. What changes is in elements with `data-live`; the script
 // replaces only those. Without the script, the document is complete, and a browser reloads it every 30 seconds.
 
+import { cloudPart, replicaPart } from "./cloud-sections.ts";
 import { type Html, html, trusted } from "./html.ts";
 import script from "./live.js" with { type: "text" };
-import { cloudPart, replicaPart } from "./sections/cloud.ts";
-import { decisionsPart } from "./sections/decisions.ts";
-import { holdsPart } from "./sections/holds.ts";
-import { nodesPart, servicesPart } from "./sections/objects.ts";
-import { type About, aboutPart, noticesPart, roleOf, summaryText, tilesPart } from "./sections/overview.ts";
-import { routesPart } from "./sections/routes.ts";
-import type { Snapshot } from "./snapshot.ts";
+import { decisionsPart, holdsPart, nodesPart, routesPart, servicesPart } from "./object-sections.ts";
+import { aboutPart, noticesPart, roleOf, summaryText, tilesPart } from "./overview.ts";
 import style from "./status.css" with { type: "text" };
+import type { StatusView } from "./status-view.ts";
 import type { ViewQuery } from "./view-query.ts";
 import { badge } from "./words.ts";
 
@@ -27,10 +24,10 @@ const sections = [
   ["replica", "This replica", replicaPart],
 ] as const;
 
-function section([id, title, part]: (typeof sections)[number], snapshot: Snapshot, view: ViewQuery): Html {
+function section([id, title, part]: (typeof sections)[number], view: StatusView, query: ViewQuery): Html {
   return html`<section id="${id}" aria-labelledby="${id}-title">
 <h2 id="${id}-title">${title}</h2>
-<div id="${id}-live" data-live>${part(snapshot, view)}</div>
+<div id="${id}-live" data-live>${part(view, query)}</div>
 </section>
 `;
 }
@@ -44,10 +41,10 @@ function filterForm({ filter, onlyUnsettled }: ViewQuery): Html {
 </form>`;
 }
 
-export function renderDocument(snapshot: Snapshot, view: ViewQuery, about: About): string {
-  const { tone, label } = roleOf(snapshot);
-  const { program } = about;
-  const at = new Date(snapshot.at.wall).toISOString();
+export function renderDocument(view: StatusView, query: ViewQuery, program: string): string {
+  const { report } = view;
+  const { tone, label } = roleOf(report);
+  const { at } = report;
   return html`<!doctype html>
 <html lang="en">
 <head>
@@ -65,18 +62,18 @@ export function renderDocument(snapshot: Snapshot, view: ViewQuery, about: About
 <div class="bar">
 <h1>${program}</h1>
 <p id="role" data-live>${badge(tone, label)}</p>
-<p id="about" class="about" data-live>${aboutPart(snapshot, about)}</p>
+<p id="about" class="about" data-live>${aboutPart(report)}</p>
 <p class="fresh"><span id="fresh">As of <time datetime="${at}">${at.slice(11, 19)} UTC</time></span> <button id="pause" type="button" aria-pressed="false" hidden>Pause updates</button></p>
 </div>
 </header>
 <nav aria-label="Sections"><ul>${sections.map(([id, title]) => html`<li><a href="#${id}">${title}</a></li>`)}</ul></nav>
 <main id="main" tabindex="-1">
 <h2 class="hidden">Overview</h2>
-<p id="summary" role="status">${summaryText(snapshot)}</p>
-<div id="notices" data-live>${noticesPart(snapshot)}</div>
-<div id="tiles" data-live>${tilesPart(snapshot)}</div>
-${filterForm(view)}
-${sections.map((each) => section(each, snapshot, view))}</main>
+<p id="summary" role="status">${summaryText(view)}</p>
+<div id="notices" data-live>${noticesPart(view)}</div>
+<div id="tiles" data-live>${tilesPart(view)}</div>
+${filterForm(query)}
+${sections.map((each) => section(each, view, query))}</main>
 <script>${trusted(script)}</script>
 </body>
 </html>

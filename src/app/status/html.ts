@@ -43,3 +43,46 @@ export function html(parts: TemplateStringsArray, ...values: readonly HtmlValue[
 
 /** Text of this repository, such as the style sheet. Never a text from outside. */
 export const trusted = (text: string): Html => new Html(text);
+
+export interface Column<T> {
+  readonly title: string;
+  /** Numbers are aligned at the right; `wide` gets the rest of the width. */
+  readonly kind?: "number" | "wide";
+  readonly cell: (row: T) => HtmlValue;
+}
+
+export interface TableContent<T> {
+  readonly id: string;
+  /** Read by screen readers before the table. */
+  readonly caption: string;
+  /** The first column names the row. */
+  readonly columns: readonly Column<T>[];
+  readonly rows: readonly T[];
+  /** Shown instead of a table without rows. */
+  readonly empty: HtmlValue;
+}
+
+/**
+ * A table that is a list of cards on a narrow screen. The roles keep its meaning for screen readers there, because a table that is
+ * displayed in another way loses it.
+ */
+export function table<T>({ id, caption, columns, rows, empty }: TableContent<T>): Html {
+  if (rows.length === 0) return html`<p class="empty">${empty}</p>`;
+  const heads = columns.map(
+    ({ title, kind }) => html`<th scope="col" role="columnheader" class="${kind ?? "text"}">${title}</th>`,
+  );
+  const cell = ({ title, kind, cell: of }: Column<T>, index: number, row: T): Html =>
+    index === 0
+      ? html`<th scope="row" role="rowheader" class="${kind ?? "text"}">${of(row)}</th>`
+      : html`<td role="cell" class="${kind ?? "text"}" data-title="${title}">${of(row)}</td>`;
+  const body = rows.map(
+    (row) => html`<tr role="row">${columns.map((column, index) => cell(column, index, row))}</tr>
+`,
+  );
+  return html`<table role="table" id="${id}">
+<caption>${caption}</caption>
+<thead role="rowgroup"><tr role="row">${heads}</tr></thead>
+<tbody role="rowgroup">
+${body}</tbody>
+</table>`;
+}

@@ -1,4 +1,4 @@
-// Serves the page /status. All viewers share one snapshot per second, so the number of open pages costs the manager little.
+// Serves the page /status. All viewers share one view of the state per second, so the number of open pages costs the manager little.
 
 import { createHash } from "node:crypto";
 import { seconds } from "../../core/brand.ts";
@@ -6,15 +6,14 @@ import type { Clock } from "../../platform/clock.ts";
 import { CachedValue } from "../../server/answers.ts";
 import { type Page, readOnly } from "../../server/secure-port.ts";
 import type { Manager } from "../manager/manager.ts";
-import { version } from "../version.ts";
 import { inlineTexts, renderDocument } from "./document.ts";
-import { snapshotOf } from "./snapshot.ts";
+import { statusViewOf } from "./status-view.ts";
 import { readQuery } from "./view-query.ts";
 
 export interface StatusPageOptions {
   readonly manager: Manager;
   readonly program: string;
-  readonly clock: Pick<Clock, "now" | "monotonic">;
+  readonly clock: Pick<Clock, "monotonic">;
 }
 
 const hashOf = (text: string): string => `'sha256-${createHash("sha256").update(text).digest("base64")}'`;
@@ -41,14 +40,10 @@ const headers = {
 } as const;
 
 export function statusPage({ manager, program, clock }: StatusPageOptions): Page {
-  const snapshot = new CachedValue(
-    () => snapshotOf(manager, { wall: clock.now(), monotonic: clock.monotonic() }),
-    clock,
-    seconds(1),
-  );
+  const view = new CachedValue(() => statusViewOf(manager), clock, seconds(1));
   return readOnly(({ query }) => ({
     status: 200,
     headers,
-    body: renderDocument(snapshot.get(), readQuery(query), { program, version }),
+    body: renderDocument(view.get(), readQuery(query), program),
   }));
 }

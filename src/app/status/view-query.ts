@@ -1,5 +1,8 @@
 // Which part of the state the page shows: the text and the choice of the filter, and the page of each long table. Pure.
 
+import { type Html, html } from "./html.ts";
+import { counted, number } from "./words.ts";
+
 export interface ViewQuery {
   /** Part of a name; lower case. */
   readonly filter: string;
@@ -51,4 +54,20 @@ export function slice<T>(items: readonly T[], table: PagedTable, view: ViewQuery
   const pages = Math.max(1, Math.ceil(items.length / size));
   const page = Math.min(view.pages[table], pages);
   return { items: items.slice((page - 1) * size, page * size), page, pages, total: items.length };
+}
+
+/** How much there is of the table, and links to the page before and after. */
+export function pager<T>(
+  view: ViewQuery,
+  name: PagedTable,
+  { page, pages, total }: Slice<T>,
+  what: string,
+): Html {
+  const link = (to: number, text: string, id: string): Html =>
+    html`<a id="${name}-${id}" href="${linkTo(view, name, to)}">${text}<span class="hidden"> page of ${what}</span></a>`;
+  if (pages === 1) return html`<p class="pager">${counted(total, "entry", "entries")}</p>`;
+  return html`<nav class="pager" aria-label="Pages of ${what}">
+${page > 1 ? link(page - 1, "Previous", "previous") : undefined}
+<span>Page ${page} of ${number(pages)}, ${counted(total, "entry", "entries")}</span>
+${page < pages ? link(page + 1, "Next", "next") : undefined}</nav>`;
 }

@@ -1,9 +1,50 @@
-// Small pieces that all sections of the page share: counts, states, times, and the links between the pages of a table. Pure.
+// How the page shows what it knows: the state of an object as a tone and a word, counts, and times. Pure.
 
-import type { Brief, Note } from "../describe/description.ts";
+import { noticeReason } from "../../controllers/report.ts";
+import type { Brief, Note, State } from "../describe/description.ts";
 import { type Html, html } from "./html.ts";
-import { roughDuration, type Tone } from "./tone.ts";
-import { linkTo, type PagedTable, type Slice, type ViewQuery } from "./view-query.ts";
+
+/**
+ * `good`: nothing to do. `waiting`: Fairlead works on it, or waits. `bad`: it stays as it is until a user acts. `quiet`: it is left
+ * alone on purpose.
+ */
+export type Tone = "good" | "waiting" | "bad" | "quiet";
+
+const tones: Readonly<Record<State, Tone>> = {
+  settled: "good",
+  working: "waiting",
+  waiting: "waiting",
+  paused: "quiet",
+  held: "bad",
+  problem: "bad",
+  unmanaged: "quiet",
+};
+
+export const labels: Readonly<Record<State, string>> = {
+  settled: "Settled",
+  working: "In progress",
+  waiting: "Waiting",
+  paused: "Paused",
+  held: "On hold",
+  problem: "Problem",
+  unmanaged: "Left alone",
+};
+
+/** Holds that end by a further listing of the cloud. */
+const shortHolds = ["LoadBalancerMissing", "WaitingForCloud", "ServiceVanished"];
+
+/** A hold that ends on its own does not need attention. */
+export function toneOf({ state, notes }: Pick<Brief, "state" | "notes">): Tone {
+  const [first] = notes;
+  return state === "held" && shortHolds.includes(first?.reason ?? "") ? "waiting" : tones[state];
+}
+
+/** Not in order yet: it needs attention, or is in progress. */
+export const isUnsettled = ({ tone }: { readonly tone: Tone }): boolean =>
+  tone === "bad" || tone === "waiting";
+
+/** The state as a word with a shape, so that it does not depend on the color. */
+export const badge = (tone: Tone, label: string): Html => html`<span class="badge ${tone}">${label}</span>`;
 
 const numbers = new Intl.NumberFormat("en");
 export const number = (value: number): string => numbers.format(value);
@@ -11,39 +52,33 @@ export const number = (value: number): string => numbers.format(value);
 export const counted = (count: number, one: string, many = `${one}s`): string =>
   `${number(count)} ${count === 1 ? one : many}`;
 
-/** The state as a word with a shape, so that it does not depend on the color. */
-export const badge = (tone: Tone, label: string): Html => html`<span class="badge ${tone}">${label}</span>`;
-
-/** "2m ago"; the exact time is in the markup. */
-export function ago(wall: number, now: number): Html {
-  const exact = new Date(wall).toISOString();
-  return html`<time datetime="${exact}" title="${exact}">${roughDuration(now - wall)} ago</time>`;
+/** "40s", "12m", "3h 5m", "2d 4h": two units at most. */
+export function roughDuration(inSeconds: number): string {
+  const total = Math.max(0, Math.round(inSeconds));
+  if (total < 60) return `${total}s`;
+  const minutes = Math.floor(total / 60);
+  if (minutes < 10) return total % 60 === 0 ? `${minutes}m` : `${minutes}m ${total % 60}s`;
+  if (minutes < 60) return `${minutes}m`;
+  const hours = Math.floor(minutes / 60);
+  if (hours < 48) return minutes % 60 === 0 ? `${hours}h` : `${hours}h ${minutes % 60}m`;
+  return hours % 24 === 0 ? `${Math.floor(hours / 24)}d` : `${Math.floor(hours / 24)}d ${hours % 24}h`;
 }
 
+export const secondsBetween = (earlier: string, later: string): number =>
+  (Date.parse(later) - Date.parse(earlier)) / 1000;
+
+/** "2m ago"; the exact time is in the markup. Both are RFC 3339. */
+export const ago = (time: string, now: string): Html =>
+  html`<time datetime="${time}" title="${time}">${roughDuration(secondsBetween(time, now))} ago</time>`;
+
 const noteText = ({ reason, text }: Note): Html =>
-  reason === "Notice" ? html`<p>${text}</p>` : html`<p><strong>${reason}</strong> ${text}</p>`;
+  reason === noticeReason ? html`<p>${text}</p>` : html`<p><strong>${reason}</strong> ${text}</p>`;
 
 /** All that applies to the object, or that nothing does; then when it is tried again. */
 export function explanation({ state, summary, notes, nextAttemptInSeconds }: Brief): Html {
   // A settled object is only checked again.
   const next = state === "settled" ? undefined : nextAttemptInSeconds;
   return html`${notes.length === 0 ? html`<p>${summary}</p>` : notes.map(noteText)}${
-    next === undefined ? undefined : html`<p class="next">Next attempt in ${roughDuration(next * 1000)}</p>`
+    next === undefined ? undefined : html`<p class="next">Next attempt in ${roughDuration(next)}</p>`
   }`;
-}
-
-/** What the table shows, and links to the page before and after. */
-export function pager<T>(
-  view: ViewQuery,
-  name: PagedTable,
-  { page, pages, total }: Slice<T>,
-  what: string,
-): Html {
-  const link = (to: number, text: string, id: string): Html =>
-    html`<a id="${name}-${id}" href="${linkTo(view, name, to)}">${text}<span class="hidden"> page of ${what}</span></a>`;
-  if (pages === 1) return html`<p class="pager">${counted(total, "entry", "entries")}</p>`;
-  return html`<nav class="pager" aria-label="Pages of ${what}">
-${page > 1 ? link(page - 1, "Previous", "previous") : undefined}
-<span>Page ${page} of ${number(pages)}, ${counted(total, "entry", "entries")}</span>
-${page < pages ? link(page + 1, "Next", "next") : undefined}</nav>`;
 }

@@ -12,10 +12,11 @@ import type { NodeDeps, NodeEvent } from "../node-deps.ts";
 import { identityOf, isUninitialized } from "../node-facts.ts";
 import { PendingLookups } from "../pending-lookups.ts";
 import type { RemovalHistory, RemovalKind } from "../removal-history.ts";
+import type { ControllerReport } from "../report.ts";
 import { recordDeletion, removeNode, setShutdownTaint } from "./apply.ts";
 import { type Candidate, Candidates } from "./candidates.ts";
 import { massDeletionReason } from "./events.ts";
-import { addAnswer, longerThanLag, noEvidence } from "./evidence.ts";
+import { addAnswer, type Evidence, longerThanLag, noEvidence } from "./evidence.ts";
 import { MassCount } from "./mass-count.ts";
 import { type LifecycleDecision, planLifecycle } from "./plan.ts";
 import { isOfInterest } from "./relevant-change.ts";
@@ -25,6 +26,11 @@ import { startTriggers } from "./triggers.ts";
 export interface LifecycleOptions extends NodeDeps {
   readonly settings: LifecycleSettings;
   readonly removals: RemovalHistory;
+}
+
+export interface LifecycleReport extends ControllerReport {
+  /** What the cloud has answered about the absence of each instance, by Node. Times are monotonic. */
+  readonly evidence: ReadonlyMap<string, Pick<Evidence, "since" | "proofs">>;
 }
 
 /** In observe mode, between two attempts of the same write. */
@@ -54,6 +60,20 @@ export class LifecycleController {
   /** What is known about Nodes that are not Ready or shut down, by name. */
   get candidates(): ReadonlyMap<string, Candidate> {
     return this.#candidates.all;
+  }
+
+  report(): LifecycleReport {
+    const candidates = [...this.candidates];
+    return {
+      findings: new Map(
+        candidates.flatMap(([name, { heldFor: reason, heldText: text }]) =>
+          reason === undefined ? [] : [[name, [{ kind: "hold", reason, text: text ?? reason }]]],
+        ),
+      ),
+      evidence: new Map(
+        candidates.flatMap(([name, { evidence }]) => (evidence === undefined ? [] : [[name, evidence]])),
+      ),
+    };
   }
 
   /** Runs for one leadership session. */

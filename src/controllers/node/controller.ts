@@ -15,6 +15,7 @@ import { delayAfterError } from "../errors.ts";
 import type { NodeDeps } from "../node-deps.ts";
 import { identityOf, isBeingDeleted, isUninitialized } from "../node-facts.ts";
 import { isPaused } from "../pause.ts";
+import type { ControllerReport } from "../report.ts";
 import { OwnWrites } from "../writes/own-writes.ts";
 import { type ApplyContext, applyPlan } from "./apply.ts";
 import { describeSourceError } from "./describe-source-error.ts";
@@ -69,6 +70,10 @@ export class NodeController {
     this.problems = new ProblemTracker(options.clock);
     this.#lookup = new InstanceLookup(options);
     this.#reporter = new NodeReporter(options, this.problems);
+  }
+
+  report(): ControllerReport {
+    return { findings: this.problems.findings };
   }
 
   /** Runs for one leadership session. */

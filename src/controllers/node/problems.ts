@@ -4,6 +4,7 @@ import type { Problem } from "../../core/problem.ts";
 import type { Node } from "../../kube/objects.ts";
 import type { Clock } from "../../platform/clock.ts";
 import type { NodeEvent } from "../node-deps.ts";
+import { type Finding, noticeReason } from "../report.ts";
 import { ReportDeduplicator } from "../report-deduplicator.ts";
 
 export interface NodeProblem {
@@ -38,6 +39,20 @@ export class ProblemTracker {
   /** The notices of each Node that is left alone or has a wrong annotation. */
   get notices(): ReadonlyMap<string, ReadonlySet<string>> {
     return this.#notices.all;
+  }
+
+  /** The problem of each Node, and its notices. */
+  get findings(): ReadonlyMap<string, readonly Finding[]> {
+    const found = new Map<string, readonly Finding[]>();
+    for (const [name, { problem, count, since }] of this.#byNode) {
+      const { reason, text } = problem;
+      found.set(name, [{ kind: "problem", reason, text, attempts: count, since }]);
+    }
+    for (const [name, texts] of this.#notices.all) {
+      const notices = [...texts].map((text) => ({ kind: "notice" as const, reason: noticeReason, text }));
+      found.set(name, [...(found.get(name) ?? []), ...notices]);
+    }
+    return found;
   }
 
   /** A new Node with the name of another one begins without its records. */

@@ -8,9 +8,10 @@ import { WorkQueue } from "../../runtime/work-queue.ts";
 import { type Outcome, requeue, runWorkers, settled } from "../../runtime/workers.ts";
 import { delayAfterError } from "../errors.ts";
 import { identityOf } from "../node-facts.ts";
+import type { ControllerReport } from "../report.ts";
 import { SeenDeletions } from "./absence/seen-deletions.ts";
 import { TableRemovals } from "./absence/table-removals.ts";
-import type { RouteControllerOptions } from "./deps.ts";
+import type { RouteControllerOptions, RouteSync } from "./deps.ts";
 import { targetOf } from "./plan/survey.ts";
 import { isRelevantForRoutes } from "./queue/relevant-change.ts";
 import { InstanceSearch } from "./reconcile/instance-search.ts";
@@ -23,6 +24,11 @@ const tableKey = (name: string | undefined): string => (name === undefined ? "ro
 const conditionKey = (name: string): string => `condition/${name}`;
 const machineKey = (name: string): string => `machine/${name}`;
 
+export interface RouteReport extends ControllerReport {
+  /** The last sync of each table. */
+  readonly syncs: readonly RouteSync[];
+}
+
 export class RouteController {
   /** One key for each table, one per Node whose condition must be written, and one per Node whose instance is looked up. */
   readonly queue: WorkQueue;
@@ -30,6 +36,7 @@ export class RouteController {
   readonly #conditions: ConditionWriter;
   readonly #nodeProblems: NodeProblems;
   readonly #instances: InstanceSearch;
+  readonly #lastSyncs = new Map<string | undefined, RouteSync>();
   /** By queue key. */
   readonly #tables: ReadonlyMap<string, TableSync>;
 
@@ -57,7 +64,11 @@ export class RouteController {
     this.#tables = new Map(
       options.tables.map((routes) => {
         const key = tableKey(routes.name);
-        const ofTable = { ...options, routes, table: routes.name };
+        const onSync = (sync: RouteSync): void => {
+          this.#lastSyncs.set(sync.table, sync);
+          options.onSync(sync);
+        };
+        const ofTable = { ...options, onSync, routes, table: routes.name };
         return [key, new TableSync(ofTable, shared, () => this.#enqueue(key))] as const;
       }),
     );
@@ -66,6 +77,17 @@ export class RouteController {
   /** The problems of routes that concern single Nodes, by name. */
   get nodeProblems(): ReadonlyMap<string, readonly Problem[]> {
     return this.#nodeProblems.all;
+  }
+
+  report(): RouteReport {
+    const findings = [...this.nodeProblems].map(
+      ([name, problems]) =>
+        [name, problems.map(({ reason, text }) => ({ kind: "problem" as const, reason, text }))] as const,
+    );
+    return {
+      findings: new Map(findings.filter(([, found]) => found.length > 0)),
+      syncs: [...this.#lastSyncs.values()],
+    };
   }
 
   /** Runs for one leadership session. */

@@ -10,6 +10,7 @@ import { priorities, WorkQueue } from "../../runtime/work-queue.ts";
 import { runWorkers } from "../../runtime/workers.ts";
 import { Operations } from "../operations.ts";
 import type { RemovalKind } from "../removal-history.ts";
+import type { ControllerReport, Finding } from "../report.ts";
 import { readsAnnotation } from "./annotations/annotations.ts";
 import type { ServiceControllerDeps } from "./deps.ts";
 import { BalancerInputs } from "./desired/balancer-inputs.ts";
@@ -28,7 +29,7 @@ import { StandbyChanges } from "./queue/standby-changes.ts";
 import { startTriggers, type TriggerDeps } from "./queue/triggers.ts";
 import type { ReconcileDeps } from "./reconcile/context.ts";
 import { handleError } from "./reconcile/failure.ts";
-import { knowledgeOf, type ServiceKnowledge } from "./reconcile/knowledge.ts";
+import { findingsOf, knowledgeOf, type ServiceKnowledge } from "./reconcile/knowledge.ts";
 import { reconcileGroup } from "./reconcile/reconcile.ts";
 import { GroupStates } from "./state/group-states.ts";
 import type { MassHold } from "./state/mass-count.ts";
@@ -44,6 +45,17 @@ export interface BalancerHold {
   readonly services: readonly string[];
   readonly reason: string;
   readonly message: string;
+}
+
+export interface ServiceReport extends ControllerReport {
+  /** Groups whose load balancer is neither created nor removed for now. */
+  readonly holds: readonly BalancerHold[];
+  /** Load balancers with Fairlead's mark that no Service needs. */
+  readonly orphans: readonly ObservedLoadBalancer[];
+  /** Keys of the Services in a group. */
+  membersOf(group: string): readonly string[];
+  /** Undefined for a Service that is not managed, or was not seen yet. */
+  knowledgeOf(service: Service): ServiceKnowledge | undefined;
 }
 
 /** For hints: a group that has not waited for longer is checked about once per second. */
@@ -205,6 +217,23 @@ export class ServiceController {
     for (const { group, hold } of groupStates.all) if (hold?.isReleasable === true) enqueue(group);
   }
 
+  report(): ServiceReport {
+    const { groupStates, serviceStates } = this.#reconcile;
+    const findings = new Map<string, readonly Finding[]>();
+    for (const state of serviceStates.all) {
+      const found = findingsOf(groupStates, state);
+      // An earlier Service of this name may still be known by its uid.
+      if (found.length > 0) findings.set(state.key, [...(findings.get(state.key) ?? []), ...found]);
+    }
+    return {
+      findings,
+      holds: this.holds(),
+      orphans: this.orphans(),
+      membersOf: (group) => this.membersOf(group),
+      knowledgeOf: (service) => knowledgeOf(this.#reconcile, service),
+    };
+  }
+
   /** Keys of the Services in a group. */
   membersOf(group: string): readonly string[] {
     return this.#reconcile.groupStates.membersOf(group);
@@ -235,16 +264,6 @@ export class ServiceController {
     return this.#reconcile.groupStates.all.flatMap(({ group, hold, members }) =>
       hold === undefined ? [] : { group, services: [...members], reason: hold.reason, message: hold.message },
     );
-  }
-
-  /** What is known about this Service; undefined if it is not managed, or was not seen yet. */
-  knowledgeOf(service: Service): ServiceKnowledge | undefined {
-    return knowledgeOf(this.#reconcile, service);
-  }
-
-  /** The current warnings by Service. */
-  activeProblems(): ReadonlyMap<string, readonly string[]> {
-    return this.#reconcile.publisher.activeProblems;
   }
 }
 

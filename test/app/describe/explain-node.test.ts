@@ -23,7 +23,7 @@ const join = (w: ServiceWorld, name: string, more: Partial<Parameters<typeof toN
     toNode({ name, spec: { taints: [uninitialized] }, ...more }) as unknown as KubeObject,
   );
 const explain = (w: ServiceWorld, name: string) => {
-  const found = describeObject(w.manager, "Node", name, w.clock.monotonic() + 1_000_000);
+  const found = describeObject(w.manager, "Node", name);
   if (isNotFound(found)) throw new Error(`${name} was not found.`);
   return found;
 };
@@ -77,7 +77,7 @@ describe("a Node", () => {
     await w.pass(30);
     for (const { id } of w.cloud.machines.list()) if (id === "1") w.cloud.machines.remove(id);
     w.setReady("node-0", "False");
-    await w.until(() => (w.manager.candidates.get("node-0")?.evidence?.proofs.length ?? 0) > 0, "a proof");
+    await w.until(() => w.manager.report().evidenceOfAbsence[0]?.proofs.length === 1, "a proof");
     const found = explain(w, "node-0");
     expect([found.state, found.notes[0]?.reason]).toEqual(["waiting", "ProofOfAbsence"]);
     expect(found.notes[0]?.text).toMatch(
@@ -90,7 +90,11 @@ describe("a Node", () => {
     await w.pass(30);
     for (const { id } of w.cloud.machines.list()) w.cloud.machines.remove(id);
     for (let index = 0; index < 10; index += 1) w.setReady(`node-${index}`, "False");
-    await w.until(() => w.manager.candidates.get("node-0")?.heldFor !== undefined, "the hold", 300);
+    await w.until(
+      () => w.manager.report().nodesOnHold.some(({ node }) => node === "node-0"),
+      "the hold",
+      300,
+    );
     const found = explain(w, "node-0");
     expect([found.state, found.notes[0]?.reason]).toEqual(["held", "MassDeletionHeld"]);
     expect(found.notes[0]?.text).toContain("fairlead.dev/release-hold=nodes");

@@ -14,18 +14,16 @@ const started = async (...flags: readonly string[]): Promise<ServiceWorld> => {
   await world.start(...flags);
   return world;
 };
-/** The monotonic clock of the first process of a world is ahead by this. */
-const now = (w: ServiceWorld, starts = 1): number => w.clock.monotonic() + starts * 1_000_000;
-const explain = (w: ServiceWorld, name: string, starts = 1): Description => {
-  const found = describeObject(w.manager, "Service", `default/${name}`, now(w, starts));
+const explain = (w: ServiceWorld, name: string): Description => {
+  const found = describeObject(w.manager, "Service", `default/${name}`);
   if (isNotFound(found)) throw new Error(`${name} was not found.`);
   return found;
 };
 const notesOf = ({ notes }: Description) => notes.map(({ kind, reason }) => `${kind} ${reason}`);
 
 /** The text up to the decisions, whose times and names do not matter here. */
-const textOf = (w: ServiceWorld, name: string, starts = 1): string =>
-  descriptionText(explain(w, name, starts)).split("\n\nLast decisions:")[0] ?? "";
+const textOf = (w: ServiceWorld, name: string): string =>
+  descriptionText(explain(w, name)).split("\n\nLast decisions:")[0] ?? "";
 
 describe("a pending Service", () => {
   test("names the quota that the cloud has reached, and the next attempt [F91 N7]", async () => {
@@ -96,7 +94,7 @@ Next attempt:
     await w.stop();
     await w.start("--cluster-name=prd");
     await w.pass(60);
-    expect(textOf(w, "web", 2)).toContain("set --cluster-name to\n    prod and restart.");
+    expect(textOf(w, "web")).toContain("set --cluster-name to\n    prod and restart.");
   });
 
   test("names the Service that has the load balancer which it asks to adopt [F91 N7]", async () => {
@@ -173,13 +171,13 @@ test("an overview has only the objects that need attention [F91 N7]", async () =
   w.create("good");
   w.create("wrong", { annotations: { "balancer.fake.example/algorithm": "fastest" } });
   await w.pass(60);
-  const all = describeEverything(w.manager, now(w), true);
+  const all = describeEverything(w.manager, true);
   expect(all.map(({ name, state }) => [name, state])).toEqual([
     ["default/good", "settled"],
     ["default/wrong", "problem"],
     ...["node-0", "node-1", "node-2"].map((name) => [name, "settled"]),
   ]);
-  const text = overviewText(describeEverything(w.manager, now(w)));
+  const text = overviewText(describeEverything(w.manager));
   expect(text).toStartWith("Service default/wrong: problem\n  It has no address yet. ");
   expect(text).not.toContain("good");
   expect(overviewText([])).toBe("All Nodes and Services are settled.\n");
@@ -189,7 +187,7 @@ test("a Service that does not exist is not found, with the closest name [F91 N7]
   const w = await started();
   w.create("storefront");
   await w.pass(30);
-  const meant = (name: string) => describeObject(w.manager, "Service", name, now(w));
+  const meant = (name: string) => describeObject(w.manager, "Service", name);
   expect(meant("default/storefrnt")).toEqual({
     kind: "Service",
     name: "default/storefrnt",
@@ -200,5 +198,5 @@ test("a Service that does not exist is not found, with the closest name [F91 N7]
     kind: "Service",
     name: "default/entirely-different",
   });
-  expect(describeObject(w.manager, "Node", "node0", now(w))).toMatchObject({ meant: "node-0" });
+  expect(describeObject(w.manager, "Node", "node0")).toMatchObject({ meant: "node-0" });
 });

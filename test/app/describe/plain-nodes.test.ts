@@ -2,7 +2,7 @@
 
 import { afterEach, expect, test } from "bun:test";
 import { isPlainlySettled } from "../../../src/app/describe/describe-node.ts";
-import { nodeDescriber } from "../../../src/app/describe/describe-object.ts";
+import { Describer } from "../../../src/app/describe/describe-object.ts";
 import type { KubeObject } from "../../../src/testing/apiserver/objects/kube-object.ts";
 import { resourceNamed } from "../../../src/testing/apiserver/objects/resource-table.ts";
 import { toNode } from "../../support/api-server-nodes.ts";
@@ -49,12 +49,12 @@ test("every Node that is plain is settled, and an unusual Node is not plain", as
   for (const draft of unusual)
     w.server.store.put(resourceNamed("nodes"), toNode(draft) as unknown as KubeObject);
   await w.pass(30);
-  const { isPlain, describe } = nodeDescriber(w.manager, w.clock.monotonic() + 1_000_000);
+  const describer = new Describer(w.manager);
   const all = w.manager.nodes.list();
   expect(all).toHaveLength(3 + unusual.length);
-  const plain = all.filter(isPlain);
+  const plain = all.filter((node) => describer.isPlain(node));
   expect(plain.map(({ metadata }) => metadata.name as string)).toEqual(["node-0", "node-1", "node-2"]);
-  expect(plain.map((node) => describe(node).state)).toEqual(["settled", "settled", "settled"]);
+  expect(plain.map((node) => describer.nodeBriefly(node).state)).toEqual(["settled", "settled", "settled"]);
 });
 
 test("no Node is plain while the cloud has a problem that concerns all of them", async () => {
@@ -66,9 +66,9 @@ test("no Node is plain while the cloud has a problem that concerns all of them",
   await w.start("--controllers=cloud-node");
   w.setReady("node-0", "True");
   await w.pass(5);
-  const { isPlain, describe } = nodeDescriber(w.manager, w.clock.monotonic() + 1_000_000);
+  const describer = new Describer(w.manager);
   const [node] = w.manager.nodes.list();
   if (node === undefined) throw new Error("The Node is missing.");
-  expect(isPlain(node)).toBe(false);
-  expect(describe(node).state).toBe("problem");
+  expect(describer.isPlain(node)).toBe(false);
+  expect(describer.nodeBriefly(node).state).toBe("problem");
 });

@@ -19,10 +19,7 @@ const join = (w: ServiceWorld, name: string, more: Partial<Parameters<typeof toN
     resourceNamed("nodes"),
     toNode({ name, spec: { taints: [uninitialized] }, ...more }) as unknown as KubeObject,
   );
-/** The monotonic clock of the first process of a world is ahead by this. */
-const ahead = 1_000_000;
-const stateOf = (w: ServiceWorld) =>
-  debugState(w.manager, { wall: w.clock.now(), monotonic: w.clock.monotonic() + ahead });
+const stateOf = (w: ServiceWorld) => debugState(w.manager.report());
 
 describe("the debug state", () => {
   test("has the problem of a Node, since when it has it, and its next attempt", async () => {

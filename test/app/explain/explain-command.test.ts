@@ -202,7 +202,7 @@ describe("explain with a running manager", () => {
     w.cloud.faults.add({ kind: "status", status: 402, operation: "POST /balancers", calls: 1000 });
     w.create("full");
     await w.pass(90);
-    const page = explainPage(w.manager, () => w.clock.monotonic() + 2_000_000);
+    const page = explainPage(w.manager);
     const asked: TransportRequest[] = [];
     const others = (request: TransportRequest): Response | undefined => {
       const { origin, pathname: path, searchParams: query } = new URL(request.url);

@@ -1,11 +1,11 @@
 import { expect, test } from "bun:test";
-import { createRouteMetrics } from "../../../src/app/metrics/route-metrics.ts";
+import { createRouteMetrics } from "../../../src/app/metrics/controller-metrics.ts";
 import { milliseconds } from "../../../src/core/brand.ts";
 import { Metrics } from "../../../src/telemetry/metrics.ts";
 
 test("an incomplete route reconciliation does not update the number of routes", () => {
   const metrics = new Metrics();
-  const { routeSync } = createRouteMetrics(metrics);
+  const routeSync = createRouteMetrics(metrics);
   const pass = { duration: milliseconds(5), wanted: 3, created: 2, removed: 0, failed: 0 };
   routeSync({ ...pass, isComplete: true, there: 3 });
   routeSync({

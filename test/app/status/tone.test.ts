@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import type { State } from "../../../src/app/describe/description.ts";
-import { isUnsettled, roughDuration, toneOf } from "../../../src/app/status/tone.ts";
+import { isUnsettled, roughDuration, toneOf } from "../../../src/app/status/words.ts";
 
 const hold = (reason: string) => [{ kind: "hold", reason, text: "" }] as const;
 
@@ -32,5 +32,5 @@ test.each([
   [172_800_000, "2d"],
   [187_200_000, "2d 4h"],
 ] as const)("%d ms are shown as %s", (ms, text) => {
-  expect(roughDuration(ms)).toBe(text);
+  expect(roughDuration(ms / 1000)).toBe(text);
 });

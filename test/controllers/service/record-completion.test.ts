@@ -224,5 +224,5 @@ test("a group whose last Service leaves still reports a Service that vanished be
   // It leaves the group at once. A deleted one stays until its finalizer is removed, and the hold would be known by then.
   w.editSpec("a", { type: "ClusterIP" });
   await w.pass(5);
-  expect(w.manager.balancerHolds()).toMatchObject([{ reason: "ServiceVanished" }]);
+  expect(w.manager.report().balancersOnHold).toMatchObject([{ reason: "ServiceVanished" }]);
 });

@@ -2,6 +2,7 @@ import { expect, test } from "bun:test";
 import { trueView } from "../../../providers/fake/simulator/view.ts";
 import { lagListings } from "../../support/lagging-view.ts";
 import { scriptedWorld } from "../../support/scripted-world.ts";
+import { problemsOf } from "../../support/service-problems.ts";
 import { ServiceWorld } from "../../support/service-world.ts";
 
 // A load balancer that existed is never created again, and never forgotten, because one listing did not show it.
@@ -58,9 +59,9 @@ test("a missing load balancer says on its Service when it is decided", async () 
   expect(text).toMatch(
     /^Warning LoadBalancerMissing The cloud does not list the load balancer of this Service, so nothing is changed yet\. If a listing at 2\S+Z or later lacks it too, the load balancer is created again\.$/,
   );
-  expect(w.manager.serviceProblems().get("default/s0")?.join()).toContain("LoadBalancerMissing");
+  expect(problemsOf(w.manager, "default/s0").join()).toContain("LoadBalancerMissing");
   await w.pass(60);
-  expect(w.manager.serviceProblems().size).toBe(0);
+  expect(w.manager.report().serviceProblems).toEqual([]);
   await w.stop();
 });
 
@@ -199,6 +200,6 @@ test("a group that no Service has left deletes nothing", async () => {
   w.manager.queues["service"]?.add("group-x");
   await w.pass(120);
   expect([script.applied, script.things.size]).toEqual([[], 1]);
-  expect(w.manager.orphans()).toHaveLength(1);
+  expect(w.manager.report().orphans).toHaveLength(1);
   await w.stop();
 });

@@ -40,7 +40,7 @@ test("creates two load balancers for a Service whose load balancer is never list
   expect(w.events("web").at(-1)).toMatch(
     /^Warning CreatedButNotListed Fairlead sent 2 requests to create the load balancer of this Service \(\S+\), and no listing shows one, so no further one is created until a listing does\. /,
   );
-  expect(w.manager.balancerHolds()).toMatchObject([
+  expect(w.manager.report().balancersOnHold).toMatchObject([
     { services: ["default/web"], reason: "CreatedButNotListed" },
   ]);
   w.addNode("late");
@@ -59,7 +59,7 @@ test("a creation whose answer is lost counts after one that was accepted", async
   script.refusal = refused("no answer", "unavailable");
   await w.pass(1800);
   expect(attempts()).toBe(2);
-  expect(w.manager.balancerHolds()).toMatchObject([{ reason: "CreatedButNotListed" }]);
+  expect(w.manager.report().balancersOnHold).toMatchObject([{ reason: "CreatedButNotListed" }]);
   await w.stop();
 });
 
@@ -102,7 +102,7 @@ test("a listing that shows the created load balancers ends the hold", async () =
   const w = await hiddenWorld();
   w.cloud.view = trueView;
   await w.pass(120);
-  expect([w.addressesOf("web").length, w.manager.balancerHolds(), created(w)]).toEqual([1, [], 2]);
+  expect([w.addressesOf("web").length, w.manager.report().balancersOnHold, created(w)]).toEqual([1, [], 2]);
   expect(w.get("web").status.conditions ?? []).toEqual([]);
   await w.stop();
 });

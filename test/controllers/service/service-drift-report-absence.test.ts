@@ -55,7 +55,11 @@ test("20 absent load balancers are reported as drift, not held for a release tha
   await relist(w);
   await w.pass(300);
   const last = names.map((name) => w.events(name).at(-1)?.split(" ")[1]);
-  expect([created(w), w.manager.balancerHolds(), [...new Set(last)]]).toEqual([0, [], ["LoadBalancerDrift"]]);
+  expect([created(w), w.manager.report().balancersOnHold, [...new Set(last)]]).toEqual([
+    0,
+    [],
+    ["LoadBalancerDrift"],
+  ]);
 });
 
 test("a creation that another replica completed does not overwrite a later change in the cloud", async () => {

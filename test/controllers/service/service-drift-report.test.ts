@@ -1,5 +1,6 @@
 import { expect, test } from "bun:test";
 import { scriptedWorld } from "../../support/scripted-world.ts";
+import { problemsOf } from "../../support/service-problems.ts";
 import { ServiceWorld } from "../../support/service-world.ts";
 
 // --load-balancer-drift=report: drift stays until the user changes the Service; changes of Nodes alter targets only.
@@ -62,7 +63,7 @@ test("a restart repairs no drift, and applies the Nodes that joined meanwhile", 
   await w.start(report);
   await w.pass(7200);
   expect(balancer(w)).toEqual(["least-connections", 4]);
-  expect(w.manager.serviceProblems().get("default/web")).toEqual([message(w)]);
+  expect(problemsOf(w.manager, "default/web")).toEqual([message(w)]);
   w.addNode("later");
   await w.pass(60);
   expect(balancer(w)).toEqual(["least-connections", 5]);

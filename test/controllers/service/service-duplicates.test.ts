@@ -33,7 +33,7 @@ test("a second load balancer of a Service is reported, and the one with the publ
   expect(w.events("web")).toContain(
     "Warning DuplicateLoadBalancer The cloud has 2 load balancers with the mark of this Service. Fairlead manages b1 and does not change the others (b2). Delete those in the cloud, or delete the Service, which deletes all of them.",
   );
-  expect(w.manager.orphans().map(({ name }) => name)).toEqual(["b2"]);
+  expect(w.manager.report().orphans.map(({ name }) => name)).toEqual(["b2"]);
   expect(w.logged.join()).toContain("(b2)");
   w.addNode("late");
   await w.pass(30);
@@ -41,8 +41,8 @@ test("a second load balancer of a Service is reported, and the one with the publ
   expect(w.addressesOf("web")).toEqual(addresses);
   w.cloud.balancers.remove("b2");
   await w.pass(3600);
-  expect(w.manager.orphans()).toEqual([]);
-  expect(w.manager.serviceProblems().size).toBe(0);
+  expect(w.manager.report().orphans).toEqual([]);
+  expect(w.manager.report().serviceProblems).toEqual([]);
   await w.stop();
 });
 
@@ -54,7 +54,7 @@ test("a load balancer that a listing repeats is not a second one", async () => {
   w.addNode("late");
   await w.pass(30);
   expect(w.events("web").filter((event) => event.includes("DuplicateLoadBalancer"))).toEqual([]);
-  expect(w.manager.orphans()).toEqual([]);
+  expect(w.manager.report().orphans).toEqual([]);
   expect(w.changes).toEqual(["PATCH /balancers/b1"]);
   await w.stop();
 });

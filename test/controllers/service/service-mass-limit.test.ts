@@ -57,7 +57,7 @@ async function relist(w: ServiceWorld): Promise<void> {
 
 const count = (w: ServiceWorld): number => w.cloud.balancers.list().length;
 const heldFor = (w: ServiceWorld, reason: string): number =>
-  w.manager.balancerHolds().filter((hold) => hold.reason === reason).length;
+  w.manager.report().balancersOnHold.filter((hold) => hold.reason === reason).length;
 
 test("20 Services that vanish within 10 s keep their load balancers, visibly, until the hold is released", async () => {
   const w = await settledWorld();
@@ -68,10 +68,10 @@ test("20 Services that vanish within 10 s keep their load balancers, visibly, un
   await w.pass(900);
   expect(w.changes).toEqual([]);
   expect(heldFor(w, "MassRemovalHeld")).toBe(20);
-  expect(w.manager.balancerHolds()[0]?.message).toMatch(
+  expect(w.manager.report().balancersOnHold[0]?.message).toMatch(
     /^default\/s\d+ vanished from the API together with too many others: more than 4 within 10 minutes is treated as a fault of the cloud or the API server, so no load balancer of such a Service is removed\. To remove all of them: kubectl -n kube-system annotate lease cloud-controller-manager fairlead\.dev\/release-hold=load-balancers$/,
   );
-  expect(w.manager.orphans()).toHaveLength(20);
+  expect(w.manager.report().orphans).toHaveLength(20);
   expect(w.logged.filter((line) => line.includes("vanished from the API"))).toHaveLength(1);
   release(w);
   await w.until(() => count(w) === 0, "the removals", 120);
@@ -87,8 +87,8 @@ test("Services that come back keep their load balancers, and the hold ends", asy
   expect(w.changes).toEqual([]);
   expect(w.written).toEqual([]);
   expect(names.map((name) => w.addressesOf(name))).toEqual(addresses);
-  expect(w.manager.balancerHolds()).toEqual([]);
-  expect(w.manager.orphans()).toEqual([]);
+  expect(w.manager.report().balancersOnHold).toEqual([]);
+  expect(w.manager.report().orphans).toEqual([]);
   expect(w.logged.join("\n")).toContain("The mass limit no longer holds load balancers");
 });
 
@@ -99,7 +99,7 @@ test("a Service that vanishes alone keeps its load balancer for 30 s, and loses 
   expect([w.changes, heldFor(w, "ServiceVanished")]).toEqual([[], 1]);
   await w.until(() => count(w) === 19, "the removal", 30);
   await w.pass(60);
-  expect([w.changes.length, w.manager.balancerHolds()]).toEqual([1, []]);
+  expect([w.changes.length, w.manager.report().balancersOnHold]).toEqual([1, []]);
 });
 
 test("Services that vanish one by one lose at most four load balancers within ten minutes, also across restarts", async () => {
@@ -137,7 +137,11 @@ test("20 load balancers that listings lack for long are not created again, until
   );
   w.cloud.view = trueView;
   await w.pass(180);
-  expect([w.changes, w.manager.balancerHolds(), w.manager.serviceProblems().size]).toEqual([[], [], 0]);
+  expect([w.changes, w.manager.report().balancersOnHold, w.manager.report().serviceProblems.length]).toEqual([
+    [],
+    [],
+    0,
+  ]);
 });
 
 test("three of fourteen absent load balancers stay held when a Service is created", async () => {
@@ -210,7 +214,7 @@ test.each([
     w.kubeFault = undefined;
     // The deletion was seen, so nothing waits for the Service to come back.
     await w.pass(10);
-    expect([w.find("s0"), count(w), w.manager.orphans().length]).toEqual([undefined, left, left - 19]);
+    expect([w.find("s0"), count(w), w.manager.report().orphans.length]).toEqual([undefined, left, left - 19]);
   },
 );
 
@@ -257,7 +261,7 @@ test("a creation whose answer was lost is not repeated while too many load balan
   expect(w.events("late").join()).toContain("MassRecreationHeld");
   w.cloud.view = trueView;
   await w.until(() => w.addressesOf("late").length === 1, "the address", 180);
-  expect([count(w), w.manager.balancerHolds()]).toEqual([21, []]);
+  expect([count(w), w.manager.report().balancersOnHold]).toEqual([21, []]);
 });
 
 test("a deleted Service whose creation got no answer keeps its finalizer while too many load balancers are absent", async () => {

@@ -1,4 +1,5 @@
 import { expect, test } from "bun:test";
+import { problemsOf } from "../../support/service-problems.ts";
 import { ServiceWorld } from "../../support/service-world.ts";
 
 // A manager that runs with the name of another cluster: the marks show whose load balancers it sees.
@@ -44,7 +45,7 @@ test("observe mode reports Services whose load balancers belong to another clust
   await w.start("--cluster-name=prd", "--mode=observe");
   await w.pass(3600);
   expect([w.changes, w.written]).toEqual([[], []]);
-  expect(w.manager.serviceProblems().get("default/web-0")?.join()).toContain(message);
+  expect(problemsOf(w.manager, "default/web-0").join()).toContain(message);
   expect(w.manager.journal.entries().filter(({ target }) => target === "cloud")).toEqual([]);
   expect(w.logged.join("\n")).toContain("belongs to cluster prod; this manager runs as prd");
 });

@@ -140,11 +140,11 @@ test("a Service that no longer asks for a load balancer leaves its group when it
   await w.pass(30);
   w.editSpec("web", { type: "NodePort" });
   await w.pass(30);
-  expect(w.manager.membersOf(uid)).toEqual(["default/web"]);
+  expect(w.manager.controllerReports().service?.membersOf(uid)).toEqual(["default/web"]);
   w.delete("web");
   await w.pass(0);
   // Without a finalizer and another type, its deletion is no relevant change.
-  expect(w.manager.membersOf(uid)).toEqual([]);
+  expect(w.manager.controllerReports().service?.membersOf(uid)).toEqual([]);
 });
 
 test("a deleted Service whose group is unknown has no reported problems any more", async () => {
@@ -154,10 +154,10 @@ test("a deleted Service whose group is unknown has no reported problems any more
   await w.start();
   w.create("web");
   await w.pass(30);
-  expect([...w.manager.serviceProblems().keys()]).toEqual(["default/web"]);
+  expect(w.manager.report().serviceProblems).toMatchObject([{ service: "default/web" }]);
   w.delete("web");
   await w.pass(0);
-  expect([...w.manager.serviceProblems()]).toEqual([]);
+  expect(w.manager.report().serviceProblems).toEqual([]);
 });
 
 test("a plan that waits for the cloud is made again from a newer listing", async () => {

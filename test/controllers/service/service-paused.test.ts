@@ -1,4 +1,5 @@
 import { expect, test } from "bun:test";
+import { problemsOf } from "../../support/service-problems.ts";
 import { ServiceWorld } from "../../support/service-world.ts";
 
 // A pause is visible on the Service: when it begins, while the Service is deleted, and when its value is unknown.
@@ -47,7 +48,7 @@ test("a paused Service that is deleted reports that its finalizer stays, and how
   expect(eventsWith(w, "DeletionPaused")).toEqual([
     "Warning DeletionPaused default/web is being deleted, but fairlead.dev/paused pauses it: its load balancer and its finalizer stay. To continue: kubectl -n default annotate service web fairlead.dev/paused-",
   ]);
-  expect(w.manager.serviceProblems().get("default/web")?.join()).toContain("DeletionPaused");
+  expect(problemsOf(w.manager, "default/web").join()).toContain("DeletionPaused");
   w.annotate("web", { [paused]: undefined });
   await w.pass(60);
   expect([w.find("web"), w.cloud.balancers.list()]).toEqual([undefined, []]);

@@ -110,7 +110,7 @@ test("a lookup without a definite answer changes nothing, shows what the Service
   expect(asked).toBeGreaterThan(8);
   expect(w.events("web").filter((text) => text.includes("Waiting for the region to answer"))).toHaveLength(1);
   expect(reasons(w, "web").some((reason) => /Failed/.test(reason))).toBe(false);
-  expect(w.manager.balancerHolds().map(({ message }) => message)).toEqual([
+  expect(w.manager.report().balancersOnHold.map(({ message }) => message)).toEqual([
     "Waiting for the region to answer",
   ]);
   await w.until(() => script.applied.length === 1, "the load balancer", 340);

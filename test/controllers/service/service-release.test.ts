@@ -40,7 +40,7 @@ test("a load balancer is released with its Service's deletion, and an event name
   await w.start();
   await w.pass(3600);
   expect(w.changes).toEqual([`PATCH /balancers/${balancer?.id}`]);
-  expect(w.manager.orphans?.() ?? []).toEqual([]);
+  expect(w.manager.report().orphans).toEqual([]);
 });
 
 test("a retyped Service releases its load balancer and another Service adopts it [F39 F41]", async () => {

@@ -41,7 +41,7 @@ test.each(Object.entries(leave))(
     await w.pass(600);
     expect(script.things.get(thing.id)?.owners).toContain("unknown");
     expect(w.find("a")?.metadata.finalizers ?? []).toEqual([]);
-    expect(w.manager.orphans().map(({ group }) => group)).toEqual(["group-x"]);
+    expect(w.manager.report().orphans.map(({ group }) => group)).toEqual(["group-x"]);
     await w.stop();
   },
 );
@@ -71,7 +71,7 @@ test("a Service that vanished loses its load balancer in time although an invali
   await w.pass(5);
   vanish(w, "a");
   await w.pass(5);
-  expect(w.manager.balancerHolds().map(({ reason }) => reason)).toEqual(["ServiceVanished"]);
+  expect(w.manager.report().balancersOnHold.map(({ reason }) => reason)).toEqual(["ServiceVanished"]);
   await w.pass(60);
   expect(script.things.size).toBe(0);
   await w.stop();
@@ -96,10 +96,10 @@ test.each([
     await w.pass(120);
     const owners = (): number => script.things.get("thing-of-group-x")?.owners.length ?? 0;
     expect(owners()).toBeGreaterThanOrEqual(18);
-    expect(w.manager.balancerHolds().map(({ reason }) => reason)).toEqual(["MassRemovalHeld"]);
+    expect(w.manager.report().balancersOnHold.map(({ reason }) => reason)).toEqual(["MassRemovalHeld"]);
     for (const restore of comeBack) restore();
     await w.pass(180);
-    expect([owners(), w.manager.balancerHolds()]).toEqual([20, []]);
+    expect([owners(), w.manager.report().balancersOnHold]).toEqual([20, []]);
     await w.stop();
   },
 );

@@ -22,7 +22,7 @@ async function timeUntil(h: RancherWorld, condition: () => boolean, what: string
 }
 
 const proofsOf = (h: RancherWorld, name: string): number =>
-  h.world.manager.candidates.get(name)?.evidence?.proofs.length ?? 0;
+  h.world.manager.report().evidenceOfAbsence.find(({ node }) => node === name)?.proofs.length ?? 0;
 const requests = (h: RancherWorld): number => h.cloud.seen.length;
 const warnings = (h: RancherWorld): readonly string[] =>
   h.world.logged.filter((line) => line.startsWith("W"));
@@ -207,7 +207,7 @@ test("says once that the socket is refused, tries again with backoff, and says w
   );
   expect(warnings(h)[0]).not.toContain("s3cret");
   expect(metricsOf(h)).toContain("fairlead_change_stream_open 0");
-  const state = debugState(h.world.manager, { wall: 0, monotonic: h.world.clock.monotonic() });
+  const state = debugState(h.world.manager.report());
   expect(state.changes?.failure).toContain("refused the WebSocket (404)");
   h.cloud.events.refusesWith = undefined;
   await h.world.until(() => h.cloud.events.open === 1, "the socket", 301);

@@ -167,7 +167,7 @@ export class RancherWorld {
 
   /** The names of load balancers that are reported as orphans. */
   get orphans(): readonly string[] {
-    return this.world.manager.orphans().map(({ name = "" }) => name);
+    return this.world.manager.report().orphans.map(({ name = "" }) => name);
   }
 
   events(name = "web"): string {

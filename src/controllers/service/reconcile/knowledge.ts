@@ -4,8 +4,9 @@
 import { serviceUID } from "../../../core/brand.ts";
 import type { Service } from "../../../kube/objects.ts";
 import type { ObservedLoadBalancer } from "../../../provider/load-balancers.ts";
-import type { ServiceEvent } from "../deps.ts";
-import type { Change, Hold } from "../state/group-states.ts";
+import type { Finding } from "../../report.ts";
+import type { Change } from "../state/group-states.ts";
+import type { ServiceState } from "../state/service-states.ts";
 import type { ReconcileDeps } from "./context.ts";
 
 export interface ServiceKnowledge {
@@ -18,11 +19,10 @@ export interface ServiceKnowledge {
   readonly isListed: boolean;
   /** The Nodes that should be targets; undefined if they cannot be chosen. Chosen when it is read, which takes time. */
   readonly targets: readonly string[] | undefined;
-  readonly hold: Hold | undefined;
   /** The change in progress. */
   readonly change: Change | undefined;
-  /** The messages that apply now, also about waiting. */
-  readonly messages: readonly ServiceEvent[];
+  /** What applies now, also about waiting. */
+  readonly findings: readonly Finding[];
 }
 
 /** Undefined for a Service that the controller has not seen, or does not manage. */
@@ -44,8 +44,24 @@ export function knowledgeOf(
     get targets() {
       return desiredServices.tryOf(service)?.desired.targets.map(({ node }) => node);
     },
-    hold: state?.hold,
     change: state?.change,
-    messages: [...known.published.values()].flatMap((events) => [...events.values()]),
+    findings: findingsOf(groupStates, known),
   };
+}
+
+/** The hold of its group, and the events that were published and still apply. */
+export function findingsOf(
+  groupStates: ReconcileDeps["groupStates"],
+  { group, published }: ServiceState,
+): readonly Finding[] {
+  const hold = group === undefined ? undefined : groupStates.get(group)?.hold;
+  const held: readonly Finding[] =
+    hold === undefined ? [] : [{ kind: "hold", reason: hold.reason, text: hold.message }];
+  const events = [...published].flatMap(([topic, byIdentity]) =>
+    [...byIdentity.values()].map(({ type, reason, message }): Finding => {
+      const isProblem = type === "Warning" && topic !== "waiting";
+      return { kind: isProblem ? "problem" : "wait", reason, text: message };
+    }),
+  );
+  return [...held, ...events];
 }

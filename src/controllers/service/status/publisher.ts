@@ -41,16 +41,4 @@ export class EventPublisher {
   recovered(service: Service, except?: EventTopic): void {
     for (const topic of transient) if (topic !== except) this.publishOnce(service, topic, []);
   }
-
-  /** The current warnings by Service, as reason and message. Waiting is not a problem. */
-  get activeProblems(): ReadonlyMap<string, readonly string[]> {
-    const found = new Map<string, readonly string[]>();
-    for (const { key, published } of this.#states.all) {
-      for (const [topic, events] of published) {
-        const texts = [...events.values()].map(({ reason, message }) => `${reason} ${message}`);
-        if (topic !== "waiting") found.set(key, [...(found.get(key) ?? []), ...texts]);
-      }
-    }
-    return found;
-  }
 }

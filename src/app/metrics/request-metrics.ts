@@ -1,11 +1,12 @@
-// Metrics of requests to the API server, by client-go's names and buckets, and of dropped events.
+// Metrics of requests: to the API server by client-go's names and buckets, and to the cloud.
 
+import type { CloudCallReport } from "../../cloud/governed-transport.ts";
 import type { EventLoss } from "../../kube/events/event-recorder.ts";
 import { methodOf, type RequestObservation } from "../../kube/requests/request.ts";
 import type { Counter, Histogram, Metrics } from "../../telemetry/metrics.ts";
 
 /** client-go's bounds, for requests to the API server and to clouds alike. */
-export const callBuckets: readonly number[] = [0.005, 0.025, 0.1, 0.25, 0.5, 1, 2, 4, 8, 15, 30, 60];
+const buckets: readonly number[] = [0.005, 0.025, 0.1, 0.25, 0.5, 1, 2, 4, 8, 15, 30, 60];
 
 export class KubeMetrics {
   readonly #requests: Counter;
@@ -22,7 +23,7 @@ export class KubeMetrics {
     this.#durations = metrics.histogram(
       "rest_client_request_duration_seconds",
       "[ALPHA] Request latency in seconds. Broken down by verb, and host.",
-      callBuckets,
+      buckets,
       ["verb", "host"],
     );
     this.#lostEvents = metrics.counter(
@@ -48,4 +49,23 @@ export class KubeMetrics {
   lostEvent(reason: EventLoss): void {
     this.#lostEvents.add({ reason });
   }
+}
+
+/** Returns how to record a request to the cloud. Upstream has no such metrics. */
+export function createCloudMetrics(metrics: Metrics): (call: CloudCallReport) => void {
+  const calls = metrics.counter(
+    "fairlead_cloud_requests_total",
+    "Requests to the cloud by account, operation and result.",
+    ["account", "operation", "result"],
+  );
+  const durations = metrics.histogram(
+    "fairlead_cloud_request_duration_seconds",
+    "Latency of requests to the cloud.",
+    buckets,
+    ["account", "operation"],
+  );
+  return ({ account, operation, status, failure, durationMs }) => {
+    calls.add({ account, operation, result: failure ?? String(status) });
+    durations.observe(durationMs / 1000, { account, operation });
+  };
 }

@@ -1,11 +1,14 @@
 // The top of the page: who leads, one tile per topic, one sentence that sums up, and what concerns the whole manager.
 
-import { type Html, html } from "../html.ts";
-import type { Snapshot, ToneCounts } from "../snapshot.ts";
-import { roughDuration, type Tone } from "../tone.ts";
-import { counted, number } from "../words.ts";
+import type { ManagerReport } from "../report/manager-report.ts";
+import { type Html, html } from "./html.ts";
+import type { StatusView, ToneCounts } from "./status-view.ts";
+import { counted, number, roughDuration, secondsBetween, type Tone } from "./words.ts";
 
-export function roleOf({ leads, holders, mode }: Snapshot): { readonly tone: Tone; readonly label: string } {
+export function roleOf({ leads, holders, mode }: ManagerReport): {
+  readonly tone: Tone;
+  readonly label: string;
+} {
   if (mode === "observe") return { tone: "quiet", label: "Observes, changes nothing" };
   if (leads) return { tone: "good", label: "Leader" };
   return Object.keys(holders).length === 0
@@ -13,28 +16,26 @@ export function roleOf({ leads, holders, mode }: Snapshot): { readonly tone: Ton
     : { tone: "quiet", label: "Standby" };
 }
 
-function failures({ accounts, sources, balancerListings }: Snapshot): number {
-  const broken = accounts.filter(({ breakers }) => breakers().some(({ state }) => state !== "closed"));
-  const listings = [
-    ...sources.map(({ failure }) => failure),
-    ...balancerListings.map((part) => part.listing.failure),
-  ];
-  return broken.length + listings.filter((failure) => failure !== undefined).length;
+function failures({ accounts, inventory, balancerListings }: ManagerReport): number {
+  const broken = accounts.filter(({ endpoints }) => endpoints.some(({ state }) => state !== "closed"));
+  const failed = [...inventory, ...balancerListings].filter(({ failure }) => failure !== undefined);
+  return broken.length + failed.length;
 }
 
-const lastingHolds = ({ massLimits }: Snapshot): number =>
+const lastingHolds = ({ massLimits }: ManagerReport): number =>
   massLimits.reduce((sum, { held }) => sum + held.length, 0);
 
-const failedRoutes = ({ routes }: Snapshot): number => routes.reduce((sum, { failed }) => sum + failed, 0);
+const failedRoutes = ({ routes }: ManagerReport): number =>
+  routes.reduce((sum, { failed }) => sum + failed, 0);
 
 /** For a screen reader that follows the page: it changes only when something matters. */
-export function summaryText(snapshot: Snapshot): string {
+export function summaryText({ report, nodeCounts, serviceCounts }: StatusView): string {
   const counts = [
-    [snapshot.nodeCounts.bad, "Node", "Nodes"],
-    [snapshot.serviceCounts.bad, "Service", "Services"],
-    [failedRoutes(snapshot), "route", "routes"],
-    [lastingHolds(snapshot), "held object", "held objects"],
-    [failures(snapshot), "failure of the cloud", "failures of the cloud"],
+    [nodeCounts.bad, "Node", "Nodes"],
+    [serviceCounts.bad, "Service", "Services"],
+    [failedRoutes(report), "route", "routes"],
+    [lastingHolds(report), "held object", "held objects"],
+    [failures(report), "failure of the cloud", "failures of the cloud"],
   ] as const;
   const parts = counts.flatMap(([count, one, many]) => (count > 0 ? counted(count, one, many) : []));
   const [last = ""] = parts.slice(-1);
@@ -47,7 +48,7 @@ function notice(tone: Tone, title: string, text: string): Html {
   return html`<div class="notice ${tone}"><p><strong>${title}</strong> ${text}</p></div>`;
 }
 
-function standbyText({ holders }: Snapshot): string {
+function standbyText({ holders }: ManagerReport): string {
   const known = Object.entries(holders).map(([lease, holder]) =>
     holder === undefined || holder === ""
       ? `no replica holds the Lease ${lease}`
@@ -56,14 +57,14 @@ function standbyText({ holders }: Snapshot): string {
   return `${known.join("; ")}. This replica keeps its caches filled and decides nothing. Open the page of the leader for problems, holds and decisions.`;
 }
 
-export function noticesPart(snapshot: Snapshot): Html {
-  const { leads, holders, mode, stalled, pendingRestart, unreadable } = snapshot;
+export function noticesPart({ report }: StatusView): Html {
+  const { leads, holders, mode, isStalledBecause: stalled, pendingRestart, unreadableSources } = report;
   const isStandby = !leads && mode !== "observe" && Object.keys(holders).length > 0;
-  return html`${isStandby ? notice("quiet", "This replica is on standby:", standbyText(snapshot)) : undefined}
+  return html`${isStandby ? notice("quiet", "This replica is on standby:", standbyText(report)) : undefined}
 ${mode === "observe" ? notice("quiet", "Observe mode.", "This replica changes nothing; the changes it would make are listed as decisions.") : undefined}
 ${stalled === undefined ? undefined : notice("bad", "Restart this process:", stalled)}
 ${pendingRestart.length === 0 ? undefined : notice("waiting", "A restart is pending for", `${pendingRestart.join(", ")}. The changed values take effect after it.`)}
-${unreadable.length === 0 ? undefined : notice("quiet", "No access to", `${unreadable.join(", ")}. Nodes of these sources are left alone.`)}`;
+${unreadableSources.length === 0 ? undefined : notice("quiet", "No access to", `${unreadableSources.join(", ")}. Nodes of these sources are left alone.`)}`;
 }
 
 function tile(href: string, title: string, figure: string, text: string, tone: Tone): Html {
@@ -80,17 +81,17 @@ function inWords({ bad, waiting }: ToneCounts): string {
   return waiting > 0 ? `${number(waiting)} in progress` : "in order";
 }
 
-export function tilesPart(snapshot: Snapshot): Html {
-  const { nodes, nodeCounts, services, serviceCounts, routes, accounts, balancerHolds, journal } = snapshot;
+export function tilesPart({ report, nodes, nodeCounts, services, serviceCounts }: StatusView): Html {
+  const { routes, accounts, balancersOnHold, journal } = report;
   const [latest] = journal;
-  const lasting = lastingHolds(snapshot);
-  const held = lasting + balancerHolds.length;
-  const faults = failures(snapshot);
-  const failed = failedRoutes(snapshot);
+  const lasting = lastingHolds(report);
+  const held = lasting + balancersOnHold.length;
+  const faults = failures(report);
+  const failed = failedRoutes(report);
   const routeCount = routes.reduce((sum, { there }) => sum + there, 0);
   const routeText =
     routes.length === 0 ? "not managed" : failed === 0 ? "in order" : `${number(failed)} failed`;
-  const requests = snapshot.calls.reduce((sum, { count }) => sum + count, 0);
+  const requests = report.requests.reduce((sum, { count }) => sum + count, 0);
   const answers =
     accounts.length === 0 ? "no account" : faults === 0 ? "no failure" : counted(faults, "failure");
   const holdText = held === 0 ? "nothing is held" : lasting > 0 ? "wait for you" : "wait for a proof";
@@ -99,16 +100,11 @@ ${tile("#nodes", "Nodes", number(nodes.length), inWords(nodeCounts), toneOfAll(n
 ${tile("#services", "Services", number(services.length), inWords(serviceCounts), toneOfAll(serviceCounts))}
 ${tile("#routes", "Routes", number(routeCount), routeText, failed > 0 ? "bad" : "good")}
 ${tile("#holds", "Holds", number(held), holdText, lasting > 0 ? "bad" : held > 0 ? "waiting" : "good")}
-${tile("#decisions", "Decisions", number(journal.length), latest === undefined ? "none yet" : `last ${roughDuration(snapshot.at.wall - latest.at)} ago`, "good")}
+${tile("#decisions", "Decisions", number(journal.length), latest === undefined ? "none yet" : `last ${roughDuration(secondsBetween(latest.at, report.at))} ago`, "good")}
 ${tile("#cloud", "Cloud requests", number(requests), answers, faults > 0 ? "bad" : "good")}
 </ul>`;
 }
 
-export interface About {
-  readonly program: string;
-  readonly version: string;
-}
-
-export function aboutPart(snapshot: Snapshot, { version }: About): Html {
-  return html`<span>version ${version}</span> <span>up ${roughDuration(snapshot.runsFor)}</span>`;
+export function aboutPart({ version, runsForSeconds }: ManagerReport): Html {
+  return html`<span>version ${version}</span> <span>up ${roughDuration(runsForSeconds)}</span>`;
 }

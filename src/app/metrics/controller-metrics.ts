@@ -1,0 +1,111 @@
+// Metrics of what the controllers do: joining Nodes, load balancers and routes by upstream's names and buckets, and all changes.
+
+import type { RouteSync } from "../../controllers/route/deps.ts";
+import type { ServiceObserver } from "../../controllers/service/deps.ts";
+import { defined } from "../../core/defined.ts";
+import type { JournalEntry } from "../../runtime/journal.ts";
+import type { Metrics } from "../../telemetry/metrics.ts";
+
+const nodeBuckets = [1, 4, 16, 64, 256, 1024];
+/** 1, 2, 4 … 16384. */
+const balancerBuckets = Array.from({ length: 15 }, (_, power) => 2 ** power);
+
+/** Returns how to record that a Node was initialized at this age. As in upstream, both are observed at the same moment. */
+export function createNodeMetrics(metrics: Metrics): (ageMs: number) => void {
+  const taintDelay = metrics.histogram(
+    "node_controller_cloud_provider_taint_removal_delay_seconds",
+    "[ALPHA] Number of seconds after node creation when NodeController removed the cloud-provider taint of a single node.",
+    nodeBuckets,
+  );
+  const syncDelay = metrics.histogram(
+    "node_controller_initial_node_sync_delay_seconds",
+    "[ALPHA] Number of seconds after node creation when NodeController finished the initial synchronization of a single node.",
+    nodeBuckets,
+  );
+  return (ageMs) => {
+    taintDelay.observe(ageMs / 1000);
+    syncDelay.observe(ageMs / 1000);
+  };
+}
+
+export function createServiceMetrics(metrics: Metrics): ServiceObserver {
+  const updates = metrics.counter(
+    "service_controller_loadbalancer_sync_total",
+    "[ALPHA] A metric counting the amount of times any load balancer has been configured, as an effect of service/node changes on the cluster",
+  );
+  const failures = metrics.counter(
+    "service_controller_nodesync_error_total",
+    "[ALPHA] A metric counting the amount of times any load balancer has been configured and errored, as an effect of node changes on the cluster",
+  );
+  const syncs = metrics.histogram(
+    "service_controller_nodesync_latency_seconds",
+    "[ALPHA] A metric measuring the latency for nodesync which updates loadbalancer hosts on cluster node updates.",
+    balancerBuckets,
+  );
+  const hosts = metrics.histogram(
+    "service_controller_update_loadbalancer_host_latency_seconds",
+    "[ALPHA] A metric measuring the latency for updating each load balancer hosts.",
+    balancerBuckets,
+  );
+  return {
+    onNodeSync: (durationMs) => syncs.observe(durationMs / 1000),
+    onHostUpdate: (durationMs, isFailed) => {
+      updates.add();
+      hosts.observe(durationMs / 1000);
+      if (isFailed) failures.add();
+    },
+  };
+}
+
+export function createRouteMetrics(metrics: Metrics): (sync: RouteSync) => void {
+  const syncs = metrics.counter(
+    "route_controller_route_sync_total",
+    "[ALPHA] A metric counting the amount of times routes have been synced with the cloud provider.",
+  );
+  const changes = metrics.counter(
+    "fairlead_route_changes_total",
+    "Routes created and removed, and changes that failed.",
+    ["result"],
+  );
+  /** The last complete sync of each table: an interrupted one has no counts. */
+  const complete = new Map<string | undefined, RouteSync>();
+  const gauge = (name: string, help: string, read: (sync: RouteSync) => number | undefined): void =>
+    metrics.gaugeFrom(name, `${help} The label is only set if there are several tables.`, ["table"], () =>
+      [...complete.values()].flatMap((sync) => {
+        const value = read(sync);
+        return value === undefined ? [] : [[defined({ table: sync.table }), value] as const];
+      }),
+    );
+  gauge(
+    "fairlead_routes",
+    "Routes in each route table of the cloud after its last sync.",
+    ({ there }) => there,
+  );
+  gauge(
+    "fairlead_routes_limit",
+    "The maximum number of routes in each route table, if the provider knows it.",
+    ({ limit }) => limit,
+  );
+  return (sync) => {
+    syncs.add();
+    for (const result of ["created", "removed", "failed"] as const) changes.add({ result }, sync[result]);
+    if (sync.isComplete) complete.set(sync.table, sync);
+  };
+}
+
+export function createJournalMetrics(metrics: Metrics): (entry: JournalEntry) => void {
+  const mutations = metrics.counter(
+    "fairlead_mutations_total",
+    "Changes in the journal, by target (cloud or cluster) and outcome.",
+    ["target", "outcome"],
+  );
+  const steps = metrics.counter(
+    "fairlead_load_balancer_steps_total",
+    "Steps on load balancers, by action and outcome.",
+    ["action", "outcome"],
+  );
+  return ({ target, outcome, action, object }) => {
+    mutations.add({ target, outcome });
+    if (object.startsWith("balancer/")) steps.add({ action, outcome });
+  };
+}

@@ -1,0 +1,171 @@
+// Gauges that are read from the report of the manager on each scrape. Those for alerts exist only on the leader: a standby replica
+// does not reconcile, so its figures would be stale.
+
+import type { LabelValues, Metrics } from "../../telemetry/metrics.ts";
+import type { ManagerReport } from "../report/manager-report.ts";
+
+type Series = readonly (readonly [LabelValues, number])[];
+
+interface ReportGauge {
+  readonly name: string;
+  readonly help: string;
+  readonly labels?: readonly string[];
+  /** For alerts. */
+  readonly onLeader?: true;
+  readonly read: (report: ManagerReport) => Series | number;
+}
+
+/** How often each value occurs. */
+function countsOf(values: readonly string[], known: readonly string[] = []): ReadonlyMap<string, number> {
+  const counts = new Map(known.map((value) => [value, 0]));
+  for (const value of values) counts.set(value, (counts.get(value) ?? 0) + 1);
+  return counts;
+}
+
+/** Reasons are a closed list, so the number of series is limited. An object counts once for each reason. */
+function problemsOf({ nodeProblems, serviceProblems }: ManagerReport): Series {
+  const reasonsOf = {
+    Node: new Set(nodeProblems.map(({ node, reason }) => `${reason} ${node}`)),
+    Service: new Set(
+      serviceProblems.flatMap(({ service, problems }) =>
+        problems.map((text) => `${text.split(" ", 1)[0]} ${service}`),
+      ),
+    ),
+  };
+  return Object.entries(reasonsOf).flatMap(([object, all]) => {
+    const reasons = [...all].flatMap((text) => text.split(" ", 1)[0] || []);
+    return [...countsOf(reasons)].map(([reason, count]) => [{ object, reason }, count] as const);
+  });
+}
+
+type Level = ManagerReport["accounts"][number]["budget"];
+
+/** Only for accounts whose cloud reports the value. */
+const levels =
+  (pick: (level: Level) => number | undefined) =>
+  ({ accounts }: ManagerReport): Series =>
+    accounts.flatMap(({ name, budget }) => {
+      const value = pick(budget);
+      return value === undefined ? [] : [[{ account: name }, value] as const];
+    });
+
+/** Only for sources that were listed at least once. */
+const listings =
+  (pick: (source: ManagerReport["inventory"][number]) => number | undefined) =>
+  ({ inventory }: ManagerReport): Series =>
+    inventory.flatMap((one) => {
+      const value = pick(one);
+      return value === undefined ? [] : [[{ source: one.source }, value] as const];
+    });
+
+const gauges: readonly ReportGauge[] = [
+  {
+    name: "fairlead_nodes_uninitialized",
+    help: "Nodes that are not initialized yet. Nodes of another cloud are not included.",
+    onLeader: true,
+    read: ({ nodesUninitialized }) => nodesUninitialized,
+  },
+  {
+    name: "fairlead_node_deletions_held",
+    help: "Nodes whose deletion is on hold although they have no instance, by reason; MassDeletionHeld: too many at once.",
+    labels: ["reason"],
+    onLeader: true,
+    read: ({ nodesOnHold }) => {
+      const reasons = nodesOnHold.map(({ reason }) => reason);
+      return [...countsOf(reasons, ["MassDeletionHeld"])].map(([reason, count]) => [{ reason }, count]);
+    },
+  },
+  {
+    name: "fairlead_removals_held",
+    help: "Nodes, load balancers and routes that the mass limit holds: neither removed nor created again.",
+    labels: ["kind"],
+    onLeader: true,
+    read: ({ massLimits }) => massLimits.map(({ kind, held }) => [{ kind }, held.length]),
+  },
+  {
+    name: "fairlead_removals_recent",
+    help: "Nodes, load balancers and routes that count towards the mass limit, because they were removed or created again within 10 minutes.",
+    labels: ["kind"],
+    onLeader: true,
+    read: ({ massLimits }) => massLimits.map(({ kind, recent }) => [{ kind }, recent]),
+  },
+  {
+    name: "fairlead_services_with_problems",
+    help: "Services with an active warning.",
+    onLeader: true,
+    read: ({ serviceProblems }) => serviceProblems.length,
+  },
+  {
+    name: "fairlead_problems",
+    help: "Services and Nodes with an active problem, by its reason (docs/events.md and the provider's own).",
+    labels: ["object", "reason"],
+    onLeader: true,
+    read: problemsOf,
+  },
+  {
+    name: "fairlead_balancers_orphaned",
+    help: "Load balancers with this cluster's mark that no Service needs.",
+    onLeader: true,
+    read: ({ orphans }) => orphans.length,
+  },
+  {
+    name: "fairlead_cloud_budget_remaining",
+    help: "Remaining requests, as reported by the cloud.",
+    labels: ["account"],
+    read: levels(({ remaining }) => remaining),
+  },
+  {
+    name: "fairlead_cloud_budget_limit",
+    help: "Request limit, as reported by the cloud.",
+    labels: ["account"],
+    read: levels(({ limit }) => limit),
+  },
+  {
+    name: "fairlead_cloud_requests_waiting",
+    help: "Requests that wait for the budget.",
+    labels: ["account"],
+    read: levels(({ waiting }) => waiting),
+  },
+  {
+    name: "fairlead_inventory_age_seconds",
+    help: "Age of the last complete listing of a source.",
+    labels: ["source"],
+    read: listings(({ ageSeconds }) => ageSeconds),
+  },
+  {
+    name: "fairlead_inventory_instances",
+    help: "Instances in the last complete listing of a source.",
+    labels: ["source"],
+    read: listings(({ machines }) => machines),
+  },
+  {
+    name: "fairlead_change_stream_open",
+    help: "Whether the connection is open by which the cloud reports changes. Only on the leader, and only for clouds that have one.",
+    read: ({ changes }) =>
+      changes === undefined ? [] : [[{}, changes.openForSeconds === undefined ? 0 : 1]],
+  },
+  {
+    name: "fairlead_watch_age_seconds",
+    help: "Time since the API server last sent anything about a watched resource; about a minute at most while the watch is healthy.",
+    labels: ["resource"],
+    read: ({ caches }) =>
+      Object.entries(caches).map(([resource, { heardSecondsAgo }]) => [{ resource }, heardSecondsAgo]),
+  },
+  {
+    name: "fairlead_configuration_restart_pending",
+    help: "Settings whose changed value takes effect after a restart of the process; /debug/state shows them.",
+    read: ({ pendingRestart }) => pendingRestart.length,
+  },
+];
+
+/** `report` is undefined before there is a manager. */
+export function addReportMetrics(metrics: Metrics, report: () => ManagerReport | undefined): void {
+  for (const { name, help, labels = [], onLeader = false, read } of gauges) {
+    metrics.gaugeFrom(name, onLeader ? `${help} Only on the leader.` : help, labels, () => {
+      const from = report();
+      if (from === undefined || (onLeader && !from.leads)) return [];
+      const values = read(from);
+      return typeof values === "number" ? [[{}, values]] : values;
+    });
+  }
+}

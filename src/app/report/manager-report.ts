@@ -1,0 +1,230 @@
+// The report of a running manager: what its controllers, queues, listings and accounts know at one moment, as plain data.
+// `/debug/state` prints it, and `/status` and the metrics read it, so a new fact is added here and where it is shown.
+
+import type { GovernedAccount } from "../../cloud/account.ts";
+import type { ChangeStream } from "../../cloud/change-stream.ts";
+import type { Inventory } from "../../cloud/inventory.ts";
+import type { PartListings } from "../../cloud/part-listings.ts";
+import type { LatestObjects } from "../../controllers/latest-objects.ts";
+import { identityOf, isUninitialized } from "../../controllers/node-facts.ts";
+import type { LifecycleReport } from "../../controllers/node-lifecycle/controller.ts";
+import { type RemovalHistory, removalKinds } from "../../controllers/removal-history.ts";
+import type { ControllerReport, Finding } from "../../controllers/report.ts";
+import type { RouteReport } from "../../controllers/route/controller.ts";
+import type { ServiceReport } from "../../controllers/service/controller.ts";
+import { defined } from "../../core/defined.ts";
+import { messageOf } from "../../core/errors.ts";
+import { keyOf, type Node, type Service } from "../../kube/objects.ts";
+import type { Clock } from "../../platform/clock.ts";
+import { onlyPart } from "../../provider/listing-parts.ts";
+import type { ObservedLoadBalancer } from "../../provider/load-balancers.ts";
+import type { Journal } from "../../runtime/journal.ts";
+import type { WorkQueue } from "../../runtime/work-queue.ts";
+import type { Flags } from "../flags/table.ts";
+import { version } from "../version.ts";
+import type { CloudContact } from "./cloud-contact.ts";
+
+/** What each controller says; a controller is absent if the cloud has nothing for it, or the flags disable it. */
+export interface ControllerReports {
+  readonly node: ControllerReport;
+  readonly lifecycle: LifecycleReport;
+  readonly service: ServiceReport | undefined;
+  readonly route: RouteReport | undefined;
+}
+
+/** A cache of watched objects. */
+export interface CacheState {
+  readonly isSynced: boolean;
+  readonly objects: number;
+  readonly heardSecondsAgo: number;
+  readonly problem: string | undefined;
+}
+
+/** The parts of the manager that are reported. */
+export interface ReportedManager {
+  readonly flags: Flags;
+  readonly identity: string;
+  readonly clock: Pick<Clock, "now" | "monotonic">;
+  /** On the monotonic clock. */
+  readonly startedAt: number;
+  readonly journal: Journal;
+  readonly removals: RemovalHistory;
+  readonly inventory: Inventory;
+  readonly contact: Pick<CloudContact, "requests">;
+  readonly accounts: readonly GovernedAccount<unknown>[];
+  readonly queues: Readonly<Record<string, WorkQueue>>;
+  /** Undefined if the cloud has no load balancers. */
+  readonly balancers: PartListings<ObservedLoadBalancer> | undefined;
+  /** Undefined if the cloud does not report changes. */
+  readonly changes: Pick<ChangeStream, "state"> | undefined;
+  readonly nodes: Pick<LatestObjects<Node>, "list">;
+  readonly services: Pick<LatestObjects<Service>, "list">;
+  /** Whether --node-selector matches the Node. */
+  isSelected(node: Node): boolean;
+  leads(): boolean;
+  /** The holder of each Lease; empty without leader election. */
+  holders(): Readonly<Record<string, string | undefined>>;
+  caches(): Readonly<Record<string, CacheState>>;
+  stalled(): string | undefined;
+  /** Changed settings that take effect after a restart. */
+  pendingRestart(): readonly string[];
+  pendingEvents(): number;
+  /** Computed when it is called. */
+  controllerReports(): ControllerReports;
+}
+
+const isoOf = (wall: number): string => new Date(wall).toISOString();
+const secondsOf = (duration: number): number => Math.round(duration / 100) / 10;
+
+export type ManagerReport = ReturnType<typeof reportOf>;
+
+/** Contains no credentials and no configuration. What takes time for thousands of objects is computed when it is read. */
+export function reportOf(manager: ReportedManager) {
+  const now = manager.clock.monotonic();
+  const ageOf = (since: number): number => secondsOf(now - since);
+  const { node, lifecycle, service, route } = manager.controllerReports();
+  return {
+    at: isoOf(manager.clock.now()),
+    version,
+    identity: manager.identity,
+    mode: manager.flags.mode,
+    leads: manager.leads(),
+    holders: manager.holders(),
+    runsForSeconds: ageOf(manager.startedAt),
+    isStalledBecause: manager.stalled(),
+    pendingRestart: manager.pendingRestart(),
+    caches: manager.caches(),
+    queues: Object.entries(manager.queues).map(([name, queue]) => ({
+      name,
+      waiting: queue.depth,
+      delayed: queue.delayed,
+      active: queue.active,
+      /** When each delayed key is tried again. The key of a load balancer has the names of its Services. */
+      get next() {
+        return [...queue.dueTimes]
+          .toSorted(([, a], [, b]) => a - b)
+          .map(([key, due]) => ({
+            key,
+            ...(name === "service" && { services: service?.membersOf(key) ?? [] }),
+            inSeconds: secondsOf(Math.max(0, due - now)),
+          }));
+      },
+    })),
+    inventory: manager.inventory.sources.map(({ source, latest, failure }) => ({
+      source: source.name,
+      machines: latest?.items.length,
+      ageSeconds: latest && ageOf(latest.beganAt),
+      failure: failure && {
+        text: messageOf(failure.error),
+        failingForSeconds: ageOf(failure.since),
+        lastSecondsAgo: ageOf(failure.at),
+      },
+    })),
+    /** The connection by which the cloud reports changes. Absent on standby replicas, and for clouds without one. */
+    changes: changesOf(manager, ageOf),
+    /** Sources to which the settings give no access. */
+    unreadableSources: manager.inventory.unreadable,
+    accounts: manager.accounts.map(({ name, budget, breakers }) => ({
+      name,
+      budget: budget.level,
+      endpoints: breakers(),
+    })),
+    /** Requests to the cloud since the start of the process, by account and operation. */
+    requests: manager.contact.requests,
+    get nodesUninitialized() {
+      const isOurs = (one: Node): boolean =>
+        manager.isSelected(one) && manager.inventory.manages(identityOf(one));
+      return manager.nodes.list().filter((one) => isUninitialized(one) && isOurs(one)).length;
+    },
+    /** What keeps a Node from being initialized, and what its routes lack. */
+    nodeProblems: [node, route].flatMap((report) =>
+      findingsOf(report, "problem").map(([name, { reason, text, attempts, since }]) =>
+        defined({ node: name, reason, text, attempts, sinceSeconds: since && ageOf(since) }),
+      ),
+    ),
+    /** Nodes that are left alone, or have an annotation without effect. */
+    nodeNotices: [...Map.groupBy(findingsOf(node, "notice"), ([name]) => name)].map(([name, found]) => ({
+      node: name,
+      notices: found.map(([, { text }]) => text),
+    })),
+    /** Nodes that are not deleted although their instance is gone. */
+    nodesOnHold: findingsOf(lifecycle, "hold").map(([name, { reason, text }]) => ({
+      node: name,
+      reason,
+      message: text,
+    })),
+    evidenceOfAbsence: [...lifecycle.evidence].map(([name, { since, proofs }]) => ({
+      node: name,
+      notReadyForSeconds: ageOf(since),
+      proofs: proofs.map(({ kind, asOf }) => ({ kind, ageSeconds: ageOf(asOf) })),
+    })),
+    serviceProblems: [...Map.groupBy(findingsOf(service, "problem"), ([name]) => name)].map(
+      ([name, found]) => ({
+        service: name,
+        problems: found.map(([, { reason, text }]) => `${reason} ${text}`),
+      }),
+    ),
+    get balancers() {
+      return balancersOf(manager, service);
+    },
+    /** The listings of load balancers, one per part of the cloud. */
+    balancerListings: (manager.balancers?.parts ?? []).map(({ name, listing: { latest, failure } }) =>
+      defined({
+        part: name === onlyPart ? undefined : name,
+        balancers: latest?.items.length,
+        ageSeconds: latest && ageOf(latest.beganAt),
+        failure: failure && messageOf(failure.error),
+      }),
+    ),
+    /** Load balancers that are neither created nor removed until an absence is proved. */
+    balancersOnHold: service?.holds ?? [],
+    /** What the mass limits count, and the names of what they hold. */
+    massLimits: removalKinds.map((kind) => ({
+      kind,
+      recent: manager.removals.count(kind),
+      held: manager.removals.held(kind),
+      howToRelease: manager.removals.howToRelease(kind),
+    })),
+    orphans: (service?.orphans ?? []).map(({ group, name }) => defined({ group, name })),
+    /** The result of the last sync of each route table. */
+    routes: route?.syncs ?? [],
+    eventsWaiting: manager.pendingEvents(),
+    /** The last writes, the newest first. */
+    get journal() {
+      return manager.journal
+        .entries()
+        .toReversed()
+        .map((entry) => ({ ...entry, at: isoOf(entry.at) }));
+    },
+  };
+}
+
+/** Each finding with the name of its object. */
+function findingsOf(
+  report: ControllerReport | undefined,
+  kind: Finding["kind"],
+): readonly (readonly [string, Finding])[] {
+  return [...(report?.findings ?? [])].flatMap(([name, found]) =>
+    found.filter((finding) => finding.kind === kind).map((finding) => [name, finding] as const),
+  );
+}
+
+function changesOf({ changes }: ReportedManager, ageOf: (monotonic: number) => number) {
+  const state = changes?.state;
+  if (state === undefined) return undefined;
+  const { openSince, heardAt, failure } = state;
+  return { openForSeconds: openSince && ageOf(openSince), heardSecondsAgo: ageOf(heardAt), failure };
+}
+
+/** Each load balancer with Fairlead's mark, with its Services and their addresses. */
+function balancersOf({ balancers, services }: ReportedManager, service: ServiceReport | undefined) {
+  const byKey = new Map(services.list().map((one) => [keyOf(one.metadata), one]));
+  return (balancers?.latest?.items ?? [])
+    .filter(({ ownership }) => ownership === "ours")
+    .map(({ group, state }) => {
+      const members = service?.membersOf(group) ?? [];
+      const ingress = members.flatMap((key) => byKey.get(key)?.status?.loadBalancer?.ingress ?? []);
+      const addresses = ingress.flatMap(({ ip, hostname }) => ip ?? hostname ?? []);
+      return { group, state, services: members, addresses: [...new Set(addresses)] };
+    });
+}

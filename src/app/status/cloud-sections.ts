@@ -1,0 +1,146 @@
+// The sections of the page with the cloud: requests, budgets and listings; and with the queues and watches of this replica.
+
+import type { ManagerReport } from "../report/manager-report.ts";
+import { type Html, type HtmlValue, html, table } from "./html.ts";
+import type { StatusView } from "./status-view.ts";
+import { ago, badge, number, roughDuration } from "./words.ts";
+
+type Account = ManagerReport["accounts"][number];
+
+function budgetText({ budget: { limit, remaining } }: Account): Html {
+  if (limit === undefined || remaining === undefined) return html`not reported by the cloud`;
+  return html`${number(remaining)} of ${number(limit)} left <meter min="0" max="${limit}" low="${limit * 0.1}" high="${limit * 0.3}" optimum="${limit}" value="${remaining}">${number(remaining)} of ${number(limit)}</meter>`;
+}
+
+function stateOfAccount({ budget, endpoints }: Account): Html {
+  const broken = endpoints.filter(({ state }) => state !== "closed");
+  if (broken.length > 0)
+    return html`${badge("bad", "Not reachable")} ${broken.map(({ endpoint }) => endpoint).join(", ")}`;
+  return budget.closedFor > 0
+    ? badge("waiting", `Rate limit: closed for ${roughDuration(budget.closedFor / 1000)}`)
+    : badge("good", "Open");
+}
+
+function accountsTable({ accounts }: ManagerReport): Html {
+  return table({
+    id: "accounts-table",
+    caption: "Accounts of the cloud with their request budget",
+    columns: [
+      { title: "Account", cell: ({ name }) => name },
+      { title: "State", cell: stateOfAccount },
+      { title: "Budget", cell: budgetText },
+      { title: "In flight", kind: "number", cell: ({ budget }) => number(budget.inFlight) },
+      { title: "Waiting", kind: "number", cell: ({ budget }) => number(budget.waiting) },
+    ],
+    rows: accounts,
+    empty: "No account is open.",
+  });
+}
+
+const orDash = <T extends HtmlValue>(value: T | undefined, shown: (value: T) => HtmlValue): HtmlValue =>
+  value === undefined ? "–" : shown(value);
+
+function listingsTable({ inventory, balancerListings }: ManagerReport): Html {
+  return table({
+    id: "listings-table",
+    caption: "Listings of the cloud with their age",
+    columns: [
+      { title: "Listing", cell: ({ name }) => name },
+      {
+        title: "State",
+        cell: ({ failure, ageSeconds }) => {
+          if (failure !== undefined) return badge("bad", "Fails");
+          return ageSeconds === undefined ? badge("waiting", "Not listed yet") : badge("good", "Listed");
+        },
+      },
+      { title: "Objects", kind: "number", cell: ({ objects }) => orDash(objects, number) },
+      { title: "Age", kind: "number", cell: ({ ageSeconds }) => orDash(ageSeconds, roughDuration) },
+      { title: "Last failure", kind: "wide", cell: ({ failure }) => failure ?? "–" },
+    ],
+    rows: [
+      ...inventory.map(({ source, machines, failure, ageSeconds }) => ({
+        name: `Instances: ${source}`,
+        objects: machines,
+        failure: failure?.text,
+        ageSeconds,
+      })),
+      ...balancerListings.map(({ part = "", balancers, failure, ageSeconds }) => ({
+        name: `Load balancers ${part}`.trim(),
+        objects: balancers,
+        failure,
+        ageSeconds,
+      })),
+    ],
+    empty: "Nothing is listed.",
+  });
+}
+
+function requestsTable({ requests, at: now }: ManagerReport): Html {
+  return table({
+    id: "calls-table",
+    caption: "Requests to the cloud since the start of this process",
+    columns: [
+      { title: "Operation", cell: ({ operation }) => html`<code>${operation}</code>` },
+      { title: "Account", cell: ({ account }) => account },
+      { title: "Requests", kind: "number", cell: ({ count }) => number(count) },
+      { title: "Failed", kind: "number", cell: ({ failed }) => number(failed) },
+      {
+        title: "Average",
+        kind: "number",
+        cell: ({ totalMs, count }) => `${number(Math.round(totalMs / count))} ms`,
+      },
+      { title: "Last", cell: ({ lastAt }) => ago(lastAt, now) },
+      {
+        title: "Last failure",
+        kind: "wide",
+        cell: ({ lastError: error }) =>
+          error === undefined ? "–" : html`${error.text} (${ago(error.at, now)})`,
+      },
+    ],
+    rows: requests.toSorted((a, b) => b.count - a.count),
+    empty: "No request was sent yet.",
+  });
+}
+
+export function cloudPart({ report }: StatusView): Html {
+  return html`${accountsTable(report)}<h3>Listings</h3>${listingsTable(report)}<h3>Requests</h3>${requestsTable(report)}`;
+}
+
+export function replicaPart({ report: { identity, queues, caches } }: StatusView): Html {
+  const queueTable = table({
+    id: "queues-table",
+    caption: "Work queues of this replica",
+    columns: [
+      { title: "Queue", cell: ({ name }) => name },
+      { title: "Waiting", kind: "number", cell: ({ waiting }) => number(waiting) },
+      { title: "Active", kind: "number", cell: ({ active }) => number(active) },
+      { title: "Delayed", kind: "number", cell: ({ delayed }) => number(delayed) },
+    ],
+    rows: queues,
+    empty: "No controller runs.",
+  });
+  const cacheTable = table({
+    id: "caches-table",
+    caption: "Watches of this replica",
+    columns: [
+      { title: "Watch", cell: ([name]) => name },
+      {
+        title: "State",
+        cell: ([, { problem, isSynced }]) => {
+          if (problem !== undefined) return badge("bad", "Fails");
+          return isSynced ? badge("good", "Synced") : badge("waiting", "Not synced yet");
+        },
+      },
+      { title: "Objects", kind: "number", cell: ([, { objects }]) => number(objects) },
+      {
+        title: "Last news",
+        kind: "number",
+        cell: ([, { heardSecondsAgo }]) => `${roughDuration(heardSecondsAgo)} ago`,
+      },
+      { title: "Problem", kind: "wide", cell: ([, { problem }]) => problem ?? "–" },
+    ],
+    rows: Object.entries(caches),
+    empty: "Nothing is watched.",
+  });
+  return html`<p>Identity: <code>${identity}</code></p>${queueTable}<h3>Watches</h3>${cacheTable}`;
+}

@@ -1,0 +1,183 @@
+// The sections of the page with what the cluster has: Nodes, Services, routes, holds, and the last changes.
+
+import { limitFlags } from "../../controllers/removal-history.ts";
+import { milliseconds } from "../../core/brand.ts";
+import { formatDuration } from "../../core/duration.ts";
+import { shortList } from "../../core/text.ts";
+import type { ManagerReport } from "../report/manager-report.ts";
+import { type Html, html, table } from "./html.ts";
+import type { StatusView } from "./status-view.ts";
+import { pager, slice, type ViewQuery } from "./view-query.ts";
+import { ago, badge, explanation, isUnsettled, labels, number, type Tone } from "./words.ts";
+
+const isFiltered = ({ filter, onlyUnsettled }: ViewQuery): boolean => filter !== "" || onlyUnsettled;
+
+function isShown(query: ViewQuery, row: { readonly name: string; readonly tone: Tone }): boolean {
+  if (query.onlyUnsettled && !isUnsettled(row)) return false;
+  return query.filter === "" || row.name.toLowerCase().includes(query.filter);
+}
+
+export function nodesPart({ nodes, detailsOf }: StatusView, query: ViewQuery): Html {
+  const shown = nodes.filter((row) => isShown(query, row));
+  const part = slice(shown, "nodes", query);
+  return html`${table({
+    id: "nodes-table",
+    caption: "Nodes with their state, address, provider id and what is wrong",
+    columns: [
+      { title: "Node", cell: ({ name }) => name },
+      {
+        title: "State",
+        cell: ({ tone, details }) =>
+          details === undefined ? badge("quiet", "Deleted") : badge(tone, labels[details.state]),
+      },
+      { title: "Address", cell: ({ details }) => details?.address ?? "–" },
+      {
+        title: "Provider id",
+        cell: ({ details }) =>
+          details === undefined ? "–" : html`<code>${details.providerID ?? "–"}</code>`,
+      },
+      { title: "Why", kind: "wide", cell: ({ details }) => details && explanation(details) },
+    ],
+    rows: part.items.map((row) => ({ ...row, details: detailsOf(row) })),
+    empty: isFiltered(query) ? "No Node matches the filter." : "The cluster has no Node yet.",
+  })}${pager(query, "nodes", part, "Nodes")}`;
+}
+
+export function servicesPart({ services }: StatusView, query: ViewQuery): Html {
+  const shown = services.filter((row) => isShown(query, row));
+  const part = slice(shown, "services", query);
+  return html`${table({
+    id: "services-table",
+    caption: "Services of type LoadBalancer with their state, address and what is wrong",
+    columns: [
+      { title: "Service", cell: ({ name }) => name },
+      { title: "State", cell: ({ tone, state }) => badge(tone, labels[state]) },
+      { title: "Address", cell: ({ addresses }) => addresses.join(", ") || "–" },
+      { title: "Why", kind: "wide", cell: explanation },
+    ],
+    rows: part.items,
+    empty: isFiltered(query) ? "No Service matches the filter." : "No Service has the type LoadBalancer.",
+  })}${pager(query, "services", part, "Services")}`;
+}
+
+/** "12 of 100" with a bar, or the number alone. */
+function filled(there: number, limit: number | undefined): Html {
+  if (limit === undefined) return html`${number(there)}`;
+  return html`${number(there)} of ${number(limit)} <meter min="0" max="${limit}" low="${limit * 0.8}" high="${limit * 0.9}" optimum="0" value="${there}">${number(there)} of ${number(limit)}</meter>`;
+}
+
+export function routesPart({ report: { routes } }: StatusView): Html {
+  return table({
+    id: "routes-table",
+    caption: "The last sync of each route table",
+    columns: [
+      { title: "Table", cell: ({ table: name }) => name ?? "Route table" },
+      {
+        title: "State",
+        cell: ({ failed, isComplete }) => {
+          if (failed > 0) return badge("bad", "Failed");
+          return isComplete ? badge("good", "Synced") : badge("waiting", "Incomplete");
+        },
+      },
+      { title: "Desired", kind: "number", cell: ({ wanted }) => number(wanted) },
+      { title: "In the cloud", kind: "number", cell: ({ there, limit }) => filled(there, limit) },
+      { title: "Created", kind: "number", cell: ({ created }) => number(created) },
+      { title: "Removed", kind: "number", cell: ({ removed }) => number(removed) },
+      { title: "Failed", kind: "number", cell: ({ failed }) => number(failed) },
+      {
+        title: "Took",
+        kind: "number",
+        cell: ({ duration }) => formatDuration(milliseconds(Math.round(duration))),
+      },
+    ],
+    rows: routes,
+    empty: "Routes are not managed here, or no sync has ended yet.",
+  });
+}
+
+const titles = { nodes: "Nodes", "load-balancers": "Load balancers", routes: "Routes" } as const;
+/** More rows would hide the cause, which is the same for all. */
+const maxHolds = 50;
+
+/** What a mass limit holds, or waits until an absence is proved. */
+export function holdsPart({ report: { massLimits, balancersOnHold, orphans } }: StatusView): Html {
+  const limits = table({
+    id: "limits-table",
+    caption: "What each mass limit counts and holds",
+    columns: [
+      { title: "Mass limit", cell: ({ kind }) => html`${titles[kind]} <code>--${limitFlags[kind]}</code>` },
+      { title: "Last 10 minutes", kind: "number", cell: ({ recent }) => number(recent) },
+      { title: "Held", kind: "number", cell: ({ held }) => number(held.length) },
+      {
+        title: "Details",
+        kind: "wide",
+        cell: ({ held, howToRelease }) =>
+          held.length === 0 ? "Nothing" : html`<p>${shortList(held)}</p><p><code>${howToRelease}</code></p>`,
+      },
+    ],
+    rows: massLimits,
+    empty: "",
+  });
+  const waiting = table({
+    id: "holds-table",
+    caption: "Load balancers that are neither created nor removed for now",
+    columns: [
+      { title: "Services", cell: ({ services, group }) => services.join(", ") || group },
+      { title: "Reason", cell: ({ reason }) => reason },
+      { title: "Message", kind: "wide", cell: ({ message }) => message },
+    ],
+    rows: balancersOnHold.slice(0, maxHolds),
+    empty: "No load balancer waits for a proof.",
+  });
+  const names = orphans.map(({ name, group }) => name ?? group);
+  const orphaned =
+    names.length === 0
+      ? html`<p class="empty">No load balancer is without a Service.</p>`
+      : html`<p>Load balancers without a Service, which are kept: ${shortList(names)}</p>`;
+  return html`${limits}<h3>Load balancers on hold</h3>${waiting}<h3>Orphans</h3>${orphaned}`;
+}
+
+type Decision = ManagerReport["journal"][number];
+
+const outcomes: Readonly<Record<Decision["outcome"], readonly [Tone, string]>> = {
+  done: ["good", "Done"],
+  refused: ["bad", "Refused"],
+  failed: ["bad", "Failed"],
+  observed: ["quiet", "Only observed"],
+};
+
+function isShownDecision(query: ViewQuery, { object, outcome }: Decision): boolean {
+  if (query.onlyUnsettled && outcome !== "refused" && outcome !== "failed") return false;
+  return query.filter === "" || object.toLowerCase().includes(query.filter);
+}
+
+export function decisionsPart({ report: { journal, at: now, leads } }: StatusView, query: ViewQuery): Html {
+  const shown = journal.filter((entry) => isShownDecision(query, entry));
+  const part = slice(shown, "decisions", query);
+  return html`${table({
+    id: "decisions-table",
+    caption: "The last changes, newest first",
+    columns: [
+      { title: "Object", cell: ({ object }) => object },
+      { title: "When", cell: ({ at }) => ago(at, now) },
+      { title: "Result", cell: ({ outcome }) => badge(...outcomes[outcome]) },
+      {
+        title: "Why",
+        kind: "wide",
+        cell: ({ why, detail }) =>
+          html`<p>${why}</p>${detail === undefined ? undefined : html`<p class="next">${detail}</p>`}`,
+      },
+      {
+        title: "Change",
+        kind: "wide",
+        cell: ({ target, action }) => html`<span class="target">${target}</span> <code>${action}</code>`,
+      },
+    ],
+    rows: part.items,
+    empty: isFiltered(query)
+      ? "No change matches the filter."
+      : leads
+        ? "Nothing was changed since the start: everything is as it should be."
+        : "This replica has changed nothing. The leader has the list.",
+  })}${pager(query, "decisions", part, "changes")}`;
+}

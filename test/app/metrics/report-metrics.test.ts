@@ -1,0 +1,118 @@
+import { expect, test } from "bun:test";
+import { addReportMetrics } from "../../../src/app/metrics/report-metrics.ts";
+import type { ManagerReport } from "../../../src/app/report/manager-report.ts";
+import { Metrics } from "../../../src/telemetry/metrics.ts";
+
+// Gauges that are read from the report of the manager. Those for alerts count objects that need attention, only on the leader.
+
+const nodeProblem = (node: string, reason: string) => ({ node, reason, text: "Because." });
+const massLimit = (kind: ManagerReport["massLimits"][number]["kind"], held: readonly string[] = []) => ({
+  ...{ kind, recent: 1, held, howToRelease: "kubectl" },
+});
+
+const report: Pick<
+  ManagerReport,
+  | "leads"
+  | "nodesUninitialized"
+  | "nodesOnHold"
+  | "massLimits"
+  | "nodeProblems"
+  | "serviceProblems"
+  | "orphans"
+  | "accounts"
+  | "inventory"
+  | "changes"
+  | "caches"
+  | "pendingRestart"
+> = {
+  leads: true,
+  nodesUninitialized: 2,
+  nodesOnHold: [
+    { node: "d", reason: "MassDeletionHeld", message: "Too many." },
+    { node: "e", reason: "MassDeletionHeld", message: "Too many." },
+    { node: "f", reason: "DeletionPaused", message: "Paused." },
+  ],
+  massLimits: [massLimit("nodes"), massLimit("load-balancers"), massLimit("routes", ["10.244.1.0/24"])],
+  nodeProblems: [
+    nodeProblem("a", "IncompleteInstance"),
+    nodeProblem("b", "PodCIDRTaken"),
+    nodeProblem("b", "PodCIDRTaken"),
+    nodeProblem("c", "PodCIDRTaken"),
+    nodeProblem("c", "RouteCreatedButNotListed"),
+  ],
+  serviceProblems: [
+    {
+      service: "default/web",
+      problems: ["CertificateExpired of web", "CertificateExpired of mail", "TargetLimit 7"],
+    },
+    { service: "default/shop", problems: ["CertificateExpired of shop", " without a reason"] },
+  ],
+  orphans: [{ group: "x" }, { group: "y" }, { group: "z" }],
+  accounts: [],
+  inventory: [
+    { source: "machines", machines: 3, ageSeconds: 12.5, failure: undefined },
+    { source: "robots", machines: undefined, ageSeconds: undefined, failure: undefined },
+  ],
+  changes: undefined,
+  caches: {},
+  pendingRestart: ["--cluster-name"],
+};
+
+const linesOf = (changes: Partial<ManagerReport> = {}): readonly string[] => {
+  const metrics = new Metrics();
+  addReportMetrics(metrics, () => ({ ...report, ...changes }) as ManagerReport);
+  return metrics
+    .text()
+    .split("\n")
+    .filter((line) => line !== "" && !line.startsWith("#"));
+};
+
+const ofReplica = [
+  'fairlead_inventory_age_seconds{source="machines"} 12.5',
+  'fairlead_inventory_instances{source="machines"} 3',
+  "fairlead_configuration_restart_pending 1",
+];
+
+test("the leader counts Nodes, Services and load balancers that need attention", () => {
+  expect(linesOf()).toEqual([
+    "fairlead_nodes_uninitialized 2",
+    'fairlead_node_deletions_held{reason="MassDeletionHeld"} 2',
+    'fairlead_node_deletions_held{reason="DeletionPaused"} 1',
+    'fairlead_removals_held{kind="nodes"} 0',
+    'fairlead_removals_held{kind="load-balancers"} 0',
+    'fairlead_removals_held{kind="routes"} 1',
+    'fairlead_removals_recent{kind="nodes"} 1',
+    'fairlead_removals_recent{kind="load-balancers"} 1',
+    'fairlead_removals_recent{kind="routes"} 1',
+    "fairlead_services_with_problems 2",
+    'fairlead_problems{object="Node",reason="IncompleteInstance"} 1',
+    'fairlead_problems{object="Node",reason="PodCIDRTaken"} 2',
+    'fairlead_problems{object="Node",reason="RouteCreatedButNotListed"} 1',
+    'fairlead_problems{object="Service",reason="CertificateExpired"} 2',
+    'fairlead_problems{object="Service",reason="TargetLimit"} 1',
+    "fairlead_balancers_orphaned 3",
+    ...ofReplica,
+  ]);
+});
+
+test("a replica that does not lead reports no counts, because its state is stale", () => {
+  expect(linesOf({ leads: false })).toEqual(ofReplica);
+});
+
+test("the age of each watch, and whether the change stream is open, are read on each scrape", () => {
+  const cache = (heardSecondsAgo: number) => ({
+    ...{ isSynced: true, objects: 1, problem: undefined, heardSecondsAgo },
+  });
+  const changes = { openForSeconds: undefined, heardSecondsAgo: 3, failure: "closed" };
+  const lines = linesOf({ caches: { nodes: cache(7), services: cache(400) }, changes });
+  expect(lines).toContain('fairlead_watch_age_seconds{resource="nodes"} 7');
+  expect(lines).toContain('fairlead_watch_age_seconds{resource="services"} 400');
+  expect(lines).toContain("fairlead_change_stream_open 0");
+  expect(linesOf({ changes: { ...changes, openForSeconds: 4 } })).toContain("fairlead_change_stream_open 1");
+});
+
+test("there are no gauges of the report before there is a manager", () => {
+  const metrics = new Metrics();
+  addReportMetrics(metrics, () => undefined);
+  expect(metrics.text()).not.toMatch(/^fairlead/m);
+});

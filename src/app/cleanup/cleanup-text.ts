@@ -5,7 +5,7 @@ import { countOf } from "../../core/text.ts";
 import type { ClusterSurvey } from "./cleanup.ts";
 import type { ClusterState } from "./cluster-state.ts";
 import type { Removal } from "./delete-leftovers.ts";
-import type { Leftover } from "./leftover.ts";
+import type { Leftover } from "./leftovers.ts";
 
 export const isDeletable = ({ kept }: Leftover): boolean => kept === undefined;
 

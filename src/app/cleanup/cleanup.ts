@@ -6,15 +6,13 @@ import { minutes } from "../../core/brand.ts";
 import type { Call } from "../../provider/call.ts";
 import { ConfigurationError } from "../configuration/configuration-error.ts";
 import { type AnyCloud, type AnyProvider, connectCloud } from "../connect-cloud.ts";
-import { readingClient } from "../explain/explain-offline.ts";
+import { readingClient } from "../explain/explanation.ts";
 import type { ReadFlags } from "../flags/read-flags.ts";
 import { ReadOnlyTransports } from "../observation/read-only-transport.ts";
 import type { ManagerPlatform } from "../system-platform.ts";
-import { addressesOf } from "./balancer-addresses.ts";
 import { type ClusterState, findLeadership, newLeader, readCluster } from "./cluster-state.ts";
 import { LeftoverRemoval, type Removal } from "./delete-leftovers.ts";
-import { type Selection, whyKept } from "./judge-balancer.ts";
-import type { Leftover } from "./leftover.ts";
+import { addressesOf, type Leftover, type Selection, whyKept } from "./leftovers.ts";
 import { type Survey, takeSurvey } from "./survey.ts";
 
 export interface CleanupOptions {

@@ -11,7 +11,7 @@ import type { Call } from "../../provider/call.ts";
 import type { AnyCloud } from "../connect-cloud.ts";
 import type { ClusterState } from "./cluster-state.ts";
 import { type DeletionDeps, deleteBalancer } from "./delete-balancer.ts";
-import type { Leftover, LeftoverBalancer } from "./leftover.ts";
+import type { Leftover, LeftoverBalancer } from "./leftovers.ts";
 import { readsLagOf } from "./list-cloud.ts";
 import { routeKey, type Survey } from "./survey.ts";
 

@@ -9,11 +9,16 @@ import type { Call } from "../../provider/call.ts";
 import { onlyPart } from "../../provider/listing-parts.ts";
 import type { ObservedRoute } from "../../provider/routes.ts";
 import type { AnyCloud, AnyProvider } from "../connect-cloud.ts";
-import { addressesOf } from "./balancer-addresses.ts";
 import type { ClusterState } from "./cluster-state.ts";
-import { type Selection, whyKept } from "./judge-balancer.ts";
-import type { Leftover, LeftoverBalancer, LeftoverRoute } from "./leftover.ts";
-import { removalPlanner } from "./leftover-routes.ts";
+import {
+  addressesOf,
+  type Leftover,
+  type LeftoverBalancer,
+  type LeftoverRoute,
+  removalPlanner,
+  type Selection,
+  whyKept,
+} from "./leftovers.ts";
 import { type CloudListing, type ListedTable, listCloud } from "./list-cloud.ts";
 
 export interface SurveyOptions {

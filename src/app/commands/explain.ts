@@ -48,7 +48,7 @@ export const explainCommand: Command = {
     // Loaded only here: a whole manager.
     const [{ answerText, exitCodeOf, notFoundText }, { readExplainRequest }, { Explanation }] =
       await Promise.all([
-        import("../explain/explain-answer.ts"),
+        import("../explain/explain-text.ts"),
         import("../explain/explain-request.ts"),
         import("../explain/explanation.ts"),
       ]);

@@ -33,7 +33,7 @@ export const planCommand: Command = {
       await Promise.all([
         import("../describe/describe-object.ts"),
         import("../observation/observe-once.ts"),
-        import("../plan/plan-answer.ts"),
+        import("../observation/plan-answer.ts"),
       ]);
     const { configuration, platform, provider, console, signal } = invocation;
     const { settings } = configuration;

@@ -89,17 +89,15 @@ export const supportBundleCommand: Command = {
 async function collect(invocation: Invocation, redaction: Redaction): Promise<Collection> {
   const { configuration, platform, provider, program, signal } = invocation;
   const [
-    { Collection, collectCluster, collectLog, collectManager },
+    { Collection, collectCluster, collectLog, collectManager, describeConfiguration },
     { addConfiguredSecrets },
-    { describeConfiguration },
+    { openConnection },
+    { readingClient },
   ] = await Promise.all([
     import("../support/collect.ts"),
-    import("../support/known-secrets.ts"),
-    import("../support/own-configuration.ts"),
-  ]);
-  const [{ openConnection }, { readingClient }] = await Promise.all([
+    import("../support/redaction.ts"),
     import("../../kube/connection/connection.ts"),
-    import("../explain/explain-offline.ts"),
+    import("../explain/explanation.ts"),
   ]);
   const collection = new Collection();
   addConfiguredSecrets(redaction, provider, configuration, platform.environment);

@@ -48,7 +48,7 @@ export const webhookManifestCommand: Command = {
     const { flags } = configuration.settings;
     if (invocation.refuse(manifestProblems(flags))) return;
     // Loaded only here: the code that makes certificates.
-    const { authorityError, findAuthority } = await import("../endpoints/webhook-authority.ts");
+    const { authorityError, findAuthority } = await import("../endpoints/open-webhook.ts");
     try {
       const { ca, note } = await findAuthority(flags, program, platform);
       await console.out(webhookManifest(program, flags["webhook-secure-port"], ca));

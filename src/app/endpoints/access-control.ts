@@ -3,6 +3,7 @@
 
 import type { KubeApi } from "../../kube/client/api.ts";
 import { WatchedFile } from "../../kube/connection/watched-file.ts";
+import type { KubeError } from "../../kube/errors/kube-error.ts";
 import type { ConfigMap } from "../../kube/objects.ts";
 import { configMaps } from "../../kube/resources.ts";
 import { Reflector } from "../../kube/watch/reflector.ts";
@@ -24,7 +25,6 @@ import { connectKube } from "../kube-client.ts";
 import type { Manager } from "../manager/manager.ts";
 import type { ManagerPlatform } from "../system-platform.ts";
 import { version } from "../version.ts";
-import { describeLookupFailure } from "./describe-lookup-failure.ts";
 
 export interface AccessOptions {
   readonly flags: Flags;
@@ -143,4 +143,28 @@ export async function createAccessControl(options: AccessOptions): Promise<Acces
     authenticate: (request) => authenticate(authentication, request),
     authorize: (user, verb, path) => authorizer.authorize(user, verb, path),
   };
+}
+
+export interface LookupSituation {
+  /** The ConfigMap, as namespace/name. */
+  readonly where: string;
+  /** It was read before, and its content still applies. */
+  readonly isKnown: boolean;
+  /** `--authentication-tolerate-lookup-failure` */
+  readonly isTolerated: boolean;
+}
+
+const whatToDo = "Set --client-ca-file, or bind the Role extension-apiserver-authentication-reader";
+
+export function describeLookupFailure(
+  { kind, message }: Pick<KubeError, "kind" | "message">,
+  { where, isKnown, isTolerated }: LookupSituation,
+): string | undefined {
+  if (kind === "forbidden" && isTolerated) return undefined;
+  // An unreachable API server is reported once for all watches.
+  if (isKnown && kind !== "forbidden") return undefined;
+  const effect = isKnown
+    ? "its last content still applies"
+    : "client certificates of the cluster are not accepted";
+  return `Cannot read the ConfigMap ${where}, so ${effect} on the secure port. ${whatToDo}. ${message}`;
 }

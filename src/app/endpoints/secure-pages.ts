@@ -15,8 +15,7 @@ import type { HealthMetrics } from "../metrics/serving-metrics.ts";
 import { statusPage } from "../status/status-page.ts";
 import { commit, version } from "../version.ts";
 import { configz, goDuration } from "./configz.ts";
-import { debugState } from "./debug-state.ts";
-import { explainPage } from "./explain-page.ts";
+import { debugState, explainPage } from "./debug-pages.ts";
 
 export interface PagesOptions {
   readonly program: string;

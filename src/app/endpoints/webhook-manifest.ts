@@ -1,4 +1,4 @@
-// The manifest that registers the admission webhook with the API server. webhook-authority.ts finds its CA.
+// The manifest that registers the admission webhook with the API server. open-webhook.ts finds its CA.
 
 import { defined } from "../../core/defined.ts";
 import { serviceWebhook } from "../flags/webhook-names.ts";

@@ -5,14 +5,59 @@ import { defined } from "../../core/defined.ts";
 import type { KubeApi } from "../../kube/client/api.ts";
 import { isKubeError } from "../../kube/errors/kube-error.ts";
 import { keyOf, type Node, type Service } from "../../kube/objects.ts";
-import { nodes, services } from "../../kube/resources.ts";
+import { events, nodes, services } from "../../kube/resources.ts";
 import { describeNode, factsOfNode } from "../describe/describe-node.ts";
 import { closestName, type NotFound } from "../describe/describe-object.ts";
 import { describeService, factsOfService } from "../describe/describe-service.ts";
-import { type DescribedKind, type Description, withEvents } from "../describe/description.ts";
+import {
+  type DescribedEvent,
+  type DescribedKind,
+  type Description,
+  maxEvents,
+  withEvents,
+} from "../describe/description.ts";
 import type { Flags } from "../flags/table.ts";
 import { isSelectedBy } from "../manager/compose-nodes.ts";
-import { eventsOf } from "./object-events.ts";
+
+/** The newest first; the text instead, if they cannot be read. */
+export async function eventsOf(
+  api: Pick<KubeApi, "listPage">,
+  kind: DescribedKind,
+  name: string,
+  signal: AbortSignal,
+): Promise<readonly DescribedEvent[] | string> {
+  const [namespace, bare] = kind === "Node" ? ["default", name] : name.split("/");
+  const fieldSelector = `involvedObject.kind=${kind},involvedObject.name=${bare}`;
+  try {
+    const { items } = await api.listPage(
+      events,
+      { namespace: namespace ?? "", fieldSelector, limit: 500 },
+      signal,
+    );
+    return items
+      .map(
+        ({
+          type = "Normal",
+          reason = "",
+          message = "",
+          count = 1,
+          lastTimestamp,
+          eventTime,
+          source,
+          metadata,
+        }) => ({
+          at: lastTimestamp ?? eventTime ?? metadata.creationTimestamp ?? "",
+          ...{ type, reason, message, count },
+          source: source?.component ?? "",
+        }),
+      )
+      .toSorted((a, b) => (a.at < b.at ? 1 : a.at > b.at ? -1 : 0))
+      .slice(0, maxEvents);
+  } catch (error) {
+    if (isKubeError(error)) return `its events: ${error.message}`;
+    throw error;
+  }
+}
 
 const unknown = { isDue: false, nextAttemptInSeconds: undefined } as const;
 

@@ -1,14 +1,84 @@
-// Finds the secure port of a running manager: as given with --server, or that of the leader.
+// Finds the manager that leads, through the Lease, and its secure port.
 
 import { messageOf } from "../../core/errors.ts";
 import type { Problem } from "../../core/problem.ts";
 import type { KubeApi } from "../../kube/client/api.ts";
+import { isKubeError } from "../../kube/errors/kube-error.ts";
+import { holderOf } from "../../kube/leader-election/lease-record.ts";
+import type { Node } from "../../kube/objects.ts";
+import { leases, nodes } from "../../kube/resources.ts";
 import type { Files } from "../../platform/files.ts";
 import { ConfigurationError } from "../configuration/configuration-error.ts";
 import { invalidFlag } from "../flags/flag-problems.ts";
 import type { Flags } from "../flags/table.ts";
 import { type ManagerAddress, NoAnswer } from "./ask-manager.ts";
-import { findLeader } from "./find-leader.ts";
+
+export interface Leader {
+  readonly identity: string;
+  /** Of its pod or Node; undefined if neither is found. */
+  readonly address: string | undefined;
+}
+
+/** `worker-1_1f0c…` is on the host `worker-1`. */
+export const hostOf = (identity: string): string => identity.slice(0, Math.max(0, identity.lastIndexOf("_")));
+
+function addressIn({ status }: Node): string | undefined {
+  const addresses = status.addresses ?? [];
+  return (addresses.find(({ type }) => type === "InternalIP") ?? addresses[0])?.address;
+}
+
+function podIPOf(pod: unknown): string | undefined {
+  const { status } = (pod ?? {}) as { readonly status?: { readonly podIP?: unknown } };
+  return typeof status?.podIP === "string" ? status.podIP : undefined;
+}
+
+/** Undefined if no replica leads, or the Lease cannot be read. */
+export async function findLeader(
+  api: Pick<KubeApi, "get" | "request">,
+  flags: Flags,
+  signal: AbortSignal,
+): Promise<Leader | undefined> {
+  const namespace = flags["leader-elect-resource-namespace"];
+  const orAbsent = (error: unknown): undefined => {
+    if (isKubeError(error) && (error.kind === "not-found" || error.kind === "forbidden")) return undefined;
+    throw error;
+  };
+  const name = flags["leader-elect-resource-name"];
+  const lease = await api.get(leases, { namespace, name }, signal).catch(orAbsent);
+  const identity = lease === undefined ? "" : holderOf(lease);
+  if (identity === "") return undefined;
+  const host = hostOf(identity);
+  if (host === "") return { identity, address: undefined };
+  const path = `/api/v1/namespaces/${namespace}/pods/${encodeURIComponent(host)}`;
+  const pod = await api.request({ verb: "get", resource: "pods", path }, signal).catch(orAbsent);
+  const node =
+    podIPOf(pod) === undefined ? await api.get(nodes, { name: host }, signal).catch(orAbsent) : undefined;
+  return { identity, address: podIPOf(pod) ?? (node && addressIn(node)) };
+}
+
+/** Undefined if managers with these flags use no Lease, or if it may not be read. */
+export async function leadershipText(
+  api: Pick<KubeApi, "get">,
+  flags: Flags,
+  signal: AbortSignal,
+): Promise<string | undefined> {
+  if (!flags["leader-elect"]) return undefined;
+  const namespace = flags["leader-elect-resource-namespace"];
+  const name = flags["leader-elect-resource-name"];
+  const none = (why: string): string =>
+    `No manager leads: the Lease ${namespace}/${name} ${why}. Nothing is changed until a manager runs.`;
+  try {
+    const lease = await api.get(leases, { namespace, name }, signal);
+    const holder = holderOf(lease);
+    if (holder === "") return none("has no holder");
+    return `The leader is ${holder}, which renewed its Lease at ${lease.spec?.renewTime ?? "an unknown time"}.`;
+  } catch (error) {
+    if (!isKubeError(error)) throw error;
+    if (error.kind === "not-found") return none("does not exist");
+    if (error.kind === "forbidden") return undefined;
+    throw error;
+  }
+}
 
 /** Credentials are sent to it, so it must be HTTPS. */
 export function serverProblems(server: string | undefined): readonly Problem[] {

@@ -1,15 +1,21 @@
-// Composes all controllers of a manager, with their queues and the tasks that run them. Flags and Leases decide which run.
+// Composes all controllers of a manager, with their queues and the tasks that run them, and the task that lists all instances
+// periodically. Flags and Leases decide which run.
 
+import type { Inventory } from "../../cloud/inventory.ts";
+import { runRefreshLoop } from "../../cloud/refresh-loop.ts";
 import type { NodeController } from "../../controllers/node/controller.ts";
 import type { LifecycleController } from "../../controllers/node-lifecycle/controller.ts";
 import type { RouteController } from "../../controllers/route/controller.ts";
 import { defined } from "../../core/defined.ts";
 import type { Node, Service } from "../../kube/objects.ts";
+import type { Clock } from "../../platform/clock.ts";
 import type { Instances } from "../../provider/instances.ts";
+import { PausableWork } from "../../runtime/pausable-work.ts";
 import type { Task } from "../../runtime/run-together.ts";
 import type { WorkQueue } from "../../runtime/work-queue.ts";
 import type { AnyProvider } from "../connect-cloud.ts";
 import type { ControllerName } from "../flags/controller-names.ts";
+import type { Flags } from "../flags/table.ts";
 import { composeLifecycle, composeNodes } from "./compose-nodes.ts";
 import { composeRoutes } from "./compose-routes.ts";
 import { type ComposedServices, composeServices } from "./compose-services.ts";
@@ -79,4 +85,18 @@ export function composeControllers(deps: ControllersDeps): Controllers {
 
 function taskOf(name: ControllerName, controller: Pick<Task, "run"> | undefined): readonly ControllerTask[] {
   return controller === undefined ? [] : [{ name, run: (signal) => controller.run(signal) }];
+}
+
+export interface ComposedRefresh extends Task {
+  readonly work: PausableWork;
+}
+
+export function composeRefresh(inventory: Inventory, clock: Clock, flags: Flags): ComposedRefresh {
+  const work = new PausableWork();
+  // A reload changes the flags in place, and starts the loop again.
+  const refresh = (stop: AbortSignal): Promise<void> => {
+    const policy = defined({ fixed: flags["node-status-update-frequency"] });
+    return runRefreshLoop({ inventory, clock, policy }, stop);
+  };
+  return { name: "inventory", work, run: (stop) => work.run(refresh, stop) };
 }

@@ -1,4 +1,5 @@
-// Composes the service controller: its watches, the shared listing of load balancers, its writes and its events.
+// Composes the service controller: its watches, the shared listing of load balancers, its writes and its events; and what runs next to
+// it, a regular listing that finds drift and a warning about orphans.
 
 import { PartListings } from "../../cloud/part-listings.ts";
 import type { LatestObjects } from "../../controllers/latest-objects.ts";
@@ -6,19 +7,60 @@ import { identityOf } from "../../controllers/node-facts.ts";
 import { readInput } from "../../controllers/read-input.ts";
 import { ServiceController } from "../../controllers/service/controller.ts";
 import { createServiceWrites } from "../../controllers/service/status/service-writes.ts";
+import { milliseconds, minutes } from "../../core/brand.ts";
 import { defined } from "../../core/defined.ts";
 import { messageOf } from "../../core/errors.ts";
 import type { KubeObject, ObjectReference, Service } from "../../kube/objects.ts";
 import { endpointSlices } from "../../kube/resources.ts";
 import { Reflector } from "../../kube/watch/reflector.ts";
+import { type Clock, sleep } from "../../platform/clock.ts";
+import type { Random } from "../../platform/random.ts";
 import { listingPartsOf, listPart } from "../../provider/listing-parts.ts";
 import type { ObservedLoadBalancer } from "../../provider/load-balancers.ts";
 import { runTogether, type Task } from "../../runtime/run-together.ts";
+import type { Log } from "../../telemetry/log.ts";
 import { type AnyProvider, annotationsOf } from "../connect-cloud.ts";
 import { objectReporter } from "../reporting/object-reporter.ts";
 import { isSelectedBy } from "./compose-nodes.ts";
 import type { ControllerContext } from "./controller-context.ts";
-import { checkForDrift, reportOrphans } from "./load-balancer-checks.ts";
+
+const checkInterval = minutes(20);
+
+/** Requests a listing regularly, so that changes made in the cloud are found. */
+export async function checkForDrift(
+  listing: Pick<PartListings<unknown>, "request">,
+  { clock, random }: { readonly clock: Clock; readonly random: Random },
+  signal: AbortSignal,
+): Promise<void> {
+  while (!signal.aborted) {
+    listing.request(clock.monotonic(), "refresh");
+    // Jitter, so that replicas that started together do not list together.
+    const pause = milliseconds(checkInterval * (1 + random.fraction() / 2));
+    await sleep(clock, pause, signal).catch(() => undefined);
+  }
+}
+
+/** Logs each set of orphans once, after the listing that shows it. Returns how to unsubscribe. */
+export function reportOrphans(
+  listing: Pick<PartListings<unknown>, "subscribe">,
+  orphans: () => readonly { readonly group: string; readonly name?: string | undefined }[],
+  log: Log,
+): () => void {
+  let reported = "";
+  return listing.subscribe(() => {
+    const groups = orphans()
+      .map(({ group, name }) => (name === undefined ? group : `${group} (${name})`))
+      .toSorted();
+    const text = groups.join(", ");
+    if (text !== reported && text !== "") {
+      log.warn("Orphaned load balancers: they have this cluster's mark, and no Service needs them", {
+        count: groups.length,
+        groups: text,
+      });
+    }
+    reported = text;
+  });
+}
 
 function serviceReference({ metadata: { name, namespace = "default", uid } }: KubeObject): ObjectReference {
   return {

@@ -4,13 +4,49 @@
 import { type Milliseconds, milliseconds, seconds } from "../../core/brand.ts";
 import { type Clock, sleep } from "../../platform/clock.ts";
 import type { JournalEntry } from "../../runtime/journal.ts";
+import type { Log, LogFields } from "../../telemetry/log.ts";
 import type { AnyProvider } from "../connect-cloud.ts";
 import type { ReadFlags } from "../flags/read-flags.ts";
 import { createManager, type Manager } from "../manager/manager.ts";
 import type { ManagerPlatform } from "../system-platform.ts";
-import { CollectedLog } from "./collected-log.ts";
 import { ReadOnlyTransports } from "./read-only-transport.ts";
-import { withoutRetry } from "./without-retry.ts";
+
+const capacity = 1000;
+
+export class CollectedLog implements Log {
+  readonly #lines = new Set<string>();
+
+  get lines(): readonly string[] {
+    return [...this.#lines];
+  }
+
+  info(): void {
+    // Decisions are in the journal.
+  }
+
+  debug(): void {
+    // Only warnings are kept.
+  }
+
+  warn(message: string, fields: LogFields = {}): void {
+    this.#add(message, fields);
+  }
+
+  error(message: string, fields: LogFields = {}): void {
+    this.#add(message, fields);
+  }
+
+  /** Warnings about one object are in its description. */
+  #add(message: string, fields: LogFields): void {
+    if (fields["node"] !== undefined || fields["service"] !== undefined) return;
+    if (this.#lines.size < capacity) this.#lines.add(message);
+  }
+}
+
+/** The message without a last sentence that promises another attempt. */
+export function withoutRetry(message: string): string {
+  return message.replace(/ Fairlead (?:keeps retrying|will retry)[^.]*\.?$/, "");
+}
 
 export interface ObserveOptions {
   readonly provider: AnyProvider;

@@ -1,11 +1,87 @@
-// Reports on an object: in the log, and as an event unless in observe mode.
+// Reports on an object: in the log, and as an event unless in observe mode. The first few warnings with the same reason are logged one
+// by one, and all others of the next seconds in one line with their number and some names. A cloud without machines would otherwise
+// be a line for each of 5,000 Nodes.
 
 import type { NodeEvent } from "../../controllers/node-deps.ts";
+import { type Milliseconds, seconds } from "../../core/brand.ts";
+import { shortList } from "../../core/text.ts";
 import type { EventRecorder } from "../../kube/events/event-recorder.ts";
 import type { KubeObject, ObjectReference } from "../../kube/objects.ts";
 import type { Clock } from "../../platform/clock.ts";
 import type { Log } from "../../telemetry/log.ts";
-import { WarningLog } from "./warning-log.ts";
+
+export interface ObjectWarning {
+  /** `Node`, `Service`. */
+  readonly kind: string;
+  /** `namespace/name`. */
+  readonly name: string;
+  readonly reason: string;
+  readonly message: string;
+}
+
+interface Burst {
+  lines: number;
+  readonly others: Set<string>;
+  readonly endTimer: () => void;
+}
+
+const maxLines = 5;
+const burstLength: Milliseconds = seconds(10);
+
+export class WarningLog {
+  readonly #log: Log;
+  readonly #clock: Clock;
+  readonly #bursts = new Map<string, Burst>();
+
+  /** What is held back is logged at the latest when `life` ends. */
+  constructor(log: Log, clock: Clock, life: AbortSignal) {
+    this.#log = log;
+    this.#clock = clock;
+    life.addEventListener("abort", () => this.#endAll(), { once: true });
+  }
+
+  warn(warning: ObjectWarning): void {
+    const { kind, name, reason, message } = warning;
+    const burst = this.#burstOf(kind, reason);
+    if (burst.lines >= maxLines) {
+      burst.others.add(name);
+      return;
+    }
+    burst.lines += 1;
+    this.#log.warn(message, { [kind.toLowerCase()]: name, reason });
+  }
+
+  #burstOf(kind: string, reason: string): Burst {
+    const key = `${kind} ${reason}`;
+    const known = this.#bursts.get(key);
+    if (known !== undefined) return known;
+    const endTimer = this.#clock.after(burstLength, () => this.#end(kind, reason));
+    const burst = { lines: 0, others: new Set<string>(), endTimer };
+    this.#bursts.set(key, burst);
+    return burst;
+  }
+
+  #end(kind: string, reason: string): void {
+    const key = `${kind} ${reason}`;
+    const burst = this.#bursts.get(key);
+    this.#bursts.delete(key);
+    burst?.endTimer();
+    if (burst === undefined || burst.others.size === 0) return;
+    const names = [...burst.others];
+    const objects = names.length === 1 ? `1 more ${kind} has` : `${names.length} more ${kind}s have`;
+    this.#log.warn(`${objects} the same problem; each has an event with the details`, {
+      reason,
+      [`${kind.toLowerCase()}s`]: shortList(names, 120),
+    });
+  }
+
+  #endAll(): void {
+    for (const key of [...this.#bursts.keys()]) {
+      const [kind = "", reason = ""] = key.split(" ");
+      this.#end(kind, reason);
+    }
+  }
+}
 
 export interface ReporterDeps {
   readonly log: Log;

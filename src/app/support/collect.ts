@@ -3,12 +3,14 @@
 import { messageOf } from "../../core/errors.ts";
 import type { KubeApi } from "../../kube/client/api.ts";
 import { events, leases, nodes, services } from "../../kube/resources.ts";
+import type { Environment } from "../../platform/environment.ts";
+import type { Configuration } from "../configuration/configuration.ts";
+import { type AnyProvider, readConfig } from "../connect-cloud.ts";
 import { type AskDeps, type ManagerAddress, readPage } from "../explain/ask-manager.ts";
 import { explainObjects } from "../explain/explain-objects.ts";
 import type { Flags } from "../flags/table.ts";
 import type { ManagerPlatform } from "../system-platform.ts";
-import { addAnnotatedSecrets } from "./known-secrets.ts";
-import type { Redaction } from "./redaction.ts";
+import { addAnnotatedSecrets, isSecretName, type Redaction } from "./redaction.ts";
 import type { TarEntry } from "./tar.ts";
 
 /** The pages of the secure port, by the name of the file. */
@@ -127,4 +129,38 @@ export async function collectLog(
       );
     return stdout;
   });
+}
+
+/** Maps, sets and secrets as JSON. */
+function plain(name: string, value: unknown): unknown {
+  if (value instanceof Map)
+    return name === "config-set" ? [...value.keys()] : Object.fromEntries(value as Map<string, unknown>);
+  return value instanceof Set ? [...value] : value;
+}
+
+export function describeConfiguration(
+  provider: AnyProvider,
+  { settings, problems }: Configuration,
+  environment: Environment,
+): string {
+  const { values } = readConfig(provider, { ...settings.cloud, environment });
+  const given = Object.keys(settings.given);
+  const flags = Object.entries(settings.flags).filter(([name]) => given.includes(name));
+  const description = {
+    provider: provider.name,
+    flags: Object.fromEntries(flags.map(([name, value]) => [name, plain(name, value)])),
+    controllers: [...settings.controllers],
+    // A value whose name looks like a credential is hidden even if the provider does not declare it as one.
+    cloud: Object.fromEntries(
+      Object.entries(values).map(([name, value]) => [
+        name,
+        isSecretName(name) ? "[secret]" : plain(name, value),
+      ]),
+    ),
+    // Only names: any variable may hold a credential.
+    variables: Object.keys(environment).toSorted(),
+    inputFiles: [...(settings.cloud.inputFiles ?? new Map()).keys()],
+    problems: problems.map(({ severity, reason, text }) => ({ severity, reason, text })),
+  };
+  return `${JSON.stringify(description, undefined, 2)}\n`;
 }

@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, test } from "bun:test";
 import { describeObject, isNotFound } from "../../../src/app/describe/describe-object.ts";
-import { descriptionText } from "../../../src/app/describe/description-text.ts";
+import { descriptionText } from "../../../src/app/explain/explain-text.ts";
 import type { KubeObject } from "../../../src/testing/apiserver/objects/kube-object.ts";
 import { resourceNamed } from "../../../src/testing/apiserver/objects/resource-table.ts";
 import { toNode } from "../../support/api-server-nodes.ts";

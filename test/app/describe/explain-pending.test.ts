@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, test } from "bun:test";
 import { describeEverything, describeObject, isNotFound } from "../../../src/app/describe/describe-object.ts";
 import type { Description } from "../../../src/app/describe/description.ts";
-import { descriptionText, overviewText } from "../../../src/app/describe/description-text.ts";
+import { descriptionText, overviewText } from "../../../src/app/explain/explain-text.ts";
 import { ServiceWorld } from "../../support/service-world.ts";
 
 // Why a Service is pending, as an operator reads it: each case is a cause that people meet.

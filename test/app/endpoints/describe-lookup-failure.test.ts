@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { describeLookupFailure } from "../../../src/app/endpoints/describe-lookup-failure.ts";
+import { describeLookupFailure } from "../../../src/app/endpoints/access-control.ts";
 
 const where = "kube-system/extension-apiserver-authentication";
 const silent = { kind: "timeout", message: "A watch of configmaps was silent for 100 s." } as const;

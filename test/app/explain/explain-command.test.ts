@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, test } from "bun:test";
 import { fake } from "../../../providers/fake/index.ts";
-import { explainPage } from "../../../src/app/endpoints/explain-page.ts";
+import { explainPage } from "../../../src/app/endpoints/debug-pages.ts";
 import { secret } from "../../../src/core/fields.ts";
 import type { TransportRequest } from "../../../src/platform/transport.ts";
 import { type CommandOptions, runCommandIn } from "../../support/command-world.ts";

@@ -22,8 +22,8 @@ const isLive = (name: string): boolean => {
 
 /** Read each time when they are used, or compared by the reload itself. */
 const readLate = [
+  "compose-controllers.ts node-status-update-frequency",
   "compose-nodes.ts concurrent-node-syncs",
-  "compose-refresh.ts node-status-update-frequency",
   "compose-services.ts concurrent-service-syncs",
   "compose-services.ts load-balancer-target-drain",
   "open-clouds.ts cloud-call-timeout",

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { debugState } from "../../../src/app/endpoints/debug-state.ts";
+import { debugState } from "../../../src/app/endpoints/debug-pages.ts";
 import { syncFailed } from "../../../src/controllers/service/status/events.ts";
 import { RegionalWorld, regionAnnotation } from "../../support/regional-balancers.ts";
 import { toService } from "./service-draft.ts";

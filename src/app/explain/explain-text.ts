@@ -1,10 +1,12 @@
-// A description as text for a terminal. Pure.
+// The answer of `explain`, wherever it comes from, as text for a terminal, and its exit code. Pure.
 
 import { seconds } from "../../core/brand.ts";
 import { formatDuration } from "../../core/duration.ts";
 import { wrapText } from "../../core/text.ts";
 import { describeChange } from "../../runtime/journal.ts";
-import type { Decision, DescribedEvent, Description, Note } from "./description.ts";
+import type { ExitCode } from "../console.ts";
+import type { NotFound } from "../describe/describe-object.ts";
+import type { Decision, DescribedEvent, Description, Note, State } from "../describe/description.ts";
 
 const width = 100;
 
@@ -70,4 +72,34 @@ export function overviewText(descriptions: readonly Description[]): string {
   return descriptions
     .map(({ kind, name, state, summary }) => `${kind} ${name}: ${state}\n${wrapText(summary, width, "  ")}\n`)
     .join("");
+}
+
+export interface ExplainAnswer {
+  /** Where it comes from, and what that means for the reader. */
+  readonly source: string;
+  readonly objects: readonly Description[];
+  readonly notFound?: NotFound;
+  /** What could not be found out, and why. */
+  readonly warnings?: readonly string[];
+}
+
+const settledStates: readonly State[] = ["settled", "unmanaged"];
+
+/** 0: every object is settled; 3: one is not; 1: it does not exist. */
+export function exitCodeOf({ objects, notFound }: ExplainAnswer): ExitCode {
+  if (notFound !== undefined) return 1;
+  return objects.every(({ state }) => settledStates.includes(state)) ? 0 : 3;
+}
+
+export function notFoundText({ kind, name, meant }: NotFound): string {
+  const [namespace] = name.split("/");
+  const where = kind === "Service" ? `kubectl -n ${namespace} get services` : "kubectl get nodes";
+  const hint = meant === undefined ? `${where} lists all` : `did you mean ${meant}?`;
+  return `${kind} ${name} does not exist; ${hint}`;
+}
+
+export function answerText({ source, objects, warnings = [] }: ExplainAnswer, isOverview: boolean): string {
+  const shown = isOverview ? overviewText(objects) : objects.map(descriptionText).join("\n");
+  const noted = warnings.map((warning) => `Not known: ${warning}\n`).join("");
+  return `${shown}\n${noted}Source: ${source}\n`;
 }

@@ -1,4 +1,5 @@
-// The page /debug/explain: why a Node or a Service is as it is, as JSON. Without a name, all that are not settled.
+// The pages /debug/state and /debug/explain: the report of the manager, and why a Node or a Service is as it is. Without a name, all
+// that are not settled.
 
 import type { ServedResponse } from "../../platform/listener.ts";
 import { jsonAnswer, refusal } from "../../server/answers.ts";
@@ -11,6 +12,33 @@ import {
 } from "../describe/describe-object.ts";
 import { describedKinds } from "../describe/description.ts";
 import type { Manager } from "../manager/manager.ts";
+import type { ManagerReport } from "../report/manager-report.ts";
+
+/** Longer lists are truncated; `count` has the full length. */
+const maxListed = 1000;
+const listed = <T>(items: readonly T[]) => ({ count: items.length, first: items.slice(0, maxListed) });
+
+export function debugState(report: ManagerReport) {
+  const [onlySync] = report.routes;
+  return {
+    ...report,
+    queues: report.queues.map((queue) => ({ ...queue, next: listed(queue.next) })),
+    nodeProblems: listed(report.nodeProblems),
+    nodeNotices: listed(report.nodeNotices),
+    nodesOnHold: listed(report.nodesOnHold),
+    evidenceOfAbsence: listed(report.evidenceOfAbsence),
+    serviceProblems: listed(report.serviceProblems),
+    balancers: listed(report.balancers),
+    balancersOnHold: listed(report.balancersOnHold),
+    massLimits: Object.fromEntries(
+      report.massLimits.map(({ kind, held, ...rest }) => [kind, { ...rest, held: listed(held) }] as const),
+    ),
+    orphans: listed(report.orphans),
+    /** A cloud with one table has one result. */
+    routes: onlySync?.table === undefined ? onlySync : report.routes,
+    journal: listed(report.journal),
+  };
+}
 
 export function explainPage(manager: Described & Pick<Manager, "identity">): Page {
   return ({ query }): ServedResponse => {

@@ -1,14 +1,48 @@
-// The summary of observe mode: how many changes would be made, logged once everything was evaluated and whenever it
-// changes. It is also logged when nothing would change, because a missing summary means that the evaluation did not
-// finish.
+// Reports what observe mode would change, where nothing is written: each change with its values, once while it stays the same; and a
+// summary of how many there are, once everything was evaluated and whenever it changes. The summary is also logged when nothing would
+// change, because a missing summary means that the evaluation did not finish.
 
 import { isLoadBalancer } from "../../controllers/service/predicates.ts";
 import { seconds } from "../../core/brand.ts";
 import { countOf } from "../../core/text.ts";
 import { type Clock, sleep } from "../../platform/clock.ts";
+import { describeChange, type JournalEntry } from "../../runtime/journal.ts";
 import type { Task } from "../../runtime/run-together.ts";
 import type { Log } from "../../telemetry/log.ts";
 import type { ReportedManager } from "../report/manager-report.ts";
+
+/** Maximum number of remembered changes; beyond it, a change may be logged again. */
+const capacity = 50_000;
+
+export class PlanReporter {
+  readonly #log: Log;
+  readonly #reported = new Map<string, string>();
+
+  constructor(log: Log) {
+    this.#log = log;
+  }
+
+  /** Number of different changes so far. */
+  get size(): number {
+    return this.#reported.size;
+  }
+
+  report(entry: JournalEntry): void {
+    const { outcome, action, object, why, target } = entry;
+    if (outcome !== "observed") {
+      this.#log.debug(2, action, { object, outcome, why });
+      return;
+    }
+    const [kind = action] = action.split(": ");
+    const change = describeChange(entry);
+    // The reason is part of the key, because several changes of one object may be planned in turn.
+    const key = `${target} ${object} ${kind} ${why}`;
+    if (this.#reported.get(key) === change) return;
+    if (this.#reported.size >= capacity) this.#reported.clear();
+    this.#reported.set(key, change);
+    this.#log.info(`Would ${change}`, { object, because: why });
+  }
+}
 
 export interface Observation {
   readonly nodes: number;

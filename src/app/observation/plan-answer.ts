@@ -4,7 +4,7 @@ import { countOf, wrapText } from "../../core/text.ts";
 import { describeChange } from "../../runtime/journal.ts";
 import type { ExitCode } from "../console.ts";
 import type { Description, State } from "../describe/description.ts";
-import type { Evaluated } from "../observation/observe-once.ts";
+import type { Evaluated } from "./observe-once.ts";
 
 export interface PlannedChange {
   readonly target: "cloud" | "cluster";

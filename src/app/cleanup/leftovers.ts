@@ -1,0 +1,136 @@
+// What a cluster left in the cloud: load balancers and routes, and why an object stays if it does. Pure.
+
+import { type Exempt, planDesiredRoutes } from "../../controllers/route/desired/plan-desired.ts";
+import type { RouteListing } from "../../controllers/route/observed/table-listing.ts";
+import { planRoutes, type RoutePlan } from "../../controllers/route/plan/plan.ts";
+import type { AnyBalancers } from "../../controllers/service/deps.ts";
+import { toDesired } from "../../controllers/service/desired/to-desired.ts";
+import type { Cidr } from "../../core/brand.ts";
+import { readSettings } from "../../core/read-settings.ts";
+import { keyOf, type Node, type Service } from "../../kube/objects.ts";
+import type { ObservedLoadBalancer } from "../../provider/load-balancers.ts";
+import type { ObservedRoute } from "../../provider/routes.ts";
+import { type AnyCloud, type AnyProvider, annotationsOf } from "../connect-cloud.ts";
+import type { ClusterState } from "./cluster-state.ts";
+
+/** Why an object stays. `unselected`: a flag would select it. */
+export interface Kept {
+  readonly kind: "in use" | "unselected";
+  readonly why: string;
+}
+
+interface Common {
+  /** Identifies it from one listing to the next: only what was listed and confirmed is deleted. */
+  readonly key: string;
+  readonly name: string;
+  /** The region or route table, if the cloud has several. */
+  readonly place: string | undefined;
+  readonly owners: readonly string[];
+  readonly addresses: readonly string[];
+  readonly kept: Kept | undefined;
+}
+
+export interface LeftoverBalancer extends Common {
+  readonly what: "load balancer";
+  readonly balancer: ObservedLoadBalancer;
+}
+
+export interface LeftoverRoute extends Common {
+  readonly what: "route";
+  readonly route: ObservedRoute;
+}
+
+export type Leftover = LeftoverBalancer | LeftoverRoute;
+
+/** What the operator selected. */
+export interface Selection {
+  readonly owners: ReadonlySet<string>;
+  readonly allMarked: boolean;
+}
+
+export interface BalancerFacts {
+  readonly balancer: ObservedLoadBalancer;
+  readonly addresses: readonly string[];
+  /** As of the provider, for all load balancers. */
+  readonly marksNameCluster: boolean;
+}
+
+/** Why it stays; undefined if it is to be deleted. The load balancers of existing Services always stay, whatever is selected. */
+export function whyKept(
+  { balancer, addresses, marksNameCluster }: BalancerFacts,
+  cluster: ClusterState,
+  { owners: selected, allMarked }: Selection,
+): Kept | undefined {
+  const user = cluster.kind === "read" ? userOf(balancer, addresses, cluster.services) : undefined;
+  if (user !== undefined) return { kind: "in use", why: `${user} exists` };
+  const { owners } = balancer;
+  const isSelected = owners.length > 0 && owners.every((uid) => selected.has(uid));
+  if (isSelected) return undefined;
+  if (selected.size > 0) return { kind: "unselected", why: "not selected with --owner" };
+  if ((marksNameCluster && balancer.marksNameCluster !== false) || allMarked) return undefined;
+  const flags = owners.map((uid) => `--owner=${uid}`).join(" ");
+  return {
+    kind: "unselected",
+    why: `its mark does not name the cluster, so it may belong to another one. If it does not, select it${flags === "" ? "" : ` with ${flags}, or all`} with --all-marked`,
+  };
+}
+
+/** The existing Service that it serves: by its mark, or because the Service has its address. */
+function userOf(
+  { owners }: ObservedLoadBalancer,
+  addresses: readonly string[],
+  services: readonly Service[],
+): string | undefined {
+  const uids = new Set<string>(owners);
+  const found = services.find(({ metadata, status, spec }) => {
+    if (uids.has(metadata.uid)) return true;
+    const ingress = status.loadBalancer?.ingress ?? [];
+    const isBalanced = spec.type === "LoadBalancer" || ingress.length > 0;
+    return isBalanced && ingress.some(({ ip, hostname }) => addresses.includes(ip ?? hostname ?? ""));
+  });
+  return found && `Service ${keyOf(found.metadata)}`;
+}
+
+export function addressesOf(
+  provider: AnyProvider,
+  balancers: AnyBalancers,
+  observed: ObservedLoadBalancer,
+): readonly string[] {
+  const { values: settings } = readSettings(annotationsOf(provider).fields, {}, { what: "annotation" });
+  const uid = observed.owners[0] ?? observed.group;
+  const found = (["IPv4", "IPv6"] as const).flatMap((family) => {
+    const service: Service = {
+      metadata: { uid, name: "leftover", namespace: "default" },
+      spec: { type: "LoadBalancer", ports: [], ipFamilies: [family] },
+      status: {},
+    } as unknown as Service;
+    const desired = toDesired({ service, settings, facts: {}, targets: [], sourceRanges: undefined });
+    const published = balancers.publish(desired, observed);
+    return published.kind === "addresses" ? published.addresses : [];
+  });
+  return [...new Set(found.flatMap(({ ip, hostname }) => ip ?? hostname ?? []))];
+}
+
+/** Every existing Node counts as one whose routes must not be changed. */
+function exemptionOf(nodes: readonly Node[], { instances }: AnyCloud, clusterCIDRs: readonly Cidr[]): Exempt {
+  return planDesiredRoutes({
+    nodes,
+    isSelected: () => false,
+    machineOf: () => ({ kind: "foreign" }),
+    keysOf: ({ spec: { providerID = "" } }) =>
+      (instances?.sources ?? []).flatMap((source) => source.keyOf(providerID) ?? []),
+    clusterCIDRs,
+    tables: [],
+    table: undefined,
+  }).exempt;
+}
+
+/** Plans that only remove. */
+export function removalPlanner(
+  nodes: readonly Node[],
+  cloud: AnyCloud,
+  clusterCIDRs: readonly Cidr[],
+): (listing: RouteListing, table: string | undefined) => RoutePlan {
+  const exempt = exemptionOf(nodes, cloud, clusterCIDRs);
+  return ({ routes: observed }, table) => planRoutes({ desired: [], observed, exempt, clusterCIDRs, table });
+}

@@ -4,20 +4,11 @@ import { NodeController } from "../../controllers/node/controller.ts";
 import type { NodeDeps } from "../../controllers/node-deps.ts";
 import { LifecycleController } from "../../controllers/node-lifecycle/controller.ts";
 import { createNodeWrites } from "../../controllers/writes/node-writes.ts";
-import type { KubeObject, Node, ObjectReference } from "../../kube/objects.ts";
+import type { Node } from "../../kube/objects.ts";
 import type { Instances } from "../../provider/instances.ts";
 import type { Flags } from "../flags/table.ts";
 import { objectReporter } from "../reporting/object-reporter.ts";
 import type { ControllerContext } from "./controller-context.ts";
-
-function nodeReference({ metadata: { name, uid } }: KubeObject): ObjectReference {
-  return {
-    apiVersion: "v1",
-    kind: "Node",
-    name,
-    uid,
-  };
-}
 
 /** Whether --node-selector matches a Node; without a selector every Node matches. */
 export function isSelectedBy(flags: Flags): (node: Node) => boolean {
@@ -43,7 +34,7 @@ export function nodeDeps(context: ControllerContext, component: string): NodeDep
       remember: (node) => nodes.remember(node),
     }),
     isSelected: isSelectedBy(flags),
-    report: objectReporter(context, component, nodeReference),
+    report: objectReporter(context, component, "Node"),
     note: (message, fields) => log.info(message, fields),
   };
 }

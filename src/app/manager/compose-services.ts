@@ -10,7 +10,7 @@ import { createServiceWrites } from "../../controllers/service/status/service-wr
 import { milliseconds, minutes } from "../../core/brand.ts";
 import { defined } from "../../core/defined.ts";
 import { messageOf } from "../../core/errors.ts";
-import type { KubeObject, ObjectReference, Service } from "../../kube/objects.ts";
+import type { Service } from "../../kube/objects.ts";
 import { endpointSlices } from "../../kube/resources.ts";
 import { Reflector } from "../../kube/watch/reflector.ts";
 import { type Clock, sleep } from "../../platform/clock.ts";
@@ -60,16 +60,6 @@ export function reportOrphans(
     }
     reported = text;
   });
-}
-
-function serviceReference({ metadata: { name, namespace = "default", uid } }: KubeObject): ObjectReference {
-  return {
-    apiVersion: "v1",
-    kind: "Service",
-    name,
-    namespace,
-    uid,
-  };
 }
 
 export interface ComposedServices
@@ -124,7 +114,7 @@ export function composeServices(
         `Cannot process the listing of load balancers; skipped until the next one: ${messageOf(error)}`,
       ),
   });
-  const report = objectReporter(context, "service-controller", serviceReference);
+  const report = objectReporter(context, "service-controller", "Service");
   const controller = new ServiceController({
     services,
     nodes,

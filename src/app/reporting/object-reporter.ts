@@ -4,9 +4,10 @@
 
 import type { NodeEvent } from "../../controllers/node-deps.ts";
 import { type Milliseconds, seconds } from "../../core/brand.ts";
+import { defined } from "../../core/defined.ts";
 import { shortList } from "../../core/text.ts";
 import type { EventRecorder } from "../../kube/events/event-recorder.ts";
-import type { KubeObject, ObjectReference } from "../../kube/objects.ts";
+import { type KubeObject, keyOf } from "../../kube/objects.ts";
 import type { Clock } from "../../platform/clock.ts";
 import type { Log } from "../../telemetry/log.ts";
 
@@ -95,18 +96,18 @@ export interface ReporterDeps {
 export function objectReporter(
   { log, events, isObserving, clock, life }: ReporterDeps,
   component: string,
-  referTo: (object: KubeObject) => ObjectReference,
+  kind: "Node" | "Service",
 ): (object: KubeObject, event: NodeEvent) => void {
   const warnings = new WarningLog(log, clock, life);
-  return (about, { type, reason, message, quiet }) => {
-    const object = referTo(about);
-    const name = object.namespace === undefined ? object.name : `${object.namespace}/${object.name}`;
+  return ({ metadata: { name: bare, namespace, uid } }, { type, reason, message, quiet }) => {
     // In observe mode the plan reporter logs planned changes; "Ensuring …" would claim that they are made.
     if (isObserving && type === "Normal") return;
-    const fields = { [object.kind.toLowerCase()]: name, reason };
+    const name = keyOf(defined({ name: bare, namespace }));
+    const fields = { [kind.toLowerCase()]: name, reason };
     if (quiet === true) log.debug(2, message, fields);
-    else if (type === "Warning") warnings.warn({ kind: object.kind, name, reason, message });
+    else if (type === "Warning") warnings.warn({ kind, name, reason, message });
     else log.info(message, fields);
+    const object = defined({ apiVersion: "v1", kind, name: bare, namespace, uid });
     if (!isObserving) events.record({ component, object, type, reason, message });
   };
 }

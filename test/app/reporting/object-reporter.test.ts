@@ -21,7 +21,7 @@ const setUp = () => {
       life: stop.signal,
     },
     "cloud-node-controller",
-    ({ metadata: { name } }) => ({ apiVersion: "v1", kind: "Node", name, uid: name }),
+    "Node",
   );
   const about = (name: string, event: Partial<NodeEvent> = {}) =>
     report(

@@ -13,13 +13,16 @@ import {
   servicesBenchmarks,
   startBenchmarks,
 } from "./benchmarks.ts";
+import { chartSvg } from "./charts.ts";
+import { comparisonCharts } from "./comparison.ts";
 import { describeExecutable, describeLoad, describeMachine } from "./machine.ts";
 import { measure } from "./measure.ts";
 import { fail, type Options, readOptions } from "./options.ts";
-import { insertInto, pageOf } from "./page.ts";
+import { chartFolder, chartsOf, insertInto, pageOf } from "./page.ts";
 import { builtExecutable } from "./world.ts";
 
 const document = resolve(import.meta.dir, "../../docs/benchmarks.md");
+const charted = resolve(import.meta.dir, "../../docs", chartFolder);
 
 function groupsOf({ what, common, counts, nodes, load }: Options): readonly BenchmarkGroup[] {
   switch (what) {
@@ -68,6 +71,11 @@ if (write) {
   const whole = insertInto(readFileSync(document, "utf8"), page);
   if (whole === undefined)
     fail(`${document} lacks the comments between which the figures are written. Restore them.`);
-  else writeFileSync(document, whole);
+  else {
+    writeFileSync(document, whole);
+    const charts = { ...chartsOf(measured.sections), ...comparisonCharts };
+    for (const [name, chart] of Object.entries(charts))
+      writeFileSync(resolve(charted, name), chartSvg(chart));
+  }
 }
 process.exit(measured.failures.length === 0 ? 0 : 1);

@@ -5,6 +5,7 @@ import { events, nodes } from "../../src/kube/resources.ts";
 import { inParallel } from "../../test/cluster/rig/in-parallel.ts";
 import { kubeletNode } from "../../test/cluster/rig/kubelet-objects.ts";
 import { never } from "../../test/kube/cluster/connect.ts";
+import { type ChartRow, figureText } from "./charts.ts";
 import { FollowedNames } from "./follow-names.ts";
 import { type ProcessCost, processCost } from "./process-cost.ts";
 import { describeCost, Progress } from "./progress.ts";
@@ -98,5 +99,25 @@ export async function measureNodes(options: BenchOptions, count: number): Promis
 }
 
 export function nodesSection(runs: readonly NodesRun[]): Section {
-  return sectionOf("Nodes that join at once; seconds from the start of the process", columns, runs);
+  const row = (label: string, unit: string, value: number): ChartRow => ({
+    label,
+    unit,
+    bars: [{ name: "Fairlead", value }],
+  });
+  return sectionOf("Nodes that join at once; seconds from the start of the process", columns, runs, {
+    "nodes-growth.svg": {
+      title: "Time per Node while many Nodes join at once",
+      note: "Until the last Node is initialized, divided by the number of Nodes. Equal bars: time grows with the Nodes, not faster.",
+      rows: runs.map(({ count, last }) =>
+        row(`${figureText(count)} Nodes`, "ms per Node", (last * 1000) / count),
+      ),
+      hasOneScale: true,
+    },
+    "nodes-calls.svg": {
+      title: "Requests to the cloud while many Nodes join at once",
+      note: "A listing has one page for each 50 Nodes. A Go manager with its default flags needed 6,501 for 5,000 Nodes.",
+      rows: runs.map(({ count, cloudCalls }) => row(`${figureText(count)} Nodes`, "requests", cloudCalls)),
+      hasOneScale: true,
+    },
+  });
 }

@@ -1,5 +1,6 @@
 // The results of benchmarks as Markdown, and their place in docs/benchmarks.md. Pure.
 
+import type { Chart } from "./charts.ts";
 import type { Failure, Measured } from "./measure.ts";
 import type { Section } from "./section.ts";
 
@@ -17,8 +18,19 @@ const firstLine = (text: string): string => text.trim().split("\n")[0] ?? "";
 
 const failed = ({ title, why }: Failure): string => `- **${title}** failed: ${firstLine(why)}`;
 
-function part({ title, server, table }: Section): string {
-  return `### ${title}\n\nAPI server: ${server}.\n\n${table}\n`;
+/** Where the charts are, from the page. */
+export const chartFolder = "charts";
+
+function part({ title, server, table, charts = {} }: Section): string {
+  const images = Object.entries(charts).map(
+    ([name, chart]) => `![${chart.title}](${chartFolder}/${name})\n\n`,
+  );
+  return `### ${title}\n\nAPI server: ${server}.\n\n${images.join("")}${table}\n`;
+}
+
+/** The charts of all sections, by the name of their file. */
+export function chartsOf(sections: readonly Section[]): Readonly<Record<string, Chart>> {
+  return Object.fromEntries(sections.flatMap(({ charts = {} }) => Object.entries(charts)));
 }
 
 export function describeCircumstances(given: Circumstances): string {

@@ -1,4 +1,6 @@
-// The result of a benchmark: a title and a Markdown table. Pure.
+// The result of a benchmark: a title, a Markdown table, and charts by the name of their file. Pure.
+
+import type { Chart } from "./charts.ts";
 
 export type Columns<T> = readonly (readonly [title: string, cell: (row: T) => string])[];
 
@@ -7,14 +9,16 @@ export interface Section {
   /** The API server of the benchmark. */
   readonly server: string;
   readonly table: string;
+  readonly charts?: Readonly<Record<string, Chart>>;
 }
 
 export function sectionOf<T extends { readonly server: string }>(
   title: string,
   columns: Columns<T>,
   runs: readonly T[],
+  charts: Readonly<Record<string, Chart>> = {},
 ): Section {
-  return { title, server: runs[0]?.server ?? "none", table: markdownTable(columns, runs) };
+  return { title, server: runs[0]?.server ?? "none", table: markdownTable(columns, runs), charts };
 }
 
 function markdownTable<T>(columns: Columns<T>, rows: readonly T[]): string {

@@ -1,0 +1,74 @@
+// Tests the charts of docs/benchmarks.md: that they show what was measured, and that the committed files are current.
+
+import { expect, test } from "bun:test";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { chartSvg, figureText } from "../../scripts/bench/charts.ts";
+import { comparisonCharts } from "../../scripts/bench/comparison.ts";
+
+const root = join(import.meta.dir, "../..");
+
+const chart = {
+  title: "Requests <all>",
+  note: "measured",
+  rows: [
+    {
+      label: "create",
+      unit: "requests",
+      bars: [
+        { name: "one", value: 50 },
+        { name: "other", value: 1000 },
+      ],
+    },
+    {
+      label: "restart",
+      unit: "s",
+      bars: [
+        { name: "one", value: 0 },
+        { name: "other", value: 2.5 },
+      ],
+    },
+  ],
+};
+
+const widthsIn = (svg: string): readonly number[] =>
+  [...svg.matchAll(/<rect class="bar\d" [^>]*width="([\d.]+)" height="14"/g)].map(([, width]) =>
+    Number(width),
+  );
+
+test("a chart draws the bars of a row to one scale, and nothing for zero", () => {
+  const [small = 0, large = 0, nothing, longest] = widthsIn(chartSvg(chart));
+  expect(small / large).toBeCloseTo(0.05, 2);
+  expect(nothing).toBe(0);
+  expect(longest).toBe(large);
+});
+
+test("a chart with one scale compares its rows", () => {
+  const [, large = 0, , other = 0] = widthsIn(chartSvg({ ...chart, hasOneScale: true }));
+  expect(other).toBeLessThan(large / 100);
+});
+
+test("a chart names every figure for people who cannot see the bars, and escapes texts", () => {
+  const svg = chartSvg(chart);
+  expect(svg).toContain("create: one 50 requests, other 1,000 requests; restart: one 0.0 s, other 2.5 s");
+  expect(svg).toContain("Requests &lt;all&gt;");
+});
+
+test("a chart has colors for dark pages", () => {
+  expect(chartSvg(chart)).toContain("prefers-color-scheme: dark");
+});
+
+test.each([
+  [7, 0, "7"],
+  [1234567, 0, "1,234,567"],
+  [2.25, 1, "2.3"],
+])("the figure %p with %p decimals is %p", (value, digits, text) => {
+  expect(figureText(value, digits)).toBe(text);
+});
+
+test.each(Object.entries(comparisonCharts))(
+  "docs/charts/%s is current; npm run bench -- all --write draws it",
+  (name, drawn) => {
+    expect(readFileSync(join(root, "docs/charts", name), "utf8")).toBe(chartSvg(drawn));
+  },
+);

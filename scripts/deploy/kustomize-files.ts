@@ -1,8 +1,7 @@
 // The generated files of deploy/kustomize: a base for every cloud, and one overlay per cloud.
 
 import packageJson from "../../package.json" with { type: "json" };
-import { podLabels } from "../../src/app/manifests/kube-object.ts";
-import { comment, toYaml } from "../../src/app/manifests/to-yaml.ts";
+import { comment, podLabels, toYaml } from "../../src/app/manifests/to-yaml.ts";
 import { hostFolder } from "../../src/app/manifests/workloads.ts";
 import { configurationKind, configurationVersion } from "../../src/config-file/parse-configuration.ts";
 import { alertRules } from "./alerts.ts";

@@ -1,6 +1,6 @@
 // The table of `manifests --set` values in docs/kubernetes-install.md.
 
-import { kindsOfValue, manifestValues } from "../../src/app/manifests/manifest-values.ts";
+import { kindsOfValue, manifestValues } from "../../src/app/manifests/read-set.ts";
 import type { Field } from "../../src/core/settings.ts";
 import { settingsReference } from "../../src/core/settings-reference.ts";
 

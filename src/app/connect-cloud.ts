@@ -2,7 +2,7 @@
 // Sends no requests.
 
 import { type AccountContext, type GovernedAccount, openAccount } from "../cloud/account.ts";
-import { credentialHint } from "../cloud/credential-hint.ts";
+import { credentialHint } from "../cloud/credential.ts";
 import type { Problem } from "../core/problem.ts";
 import { readSettings } from "../core/read-settings.ts";
 import type { Secret } from "../core/secret.ts";

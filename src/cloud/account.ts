@@ -1,10 +1,12 @@
 // Opens an account of a provider: a transport with its own credential, rate budget and circuit breakers. A call that is
 // rejected as unauthorized is repeated once with a new credential; one that stays rejected is tried with growing intervals.
 
-import { type Milliseconds, seconds } from "../core/brand.ts";
+import { type Milliseconds, minutes, seconds } from "../core/brand.ts";
+import { messageOf } from "../core/errors.ts";
+import { Secret } from "../core/secret.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { Random } from "../platform/random.ts";
-import type { OpenSocket } from "../platform/socket.ts";
+import { type OpenSocket, SocketError } from "../platform/socket.ts";
 import type { Transport } from "../platform/transport.ts";
 import type { Call, CloudRequest, CloudTransport } from "../provider/call.ts";
 import { CloudError } from "../provider/errors.ts";
@@ -12,13 +14,9 @@ import type { Account, OpenAccount } from "../provider/provider.ts";
 import type { BreakerState } from "../runtime/breaker.ts";
 import { Budget } from "../runtime/budget.ts";
 import type { WriteGate } from "../runtime/write-gate.ts";
-import { RenewingCredential } from "./credential.ts";
-import type { CredentialHint } from "./credential-hint.ts";
+import { type CredentialHint, RejectedCredential, RenewingCredential } from "./credential.ts";
 import { type CloudCallReport, GovernedTransport } from "./governed-transport.ts";
-import { receiveMessages } from "./messages.ts";
-import { RejectedCredential } from "./rejected-credential.ts";
-import { reserveByRank } from "./urgency.ts";
-import { readWithoutSecrets } from "./without-secrets.ts";
+import { reserveByRank, urgencyRanks } from "./urgency.ts";
 
 export interface AccountContext {
   readonly transport: Transport;
@@ -141,4 +139,92 @@ export function openAccount<T>(account: Account<T>, context: AccountContext): Go
       ),
     credential: () => credential.current(),
   };
+}
+
+// Receives the messages of a WebSocket with the credential of an account. Opening it counts as a request for the rate limit.
+
+export interface MessagesOptions<T> {
+  readonly account: Account<T>;
+  readonly open: OpenSocket | undefined;
+  readonly credential: RenewingCredential<T>;
+  /** Of requests that read. */
+  readonly rejected: Pick<RejectedCredential<T>, "errorOf">;
+  readonly budget: Budget;
+  readonly clock: Clock;
+  readonly report: (call: CloudCallReport) => void;
+}
+
+export async function* receiveMessages<T>(
+  { account, open, credential, rejected, budget, clock, report }: MessagesOptions<T>,
+  request: CloudRequest,
+  { urgency, signal }: Call,
+): AsyncIterable<string> {
+  const { operation } = request;
+  const failed = (why: string, cause?: unknown): CloudError =>
+    new CloudError("unavailable", `${operation} failed: ${why}`, { operation, cause });
+  if (open === undefined) throw failed("this process has no WebSockets.");
+  const began = clock.monotonic();
+  const rank = urgencyRanks[urgency];
+  budget.leave(await budget.enter({ rank, operation, cost: 1, maxWait: minutes(2) }, signal));
+  const value = await credential.current();
+  const rejection = rejected.errorOf(value, urgency);
+  if (rejection !== undefined) throw rejection;
+  const signed = await account.sign(request, value, clock.now());
+  let isOpen = false;
+  try {
+    for await (const message of open(signed, signal)) {
+      const durationMs = clock.monotonic() - began;
+      // A failure says nothing about other requests, so only the stream reports it.
+      if (!isOpen) report({ account: account.name, operation, mutates: false, status: 101, durationMs });
+      isOpen = true;
+      yield message;
+    }
+  } catch (error) {
+    if (error instanceof SocketError && error.status === 401) credential.discard(value);
+    throw signal.aborted ? error : failed(messageOf(error), error);
+  }
+}
+
+// Removes the credential from errors. Some servers and proxies repeat a rejected credential in the body of the error, and
+// providers quote that body in messages.
+
+/** Shorter texts could be part of any message. */
+const shortest = 6;
+const deepest = 4;
+
+/** The texts in a credential, or in a signed request: themselves, and the part after a scheme such as Bearer. */
+function textsIn(value: unknown, depth = 0): readonly string[] {
+  if (value instanceof Secret) return textsIn(value.reveal(), depth);
+  if (typeof value === "string") return [value, value.slice(value.indexOf(" ") + 1)];
+  if (depth === deepest || typeof value !== "object" || value === null) return [];
+  return Object.values(value).flatMap((each) => textsIn(each, depth + 1));
+}
+
+function redact(error: unknown, secrets: readonly string[]): void {
+  if (!(error instanceof Error)) return;
+  const without = (text: string): string =>
+    secrets.reduce((rest, secret) => rest.replaceAll(secret, "***"), text);
+  const { stack } = error;
+  error.message = without(error.message);
+  if (stack !== undefined) error.stack = without(stack);
+  redact(error.cause, secrets);
+}
+
+/** Reads a response; no error of `read` contains what is in `values`. */
+export async function readWithoutSecrets<T>(
+  read: (response: Response) => Promise<T>,
+  response: Response,
+  values: readonly unknown[],
+): Promise<T> {
+  try {
+    return await read(response);
+  } catch (error) {
+    const texts = values.flatMap((value) => textsIn(value)).filter((text) => text.length >= shortest);
+    // The longest first: one may contain another.
+    redact(
+      error,
+      [...new Set(texts)].toSorted((a, b) => b.length - a.length),
+    );
+    throw error;
+  }
 }

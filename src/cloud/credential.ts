@@ -1,12 +1,16 @@
 // A credential that renews itself: one fetch at a time, shared by all callers, repeated well before it expires and after it
 // was rejected. A failed fetch is retried with backoff; a credential that is still valid is used during that time.
 
-import { seconds } from "../core/brand.ts";
+import { type Milliseconds, seconds } from "../core/brand.ts";
 import { untilMoment } from "../core/duration.ts";
+import { everyField, type Fields, topLevelName } from "../core/settings.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { Random } from "../platform/random.ts";
+import type { Urgency } from "../provider/call.ts";
+import type { CloudError } from "../provider/errors.ts";
 import type { Fetched } from "../provider/provider.ts";
 import { fullBackoff } from "../runtime/backoff.ts";
+import { errorPolicies } from "./error-policies.ts";
 
 /** The share of its life after which it is renewed. The jitter keeps replicas and accounts from renewing together. */
 const renewalShare = { latest: 0.8, jitter: 0.1 } as const;
@@ -81,4 +85,117 @@ export class RenewingCredential<T> {
       if (generation === this.#generation) this.#fetching = undefined;
     }
   }
+}
+
+// Remembers a credential that the cloud has rejected. The same credential is tried again with growing intervals only, because
+// some clouds block an address after a few failed logins.
+
+interface Rejection<T> {
+  readonly value: T;
+  readonly error: CloudError;
+  readonly failures: number;
+  /** Monotonic. */
+  readonly at: number;
+}
+
+/** A user waits for the result, and the cloud may accept the credential again. */
+const longestForUsers = seconds(30);
+
+/** How long the same credential is not sent. */
+function holdFor(failures: number, urgency: Urgency): Milliseconds {
+  const { first, cap } = errorPolicies.unauthorized.retry;
+  return fullBackoff(failures, { first, cap: urgency === "user-change" ? longestForUsers : cap });
+}
+
+export class RejectedCredential<T> {
+  readonly #clock: Clock;
+  #rejection: Rejection<T> | undefined;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  /** The credential of the last request, if that was rejected. */
+  get value(): T | undefined {
+    return this.#rejection?.value;
+  }
+
+  /** The error of a request with this credential that need not be sent; undefined when it should be. */
+  errorOf(value: T, urgency: Urgency): CloudError | undefined {
+    const rejection = this.#rejection;
+    if (rejection === undefined || !Bun.deepEquals(value, rejection.value)) return undefined;
+    this.#rejection = { ...rejection, value };
+    const { at, failures, error } = rejection;
+    return this.#clock.monotonic() < at + holdFor(failures, urgency) ? error : undefined;
+  }
+
+  /** Many requests that are rejected together count once. */
+  reject(value: T, error: CloudError): void {
+    if (this.errorOf(value, "user-change") !== undefined) return;
+    const before = this.#rejection;
+    const isSame = before !== undefined && Bun.deepEquals(value, before.value);
+    const failures = isSame ? before.failures + 1 : 1;
+    this.#rejection = { value, error, failures, at: this.#clock.monotonic() };
+  }
+
+  accept(): void {
+    this.#rejection = undefined;
+  }
+}
+
+// What to check when the cloud rejects the credentials or refuses an operation: the settings with secrets or with their files,
+// where each is set, and the missing permission.
+
+/** The sentences to append to an `unauthorized` or `forbidden` error; undefined for any other. */
+export type CredentialHint = (error: CloudError) => string | undefined;
+
+/** Where a setting is set, such as "the variable FAKE_TOKEN"; undefined if it is not set. */
+export type SourceOfSetting = (name: string) => string | undefined;
+
+interface SecretSetting {
+  readonly name: string;
+  readonly env: string | undefined;
+  readonly source: string | undefined;
+}
+
+/** "token is set by the variable FAKE_TOKEN", or how to set it. */
+function describeSecrets(secrets: readonly SecretSetting[]): {
+  readonly isSet: boolean;
+  readonly text: string;
+} {
+  const set = secrets.filter(({ source }) => source !== undefined);
+  if (set.length > 0) {
+    return { isSet: true, text: set.map(({ name, source }) => `${name} is set by ${source}`).join(", ") };
+  }
+  const ways = secrets.map(({ name, env }) => {
+    const key = `cloud.${name} in the --config file`;
+    return `${name} is not set: set ${env === undefined ? key : `the variable ${env}, or ${key}`}`;
+  });
+  return { isSet: false, text: ways.join("; ") };
+}
+
+/** Undefined for a provider without secrets. */
+export function credentialHint(fields: Fields, sourceOf: SourceOfSetting): CredentialHint | undefined {
+  const secrets = everyField(fields)
+    .filter(([, field]) => field.isSecret === true)
+    .map(([name, { env }]): SecretSetting => {
+      const source = sourceOf(topLevelName(name));
+      const file = `${name}-file`;
+      const fileSource = source === undefined && file in fields ? sourceOf(file) : undefined;
+      return fileSource === undefined
+        ? { name, env, source }
+        : { name: file, env: undefined, source: fileSource };
+    });
+  if (secrets.length === 0) return undefined;
+  const { isSet, text } = describeSecrets(secrets);
+  return ({ kind, detail }) => {
+    switch (kind) {
+      case "unauthorized":
+        return `${text}${isSet ? ": check that the value is valid for this endpoint" : ""}. Fairlead will retry.`;
+      case "forbidden":
+        return `${text}: grant these credentials the permission for ${detail.operation}. Fairlead will retry.`;
+      default:
+        return undefined;
+    }
+  };
 }

@@ -1,8 +1,8 @@
 // Indexes a complete listing by id, name, UUID and address. Two instances with one key are both kept, so that an ambiguity can
 // name its candidates. Pure.
 
-import type { Instance, MatchKey } from "../provider/instances.ts";
-import { comparable } from "./node-identity.ts";
+import type { Instance, InstanceSource, MatchKey } from "../provider/instances.ts";
+import { comparable, type NodeIdentity } from "./node-identity.ts";
 
 /** What is known about one key: the instances, since when, and from which kind of request. */
 export interface KeyAnswer {
@@ -53,4 +53,19 @@ export function indexInstances(instances: readonly Instance[], by: readonly Matc
     uuid: of("uuid"),
     address: of("address"),
   };
+}
+
+// Where names decide, a machine without the Node's name is used for something else, so it is not the Node's.
+
+type Naming = Pick<InstanceSource, "nameDecides">;
+
+/** Whether the machine has another name than the Node, in a source where that matters. */
+export function isRenamed({ names }: Instance, { nameDecides }: Naming, { name }: NodeIdentity): boolean {
+  return nameDecides === true && names.length > 0 && !names.includes(name);
+}
+
+/** The answer about this Node: the same without machines that have another name. */
+export function answerAbout(identity: NodeIdentity, answer: KeyAnswer, source: Naming): KeyAnswer {
+  if (source.nameDecides !== true) return answer;
+  return { ...answer, instances: answer.instances.filter((one) => !isRenamed(one, source, identity)) };
 }

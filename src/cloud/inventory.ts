@@ -2,16 +2,21 @@
 // a guess. Answers come from memory and never wait. `request` requests a newer one, and subscribers are notified when
 // it has arrived.
 
-import { type Milliseconds, milliseconds } from "../core/brand.ts";
+import { type Milliseconds, milliseconds, minutes } from "../core/brand.ts";
 import { defined } from "../core/defined.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { Urgency } from "../provider/call.ts";
-import type { Instance, Instances, Machine, MatchKey, UnreadableSource } from "../provider/instances.ts";
-import { checkInterval } from "./check-interval.ts";
-import type { KeyAnswer } from "./instance-index.ts";
+import type {
+  Instance,
+  InstanceSource,
+  Instances,
+  Machine,
+  MatchKey,
+  UnreadableSource,
+} from "../provider/instances.ts";
+import { answerAbout, isRenamed, type KeyAnswer } from "./instance-index.ts";
 import { keyIn, type NodeIdentity, valuesOf } from "./node-identity.ts";
 import type { QueryOptions } from "./plan-queries.ts";
-import { answersOf, newestFailure, renamedMachines } from "./source-answers.ts";
 import { type SourceFailure, SourceInventory } from "./source-inventory.ts";
 
 /** `asOf` is when the oldest request behind the answer began. A "gone" from before the lookup proves nothing. */
@@ -294,4 +299,58 @@ export class Inventory {
 
 function oldest(answers: readonly { readonly asOf: number }[]): number {
   return Math.min(...answers.map(({ asOf }) => asOf));
+}
+
+// What one source has answered about a Node. Where names decide, a machine with another name is no answer.
+
+/** What a source has answered about a Node, by the values of one kind of key. */
+export function answersOf(
+  source: SourceInventory,
+  identity: NodeIdentity,
+  by: MatchKey,
+): readonly (KeyAnswer | undefined)[] {
+  return rawAnswersOf(source, identity, by).map(
+    (answer) => answer && answerAbout(identity, answer, source.source),
+  );
+}
+
+function rawAnswersOf(
+  source: SourceInventory,
+  identity: NodeIdentity,
+  by: MatchKey,
+): readonly (KeyAnswer | undefined)[] {
+  return valuesOf(identity, by, (id) => source.keyOf(id)).map((value) => source.answer(by, value));
+}
+
+/** The machines with the Node's id and another name, where names decide. */
+export function renamedMachines(source: SourceInventory, identity: NodeIdentity): readonly Instance[] {
+  if (identity.providerID === undefined) return [];
+  const found = rawAnswersOf(source, identity, "id").flatMap((answer) => answer?.instances ?? []);
+  return found.filter((one) => isRenamed(one, source.source, identity));
+}
+
+/** The failure of the source that failed last. */
+export function newestFailure(sources: readonly SourceInventory[]): SourceFailure | undefined {
+  return sources
+    .flatMap(({ failure }) => failure ?? [])
+    .reduce<SourceFailure | undefined>(
+      (newest, failure) => (newest !== undefined && newest.at > failure.at ? newest : failure),
+      undefined,
+    );
+}
+
+// How often Nodes of one source can be checked, where it limits the requests per hour.
+
+type Limits = Pick<InstanceSource, "requestsPerHour" | "lookups">;
+
+/** The shortest interval between two checks of this many Nodes; 0 without a limit. `machines`: as many as the last listing had. */
+export function checkInterval(
+  { requestsPerHour, lookups }: Limits,
+  nodes: number,
+  machines = Number.POSITIVE_INFINITY,
+): Milliseconds {
+  if (requestsPerHour === undefined) return milliseconds(0);
+  const limit = lookups?.id?.limit;
+  const requests = limit === undefined ? 1 : Math.ceil(Math.min(nodes, machines) / limit);
+  return milliseconds((requests * minutes(60)) / requestsPerHour);
 }

@@ -1,11 +1,16 @@
 // One shared listing for each part of a cloud, such as a region, so that a part that fails or is slow delays no other one.
 
+import { type Milliseconds, milliseconds, seconds } from "../core/brand.ts";
 import { messageOf } from "../core/errors.ts";
+import type { Clock } from "../platform/clock.ts";
+import type { Random } from "../platform/random.ts";
 import type { Call, Urgency } from "../provider/call.ts";
 import { CloudError } from "../provider/errors.ts";
 import { inPart } from "../provider/listing-parts.ts";
-import type { Complete } from "../runtime/snapshot.ts";
-import { SharedListing, type SharedListingOptions } from "./shared-listing.ts";
+import { backoff } from "../runtime/backoff.ts";
+import { type Complete, Snapshot } from "../runtime/snapshot.ts";
+import { requestedDelay } from "./error-policies.ts";
+import { mostUrgent } from "./urgency.ts";
 
 /** A part, and its listing. A cloud with one part has one without a name. */
 export interface ListedPart<T> {
@@ -80,4 +85,119 @@ function namePart(where: string, error: unknown): unknown {
   return CloudError.is(error)
     ? new CloudError(error.kind, text, error.detail)
     : new Error(text, { cause: error });
+}
+
+// A listing shared by many callers: requests are collected briefly and answered by one listing that began after the last of
+// them. Subscribers are notified of the result, so no worker is blocked.
+
+export interface SharedListingOptions<T> {
+  readonly list: (call: Call) => AsyncIterable<readonly T[]>;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly signal: AbortSignal;
+  /** How long requests are collected before they are answered together. */
+  readonly collectFor?: Milliseconds;
+  readonly onListenerError?: (error: unknown) => void;
+}
+
+export interface ListingFailure {
+  readonly error: unknown;
+  readonly at: number;
+}
+
+/** After a failed listing, however many requests arrive: they would cause listings without end. */
+const failureBackoff = { first: seconds(1), cap: seconds(30) };
+
+export class SharedListing<T> {
+  readonly #options: SharedListingOptions<T>;
+  readonly #snapshot: Snapshot<T>;
+  readonly #listeners = new Set<() => void>();
+  #requests: { readonly since: number; readonly urgency: Urgency }[] = [];
+  #isScheduled = false;
+  #urgency: Urgency = "refresh";
+  #failure: ListingFailure | undefined;
+  #failures = 0;
+  #retryAt = 0;
+
+  constructor(options: SharedListingOptions<T>) {
+    this.#options = options;
+    this.#snapshot = new Snapshot({
+      clock: options.clock,
+      signal: options.signal,
+      list: (signal) => options.list({ signal, urgency: this.#urgency }),
+    });
+  }
+
+  get latest(): Complete<T> | undefined {
+    return this.#snapshot.latest;
+  }
+
+  /** Of the last attempt; undefined once a listing has succeeded. */
+  get failure(): ListingFailure | undefined {
+    return this.#failure;
+  }
+
+  /** Calls the listener after each listing, successful or not. Returns how to unsubscribe. */
+  subscribe(listener: () => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  /** Requests a listing that begins after this moment. */
+  request(since: number, urgency: Urgency): void {
+    this.#requests.push({ since, urgency });
+    this.#schedule();
+  }
+
+  #schedule(): void {
+    if (this.#isScheduled || this.#requests.length === 0 || this.#options.signal.aborted) return;
+    this.#isScheduled = true;
+    this.#options.clock.after(this.#delay(), () => void this.#refresh());
+  }
+
+  #delay(): Milliseconds {
+    const { clock, collectFor = milliseconds(20) } = this.#options;
+    if (this.#failure === undefined) return collectFor;
+    return milliseconds(Math.max(collectFor, this.#retryAt - clock.monotonic()));
+  }
+
+  async #refresh(): Promise<void> {
+    const { clock, random, signal } = this.#options;
+    const requests = this.#requests;
+    this.#requests = [];
+    this.#urgency = mostUrgent(requests);
+    const since = Math.max(...requests.map((request) => request.since));
+    try {
+      // A listing that began at the same moment may miss a change made at that moment.
+      const isAnswered = this.latest !== undefined && this.latest.beganAt > since;
+      if (!isAnswered) await this.#snapshot.beganAfter(clock.monotonic());
+      this.#failure = undefined;
+      this.#failures = 0;
+    } catch (error) {
+      this.#failures += 1;
+      const at = clock.monotonic();
+      this.#failure = { error, at };
+      // Never earlier than the cloud's Retry-After.
+      const requested = requestedDelay(error, clock) ?? 0;
+      this.#retryAt = at + Math.max(requested, backoff(this.#failures, failureBackoff, random));
+    }
+    this.#isScheduled = false;
+    if (signal.aborted) return;
+    try {
+      this.#notify();
+    } finally {
+      this.#schedule();
+    }
+  }
+
+  /** A listener that throws does not affect the others or the next listings. */
+  #notify(): void {
+    for (const listener of this.#listeners) {
+      try {
+        listener();
+      } catch (error) {
+        this.#options.onListenerError?.(error);
+      }
+    }
+  }
 }

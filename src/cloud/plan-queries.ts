@@ -3,9 +3,8 @@
 
 import type { Urgency } from "../provider/call.ts";
 import type { InstanceSource, MatchKey } from "../provider/instances.ts";
-import type { KeyAnswer } from "./instance-index.ts";
+import { answerAbout, type KeyAnswer } from "./instance-index.ts";
 import { type Batch, batchesFor, chooseMethod, type QueryMethod, type SourceKeys } from "./lookup-batches.ts";
-import { answerAbout } from "./name-decides.ts";
 import { type NodeIdentity, valuesOf } from "./node-identity.ts";
 import { mostUrgent } from "./urgency.ts";
 

@@ -5,15 +5,12 @@ import type { Clock } from "../platform/clock.ts";
 import type { Urgency } from "../provider/call.ts";
 import type { Instance, InstanceSource, MatchKey } from "../provider/instances.ts";
 import { type Complete, Snapshot } from "../runtime/snapshot.ts";
-import type { KeyAnswer } from "./instance-index.ts";
-import { type InstanceIndex, indexInstances } from "./instance-index.ts";
+import { type InstanceIndex, indexInstances, type KeyAnswer } from "./instance-index.ts";
 import type { SourceKeys } from "./lookup-batches.ts";
 import { LookupCache } from "./lookup-cache.ts";
 import { keyIn, type NodeIdentity } from "./node-identity.ts";
 import { planQueries, type Query, type QueryOptions } from "./plan-queries.ts";
 import { QueryPace } from "./query-pace.ts";
-import { reuseInstances } from "./reuse-instances.ts";
-import { RunningListing } from "./running-listing.ts";
 
 export interface SourceFailure {
   readonly error: unknown;
@@ -179,5 +176,54 @@ export class SourceInventory {
       this.#index = { of: latest, index: indexInstances(latest.items, this.#options.matchBy) };
     }
     return this.#index;
+  }
+}
+
+// Reuses the objects of the previous listing for machines that have not changed. Callers detect changes by identity, and two
+// equal listings share their memory.
+
+/** The previous array itself when nothing has changed. */
+export function reuseInstances(
+  listed: readonly Instance[],
+  before: readonly Instance[],
+): readonly Instance[] {
+  const known = new Map(before.map((instance) => [instance.key, instance]));
+  const merged = listed.map((instance) => {
+    const same = known.get(instance.key);
+    return same !== undefined && Bun.deepEquals(same, instance, true) ? same : instance;
+  });
+  const isSame = merged.length === before.length && merged.every((one, index) => one === before[index]);
+  return isSame ? before : merged;
+}
+
+// The machines of a listing that is still running, by name. A machine on a page exists; that another one does not exist, only the
+// complete listing can show.
+
+export class RunningListing {
+  readonly #byName = new Map<string, Instance>();
+  /** Names of several machines: only the complete listing decides. */
+  readonly #ambiguous = new Set<string>();
+  #beganAt = 0;
+
+  add(page: readonly Instance[], beganAt: number): void {
+    this.#beganAt = beganAt;
+    for (const instance of page) {
+      for (const name of instance.names) {
+        const known = this.#byName.get(name);
+        if (known !== undefined && known.key !== instance.key) this.#ambiguous.add(name);
+        this.#byName.set(name, instance);
+      }
+    }
+  }
+
+  /** The listing is complete, or has failed. */
+  clear(): void {
+    this.#byName.clear();
+    this.#ambiguous.clear();
+  }
+
+  find(name: string): KeyAnswer | undefined {
+    const instance = this.#ambiguous.has(name) ? undefined : this.#byName.get(name);
+    return instance && { instances: [instance], asOf: this.#beganAt, proof: "listing" };
   }
 }

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { checkInterval } from "../../src/cloud/check-interval.ts";
+import { checkInterval } from "../../src/cloud/inventory.ts";
 import { QueryPace } from "../../src/cloud/query-pace.ts";
 import { minutes, seconds } from "../../src/core/brand.ts";
 

@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import { fake } from "../../providers/fake/index.ts";
 import { type AnyProvider, type CloudSources, connectCloud } from "../../src/app/connect-cloud.ts";
-import { credentialHint } from "../../src/cloud/credential-hint.ts";
+import { credentialHint } from "../../src/cloud/credential.ts";
 import { secret, text } from "../../src/core/fields.ts";
 import { seededRandom } from "../../src/platform/random.ts";
 import { CloudError } from "../../src/provider/errors.ts";

@@ -2,8 +2,7 @@
 // so a new one does not compile until it is listed, and fails until it is guarded.
 
 import { describe, expect, test } from "bun:test";
-import type { AbandonedCall } from "../../src/cloud/call-guard.ts";
-import { withCallGuard } from "../../src/cloud/guarded-cloud.ts";
+import { type AbandonedCall, withCallGuard } from "../../src/cloud/call-guard.ts";
 import { seconds } from "../../src/core/brand.ts";
 import type { Fields } from "../../src/core/settings.ts";
 import type { Changes } from "../../src/provider/changes.ts";

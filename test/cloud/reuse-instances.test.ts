@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { reuseInstances } from "../../src/cloud/reuse-instances.ts";
+import { reuseInstances } from "../../src/cloud/source-inventory.ts";
 import { machine } from "../support/scripted-source.ts";
 
 test("reuses unchanged objects, and the list itself when all are unchanged", () => {

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { describeTruncated, describeUnreachable } from "../../src/cloud/transport-errors.ts";
+import { describeTruncated, describeUnreachable } from "../../src/cloud/governed-transport.ts";
 
 const coded = (code: string) => Object.assign(new Error("message of the runtime"), { code });
 

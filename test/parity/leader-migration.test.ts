@@ -1,6 +1,10 @@
 import { describe, expect, test } from "bun:test";
-import { createMigration, defaultMigration } from "../../src/app/leadership/leader-migration.ts";
-import { readMigrationOf, readMigrationText } from "../../src/app/leadership/leader-migration-file.ts";
+import {
+  createMigration,
+  defaultMigration,
+  readMigrationOf,
+  readMigrationText,
+} from "../../src/app/leadership/leader-migration.ts";
 
 // Rows of upstream's tests in pkg/leadermigration.
 

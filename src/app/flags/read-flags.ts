@@ -9,8 +9,14 @@ import { type ControllerName, chooseControllers } from "./controller-names.ts";
 import { type ControllerSettings, controllerSettings } from "./controller-settings.ts";
 import { electionProblems } from "./election-timing.ts";
 import { gateProblems } from "./feature-gates.ts";
-import { mergeLayers, type RawFlags, withoutEmptyStrings } from "./flag-layers.ts";
-import { flagWarnings, removedFlags, tracingProblems } from "./flag-problems.ts";
+import {
+  flagWarnings,
+  mergeLayers,
+  type RawFlags,
+  removedFlags,
+  tracingProblems,
+  withoutEmptyStrings,
+} from "./flag-problems.ts";
 import { ownFlags } from "./groups/fairlead.ts";
 import { parseFlags } from "./pflag.ts";
 import { type FlagsOfProvider, providerFlags, recordProblems } from "./provider-flags.ts";

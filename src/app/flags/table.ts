@@ -5,9 +5,15 @@ import type { Field, Fields, Values } from "../../core/settings.ts";
 import { type FlagGroup, notesOf } from "./flag-notes.ts";
 import { authenticationFlags, authorizationFlags } from "./groups/access.ts";
 import { commandFlags } from "./groups/commands.ts";
-import { cloudNodeFlags, leaderMigrationFlags, serviceFlags } from "./groups/controllers.ts";
 import { ownFlags } from "./groups/fairlead.ts";
-import { debuggingFlags, genericFlags, miscFlags } from "./groups/generic.ts";
+import {
+  cloudNodeFlags,
+  debuggingFlags,
+  genericFlags,
+  leaderMigrationFlags,
+  miscFlags,
+  serviceFlags,
+} from "./groups/generic.ts";
 import { globalFlags } from "./groups/global.ts";
 import { secureServingFlags, webhookFlags, webhookServingFlags } from "./groups/serving.ts";
 import type { FlagShape } from "./pflag.ts";

@@ -1,13 +1,19 @@
 // Checks whole files: each object that Fairlead reads, and Services of the same name.
 
-import { configurationKind } from "../../config-file/parse-configuration.ts";
+import { inFile } from "../../config-file/located.ts";
+import { configurationKind, parseConfiguration } from "../../config-file/parse-configuration.ts";
 import { type ManifestObject, parseManifests } from "../../config-file/parse-manifests.ts";
+import { parseYaml } from "../../config-file/parse-yaml.ts";
 import { nodeAnnotationProblems } from "../../controllers/node/node-annotations.ts";
+import type { Problem } from "../../core/problem.ts";
+import { topLevelName } from "../../core/settings.ts";
 import type { Node } from "../../kube/objects.ts";
 import type { Environment } from "../../platform/environment.ts";
-import type { AnyProvider } from "../connect-cloud.ts";
-import { lintConfiguration } from "./lint-configuration.ts";
-import type { LintProblem } from "./lint-problem.ts";
+import { type AnyProvider, configProblems } from "../connect-cloud.ts";
+import { cloudNameProblems } from "../flags/flag-problems.ts";
+import { readFlags } from "../flags/read-flags.ts";
+import { flagFields, flagsNotInFile } from "../flags/table.ts";
+import { webhookProblems } from "../flags/webhook-names.ts";
 import { type FoundProblem, lintService, type ServiceRules } from "./lint-service.ts";
 
 export interface LintedFile {
@@ -130,4 +136,60 @@ export class Linter {
     for (const { path, severity, reason, text } of found)
       this.#problems.push({ file, ...object.placeOf(path), severity, reason, text, object: name });
   }
+}
+
+// Checks a --config file: flags and settings of the cloud with their positions, against the tables that the manager uses, and with the
+// provider's own checks. Required settings may come from variables, so none counts as missing.
+
+export function lintConfiguration(
+  file: string,
+  text: string,
+  provider: AnyProvider,
+  environment: Environment,
+): readonly LintProblem[] {
+  const tables = { flags: flagFields, cloud: provider.config, notInFile: flagsNotInFile };
+  const own = parseConfiguration(parseYaml(text), tables);
+  const settings = readFlags([], { provider, file: { path: file, flags: own.flags } });
+  const places = new Map(
+    [...own.cloud.places].map(([name, { line, column }]) => [name, `${file}:${line}:${column}`] as const),
+  );
+  const ofCloud = configProblems(provider, { environment, given: new Map(), file: own.cloud.raw, places });
+  /** What the file does not set may come from a variable, which is unknown here. */
+  const isInFile = (key: string | undefined): boolean =>
+    key === undefined || Object.hasOwn(own.cloud.raw, topLevelName(key));
+  const all: readonly Problem[] = [
+    ...own.problems.map((problem) => inFile(file, problem)),
+    ...settings.problems,
+    ...webhookProblems(settings.flags),
+    ...cloudNameProblems(settings.flags, provider),
+    ...ofCloud.filter(({ reason, key }) => reason !== "MissingSetting" && isInFile(key)),
+  ];
+  return all.map((problem) => atPlaceIn(file, problem));
+}
+
+// What `lint` finds, with its position.
+
+export interface LintProblem {
+  readonly file: string;
+  readonly line: number;
+  readonly column: number;
+  readonly severity: Problem["severity"];
+  readonly reason: string;
+  readonly text: string;
+  /** The object, such as `Service shop/web`; absent for the file itself. */
+  readonly object?: string;
+}
+
+/** A problem whose text may begin with its position, as messages about the --config file do. */
+export function atPlaceIn(file: string, { severity, reason, text }: Problem): LintProblem {
+  const rest = text.startsWith(`${file}:`) ? text.slice(file.length) : undefined;
+  const [, line, column, message] = /^:(\d+)(?::(\d+))?: (.*)$/s.exec(rest ?? "") ?? [];
+  return {
+    file,
+    line: Number(line ?? 1),
+    column: Number(column ?? 1),
+    severity,
+    reason,
+    text: message ?? text,
+  };
 }

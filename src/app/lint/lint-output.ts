@@ -1,8 +1,7 @@
 // The result of `lint`: lines that editors turn into links, or annotations of GitHub Actions. Pure.
 
 import { countOf } from "../../core/text.ts";
-import type { LintResult } from "./lint-files.ts";
-import type { LintProblem } from "./lint-problem.ts";
+import type { LintProblem, LintResult } from "./lint-files.ts";
 
 export function summaryOf({ problems, checked }: LintResult, unreadable: number): string {
   const { files, services, nodes, configurations } = checked;

@@ -2,9 +2,8 @@
 // no requests yet.
 
 import type { AccountContext } from "../../cloud/account.ts";
-import type { AbandonedCall } from "../../cloud/call-guard.ts";
+import { type AbandonedCall, withCallGuard } from "../../cloud/call-guard.ts";
 import { withDeclaredReasons } from "../../cloud/declared-reasons.ts";
-import { withCallGuard } from "../../cloud/guarded-cloud.ts";
 import { defined } from "../../core/defined.ts";
 import { chooseProxy, proxySettingsOf } from "../../kube/connection/proxy.ts";
 import type { OpenSocket } from "../../platform/socket.ts";

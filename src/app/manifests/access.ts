@@ -1,8 +1,7 @@
 // All permissions of the manager, and the objects that grant them. deploy/rbac.yaml, the Helm chart and the kustomize base are
 // generated from these tables. Pure.
 
-import type { KubeObject } from "./kube-object.ts";
-import { type Commented, comment, keyComments } from "./to-yaml.ts";
+import { type Commented, comment, type KubeObject, keyComments } from "./to-yaml.ts";
 
 const rbac = { apiVersion: "rbac.authorization.k8s.io/v1" } as const;
 const rbacGroup = "rbac.authorization.k8s.io";

@@ -2,10 +2,9 @@
 
 import { accessObjects, scraperObjects } from "./access.ts";
 import type { Credential } from "./cloud-inputs.ts";
-import { type KubeObject, labelsOf, podLabels } from "./kube-object.ts";
-import type { ManifestValues } from "./manifest-values.ts";
 import type { EnvironmentVariable, PodOptions } from "./pod.ts";
-import { comment, keyComments } from "./to-yaml.ts";
+import type { ManifestValues } from "./read-set.ts";
+import { comment, type KubeObject, keyComments, labelsOf, podLabels } from "./to-yaml.ts";
 import { daemonSet, deployment, hostFolder, staticPod, type WorkloadOptions } from "./workloads.ts";
 
 export interface Installation extends Pick<PodOptions, "args" | "bindAddress" | "securePort"> {

@@ -57,3 +57,30 @@ export function toYaml(value: unknown): string {
 
 /** Several documents, separated by `---`. */
 export const toYamlStream = (objects: readonly unknown[]): string => objects.map(toYaml).join("---\n");
+
+// The shape of the objects in the manifests, and the labels that they have in common.
+
+export interface KubeObject {
+  readonly [comment]?: string;
+  readonly apiVersion: string;
+  readonly kind: string;
+  readonly metadata: {
+    readonly name: string;
+    readonly namespace?: string;
+    readonly labels?: Readonly<Record<string, string>>;
+  };
+  readonly [field: string]: unknown;
+}
+
+/** Selects the pods of one installation. They can never change: selectors of workloads are immutable. */
+export function podLabels(workload: string): Readonly<Record<string, string>> {
+  return {
+    "app.kubernetes.io/name": "fairlead",
+    "app.kubernetes.io/instance": workload,
+  };
+}
+
+/** Of all objects. The last two are those of control plane components. */
+export function labelsOf(workload: string): Readonly<Record<string, string>> {
+  return { ...podLabels(workload), component: "cloud-controller-manager", tier: "control-plane" };
+}

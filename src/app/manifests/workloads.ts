@@ -1,8 +1,7 @@
 // The objects that run the pod: a DaemonSet, a Deployment, or a static pod. Pure.
 
-import { type KubeObject, labelsOf, podLabels } from "./kube-object.ts";
 import { type PodOptions, podSpec, tolerations, unprivilegedId } from "./pod.ts";
-import { comment, keyComments } from "./to-yaml.ts";
+import { comment, type KubeObject, keyComments, labelsOf, podLabels } from "./to-yaml.ts";
 
 export interface WorkloadOptions extends PodOptions {
   /** Of the workload. */

@@ -7,7 +7,7 @@ import { diffConfigurations } from "../../../src/app/configuration/configuration
 import { configurationSchema } from "../../../src/app/configuration/schema.ts";
 import { type AnyProvider, configProblems, readConfig } from "../../../src/app/connect-cloud.ts";
 import { helpText } from "../../../src/app/flags/help.ts";
-import { credentialHint } from "../../../src/cloud/credential-hint.ts";
+import { credentialHint } from "../../../src/cloud/credential.ts";
 import { integer, secret, text } from "../../../src/core/fields.ts";
 import { list } from "../../../src/core/list-fields.ts";
 import { records } from "../../../src/core/record-fields.ts";

@@ -3,10 +3,8 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import fc from "fast-check";
 import { fake } from "../../../providers/fake/index.ts";
-import type { AnyProvider } from "../../../src/app/connect-cloud.ts";
-import { annotationsOf } from "../../../src/app/connect-cloud.ts";
-import { Linter } from "../../../src/app/lint/lint-files.ts";
-import { atPlaceIn } from "../../../src/app/lint/lint-problem.ts";
+import { type AnyProvider, annotationsOf } from "../../../src/app/connect-cloud.ts";
+import { atPlaceIn, Linter } from "../../../src/app/lint/lint-files.ts";
 import { type CommandOptions, runCommandIn } from "../../support/command-world.ts";
 import { ServiceWorld } from "../../support/service-world.ts";
 

@@ -13,7 +13,7 @@ export interface StartRun {
 
 const runs = 31;
 
-/** Of sorted values. */
+/** The median of sorted values. */
 const median = (times: readonly number[]): number | undefined => times[Math.floor(times.length / 2)];
 
 const columns: Columns<StartRun> = [

@@ -10,7 +10,7 @@ export interface Step {
   readonly seconds: number;
   readonly requests: number;
   readonly mutating: number;
-  /** Of the process that ran at the end of the step, since its start. */
+  /** The cost of the process that ran at the end of the step, since its start. */
   readonly cost: ProcessCost | undefined;
 }
 

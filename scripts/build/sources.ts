@@ -1,4 +1,4 @@
-// What is built: the released version and the commit of this repository.
+// The released version and the commit of this repository.
 
 import { readFileSync } from "node:fs";
 import { resolve } from "node:path";

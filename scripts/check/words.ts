@@ -39,7 +39,7 @@ export const ruledOutWords: readonly RuledOut[] = [
   pattern: new RegExp(`\\b(?:${word.pattern.source.replaceAll(" ", "\\s+")})\\b`, "gi"),
 }));
 
-/** Made from code and tests, which are checked themselves. */
+/** Pages that are made from code and tests, which are checked themselves. */
 const generated: readonly string[] = ["events", "features", "flags", "metrics", "provider-reference"].map(
   (page) => `docs/${page}.md`,
 );

@@ -13,7 +13,7 @@ export interface LocalCloudOptions {
   readonly latency: Milliseconds;
   /** How long a change takes after the cloud accepted it. */
   readonly actionTime: Milliseconds;
-  /** Without effect in a cloud that has no quota. */
+  /** The rate limit. It has no effect in a cloud without one. */
   readonly requestsPerHour: number;
   /** The only valid token. Undefined: every token is valid. */
   readonly token: string | undefined;

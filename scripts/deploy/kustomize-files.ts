@@ -8,7 +8,7 @@ import { alertRules } from "./alerts.ts";
 import { credentialVariables, type DeployedCloud, deployedClouds } from "./clouds.ts";
 import { type Files, generated, staticFiles } from "./static-files.ts";
 
-/** Of the objects in the base, and of the Secret and the ConfigMap that the overlays generate. */
+/** The name of the objects in the base, and of the Secret and the ConfigMap that the overlays generate. */
 const name = "cloud-controller-manager";
 const namespace = "kube-system";
 

@@ -22,7 +22,7 @@ function attributeOf(attributes: string, key: string): string {
   return fromXml(new RegExp(`\\b${key}="([^"]*)"`).exec(attributes)?.[1] ?? "");
 }
 
-/** From a JUnit report: a case with a failure, an error or a skip in it did not pass. */
+/** Reads a JUnit report. A case with a failure, an error or a skip did not pass. */
 export function readJUnit(xml: string): readonly TestResult[] {
   return [...xml.matchAll(/<testcase\b([^>]*?)(\/>|>([\s\S]*?)<\/testcase>)/g)].map(
     ([, attributes = "", , inner = ""]) => ({
@@ -50,7 +50,7 @@ export type Proofs = Readonly<Record<string, string>>;
 /** Whole-program and ported tests come after the tests of the part itself. */
 const isGeneral = (file: string): boolean => /^test\/(?:parity|simulation)\//.test(file);
 
-/** Of several files that prove a feature: the one with the most tests for it. */
+/** The file that proves each feature. Of several files, it is the one with the most tests for the feature. */
 export function proofsOf(results: readonly TestResult[]): Proofs {
   const counts = new Map<string, Map<string, number>>();
   for (const { title, file, passed } of results) {

@@ -8,7 +8,7 @@ export const fairlead = `${process.execPath} ${join(import.meta.dir, "fairlead.t
 
 export interface Act extends Deeds {
   readonly title: string;
-  /** Of Services, Nodes, load balancers and routes, compared with their state before the act. */
+  /** What differs in Services, Nodes, load balancers and routes from their state before the act. */
   readonly differences: readonly string[];
 }
 

@@ -1,4 +1,5 @@
-// What a rehearsal plays on: a test API server over HTTPS with kubelets, a simulated project over HTTP, and one manager at a time.
+// The environment of a rehearsal: a test API server over HTTPS with kubelets, a simulated project over HTTP, and one manager at
+// a time.
 
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -1,4 +1,5 @@
-// What two managers must leave alike: Services, Nodes, load balancers and routes, as lines that can be compared. Pure.
+// The state that two managers must leave identical: Services, Nodes, load balancers and routes, as lines that can be compared.
+// Pure.
 
 import type { HetznerCloud } from "../../providers/hetzner/simulator/index.ts";
 import type { Node, Service } from "../../src/kube/objects.ts";

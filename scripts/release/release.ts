@@ -1,4 +1,5 @@
-// Builds a release: the files of each cloud and platform, then what describes all of them.
+// Builds a release: the files of each cloud and platform, then the files that describe all of them, such as checksums and
+// notes.
 
 import { createHash, type KeyObject } from "node:crypto";
 import { readFileSync } from "node:fs";

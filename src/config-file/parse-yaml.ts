@@ -42,7 +42,9 @@ const fixes: Readonly<Record<string, string>> = {
   MULTIPLE_DOCS: "Keep one document.",
 };
 
-/** Only the first one: the others are usually its consequences, as is all that the rest of the file seems to lack. */
+/**
+ * Only the first error is reported. Further errors are usually its consequences, and so are settings that seem to be missing.
+ */
 function syntaxError({ message, code }: YAMLParseError): string {
   // The parser overflows its stack on deep nesting before `maxDepth` applies.
   if (code === "RESOURCE_EXHAUSTION") return tooDeep;

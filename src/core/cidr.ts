@@ -15,7 +15,7 @@ import {
 
 interface Range {
   readonly network: Groups;
-  /** Of 128 bits, for IPv4 too. */
+  /** The length of the prefix out of 128 bits, for IPv4 too. */
   readonly bits: number;
   readonly family: IpVersion;
 }

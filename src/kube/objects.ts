@@ -83,7 +83,7 @@ export interface KubeObject {
 
 export interface Taint extends Wire<V1Taint> {}
 export interface NodeAddress extends Wire<V1NodeAddress> {}
-/** Of a Node. The conditions of a Service have more (`ServiceCondition`). */
+/** A condition of a Node. The conditions of a Service have more fields (`ServiceCondition`). */
 export interface Condition extends Pick<Wire<V1NodeCondition>, Kept<"nodeCondition">> {}
 export interface NodeSpec extends Pick<Wire<V1NodeSpec>, Kept<"nodeSpec">> {}
 export interface NodeInfo extends Pick<Wire<V1NodeSystemInfo>, Kept<"nodeInfo">> {}

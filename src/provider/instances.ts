@@ -139,8 +139,8 @@ export interface InstanceSource {
 
 /**
  * A set of machines that the provider can neither list nor look up, such as those of an API without a credential. They are known by
- * provider id only: a Node of one is never initialized, changed, tainted or deleted, and gets no routes. An event says so. It is a
- * target of load balancers, as a `Machine` without handles.
+ * provider id only: a Node of one is never initialized, changed, tainted or deleted, and gets no routes. An event reports it.
+ * It is a target of load balancers, as a `Machine` without handles.
  */
 export interface UnreadableSource {
   /** As of an `InstanceSource`. */
@@ -156,7 +156,7 @@ export interface Instances {
    * an instance of the same name.
    */
   readonly sources: readonly [InstanceSource, ...InstanceSource[]];
-  /** What the settings give no access to. No Node without provider id waits for these. */
+  /** Sources to which the settings give no access. No Node without provider id waits for these. */
   readonly unreadable?: readonly UnreadableSource[] | undefined;
   /** How to find the machine of a Node without provider id, in this order; usually `["name"]`. */
   readonly matchBy: readonly MatchKey[];

@@ -33,7 +33,7 @@ export interface BalancerTarget {
   readonly labels: Readonly<Record<string, string>>;
   /** All IP addresses of the Node, of any kind. */
   readonly addresses: readonly IpAddress[];
-  /** Those of kind InternalIP, in the order of the Node: the addresses in private networks. */
+  /** The addresses of kind InternalIP, in the order of the Node: those in private networks. */
   readonly internalIPs: readonly IpAddress[];
   /** It must not receive new connections, and is removed later. Only with `LoadBalancers.drains`. */
   readonly draining: boolean;
@@ -53,7 +53,10 @@ export interface DesiredLoadBalancer<A extends Fields> {
    * ranges of a family that the Service does not have.
    */
   readonly sourceRanges: readonly Cidr[] | undefined;
-  /** Those of the Service, also where the cloud lacks one. Not reported: a provider that lacks all of them returns a problem. */
+  /**
+   * The IP families of the Service, also those that the cloud lacks. Not reported: a provider that lacks all of them returns a
+   * problem.
+   */
   readonly families: readonly IpFamily[];
   /** `spec.loadBalancerIP`. Only with `requestedAddress` in `LoadBalancers.supports`; otherwise the Service reports that it has no effect. */
   readonly requestedAddress?: IpAddress;
@@ -100,7 +103,7 @@ export interface ObservedLoadBalancer {
   readonly ownership: "ours" | "unmarked" | "foreign";
   /** The name of the other cluster, if `ownership` is `foreign` and the mark has it. */
   readonly cluster?: string | undefined;
-  /** As of `LoadBalancers`, for this one: its mark is older than the marks that name the cluster. */
+  /** `false` if the mark of this load balancer is older than the marks that name the cluster. See `LoadBalancers`. */
   readonly marksNameCluster?: false | undefined;
   /**
    * Does not hold up a plan: return `wait` for that. Among duplicates, a `ready` one is managed unless a Service has the address of
@@ -189,7 +192,7 @@ export interface LoadBalancers<
   adopts?(member: DesiredLoadBalancer<A>, found: O): boolean;
   /**
    * Pure. What this Service asks to adopt, as its user wrote it: an id or a name. Undefined: nothing. If it cannot be adopted, no
-   * load balancer is created, and the Service says why. Implement it together with `adopts`.
+   * load balancer is created, and the Service reports why. Implement it together with `adopts`.
    */
   requestsAdoption?(member: DesiredLoadBalancer<A>): string | undefined;
   /**

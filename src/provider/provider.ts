@@ -154,9 +154,9 @@ export interface ProviderDefinition<
 > {
   /** `contractVersion`; the build refuses another one. */
   readonly contract: typeof contractVersion;
-  /** As in `--cloud-provider=<name>`, and in `<name>-cloud-controller-manager` if `executable` is absent. */
+  /** The name in `--cloud-provider=<name>`, and in `<name>-cloud-controller-manager` if `executable` is absent. */
   readonly name: string;
-  /** As in `<executable>-cloud-controller-manager`, where users know the cloud by another name. */
+  /** The name in `<executable>-cloud-controller-manager`, if users know the cloud by another name. */
   readonly executable?: string | undefined;
   /** The schemes of provider ids, with `://`. The first one is written. They must never change. */
   readonly schemes: readonly [`${string}://`, ...`${string}://`[]];

@@ -15,7 +15,7 @@ export interface RouteTarget {
   readonly machine?: Machine;
   /** All IP addresses of the Node, of any kind. */
   readonly addresses: readonly IpAddress[];
-  /** Those of kind InternalIP, in the order of the Node: the addresses in private networks. */
+  /** The addresses of kind InternalIP, in the order of the Node: those in private networks. */
   readonly internalIPs: readonly IpAddress[];
 }
 

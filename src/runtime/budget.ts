@@ -62,7 +62,7 @@ export class WaitTooLongError extends Error {
 /** An admitted call. */
 export interface Admission {
   readonly cost: number;
-  /** The cost of all calls that had ended by then: what its response reports includes them. */
+  /** The cost of all calls that had ended when this one was admitted. The limit that its response reports includes them. */
   readonly endedBefore: number;
 }
 
@@ -277,14 +277,14 @@ export class Budget {
   }
 }
 
-// A rate limit as the cloud last reported it, and what is left of it since then: calls use it up, and it may come back evenly.
+// The rate limit that the cloud last reported. Calls use it up since then, and it may be replenished evenly.
 
 export interface KnownLimit {
   readonly limit: number;
-  /** At `asOf`, less what was sent since. */
+  /** What remained at `asOf`, minus the calls that were sent since. */
   remaining: number;
   readonly asOf: number;
-  /** How much of the limit comes back per millisecond. */
+  /** How much of the limit is replenished per millisecond. */
   readonly refill: number;
   readonly resetAt: number;
   /** Whether the cloud named the reset time. */
@@ -298,7 +298,7 @@ export function remainingOf({ limit, remaining, asOf, refill }: KnownLimit, now:
   return Math.floor(Math.min(limit, remaining + (now - asOf) * refill) + 1e-6);
 }
 
-/** Never below what has come back: the next response reports the truth. */
+/** Never below what was replenished. The next response corrects the estimate. */
 export function spend(known: KnownLimit, cost: number, now: number): void {
   const { asOf, refill } = known;
   known.remaining = Math.max(0 - (now - asOf) * refill, known.remaining - cost);

@@ -10,7 +10,7 @@ import type { Priority, WorkQueue } from "./work-queue.ts";
 export type Outcome =
   | { readonly kind: "settled" }
   /**
-   * A pending lookup will enqueue the key again, or else this time does: neither a success nor a failure yet.
+   * A pending lookup enqueues the key again, at the latest after this time. This is neither a success nor a failure.
    */
   | { readonly kind: "waiting"; readonly atMost?: Milliseconds }
   /** Reconcile again after this time. Not a failure. */

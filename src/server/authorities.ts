@@ -21,7 +21,7 @@ export interface Authorities {
 export interface AuthoritiesOptions {
   readonly clientFile: WatchedFile | undefined;
   readonly proxyFile: WatchedFile | undefined;
-  /** From flags; used only together with `proxyFile`. */
+  /** Set by flags, and used only together with `proxyFile`. */
   readonly headers: RequestHeaderNames;
   /** Undefined until it has been read, or if it is not looked up. */
   readonly configMap: () => ConfigMap | undefined;

@@ -152,7 +152,7 @@ export class Metrics {
     };
   }
 
-  /** Back to the start, except for metrics whose values are read at each scrape. */
+  /** Resets all metrics, except those whose values are read at each scrape. */
   reset(): void {
     for (const table of this.#tables) table.reset();
   }

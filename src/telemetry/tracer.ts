@@ -85,7 +85,7 @@ export class Tracer {
   /** Records a request that ends now. */
   request({ name, durationMs, attributes, error }: TracedRequest): void {
     const open = this.#open.getStore();
-    // Work that a reconcile has started may go on after it.
+    // Work that a reconcile has started may continue after the reconcile ends.
     const parent = open?.hasEnded === false ? open : undefined;
     if (!(parent?.isSampled ?? this.#isSampled())) return;
     const { trace, id } = this.#ids();

@@ -33,7 +33,7 @@ const rate = (name: string, by: string): string => `sum by (${by}) (rate(${name}
 const quantile = (share: number, name: string, by = ""): string =>
   `histogram_quantile(${share}, ${rate(`${name}_bucket`, by === "" ? "le" : `le, ${by}`)})`;
 const max = (name: string, by: string): string => `max by (${by}) (${name}{SEL})`;
-/** Only of Fairlead, where other components have a metric of the same name. */
+/** Selects the metric of Fairlead, where other components have a metric of the same name. */
 const own = (expr: string): string => `${expr} and on (cluster, job, instance) fairlead_build_info`;
 
 const graph = (

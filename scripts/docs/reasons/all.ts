@@ -70,7 +70,7 @@ export const onLeases: Reasons = {
   },
 };
 
-/** Of `NetworkUnavailable`, where routes are managed. */
+/** The reasons of the condition `NetworkUnavailable`, where routes are managed. */
 export const ofNetworks: Reasons = {
   RouteCreated: {
     type: "Normal",
@@ -85,7 +85,7 @@ export const ofNetworks: Reasons = {
   },
 };
 
-/** Not about a single Node. */
+/** Reasons that concern no single Node. */
 export const inTheLog: Reasons = {
   RoutesSkipped: {
     type: "Warning",

@@ -20,7 +20,7 @@ export type ClusterState =
       readonly nodes: readonly Node[];
       readonly lease: Lease | undefined;
     }
-  /** There is no connection, or no kubeconfig: no server has answered. */
+  /** No server has answered: there is no connection, or no kubeconfig. */
   | { readonly kind: "unreachable"; readonly why: string };
 
 /** What clients of an API server see if none answers. */

@@ -13,14 +13,14 @@ export interface DeletionDeps {
   readonly balancers: AnyBalancers;
   readonly pending: Pending | undefined;
   readonly clock: Clock;
-  /** Until then (monotonic), operations are polled. */
+  /** When to stop polling operations (monotonic). */
   readonly end: number;
   readonly progress: (text: string) => void;
-  /** As of `LoadBalancers.prefetch`, once for all load balancers of a round. */
+  /** The result of `LoadBalancers.prefetch`, read once for all load balancers of a round. */
   readonly prefetched: () => Promise<unknown>;
 }
 
-/** When to look again; undefined when all steps are done. */
+/** When to check again; undefined when all steps are done. */
 export type Deletion = { readonly checkAfter: Milliseconds } | undefined;
 
 const noInputs = { secret: () => undefined, configMap: () => undefined, file: () => undefined };

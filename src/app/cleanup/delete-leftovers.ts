@@ -34,9 +34,9 @@ export interface Removal {
 
 const shortest = seconds(1);
 const longest = seconds(30);
-/** Errors in a row after which an object is given up. */
+/** The number of errors in a row after which an object is given up. */
 const maxFailures = 5;
-/** Rounds in which one object may be changed without being gone. */
+/** The number of rounds in which one object may be changed and still exist. */
 const maxRounds = 60;
 const concurrent = 8;
 
@@ -50,7 +50,7 @@ export class LeftoverRemoval {
     this.#confirmed = new Map(confirmed.map((leftover) => [leftover.key, leftover]));
   }
 
-  /** Ends when two complete listings show nothing, when all others are given up, or when the time is over. */
+  /** Ends when two complete listings show no leftovers, when the remaining ones are given up, or when the time is over. */
   async run(call: Call): Promise<Removal> {
     const { clock, timeout, survey: take, cloud } = this.#options;
     const end = clock.monotonic() + timeout;
@@ -82,7 +82,7 @@ export class LeftoverRemoval {
     }));
   }
 
-  /** Returns when to look again. */
+  /** Returns when to check again. */
   async #round(
     survey: Survey & { readonly cluster: ClusterState },
     open: readonly Leftover[],

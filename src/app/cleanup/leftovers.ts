@@ -51,7 +51,7 @@ export interface Selection {
 export interface BalancerFacts {
   readonly balancer: ObservedLoadBalancer;
   readonly addresses: readonly string[];
-  /** As of the provider, for all load balancers. */
+  /** `LoadBalancers.marksNameCluster` of the provider. */
   readonly marksNameCluster: boolean;
 }
 

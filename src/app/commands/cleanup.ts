@@ -16,7 +16,7 @@ function flagProblems({ flags, given }: ReadFlags): readonly Problem[] {
   const hasOwners = (flags.owner ?? []).length > 0;
   if (hasOwners && flags["all-marked"])
     problems.push(invalidFlag("all-marked", "and --owner contradict each other; omit one of them"));
-  // Its default is the name of many clusters.
+  // The default of --cluster-name is the name of many clusters.
   if (flags["cluster-is-gone"] && given["cluster-name"] === undefined)
     problems.push(
       invalidFlag("cluster-is-gone", "requires --cluster-name, the name of the cluster that is gone"),

@@ -1,4 +1,5 @@
-// What a shell can complete: the commands, and the flags with their values. From the tables that parse and describe them. Pure.
+// What a shell can complete: the commands, and the flags with their values. It is made from the tables that parse and describe
+// them. Pure.
 
 import type { Field } from "../../core/settings.ts";
 import type { AnyProvider } from "../connect-cloud.ts";
@@ -71,5 +72,5 @@ export function completionTable(
 /** A name that every shell accepts for a function. */
 export const functionName = (program: string): string => `_${program.replaceAll(/[^A-Za-z0-9]/g, "_")}`;
 
-/** Within single quotes of a shell. */
+/** The text within single quotes of a shell. */
 export const quote = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`;

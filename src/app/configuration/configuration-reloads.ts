@@ -18,7 +18,7 @@ import type { ReloadRequests } from "./reload-requests.ts";
 export type ReloadResult = "applied" | "unchanged" | "refused";
 
 export interface ConfigurationReloadsOptions {
-  /** Has been read, without errors. */
+  /** The configuration of the start, which has no errors. */
   readonly first: Configuration;
   readonly readConfiguration: () => Promise<Configuration>;
   /**
@@ -128,7 +128,7 @@ export class ConfigurationReloads {
     const { provider, environment, files } = this.#options;
     const { cloud } = kept.settings;
     const reader = new FileReader(files);
-    // One that cannot be read any more keeps its content.
+    // A file that cannot be read any more keeps its content.
     const { inputFiles } = await readInputs(provider, { environment, ...cloud }, reader);
     this.#versions = new Map([...reader.versions, ...this.#versions]);
     const all = new Map([...(cloud.inputFiles ?? []), ...inputFiles]);

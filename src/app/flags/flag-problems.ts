@@ -17,7 +17,7 @@ export function invalidFlag(flag: string, text: string): Problem {
   };
 }
 
-/** Of commands without annotations of GitHub Actions. */
+/** The problems of --output for commands that print no annotations of GitHub Actions. */
 export function outputProblems({ output }: Flags): readonly Problem[] {
   return output === "github" ? [invalidFlag("output", "github is for lint; use text or json")] : [];
 }

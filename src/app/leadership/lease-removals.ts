@@ -1,4 +1,4 @@
-// Keeps the memory of the mass limits on a Lease, and reads there which holds an operator has released. Both travel with the
+// Keeps the memory of the mass limits on a Lease, and reads there which holds an operator has released. Both are part of the
 // renewals of the Lease.
 
 import { type RemovalKind, removalKinds } from "../../controllers/removal-history.ts";
@@ -11,18 +11,20 @@ import type { Clock } from "../../platform/clock.ts";
 
 export interface LeaseRemovalsOptions {
   readonly memory: RemovalMemory;
-  /** Which to store on this Lease. */
+  /** The kinds of removals that this Lease stores. */
   readonly kinds: () => readonly RemovalKind[];
   readonly clock: Clock;
-  /** Of this replica, as holder of the Lease. */
+  /** The identity of this replica, as the holder of the Lease. */
   readonly identity: string;
-  /** The holder has removed the annotation with this value, which asks for a release. */
+  /** Called when the holder has removed the annotation with this value, which requests a release. */
   readonly onRelease: (value: string) => void;
-  /** The annotation with this value was removed, but another replica has held the Lease since, so nothing is released. */
+  /**
+   * Called when the annotation with this value was removed, but another replica has held the Lease since. Nothing is released.
+   */
   readonly onDropped?: (value: string) => void;
-  /** The removals are on the Lease. */
+  /** Called when the removals are on the Lease. */
   readonly onStored?: () => void;
-  /** The annotations of other programs leave no room for this many removals; 0 when there is room again. */
+  /** Called when the annotations of other programs leave no room for this many removals; 0 when there is room again. */
   readonly onOmitted?: (count: number) => void;
 }
 
@@ -52,8 +54,8 @@ export class LeaseRemovals implements LeaseAnnotations {
     const { memory, kinds, clock, identity, onRelease, onDropped, onStored } = this.#options;
     const removals = memory.removals(kinds());
     const requested = before?.metadata.annotations?.[releaseHoldAnnotation];
-    // A release that comes with the end of leadership is left to the next leader.
-    // One from before another replica held the Lease is too old: something else may be held now.
+    // A release that is read when leadership ends is left to the next leader. A release from before another replica held the
+    // Lease is ignored, because something else may be held now.
     const remembered = before?.spec?.holderIdentity === identity ? this.#release : undefined;
     const dropped =
       purpose === "hold" && requested === undefined && remembered === undefined ? this.#release : undefined;
@@ -78,14 +80,14 @@ export class LeaseRemovals implements LeaseAnnotations {
     };
   }
 
-  /** Once, and again when there is room. */
+  /** Reports once that there is no room, and once when there is room again. */
   #reportOmitted(count: number): void {
     if ((count === 0) !== (this.#omitted === 0)) this.#options.onOmitted?.(count);
     this.#omitted = count;
   }
 }
 
-/** Of all annotations except the removals. */
+/** The size of all annotations except the removals. */
 function bytesOfOthers(lease: Lease | undefined): number {
   return Object.entries(lease?.metadata.annotations ?? {})
     .filter(([key]) => key !== removalsAnnotation)

@@ -56,7 +56,7 @@ function annotationTypes(value: Raw): readonly FoundProblem[] {
   );
 }
 
-/** With the annotations that are strings, and without the fields that only the API server sets. */
+/** The Service with those annotations that are strings, and without the fields that only the API server sets. */
 function toService(value: Raw): Service {
   const metadata = (rawAt(value, "metadata") ?? {}) as Raw;
   const annotations = Object.fromEntries(

@@ -13,7 +13,7 @@ export interface Rule extends Commented {
   readonly verbs: readonly string[];
 }
 
-/** In every namespace, and for objects without one. SECURITY.md explains each. */
+/** Permissions in every namespace, and for objects without one. SECURITY.md explains each. */
 export const clusterRules: readonly Rule[] = [
   { apiGroups: [""], resources: ["nodes"], verbs: ["list", "watch", "patch", "delete"] },
   { apiGroups: [""], resources: ["nodes/status", "services/status"], verbs: ["patch"] },
@@ -46,7 +46,7 @@ const leases = { apiGroups: ["coordination.k8s.io"], resources: ["leases"] } as 
 /** The Lease of --enable-leader-migration. */
 const migrationLease = "cloud-provider-extraction-migration";
 
-/** In the namespace of the Lease. */
+/** Permissions in the namespace of the Lease. */
 export function leaseRules(lease: string): readonly Rule[] {
   return [
     { ...leases, verbs: ["create"], [keyComments]: { verbs: "create cannot be restricted by name." } },
@@ -63,9 +63,9 @@ export function leaseRules(lease: string): readonly Rule[] {
 }
 
 export interface AccessOptions {
-  /** Of the roles, the bindings and the service account. */
+  /** The name of the roles, the bindings and the service account. */
   readonly name: string;
-  /** Of the service account. */
+  /** The namespace of the service account. */
   readonly namespace: string;
   readonly lease: { readonly namespace: string; readonly name: string };
   /** A user that gets the permissions too, for a process with a kubeconfig. */

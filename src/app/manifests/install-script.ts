@@ -28,7 +28,7 @@ function writeFile(path: string, mode: string, text: string): string {
   return `put ${path} ${mode} <<'${marker}'\n${text}${text.endsWith("\n") ? "" : "\n"}${marker}\n`;
 }
 
-/** Of one instance: the unit is shared by all clusters of the machine. */
+/** The drop-in of one instance, because all clusters of the machine share the unit. */
 function credentialsText(credentials: ScriptOptions["credentials"]): string {
   const line = (variable: string) => `LoadCredential=${variable}:/etc/fairlead/%i/${variable}\n`;
   return [

@@ -9,7 +9,7 @@ import { daemonSet, deployment, hostFolder, staticPod, type WorkloadOptions } fr
 
 export interface Installation extends Pick<PodOptions, "args" | "bindAddress" | "securePort"> {
   readonly program: string;
-  /** Of the permissions, and of everything else. */
+  /** The names of the objects that grant permissions, and of all other objects. */
   readonly names: { readonly access: string; readonly workload: string };
   readonly values: ManifestValues;
   readonly credentials: readonly Credential[];
@@ -17,7 +17,7 @@ export interface Installation extends Pick<PodOptions, "args" | "bindAddress" | 
   readonly lease: { readonly namespace: string; readonly name: string };
 }
 
-/** No registry serves it, and no kubelet accepts it. */
+/** A placeholder that no registry serves and no kubelet accepts. */
 const missingImage = "IMAGE";
 
 const secretName = ({ names, values }: Installation): string => values.secret ?? names.workload;
@@ -40,7 +40,7 @@ function workloadOptions(installation: Installation, env: readonly EnvironmentVa
   };
 }
 
-/** With the values that were given, and no others: applied again, it must not remove a credential. */
+/** The Secret has only the values that were given, so that applying it again removes no credential. */
 function secretOf(installation: Installation): readonly KubeObject[] {
   const { credentials, names, values } = installation;
   const given = credentials.flatMap(({ variable, text, value }) =>
@@ -72,7 +72,7 @@ function missingSecretText(installation: Installation): string | undefined {
   ].join("\n");
 }
 
-/** Without a cluster IP: a scraper reads every replica. */
+/** It has no cluster IP, because a scraper reads every replica. */
 function metricsService(installation: Installation): readonly KubeObject[] {
   const { securePort, values } = installation;
   if (securePort === 0) return [];
@@ -86,7 +86,7 @@ function metricsService(installation: Installation): readonly KubeObject[] {
       metadata: { name: `${name}-metrics`, namespace: values.namespace, labels: labelsOf(name) },
       spec: {
         clusterIP: "None",
-        // Metrics say why a replica is not ready.
+        // Metrics are needed from replicas that are not ready too: they show why.
         publishNotReadyAddresses: true,
         selector: podLabels(name),
         ports: [{ name: "https", port: securePort, targetPort: securePort, protocol: "TCP" }],
@@ -96,7 +96,7 @@ function metricsService(installation: Installation): readonly KubeObject[] {
 }
 
 const ownNamespace = ({ values: { namespace } }: Installation): readonly KubeObject[] =>
-  // Every cluster has this one.
+  // Every cluster has this namespace.
   namespace === "kube-system" ? [] : [{ apiVersion: "v1", kind: "Namespace", metadata: { name: namespace } }];
 
 /** Roles, bindings and the service account. */

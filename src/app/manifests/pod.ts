@@ -4,7 +4,7 @@ import type { IpAddress } from "../../core/brand.ts";
 import { defined } from "../../core/defined.ts";
 import { keyComments } from "./to-yaml.ts";
 
-/** User and group of the process; it owns nothing. */
+/** User and group of the process. They own no files. */
 export const unprivilegedId = 65532;
 
 export type EnvironmentVariable =
@@ -102,7 +102,9 @@ export function podSpec(options: PodOptions) {
   };
 }
 
-/** Of pods that the scheduler places: Nodes before initialization, control planes, and Nodes without CNI. */
+/**
+ * Tolerations for pods that the scheduler places: on Nodes before initialization, on control planes, and on Nodes without CNI.
+ */
 export const tolerations = [
   { key: "node.cloudprovider.kubernetes.io/uninitialized", value: "true", effect: "NoSchedule" },
   { key: "node-role.kubernetes.io/control-plane", operator: "Exists", effect: "NoSchedule" },

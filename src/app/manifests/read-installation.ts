@@ -1,4 +1,5 @@
-// From the command line of `manifests` to the installation that it describes, with everything that is wrong or missing. Pure.
+// Turns the command line of `manifests` into the installation that it describes, and reports everything that is wrong or
+// missing. Pure.
 
 import type { Problem } from "../../core/problem.ts";
 import type { Field } from "../../core/settings.ts";
@@ -85,19 +86,22 @@ export interface InstallationOptions {
 
 export interface ReadInstallation {
   readonly installation: Installation;
-  /** Errors: nothing is printed. */
+  /** Errors. With one of them, no manifest is printed. */
   readonly problems: readonly Problem[];
-  /** What the manager will refuse as long as it is missing, as messages. */
+  /** Messages about required settings that are missing: the manager does not start without them. */
   readonly missing: readonly string[];
 }
 
-/** Where the manifest takes credentials from that it does not have itself. */
+/** The place of credentials that are not part of the manifest. */
 function placeOfCredentials(kind: ManifestKind, { values }: Installation): string | undefined {
   if (kind === "static-pod") return "a file in /etc/fairlead on the machine";
   return values.secret === undefined ? undefined : `the Secret ${values.secret}`;
 }
 
-/** Credentials that come from elsewhere cannot be checked here, so only what would also be wrong with them is certain. */
+/**
+ * Credentials that are not part of the manifest cannot be checked here. Only problems that any credential would leave are
+ * certain.
+ */
 function missingOf(
   { provider, kind, read }: InstallationOptions,
   installation: Installation,
@@ -112,7 +116,7 @@ function missingOf(
     ({ value }) => place !== undefined && value === undefined,
   );
   const certain = errorsWith(Object.fromEntries(elsewhere.map(({ variable }) => [variable, "x".repeat(64)])));
-  // Without the environment: it is not part of the manifest.
+  // The environment is left out, because it is not part of the manifest.
   return errorsWith({}).map((text) =>
     place === undefined || certain.includes(text)
       ? `The manager will end with exit code 2 until this is corrected: ${text}`

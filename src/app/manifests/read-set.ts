@@ -15,7 +15,7 @@ export interface SetOptions {
   readonly entries: readonly string[];
   readonly config: Fields;
   readonly environment: Environment;
-  /** Of all flags, for the message about one. */
+  /** The names of all flags, to recognize a flag that was given as a value. */
   readonly flagNames: readonly string[];
 }
 

@@ -80,7 +80,7 @@ export function podLabels(workload: string): Readonly<Record<string, string>> {
   };
 }
 
-/** Of all objects. The last two are those of control plane components. */
+/** The labels of all objects. The last two are those of control plane components. */
 export function labelsOf(workload: string): Readonly<Record<string, string>> {
   return { ...podLabels(workload), component: "cloud-controller-manager", tier: "control-plane" };
 }

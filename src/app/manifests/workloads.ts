@@ -4,7 +4,7 @@ import { type PodOptions, podSpec, tolerations, unprivilegedId } from "./pod.ts"
 import { comment, type KubeObject, keyComments, labelsOf, podLabels } from "./to-yaml.ts";
 
 export interface WorkloadOptions extends PodOptions {
-  /** Of the workload. */
+  /** The name of the workload. */
   readonly name: string;
   readonly namespace: string;
   readonly serviceAccount: string;

@@ -13,7 +13,7 @@ import { chooseProxy, type ProxySettings } from "./proxy.ts";
 export interface ConnectionSource {
   /** Path of --kubeconfig. */
   readonly kubeconfig?: string;
-  /** Overrides current-context. */
+  /** The context to use instead of current-context. */
   readonly context?: string;
   /** --master: overrides the server's address. */
   readonly master?: string;
@@ -28,7 +28,7 @@ export interface Connection {
   /** For messages: never contains a password. */
   readonly origin: string;
   readonly proxy: string | undefined;
-  /** Of the context, or of the service account. */
+  /** The namespace of the context, or of the service account. */
   readonly namespace: string | undefined;
   access(signal: AbortSignal): Promise<Access>;
   /** Reloads the credentials for the next request. Call it after a 401. */

@@ -175,7 +175,7 @@ export class LeaderElection {
     }
   }
 
-  /** Only callers from before the attempt began are answered: what they want stored is in it. */
+  /** Answers only the callers that waited before the attempt began, because it writes their values. */
   async #tryToRenew(timeout: Milliseconds, signal: AbortSignal): Promise<boolean> {
     const renewals = this.#renewals.splice(0);
     const isRenewed = await this.#try(timeout, signal);

@@ -173,7 +173,7 @@ export class PoolGeneration {
   }
 
   timedOut(generation: number): void {
-    // A late deadline of an earlier pool is no information about the current one.
+    // A deadline that ends late, in an earlier pool, says nothing about the current pool.
     if (generation !== this.#current || ++this.#timeoutsInARow < maxTimeouts) return;
     this.#timeoutsInARow = 0;
     this.#current++;

@@ -152,7 +152,7 @@ export class Requests {
     try {
       return JSON.parse(text);
     } catch {
-      // /healthz and its like answer with plain text.
+      // /healthz, /livez and /readyz answer with plain text.
       return text;
     }
   }

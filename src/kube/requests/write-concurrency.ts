@@ -43,12 +43,12 @@ export class WriteConcurrency {
   #size: number;
   #inFlight = 0;
   #eventsInFlight = 0;
-  /** Since when events are held up. */
+  /** When events began to wait for writes of state. */
   #eventsHeldSince: number | undefined;
   #cancelHold: (() => void) | undefined;
   #closedUntil = 0;
   #cancelReopening: (() => void) | undefined;
-  /** As many responses as the limit, counted while the limit was reached. */
+  /** The responses since the last decision about the limit. They are counted only while the limit is reached. */
   #epoch = { answers: 0, latencySum: 0 };
   #bestMean = Number.POSITIVE_INFINITY;
   #shrunkAt = Number.NEGATIVE_INFINITY;
@@ -120,7 +120,7 @@ export class WriteConcurrency {
 
   #isEventOverdue(): boolean {
     if (this.#eventsHeldSince === undefined || this.#eventsInFlight > 0) return false;
-    // Those that were held up may have been aborted.
+    // The events that waited may have been aborted.
     if (this.#lines.event.length === 0) return false;
     return this.#clock.monotonic() - this.#eventsHeldSince >= maxEventHold;
   }

@@ -20,7 +20,7 @@ const failureBackoff = { first: milliseconds(800), cap: seconds(30) };
 const maxRetryAfter = minutes(5);
 /** How long lists are paged after a streaming list failed. The API server may be upgraded in the meantime. */
 const pagedFor = minutes(60);
-/** Backoffs in a row that a response to another request may end early, as this watch may be the only one that fails. */
+/** How many backoffs in a row a response to another request may end early. More would be useless if only this watch fails. */
 const maxShortenedBackoffs = 3;
 /** Streaming lists in a row that may end before they are complete; then the objects are listed in pages. */
 const maxIncompleteLists = 3;

@@ -81,7 +81,7 @@ export function patchObject(
 
 // Serves DELETE, for one object with preconditions or for all that match a selector. object-registry.ts handles finalizers.
 
-// For these, the answer to a deletion is the deleted object; for others it is a Status.
+// Resources for which a deletion returns the deleted object. For all others it returns a Status.
 const answersWithObject = new Set([
   "pods",
   "services",

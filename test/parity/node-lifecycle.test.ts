@@ -17,7 +17,7 @@ afterEach(() => world?.stop());
 
 /** One negative answer is sufficient, as in upstream. The other half of each changed row is Fairlead's default. */
 const asUpstream: Partial<LifecycleSettings> = {
-  proofs: 1,
+  confirmAfter: milliseconds(0),
   removalLimit: "off",
   minAge: milliseconds(0),
 };

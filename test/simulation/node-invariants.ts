@@ -14,10 +14,10 @@
 //
 // cloud-invariants.ts and absence-invariants.ts check those about Services, load balancers and routes; run-simulation.ts checks 11 to 13.
 
+import { allowedRemovals } from "../../src/controllers/absence/limit.ts";
+import { removalWindow } from "../../src/controllers/absence/removals.ts";
 import { isLeaving, isReady, isUninitialized } from "../../src/controllers/node-facts.ts";
 import type { LifecycleSettings } from "../../src/controllers/node-lifecycle/settings.ts";
-import { removalWindow } from "../../src/controllers/removal-history.ts";
-import { allowedRemovals } from "../../src/controllers/removal-limit.ts";
 import {
   cloudCondition,
   labelPairs,

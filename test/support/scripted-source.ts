@@ -63,10 +63,13 @@ export class ScriptedSource implements InstanceSource {
   readonly unanswered = new Set<string>();
   readonly lookups?: Readonly<Partial<Record<MatchKey, InstanceLookup>>>;
   readonly uniqueNames: true | undefined;
+  /** Duration of each page or lookup. */
+  takes: Milliseconds;
   readonly #options: ScriptOptions;
 
   constructor(options: ScriptOptions, machines: readonly Instance[] = []) {
     this.#options = options;
+    this.takes = options.takes ?? milliseconds(0);
     this.name = options.name ?? "cloud";
     this.uniqueNames = options.uniqueNames;
     for (const each of machines) this.machines.set(each.key, each);
@@ -129,8 +132,7 @@ export class ScriptedSource implements InstanceSource {
   }
 
   async #work(kind: "listing" | "lookup", { signal }: Call): Promise<void> {
-    const { clock, takes = milliseconds(0) } = this.#options;
-    if (takes > 0) await sleep(clock, takes, signal);
+    if (this.takes > 0) await sleep(this.#options.clock, this.takes, signal);
     if (this.failure !== undefined && (this.failure.only ?? kind) === kind) throw this.failure.error;
   }
 }

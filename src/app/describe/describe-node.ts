@@ -10,7 +10,7 @@ import {
   readiness,
   taintsOf,
 } from "../../controllers/node-facts.ts";
-import type { Evidence } from "../../controllers/node-lifecycle/evidence.ts";
+import type { NodeEvidence } from "../../controllers/node-lifecycle/evidence.ts";
 import { isPaused } from "../../controllers/pause.ts";
 import {
   cloudCondition,
@@ -45,7 +45,7 @@ export interface KnownNode {
   /** What the controllers report about it, and what concerns all Nodes. */
   readonly notes: readonly Note[];
   /** That its instance is absent. */
-  readonly proofs: Evidence["proofs"];
+  readonly proofs: NodeEvidence["proofs"];
   /** Monotonic. */
   readonly now: number;
   readonly isDue: boolean;
@@ -108,7 +108,7 @@ function absenceNotes({ proofs, now, isKept }: KnownNode): readonly Note[] {
     {
       kind: isKept ? "notice" : "wait",
       reason: "ProofOfAbsence",
-      text: `${found} of the cloud lacked its instance, the first one ${seconds(now - first.asOf)} ago (${proofs.map(({ kind }) => kind).join(", ")}). ${consequence}`,
+      text: `${found} of the cloud lacked its instance, the first one ${seconds(now - first.beganAt)} ago (${proofs.map(({ kind }) => kind).join(", ")}). ${consequence}`,
     },
   ];
 }

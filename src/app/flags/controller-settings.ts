@@ -1,17 +1,17 @@
 // The settings of the controllers, from the flags, with checks that the flag table cannot express. Pure.
 
-import { type LabelPolicy, type NodeSettings, nodeDefaults } from "../../controllers/node/settings.ts";
-import { type LifecycleSettings, lifecycleDefaults } from "../../controllers/node-lifecycle/settings.ts";
 import {
   defaultRemovalLimit,
   parseRemovalLimit,
   type RemovalLimitSetting,
   removalLimitForms,
-} from "../../controllers/removal-limit.ts";
+} from "../../controllers/absence/limit.ts";
+import { type LabelPolicy, type NodeSettings, nodeDefaults } from "../../controllers/node/settings.ts";
+import { type LifecycleSettings, lifecycleDefaults } from "../../controllers/node-lifecycle/settings.ts";
 import { readClusterCIDRs } from "../../controllers/route/desired/cluster-cidrs.ts";
 import { exactly, type RouteSettings, routeDefaults } from "../../controllers/route/settings.ts";
 import { type ServiceSettings, serviceDefaults } from "../../controllers/service/settings.ts";
-import type { Cidr } from "../../core/brand.ts";
+import { type Cidr, milliseconds } from "../../core/brand.ts";
 import type { Problem } from "../../core/problem.ts";
 import type { AddressKind } from "../../provider/instances.ts";
 import { invalidFlag } from "./flag-problems.ts";
@@ -76,8 +76,7 @@ export function controllerSettings(flags: Flags): ControllerSettings {
     ...lifecycleDefaults,
     deletion: flags["node-deletion"],
     removeShutdownTaint: flags["remove-shutdown-taint"],
-    proofs: flags["node-deletion-proofs"] === 1 ? 1 : 2,
-    confirmAfter: flags["node-deletion-confirmation"],
+    confirmAfter: flags["node-deletion-proofs"] === 1 ? milliseconds(0) : flags["node-deletion-confirmation"],
     removalLimit: limit("node-deletion-limit"),
     minAge: flags["node-deletion-min-age"],
   };

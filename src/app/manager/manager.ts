@@ -3,8 +3,8 @@
 
 import type { AccountContext } from "../../cloud/account.ts";
 import { Inventory } from "../../cloud/inventory.ts";
+import { RemovalMemory } from "../../controllers/absence/removal-memory.ts";
 import type { LatestObjects } from "../../controllers/latest-objects.ts";
-import { RemovalMemory } from "../../controllers/removal-memory.ts";
 import { defined } from "../../core/defined.ts";
 import type { KubeApi } from "../../kube/client/api.ts";
 import type { Node, Service } from "../../kube/objects.ts";

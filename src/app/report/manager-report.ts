@@ -5,10 +5,10 @@ import type { GovernedAccount } from "../../cloud/account.ts";
 import type { ChangeStream } from "../../cloud/change-stream.ts";
 import type { Inventory } from "../../cloud/inventory.ts";
 import type { PartListings } from "../../cloud/part-listings.ts";
+import { type RemovalHistory, removalKinds } from "../../controllers/absence/removals.ts";
 import type { LatestObjects } from "../../controllers/latest-objects.ts";
 import { identityOf, isUninitialized } from "../../controllers/node-facts.ts";
 import type { LifecycleReport } from "../../controllers/node-lifecycle/controller.ts";
-import { type RemovalHistory, removalKinds } from "../../controllers/removal-history.ts";
 import type { ControllerReport, Finding } from "../../controllers/report.ts";
 import type { RouteReport } from "../../controllers/route/controller.ts";
 import type { ServiceReport } from "../../controllers/service/controller.ts";
@@ -156,7 +156,7 @@ export function reportOf(manager: ReportedManager) {
     evidenceOfAbsence: [...lifecycle.evidence].map(([name, { since, proofs }]) => ({
       node: name,
       notReadyForSeconds: ageOf(since),
-      proofs: proofs.map(({ kind, asOf }) => ({ kind, ageSeconds: ageOf(asOf) })),
+      proofs: proofs.map(({ kind, beganAt }) => ({ kind, ageSeconds: ageOf(beganAt) })),
     })),
     serviceProblems: [...Map.groupBy(findingsOf(service, "problem"), ([name]) => name)].map(
       ([name, found]) => ({

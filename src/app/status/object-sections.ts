@@ -1,6 +1,6 @@
 // The sections of the page with what the cluster has: Nodes, Services, routes, holds, and the last changes.
 
-import { limitFlags } from "../../controllers/removal-history.ts";
+import { limitFlags } from "../../controllers/absence/removals.ts";
 import { milliseconds } from "../../core/brand.ts";
 import { formatDuration } from "../../core/duration.ts";
 import { shortList } from "../../core/text.ts";

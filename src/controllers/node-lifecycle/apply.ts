@@ -5,7 +5,6 @@ import type { Node, Taint } from "../../kube/objects.ts";
 import { guardedNodePatch } from "../../kube/patches/node-patch.ts";
 import type { NodeDeps } from "../node-deps.ts";
 import { taintsOf } from "../node-facts.ts";
-import type { RemovalHistory } from "../removal-history.ts";
 import { shutdownTaint } from "../well-known.ts";
 import { deletingNode, deletingNodeFailed } from "./events.ts";
 
@@ -30,19 +29,6 @@ export async function setShutdownTaint(
   if (written === undefined) return false;
   note(`Shutdown taint ${isShutDown ? "set" : "removed"}: ${why}`, { node: node.metadata.name });
   return true;
-}
-
-/** Stores that the Node is about to be deleted, before it is: the next leader must count it too. */
-export async function recordDeletion(
-  node: Node,
-  { removals, report }: Pick<NodeDeps, "report"> & { readonly removals: RemovalHistory },
-): Promise<void> {
-  try {
-    await removals.record("nodes", [node.metadata.uid]);
-  } catch (error) {
-    if (!isKubeError(error, "conflict", "fenced")) report(node, deletingNodeFailed(node, error));
-    throw error;
-  }
 }
 
 /**

@@ -9,7 +9,7 @@ import { untilNext } from "../../runtime/backoff.ts";
 import type { NodeStore } from "../node-deps.ts";
 import { isReady } from "../node-facts.ts";
 import type { PendingLookups } from "../pending-lookups.ts";
-import { addObservation, type Evidence, noEvidence } from "./evidence.ts";
+import { addObservation, type NodeEvidence, noEvidence } from "./evidence.ts";
 
 export interface Candidate {
   /**
@@ -17,7 +17,7 @@ export interface Candidate {
    */
   readonly subject: string;
   /** Evidence that the instance is gone; undefined before the first answer, and after the Node was Ready. */
-  readonly evidence?: Evidence | undefined;
+  readonly evidence?: NodeEvidence | undefined;
   /** When the Node is checked again although nothing changed, monotonic. */
   readonly nextCheck?: number | undefined;
   /** Why the Node is not deleted although its instance is gone: the reason of the event. */
@@ -47,7 +47,7 @@ export class Candidates {
     return this.#scheduledChecks;
   }
 
-  evidenceOf(name: string): Evidence {
+  evidenceOf(name: string): NodeEvidence {
     return this.#byName.get(name)?.evidence ?? noEvidence(0);
   }
 

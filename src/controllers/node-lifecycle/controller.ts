@@ -4,19 +4,21 @@
 import type { InventoryUpdate } from "../../cloud/inventory.ts";
 import { type Milliseconds, milliseconds, minutes, seconds } from "../../core/brand.ts";
 import { defined } from "../../core/defined.ts";
+import { isKubeError } from "../../kube/errors/kube-error.ts";
 import type { Node } from "../../kube/objects.ts";
 import { WorkQueue } from "../../runtime/work-queue.ts";
 import { type Outcome, requeue, runWorkers, settled, waiting } from "../../runtime/workers.ts";
+import { longerThanLag } from "../absence/proof.ts";
+import type { RemovalHistory, RemovalKind } from "../absence/removals.ts";
 import { delayAfterError } from "../errors.ts";
 import type { NodeDeps, NodeEvent } from "../node-deps.ts";
 import { identityOf, isUninitialized } from "../node-facts.ts";
 import { PendingLookups } from "../pending-lookups.ts";
-import type { RemovalHistory, RemovalKind } from "../removal-history.ts";
 import type { ControllerReport } from "../report.ts";
-import { recordDeletion, removeNode, setShutdownTaint } from "./apply.ts";
+import { removeNode, setShutdownTaint } from "./apply.ts";
 import { type Candidate, Candidates } from "./candidates.ts";
-import { massDeletionReason } from "./events.ts";
-import { addAnswer, type Evidence, longerThanLag, noEvidence } from "./evidence.ts";
+import { deletingNodeFailed, massDeletionReason } from "./events.ts";
+import { addAnswer, type NodeEvidence, noEvidence } from "./evidence.ts";
 import { MassCount } from "./mass-count.ts";
 import { type LifecycleDecision, planLifecycle } from "./plan.ts";
 import { isOfInterest } from "./relevant-change.ts";
@@ -30,7 +32,7 @@ export interface LifecycleOptions extends NodeDeps {
 
 export interface LifecycleReport extends ControllerReport {
   /** What the cloud has answered about the absence of each instance, by Node. Times are monotonic. */
-  readonly evidence: ReadonlyMap<string, Pick<Evidence, "since" | "proofs">>;
+  readonly evidence: ReadonlyMap<string, Pick<NodeEvidence, "since" | "proofs">>;
 }
 
 /** In observe mode, between two attempts of the same write. */
@@ -182,7 +184,10 @@ export class LifecycleController {
       isChecked: candidate.nextCheck !== undefined,
       mass: () => this.#massCount.decide(),
       isReleased: removals.isReleased("nodes", node.metadata.uid),
-      settings: { ...settings, confirmAfter: longerThanLag(settings, inventory.readsLagFor(identity)) },
+      settings: {
+        ...settings,
+        confirmAfter: longerThanLag(settings.confirmAfter, inventory.readsLagFor(identity)),
+      },
       now,
     });
     return this.#apply(node, decision, signal);
@@ -197,7 +202,7 @@ export class LifecycleController {
   async #apply(node: Node, decision: LifecycleDecision, signal: AbortSignal): Promise<Outcome> {
     const { name, uid } = node.metadata;
     // While a held Node waits for an answer, a release must still cover it.
-    const staysHeld = decision.kind === "query" || decision.kind === "hold";
+    const staysHeld = decision.kind === "hold" || (decision.kind === "query" && !this.#isHoldOver(name));
     if (!staysHeld) this.#options.removals.endHold("nodes", uid);
     if (decision.kind === "recheck" || decision.kind === "taint")
       this.#options.removals.endRelease("nodes", uid);
@@ -214,6 +219,7 @@ export class LifecycleController {
       case "recheck":
         return this.#recheck(node);
       case "query": {
+        if (this.#isHoldOver(name)) this.#candidates.update(name, { heldFor: undefined });
         if (decision.after > 0) return requeue(decision.after, "the next proof");
         const query = { urgency: "deletion-proof", ...defined({ method: decision.method }) } as const;
         this.#pendingLookups.ask(name, identityOf(node), query, acceptedAge(node));
@@ -266,20 +272,26 @@ export class LifecycleController {
   }
 
   async #remove(node: Node, isAnnounced: boolean, signal: AbortSignal): Promise<Outcome> {
-    const { nodes, removals, settings } = this.#options;
-    const { name, uid } = node.metadata;
+    const { nodes, report } = this.#options;
+    const { name } = node.metadata;
     // The last write returned a version that the watch has not delivered yet. A delete must be based on the watch.
     if (nodes.isAhead?.(name) === true)
       return requeue(seconds(1), "the watch has not delivered the last write yet");
-    if (!isAnnounced && settings.removalLimit !== "off" && !removals.isStored("nodes", uid)) {
-      await recordDeletion(node, this.#options);
-      this.#massCount.noteChange(name);
-      // Storing takes time, so the decision is made again on what is known then.
-      return requeue(milliseconds(0), "the deletion is recorded");
+    try {
+      if (!isAnnounced && (await this.#massCount.record(node)) === "decide again")
+        return requeue(milliseconds(0), "the deletion is recorded");
+    } catch (error) {
+      if (!isKubeError(error, "conflict", "fenced")) report(node, deletingNodeFailed(node, error));
+      throw error;
     }
     if (!(await removeNode(node, this.#options, signal))) return requeue(observedDelay, "observe mode");
     // The record stays until the watch reports the deletion: it records whether the deletion was announced.
     return settled;
+  }
+
+  /** The mass limit held this Node, and holds none any more. */
+  #isHoldOver(name: string): boolean {
+    return this.#candidates.all.get(name)?.heldFor === massDeletionReason && !this.#massCount.isHolding;
   }
 
   /** `requests`: the number of requests per check. The interval limits the requests per minute. */

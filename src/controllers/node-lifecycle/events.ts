@@ -3,9 +3,10 @@
 
 import { messageOf } from "../../core/errors.ts";
 import type { Node } from "../../kube/objects.ts";
+import type { LimitedCounts } from "../absence/limit.ts";
+import { removalWindowText } from "../absence/removals.ts";
 import { nodeDeletionOf } from "../node-deletion.ts";
 import type { NodeEvent } from "../node-deps.ts";
-import { removalWindowText } from "../removal-history.ts";
 import { deletionAnnotation } from "../well-known.ts";
 
 /** Upstream's message. */
@@ -44,23 +45,15 @@ export function deletionObserved(): NodeEvent {
   };
 }
 
-export interface MassDeletion {
-  /** Nodes that were deleted within the window without an announcement. */
-  readonly recent: number;
-  /** Unannounced Nodes without an instance, by at least one proof or by the inventory. Ready Nodes are included. */
-  readonly candidates: number;
-  /** All managed Nodes, including the recently deleted ones. */
-  readonly managed: number;
-}
-
 export const massDeletionReason = "MassDeletionHeld";
 
 export function massDeletionHeld(
-  { recent, candidates, managed }: MassDeletion,
+  /** Ready Nodes are included, announced ones are not. */
+  { recent, affected, total }: LimitedCounts,
   allowed: number,
   howToRelease: string,
 ): NodeEvent {
-  const missing = `${candidates} of ${managed - recent} Nodes ${candidates === 1 ? "has" : "have"} no instance`;
+  const missing = `${affected} of ${total - recent} Nodes ${affected === 1 ? "has" : "have"} no instance`;
   const deleted = `${recent} ${recent === 1 ? "Node was" : "Nodes were"} deleted in the last ${removalWindowText}`;
   return {
     type: "Warning",

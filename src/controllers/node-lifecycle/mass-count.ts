@@ -1,12 +1,14 @@
-// Counts what the mass limit compares: how many Nodes have no instance now, and how many were deleted recently.
+// Counts what the mass limit of Nodes compares: how many have no instance now, and how many were deleted recently. Unannounced
+// deletions count together with Nodes that are about to be deleted.
 
 import type { Node } from "../../kube/objects.ts";
+import { MassLimit } from "../absence/mass-limit.ts";
+import type { RemovalHistory } from "../absence/removals.ts";
 import type { NodeDeps } from "../node-deps.ts";
 import { identityOf, isReady } from "../node-facts.ts";
-import type { RemovalHistory } from "../removal-history.ts";
 import type { Candidates } from "./candidates.ts";
-import { type MassDecision, massLimit } from "./mass-limit.ts";
-import { isAnnouncedAsLeaving, isDeletionForbidden } from "./plan.ts";
+import { massDeletionHeld } from "./events.ts";
+import { isAnnouncedAsLeaving, isDeletionForbidden, type MassDecision } from "./plan.ts";
 import type { LifecycleSettings } from "./settings.ts";
 
 type MassCountOptions = Pick<NodeDeps, "nodes" | "inventory" | "clock"> & {
@@ -42,12 +44,12 @@ export class MassCount {
   readonly #changed = new Set<string>();
   /** When all Nodes were counted; undefined when they must be counted again. */
   #countedAt: number | undefined;
-  /** How many Nodes there were when the hold began. */
-  #totalAtStart: number | undefined;
-  #heldUntil: number | undefined;
+  readonly #limit: MassLimit;
 
   constructor(options: MassCountOptions, candidates: Candidates, isManaged: (node: Node) => boolean) {
+    const { settings, removals, clock } = options;
     this.#options = options;
+    this.#limit = new MassLimit({ kind: "nodes", settings, removals, clock });
     this.#candidates = candidates;
     this.#isManaged = isManaged;
   }
@@ -69,7 +71,7 @@ export class MassCount {
 
   /** Another replica may have led since. */
   begin(): void {
-    this.#totalAtStart = undefined;
+    this.#limit.begin();
   }
 
   /** The inventory has a new listing: all Nodes are counted again at the next decision. */
@@ -81,7 +83,7 @@ export class MassCount {
   /** After a listing: notes the end of a hold even if no Node asks. */
   refresh(): void {
     this.invalidate();
-    if (this.#totalAtStart !== undefined) this.decide();
+    if (this.#limit.isHolding) this.decide();
   }
 
   /** The Node, or what is known about its instance, may have changed. */
@@ -99,23 +101,28 @@ export class MassCount {
   }
 
   decide(): MassDecision {
-    const { clock, settings, removals } = this.#options;
+    const { clock, removals } = this.#options;
     const now = clock.monotonic();
     if (this.#countedAt === undefined || this.#isOutdated(this.#countedAt)) this.#countAll(now);
     for (const name of this.#changed) this.#count(name);
     this.#changed.clear();
     const recent = removals.count("nodes");
-    const managed = this.#managed + recent - this.#recorded;
-    const counts = { recent, candidates: this.#missing, managed };
-    const howToRelease = removals.howToRelease("nodes");
-    const decision = massLimit(counts, settings.removalLimit, howToRelease, this.#totalAtStart);
-    if (!decision.mayDelete) {
-      this.#totalAtStart = decision.totalAtStart;
-      return decision;
-    }
-    if (this.#totalAtStart !== undefined) this.#heldUntil = now;
-    this.#totalAtStart = undefined;
-    return { ...decision, heldUntil: this.#heldUntil };
+    const counts = { recent, affected: this.#missing, total: this.#managed + recent - this.#recorded };
+    const { isHeld, allowed, state } = this.#limit.decide(counts);
+    if (!isHeld) return { mayDelete: true, restartedAt: state.endedAt };
+    return { mayDelete: false, event: massDeletionHeld(counts, allowed, removals.howToRelease("nodes")) };
+  }
+
+  /** Stores that the Node is about to be deleted, before it is: the next leader must count it too. */
+  async record(node: Node): Promise<"recorded" | "decide again"> {
+    const result = await this.#limit.record([node.metadata.uid]);
+    if (result === "decide again") this.noteChange(node.metadata.name);
+    return result;
+  }
+
+  /** Whether the last decision was a hold. */
+  get isHolding(): boolean {
+    return this.#limit.isHolding;
   }
 
   #isOutdated(countedAt: number): boolean {

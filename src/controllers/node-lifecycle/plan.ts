@@ -5,6 +5,7 @@ import type { Answer } from "../../cloud/inventory.ts";
 import { type Milliseconds, milliseconds } from "../../core/brand.ts";
 import { defined } from "../../core/defined.ts";
 import type { Node } from "../../kube/objects.ts";
+import { type NextProof, nextProof, type ProofKind } from "../absence/proof.ts";
 import { nodeDeletionOf } from "../node-deletion.ts";
 import type { NodeEvent } from "../node-deps.ts";
 import {
@@ -20,8 +21,7 @@ import {
 import { isPaused } from "../pause.ts";
 import { shutdownTaint } from "../well-known.ts";
 import { deletionForbidden, deletionObserved } from "./events.ts";
-import { type Evidence, isRecent, judge, type ProofKind } from "./evidence.ts";
-import type { MassDecision } from "./mass-limit.ts";
+import { isRecent, type NodeEvidence } from "./evidence.ts";
 import type { LifecycleSettings } from "./settings.ts";
 
 export type LifecycleDecision =
@@ -34,10 +34,19 @@ export type LifecycleDecision =
   | { readonly kind: "hold"; readonly event: NodeEvent }
   | { readonly kind: "delete"; readonly isAnnounced: boolean };
 
+/** Of the mass limit. */
+export type MassDecision =
+  | {
+      readonly mayDelete: true;
+      /** When the last hold ended, monotonic: every proof starts again then. */
+      readonly restartedAt?: number | undefined;
+    }
+  | { readonly mayDelete: false; readonly event: NodeEvent };
+
 export interface LifecyclePlanInput {
   readonly node: Node;
   readonly answer: Answer;
-  readonly evidence: Evidence;
+  readonly evidence: NodeEvidence;
   /** The kinds of proof that exist for this Node. */
   readonly proofKinds: readonly ProofKind[];
   readonly mass: () => MassDecision;
@@ -106,28 +115,32 @@ function planDeletion({
   const age = Math.max(now.monotonic - evidence.since, ageOf(node, now.wall));
   const beyondMinAge = age - settings.minAge;
   if (mayBeTooNew && beyondMinAge < 0) return { kind: "query", after: milliseconds(-beyondMinAge) };
-  const judgement = judge(evidence, proofKinds, settings, now.monotonic);
-  if (judgement.kind === "more") {
-    return { kind: "query", after: judgement.after, ...defined({ method: judgement.method }) };
-  }
+  const missing = (restartedAt?: number): NextProof | undefined => {
+    const { confirmAfter } = settings;
+    return nextProof(evidence.proofs, { confirmAfter, kinds: proofKinds, restartedAt }, now.monotonic);
+  };
+  const next = missing();
+  if (next !== undefined) return queryFor(next, now.monotonic);
   // A proof from a time when the instance may not have been visible yet does not count.
-  const newest = Math.max(...evidence.proofs.map(({ asOf }) => asOf));
+  const newest = Math.max(...evidence.proofs.map(({ beganAt }) => beganAt));
   if (mayBeTooNew && newest < now.monotonic - beyondMinAge) return { kind: "query", after: milliseconds(0) };
   if (isDeletionForbidden(node)) return { kind: "hold", event: deletionForbidden(node) };
   const isAnnounced = isReleased || isAnnouncedAsLeaving(node, evidence);
   // Announced Nodes do not count, but they are held as well: while the cloud seems wrong about many Nodes, it is not trusted
   // about any.
-  let heldUntil: number | undefined;
   if (!isReleased && !isConfirmed(node)) {
     const allowed = mass();
     if (!allowed.mayDelete) return { kind: "hold", event: allowed.event };
-    heldUntil = allowed.heldUntil;
+    const restarted = missing(allowed.restartedAt);
+    if (restarted !== undefined) return queryFor(restarted, now.monotonic);
   }
   if (settings.deletion === "observe") return { kind: "hold", event: deletionObserved() };
-  // The cloud shows instances again step by step, and these may be the last ones.
-  const isOfFault = heldUntil !== undefined && newest < heldUntil;
-  if (isOfFault || !isRecent(evidence, now.monotonic)) return { kind: "query", after: milliseconds(0) };
+  if (!isRecent(evidence, now.monotonic)) return { kind: "query", after: milliseconds(0) };
   return { kind: "delete", isAnnounced };
+}
+
+function queryFor({ at, kind }: NextProof, now: number): LifecycleDecision {
+  return { kind: "query", after: milliseconds(Math.max(0, at - now)), ...defined({ method: kind }) };
 }
 
 /** Whether the annotation prevents the deletion; such a Node does not count as a candidate. Unknown values mean "never". */
@@ -138,6 +151,6 @@ export function isDeletionForbidden(node: Node): boolean {
 const isConfirmed = (node: Node): boolean => nodeDeletionOf(node).value === "confirmed";
 
 /** Announced or confirmed deletions do not count towards the mass limit. */
-export function isAnnouncedAsLeaving(node: Node, evidence: Evidence): boolean {
+export function isAnnouncedAsLeaving(node: Node, evidence: NodeEvidence): boolean {
   return isLeaving(node) || evidence.wasTerminating || isConfirmed(node);
 }

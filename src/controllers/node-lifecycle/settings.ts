@@ -1,14 +1,12 @@
 // The settings of the node-lifecycle controller and their defaults.
 
 import { type Milliseconds, minutes, seconds } from "../../core/brand.ts";
-import { defaultRemovalLimit, type RemovalLimitSetting } from "../removal-limit.ts";
+import { defaultRemovalLimit, type RemovalLimitSetting } from "../absence/limit.ts";
 
 export interface LifecycleSettings {
   /** `observe`: report what would be deleted. `off`: never delete. The shutdown taint is maintained in any case. */
   readonly deletion: "off" | "observe" | "enforce";
-  /** Proofs of absence that a deletion requires; upstream requires one. */
-  readonly proofs: 1 | 2;
-  /** The minimum time between the first and the last proof. */
+  /** The minimum time between the first and the last proof that an instance is gone. Zero: one proof is enough, as upstream. */
   readonly confirmAfter: Milliseconds;
   /** How many managed Nodes may be deleted unannounced within the window. */
   readonly removalLimit: RemovalLimitSetting;
@@ -28,7 +26,6 @@ export interface LifecycleSettings {
 
 export const lifecycleDefaults: LifecycleSettings = {
   deletion: "enforce",
-  proofs: 2,
   confirmAfter: seconds(30),
   removalLimit: defaultRemovalLimit,
   minAge: minutes(10),

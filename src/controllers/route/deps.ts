@@ -8,8 +8,8 @@ import type { Node } from "../../kube/objects.ts";
 import type { Clock } from "../../platform/clock.ts";
 import type { Random } from "../../platform/random.ts";
 import type { Pending } from "../../provider/plan.ts";
+import type { RemovalHistory } from "../absence/removals.ts";
 import type { NodeEvent, NodeStore, NodeWrites, Note } from "../node-deps.ts";
-import type { RemovalHistory } from "../removal-history.ts";
 import type { JournalledSend } from "../writes/journalled-send.ts";
 import type { RouteSettings } from "./settings.ts";
 

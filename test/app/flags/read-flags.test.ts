@@ -45,13 +45,13 @@ test("a controller that is disabled by upstream's name does nothing", async () =
 
 test("explicit flags take precedence over the upstream profile", () => {
   const { lifecycle } = readFlags(["--compatibility=upstream"]);
-  expect(lifecycle.proofs).toBe(1);
+  expect(Number(lifecycle.confirmAfter)).toBe(0);
   const mixed = readFlags([
     "--compatibility=upstream",
     "--node-deletion-proofs=2",
     "--node-deletion-min-age=10m",
   ]).lifecycle;
-  expect(mixed.proofs).toBe(2);
+  expect(Number(mixed.confirmAfter)).toBe(30_000);
   expect(Number(mixed.minAge)).toBe(600_000);
   expect(mixed.removalLimit).toEqual(lifecycle.removalLimit);
 });

@@ -2,7 +2,7 @@ import { expect, test } from "bun:test";
 import { Inventory } from "../../../src/cloud/inventory.ts";
 import { identityOf } from "../../../src/controllers/node-facts.ts";
 import { Candidates } from "../../../src/controllers/node-lifecycle/candidates.ts";
-import { addProof, noEvidence } from "../../../src/controllers/node-lifecycle/evidence.ts";
+import { addGone, noEvidence } from "../../../src/controllers/node-lifecycle/evidence.ts";
 import { PendingLookups } from "../../../src/controllers/pending-lookups.ts";
 import type { Instances } from "../../../src/provider/instances.ts";
 import { VirtualClock } from "../../../src/testing/virtual-time/virtual-clock.ts";
@@ -16,7 +16,7 @@ const setUp = () => {
   const pendingLookups = new PendingLookups(inventory, clock);
   return { clock, pendingLookups, candidates: new Candidates(clock, pendingLookups) };
 };
-const proved = addProof(noEvidence(0, -5), { kind: "gone", proof: "listing", asOf: 1 });
+const proved = addGone(noEvidence(0, -5), { kind: "gone", proof: "listing", asOf: 1 });
 const node = (providerID?: string) =>
   toNode({ name: "n0", ...(providerID !== undefined && { spec: { providerID } }) });
 

@@ -1,13 +1,12 @@
 import { describe, expect, test } from "bun:test";
 import type { Answer } from "../../../src/cloud/inventory.ts";
+import type { Proof } from "../../../src/controllers/absence/proof.ts";
 import {
+  addGone,
   addObservation,
-  addProof,
-  type Evidence,
   isRecent,
-  judge,
+  type NodeEvidence,
   noEvidence,
-  type Proof,
 } from "../../../src/controllers/node-lifecycle/evidence.ts";
 import { planLifecycle } from "../../../src/controllers/node-lifecycle/plan.ts";
 import { lifecycleDefaults } from "../../../src/controllers/node-lifecycle/settings.ts";
@@ -17,10 +16,10 @@ import { machine } from "../../support/scripted-source.ts";
 
 const proof = (kind: Proof["kind"], asked: number, answered = asked): Proof => ({
   kind,
-  asOf: seconds(asked),
+  beganAt: seconds(asked),
   knownAt: seconds(answered),
 });
-const proved = (...proofs: readonly Proof[]): Evidence => ({ ...noEvidence(0), proofs });
+const proved = (...proofs: readonly Proof[]): NodeEvidence => ({ ...noEvidence(0), proofs });
 const seen = (state: "running" | "terminating"): Extract<Answer, { kind: "exists" }> => ({
   kind: "exists",
   instance: machine("n0", { state }),
@@ -31,14 +30,6 @@ const seen = (state: "running" | "terminating"): Extract<Answer, { kind: "exists
 });
 
 describe("a slow cloud", () => {
-  test("keeps the full time between two proofs, counted from the first answer", () => {
-    const late = proved(proof("listing", 0, 20), proof("listing", 40));
-    expect(judge(late, ["listing"], lifecycleDefaults, seconds(40))).toEqual({
-      kind: "more",
-      after: seconds(10),
-    });
-  });
-
   test("does not make every proof too old to act on", () => {
     expect(isRecent(proved(proof("listing", 0, 60)), seconds(70))).toBe(true);
     expect(isRecent(proved(proof("listing", 0, 60)), seconds(91))).toBe(false);
@@ -46,8 +37,8 @@ describe("a slow cloud", () => {
 });
 
 test("a listing and a lookup that began at the same moment are two proofs, so no third request is needed", () => {
-  const listed = addProof(noEvidence(0), { kind: "gone", proof: "listing", asOf: 1 });
-  expect(addProof(listed, { kind: "gone", proof: "lookup", asOf: 1 }).proofs).toHaveLength(2);
+  const listed = addGone(noEvidence(0), { kind: "gone", proof: "listing", asOf: 1 });
+  expect(addGone(listed, { kind: "gone", proof: "lookup", asOf: 1 }).proofs).toHaveLength(2);
 });
 
 test("a machine observed as terminating stays announced, whatever state the cloud reports later", () => {
@@ -58,10 +49,10 @@ test("a machine observed as terminating stays announced, whatever state the clou
 
 describe("planLifecycle for a Node without provider id", () => {
   const wall = Date.UTC(2026, 0, 2);
-  const plan = (createdAt: number, evidence: Evidence, monotonic: number, answer?: Answer) =>
+  const plan = (createdAt: number, evidence: NodeEvidence, monotonic: number, answer?: Answer) =>
     planLifecycle({
       node: toNode({ name: "n0", createdAt, status: { conditions: [{ type: "Ready", status: "False" }] } }),
-      answer: answer ?? { kind: "gone", proof: "listing", asOf: evidence.proofs.at(-1)?.asOf ?? 0 },
+      answer: answer ?? { kind: "gone", proof: "listing", asOf: evidence.proofs.at(-1)?.beganAt ?? 0 },
       evidence,
       proofKinds: ["listing"],
       isReleased: false,

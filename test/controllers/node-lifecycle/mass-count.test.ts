@@ -1,10 +1,9 @@
 import { describe, expect, spyOn, test } from "bun:test";
+import { RemovalMemory } from "../../../src/controllers/absence/removal-memory.ts";
 import { Candidates } from "../../../src/controllers/node-lifecycle/candidates.ts";
 import { MassCount } from "../../../src/controllers/node-lifecycle/mass-count.ts";
-import { massLimit } from "../../../src/controllers/node-lifecycle/mass-limit.ts";
 import { lifecycleDefaults } from "../../../src/controllers/node-lifecycle/settings.ts";
 import { PendingLookups } from "../../../src/controllers/pending-lookups.ts";
-import { RemovalMemory } from "../../../src/controllers/removal-memory.ts";
 import { milliseconds } from "../../../src/core/brand.ts";
 import { seededRandom } from "../../../src/platform/random.ts";
 import { NodeControllers } from "../../support/node-controllers.ts";
@@ -170,12 +169,6 @@ describe("the mass limit's share of all Nodes", () => {
     await list();
     expect(mayDelete()).toBe(true);
   });
-
-  test("is rounded down", () => {
-    const state = { recent: 0, candidates: 3, managed: 14 };
-    expect(massLimit(state, lifecycleDefaults.removalLimit, "").mayDelete).toBe(false);
-    expect(massLimit({ ...state, managed: 15 }, lifecycleDefaults.removalLimit, "").mayDelete).toBe(true);
-  });
 });
 
 test("a listing that lost most machines blocks deletions, even right after a good count", async () => {
@@ -192,7 +185,7 @@ test("a listing that lost most machines blocks deletions, even right after a goo
 
 test("during a hold, a decision costs as much as has changed since the last one, however many Nodes there are", async () => {
   const { w, add, put, list, candidates, count } = setUp();
-  const proofs = [{ kind: "listing", asOf: 0, knownAt: 0 }] as const;
+  const proofs = [{ kind: "listing", beganAt: 0, knownAt: 0 }] as const;
   put("n", 100);
   add("n", 200);
   await list();
@@ -213,7 +206,7 @@ test("the mass count is the same as a count of all Nodes after every change of a
   put("n", 10);
   add("n", 20);
   await list();
-  const proofs = [{ kind: "listing", asOf: 0, knownAt: 0 }] as const;
+  const proofs = [{ kind: "listing", beganAt: 0, knownAt: 0 }] as const;
   const setLabel = (name: string, account: string) =>
     w.nodes.change(name, ({ metadata, ...others }) => ({
       ...others,

@@ -1,19 +1,18 @@
 import { describe, expect, test } from "bun:test";
 import type { Answer } from "../../../src/cloud/inventory.ts";
+import { massDeletionHeld } from "../../../src/controllers/node-lifecycle/events.ts";
 import {
+  addGone,
   addObservation,
-  addProof,
-  type Evidence,
-  judge,
+  type NodeEvidence,
   noEvidence,
 } from "../../../src/controllers/node-lifecycle/evidence.ts";
-import { massLimit } from "../../../src/controllers/node-lifecycle/mass-limit.ts";
 import { planLifecycle } from "../../../src/controllers/node-lifecycle/plan.ts";
 import {
   type LifecycleSettings,
   lifecycleDefaults,
 } from "../../../src/controllers/node-lifecycle/settings.ts";
-import { minutes } from "../../../src/core/brand.ts";
+import { milliseconds, minutes } from "../../../src/core/brand.ts";
 import { type NodeDraft, toNode } from "../../support/api-server-nodes.ts";
 import { uninitialized } from "../../support/node-controllers.ts";
 import { machine } from "../../support/scripted-source.ts";
@@ -33,61 +32,12 @@ const exists = (
     othersAsOf: Number.POSITIVE_INFINITY,
   };
 };
-const proved = (...proofs: readonly (readonly ["listing" | "lookup", number])[]): Evidence =>
-  proofs.reduce((evidence, [kind, asOf]) => addProof(evidence, gone(kind, asOf)), noEvidence(0));
+const proved = (...proofs: readonly (readonly ["listing" | "lookup", number])[]): NodeEvidence =>
+  proofs.reduce((evidence, [kind, asOf]) => addGone(evidence, gone(kind, asOf)), noEvidence(0));
 
 describe("evidence [F21]", () => {
-  const cases: readonly [string, Evidence, readonly ("listing" | "lookup")[], number, unknown][] = [
-    ["asks immediately without any proof", proved(), ["listing"], 0, { kind: "more", after: 0 }],
-    [
-      "asks after the remaining confirmation time with one proof",
-      proved(["listing", 5_000]),
-      ["listing"],
-      10_000,
-      { kind: "more", after: 25_000 },
-    ],
-    [
-      "counts from the first of two proofs that are too close",
-      proved(["listing", 0], ["listing", 29_999]),
-      ["listing"],
-      29_999,
-      { kind: "more", after: 1 },
-    ],
-    [
-      "is proved with two proofs far enough apart",
-      proved(["listing", 0], ["listing", 30_000]),
-      ["listing"],
-      30_000,
-      { kind: "proved" },
-    ],
-    [
-      "asks for a lookup with two listings when the cloud has both ways",
-      proved(["listing", 0], ["listing", 60_000]),
-      ["listing", "lookup"],
-      60_000,
-      { kind: "more", after: 0, method: "lookup" },
-    ],
-    [
-      "waits with one proof of each kind too close together",
-      proved(["lookup", 0], ["listing", 10]),
-      ["listing", "lookup"],
-      20_000,
-      { kind: "more", after: 10_000 },
-    ],
-    [
-      "is proved with one proof of each kind far enough apart",
-      proved(["lookup", 0], ["listing", 30_000]),
-      ["listing", "lookup"],
-      30_000,
-      { kind: "proved" },
-    ],
-  ];
-  test.each(cases)("%s", (_, evidence, proofKinds, now, expected) => {
-    expect(judge(evidence, proofKinds, lifecycleDefaults, now)).toEqual(expected as ReturnType<typeof judge>);
-  });
-
   test("ignores an answer from before the lookup and a repeated answer", () => {
-    expect(addProof(noEvidence(100), gone("listing", 99)).proofs).toEqual([]);
+    expect(addGone(noEvidence(100), gone("listing", 99)).proofs).toEqual([]);
     expect(proved(["listing", 1], ["listing", 1]).proofs).toHaveLength(1);
   });
 
@@ -101,30 +51,11 @@ describe("evidence [F21]", () => {
 
 const held = { type: "Warning", reason: "MassDeletionHeld", message: "held" } as const;
 
-describe("mass limit [F22 N1]", () => {
-  const limit = lifecycleDefaults.removalLimit;
-  test.each([
-    [{ recent: 0, candidates: 2, managed: 3 }, true],
-    [{ recent: 0, candidates: 3, managed: 3 }, false],
-    [{ recent: 2, candidates: 1, managed: 5 }, false],
-    [{ recent: 10, candidates: 10, managed: 100 }, true],
-    [{ recent: 10, candidates: 11, managed: 100 }, false],
-  ])("for %j returns mayDelete %p", (state, mayDelete) => {
-    expect(massLimit(state, limit, "").mayDelete).toBe(mayDelete);
-    expect(massLimit(state, "off", "").mayDelete).toBe(true);
-  });
-
-  test("explains the counts and how to confirm the deletions", () => {
-    const decision = massLimit(
-      { recent: 1, candidates: 5, managed: 10 },
-      limit,
-      "kubectl annotate lease ccm release=nodes",
-    );
-    const text = decision.mayDelete ? "" : decision.event.message;
-    expect(text).toBe(
-      "5 of 9 Nodes have no instance, and 1 Node was deleted in the last 10 minutes. More than 2 at once is treated as a cloud fault, so none is deleted; they stay load balancer targets and keep their routes. To delete all of them anyway: kubectl annotate lease ccm release=nodes. To delete one: kubectl annotate node NAME fairlead.dev/node-deletion=confirmed",
-    );
-  });
+test("a held Node says how many are missing, and how to confirm the deletions [F22]", () => {
+  const counts = { recent: 1, affected: 5, total: 10 };
+  expect(massDeletionHeld(counts, 2, "kubectl annotate lease ccm release=nodes").message).toBe(
+    "5 of 9 Nodes have no instance, and 1 Node was deleted in the last 10 minutes. More than 2 at once is treated as a cloud fault, so none is deleted; they stay load balancer targets and keep their routes. To delete all of them anyway: kubectl annotate lease ccm release=nodes. To delete one: kubectl annotate node NAME fairlead.dev/node-deletion=confirmed",
+  );
 });
 
 describe("planLifecycle", () => {
@@ -133,10 +64,11 @@ describe("planLifecycle", () => {
   const shutdown = { key: "node.cloudprovider.kubernetes.io/shutdown", effect: "NoSchedule" };
   interface Case extends Partial<NodeDraft> {
     readonly answer: Answer;
-    readonly evidence?: Evidence;
+    readonly evidence?: NodeEvidence;
     readonly settings?: Partial<LifecycleSettings>;
     readonly ready?: string;
     readonly isHeld?: boolean;
+    readonly restartedAt?: number;
     readonly now?: number;
   }
   const enough = proved(["listing", 0], ["listing", 30_000]);
@@ -210,7 +142,12 @@ describe("planLifecycle", () => {
     ],
     [
       "deletes after one proof when one is configured",
-      { answer: gone("listing", 0), evidence: proved(["listing", 0]), spec: withID, settings: { proofs: 1 } },
+      {
+        answer: gone("listing", 0),
+        evidence: proved(["listing", 0]),
+        spec: withID,
+        settings: { confirmAfter: milliseconds(0) },
+      },
       { kind: "delete", isAnnounced: false },
     ],
     [
@@ -295,7 +232,7 @@ describe("planLifecycle", () => {
       evidence,
       proofKinds: ["listing"],
       isReleased: false,
-      mass: () => (isHeld ? { mayDelete: false, totalAtStart: 14, event: held } : { mayDelete: true }),
+      mass: () => (isHeld ? { mayDelete: false, event: held } : { mayDelete: true }),
       settings: { ...lifecycleDefaults, minAge: minutes(10), ...settings },
       now: { wall, monotonic: now },
     });

@@ -3,7 +3,7 @@
 
 import { Inventory } from "../../../src/cloud/inventory.ts";
 import { routeTablesOf } from "../../../src/cloud/route-tables.ts";
-import { RemovalMemory } from "../../../src/controllers/removal-memory.ts";
+import { RemovalMemory } from "../../../src/controllers/absence/removal-memory.ts";
 import { RouteController } from "../../../src/controllers/route/controller.ts";
 import type { RouteSync } from "../../../src/controllers/route/deps.ts";
 import { type RouteSettings, routeDefaults } from "../../../src/controllers/route/settings.ts";

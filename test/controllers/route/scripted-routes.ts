@@ -50,6 +50,8 @@ export class ScriptedRoutes {
   failsAt: { readonly position: number; readonly error: Error; readonly lands: boolean } | undefined;
   /** Routes that listings do not show, although they are in the table. */
   hides: (route: ObservedRoute) => boolean = () => false;
+  /** Duration of every call. */
+  takes: Milliseconds | undefined;
   refusesOverlaps = false;
   inFlight = 0;
   mostInFlight = 0;
@@ -61,6 +63,7 @@ export class ScriptedRoutes {
   constructor(clock: Clock, script: RoutesScript = {}) {
     this.#clock = clock;
     this.#script = script;
+    this.takes = script.takes;
     this.routes = script.style === "document" ? this.#document() : this.#oneByOne();
   }
 
@@ -118,8 +121,7 @@ export class ScriptedRoutes {
     this.inFlight += 1;
     this.mostInFlight = Math.max(this.mostInFlight, this.inFlight);
     try {
-      const { takes } = this.#script;
-      if (takes !== undefined) await sleep(this.#clock, takes, signal);
+      if (this.takes !== undefined) await sleep(this.#clock, this.takes, signal);
       signal.throwIfAborted();
       for (const each of about) {
         const failure = this.failures.get(each);

@@ -41,8 +41,8 @@ export const mutations: readonly Mutation[] = [
     edits: [
       {
         file: "src/controllers/service/observed/mass-limit.ts",
-        find: "const { isHeld, allowed, totalAtStart } = decideHold(counts, settings.removalLimit, this.#totalAtStart);",
-        replace: "const [isHeld, allowed, totalAtStart] = [false, 0, undefined];",
+        find: "const hold = isHeld ?",
+        replace: "const hold = false ?",
       },
     ],
   },
@@ -79,7 +79,7 @@ export const mutations: readonly Mutation[] = [
     seed: 17,
     edits: [
       {
-        file: "src/controllers/removal-memory.ts",
+        file: "src/controllers/absence/removal-memory.ts",
         find: "const added = stored.filter(",
         replace: "const added = stored.slice(0, 0).filter(",
       },

@@ -2,7 +2,8 @@
 // towards the mass limit; all others may always be sent. Pure.
 
 import type { Cidr } from "../../../core/brand.ts";
-import { decideHold, type RemovalLimitSetting } from "../../removal-limit.ts";
+import { defined } from "../../../core/defined.ts";
+import { decideHold, type RemovalLimitSetting } from "../../absence/limit.ts";
 import type { HeldRoute, RouteCounts } from "../events.ts";
 
 /** A change that is planned because something is absent. */
@@ -64,11 +65,13 @@ export function limitChanges(
   const others = absent.length > 0 || isUncertain ? unplanned : new Set<Cidr>();
   const affected = counted.length + others.size;
   const counts = { recent, affected, managed: needed.size + unneeded + recent - recorded };
-  const { isHeld, ...decision } = decideHold(
+  const { isHeld, allowed, state } = decideHold(
     { recent, affected, total: counts.managed },
     limit,
-    totalAtStart,
+    defined({ totalAtStart }),
+    0,
   );
+  const decision = { allowed, totalAtStart: state.totalAtStart };
   // What does not count needs only a listing that can be believed.
   const isListingDoubted = isHeld && absent.length + others.size > 0;
   const isLimited = ({ isCounted, isReleased }: Candidate): boolean =>

@@ -5,8 +5,8 @@ import type { Answer } from "../../../cloud/inventory.ts";
 import type { Cidr } from "../../../core/brand.ts";
 import type { Node } from "../../../kube/objects.ts";
 import type { Change } from "../../../kube/watch/store.ts";
+import type { RemovalHistory } from "../../absence/removals.ts";
 import { isLeaving } from "../../node-facts.ts";
-import type { RemovalHistory } from "../../removal-history.ts";
 import { podCIDRsOf } from "../desired/plan-desired.ts";
 
 export interface SeenDeletionsDeps {

@@ -2,8 +2,9 @@
 // created again or removed for that reason. They are counted once for all groups.
 
 import { type ServiceUID, serviceUID } from "../../../core/brand.ts";
+import { defined } from "../../../core/defined.ts";
 import type { Service } from "../../../kube/objects.ts";
-import { decideHold } from "../../removal-limit.ts";
+import { decideHold } from "../../absence/limit.ts";
 import type { ServiceControllerDeps, ServiceStore } from "../deps.ts";
 import { hasFinalizer, isEnding, wantsLoadBalancer } from "../predicates.ts";
 import type { OwnerEvidence } from "../state/balancer-evidence.ts";
@@ -75,8 +76,13 @@ export class BalancerMassLimit {
     const count = this.#current();
     const { managed: total, missing, vanished, recent } = count;
     const counts = { recent, affected: missing + vanished, total };
-    const { isHeld, allowed, totalAtStart } = decideHold(counts, settings.removalLimit, this.#totalAtStart);
-    this.#totalAtStart = totalAtStart;
+    const { isHeld, allowed, state } = decideHold(
+      counts,
+      settings.removalLimit,
+      defined({ totalAtStart: this.#totalAtStart }),
+      0,
+    );
+    this.#totalAtStart = state.totalAtStart;
     const hold = isHeld ? { ...count, allowed, howToRelease: removals.howToRelease(removalKind) } : undefined;
     if (isHeld !== this.#isHolding) {
       this.#isHolding = isHeld;

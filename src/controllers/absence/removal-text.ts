@@ -1,8 +1,8 @@
 // The text in which removals are stored on the Lease: for each kind, short ids by the time of the removal. Pure.
 
-import { hash } from "../core/hash.ts";
-import { toTime } from "../kube/objects.ts";
-import { type RemovalKind, removalKinds } from "./removal-history.ts";
+import { hash } from "../../core/hash.ts";
+import { toTime } from "../../kube/objects.ts";
+import { type RemovalKind, removalKinds } from "./removals.ts";
 
 export interface StoredRemoval {
   readonly kind: RemovalKind;

@@ -1,7 +1,8 @@
 // The removals of the last ten minutes, in memory, with a store that makes them durable. It outlives controllers, leadership
 // sessions and reloads.
 
-import type { Clock } from "../platform/clock.ts";
+import type { Clock } from "../../platform/clock.ts";
+import { type StoredRemoval, shortId } from "./removal-text.ts";
 import {
   limitFlags,
   type RemovalHistory,
@@ -9,8 +10,7 @@ import {
   removalKinds,
   removalWindow,
   removalWindowText,
-} from "./removal-history.ts";
-import { type StoredRemoval, shortId } from "./removal-text.ts";
+} from "./removals.ts";
 
 export interface RemovalStore {
   /** Writes what `removals` returns at that moment, and resolves when it is stored. */

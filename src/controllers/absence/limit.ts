@@ -1,5 +1,7 @@
 // How many Nodes, load balancers or routes may be removed, or made again, within the window because something was absent. Pure.
 
+import { defined } from "../../core/defined.ts";
+
 export interface RemovalLimit {
   /** Of all managed objects of this kind, from 0 to 1. */
   readonly share: number;
@@ -31,28 +33,40 @@ export interface LimitedCounts {
   readonly total: number;
 }
 
+/** What a mass limit remembers between its decisions. */
+export interface HoldState {
+  /** The total when the hold began; undefined without a hold. */
+  readonly totalAtStart?: number;
+  /** When the last hold ended, monotonic. Every proof starts again then. */
+  readonly endedAt?: number;
+}
+
 export interface LimitDecision {
   readonly isHeld: boolean;
   readonly allowed: number;
-  /** The total when the hold began, for the next decision; undefined without a hold. */
-  readonly totalAtStart: number | undefined;
+  /** For the next decision. */
+  readonly state: HoldState;
 }
 
 /**
  * Whether a mass limit holds what is affected. While a hold lasts, its limit does not grow: what joins says nothing about what is
- * absent. `totalAtStart` is that of the last decision.
+ * absent.
  */
 export function decideHold(
   { recent, affected, total }: LimitedCounts,
   limit: RemovalLimitSetting,
-  totalAtStart: number | undefined,
+  { totalAtStart, endedAt }: HoldState,
+  now: number,
 ): LimitDecision {
   const capped = Math.min(total, totalAtStart ?? total);
   const allowed = limit === "off" ? Number.POSITIVE_INFINITY : allowedRemovals(limit, capped);
   const isHeld = recent + affected > allowed;
   // Recent removals alone are no hold, so nothing would end it.
   const lasts = isHeld && affected > 0;
-  return { isHeld, allowed, totalAtStart: lasts ? (totalAtStart ?? total) : undefined };
+  const state = lasts
+    ? { totalAtStart: totalAtStart ?? total, endedAt }
+    : { endedAt: totalAtStart === undefined ? endedAt : now };
+  return { isHeld, allowed, state: defined(state) };
 }
 
 /** A percentage without `min` allows two. Undefined if the text has none of the forms. */

@@ -1,7 +1,7 @@
 // What the mass limits remember: which Nodes, load balancers and routes were removed, or made again, because something was
 // absent. Controllers depend on this interface; `RemovalMemory` implements it.
 
-import { type Milliseconds, minutes } from "../core/brand.ts";
+import { type Milliseconds, minutes } from "../../core/brand.ts";
 
 export const removalKinds = ["nodes", "load-balancers", "routes"] as const;
 export type RemovalKind = (typeof removalKinds)[number];

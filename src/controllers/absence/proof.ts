@@ -1,0 +1,98 @@
+// Decides whether something that the cloud no longer shows is absent: a machine, a load balancer or a route. One answer may be
+// wrong, so the proof takes several answers over a minimum time. Pure.
+
+import { type Milliseconds, milliseconds, seconds } from "../../core/brand.ts";
+import { defined } from "../../core/defined.ts";
+
+export type ProofKind = "listing" | "lookup";
+
+/** An answer of the cloud without the object. All times are monotonic. */
+export interface Proof {
+  readonly kind: ProofKind;
+  /** When the request began. */
+  readonly beganAt: number;
+  /** When the answer was known. The cloud may have found the object absent at any moment in between. */
+  readonly knownAt: number;
+}
+
+export interface Evidence {
+  /**
+   * `exists`: the object was there. `possible`: only a request whose outcome is unknown may have made it. Undefined: nothing shows
+   * that it was ever there.
+   */
+  readonly certainty?: "exists" | "possible" | undefined;
+  /** Since it was last shown, in the order in which they became known. */
+  readonly proofs: readonly Proof[];
+}
+
+/** What a proof of absence takes. */
+export interface ProofRule {
+  /** The time from the first answer to the start of the last request. If it is zero, one answer is a proof. */
+  readonly confirmAfter: Milliseconds;
+  /** Answers of each of these kinds are required. */
+  readonly kinds: readonly ProofKind[];
+  /**
+   * When the last hold of the mass limit ended; undefined if it does not concern the object. Answers from before may be wrong for the
+   * same reason, because clouds recover step by step.
+   */
+  readonly restartedAt?: number | undefined;
+}
+
+export interface NextProof {
+  /** A request that begins then may complete the proof. It does not move while nothing new is known. */
+  readonly at: number;
+  /** The kind of answer that is missing; undefined if any will do. */
+  readonly kind?: ProofKind;
+}
+
+/** What to believe about an object that the last answer did not show. */
+export type Absence =
+  /** It was never there, as far as anything shows, so it needs no proof and does not count. */
+  | { readonly kind: "new" }
+  /** It may have been there, and does not count. Without `next`, answers prove that it is not there. */
+  | { readonly kind: "uncertain"; readonly next?: NextProof }
+  | { readonly kind: "unproved"; readonly next: NextProof }
+  | { readonly kind: "proved" };
+
+/** Answers that are kept besides the first. */
+const maxLater = 7;
+const never = Number.NEGATIVE_INFINITY;
+/** Clocks and requests are not exact. */
+const lagMargin: Milliseconds = seconds(5);
+
+export function addProof(proofs: readonly Proof[], proof: Proof): readonly Proof[] {
+  if (proofs.some(({ kind, beganAt }) => kind === proof.kind && beganAt === proof.beganAt)) return proofs;
+  const [first, ...later] = [...proofs, proof];
+  // The first one stays: the confirmation time counts from it, however long the object is absent.
+  return first === undefined ? [] : [first, ...later.slice(-maxLater)];
+}
+
+export function judge({ certainty, proofs }: Evidence, rule: ProofRule, now: number): Absence {
+  if (certainty === undefined) return { kind: "new" };
+  const next = nextProof(proofs, rule, now);
+  if (certainty === "possible") return { kind: "uncertain", ...defined({ next }) };
+  return next === undefined ? { kind: "proved" } : { kind: "unproved", next };
+}
+
+/** The answer that is missing for a proof; undefined if there are enough. */
+export function nextProof(
+  proofs: readonly Proof[],
+  { confirmAfter, kinds, restartedAt = never }: ProofRule,
+  now: number,
+): NextProof | undefined {
+  const [first] = proofs;
+  if (first === undefined) return { at: now };
+  const isOneEnough = confirmAfter === 0;
+  // The first answer may have found it absent as late as it was known, the last one as early as it was requested.
+  const at = isOneEnough ? restartedAt : Math.max(first.knownAt, restartedAt) + confirmAfter;
+  const isKnown = (kind: ProofKind): boolean =>
+    proofs.some((proof) => proof.kind === kind && proof.knownAt >= restartedAt);
+  const kind = isOneEnough ? undefined : kinds.find((required) => !isKnown(required));
+  if (kind === undefined && proofs.some(({ beganAt }) => beganAt >= at)) return undefined;
+  return { at, ...defined({ kind }) };
+}
+
+/** The confirmation time, where the cloud may show an earlier state for so long. */
+export function longerThanLag(confirmAfter: Milliseconds, readsLag: Milliseconds | undefined): Milliseconds {
+  return readsLag === undefined ? confirmAfter : milliseconds(Math.max(confirmAfter, readsLag + lagMargin));
+}

@@ -1,0 +1,125 @@
+import { afterEach, describe, expect, test } from "bun:test";
+import { type AbsenceKind, type AbsenceWorld, absenceKinds } from "./kinds.ts";
+
+// What the cloud may show and hide, and what follows, as one table for Nodes, load balancers and routes. Of 20 objects, at most four are
+// removed or made again within ten minutes; a proof takes 30 s.
+
+/** What happens, and how many objects are removed or made again by then. */
+type Step = readonly [
+  happens: (world: AbsenceWorld, kind: AbsenceKind) => void,
+  passes: number,
+  acted: number,
+];
+
+const hide =
+  (count: number) =>
+  (world: AbsenceWorld): void => {
+    world.hide(count);
+    world.check();
+  };
+const check = (world: AbsenceWorld): void => world.check();
+const nothing = (): void => undefined;
+const fail = (isFailing: boolean) => (world: AbsenceWorld) => world.fail(isFailing);
+const release = ({ removals }: AbsenceWorld, { kind }: AbsenceKind): void => void removals.release(kind);
+const isHeld =
+  (count: number) =>
+  ({ removals }: AbsenceWorld, { kind }: AbsenceKind): void =>
+    expect(removals.held(kind)).toHaveLength(count);
+/** The cloud shows all but these, and the hold ends with the next answer. */
+const recoverTo =
+  (count: number) =>
+  async (world: AbsenceWorld, { kind }: AbsenceKind) => {
+    hide(count)(world);
+    for (let time = 0; world.removals.held(kind).length > 0; time += 1) {
+      if (time > 120) throw new Error("The hold does not end.");
+      await world.pass(1);
+    }
+  };
+const breakStore = ({ removals }: AbsenceWorld): void =>
+  removals.storeWith({
+    store: () => Promise.reject(new Error("The Lease cannot be written.")),
+    howToRelease: () => "",
+  });
+
+const sequences: readonly (readonly [string, readonly Step[]])[] = [
+  [
+    "keeps what one answer lacks",
+    [
+      [hide(2), 10, 0],
+      [hide(0), 600, 0],
+    ],
+  ],
+  [
+    "acts on two answers that lack it 30 s apart",
+    [
+      [hide(2), 25, 0],
+      [check, 45, 2],
+    ],
+  ],
+  ["needs no other change to ask for the second answer", [[hide(2), 90, 2]]],
+  [
+    "starts the proof again when an answer shows it in between",
+    [
+      [hide(2), 20, 0],
+      [hide(0), 11, 0],
+      [hide(2), 25, 0],
+      [nothing, 40, 2],
+    ],
+  ],
+  [
+    "takes no failure for an answer",
+    [
+      [hide(2), 5, 0],
+      [fail(true), 300, 0],
+      [fail(false), 400, 2],
+    ],
+  ],
+  [
+    "holds everything when too much is absent, and acts on nothing when it is shown again [F22 N1]",
+    [
+      [hide(20), 400, 0],
+      [isHeld(20), 0, 0],
+      [hide(0), 120, 0],
+      [isHeld(0), 0, 0],
+    ],
+  ],
+  [
+    "acts on the rest when it stays absent after a hold",
+    [
+      [hide(20), 400, 0],
+      [recoverTo(3), 90, 3],
+    ],
+  ],
+  [
+    "acts on what was held once it is released",
+    [
+      [hide(20), 400, 0],
+      [release, 60, 20],
+    ],
+  ],
+  [
+    "acts on nothing that could not be stored",
+    [
+      [breakStore, 0, 0],
+      [hide(2), 300, 0],
+    ],
+  ],
+];
+
+describe.each(absenceKinds)("the absence of $kind", (kind) => {
+  let world: AbsenceWorld | undefined;
+  afterEach(async () => {
+    await world?.stop();
+    world = undefined;
+  });
+
+  test.each(sequences)("%s", async (_, steps) => {
+    const w = await kind.start(20);
+    world = w;
+    for (const [happens, passes, acted] of steps) {
+      await happens(w, kind);
+      await w.pass(passes);
+      expect(w.acted()).toBe(acted);
+    }
+  });
+});

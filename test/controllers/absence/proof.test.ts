@@ -1,0 +1,208 @@
+import { describe, expect, test } from "bun:test";
+import {
+  addProof,
+  type Evidence,
+  judge,
+  longerThanLag,
+  nextProof,
+  type Proof,
+  type ProofRule,
+} from "../../../src/controllers/absence/proof.ts";
+import { seconds } from "../../../src/core/brand.ts";
+
+// When an object that answers lack counts as absent, as a table; times in seconds.
+
+type Answered = readonly [kind: Proof["kind"], began: number, known?: number];
+
+const proofsOf = (answers: readonly Answered[]): readonly Proof[] =>
+  answers.reduce<readonly Proof[]>(
+    (proofs, [kind, began, known = began]) =>
+      addProof(proofs, { kind, beganAt: seconds(began), knownAt: seconds(known) }),
+    [],
+  );
+const rule = (more: Partial<ProofRule> = {}): ProofRule => ({
+  confirmAfter: seconds(30),
+  kinds: ["listing"],
+  ...more,
+});
+const both = rule({ kinds: ["listing", "lookup"] });
+const restarted = rule({ restartedAt: seconds(100) });
+const upstream = rule({ confirmAfter: seconds(0) });
+
+const cases: readonly [
+  string,
+  readonly Answered[],
+  ProofRule,
+  readonly [number, Proof["kind"]?] | "proved",
+][] = [
+  ["no answer", [], rule(), [7]],
+  ["one answer", [["listing", 5]], rule(), [35]],
+  ["one slow answer", [["listing", 0, 29]], rule(), [59]],
+  [
+    "the same answer twice",
+    [
+      ["listing", 5],
+      ["listing", 5, 90],
+    ],
+    rule(),
+    [35],
+  ],
+  [
+    "two answers that are too close",
+    [
+      ["listing", 0],
+      ["listing", 29],
+    ],
+    rule(),
+    [30],
+  ],
+  [
+    "two answers that are far enough apart",
+    [
+      ["listing", 0],
+      ["listing", 30],
+    ],
+    rule(),
+    "proved",
+  ],
+  // Both may have looked at almost the same moment.
+  [
+    "two slow answers that began 30 s apart",
+    [
+      ["listing", 0, 29],
+      ["listing", 30, 59],
+    ],
+    rule(),
+    [59],
+  ],
+  [
+    "two slow answers that are far enough apart",
+    [
+      ["listing", 0, 29],
+      ["listing", 59, 88],
+    ],
+    rule(),
+    "proved",
+  ],
+  [
+    "two listings where a lookup is possible",
+    [
+      ["listing", 0],
+      ["listing", 60],
+    ],
+    both,
+    [30, "lookup"],
+  ],
+  [
+    "both kinds of answers too close together",
+    [
+      ["lookup", 0],
+      ["listing", 1],
+    ],
+    both,
+    [30],
+  ],
+  [
+    "both kinds of answers at the same moment",
+    [
+      ["lookup", 0],
+      ["listing", 0],
+    ],
+    both,
+    [30],
+  ],
+  [
+    "both kinds of answers far enough apart",
+    [
+      ["lookup", 0],
+      ["listing", 30],
+    ],
+    both,
+    "proved",
+  ],
+  [
+    "answers from before the end of a hold",
+    [
+      ["listing", 0],
+      ["listing", 90],
+    ],
+    restarted,
+    [130, "listing"],
+  ],
+  [
+    "one answer after the end of a hold",
+    [
+      ["listing", 0],
+      ["listing", 101],
+    ],
+    restarted,
+    [130],
+  ],
+  [
+    "a late answer after the end of a hold",
+    [
+      ["listing", 0],
+      ["listing", 130],
+    ],
+    restarted,
+    "proved",
+  ],
+  ["one answer where one is enough", [["listing", 5]], upstream, "proved"],
+  ["no answer where one is enough", [], upstream, [7]],
+  [
+    "one answer where one is enough, from before the end of a hold",
+    [["listing", 5]],
+    { ...upstream, restartedAt: seconds(100) },
+    [100],
+  ],
+];
+
+test.each(cases)("%s leads to the right next answer [F21]", (_, answers, given, expected) => {
+  const next = nextProof(proofsOf(answers), given, seconds(7));
+  if (expected === "proved") expect(next).toBeUndefined();
+  else expect([Number(next?.at), next?.kind] as unknown[]).toEqual([expected[0] * 1000, expected[1]]);
+});
+
+describe("an object that is not shown", () => {
+  const one = proofsOf([["listing", 5]]);
+  const two = proofsOf([
+    ["listing", 5],
+    ["listing", 35],
+  ]);
+  const judged = (evidence: Evidence) => judge(evidence, rule(), 0).kind;
+
+  test("is new when nothing shows that it was there, whatever answers lack it", () => {
+    expect([judged({ proofs: [] }), judged({ proofs: two })]).toEqual(["new", "new"]);
+  });
+
+  test("stays uncertain when only a request whose outcome is unknown may have made it", () => {
+    expect(judge({ certainty: "possible", proofs: one }, rule(), 0)).toEqual({
+      kind: "uncertain",
+      next: { at: seconds(35) },
+    });
+    expect(judge({ certainty: "possible", proofs: two }, rule(), 0)).toEqual({ kind: "uncertain" });
+  });
+
+  test("is unproved, then proved, when it was there", () => {
+    expect([
+      judged({ certainty: "exists", proofs: one }),
+      judged({ certainty: "exists", proofs: two }),
+    ]).toEqual(["unproved", "proved"]);
+  });
+
+  test("keeps its first answer, and a bounded number of others, however long it is absent", () => {
+    const many = proofsOf(Array.from({ length: 100 }, (_, index) => ["listing", index] as const));
+    expect(many.map(({ beganAt }) => beganAt / 1000)).toEqual([0, 93, 94, 95, 96, 97, 98, 99]);
+  });
+});
+
+test("the time of the next answer does not move while nothing new is known", () => {
+  const proofs = proofsOf([["listing", 5]]);
+  expect(nextProof(proofs, rule(), seconds(6))).toEqual(nextProof(proofs, rule(), seconds(500)));
+});
+
+test("the confirmation time is longer than the time in which reads lag", () => {
+  expect(
+    [undefined, 10, 60].map((lag) => longerThanLag(seconds(30), lag === undefined ? lag : seconds(lag))),
+  ).toEqual([seconds(30), seconds(30), seconds(65)]);
+});

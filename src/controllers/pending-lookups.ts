@@ -4,6 +4,7 @@
 import type { Inventory } from "../cloud/inventory.ts";
 import type { NodeIdentity } from "../cloud/node-identity.ts";
 import type { QueryOptions } from "../cloud/plan-queries.ts";
+import type { SourceFailure } from "../cloud/source-inventory.ts";
 import type { Milliseconds } from "../core/brand.ts";
 import { defined } from "../core/defined.ts";
 import type { Clock } from "../platform/clock.ts";
@@ -69,10 +70,24 @@ export class PendingLookups {
       this.#inventory.request(identity, { ...request, ...defined({ foundSince }), since: now });
       return;
     }
-    const failure = this.#inventory.failureFor(identity);
-    if (failure === undefined || failure.at < lookup.since) return;
+    const failure = this.#failureOf(lookup, identity);
+    if (failure === undefined) return;
     this.#lookups.delete(key);
     throw failure.error;
+  }
+
+  /**
+   * Forgets a lookup that failed while its key waits for something else, so that it is asked again later. The inventory knows the failure
+   * only until another request succeeds.
+   */
+  forgetFailed(key: string, identity: NodeIdentity): void {
+    const lookup = this.#lookups.get(key);
+    if (lookup !== undefined && this.#failureOf(lookup, identity) !== undefined) this.#lookups.delete(key);
+  }
+
+  #failureOf({ since }: Lookup, identity: NodeIdentity): SourceFailure | undefined {
+    const failure = this.#inventory.failureFor(identity);
+    return failure === undefined || failure.at < since ? undefined : failure;
   }
 
   forget(key: string): void {

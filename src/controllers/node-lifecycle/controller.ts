@@ -220,7 +220,10 @@ export class LifecycleController {
         return this.#recheck(node);
       case "query": {
         if (this.#isHoldOver(name)) this.#candidates.update(name, { heldFor: undefined });
-        if (decision.after > 0) return requeue(decision.after, "the next proof");
+        if (decision.after > 0) {
+          this.#pendingLookups.forgetFailed(name, identityOf(node));
+          return requeue(decision.after, "the next proof");
+        }
         const query = { urgency: "deletion-proof", ...defined({ method: decision.method }) } as const;
         this.#pendingLookups.ask(name, identityOf(node), query, acceptedAge(node));
         return waiting;
@@ -266,7 +269,7 @@ export class LifecycleController {
       const method = reason === massDeletionReason ? ("listing" as const) : undefined;
       const query = { urgency: "deletion-proof", ...defined({ method }) } as const;
       this.#pendingLookups.ask(name, identityOf(node), query);
-    }
+    } else this.#pendingLookups.forgetFailed(name, identityOf(node));
     const pages = () => inventory.sources.reduce((sum, { latest }) => sum + (latest?.pages ?? 1), 0);
     return requeue(this.#scheduleCheck(name, pages), reason);
   }

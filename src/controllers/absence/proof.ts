@@ -74,8 +74,17 @@ export function judge({ certainty, proofs }: Evidence, rule: ProofRule, now: num
   return next === undefined ? { kind: "proved" } : { kind: "unproved", next };
 }
 
-/** The answer that is missing for a proof; undefined if there are enough. */
-export function nextProof(
+/** The answer that is missing before anything may be done about it; undefined if there are enough. */
+export function awaited(absence: Absence): NextProof | undefined {
+  return "next" in absence ? absence.next : undefined;
+}
+
+/** Whether it was there, so that it counts for the mass limit. */
+export function isLost({ kind }: Absence): boolean {
+  return kind === "unproved" || kind === "proved";
+}
+
+function nextProof(
   proofs: readonly Proof[],
   { confirmAfter, kinds, restartedAt = never }: ProofRule,
   now: number,

@@ -5,7 +5,7 @@ import type { Answer } from "../../cloud/inventory.ts";
 import { type Milliseconds, milliseconds } from "../../core/brand.ts";
 import { defined } from "../../core/defined.ts";
 import type { Node } from "../../kube/objects.ts";
-import { type NextProof, nextProof, type ProofKind } from "../absence/proof.ts";
+import { awaited, judge, type NextProof, type ProofKind } from "../absence/proof.ts";
 import { nodeDeletionOf } from "../node-deletion.ts";
 import type { NodeEvent } from "../node-deps.ts";
 import {
@@ -117,7 +117,8 @@ function planDeletion({
   if (mayBeTooNew && beyondMinAge < 0) return { kind: "query", after: milliseconds(-beyondMinAge) };
   const missing = (restartedAt?: number): NextProof | undefined => {
     const { confirmAfter } = settings;
-    return nextProof(evidence.proofs, { confirmAfter, kinds: proofKinds, restartedAt }, now.monotonic);
+    const known = { certainty: "exists", proofs: evidence.proofs } as const;
+    return awaited(judge(known, { confirmAfter, kinds: proofKinds, restartedAt }, now.monotonic));
   };
   const next = missing();
   if (next !== undefined) return queryFor(next, now.monotonic);

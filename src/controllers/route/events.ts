@@ -132,7 +132,7 @@ export interface RouteCounts {
   /** Affected now, without those that are recent or released. */
   readonly affected: number;
   /** Routes that Nodes need, are affected or were recent. */
-  readonly managed: number;
+  readonly total: number;
 }
 
 export const massRouteRecreationReason = "MassRouteRecreationHeld";
@@ -164,7 +164,7 @@ export function routeCreatedButNotListed(
 
 export function massRouteChangeHeld(
   held: readonly HeldRoute[],
-  { recent, affected, managed }: RouteCounts,
+  { recent, affected, total }: RouteCounts,
   allowed: number,
   howToRelease: string,
   table: string | undefined,
@@ -188,7 +188,7 @@ export function massRouteChangeHeld(
   return {
     type: "Warning",
     reason: "MassRouteChangeHeld",
-    message: `Of ${managed} routes${inTable(table)}, ${affected} are affected by something absent: ${causes.join(", and ")}${before}. More than ${allowed} at once is treated as a fault, so none of these routes is removed or created again (${shortList(held.map(({ destination }) => destination).toSorted(), 200)}). Routes of other Nodes are not affected. To change them anyway: ${howToRelease}`,
+    message: `Of ${total} routes${inTable(table)}, ${affected} are affected by something absent: ${causes.join(", and ")}${before}. More than ${allowed} at once is treated as a fault, so none of these routes is removed or created again (${shortList(held.map(({ destination }) => destination).toSorted(), 200)}). Routes of other Nodes are not affected. To change them anyway: ${howToRelease}`,
   };
 }
 

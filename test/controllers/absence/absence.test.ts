@@ -83,6 +83,15 @@ const sequences: readonly (readonly [string, readonly Step[]])[] = [
       [isHeld(0), 0, 0],
     ],
   ],
+  // The cloud recovers step by step, and these may be the last ones.
+  [
+    "starts the proof of the rest again when the end of a hold shows the others",
+    [
+      [hide(20), 400, 0],
+      [recoverTo(3), 25, 0],
+      [hide(0), 600, 0],
+    ],
+  ],
   [
     "acts on the rest when it stays absent after a hold",
     [

@@ -1,10 +1,10 @@
 import { describe, expect, test } from "bun:test";
 import {
   addProof,
+  awaited,
   type Evidence,
   judge,
   longerThanLag,
-  nextProof,
   type Proof,
   type ProofRule,
 } from "../../../src/controllers/absence/proof.ts";
@@ -20,6 +20,8 @@ const proofsOf = (answers: readonly Answered[]): readonly Proof[] =>
       addProof(proofs, { kind, beganAt: seconds(began), knownAt: seconds(known) }),
     [],
   );
+const nextProof = (proofs: readonly Proof[], given: ProofRule, now: number) =>
+  awaited(judge({ certainty: "exists", proofs }, given, now));
 const rule = (more: Partial<ProofRule> = {}): ProofRule => ({
   confirmAfter: seconds(30),
   kinds: ["listing"],

@@ -54,8 +54,8 @@ export const mutations: readonly Mutation[] = [
     edits: [
       {
         file: "src/controllers/route/absence/limit-changes.ts",
-        find: "candidate.isProved && !isLimited(candidate) && !isUnlisted(candidate);",
-        replace: "true || (candidate.isProved && !isLimited(candidate) && !isUnlisted(candidate));",
+        find: 'if (!isProved(candidate)) return "unproved";',
+        replace: 'if (candidate.id !== "") return "ready";',
       },
     ],
   },

@@ -2,14 +2,11 @@
 // towards the mass limit; all others may always be sent. Pure.
 
 import type { Cidr } from "../../../core/brand.ts";
-import { defined } from "../../../core/defined.ts";
-import { decideHold, type RemovalLimitSetting } from "../../absence/limit.ts";
 import type { HeldRoute, RouteCounts } from "../events.ts";
 
 /** A change that is planned because something is absent. */
 export interface Candidate extends HeldRoute {
   readonly id: string;
-  readonly isProved: boolean;
   /** Whether it counts: not if nothing shows that the route was ever there. */
   readonly isCounted: boolean;
   /** In the history of removals, stored or not. */
@@ -18,6 +15,15 @@ export interface Candidate extends HeldRoute {
   readonly isReleased: boolean;
   /** How often it was created, if no listing showed it and it must not be created again. */
   readonly unlisted?: number | undefined;
+}
+
+/** What the mass limit compares. */
+export interface CountedChanges {
+  readonly counts: RouteCounts;
+  /** What the listing lacks. If it lacks too much, it is not believed. */
+  readonly lacking: ReadonlySet<Cidr>;
+  /** Those among them for which a change is planned. */
+  readonly planned: ReadonlySet<Cidr>;
 }
 
 export interface LimitedChanges {
@@ -33,65 +39,62 @@ export interface LimitedChanges {
   readonly doubted: ReadonlySet<Cidr>;
   readonly counts: RouteCounts;
   readonly allowed: number;
-  /** The total when the hold began; undefined without a hold. */
-  readonly totalAtStart: number | undefined;
 }
 
-export function limitChanges(
+export function countChanges(
   candidates: readonly Candidate[],
   {
     recent,
     unplanned,
     needed,
-    totalAtStart,
   }: {
     readonly recent: number;
     /** Absent routes of which no change is planned. */
     readonly unplanned: ReadonlySet<Cidr>;
     readonly needed: ReadonlySet<Cidr>;
-    /** That of the last decision. */
-    readonly totalAtStart: number | undefined;
   },
-  limit: RemovalLimitSetting,
-): LimitedChanges {
+): CountedChanges {
   const recorded = candidates.filter(({ isRecorded }) => isRecorded).length;
   const unneeded = candidates.filter(({ destination }) => !needed.has(destination)).length;
   const counted = candidates.filter(
     ({ isCounted, isRecorded, isReleased }) => isCounted && !isRecorded && !isReleased,
   );
-  const absent = counted.filter((candidate) => candidate.absent === "route");
+  const absent = counted.flatMap(({ absent: what, destination }) => (what === "route" ? destination : []));
   const isUncertain = candidates.some(({ isCounted, isReleased }) => !isCounted && !isReleased);
   // They say nothing about Nodes that vanished.
   const others = absent.length > 0 || isUncertain ? unplanned : new Set<Cidr>();
-  const affected = counted.length + others.size;
-  const counts = { recent, affected, managed: needed.size + unneeded + recent - recorded };
-  const { isHeld, allowed, state } = decideHold(
-    { recent, affected, total: counts.managed },
-    limit,
-    defined({ totalAtStart }),
-    0,
-  );
-  const decision = { allowed, totalAtStart: state.totalAtStart };
-  // What does not count needs only a listing that can be believed.
-  const isListingDoubted = isHeld && absent.length + others.size > 0;
-  const isLimited = ({ isCounted, isReleased }: Candidate): boolean =>
-    !isReleased && (isCounted ? isHeld : isListingDoubted);
-  const isUnlisted = ({ unlisted, isReleased }: Candidate): boolean => unlisted !== undefined && !isReleased;
-  const mayGo = (candidate: Candidate): boolean =>
-    candidate.isProved && !isLimited(candidate) && !isUnlisted(candidate);
+  const total = needed.size + unneeded + recent - recorded;
   return {
-    ready: candidates.filter(mayGo),
-    held: candidates.filter((candidate) => candidate.isProved && isLimited(candidate)),
-    unlisted: candidates.filter(
-      (candidate) => candidate.isProved && !isLimited(candidate) && isUnlisted(candidate),
-    ),
-    blocked: candidates.filter((candidate) => !mayGo(candidate)),
-    doubted: new Set(
-      isListingDoubted && absent.length > 0
-        ? [...absent.map(({ destination }) => destination), ...others]
-        : [],
-    ),
+    counts: { recent, affected: counted.length + others.size, total },
+    lacking: new Set([...absent, ...others]),
+    planned: new Set(absent),
+  };
+}
+
+/** Call it with the decision of the mass limit about what was counted, and with the proofs as they are after it. */
+export function limitChanges(
+  candidates: readonly Candidate[],
+  { counts, lacking, planned }: CountedChanges,
+  { isHeld, allowed }: { readonly isHeld: boolean; readonly allowed: number },
+  isProved: (candidate: Candidate) => boolean,
+): LimitedChanges {
+  // What does not count needs only a listing that can be believed.
+  const isListingDoubted = isHeld && lacking.size > 0;
+  const sort = (candidate: Candidate): "ready" | "held" | "unlisted" | "unproved" => {
+    const { isCounted, isReleased, unlisted } = candidate;
+    if (!isProved(candidate)) return "unproved";
+    if (isReleased) return "ready";
+    if (isCounted ? isHeld : isListingDoubted) return "held";
+    return unlisted === undefined ? "ready" : "unlisted";
+  };
+  const { ready = [], held = [], unlisted = [], unproved = [] } = Object.groupBy(candidates, sort);
+  return {
+    ready,
+    held,
+    unlisted,
+    blocked: [...held, ...unlisted, ...unproved],
+    doubted: isListingDoubted && planned.size > 0 ? lacking : new Set(),
     counts,
-    ...decision,
+    allowed,
   };
 }

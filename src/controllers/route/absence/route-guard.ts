@@ -5,16 +5,18 @@ import type { Cidr, Milliseconds } from "../../../core/brand.ts";
 import type { Node } from "../../../kube/objects.ts";
 import { CloudError } from "../../../provider/errors.ts";
 import type { DesiredRoute } from "../../../provider/routes.ts";
+import { Creations } from "../../absence/creations.ts";
+import { MassLimit } from "../../absence/mass-limit.ts";
+import { awaited, isLost } from "../../absence/proof.ts";
 import { isRefusal } from "../../errors.ts";
 import type { TableOptions } from "../deps.ts";
 import type { ChangeOutcome, ChangeResult, RouteChange } from "../plan/changes.ts";
 import type { Survey } from "../plan/survey.ts";
 import { inTable } from "../tables.ts";
-import { type Candidate, type LimitedChanges, limitChanges } from "./limit-changes.ts";
-import { RouteEvidence } from "./route-evidence.ts";
+import { type Candidate, countChanges, type LimitedChanges, limitChanges } from "./limit-changes.ts";
+import { keyOf, RouteEvidence } from "./route-evidence.ts";
 import type { SeenDeletions } from "./seen-deletions.ts";
 import type { TableRemovals } from "./table-removals.ts";
-import { type CreationEffect, UnlistedCreations } from "./unlisted-creations.ts";
 import { UnplannedAbsence } from "./unplanned-absence.ts";
 
 type RouteGuardOptions = Pick<
@@ -37,21 +39,26 @@ export class RouteGuard {
   readonly #options: RouteGuardOptions;
   readonly #shared: SharedEvidence;
   readonly #evidence: RouteEvidence;
+  readonly #limit: MassLimit;
   readonly #unplanned: UnplannedAbsence;
-  readonly #creations = new UnlistedCreations();
+  readonly #creations = new Creations();
   /** By the mass limit, or because listings do not show what was created. */
   #held: readonly Candidate[] = [];
   /** What the last survey would change because something is absent, by id. */
   #absent: ReadonlySet<string> = new Set();
   #lastListing = 0;
-  /** How many routes there were when the hold began. */
-  #totalAtStart: number | undefined;
 
   /** Follows the Nodes for the life of the process. */
   constructor(options: RouteGuardOptions, shared: SharedEvidence) {
     this.#options = options;
     this.#shared = shared;
-    this.#evidence = new RouteEvidence(() => confirmAfterOf(options));
+    const { settings, removals, clock, table } = options;
+    this.#limit = new MassLimit({ kind: "routes", settings, removals, clock });
+    this.#evidence = new RouteEvidence((key) => ({
+      confirmAfter: this.#confirmAfter,
+      kinds: ["listing"],
+      restartedAt: this.#limit.restartedFor(creationId(key, table)),
+    }));
     this.#unplanned = new UnplannedAbsence(options);
     options.nodes.subscribe((change) => this.#evidence.noteChange(change));
   }
@@ -59,8 +66,8 @@ export class RouteGuard {
   begin(): void {
     this.#evidence.beginSession();
     this.#unplanned.begin();
+    this.#limit.begin();
     this.#held = [];
-    this.#totalAtStart = undefined;
   }
 
   /** Returns whether anything must be proved again. */
@@ -77,39 +84,34 @@ export class RouteGuard {
   get nextListing(): number | undefined {
     const { settings } = this.#options;
     if (this.#held.length > 0) return this.#lastListing + settings.heldRecheck;
-    const check = this.#creations.nextCheck(confirmAfterOf(this.#options), this.#lastListing);
+    const check = this.#creations.nextCheck(this.#confirmAfter, this.#lastListing);
     const due = [check, this.#evidence.nextProof].filter((at) => at !== undefined);
     return due.length === 0 ? undefined : Math.min(...due);
   }
 
   /** The survey with only the changes that may be sent, which are stored by then. Throws if they cannot be stored. */
   async limit(survey: Survey): Promise<Guarded> {
-    const { removals, settings, table } = this.#options;
+    const { table } = this.#options;
     const candidates = this.#candidatesOf(survey);
     const { routes, exempt } = survey.desired;
     const needed = new Set([...routes.map(({ destination }) => destination), ...exempt.destinations]);
     const recent = this.#shared.recent.recentIn(table);
     const unplanned = this.#unplanned.find(survey);
-    const limited = limitChanges(
-      candidates,
-      { recent, unplanned, needed, totalAtStart: this.#totalAtStart },
-      settings.removalLimit,
-    );
-    this.#totalAtStart = limited.totalAtStart;
+    const counted = countChanges(candidates, { recent, unplanned, needed });
+    // The decision may end a hold, and the proofs start again then.
+    const decision = this.#limit.decide(counted.counts);
+    const desired = new Map(routes.map((route) => [route.destination, route] as const));
+    const limited = limitChanges(candidates, counted, decision, ({ absent, destination }) => {
+      const route = desired.get(destination);
+      return absent !== "route" || route === undefined || awaited(this.#evidence.judge(route)) === undefined;
+    });
     this.#unplanned.note(survey, limited.doubted);
     this.#hold([...limited.held, ...limited.unlisted]);
     this.#lastListing = survey.listing.beganAt;
-    const counted = limited.ready.filter(({ isCounted, isReleased }) => isCounted && !isReleased);
-    const ids = counted.map(({ id }) => id);
-    if (settings.removalLimit !== "off" && ids.length > 0) {
-      this.#shared.recent.note(table, ids);
-      // Those that failed since they were recorded count from now.
-      removals.note(
-        "routes",
-        ids.filter((id) => removals.isStored("routes", id)),
-      );
-      await removals.record("routes", ids);
-    }
+    const sent = limited.ready.filter(({ isCounted, isReleased }) => isCounted && !isReleased);
+    const ids = sent.map(({ id }) => id);
+    this.#shared.recent.note(table, ids);
+    if (ids.length > 0) await this.#limit.record(ids);
     return { survey: withoutBlocked(survey, limited.blocked), limited };
   }
 
@@ -123,7 +125,7 @@ export class RouteGuard {
 
   /** The operations of changes have ended. */
   noteOperations(failed: readonly RouteChange[], done: readonly RouteChange[]): void {
-    for (const change of failed) if (change.do === "create") this.#creations.noteFailed(change.route);
+    for (const change of failed) if (change.do === "create") this.#creations.noteFailed(keyOf(change.route));
     for (const change of done) if (change.do === "create") this.#evidence.noteThere(change.route);
   }
 
@@ -132,17 +134,29 @@ export class RouteGuard {
     const effect = this.#effectOf(route, outcome);
     if (effect === undefined) return;
     // A release creates a route that listings do not show once more, whether or not the answer is lost.
-    const wasUnlisted = this.#creations.countOf(route) !== undefined;
-    if (effect === "accepted" || wasUnlisted) removals.endRelease("routes", creationId(route, table));
-    this.#creations.note(route, effect, clock.monotonic());
+    const wasUnlisted = this.#unlisted(route) !== undefined;
+    if (effect === "accepted" || wasUnlisted) removals.endRelease("routes", creationId(keyOf(route), table));
+    const what = keyOf(route);
+    this.#creations.begin();
+    this.#creations.note({
+      ...{ id: what, what, variant: targetOf(route) },
+      at: clock.monotonic(),
+      isAccepted: effect === "accepted",
+    });
   }
 
-  #effectOf(route: DesiredRoute, outcome: ChangeOutcome): CreationEffect | undefined {
+  /** How often the route was created, if it must not be created again because no listing showed it. */
+  #unlisted(route: DesiredRoute): number | undefined {
+    return this.#creations.countOf([keyOf(route)], targetOf(route));
+  }
+
+  /** `uncertain`: the request failed, but it may have had an effect. */
+  #effectOf(route: DesiredRoute, outcome: ChangeOutcome): "accepted" | "uncertain" | undefined {
     if (outcome.kind === "done" || outcome.kind === "pending") return "accepted";
     if (outcome.kind !== "failed" || isRefusal(outcome.error)) return undefined;
     if (!CloudError.is(outcome.error) || outcome.error.kind !== "conflict") return "uncertain";
     // The cloud says that the route exists, unless something else is in the way of a new one.
-    return this.#evidence.wasThere(route) ? "accepted" : "uncertain";
+    return isLost(this.#evidence.judge(route)) ? "accepted" : "uncertain";
   }
 
   #hold(held: readonly Candidate[]): void {
@@ -156,11 +170,12 @@ export class RouteGuard {
     const { nodes, clock, table } = this.#options;
     const knownAt = clock.monotonic();
     this.#evidence.keepOnly(desired.routes);
-    this.#creations.keepOnly(() => new Set(nodes.list().map(({ metadata }) => metadata.uid)));
+    this.#forgetCreations();
     const shown = new Set(
       listing.routes.flatMap(({ destination, isUnshown }) => (isUnshown === true ? [] : destination)),
     );
-    for (const route of desired.routes) if (shown.has(route.destination)) this.#creations.noteShown(route);
+    for (const route of desired.routes)
+      if (shown.has(route.destination)) this.#creations.noteShown(keyOf(route));
     for (const route of [...plan.present, ...plan.undecided]) this.#evidence.noteThere(route);
     const listed = new Set(listing.routes.map(({ destination }) => destination));
     const missing = plan.create.flatMap((route): readonly Candidate[] => {
@@ -169,13 +184,12 @@ export class RouteGuard {
         return [];
       }
       const node = ownerOf(route, nodes.get(route.target.node));
-      const absence = this.#evidence.noteMissing(route, node, { beganAt: listing.beganAt, knownAt });
-      const unlisted = this.#creations.countOf(route);
-      if (absence === "new" && unlisted === undefined) return [];
-      const id = creationId(route, table);
-      const isProved = absence !== "uncertain" && absence !== "unproved";
-      const isCounted = absence === "proved" || absence === "unproved";
-      return [this.#candidate(id, { ...route, absent: "route", isProved, isCounted, unlisted })];
+      this.#evidence.noteMissing(route, node, { beganAt: listing.beganAt, knownAt });
+      const absence = this.#evidence.judge(route);
+      const unlisted = this.#unlisted(route);
+      if (absence.kind === "new" && unlisted === undefined) return [];
+      const id = creationId(keyOf(route), table);
+      return [this.#candidate(id, { ...route, absent: "route", isCounted: isLost(absence), unlisted })];
     });
     const needed = new Set(desired.routes.map(({ destination }) => destination));
     const unneeded = plan.remove.flatMap(({ destination, handle, leadsNowhere }): readonly Candidate[] => {
@@ -184,11 +198,23 @@ export class RouteGuard {
       if (needed.has(destination) || isExpected) return [];
       const absent = desired.notServed.has(destination) ? "table" : "node";
       const id = `remove ${handle}${inTable(table)}`;
-      return [this.#candidate(id, { destination, absent, isProved: true, isCounted: true })];
+      return [this.#candidate(id, { destination, absent, isCounted: true })];
     });
     const candidates = [...missing, ...unneeded];
     this.#endReleases(candidates);
     return candidates;
+  }
+
+  /** Those of Nodes that no longer exist. */
+  #forgetCreations(): void {
+    if (this.#creations.isEmpty) return;
+    const uids = new Set(this.#options.nodes.list().map(({ metadata }) => metadata.uid));
+    this.#creations.keepOnly((key) => uids.has(key.slice(key.lastIndexOf(" ") + 1)));
+  }
+
+  get #confirmAfter(): Milliseconds {
+    const { routes, settings } = this.#options;
+    return routes.proofsApart(settings.confirmAfter);
   }
 
   /** A release does not cover what is there again, and absent later. */
@@ -200,25 +226,20 @@ export class RouteGuard {
 
   #candidate(
     id: string,
-    {
-      destination,
-      absent,
-      isProved,
-      isCounted,
-      unlisted,
-    }: Omit<Candidate, "id" | "isRecorded" | "isReleased">,
+    { destination, absent, isCounted, unlisted }: Omit<Candidate, "id" | "isRecorded" | "isReleased">,
   ): Candidate {
     const { removals } = this.#options;
     const [isRecorded, isReleased] = [removals.has("routes", id), removals.isReleased("routes", id)];
-    return { id, destination, absent, isProved, isCounted, isRecorded, isReleased, unlisted };
+    return { id, destination, absent, isCounted, isRecorded, isReleased, unlisted };
   }
 }
 
-const creationId = ({ destination, target }: DesiredRoute, table: TableOptions["table"]): string =>
-  `create ${destination} for ${target.uid}${inTable(table)}`;
+/** `key` is that of the evidence. */
+const creationId = (key: string, table: TableOptions["table"]): string => `create ${key}${inTable(table)}`;
 
-function confirmAfterOf({ routes, settings }: RouteGuardOptions): Milliseconds {
-  return routes.proofsApart(settings.confirmAfter);
+/** Where a route leads. A route to a new target may be created once more. */
+function targetOf({ target: { machine, addresses } }: DesiredRoute): string {
+  return JSON.stringify([machine?.source, machine?.key, addresses]);
 }
 
 function ownerOf({ target }: DesiredRoute, node: Node | undefined): Node | undefined {

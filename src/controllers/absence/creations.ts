@@ -50,6 +50,10 @@ export class Creations {
     }
   }
 
+  has(what: string): boolean {
+    return this.#byWhat.has(what);
+  }
+
   /** A listing shows it. */
   noteShown(what: string): void {
     this.#byWhat.delete(what);

@@ -1,7 +1,7 @@
 // Decides whether something that the cloud no longer shows is absent: a machine, a load balancer or a route. One answer may be
 // wrong, so the proof takes several answers over a minimum time. Pure.
 
-import { type Milliseconds, milliseconds, seconds } from "../../core/brand.ts";
+import type { Milliseconds } from "../../core/brand.ts";
 import { defined } from "../../core/defined.ts";
 
 export type ProofKind = "listing" | "lookup";
@@ -57,8 +57,6 @@ export type Absence =
 /** Answers that are kept besides the first. */
 const maxLater = 7;
 const never = Number.NEGATIVE_INFINITY;
-/** Clocks and requests are not exact. */
-const lagMargin: Milliseconds = seconds(5);
 
 export function addProof(proofs: readonly Proof[], proof: Proof): readonly Proof[] {
   if (proofs.some(({ kind, beganAt }) => kind === proof.kind && beganAt === proof.beganAt)) return proofs;
@@ -99,9 +97,4 @@ function nextProof(
   const kind = isOneEnough ? undefined : kinds.find((required) => !isKnown(required));
   if (kind === undefined && proofs.some(({ beganAt }) => beganAt >= at)) return undefined;
   return { at, ...defined({ kind }) };
-}
-
-/** The confirmation time, where the cloud may show an earlier state for so long. */
-export function longerThanLag(confirmAfter: Milliseconds, readsLag: Milliseconds | undefined): Milliseconds {
-  return readsLag === undefined ? confirmAfter : milliseconds(Math.max(confirmAfter, readsLag + lagMargin));
 }

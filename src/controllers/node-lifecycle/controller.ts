@@ -2,13 +2,13 @@
 // gone. All decisions are made in `plan.ts`; this file collects what they need and applies them.
 
 import type { InventoryUpdate } from "../../cloud/inventory.ts";
+import { proofsApart } from "../../cloud/reads-lag.ts";
 import { type Milliseconds, milliseconds, minutes, seconds } from "../../core/brand.ts";
 import { defined } from "../../core/defined.ts";
 import { isKubeError } from "../../kube/errors/kube-error.ts";
 import type { Node } from "../../kube/objects.ts";
 import { WorkQueue } from "../../runtime/work-queue.ts";
 import { type Outcome, requeue, runWorkers, settled, waiting } from "../../runtime/workers.ts";
-import { longerThanLag } from "../absence/proof.ts";
 import type { RemovalHistory, RemovalKind } from "../absence/removals.ts";
 import { delayAfterError } from "../errors.ts";
 import type { NodeDeps, NodeEvent } from "../node-deps.ts";
@@ -186,7 +186,7 @@ export class LifecycleController {
       isReleased: removals.isReleased("nodes", node.metadata.uid),
       settings: {
         ...settings,
-        confirmAfter: longerThanLag(settings.confirmAfter, inventory.readsLagFor(identity)),
+        confirmAfter: proofsApart(settings.confirmAfter, inventory.readsLagFor(identity)),
       },
       now,
     });

@@ -85,7 +85,7 @@ export class ServiceController {
     const freshListing = new FreshListing(deps, groupStates, desiredServices);
     const evidenceUpdates = new EvidenceUpdates(deps, groupStates, freshListing.index);
     const massLimit = new BalancerMassLimit(
-      { ...deps, onHold: (hold) => onHold(deps, groupStates, hold) },
+      { ...deps, onHold: (hold) => onHold(deps, hold) },
       groupStates,
       freshListing.index,
     );
@@ -267,20 +267,10 @@ export class ServiceController {
   }
 }
 
-/** A hold of the mass limit begins, or ends. What an operator released does not wait again. */
-function onHold(
-  { warn, note, removals, clock }: ServiceControllerDeps,
-  groups: GroupStates,
-  hold: MassHold | undefined,
-): void {
-  if (hold !== undefined) {
-    warn(describeMassHold(hold), {});
-    return;
-  }
-  note(massHoldEnded, {});
-  for (const state of groups.all) {
-    if (!removals.isReleased(removalKind, state.group)) state.restartAbsence(clock.monotonic());
-  }
+/** A hold of the mass limit begins, or ends. */
+function onHold({ warn, note }: ServiceControllerDeps, hold: MassHold | undefined): void {
+  if (hold === undefined) note(massHoldEnded, {});
+  else warn(describeMassHold(hold), {});
 }
 
 /** Changes of facts are relevant too; the provider declares where they are stored. */

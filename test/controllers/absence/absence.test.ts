@@ -131,4 +131,18 @@ describe.each(absenceKinds)("the absence of $kind", (kind) => {
       expect(w.acted()).toBe(acted);
     }
   });
+
+  test("takes 30 s from the first slow answer to the start of the next request", async () => {
+    const w = await kind.start(20);
+    world = w;
+    w.slow(29);
+    hide(2)(w);
+    await w.pass(30);
+    // The request that begins now may see almost the same moment as the first one.
+    w.check();
+    await w.pass(58);
+    expect(w.acted()).toBe(0);
+    await w.pass(120);
+    expect(w.acted()).toBe(2);
+  });
 });

@@ -4,7 +4,6 @@ import {
   awaited,
   type Evidence,
   judge,
-  longerThanLag,
   type Proof,
   type ProofRule,
 } from "../../../src/controllers/absence/proof.ts";
@@ -201,10 +200,4 @@ describe("an object that is not shown", () => {
 test("the time of the next answer does not move while nothing new is known", () => {
   const proofs = proofsOf([["listing", 5]]);
   expect(nextProof(proofs, rule(), seconds(6))).toEqual(nextProof(proofs, rule(), seconds(500)));
-});
-
-test("the confirmation time is longer than the time in which reads lag", () => {
-  expect(
-    [undefined, 10, 60].map((lag) => longerThanLag(seconds(30), lag === undefined ? lag : seconds(lag))),
-  ).toEqual([seconds(30), seconds(30), seconds(65)]);
 });

@@ -10,17 +10,20 @@ import { seconds, serviceUID } from "../../../src/core/brand.ts";
 // When a load balancer that is not shown counts as absent, as a table; times in seconds.
 
 const at = (time: number) => time * 1000;
-const missing = (first: number, last: number) => ({ missing: { first: at(first), last: at(last) } });
+const listing = (began: number, known = began) => ({ beganAt: at(began), knownAt: at(known) });
+const missing = (first: number, last: number) => ({
+  proofs: [...new Set([first, last])].map((time) => ({ kind: "listing" as const, ...listing(time) })),
+});
 const judge = (owners: readonly OwnerEvidence[], now: number) =>
   absenceOf({ owners, confirmAfter: seconds(30), now: at(now) });
 
 test.each<[string, readonly OwnerEvidence[], "certain" | "unproved"]>([
   ["an owner that never had one", [], "certain"],
-  ["one that no listing lacks yet", [{ certainty: "exists" }], "unproved"],
+  ["one that no listing lacks yet", [{ certainty: "exists", proofs: [] }], "unproved"],
   ["one that a single listing lacks", [{ certainty: "exists", ...missing(40, 40) }], "unproved"],
   ["one that listings lack for 29 s", [{ certainty: "exists", ...missing(40, 69) }], "unproved"],
   ["one that listings lack for 30 s", [{ certainty: "exists", ...missing(40, 70) }], "certain"],
-  ["one that a lookup did not find", [{ certainty: "exists", isNotFound: true }], "certain"],
+  ["one that a lookup did not find", [{ certainty: "exists", proofs: [], isNotFound: true }], "certain"],
   ["one that may exist", [{ certainty: "possible", ...missing(40, 41) }], "unproved"],
   [
     "two of which one is unproved",
@@ -59,19 +62,19 @@ test("an old load balancer that is missing is looked for once, when the decision
 
 const [a, b] = [serviceUID("a"), serviceUID("b")];
 const list = (evidence: BalancerEvidence, time: number, shown: readonly (typeof a)[], elsewhere?: typeof a) =>
-  evidence.noteListing(at(time), { here: shown, isElsewhere: (uid) => uid === elsewhere });
+  evidence.noteListing(listing(time), { here: shown, isElsewhere: (uid) => uid === elsewhere });
 
 test("a proof by several parts lasts from the newest listing of the first time to the oldest one of the last", () => {
   const evidence = new BalancerEvidence();
   evidence.noteShown([a]);
   const none = { here: [], isElsewhere: () => false };
-  evidence.noteListing(at(5), none, at(20));
+  evidence.noteListing(listing(5, 20), none);
   // One part was listed at 20 only, so far.
-  evidence.noteListing(at(20), none, at(40));
+  evidence.noteListing(listing(20, 40), none);
   const known = evidence.get(a);
   if (known === undefined) throw new Error("The load balancer is forgotten.");
   expect(judge([known], 40)).toMatchObject({ kind: "unproved", decidedAt: at(50) });
-  evidence.noteListing(at(50), none, at(51));
+  evidence.noteListing(listing(50, 51), none);
   expect(judge([evidence.get(a) ?? known], 51)).toEqual({ kind: "certain" });
 });
 
@@ -101,15 +104,15 @@ test("traces of a load balancer in another group prove nothing here", () => {
   evidence.expect(a, "exists");
   evidence.expect(b, "exists");
   list(evidence, 0, [], a);
-  expect([evidence.get(a), evidence.get(b)?.missing]).toEqual([undefined, { first: 0, last: 0 }]);
+  expect([evidence.get(a), evidence.get(b)]).toMatchObject([undefined, missing(0, 0)]);
 });
 
 test("a lookup soon after a change proves nothing", () => {
   const evidence = new BalancerEvidence();
   evidence.noteChange([a], at(10), "exists");
-  evidence.noteLookup(at(39), seconds(30));
+  evidence.noteLookup(listing(39), seconds(30));
   expect(evidence.get(a)?.isNotFound).toBeUndefined();
-  evidence.noteLookup(at(40), seconds(30));
+  evidence.noteLookup(listing(40), seconds(30));
   expect(evidence.get(a)?.isNotFound).toBe(true);
 });
 
@@ -144,11 +147,10 @@ test("a part of the cloud that becomes relevant later is a new one for the proof
   expect([listings.covers("far"), listings.setParts(new Set(["far"]))]).toEqual([true, false]);
 });
 
-test("a load balancer that Fairlead removes is still expected to be absent after a hold has ended", () => {
-  const evidence = new BalancerEvidence();
-  evidence.noteShown([a]);
-  evidence.noteRemoval([a]);
-  evidence.noteListing(at(40), { here: [], isElsewhere: () => false });
-  evidence.countFromLastListing();
-  expect(evidence.get(a)).toMatchObject({ isRemoving: true, missing: { first: at(40), last: at(40) } });
+test("a load balancer that a definite lookup did not find needs no proof after a hold has ended, and listings do", () => {
+  const restarted = (owner: OwnerEvidence) =>
+    absenceOf({ owners: [owner], confirmAfter: seconds(30), restartedAt: at(80), now: at(85) });
+  expect(restarted({ certainty: "exists", proofs: [], isNotFound: true })).toEqual({ kind: "certain" });
+  expect(restarted({ certainty: "exists", ...missing(0, 79) })).toMatchObject({ decidedAt: at(110) });
+  expect(restarted({ certainty: "exists", ...missing(0, 110) })).toEqual({ kind: "certain" });
 });

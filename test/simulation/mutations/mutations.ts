@@ -28,8 +28,8 @@ export const mutations: readonly Mutation[] = [
     edits: [
       {
         file: "src/controllers/service/observed/absence.ts",
-        find: "missing.last - missing.first >= confirmAfter",
-        replace: "missing.last >= missing.first",
+        find: "confirmAfter: isRemoved ? milliseconds(0) : confirmAfter",
+        replace: "confirmAfter: milliseconds(0)",
       },
     ],
   },
@@ -69,6 +69,19 @@ export const mutations: readonly Mutation[] = [
         file: "src/controllers/node-lifecycle/controller.ts",
         find: "      this.#candidates.update(name, { heldFor: reason, heldText: message });\n      report(node, event);",
         replace: "      this.#candidates.update(name, { heldFor: reason, heldText: message });",
+      },
+    ],
+  },
+  {
+    name: "count-one-answer-twice",
+    breaks: "An answer of the same moment is accepted as the second proof.",
+    invariants: [18],
+    seed: 2,
+    edits: [
+      {
+        file: "src/controllers/absence/proof.ts",
+        find: "Math.max(first.knownAt, restartedAt) + confirmAfter",
+        replace: "first.beganAt",
       },
     ],
   },

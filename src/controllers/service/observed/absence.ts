@@ -1,10 +1,11 @@
 // Decides whether a load balancer that a listing does not show is really absent. One that existed, or may exist, is absent only
 // after a second complete listing without it, or after a lookup. Pure.
 
-import { type Milliseconds, seconds } from "../../../core/brand.ts";
+import { type Milliseconds, milliseconds, seconds } from "../../../core/brand.ts";
+import { awaited, judge } from "../../absence/proof.ts";
 import type { OwnerEvidence } from "../state/balancer-evidence.ts";
 
-export type Absence =
+export type BalancerAbsence =
   | { readonly kind: "certain" }
   | {
       readonly kind: "unproved";
@@ -20,37 +21,50 @@ export interface AbsenceInput {
   /** The owners whose load balancer is not shown. */
   readonly owners: readonly OwnerEvidence[];
   readonly confirmAfter: Milliseconds;
+  /** When a hold ended that concerned them (monotonic). */
+  readonly restartedAt?: number | undefined;
   readonly now: number;
 }
 
 /** A new load balancer is listed again after this time, then after twice the time, and so on. */
 const firstCheck: Milliseconds = seconds(2);
 
-export function absenceOf({ owners, confirmAfter, now }: AbsenceInput): Absence {
-  const unproved = owners.filter((owner) => !isProved(owner, confirmAfter));
+export function absenceOf({ owners, confirmAfter, restartedAt, now }: AbsenceInput): BalancerAbsence {
+  const unproved = owners.flatMap((owner) => {
+    // A definite lookup, and a removal by Fairlead, need no second answer.
+    if (owner.isNotFound === true) return [];
+    const isRemoved = isOwnRemoval(owner, confirmAfter);
+    const rule = {
+      confirmAfter: isRemoved ? milliseconds(0) : confirmAfter,
+      kinds: ["listing"],
+      restartedAt,
+    } as const;
+    const next = awaited(judge(owner, rule, now + confirmAfter));
+    return next === undefined ? [] : { ...owner, decidedAt: next.at };
+  });
   if (unproved.length === 0) return { kind: "certain" };
   const isExpected = unproved.every(
     // By the last listing without it: the one that decides may be under way.
-    ({ certainty, changedAt, missing }) =>
+    ({ certainty, changedAt, proofs }) =>
       certainty === "possible" ||
-      (changedAt !== undefined && (missing?.last ?? now) - changedAt < confirmAfter),
+      (changedAt !== undefined && (proofs.at(-1)?.beganAt ?? now) - changedAt < confirmAfter),
   );
-  const decidedAt = Math.max(...unproved.map(({ missing }) => (missing?.first ?? now) + confirmAfter));
-  const checks = unproved.map(({ missing }) => nextCheck(missing ?? { first: now, last: now }));
+  const decidedAt = Math.max(...unproved.map((owner) => owner.decidedAt));
   // In whole seconds, so that groups that are due together share one listing.
-  const checkAt = isExpected ? Math.min(decidedAt, toSecond(Math.max(...checks))) : decidedAt;
+  const checkAt = isExpected
+    ? Math.min(decidedAt, toSecond(Math.max(...unproved.map((owner) => nextCheck(owner, now)))))
+    : decidedAt;
   return { kind: "unproved", checkAt, decidedAt, isExpected };
 }
 
-function isProved({ missing, isNotFound, removedAt }: OwnerEvidence, confirmAfter: Milliseconds): boolean {
-  if (isNotFound === true) return true;
-  if (missing === undefined) return false;
-  // Reads that lag showed it once more after Fairlead removed it.
-  const isOwnRemoval = removedAt !== undefined && missing.last - removedAt < confirmAfter;
-  return isOwnRemoval || missing.last - missing.first >= confirmAfter;
+/** Reads that lag showed it once more after Fairlead removed it. */
+function isOwnRemoval({ removedAt, proofs }: OwnerEvidence, confirmAfter: Milliseconds): boolean {
+  const last = proofs.at(-1);
+  return removedAt !== undefined && last !== undefined && last.beganAt - removedAt < confirmAfter;
 }
 
-function nextCheck({ first, last }: NonNullable<OwnerEvidence["missing"]>): number {
+function nextCheck({ proofs }: OwnerEvidence, now: number): number {
+  const [first = now, last = first] = [proofs[0]?.beganAt, proofs.at(-1)?.beganAt];
   return first + Math.max(firstCheck, 2 * (last - first));
 }
 

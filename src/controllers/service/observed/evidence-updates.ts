@@ -100,11 +100,13 @@ export class EvidenceUpdates {
       evidence.noteShown(here);
       return;
     }
-    const began = deciding.map(({ listing }) => listing.latest?.beganAt ?? never);
+    const latest = deciding.flatMap(({ listing }) => listing.latest ?? []);
     evidence.noteListing(
-      Math.min(...began),
+      {
+        beganAt: Math.min(...latest.map(({ beganAt }) => beganAt)),
+        knownAt: Math.max(...latest.map(({ endedAt }) => endedAt)),
+      },
       { here, isElsewhere: (uid) => this.#index.isElsewhere(uid, group) },
-      Math.max(...began),
     );
   }
 }

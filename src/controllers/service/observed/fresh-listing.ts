@@ -18,9 +18,9 @@ import { RelevantParts } from "./relevant-parts.ts";
 
 /** What the listings have for a group. */
 export interface Found extends Adoption {
-  /** When the oldest and the newest of the listings began that decide for the group (monotonic). */
+  /** When the oldest of the listings began that decide for the group, and when the newest was known (monotonic). */
   readonly beganAt: number;
-  readonly newestBeganAt: number;
+  readonly knownAt: number;
   /** The parts that list it and its duplicates. */
   readonly parts: readonly string[];
   /** Further load balancers with the mark of the group. */
@@ -85,7 +85,7 @@ export class FreshListing {
     const shared = {
       duplicates: all.length < 2 ? none : all.filter((one) => one !== marked),
       beganAt: Math.min(...parts.map(beganAt)),
-      newestBeganAt: Math.max(...parts.map(beganAt)),
+      knownAt: Math.max(...parts.map(({ listing }) => listing.latest?.endedAt ?? never)),
       parts: this.index.partsOf(state.group),
     };
     if (marked !== undefined || adopts === undefined) return { balancer: marked, problems: [], ...shared };

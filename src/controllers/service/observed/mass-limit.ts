@@ -2,9 +2,8 @@
 // created again or removed for that reason. They are counted once for all groups.
 
 import { type ServiceUID, serviceUID } from "../../../core/brand.ts";
-import { defined } from "../../../core/defined.ts";
 import type { Service } from "../../../kube/objects.ts";
-import { decideHold } from "../../absence/limit.ts";
+import { MassLimit } from "../../absence/mass-limit.ts";
 import type { ServiceControllerDeps, ServiceStore } from "../deps.ts";
 import { hasFinalizer, isEnding, wantsLoadBalancer } from "../predicates.ts";
 import type { OwnerEvidence } from "../state/balancer-evidence.ts";
@@ -28,11 +27,12 @@ export class BalancerMassLimit {
   #count: MassCount | undefined;
   #countedAt = Number.NEGATIVE_INFINITY;
   #isHolding = false;
-  /** How many load balancers there were when the hold began. */
-  #totalAtStart: number | undefined;
+  readonly #limit: MassLimit;
 
   constructor(deps: MassLimitDeps, groups: GroupStates, index: ListingIndex) {
+    const { settings, removals, clock } = deps;
     this.#deps = deps;
+    this.#limit = new MassLimit({ kind: removalKind, settings, removals, clock });
     this.#groups = groups;
     this.#index = index;
   }
@@ -48,7 +48,7 @@ export class BalancerMassLimit {
 
   /** Another replica may have led since. */
   begin(): void {
-    this.#totalAtStart = undefined;
+    this.#limit.begin();
   }
 
   /** Load balancers or Services may be absent, or back. */
@@ -69,20 +69,25 @@ export class BalancerMassLimit {
     return this.hold() === undefined;
   }
 
+  /** When a hold ended that concerned this group, so that its proof starts again (monotonic). */
+  restartedFor(group: string): number | undefined {
+    return this.#limit.restartedFor(group);
+  }
+
+  /** Stores that the change is about to be made. */
+  async record(ids: readonly string[]): Promise<"recorded" | "decide again"> {
+    const result = await this.#limit.record(ids);
+    if (result === "decide again") this.invalidate();
+    return result;
+  }
+
   /** Why nothing is created again or removed for now; undefined while the limit is not exceeded. */
   hold(): MassHold | undefined {
     const { settings, removals, onHold } = this.#deps;
     if (settings.removalLimit === "off") return undefined;
     const count = this.#current();
     const { managed: total, missing, vanished, recent } = count;
-    const counts = { recent, affected: missing + vanished, total };
-    const { isHeld, allowed, state } = decideHold(
-      counts,
-      settings.removalLimit,
-      defined({ totalAtStart: this.#totalAtStart }),
-      0,
-    );
-    this.#totalAtStart = state.totalAtStart;
+    const { isHeld, allowed } = this.#limit.decide({ recent, affected: missing + vanished, total });
     const hold = isHeld ? { ...count, allowed, howToRelease: removals.howToRelease(removalKind) } : undefined;
     if (isHeld !== this.#isHolding) {
       this.#isHolding = isHeld;

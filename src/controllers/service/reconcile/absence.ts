@@ -4,7 +4,7 @@
 import { milliseconds, type ServiceUID } from "../../../core/brand.ts";
 import type { Service } from "../../../kube/objects.ts";
 import { type Outcome, requeue } from "../../../runtime/workers.ts";
-import { type Absence, absenceOf } from "../observed/absence.ts";
+import { absenceOf, type BalancerAbsence } from "../observed/absence.ts";
 import { isEnding } from "../predicates.ts";
 import type { ServiceSettings } from "../settings.ts";
 import type { GroupState } from "../state/group-states.ts";
@@ -12,16 +12,18 @@ import { balancerMissing, type OutcomeOfAbsence, waitingForListing } from "../st
 import type { ReconcileDeps } from "./context.ts";
 import { confirmAfterOf } from "./reads-lag.ts";
 
-type Unproved = Extract<Absence, { kind: "unproved" }>;
+type Unproved = Extract<BalancerAbsence, { kind: "unproved" }>;
 
 /** Whether it is certain that these owners have no load balancer in the group, given that the cloud shows none. */
 export function judgeAbsence(
-  { controller }: Pick<ReconcileDeps, "controller">,
-  { evidence }: GroupState,
+  { controller, massLimit }: Pick<ReconcileDeps, "controller" | "massLimit">,
+  { evidence, group }: GroupState,
   uids: readonly ServiceUID[],
-): Absence {
+): BalancerAbsence {
   const owners = uids.flatMap((uid) => evidence.get(uid) ?? []);
-  return absenceOf({ owners, confirmAfter: confirmAfterOf(controller), now: controller.clock.monotonic() });
+  const restartedAt = massLimit.restartedFor(group);
+  const confirmAfter = confirmAfterOf(controller);
+  return absenceOf({ owners, confirmAfter, restartedAt, now: controller.clock.monotonic() });
 }
 
 /** Reports it on the Services, and waits. */

@@ -17,7 +17,7 @@ import type { Member } from "../desired/member.ts";
 import { finalizer } from "../predicates.ts";
 import type { Change } from "../state/group-states.ts";
 import { changeStarted, waitingFor } from "../status/events.ts";
-import { createsBalancer } from "./check-unlisted.ts";
+import { createsBalancer, whatOf } from "./check-unlisted.ts";
 import type { ReconcileContext, ReconcileDeps } from "./context.ts";
 import { endRelease } from "./limit-changes.ts";
 import { noteAccepted, noteApplied, noteFailed } from "./note-change.ts";
@@ -82,7 +82,9 @@ async function executeAll(
     for (const step of plan.steps) {
       const text = hashStep(step);
       const noteCreation = (isAccepted: boolean): void => {
-        if (isCreation) creations.note({ hash: text, step, spec: plan.fingerprint.spec }, isAccepted);
+        if (!isCreation) return;
+        const creation = { id: text, what: whatOf(step), variant: plan.fingerprint.spec };
+        creations.note({ ...creation, at: clock.monotonic(), isAccepted });
       };
       const outcome = await executeStep(controller, { step, group, why: options.why }, call).catch(
         (error: unknown) => {

@@ -1,5 +1,6 @@
 // Creates no further load balancer for a group while listings show none of those that Fairlead created for it.
 
+import type { Step } from "../../../provider/plan.ts";
 import type { Outcome } from "../../../runtime/workers.ts";
 import { removalKind } from "../observed/mass-limit.ts";
 import { createdButNotListed } from "../status/events.ts";
@@ -17,9 +18,11 @@ export async function checkUnlisted(
   const { removals } = deps.controller;
   const { members, steps, fingerprint } = plan;
   if (!createsBalancer(plan) || removals.isReleased(removalKind, group)) return undefined;
-  const unlisted = state.evidence.creations.unlisted(steps, fingerprint.spec);
-  if (unlisted === undefined) return undefined;
-  const problem = createdButNotListed(unlisted);
+  const { creations } = state.evidence;
+  const count = creations.countOf(steps.map(whatOf), fingerprint.spec);
+  if (count === undefined) return undefined;
+  const names = steps.flatMap((step) => (creations.has(whatOf(step)) ? (step.on ?? []) : []));
+  const problem = createdButNotListed({ count, names: [...new Set(names)] });
   for (const { service, problems } of members) {
     await showProblems(deps, "absence", service, [problem], call.signal, problems);
   }
@@ -27,6 +30,9 @@ export async function checkUnlisted(
   removals.hold(removalKind, group, deps.groupStates.membersOf(group).join(", "));
   return recheckListing(deps, state, problem.reason);
 }
+
+/** What a step creates. The details may differ: a Node may have joined in between. */
+export const whatOf = ({ do: what, on = "" }: Step): string => `${what} ${on}`;
 
 export function createsBalancer({ observed, serving, steps }: PlannedGroup): boolean {
   return observed === undefined && serving.length > 0 && steps.length > 0;

@@ -23,6 +23,7 @@ import {
   massWaitHeld,
   serviceVanished,
 } from "../status/events.ts";
+import { judgeAbsence, waitForProof } from "./absence.ts";
 import type { ReconcileContext, ReconcileDeps } from "./context.ts";
 import type { PlannedGroup } from "./steps.ts";
 
@@ -50,10 +51,12 @@ export function undecidedOwners(
   if (vanished.length === 0 || settings.vanished === "keep") return undefined;
   const owners = vanished.map(([uid]) => uid);
   const names = vanished.map(([, { key }]) => key);
-  const since = Math.max(...vanished.map(([, { at }]) => at));
+  // The decision may end a hold. Some have returned then, and the others get the whole time to return too.
+  const held = massLimit.mayChange(group) ? undefined : massLimit.hold();
+  const restartedAt = massLimit.restartedFor(group) ?? Number.NEGATIVE_INFINITY;
+  const since = Math.max(restartedAt, ...vanished.map(([, { at }]) => at));
   const left = since + settings.confirmAfter - clock.monotonic();
   if (left > 0) return { owners, names, hold: serviceVanished(names), decidedAfter: milliseconds(left) };
-  const held = massLimit.mayChange(group) ? undefined : massLimit.hold();
   if (held === undefined) return undefined;
   return { owners, names, hold: massRemovalHeld(names, held), decidedAfter: recheckAfter };
 }
@@ -83,32 +86,36 @@ export function checkMassLimit(
   // One that only may exist does not count, but listings that lack too many others do not prove that it is absent.
   const isDoubted = repeatsCreation(state, plan) && massLimit.isListingDoubted;
   const isConcerned = isCounted(state, plan) || isDoubted || hidden.length > 0;
-  if (!isConcerned || massLimit.mayChange(group)) return undefined;
+  if (!isConcerned) return undefined;
+  if (massLimit.mayChange(group)) return proveAgain(deps, context, plan);
   return hidden.length === 0
     ? holdAbsent(deps, context, services, massRecreationHeld)
     : holdAbsent(deps, context, [], (held) => massWaitHeld(hidden, held));
 }
 
+/** The decision of the mass limit may have ended a hold: then the absence is not proved any more. */
+function proveAgain(
+  deps: ReconcileDeps,
+  { services, state }: ReconcileContext,
+  { observed, serving, gone }: PlannedGroup,
+): Outcome | undefined {
+  if (observed !== undefined) return undefined;
+  const absence = judgeAbsence(deps, state, [...serving, ...gone]);
+  return absence.kind === "certain" ? undefined : waitForProof(deps, state, services, absence);
+}
+
 /** Records what counts for the mass limit before it is done. Undefined when the steps may be applied now. */
 export async function recordChange(
-  { controller, massLimit }: ReconcileDeps,
+  { controller: { removals, isObserving }, massLimit }: ReconcileDeps,
   { group, state }: ReconcileContext,
   plan: PlannedGroup,
 ): Promise<Outcome | undefined> {
-  const { removals, settings, isObserving } = controller;
-  if (isObserving || !isCounted(state, plan)) return undefined;
-  if (settings.removalLimit === "off" || removals.isReleased(removalKind, group)) return undefined;
+  if (isObserving || !isCounted(state, plan) || removals.isReleased(removalKind, group)) return undefined;
   const vanished = vanishedOwners(state, plan);
   const ids = vanished.length > 0 ? vanished : [group];
-  if (ids.every((id) => removals.isStored(removalKind, id))) {
-    // They count from now, because the change may have failed since it was recorded.
-    removals.note(removalKind, ids);
-    return undefined;
-  }
-  await removals.record(removalKind, ids);
-  massLimit.invalidate();
+  const result = await massLimit.record(ids);
   // Storing takes time, so the decision is made again on what is known then.
-  return requeue(milliseconds(0), "the change is recorded");
+  return result === "recorded" ? undefined : requeue(milliseconds(0), "the change is recorded");
 }
 
 /** If it is absent again later, an operator must release it again. */
@@ -171,8 +178,10 @@ export function checkMassRelease(
   const { group, state } = context;
   const known = state.evidence.get(serviceUID(service.metadata.uid));
   const isDoubted = isPossibleByListings(known) && deps.massLimit.isListingDoubted;
-  if (!(isProvedByListings(known) || isDoubted) || deps.massLimit.mayChange(group)) return undefined;
-  return holdAbsent(deps, context, [service], massReleaseHeld);
+  if (!(isProvedByListings(known) || isDoubted)) return undefined;
+  if (!deps.massLimit.mayChange(group)) return holdAbsent(deps, context, [service], massReleaseHeld);
+  const absence = judgeAbsence(deps, state, [serviceUID(service.metadata.uid)]);
+  return absence.kind === "certain" ? undefined : waitForProof(deps, state, [service], absence);
 }
 
 function holdAbsent(

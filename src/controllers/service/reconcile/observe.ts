@@ -7,7 +7,7 @@ import type { ObservedLoadBalancer } from "../../../provider/load-balancers.ts";
 import type { NoAnswer } from "../../../provider/plan.ts";
 import { type Outcome, requeue, settled, waiting } from "../../../runtime/workers.ts";
 import type { OnDelete } from "../desired/on-delete.ts";
-import type { Absence } from "../observed/absence.ts";
+import type { BalancerAbsence } from "../observed/absence.ts";
 import { duplicatesFound, nameOf } from "../observed/duplicates.ts";
 import type { Found } from "../observed/fresh-listing.ts";
 import { isStillUsed, nameOwners } from "../observed/ownership.ts";
@@ -22,7 +22,7 @@ import type { ReconcileContext, ReconcileDeps } from "./context.ts";
 import { needsLookup } from "./needs-lookup.ts";
 import { confirmAfterOf } from "./reads-lag.ts";
 
-type Unproved = Extract<Absence, { kind: "unproved" }>;
+type Unproved = Extract<BalancerAbsence, { kind: "unproved" }>;
 
 interface Observation {
   readonly kind: "observed";
@@ -112,7 +112,7 @@ function noteFinalizers(
 function noteManaged(
   { controller, freshListing }: ReconcileDeps,
   state: GroupState,
-  { balancer: listed, duplicates, beganAt, newestBeganAt }: Found,
+  { balancer: listed, duplicates, beganAt, knownAt }: Found,
   observed: ObservedLoadBalancer,
 ): Unproved | undefined {
   if (observed.ownership !== "ours") return undefined;
@@ -122,7 +122,7 @@ function noteManaged(
     shown,
     ...duplicates.map((one) => ({ name: nameOf(one), part: freshListing.index.partOf(one) })),
   ].some(({ name, part }) => name === managed?.name && (part ?? managed.part) === (managed.part ?? part));
-  const first = managed?.missingSince ?? newestBeganAt;
+  const first = managed?.missingSince ?? knownAt;
   const confirmAfter = confirmAfterOf(controller);
   const isProved = beganAt - first >= confirmAfter;
   if (managed === undefined || change !== undefined || isShown || isProved) {
@@ -154,7 +154,8 @@ function noteObservation(
     lookedUpAt !== undefined &&
     deps.freshListing.isLookupDefinite(state, services, listed)
   ) {
-    evidence.noteLookup(lookedUpAt, confirmAfterOf(deps.controller));
+    const { clock } = deps.controller;
+    evidence.noteLookup({ beganAt: lookedUpAt, knownAt: clock.monotonic() }, confirmAfterOf(deps.controller));
   }
   const owners = services.map(({ metadata }) => serviceUID(metadata.uid));
   const absence = judgeAbsence(deps, state, [...owners, ...pendingReleases]);

@@ -1,14 +1,13 @@
 // What a plan may do while the cloud may still show a state from before the last steps: a step that was just accepted is not sent
 // again, and an error of the plan may only be a consequence of the old state.
 
-import { type Milliseconds, milliseconds, seconds } from "../../../core/brand.ts";
+import { proofsApart } from "../../../cloud/reads-lag.ts";
+import { type Milliseconds, seconds } from "../../../core/brand.ts";
 import type { Plan, Step } from "../../../provider/plan.ts";
 import type { ServiceControllerDeps } from "../deps.ts";
 import { hashStep } from "../desired/fingerprint.ts";
 import type { RecentSteps } from "../state/recent-steps.ts";
 
-/** Clocks and requests are not exact. */
-const margin: Milliseconds = seconds(5);
 const checkAfter: Milliseconds = seconds(2);
 
 /** The time between two proofs that a load balancer is absent. */
@@ -16,7 +15,7 @@ export function confirmAfterOf({
   balancers: { readsLag },
   settings: { confirmAfter },
 }: Pick<ServiceControllerDeps, "balancers" | "settings">): Milliseconds {
-  return readsLag === undefined ? confirmAfter : milliseconds(Math.max(confirmAfter, readsLag + margin));
+  return proofsApart(confirmAfter, readsLag);
 }
 
 /** The plan without what the observation may be too old to show. */

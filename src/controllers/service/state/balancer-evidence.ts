@@ -3,24 +3,21 @@
 
 import type { Milliseconds, ServiceUID } from "../../../core/brand.ts";
 import { defined } from "../../../core/defined.ts";
-import { Creations } from "./creations.ts";
+import { Creations } from "../../absence/creations.ts";
+import { addProof, type Evidence, type Proof } from "../../absence/proof.ts";
 import { Places } from "./places.ts";
 
 /**
  * `exists`: it was listed, created by a step, or the Service has its address. `possible`: a request may have created it, or the
  * Service has only the finalizer.
  */
-export type Certainty = "exists" | "possible";
+export type Certainty = NonNullable<Evidence["certainty"]>;
 
-export interface OwnerEvidence {
+/** The proofs are the listings without it since it was last shown or changed, and a lookup that is too early to be definite. */
+export interface OwnerEvidence extends Evidence {
   readonly certainty: Certainty;
   /** When a step of Fairlead last created or changed it (monotonic). The cloud may show it later. */
   readonly changedAt?: number;
-  /**
-   * The first and the last listing without it since it was last shown or changed: when they began (monotonic). Of several parts of
-   * the cloud that were listed separately, the newest listing counts for the first time, and the oldest one for the last.
-   */
-  readonly missing?: { readonly first: number; readonly last: number; readonly newest?: number };
   /** A lookup did not find it. */
   readonly isNotFound?: true;
   /** Known only from traces on the Service, which do not say in which group it is. */
@@ -30,6 +27,9 @@ export interface OwnerEvidence {
   /** A step may have removed it, so its absence is no surprise. */
   readonly isRemoving?: true;
 }
+
+/** Shared: almost all load balancers are shown. */
+const none: readonly Proof[] = [];
 
 interface Shown {
   /** The owners of what the listing has for the group. */
@@ -52,8 +52,8 @@ export class BalancerEvidence {
 
   /** A load balancer may exist, or is missing in the last listing. */
   get needsProof(): boolean {
-    for (const { certainty, missing } of this.#owners.values()) {
-      if (certainty === "possible" || missing !== undefined) return true;
+    for (const { certainty, proofs } of this.#owners.values()) {
+      if (certainty === "possible" || proofs.length > 0) return true;
     }
     return false;
   }
@@ -69,7 +69,7 @@ export class BalancerEvidence {
   /** The Service shows traces of a load balancer. */
   expect(uid: ServiceUID, certainty: Certainty | undefined): void {
     if (certainty === undefined || this.#owners.has(uid)) return;
-    this.#owners.set(uid, { certainty, isTrace: true });
+    this.#owners.set(uid, { certainty, proofs: none, isTrace: true });
     this.places.forget();
   }
 
@@ -81,8 +81,11 @@ export class BalancerEvidence {
     }
   }
 
-  /** A complete listing that began after the last change. Of several parts: when the oldest and the newest listing began. */
-  noteListing(beganAt: number, shown: Shown, newest: number = beganAt): void {
+  /**
+   * A complete listing that began after the last change. Of several parts of the cloud that were listed separately: when the oldest
+   * began, and when the newest was known.
+   */
+  noteListing(listing: Omit<Proof, "kind">, shown: Shown): void {
     for (const [uid, known] of this.#owners) {
       if (shown.here.includes(uid)) continue;
       if (known.isTrace === true && shown.isElsewhere(uid)) {
@@ -90,9 +93,8 @@ export class BalancerEvidence {
         if (this.#owners.size === 0) this.places.replace([]);
         continue;
       }
-      const first = known.missing?.first ?? newest;
-      const missing = { first, last: beganAt, ...(newest !== beganAt && { newest }) };
-      this.#owners.set(uid, { ...known, missing });
+      const proofs = addProof(known.proofs, { kind: "listing", ...listing });
+      if (proofs !== known.proofs) this.#owners.set(uid, { ...known, proofs });
     }
     this.noteShown(shown.here);
   }
@@ -103,7 +105,7 @@ export class BalancerEvidence {
       if (known === undefined || !isKnownToExist(known)) {
         const { changedAt, isRemoving } = known ?? {};
         const removedAt = this.#removed.get(uid);
-        const shown = { certainty: "exists" as const, changedAt, isRemoving, removedAt };
+        const shown = { certainty: "exists" as const, proofs: none, changedAt, isRemoving, removedAt };
         this.#owners.set(uid, defined(shown));
       }
       this.creations.clear();
@@ -120,15 +122,7 @@ export class BalancerEvidence {
   /** What was missing so far proves nothing. */
   restartAbsence(): void {
     for (const [uid, { certainty, changedAt, isTrace, isRemoving }] of this.#owners) {
-      this.#owners.set(uid, defined({ certainty, changedAt, isTrace, isRemoving }));
-    }
-  }
-
-  /** Many load balancers were missing together and some are listed again: the last listing without it counts as the first. */
-  countFromLastListing(): void {
-    for (const [uid, { certainty, changedAt, isTrace, isRemoving, missing }] of this.#owners) {
-      const restarted = missing && { ...missing, first: missing.newest ?? missing.last };
-      this.#owners.set(uid, defined({ certainty, changedAt, isTrace, isRemoving, missing: restarted }));
+      this.#owners.set(uid, defined({ certainty, proofs: none, changedAt, isTrace, isRemoving }));
     }
   }
 
@@ -136,11 +130,11 @@ export class BalancerEvidence {
    * A lookup that began then found nothing. A lookup may lag behind a change too, so it decides only some time after one; earlier, it
    * is the first observation without it.
    */
-  noteLookup(beganAt: number, confirmAfter: Milliseconds): void {
+  noteLookup(lookup: Omit<Proof, "kind">, confirmAfter: Milliseconds): void {
     for (const [uid, known] of this.#owners) {
-      const since = beganAt - (known.changedAt ?? Number.NEGATIVE_INFINITY);
-      const missing = known.missing ?? { first: beganAt, last: beganAt };
-      this.#owners.set(uid, since >= confirmAfter ? { ...known, isNotFound: true } : { ...known, missing });
+      const since = lookup.beganAt - (known.changedAt ?? Number.NEGATIVE_INFINITY);
+      const proofs = addProof(known.proofs, { kind: "lookup", ...lookup });
+      this.#owners.set(uid, since >= confirmAfter ? { ...known, isNotFound: true } : { ...known, proofs });
     }
   }
 
@@ -149,7 +143,7 @@ export class BalancerEvidence {
     for (const uid of owners) {
       const known = this.#owners.get(uid)?.certainty;
       this.#removed.delete(uid);
-      this.#owners.set(uid, { certainty: known === "exists" ? known : certainty, changedAt });
+      this.#owners.set(uid, { certainty: known === "exists" ? known : certainty, proofs: none, changedAt });
     }
   }
 
@@ -171,6 +165,6 @@ export class BalancerEvidence {
 }
 
 /** Another listing that shows it changes nothing. */
-function isKnownToExist({ certainty, missing, isNotFound, isTrace }: OwnerEvidence): boolean {
-  return certainty === "exists" && missing === undefined && isNotFound !== true && isTrace !== true;
+function isKnownToExist({ certainty, proofs, isNotFound, isTrace }: OwnerEvidence): boolean {
+  return certainty === "exists" && proofs.length === 0 && isNotFound !== true && isTrace !== true;
 }

@@ -169,12 +169,6 @@ export class GroupState {
     this.restartPacing();
   }
 
-  /** Too many were absent, and some have returned: the others get the whole time to return too. */
-  restartAbsence(now: number): void {
-    this.evidence.countFromLastListing();
-    for (const [uid, gone] of this.goneServices) this.goneServices.set(uid, { ...gone, at: now });
-  }
-
   isBackingOff(now: number): boolean {
     return this.backoffUntil !== undefined && this.backoffUntil > now;
   }

@@ -13,7 +13,6 @@ import { removalWindowText } from "../../absence/removals.ts";
 import { pausedAnnotation } from "../../well-known.ts";
 import type { ServiceEvent } from "../deps.ts";
 import { isEnding } from "../predicates.ts";
-import type { Unlisted } from "../state/creations.ts";
 import type { Change, Hold } from "../state/group-states.ts";
 import type { MassHold } from "../state/mass-count.ts";
 import type { LastingProblem } from "../targets/reachable.ts";
@@ -117,8 +116,14 @@ export function balancerMissing(
   );
 }
 
-/** Listings show none of what was created. */
-export function createdButNotListed({ count, names }: Unlisted): Problem {
+/** Listings show none of what was created. The names are those in the cloud, as far as the steps name them. */
+export function createdButNotListed({
+  count,
+  names,
+}: {
+  readonly count: number;
+  readonly names: readonly string[];
+}): Problem {
   const made = names.length === 0 ? "" : ` (${shortList(names)})`;
   return {
     severity: "error",

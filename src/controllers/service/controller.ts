@@ -31,6 +31,7 @@ import type { ReconcileDeps } from "./reconcile/context.ts";
 import { handleError } from "./reconcile/failure.ts";
 import { findingsOf, knowledgeOf, type ServiceKnowledge } from "./reconcile/knowledge.ts";
 import { reconcileGroup } from "./reconcile/reconcile.ts";
+import { coversPart, isBackingOff } from "./state/group-record.ts";
 import { GroupStates } from "./state/group-states.ts";
 import type { MassHold } from "./state/mass-count.ts";
 import { OwnerLock } from "./state/owner-lock.ts";
@@ -144,7 +145,7 @@ export class ServiceController {
     freshListing.begin();
     evidenceUpdates.begin();
     standbyChanges.isLeading = true;
-    for (const state of groupStates.all) state.beginSession();
+    for (const state of groupStates.all) groupStates.commit(state, { kind: "sessionBegan" });
     operations.begin(signal);
     const stopTriggers = startTriggers(this.#triggers);
     const stopReleases = controller.removals.subscribe((kind) => this.#onRelease(kind));
@@ -181,7 +182,10 @@ export class ServiceController {
    */
   requestForHints({ name, listing }: ListedPart<ObservedLoadBalancer>, groups: Hinted, since: number): void {
     const { groupStates } = this.#reconcile;
-    const isHere = (group: string): boolean => groupStates.get(group)?.listings.covers(name) === true;
+    const isHere = (group: string): boolean => {
+      const state = groupStates.get(group);
+      return state !== undefined && coversPart(state, name);
+    };
     if (groups !== "any" && ![...groups].some(isHere)) return;
     const isListedSoon = [...this.queue.dueTimes].some(([group, due]) => {
       const waitingSince = groupStates.get(group)?.waitingSince ?? Number.NEGATIVE_INFINITY;
@@ -197,7 +201,8 @@ export class ServiceController {
     // Another account or network may accept what was refused.
     for (const { refused } of serviceStates.all) refused.clear();
     for (const group of groupStates.names) {
-      if (groupStates.get(group)?.isBackingOff(now) === true) continue;
+      const state = groupStates.get(group);
+      if (state !== undefined && isBackingOff(state, now)) continue;
       this.queue.add(group, { priority: priorities.background });
     }
   }

@@ -4,7 +4,9 @@ import {
   BalancerEvidence,
   type OwnerEvidence,
 } from "../../../src/controllers/service/state/balancer-evidence.ts";
-import { GroupListings } from "../../../src/controllers/service/state/group-listings.ts";
+import { coversPart } from "../../../src/controllers/service/state/group-record.ts";
+import { GroupStates } from "../../../src/controllers/service/state/group-states.ts";
+import { ServiceStates } from "../../../src/controllers/service/state/service-states.ts";
 import { seconds, serviceUID } from "../../../src/core/brand.ts";
 
 // When a load balancer that is not shown counts as absent, as a table; times in seconds.
@@ -141,10 +143,18 @@ test.each([
 });
 
 test("a part of the cloud that becomes relevant later is a new one for the proof", () => {
-  const listings = new GroupListings();
-  expect([listings.covers("far"), listings.setParts(new Set(["near"]))]).toEqual([true, false]);
-  expect([listings.covers("far"), listings.setParts(new Set(["near", "far"]))]).toEqual([false, true]);
-  expect([listings.covers("far"), listings.setParts(new Set(["far"]))]).toEqual([true, false]);
+  const groups = new GroupStates(new ServiceStates());
+  const state = groups.of("g");
+  groups.commit(state, { kind: "shown", owners: [a], parts: ["near"] });
+  const isMissingAfter = (...parts: readonly string[]): boolean => {
+    const complete = { ...listing(10), isElsewhere: () => false };
+    groups.commit(state, { kind: "listed", parts: [], owners: [], complete });
+    groups.commit(state, { kind: "partsChosen", parts: new Set(parts) });
+    return state.evidence.get(a)?.proofs.length !== 0;
+  };
+  expect([coversPart(state, "far"), isMissingAfter("near")]).toEqual([true, true]);
+  expect([coversPart(state, "far"), isMissingAfter("near", "far")]).toEqual([false, false]);
+  expect([coversPart(state, "far"), isMissingAfter("far")]).toEqual([true, true]);
 });
 
 test("a load balancer that a definite lookup did not find needs no proof after a hold has ended, and listings do", () => {

@@ -31,13 +31,13 @@ test("remembers the part that listed a load balancer, also when it no longer lis
 });
 
 test("a lookup proves an absence only in the part that the provider names, or that lists the load balancer", () => {
-  const { fresh, state } = setUp({ near: [], far: [shown] });
-  state.listings.setParts(new Set(["near"]));
+  const { fresh, groups, state } = setUp({ near: [], far: [shown] });
+  groups.commit(state, { kind: "partsChosen", parts: new Set(["near"]) });
   expect(fresh.isLookupDefinite(state, [web], undefined)).toBe(true);
   expect(fresh.isLookupDefinite(state, [web], shown as never)).toBe(false);
-  state.listings.setParts(new Set(["near", "far"]));
+  groups.commit(state, { kind: "partsChosen", parts: new Set(["near", "far"]) });
   expect(fresh.isLookupDefinite(state, [web], undefined)).toBe(false);
-  state.listings.setParts(new Set(["far"]));
+  groups.commit(state, { kind: "partsChosen", parts: new Set(["far"]) });
   expect(fresh.isLookupDefinite(state, [], shown as never)).toBe(true);
   expect(fresh.isLookupDefinite(state, [], undefined)).toBe(false);
 });

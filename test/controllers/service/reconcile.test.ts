@@ -4,7 +4,7 @@ import { FreshListing } from "../../../src/controllers/service/observed/fresh-li
 import { showFailure } from "../../../src/controllers/service/reconcile/failure.ts";
 import { observeGroup } from "../../../src/controllers/service/reconcile/observe.ts";
 import { reconcileGroup } from "../../../src/controllers/service/reconcile/reconcile.ts";
-import { GroupState, GroupStates } from "../../../src/controllers/service/state/group-states.ts";
+import { GroupStates } from "../../../src/controllers/service/state/group-states.ts";
 import { OwnerLock } from "../../../src/controllers/service/state/owner-lock.ts";
 import { ServiceStates } from "../../../src/controllers/service/state/service-states.ts";
 import { minutes, serviceUID } from "../../../src/core/brand.ts";
@@ -50,8 +50,10 @@ test("the group that a Service left waits for the group it moved to, although th
 test("a load balancer of a Service waits while another load balancer of that Service is reconciled", async () => {
   const ownerLock = new OwnerLock();
   const balancer = { group: "old", owners: [owner], ownership: "ours", state: "ready" };
+  const groupStates = new GroupStates(new ServiceStates());
   const deps = {
     controller: { balancers: {}, settings: {} },
+    groupStates,
     evidenceUpdates: { update: () => undefined },
     freshListing: {
       find: () => ({ balancer, duplicates: [], problems: [], parts: [""] }),
@@ -59,7 +61,7 @@ test("a load balancer of a Service waits while another load balancer of that Ser
     },
     ownerLock,
   };
-  const state = new GroupState("old");
+  const state = groupStates.of("old");
   const observe = () =>
     observeGroup(deps as never, { group: "old", services: [], state, call: { signal } } as never);
   ownerLock.acquire("new", [owner]);
@@ -100,6 +102,7 @@ test("a failed listing of an earlier leadership session is requested again and n
   fresh.request(groupStates.of("web"));
   listing.failure = { error: new Error("the cloud was away"), at: clock.monotonic() };
   fresh.begin();
+  groupStates.commit(groupStates.of("web"), { kind: "sessionBegan" });
   expect(fresh.request(groupStates.of("web"))).toBe(waiting);
   expect(wants).toHaveLength(2);
 });

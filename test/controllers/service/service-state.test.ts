@@ -3,7 +3,7 @@ import { SharedListing } from "../../../src/cloud/part-listings.ts";
 import { FreshListing } from "../../../src/controllers/service/observed/fresh-listing.ts";
 import { executeSteps } from "../../../src/controllers/service/reconcile/apply-steps.ts";
 import { dropGroupState, dropServiceStates } from "../../../src/controllers/service/state/drop-states.ts";
-import { GroupState, GroupStates } from "../../../src/controllers/service/state/group-states.ts";
+import { GroupStates } from "../../../src/controllers/service/state/group-states.ts";
 import { ServiceStates } from "../../../src/controllers/service/state/service-states.ts";
 import { problemFound } from "../../../src/controllers/service/status/events.ts";
 import { EventPublisher } from "../../../src/controllers/service/status/publisher.ts";
@@ -81,7 +81,7 @@ const observed = async () => {
     const now = clock.monotonic();
     listing.latest = { items: [], pages: 1, beganAt: now, endedAt: now, version: 1 };
   };
-  return { clock, wants, observation, group, answer };
+  return { clock, wants, observation, groups, group, answer };
 };
 
 test("the records of a Service and its group are dropped once the Service is gone and released", () => {
@@ -99,7 +99,7 @@ test("the records of a Service and its group are dropped once the Service is gon
   expect(services.all).toMatchObject([
     { onDelete: "on hold", releasedName: "lb-1", lastRanges: undefined, group: undefined },
   ]);
-  groups.of("x").changedAt = 1;
+  groups.commit(groups.of("x"), { kind: "outdated", at: 1 });
   dropGroupState("x", groups);
   expect(groups.all).toMatchObject([{ changedAt: 1, pendingReleases: new Set([uid("web")]) }]);
   groups.released("x", [uid("web")]);
@@ -165,11 +165,11 @@ test("a listing read later than its maximum age still answers the request that w
 });
 
 test("an insufficient listing is requested again, once for all callers", async () => {
-  const { clock, wants, observation, group, answer } = await observed();
+  const { clock, wants, observation, groups, group, answer } = await observed();
   observation.request(group);
   answer();
   await clock.advance(seconds(1));
-  group.changedAt = clock.monotonic();
+  groups.commit(group, { kind: "outdated", at: clock.monotonic() });
   expect(observation.find(group, [])).toBe("not yet");
   observation.request(group);
   observation.request(group);
@@ -248,10 +248,11 @@ test("a step that the leadership fence blocked is journalled as refused", async 
     throw new CloudError("unavailable", "was not sent", { operation: "POST /x", cause: "fenced" });
   };
   const journal = ({ outcome }: { outcome: string }) => written.push(outcome);
-  const plan = { members: [], serving: [], steps: [{ do: "make" }] };
+  const plan = { members: [], serving: [], leaving: [], duplicates: [], steps: [{ do: "make" }] };
   const call = { signal: new AbortController().signal, urgency: "user-change" } as const;
-  const context = { group: "g", services: [], state: new GroupState("g"), call };
-  const deps = { controller: { balancers: { apply }, journal } };
+  const groupStates = new GroupStates(new ServiceStates());
+  const context = { group: "g", services: [], state: groupStates.of("g"), call };
+  const deps = { groupStates, controller: { balancers: { apply }, journal } };
   const failure = await executeSteps(deps as never, context, plan as never, {
     change: "ensure",
     isNew: true,

@@ -9,7 +9,8 @@ import type { InputDeclaration, Inputs } from "../../../provider/inputs.ts";
 import { abortable } from "../../../runtime/abortable.ts";
 import type { Input, InputReader, InputValue } from "../../read-input.ts";
 import type { ServiceControllerDeps } from "../deps.ts";
-import type { GroupState, GroupStates } from "../state/group-states.ts";
+import type { GroupState } from "../state/group-record.ts";
+import type { GroupStates } from "../state/group-states.ts";
 
 export interface GroupInputs {
   readonly inputs: Inputs;
@@ -111,7 +112,8 @@ export class BalancerInputs {
       mine.set(key, known ?? { declaration, failures: 0 });
     }
     // Nearly all groups have none, and share one empty set.
-    if (mine.size > 0 || state.inputs.size > 0) state.inputs = new Set(mine.keys());
+    if (mine.size > 0 || state.inputs.size > 0)
+      this.#groups.commit(state, { kind: "inputsNeeded", names: new Set(mine.keys()) });
     for (const [key, input] of mine) this.#inputs.set(key, input);
     if (mine.size > 0) this.#onNamed();
     return mine;

@@ -5,7 +5,7 @@ import type { ObservedLoadBalancer } from "../../../provider/load-balancers.ts";
 import type { Step } from "../../../provider/plan.ts";
 import { cloudCondition } from "../../well-known.ts";
 import type { ServiceSettings } from "../settings.ts";
-import type { Fingerprint, GroupState } from "../state/group-states.ts";
+import type { Fingerprint, GroupState } from "../state/group-record.ts";
 import { isSameDesired } from "./fingerprint.ts";
 import type { Member } from "./member.ts";
 

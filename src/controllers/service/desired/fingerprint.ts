@@ -5,7 +5,7 @@ import { hash } from "../../../core/hash.ts";
 import type { BalancerTarget } from "../../../provider/load-balancers.ts";
 import type { Step } from "../../../provider/plan.ts";
 import type { Desired } from "../deps.ts";
-import type { Change, Fingerprint } from "../state/group-states.ts";
+import type { Change, Fingerprint } from "../state/group-record.ts";
 
 const targetHashes = new WeakMap<BalancerTarget, string>();
 const listHashes = new WeakMap<readonly BalancerTarget[], string>();

@@ -7,7 +7,8 @@ import type { ServiceControllerDeps } from "../deps.ts";
 import { hasAddressOrFact } from "../desired/facts.ts";
 import { hasFinalizer, isEnding } from "../predicates.ts";
 import type { Certainty } from "../state/balancer-evidence.ts";
-import type { GroupState, GroupStates } from "../state/group-states.ts";
+import { coversPart, type GroupState } from "../state/group-record.ts";
+import type { GroupStates } from "../state/group-states.ts";
 import type { ListingIndex } from "./listing-index.ts";
 
 const never = Number.NEGATIVE_INFINITY;
@@ -41,15 +42,15 @@ export class EvidenceUpdates {
     for (const service of services.list()) {
       if (hasFinalizer(service)) this.#finalized.add(serviceUID(service.metadata.uid));
     }
-    for (const { members, evidence } of this.#groups.all) {
+    for (const state of this.#groups.all) {
       // Nothing was listed in between, and the other replica may have seen or created it.
-      evidence.restartProof();
-      for (const key of members) {
+      this.#groups.commit(state, { kind: "proofRestarted", isOtherAccount: false });
+      for (const key of state.members) {
         const service = services.get(key);
         if (service === undefined) continue;
         const uid = serviceUID(service.metadata.uid);
-        evidence.expect(uid, this.tracesOf(service));
-        if (isEnding(service)) evidence.noteRemoval([uid]);
+        const [certainty, ends] = [this.tracesOf(service), isEnding(service)];
+        this.#groups.commit(state, { kind: "tracesFound", uid, certainty, isEnding: ends });
       }
     }
   }
@@ -57,10 +58,8 @@ export class EvidenceUpdates {
   /** Another account may answer from now on: what was missing so far proves nothing, nor does a listing in progress. */
   forget(): void {
     this.#began = this.#deps.clock.monotonic();
-    for (const { evidence } of this.#groups.all) {
-      evidence.restartProof();
-      evidence.creations.clear();
-    }
+    for (const state of this.#groups.all)
+      this.#groups.commit(state, { kind: "proofRestarted", isOtherAccount: true });
   }
 
   /** What the Service shows about a load balancer that was created before this leadership session. */
@@ -83,7 +82,7 @@ export class EvidenceUpdates {
   }
 
   #note(state: GroupState, changed: ReadonlySet<string>): void {
-    const { group, evidence, listings } = state;
+    const { group } = state;
     const { parts } = this.#deps.listing;
     // A listing that began before the last change shows what was there before it.
     const oldest = Math.max(this.#began, state.changedAt ?? never);
@@ -91,22 +90,20 @@ export class EvidenceUpdates {
     if (valid.length === 0) return;
     const listed = new Set(valid.map(({ name }) => name));
     const shownIn = this.#index.partsOf(group).filter((name) => listed.has(name));
-    if (!shownIn.some((name) => changed.has(name)) && ![...changed].some((name) => listings.covers(name)))
+    if (!shownIn.some((name) => changed.has(name)) && ![...changed].some((name) => coversPart(state, name)))
       return;
-    evidence.places.noteSeen(shownIn);
-    const here = this.#index.ownersIn(group, listed);
-    const deciding = parts.filter(({ name }) => listings.covers(name));
+    const shown = { kind: "listed", parts: shownIn, owners: this.#index.ownersIn(group, listed) } as const;
+    const deciding = parts.filter(({ name }) => coversPart(state, name));
     if (!deciding.every(({ name }) => listed.has(name))) {
-      evidence.noteShown(here);
+      this.#groups.commit(state, shown);
       return;
     }
     const latest = deciding.flatMap(({ listing }) => listing.latest ?? []);
-    evidence.noteListing(
-      {
-        beganAt: Math.min(...latest.map(({ beganAt }) => beganAt)),
-        knownAt: Math.max(...latest.map(({ endedAt }) => endedAt)),
-      },
-      { here, isElsewhere: (uid) => this.#index.isElsewhere(uid, group) },
-    );
+    const complete = {
+      beganAt: Math.min(...latest.map(({ beganAt }) => beganAt)),
+      knownAt: Math.max(...latest.map(({ endedAt }) => endedAt)),
+      isElsewhere: (uid: ServiceUID): boolean => this.#index.isElsewhere(uid, group),
+    };
+    this.#groups.commit(state, { ...shown, complete });
   }
 }

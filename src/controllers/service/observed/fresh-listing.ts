@@ -9,7 +9,8 @@ import { type Outcome, waiting } from "../../../runtime/workers.ts";
 import type { ServiceControllerDeps } from "../deps.ts";
 import type { DesiredServices } from "../desired/desired-services.ts";
 import { isManaged } from "../predicates.ts";
-import type { GroupState, GroupStates } from "../state/group-states.ts";
+import { coversPart, type GroupState } from "../state/group-record.ts";
+import type { GroupStates } from "../state/group-states.ts";
 import { ingressOf, isSameIngress } from "../status/ingress.ts";
 import { type Adoption, adoptionOf } from "./adoption.ts";
 import { nameOf, primaryOf } from "./duplicates.ts";
@@ -62,7 +63,6 @@ export class FreshListing {
   /** A leadership session begins. Older listings are outdated, because another replica may have changed anything. */
   begin(): void {
     this.#began = this.#deps.clock.monotonic();
-    for (const { listings } of this.#groups.all) listings.forgetRequests();
   }
 
   /** Another account may answer from now on. */
@@ -72,12 +72,13 @@ export class FreshListing {
 
   /** The load balancer of this group. If it has none, the one that these Services request to adopt. */
   find(state: GroupState, members: readonly Service[]): Found | "not yet" {
-    const { listings, evidence } = state;
-    if (listings.setParts(this.#relevant.of(state, members))) evidence.restartAbsence();
+    const chosen = this.#relevant.of(state, members);
+    if (chosen !== state.parts) this.#groups.commit(state, { kind: "partsChosen", parts: chosen });
     const parts = this.#partsOf(state);
     if (!parts.every((part) => this.#isFresh(part, state))) return "not yet";
-    if (parts.every((part) => beganAt(part) >= (listings.requested.get(part.name) ?? never)))
-      listings.forgetRequests();
+    const { requestedListings } = state;
+    const haveArrived = parts.every((part) => beganAt(part) >= (requestedListings.get(part.name) ?? never));
+    if (haveArrived && requestedListings.size > 0) this.#groups.commit(state, { kind: "requestsEnded" });
     const { balancers, services } = this.#deps;
     const { adopts } = balancers;
     const all = this.index.ofGroup(state.group);
@@ -94,7 +95,7 @@ export class FreshListing {
       () => services.list().filter(isManaged),
       this.#deps.listing.latest?.items ?? [],
       (service, balancer) => {
-        if (!listings.covers(this.index.partOf(balancer) ?? "")) return false;
+        if (!coversPart(state, this.index.partOf(balancer) ?? "")) return false;
         const { desired } = this.#desiredServices.of(service);
         return desired.ending === undefined && adopts.call(balancers, desired, balancer);
       },
@@ -107,14 +108,14 @@ export class FreshListing {
    * in the part that it names.
    */
   isLookupDefinite(
-    { listings }: GroupState,
+    state: GroupState,
     members: readonly Service[],
     listed: ObservedLoadBalancer | undefined,
   ): boolean {
     if (this.#deps.listing.parts.length === 1) return true;
     const part = listed && this.index.partOf(listed);
     const lookedIn = part === undefined ? this.#relevant.named(members) : new Set([part]);
-    return lookedIn !== undefined && [...(listings.parts ?? [])].every((name) => lookedIn.has(name));
+    return lookedIn !== undefined && [...(state.parts ?? [])].every((name) => lookedIn.has(name));
   }
 
   /** The name of a load balancer in messages, and its identity: names may repeat in other parts. */
@@ -140,8 +141,7 @@ export class FreshListing {
   /** Requests newer listings, unless they are under way. Throws if a requested one failed. */
   request(state: GroupState): Outcome {
     const { clock } = this.#deps;
-    const { listings } = state;
-    const { requested } = listings;
+    const { requestedListings: requested } = state;
     const now = clock.monotonic();
     const parts = this.#partsOf(state);
     const stale = parts.filter((part) => !this.#isFresh(part, state));
@@ -151,7 +151,7 @@ export class FreshListing {
     for (const { name, listing } of running) {
       const { failure } = listing;
       if (failure === undefined || failure.at < (requested.get(name) ?? now)) continue;
-      listings.forgetRequests();
+      this.#groups.commit(state, { kind: "requestsEnded" });
       throw failure.error;
     }
     // If a listing has arrived but is not recent enough, another one is needed. One that is recent enough waits for the others.
@@ -159,7 +159,7 @@ export class FreshListing {
       requested.has(part.name) ? !isRunning(part) && (stale.length > 0 || running.length === 0) : true,
     );
     for (const { name, listing } of due) {
-      listings.noteRequest(name, now);
+      this.#groups.commit(state, { kind: "listingRequested", part: name, at: now });
       listing.request(now, "user-change");
     }
     return waiting;
@@ -175,17 +175,16 @@ export class FreshListing {
     return this.#partsOf(state).map(({ name }) => name);
   }
 
-  #partsOf({ listings }: GroupState): readonly Part[] {
-    return this.#deps.listing.parts.filter(({ name }) => listings.covers(name));
+  #partsOf(state: GroupState): readonly Part[] {
+    return this.#deps.listing.parts.filter(({ name }) => coversPart(state, name));
   }
 
-  #isFresh(part: Part, { listings, changedAt = never }: GroupState): boolean {
+  #isFresh(part: Part, { requestedListings, listingDueAt: dueAt, changedAt = never }: GroupState): boolean {
     const { clock, settings } = this.#deps;
     // A requested listing is fresh, however long it took to arrive and to be processed.
-    const requestedAt = listings.requested.get(part.name) ?? Number.POSITIVE_INFINITY;
+    const requestedAt = requestedListings.get(part.name) ?? Number.POSITIVE_INFINITY;
     const oldest = Math.min(requestedAt, clock.monotonic() - settings.acceptsAge);
     const began = beganAt(part);
-    const { dueAt } = listings;
     if (dueAt !== undefined && dueAt <= clock.monotonic() && began < dueAt) return false;
     // A listing that began at the time of the last change may not contain it.
     return began > this.#began && began >= oldest && began > changedAt;

@@ -6,7 +6,7 @@ import type { ObservedLoadBalancer } from "../../../provider/load-balancers.ts";
 import type { ServiceControllerDeps } from "../deps.ts";
 import type { DesiredServices } from "../desired/desired-services.ts";
 import { isEnding } from "../predicates.ts";
-import type { GroupState } from "../state/group-states.ts";
+import type { GroupState } from "../state/group-record.ts";
 import type { ListingIndex } from "./listing-index.ts";
 
 interface RelevantPartsDeps {
@@ -37,7 +37,7 @@ export class RelevantParts {
     if (places.isUnknown && !this.#isConfirmed(state.group, { listed, named, members })) return all;
     const known = places.with(listed);
     // Nothing was created for a Service that is gone, so what was needed for it is enough.
-    if (known.size === 0) return named ?? (members.length === 0 ? state.listings.parts : undefined) ?? all;
+    if (known.size === 0) return named ?? (members.length === 0 ? state.parts : undefined) ?? all;
     // What is deleted is deleted where it is, wherever the Service asks for it now.
     return named === undefined || members.every((service) => isEnding(service))
       ? known

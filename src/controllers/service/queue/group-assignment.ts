@@ -40,7 +40,8 @@ export class GroupAssignment {
   /** Assigns a Service that has changed, and puts its groups at the front of the queue. */
   enqueue(key: string): void {
     for (const group of this.assign(key)) {
-      this.#deps.groupStates.get(group)?.restartPacing();
+      const state = this.#deps.groupStates.get(group);
+      if (state !== undefined) this.#deps.groupStates.commit(state, { kind: "serviceChanged" });
       this.#deps.queue.add(group, { priority: priorities.urgent });
     }
   }
@@ -89,10 +90,10 @@ export class GroupAssignment {
     const isNew = groupStates.groupOf(uid) === undefined;
     const groups = groupStates.assign(key, uid, group);
     if (isNew) {
-      const { evidence } = groupStates.of(group);
-      evidence.expect(uid, evidenceUpdates.tracesOf(service));
+      const certainty = evidenceUpdates.tracesOf(service);
       // Before this process read it, another one may have removed its load balancer.
-      if (isEnding(service)) evidence.noteRemoval([uid]);
+      const found = { kind: "tracesFound", uid, certainty, isEnding: isEnding(service) } as const;
+      groupStates.commit(groupStates.of(group), found);
     }
     return groups;
   }

@@ -13,7 +13,8 @@ import type { DesiredServices } from "../desired/desired-services.ts";
 import type { EvidenceUpdates } from "../observed/evidence-updates.ts";
 import type { BalancerMassLimit } from "../observed/mass-limit.ts";
 import { dropGroupState, dropServiceStates } from "../state/drop-states.ts";
-import type { GroupState, GroupStates } from "../state/group-states.ts";
+import { coversPart, type GroupState, isBackingOff } from "../state/group-record.ts";
+import type { GroupStates } from "../state/group-states.ts";
 import type { ServiceStates } from "../state/service-states.ts";
 import type { NodeSyncLatency } from "../status/node-sync-latency.ts";
 import { isRelevantNodeChange } from "../targets/eligible-nodes.ts";
@@ -115,16 +116,16 @@ function onListing(deps: TriggerDeps, { name, listing }: ListedPart<ObservedLoad
     enqueueLeftovers(deps, marked);
   }
   const states = groupStates.all;
-  const isRequested = ({ listings }: GroupState): boolean => listings.requested.has(name);
+  const isRequested = ({ requestedListings }: GroupState): boolean => requestedListings.has(name);
   for (const { group } of states.filter(isRequested)) queue.add(group, { priority: priorities.urgent });
   if (hasFailed) return;
   const { names } = groupStates;
   const shown = new Set(marked.map(({ group }) => group));
   for (const state of states) {
-    if (isRequested(state) || state.isBackingOff(controller.clock.monotonic()) || !names.has(state.group))
-      continue;
+    if (isRequested(state) || !names.has(state.group)) continue;
+    if (isBackingOff(state, controller.clock.monotonic())) continue;
     // Another part of the cloud says nothing about it.
-    if (!state.listings.covers(name) && !shown.has(state.group)) continue;
+    if (!coversPart(state, name) && !shown.has(state.group)) continue;
     queue.add(state.group, { priority: priorities.background });
   }
 }
@@ -138,7 +139,7 @@ function onNodeChanges({
 }: TriggerDeps): void {
   if (!desiredServices.refreshTargets()) return;
   const now = controller.clock.monotonic();
-  const groups = [...groupStates.names].filter((group) => groupStates.get(group)?.isBackingOff(now) !== true);
+  const groups = [...groupStates.names].filter((group) => !isBackingOff(groupStates.of(group), now));
   nodeSyncLatency.begin(groups);
   for (const group of groups) queue.add(group);
 }

@@ -7,7 +7,7 @@ import { type Outcome, requeue } from "../../../runtime/workers.ts";
 import { absenceOf, type BalancerAbsence } from "../observed/absence.ts";
 import { isEnding } from "../predicates.ts";
 import type { ServiceSettings } from "../settings.ts";
-import type { GroupState } from "../state/group-states.ts";
+import type { GroupState } from "../state/group-record.ts";
 import { balancerMissing, type OutcomeOfAbsence, waitingForListing } from "../status/events.ts";
 import type { ReconcileDeps } from "./context.ts";
 import { confirmAfterOf } from "./reads-lag.ts";
@@ -42,7 +42,8 @@ export function waitForProof(
       ? waitingForListing(at)
       : balancerMissing(at, outcomeOf(service, settings), replacement);
     deps.publisher.publishOnce(service, absence.isExpected ? "waiting" : "absence", [event]);
-    state.hold = { reason: event.reason, message: event.message };
+    const hold = { reason: event.reason, message: event.message };
+    deps.groupStates.commit(state, { kind: "held", hold });
   }
   return requestProof(deps, state, absence);
 }

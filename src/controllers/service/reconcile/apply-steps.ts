@@ -15,12 +15,12 @@ import { factsPatch } from "../desired/facts.ts";
 import { hashStep, textOfDesired } from "../desired/fingerprint.ts";
 import type { Member } from "../desired/member.ts";
 import { finalizer } from "../predicates.ts";
-import type { Change } from "../state/group-states.ts";
+import type { Change } from "../state/group-record.ts";
+import type { AcceptedStep } from "../state/recent-steps.ts";
 import { changeStarted, waitingFor } from "../status/events.ts";
 import { createsBalancer, whatOf } from "./check-unlisted.ts";
 import type { ReconcileContext, ReconcileDeps } from "./context.ts";
 import { endRelease } from "./limit-changes.ts";
-import { noteAccepted, noteApplied, noteFailed } from "./note-change.ts";
 import { noteRefused } from "./note-refused.ts";
 import type { PlannedGroup } from "./steps.ts";
 
@@ -71,61 +71,64 @@ async function executeAll(
   plan: PlannedGroup,
   options: { readonly services: readonly Service[]; readonly why: string },
 ): Promise<Extract<StepOutcome, { readonly done: false }> | undefined> {
-  const { controller } = deps;
+  const { controller, groupStates } = deps;
   const { clock } = controller;
   let { services } = options;
   let applied = 0;
-  const { creations } = state.evidence;
+  const { serving, leaving, duplicates } = plan;
+  const owners = { serving, leaving, isOnlyOne: duplicates.length === 0 };
   const isCreation = createsBalancer(plan);
-  if (isCreation) creations.begin();
+  if (isCreation) groupStates.commit(state, { kind: "creationBegan" });
   try {
     for (const step of plan.steps) {
-      const text = hashStep(step);
-      const noteCreation = (isAccepted: boolean): void => {
-        if (!isCreation) return;
-        const creation = { id: text, what: whatOf(step), variant: plan.fingerprint.spec };
-        creations.note({ ...creation, at: clock.monotonic(), isAccepted });
-      };
+      const hash = hashStep(step);
+      const creation = isCreation
+        ? { id: hash, what: whatOf(step), variant: plan.fingerprint.spec, at: clock.monotonic() }
+        : undefined;
       const outcome = await executeStep(controller, { step, group, why: options.why }, call).catch(
         (error: unknown) => {
-          if (!isRefusal(error)) noteCreation(false);
+          if (!isRefusal(error)) groupStates.commit(state, { kind: "stepFailed", creation });
           if (step.changesPrefetched === true) deps.prefetch.forget();
           throw error;
         },
       );
       if (step.changesPrefetched === true) deps.prefetch.forget();
-      if (applied === 0) state.progress.noteChange();
-      applied += 1;
-      noteCreation(true);
-      noteRecent(controller, state, { step, hash: text, desired: textOfDesired(plan.fingerprint) });
       const removes = step.removes === true;
-      if (outcome.done && !removes) state.progress.noteCompleted(text);
+      const isProgress = outcome.done && !removes;
+      const recent = recentStep(controller, step, plan);
+      const isFirst = applied === 0;
+      groupStates.commit(state, { kind: "stepAccepted", hash, isFirst, isProgress, creation, recent });
+      applied += 1;
       noteRefused(deps, services, outcome.refused);
       services = await rememberFacts(controller, services, outcome, call.signal);
       if (outcome.done) continue;
       const isLast = applied === plan.steps.length;
       const isOperation = outcome.operation !== undefined;
-      noteAccepted(state, plan, clock, { step: text, isOperation, isLast, removes });
-      if (isLast && !isOperation && plan.observed === undefined) endRelease({ controller }, group);
+      const accepted = { hash, at: clock.monotonic(), isOperation, isLast, removes };
+      const isAbsent = plan.observed === undefined;
+      groupStates.commit(state, { kind: "stepInProgress", ...owners, ...accepted, isCreation: isAbsent });
+      if (isLast && !isOperation && isAbsent) endRelease({ controller }, group);
       return outcome;
     }
   } catch (error) {
-    noteFailed(state, plan, clock, { error, applied });
+    if (applied > 0 || !isRefusal(error))
+      groupStates.commit(state, { kind: "stepsFailed", serving, leaving, at: clock.monotonic(), applied });
     throw error;
   }
-  noteApplied(state, plan, clock, plan.steps.at(-1)?.removes === true);
+  const removes = plan.steps.at(-1)?.removes === true;
+  groupStates.commit(state, { kind: "stepsDone", ...owners, at: clock.monotonic(), removes });
   if (plan.observed === undefined) endRelease({ controller }, group);
   return undefined;
 }
 
 /** Only where reads lag: nothing else forgets these steps. */
-function noteRecent(
+function recentStep(
   { balancers, clock }: ServiceControllerDeps,
-  { recentSteps }: ReconcileContext["state"],
-  { step, hash, desired }: { readonly step: Step; readonly hash: string; readonly desired: string },
-): void {
-  if (balancers.readsLag === undefined) return;
-  recentSteps.note(hash, { at: clock.monotonic(), step: { do: step.do, on: step.on }, desired });
+  { do: what, on }: Step,
+  { fingerprint }: PlannedGroup,
+): AcceptedStep | undefined {
+  if (balancers.readsLag === undefined) return undefined;
+  return { at: clock.monotonic(), step: { do: what, on }, desired: textOfDesired(fingerprint) };
 }
 
 async function executeStep(

@@ -4,7 +4,7 @@ import { type Milliseconds, milliseconds } from "../../../core/brand.ts";
 import { type Outcome, requeue, settled, waiting } from "../../../runtime/workers.ts";
 import { slowerCheck } from "../../check-delay.ts";
 import { changeOf } from "../desired/fingerprint.ts";
-import type { Change, GroupState } from "../state/group-states.ts";
+import type { Change, GroupState } from "../state/group-record.ts";
 import { describeDesired, describeReason } from "../status/describe-change.ts";
 import { waitingFor } from "../status/events.ts";
 import { executeSteps } from "./apply-steps.ts";
@@ -34,7 +34,7 @@ export async function applyPlan(
   for (const { service } of members) {
     publisher.publishOnce(service, "waiting", [waitingFor(wait.waitingFor, waited)]);
   }
-  state.changedAt = now;
+  deps.groupStates.commit(state, { kind: "outdated", at: now });
   return requeue(checkDelay(deps, state, wait.checkAfter), wait.waitingFor);
 }
 
@@ -49,7 +49,7 @@ function changeOfPlan(
 
 /** Observe mode: journals what would be done, once per plan. */
 function reportSteps(
-  { controller }: ReconcileDeps,
+  { controller, groupStates }: ReconcileDeps,
   { group, state }: ReconcileContext,
   { members, steps }: PlannedGroup,
   why: string,
@@ -59,7 +59,7 @@ function reportSteps(
     const detail = describeDesired(members);
     for (const step of steps) controller.journal({ step, group, why, outcome: "observed", detail });
   }
-  state.reportedSteps = text;
+  groupStates.commit(state, { kind: "stepsReported", text });
   return settled;
 }
 
@@ -73,35 +73,30 @@ async function changeGroup(
   const { clock, observer } = deps.controller;
   const { state } = context;
   const isNew = state.change === undefined;
-  state.evidence.places.notePossible([...(state.listings.parts ?? [])]);
-  state.startChange(change);
-  state.progress.notePlan(plan.steps.length);
+  deps.groupStates.commit(state, { kind: "changeBegan", change, steps: plan.steps.length });
   const beganAt = clock.monotonic();
   let isFailed = true;
   try {
     const wait = await executeSteps(deps, context, plan, { change, isNew, why });
     isFailed = false;
-    // The cloud accepts changes again, even if this one is still in progress.
-    state.backoffUntil = undefined;
     if (wait === "operation") return waiting;
     if (wait === undefined) return requeue(state.progress.changeDelay, "the cloud to show the changes");
     return requeue(checkDelay(deps, state, wait.checkAfter), wait.waitingFor);
   } finally {
-    state.changedAt = clock.monotonic();
-    state.managed = undefined;
-    if (isFailed) state.failedChange = change;
+    const failed = isFailed ? change : undefined;
+    deps.groupStates.commit(state, { kind: "changeSent", at: clock.monotonic(), failed });
     if (change === "update") observer.onHostUpdate(clock.monotonic() - beganAt, isFailed);
   }
 }
 
 /** The delay before the cloud is checked again: at least the one that the provider requests. */
 export function checkDelay(
-  { controller: { clock } }: Pick<ReconcileDeps, "controller">,
+  { controller, groupStates }: Pick<ReconcileDeps, "controller" | "groupStates">,
   state: GroupState,
   checkAfter: Milliseconds,
 ): Milliseconds {
-  const now = clock.monotonic();
-  state.waitingSince ??= now;
-  const delay = slowerCheck(milliseconds(now - state.waitingSince), checkAfter);
+  const now = controller.clock.monotonic();
+  groupStates.commit(state, { kind: "waits", at: now });
+  const delay = slowerCheck(milliseconds(now - (state.waitingSince ?? now)), checkAfter);
   return milliseconds(Math.max(delay, state.progress.changeDelay));
 }

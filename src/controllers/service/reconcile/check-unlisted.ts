@@ -26,7 +26,8 @@ export async function checkUnlisted(
   for (const { service, problems } of members) {
     await showProblems(deps, "absence", service, [problem], call.signal, problems);
   }
-  state.hold = { reason: problem.reason, message: problem.text, isReleasable: true };
+  const hold = { reason: problem.reason, message: problem.text, isReleasable: true } as const;
+  deps.groupStates.commit(state, { kind: "held", hold });
   removals.hold(removalKind, group, deps.groupStates.membersOf(group).join(", "));
   return recheckListing(deps, state, problem.reason);
 }

@@ -17,26 +17,27 @@ export function completeGroup(
   context: ReconcileContext,
   { members, observed, gone, fingerprint, steps }: PlannedGroup,
 ): Outcome {
-  const { controller, standbyChanges } = deps;
+  const { controller, groupStates, standbyChanges } = deps;
   const { note, clock } = controller;
   const { group, state } = context;
   const isAbsent = (uid: ServiceUID): boolean => judgeAbsence(deps, state, [uid]).kind === "certain";
   if (observed === undefined || members.length > 0) recordReleased(deps, group, gone.filter(isAbsent));
   if (members.length > 0) {
-    state.complete(fingerprint);
+    groupStates.commit(state, { kind: "completed", desired: fingerprint });
     for (const { service } of members) standbyChanges.forget(service);
   } else {
     if (state.change !== undefined) note(deletedWithoutService, { balancer: group });
-    state.startOver();
+    groupStates.commit(state, { kind: "gone" });
   }
   // The load balancer is absent, and the plan needs none.
-  if (observed === undefined) state.evidence.forget(state.evidence.uids);
+  if (observed === undefined)
+    groupStates.commit(state, { kind: "ownersAbsent", owners: state.evidence.uids });
   dismissUnmanaged(deps, group);
   // First, because what vanished Services have is shown, so it would never count as absent.
   const undecided = undecidedOwners(deps, state, observed);
   const decision = undecided && waitForDecision(deps, context, undecided);
   // After the hold is known, because a new state takes it over.
-  dropGroupState(group, deps.groupStates);
+  dropGroupState(group, groupStates);
   if (decision !== undefined) return decision;
   const absence = judgeAbsence(deps, state, [...state.pendingReleases]);
   if (members.length > 0 && absence.kind === "unproved") return requestProof(deps, state, absence);
@@ -44,7 +45,7 @@ export function completeGroup(
   if (steps.length === 0 && acceptTargets(deps, members)) {
     return requeue(milliseconds(0), "the status without the refused targets");
   }
-  state.listings.dueAt = nextRetry(deps, members);
+  groupStates.commit(state, { kind: "listingDue", at: nextRetry(deps, members) });
   const changesAt = Math.min(...members.map(({ changeAt }) => changeAt ?? Number.POSITIVE_INFINITY));
   if (!Number.isFinite(changesAt)) return settled;
   return requeue(milliseconds(Math.max(0, changesAt - clock.now())), "targets to change");

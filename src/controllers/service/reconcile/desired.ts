@@ -10,7 +10,7 @@ import { type Selection, selectMembers } from "../desired/select-members.ts";
 import { isStillUsed, nameOwners } from "../observed/ownership.ts";
 import { isHeldByOwnership, type OwnershipContext, withOwnership } from "../observed/ownership-problems.ts";
 import { isManaged } from "../predicates.ts";
-import type { GroupState } from "../state/group-states.ts";
+import type { GroupState } from "../state/group-record.ts";
 import { ingressOf, isOtherIngress } from "../status/ingress.ts";
 import { showProblems } from "../status/show-problems.ts";
 import type { ReconcileContext, ReconcileDeps } from "./context.ts";
@@ -43,11 +43,11 @@ export async function selectDesired(
 }
 
 /** Reports what the marks say only from a listing that is newer than the Service. Then checks whether someone has changed them. */
-function recheckMarks({ controller: { clock } }: ReconcileDeps, state: GroupState): Outcome {
-  const now = clock.monotonic();
+function recheckMarks({ controller, groupStates }: ReconcileDeps, state: GroupState): Outcome {
+  const now = controller.clock.monotonic();
   const delay = state.waitingSince === undefined ? milliseconds(0) : alignToGrid(now, marksRecheck);
-  state.waitingSince ??= now;
-  state.changedAt = now;
+  groupStates.commit(state, { kind: "waits", at: now });
+  groupStates.commit(state, { kind: "outdated", at: now });
   return requeue(delay, "the marks in the cloud to change");
 }
 

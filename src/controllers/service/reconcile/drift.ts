@@ -25,7 +25,7 @@ export interface AllowedPlan extends PlannedGroup {
 
 /** `drift only`: there is nothing that may be changed, and the status cannot be written either. */
 export function withholdDrift(
-  { controller, publisher, standbyChanges }: ReconcileDeps,
+  { controller, groupStates, publisher, standbyChanges }: ReconcileDeps,
   { state }: ReconcileContext,
   plan: PlannedGroup,
 ): AllowedPlan | "drift only" {
@@ -38,7 +38,7 @@ export function withholdDrift(
   const { steps, withheld } = allowedSteps(plan.steps, difference, settings.drift, targetsOnly);
   const areOnlyTargets = settings.drift === "report" && difference !== "desired";
   if (withheld.length > 0) {
-    state.knownSpec = fingerprint.spec;
+    groupStates.commit(state, { kind: "driftReported", spec: fingerprint.spec });
     const event = driftWithheld(withheld, difference === "drift" || targetsOnly !== undefined);
     for (const { service } of members) publisher.publishOnce(service, "drift", [event]);
     const isUsable = observed?.state === "ready" && (difference === "drift" || targetsOnly !== undefined);

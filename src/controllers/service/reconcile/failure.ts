@@ -22,7 +22,7 @@ export async function showFailure(
 ): Promise<void> {
   const problem = describeError(error);
   if (problem === undefined) return;
-  state.progress.noteFailure();
+  deps.groupStates.commit(state, { kind: "failed" });
   if (state.progress.failures < failuresBeforeCondition) return;
   // Judged before the first write: the listing may succeed during one.
   const isListing = isOfListing(deps, error);
@@ -38,10 +38,10 @@ export async function showFailure(
 /** Publishes the error as an event, and decides when to try again. */
 export function handleError(deps: ReconcileDeps, group: string, error: unknown, failures: number): Outcome {
   const { clock, random } = deps.controller;
-  const state = deps.groupStates.of(group);
-  state.listings.forgetRequests();
+  const { groupStates } = deps;
+  const state = groupStates.of(group);
   const { failedChange } = state;
-  state.failedChange = undefined;
+  groupStates.commit(state, { kind: "errorHandled" });
   if (isLostRace(error))
     return requeue(delayAfterError(error, failures, { clock, random }), "the Service has changed");
   if (!isFenced(error)) {
@@ -64,7 +64,8 @@ export function handleError(deps: ReconcileDeps, group: string, error: unknown, 
     Math.max(backoffAfter(error, sinceProgress, clock, random), state.progress.changeDelay),
   );
   // After a failed listing, the next successful one enqueues the group. It does not fix an error of the group itself.
-  if (!isOfListing(deps, error)) state.backoffUntil = clock.monotonic() + delay;
+  if (!isOfListing(deps, error))
+    groupStates.commit(state, { kind: "backsOff", until: clock.monotonic() + delay });
   return requeue(delay, "an error");
 }
 

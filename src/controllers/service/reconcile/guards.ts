@@ -8,14 +8,13 @@ import { type Outcome, requeue, settled, waiting } from "../../../runtime/worker
 import { describeError } from "../../errors.ts";
 import { isPaused, pauseOf } from "../../pause.ts";
 import { isBeingDeleted } from "../predicates.ts";
-import type { GroupState } from "../state/group-states.ts";
+import type { GroupState } from "../state/group-record.ts";
 
 import { deletionPaused, paused, problemFound, syncFailed, waitingForPaused } from "../status/events.ts";
 import { finalConditions, writeErrorCondition } from "../status/show-problems.ts";
 import { rememberFacts } from "./apply-steps.ts";
 import type { ReconcileContext, ReconcileDeps } from "./context.ts";
 import { endRelease } from "./limit-changes.ts";
-import { noteOperationDone } from "./note-change.ts";
 import { noteRefused } from "./note-refused.ts";
 
 /** Undefined when the reconcile may continue. */
@@ -55,16 +54,10 @@ async function checkOperation(deps: ReconcileDeps, context: ReconcileContext): P
     } else await clearOperationProblem(deps, context);
     return waiting;
   }
-  state.changedAt = controller.clock.monotonic();
-  if (CloudError.is(update)) {
-    if (state.operation !== undefined) {
-      state.recentSteps.forget(state.operation.step);
-      state.evidence.creations.noteFailed(state.operation.step);
-    }
-    throw update;
-  }
+  const result = update === "lost" ? update : CloudError.is(update) ? "failed" : "done";
+  deps.groupStates.commit(state, { kind: "operationEnded", at: controller.clock.monotonic(), result });
+  if (CloudError.is(update)) throw update;
   if (update === "lost") return untilNextPlan(state);
-  noteOperationDone(state, controller.clock);
   if (state.operation?.isCreation === true) endRelease(deps, group);
   noteRefused(deps, services, update.refused);
   await rememberFacts(controller, services, update, call.signal);
@@ -83,7 +76,7 @@ async function showOperationProblem(
   error: unknown,
   problem: Problem,
 ): Promise<void> {
-  state.hasOperationProblem = true;
+  deps.groupStates.commit(state, { kind: "operationProblem", isShown: true });
   for (const service of services) {
     deps.publisher.publishOnce(service, "failure", [syncFailed(service, error)]);
     const problems = [...deps.desiredServices.problemsOf(service), problem];
@@ -93,11 +86,11 @@ async function showOperationProblem(
 
 /** The operation can be checked again. */
 async function clearOperationProblem(
-  { controller: { writes, clock }, publisher, desiredServices }: ReconcileDeps,
+  { controller: { writes, clock }, groupStates, publisher, desiredServices }: ReconcileDeps,
   { services, state, call }: ReconcileContext,
 ): Promise<void> {
   if (!state.hasOperationProblem) return;
-  state.hasOperationProblem = false;
+  groupStates.commit(state, { kind: "operationProblem", isShown: false });
   for (const service of services) {
     publisher.recovered(service);
     const conditions = finalConditions(service, desiredServices.problemsOf(service), clock.now(), false);

@@ -14,7 +14,7 @@ import { type Outcome, requeue } from "../../../runtime/workers.ts";
 import type { ServiceEvent } from "../deps.ts";
 import { hasVanished, removalKind } from "../observed/mass-limit.ts";
 import type { OwnerEvidence } from "../state/balancer-evidence.ts";
-import type { GroupState, Hold } from "../state/group-states.ts";
+import type { GroupState, Hold } from "../state/group-record.ts";
 import type { MassHold } from "../state/mass-count.ts";
 import {
   massRecreationHeld,
@@ -63,11 +63,11 @@ export function undecidedOwners(
 
 /** What these Services have is kept until it is decided. */
 export function waitForDecision(
-  { controller: { removals } }: ReconcileDeps,
+  { controller: { removals }, groupStates }: ReconcileDeps,
   { group, state }: ReconcileContext,
   { names, hold, decidedAfter }: Undecided,
 ): Outcome {
-  state.hold = hold;
+  groupStates.commit(state, { kind: "held", hold });
   if (hold.isReleasable === true) removals.hold(removalKind, group, names.join(", "));
   return requeue(decidedAfter, "a decision about Services that vanished");
 }
@@ -197,7 +197,8 @@ function holdAbsent(
   const names = deps.groupStates.membersOf(group);
   const event = describe(held);
   for (const service of services) publisher.publishOnce(service, "absence", [event]);
-  state.hold = { reason: event.reason, message: event.message, isReleasable: true };
+  const hold = { reason: event.reason, message: event.message, isReleasable: true } as const;
+  deps.groupStates.commit(state, { kind: "held", hold });
   removals.hold(removalKind, group, names.join(", "));
   return recheckListing(deps, state, event.reason);
 }

@@ -13,7 +13,7 @@ import type { Found } from "../observed/fresh-listing.ts";
 import { isStillUsed, nameOwners } from "../observed/ownership.ts";
 import { foundOther } from "../observed/ownership-problems.ts";
 import { hasFinalizer } from "../predicates.ts";
-import type { GroupState } from "../state/group-states.ts";
+import type { GroupState } from "../state/group-record.ts";
 import { waitingFor } from "../status/events.ts";
 import { showProblems } from "../status/show-problems.ts";
 import { judgeAbsence, waitForProof } from "./absence.ts";
@@ -51,7 +51,7 @@ export async function observeGroup(
     await showProblems(deps, "adoption", service, [...found.problems, ...other], call.signal);
   }
   if (isOther || found.problems.length > 0) return settled;
-  state.recentSteps.observedAt = lookedUpAt ?? found.beganAt;
+  deps.groupStates.commit(state, { kind: "observed", at: lookedUpAt ?? found.beganAt });
   // The cloud may return owners whose other group is being reconciled.
   if (!deps.ownerLock.acquire(group, balancer?.owners ?? [])) return waiting;
   const { duplicates } = found;
@@ -66,7 +66,7 @@ export async function observeGroup(
         deps.freshListing.nameOf(found.balancer ?? balancer),
       );
   }
-  state.duplicates = duplicates;
+  deps.groupStates.commit(state, { kind: "duplicatesFound", duplicates });
   for (const service of services) {
     const problems =
       balancer === undefined || duplicates.length === 0
@@ -94,7 +94,7 @@ function onDeleteKind({ serviceStates }: ReconcileDeps, service: Service): OnDel
 
 /** Another replica adds the finalizer before it creates a load balancer, and its last requests may arrive after it stopped leading. */
 function noteFinalizers(
-  { controller: { clock }, serviceStates }: ReconcileDeps,
+  { controller: { clock }, groupStates, serviceStates }: ReconcileDeps,
   { services, state }: ReconcileContext,
 ): void {
   for (const service of services) {
@@ -102,15 +102,13 @@ function noteFinalizers(
     const isAddedByOther = known.lacksFinalizer && hasFinalizer(service);
     known.lacksFinalizer = !hasFinalizer(service);
     if (!isAddedByOther || state.evidence.get(known.uid) !== undefined) continue;
-    state.changedAt = clock.monotonic();
-    state.evidence.noteChange([known.uid], state.changedAt, "possible");
-    state.evidence.places.forget();
+    groupStates.commit(state, { kind: "finalizerFound", uid: known.uid, at: clock.monotonic() });
   }
 }
 
 /** A listing that shows only a duplicate proves nothing about the load balancer that is managed. */
 function noteManaged(
-  { controller, freshListing }: ReconcileDeps,
+  { controller, groupStates, freshListing }: ReconcileDeps,
   state: GroupState,
   { balancer: listed, duplicates, beganAt, knownAt }: Found,
   observed: ObservedLoadBalancer,
@@ -127,10 +125,10 @@ function noteManaged(
   const isProved = beganAt - first >= confirmAfter;
   if (managed === undefined || change !== undefined || isShown || isProved) {
     if (managed?.name !== shown.name || managed.part !== shown.part || managed.missingSince !== undefined)
-      state.managed = shown;
+      groupStates.commit(state, { kind: "managedChosen", managed: shown });
     return undefined;
   }
-  state.managed = { ...managed, missingSince: first };
+  groupStates.commit(state, { kind: "managedChosen", managed: { ...managed, missingSince: first } });
   const decidedAt = first + confirmAfter;
   return { kind: "unproved", checkAt: decidedAt, decidedAt, isExpected: false };
 }
@@ -142,11 +140,9 @@ function noteObservation(
   { parts, balancer: listed }: Found,
   { balancer, lookedUpAt }: InDepth,
 ): Unproved | undefined {
-  const { evidence, pendingReleases, listings } = state;
+  const { groupStates } = deps;
   if (balancer?.ownership === "ours") {
-    evidence.noteShown(balancer.owners);
-    if (parts.length > 0) evidence.places.replace(parts);
-    else evidence.places.notePossible([...(listings.parts ?? [])]);
+    groupStates.commit(state, { kind: "shown", owners: balancer.owners, parts });
     return undefined;
   }
   if (
@@ -155,12 +151,14 @@ function noteObservation(
     deps.freshListing.isLookupDefinite(state, services, listed)
   ) {
     const { clock } = deps.controller;
-    evidence.noteLookup({ beganAt: lookedUpAt, knownAt: clock.monotonic() }, confirmAfterOf(deps.controller));
+    const confirmAfter = confirmAfterOf(deps.controller);
+    const lookup = { beganAt: lookedUpAt, knownAt: clock.monotonic() };
+    groupStates.commit(state, { kind: "notFound", lookup, confirmAfter });
   }
   const owners = services.map(({ metadata }) => serviceUID(metadata.uid));
-  const absence = judgeAbsence(deps, state, [...owners, ...pendingReleases]);
+  const absence = judgeAbsence(deps, state, [...owners, ...state.pendingReleases]);
   if (absence.kind === "unproved") return absence;
-  evidence.places.replace([]);
+  groupStates.commit(state, { kind: "absent" });
   return undefined;
 }
 
@@ -204,6 +202,7 @@ function waitForAnswer(
 ): Outcome {
   const event = waitingFor(what);
   for (const service of services) deps.publisher.publishOnce(service, "waiting", [event]);
-  state.hold = { reason: event.reason, message: event.message };
+  const hold = { reason: event.reason, message: event.message };
+  deps.groupStates.commit(state, { kind: "held", hold });
   return requeue(checkDelay(deps, state, checkAfter), what);
 }

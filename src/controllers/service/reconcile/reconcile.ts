@@ -73,18 +73,18 @@ export async function reconcileGroup(
   if (!ownerLock.acquire(group, [...owners, ...groupStates.pendingReleasesOf(group)])) return waiting;
   const state = groupStates.of(group);
   const { hold } = state;
-  state.hold = undefined;
+  groupStates.commit(state, { kind: "held", hold: undefined });
   const call = { signal, urgency: "user-change", maxWait: maxWaitInWorker } as const;
   const context = { group, services, state, call };
   try {
     const outcome = await stages(deps, context);
-    if (outcome.kind === "waiting") state.hold ??= hold;
-    if (outcome.kind !== "waiting") state.endFailure();
+    if (outcome.kind === "waiting") groupStates.commit(state, { kind: "held", hold: state.hold ?? hold });
+    else groupStates.commit(state, { kind: "succeeded" });
     if (outcome.kind === "settled") nodeSyncLatency.end(group);
     if (outcome.kind === "settled" && state.pendingReleases.size === 0) dropGroupState(group, groupStates);
     return outcome;
   } catch (error) {
-    state.hold ??= hold;
+    groupStates.commit(state, { kind: "held", hold: state.hold ?? hold });
     nodeSyncLatency.end(group);
     if (!signal.aborted && !isFenced(error)) await showFailure(deps, context, error);
     throw error;

@@ -11,7 +11,7 @@ import type { AnyBalancers, Desired } from "../deps.ts";
 import { fingerprintOf, textOfDesired } from "../desired/fingerprint.ts";
 import { hasErrors, type Member } from "../desired/member.ts";
 import { isManaged } from "../predicates.ts";
-import type { Fingerprint } from "../state/group-states.ts";
+import type { Fingerprint } from "../state/group-record.ts";
 import { showProblems } from "../status/show-problems.ts";
 import type { ReconcileContext, ReconcileDeps } from "./context.ts";
 import { onDeleteOf } from "./desired.ts";

@@ -13,7 +13,7 @@ import { type Outcome, requeue, settled } from "../../../runtime/workers.ts";
 import type { Member } from "../desired/member.ts";
 import { isLeftElsewhere } from "../observed/ownership.ts";
 import { finalizer, hasFinalizer } from "../predicates.ts";
-import type { Change, GroupState } from "../state/group-states.ts";
+import type { Change, GroupState } from "../state/group-record.ts";
 import { changeCompleted, released, waitingFor } from "../status/events.ts";
 import { ingressOf, isSameIngress } from "../status/ingress.ts";
 import { finalConditions } from "../status/show-problems.ts";
@@ -58,9 +58,8 @@ export async function updateStatuses(
 
 /** The next plan needs a newer listing. All groups that wait become due together, so one listing answers them all. */
 function pollCloud(deps: ReconcileDeps, state: GroupState, waitingFor: string): Outcome {
-  const { clock } = deps.controller;
-  const now = clock.monotonic();
-  state.changedAt = now;
+  const now = deps.controller.clock.monotonic();
+  deps.groupStates.commit(state, { kind: "outdated", at: now });
   return requeue(alignToGrid(now, checkDelay(deps, state, pollInterval)), waitingFor);
 }
 
@@ -140,7 +139,7 @@ async function removeFinalizer(
     "the Service no longer has a load balancer",
     signal,
   );
-  state.evidence.forget([uid]);
+  deps.groupStates.commit(state, { kind: "ownersAbsent", owners: [uid] });
   if (!hasFinalizer(service)) return settled;
   const event =
     desired.ending === "release"

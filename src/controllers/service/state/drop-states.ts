@@ -31,10 +31,10 @@ function isNeeded({ key, uid, hasLeftovers }: ServiceState, store: Pick<ServiceS
   return service?.metadata.uid === uid && (hasLeftovers || isManaged(service));
 }
 
-/** Drops the state of a group without members. If a release is pending, the group gets a new state with only that, and with when it last changed. */
+/** Drops the state of a group without members. If a release is pending, what that needs is kept. */
 export function dropGroupState(group: string, groups: GroupStates): void {
   const state = groups.get(group);
   if (state === undefined || state.members.size > 0) return;
-  if (state.pendingReleases.size > 0) groups.startOver(state);
+  if (state.pendingReleases.size > 0) groups.commit(state, { kind: "left" });
   else groups.delete(group);
 }

@@ -2,7 +2,7 @@
 
 import type { Step } from "../../../provider/plan.ts";
 
-interface Accepted {
+export interface AcceptedStep {
   /** Monotonic. */
   readonly at: number;
   readonly step: Pick<Step, "do" | "on">;
@@ -14,9 +14,9 @@ export class RecentSteps {
   /** When the last observation of the group began (monotonic). */
   observedAt = Number.POSITIVE_INFINITY;
   /** By hash. */
-  readonly #accepted = new Map<string, Accepted>();
+  readonly #accepted = new Map<string, AcceptedStep>();
 
-  note(hash: string, accepted: Accepted): void {
+  note(hash: string, accepted: AcceptedStep): void {
     this.#accepted.set(hash, accepted);
   }
 

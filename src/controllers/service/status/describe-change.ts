@@ -5,7 +5,7 @@ import { shortList } from "../../../core/text.ts";
 import type { ObservedLoadBalancer } from "../../../provider/load-balancers.ts";
 import type { Difference } from "../desired/difference.ts";
 import type { Member } from "../desired/member.ts";
-import type { Change, Fingerprint, GroupState } from "../state/group-states.ts";
+import type { Change, Fingerprint, GroupState } from "../state/group-record.ts";
 import { describeTargetChanges } from "./describe-targets.ts";
 
 const maxPorts = 8;

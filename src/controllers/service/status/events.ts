@@ -13,7 +13,7 @@ import { removalWindowText } from "../../absence/removals.ts";
 import { pausedAnnotation } from "../../well-known.ts";
 import type { ServiceEvent } from "../deps.ts";
 import { isEnding } from "../predicates.ts";
-import type { Change, Hold } from "../state/group-states.ts";
+import type { Change, Hold } from "../state/group-record.ts";
 import type { MassHold } from "../state/mass-count.ts";
 import type { LastingProblem } from "../targets/reachable.ts";
 

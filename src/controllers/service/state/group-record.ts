@@ -1,0 +1,218 @@
+// What is remembered about one group of Services that share a load balancer: a record that everything may read and only
+// `GroupStates.commit` changes. The table at the end defines how long each part of it lasts.
+
+import type { ServiceUID } from "../../../core/brand.ts";
+import type { BalancerTarget, ObservedLoadBalancer } from "../../../provider/load-balancers.ts";
+import { BalancerEvidence } from "./balancer-evidence.ts";
+import { GroupProgress } from "./progress.ts";
+import { RecentSteps } from "./recent-steps.ts";
+
+/** The kinds of changes to a load balancer. Upstream has the first three. */
+export type Change = "ensure" | "update" | "delete" | "release";
+
+/** The desired state of a group, short enough to be stored for every group. */
+export interface Fingerprint {
+  readonly targets: string;
+  /** Everything except the targets. */
+  readonly spec: string;
+  /** The targets of each Service. All Services with the same targets share one list. */
+  readonly lists: readonly (readonly BalancerTarget[])[];
+}
+
+/** Why the absence of a load balancer or Service has no consequences yet. */
+export interface Hold {
+  readonly reason: string;
+  readonly message: string;
+  /** An operator can release it. */
+  readonly isReleasable?: true;
+}
+
+/** A Service that is gone from the API although Fairlead did not remove its finalizer. */
+export interface GoneService {
+  readonly key: string;
+  /** When it was missing first (monotonic). */
+  readonly at: number;
+  /** Its deletion, or a change after which it needs no load balancer, was seen before. */
+  readonly isDeletionSeen: boolean;
+}
+
+/** The step of an operation, hashed; which owners it serves, and which it completely removes. A removal is no progress. */
+export interface OperationOf {
+  readonly step: string;
+  readonly serving: readonly ServiceUID[];
+  readonly leaving: readonly ServiceUID[];
+  readonly isProgress: boolean;
+  /** It completes a load balancer that was absent. */
+  readonly isCreation: boolean;
+}
+
+/** Which one of several load balancers with the mark of a group is managed. */
+export interface ManagedBalancer {
+  readonly name: string;
+  /** The part of the cloud that lists it, such as a region: names may repeat in another one. Undefined before it is listed. */
+  readonly part?: string | undefined;
+  /** When the first listing began that shows only another one with the mark of the group (monotonic). */
+  readonly missingSince?: number;
+}
+
+type Writable<T> = { -readonly [K in keyof T]: T[K] };
+
+/** What stages and triggers may read. */
+export interface GroupState {
+  readonly group: string;
+  /** Keys of the Services in the group. */
+  readonly members: ReadonlySet<string>;
+  /** Owners that have left but may still have a load balancer. */
+  readonly pendingReleases: ReadonlySet<ServiceUID>;
+  /** Owners with a pending release that are gone from the API. */
+  readonly goneServices: ReadonlyMap<ServiceUID, GoneService>;
+  /** The change in progress. */
+  readonly change: Change | undefined;
+  /** The change whose steps failed in the last reconcile. */
+  readonly failedChange: Change | undefined;
+  /** The last completed desired state; any other difference is drift. */
+  readonly lastCompleted: Fingerprint | undefined;
+  /** The desired state without targets that was last completed, or reported as drift. */
+  readonly knownSpec: string | undefined;
+  /** Failures and changes since the last progress, which decide delays. */
+  readonly progress: Pick<GroupProgress, "failures" | "changeDelay">;
+  /** Since when it has waited for the cloud (monotonic); checks become rarer. */
+  readonly waitingSince: number | undefined;
+  /** Until then (monotonic) or until a success, only a change of a Service enqueues the group. */
+  readonly backoffUntil: number | undefined;
+  /** The parts of the cloud in which its load balancer may be, as of the last reconcile. Undefined: any. */
+  readonly parts: ReadonlySet<string> | undefined;
+  /** When a newer listing of a part was requested (monotonic), until all of them have arrived. */
+  readonly requestedListings: ReadonlyMap<string, number>;
+  /** Once this time has come (monotonic), an older listing is outdated: a refused target is tried again. */
+  readonly listingDueAt: number | undefined;
+  /** When the group last changed the cloud (monotonic); older listings are outdated. */
+  readonly changedAt: number | undefined;
+  /** Steps that reads may not show yet. */
+  readonly recentSteps: RecentSteps;
+  /** What is known about the existence of the load balancer. */
+  readonly evidence: Pick<BalancerEvidence, "owners" | "needsProof" | "uids" | "get"> & {
+    readonly places: Pick<BalancerEvidence["places"], "isUnknown" | "with">;
+    readonly creations: Pick<BalancerEvidence["creations"], "countOf" | "has">;
+  };
+  /** The step of the last operation. */
+  readonly operation: OperationOf | undefined;
+  /** Why nothing is created or removed, for reports; undefined while nothing is on hold. */
+  readonly hold: Hold | undefined;
+  /** Further load balancers with the mark of the group, in the last observation. */
+  readonly duplicates: readonly ObservedLoadBalancer[];
+  /** The load balancer of the last observation, and since which listing only another one is shown. Undefined after a change. */
+  readonly managed: ManagedBalancer | undefined;
+  /** The Services have the condition that their operation cannot be checked. */
+  readonly hasOperationProblem: boolean;
+  /** Observe mode: the last reported steps, so that each plan is reported once. */
+  readonly reportedSteps: string | undefined;
+  /** Names of the Secrets, ConfigMaps and files that the last plan needed. */
+  readonly inputs: ReadonlySet<string>;
+}
+
+/** Only the files of this folder know it. */
+export type GroupRecord = Writable<Omit<GroupState, "members" | "pendingReleases" | "goneServices">> & {
+  readonly members: Set<string>;
+  readonly pendingReleases: Set<ServiceUID>;
+  readonly goneServices: Map<ServiceUID, GoneService>;
+  readonly evidence: BalancerEvidence;
+  progress: GroupProgress;
+};
+
+const none: ReadonlySet<string> = new Set();
+const noRequests: ReadonlyMap<string, number> = new Map();
+
+export function newGroup(group: string): GroupRecord {
+  return {
+    group,
+    members: new Set(),
+    pendingReleases: new Set(),
+    goneServices: new Map(),
+    change: undefined,
+    failedChange: undefined,
+    lastCompleted: undefined,
+    knownSpec: undefined,
+    progress: new GroupProgress(),
+    waitingSince: undefined,
+    backoffUntil: undefined,
+    parts: undefined,
+    requestedListings: noRequests,
+    listingDueAt: undefined,
+    changedAt: undefined,
+    recentSteps: new RecentSteps(),
+    evidence: new BalancerEvidence(),
+    operation: undefined,
+    hold: undefined,
+    duplicates: [],
+    managed: undefined,
+    hasOperationProblem: false,
+    reportedSteps: undefined,
+    inputs: none,
+  };
+}
+
+/** Whether the load balancer of the group may be in this part of the cloud. */
+export function coversPart({ parts }: GroupState, part: string): boolean {
+  return parts === undefined || parts.has(part);
+}
+
+export function isBackingOff({ backoffUntil }: GroupState, now: number): boolean {
+  return backoffUntil !== undefined && backoffUntil > now;
+}
+
+/**
+ * - `session`: this replica takes the Lease. Another one may have made the next difference, so it is not drift.
+ * - `gone`: the cloud no longer has a load balancer for the group; the next one will be new.
+ * - `left`: no Service is left, and only releases are pending.
+ */
+export type GroupReset = "session" | "gone" | "left";
+
+interface Lifetime {
+  /** What ends it in a process that goes on. Nothing: it ends with the record, when the group has no Service and no pending release. */
+  readonly endsWith: readonly GroupReset[];
+  readonly afterRestart: string;
+}
+
+/** How long each part of the record lasts. Nothing of it survives a restart. */
+export const groupLifetimes: Readonly<Record<Exclude<keyof GroupState, "group">, Lifetime>> = {
+  members: { endsWith: [], afterRestart: "The Services are assigned again." },
+  pendingReleases: { endsWith: [], afterRestart: "Found again by the marks in the next listing." },
+  goneServices: { endsWith: [], afterRestart: "Their load balancers are orphans." },
+  change: { endsWith: ["session", "gone", "left"], afterRestart: "Its event is published again." },
+  failedChange: { endsWith: ["gone", "left"], afterRestart: "The event calls it a sync, not an update." },
+  lastCompleted: {
+    endsWith: ["session", "gone", "left"],
+    afterRestart: "The next difference is not drift.",
+  },
+  knownSpec: {
+    endsWith: ["gone", "left"],
+    afterRestart: "--load-balancer-drift=report applies no difference of a complete Service.",
+  },
+  progress: { endsWith: ["gone", "left"], afterRestart: "Counted from zero." },
+  waitingSince: { endsWith: ["gone", "left"], afterRestart: "Checked more often again." },
+  backoffUntil: { endsWith: ["gone", "left"], afterRestart: "Retried early." },
+  parts: { endsWith: [], afterRestart: "All parts of the cloud." },
+  requestedListings: { endsWith: ["session"], afterRestart: "Requested again." },
+  listingDueAt: { endsWith: [], afterRestart: "A listing comes first." },
+  changedAt: { endsWith: [], afterRestart: "A listing comes first." },
+  recentSteps: { endsWith: [], afterRestart: "A step may be sent again." },
+  evidence: { endsWith: [], afterRestart: "Read from the Services and the next listings." },
+  operation: { endsWith: ["left"], afterRestart: "Two listings prove what it has done." },
+  hold: { endsWith: [], afterRestart: "Found again." },
+  duplicates: { endsWith: ["left"], afterRestart: "Observed again." },
+  managed: {
+    endsWith: ["session", "gone", "left"],
+    afterRestart: "The first one that is observed is managed.",
+  },
+  hasOperationProblem: { endsWith: ["left"], afterRestart: "The condition stays until the next write." },
+  reportedSteps: { endsWith: ["left"], afterRestart: "Reported once more." },
+  inputs: { endsWith: ["left"], afterRestart: "Not reread until the next plan." },
+};
+
+/** Gives what ends now its first value. */
+export function resetGroup(record: GroupRecord, event: GroupReset): void {
+  const fresh: Readonly<Record<string, unknown>> = { ...newGroup(record.group) };
+  const ended = Object.entries(groupLifetimes).filter(([, { endsWith }]) => endsWith.includes(event));
+  Object.assign(record, Object.fromEntries(ended.map(([name]) => [name, fresh[name]])));
+}

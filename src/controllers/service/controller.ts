@@ -81,7 +81,7 @@ export class ServiceController {
     followDeletions(deps, serviceStates);
     const publisher = new EventPublisher(deps.report, serviceStates);
     const nodeSyncLatency = new NodeSyncLatency(clock, deps.observer);
-    const endpoints = new EndpointNodes(deps);
+    const endpoints = new EndpointNodes(deps, serviceStates);
     const desiredServices = new DesiredServices(deps, serviceStates, endpoints);
     const freshListing = new FreshListing(deps, groupStates, desiredServices);
     const evidenceUpdates = new EvidenceUpdates(deps, groupStates, freshListing.index);
@@ -199,7 +199,7 @@ export class ServiceController {
     const { groupStates, serviceStates, controller } = this.#reconcile;
     const now = controller.clock.monotonic();
     // Another account or network may accept what was refused.
-    for (const { refused } of serviceStates.all) refused.clear();
+    for (const state of serviceStates.all) serviceStates.commit(state, { kind: "refusalsEnded" });
     for (const group of groupStates.names) {
       const state = groupStates.get(group);
       if (state !== undefined && isBackingOff(state, now)) continue;

@@ -26,12 +26,13 @@ test("whether a Service selects targets by label is known without reading every 
   const states = new ServiceStates();
   const [first, second] = [states.create("default/a", uid("a")), states.create("default/b", uid("b"))];
   expect(states.hasTargetSelector).toBe(false);
-  for (const state of [first, second])
-    state.lastTargetRules = { policy: "all", selector: () => true } as never;
+  const read = (state: typeof first, rules: object): void =>
+    states.commit(state, { kind: "read", lastTargetRules: rules, isServed: true } as never);
+  for (const state of [first, second]) read(state, { policy: "all", selector: () => true });
   Object.defineProperty(first, "key", { get: () => expect.unreachable("read on each change of a Node") });
-  states.delete(second);
+  states.drop(second, false);
   expect(states.hasTargetSelector).toBe(true);
-  first.lastTargetRules = { policy: "all" } as never;
+  read(first, { policy: "all" });
   expect(states.hasTargetSelector).toBe(false);
 });
 
@@ -123,10 +124,10 @@ test("the record of a Service with a load balancer in an unknown group is kept u
   const services = new ServiceStates();
   const groups = new GroupStates(services);
   const web = { ...serviceAt("web"), status: {}, spec: { type: "ClusterIP" } } as Service;
-  services.of(web).hasLeftovers = true;
+  services.commit(services.of(web), { kind: "leftovers", exist: true });
   dropServiceStates([uid("web")], { get: () => web }, services, groups);
   expect(services.all).toHaveLength(1);
-  services.of(web).hasLeftovers = false;
+  services.commit(services.of(web), { kind: "leftovers", exist: false });
   dropServiceStates([uid("web")], { get: () => web }, services, groups);
   expect(services.all).toEqual([]);
 });

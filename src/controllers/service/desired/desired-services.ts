@@ -13,14 +13,16 @@ import {
   readAnnotations,
   unreadable,
 } from "../annotations/annotations.ts";
+import type { TargetRules } from "../annotations/target-rules.ts";
 import { ignoredAddress, ignoredAnnotations } from "../annotations/without-effect.ts";
 import type { AnyBalancers, Desired, ServiceControllerDeps } from "../deps.ts";
 import { isEnding } from "../predicates.ts";
-import type { ServiceState, ServiceStates } from "../state/service-states.ts";
+import type { LastValid, ServiceState } from "../state/service-record.ts";
+import type { ServiceStates } from "../state/service-states.ts";
 import type { EndpointNodes } from "../targets/endpoint-nodes.ts";
 import type { Reach } from "../targets/reachable.ts";
 import type { TargetPolicy } from "../targets/target-policy.ts";
-import { forgetTargets, Targets } from "../targets/targets.ts";
+import { Targets } from "../targets/targets.ts";
 import { isFactAnnotation, readFacts } from "./facts.ts";
 import { holdImmutable, type ImmutableSettings } from "./immutable-settings.ts";
 import { lastValidSettings, validRanges } from "./last-valid.ts";
@@ -50,13 +52,23 @@ interface ReadService {
   readonly observed: ObservedLoadBalancer | undefined;
   readonly hasBalancer: boolean;
   readonly onDelete: OnDelete;
+  /** What is valid now, or was last. */
+  readonly lastValid: Pick<LastValid, "lastSettings" | "lastRanges">;
   readonly toDesired: (rest: Pick<Desired, "settings" | "targets" | "ending">) => Desired;
+}
+
+/** A member, and which rules chose its targets. A Service that no longer needs a load balancer has none. */
+interface ComputedMember {
+  readonly member: Member;
+  readonly rules: TargetRules | undefined;
 }
 
 export class DesiredServices {
   readonly #deps: ServiceControllerDeps;
   readonly #states: ServiceStates;
   readonly #targets: Targets;
+  /** By version of the Service: a change is another object. */
+  readonly #annotations = new WeakMap<Service, ReadAnnotations<Fields>>();
   readonly #canRelease: boolean;
   /** Also true if the field holds a fact of the provider. */
   readonly #honorsAddress: boolean;
@@ -73,8 +85,15 @@ export class DesiredServices {
   of(service: Service, observed?: ObservedLoadBalancer): Member {
     const read = this.#read(service, observed);
     const ends = isEnding(service, { hasBalancer: read.hasBalancer });
-    const member = ends ? leavingMember(read) : this.#servedMember(read);
-    read.state.onDelete = onDeleteToRemember(read.onDelete, member.desired);
+    const { member, rules } = ends ? leavingMember(read) : this.#servedMember(read);
+    this.#states.commit(read.state, {
+      kind: "read",
+      ...read.lastValid,
+      lastTargetRules: rules,
+      onDelete: onDeleteToRemember(read.onDelete, member.desired),
+      choosesEndpoints: rules?.policy === "endpoints",
+      isServed: !ends,
+    });
     return member;
   }
 
@@ -102,18 +121,28 @@ export class DesiredServices {
     return this.#targets.candidate(node);
   }
 
+  /** A reconcile computes the desired state several times, and the provider's table may have many fields. */
+  #annotationsOf(service: Service): ReadAnnotations<Fields> {
+    const known = this.#annotations.get(service);
+    if (known !== undefined) return known;
+    const { annotations, facts } = this.#deps;
+    const read = readAnnotations(annotations, service, {
+      isReadElsewhere: (key) => isFactAnnotation(facts, key),
+    });
+    this.#annotations.set(service, read);
+    return read;
+  }
+
   #read(service: Service, observed: ObservedLoadBalancer | undefined): ReadService {
     const { annotations, facts, balancers } = this.#deps;
     const state = this.#states.of(service);
     const uid = serviceUID(service.metadata.uid);
-    const read = readAnnotations(annotations, service, {
-      isReadElsewhere: (key) => isFactAnnotation(facts, key),
-    });
+    const read = this.#annotationsOf(service);
     const current = observed && balancers.settingsOf?.(observed, uid);
     const immutable = holdImmutable(annotations, read, current);
-    const remembered = lastValidSettings(state, read, current);
-    const known = observed && { ...current, ...remembered };
-    const ranges = validRanges(state, service, observed, balancers);
+    const { last: lastSettings, missing } = lastValidSettings(state, read, current);
+    const known = observed && { ...current, ...missing };
+    const { last: lastRanges, ranges } = validRanges(state, service, observed, balancers);
     const sourceRanges = ranges === "unknown" ? [] : ranges;
     const areUnknown = unreadable(read.frozen, known).length > 0 || ranges === "unknown";
     return {
@@ -127,6 +156,7 @@ export class DesiredServices {
       observed,
       hasBalancer: observed?.owners.includes(uid) === true,
       onDelete: readOnDelete(service, read.own, { canRelease: this.#canRelease }),
+      lastValid: { lastSettings, lastRanges },
       toDesired: (rest) => toDesired({ service, facts: readFacts(service, facts), sourceRanges, ...rest }),
     };
   }
@@ -141,7 +171,7 @@ export class DesiredServices {
     isUnreadable,
     observed,
     toDesired,
-  }: ReadService): Member {
+  }: ReadService): ComputedMember {
     const { balancers } = this.#deps;
     const wanted = toDesired({ settings, targets: [] });
     const cloud = targetsOfCloud(balancers, wanted, observed);
@@ -153,14 +183,14 @@ export class DesiredServices {
       ...chosen.problems,
       ...serviceProblems(service),
       ...ignoredAnnotations(service, read.own),
-      ...unsupportedRequests(wanted, balancers.supports, state.lastTargetRules?.policy === "endpoints"),
+      ...unsupportedRequests(wanted, balancers.supports, chosen.rules?.policy === "endpoints"),
       ...(this.#honorsAddress ? [] : ignoredAddress(requestedAddressOf(service), service)),
       ...(cannotRelease ? [releaseUnsupported] : []),
     ];
     // With errors it could not be created again, so it is not deleted in order to recreate it.
     const mayRecreate = !hasErrors({ problems });
     const kept = mayRecreate ? [] : immutable.recreate.map((name) => [name, current?.[name]]);
-    return defined({
+    const member = defined({
       service,
       desired: toDesired({ settings: { ...settings, ...Object.fromEntries(kept) }, targets: chosen.targets }),
       problems,
@@ -170,6 +200,7 @@ export class DesiredServices {
       isOnHold: false,
       changeAt: chosen.changeAt,
     });
+    return { member, rules: chosen.rules };
   }
 }
 
@@ -185,11 +216,10 @@ function targetsOfCloud(
 }
 
 /** It needs no targets, and its problems no longer matter. */
-function leavingMember({ service, state, settings, hasBalancer, onDelete, toDesired }: ReadService): Member {
-  forgetTargets(state, "all");
+function leavingMember({ service, settings, hasBalancer, onDelete, toDesired }: ReadService): ComputedMember {
   const isOnHold = hasBalancer && onDelete.kind === "on hold";
   const ending = onDelete.kind === "release" ? "release" : "delete";
-  return {
+  const member = {
     service,
     desired: toDesired({ settings, targets: [], ending }),
     problems: isOnHold ? [deletionOnHold(onDelete.why)] : [],
@@ -198,4 +228,5 @@ function leavingMember({ service, state, settings, hasBalancer, onDelete, toDesi
     recreate: [],
     isOnHold,
   };
+  return { member, rules: undefined };
 }

@@ -8,22 +8,33 @@ import type { ObservedLoadBalancer } from "../../../provider/load-balancers.ts";
 import { type ReadAnnotations, unreadable } from "../annotations/annotations.ts";
 import { sourceRangesOf } from "../annotations/source-ranges.ts";
 import type { AnyBalancers } from "../deps.ts";
-import type { ServiceState } from "../state/service-states.ts";
+import type { LastValid } from "../state/service-record.ts";
 
 type Settings = Partial<Values<Fields>>;
 
-/** The last valid values of the invalid settings that are missing in `observed`. */
+interface LastSettings {
+  /** The last valid values of all settings. */
+  readonly last: Settings;
+  /** Those of the invalid settings that are missing in `observed`. */
+  readonly missing: Settings;
+}
+
 export function lastValidSettings(
-  state: ServiceState,
+  { lastSettings }: Pick<LastValid, "lastSettings">,
   { settings, frozen }: Pick<ReadAnnotations<Fields>, "settings" | "frozen">,
   observed: Settings | undefined,
-): Settings {
+): LastSettings {
   const valid = Object.entries(settings).filter(([name]) => !frozen.has(name));
-  const last: Settings =
-    frozen.size === 0 ? settings : { ...state.lastSettings, ...Object.fromEntries(valid) };
-  state.lastSettings = last;
+  if (frozen.size === 0) return { last: settings, missing: {} };
+  const last: Settings = { ...lastSettings, ...Object.fromEntries(valid) };
   const unseen = new Set(unreadable(frozen, observed));
-  return Object.fromEntries(Object.entries(last).filter(([name]) => unseen.has(name)));
+  const missing = Object.fromEntries(Object.entries(last).filter(([name]) => unseen.has(name)));
+  return { last, missing };
+}
+
+interface ValidRanges {
+  readonly last: LastValid["lastRanges"];
+  readonly ranges: readonly Cidr[] | "unknown" | undefined;
 }
 
 /**
@@ -31,18 +42,17 @@ export function lastValidSettings(
  * invalid, and what was valid before is not known. Some clouds read an empty list as "all clients", so it is never the answer.
  */
 export function validRanges(
-  state: ServiceState,
+  { lastRanges }: Pick<LastValid, "lastRanges">,
   service: Service,
   observed: ObservedLoadBalancer | undefined,
   balancers: Pick<AnyBalancers, "rangesOf">,
-): readonly Cidr[] | "unknown" | undefined {
+): ValidRanges {
   const uid = serviceUID(service.metadata.uid);
   const { isSpecified, ranges, problems } = sourceRangesOf(service);
   if (problems.length === 0) {
-    state.lastRanges = isSpecified ? ranges : "unspecified";
-    return isSpecified ? ranges : undefined;
+    return isSpecified ? { last: ranges, ranges } : { last: "unspecified", ranges: undefined };
   }
   const current = observed?.owners.includes(uid) === true ? balancers.rangesOf?.(observed, uid) : undefined;
-  const last = current ?? state.lastRanges ?? (ranges.length === 0 ? "unknown" : ranges);
-  return last === "unspecified" ? undefined : last;
+  const used = current ?? lastRanges ?? (ranges.length === 0 ? "unknown" : ranges);
+  return { last: lastRanges, ranges: used === "unspecified" ? undefined : used };
 }

@@ -106,7 +106,8 @@ export class GroupAssignment {
 
   /** The cloud has a load balancer of a Service that could not be assigned. */
   retryLeftover(key: string, service: Service): void {
-    this.#deps.serviceStates.of(service).hasLeftovers = true;
+    const { serviceStates } = this.#deps;
+    serviceStates.commit(serviceStates.of(service), { kind: "leftovers", exist: true });
     this.#unassigned.add(key);
   }
 
@@ -134,11 +135,12 @@ export class GroupAssignment {
   }
 
   #retry(key: string): readonly string[] {
-    const service = this.#deps.controller.services.get(key);
-    const state = service && this.#deps.serviceStates.get(serviceUID(service.metadata.uid));
+    const { controller, serviceStates } = this.#deps;
+    const service = controller.services.get(key);
+    const state = service && serviceStates.get(serviceUID(service.metadata.uid));
     if (service === undefined || state?.hasLeftovers !== true) return this.#assignManaged(key, service);
     const groups = this.#assignLeftover(key, service);
-    state.hasLeftovers = false;
+    serviceStates.commit(state, { kind: "leftovers", exist: false });
     return groups;
   }
 

@@ -92,7 +92,8 @@ function onServiceChange(deps: TriggerDeps, change: Change<Service>): void {
   if (before === undefined && massLimit.isHolding) listing.request(clock.monotonic(), "refresh");
   if (before === undefined || before.metadata.uid === after?.metadata.uid) {
     if (isNews) assignment.enqueue(key);
-    if (isNews && before !== undefined) serviceStates.of(before).refused.clear();
+    if (isNews && before !== undefined)
+      serviceStates.commit(serviceStates.of(before), { kind: "refusalsEnded" });
     return;
   }
   // It is gone, or another Service has its name now: its group must release its load balancer.

@@ -39,16 +39,17 @@ export async function executeSteps(
   plan: PlannedGroup,
   { change, isNew, why }: { readonly change: Change; readonly isNew: boolean; readonly why: string },
 ): Promise<Wait | "operation" | undefined> {
-  const { publisher, operations } = deps;
+  const { publisher, operations, serviceStates } = deps;
   const { group, call } = context;
   for (const member of plan.members) {
     const { service, desired } = member;
     const started = changeStarted(desired.ending ?? change);
-    const state = deps.serviceStates.of(service);
+    const state = serviceStates.of(service);
     const name = namesOf(plan.steps);
     if (desired.ending === "release" && name !== "") {
       // Duplicates are released one after the other.
-      state.releasedName = isNew ? name : addName(state.releasedName, name);
+      const names = isNew ? name : addName(state.releasedName, name);
+      serviceStates.commit(state, { kind: "releasing", names });
     }
     if (started !== undefined && isNew) publisher.publish(service, started);
   }
@@ -160,7 +161,7 @@ function addFinalizers(
         desired.ending === undefined ? finalizerPatch(service, finalizer, "present", "status") : undefined;
       if (patch === undefined) return service;
       const written = await writes.patch(service, patch, "a load balancer will be created", signal);
-      serviceStates.of(service).lacksFinalizer = false;
+      serviceStates.commit(serviceStates.of(service), { kind: "finalizer", isPresent: true });
       return written ?? service;
     }),
   );

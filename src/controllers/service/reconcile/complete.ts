@@ -64,9 +64,11 @@ function nextRetry(
 /** The cloud has all desired targets. Returns whether a Service still reports that one of them is refused. */
 function acceptTargets({ controller, serviceStates }: ReconcileDeps, members: readonly Member[]): boolean {
   const now = controller.clock.monotonic();
-  const accepted = members.filter(({ service, desired }) =>
-    serviceStates.of(service).refused.accept(desired.targets, now),
-  );
+  const states = members.map(({ service, desired }) => ({ state: serviceStates.of(service), desired }));
+  const accepted = states.filter(({ state, desired }) => state.refused.includes(desired.targets));
+  for (const { state, desired } of states) {
+    serviceStates.commit(state, { kind: "targetsAccepted", targets: desired.targets, at: now });
+  }
   return accepted.length > 0;
 }
 

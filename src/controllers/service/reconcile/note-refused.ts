@@ -17,8 +17,12 @@ export function noteRefused(
     if (target === undefined) continue;
     for (const service of services) {
       if (owner !== undefined && owner !== serviceUID(service.metadata.uid)) continue;
-      const { refused: known } = serviceStates.of(service);
-      if (known.note(target, text, clock.monotonic(), retryAfter)) isNews = true;
+      const state = serviceStates.of(service);
+      const at = clock.monotonic();
+      // Several steps of one plan may report the same target.
+      if (state.refused.isWithheld(target, at)) continue;
+      serviceStates.commit(state, { kind: "targetRefused", target, text, at, retryAfter });
+      isNews = true;
     }
   }
   return isNews;

@@ -99,8 +99,9 @@ function noteFinalizers(
 ): void {
   for (const service of services) {
     const known = serviceStates.of(service);
-    const isAddedByOther = known.lacksFinalizer && hasFinalizer(service);
-    known.lacksFinalizer = !hasFinalizer(service);
+    const isPresent = hasFinalizer(service);
+    const isAddedByOther = known.lacksFinalizer && isPresent;
+    serviceStates.commit(known, { kind: "finalizer", isPresent });
     if (!isAddedByOther || state.evidence.get(known.uid) !== undefined) continue;
     groupStates.commit(state, { kind: "finalizerFound", uid: known.uid, at: clock.monotonic() });
   }

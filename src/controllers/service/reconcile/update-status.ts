@@ -69,7 +69,7 @@ async function updateStatus(
   { service, desired, problems }: Member,
   { observed, completed }: Result,
 ): Promise<Outcome> {
-  const { controller, publisher } = deps;
+  const { controller, publisher, serviceStates } = deps;
   const { balancers, writes, clock } = controller;
   const publication = balancers.publish(desired, observed);
   if (publication.kind === "wait") {
@@ -79,7 +79,8 @@ async function updateStatus(
   const isForeign = publication.kind === "not-ours";
   const finalizing = isForeign ? undefined : finalizerPatch(service, finalizer, "present", "status");
   const finalized = finalizing && (await writes.patch(service, finalizing, "it has a load balancer", signal));
-  if (finalized !== undefined) deps.serviceStates.of(service).lacksFinalizer = false;
+  if (finalized !== undefined)
+    serviceStates.commit(serviceStates.of(service), { kind: "finalizer", isPresent: true });
   const current = finalized ?? service;
   const ingress = changedIngress(publication, current);
   const isWrittenAnyway = ingress !== undefined || completed !== undefined;

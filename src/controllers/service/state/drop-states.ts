@@ -4,7 +4,8 @@ import type { ServiceUID } from "../../../core/brand.ts";
 import type { ServiceStore } from "../deps.ts";
 import { isManaged } from "../predicates.ts";
 import type { GroupStates } from "./group-states.ts";
-import type { ServiceState, ServiceStates } from "./service-states.ts";
+import type { ServiceState } from "./service-record.ts";
+import type { ServiceStates } from "./service-states.ts";
 
 /**
  * Drops the state of these Services, unless they still exist or have something pending. While a group must still release a
@@ -19,10 +20,8 @@ export function dropServiceStates(
   for (const uid of uids) {
     const state = services.get(uid);
     if (state === undefined || state.group !== undefined || isNeeded(state, store)) continue;
-    services.delete(state);
-    const { key, onDelete, releasedName } = state;
-    const isPending = onDelete !== undefined && groups.all.some((group) => group.pendingReleases.has(uid));
-    if (isPending) Object.assign(services.create(key, uid), { onDelete, releasedName });
+    const isPending = state.onDelete !== undefined;
+    services.drop(state, isPending && groups.all.some((group) => group.pendingReleases.has(uid)));
   }
 }
 

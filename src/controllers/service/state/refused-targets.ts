@@ -53,6 +53,17 @@ export class RefusedTargets {
     return true;
   }
 
+  /** Whether the cloud has refused one of these. */
+  includes(targets: readonly BalancerTarget[]): boolean {
+    return this.#refusals.size > 0 && targets.some(({ node }) => this.#refusals.has(node));
+  }
+
+  /** Whether it is left out for now, as it is. */
+  isWithheld(target: BalancerTarget, now: number): boolean {
+    const refusal = this.#refusals.get(target.node);
+    return refusal !== undefined && refusal.retryAt > now && refusal.content === contentOf(target);
+  }
+
   /** When the next target will be tried again (monotonic). */
   retryAt(now: number): number | undefined {
     const times = this.all.flatMap(([, { retryAt }]) => (retryAt > now ? retryAt : []));
@@ -62,15 +73,11 @@ export class RefusedTargets {
   /** Leaves out the targets that are not to be tried again yet. */
   withhold(targets: readonly BalancerTarget[], now: number): WithheldTargets {
     if (this.#refusals.size === 0) return { targets, retryAt: undefined };
-    const isWithheld = (target: BalancerTarget): boolean => {
-      const refusal = this.#refusals.get(target.node);
-      return refusal !== undefined && refusal.retryAt > now && refusal.content === contentOf(target);
-    };
-    const withheld = targets.filter(isWithheld);
+    const withheld = targets.filter((target) => this.isWithheld(target, now));
     const times = withheld.flatMap(({ node }) => this.#refusals.get(node)?.retryAt ?? []);
     return withheld.length === 0
       ? { targets, retryAt: undefined }
-      : { targets: targets.filter((target) => !isWithheld(target)), retryAt: Math.min(...times) };
+      : { targets: targets.filter((target) => !this.isWithheld(target, now)), retryAt: Math.min(...times) };
   }
 
   /** The cloud has these targets. Also forgets Nodes that have not been targets for long. Returns whether one was refused before. */

@@ -2,7 +2,8 @@
 
 import type { Service } from "../../../kube/objects.ts";
 import type { ServiceEvent } from "../deps.ts";
-import type { EventTopic, ServiceStates } from "../state/service-states.ts";
+import type { EventTopic } from "../state/service-record.ts";
+import type { ServiceStates } from "../state/service-states.ts";
 
 /** Topics whose events no longer apply after a successful reconcile. */
 const transient = ["failure", "waiting", "drift", "absence"] as const satisfies readonly EventTopic[];
@@ -23,16 +24,13 @@ export class EventPublisher {
 
   /** Publishes the events that are not among the topic's last events, and remembers all of them as its last events. */
   publishOnce(service: Service, topic: EventTopic, events: readonly ServiceEvent[]): void {
-    const { published } = this.#states.of(service);
-    if (events.length === 0) {
-      published.delete(topic);
-      return;
-    }
-    const before = published.get(topic);
+    const state = this.#states.of(service);
+    const before = state.published.get(topic);
+    if (events.length === 0 && before === undefined) return;
     const byIdentity = new Map(
       events.map((event) => [`${event.reason} ${event.identity ?? event.message}`, event]),
     );
-    published.set(topic, byIdentity);
+    this.#states.commit(state, { kind: "published", topic, events: byIdentity });
     for (const [identity, event] of byIdentity)
       if (before?.has(identity) !== true) this.publish(service, event);
   }

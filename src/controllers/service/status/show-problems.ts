@@ -4,7 +4,7 @@ import type { Problem } from "../../../core/problem.ts";
 import type { Service, ServiceCondition } from "../../../kube/objects.ts";
 import { serviceStatusPatch } from "../../../kube/patches/service-patch.ts";
 import type { ServiceControllerDeps } from "../deps.ts";
-import type { EventTopic } from "../state/service-states.ts";
+import type { EventTopic } from "../state/service-record.ts";
 import { conditionsFor } from "./conditions.ts";
 import { problemFound } from "./events.ts";
 import type { EventPublisher } from "./publisher.ts";

@@ -10,9 +10,9 @@ import type { BalancerTarget } from "../../../provider/load-balancers.ts";
 import { ownPrefix } from "../../well-known.ts";
 import type { ReadAnnotations } from "../annotations/annotations.ts";
 import type { OwnSettings } from "../annotations/own-annotations.ts";
-import { readTargetRules } from "../annotations/target-rules.ts";
+import { readTargetRules, type TargetRules } from "../annotations/target-rules.ts";
 import type { ServiceControllerDeps } from "../deps.ts";
-import type { ServiceState } from "../state/service-states.ts";
+import type { ServiceState } from "../state/service-record.ts";
 import { isSameTargets, targetsOf } from "./eligible-nodes.ts";
 import type { EndpointNodes } from "./endpoint-nodes.ts";
 import { type Departures, departuresOf } from "./node-departures.ts";
@@ -20,6 +20,8 @@ import { refusedTargets, separateReachable } from "./reachable.ts";
 import { type ChosenTargets, chooseTargets, limitOf, type TargetPolicy } from "./target-policy.ts";
 
 export interface ServiceTargets extends ChosenTargets {
+  /** The rules of the Service, or the last valid ones while one of them is invalid. */
+  readonly rules: TargetRules | undefined;
   /** The endpoints are not known yet: nothing can be planned. Their arrival enqueues the Service. */
   readonly isAwaited: boolean;
   /** False while a rule is invalid and no earlier value is known. */
@@ -67,9 +69,7 @@ export class Targets {
     const { settings, annotations, balancers, clock } = this.#deps;
     if (this.#all === undefined) this.#keep(this.#build());
     const rules = readTargetRules(service, read, settings, annotations) ?? state.lastTargetRules;
-    state.lastTargetRules = rules;
     const answer = rules?.policy === "endpoints" ? this.#endpoints.nodesOf(state) : undefined;
-    if (answer === undefined) forgetTargets(state, "endpoints");
     const candidates = this.#candidates(rules?.drain ?? settings.targetDrain);
     const endpointNodes = answer?.kind === "known" ? answer.nodes : undefined;
     const policy: TargetPolicy = {
@@ -81,8 +81,9 @@ export class Targets {
     const { targets, retryAt } = state.refused.withhold(chosen.targets, clock.monotonic());
     const changes = [candidates.changeAt, retryAt && clock.now() + retryAt - clock.monotonic()];
     const changeAt = Math.min(...changes.flatMap((at) => at ?? []));
-    return defined({
+    return {
       targets,
+      rules,
       problems: [
         ...chosen.problems,
         ...refusedTargets(chosen.targets, state.refused.all),
@@ -91,8 +92,8 @@ export class Targets {
       ],
       isAwaited: answer?.kind === "not yet",
       areKnown: rules !== undefined,
-      changeAt: Number.isFinite(changeAt) ? changeAt : undefined,
-    });
+      ...(Number.isFinite(changeAt) && { changeAt }),
+    };
   }
 
   candidate(name: string): BalancerTarget | undefined {
@@ -138,15 +139,6 @@ export class Targets {
     this.#everyNode ??= chooseTargets(staying, { policy: "all" });
     return this.#everyNode;
   }
-}
-
-/** For a Service that no longer chooses its targets by endpoints, or no longer needs a load balancer. */
-export function forgetTargets(state: ServiceState, what: "endpoints" | "all"): void {
-  state.endpoints?.close();
-  state.endpoints = undefined;
-  if (what !== "all") return;
-  state.lastTargetRules = undefined;
-  state.refused.clear();
 }
 
 /** Reported only for the annotation: the flag applies to all Services, where possible. */

@@ -9,10 +9,15 @@ import {
   resetGroup,
 } from "../../../src/controllers/service/state/group-record.ts";
 import { GroupStates } from "../../../src/controllers/service/state/group-states.ts";
+import {
+  newService,
+  serviceLifetimes,
+  untilReleased,
+} from "../../../src/controllers/service/state/service-record.ts";
 import { ServiceStates } from "../../../src/controllers/service/state/service-states.ts";
 import { milliseconds, serviceUID } from "../../../src/core/brand.ts";
 
-// The record of a group: only `commit` changes it, and one table defines what ends each part of it.
+// The records of a group and of a Service: only `commit` changes it, and a table defines how long each part lasts.
 
 const uid = serviceUID("web");
 const folder = join(import.meta.dir, "../../../src/controllers/service");
@@ -47,7 +52,7 @@ describe("the record of a group", () => {
       .map((path) => path.replaceAll("\\", "/"))
       .filter((path) => path.endsWith(".ts") && !path.startsWith("state/"));
     const writers = files.filter((path) =>
-      /\b(GroupRecord|newGroup|resetGroup|applyChange|ServiceRecord)\b/.test(
+      /\b(GroupRecord|newGroup|resetGroup|applyChange|ServiceRecord|newService|applyServiceChange)\b/.test(
         readFileSync(join(folder, path), "utf8"),
       ),
     );
@@ -145,5 +150,54 @@ describe("a change of a group", () => {
     expect(state.waitingSince).toBe(1);
     groups.commit(state, { kind: "serviceChanged" });
     expect([state.waitingSince, state.progress.changeDelay]).toEqual([undefined, milliseconds(0)]);
+  });
+});
+
+describe("the record of a Service", () => {
+  test("cannot be written through the view that stages get", () => {
+    const state = new ServiceStates().create("default/web", uid);
+    const writes = (): void => {
+      // @ts-expect-error A stage may only read.
+      state.releasedName = "lb-1";
+      // @ts-expect-error The cloud's refusals are committed.
+      state.refused.clear();
+      // @ts-expect-error The publisher commits what it has published.
+      state.published.clear();
+    };
+    expect(writes).toBeInstanceOf(Function);
+    expect(state.releasedName).toBeUndefined();
+  });
+
+  test("has an entry in the table of lifetimes for each of its parts", () => {
+    const parts = Object.keys(newService("default/web", uid)).filter(
+      (name) => !["key", "uid"].includes(name),
+    );
+    expect(Object.keys(serviceLifetimes).toSorted()).toEqual(parts.toSorted());
+  });
+
+  test("keeps until its release only what the table says", () => {
+    const filled = Object.fromEntries(Object.keys(serviceLifetimes).map((name) => [name, { filled: name }]));
+    const record = Object.assign(newService("default/web", uid), filled);
+    const kept: Readonly<Record<string, unknown>> = { ...untilReleased(record) };
+    const names = Object.keys(filled).filter((name) => kept[name] === filled[name]);
+    expect(names).toEqual(["onDelete", "releasedName"]);
+  });
+
+  test("closes the watch of endpoints when it no longer chooses targets by them", () => {
+    const states = new ServiceStates();
+    const state = states.create("default/web", uid);
+    let closed = 0;
+    const subscription = {
+      close: () => {
+        closed += 1;
+      },
+    };
+    states.commit(state, { kind: "endpointsOpened", subscription });
+    const valid = { lastSettings: undefined, lastRanges: undefined, lastTargetRules: undefined } as const;
+    const read = { kind: "read", ...valid, onDelete: undefined, isServed: true } as const;
+    states.commit(state, { ...read, choosesEndpoints: true });
+    expect([closed, state.endpoints]).toEqual([0, subscription]);
+    states.commit(state, { ...read, choosesEndpoints: false });
+    expect([closed, state.endpoints]).toEqual([1, undefined]);
   });
 });

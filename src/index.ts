@@ -18,8 +18,10 @@ export { didYouMean } from "./core/did-you-mean.ts";
 export { type Diff, type DiffRules, diffByKey } from "./core/diff-by-key.ts";
 export { formatDuration, parseDuration } from "./core/duration.ts";
 export {
+  address,
   type Bounds,
   type Built,
+  cidrBlock,
   duration,
   type FieldOptions,
   flag,
@@ -27,6 +29,8 @@ export {
   oneOf,
   secret,
   text,
+  textOrEmpty,
+  url,
 } from "./core/fields.ts";
 export * from "./core/ip.ts";
 export type { IpForm } from "./core/ip-groups.ts";
@@ -35,6 +39,14 @@ export { type NodeSelector, nodeSelector } from "./core/node-selector.ts";
 export type { Severity } from "./core/problem.ts";
 export { type RecordOptions, records } from "./core/record-fields.ts";
 export { Secret } from "./core/secret.ts";
+export {
+  currentValue,
+  isSet,
+  type OperatorDefaults,
+  operatorDefaults,
+  type WithFiles,
+  withOperatorDefaults,
+} from "./core/setting-rules.ts";
 export type {
   Field,
   FieldContext,
@@ -42,6 +54,7 @@ export type {
   Fields,
   ParsedField,
   SettingKind,
+  ValueFile,
   ValueOf,
   Values,
   WhenChanged,
@@ -58,6 +71,7 @@ export * from "./kit/pages.ts";
 export * from "./kit/rate-limit-headers.ts";
 export { resolveOnce } from "./kit/resolve-once.ts";
 export { retryMoment } from "./kit/retry-moment.ts";
+export * from "./kit/sign.ts";
 export type { TlsMaterial, Transport, TransportRequest } from "./platform/transport.ts";
 export type * from "./provider/call.ts";
 export type * from "./provider/changes.ts";

@@ -1,15 +1,6 @@
 // The API of the fake cloud: the types of its responses, with the fields in use, and one function per operation.
 
-import {
-  type Call,
-  type CloudTransport,
-  type JsonRequest,
-  jsonApi,
-  type Page,
-  pagesByNumber,
-  type QueryValue,
-  type Secret,
-} from "#ccm";
+import { type Call, type CloudTransport, jsonApi, numberedPages, type QueryValue, type Secret } from "#ccm";
 
 export interface ApiMachine {
   readonly id: string;
@@ -78,24 +69,10 @@ function isApiError(body: unknown): boolean {
 export function fakeApi({ base, transport, token, pageSize }: ApiOptions) {
   const api = jsonApi({ base: `${base}/v1`, transport, isApiError, secrets: [token] });
 
-  const list = <T>(key: string, call: Call, query: Readonly<Record<string, QueryValue>> = {}) => {
-    const operation = `GET /${key}`;
-    return pagesByNumber<T>({ operation }, async (page) => {
-      const request: JsonRequest = {
-        operation,
-        method: "GET",
-        path: `/${key}`,
-        query: { per_page: pageSize, ...query, page },
-      };
-      const body = await api.call<Readonly<Record<string, unknown>> & { readonly meta?: Meta }>(
-        request,
-        call,
-      );
-      // `pagesByNumber` checks that it is an array.
-      const items = body[key] as Page<T>["items"];
-      return { items, total: body.meta?.total, next: body.meta?.next_page };
-    });
-  };
+  const list = numberedPages<{ readonly meta?: Meta }>(api, {
+    query: { per_page: pageSize },
+    read: ({ meta }) => ({ total: meta?.total, next: meta?.next_page }),
+  });
 
   const send = <T>(method: "POST" | "PATCH" | "DELETE", path: string, call: Call, body?: unknown) => {
     const operation = `${method} ${path.replace(/(?<=\/\w+\/).+/, "{id}")}`;

@@ -1,7 +1,7 @@
 // The provider of the fake cloud: the model for provider authors, and the cloud of the tests. The simulated cloud itself is in
 // `simulator/`; the provider only uses its API.
 
-import { defineProvider, quotedUrl } from "#ccm";
+import { bearer, defineProvider } from "#ccm";
 import { AnyNodeSource } from "./any-node.ts";
 import { fakeApi } from "./api.ts";
 import { readConfigFile } from "./config-file.ts";
@@ -17,17 +17,6 @@ export const fake = defineProvider({
   config,
   annotations: { prefix: "balancer.fake.example/", fields: annotations },
   readConfigFile,
-  checkConfig: ({ endpoint }) =>
-    URL.canParse(endpoint)
-      ? []
-      : [
-          {
-            severity: "error",
-            reason: "InvalidSetting",
-            key: "endpoint",
-            text: `endpoint (FAKE_ENDPOINT) must be a URL such as http://127.0.0.1:8620, got ${quotedUrl(endpoint)}`,
-          },
-        ],
   connect: (settings, { account, mark }) => {
     const limit = settings["lookup-limit"];
     if (settings["answer-any-node"]) {
@@ -36,10 +25,7 @@ export const fake = defineProvider({
     const { transport } = account({
       name: "fake",
       fetch: async () => ({ value: settings.token }),
-      sign: (request, token) => ({
-        ...request,
-        headers: { ...request.headers, authorization: `Bearer ${token.reveal()}` },
-      }),
+      sign: bearer,
     });
     const api = fakeApi({
       base: settings.endpoint,

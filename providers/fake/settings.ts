@@ -1,9 +1,13 @@
 // The settings of the fake cloud and its Service annotations. Parsing, --help and the reference pages use these tables.
 
-import { flag, integer, oneOf, Secret, secret, text } from "#ccm";
+import { flag, integer, oneOf, Secret, secret, text, url } from "#ccm";
 
 export const config = {
-  endpoint: text("URL of the cloud API.", { fallback: "http://127.0.0.1:8620", env: "FAKE_ENDPOINT" }),
+  endpoint: url("URL of the cloud API.", {
+    example: "http://127.0.0.1:8620",
+    fallback: "http://127.0.0.1:8620",
+    env: "FAKE_ENDPOINT",
+  }),
   token: secret("Token for the cloud API.", { fallback: new Secret("fake"), env: "FAKE_TOKEN" }),
   "page-size": integer(
     "Entries per page of a listing.",

@@ -1,11 +1,12 @@
 // Builders of settings with a single value: text, numbers, durations, addresses, choices, secrets. Lists are in
 // `list-fields.ts`.
 
-import type { IpAddress, Milliseconds } from "./brand.ts";
+import { type Cidr, type IpAddress, type Milliseconds, seconds } from "./brand.ts";
+import { parseCidr } from "./cidr.ts";
 import { parseDuration } from "./duration.ts";
 import { parseIp } from "./ip.ts";
 import { Secret } from "./secret.ts";
-import type { Field, FieldContext, ParsedField, WhenChanged } from "./settings.ts";
+import type { Field, FieldContext, ParsedField, ValueFile, WhenChanged } from "./settings.ts";
 
 /** Options of every field builder; the members are explained at `Field`. */
 export interface FieldOptions<T> {
@@ -20,12 +21,18 @@ export interface FieldOptions<T> {
    */
   readonly reload?: "live" | "restart";
   readonly whenChanged?: WhenChanged;
+  readonly file?: ValueFile;
+  readonly exclusiveWith?: string;
+  readonly ineffective?: true;
+  readonly defaultFrom?: string;
 }
 
 /** A field whose type says whether it always has a value. */
 export type Built<T, O> = Field<T> &
   (O extends { readonly fallback: T } ? { readonly fallback: T } : unknown) &
-  (O extends { readonly required: true } ? { readonly required: true } : unknown);
+  (O extends { readonly required: true } ? { readonly required: true } : unknown) &
+  (O extends { readonly file: ValueFile } ? { readonly file: ValueFile } : unknown) &
+  (O extends { readonly defaultFrom: infer N } ? { readonly defaultFrom: N } : unknown);
 
 /** A value for the message "must be …, got …", shortened. */
 export function quoted(raw: string): string {
@@ -143,22 +150,38 @@ export function decimal<const O extends FieldOptions<number>>(
   );
 }
 
+/** An HTTP URL. `example` is shown in the message about another value, whose password is hidden. */
+export function url<const O extends FieldOptions<string> & { readonly example?: string }>(
+  what: string,
+  options?: O,
+): Built<string, O> {
+  const { example = "", ...others }: FieldOptions<string> & { readonly example?: string } = options ?? {};
+  return { ...text(what, others), urlLike: example } as Built<string, O>;
+}
+
+/** A string that may be empty, for an annotation whose empty value cancels the default of the operator. */
+export function textOrEmpty<const O extends FieldOptions<string>>(
+  what: string,
+  options?: O,
+): Built<string, O> {
+  return buildField(what, "a string", (raw) => ({ value: raw.trim() }), options);
+}
+
 /**
- * One of a fixed set of values. A typo never silently selects the default.
+ * One of a fixed set of values. A typo never silently selects the default. With `anyCase`, upper and lower case are the same.
  *
  * @example
  * oneOf("How a target is picked.", ["round-robin", "least-connections"], { fallback: "round-robin" })
  */
-export function oneOf<const C extends string, const O extends FieldOptions<NoInfer<C>>>(
-  what: string,
-  choices: readonly [C, ...C[]],
-  options?: O,
-): Built<C, O> {
-  return buildField(
+export function oneOf<
+  const C extends string,
+  const O extends FieldOptions<NoInfer<C>> & { readonly anyCase?: true },
+>(what: string, choices: readonly [C, ...C[]], options?: O): Built<C, O> {
+  return buildField<C, O>(
     what,
     `one of ${choices.join(", ")}`,
     (raw) => {
-      const trimmed = raw.trim();
+      const trimmed = options?.anyCase === true ? raw.trim().toLowerCase() : raw.trim();
       const value = choices.find((choice) => choice === trimmed);
       return value === undefined ? { wrong: quoted(raw) } : { value };
     },
@@ -167,17 +190,19 @@ export function oneOf<const C extends string, const O extends FieldOptions<NoInf
   );
 }
 
-/** A duration in Go's syntax: `15s`, `1h30m`, `1.5s`, `300ms`. */
-export function duration<const O extends FieldOptions<Milliseconds>>(
+/** A duration in Go's syntax: `15s`, `1h30m`, `1.5s`, `300ms`. With `orSeconds`, also a number of seconds: `15`. */
+export function duration<const O extends FieldOptions<Milliseconds> & { readonly orSeconds?: true }>(
   what: string,
   bounds: { readonly min?: Milliseconds; readonly max?: Milliseconds } = {},
   options?: O,
 ): Built<Milliseconds, O> {
-  return buildField(
+  return buildField<Milliseconds, O>(
     what,
     `a duration such as 15s or 1h30m${boundsText(bounds, (bound) => `${bound / 1000}s`)}`,
     (raw) => {
-      const value = parseDuration(raw.trim());
+      const trimmed = raw.trim();
+      const isNumber = options?.orSeconds === true && /^\d+$/.test(trimmed);
+      const value = isNumber ? seconds(Number(trimmed)) : parseDuration(trimmed);
       return value === undefined || !isWithin(value, bounds) ? { wrong: quoted(raw) } : { value };
     },
     options,
@@ -185,6 +210,7 @@ export function duration<const O extends FieldOptions<Milliseconds>>(
   );
 }
 
+/** One IP address. Leading zeros are accepted, as Kubernetes does. */
 export function address<const O extends FieldOptions<IpAddress>>(
   what: string,
   options?: O,
@@ -194,6 +220,19 @@ export function address<const O extends FieldOptions<IpAddress>>(
     "an IP address",
     (raw) => {
       const value = parseIp(raw.trim(), "sloppy");
+      return value === undefined ? { wrong: quoted(raw) } : { value };
+    },
+    options,
+  );
+}
+
+/** One CIDR. Unlike in a `cidrList`, leading zeros are refused: the text is sent to the cloud. */
+export function cidrBlock<const O extends FieldOptions<Cidr>>(what: string, options?: O): Built<Cidr, O> {
+  return buildField(
+    what,
+    "a CIDR such as 10.0.0.0/24",
+    (raw) => {
+      const value = parseCidr(raw.trim());
       return value === undefined ? { wrong: quoted(raw) } : { value };
     },
     options,

@@ -29,6 +29,17 @@ export interface FieldContext {
   readonly what: SettingKind;
 }
 
+/**
+ * The file that may hold a value instead of its setting: the setting `NAME-file` has its path. A changed file is read again when the
+ * value is needed. Only one of the two settings can be set.
+ */
+export interface ValueFile {
+  /** The environment variable with the path, if the cloud's Go manager reads one. */
+  readonly env?: string;
+  /** What the value is, without a dot: one of the two settings is then required. */
+  readonly required?: string;
+}
+
 /** One setting. Build it with `text`, `oneOf`, `integer` and so on, or write one for your own type. */
 export interface Field<T> {
   /** One sentence for `--help` and the reference pages. */
@@ -55,6 +66,19 @@ export interface Field<T> {
   /** Configuration only: whether a changed value applies at a reload of the configuration, or after a restart. */
   readonly reload?: "live" | "restart";
   readonly whenChanged?: WhenChanged;
+  /** Configuration only: the value may be in a file instead, see `ValueFile`. */
+  readonly file?: ValueFile;
+  /** Configuration only: another setting of the table. Only one of the two can be set. */
+  readonly exclusiveWith?: string;
+  /**
+   * Configuration only: the setting is accepted because manifests of the cloud's Go manager have it. It has no effect, and `text`
+   * says why. A warning says that it is ignored.
+   */
+  readonly ineffective?: true;
+  /** Configuration only: the value is an HTTP URL, such as this one if it is not empty. Build it with `url`. */
+  readonly urlLike?: string;
+  /** Annotations only: the setting with which the operator sets the default, see `operatorDefaults`. */
+  readonly defaultFrom?: string;
   /** Pure. Parses the text of the value. */
   parse(raw: string, context?: FieldContext): ParsedField<T>;
 }

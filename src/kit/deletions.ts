@@ -50,3 +50,13 @@ export async function deleted<T, O extends StepOutcome = Done>(
   }
   return started === undefined ? { done: true } : started(response);
 }
+
+/** The object that a request returns; undefined if it does not exist. Other errors are thrown. */
+export async function ifFound<T>(request: Promise<T>): Promise<T | undefined> {
+  try {
+    return await request;
+  } catch (error) {
+    if (CloudError.is(error) && error.kind === "not-found") return undefined;
+    throw error;
+  }
+}

@@ -1,7 +1,9 @@
 // Reads paged listings: a stream of pages that is complete or throws. The provider requests one page; these functions make
 // sure that none is missing.
 
+import type { Call } from "../provider/call.ts";
 import { CloudError } from "../provider/errors.ts";
+import type { JsonApi, QueryValue } from "./json-api.ts";
 import type { NumberedPage, Page } from "./page.ts";
 import { ReadAhead } from "./read-ahead.ts";
 
@@ -126,4 +128,47 @@ export function nextLink(header: string | null): string | undefined {
     if (relations.includes("next")) return target;
   }
   return undefined;
+}
+
+/** All entries of a listing. */
+export async function collect<T>(pages: AsyncIterable<readonly T[]>): Promise<readonly T[]> {
+  const all: T[] = [];
+  for await (const page of pages) all.push(...page);
+  return all;
+}
+
+/** Lists a collection: `pages<ApiServer>("servers", call, { name })`. */
+export type Pages = <T>(
+  collection: string,
+  call: Call,
+  query?: Readonly<Record<string, QueryValue>>,
+) => AsyncGenerator<readonly T[], void, undefined>;
+
+/**
+ * A function that lists any collection of an API whose listings are alike: the entries are in a member of the body with the name of the
+ * collection, and pages have numbers. `query` is sent with each page, and `read` reads the rest of the body.
+ *
+ * @example
+ * const pages = numberedPages<{ meta?: { total: number; next: number | null } }>(api, {
+ *   query: { per_page: 50 },
+ *   read: ({ meta }) => ({ total: meta?.total, next: meta?.next }),
+ * });
+ */
+export function numberedPages<B extends object>(
+  api: JsonApi,
+  options: {
+    readonly query: Readonly<Record<string, QueryValue>>;
+    readonly read: (body: B) => Omit<NumberedPage<unknown>, "items">;
+  },
+): Pages {
+  return <T>(collection: string, call: Call, query: Readonly<Record<string, QueryValue>> = {}) => {
+    const [operation, path] = [`GET /${collection}`, `/${collection}`];
+    return pagesByNumber<T>({ operation }, async (page) => {
+      const all = { ...options.query, ...query, page };
+      const body = await api.call<B>({ operation, method: "GET", path, query: all }, call);
+      // `pagesByNumber` checks that it is an array.
+      const items = (body as Readonly<Record<string, unknown>>)[collection] as NumberedPage<T>["items"];
+      return { items, ...options.read(body) };
+    });
+  };
 }

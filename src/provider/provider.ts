@@ -1,6 +1,7 @@
 // The definition of a provider and the cloud that it connects to. Start reading the contract here.
 
 import type { NodeSelector } from "../core/node-selector.ts";
+import { ruleProblems, valueFiles, type WithFiles, withFiles } from "../core/setting-rules.ts";
 import type { Field, Fields, Values } from "../core/settings.ts";
 import type { Call, CloudRequest, CloudTransport, Moment } from "./call.ts";
 import type { Changes } from "./changes.ts";
@@ -186,7 +187,8 @@ export interface ProviderDefinition<
 }
 
 /**
- * Returns the definition unchanged; the compiler infers and checks the types of its parts.
+ * Makes a provider of a definition; the compiler infers and checks the types of its parts. What the fields of `config` declare is
+ * added: settings with the paths of files, the files as inputs, and the checks of `exclusiveWith`, `ineffective` and URLs.
  *
  * @example
  * export const example = defineProvider({
@@ -203,6 +205,18 @@ export function defineProvider<
   O extends ObservedLoadBalancer,
   S extends Step,
   V = undefined,
->(definition: ProviderDefinition<C, A, O, S, V>): ProviderDefinition<C, A, O, S, V> {
-  return definition;
+>(definition: ProviderDefinition<C, A, O, S, V>): ProviderDefinition<WithFiles<C>, A, O, S, V> {
+  const config = withFiles(definition.config);
+  return {
+    ...definition,
+    config,
+    inputs: (settings) => [
+      ...valueFiles(config, settings).map((path) => ({ kind: "File", path }) as const),
+      ...(definition.inputs?.(settings) ?? []),
+    ],
+    checkConfig: (settings) => [
+      ...ruleProblems(config, settings),
+      ...(definition.checkConfig?.(settings) ?? []),
+    ],
+  };
 }

@@ -1,15 +1,19 @@
 // Paged listings: complete, or an error.
 
 import { expect, test } from "bun:test";
-import { nextLink, pagesByCursor, pagesByLink, pagesByMarker, pagesByNumber } from "../../src/kit/pages.ts";
+import { jsonApi } from "../../src/kit/json-api.ts";
+import {
+  collect,
+  nextLink,
+  numberedPages,
+  pagesByCursor,
+  pagesByLink,
+  pagesByMarker,
+  pagesByNumber,
+} from "../../src/kit/pages.ts";
+import type { CloudTransport } from "../../src/provider/call.ts";
 
 const options = { operation: "GET /things" };
-
-const collect = async <T>(pages: AsyncIterable<readonly T[]>): Promise<T[]> => {
-  const all: T[] = [];
-  for await (const page of pages) all.push(...page);
-  return all;
-};
 
 const things = Array.from({ length: 7 }, (_, index) => `t${index}`);
 const slice = (page: number, size = 3) => things.slice((page - 1) * size, page * size);
@@ -116,4 +120,21 @@ test("throws when the total shrinks during the listing, because an entry may be 
     return answer;
   });
   expect(await collect(pages).catch(String)).toContain("removed during the listing");
+});
+
+test("lists any collection of an API by number, with the query of the listing and of the API", async () => {
+  const sent: string[] = [];
+  const transport: CloudTransport = async ({ operation, url }, _call, read) => {
+    sent.push(`${operation} ${new URL(url).search}`);
+    const page = Number(new URL(url).searchParams.get("page"));
+    return read(Response.json({ things: slice(page), meta: { total: 7, next: page < 3 ? page + 1 : null } }));
+  };
+  const pages = numberedPages<{ readonly meta: { readonly total: number; readonly next: number | null } }>(
+    jsonApi({ base: "https://api.example", transport }),
+    { query: { size: 3 }, read: ({ meta }) => meta },
+  );
+  const call = { signal: new AbortController().signal, urgency: "refresh" } as const;
+  expect(await collect(pages<string>("things", call, { name: "a" }))).toEqual(things);
+  expect(sent).toEqual([1, 2, 3].map((page) => `GET /things ?size=3&name=a&page=${page}`));
+  expect(collect(pages("others", call))).rejects.toThrow("page 1 contains no list");
 });

@@ -1,6 +1,6 @@
 // The provider of Acme: settings, authentication, instances, load balancers and routes. Remove what your cloud does not have.
 
-import { defineProvider } from "#ccm";
+import { bearer, defineProvider } from "#ccm";
 import { cloudApi } from "./api.ts";
 import { machineSource } from "./instances.ts";
 import { loadBalancers } from "./load-balancers.ts";
@@ -18,10 +18,7 @@ export const acmeCloud = defineProvider({
     const { transport } = account({
       name: "acme",
       fetch: async () => ({ value: token }),
-      sign: (request, secret) => ({
-        ...request,
-        headers: { ...request.headers, authorization: `Bearer ${secret.reveal()}` },
-      }),
+      sign: bearer,
     });
     const api = cloudApi({ base: endpoint, transport, token, pageSize });
     return {

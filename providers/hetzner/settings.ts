@@ -1,16 +1,27 @@
-// The settings of Hetzner: the environment variables of the Go manager, with its defaults.
+// What operators of Hetzner set: the environment variables of the Go manager, with its defaults. And what problems are called.
 
-import { duration, flag, integer, oneOf, seconds, secret, text } from "#ccm";
-import { anyCase, cidrText } from "./fields.ts";
-
-const live = { reload: "live" } as const;
+import {
+  type ConfigProblem,
+  declareReasons,
+  duration,
+  flag,
+  isSet,
+  oneOf,
+  operatorDefaults,
+  seconds,
+  secret,
+  text,
+  url,
+  type Values,
+} from "#ccm";
+import { annotations } from "./annotations.ts";
 
 const access = {
-  token: secret("The API token of the project.", { env: "HCLOUD_TOKEN" }),
-  "token-file": text("A file with the API token. A changed file is read again.", {
-    env: "HCLOUD_TOKEN_FILE",
+  token: secret("The API token of the project.", {
+    env: "HCLOUD_TOKEN",
+    file: { env: "HCLOUD_TOKEN_FILE", required: "the API token of the project" },
   }),
-  endpoint: text("URL of the Hetzner Cloud API.", {
+  endpoint: url("URL of the Hetzner Cloud API.", {
     fallback: "https://api.hetzner.cloud/v1",
     env: "HCLOUD_ENDPOINT",
   }),
@@ -37,19 +48,22 @@ const robot = {
     fallback: false,
     env: "ROBOT_ENABLED",
   }),
-  "robot-user": text("User of the Robot web service.", { env: "ROBOT_USER", ...live }),
-  "robot-user-file": text("A file with the user of the Robot web service.", { env: "ROBOT_USER_FILE" }),
-  "robot-password": secret("Password of the Robot web service.", { env: "ROBOT_PASSWORD" }),
-  "robot-password-file": text("A file with the password of the Robot web service.", {
-    env: "ROBOT_PASSWORD_FILE",
+  "robot-user": text("User of the Robot web service.", {
+    env: "ROBOT_USER",
+    file: { env: "ROBOT_USER_FILE" },
+    reload: "live",
   }),
-  "robot-endpoint": text("URL of the Robot web service, if it is not the public one.", {
+  "robot-password": secret("Password of the Robot web service.", {
+    env: "ROBOT_PASSWORD",
+    file: { env: "ROBOT_PASSWORD_FILE" },
+  }),
+  "robot-endpoint": url("URL of the Robot web service, if it is not the public one.", {
     env: "ROBOT_ENDPOINT",
   }),
   "robot-rate-limit-wait-time": duration(
     "How long no request is sent to Robot after it refused one because of its rate limit.",
     { min: seconds(1) },
-    { fallback: seconds(300), env: "ROBOT_RATE_LIMIT_WAIT_TIME", ...live },
+    { fallback: seconds(300), env: "ROBOT_RATE_LIMIT_WAIT_TIME", reload: "live" },
   ),
   "robot-forward-internal-ips": flag("Keep the InternalIPs that the kubelet of a dedicated server reports.", {
     fallback: true,
@@ -57,94 +71,112 @@ const robot = {
   }),
 };
 
+const defaults = operatorDefaults(annotations, "HCLOUD_");
 const loadBalancers = {
   "load-balancers-enabled": flag("Manage load balancers.", {
     fallback: true,
     env: "HCLOUD_LOAD_BALANCERS_ENABLED",
   }),
-  "load-balancers-location": text("Default location of new load balancers.", {
-    env: "HCLOUD_LOAD_BALANCERS_LOCATION",
-    ...live,
-  }),
-  "load-balancers-network-zone": text("Default network zone of new load balancers.", {
-    env: "HCLOUD_LOAD_BALANCERS_NETWORK_ZONE",
-    ...live,
-  }),
-  "load-balancers-type": text("Default type of load balancers; without it, new ones are lb11.", {
-    env: "HCLOUD_LOAD_BALANCERS_TYPE",
-    ...live,
-  }),
-  "load-balancers-algorithm-type": anyCase(
-    oneOf("Default algorithm.", ["round_robin", "least_connections"], {
-      env: "HCLOUD_LOAD_BALANCERS_ALGORITHM_TYPE",
-      ...live,
-    }),
-  ),
-  "load-balancers-disable-private-ingress": flag("Leave private addresses out of the status by default.", {
-    fallback: false,
-    env: "HCLOUD_LOAD_BALANCERS_DISABLE_PRIVATE_INGRESS",
-    ...live,
-  }),
-  "load-balancers-use-private-ip": flag("Reach the targets over the private network by default.", {
-    fallback: false,
-    env: "HCLOUD_LOAD_BALANCERS_USE_PRIVATE_IP",
-    ...live,
-  }),
-  "load-balancers-disable-ipv6": flag("Leave IPv6 addresses out of the status by default.", {
-    fallback: false,
-    env: "HCLOUD_LOAD_BALANCERS_DISABLE_IPV6",
-    ...live,
-  }),
-  "load-balancers-disable-public-network": flag("Switch the public interface off by default.", {
-    env: "HCLOUD_LOAD_BALANCERS_DISABLE_PUBLIC_NETWORK",
-    ...live,
-  }),
-  "load-balancers-health-check-interval": duration(
-    "Default interval of health checks.",
-    {},
-    { env: "HCLOUD_LOAD_BALANCERS_HEALTH_CHECK_INTERVAL", ...live },
-  ),
-  "load-balancers-health-check-timeout": duration(
-    "Default timeout of a health check.",
-    {},
-    { env: "HCLOUD_LOAD_BALANCERS_HEALTH_CHECK_TIMEOUT", ...live },
-  ),
-  "load-balancers-health-check-retries": integer(
-    "Default number of failed health checks after which a target is unhealthy.",
-    { min: 0 },
-    { env: "HCLOUD_LOAD_BALANCERS_HEALTH_CHECK_RETRIES", ...live },
-  ),
-  "load-balancers-private-subnet-ip-range": cidrText("Default subnet to which load balancers are attached.", {
-    env: "HCLOUD_LOAD_BALANCERS_PRIVATE_SUBNET_IP_RANGE",
-    ...live,
-  }),
-  "load-balancers-uses-proxyprotocol": flag("Use the PROXY protocol to the targets by default.", {
-    env: "HCLOUD_LOAD_BALANCERS_USES_PROXYPROTOCOL",
-    ...live,
-  }),
+  ...defaults,
+  "load-balancers-location": {
+    ...defaults["load-balancers-location"],
+    exclusiveWith: "load-balancers-network-zone",
+  },
 };
 
-/** Accepted, because manifests of the Go manager set them. `check-settings.ts` says why each has no effect. */
+const ineffective = { ineffective: true } as const;
+
+/** Accepted, because manifests of the Go manager set them. */
 const withoutEffect = {
-  debug: flag("No effect: -v=4 logs each request.", { env: "HCLOUD_DEBUG" }),
+  debug: flag("No effect: -v=4 logs each request.", { env: "HCLOUD_DEBUG", ...ineffective }),
   "network-disable-attached-check": flag(
     "No effect: Fairlead does not require that its own server is in the network.",
     {
       env: "HCLOUD_NETWORK_DISABLE_ATTACHED_CHECK",
+      ...ineffective,
     },
   ),
   "server-cache-mode": text("No effect: Fairlead chooses between listings and lookups.", {
     env: "HCLOUD_SERVER_CACHE_MODE",
+    ...ineffective,
   }),
   "server-cache-max-age": text("No effect: Fairlead decides how old an answer may be.", {
     env: "HCLOUD_SERVER_CACHE_MAX_AGE",
+    ...ineffective,
   }),
   "robot-cache-timeout": text("No effect: Fairlead decides how old an answer may be.", {
     env: "ROBOT_CACHE_TIMEOUT",
+    ...ineffective,
   }),
-  "metrics-enabled": flag("No effect: metrics are on the secure port.", { env: "HCLOUD_METRICS_ENABLED" }),
-  "metrics-address": text("No effect: metrics are on the secure port.", { env: "HCLOUD_METRICS_ADDRESS" }),
+  "metrics-enabled": flag("No effect: metrics are on the secure port.", {
+    env: "HCLOUD_METRICS_ENABLED",
+    ...ineffective,
+  }),
+  "metrics-address": text("No effect: metrics are on the secure port.", {
+    env: "HCLOUD_METRICS_ADDRESS",
+    ...ineffective,
+  }),
 };
 
 export const config = { ...access, ...instances, ...robot, ...loadBalancers, ...withoutEffect };
-export const namesWithoutEffect = Object.keys(withoutEffect) as readonly (keyof typeof withoutEffect)[];
+export type Settings = Values<typeof config>;
+
+/** Checks that involve several settings. Pure. */
+export function checkSettings(settings: Settings): readonly ConfigProblem[] {
+  const problems: ConfigProblem[] = [];
+  const error = (key: keyof Settings & string, text: string) =>
+    problems.push({ severity: "error", reason: "InvalidSetting", key, text });
+  const warn = (key: keyof Settings & string, text: string) =>
+    problems.push({ severity: "warning", reason: "InvalidSetting", key, text });
+
+  const { token, network } = settings;
+  const length = token?.reveal().length ?? 64;
+  if (length !== 64)
+    warn("token", `HCLOUD_TOKEN has ${length} characters, but tokens have 64. It is used as it is`);
+  if (settings["load-balancers-use-private-ip"] && network === undefined) {
+    warn(
+      "load-balancers-use-private-ip",
+      "HCLOUD_LOAD_BALANCERS_USE_PRIVATE_IP requires HCLOUD_NETWORK, which is not set. Load balancers get no targets",
+    );
+  }
+  if (!settings["robot-enabled"]) return problems;
+  const [hasUser, hasPassword] = [isSet(settings, "robot-user"), isSet(settings, "robot-password")];
+  if (hasUser !== hasPassword) {
+    error("robot-user", "ROBOT_USER and ROBOT_PASSWORD must be set together, or neither of them");
+  }
+  if (!hasUser && !hasPassword) {
+    warn(
+      "robot-user",
+      "Robot support is enabled without credentials. Nodes of dedicated servers are neither initialized nor deleted, and are targets of load balancers only with use-private-ip, by their InternalIP. To manage them, set ROBOT_USER and ROBOT_PASSWORD",
+    );
+  }
+  if (network !== undefined && settings["network-routes-enabled"]) {
+    error(
+      "robot-enabled",
+      "ROBOT_ENABLED cannot be combined with routes in HCLOUD_NETWORK. Set HCLOUD_NETWORK_ROUTES_ENABLED=false",
+    );
+  }
+  return problems;
+}
+
+/** Whether the credentials of the Robot web service are set. */
+export function hasRobotAccess(settings: Settings): boolean {
+  return settings["robot-enabled"] && isSet(settings, "robot-user");
+}
+
+/** The reasons of problems that only Hetzner has. Those of the Go manager have its names. */
+export const reasons = declareReasons({
+  CertificateIssuanceFailed:
+    "Hetzner could not issue the managed certificate. Check that the domains use Hetzner's DNS, then delete the certificate.",
+  InternalIPNotConfigured:
+    "The private network is requested, and a dedicated server has no InternalIP. It is reached by its public address, or is no target if Robot has no credentials. Start its kubelet with --node-ip.",
+  LoadBalancerProtected:
+    "Deletion protection is on, so the load balancer stays, without an owner. Delete it in the console if it is not needed.",
+  LoadBalancerTypeDeprecated: "The type of the load balancer is deprecated. Choose another one.",
+  LoadBalancerTypeUnconfigured:
+    "No type is set, so lb11 is used. Set it by annotation or environment variable.",
+  LocationMissing:
+    "Neither a location nor a network zone is set. Set one by annotation or environment variable.",
+  RobotAddressUnknown:
+    "Robot has not answered, so the public address of a dedicated server is unknown. It is added as a target when Robot answers.",
+});

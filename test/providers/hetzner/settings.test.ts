@@ -3,16 +3,15 @@
 import { expect, test } from "bun:test";
 import { type Context, Secret } from "#ccm";
 import { readSettings } from "#ccm/testing";
-import { checkSettings } from "../../../providers/hetzner/check-settings.ts";
 import { hetzner } from "../../../providers/hetzner/index.ts";
-import { config } from "../../../providers/hetzner/settings.ts";
 
+const { config } = hetzner;
 const token = "t".repeat(64);
 
 const settingsOf = (values: Readonly<Record<string, string>>) =>
   readSettings(config, values, { what: "setting" }).values;
 const textsOf = (values: Readonly<Record<string, string>>) =>
-  checkSettings(settingsOf(values)).map(({ severity, text }) => `${severity}: ${text}`);
+  (hetzner.checkConfig?.(settingsOf(values)) ?? []).map(({ severity, text }) => `${severity}: ${text}`);
 
 test("reads every environment variable of the Go manager [F50]", () => {
   const names = Object.values(config).map(({ env }) => env);
@@ -60,9 +59,6 @@ test("has the defaults of the Go manager", () => {
     "robot-rate-limit-wait-time": 300_000,
     "robot-forward-internal-ips": true,
     "load-balancers-enabled": true,
-    "load-balancers-disable-private-ingress": false,
-    "load-balancers-use-private-ip": false,
-    "load-balancers-disable-ipv6": false,
   });
 });
 
@@ -86,8 +82,8 @@ test("reports all problems together", () => {
 
 test("warns about a token of unusual length and about variables without effect", () => {
   expect(textsOf({ token: "short", "server-cache-mode": "one" })).toEqual([
-    "warning: HCLOUD_TOKEN has 5 characters, but tokens have 64. It is used as it is",
     "warning: HCLOUD_SERVER_CACHE_MODE is ignored. No effect: Fairlead chooses between listings and lookups.",
+    "warning: HCLOUD_TOKEN has 5 characters, but tokens have 64. It is used as it is",
   ]);
 });
 

@@ -1,10 +1,10 @@
 // The targets of a load balancer: cloud servers by id, dedicated servers by address. Pure.
 
 import { type BalancerTarget, diffByKey, ipFamily, type Problem } from "#ccm";
-import type { ApiTarget } from "../api/resources.ts";
-import { reasons } from "../reasons.ts";
-import { robotSource } from "../robot-servers.ts";
-import type { Choices } from "./model.ts";
+import type { Choices } from "./balancer.ts";
+import type { ApiTarget } from "./resources.ts";
+import { robotSource } from "./robot.ts";
+import { reasons } from "./settings.ts";
 
 /** A target with the Node that it stands for. */
 export interface TargetSpec {

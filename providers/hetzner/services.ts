@@ -1,8 +1,9 @@
 // The ports of a load balancer ("services" in the API): what a Service requests, and whether an existing port already has it. Pure.
 
 import type { Problem } from "#ccm";
-import type { ApiHealthCheck, ApiService } from "../api/resources.ts";
-import type { Desired, Settings } from "./model.ts";
+import { type Desired, withDefaults } from "./balancer.ts";
+import type { ApiHealthCheck, ApiService } from "./resources.ts";
+import type { Settings } from "./settings.ts";
 
 /** A port with only what is set: the cloud's values of everything else stay. */
 export interface ServiceSpec {
@@ -13,8 +14,6 @@ export interface ServiceSpec {
   readonly http?: NonNullable<ApiService["http"]>;
   readonly health_check: Partial<ApiHealthCheck> & Pick<ApiHealthCheck, "protocol" | "port">;
 }
-
-type Operator = Settings;
 
 /** What the cloud uses where nothing is set. A new port must name them. */
 const healthCheckDefaults = { interval: 15, timeout: 10, retries: 3 };
@@ -43,15 +42,12 @@ function httpOf({ settings: own }: Desired, certificates: readonly number[] | un
 }
 
 /** Any setting of health checks makes the check explicit; its protocol is then that of the port. */
-function healthCheckOf(
-  { settings: own }: Desired,
-  operator: Operator,
-  port: number,
-): ServiceSpec["health_check"] {
+function healthCheckOf({ settings }: Desired, operator: Settings, port: number): ServiceSpec["health_check"] {
+  const own = withDefaults(settings, operator);
   const times = compact({
-    interval: inSeconds(own["health-check-interval"] ?? operator["load-balancers-health-check-interval"]),
-    timeout: inSeconds(own["health-check-timeout"] ?? operator["load-balancers-health-check-timeout"]),
-    retries: own["health-check-retries"] ?? operator["load-balancers-health-check-retries"],
+    interval: inSeconds(own["health-check-interval"]),
+    timeout: inSeconds(own["health-check-timeout"]),
+    retries: own["health-check-retries"],
   });
   const isExplicit =
     times !== undefined ||
@@ -74,7 +70,7 @@ function healthCheckOf(
 /** The ports of the Service that the cloud can forward. */
 export function serviceSpecs(
   desired: Desired,
-  operator: Operator,
+  operator: Settings,
   {
     proxyProtocol,
     certificates,

@@ -1,9 +1,9 @@
 // The certificates of a Service: uploaded ones by name or id, or one managed by Hetzner that is created when missing. Pure.
 
 import type { Problem } from "#ccm";
-import type { ApiCertificate } from "../api/resources.ts";
-import { reasons } from "../reasons.ts";
-import { type Desired, type HetznerStep, ownerLabel } from "./model.ts";
+import { type Desired, type HetznerStep, ownerLabel } from "./balancer.ts";
+import type { ApiCertificate } from "./resources.ts";
+import { reasons } from "./settings.ts";
 
 export interface CertificateChoice {
   /** Undefined: the Service names none, or they are not usable yet. */

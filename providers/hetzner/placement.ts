@@ -1,10 +1,39 @@
-// Problems with where a load balancer is, or is to be created: location, type, network. Pure.
+// Where a load balancer is, or is to be created: location, type, network, and what each type accepts. Pure.
 
 import type { Problem } from "#ccm";
-import type { ApiLoadBalancer } from "../api/resources.ts";
-import { reasons } from "../reasons.ts";
-import { fitsType, portLimit } from "./limits.ts";
-import type { Choices, Desired } from "./model.ts";
+import type { Choices, Desired } from "./balancer.ts";
+import type { ApiLoadBalancer } from "./resources.ts";
+import { reasons } from "./settings.ts";
+
+/** The API reports it for existing load balancers only. */
+interface Limits {
+  readonly targets: number;
+  readonly services: number;
+}
+
+const limits: Readonly<Record<string, Limits>> = {
+  lb11: { targets: 25, services: 5 },
+  lb21: { targets: 75, services: 15 },
+  lb31: { targets: 150, services: 30 },
+};
+
+/** How many ports this type accepts; undefined for a type that only the cloud knows. */
+const portLimit = (type: string): number | undefined => limits[type]?.services;
+
+const fitsType = (type: string, ports: number): boolean => ports <= (portLimit(type) ?? ports);
+
+/** While the type changes, both limits hold. Unknown types are limited by the cloud. */
+export function targetLimit(
+  type: string | undefined,
+  observed: { readonly max_targets: number } | undefined,
+): number | undefined {
+  const ofType = type === undefined && observed !== undefined ? undefined : limits[type ?? "lb11"]?.targets;
+  const limit = Math.min(
+    ofType ?? Number.POSITIVE_INFINITY,
+    observed?.max_targets ?? Number.POSITIVE_INFINITY,
+  );
+  return Number.isFinite(limit) ? limit : undefined;
+}
 
 const tcpPorts = ({ ports }: Pick<Desired, "ports">): number =>
   ports.filter(({ protocol }) => protocol === "TCP").length;

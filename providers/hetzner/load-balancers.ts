@@ -11,13 +11,7 @@ import {
   type ServiceUID,
   type StepOutcome,
 } from "#ccm";
-import { outcomeOf } from "../actions.ts";
-import type { HetznerApi } from "../api/client.ts";
-import { refusesTarget } from "../api/errors.ts";
-import type { ApiCertificate, ApiLoadBalancer } from "../api/resources.ts";
-import type { NetworkID } from "../network.ts";
-import { needsCertificates } from "./certificates.ts";
-import { targetLimit } from "./limits.ts";
+import { type HetznerApi, outcomeOf, refusesTarget } from "./api.ts";
 import {
   type Annotations,
   choicesOf,
@@ -26,12 +20,15 @@ import {
   type Observed,
   ownerLabel,
   type Prefetched,
-  type Settings,
-} from "./model.ts";
-import { possibleChoices } from "./placement.ts";
-import { creation, hasAddresses, planLoadBalancer } from "./plan.ts";
-import { settingsOf } from "./settings-of.ts";
-import { targetsOnly, withoutTargets } from "./steps.ts";
+  settingsOf,
+} from "./balancer.ts";
+import { needsCertificates } from "./certificates.ts";
+import { targetsOnly, withoutTargets } from "./changes.ts";
+import { possibleChoices, targetLimit } from "./placement.ts";
+import { creation, hasAddresses, planLoadBalancer } from "./plan-balancer.ts";
+import type { ApiCertificate, ApiLoadBalancer } from "./resources.ts";
+import type { NetworkID } from "./routes.ts";
+import type { Settings } from "./settings.ts";
 import { reach } from "./targets.ts";
 
 function toObserved(balancer: ApiLoadBalancer): Observed {

@@ -1,10 +1,6 @@
 // Plans the steps from the observed to the desired load balancer. Pure.
 
 import { type Plan, waitFor } from "#ccm";
-import type { ApiLoadBalancer } from "../api/resources.ts";
-import { reasons } from "../reasons.ts";
-import { chooseCertificates } from "./certificates.ts";
-import { planChanges, type Wanted } from "./changes.ts";
 import {
   choicesOf,
   type Desired,
@@ -12,11 +8,13 @@ import {
   type Observed,
   ownerLabel,
   type Prefetched,
-  type Settings,
-} from "./model.ts";
+} from "./balancer.ts";
+import { chooseCertificates } from "./certificates.ts";
+import { createStep, planChanges, stepsFor, type Wanted } from "./changes.ts";
 import { placeProblems, possibleChoices } from "./placement.ts";
+import type { ApiLoadBalancer } from "./resources.ts";
 import { completeService, serviceProblems, serviceSpecs } from "./services.ts";
-import { createStep, stepsFor } from "./steps.ts";
+import { reasons, type Settings } from "./settings.ts";
 import { targetProblems, targetSpecs } from "./targets.ts";
 
 export const creation = "the load balancer to be created";

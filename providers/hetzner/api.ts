@@ -1,0 +1,196 @@
+// The Hetzner Cloud API: what its errors and actions mean, and one function per kind of request.
+
+import {
+  bearer,
+  type Call,
+  CloudError,
+  type CloudErrorKind,
+  type Context,
+  type Done,
+  done,
+  type ErrorReport,
+  inProgress,
+  type JobState,
+  type JsonRequest,
+  jsonApi,
+  numberedPages,
+  operationOf,
+  pendingJobs,
+  type QueryValue,
+  rateLimitHeaders,
+  type Secret,
+} from "#ccm";
+import type { ApiAction, ApiCertificate, ApiLoadBalancer, ApiNetwork, ApiServer } from "./resources.ts";
+
+/** Where the status is misleading, or an action fails with the code. */
+const kinds: Readonly<Record<string, CloudErrorKind>> = {
+  unauthorized: "unauthorized",
+  token_readonly: "forbidden",
+  forbidden: "forbidden",
+  resource_limit_exceeded: "quota",
+  maintenance: "unavailable",
+  not_found: "not-found",
+  // Another action of the same resource is running.
+  conflict: "busy",
+  uniqueness_error: "invalid",
+  resource_unavailable: "unavailable",
+  invalid_input: "invalid",
+  service_error: "unavailable",
+  unsupported_error: "invalid",
+  locked: "busy",
+  // The protection was switched on since the load balancer was listed.
+  protected: "conflict",
+  rate_limit_exceeded: "rate-limited",
+  bad_gateway: "unavailable",
+  unavailable: "unavailable",
+  timeout: "unavailable",
+  server_error: "unavailable",
+  robot_unavailable: "unavailable",
+};
+
+interface ApiErrorBody {
+  readonly error: {
+    readonly code: string;
+    readonly message?: string;
+    readonly details?: {
+      readonly fields?: readonly { readonly name: string; readonly messages?: readonly string[] }[];
+    } | null;
+  };
+}
+
+export function isApiError(body: unknown): body is ApiErrorBody {
+  return typeof (body as Partial<ApiErrorBody> | undefined)?.error?.code === "string";
+}
+
+export const kindOfCode = (code: string): CloudErrorKind | undefined => kinds[code];
+
+/** The message with the code, and with the fields that are invalid. */
+export function readError(body: unknown): ErrorReport {
+  if (!isApiError(body)) return {};
+  const { code, message = "no message", details } = body.error;
+  const fields = (details?.fields ?? []).map(({ name, messages = [] }) => `${name}: ${messages.join(", ")}`);
+  const where = fields.length === 0 ? "" : ` (${fields.join("; ")})`;
+  const scope = code === "rate_limit_exceeded" ? "account" : undefined;
+  return { message: `${message}${where} [${code}]`, kind: kindOfCode(code), scope };
+}
+
+const targetCodes = new Set([
+  "resource_limit_exceeded",
+  "ip_not_owned",
+  "cloud_resource_ip_not_allowed",
+  "server_not_attached_to_network",
+  "load_balancer_not_attached_to_network",
+  "missing_ipv4",
+  "robot_unavailable",
+]);
+
+/** Whether the cloud refuses this target and would accept another one. */
+export function refusesTarget(message: string): boolean {
+  const code = /\[(\w+)\]$/.exec(message)?.[1];
+  return code !== undefined && targetCodes.has(code);
+}
+
+/** The largest page that the API serves. */
+const pageSize = 50;
+
+interface Meta {
+  readonly pagination: { readonly next_page: number | null; readonly total_entries: number | null };
+}
+
+type Query = Readonly<Record<string, QueryValue>>;
+
+export interface ApiOptions {
+  readonly endpoint: string;
+  /** Called again when the cloud has rejected the token. */
+  readonly readToken: () => Secret;
+  readonly account: Context["account"];
+}
+
+/** The limit of 3,600 per hour refills by one per second; the reset time says when it is full. */
+const rateLimit = rateLimitHeaders({
+  limit: "ratelimit-limit",
+  remaining: "ratelimit-remaining",
+  full: { header: "ratelimit-reset", unit: "unix-seconds" },
+});
+
+export function hetznerApi({ endpoint, readToken, account }: ApiOptions) {
+  const { transport } = account<Secret>({
+    name: "hcloud",
+    fetch: async () => ({ value: readToken() }),
+    sign: bearer,
+    rateLimit,
+  });
+  const api = jsonApi({ base: endpoint, transport, isApiError, readError });
+  const pages = numberedPages<{ readonly meta?: Meta }>(api, {
+    query: { per_page: pageSize },
+    read: ({ meta }) => ({
+      next: meta?.pagination.next_page,
+      total: meta?.pagination.total_entries ?? undefined,
+    }),
+  });
+
+  const get = <K extends string, T>(key: K, path: string, call: Call) =>
+    api.call<Readonly<Record<K, T>>>(
+      { operation: `GET /${key}s/{id}`, method: "GET", path, expects: [key] },
+      call,
+    );
+
+  return {
+    servers: (call: Call, query?: Query) => pages<ApiServer>("servers", call, query),
+    server: async (id: string, call: Call) =>
+      (await get<"server", ApiServer>("server", `/servers/${id}`, call)).server,
+    networks: (call: Call, query?: Query) => pages<ApiNetwork>("networks", call, query),
+    network: async (id: number, call: Call) =>
+      (await get<"network", ApiNetwork>("network", `/networks/${id}`, call)).network,
+    loadBalancers: (call: Call) => pages<ApiLoadBalancer>("load_balancers", call),
+    certificates: (call: Call) => pages<ApiCertificate>("certificates", call),
+    actions: (ids: readonly string[], call: Call) => pages<ApiAction>("actions", call, { id: ids }),
+    /** Sends a change. Its response names the action that carries it out, if there is one. */
+    change: (request: JsonRequest, call: Call) =>
+      api.call<{ readonly action?: ApiAction | null } | undefined>(request, call),
+  };
+}
+
+export type HetznerApi = ReturnType<typeof hetznerApi>;
+
+const operation = "GET /actions";
+
+function failureOf({ id, command, error }: ApiAction): CloudError {
+  const { code = "unknown", message = "no message" } = error ?? {};
+  const text = `The action ${command} (${id}) failed: ${message} [${code}]`;
+  return new CloudError(kindOfCode(code) ?? "conflict", text, { operation });
+}
+
+/** Stands for the Node in the operation of a step that adds a target. */
+const target = "target";
+
+/** What a change leads to, by its response. `title` completes "waiting for …", and `node` is the Node of a target that is added. */
+export function outcomeOf(action: ApiAction | null | undefined, title: string, node?: string): ActionOutcome {
+  if (action === undefined || action === null || action.status === "success") return done();
+  if (action.status === "error") throw failureOf(action);
+  const members = node === undefined ? {} : { [target]: node };
+  const job = { job: String(action.id), owners: [], waitingFor: title, members };
+  return inProgress(title, { operation: operationOf(job) });
+}
+
+/** One target that fails must not hold up the others. */
+function stateOf(action: ApiAction): JobState {
+  if (action.status === "running") return "running";
+  if (action.status === "success") return { facts: {} };
+  const failure = failureOf(action);
+  if (action.command !== "add_target") return failure;
+  return { facts: {}, refused: [{ node: target, text: failure.message }] };
+}
+
+/** `GET /actions` takes as many ids as a page has entries. */
+export function pendingActions(api: HetznerApi) {
+  return pendingJobs({ limit: 50 }, async (ids: readonly string[], call: Call) => {
+    const states = new Map<string, JobState>();
+    for await (const page of api.actions(ids, call)) {
+      for (const action of page) states.set(String(action.id), stateOf(action));
+    }
+    return states;
+  });
+}
+
+export type ActionOutcome = Done | ReturnType<typeof inProgress>;

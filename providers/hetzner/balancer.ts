@@ -1,0 +1,122 @@
+// What plans of load balancers work with: the desired and the observed load balancer, and single steps. Pure.
+
+import {
+  type Cidr,
+  type DesiredLoadBalancer,
+  type JsonRequest,
+  type ObservedLoadBalancer,
+  parseIp,
+  type Step,
+  seconds,
+  type Values,
+  withOperatorDefaults,
+} from "#ccm";
+import { annotations } from "./annotations.ts";
+import type { ApiCertificate, ApiLoadBalancer, ApiService } from "./resources.ts";
+import { hasRobotAccess, type Settings } from "./settings.ts";
+
+export type Annotations = typeof annotations;
+export type Desired = DesiredLoadBalancer<Annotations>;
+
+/** The label that the Go manager puts on every load balancer and certificate: the uid of the Service. */
+export const ownerLabel = "hcloud-ccm/service-uid";
+
+export interface Observed extends ObservedLoadBalancer {
+  readonly balancer: ApiLoadBalancer;
+}
+
+/** One request. */
+export interface HetznerStep extends Step {
+  readonly request: JsonRequest;
+  /** With a request that adds a target: its Node. */
+  readonly node?: string | undefined;
+}
+
+/** What plans need besides load balancers. */
+export interface Prefetched {
+  readonly networkID: number | undefined;
+  readonly certificates: readonly ApiCertificate[];
+}
+
+/** The settings of one load balancer: its annotations, with the defaults of the operator. */
+export interface Choices {
+  /** Undefined if no type is chosen: then an existing load balancer keeps its type. */
+  readonly type: string | undefined;
+  readonly location: string | undefined;
+  readonly networkZone: string | undefined;
+  readonly algorithm: string | undefined;
+  readonly publicInterface: boolean | undefined;
+  readonly usesPrivateIP: boolean;
+  readonly proxyProtocol: boolean | undefined;
+  readonly privateIP: string | undefined;
+  readonly subnet: Cidr | undefined;
+  readonly hasPrivateIngress: boolean;
+  readonly hasIPv6: boolean;
+  /** The public addresses of dedicated servers can be read. */
+  readonly readsRobot: boolean;
+}
+
+const notEmpty = (value: string | undefined) => (value === "" ? undefined : value);
+const negated = (value: boolean | undefined) => (value === undefined ? undefined : !value);
+
+/** The annotations of a Service, with the defaults of the operator. */
+export const withDefaults = (own: Desired["settings"], operator: Settings): Desired["settings"] =>
+  withOperatorDefaults(annotations, own, operator);
+
+export function choicesOf(desired: Pick<Desired, "settings">, operator: Settings): Choices {
+  const own = withDefaults(desired.settings, operator);
+  const location = notEmpty(own.location);
+  return {
+    type: own.type,
+    location,
+    // The location takes precedence.
+    networkZone: location === undefined ? notEmpty(own["network-zone"]) : undefined,
+    algorithm: own["algorithm-type"],
+    publicInterface: negated(own["disable-public-network"]),
+    usesPrivateIP: own["use-private-ip"] === true,
+    proxyProtocol: own["uses-proxyprotocol"],
+    privateIP: own["private-ipv4"],
+    subnet: own["private-subnet-ip-range"],
+    hasPrivateIngress: own["disable-private-ingress"] !== true,
+    readsRobot: hasRobotAccess(operator),
+    hasIPv6: own["ipv6-disabled"] !== true,
+  };
+}
+
+/** The annotations as an existing load balancer has them: an invalid annotation keeps this value. */
+type OwnSettings = Partial<Values<Annotations>>;
+
+const choiceIn = <T extends string>(choices: readonly T[], text: string | undefined): T | undefined =>
+  choices.find((choice) => choice === text);
+
+/** All ports have the same settings. */
+function settingsOfPort({ protocol, proxyprotocol, http, health_check }: ApiService): OwnSettings {
+  const timeout = http?.timeout_idle;
+  const lifetime = http?.cookie_lifetime;
+  return {
+    protocol: choiceIn(["tcp", "http", "https"], protocol) ?? "tcp",
+    "uses-proxyprotocol": proxyprotocol,
+    "http-sticky-sessions": http?.sticky_sessions,
+    "http-redirect-http": http?.redirect_http,
+    "http-cookie-lifetime": lifetime === undefined ? undefined : seconds(lifetime),
+    "http-timeout-idle": timeout === undefined ? undefined : seconds(timeout),
+    "health-check-protocol": choiceIn(["tcp", "http", "https"], health_check.protocol),
+    "health-check-port": health_check.port,
+    "health-check-interval": seconds(health_check.interval),
+    "health-check-timeout": seconds(health_check.timeout),
+    "health-check-retries": health_check.retries,
+    "health-check-http-validate-certificate": health_check.http?.tls,
+  };
+}
+
+export function settingsOf({ balancer }: Observed): OwnSettings {
+  const { algorithm, public_net, private_net, services, targets } = balancer;
+  const [port] = services;
+  return {
+    "algorithm-type": choiceIn(["round_robin", "least_connections"], algorithm.type),
+    "disable-public-network": !public_net.enabled,
+    "use-private-ip": targets.find(({ type }) => type === "server")?.use_private_ip,
+    "private-ipv4": parseIp(private_net[0]?.ip ?? ""),
+    ...(port === undefined ? {} : settingsOfPort(port)),
+  };
+}

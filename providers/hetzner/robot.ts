@@ -1,0 +1,167 @@
+// The dedicated servers as instances: Hetzner's Robot web service, and a second source with other provider ids.
+
+import {
+  basic,
+  type Call,
+  CloudError,
+  type Context,
+  currentValue,
+  type Instance,
+  type InstanceSource,
+  type Instances,
+  type IpFamily,
+  ifFound,
+  jsonApi,
+  type LookupResult,
+  providerID,
+  type Secret,
+} from "#ccm";
+import { familiesOf, firstAddress } from "./instances.ts";
+import { hasRobotAccess, type Settings } from "./settings.ts";
+
+interface RobotServer {
+  readonly server_number: number;
+  readonly server_name: string;
+  readonly server_ip: string | null;
+  /** The network part of its range, such as 2a01:f48:111:4221:: */
+  readonly server_ipv6_net: string | null;
+  readonly product: string;
+  readonly dc: string;
+}
+
+interface RobotErrorBody {
+  readonly error: { readonly status: number; readonly code: string; readonly message: string };
+}
+
+function isApiError(body: unknown): body is RobotErrorBody {
+  return typeof (body as Partial<RobotErrorBody> | undefined)?.error?.code === "string";
+}
+
+function robotApi(settings: Settings, { account, inputs }: Context) {
+  const waitTime = settings["robot-rate-limit-wait-time"];
+  const { transport } = account<{ readonly user: string; readonly password: Secret }>({
+    name: "robot",
+    fetch: async () => {
+      const user = currentValue(settings, "robot-user", inputs).reveal();
+      return { value: { user, password: currentValue(settings, "robot-password", inputs) } };
+    },
+    sign: basic,
+    // A client that goes on is locked out, so nothing is sent for a while.
+    rateLimit: ({ status }) => (status === 403 ? { retryAfter: { in: waitTime } } : undefined),
+  });
+  const api = jsonApi({
+    base: settings["robot-endpoint"] ?? "https://robot-ws.your-server.de",
+    transport,
+    isApiError,
+    readError: (body) => {
+      if (!isApiError(body)) return {};
+      const { code, message } = body.error;
+      const isThrottled = code === "RATE_LIMIT_EXCEEDED";
+      return {
+        message: `${message} [${code}]`,
+        ...(isThrottled && { kind: "rate-limited", scope: "account" }),
+      };
+    },
+  });
+  const get = <T>(operation: string, path: string, call: Call) =>
+    api.call<T>({ operation, method: "GET", path }, call);
+  return {
+    /** All servers, in one response. */
+    servers: (call: Call) => get<readonly { readonly server: RobotServer }[]>("GET /server", "/server", call),
+    server: (number: string, call: Call) =>
+      get<{ readonly server: RobotServer }>("GET /server/{number}", `/server/${number}`, call),
+    reset: (number: string, call: Call) =>
+      get<{ readonly reset: { readonly operating_status?: string } }>(
+        "GET /reset/{number}",
+        `/reset/${number}`,
+        call,
+      ),
+  };
+}
+
+type RobotApi = ReturnType<typeof robotApi>;
+
+export const robotSource = "robot";
+
+/** `hcloud://bm-1` is the form that older versions of the Go manager wrote. */
+const keyOf = (id: string) => /^(?:hrobot:\/\/|hcloud:\/\/bm-)(\d+)$/.exec(id)?.[1];
+
+const familyNames = { ipv4: "IPv4", ipv6: "IPv6" } as const satisfies Record<string, IpFamily>;
+
+function toInstance(server: RobotServer, settings: Settings): Instance {
+  const families = familiesOf(settings);
+  const { server_number, server_name, server_ip, server_ipv6_net, product, dc } = server;
+  const zone = dc.toLowerCase();
+  const ipv6 = firstAddress(server_ipv6_net ?? "");
+  return {
+    key: String(server_number),
+    id: providerID(`hrobot://${server_number}`),
+    names: [server_name],
+    title: server_name,
+    handles: server_ip === null ? {} : { ip: server_ip },
+    addresses: [
+      { kind: "Hostname", value: server_name },
+      ...(families.includes("ipv6") && ipv6 ? [{ kind: "ExternalIP", value: ipv6 } as const] : []),
+      ...(families.includes("ipv4") && server_ip ? [{ kind: "ExternalIP", value: server_ip } as const] : []),
+    ],
+    keepsInternalIPs: settings["robot-forward-internal-ips"]
+      ? families.map((family) => familyNames[family])
+      : undefined,
+    type: product.replaceAll(" ", "-").replaceAll(/[^a-zA-Z0-9_.-]+/g, ""),
+    region: zone.split("-")[0],
+    zone,
+    labels: { "instance.hetzner.cloud/provided-by": "robot" },
+  };
+}
+
+/** Only this 404 says that there is no such server, or no server at all. Others are of a proxy or a wrong endpoint. */
+const hasNoServer = (error: unknown): boolean =>
+  CloudError.is(error) && error.kind === "not-found" && error.message.endsWith("[SERVER_NOT_FOUND]");
+
+/** Robot has an error instead of an empty list. */
+async function serversOf(api: RobotApi, call: Call): ReturnType<RobotApi["servers"]> {
+  try {
+    return await api.servers(call);
+  } catch (error) {
+    if (hasNoServer(error)) return [];
+    throw error;
+  }
+}
+
+function robotServers(api: RobotApi, settings: Settings): InstanceSource {
+  /** Models without remote reset have no answer. */
+  const isOff = async (number: string, call: Call): Promise<boolean> =>
+    (await ifFound(api.reset(number, call)))?.reset.operating_status === "shut off";
+  const findByNumber = async ([number = ""]: readonly string[], call: Call): Promise<LookupResult> => {
+    try {
+      const { server } = await api.server(number, call);
+      const state = (await isOff(number, call)) ? "stopped" : "running";
+      return new Map([[number, [{ ...toInstance(server, settings), state }]]]);
+    } catch (error) {
+      if (hasNoServer(error)) return new Map([[number, []]]);
+      throw error;
+    }
+  };
+  return {
+    name: robotSource,
+    keyOf,
+    // Servers are given to another cluster by renaming them.
+    nameDecides: true,
+    list: async function* (call) {
+      yield (await serversOf(api, call)).map(({ server }) => toInstance(server, settings));
+    },
+    // Robot allows 200 of each kind, to all clients of the account together.
+    requestsPerHour: 100,
+    lookups: { id: { limit: 1, find: findByNumber } },
+  };
+}
+
+/** Without credentials, the ids of dedicated servers are known and nothing else. */
+export function robotSources(
+  settings: Settings,
+  context: Context,
+): { readonly sources: readonly InstanceSource[]; readonly unreadable?: Instances["unreadable"] } {
+  if (!settings["robot-enabled"]) return { sources: [] };
+  if (!hasRobotAccess(settings)) return { sources: [], unreadable: [{ name: robotSource, keyOf }] };
+  return { sources: [robotServers(robotApi(settings, context), settings)] };
+}

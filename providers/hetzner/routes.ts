@@ -1,0 +1,93 @@
+// The private network of the cluster: its id, and its routes to pods as a route table.
+
+import {
+  type Call,
+  CloudError,
+  type ObservedRoute,
+  parseCidr,
+  parseIp,
+  type RoutesOneByOne,
+  resolveOnce,
+} from "#ccm";
+import { type HetznerApi, outcomeOf } from "./api.ts";
+import type { ApiNetwork } from "./resources.ts";
+
+export type NetworkID = (call: Call) => Promise<number>;
+
+/** The id of the network that HCLOUD_NETWORK names, by name or id. A wrong id would detach all load balancers, so it is checked too. */
+export function networkIDOf(api: HetznerApi, nameOrID: string): NetworkID {
+  const isID = /^\d+$/.test(nameOrID);
+  return resolveOnce(async (call) => {
+    for await (const page of api.networks(call, isID ? {} : { name: nameOrID })) {
+      const found = page.find(({ id, name }) => (isID ? String(id) : name) === nameOrID);
+      if (found !== undefined) return found.id;
+    }
+    const text = `The network ${JSON.stringify(nameOrID)} does not exist in this project. Correct HCLOUD_NETWORK, or use its id.`;
+    throw new CloudError("invalid", text, { operation: "GET /networks" });
+  });
+}
+
+/** A route has no place for a mark: --cluster-cidr decides which belong to the cluster. */
+function toObserved({ destination, gateway }: ApiNetwork["routes"][number]): readonly ObservedRoute[] {
+  const parsed = parseCidr(destination);
+  return parsed === undefined
+    ? []
+    : [
+        {
+          handle: `${destination} ${gateway}`,
+          destination: parsed,
+          targetAddress: parseIp(gateway),
+          ownership: "unmarked",
+        },
+      ];
+}
+
+export function networkRoutes(api: HetznerApi, networkID: NetworkID): RoutesOneByOne {
+  const change = async (
+    action: "add_route" | "delete_route",
+    destination: string,
+    gateway: string,
+    call: Call,
+  ) => {
+    const id = await networkID(call);
+    const operation = `POST /networks/{id}/actions/${action}`;
+    const path = `/networks/${id}/actions/${action}`;
+    const response = await api.change(
+      { operation, method: "POST", path, body: { destination, gateway } },
+      call,
+    );
+    return outcomeOf(response?.action, `the route to ${destination} in network ${id}`);
+  };
+  return {
+    style: "one-by-one",
+    oneAtATime: true,
+    families: ["IPv4"],
+    limit: 100,
+    list: async function* (call) {
+      const { routes } = await api.network(await networkID(call), call);
+      yield { routes: routes.flatMap(toObserved) };
+    },
+    create: async ({ destination, target }, call) => {
+      const { node, machine, internalIPs } = target;
+      const gateway = machine?.handles?.["private-ip"];
+      const fail = (kind: "invalid" | "unavailable", why: string) =>
+        new CloudError(kind, `No route to Node ${node}: ${why}`, {
+          operation: "POST /networks/{id}/actions/add_route",
+        });
+      if (machine === undefined || machine.handles === undefined)
+        throw fail("unavailable", "its server is not known yet.");
+      if (gateway === undefined)
+        throw fail("invalid", "its server is not attached to the network of the cluster. Attach it.");
+      if (!internalIPs.some((ip) => ip === parseIp(gateway)))
+        throw fail(
+          "invalid",
+          `its server has the address ${gateway} in the network, but the Node's InternalIPs are ${internalIPs.join(", ") || "none"}.`,
+        );
+      return change("add_route", destination, gateway, call);
+    },
+    remove: async ({ handle }, call) => {
+      const [destination = "", gateway = ""] = handle.split(" ");
+      return change("delete_route", destination, gateway, call);
+    },
+  };
+}

@@ -2,8 +2,8 @@
 
 import { type Field, flag, list, oneOf, text } from "#ccm";
 
-const protocols = ["tcp", "http", "https", "tls", "udp"] as const;
-export type Protocol = (typeof protocols)[number];
+export const protocolNames = ["tcp", "http", "https", "tls", "udp"] as const;
+export type Protocol = (typeof protocolNames)[number];
 
 /** The protocol of all ports, or of single ones. */
 export interface Protocols {
@@ -11,7 +11,7 @@ export interface Protocols {
   readonly byPort: Readonly<Record<string, Protocol>>;
 }
 
-const protocolOf = (name: string): Protocol | undefined => protocols.find((one) => one === name);
+const protocolOf = (name: string): Protocol | undefined => protocolNames.find((one) => one === name);
 
 function parseProtocols(raw: string): { readonly value: Protocols } | { readonly wrong: string } {
   const wrong = { wrong: JSON.stringify(raw.slice(0, 80)) };

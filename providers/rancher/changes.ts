@@ -1,9 +1,9 @@
 // The event socket of Rancher as hints: which hosts and load balancers may have changed.
 
 import { type Call, type ChangeHint, type Changes, minutes } from "#ccm";
-import type { RancherApi } from "./api/client.ts";
-import type { ApiHost, ApiLoadBalancer } from "./api/resources.ts";
-import { groupOfOwner, markedOwner } from "./load-balancers/names.ts";
+import type { RancherApi } from "./api.ts";
+import { groupOfOwner, markedOwner } from "./balancer.ts";
+import type { ApiHost, ApiLoadBalancer } from "./resources.ts";
 
 /** By default, the server sends a ping every five seconds. */
 const maxSilence = minutes(1);

@@ -1,32 +1,16 @@
 // The provider of Rancher 1.6 (Cattle): hosts as instances, and load balancers as services in a stack.
 
-import { type Context, defineProvider, Secret } from "#ccm";
+import { type Context, currentValue, defineProvider } from "#ccm";
 import { annotations } from "./annotations.ts";
-import { type Keys, rancherApi } from "./api/client.ts";
+import { rancherApi } from "./api.ts";
 import { rancherChanges } from "./changes.ts";
-import { checkSettings, type Settings } from "./check-settings.ts";
-import { readConfigFile } from "./config-file.ts";
-import { hostSource } from "./hosts.ts";
-import { labelPrefixes } from "./labels.ts";
-import { rancherLoadBalancers } from "./load-balancers/load-balancers.ts";
-import { reasons } from "./reasons.ts";
-import { config } from "./settings.ts";
-
-const fileSettings = ["access-key-file", "secret-key-file", "ca-file"] as const;
-
-function contentOf(path: string | undefined, { file }: Context["inputs"]): string | undefined {
-  return path === undefined ? undefined : file(path)?.reveal().trim();
-}
-
-function keysOf(settings: Settings, { inputs }: Context): Keys {
-  return {
-    access: settings["access-key"] ?? contentOf(settings["access-key-file"], inputs) ?? "",
-    secret: settings["secret-key"] ?? new Secret(contentOf(settings["secret-key-file"], inputs) ?? ""),
-  };
-}
+import { hostSource, labelPrefixes } from "./instances.ts";
+import { rancherLoadBalancers } from "./load-balancers.ts";
+import { checkSettings, config, readConfigFile, reasons, type Settings } from "./settings.ts";
 
 function tlsOf(settings: Settings, { inputs }: Context) {
-  const ca = contentOf(settings["ca-file"], inputs);
+  const path = settings["ca-file"];
+  const ca = path === undefined ? undefined : inputs.file(path)?.reveal().trim();
   const skipVerification = settings["insecure-skip-verify"];
   return ca === undefined && !skipVerification ? undefined : { ...(ca && { ca }), skipVerification };
 }
@@ -38,18 +22,17 @@ export const rancher = defineProvider({
   config,
   annotations: { prefix: "service.rancher.io/", fields: annotations },
   reasons,
-  inputs: (settings) =>
-    fileSettings.flatMap((name) => {
-      const path = settings[name];
-      return path === undefined ? [] : [{ kind: "File", path } as const];
-    }),
+  inputs: ({ "ca-file": path }) => (path === undefined ? [] : [{ kind: "File", path }]),
   readConfigFile,
   checkConfig: checkSettings,
   connect: (settings, context) => {
     const api = rancherApi({
       url: settings.url,
       projectID: settings["project-id"],
-      readKeys: () => keysOf(settings, context),
+      readKeys: () => ({
+        user: currentValue(settings, "access-key", context.inputs).reveal(),
+        password: currentValue(settings, "secret-key", context.inputs),
+      }),
       tls: tlsOf(settings, context),
       account: context.account,
     });

@@ -1,18 +1,30 @@
-// The settings of Rancher: the environment variables of the Go manager, and what it fixes in code.
+// What operators of Rancher set: the environment variables and the file of the Go manager. And what problems are called.
 
-import { flag, list, oneOf, secret, text } from "#ccm";
+import {
+  type ConfigFile,
+  type ConfigProblem,
+  type ConfigValue,
+  declareReasons,
+  flag,
+  list,
+  oneOf,
+  secret,
+  text,
+  url,
+  type Values,
+} from "#ccm";
 
 const live = { reload: "live" } as const;
+const apiKey = { file: { required: "the API key of the environment" } } as const;
 
 const access = {
-  url: text("URL of the Rancher API, such as http://rancher:8080/v2-beta/projects/1a5.", {
+  url: url("URL of the Rancher API, such as http://rancher:8080/v2-beta/projects/1a5.", {
+    example: "http://rancher:8080/v2-beta",
     required: true,
     env: "CATTLE_URL",
   }),
-  "access-key": text("The access key of the API key.", { env: "CATTLE_ACCESS_KEY", ...live }),
-  "secret-key": secret("The secret key of the API key.", { env: "CATTLE_SECRET_KEY" }),
-  "access-key-file": text("A file with the access key. A changed file is read again."),
-  "secret-key-file": text("A file with the secret key. A changed file is read again."),
+  "access-key": text("The access key of the API key.", { env: "CATTLE_ACCESS_KEY", ...apiKey, ...live }),
+  "secret-key": secret("The secret key of the API key.", { env: "CATTLE_SECRET_KEY", ...apiKey }),
   "project-id": text(
     "Id of the environment, such as 1a5. Required if the key can read several environments.",
   ),
@@ -59,8 +71,78 @@ const loadBalancers = {
   ),
 };
 
-const withoutEffect = {
-  debug: flag("No effect: -v=6 logs requests.", { env: "RANCHER_CLIENT_DEBUG" }),
+const debug = flag("No effect: -v=6 logs requests.", { env: "RANCHER_CLIENT_DEBUG", ineffective: true });
+
+export const config = { ...access, ...instances, ...loadBalancers, debug };
+export type Settings = Values<typeof config>;
+
+/** Checks that involve several settings. Pure. */
+export function checkSettings(settings: Settings): readonly ConfigProblem[] {
+  const problems: ConfigProblem[] = [];
+  const error = (key: string, text: string) =>
+    problems.push({ severity: "error", reason: "InvalidSetting", key, text });
+  const { url, "project-id": project } = settings;
+  const path = URL.canParse(url) ? new URL(url).pathname : "";
+  const ofURL = /\/projects\/([^/]+)/.exec(path)?.[1];
+  if (ofURL !== undefined && project !== undefined && ofURL !== project)
+    error("project-id", `project-id is ${project}, but CATTLE_URL names ${ofURL}. Remove one of them`);
+  if (/\/v3(\/|$)/.test(path))
+    error(
+      "url",
+      "CATTLE_URL is the API of Rancher 2.x. Fairlead supports Rancher 1.6, whose API ends in /v2-beta",
+    );
+  if (settings["insecure-skip-verify"]) {
+    const text = "the certificate of the Rancher API is not verified. Set ca-file instead";
+    problems.push({ severity: "warning", reason: "InvalidSetting", key: "insecure-skip-verify", text });
+  }
+  return problems;
+}
+
+const names: Readonly<Record<string, string>> = {
+  "cattle-url": "url",
+  "cattle-access-key": "access-key",
+  "cattle-secret-key": "secret-key",
 };
 
-export const config = { ...access, ...instances, ...loadBalancers, ...withoutEffect };
+/** Without quotes, and without a comment that follows. */
+function unquoted(text: string): string {
+  const quoted = /^"((?:[^"\\]|\\.)*)"\s*(?:[#;].*)?$/.exec(text)?.[1];
+  if (quoted !== undefined) return quoted.replaceAll(/\\(.)/g, "$1");
+  return text.replace(/\s+[#;].*$/, "");
+}
+
+/** Other names of the section Global are settings of Fairlead. */
+export function readConfigFile(text: string): ConfigFile {
+  const settings: Record<string, ConfigValue> = {};
+  const problems: ConfigFile["problems"][number][] = [];
+  let section = "";
+  for (const [index, raw] of text.split("\n").entries()) {
+    const line = index + 1;
+    const content = raw.trim();
+    const report = (reason: string, problem: string) =>
+      problems.push({ severity: "error", reason, text: problem, line });
+    if (content === "" || content.startsWith("#") || content.startsWith(";")) continue;
+    const header = /^\[\s*([^\]"]+?)\s*\]$/.exec(content)?.[1];
+    if (header !== undefined) {
+      section = header.toLowerCase();
+      if (section !== "global") report("UnknownSection", `section [${header}] is unknown; expected [Global]`);
+      continue;
+    }
+    const [, name, value = ""] = /^([\w-]+)\s*=\s*(.*)$/.exec(content) ?? [];
+    // The line may contain a secret, so the message does not show it.
+    if (name === undefined) report("InvalidLine", "expected a line such as cattle-url = http://rancher:8080");
+    else if (section === "") report("InvalidLine", `${name} must be in the section [Global]`);
+    else if (section === "global")
+      settings[names[name.toLowerCase()] ?? name.toLowerCase()] = { text: unquoted(value.trim()), line };
+  }
+  return { settings, problems };
+}
+
+export const reasons = declareReasons({
+  HostAgentDisconnected:
+    "Rancher has lost the connection to the agent of the host. The Node stays. Start the agent, or remove the host from Rancher.",
+  InvalidHostLabel:
+    "A label of the host is not valid for a Node. The Node does not get it. Correct it in Rancher, or remove it from node-labels.",
+  LoadBalancerFailed:
+    "Rancher reports an error of the load balancer, such as a host port that is in use. Correct it; Fairlead continues then.",
+});

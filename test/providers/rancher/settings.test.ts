@@ -3,17 +3,16 @@
 import { expect, test } from "bun:test";
 import { type Context, Secret } from "#ccm";
 import { readSettings, VirtualClock } from "#ccm/testing";
-import { checkSettings } from "../../../providers/rancher/check-settings.ts";
-import { readConfigFile } from "../../../providers/rancher/config-file.ts";
 import { rancher } from "../../../providers/rancher/index.ts";
-import { config } from "../../../providers/rancher/settings.ts";
+import { readConfigFile } from "../../../providers/rancher/settings.ts";
 import { RancherCloud, serveRancherCloud } from "../../../providers/rancher/simulator/index.ts";
 
+const { config } = rancher;
 const url = "http://rancher:8080/v2-beta";
 const settingsOf = (values: Readonly<Record<string, string>>) =>
   readSettings(config, values, { what: "setting" }).values;
 const textsOf = (values: Readonly<Record<string, string>>) =>
-  checkSettings(settingsOf(values)).map(({ severity, text }) => `${severity}: ${text}`);
+  (rancher.checkConfig?.(settingsOf(values)) ?? []).map(({ severity, text }) => `${severity}: ${text}`);
 
 test("reads every environment variable of the Go manager", () => {
   const names = Object.values(config).flatMap(({ env }) => env ?? []);
@@ -45,9 +44,9 @@ test("reads the configuration file of the Go manager", () => {
 
 test("reports all problems together", () => {
   expect(textsOf({ url: "http://rancher/v3", "access-key": "a", "access-key-file": "/a" })).toEqual([
-    "error: CATTLE_URL is the API of Rancher 2.x. Fairlead supports Rancher 1.6, whose API ends in /v2-beta",
     "error: CATTLE_ACCESS_KEY and access-key-file are both set. Remove one of them",
     "error: CATTLE_SECRET_KEY or secret-key-file is required: the API key of the environment",
+    "error: CATTLE_URL is the API of Rancher 2.x. Fairlead supports Rancher 1.6, whose API ends in /v2-beta",
   ]);
   const keys = { "access-key": "a", "secret-key": "b" };
   expect(textsOf({ ...keys, url: `${url}/projects/1a5`, "project-id": "1a7" })).toEqual([
@@ -73,11 +72,11 @@ test("reads the keys from their files each time a credential is needed [F70]", a
       configMap: () => undefined,
     },
     account: (account: {
-      readonly fetch: () => Promise<{ readonly value: { access: string; secret: Secret } }>;
+      readonly fetch: () => Promise<{ readonly value: { user: string; password: Secret } }>;
     }) => {
       const read = async () => {
         const { value } = await account.fetch();
-        fetched.push(`${value.access}:${value.secret.reveal()}`);
+        fetched.push(`${value.user}:${value.password.reveal()}`);
         throw new Error("There is no cloud.");
       };
       return { transport: read, credential: read };

@@ -1,10 +1,56 @@
-// Plans the external services of a load balancer: creates, changes and activates them, and says which can be forwarded to. Pure.
+// Plans the external services of a load balancer: one for each Node, or one with a health check for all. Pure.
 
-import { isSameIp, type RefusedTarget, seconds } from "#ccm";
-import type { ApiExternalService } from "../api/resources.ts";
-import { type Backend, backendsOf } from "./backends.ts";
-import type { Desired, Mark, Observed, RancherStep, ServiceInUse } from "./model.ts";
-import { clusterOf, markedOwner, metadataOf } from "./names.ts";
+import { type BalancerTarget, ipFamily, isSameIp, type RefusedTarget, seconds } from "#ccm";
+import {
+  checkedServiceName,
+  clusterOf,
+  type Desired,
+  type Mark,
+  markedOwner,
+  metadataOf,
+  nodeServiceName,
+  type Observed,
+  type RancherStep,
+  type ServiceInUse,
+} from "./balancer.ts";
+import type { ApiExternalService, HealthCheck } from "./resources.ts";
+
+export interface Backend {
+  readonly name: string;
+  readonly nodes: readonly string[];
+  readonly ips: readonly string[];
+  readonly healthCheck?: HealthCheck;
+}
+
+/** The address at which the load balancer reaches a Node: its network has no IPv6. */
+export const addressOf = ({ internalIPs, addresses }: BalancerTarget): string | undefined =>
+  [...internalIPs, ...addresses].find((ip) => ipFamily(ip) === "IPv4");
+
+export function backendsOf(desired: Desired): readonly Backend[] {
+  const targets = desired.targets.flatMap((target) => {
+    const ip = target.machine === undefined ? undefined : addressOf(target);
+    return ip === undefined ? [] : [{ node: target.node, ip }];
+  });
+  const port = desired.healthCheckNodePort;
+  if (port === undefined)
+    return targets.map(({ node, ip }) => ({ name: nodeServiceName(node), nodes: [node], ips: [ip] }));
+  if (targets.length === 0) return [];
+  return [
+    {
+      name: checkedServiceName(desired.defaultName, port),
+      nodes: targets.map(({ node }) => node),
+      ips: targets.map(({ ip }) => ip).toSorted(),
+      healthCheck: {
+        port,
+        requestLine: 'GET "/healthz" "HTTP/1.0"',
+        interval: 2000,
+        responseTimeout: 2000,
+        healthyThreshold: 2,
+        unhealthyThreshold: 3,
+      },
+    },
+  ];
+}
 
 /** A removal takes some seconds. */
 const removalTime = seconds(5);
@@ -73,7 +119,7 @@ function planBackend(backend: Backend, context: Context): Outcome {
   const { service } = known;
   if (service.state === "removing")
     return { kind: "removing", waitingFor: `external service ${name} to be removed${whyOf(service)}` };
-  if (isSame(known, backend)) return planActivation(service);
+  if (isSame(known, backend)) return planServiceActivation(service);
   if (isOthers(known, observed.balancer.id, mark)) {
     const text = `The external service ${name} in Rancher has another address (${[service.hostname ?? service.externalIpAddresses ?? []].flat().join(", ")}) and may belong to another cluster or a user. Remove it or rename the Node, or give each cluster its own load-balancers-stack.`;
     return { kind: "refused", text };
@@ -87,7 +133,7 @@ function planBackend(backend: Backend, context: Context): Outcome {
   return { kind: "found", id, step: { do: "change external service", on: name, send, targets: "all" } };
 }
 
-function planActivation(service: ApiExternalService): Outcome {
+function planServiceActivation(service: ApiExternalService): Outcome {
   const { id, name, state, actions = {}, transitioning } = service;
   if (state === "active" || state === "updating-active") return { kind: "found", id };
   const link = state === "inactive" && transitioning !== "yes" ? actions["activate"] : undefined;

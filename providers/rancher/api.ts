@@ -1,9 +1,12 @@
 // The Cattle API: its account, its schema, and the requests in use. All URLs but the first come from the server.
 
 import {
+  basic,
   type Call,
   CloudError,
   type Context,
+  collect,
+  ifFound,
   type JsonRequest,
   jsonApi,
   pagesByCursor,
@@ -12,17 +15,67 @@ import {
   type Secret,
   type TlsMaterial,
 } from "#ccm";
-import { isApiError, readError } from "./errors.ts";
-import { KeptSchemas } from "./kept-schemas.ts";
-import type { Resource } from "./resources.ts";
-import { collectionsOf, pathOf } from "./schema.ts";
+import { isApiError, type Resource, readError } from "./resources.ts";
+
+/** The path of each collection, by type. */
+export type Schemas = ReadonlyMap<string, string>;
+
+interface SchemaCollection {
+  readonly data?: readonly {
+    readonly id: string;
+    readonly links?: Readonly<Record<string, string>> | null;
+  }[];
+}
+
+/** The server writes links with the host by which it knows itself. Requests stay at the host that is configured. */
+export function pathOf(link: string, operation: string): string {
+  const url = URL.canParse(link) ? new URL(link) : undefined;
+  if (url !== undefined) return url.pathname + url.search;
+  const text = `${operation}: the server sent ${JSON.stringify(link.slice(0, 80))} as a link, expected a URL.`;
+  throw new CloudError("unavailable", text, { operation });
+}
+
+export function collectionsOf({ data }: SchemaCollection, base: string): Schemas {
+  const operation = "GET /schemas";
+  const all = new Map(
+    (data ?? []).flatMap(({ id, links }) => {
+      const link = links?.["collection"];
+      return link === undefined ? [] : [[id, pathOf(link, operation)] as const];
+    }),
+  );
+  if (all.has("host")) return all;
+  const text = `The schema of ${base} has no hosts: it is not the API of Rancher 1.6, or the key is of another kind. Correct CATTLE_URL, or use a key of the environment.`;
+  throw new CloudError("unavailable", text, { operation });
+}
+
+type Read = (call: Call) => Promise<Schemas>;
+
+export class KeptSchemas {
+  readonly #read: Read;
+  #current: Read;
+
+  constructor(read: Read) {
+    this.#read = read;
+    this.#current = resolveOnce(read);
+  }
+
+  get(call: Call): Promise<Schemas> {
+    return this.#current(call);
+  }
+
+  /** The next call reads them again. */
+  forget(): void {
+    this.#current = resolveOnce(this.#read);
+  }
+}
 
 /** The documented maximum. The default of the server is 100. */
 const pageSize = 1000;
 
+/** The access key and the secret key. */
 export interface Keys {
-  readonly access: string;
-  readonly secret: Secret;
+  readonly user: string;
+  readonly password: Secret;
 }
 
 export interface ApiOptions {
@@ -76,11 +129,7 @@ export function rancherApi({ url, projectID, readKeys, tls, account }: ApiOption
   const { transport, messages } = account<Keys>({
     name: "rancher",
     fetch: async () => ({ value: readKeys() }),
-    sign: (request, { access, secret }) => {
-      const basic = Buffer.from(`${access}:${secret.reveal()}`).toString("base64");
-      const headers = { ...request.headers, authorization: `Basic ${basic}` };
-      return { ...request, headers, ...(tls && { tls }) };
-    },
+    sign: (request, keys) => ({ ...basic(request, keys), ...(tls && { tls }) }),
   });
   const api = jsonApi({ base: base.origin, transport, isApiError, readError });
 
@@ -177,12 +226,7 @@ export function rancherApi({ url, projectID, readKeys, tls, account }: ApiOption
       query: Query = {},
     ): Promise<T | undefined> => {
       const path = `${await collection(type, call)}/${encodeURIComponent(id)}`;
-      try {
-        return await get<T>(`GET /${type}/{id}`, path, call, query);
-      } catch (error) {
-        if (CloudError.is(error) && error.kind === "not-found") return undefined;
-        throw error;
-      }
+      return ifFound(get<T>(`GET /${type}/{id}`, path, call, query));
     },
     listLink: <T>(operation: string, link: string, call: Call) =>
       listAt<T>(operation, pathOf(link, operation), call, {}),
@@ -207,10 +251,3 @@ export function rancherApi({ url, projectID, readKeys, tls, account }: ApiOption
 }
 
 export type RancherApi = ReturnType<typeof rancherApi>;
-
-/** All pages of a listing. */
-export async function collect<T>(pages: AsyncIterable<readonly T[]>): Promise<readonly T[]> {
-  const all: T[] = [];
-  for await (const page of pages) all.push(...page);
-  return all;
-}

@@ -1,8 +1,8 @@
 // The ports of a Service that a load balancer publishes, and what is wrong with them. Pure.
 
 import type { Problem } from "#ccm";
-import type { Protocol } from "../annotations.ts";
-import type { Desired } from "./model.ts";
+import type { Protocol } from "./annotations.ts";
+import type { Desired } from "./balancer.ts";
 
 /** A port of the Service that Rancher can forward. */
 export interface Port {

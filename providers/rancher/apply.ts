@@ -1,13 +1,49 @@
 // Applies single steps: each is one change, after a look at what other Services may have done.
 
-import { type Call, CloudError, deleted, done, inProgress, type StepOutcome, seconds } from "#ccm";
-import { collect, type RancherApi } from "../api/client.ts";
-import { isNameTaken } from "../api/errors.ts";
-import type { ApiExternalService, ApiLoadBalancer, ApiStack, Resource } from "../api/resources.ts";
-import { findStack } from "./listing.ts";
-import type { RancherStep, Send } from "./model.ts";
-import { clusterOf, markedOwner, metadataOf } from "./names.ts";
-import type { TakenNames } from "./taken-names.ts";
+import { type Call, CloudError, collect, deleted, done, inProgress, type StepOutcome, seconds } from "#ccm";
+import type { RancherApi } from "./api.ts";
+import { clusterOf, markedOwner, metadataOf, type RancherStep, type Send } from "./balancer.ts";
+import {
+  type ApiExternalService,
+  type ApiLoadBalancer,
+  type ApiService,
+  type ApiStack,
+  isNameTaken,
+  type Resource,
+} from "./resources.ts";
+
+export class TakenNames {
+  readonly #api: RancherApi;
+  readonly #running = new Map<string, Promise<boolean>>();
+
+  constructor(api: RancherApi) {
+    this.#api = api;
+  }
+
+  /** Only what is listed counts: a name that is not found may be free again. */
+  isOfOtherKind(name: string, stackID: string | undefined, call: Call): Promise<boolean> {
+    const key = `${stackID} ${name.toLowerCase()}`;
+    const running =
+      this.#running.get(key) ??
+      this.#read(name.toLowerCase(), stackID, call).finally(() => this.#running.delete(key));
+    this.#running.set(key, running);
+    return running;
+  }
+
+  async #read(name: string, stackID: string | undefined, call: Call): Promise<boolean> {
+    const named = await collect(this.#api.list<ApiService>("service", call, { name }));
+    return named.some(
+      (one) => one.stackId === stackID && one.name.toLowerCase() === name && one.type !== "externalService",
+    );
+  }
+}
+
+export async function findStack(api: RancherApi, name: string, call: Call): Promise<ApiStack | undefined> {
+  const stacks = await collect(api.list<ApiStack>("stack", call, { name }));
+  // Names are unique in any case.
+  const wanted = name.toLowerCase();
+  return stacks.find((stack) => stack.name.toLowerCase() === wanted && stack.state !== "removing");
+}
 
 export interface ApplyContext {
   readonly api: RancherApi;

@@ -1,0 +1,210 @@
+// The hosts of Rancher as instances: one listing with their addresses, and lookups by id.
+
+import {
+  type Call,
+  collect,
+  type Instance,
+  type InstanceAddress,
+  type InstanceSource,
+  type InstanceState,
+  type Problem,
+  parseIp,
+  providerID,
+} from "#ccm";
+import type { RancherApi } from "./api.ts";
+import type { ApiHost } from "./resources.ts";
+import { reasons, type Settings } from "./settings.ts";
+
+/** The server still has an entry, and the host does not exist any more. */
+const goneStates = new Set(["removed", "purging", "purged"]);
+
+/** With `include`, pages count addresses: a host with several may be on two pages. */
+export function mergeHosts(rows: readonly ApiHost[]): readonly ApiHost[] {
+  const byID = new Map<string, ApiHost>();
+  for (const row of rows) {
+    if (row.removed || goneStates.has(row.state ?? "")) continue;
+    const known = byID.get(row.id);
+    const ipAddresses = known?.ipAddresses && row.ipAddresses && [...known.ipAddresses, ...row.ipAddresses];
+    byID.set(row.id, ipAddresses ? { ...row, ipAddresses } : row);
+  }
+  return [...byID.values()];
+}
+
+export type LabelPrefix = `${string}/`;
+
+const name = "[A-Za-z0-9]([A-Za-z0-9_.-]{0,61}[A-Za-z0-9])?";
+const keyPattern = new RegExp(`^([a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?/)?${name}$`);
+const valuePattern = new RegExp(`^(${name})?$`);
+
+const isChosen = (key: string, chosen: readonly string[]): boolean =>
+  chosen.some((one) => (one.endsWith("*") ? key.startsWith(one.slice(0, -1)) : key === one));
+
+interface NodeLabels {
+  readonly labels: Readonly<Record<string, string>>;
+  /** Those that Kubernetes does not accept. */
+  readonly invalid: readonly string[];
+}
+
+/** `chosen` are names, and prefixes that end with `*`. */
+export function nodeLabelsOf(
+  host: Readonly<Record<string, string>>,
+  chosen: readonly string[] | undefined,
+): NodeLabels {
+  const wanted = Object.entries(host).filter(([key]) => isChosen(key, chosen ?? []));
+  const isValid = ([key, value]: readonly [string, string]) =>
+    keyPattern.test(key) && valuePattern.test(value);
+  return {
+    labels: Object.fromEntries(wanted.filter(isValid)),
+    invalid: wanted.filter((one) => !isValid(one)).map(([key]) => key),
+  };
+}
+
+/** Labels with these prefixes change with the host. */
+export function labelPrefixes(chosen: readonly string[] | undefined): readonly LabelPrefix[] {
+  const prefixes = (chosen ?? []).flatMap((one) => /^[^*]+\//.exec(one)?.[0] ?? []);
+  return [...new Set(prefixes)] as readonly string[] as readonly LabelPrefix[];
+}
+
+/** For a Node with any domain, unless the domains are configured. A name that two hosts have is ambiguous either way. */
+export function shortNameOf(
+  hostname: string | null | undefined,
+  domains: readonly string[],
+): string | undefined {
+  const name = hostname?.toLowerCase();
+  return domains.length > 0 || !name || name.includes(".") ? undefined : name;
+}
+
+/** The names of each host, by id: an exact name takes precedence over the first label of another host's name. */
+export function namesOfHosts(
+  hosts: readonly { readonly id: string; readonly hostname?: string | null }[],
+  domains: readonly string[],
+): ReadonlyMap<string, readonly string[]> {
+  const exact = new Set(hosts.map(({ hostname }) => hostname?.toLowerCase()));
+  return new Map(
+    hosts.map(({ id, hostname }) => {
+      const name = hostname?.toLowerCase();
+      if (name === undefined || name === "") return [id, []];
+      const others = aliasesOf(name, domains).filter((alias) => !exact.has(alias));
+      return [id, [name, ...others]];
+    }),
+  );
+}
+
+/** A full name is also found by its first label, and a short name with each of the domains. */
+function aliasesOf(name: string, domains: readonly string[]): readonly string[] {
+  const [label = ""] = name.split(".");
+  if (label !== name) return [label];
+  return domains.map((domain) => `${name}.${domain.toLowerCase().replace(/^\.+/, "")}`);
+}
+
+const inactiveStates = new Set(["inactive", "deactivating", "updating-inactive"]);
+
+function stateOf({ state }: ApiHost, inactiveIsShutdown: boolean): InstanceState {
+  if (state === "removing") return "terminating";
+  return inactiveIsShutdown && inactiveStates.has(state ?? "") ? "stopped" : "running";
+}
+
+/** Without an answer to `include`, the address of the agent is the only one that is known. */
+function ipsOf({ ipAddresses, agentIpAddress }: ApiHost): readonly string[] {
+  const listed = ipAddresses?.flatMap(({ address, removed }) => (removed ? [] : (address ?? [])));
+  const texts = listed ?? (agentIpAddress ? [agentIpAddress] : []);
+  return [...new Set(texts.flatMap((text) => parseIp(text) ?? []))];
+}
+
+function addressesOf(host: ApiHost, kinds: Settings["addresses"]): readonly InstanceAddress[] {
+  const ips = ipsOf(host).flatMap((value): readonly InstanceAddress[] => [
+    ...(kinds === "internal" ? [] : [{ kind: "ExternalIP", value } as const]),
+    ...(kinds === "external" ? [] : [{ kind: "InternalIP", value } as const]),
+  ]);
+  // Without addresses, the Node keeps those that it has.
+  return ips.length === 0 || !host.hostname ? ips : [...ips, { kind: "Hostname", value: host.hostname }];
+}
+
+function problemsOf(host: ApiHost, title: string): readonly Problem[] {
+  const problems: Problem[] = [];
+  if (ipsOf(host).length === 0) {
+    const text = `Rancher has no IP address for host ${title} yet. A joining Node waits; other Nodes keep their addresses. If it lasts, check the Rancher agent of the host.`;
+    problems.push({ severity: "error", reason: "IncompleteInstance", text });
+  }
+  if (host.state === "disconnected" || (host.state === "active" && host.agentState === "disconnected")) {
+    const text = `Rancher has lost the connection to the agent of host ${title}. The Node stays. Start the agent, or remove the host from Rancher if it is gone.`;
+    problems.push({ severity: "warning", reason: reasons.HostAgentDisconnected, text });
+  }
+  return problems;
+}
+
+function labelProblems(invalid: readonly string[], title: string): readonly Problem[] {
+  if (invalid.length === 0) return [];
+  const text = `Kubernetes does not accept these labels of host ${title}: ${invalid.join(", ")}. The Node does not get them. A value has at most 63 letters, digits, dashes, dots and underscores. Correct them in Rancher, or remove them from node-labels.`;
+  return [{ severity: "warning", reason: reasons.InvalidHostLabel, text }];
+}
+
+/** Whether the uuid or the API id identifies a host in provider ids. */
+type KeyField = "uuid" | "id";
+
+function toInstance(
+  host: ApiHost,
+  field: KeyField,
+  settings: Settings,
+  names: readonly string[] = [],
+): Instance {
+  const key = host[field].toLowerCase();
+  const shortName = field === "uuid" ? shortNameOf(host.hostname, settings["node-domains"] ?? []) : undefined;
+  const title = host.hostname ?? host.name ?? host.id;
+  const { labels, invalid } = nodeLabelsOf(host.labels ?? {}, settings["node-labels"]);
+  const label = (name: string | undefined) => (name === undefined ? undefined : host.labels?.[name]);
+  return {
+    key,
+    id: providerID(`rancher://${host[field]}`),
+    // The source by API id only recognizes ids. It must not be a second match for a name.
+    names: field === "uuid" ? names : [],
+    ...(shortName !== undefined && { shortName }),
+    title,
+    state: stateOf(host, settings["inactive-is-shutdown"]),
+    addresses: addressesOf(host, settings.addresses),
+    ...(Object.keys(labels).length > 0 && { labels }),
+    type: label(settings["instance-type-label"]) ?? "rancher",
+    region: label(settings["region-label"]) ?? "Region1",
+    zone: label(settings["zone-label"]) ?? "FailureDomain1",
+    problems: [...problemsOf(host, title), ...labelProblems(invalid, title)],
+  };
+}
+
+/** What does not begin as a uuid is none of a host: the absence of such a host proves nothing about the Node. */
+const patterns = { uuid: /^rancher:\/\/\/?([0-9a-f]{8}-[^/]+)$/i, id: /^rancher:\/\/\/?(1h\d+)$/i };
+
+const keyOf = (id: string, field: KeyField): string | undefined =>
+  patterns[field].exec(id)?.[1]?.toLowerCase();
+
+export function hostSource(api: RancherApi, field: KeyField, settings: Settings): InstanceSource {
+  const hosts = async (call: Call, query = {}) =>
+    mergeHosts(await collect(api.list<ApiHost>("host", call, { include: "ipAddresses", ...query })));
+  const lookUp = async (key: string, call: Call) => {
+    if (field === "uuid") return hosts(call, { uuid: key });
+    const found = await api.find<ApiHost>("host", key, call, { include: "ipAddresses" });
+    // A host that is removed can still be read.
+    return mergeHosts(found === undefined || found.removed ? [] : [found]);
+  };
+  return {
+    name: field === "uuid" ? "hosts" : "hosts by API id",
+    keyOf: (id) => keyOf(id, field),
+    list: async function* (call) {
+      const all = await hosts(call);
+      const names = namesOfHosts(all, settings["node-domains"] ?? []);
+      yield all.map((host) => toInstance(host, field, settings, names.get(host.id)));
+    },
+    lookups: {
+      id: {
+        limit: 1,
+        find: async ([key = ""], call) => {
+          const found = (await lookUp(key, call)).filter((host) => host[field].toLowerCase() === key);
+          // Other hosts decide about further names, so there are none here.
+          const instances = found.map((host) =>
+            toInstance(host, field, settings, host.hostname ? [host.hostname.toLowerCase()] : []),
+          );
+          return new Map([[key, instances]]);
+        },
+      },
+    },
+  };
+}

@@ -1,7 +1,8 @@
 // A Hetzner project with a private network, for `npm start` and `npm run cloud`.
 
+import { serveCloud } from "#ccm/testing";
 import { hetzner as provider } from "../../providers/hetzner/index.ts";
-import { HetznerCloud, serveHetznerCloud } from "../../providers/hetzner/simulator/index.ts";
+import { HetznerCloud } from "../../providers/hetzner/simulator/index.ts";
 import type { AnyProvider } from "../../src/app/connect-cloud.ts";
 import type { LocalCloud, LocalCloudDefinition, LocalCloudOptions } from "./local-cloud.ts";
 
@@ -13,7 +14,7 @@ function open({ port, token, ...options }: LocalCloudOptions): LocalCloud {
   const { servers, networks, balancers } = cloud.project;
   if (token !== undefined) cloud.tokens.add(token);
   const network = networks.add("cluster");
-  const served = serveHetznerCloud(cloud, port);
+  const served = serveCloud(cloud, port);
   return {
     url: served.url,
     settings: {

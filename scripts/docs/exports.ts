@@ -56,19 +56,20 @@ function findExport(path: string, name: string): Exported {
 function declarationsIn(file: string): readonly Exported[] {
   const lines = readFileSync(join(root, file), "utf8").split("\n");
   return lines.flatMap((line, start) => {
-    const match = /^export (?:declare |async )?(interface|type|class|function|const)(?:\* | )(\w+)/.exec(
-      line,
-    );
+    const match =
+      /^export (?:declare |async |abstract )?(interface|type|class|function|const)(?:\* | )(\w+)/.exec(line);
     if (match === null) return [];
     const [, kind = "", name = ""] = match;
     const source = lines.slice(start, endOf(kind, lines, start) + 1);
-    source[0] = line.replace(/^export (?:async )?/, "");
+    source[0] = line.replace(/^export (?:async |abstract )?/, "");
     return [{ name, file, doc: docBefore(lines, start), declaration: withoutBodies(kind, source) }];
   });
 }
 
 /** The last line of a declaration: the first one that closes all brackets and ends the statement or block. */
 function endOf(kind: string, lines: readonly string[], start: number): number {
+  // The code of methods has "<" and ">" that are no brackets.
+  if (kind === "class" && !/\}$/.test(lines[start] ?? "")) return lines.indexOf("}", start);
   const lastCharacter = kind === "type" || kind === "const" ? /;$/ : /\}$/;
   let depth = 0;
   for (let index = start; index < lines.length; index++) {

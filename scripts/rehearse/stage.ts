@@ -4,7 +4,8 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
-import { HetznerCloud, serveHetznerCloud } from "../../providers/hetzner/simulator/index.ts";
+import { serveCloud } from "#ccm/testing";
+import { HetznerCloud } from "../../providers/hetzner/simulator/index.ts";
 import { milliseconds, seconds } from "../../src/core/brand.ts";
 import type { Node, Service } from "../../src/kube/objects.ts";
 import { createAuthority } from "../../src/pki/authority.ts";
@@ -48,7 +49,7 @@ export class Stage implements AsyncDisposable {
   readonly #server: ApiServer;
   readonly #https: HttpsServer;
   readonly #cloud: HetznerCloud;
-  readonly #served: ReturnType<typeof serveHetznerCloud>;
+  readonly #served: ReturnType<typeof serveCloud>;
   readonly #kubelets: Kubelets;
   readonly #folder: string;
   #manager: KeptProcess | undefined;
@@ -63,7 +64,7 @@ export class Stage implements AsyncDisposable {
       actionTime: milliseconds(200),
       latency: milliseconds(5),
     });
-    this.#served = serveHetznerCloud(this.#cloud, 0);
+    this.#served = serveCloud(this.#cloud, 0);
     const { networks, servers } = this.#cloud.project;
     this.#cloud.tokens.add(token);
     const { id: network } = networks.add("cluster");

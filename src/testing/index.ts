@@ -7,6 +7,11 @@ export { type ReadOptions, type ReadSettings, readSettings } from "../core/read-
 export { type Clock, sleep } from "../platform/clock.ts";
 export { type OpenSocket, SocketError, type SocketRequest } from "../platform/socket.ts";
 export type { Transport, TransportRequest } from "../platform/transport.ts";
+// What simulated clouds have in common.
+export * from "./cloud/faults.ts";
+export * from "./cloud/rate-limit.ts";
+export * from "./cloud/simulated-api.ts";
+export * from "./cloud/transport.ts";
 export { changesConformance } from "./conformance/changes-conformance.ts";
 export { type Converged, type ConvergeOptions, Crash, converge } from "./conformance/converge.ts";
 export type { SavedFacts } from "./conformance/converge-groups.ts";

@@ -80,7 +80,7 @@ test.each(["Ready", "not Ready"])(
     await w.start("--leader-elect=true", "--controllers=cloud-node-lifecycle");
     await w.until(() => w.manager.leads(), "it to lead");
     const lose = async (): Promise<void> => {
-      for (const name of lost) w.cloud.faults.lie({ machine: name, milliseconds: 300_000 });
+      for (const name of lost) w.cloud.faults.hide({ resource: name, from: "both", milliseconds: 300_000 });
       for (const name of lost) w.setReady(name, "Unknown");
       await w.pass(290);
     };

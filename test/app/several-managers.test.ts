@@ -1,7 +1,7 @@
 import { afterEach, expect, test } from "bun:test";
+import { asTransport as cloudTransport } from "#ccm/testing";
 import { fake } from "../../providers/fake/index.ts";
 import { FakeCloud } from "../../providers/fake/simulator/fake-cloud.ts";
-import { asTransport as cloudTransport } from "../../providers/fake/simulator/transport.ts";
 import type { AnyProvider } from "../../src/app/connect-cloud.ts";
 import { readFlags } from "../../src/app/flags/read-flags.ts";
 import { createManager } from "../../src/app/manager/manager.ts";

@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
+import { asTransport as cloudTransport } from "#ccm/testing";
 import { fake } from "../../providers/fake/index.ts";
-import { asTransport as cloudTransport } from "../../providers/fake/simulator/transport.ts";
 import { type Configuration, readConfiguration } from "../../src/app/configuration/configuration.ts";
 import type { AnyProvider } from "../../src/app/connect-cloud.ts";
 // Imported here, because its import takes time that is not virtual.

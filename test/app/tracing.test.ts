@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
+import { asTransport } from "#ccm/testing";
 import { FakeCloud } from "../../providers/fake/simulator/fake-cloud.ts";
-import { asTransport } from "../../providers/fake/simulator/transport.ts";
 import { readFlags } from "../../src/app/flags/read-flags.ts";
 import { milliseconds } from "../../src/core/brand.ts";
 import type { TransportRequest } from "../../src/platform/transport.ts";

@@ -1,11 +1,8 @@
 // Hetzner's executable against a real API server and a simulated project over HTTP.
 
 import { afterEach, beforeEach, expect, test } from "bun:test";
-import {
-  type HetznerCloud,
-  HetznerCloud as Project,
-  serveHetznerCloud,
-} from "../../providers/hetzner/simulator/index.ts";
+import { serveCloud } from "#ccm/testing";
+import { type HetznerCloud, HetznerCloud as Project } from "../../providers/hetzner/simulator/index.ts";
 import { milliseconds } from "../../src/core/brand.ts";
 import type { Service } from "../../src/kube/objects.ts";
 import { services } from "../../src/kube/resources.ts";
@@ -20,14 +17,14 @@ const names = ["node-1", "node-2", "node-3"] as const;
 
 let cluster: Cluster;
 let cloud: HetznerCloud;
-let served: ReturnType<typeof serveHetznerCloud>;
+let served: ReturnType<typeof serveCloud>;
 
 beforeEach(async () => {
   if (executable === "") throw new Error("Run the cluster tests with: npm run test:cluster");
   cluster = await openCluster();
   cloud = new Project({ clock: systemClock, actionTime: milliseconds(200), requestsPerHour: 3600 });
   cloud.tokens.add(token);
-  served = serveHetznerCloud(cloud, 0);
+  served = serveCloud(cloud, 0);
 });
 afterEach(async () => {
   await cluster[Symbol.asyncDispose]();

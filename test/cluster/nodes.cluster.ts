@@ -2,7 +2,7 @@
 // down and deleted, and cloud faults delete no Node.
 
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
-import type { Fault } from "../../providers/fake/simulator/faults.ts";
+import type { Fault } from "../../providers/fake/simulator/fake-cloud.ts";
 import { shutdownTaint } from "../../src/controllers/well-known.ts";
 import type { Node } from "../../src/kube/objects.ts";
 import { nodes } from "../../src/kube/resources.ts";

@@ -1,11 +1,10 @@
 // The simulated cloud: its API, injected faults in virtual time, and the admin API.
 
 import { expect, test } from "bun:test";
-import { VirtualClock } from "#ccm/testing";
+import { asTransport, VirtualClock } from "#ccm/testing";
 import { handleAdmin } from "../../providers/fake/simulator/admin.ts";
+import type { FaultKind } from "../../providers/fake/simulator/fake-cloud.ts";
 import { FakeCloud, type FakeCloudOptions } from "../../providers/fake/simulator/fake-cloud.ts";
-import type { FaultKind } from "../../providers/fake/simulator/faults.ts";
-import { asTransport } from "../../providers/fake/simulator/transport.ts";
 import { minutes, seconds } from "../../src/core/brand.ts";
 
 const setUp = (options: Partial<FakeCloudOptions> = {}) => {
@@ -92,7 +91,7 @@ test("fails only the matching requests [F102]", async () => {
 
 test("hides a machine for a while [F102]", async () => {
   const { namesAt, cloud, clock } = setUp();
-  cloud.faults.lie({ machine: "b", milliseconds: 1000 });
+  cloud.faults.hide({ resource: "b", from: "both", milliseconds: 1000 });
   expect(await namesAt("/machines")).toEqual(["a", "c"]);
   expect(await namesAt("/machines?names=b")).toEqual([]);
   await clock.advance(seconds(1));

@@ -1,6 +1,6 @@
 // How the replicas reach the simulated cloud: every request is checked against the true state before and after it.
 
-import { asTransport } from "../../providers/fake/simulator/transport.ts";
+import { asTransport } from "#ccm/testing";
 import type { Transport } from "../../src/platform/transport.ts";
 import { changeOf, stateOf } from "./absence-invariants.ts";
 import type { World } from "./world.ts";
@@ -19,10 +19,9 @@ export class CloudAccess {
     this.#divert = divert;
     this.#send = asTransport(world.cloud);
     // Hides machines from the kind of request that is being answered.
-    const { faults } = world.cloud;
-    const hides = faults.hides.bind(faults);
-    faults.hides = (machine) =>
-      hides(machine) || world.hiddenMachines.isHidden(machine.id, this.#requestKind);
+    const { cloud } = world;
+    const hides = cloud.hides;
+    cloud.hides = (machine) => hides(machine) || world.hiddenMachines.isHidden(machine.id, this.#requestKind);
   }
 
   readonly transport: Transport = async (request, signal) => {

@@ -2,11 +2,11 @@
 // every invariant holds as in a cloud with one part: no second load balancer, no lost one, and no Service that waits for the other part.
 
 import { expect, test } from "bun:test";
+import { asTransport } from "#ccm/testing";
 import { fakeApi } from "../../providers/fake/api.ts";
 import { fake } from "../../providers/fake/index.ts";
 import { fakeLoadBalancers } from "../../providers/fake/load-balancers.ts";
 import { FakeCloud } from "../../providers/fake/simulator/fake-cloud.ts";
-import { asTransport } from "../../providers/fake/simulator/transport.ts";
 import type { AnyProvider } from "../../src/app/connect-cloud.ts";
 import { minutes } from "../../src/core/brand.ts";
 import { defineProvider } from "../../src/index.ts";

@@ -2,11 +2,11 @@
 // the other region could have a machine of the same name.
 
 import { expect, test } from "bun:test";
+import { asTransport } from "#ccm/testing";
 import { fakeApi } from "../../providers/fake/api.ts";
 import { machineSource } from "../../providers/fake/instances.ts";
 import { config } from "../../providers/fake/settings.ts";
 import { FakeCloud } from "../../providers/fake/simulator/fake-cloud.ts";
-import { asTransport } from "../../providers/fake/simulator/transport.ts";
 import type { AnyProvider } from "../../src/app/connect-cloud.ts";
 import { minutes, seconds } from "../../src/core/brand.ts";
 import { defineProvider } from "../../src/index.ts";

@@ -1,7 +1,7 @@
 // Runs one command of the executable against the API server and the cloud of a `ServiceWorld`, in its virtual time.
 
+import { asTransport as cloudTransport } from "#ccm/testing";
 import { fake } from "../../providers/fake/index.ts";
-import { asTransport as cloudTransport } from "../../providers/fake/simulator/transport.ts";
 // Loaded here, so that virtual time does not pass while a command loads its code.
 import "../../src/app/cleanup/cleanup.ts";
 import "../../src/app/cleanup/cleanup-text.ts";

@@ -1,12 +1,12 @@
 // A world of Services with a cloud of two regions, "near" and "far": one listing of load balancers each. The provider is that of the
 // fake cloud, once per region.
 
+import { asTransport } from "#ccm/testing";
 import { type FakeApi, fakeApi } from "../../providers/fake/api.ts";
 import { machineSource } from "../../providers/fake/instances.ts";
 import { type FakeBalancer, type FakeStep, fakeLoadBalancers } from "../../providers/fake/load-balancers.ts";
 import { annotations, config } from "../../providers/fake/settings.ts";
 import { FakeCloud } from "../../providers/fake/simulator/fake-cloud.ts";
-import { asTransport } from "../../providers/fake/simulator/transport.ts";
 import { milliseconds } from "../../src/core/brand.ts";
 import { defineProvider, type LoadBalancers, oneOf } from "../../src/index.ts";
 import type { Transport } from "../../src/platform/transport.ts";

@@ -1,7 +1,7 @@
 // A whole process with its port, over a test API server and a cloud in virtual time, whose configuration files change.
 
+import { asTransport as cloudTransport } from "#ccm/testing";
 import { fake } from "../../providers/fake/index.ts";
-import { asTransport as cloudTransport } from "../../providers/fake/simulator/transport.ts";
 import { ReloadRequests } from "../../src/app/configuration/reload-requests.ts";
 import type { AnyProvider } from "../../src/app/connect-cloud.ts";
 // The program itself imports these lazily, which would take real time here.

@@ -1,9 +1,9 @@
 // A manager with a test API server and a cloud, in virtual time and from one seed, for end-to-end tests of Services.
 // Its process can crash at any request; the next process starts with nothing but the stored state.
 
+import { asTransport as cloudTransport } from "#ccm/testing";
 import { fake } from "../../providers/fake/index.ts";
 import { FakeCloud } from "../../providers/fake/simulator/fake-cloud.ts";
-import { asTransport as cloudTransport } from "../../providers/fake/simulator/transport.ts";
 import type { AnyProvider } from "../../src/app/connect-cloud.ts";
 import { readFlags } from "../../src/app/flags/read-flags.ts";
 import { createManager, type Manager } from "../../src/app/manager/manager.ts";

@@ -2,7 +2,18 @@
 // that a typo never looks like success.
 
 import { type Query, Refusal } from "./answer.ts";
-import { type Fault, faultKinds, type Lie } from "./faults.ts";
+import type { Fault, FaultKind } from "./fake-cloud.ts";
+
+const faultKinds: readonly FaultKind[] = [
+  ...(["status", "reset", "lost-answer", "false-error", "half-made"] as const),
+  ...(["hang", "cut", "short-page", "empty-list", "slow"] as const),
+];
+
+/** The cloud reports for a while that this machine does not exist. */
+export interface Lie {
+  readonly machine: string;
+  readonly milliseconds: number;
+}
 
 type Body = Readonly<Record<string, unknown>>;
 

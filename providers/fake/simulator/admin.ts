@@ -2,8 +2,10 @@
 // Providers do not use it. Its reference is docs/fake-cloud.md.
 
 import { milliseconds } from "#ccm";
+import type { Answer } from "#ccm/testing";
 import {
   type Addition,
+  type Lie,
   readAddition,
   readFault,
   readLie,
@@ -11,7 +13,7 @@ import {
   readPace,
   readResize,
 } from "./admin-requests.ts";
-import { type Answer, type Query, Refusal } from "./answer.ts";
+import { type Query, Refusal } from "./answer.ts";
 import type { FakeCloud } from "./fake-cloud.ts";
 import type { SimulatedMachine } from "./machines.ts";
 
@@ -46,6 +48,10 @@ function changeMachines(
   return { status: 200, body: { changed, ...(unknown.length > 0 && { unknown }) } };
 }
 
+function hide(cloud: FakeCloud, { machine, milliseconds }: Lie): void {
+  cloud.faults.hide({ resource: machine, from: "both", milliseconds });
+}
+
 const done: Answer = { status: 204 };
 
 /** Throws a Refusal for an invalid request. */
@@ -56,7 +62,7 @@ function apply(cloud: FakeCloud, query: Query): Answer {
     case "GET /admin/counters":
       return { status: 200, body: cloud.counts() };
     case "DELETE /admin/counters":
-      cloud.seen.length = 0;
+      cloud.forget();
       return done;
     case "GET /admin/state":
       return {
@@ -77,7 +83,7 @@ function apply(cloud: FakeCloud, query: Query): Answer {
       cloud.faults.add(readFault(query));
       return done;
     case "POST /admin/lies":
-      cloud.faults.lie(readLie(query));
+      hide(cloud, readLie(query));
       return done;
     case "DELETE /admin/faults":
       cloud.faults.clear();
@@ -113,7 +119,7 @@ export function handleAdmin(cloud: FakeCloud, query: Query): Answer | undefined 
 
 function reset(cloud: FakeCloud): void {
   cloud.faults.clear();
-  cloud.seen.length = 0;
+  cloud.forget();
   for (const { id } of cloud.machines.list()) cloud.machines.remove(id);
   for (const { id } of cloud.routes.list()) cloud.routes.remove(id);
   cloud.balancers.clear();

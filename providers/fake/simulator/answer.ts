@@ -1,5 +1,7 @@
 // Requests and responses of the simulated cloud, independent of HTTP. An error response is thrown as a Refusal.
 
+import { type Answer, RequestRefusal } from "#ccm/testing";
+
 export interface Query {
   readonly method: string;
   readonly path: string;
@@ -7,13 +9,7 @@ export interface Query {
   readonly body: unknown;
 }
 
-export interface Answer {
-  readonly status: number;
-  readonly body?: unknown;
-  readonly headers?: Readonly<Record<string, string>>;
-}
-
-export class Refusal extends Error {
+export class Refusal extends RequestRefusal {
   readonly status: number;
   readonly code: string;
 

@@ -1,13 +1,19 @@
-// The simulated cloud: turns a request into a response synchronously, with time from the given clock. It only decides on
-// delays and broken connections; `transport.ts` applies them.
+// The simulated cloud: its operations, and its own kinds of faults.
 
 import { type Milliseconds, milliseconds } from "#ccm";
-import type { Clock } from "#ccm/testing";
-import { type Answer, pageOf, type Query, Refusal } from "./answer.ts";
+import {
+  type Answer,
+  type Clock,
+  type CloudFault,
+  type CommonFault,
+  type Delivery,
+  RequestLimit,
+  SimulatedApi,
+  type SimulatedRequest,
+} from "#ccm/testing";
+import { pageOf, type Query, Refusal } from "./answer.ts";
 import { Balancers, type SimulatedBalancer } from "./balancers.ts";
-import { type Fault, Faults } from "./faults.ts";
 import { Machines, type SimulatedMachine } from "./machines.ts";
-import { Quota } from "./quota.ts";
 import { NetworkRoutes, type SimulatedRoute } from "./routes.ts";
 import { type CloudView, trueView } from "./view.ts";
 
@@ -19,20 +25,6 @@ export interface FakeCloudOptions {
   readonly requestsPerHour?: number;
   /** Absent: every token is accepted. */
   readonly token?: string;
-}
-
-/** A response and how it is delivered. */
-export interface Delivery {
-  readonly answer: Answer;
-  readonly delay: Milliseconds;
-  readonly fate: "whole" | "cut" | "reset" | "never";
-}
-
-/** A request that was handled. */
-export interface Seen {
-  readonly operation: string;
-  readonly mutates: boolean;
-  readonly status: number;
 }
 
 const routes = [
@@ -47,89 +39,71 @@ const routes = [
   "DELETE /routes/{id}",
 ] as const;
 
+/**
+ * Besides the faults of every cloud:
+ * - `half-made`   a balancer is created without listeners and targets, and the request is answered with this status
+ * - `short-page`  the page lacks its last entry
+ * - `empty-list`  the listing is empty
+ */
+export type FaultKind = CommonFault | "half-made" | "short-page" | "empty-list";
+export type Fault = CloudFault<FaultKind>;
+
 function operationOf({ method, path }: Query): { operation: string; id: string } {
   const [collection = "", id = ""] = path.split("/").filter((part) => part !== "");
   const operation = `${method} /${collection}${id === "" ? "" : "/{id}"}`;
   return { operation, id: decodeURIComponent(id) };
 }
 
-function injected({ status }: Fault): Answer {
-  return new Refusal(status ?? 500, "injected_fault", "injected fault").toAnswer();
+/** The request as the cloud and its admin API read it. */
+export function queryOf({ method, url, body, isMalformed }: SimulatedRequest): Query {
+  const path = url.pathname.replace(/^\/v1/, "");
+  if (isMalformed) throw new Refusal(400, "invalid_json", `${method} ${path} has a body that is no JSON`);
+  return { method, path, query: url.searchParams, body };
 }
 
-export class FakeCloud {
+export class FakeCloud extends SimulatedApi<FaultKind> {
   readonly machines = new Machines();
   readonly routes = new NetworkRoutes();
   readonly balancers: Balancers;
-  readonly faults: Faults;
-  readonly clock: Clock;
-  /** All requests, in order. */
-  readonly seen: Seen[] = [];
-  latency: Milliseconds;
   /** What listings and lookups of balancers and routes show. */
   view: CloudView = trueView;
-  readonly #quota: Quota;
+  readonly #limit: RequestLimit;
+  readonly #requestsPerHour: number;
   readonly #token: string | undefined;
 
   constructor({ clock, latency, actionTime, requestsPerHour = 1_000_000, token }: FakeCloudOptions) {
-    this.clock = clock;
-    this.latency = latency ?? milliseconds(0);
+    super({ clock, latency });
     this.balancers = new Balancers(clock, actionTime ?? milliseconds(0));
-    this.faults = new Faults(clock);
-    this.#quota = new Quota(clock, requestsPerHour);
+    this.#limit = new RequestLimit(clock, requestsPerHour);
+    this.#requestsPerHour = requestsPerHour;
     this.#token = token;
   }
 
-  counts(): Record<string, number> {
-    const counts: Record<string, number> = {};
-    for (const { operation } of this.seen) counts[operation] = (counts[operation] ?? 0) + 1;
-    return counts;
+  receive(request: SimulatedRequest): Delivery {
+    return this.handle(queryOf(request), request.authorization?.replace(/^Bearer /i, ""));
   }
 
   handle(query: Query, token: string | undefined): Delivery {
+    const { method, path, body } = query;
     const { operation, id } = operationOf(query);
     const fault = this.faults.next(operation);
-    const quota = this.#quota.take();
-    const answer = this.#answer(query, operation, id, { fault, token, isFree: quota.isFree });
-    this.seen.push({ operation, mutates: query.method !== "GET", status: answer.status });
-    return {
-      answer: {
-        ...answer,
-        headers: { "x-request-id": `req-${this.seen.length}`, ...quota.headers, ...answer.headers },
-      },
-      delay: milliseconds(this.latency + (fault?.kind === "slow" ? (fault.milliseconds ?? 0) : 0)),
-      fate:
-        fault?.kind === "hang"
-          ? "never"
-          : fault?.kind === "reset" || fault?.kind === "lost-answer"
-            ? "reset"
-            : fault?.kind === "cut"
-              ? "cut"
-              : "whole",
+    const isFree = this.#limit.take();
+    const serve = (): Answer => {
+      if (!isFree) throw new Refusal(429, "rate_limit_exceeded", "too many requests");
+      if (this.#token !== undefined && token !== this.#token)
+        throw new Refusal(401, "unauthorized", "unknown token");
+      return this.#serve(query, operation, id, fault);
     };
+    const retryAfter = String(Math.ceil(3600 / this.#requestsPerHour));
+    return this.respond({ method, body }, { operation, path, fault, serve }, () => ({
+      "x-request-id": `req-${this.seen.length}`,
+      ...this.#limit.headers(),
+      ...(!isFree && { "retry-after": retryAfter }),
+    }));
   }
 
-  #answer(
-    query: Query,
-    operation: string,
-    id: string,
-    { fault, token, isFree }: { fault: Fault | undefined; token: string | undefined; isFree: boolean },
-  ): Answer {
-    if (fault?.kind === "reset" || fault?.kind === "hang") return { status: 599 };
-    if (fault?.kind === "status") {
-      return injected(fault);
-    }
-    if (!isFree) return new Refusal(429, "rate_limit_exceeded", "too many requests").toAnswer();
-    if (this.#token !== undefined && token !== this.#token) {
-      return new Refusal(401, "unauthorized", "unknown token").toAnswer();
-    }
-    try {
-      const answer = this.#serve(query, operation, id, fault);
-      return fault?.kind === "false-error" ? injected(fault) : answer;
-    } catch (error) {
-      if (error instanceof Refusal) return error.toAnswer();
-      throw error;
-    }
+  protected injected({ status }: Fault): Answer {
+    return new Refusal(status ?? 500, "injected_fault", "injected fault").toAnswer();
   }
 
   #serve({ query, body }: Query, operation: string, id: string, fault: Fault | undefined): Answer {
@@ -150,7 +124,7 @@ export class FakeCloud {
       case "POST /balancers":
         if (fault?.kind === "half-made") {
           this.balancers.create({ ...spec, listeners: [], targets: [] });
-          return injected(fault);
+          return this.injected(fault);
         }
         return { status: 201, body: { balancer: this.balancers.create(spec) } };
       case "GET /balancers/{id}":
@@ -177,6 +151,10 @@ export class FakeCloud {
     return { status: 200, body: { balancer } };
   }
 
+  /** A simulation may replace it. */
+  hides = (machine: Pick<SimulatedMachine, "id" | "name">): boolean =>
+    this.faults.isHidden(machine, "listings");
+
   #visibleMachines(query: URLSearchParams): readonly SimulatedMachine[] {
     const ids = query.get("ids")?.split(",");
     const names = query.get("names")?.split(",");
@@ -186,7 +164,7 @@ export class FakeCloud {
         : ids === undefined
           ? this.#named(new Set(names))
           : ids.flatMap((id) => (this.machines.has(id) ? this.machines.find(id) : []));
-    return chosen.filter((machine) => !this.faults.hides(machine));
+    return chosen.filter((machine) => !this.hides(machine));
   }
 
   #named(names: ReadonlySet<string>): readonly SimulatedMachine[] {

@@ -1,10 +1,9 @@
 // What the conformance suites and `npm run new-provider -- try fake` need: how to make and change a simulated cloud.
 
 import { seconds } from "#ccm";
-import type { Harness } from "#ccm/testing";
+import { asTransport, type Harness } from "#ccm/testing";
 import { fake } from "../index.ts";
 import { FakeCloud } from "./fake-cloud.ts";
-import { asTransport } from "./transport.ts";
 
 const pageSize = 3;
 

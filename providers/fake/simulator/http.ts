@@ -1,40 +1,26 @@
 // Serves the simulated cloud and its admin API by HTTP on the loopback interface, for other processes.
 
-import { type Milliseconds, milliseconds } from "#ccm";
+import { milliseconds } from "#ccm";
+import { type Reachable, RequestRefusal, type ServedCloud, serveCloud } from "#ccm/testing";
 import { handleAdmin } from "./admin.ts";
-import type { FakeCloud } from "./fake-cloud.ts";
-import { deliver, queryOf, tokenOf } from "./transport.ts";
+import { type FakeCloud, queryOf } from "./fake-cloud.ts";
 
-export interface ServedCloud extends AsyncDisposable {
-  readonly url: string;
-}
+export type { ServedCloud } from "#ccm/testing";
 
-const immediately: Milliseconds = milliseconds(0);
+const immediately = { delay: milliseconds(0), fate: "whole" } as const;
 
 export function serveFakeCloud(cloud: FakeCloud, port: number): ServedCloud {
-  const server = Bun.serve({
-    hostname: "127.0.0.1",
-    port,
-    // A `hang` fault may last forever; the client decides when to give up.
-    idleTimeout: 0,
-    fetch: async (request) => {
-      const url = new URL(request.url);
+  const withAdmin: Reachable = {
+    clock: cloud.clock,
+    receive: (request) => {
       try {
-        const query = queryOf(request.method, url, await request.text());
-        const admin = handleAdmin(cloud, query);
-        const delivery =
-          admin === undefined
-            ? cloud.handle(query, tokenOf(request.headers.get("authorization")))
-            : { answer: admin, delay: immediately, fate: "whole" as const };
-        return await deliver(delivery, cloud.clock, request.signal);
+        const answer = handleAdmin(cloud, queryOf(request));
+        return answer === undefined ? cloud.receive(request) : { answer, ...immediately };
       } catch (error) {
-        // Bun cannot close a connection without a response. A response that is not from the cloud API replaces it.
-        return new Response(String(error), { status: error instanceof SyntaxError ? 400 : 502 });
+        if (error instanceof RequestRefusal) return { answer: error.toAnswer(), ...immediately };
+        throw error;
       }
     },
-  });
-  return {
-    url: server.url.origin,
-    [Symbol.asyncDispose]: () => server.stop(true),
   };
+  return serveCloud(withAdmin, port);
 }

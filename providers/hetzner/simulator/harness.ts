@@ -1,11 +1,10 @@
 // What the conformance suites and `npm run new-provider -- try hetzner` need: how to make and change a simulated project.
 
 import { milliseconds } from "#ccm";
-import type { Harness, TargetMachine } from "#ccm/testing";
+import { asTransport, type Harness, type TargetMachine } from "#ccm/testing";
 import { hetzner } from "../index.ts";
 import { HetznerCloud } from "./hetzner-cloud.ts";
 import type { Balancer } from "./state/balancers.ts";
-import { asTransport } from "./transport.ts";
 
 const pageSize = 50;
 export const token = "t".repeat(64);

@@ -1,17 +1,29 @@
-// The simulated cloud: turns a request into a response synchronously, with time from the given clock. It only decides on
-// delays and broken connections; `transport.ts` applies them.
+// The simulated cloud: one project of Hetzner Cloud below `/v1`, and Robot elsewhere, with their own kinds of faults.
 
-import { type Milliseconds, milliseconds, seconds } from "#ccm";
-import type { Clock } from "#ccm/testing";
+import { type Milliseconds, seconds } from "#ccm";
+import {
+  type Answer,
+  type Clock,
+  type CloudFault,
+  type CommonFault,
+  commonFaults,
+  type Delivery,
+  RequestLimit,
+  SimulatedApi,
+  type SimulatedRequest,
+} from "#ccm/testing";
 import { allHandlers, operationOf } from "./api/handlers.ts";
 import type { Handlers } from "./api/request.ts";
-import { type Answer, errorStatuses, Refusal } from "./base/answer.ts";
+import { errorStatuses, Refusal } from "./base/answer.ts";
 import { type ListLie, listLies } from "./base/listing.ts";
-import { type Fault, Faults } from "./faults.ts";
-import { RateLimit } from "./rate-limit.ts";
 import { Robot, type RobotOptions } from "./robot.ts";
 import { Project } from "./state/project.ts";
 import { Tokens } from "./tokens.ts";
+
+/** The faults of every cloud, and the lies of listings. */
+export type FaultKind = CommonFault | ListLie;
+export const faultKinds: readonly FaultKind[] = [...commonFaults, ...listLies];
+export type Fault = CloudFault<FaultKind>;
 
 export interface HetznerOptions {
   readonly clock: Clock;
@@ -23,85 +35,22 @@ export interface HetznerOptions {
   readonly robot?: Partial<RobotOptions>;
 }
 
-export interface Query {
-  readonly method: string;
-  /** As in the URL, without `/v1` for the cloud. */
-  readonly path: string;
-  readonly query: URLSearchParams;
-  /** Undefined without a body, and `invalidJson` for one that is no JSON. */
-  readonly body: unknown;
-  readonly authorization: string | undefined;
-}
-
-export const invalidJson = Symbol("invalid JSON");
-
-/** A response and how it is delivered. */
-export interface Delivery {
-  readonly answer: Answer;
-  readonly delay: Milliseconds;
-  readonly fate: "whole" | "cut" | "reset" | "refused" | "never";
-}
-
-/** A request that was handled. */
-export interface Seen {
-  /** Such as `GET /servers/{id}`; those to Robot are `robot GET /server`. */
-  readonly operation: string;
-  /** With ids and query. */
-  readonly path: string;
-  readonly mutates: boolean;
-  readonly status: number;
-  readonly body: unknown;
-}
-
-function injected({ status = 503, code }: Fault): Answer {
-  const fitting = Object.entries(errorStatuses).find(([, each]) => each === status)?.[0];
-  return { status, body: { error: { code: code ?? fitting ?? "server_error", message: "injected fault" } } };
-}
-
-const fates: Partial<Record<Fault["kind"], Delivery["fate"]>> = {
-  ...{ hang: "never", reset: "reset", "lost-answer": "reset", refused: "refused", cut: "cut" },
-};
-
-export class HetznerCloud {
-  readonly clock: Clock;
+export class HetznerCloud extends SimulatedApi<FaultKind> {
   readonly project: Project;
   readonly robot: Robot;
-  readonly faults: Faults;
-  readonly rateLimit: RateLimit;
+  readonly rateLimit: RequestLimit;
   readonly tokens = new Tokens();
-  /** All requests since the last `forget`, in order. */
-  seen: Seen[] = [];
-  latency: Milliseconds;
   readonly #handlers: Handlers;
 
   constructor({ clock, actionTime, latency, requestsPerHour = 3600, robot }: HetznerOptions) {
-    this.clock = clock;
-    this.latency = latency ?? milliseconds(0);
+    super({ clock, latency });
     this.project = new Project(clock, actionTime ?? seconds(1));
     this.robot = new Robot(clock, this.project.robot, {
       ...{ user: "robot", password: "robot", requestsPerHour: 200 },
       ...robot,
     });
-    this.faults = new Faults(clock);
-    this.rateLimit = new RateLimit(clock, requestsPerHour);
+    this.rateLimit = new RequestLimit(clock, requestsPerHour);
     this.#handlers = allHandlers(this.project);
-  }
-
-  /** The number of requests by operation. */
-  counts(): Readonly<Record<string, number>> {
-    const counts: Record<string, number> = {};
-    for (const { operation } of this.seen) counts[operation] = (counts[operation] ?? 0) + 1;
-    return counts;
-  }
-
-  /** The number of requests that are not GET. */
-  get mutations(): number {
-    return this.seen.filter(({ mutates }) => mutates).length;
-  }
-
-  /** Forgets the requests that were seen. */
-  forget(): void {
-    this.seen = [];
   }
 
   /** Ends the actions that are due, as the next request would. */
@@ -109,56 +58,33 @@ export class HetznerCloud {
     this.project.actions.settle();
   }
 
-  handle(query: Query, to: "cloud" | "robot" = "cloud"): Delivery {
+  /** Requests to Robot have operations such as `robot GET /server`. */
+  receive(request: SimulatedRequest): Delivery {
     this.settle();
-    const { name, id, actionID } = operationOf(query.method, query.path);
-    const operation = to === "robot" ? `robot ${name}` : name;
+    const { method, url, authorization } = request;
+    const isCloud = url.pathname.startsWith("/v1/");
+    const pathname = isCloud ? url.pathname.slice("/v1".length) : url.pathname;
+    const { name, ...ids } = operationOf(method, pathname);
+    const operation = isCloud ? name : `robot ${name}`;
     const fault = this.faults.next(operation);
     const serve = () =>
-      to === "robot"
-        ? this.robot.handle(name, id, query.authorization)
-        : this.#serve(query, name, { id, actionID }, fault);
-    const answer = this.#answer(serve, fault);
-    const path = query.query.size === 0 ? query.path : `${query.path}?${query.query}`;
-    const mutates = query.method !== "GET";
-    this.seen.push({ operation, path, mutates, status: answer.status, body: query.body });
-    const headers = {
+      isCloud ? this.#serve(request, name, ids, fault) : this.robot.handle(name, ids.id, authorization);
+    return this.respond(request, { operation, path: pathname + url.search, fault, serve }, () => ({
       "x-correlation-id": `${this.seen.length}`,
-      ...(to === "cloud" && this.rateLimit.headers()),
-    };
-    return {
-      answer: { ...answer, headers: { ...headers, ...answer.headers } },
-      delay: milliseconds(this.latency + (fault?.kind === "slow" ? (fault.milliseconds ?? 0) : 0)),
-      fate: fates[fault?.kind ?? "slow"] ?? "whole",
-    };
+      ...(isCloud && this.rateLimit.headers()),
+    }));
   }
 
-  #answer(serve: () => Answer, fault: Fault | undefined): Answer {
-    switch (fault?.kind) {
-      case "reset":
-      case "refused":
-      case "hang":
-        return { status: 599 };
-      case "status":
-        return injected(fault);
-      case "page":
-        return {
-          status: fault.status ?? 502,
-          body: "<html>proxy</html>",
-          headers: { "content-type": "text/html" },
-        };
-    }
-    try {
-      const answer = serve();
-      return fault?.kind === "false-error" ? injected(fault) : answer;
-    } catch (error) {
-      if (error instanceof Refusal) return error.toAnswer();
-      throw error;
-    }
+  protected injected({ status = 503, code }: Fault): Answer {
+    const fitting = Object.entries(errorStatuses).find(([, each]) => each === status)?.[0];
+    return {
+      status,
+      body: { error: { code: code ?? fitting ?? "server_error", message: "injected fault" } },
+    };
   }
 
   #serve(
-    { method, query, body, authorization }: Query,
+    { method, url, body, isMalformed, authorization }: SimulatedRequest,
     operation: string,
     ids: { readonly id: number; readonly actionID: number },
     fault: Fault | undefined,
@@ -167,11 +93,11 @@ export class HetznerCloud {
     if (!this.rateLimit.take()) throw new Refusal("rate_limit_exceeded", "rate limit exceeded");
     const handler = this.#handlers[operation];
     if (handler === undefined) throw new Refusal("not_found", `${operation} not found`);
-    if (body === invalidJson) throw new Refusal("json_error", "invalid JSON in the request");
+    if (isMalformed) throw new Refusal("json_error", "invalid JSON in the request");
     const lie: ListLie | undefined = listLies.find((each) => each === fault?.kind);
     const kind = ids.id === 0 ? "listings" : "lookups";
     const isHidden = (resource: { readonly id: number; readonly name: string }) =>
       this.faults.isHidden(resource, kind);
-    return handler({ ...ids, query, body, lie, isHidden });
+    return handler({ ...ids, query: url.searchParams, body, lie, isHidden });
   }
 }

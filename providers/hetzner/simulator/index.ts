@@ -12,7 +12,7 @@
 // Helpers of `project` change the state at once: `servers.powerOff(name)`, `servers.rebuild(name)` (new id), `servers.remove`,
 // `servers.attach`, `servers.detach`, `balancers.add`, `networks.change(id, { routes })`, `robot.add`.
 //
-//   cloud.faults.add({ kind: "status", status: 500, operation: "GET /servers" });   // kinds: faults.ts
+//   cloud.faults.add({ kind: "status", status: 500, operation: "GET /servers" });   // kinds: hetzner-cloud.ts
 //   cloud.faults.hide({ resource: "node-1", from: "listings", milliseconds: 60_000 });
 //   cloud.project.servers.lag = seconds(5);                                 // listings show an older state
 //   actions.plan({ outcome: "fails", command: "add_target" });              // or "hangs", "vanishes"
@@ -27,13 +27,16 @@
 
 export { type ErrorCode, errorStatuses } from "./base/answer.ts";
 export { type ListLie, listLies } from "./base/listing.ts";
-export { type Fault, type FaultKind, faultKinds, type Hidden } from "./faults.ts";
-export { HetznerCloud, type HetznerOptions, type Seen } from "./hetzner-cloud.ts";
-export { type ServedCloud, serveHetznerCloud } from "./http.ts";
+export {
+  type Fault,
+  type FaultKind,
+  faultKinds,
+  HetznerCloud,
+  type HetznerOptions,
+} from "./hetzner-cloud.ts";
 export type { ActionView, PlannedOutcome } from "./state/actions.ts";
 export type { Balancer, HealthCheck, HttpOptions, Service, Target } from "./state/balancers.ts";
 export type { Certificate } from "./state/certificates.ts";
 export { type Network, type Subnet, subnetOf } from "./state/networks.ts";
 export type { RobotServer } from "./state/robot.ts";
 export type { NewServer, Server, ServerStatus } from "./state/servers.ts";
-export { asTransport } from "./transport.ts";

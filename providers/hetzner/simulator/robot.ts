@@ -1,7 +1,6 @@
 // The Robot web service: three operations, Basic authentication, errors and a rate limit of its own.
 
-import type { Clock } from "#ccm/testing";
-import type { Answer } from "./base/answer.ts";
+import type { Answer, Clock } from "#ccm/testing";
 import type { RobotServer, RobotServers } from "./state/robot.ts";
 
 export interface RobotOptions {

@@ -1,7 +1,7 @@
 // The event socket of the simulated Rancher: a ping every five seconds, and each host and service that has changed.
 
 import { milliseconds, seconds } from "#ccm";
-import { type Clock, type OpenSocket, SocketError } from "#ccm/testing";
+import { type Clock, headerIn, type OpenSocket, SocketError } from "#ccm/testing";
 import type { Environment } from "./state/environment.ts";
 
 const pingInterval = seconds(5);
@@ -167,9 +167,8 @@ export const isEventSocket = (url: string): boolean => new URL(url).pathname.end
 
 /** The sockets of the simulated Rancher without a network, in the time of its clock. */
 export function asSocket(cloud: { readonly events: Events; readonly clock: Clock }): OpenSocket {
-  return async function* open({ url, headers = {} }, signal) {
+  return async function* open({ url, headers }, signal) {
     if (!isEventSocket(url)) throw new SocketError("The server refused the WebSocket (404).", 404);
-    const named = Object.entries(headers).find(([name]) => name.toLowerCase() === "authorization");
-    yield* cloud.events.subscribe(named?.[1], cloud.clock, signal);
+    yield* cloud.events.subscribe(headerIn(headers, "authorization"), cloud.clock, signal);
   };
 }

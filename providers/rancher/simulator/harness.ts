@@ -1,12 +1,11 @@
 // What the conformance suites and `npm run new-provider -- try rancher` need: how to make and change a simulated environment.
 
 import { milliseconds } from "#ccm";
-import type { Harness, TargetMachine } from "#ccm/testing";
+import { asTransport, type Harness, type TargetMachine } from "#ccm/testing";
 import { rancher } from "../index.ts";
 import { asSocket } from "./events.ts";
 import { RancherCloud } from "./rancher-cloud.ts";
 import type { Service } from "./state/service.ts";
-import { asTransport } from "./transport.ts";
 
 /** Smaller than the suites' lists, so that they have several pages. */
 const rowsPerPage = 3;

@@ -1,26 +1,8 @@
-// Serves the simulated Rancher by HTTP on the loopback interface, for other processes.
+// Serves the simulated Rancher by HTTP on the loopback interface, for other processes, with its event socket.
 
-import { SocketError } from "#ccm/testing";
+import { answerRequest, type ServedCloud, SocketError } from "#ccm/testing";
 import { isEventSocket } from "./events.ts";
 import type { RancherCloud } from "./rancher-cloud.ts";
-import { deliver, route } from "./transport.ts";
-
-export interface ServedRancher extends AsyncDisposable {
-  /** Without `/v2-beta`. */
-  readonly url: string;
-}
-
-export async function answer(cloud: RancherCloud, request: Request): Promise<Response> {
-  try {
-    const authorization = request.headers.get("authorization") ?? undefined;
-    const sent = { body: await request.text(), authorization };
-    const delivery = route(cloud, request.method, new URL(request.url), sent);
-    return await deliver(delivery, cloud.clock, request.signal);
-  } catch (error) {
-    // Bun cannot close a connection without a response. A response that is not from the API replaces it.
-    return new Response(String(error), { status: 502 });
-  }
-}
 
 /** What an event socket sends, until it is closed. */
 interface EventSocket {
@@ -43,7 +25,7 @@ async function subscribe(cloud: RancherCloud, request: Request): Promise<EventSo
   }
 }
 
-export function serveRancherCloud(cloud: RancherCloud, port: number): ServedRancher {
+export function serveRancherCloud(cloud: RancherCloud, port: number): ServedCloud {
   const server = Bun.serve<EventSocket>({
     hostname: "127.0.0.1",
     port,
@@ -51,7 +33,7 @@ export function serveRancherCloud(cloud: RancherCloud, port: number): ServedRanc
     idleTimeout: 0,
     fetch: async (request, serving) => {
       if (!isEventSocket(request.url) || request.headers.get("upgrade") === null)
-        return answer(cloud, request);
+        return answerRequest(cloud, request);
       const data = await subscribe(cloud, request);
       if (data instanceof Response) return data;
       if (serving.upgrade(request, { data })) return undefined;

@@ -11,7 +11,7 @@
 //
 //   hosts.purge(name, at); hosts.registerAgain(name, at); hosts.disconnect(name); hosts.reconnect(name);
 //   hosts.add(name, { ips: [] }); hosts.add(name); hosts.add(name);   // no addresses; two hosts of a name
-//   cloud.faults.add({ kind: "status", status: 500, operation: "GET /hosts" });   // kinds: faults.ts
+//   cloud.faults.add({ kind: "status", status: 500, operation: "GET /hosts" });   // kinds: `commonFaults`
 //   cloud.withholdActivate(minutes(1));            // `activate` is not offered; ….withholdActivateForPolls(5)
 //   services.obstacles.stick(name); ….release(name);   // stays in `removing`
 //   services.obstacles.fail(name, text); ….repair(name);   // its activation ends with an error
@@ -26,9 +26,7 @@
 // Simplified: there are no containers, stacks are active at once, and every host can run a load balancer.
 
 export { asSocket } from "./events.ts";
-export type { Fault, FaultKind } from "./faults.ts";
-export { answer, type ServedRancher, serveRancherCloud } from "./http.ts";
-export { RancherCloud, type RancherOptions, type Seen } from "./rancher-cloud.ts";
+export { serveRancherCloud } from "./http.ts";
+export { RancherCloud, type RancherOptions } from "./rancher-cloud.ts";
 export type { Host, NewHost } from "./state/hosts.ts";
 export type { PortRule, Service, ServiceFields } from "./state/service.ts";
-export { asTransport } from "./transport.ts";

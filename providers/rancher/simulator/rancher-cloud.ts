@@ -1,11 +1,16 @@
-// The simulated Rancher: turns a request into a response synchronously, with time from the given clock. It only decides on
-// delays and broken connections; `transport.ts` applies them.
+// The simulated Rancher: its keys, what tests withhold, and how a request finds its operation.
 
-import { type Milliseconds, milliseconds, seconds } from "#ccm";
-import type { Clock } from "#ccm/testing";
-import { type ApiRequest, type Served, serve } from "./api/requests.ts";
+import { type Milliseconds, seconds } from "#ccm";
+import {
+  type Answer,
+  type Clock,
+  type CloudFault,
+  type Delivery,
+  SimulatedApi,
+  type SimulatedRequest,
+} from "#ccm/testing";
+import { type ApiRequest, serve } from "./api/requests.ts";
 import { Events } from "./events.ts";
-import { type Fault, Faults } from "./faults.ts";
 import { Refusal } from "./refusal.ts";
 import { Environment } from "./state/environment.ts";
 
@@ -18,43 +23,13 @@ export interface RancherOptions {
   readonly maxLimit?: number;
 }
 
-export interface Query {
-  readonly method: string;
-  readonly url: URL;
-  readonly body: unknown;
-  /** There is a body, and it is no JSON. */
-  readonly isMalformed?: boolean;
-  readonly authorization: string | undefined;
-}
-
-/** A response and how it is delivered. */
-export interface Delivery extends Served {
-  readonly delay: Milliseconds;
-  readonly fate: "whole" | "reset" | "never";
-}
-
-/** A request that was handled. */
-export interface Seen {
-  /** Such as `GET /hosts` or `POST /loadBalancerServices/{id}?action=activate`. */
-  readonly operation: string;
-  readonly path: string;
-  readonly mutates: boolean;
-  readonly status: number;
-  readonly body: unknown;
-}
-
 const keyIn = (authorization: string | undefined): string | undefined =>
   /^Basic (\S+)$/i.exec(authorization ?? "")?.[1];
 
-export class RancherCloud {
-  readonly clock: Clock;
+export class RancherCloud extends SimulatedApi {
   readonly environment: Environment;
-  readonly faults = new Faults();
   /** The event socket. */
   readonly events = new Events(this);
-  /** All requests since the last `forget`, in order. */
-  seen: Seen[] = [];
-  latency: Milliseconds;
   maxLimit: number;
   /** For tests: no filter of a listing has an effect, or `include` has none. */
   ignoresFilters = false;
@@ -65,8 +40,7 @@ export class RancherCloud {
   #withheldPolls = 0;
 
   constructor({ clock, stateTime = seconds(1), latency, maxLimit = 3000 }: RancherOptions) {
-    this.clock = clock;
-    this.latency = latency ?? milliseconds(0);
+    super({ clock, latency });
     this.maxLimit = maxLimit;
     this.environment = new Environment(clock, stateTime);
   }
@@ -97,20 +71,9 @@ export class RancherCloud {
     this.#withheldPolls = count;
   }
 
-  /** The number of requests since the last `forget`, by operation. */
-  counts(): Readonly<Record<string, number>> {
-    const counts: Record<string, number> = {};
-    for (const { operation } of this.seen) counts[operation] = (counts[operation] ?? 0) + 1;
-    return counts;
-  }
-
   /** Ends the states that are due, as the next request would. */
   settle(): void {
     this.environment.services.settle();
-  }
-
-  forget(): void {
-    this.seen = [];
   }
 
   /** The objects of a collection as the API shows them, without a request. */
@@ -119,7 +82,13 @@ export class RancherCloud {
     const url = new URL(`http://rancher/v2-beta/${collection}?limit=${this.maxLimit}`);
     const all: unknown[] = [];
     for (let next: URL | undefined = url; next !== undefined; ) {
-      const query = { method: "GET", url: next, body: undefined, authorization: undefined };
+      const query = {
+        method: "GET",
+        url: next,
+        body: undefined,
+        isMalformed: false,
+        authorization: undefined,
+      };
       const { body } = serve(this.#requestOf(query), this.environment);
       const { data, pagination } = body as {
         readonly data: readonly unknown[];
@@ -136,24 +105,27 @@ export class RancherCloud {
     return key !== undefined && (this.#keys.size === 0 || this.#keys.has(key));
   }
 
-  handle(query: Query): Delivery {
+  receive(received: SimulatedRequest): Delivery {
     this.settle();
-    const request = this.#requestOf(query);
-    if (request.method === "GET" && /services$/i.test(request.collection)) this.#withheldPolls -= 1;
-    const fault = this.faults.next(request.operation);
-    const served = this.#serve(request, query, fault);
-    const { method, url, body, operation } = request;
-    const path = url.pathname + url.search;
-    this.seen.push({ operation, path, mutates: method !== "GET", status: served.status, body });
-    const isLost = fault?.kind === "reset" || fault?.kind === "lost-answer";
-    return {
-      ...served,
-      delay: this.latency,
-      fate: fault?.kind === "hang" ? "never" : isLost ? "reset" : "whole",
-    };
+    const request = this.#requestOf(received);
+    const { method, url, collection, operation } = request;
+    if (method === "GET" && /services$/i.test(collection)) this.#withheldPolls -= 1;
+    const fault = this.faults.next(operation);
+    return this.respond(received, {
+      ...{ operation, path: url.pathname + url.search, fault },
+      serve: () => {
+        if (!this.accepts(received.authorization)) throw new Refusal("Unauthorized", "Unauthorized");
+        if (received.isMalformed) throw new Refusal("InvalidBodyContent", "The body is no JSON");
+        return serve(request, this.environment);
+      },
+    });
   }
 
-  #requestOf({ method, url, body, authorization }: Query): ApiRequest {
+  protected injected({ status = 503, code = "ServerError" }: CloudFault): Answer {
+    return { status, body: { type: "error", status, code, message: "injected fault", detail: null } };
+  }
+
+  #requestOf({ method, url, body, authorization }: SimulatedRequest): ApiRequest {
     const [, base = "/v2-beta", project, rest = ""] =
       /^(\/v2-beta(?:\/projects\/([^/]+)(?=\/|$))?)(.*)$/.exec(url.pathname) ?? [];
     const [collection = "", id, link] = rest.split("/").filter((part) => part !== "");
@@ -177,21 +149,5 @@ export class RancherCloud {
       action,
       body,
     };
-  }
-
-  #serve(request: ApiRequest, { authorization, isMalformed }: Query, fault: Fault | undefined): Served {
-    if (fault?.kind === "reset" || fault?.kind === "hang") return { status: 599, body: undefined };
-    if (fault?.kind === "page") return { status: 502, body: "<html>proxy</html>" };
-    const { status = 503, code = "ServerError" } = fault ?? {};
-    if (fault?.kind === "status")
-      return { status, body: { type: "error", status, code, message: "injected fault", detail: null } };
-    try {
-      if (!this.accepts(authorization)) throw new Refusal("Unauthorized", "Unauthorized");
-      if (isMalformed === true) throw new Refusal("InvalidBodyContent", "The body is no JSON");
-      return serve(request, this.environment);
-    } catch (error) {
-      if (error instanceof Refusal) return { status: error.status, body: error.body };
-      throw error;
-    }
   }
 }

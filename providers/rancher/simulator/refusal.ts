@@ -1,5 +1,7 @@
 // Error responses of the API: each code with its status.
 
+import { type Answer, RequestRefusal } from "#ccm/testing";
+
 export const errorStatuses = {
   InvalidBodyContent: 400,
   Unauthorized: 401,
@@ -31,7 +33,7 @@ export type ErrorCode = keyof typeof errorStatuses;
 const described: ReadonlySet<ErrorCode> = new Set(["InvalidState", "PortInvalidProtocol", "PortWrongFormat"]);
 
 /** A request that the API refuses. The message is for the reader of a test, unless the server sends one. */
-export class Refusal extends Error {
+export class Refusal extends RequestRefusal {
   readonly code: ErrorCode;
   readonly fieldName: string | undefined;
 
@@ -41,13 +43,13 @@ export class Refusal extends Error {
     this.fieldName = fieldName;
   }
 
-  get status(): number {
-    return errorStatuses[this.code];
-  }
-
-  get body() {
-    const { status, code, fieldName } = this;
+  toAnswer(): Answer {
+    const { code, fieldName } = this;
+    const status = errorStatuses[code];
     const message = status !== 422 || described.has(code) ? this.message : null;
-    return { type: "error", status, code, message, detail: null, ...(fieldName && { fieldName }) };
+    return {
+      status,
+      body: { type: "error", status, code, message, detail: null, ...(fieldName && { fieldName }) },
+    };
   }
 }

@@ -1,11 +1,10 @@
 // The command `cleanup` in clouds whose marks do not name the cluster, or not always.
 
 import { expect, test } from "bun:test";
+import { asTransport, asTransport as rancherTransport } from "#ccm/testing";
 import { hetzner } from "../../../providers/hetzner/index.ts";
 import { token } from "../../../providers/hetzner/simulator/harness.ts";
-import { asTransport } from "../../../providers/hetzner/simulator/index.ts";
 import { rancher } from "../../../providers/rancher/index.ts";
-import { asTransport as rancherTransport } from "../../../providers/rancher/simulator/index.ts";
 import { milliseconds } from "../../../src/core/brand.ts";
 import type { KubeObject } from "../../../src/testing/apiserver/objects/kube-object.ts";
 import { resourceNamed } from "../../../src/testing/apiserver/objects/resource-table.ts";

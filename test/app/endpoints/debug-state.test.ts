@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, test } from "bun:test";
-import { asTransport } from "../../../providers/fake/simulator/transport.ts";
+import { asTransport } from "#ccm/testing";
 import { debugState } from "../../../src/app/endpoints/debug-pages.ts";
 import type { Transport } from "../../../src/platform/transport.ts";
 import type { KubeObject } from "../../../src/testing/apiserver/objects/kube-object.ts";

@@ -1,5 +1,5 @@
 import { afterEach, expect, test } from "bun:test";
-import { asTransport } from "../../../providers/fake/simulator/transport.ts";
+import { asTransport } from "#ccm/testing";
 import { CloudProblems } from "../../../src/app/reporting/cloud-problems.ts";
 import { openAccount } from "../../../src/cloud/account.ts";
 import { minutes, seconds } from "../../../src/core/brand.ts";

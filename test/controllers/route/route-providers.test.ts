@@ -1,9 +1,9 @@
 // The route controller with real providers against their clouds: one with a call per route, one with a document.
 
 import { afterEach, expect, test } from "bun:test";
+import { asTransport } from "#ccm/testing";
 import { fake } from "../../../providers/fake/index.ts";
 import { FakeCloud } from "../../../providers/fake/simulator/fake-cloud.ts";
-import { asTransport } from "../../../providers/fake/simulator/transport.ts";
 import { readSettings } from "../../../src/core/read-settings.ts";
 import type { Transport } from "../../../src/platform/transport.ts";
 import type { CloudTransport } from "../../../src/provider/call.ts";

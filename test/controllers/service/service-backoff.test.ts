@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { asTransport } from "../../../providers/fake/simulator/transport.ts";
+import { asTransport } from "#ccm/testing";
 import type { Transport } from "../../../src/platform/transport.ts";
 import { ServiceWorld } from "../../support/service-world.ts";
 

@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
+import { asTransport } from "#ccm/testing";
 import { fake } from "../../../providers/fake/index.ts";
-import { asTransport } from "../../../providers/fake/simulator/transport.ts";
 import { integer } from "../../../src/core/fields.ts";
 import { ServiceWorld } from "../../support/service-world.ts";
 

@@ -1,8 +1,9 @@
 // A whole manager on a simulated Hetzner project, in virtual time.
 
+import { asTransport } from "#ccm/testing";
 import { hetzner } from "../../../providers/hetzner/index.ts";
 import { token } from "../../../providers/hetzner/simulator/harness.ts";
-import { asTransport, HetznerCloud } from "../../../providers/hetzner/simulator/index.ts";
+import { HetznerCloud } from "../../../providers/hetzner/simulator/index.ts";
 import type { Milliseconds } from "../../../src/core/brand.ts";
 import { milliseconds, seconds } from "../../../src/core/brand.ts";
 import type { Node } from "../../../src/kube/objects.ts";

@@ -217,14 +217,14 @@ test.each(["action", "request"] as const)(
     h.addNode("broken");
     const { actions, servers, balancers } = h.cloud.project;
     const { id } = servers.existing("broken");
-    const handle = h.cloud.handle.bind(h.cloud);
-    h.cloud.handle = (query, to) => {
-      const body = query.body as { readonly server?: { readonly id: number } } | undefined;
-      const isBroken = query.path.endsWith("add_target") && body?.server?.id === id;
+    const receive = h.cloud.receive.bind(h.cloud);
+    h.cloud.receive = (request) => {
+      const body = request.body as { readonly server?: { readonly id: number } } | undefined;
+      const isBroken = request.url.pathname.endsWith("add_target") && body?.server?.id === id;
       const error = { code: "server_error", message: "cannot reach it" };
       if (isBroken && what === "action") actions.plan({ outcome: "fails", command: "add_target", error });
       if (isBroken && what === "request") refuse(h, action("add_target"));
-      const delivery = handle(query, to);
+      const delivery = receive(request);
       h.cloud.faults.clear();
       return delivery;
     };

@@ -1,10 +1,9 @@
 // Cloud servers and dedicated servers as instances: ids, addresses, zones, labels.
 
 import { expect, test } from "bun:test";
-import { collect, type Harness, Lab } from "#ccm/testing";
+import { asTransport, collect, type Harness, Lab } from "#ccm/testing";
 import { harness, token } from "../../../providers/hetzner/simulator/harness.ts";
 import { HetznerCloud as Cloud, type HetznerCloud } from "../../../providers/hetzner/simulator/index.ts";
-import { asTransport } from "../../../providers/hetzner/simulator/transport.ts";
 
 function labWith(
   config: Readonly<Record<string, string>>,

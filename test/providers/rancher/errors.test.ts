@@ -1,8 +1,9 @@
 // Errors of the Cattle API as messages for users.
 
 import { expect, test } from "bun:test";
-import { isNameTaken, readError } from "../../../providers/rancher/api/errors.ts";
-import { asTransport, RancherCloud } from "../../../providers/rancher/simulator/index.ts";
+import { asTransport } from "#ccm/testing";
+import { isNameTaken, readError } from "../../../providers/rancher/resources.ts";
+import { RancherCloud } from "../../../providers/rancher/simulator/index.ts";
 import { VirtualClock } from "../../../src/testing/virtual-time/virtual-clock.ts";
 
 interface Case {

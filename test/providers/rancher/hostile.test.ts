@@ -13,14 +13,15 @@ function lying(
   operation: string,
   change: (data: readonly { readonly id: string }[]) => unknown,
 ) {
-  const handle = h.cloud.handle.bind(h.cloud);
+  const receive = h.cloud.receive.bind(h.cloud);
   const lie = { isOn: true };
-  h.cloud.handle = (query) => {
+  h.cloud.receive = (request) => {
     const count = h.cloud.seen.length;
-    const delivery = handle(query);
-    if (!lie.isOn || h.cloud.seen[count]?.operation !== operation || delivery.status !== 200) return delivery;
-    const body = delivery.body as { readonly data: readonly { readonly id: string }[] };
-    return { ...delivery, body: { ...body, data: change(body.data) } };
+    const delivery = receive(request);
+    const { answer } = delivery;
+    if (!lie.isOn || h.cloud.seen[count]?.operation !== operation || answer.status !== 200) return delivery;
+    const body = answer.body as { readonly data: readonly { readonly id: string }[] };
+    return { ...delivery, answer: { ...answer, body: { ...body, data: change(body.data) } } };
   };
   return lie;
 }

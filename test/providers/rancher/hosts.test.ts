@@ -1,9 +1,9 @@
 // Hosts as instances: ids, names, addresses, states, pages, credentials.
 
 import { expect, test } from "bun:test";
-import { collect, type Harness, Lab } from "#ccm/testing";
+import { asTransport, collect, type Harness, Lab } from "#ccm/testing";
 import { config, harness, keys } from "../../../providers/rancher/simulator/harness.ts";
-import { asTransport, RancherCloud } from "../../../providers/rancher/simulator/index.ts";
+import { RancherCloud } from "../../../providers/rancher/simulator/index.ts";
 import { RancherWorld } from "./rancher-world.ts";
 
 interface Setup {

@@ -1,8 +1,9 @@
 // A whole manager on a simulated Rancher environment, in virtual time.
 
+import { asTransport } from "#ccm/testing";
 import { rancher } from "../../../providers/rancher/index.ts";
 import { config, keys } from "../../../providers/rancher/simulator/harness.ts";
-import { asSocket, asTransport, RancherCloud } from "../../../providers/rancher/simulator/index.ts";
+import { asSocket, RancherCloud } from "../../../providers/rancher/simulator/index.ts";
 import { milliseconds } from "../../../src/core/brand.ts";
 import type { Node } from "../../../src/kube/objects.ts";
 import type { SocketRequest } from "../../../src/platform/socket.ts";

@@ -2,7 +2,7 @@
 // service is unused, and nothing of others has changed.
 
 import { expect, test } from "bun:test";
-import type { FaultKind } from "../../../providers/rancher/simulator/index.ts";
+import type { CommonFault } from "#ccm/testing";
 import { seededRandom } from "../../../src/platform/random.ts";
 import { runsAllTests } from "../../../src/testing/breadth.ts";
 import { draft, prefix, RancherWorld } from "./rancher-world.ts";
@@ -14,7 +14,7 @@ const operations = [
   ...["GET /loadBalancerServices", "GET /externalServices", "GET /externalServices/{id}/consumedbyservices"],
   "POST /loadBalancerServices/{id}?action=activate",
 ];
-const kinds: readonly FaultKind[] = ["status", "page", "reset", "lost-answer"];
+const kinds: readonly CommonFault[] = ["status", "page", "reset", "lost-answer"];
 
 /** A load balancer of a user in the same stack, which forwards to a Node too, and one of another cluster. */
 function addOthers({ cloud: { environment } }: RancherWorld) {

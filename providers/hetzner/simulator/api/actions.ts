@@ -1,6 +1,7 @@
 // Requests for actions: by ids, one by id, and those of resources.
 
-import { type Answer, invalid, notFound, Refusal } from "../base/answer.ts";
+import type { Answer } from "#ccm/testing";
+import { invalid, notFound, Refusal } from "../base/answer.ts";
 import { pageOf } from "../base/listing.ts";
 import type { ActionView, ResourceType } from "../state/actions.ts";
 import type { Project } from "../state/project.ts";

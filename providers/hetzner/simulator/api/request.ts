@@ -1,6 +1,7 @@
 // What a handler gets of a request, and what it needs to start an action.
 
-import { type Answer, Refusal } from "../base/answer.ts";
+import type { Answer } from "#ccm/testing";
+import { Refusal } from "../base/answer.ts";
 import type { ListLie } from "../base/listing.ts";
 import type { ActionView, ResourceRef, Work } from "../state/actions.ts";
 import type { Project } from "../state/project.ts";

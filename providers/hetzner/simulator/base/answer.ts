@@ -1,10 +1,6 @@
-// Responses of the simulated cloud, independent of HTTP. An error response is thrown as a Refusal.
+// The error responses of the simulated cloud, thrown as a Refusal.
 
-export interface Answer {
-  readonly status: number;
-  readonly body?: unknown;
-  readonly headers?: Readonly<Record<string, string>>;
-}
+import { type Answer, RequestRefusal } from "#ccm/testing";
 
 /** The error codes of the API, each with its status. */
 export const errorStatuses = {
@@ -28,7 +24,7 @@ export const errorStatuses = {
 
 export type ErrorCode = keyof typeof errorStatuses;
 
-export class Refusal extends Error {
+export class Refusal extends RequestRefusal {
   readonly code: ErrorCode;
   readonly details: unknown;
 

@@ -1,6 +1,7 @@
 // Listings: filters by name and labels, order, and pages with `meta.pagination`. A lie changes the page and keeps its total.
 
-import { type Answer, invalid } from "./answer.ts";
+import type { Answer } from "#ccm/testing";
+import { invalid } from "./answer.ts";
 import { type Labels, labelSelector } from "./labels.ts";
 
 /**

@@ -1,5 +1,6 @@
 // The requests of the API: collections, objects, links and actions.
 
+import type { Answer } from "#ccm/testing";
 import { Refusal } from "../refusal.ts";
 import type { Environment, Named } from "../state/environment.ts";
 import { checkRequired, nameOf, objectOf, textOrNull } from "./bodies.ts";
@@ -18,12 +19,6 @@ import {
 import { newService } from "./service-bodies.ts";
 import { linkedServices, serveService } from "./service-requests.ts";
 import { type View, viewOfAddress, viewOfHost, viewOfNamed, viewOfService, viewOfSetting } from "./views.ts";
-
-export interface Served {
-  readonly status: number;
-  readonly body: unknown;
-  readonly headers?: Readonly<Record<string, string>>;
-}
 
 export interface ApiRequest {
   readonly method: string;
@@ -95,7 +90,7 @@ function list(
   views: readonly View[],
   request: ApiRequest,
   environment: Environment,
-): Served {
+): Answer {
   const { base, ignoresInclude, url, maxLimit, ignoresFilters } = request;
   const links = ignoresInclude ? [] : includesOf(type);
   const entriesOf = (view: View) => addressesOf(view.id, environment, base);
@@ -109,7 +104,7 @@ function list(
   return { status: 200, body };
 }
 
-function create(type: CollectionType, request: ApiRequest, environment: Environment): Served {
+function create(type: CollectionType, request: ApiRequest, environment: Environment): Answer {
   const { base, action, isActivateWithheld } = request;
   if (action !== null) throw new Refusal("InvalidAction", `There is no action ${action}`, "action");
   const body = objectOf(request.body);
@@ -138,7 +133,7 @@ function viewOfProject(project: Named, { url }: ApiRequest): View {
 }
 
 /** The API itself, or an environment. */
-function root(request: ApiRequest, { projects }: Environment): Served {
+function root(request: ApiRequest, { projects }: Environment): Answer {
   const found = projects.find(({ id }) => id === request.project);
   const body =
     found === undefined
@@ -152,7 +147,7 @@ function linked(
   { id, link }: { readonly id: string; readonly link: string },
   request: ApiRequest,
   environment: Environment,
-): Served {
+): Answer {
   const { base, isActivateWithheld } = request;
   const service = environment.services.get(id);
   if (type === "host" && link.toLowerCase() === "ipaddresses")
@@ -165,7 +160,7 @@ function linked(
   return list("service", views, request, environment);
 }
 
-function serveRequest(request: ApiRequest, environment: Environment): Served {
+function serveRequest(request: ApiRequest, environment: Environment): Answer {
   const { method, base, collection, id, link, project, isActivateWithheld } = request;
   if (project !== undefined && !environment.projects.some((one) => one.id === project))
     throw notFound(`project ${project}`);
@@ -192,7 +187,7 @@ function serveRequest(request: ApiRequest, environment: Environment): Served {
 }
 
 /** Each response names the schemas of the account, also at the URL of an environment. */
-export function serve(request: ApiRequest, environment: Environment): Served {
+export function serve(request: ApiRequest, environment: Environment): Answer {
   const schemas = `${request.url.origin}/v2-beta/schemas`;
   return { ...serveRequest(request, environment), headers: { "x-api-schemas": schemas } };
 }

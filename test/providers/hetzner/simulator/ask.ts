@@ -1,11 +1,7 @@
 // A simulated Hetzner Cloud in virtual time, and requests to it.
 
-import { VirtualClock } from "#ccm/testing";
-import {
-  asTransport,
-  HetznerCloud,
-  type HetznerOptions,
-} from "../../../../providers/hetzner/simulator/index.ts";
+import { asTransport, VirtualClock } from "#ccm/testing";
+import { HetznerCloud, type HetznerOptions } from "../../../../providers/hetzner/simulator/index.ts";
 
 export interface Answered {
   readonly status: number;

@@ -1,7 +1,8 @@
 // The rate limit of the simulated Hetzner Cloud, its injected faults, what it counts, Robot, and its HTTP server.
 
 import { expect, test } from "bun:test";
-import { HetznerCloud, serveHetznerCloud } from "../../../../providers/hetzner/simulator/index.ts";
+import { serveCloud } from "#ccm/testing";
+import { HetznerCloud } from "../../../../providers/hetzner/simulator/index.ts";
 import { milliseconds, minutes, seconds } from "../../../../src/core/brand.ts";
 import { systemClock } from "../../../../src/platform/clock.ts";
 import { setUp } from "./ask.ts";
@@ -162,7 +163,7 @@ test("limits each operation of Robot with 403", async () => {
 test("serves the cloud and Robot by HTTP on loopback", async () => {
   const cloud = new HetznerCloud({ clock: systemClock });
   cloud.project.robot.add("bm-1");
-  await using served = serveHetznerCloud(cloud, 0);
+  await using served = serveCloud(cloud, 0);
   const locations = await fetch(`${served.url}/v1/locations`, { headers: { authorization: "Bearer t" } });
   expect([locations.status, locations.headers.get("ratelimit-remaining")]).toEqual([200, "3599"]);
   const authorization = `Basic ${btoa("robot:robot")}`;

@@ -1,11 +1,7 @@
 // A simulated Rancher in virtual time, and requests to it.
 
-import { VirtualClock } from "#ccm/testing";
-import {
-  asTransport,
-  RancherCloud,
-  type RancherOptions,
-} from "../../../../providers/rancher/simulator/index.ts";
+import { asTransport, VirtualClock } from "#ccm/testing";
+import { RancherCloud, type RancherOptions } from "../../../../providers/rancher/simulator/index.ts";
 import { type Milliseconds, seconds } from "../../../../src/core/brand.ts";
 
 export const base = "http://rancher.example:8080/v2-beta";

@@ -1,7 +1,16 @@
 // A small simulated cloud for tests: servers, load balancers and routes as JSON, in the time of the given clock. Rewrite it
 // from your cloud's API reference. It is not part of the executable and must not share code with the provider.
 
-import type { Transport } from "#ccm";
+import {
+  type Answer,
+  type Clock,
+  type CloudFault,
+  type CommonFault,
+  type Delivery,
+  RequestRefusal,
+  SimulatedApi,
+  type SimulatedRequest,
+} from "#ccm/testing";
 
 export interface Server {
   readonly id: string;
@@ -16,28 +25,33 @@ export interface Server {
 /** A load balancer or a route: the request that created it, and an id. */
 type Resource = Readonly<Record<string, unknown>> & { readonly id: string };
 
-class RequestError extends Error {
+/** An error response. */
+class Refusal extends RequestRefusal {
   readonly status: number;
 
   constructor(status: number, message: string) {
     super(message);
     this.status = status;
   }
+
+  toAnswer(): Answer {
+    return { status: this.status, body: { error: { message: this.message } } };
+  }
 }
 
-export class CloudSimulator {
+/** Besides the faults of every cloud: `short-page` drops the last entry of a page, and still counts it in the total. */
+type FaultKind = CommonFault | "short-page";
+
+export class CloudSimulator extends SimulatedApi<FaultKind> {
   readonly servers: Server[] = [];
   readonly resources: Record<"balancers" | "routes", Resource[]> = { balancers: [], routes: [] };
-  /** Drops the last entry of the next page, but still counts it in the total. */
-  shortenNextPage = false;
   readonly #busyUntil = new Map<string, number>();
-  readonly #clock: { monotonic(): number };
   /** Milliseconds during which a load balancer that was created or changed rejects further changes. */
   readonly #actionTime: number;
   #next = 1;
 
-  constructor(clock: { monotonic(): number }, actionTime = 3000) {
-    this.#clock = clock;
+  constructor(clock: Clock, actionTime = 3000) {
+    super({ clock });
     this.#actionTime = actionTime;
   }
 
@@ -63,37 +77,48 @@ export class CloudSimulator {
     return resource;
   }
 
-  readonly transport: Transport = async ({ method, url, headers, body }, signal) => {
-    signal.throwIfAborted();
-    return this.handle(method, new URL(url), headers?.["authorization"], String(body ?? ""));
-  };
+  receive(request: SimulatedRequest): Delivery {
+    const { method, url } = request;
+    const [, collection = "", id] = url.pathname.split("/");
+    const operation = `${method} /${collection}${id === undefined ? "" : "/{id}"}`;
+    const fault = this.faults.next(operation);
+    const serve = () => this.#serve(request, collection, id, fault);
+    return this.respond(request, { operation, path: url.pathname + url.search, fault, serve });
+  }
 
-  handle(method: string, url: URL, authorization: string | null | undefined, body: string): Response {
-    try {
-      if (authorization !== "Bearer secret") throw new RequestError(401, "unknown token");
-      const [, collection = "", id] = url.pathname.split("/");
-      if (collection === "servers" && method === "GET") return this.#page(collection, this.servers, url);
-      if (collection !== "balancers" && collection !== "routes") throw new RequestError(404, "not found");
-      if (method === "GET") {
-        const all = this.resources[collection].map((each) => ({ ...each, state: this.#stateOf(each.id) }));
-        return this.#page(collection, all, url);
-      }
-      return this.#change(method, collection, id, body);
-    } catch (error) {
-      if (!(error instanceof RequestError)) throw error;
-      return Response.json({ error: { message: error.message } }, { status: error.status });
-    }
+  protected injected({ status = 503 }: CloudFault<FaultKind>): Answer {
+    return new Refusal(status, "injected fault").toAnswer();
+  }
+
+  #serve(
+    { method, url, authorization, body }: SimulatedRequest,
+    collection: string,
+    id: string | undefined,
+    fault: CloudFault<FaultKind> | undefined,
+  ): Answer {
+    if (authorization !== "Bearer secret") throw new Refusal(401, "unknown token");
+    const pageOf = (all: readonly { id: string; name?: unknown }[]) =>
+      this.#page(collection, all, url, fault?.kind === "short-page");
+    if (collection === "servers" && method === "GET") return pageOf(this.servers);
+    if (collection !== "balancers" && collection !== "routes") throw new Refusal(404, "not found");
+    if (method !== "GET") return this.#change(method, collection, id, body as object);
+    return pageOf(this.resources[collection].map((each) => ({ ...each, state: this.#stateOf(each.id) })));
   }
 
   #makeBusy(id: string): void {
-    this.#busyUntil.set(id, this.#clock.monotonic() + this.#actionTime);
+    this.#busyUntil.set(id, this.clock.monotonic() + this.#actionTime);
   }
 
   #stateOf(id: string): "busy" | "ready" {
-    return this.#clock.monotonic() < (this.#busyUntil.get(id) ?? 0) ? "busy" : "ready";
+    return this.clock.monotonic() < (this.#busyUntil.get(id) ?? 0) ? "busy" : "ready";
   }
 
-  #page(collection: string, all: readonly { id: string; name?: unknown }[], { searchParams }: URL): Response {
+  #page(
+    collection: string,
+    all: readonly { id: string; name?: unknown }[],
+    { searchParams }: URL,
+    isShort: boolean,
+  ): Answer {
     const [ids, names] = ["id", "name"].map((key) => searchParams.get(key)?.split(","));
     const chosen = all
       .filter(({ id }) => ids?.includes(id) ?? true)
@@ -101,37 +126,31 @@ export class CloudSimulator {
     const size = Number(searchParams.get("size") ?? 50);
     const page = Number(searchParams.get("page") ?? 1);
     const items = chosen.slice((page - 1) * size, page * size);
-    if (this.shortenNextPage) items.pop();
-    this.shortenNextPage = false;
+    if (isShort) items.pop();
     const next = page * size < chosen.length ? page + 1 : null;
-    return Response.json({ [collection]: items, total: chosen.length, next });
+    return { status: 200, body: { [collection]: items, total: chosen.length, next } };
   }
 
-  #change(
-    method: string,
-    collection: "balancers" | "routes",
-    id: string | undefined,
-    body: string,
-  ): Response {
+  #change(method: string, collection: "balancers" | "routes", id: string | undefined, body: object): Answer {
     const resources = this.resources[collection];
     const index = resources.findIndex((each) => each.id === id);
     const existing = resources[index];
     if (method === "POST") {
-      const request = JSON.parse(body) as Resource;
+      const request = body as Resource;
       const isTaken = (key: string) =>
         resources.some((each) => each[key] === request[key] && each[key] !== undefined);
-      if (isTaken("name") || isTaken("destination")) throw new RequestError(409, "already exists");
-      return Response.json(this.add(collection, request), { status: 201 });
+      if (isTaken("name") || isTaken("destination")) throw new Refusal(409, "already exists");
+      return { status: 201, body: this.add(collection, request) };
     }
-    if (existing === undefined) throw new RequestError(404, `${id} not found`);
-    if (this.#stateOf(existing.id) === "busy") throw new RequestError(423, `${id} is busy`);
+    if (existing === undefined) throw new Refusal(404, `${id} not found`);
+    if (this.#stateOf(existing.id) === "busy") throw new Refusal(423, `${id} is busy`);
     if (method === "DELETE") {
       resources.splice(index, 1);
-      return new Response(null, { status: 204 });
+      return { status: 204 };
     }
-    const changed = { ...existing, ...(JSON.parse(body) as object), id: existing.id };
+    const changed = { ...existing, ...body, id: existing.id };
     resources[index] = changed;
     this.#makeBusy(existing.id);
-    return Response.json(changed);
+    return { status: 200, body: changed };
   }
 }

@@ -1,6 +1,6 @@
 // What the conformance suites and `try` need: how to make and change a simulated cloud, and the settings to use with it.
 
-import type { Harness } from "#ccm/testing";
+import { asTransport, type Harness } from "#ccm/testing";
 import { acmeCloud } from "../index.ts";
 import { CloudSimulator } from "./cloud.ts";
 
@@ -19,14 +19,12 @@ export const harness: Harness = {
     const plain = (resources: readonly object[]) =>
       resources.map((resource) => JSON.stringify({ ...resource, id: undefined, ip: undefined })).toSorted();
     return {
-      transport: cloud.transport,
+      transport: asTransport(cloud),
       addMachine: (name) => cloud.addServer(name),
       stopMachine: (name) => cloud.changeServer(name, "off"),
       terminateMachine: (name) => cloud.changeServer(name, "leaving"),
       removeMachine: (name) => cloud.changeServer(name, "removed"),
-      shortenNextPage: () => {
-        cloud.shortenNextPage = true;
-      },
+      shortenNextPage: () => cloud.faults.add({ kind: "short-page" }),
       state: () => [plain(cloud.resources.balancers), plain(cloud.resources.routes)],
     };
   },

@@ -1,6 +1,6 @@
 // What a load balancer in the API must look like for a case of the table of annotations.
 
-import type { ApiLoadBalancer } from "../../../../../providers/hetzner/api/resources.ts";
+import type { ApiLoadBalancer } from "../../../../../providers/hetzner/resources.ts";
 import { type AnnotationCase, checkDefaults, httpDefaults } from "../../annotations-table.ts";
 
 /** Only what the case determines: names and addresses of others are left out. */

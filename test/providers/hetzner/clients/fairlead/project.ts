@@ -4,7 +4,7 @@ import type {
   ApiCertificate,
   ApiLoadBalancer,
   ApiNetwork,
-} from "../../../../../providers/hetzner/api/resources.ts";
+} from "../../../../../providers/hetzner/resources.ts";
 
 function required(name: string): string {
   const value = process.env[name];

@@ -1,7 +1,8 @@
 // What the clients find: a simulated cloud with two tokens and a dedicated server, and a second cloud with a rate limit of three
 // requests. Both keep the system's time.
 
-import { HetznerCloud, serveHetznerCloud } from "../../../../../providers/hetzner/simulator/index.ts";
+import { serveCloud } from "#ccm/testing";
+import { HetznerCloud } from "../../../../../providers/hetzner/simulator/index.ts";
 import { milliseconds } from "../../../../../src/core/brand.ts";
 import { createAuthority } from "../../../../../src/pki/authority.ts";
 import { systemClock } from "../../../../../src/platform/clock.ts";
@@ -22,7 +23,7 @@ export function startWorld(): World {
   cloud.tokens.add("token");
   cloud.tokens.add("viewer", "read");
   const { ip } = cloud.project.robot.add("bm-1");
-  const served = [serveHetznerCloud(cloud, 0), serveHetznerCloud(limited, 0)] as const;
+  const served = [serveCloud(cloud, 0), serveCloud(limited, 0)] as const;
   const authority = createAuthority("fairlead-test-ca", systemClock, systemRandom);
   const { key, cert } = authority.issueServer("example.com", ["example.com"]);
   return {

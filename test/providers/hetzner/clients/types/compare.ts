@@ -8,7 +8,7 @@ import { adapt } from "../rig/prism.ts";
 
 const version = "7.13.0";
 const root = resolve(import.meta.dir, "../../../../..");
-export const resources = readFileSync(join(root, "providers/hetzner/api/resources.ts"), "utf8");
+export const resources = readFileSync(join(root, "providers/hetzner/resources.ts"), "utf8");
 
 /** A type of the provider, and the name of its schema in the document. */
 export type Pair = readonly [type: string, schema: string];

@@ -1,7 +1,8 @@
 // The simulated clouds that the clients use: an environment with hosts, in real time, and one with a clock that moves only with requests and pauses.
 
+import { answerRequest } from "#ccm/testing";
 import { keys } from "../../../../../providers/rancher/simulator/harness.ts";
-import { answer, RancherCloud, serveRancherCloud } from "../../../../../providers/rancher/simulator/index.ts";
+import { RancherCloud, serveRancherCloud } from "../../../../../providers/rancher/simulator/index.ts";
 import { milliseconds, seconds } from "../../../../../src/core/brand.ts";
 import { parseDuration } from "../../../../../src/core/duration.ts";
 import { type Clock, systemClock } from "../../../../../src/platform/clock.ts";
@@ -46,7 +47,7 @@ export class SteppedWorld implements Served {
     const [, what, value = ""] = /^\/control\/(pause|part)\/(.*)$/.exec(new URL(request.url).pathname) ?? [];
     if (what === undefined) {
       this.#clock.pass(milliseconds(20));
-      return answer(this.#cloud, request);
+      return answerRequest(this.#cloud, request);
     }
     if (what === "pause") this.#clock.pass(parseDuration(value) ?? milliseconds(0));
     else this.#measurement.begin(decodeURIComponent(value));

@@ -1,10 +1,9 @@
-// Injected faults: decides which request fails or is answered wrongly. The cloud and its transport apply them.
+// Injected faults of simulated clouds: decides which request fails, and which resource is hidden for a while. `SimulatedApi` applies
+// those that every cloud has.
 
-import type { Clock } from "#ccm/testing";
-import { type ListLie, listLies } from "./base/listing.ts";
+import type { Clock } from "../../platform/clock.ts";
 
 /**
- * Besides the lies of listings:
  * - `status`       the request is rejected with this status and code, and has no effect
  * - `page`         the request is answered by a proxy: this status and an HTML page
  * - `refused`      the connection is refused
@@ -15,33 +14,23 @@ import { type ListLie, listLies } from "./base/listing.ts";
  * - `cut`          the response has half a body
  * - `slow`         the response is delayed by `milliseconds`
  */
-export const faultKinds = [
-  ...["status", "page", "refused", "reset", "lost-answer", "false-error", "hang", "cut", "slow"],
-  ...listLies,
-] as const as readonly FaultKind[];
-export type FaultKind =
-  | ListLie
-  | "status"
-  | "page"
-  | "refused"
-  | "reset"
-  | "lost-answer"
-  | "false-error"
-  | "hang"
-  | "cut"
-  | "slow";
+export const commonFaults = [
+  ...(["status", "page", "refused", "reset", "lost-answer"] as const),
+  ...(["false-error", "hang", "cut", "slow"] as const),
+] as const;
+/** A kind of fault that every simulated cloud can inject. */
+export type CommonFault = (typeof commonFaults)[number];
 
-export interface Fault {
-  readonly kind: FaultKind;
-  /** An operation such as `GET /servers` or `POST /load_balancers/{id}/actions/add_target`; absent: any. */
+/** One fault. A cloud adds kinds of its own, such as pages that lack an entry. */
+export interface CloudFault<K extends string = CommonFault> {
+  readonly kind: K;
+  /** An operation such as `GET /servers`; absent: any. */
   readonly operation?: string;
   /** The number of matching requests that succeed first. */
   readonly after?: number;
   /** The number of requests that fail then; default 1. */
   readonly calls?: number;
-  /** Default 503. */
   readonly status?: number;
-  /** Default: a code that fits the status. */
   readonly code?: string;
   readonly milliseconds?: number;
 }
@@ -53,16 +42,17 @@ export interface Hidden {
   readonly milliseconds: number;
 }
 
-export class Faults {
+/** The planned faults of a simulated cloud. */
+export class CloudFaults<K extends string> {
   readonly #clock: Clock;
-  #planned: { readonly fault: Fault; seen: number }[] = [];
+  #planned: { readonly fault: CloudFault<K>; seen: number }[] = [];
   #hidden: (Hidden & { readonly until: number })[] = [];
 
   constructor(clock: Clock) {
     this.#clock = clock;
   }
 
-  add(fault: Fault): void {
+  add(fault: CloudFault<K>): void {
     this.#planned.push({ fault, seen: 0 });
   }
 
@@ -76,8 +66,8 @@ export class Faults {
   }
 
   /** Counts this request for every matching fault and returns the first one that is active. */
-  next(operation: string): Fault | undefined {
-    let active: Fault | undefined;
+  next(operation: string): CloudFault<K> | undefined {
+    let active: CloudFault<K> | undefined;
     for (const entry of this.#planned) {
       const { fault } = entry;
       if (fault.operation !== undefined && fault.operation !== operation) continue;
@@ -89,7 +79,7 @@ export class Faults {
   }
 
   isHidden(
-    { id, name }: { readonly id: number; readonly name: string },
+    { id, name }: { readonly id: number | string; readonly name: string },
     kind: "listings" | "lookups",
   ): boolean {
     if (this.#hidden.length === 0) return false;

@@ -1,20 +1,20 @@
-// The rate limit of a project: a bucket that is refilled evenly, reported in RateLimit headers.
+// The rate limit of a simulated cloud: a bucket that is refilled evenly, reported in RateLimit headers.
 
-import type { Clock } from "#ccm/testing";
+import type { Clock } from "../../platform/clock.ts";
 
 const hour = 3_600_000;
 
-export class RateLimit {
+/** Requests per hour. */
+export class RequestLimit {
   readonly #clock: Clock;
-  /** Requests per hour. */
-  readonly limit: number;
+  readonly #limit: number;
   #left: number;
   #counted: number;
 
-  constructor(clock: Clock, limit: number) {
+  constructor(clock: Clock, perHour: number) {
     this.#clock = clock;
-    this.limit = limit;
-    this.#left = limit;
+    this.#limit = perHour;
+    this.#left = perHour;
     this.#counted = clock.monotonic();
   }
 
@@ -40,9 +40,9 @@ export class RateLimit {
   /** The reset is the time at which the bucket is full again. */
   headers(): Readonly<Record<string, string>> {
     const left = this.#refilled();
-    const full = this.#clock.now() + ((this.limit - left) * hour) / this.limit;
+    const full = this.#clock.now() + ((this.#limit - left) * hour) / this.#limit;
     return {
-      "ratelimit-limit": String(this.limit),
+      "ratelimit-limit": String(this.#limit),
       "ratelimit-remaining": String(Math.floor(left)),
       "ratelimit-reset": String(Math.ceil(full / 1000)),
     };
@@ -50,7 +50,7 @@ export class RateLimit {
 
   #refilled(): number {
     // Rounded, so that a whole second refills a whole request.
-    const gained = ((this.#clock.monotonic() - this.#counted) * this.limit) / hour;
-    return Math.min(this.limit, Math.round((this.#left + gained) * 1e6) / 1e6);
+    const gained = ((this.#clock.monotonic() - this.#counted) * this.#limit) / hour;
+    return Math.min(this.#limit, Math.round((this.#left + gained) * 1e6) / 1e6);
   }
 }

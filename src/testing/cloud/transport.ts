@@ -1,0 +1,102 @@
+// The two ways to a simulated cloud: a transport without a network, in the time of its clock, and an HTTP server on the loopback
+// interface for other processes. A broken connection rejects as a real one does.
+
+import { type Clock, sleep } from "../../platform/clock.ts";
+import type { Transport, TransportRequest } from "../../platform/transport.ts";
+import type { Delivery, SimulatedRequest } from "./simulated-api.ts";
+
+/** A cloud that can be reached. */
+export interface Reachable {
+  readonly clock: Clock;
+  receive(request: SimulatedRequest): Delivery;
+}
+
+function requestOf(
+  method: string,
+  url: URL,
+  text: string,
+  authorization: string | undefined,
+): SimulatedRequest {
+  const common = { method, url, authorization };
+  if (text === "") return { ...common, body: undefined, isMalformed: false };
+  try {
+    return { ...common, body: JSON.parse(text), isMalformed: false };
+  } catch {
+    return { ...common, body: undefined, isMalformed: true };
+  }
+}
+
+function never(signal: AbortSignal): Promise<never> {
+  return new Promise((_, reject) => {
+    if (signal.aborted) reject(signal.reason);
+    else signal.addEventListener("abort", () => reject(signal.reason), { once: true });
+  });
+}
+
+/** Applies the delay and the fate of a response. */
+async function deliver(
+  { answer, delay, fate }: Delivery,
+  clock: Clock,
+  signal: AbortSignal,
+): Promise<Response> {
+  if (fate === "never") return never(signal);
+  if (fate === "refused") throw new TypeError("Unable to connect. The connection was refused.");
+  if (delay > 0) await sleep(clock, delay, signal);
+  if (fate === "reset") throw new TypeError("The connection was closed before the response.");
+  const { status, body, headers } = answer;
+  const text = body === undefined ? null : typeof body === "string" ? body : JSON.stringify(body);
+  const sent = fate === "cut" && text !== null ? text.slice(0, text.length / 2) : text;
+  return new Response(sent, {
+    status,
+    headers: { ...(text !== null && { "content-type": "application/json" }), ...headers },
+  });
+}
+
+function textOf(body: TransportRequest["body"]): string {
+  return body === undefined ? "" : typeof body === "string" ? body : new TextDecoder().decode(body);
+}
+
+/** The value of a header, whatever its spelling. */
+export function headerIn(headers: TransportRequest["headers"], wanted: string): string | undefined {
+  return Object.entries(headers ?? {}).find(([name]) => name.toLowerCase() === wanted)?.[1];
+}
+
+/** Whatever the host of the URL is. */
+export function asTransport(cloud: Reachable): Transport {
+  return async ({ method, url, body, headers }, signal) => {
+    signal.throwIfAborted();
+    const authorization = headerIn(headers, "authorization");
+    const delivery = cloud.receive(requestOf(method, new URL(url), textOf(body), authorization));
+    return deliver(delivery, cloud.clock, signal);
+  };
+}
+
+/** Answers a request that came by HTTP. */
+export async function answerRequest(cloud: Reachable, request: Request): Promise<Response> {
+  try {
+    const authorization = request.headers.get("authorization") ?? undefined;
+    const received = requestOf(request.method, new URL(request.url), await request.text(), authorization);
+    return await deliver(cloud.receive(received), cloud.clock, request.signal);
+  } catch (error) {
+    // Bun cannot close a connection without a response. A response that is not from the API replaces it.
+    return new Response(String(error), { status: 502 });
+  }
+}
+
+/** A simulated cloud that other processes can reach. */
+export interface ServedCloud extends AsyncDisposable {
+  /** Without a path. */
+  readonly url: string;
+}
+
+/** Serves a cloud by HTTP on the loopback interface. */
+export function serveCloud(cloud: Reachable, port: number): ServedCloud {
+  const server = Bun.serve({
+    hostname: "127.0.0.1",
+    port,
+    // A `hang` fault may last forever; the client decides when to give up.
+    idleTimeout: 0,
+    fetch: (request) => answerRequest(cloud, request),
+  });
+  return { url: server.url.origin, [Symbol.asyncDispose]: () => server.stop(true) };
+}

@@ -1,15 +1,15 @@
 // Requests that list, create, change and delete load balancers.
 
-import { invalid, notFound, Refusal } from "../base/answer.ts";
+import { invalid, Refusal } from "../base/answer.ts";
 import { BodyReader } from "../base/body-reader.ts";
-import { choose, pageOf } from "../base/listing.ts";
 import type { Balancer, Service, Target } from "../state/balancers.ts";
 import { findOffer, loadBalancerTypes, locations } from "../state/catalog.ts";
 import type { Project } from "../state/project.ts";
 import { checkServices, readService } from "./balancer-services.ts";
 import { checkTarget, readTarget } from "./balancer-targets.ts";
 import { balancerView } from "./balancer-view.ts";
-import { type ApiRequest, type Handlers, start, startAction } from "./request.ts";
+import { type Handlers, start, startAction } from "./request.ts";
+import { resourceHandlers } from "./resource-handlers.ts";
 
 interface NewBalancer {
   readonly name: string;
@@ -53,15 +53,10 @@ function readNew(raw: unknown): NewBalancer {
   };
 }
 
-function refuseUsedName({ balancers }: Project, name: string, id?: number): void {
-  if (balancers.list().some((other) => other.name === name && other.id !== id))
-    throw new Refusal("uniqueness_error", "load balancer name is already used");
-}
-
 /** Checks everything before anything is stored. Its addresses appear when the action ends. */
 function create(project: Project, raw: unknown): Balancer {
   const { name, changes, services, targets, network, zone } = readNew(raw);
-  refuseUsedName(project, name);
+  project.balancers.refuseUsedName(name);
   checkServices(project, changes.type, services);
   if (network !== undefined) project.networks.existing(network);
   const draft = { ...changes, targets: [] as Target[], privateNets: [] as Balancer["privateNets"] };
@@ -78,17 +73,13 @@ function create(project: Project, raw: unknown): Balancer {
 
 export function balancerHandlers(project: Project): Handlers {
   const { balancers } = project;
-  const shown = ({ id, isHidden }: ApiRequest) => {
-    const balancer = balancers.existing(id);
-    if (isHidden(balancer)) throw notFound("load_balancer", id);
-    return { status: 200, body: { load_balancer: balancerView(project, balancer) } };
-  };
   return {
-    "GET /load_balancers": (request) => {
-      const visible = choose(balancers.listed(), request.query).filter((each) => !request.isHidden(each));
-      return pageOf("load_balancers", visible, request, (balancer) => balancerView(project, balancer));
-    },
-    "GET /load_balancers/{id}": shown,
+    ...resourceHandlers("load_balancers", balancers, {
+      view: (balancer) => balancerView(project, balancer),
+      name: (name) => {
+        if (name === "") throw invalid("name", "must not be empty");
+      },
+    }),
     "POST /load_balancers": ({ body }) => {
       const { id } = create(project, body);
       const action = start(project, {
@@ -100,17 +91,6 @@ export function balancerHandlers(project: Project): Handlers {
         status: 201,
         body: { load_balancer: balancerView(project, balancers.existing(id)), action },
       };
-    },
-    "PUT /load_balancers/{id}": (request) => {
-      const before = balancers.existing(request.id);
-      const body = new BodyReader(request.body);
-      const name = body.text("name") ?? before.name;
-      const labels = body.labels() ?? before.labels;
-      body.done();
-      if (name === "") throw invalid("name", "must not be empty");
-      refuseUsedName(project, name, request.id);
-      balancers.change(request.id, { name, labels });
-      return shown(request);
     },
     "DELETE /load_balancers/{id}": ({ id }) => {
       const { isProtected } = balancers.existing(id);

@@ -1,13 +1,13 @@
 // Requests for certificates. The issuance of a managed one is an action; a failed one can be retried.
 
 import { X509Certificate } from "node:crypto";
-import { notFound, Refusal } from "../base/answer.ts";
+import { Refusal } from "../base/answer.ts";
 import { BodyReader } from "../base/body-reader.ts";
-import { choose, pageOf } from "../base/listing.ts";
 import type { ActionView } from "../state/actions.ts";
 import type { Certificate, Issued } from "../state/certificates.ts";
 import type { Project } from "../state/project.ts";
-import { type ApiRequest, type Handlers, refuseLocked, start } from "./request.ts";
+import { type Handlers, refuseLocked, start } from "./request.ts";
+import { resourceHandlers } from "./resource-handlers.ts";
 
 function usersOf({ balancers }: Project, id: number): readonly number[] {
   return balancers
@@ -56,11 +56,6 @@ function parse(pem: string): (Issued & { readonly domainNames: readonly string[]
   }
 }
 
-function refuseUsedName({ certificates }: Project, name: string, id?: number): void {
-  if (certificates.list().some((other) => other.name === name && other.id !== id))
-    throw new Refusal("uniqueness_error", "certificate name is already used");
-}
-
 function create(project: Project, raw: unknown): Certificate {
   const { certificates } = project;
   const body = new BodyReader(raw);
@@ -74,7 +69,7 @@ function create(project: Project, raw: unknown): Certificate {
   const parsed = isManaged ? undefined : parse(body.needText("certificate"));
   if (!isManaged && parsed === undefined) body.reject("certificate", "must be a certificate in PEM format");
   body.done();
-  refuseUsedName(project, name);
+  certificates.refuseUsedName(name);
   return certificates.add(
     name,
     parsed === undefined
@@ -85,35 +80,16 @@ function create(project: Project, raw: unknown): Certificate {
 
 export function certificateHandlers(project: Project): Handlers {
   const { certificates } = project;
-  const shown = ({ id, isHidden }: ApiRequest) => {
-    const certificate = certificates.existing(id);
-    if (isHidden(certificate)) throw notFound("certificate", id);
-    return { status: 200, body: { certificate: certificateView(project, certificate) } };
-  };
   return {
-    "GET /certificates": (request) => {
-      const types = request.query.getAll("type");
-      const visible = choose(certificates.listed(), request.query)
-        .filter(({ type }) => types.length === 0 || types.includes(type))
-        .filter((each) => !request.isHidden(each));
-      return pageOf("certificates", visible, request, (each) => certificateView(project, each));
-    },
-    "GET /certificates/{id}": shown,
+    ...resourceHandlers("certificates", certificates, {
+      view: (certificate) => certificateView(project, certificate),
+      filter: ["type", "type"],
+    }),
     "POST /certificates": ({ body }) => {
       const { id, type } = create(project, body);
       const action = type === "managed" ? issue(project, id, "create_certificate") : null;
       const certificate = certificateView(project, certificates.existing(id));
       return { status: 201, body: { certificate, action } };
-    },
-    "PUT /certificates/{id}": (request) => {
-      const before = certificates.existing(request.id);
-      const body = new BodyReader(request.body);
-      const name = body.text("name") ?? before.name;
-      const labels = body.labels() ?? before.labels;
-      body.done();
-      refuseUsedName(project, name, request.id);
-      certificates.change(request.id, { name, labels });
-      return shown(request);
     },
     "DELETE /certificates/{id}": ({ id }) => {
       certificates.existing(id);

@@ -1,13 +1,13 @@
 // Requests that list, create, change and delete networks.
 
-import { invalid, notFound, Refusal } from "../base/answer.ts";
+import { invalid, Refusal } from "../base/answer.ts";
 import { BodyReader } from "../base/body-reader.ts";
 import { isPrivate, rangeOf } from "../base/ipv4.ts";
-import { choose, pageOf } from "../base/listing.ts";
 import type { Network, Route, Subnet } from "../state/networks.ts";
 import type { Project } from "../state/project.ts";
 import { checkRoute, maxRoutes, readRoute, readSubnet } from "./network-rules.ts";
-import { type ApiRequest, type Handlers, refuseLocked } from "./request.ts";
+import { type Handlers, refuseLocked } from "./request.ts";
+import { resourceHandlers } from "./resource-handlers.ts";
 
 function networkView({ networks }: Project, network: Network): unknown {
   const { id, name, created, labels, subnets, routes } = network;
@@ -45,41 +45,20 @@ function readNew(raw: unknown): Partial<Network> & { readonly name: string } {
   return { name, ipRange, labels, exposesRoutes, subnets, routes };
 }
 
-function refuseUsedName({ networks }: Project, name: string, id?: number): void {
-  if (networks.list().some((other) => other.name === name && other.id !== id))
-    throw new Refusal("uniqueness_error", "network name is already used");
-}
-
 export function networkHandlers(project: Project): Handlers {
   const { networks, servers, balancers } = project;
-  const shown = ({ id, isHidden }: ApiRequest) => {
-    const network = networks.existing(id);
-    if (isHidden(network)) throw notFound("network", id);
-    return { status: 200, body: { network: networkView(project, network) } };
-  };
   return {
-    "GET /networks": (request) => {
-      const visible = choose(networks.listed(), request.query).filter((each) => !request.isHidden(each));
-      return pageOf("networks", visible, request, (network) => networkView(project, network));
-    },
-    "GET /networks/{id}": shown,
+    ...resourceHandlers("networks", networks, {
+      view: (network) => networkView(project, network),
+      change: ({ id, exposesRoutes }, body) => {
+        refuseLocked(project, { type: "network", id });
+        return { exposesRoutes: body.flag("expose_routes_to_vswitch") ?? exposesRoutes };
+      },
+    }),
     "POST /networks": ({ body }) => {
       const { name, ...changes } = readNew(body);
-      refuseUsedName(project, name);
+      networks.refuseUsedName(name);
       return { status: 201, body: { network: networkView(project, networks.add(name, changes)) } };
-    },
-    "PUT /networks/{id}": (request) => {
-      const { id } = request;
-      const before = networks.existing(id);
-      const body = new BodyReader(request.body);
-      const name = body.text("name") ?? before.name;
-      const labels = body.labels() ?? before.labels;
-      const exposesRoutes = body.flag("expose_routes_to_vswitch") ?? before.exposesRoutes;
-      body.done();
-      refuseUsedName(project, name, id);
-      refuseLocked(project, { type: "network", id });
-      networks.change(id, { name, labels, exposesRoutes });
-      return shown(request);
     },
     "DELETE /networks/{id}": ({ id }) => {
       const { isProtected } = networks.existing(id);

@@ -2,28 +2,24 @@
 
 import { Refusal } from "../base/answer.ts";
 import { BodyReader } from "../base/body-reader.ts";
-import { choose, pageOf } from "../base/listing.ts";
 import { findOffer, locations, serverTypes } from "../state/catalog.ts";
 import type { Project } from "../state/project.ts";
 import type { NewServer } from "../state/servers.ts";
-import { type ApiRequest, type Handlers, refuseLocked, start } from "./request.ts";
+import { type Handlers, refuseLocked, start } from "./request.ts";
+import { resourceHandlers } from "./resource-handlers.ts";
 import { serverView } from "./server-view.ts";
 
 const hostname = /^[a-z0-9]([a-z0-9.-]{0,252}[a-z0-9])?$/i;
 
-function readName(project: Project, body: BodyReader, id?: number): string | undefined {
-  const name = body.text("name");
-  if (name === undefined) return undefined;
+function checkHostname(name: string, body: BodyReader): void {
   if (!hostname.test(name)) body.reject("name", "must be a valid hostname");
-  if (project.servers.list().some((other) => other.name === name && other.id !== id))
-    throw new Refusal("uniqueness_error", "server name is already used");
-  return name;
 }
 
 function readNew(project: Project, raw: unknown): { readonly name: string; readonly server: NewServer } {
   const body = new BodyReader(raw);
   body.need("name");
-  const name = readName(project, body) ?? "";
+  const name = body.text("name") ?? "";
+  if (name !== "") checkHostname(name, body);
   const type = findOffer(serverTypes, body.needText("server_type"));
   if (type === undefined) body.reject("server_type", "server type not found");
   body.needText("image");
@@ -38,6 +34,7 @@ function readNew(project: Project, raw: unknown): { readonly name: string; reado
     body.reject("public_net", "a server without public addresses needs a network");
   const isStarted = body.flag("start_after_create") ?? true;
   body.done();
+  project.servers.refuseUsedName(name);
   for (const network of networks) project.networks.existing(network);
   const names = { type: type?.name ?? "", location: location?.name ?? "" };
   return {
@@ -51,21 +48,12 @@ function readNew(project: Project, raw: unknown): { readonly name: string; reado
 
 export function serverHandlers(project: Project): Handlers {
   const { servers } = project;
-  const shown = ({ id, isHidden }: ApiRequest) => {
-    const server = servers.existing(id);
-    if (isHidden(server)) throw new Refusal("not_found", `server with ID '${id}' not found`);
-    return { status: 200, body: { server: serverView(project, server) } };
-  };
   return {
-    "GET /servers": (request) => {
-      const statuses = request.query.getAll("status");
-      const chosen = choose(servers.listed(), request.query).filter(
-        (server) => statuses.length === 0 || statuses.includes(server.status),
-      );
-      const visible = chosen.filter((server) => !request.isHidden(server));
-      return pageOf("servers", visible, request, (server) => serverView(project, server));
-    },
-    "GET /servers/{id}": shown,
+    ...resourceHandlers("servers", servers, {
+      view: (server) => serverView(project, server),
+      filter: ["status", "status"],
+      name: checkHostname,
+    }),
     "POST /servers": ({ body }) => {
       const { name, server } = readNew(project, body);
       const { id } = servers.add(name, server);
@@ -81,17 +69,6 @@ export function serverHandlers(project: Project): Handlers {
           ...{ action, next_actions: [], root_password: "not-a-secret" },
         },
       };
-    },
-    "PUT /servers/{id}": (request) => {
-      const { labels, name } = servers.existing(request.id);
-      const body = new BodyReader(request.body);
-      const change = {
-        name: readName(project, body, request.id) ?? name,
-        labels: body.labels() ?? labels,
-      };
-      body.done();
-      servers.change(request.id, change);
-      return shown(request);
     },
     "DELETE /servers/{id}": ({ id }) => {
       const server = servers.existing(id);

@@ -3,22 +3,49 @@
 
 import { type Milliseconds, milliseconds } from "#ccm";
 import type { Clock } from "#ccm/testing";
+import { notFound, Refusal } from "./answer.ts";
 
 interface Stored {
   readonly id: number;
   readonly name: string;
 }
 
+/** What collections of one project share. Ids are of one sequence, so that a test notices when an id of the wrong kind is used. */
+export class Ids {
+  readonly clock: Clock;
+  #last = 1_000_000;
+
+  constructor(clock: Clock) {
+    this.clock = clock;
+  }
+
+  next(): number {
+    this.#last += 1;
+    return this.#last;
+  }
+}
+
 export class Collection<T extends Stored> {
-  readonly #clock: Clock;
+  /** As in the API's messages, such as `load_balancer`. */
+  readonly kind: string;
+  protected readonly clock: Clock;
+  readonly #ids: Ids;
   readonly #byID = new Map<number, T>();
   #list: readonly T[] | undefined;
   #earlier: { readonly until: number; readonly list: readonly T[] }[] = [];
   /** How old the state is that listings show. Takes effect for changes made after it is set. */
   lag: Milliseconds = milliseconds(0);
 
-  constructor(clock: Clock) {
-    this.#clock = clock;
+  constructor(kind: string, ids: Ids) {
+    this.kind = kind;
+    this.clock = ids.clock;
+    this.#ids = ids;
+  }
+
+  /** What each new record has. */
+  protected draft(name: string) {
+    const created = new Date(this.clock.now()).toISOString();
+    return { id: this.#ids.next(), name, created, labels: {} };
   }
 
   list(): readonly T[] {
@@ -28,7 +55,7 @@ export class Collection<T extends Stored> {
 
   /** What a listing shows: without a lag, the current records. */
   listed(): readonly T[] {
-    const asOf = this.#clock.monotonic() - this.lag;
+    const asOf = this.clock.monotonic() - this.lag;
     this.#earlier = this.#earlier.filter(({ until }) => until > asOf);
     return this.#earlier[0]?.list ?? this.list();
   }
@@ -42,6 +69,24 @@ export class Collection<T extends Stored> {
     return typeof which === "number" ? this.get(which) : this.list().find(({ name }) => name === which);
   }
 
+  /** The record with this id or name; throws a Refusal if there is none. */
+  existing(which: number | string): T {
+    const record = this.find(which);
+    if (record === undefined) throw notFound(this.kind, which);
+    return record;
+  }
+
+  /** Throws a Refusal if another record has the name. */
+  refuseUsedName(name: string, id?: number): void {
+    if (this.list().some((other) => other.name === name && other.id !== id))
+      throw new Refusal("uniqueness_error", `${this.kind.replaceAll("_", " ")} name is already used`);
+  }
+
+  change(which: number | string, changes: Partial<T>): T {
+    const record = this.existing(which);
+    return this.put({ ...record, ...changes, id: record.id });
+  }
+
   put(record: T): T {
     this.#change(() => this.#byID.set(record.id, record));
     return record;
@@ -52,7 +97,7 @@ export class Collection<T extends Stored> {
   }
 
   #change(change: () => void): void {
-    if (this.lag > 0) this.#earlier.push({ until: this.#clock.monotonic(), list: this.list() });
+    if (this.lag > 0) this.#earlier.push({ until: this.clock.monotonic(), list: this.list() });
     change();
     this.#list = undefined;
   }

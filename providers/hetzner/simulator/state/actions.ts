@@ -3,7 +3,7 @@
 
 import type { Milliseconds } from "#ccm";
 import type { Clock } from "#ccm/testing";
-import type { Ids } from "./ids.ts";
+import type { Ids } from "../base/collection.ts";
 
 export type ResourceType = "server" | "network" | "load_balancer" | "certificate";
 
@@ -77,8 +77,8 @@ export class Actions {
   /** How long an action takes. */
   time: Milliseconds;
 
-  constructor(clock: Clock, ids: Ids, time: Milliseconds) {
-    this.#clock = clock;
+  constructor(ids: Ids, time: Milliseconds) {
+    this.#clock = ids.clock;
     this.#ids = ids;
     this.time = time;
   }

@@ -1,10 +1,7 @@
 // Load balancers with their services and targets.
 
-import type { Clock } from "#ccm/testing";
-import { notFound } from "../base/answer.ts";
-import { Collection } from "../base/collection.ts";
+import { Collection, type Ids } from "../base/collection.ts";
 import type { Labels } from "../base/labels.ts";
-import type { Ids } from "./ids.ts";
 import type { Networks } from "./networks.ts";
 
 export interface HealthCheck {
@@ -69,15 +66,11 @@ export interface Balancer {
 }
 
 export class Balancers extends Collection<Balancer> {
-  readonly #time: Clock;
-  readonly #ids: Ids;
   readonly #networks: Networks;
   #added = 0;
 
-  constructor(clock: Clock, ids: Ids, networks: Networks) {
-    super(clock);
-    this.#time = clock;
-    this.#ids = ids;
+  constructor(ids: Ids, networks: Networks) {
+    super("load_balancer", ids);
     this.#networks = networks;
   }
 
@@ -90,10 +83,7 @@ export class Balancers extends Collection<Balancer> {
   /** One without addresses that is not stored yet. */
   prepare(name: string, changes: Partial<Omit<Balancer, "id" | "name">>): Balancer {
     return {
-      id: this.#ids.next(),
-      name,
-      created: new Date(this.#time.now()).toISOString(),
-      labels: {},
+      ...this.draft(name),
       type: "lb11",
       location: "fsn1",
       algorithm: "round_robin",
@@ -115,18 +105,6 @@ export class Balancers extends Collection<Balancer> {
       ipv4: `198.19.${(number >> 8) & 255}.${number & 255}`,
       ipv6: `2001:db8:1:${number.toString(16)}::1`,
     };
-  }
-
-  /** The load balancer with this id or name. */
-  existing(which: number | string): Balancer {
-    const balancer = this.find(which);
-    if (balancer === undefined) throw notFound("load_balancer", which);
-    return balancer;
-  }
-
-  change(which: number | string, changes: Partial<Balancer>): Balancer {
-    const balancer = this.existing(which);
-    return this.put({ ...balancer, ...changes, id: balancer.id });
   }
 
   remove(which: number | string): void {

@@ -1,12 +1,10 @@
 // Private networks: subnets, routes, and the addresses of servers and load balancers.
 
-import type { Clock } from "#ccm/testing";
-import { notFound, Refusal } from "../base/answer.ts";
-import { Collection } from "../base/collection.ts";
+import { Refusal } from "../base/answer.ts";
+import { Collection, type Ids } from "../base/collection.ts";
 import { ipNumber, ipText, rangeOf } from "../base/ipv4.ts";
 import type { Labels } from "../base/labels.ts";
 import type { ResourceRef } from "./actions.ts";
-import type { Ids } from "./ids.ts";
 
 export interface Subnet {
   readonly type: "cloud" | "server" | "vswitch";
@@ -53,26 +51,19 @@ export function subnetOf(
 }
 
 export class Networks extends Collection<Network> {
-  readonly #clockOf: Clock;
-  readonly #ids: Ids;
   /** For each network, who has which address. */
   readonly #holders = new Map<number, Map<string, ResourceRef>>();
   /** For each subnet, where the search for a free address begins. */
   readonly #next = new Map<string, number>();
 
-  constructor(clock: Clock, ids: Ids) {
-    super(clock);
-    this.#clockOf = clock;
-    this.#ids = ids;
+  constructor(ids: Ids) {
+    super("network", ids);
   }
 
   /** For tests, `add("net")` is enough: 10.0.0.0/8 with a subnet 10.0.0.0/16 in `eu-central`. */
   add(name: string, changes: Partial<Omit<Network, "id" | "name">> = {}): Network {
     return this.put({
-      id: this.#ids.next(),
-      name,
-      created: new Date(this.#clockOf.now()).toISOString(),
-      labels: {},
+      ...this.draft(name),
       ipRange: "10.0.0.0/8",
       subnets: [subnetOf("10.0.0.0/16")],
       routes: [],
@@ -80,16 +71,6 @@ export class Networks extends Collection<Network> {
       isProtected: false,
       ...changes,
     });
-  }
-
-  existing(id: number): Network {
-    const network = this.get(id);
-    if (network === undefined) throw notFound("network", id);
-    return network;
-  }
-
-  change(id: number, changes: Partial<Network>): Network {
-    return this.put({ ...this.existing(id), ...changes, id });
   }
 
   override delete(id: number): void {

@@ -2,10 +2,10 @@
 
 import type { Milliseconds } from "#ccm";
 import type { Clock } from "#ccm/testing";
+import { Ids } from "../base/collection.ts";
 import { Actions, type ResourceRef } from "./actions.ts";
 import { type Balancer, Balancers } from "./balancers.ts";
 import { Certificates } from "./certificates.ts";
-import { Ids } from "./ids.ts";
 import { Networks } from "./networks.ts";
 import { RobotServers } from "./robot.ts";
 import { Servers } from "./servers.ts";
@@ -19,12 +19,12 @@ export class Project {
   readonly robot = new RobotServers();
 
   constructor(clock: Clock, actionTime: Milliseconds) {
-    const ids = new Ids();
-    this.actions = new Actions(clock, ids, actionTime);
-    this.networks = new Networks(clock, ids);
-    this.balancers = new Balancers(clock, ids, this.networks);
-    this.servers = new Servers(clock, ids, this.networks, (id) => this.balancers.dropServer(id));
-    this.certificates = new Certificates(clock, ids);
+    const ids = new Ids(clock);
+    this.actions = new Actions(ids, actionTime);
+    this.networks = new Networks(ids);
+    this.balancers = new Balancers(ids, this.networks);
+    this.servers = new Servers(ids, this.networks, (id) => this.balancers.dropServer(id));
+    this.certificates = new Certificates(ids);
   }
 
   /** Whether a target answers its health checks: by default, when the server runs. A test may replace it. */

@@ -1,12 +1,9 @@
 // Servers, and what tests do to them: they add, rebuild, switch off, rename, attach and remove servers at once, without
 // actions.
 
-import type { Clock } from "#ccm/testing";
-import { notFound } from "../base/answer.ts";
-import { Collection } from "../base/collection.ts";
+import { Collection, type Ids } from "../base/collection.ts";
 import type { Labels } from "../base/labels.ts";
 import { locations, offer } from "./catalog.ts";
-import type { Ids } from "./ids.ts";
 import type { Networks } from "./networks.ts";
 
 export type ServerStatus =
@@ -53,17 +50,13 @@ export interface NewServer extends Partial<Pick<Server, "status" | "type" | "loc
 }
 
 export class Servers extends Collection<Server> {
-  readonly #time: Clock;
-  readonly #ids: Ids;
   readonly #networks: Networks;
   #added = 0;
   /** Called with the id of a removed server. */
   readonly #onRemoved: (id: number) => void;
 
-  constructor(clock: Clock, ids: Ids, networks: Networks, onRemoved: (id: number) => void) {
-    super(clock);
-    this.#time = clock;
-    this.#ids = ids;
+  constructor(ids: Ids, networks: Networks, onRemoved: (id: number) => void) {
+    super("server", ids);
     this.#networks = networks;
     this.#onRemoved = onRemoved;
   }
@@ -71,13 +64,10 @@ export class Servers extends Collection<Server> {
   add(name: string, { ipv4 = true, ipv6 = true, networks = [], ...changes }: NewServer = {}): Server {
     const number = ++this.#added;
     const { id } = this.put({
-      id: this.#ids.next(),
-      name,
-      created: new Date(this.#time.now()).toISOString(),
+      ...this.draft(name),
       status: "running",
       type: "cx23",
       location: "fsn1",
-      labels: {},
       ipv4: typeof ipv4 === "string" ? ipv4 : ipv4 ? `198.18.${(number >> 8) & 255}.${number & 255}` : null,
       ipv6: ipv6 ? `2001:db8:0:${number.toString(16)}::/64` : null,
       privateNets: [],
@@ -86,18 +76,6 @@ export class Servers extends Collection<Server> {
     });
     for (const { network, ip } of networks) this.attach(id, network, ip);
     return this.existing(id);
-  }
-
-  /** The server with this id or name. */
-  existing(which: number | string): Server {
-    const server = this.find(which);
-    if (server === undefined) throw notFound("server", which);
-    return server;
-  }
-
-  change(which: number | string, changes: Partial<Server>): Server {
-    const server = this.existing(which);
-    return this.put({ ...server, ...changes, id: server.id });
   }
 
   setStatus(which: number | string, status: ServerStatus): Server {

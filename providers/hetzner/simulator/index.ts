@@ -34,9 +34,9 @@ export {
   HetznerCloud,
   type HetznerOptions,
 } from "./hetzner-cloud.ts";
+export type { RobotServer } from "./robot.ts";
 export type { ActionView, PlannedOutcome } from "./state/actions.ts";
 export type { Balancer, HealthCheck, HttpOptions, Service, Target } from "./state/balancers.ts";
 export type { Certificate } from "./state/certificates.ts";
 export { type Network, type Subnet, subnetOf } from "./state/networks.ts";
-export type { RobotServer } from "./state/robot.ts";
 export type { NewServer, Server, ServerStatus } from "./state/servers.ts";

@@ -3,7 +3,7 @@
 import { isSameIp } from "#ccm";
 import { Refusal } from "../base/answer.ts";
 import type { BodyReader } from "../base/body-reader.ts";
-import { labelSelector } from "../base/labels.ts";
+import { labelSelector } from "../base/listing.ts";
 import type { Balancer, Target } from "../state/balancers.ts";
 import { loadBalancerTypes, offer } from "../state/catalog.ts";
 import type { Project } from "../state/project.ts";

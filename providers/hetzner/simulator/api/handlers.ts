@@ -1,5 +1,8 @@
-// All operations of the API, and how a request is matched to one.
+// All operations of the API, and how a request is matched to one. Here are those for what the cloud offers.
 
+import { notFound } from "../base/answer.ts";
+import { choose, pageOf } from "../base/listing.ts";
+import { loadBalancerTypes, locations, serverTypes } from "../state/catalog.ts";
 import type { Project } from "../state/project.ts";
 import { actionHandlers } from "./actions.ts";
 import { balancerActionHandlers } from "./balancer-actions.ts";
@@ -7,12 +10,34 @@ import { balancerNetworkActionHandlers } from "./balancer-network-actions.ts";
 import { balancerHandlers } from "./balancers.ts";
 import { certificateHandlers } from "./certificates.ts";
 import { networkActionHandlers } from "./network-actions.ts";
-import { networkMemberHandlers } from "./network-members.ts";
-import { networkHandlers } from "./networks.ts";
-import { offerHandlers } from "./offers.ts";
+import { networkHandlers, networkMemberHandlers } from "./networks.ts";
 import type { Handlers } from "./request.ts";
 import { serverActionHandlers } from "./server-actions.ts";
 import { serverHandlers } from "./servers.ts";
+
+function handlersOf(
+  collection: string,
+  singular: string,
+  offers: readonly { readonly id: number; readonly name: string }[],
+): Handlers {
+  return {
+    [`GET /${collection}`]: (request) =>
+      pageOf(collection, choose(offers, request.query), request, (entry) => entry),
+    [`GET /${collection}/{id}`]: ({ id }) => {
+      const found = offers.find((entry) => entry.id === id);
+      if (found === undefined) throw notFound(singular, id);
+      return { status: 200, body: { [singular]: found } };
+    },
+  };
+}
+
+export function offerHandlers(): Handlers {
+  return {
+    ...handlersOf("locations", "location", locations),
+    ...handlersOf("server_types", "server_type", serverTypes),
+    ...handlersOf("load_balancer_types", "load_balancer_type", loadBalancerTypes),
+  };
+}
 
 export function allHandlers(project: Project): Handlers {
   return {

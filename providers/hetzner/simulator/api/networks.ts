@@ -1,13 +1,50 @@
-// Requests that list, create, change and delete networks.
+// Requests that list, create, change and delete networks, and those for their members: servers and load balancers with an address.
 
 import { invalid, Refusal } from "../base/answer.ts";
 import { BodyReader } from "../base/body-reader.ts";
-import { isPrivate, rangeOf } from "../base/ipv4.ts";
+import { ipNumber, isPrivate, rangeOf } from "../base/ipv4.ts";
+import { pageOf } from "../base/listing.ts";
 import type { Network, Route, Subnet } from "../state/networks.ts";
 import type { Project } from "../state/project.ts";
 import { checkRoute, maxRoutes, readRoute, readSubnet } from "./network-rules.ts";
 import { type Handlers, refuseLocked } from "./request.ts";
 import { resourceHandlers } from "./resource-handlers.ts";
+
+function subnetWith({ subnets }: Network, ip: string): string | null {
+  const number = ipNumber(ip) ?? -1;
+  const found = subnets.find(({ ip_range }) => {
+    const range = rangeOf(ip_range);
+    return range !== undefined && range.first <= number && number <= range.last;
+  });
+  return found?.ip_range ?? null;
+}
+
+function membersOf({ networks, servers, balancers }: Project, network: Network): readonly unknown[] {
+  const { id } = network;
+  const view = (type: string, member: number, ip: string | undefined, aliases: readonly string[] = []) => ({
+    ...{ type, id: member, ip: ip ?? null, status: ip === undefined ? "attaching" : "ok" },
+    ...{ alias_ips: aliases, subnet: ip === undefined ? null : subnetWith(network, ip) },
+  });
+  return [
+    ...networks.members(id, "server").map((member) => {
+      const net = servers.get(member)?.privateNets.find((each) => each.network === id);
+      return view("server", member, net?.ip, net?.aliasIps);
+    }),
+    ...networks.members(id, "load_balancer").map((member) => {
+      const net = balancers.get(member)?.privateNets.find((each) => each.network === id);
+      return view("load_balancer", member, net?.ip);
+    }),
+  ];
+}
+
+export function networkMemberHandlers(project: Project): Handlers {
+  return {
+    "GET /networks/{id}/members": (request) => {
+      const network = project.networks.existing(request.id);
+      return pageOf("members", membersOf(project, network), request, (member) => member);
+    },
+  };
+}
 
 function networkView({ networks }: Project, network: Network): unknown {
   const { id, name, created, labels, subnets, routes } = network;

@@ -4,8 +4,7 @@ import type { Answer } from "#ccm/testing";
 import { notFound } from "../base/answer.ts";
 import { BodyReader } from "../base/body-reader.ts";
 import type { Collection } from "../base/collection.ts";
-import type { Labels } from "../base/labels.ts";
-import { choose, pageOf } from "../base/listing.ts";
+import { choose, type Labels, pageOf } from "../base/listing.ts";
 import type { ApiRequest, Handlers } from "./request.ts";
 
 interface Resource {

@@ -2,7 +2,7 @@
 // them, as the API does.
 
 import { Refusal } from "./answer.ts";
-import { isValidLabel, type Labels } from "./labels.ts";
+import { isValidLabel, type Labels } from "./listing.ts";
 
 export interface InvalidField {
   readonly name: string;

@@ -1,7 +1,7 @@
 // Load balancers with their services and targets.
 
 import { Collection, type Ids } from "../base/collection.ts";
-import type { Labels } from "../base/labels.ts";
+import type { Labels } from "../base/listing.ts";
 import type { Networks } from "./networks.ts";
 
 export interface HealthCheck {

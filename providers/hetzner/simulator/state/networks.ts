@@ -3,7 +3,7 @@
 import { Refusal } from "../base/answer.ts";
 import { Collection, type Ids } from "../base/collection.ts";
 import { ipNumber, ipText, rangeOf } from "../base/ipv4.ts";
-import type { Labels } from "../base/labels.ts";
+import type { Labels } from "../base/listing.ts";
 import type { ResourceRef } from "./actions.ts";
 
 export interface Subnet {

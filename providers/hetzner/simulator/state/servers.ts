@@ -2,7 +2,7 @@
 // actions.
 
 import { Collection, type Ids } from "../base/collection.ts";
-import type { Labels } from "../base/labels.ts";
+import type { Labels } from "../base/listing.ts";
 import { locations, offer } from "./catalog.ts";
 import type { Networks } from "./networks.ts";
 

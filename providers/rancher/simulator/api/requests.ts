@@ -3,9 +3,9 @@
 import type { Answer } from "#ccm/testing";
 import { Refusal } from "../refusal.ts";
 import type { Environment, Named } from "../state/environment.ts";
-import { checkRequired, nameOf, objectOf, textOrNull } from "./bodies.ts";
-import { serveHost } from "./host-requests.ts";
+import { checkRequired, nameOf, newService, objectOf, textOrNull } from "./bodies.ts";
 import { pageOf } from "./listing.ts";
+import { linkedServices, serveHost, serveService } from "./object-requests.ts";
 import {
   type CollectionType,
   canCreate,
@@ -16,8 +16,6 @@ import {
   schemasOf,
   typeOf,
 } from "./schemas.ts";
-import { newService } from "./service-bodies.ts";
-import { linkedServices, serveService } from "./service-requests.ts";
 import { type View, viewOfAddress, viewOfHost, viewOfNamed, viewOfService, viewOfSetting } from "./views.ts";
 
 export interface ApiRequest {

@@ -1,6 +1,6 @@
 // The schema collection: the types that the API has, where their collections are, and what can be done with them.
 
-import { modifiers } from "./filters.ts";
+import { modifiers } from "./listing.ts";
 import { type ResourceType, resourceTypes } from "./resource-types.ts";
 
 type WithCollection<T> = {

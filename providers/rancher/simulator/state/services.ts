@@ -3,11 +3,9 @@
 import { type Milliseconds, milliseconds } from "#ccm";
 import type { Clock } from "#ccm/testing";
 import { Refusal } from "../refusal.ts";
-import { type Endpoint, endpointsOf } from "./endpoints.ts";
-import { following, followsOf, ruledIDs, staysInUpdate } from "./following.ts";
 import type { Hosts } from "./hosts.ts";
-import { Obstacles } from "./obstacles.ts";
-import type { Service, ServiceFields, ServiceType } from "./service.ts";
+import { type Endpoint, endpointsOf, type Service, type ServiceFields, type ServiceType } from "./service.ts";
+import { following, followsOf, Obstacles, ruledIDs, staysInUpdate } from "./transitions.ts";
 
 export class Services {
   readonly #clock: Clock;

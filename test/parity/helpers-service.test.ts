@@ -6,7 +6,7 @@ import {
   sourceRangesOf,
 } from "../../src/controllers/service/annotations/source-ranges.ts";
 import { hasFinalizer } from "../../src/controllers/service/predicates.ts";
-import { isSameIngress } from "../../src/controllers/service/status/ingress.ts";
+import { isSameIngress } from "../../src/controllers/service/status/status.ts";
 import { parseCidr } from "../../src/core/cidr.ts";
 import type { LoadBalancerIngress, Service } from "../../src/kube/objects.ts";
 import type { Patch } from "../../src/kube/patches/patch.ts";

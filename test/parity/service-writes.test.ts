@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { finalizer } from "../../src/controllers/service/predicates.ts";
-import { ingressOf, isSameIngress } from "../../src/controllers/service/status/ingress.ts";
+import { ingressOf, isSameIngress } from "../../src/controllers/service/status/status.ts";
 import { ipAddress } from "../../src/core/ip.ts";
 import { finalizerPatch, serviceStatusPatch } from "../../src/kube/patches/service-patch.ts";
 import { toService } from "../controllers/service/service-draft.ts";

@@ -1,7 +1,7 @@
 // Takes the next steps to delete one load balancer, with the provider's plan for one that no Service needs. Returns what to wait for.
 
 import type { AnyBalancers } from "../../controllers/service/deps.ts";
-import { needsLookup } from "../../controllers/service/reconcile/needs-lookup.ts";
+import { needsLookup } from "../../controllers/service/reconcile/observe.ts";
 import { type Milliseconds, milliseconds } from "../../core/brand.ts";
 import { type Clock, sleep } from "../../platform/clock.ts";
 import type { Call } from "../../provider/call.ts";

@@ -2,7 +2,7 @@
 
 import { identityOf } from "../../cloud/own-route-changes.ts";
 import type { RoutePlan } from "../../controllers/route/plan/plan.ts";
-import { nameOf } from "../../controllers/service/observed/duplicates.ts";
+import { nameOf } from "../../controllers/service/observed/ownership.ts";
 import type { Cidr } from "../../core/brand.ts";
 import type { Clock } from "../../platform/clock.ts";
 import type { Call } from "../../provider/call.ts";

@@ -3,7 +3,7 @@
 
 import { configurationKind, configurationVersion } from "../../config-file/parse-configuration.ts";
 import { annotationsSchema, type JsonSchema, propertiesOf } from "../../config-file/to-schema.ts";
-import { ownAnnotations } from "../../controllers/service/annotations/own-annotations.ts";
+import { ownAnnotations } from "../../controllers/service/annotations/annotations.ts";
 import { ownPrefix } from "../../controllers/well-known.ts";
 import type { Field, Fields } from "../../core/settings.ts";
 import { commonReasons, meaningsOf } from "../../provider/reasons.ts";

@@ -2,10 +2,12 @@
 
 import type { FieldPath } from "../../config-file/parse-manifests.ts";
 import { type AnnotationTable, readAnnotations } from "../../controllers/service/annotations/annotations.ts";
-import { ignoredAnnotations } from "../../controllers/service/annotations/without-effect.ts";
+import {
+  ignoredAnnotations,
+  unsupportedRequests,
+} from "../../controllers/service/annotations/without-effect.ts";
 import type { AnyBalancers } from "../../controllers/service/deps.ts";
 import { serviceProblems, toDesired } from "../../controllers/service/desired/to-desired.ts";
-import { unsupportedRequests } from "../../controllers/service/desired/unsupported.ts";
 import { wantsLoadBalancer } from "../../controllers/service/predicates.ts";
 import type { Problem } from "../../core/problem.ts";
 import type { Fields } from "../../core/settings.ts";

@@ -1,6 +1,7 @@
 // The dependencies of the service controller. `src/app` composes them; tests use small fakes.
 
 import type { PartListings } from "../../cloud/part-listings.ts";
+import type { Problem } from "../../core/problem.ts";
 import type { Fields } from "../../core/settings.ts";
 import type { KubeError } from "../../kube/errors/kube-error.ts";
 import type { EndpointSlice, Node, Service } from "../../kube/objects.ts";
@@ -28,6 +29,12 @@ export type AnyBalancers = LoadBalancers<Fields, ObservedLoadBalancer, Step, unk
 export type Desired = DesiredLoadBalancer<Fields>;
 
 export type ServiceStore = ObjectStore<Service>;
+
+/** A problem whose text may change, such as a count, without being reported again. */
+export interface LastingProblem extends Problem {
+  /** It is reported again when this changes. */
+  readonly identity: string;
+}
 
 export interface ServiceEvent extends NodeEvent {
   /** What the event is about, if its message may change without being published again. Absent: the message. */

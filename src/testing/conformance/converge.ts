@@ -2,8 +2,8 @@
 // it has those that concern one plan (when to look up, which targets, accepted steps, refusals), and no backoff or evidence.
 
 import { requestedDelay } from "../../cloud/error-policies.ts";
-import { fingerprintOf, hashStep, textOfDesired } from "../../controllers/service/desired/fingerprint.ts";
-import { needsLookup } from "../../controllers/service/reconcile/needs-lookup.ts";
+import { fingerprintOf, hashStep, textOfDesired } from "../../controllers/service/desired/difference.ts";
+import { needsLookup } from "../../controllers/service/reconcile/observe.ts";
 import { withoutRecent } from "../../controllers/service/reconcile/reads-lag.ts";
 import type { RecentSteps } from "../../controllers/service/state/recent-steps.ts";
 import { type Milliseconds, milliseconds, type ServiceUID, seconds } from "../../core/brand.ts";

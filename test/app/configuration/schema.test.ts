@@ -5,7 +5,7 @@ import type { AnyProvider } from "../../../src/app/connect-cloud.ts";
 import { commandFlagNames, flagFields } from "../../../src/app/flags/table.ts";
 import { parseConfiguration } from "../../../src/config-file/parse-configuration.ts";
 import { parseYaml } from "../../../src/config-file/parse-yaml.ts";
-import { ownAnnotations } from "../../../src/controllers/service/annotations/own-annotations.ts";
+import { ownAnnotations } from "../../../src/controllers/service/annotations/annotations.ts";
 
 // The schema and the reader must agree: what the schema allows the reader accepts, and what it forbids the
 // reader refuses.

@@ -1,11 +1,11 @@
 import { expect, test } from "bun:test";
 import { maxWaitInWorker } from "../../../src/cloud/urgency.ts";
 import { FreshListing } from "../../../src/controllers/service/observed/fresh-listing.ts";
+import { OwnerLock } from "../../../src/controllers/service/reconcile/context.ts";
 import { showFailure } from "../../../src/controllers/service/reconcile/failure.ts";
 import { observeGroup } from "../../../src/controllers/service/reconcile/observe.ts";
 import { reconcileGroup } from "../../../src/controllers/service/reconcile/reconcile.ts";
 import { GroupStates } from "../../../src/controllers/service/state/group-states.ts";
-import { OwnerLock } from "../../../src/controllers/service/state/owner-lock.ts";
 import { ServiceStates } from "../../../src/controllers/service/state/service-states.ts";
 import { minutes, serviceUID } from "../../../src/core/brand.ts";
 import type { Call } from "../../../src/provider/call.ts";

@@ -1,6 +1,9 @@
 import { expect, test } from "bun:test";
-import type { Member } from "../../../src/controllers/service/desired/member.ts";
-import { type GroupMembers, selectMembers } from "../../../src/controllers/service/desired/select-members.ts";
+import {
+  type GroupMembers,
+  type Member,
+  selectMembers,
+} from "../../../src/controllers/service/desired/members.ts";
 import { serviceUID } from "../../../src/core/brand.ts";
 
 // Which members of a group are planned, as a table: each row is a load balancer that must or must not be changed.

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
-import { conditionsFor } from "../../../src/controllers/service/status/conditions.ts";
+import { conditionsFor } from "../../../src/controllers/service/status/status.ts";
 import type { Problem } from "../../../src/core/problem.ts";
 import type { ServiceCondition } from "../../../src/kube/objects.ts";
 import { toService } from "./service-draft.ts";

@@ -6,7 +6,7 @@ import {
   isFactLabel,
   readFacts,
 } from "../../../src/controllers/service/desired/facts.ts";
-import { ingressOf, isSameIngress } from "../../../src/controllers/service/status/ingress.ts";
+import { ingressOf, isSameIngress } from "../../../src/controllers/service/status/status.ts";
 import { ipAddress } from "../../../src/core/ip.ts";
 import type { LoadBalancerIngress, Service } from "../../../src/kube/objects.ts";
 import type { BalancerAddress } from "../../../src/provider/load-balancers.ts";

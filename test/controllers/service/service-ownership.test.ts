@@ -1,7 +1,9 @@
 import { expect, test } from "bun:test";
 import { isLeftElsewhere } from "../../../src/controllers/service/observed/ownership.ts";
-import { enqueueLeftovers } from "../../../src/controllers/service/queue/find-leftovers.ts";
-import { GroupAssignment } from "../../../src/controllers/service/queue/group-assignment.ts";
+import {
+  enqueueLeftovers,
+  GroupAssignment,
+} from "../../../src/controllers/service/queue/group-assignment.ts";
 import { GroupStates } from "../../../src/controllers/service/state/group-states.ts";
 import { ServiceStates } from "../../../src/controllers/service/state/service-states.ts";
 import { milliseconds, serviceUID } from "../../../src/core/brand.ts";

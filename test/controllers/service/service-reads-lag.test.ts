@@ -1,6 +1,6 @@
 import { describe, expect, spyOn, test } from "bun:test";
 import { fake } from "../../../providers/fake/index.ts";
-import { hashStep } from "../../../src/controllers/service/desired/fingerprint.ts";
+import { hashStep } from "../../../src/controllers/service/desired/difference.ts";
 import { confirmAfterOf, withoutRecent } from "../../../src/controllers/service/reconcile/reads-lag.ts";
 import { RecentSteps } from "../../../src/controllers/service/state/recent-steps.ts";
 import {

@@ -2,8 +2,11 @@ import { expect, test } from "bun:test";
 import { SharedListing } from "../../../src/cloud/part-listings.ts";
 import { FreshListing } from "../../../src/controllers/service/observed/fresh-listing.ts";
 import { executeSteps } from "../../../src/controllers/service/reconcile/apply-steps.ts";
-import { dropGroupState, dropServiceStates } from "../../../src/controllers/service/state/drop-states.ts";
-import { GroupStates } from "../../../src/controllers/service/state/group-states.ts";
+import {
+  dropGroupState,
+  dropServiceStates,
+  GroupStates,
+} from "../../../src/controllers/service/state/group-states.ts";
 import { ServiceStates } from "../../../src/controllers/service/state/service-states.ts";
 import { problemFound } from "../../../src/controllers/service/status/events.ts";
 import { EventPublisher } from "../../../src/controllers/service/status/publisher.ts";

@@ -1,7 +1,10 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
-import { inRendezvousOrder } from "../../../src/controllers/service/targets/rendezvous.ts";
-import { chooseTargets, type TargetPolicy } from "../../../src/controllers/service/targets/target-policy.ts";
+import {
+  chooseTargets,
+  inRendezvousOrder,
+  type TargetPolicy,
+} from "../../../src/controllers/service/targets/target-policy.ts";
 import { nodeName } from "../../../src/core/brand.ts";
 import { hash } from "../../../src/core/hash.ts";
 import { parseNodeSelector } from "../../../src/core/node-selector.ts";

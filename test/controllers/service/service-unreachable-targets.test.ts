@@ -1,6 +1,9 @@
 import { describe, expect, test } from "bun:test";
-import type { Reach } from "../../../src/controllers/service/targets/reachable.ts";
-import { chooseTargets, type TargetPolicy } from "../../../src/controllers/service/targets/target-policy.ts";
+import {
+  chooseTargets,
+  type Reach,
+  type TargetPolicy,
+} from "../../../src/controllers/service/targets/target-policy.ts";
 import { nodeName } from "../../../src/core/brand.ts";
 import { parseNodeSelector } from "../../../src/core/node-selector.ts";
 import { scriptedWorld } from "../../support/scripted-world.ts";

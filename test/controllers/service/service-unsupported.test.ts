@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
+import { unsupportedRequests } from "../../../src/controllers/service/annotations/without-effect.ts";
 import { toDesired } from "../../../src/controllers/service/desired/to-desired.ts";
-import { unsupportedRequests } from "../../../src/controllers/service/desired/unsupported.ts";
 import type { Cidr, ServiceFeature } from "../../../src/index.ts";
 import { scriptedWorld } from "../../support/scripted-world.ts";
 import { toService } from "./service-draft.ts";

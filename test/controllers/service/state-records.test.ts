@@ -11,10 +11,10 @@ import {
 import { GroupStates } from "../../../src/controllers/service/state/group-states.ts";
 import {
   newService,
+  ServiceStates,
   serviceLifetimes,
   untilReleased,
-} from "../../../src/controllers/service/state/service-record.ts";
-import { ServiceStates } from "../../../src/controllers/service/state/service-states.ts";
+} from "../../../src/controllers/service/state/service-states.ts";
 import { milliseconds, serviceUID } from "../../../src/core/brand.ts";
 
 // The records of a group and of a Service: only `commit` changes it, and a table defines how long each part lasts.

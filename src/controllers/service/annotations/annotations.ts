@@ -1,13 +1,19 @@
-// Reads a Service's annotations into settings and problems. An invalid value is replaced by the value that the load balancer has.
+// Reads a Service's annotations into settings, rules for its targets and problems. An invalid value is replaced by the value that the
+// load balancer has. The annotations under fairlead.dev/, which Services of every cloud accept, are defined here.
 
+import { type Milliseconds, minutes } from "../../../core/brand.ts";
+import { defined } from "../../../core/defined.ts";
 import { editDistance } from "../../../core/did-you-mean.ts";
+import { buildField, duration, integer, oneOf } from "../../../core/fields.ts";
+import { expectedSelector, type NodeSelector, parseNodeSelector } from "../../../core/node-selector.ts";
 import type { Problem } from "../../../core/problem.ts";
 import { readSettings } from "../../../core/read-settings.ts";
 import type { Fields, Values } from "../../../core/settings.ts";
 import type { Service } from "../../../kube/objects.ts";
+import { pauseValues } from "../../pause.ts";
 import { ownPrefix } from "../../well-known.ts";
-import { type OwnSettings, ownAnnotations } from "./own-annotations.ts";
-import { sourceRangesAnnotation } from "./source-ranges.ts";
+import type { ServiceSettings } from "../settings.ts";
+import { requestsOnlyLocalTraffic, sourceRangesAnnotation } from "./source-ranges.ts";
 
 export interface AnnotationTable<A extends Fields> {
   readonly prefix: string;
@@ -130,4 +136,96 @@ export function unreadable<A extends Fields>(
   observed: Partial<Values<A>> | undefined,
 ): readonly string[] {
   return [...frozen].filter((name) => observed === undefined || !Object.hasOwn(observed, name));
+}
+
+export const ownAnnotations = {
+  paused: oneOf(
+    "Pauses this Service: Fairlead changes neither its load balancer nor the Service.",
+    pauseValues,
+    {
+      fallback: "false",
+    },
+  ),
+  "target-policy": oneOf(
+    "Which Nodes are targets: all, those that match target-selector, those with a ready endpoint of the Service, or at most target-limit of them, spread over the zones.",
+    ["all", "selector", "endpoints", "subset"],
+  ),
+  "target-selector": buildField(
+    "Selects the target Nodes by their labels.",
+    expectedSelector,
+    parseNodeSelector,
+    undefined,
+  ),
+  "target-limit": integer("The maximum number of target Nodes.", { min: 1 }),
+  "target-drain": duration(
+    "How long a leaving Node drains, without new connections, before it is removed from the targets. Ignored where the cloud does not support it.",
+    { max: minutes(60) },
+  ),
+  "on-delete": oneOf(
+    "What happens to the load balancer when the Service no longer needs it: delete it, or release it, so that it stays in the cloud without Fairlead's mark.",
+    ["delete", "release"],
+    { fallback: "delete" },
+  ),
+};
+
+export interface OwnSettings {
+  readonly values: Values<typeof ownAnnotations>;
+  readonly frozen: ReadonlySet<keyof typeof ownAnnotations>;
+}
+
+/** A selector, and the annotation that it is from. */
+export interface NamedSelector extends NodeSelector {
+  readonly key: string;
+}
+
+export interface TargetRules {
+  /** `subset` never takes more than the limit; for the others, reaching a limit is a problem. */
+  readonly policy: "all" | "selector" | "endpoints" | "subset";
+  readonly selector?: NodeSelector;
+  /** The provider's annotation that selects Nodes. It applies with every policy. */
+  readonly cloudSelector?: NamedSelector;
+  /** The requested maximum number of targets. */
+  readonly limit?: number;
+  /** Usually the Service's UID, so that each Service gets a different subset and the load is spread. */
+  readonly seed?: string;
+  /** How long a target drains before it is removed. */
+  readonly drain: Milliseconds;
+}
+
+const names = ["target-policy", "target-selector", "target-limit", "target-drain"] as const;
+
+/** Undefined while one of the annotations is invalid. Without these annotations, every Node is a target. */
+export function readTargetRules(
+  service: Service,
+  { own: { values, frozen }, ...read }: Pick<ReadAnnotations<Fields>, "own" | "settings" | "frozen">,
+  settings: Pick<ServiceSettings, "targets" | "targetDrain">,
+  table: AnnotationTable<Fields>,
+): TargetRules | undefined {
+  const { targetSelector: cloudName } = table;
+  if (names.some((name) => frozen.has(name))) return undefined;
+  if (cloudName !== undefined && read.frozen.has(cloudName)) return undefined;
+  const selector = values["target-selector"];
+  const limit = values["target-limit"];
+  const implied = selector !== undefined ? "selector" : limit !== undefined ? "subset" : undefined;
+  const wantsEndpoints =
+    settings.targets === "endpoints" ||
+    (settings.targets === "local-endpoints" && requestsOnlyLocalTraffic(service));
+  return defined({
+    policy: values["target-policy"] ?? implied ?? (wantsEndpoints ? "endpoints" : "all"),
+    seed: service.metadata.uid,
+    drain: values["target-drain"] ?? settings.targetDrain,
+    selector,
+    cloudSelector: cloudName === undefined ? undefined : cloudSelectorOf(cloudName, read.settings, table),
+    limit,
+  });
+}
+
+function cloudSelectorOf(
+  name: string,
+  settings: ReadAnnotations<Fields>["settings"],
+  { prefix }: AnnotationTable<Fields>,
+): NamedSelector | undefined {
+  // The contract admits only a field of this type.
+  const selector = settings[name] as NodeSelector | undefined;
+  return selector && { key: annotationKey(name, prefix), text: selector.text, matches: selector.matches };
 }

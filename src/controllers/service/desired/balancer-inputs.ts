@@ -1,16 +1,18 @@
-// Reads the Secrets, ConfigMaps and files that plans need: when a group first refers to one, then again about every minute. A
-// change enqueues the groups that use it. Inputs that no group refers to are not read.
+// What plans need besides Services and load balancers: the Secrets, ConfigMaps and files that groups refer to, which are read again
+// about every minute, and the value that the provider prefetches for all plans.
 
 import { type Milliseconds, milliseconds, minutes, seconds } from "../../../core/brand.ts";
 import { messageOf } from "../../../core/errors.ts";
 import type { Problem } from "../../../core/problem.ts";
 import { type Clock, sleep } from "../../../platform/clock.ts";
+import type { Call } from "../../../provider/call.ts";
 import type { InputDeclaration, Inputs } from "../../../provider/inputs.ts";
 import { abortable } from "../../../runtime/abortable.ts";
 import type { Input, InputReader, InputValue } from "../../read-input.ts";
-import type { ServiceControllerDeps } from "../deps.ts";
+import type { AnyBalancers, Desired, ServiceControllerDeps } from "../deps.ts";
 import type { GroupState } from "../state/group-record.ts";
 import type { GroupStates } from "../state/group-states.ts";
+import { fingerprintOf } from "./difference.ts";
 
 export interface GroupInputs {
   readonly inputs: Inputs;
@@ -173,3 +175,47 @@ function unreadableInput(input: InputDeclaration, error: unknown): Problem {
     text: `${input.kind} ${nameOf(input)} cannot be read: ${messageOf(error)} The load balancer is not changed until it can be read.`,
   };
 }
+
+const acceptsAge = minutes(1);
+
+interface Prefetched {
+  readonly value: Promise<unknown>;
+  readonly at: number;
+  /** The desired states that the value covers. */
+  readonly covers: ReadonlySet<string>;
+}
+
+export class SharedPrefetch {
+  readonly #balancers: AnyBalancers;
+  readonly #clock: Clock;
+  #latest: Prefetched | undefined;
+
+  constructor({ balancers, clock }: Pick<ServiceControllerDeps, "balancers" | "clock">) {
+    this.#balancers = balancers;
+    this.#clock = clock;
+  }
+
+  /** A value fetched without these desired states does not cover what they refer to. */
+  current(mine: readonly Desired[], all: () => readonly Desired[], call: Call): Promise<unknown> {
+    if (this.#balancers.prefetch === undefined) return Promise.resolve(undefined);
+    const now = this.#clock.monotonic();
+    const latest = this.#latest;
+    const isFresh = latest !== undefined && now - latest.at < acceptsAge;
+    if (isFresh && mine.every((desired) => latest.covers.has(textOf(desired)))) return latest.value;
+    const desired = all();
+    const value = this.#balancers.prefetch(desired, call);
+    this.#latest = { value, at: now, covers: new Set(desired.map(textOf)) };
+    // A failed prefetch is not shared.
+    value.catch(() => {
+      if (this.#latest?.value === value) this.#latest = undefined;
+    });
+    return value;
+  }
+
+  /** After a step that changed it. */
+  forget(): void {
+    this.#latest = undefined;
+  }
+}
+
+const textOf = (desired: Desired): string => fingerprintOf([desired]).spec;

@@ -11,22 +11,19 @@ import {
   mergeObserved,
   type ReadAnnotations,
   readAnnotations,
+  type TargetRules,
   unreadable,
 } from "../annotations/annotations.ts";
-import type { TargetRules } from "../annotations/target-rules.ts";
-import { ignoredAddress, ignoredAnnotations } from "../annotations/without-effect.ts";
+import { ignoredAddress, ignoredAnnotations, unsupportedRequests } from "../annotations/without-effect.ts";
 import type { AnyBalancers, Desired, ServiceControllerDeps } from "../deps.ts";
 import { isEnding } from "../predicates.ts";
-import type { LastValid, ServiceState } from "../state/service-record.ts";
-import type { ServiceStates } from "../state/service-states.ts";
+import type { LastValid, ServiceState, ServiceStates } from "../state/service-states.ts";
 import type { EndpointNodes } from "../targets/endpoint-nodes.ts";
-import type { Reach } from "../targets/reachable.ts";
-import type { TargetPolicy } from "../targets/target-policy.ts";
+import type { Reach, TargetPolicy } from "../targets/target-policy.ts";
 import { Targets } from "../targets/targets.ts";
 import { isFactAnnotation, readFacts } from "./facts.ts";
-import { holdImmutable, type ImmutableSettings } from "./immutable-settings.ts";
-import { lastValidSettings, validRanges } from "./last-valid.ts";
-import { hasErrors, type Member } from "./member.ts";
+import { holdImmutable, type ImmutableSettings, lastValidSettings, validRanges } from "./kept-settings.ts";
+import { hasErrors, type Member } from "./members.ts";
 import {
   deletionOnHold,
   type OnDelete,
@@ -35,7 +32,6 @@ import {
   releaseUnsupported,
 } from "./on-delete.ts";
 import { requestedAddressOf, serviceProblems, toDesired } from "./to-desired.ts";
-import { unsupportedRequests } from "./unsupported.ts";
 
 /** A Service with its annotations read. */
 interface ReadService {

@@ -1,11 +1,11 @@
 // Decides what happens to a load balancer when its Service no longer needs it: it is deleted, released, or kept while on-delete
-// is invalid. The provider plans the steps (`reconcile/steps.ts`). Pure.
+// is invalid. The provider plans the steps (`reconcile/choose-steps.ts`). Pure.
 
 import { didYouMean } from "../../../core/did-you-mean.ts";
 import type { Problem } from "../../../core/problem.ts";
 import type { Service } from "../../../kube/objects.ts";
 import { ownPrefix } from "../../well-known.ts";
-import type { OwnSettings } from "../annotations/own-annotations.ts";
+import type { OwnSettings } from "../annotations/annotations.ts";
 import type { Desired } from "../deps.ts";
 
 const onDeleteAnnotation = `${ownPrefix}on-delete`;

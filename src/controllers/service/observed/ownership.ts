@@ -1,10 +1,14 @@
-// Reads from the marks in the latest listing which Services own load balancers in the cloud.
+// Which load balancer in the cloud belongs to which Service: by the marks in the latest listing, by adoption, and which one is
+// managed where several have the mark of one group. Reports what prevents it.
 
 import { type ServiceUID, serviceUID } from "../../../core/brand.ts";
+import type { Problem } from "../../../core/problem.ts";
 import { shortList } from "../../../core/text.ts";
-import { keyOf } from "../../../kube/objects.ts";
+import { keyOf, type Service } from "../../../kube/objects.ts";
 import type { ObservedLoadBalancer } from "../../../provider/load-balancers.ts";
-import type { ServiceControllerDeps } from "../deps.ts";
+import type { AnyBalancers, Desired, ServiceControllerDeps } from "../deps.ts";
+import type { Member } from "../desired/members.ts";
+import type { OnDelete } from "../desired/on-delete.ts";
 import type { GroupStates } from "../state/group-states.ts";
 
 /** Load balancers in the latest listing that carry Fairlead's mark. */
@@ -47,4 +51,223 @@ export function nameOwners(
 ): string {
   const named = services.list().filter(({ metadata }) => owners.includes(serviceUID(metadata.uid)));
   return shortList(named.map(({ metadata }) => keyOf(metadata)));
+}
+
+/** The one that is managed: its address is in use, or it is the first that is ready. */
+export function primaryOf(
+  candidates: readonly ObservedLoadBalancer[],
+  isInUse: (balancer: ObservedLoadBalancer) => boolean,
+): ObservedLoadBalancer | undefined {
+  return candidates.find(isInUse) ?? candidates.find(({ state }) => state === "ready") ?? candidates[0];
+}
+
+/** The name in the cloud, if the provider reports it. */
+export function nameOf({ name, group }: Pick<ObservedLoadBalancer, "name" | "group">): string {
+  return name ?? group;
+}
+
+/** What the deletion of the Service does. */
+const outcomes = {
+  delete: ", or delete the Service, which deletes all of them",
+  release: ": deleting the Service releases all of them, as on-delete requires, and they stay in the cloud",
+  "on hold": ": the Service cannot be deleted until on-delete is corrected",
+} as const;
+
+export function duplicatesFound(
+  primary: string,
+  duplicates: readonly string[],
+  onDelete: OnDelete["kind"],
+): Problem {
+  return {
+    severity: "warning",
+    reason: "DuplicateLoadBalancer",
+    text: `The cloud has ${duplicates.length + 1} load balancers with the mark of this Service. Fairlead manages ${primary} and does not change the others (${shortList(duplicates)}). Delete those in the cloud${outcomes[onDelete]}.`,
+  };
+}
+
+export interface Adoption {
+  readonly balancer: ObservedLoadBalancer | undefined;
+  readonly problems: readonly Problem[];
+}
+
+export function adoptionOf(
+  members: readonly Service[],
+  /** All Services that may need a load balancer. */
+  candidates: () => readonly Service[],
+  listed: readonly ObservedLoadBalancer[],
+  asksFor: (service: Service, balancer: ObservedLoadBalancer) => boolean,
+): Adoption {
+  const unmarked = listed.filter(({ ownership }) => ownership === "unmarked");
+  const hits = unmarked.filter((balancer) => members.some((service) => asksFor(service, balancer)));
+  const [hit] = hits;
+  if (hit === undefined) return { balancer: undefined, problems: [] };
+  const served = new Set(listed.flatMap(({ ownership, owners }) => (ownership === "ours" ? owners : [])));
+  const isRival = (service: Service): boolean => {
+    // A Service that has a load balancer cannot adopt another one.
+    if (served.has(serviceUID(service.metadata.uid))) return false;
+    try {
+      return !members.includes(service) && hits.some((balancer) => asksFor(service, balancer));
+    } catch {
+      // A Service that the provider cannot read requests nothing, and must not block others.
+      return false;
+    }
+  };
+  const rivals = candidates().filter(isRival);
+  if (hits.length === 1 && rivals.length === 0) return { balancer: hit, problems: [] };
+  return { balancer: undefined, problems: [ambiguous(hits, rivals)] };
+}
+
+function ambiguous(hits: readonly ObservedLoadBalancer[], rivals: readonly Service[]): Problem {
+  const groups = hits.map(({ group }) => group).join(", ");
+  const services = rivals.map(({ metadata }) => keyOf(metadata)).join(", ");
+  return {
+    severity: "error",
+    reason: "AmbiguousAdoption",
+    text:
+      rivals.length === 0
+        ? `${hits.length} load balancers match the one to adopt (${groups}). None is adopted until the Service names exactly one.`
+        : `The load balancer to adopt is also requested by ${services}. None adopts it until only one Service requests it.`,
+  };
+}
+
+export interface OwnershipContext {
+  readonly balancers: Pick<AnyBalancers, "adopts" | "requestsAdoption">;
+  /** The value of --cluster-name. */
+  readonly clusterName: string;
+  /** The load balancers of the latest listing. */
+  readonly listed: readonly ObservedLoadBalancer[];
+  /** The load balancer of the group. */
+  readonly observed: ObservedLoadBalancer | undefined;
+  /** The load balancer of the group is being removed, so that of another cluster is not the one that the Service had. */
+  readonly isRemoving: boolean;
+  /** Whether the address of the Service is not that of this load balancer, so that it is not the one that the Service had. */
+  readonly hadOther: (member: Member, balancer: ObservedLoadBalancer) => boolean;
+  /** Names the Services that a load balancer serves. */
+  readonly nameOwners: (balancer: ObservedLoadBalancer) => string;
+}
+
+/** Adds the problems of the marks to a member, and keeps its finalizer while only another cluster's load balancer exists. */
+export function withOwnership(member: Member, context: OwnershipContext): Member {
+  const { desired } = member;
+  const all = foreignOf(context.listed, desired);
+  // Only a deletion needs no more than the proof that its own one is absent.
+  const suspect =
+    desired.ending === undefined ? all[0] : all.find((balancer) => !context.hadOther(member, balancer));
+  const isOwner =
+    context.isRemoving ||
+    suspect === undefined ||
+    context.observed?.owners.includes(desired.owner.uid) === true;
+  const foreign = suspect ?? all[0];
+  const problems = [
+    ...(foreign === undefined ? [] : [otherCluster(desired, foreign, isOwner, context.clusterName)]),
+    ...(desired.ending === undefined ? adoptionProblems(desired, context) : []),
+  ];
+  if (problems.length === 0) return member;
+  const isOnHold = member.isOnHold || (desired.ending !== undefined && foreign !== undefined && !isOwner);
+  return { ...member, problems: [...member.problems, ...problems], isOnHold };
+}
+
+const holdReasons: readonly string[] = ["BelongsToOtherCluster", "AdoptionNotFound", "AdoptionRefused"];
+
+/** Whether only a change in the cloud or of the annotation lets the Service continue. */
+export function isHeldByOwnership({ problems }: Pick<Member, "problems">): boolean {
+  return problems.some(({ severity, reason }) => severity === "error" && holdReasons.includes(reason));
+}
+
+const byOwner = new WeakMap<readonly ObservedLoadBalancer[], Map<string, ObservedLoadBalancer[]>>();
+
+/** Load balancers with another cluster's mark that serve this Service. Indexed once per listing. */
+function foreignOf(
+  listed: readonly ObservedLoadBalancer[],
+  { owner }: Desired,
+): readonly ObservedLoadBalancer[] {
+  let index = byOwner.get(listed);
+  if (index === undefined) {
+    index = new Map();
+    for (const balancer of listed) {
+      if (balancer.ownership !== "foreign") continue;
+      for (const uid of balancer.owners) index.set(uid, [...(index.get(uid) ?? []), balancer]);
+    }
+    byOwner.set(listed, index);
+  }
+  return index.get(owner.uid) ?? [];
+}
+
+const serviceName = ({ owner }: Desired): string => `${owner.namespace}/${owner.name}`;
+
+function otherCluster(
+  desired: Desired,
+  { name, cluster }: ObservedLoadBalancer,
+  hasOwn: boolean,
+  clusterName: string,
+): Problem {
+  const reason = "BelongsToOtherCluster";
+  const other = cluster === undefined ? "another cluster" : `cluster ${cluster}`;
+  const belongs = `${name === undefined ? "" : `${name} `}of ${serviceName(desired)} belongs to ${other}; this manager runs as ${clusterName}`;
+  if (hasOwn) {
+    const text = `A second load balancer ${belongs}. It is not changed. If that cluster no longer exists, delete it in the cloud.`;
+    return { severity: "warning", reason, text };
+  }
+  if (desired.ending !== undefined) {
+    const text = `The load balancer ${belongs}. It may be the one that the Service had, so it is not deleted, and the Service keeps its finalizer. If it is, set --cluster-name to ${cluster ?? "the name of that cluster"} and restart, or change its mark in the cloud. If no cluster needs it, delete it in the cloud.`;
+    return { severity: "error", reason, text };
+  }
+  const setting = cluster === undefined ? "the name of that cluster" : cluster;
+  const text = `The load balancer ${belongs}. Nothing is created, changed or deleted for this Service. If the name is wrong, set --cluster-name to ${setting} and restart. If the cluster was renamed, change the mark of its load balancers in the cloud.`;
+  return { severity: "error", reason, text };
+}
+
+function adoptionProblems(desired: Desired, context: OwnershipContext): readonly Problem[] {
+  const { balancers, listed, observed } = context;
+  const wanted = balancers.requestsAdoption?.(desired);
+  if (wanted === undefined) return [];
+  const names = (balancer: ObservedLoadBalancer): boolean => balancers.adopts?.(desired, balancer) === true;
+  if (observed?.ownership === "ours") return names(observed) ? [] : [ignored(desired, wanted)];
+  if (observed !== undefined) return [];
+  const taken = listed.find((balancer) => balancer.ownership !== "unmarked" && names(balancer));
+  return [taken === undefined ? notFound(desired, wanted) : refused(desired, wanted, taken, context)];
+}
+
+/** A lookup found, by an id on the Service that users can change, a load balancer that serves something else. */
+export function foundOther(service: string, found: ObservedLoadBalancer, owners: string): Problem {
+  const user = owners === "" ? "another cluster" : owners;
+  return {
+    severity: "error",
+    reason: "BelongsToOtherService",
+    text: `The load balancer${found.name === undefined ? "" : ` ${found.name}`} that the annotations or labels of ${service} identify belongs to ${user}. Nothing is created, changed or deleted for ${service}. Correct or remove the stored id of the load balancer.`,
+  };
+}
+
+/** Also when the annotation was changed after the adoption. */
+function ignored(desired: Desired, wanted: string): Problem {
+  return {
+    severity: "warning",
+    reason: "AdoptionIgnored",
+    text: `${serviceName(desired)} asks to adopt load balancer ${wanted}, but it already has another one, so this has no effect. Restore or remove the annotation. To adopt ${wanted}, name it on a new Service.`,
+  };
+}
+
+function notFound(desired: Desired, wanted: string): Problem {
+  return {
+    severity: "error",
+    reason: "AdoptionNotFound",
+    text: `${serviceName(desired)} asks to adopt load balancer ${wanted}, which does not exist. No other one is created, because it would have another address. Correct the annotation, or remove it to create a new load balancer.`,
+  };
+}
+
+function refused(
+  desired: Desired,
+  wanted: string,
+  taken: ObservedLoadBalancer,
+  { nameOwners }: OwnershipContext,
+): Problem {
+  const owners = taken.ownership === "ours" ? nameOwners(taken) : "";
+  const cluster = taken.cluster === undefined ? "another cluster" : `cluster ${taken.cluster}`;
+  const user =
+    taken.ownership === "foreign" ? cluster : owners === "" ? "a Service that no longer exists" : owners;
+  return {
+    severity: "error",
+    reason: "AdoptionRefused",
+    text: `${serviceName(desired)} asks to adopt load balancer ${wanted}, which belongs to ${user}. It is not adopted, and no other one is created. Correct the annotation, or remove it to create a new load balancer.`,
+  };
 }

@@ -1,15 +1,17 @@
-// Assigns each Service to the group that the provider returns. A Service that cannot be assigned gets an event and is retried,
-// without blocking the others.
+// Assigns each Service to the group that the provider returns, and after each listing finds what is left of Services in other groups.
+// A Service that cannot be assigned gets an event and is retried, without blocking the others.
 
 import { backoffAfter } from "../../../cloud/error-policies.ts";
-import { serviceUID } from "../../../core/brand.ts";
-import type { Service } from "../../../kube/objects.ts";
+import { type ServiceUID, serviceUID } from "../../../core/brand.ts";
+import { keyOf, type Service } from "../../../kube/objects.ts";
+import type { ObservedLoadBalancer } from "../../../provider/load-balancers.ts";
 import { priorities, WorkQueue } from "../../../runtime/work-queue.ts";
 import { requeue, runWorkers, settled } from "../../../runtime/workers.ts";
 import type { ServiceControllerDeps } from "../deps.ts";
 import type { DesiredServices } from "../desired/desired-services.ts";
-import { hasErrors, type Member } from "../desired/member.ts";
+import { hasErrors, type Member } from "../desired/members.ts";
 import type { EvidenceUpdates } from "../observed/evidence-updates.ts";
+import { markedBalancers } from "../observed/ownership.ts";
 import { isEnding, isManaged } from "../predicates.ts";
 import type { GroupStates } from "../state/group-states.ts";
 import type { ServiceStates } from "../state/service-states.ts";
@@ -149,4 +151,55 @@ export class GroupAssignment {
       ? this.#deps.groupStates.remove(key)
       : this.#assignLeftover(key, service);
   }
+}
+
+export interface LeftoverDeps {
+  readonly controller: Pick<ServiceControllerDeps, "services" | "listing">;
+  readonly groupStates: GroupStates;
+  readonly assignment: Pick<GroupAssignment, "tryAssignLeftover" | "knowsGroup" | "retryLeftover">;
+  readonly queue: Pick<WorkQueue, "add">;
+}
+
+/** `balancers`: those with Fairlead's mark in the listing. Never throws: listeners call it. */
+export function enqueueLeftovers(
+  deps: LeftoverDeps,
+  balancers: readonly ObservedLoadBalancer[] = markedBalancers(deps.controller),
+): void {
+  if (balancers.length === 0) return;
+  const byUID = new Map(
+    deps.controller.services.list().map((service) => [serviceUID(service.metadata.uid), service]),
+  );
+  for (const { group, owners } of balancers) {
+    for (const uid of owners) {
+      const service = byUID.get(uid);
+      if (service === undefined) continue;
+      for (const affected of assignOrRelease(deps, service, group)) deps.queue.add(affected);
+    }
+  }
+}
+
+/** Returns the groups to reconcile for a Service that a load balancer of this group serves. */
+function assignOrRelease(deps: LeftoverDeps, service: Service, group: string): readonly string[] {
+  const { groupStates, assignment } = deps;
+  const key = keyOf(service.metadata);
+  const uid = serviceUID(service.metadata.uid);
+  // It needs no load balancer, but the cloud still has one for it.
+  const isUnassigned = groupStates.groupOf(uid) === undefined;
+  const assigned = isUnassigned ? (assignment.tryAssignLeftover(key, service) ?? []) : [];
+  const current = groupStates.groupOf(uid);
+  if (current === group || groupStates.isReleasePending(uid, group)) return assigned;
+  if (current === undefined) assignment.retryLeftover(key, service);
+  const knowledge = assignment.knowsGroup(service);
+  const hasBalancer = current !== undefined && isMarked(deps, current, uid);
+  if (knowledge === "yes" || (knowledge === "with errors" && hasBalancer)) {
+    groupStates.addPendingRelease(group, uid);
+    return [...assigned, group];
+  }
+  // Its group is unknown: it may have moved, or its annotations may be invalid. It stays where the cloud shows it.
+  if (hasBalancer || isEnding(service)) return assigned;
+  return [...assigned, ...groupStates.assign(key, uid, group)];
+}
+
+function isMarked({ controller }: LeftoverDeps, group: string, uid: ServiceUID): boolean {
+  return markedBalancers(controller).some((item) => item.group === group && item.owners.includes(uid));
 }

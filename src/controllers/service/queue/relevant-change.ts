@@ -3,7 +3,7 @@
 
 import type { Labels, Service } from "../../../kube/objects.ts";
 import { hasFinalizer, wantsLoadBalancer } from "../predicates.ts";
-import { isSameIngress } from "../status/ingress.ts";
+import { isSameIngress } from "../status/status.ts";
 
 export interface RelevantChangeOptions {
   /** Labels that hold facts. None by default. */

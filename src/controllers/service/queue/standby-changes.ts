@@ -1,11 +1,14 @@
-// Remembers which Services were changed by users while this replica did not lead. Another replica may not have applied the change,
-// so with --load-balancer-drift=report a difference of such a Service is not drift.
+// Follows Services for the life of the process, also while this replica does not lead: which of them users changed, so that a
+// difference is not drift, and which deletions were seen. A Service that only vanished counts against the mass limit.
 
 import { type ServiceUID, serviceUID } from "../../../core/brand.ts";
 import type { Service } from "../../../kube/objects.ts";
+import type { Change } from "../../../kube/watch/store.ts";
 import { readsAnnotation } from "../annotations/annotations.ts";
 import type { ServiceControllerDeps } from "../deps.ts";
 import { isFactAnnotation } from "../desired/facts.ts";
+import { isBeingDeleted, wantsLoadBalancer } from "../predicates.ts";
+import type { ServiceStates } from "../state/service-states.ts";
 import { isRelevantChange } from "./relevant-change.ts";
 
 export class StandbyChanges {
@@ -51,4 +54,27 @@ export class StandbyChanges {
     const masked = { ...after, metadata: { ...metadata, finalizers }, status: before.status };
     return isRelevantChange(before, masked, this.#isOurAnnotation);
   }
+}
+
+/** A Service with a finalizer cannot disappear without an update before. One without any is deleted by a single watch event. */
+export function isDeletionSeen(
+  before: Service,
+  { isFromList }: Pick<Change<Service>, "isFromList">,
+): boolean {
+  const isDeletable = (before.metadata.finalizers ?? []).length === 0 && isFromList !== true;
+  return isBeingDeleted(before) || !wantsLoadBalancer(before) || isDeletable;
+}
+
+/** Records seen deletions for the life of the process: a standby replica sees what the leader will not see again. */
+export function followDeletions(
+  { services }: Pick<ServiceControllerDeps, "services">,
+  serviceStates: Pick<ServiceStates, "get" | "commit">,
+): void {
+  services.subscribe((change) => {
+    const { before, after } = change;
+    if (before === undefined || before.metadata.uid === after?.metadata.uid) return;
+    const state = serviceStates.get(serviceUID(before.metadata.uid));
+    if (state === undefined) return;
+    serviceStates.commit(state, { kind: "vanished", isDeletionSeen: isDeletionSeen(before, change) });
+  });
 }

@@ -1,27 +1,25 @@
-// Enqueues groups when Services, Nodes or machines change, and after listings. It decides only which groups to
-// reconcile, and how soon.
+// Enqueues groups when Services, Nodes or machines change, and after listings. It decides only which groups to reconcile, and how
+// soon, and measures the time from a change of Nodes until every load balancer has been reconciled.
 
 import type { ListedPart } from "../../../cloud/part-listings.ts";
 import { serviceUID } from "../../../core/brand.ts";
 import { keyOf, type Service } from "../../../kube/objects.ts";
 import type { Change } from "../../../kube/watch/store.ts";
+import type { Clock } from "../../../platform/clock.ts";
 import type { ObservedLoadBalancer } from "../../../provider/load-balancers.ts";
 import { Debounce } from "../../../runtime/debounce.ts";
 import { priorities, type WorkQueue } from "../../../runtime/work-queue.ts";
-import type { ServiceControllerDeps } from "../deps.ts";
+import type { ServiceControllerDeps, ServiceObserver } from "../deps.ts";
 import type { DesiredServices } from "../desired/desired-services.ts";
 import type { EvidenceUpdates } from "../observed/evidence-updates.ts";
 import type { BalancerMassLimit } from "../observed/mass-limit.ts";
-import { dropGroupState, dropServiceStates } from "../state/drop-states.ts";
 import { coversPart, type GroupState, isBackingOff } from "../state/group-record.ts";
-import type { GroupStates } from "../state/group-states.ts";
+import { dropGroupState, dropServiceStates, type GroupStates } from "../state/group-states.ts";
 import type { ServiceStates } from "../state/service-states.ts";
-import type { NodeSyncLatency } from "../status/node-sync-latency.ts";
+import type { OwnServiceWrites } from "../status/service-writes.ts";
 import { isRelevantNodeChange } from "../targets/eligible-nodes.ts";
-import { enqueueLeftovers } from "./find-leftovers.ts";
-import type { GroupAssignment } from "./group-assignment.ts";
-import type { OwnServiceWrites } from "./own-service-writes.ts";
-import { isDeletionSeen } from "./seen-deletions.ts";
+import { enqueueLeftovers, type GroupAssignment } from "./group-assignment.ts";
+import { isDeletionSeen } from "./standby-changes.ts";
 
 export interface TriggerDeps {
   readonly controller: ServiceControllerDeps;
@@ -143,4 +141,27 @@ function onNodeChanges({
   const groups = [...groupStates.names].filter((group) => !isBackingOff(groupStates.of(group), now));
   nodeSyncLatency.begin(groups);
   for (const group of groups) queue.add(group);
+}
+
+export class NodeSyncLatency {
+  readonly #clock: Clock;
+  readonly #observer: Pick<ServiceObserver, "onNodeSync">;
+  readonly #remaining = new Set<string>();
+  #beganAt = 0;
+
+  constructor(clock: Clock, observer: Pick<ServiceObserver, "onNodeSync">) {
+    this.#clock = clock;
+    this.#observer = observer;
+  }
+
+  begin(groups: Iterable<string>): void {
+    if (this.#remaining.size === 0) this.#beganAt = this.#clock.monotonic();
+    for (const group of groups) this.#remaining.add(group);
+  }
+
+  /** The group is complete, has failed, or is gone. */
+  end(group: string): void {
+    if (!this.#remaining.delete(group) || this.#remaining.size > 0) return;
+    this.#observer.onNodeSync(this.#clock.monotonic() - this.#beganAt);
+  }
 }

@@ -4,10 +4,10 @@ import type { Step } from "../../../provider/plan.ts";
 import type { Outcome } from "../../../runtime/workers.ts";
 import { removalKind } from "../observed/mass-limit.ts";
 import { createdButNotListed } from "../status/events.ts";
-import { showProblems } from "../status/show-problems.ts";
+import { showProblems } from "../status/publisher.ts";
+import type { PlannedGroup } from "./choose-steps.ts";
 import type { ReconcileContext, ReconcileDeps } from "./context.ts";
 import { recheckListing } from "./limit-changes.ts";
-import type { PlannedGroup } from "./steps.ts";
 
 /** Undefined when the plan may be applied. */
 export async function checkUnlisted(

@@ -1,21 +1,20 @@
-// What the stages of a reconcile share: the group being reconciled, and the parts of the controller that they use.
+// What the stages of a reconcile share: the group being reconciled, the parts of the controller that they use, and the lock on the
+// owners of its load balancer.
 
 import type { Service } from "../../../kube/objects.ts";
 import type { Call } from "../../../provider/call.ts";
 import type { Operations } from "../../operations.ts";
 import type { ServiceControllerDeps } from "../deps.ts";
-import type { BalancerInputs } from "../desired/balancer-inputs.ts";
+import type { BalancerInputs, SharedPrefetch } from "../desired/balancer-inputs.ts";
 import type { DesiredServices } from "../desired/desired-services.ts";
 import type { EvidenceUpdates } from "../observed/evidence-updates.ts";
 import type { FreshListing } from "../observed/fresh-listing.ts";
 import type { BalancerMassLimit } from "../observed/mass-limit.ts";
-import type { SharedPrefetch } from "../observed/shared-prefetch.ts";
 import type { StandbyChanges } from "../queue/standby-changes.ts";
+import type { NodeSyncLatency } from "../queue/triggers.ts";
 import type { GroupState } from "../state/group-record.ts";
 import type { GroupStates } from "../state/group-states.ts";
-import type { OwnerLock } from "../state/owner-lock.ts";
 import type { ServiceStates } from "../state/service-states.ts";
-import type { NodeSyncLatency } from "../status/node-sync-latency.ts";
 import type { EventPublisher } from "../status/publisher.ts";
 
 export interface ReconcileContext {
@@ -51,4 +50,39 @@ export function servicesOf(
   group: string,
 ): readonly Service[] {
   return groupStates.membersOf(group).flatMap((key) => controller.services.get(key) ?? []);
+}
+
+interface Lock {
+  readonly owners: Set<string>;
+  /** Groups to enqueue when the lock is released. */
+  readonly waiting: Set<string>;
+}
+
+export class OwnerLock {
+  /** By group, only while it is reconciled. */
+  readonly #locks = new Map<string, Lock>();
+
+  /**
+   * Returns false when another group holds one of the owners. May be called again for more owners. If the first call returned
+   * true, `release` must follow.
+   */
+  acquire(group: string, owners: Iterable<string>): boolean {
+    const wanted = [...owners];
+    for (const [holder, lock] of this.#locks) {
+      if (holder === group || !wanted.some((owner) => lock.owners.has(owner))) continue;
+      lock.waiting.add(group);
+      return false;
+    }
+    const lock = this.#locks.get(group) ?? { owners: new Set(), waiting: new Set() };
+    for (const owner of wanted) lock.owners.add(owner);
+    this.#locks.set(group, lock);
+    return true;
+  }
+
+  /** Returns the groups that waited for this one. */
+  release(group: string): readonly string[] {
+    const waiting = [...(this.#locks.get(group)?.waiting ?? [])];
+    this.#locks.delete(group);
+    return waiting;
+  }
 }

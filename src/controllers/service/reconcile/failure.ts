@@ -8,7 +8,7 @@ import { type Outcome, requeue } from "../../../runtime/workers.ts";
 import { delayAfterError, describeError, isLostRace } from "../../errors.ts";
 import { isEnding } from "../predicates.ts";
 import { syncFailed, updateFailed } from "../status/events.ts";
-import { writeErrorCondition } from "../status/show-problems.ts";
+import { writeErrorCondition } from "../status/publisher.ts";
 import { type ReconcileContext, type ReconcileDeps, servicesOf } from "./context.ts";
 
 /** Most cloud errors do not occur again at the next attempt. */

@@ -9,13 +9,12 @@ import { describeError } from "../../errors.ts";
 import { isPaused, pauseOf } from "../../pause.ts";
 import { isBeingDeleted } from "../predicates.ts";
 import type { GroupState } from "../state/group-record.ts";
-
 import { deletionPaused, paused, problemFound, syncFailed, waitingForPaused } from "../status/events.ts";
-import { finalConditions, writeErrorCondition } from "../status/show-problems.ts";
+import { finalConditions, writeErrorCondition } from "../status/publisher.ts";
 import { rememberFacts } from "./apply-steps.ts";
+import { noteRefused } from "./choose-steps.ts";
 import type { ReconcileContext, ReconcileDeps } from "./context.ts";
 import { endRelease } from "./limit-changes.ts";
-import { noteRefused } from "./note-refused.ts";
 
 /** Undefined when the reconcile may continue. */
 export async function checkGuards(

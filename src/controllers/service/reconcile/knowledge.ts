@@ -6,7 +6,7 @@ import type { Service } from "../../../kube/objects.ts";
 import type { ObservedLoadBalancer } from "../../../provider/load-balancers.ts";
 import type { Finding } from "../../report.ts";
 import type { Change } from "../state/group-record.ts";
-import type { ServiceState } from "../state/service-record.ts";
+import type { ServiceState } from "../state/service-states.ts";
 import type { ReconcileDeps } from "./context.ts";
 
 export interface ServiceKnowledge {

@@ -24,8 +24,8 @@ import {
   serviceVanished,
 } from "../status/events.ts";
 import { judgeAbsence, waitForProof } from "./absence.ts";
+import type { PlannedGroup } from "./choose-steps.ts";
 import type { ReconcileContext, ReconcileDeps } from "./context.ts";
-import type { PlannedGroup } from "./steps.ts";
 
 /** Only a newer listing shows whether the cloud has recovered. */
 const recheckAfter: Milliseconds = minutes(1);

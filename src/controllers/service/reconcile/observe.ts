@@ -8,18 +8,15 @@ import type { NoAnswer } from "../../../provider/plan.ts";
 import { type Outcome, requeue, settled, waiting } from "../../../runtime/workers.ts";
 import type { OnDelete } from "../desired/on-delete.ts";
 import type { BalancerAbsence } from "../observed/absence.ts";
-import { duplicatesFound, nameOf } from "../observed/duplicates.ts";
 import type { Found } from "../observed/fresh-listing.ts";
-import { isStillUsed, nameOwners } from "../observed/ownership.ts";
-import { foundOther } from "../observed/ownership-problems.ts";
+import { duplicatesFound, foundOther, isStillUsed, nameOf, nameOwners } from "../observed/ownership.ts";
 import { hasFinalizer } from "../predicates.ts";
 import type { GroupState } from "../state/group-record.ts";
 import { waitingFor } from "../status/events.ts";
-import { showProblems } from "../status/show-problems.ts";
+import { showProblems } from "../status/publisher.ts";
 import { judgeAbsence, waitForProof } from "./absence.ts";
-import { checkDelay } from "./apply.ts";
+import { checkDelay } from "./apply-steps.ts";
 import type { ReconcileContext, ReconcileDeps } from "./context.ts";
-import { needsLookup } from "./needs-lookup.ts";
 import { confirmAfterOf } from "./reads-lag.ts";
 
 type Unproved = Extract<BalancerAbsence, { kind: "unproved" }>;
@@ -206,4 +203,12 @@ function waitForAnswer(
   const hold = { reason: event.reason, message: event.message };
   deps.groupStates.commit(state, { kind: "held", hold });
   return requeue(checkDelay(deps, state, checkAfter), what);
+}
+
+export function needsLookup(
+  listed: Pick<ObservedLoadBalancer, "shallow"> | undefined,
+  members: number,
+): boolean {
+  // Without a Service and without what is listed, a lookup has nothing to look for.
+  return listed === undefined ? members > 0 : listed.shallow === true;
 }

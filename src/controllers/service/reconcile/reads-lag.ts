@@ -5,7 +5,7 @@ import { proofsApart } from "../../../cloud/reads-lag.ts";
 import { type Milliseconds, seconds } from "../../../core/brand.ts";
 import type { Plan, Step } from "../../../provider/plan.ts";
 import type { ServiceControllerDeps } from "../deps.ts";
-import { hashStep } from "../desired/fingerprint.ts";
+import { hashStep } from "../desired/difference.ts";
 import type { RecentSteps } from "../state/recent-steps.ts";
 
 const checkAfter: Milliseconds = seconds(2);

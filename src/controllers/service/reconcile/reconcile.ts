@@ -6,19 +6,16 @@ import { maxWaitInWorker } from "../../../cloud/urgency.ts";
 import { serviceUID } from "../../../core/brand.ts";
 import { type Outcome, settled, waiting } from "../../../runtime/workers.ts";
 import { removalKind } from "../observed/mass-limit.ts";
-import { dropGroupState, dropServiceStates } from "../state/drop-states.ts";
-import { applyPlan } from "./apply.ts";
+import { dropGroupState, dropServiceStates } from "../state/group-states.ts";
+import { applyPlan } from "./apply-steps.ts";
 import { checkUnlisted } from "./check-unlisted.ts";
-import { completeGroup, completeOrphan } from "./complete.ts";
+import { planSteps, reportRepair, selectDesired, withholdDrift } from "./choose-steps.ts";
+import { completeGroup, completeOrphan, updateStatuses } from "./complete.ts";
 import { type ReconcileContext, type ReconcileDeps, servicesOf } from "./context.ts";
-import { selectDesired } from "./desired.ts";
-import { reportRepair, withholdDrift } from "./drift.ts";
 import { showFailure } from "./failure.ts";
 import { checkGuards } from "./guards.ts";
 import { checkMassLimit, recordChange, undecidedOwners, waitForDecision } from "./limit-changes.ts";
 import { observeGroup } from "./observe.ts";
-import { planSteps } from "./steps.ts";
-import { updateStatuses } from "./update-status.ts";
 
 async function reconcileStages(deps: ReconcileDeps, context: ReconcileContext): Promise<Outcome> {
   // No Service has left this group, so what the cloud has for it is an orphan.

@@ -1,10 +1,9 @@
 // What is remembered about one group of Services that share a load balancer: a record that everything may read and only
-// `GroupStates.commit` changes. The table at the end defines how long each part of it lasts.
+// `GroupStates.commit` changes. One table defines how long each part of it lasts.
 
-import type { ServiceUID } from "../../../core/brand.ts";
+import { type Milliseconds, milliseconds, minutes, type ServiceUID, seconds } from "../../../core/brand.ts";
 import type { BalancerTarget, ObservedLoadBalancer } from "../../../provider/load-balancers.ts";
 import { BalancerEvidence } from "./balancer-evidence.ts";
-import { GroupProgress } from "./progress.ts";
 import { RecentSteps } from "./recent-steps.ts";
 
 /** The kinds of changes to a load balancer. Upstream has the first three. */
@@ -215,4 +214,62 @@ export function resetGroup(record: GroupRecord, event: GroupReset): void {
   const fresh: Readonly<Record<string, unknown>> = { ...newGroup(record.group) };
   const ended = Object.entries(groupLifetimes).filter(([, { endsWith }]) => endsWith.includes(event));
   Object.assign(record, Object.fromEntries(ended.map(([name]) => [name, fresh[name]])));
+}
+
+/** Beyond the number of planned steps. */
+const immediateChanges = 10;
+const firstChangeDelay: Milliseconds = seconds(2);
+const maxChangeDelay: Milliseconds = minutes(5);
+
+export class GroupProgress {
+  #failures = 0;
+  #changes = 0;
+  #mostSteps = 0;
+  /** The steps applied since the last completion, hashed. */
+  readonly #applied = new Set<string>();
+
+  /** Failed reconciles since the last step that succeeded; the third writes a condition. */
+  get failures(): number {
+    return this.#failures;
+  }
+
+  noteFailure(): void {
+    this.#failures += 1;
+  }
+
+  /** A reconcile succeeded. */
+  endFailures(): void {
+    this.#failures = 0;
+  }
+
+  /** A reconcile has this many steps to apply. */
+  notePlan(steps: number): void {
+    this.#mostSteps = Math.max(this.#mostSteps, steps);
+  }
+
+  /** A reconcile has changed the cloud. */
+  noteChange(): void {
+    this.#changes += 1;
+  }
+
+  /** The step was completed. */
+  noteCompleted(step: string): void {
+    if (this.#applied.has(step)) return;
+    this.#applied.add(step);
+    this.#failures = 0;
+  }
+
+  /** The load balancer is as desired, or another one is desired. */
+  restart(): void {
+    this.#changes = 0;
+    this.#mostSteps = 0;
+    this.#applied.clear();
+  }
+
+  /** The delay before the next plan. Plans that never converge must not flood the cloud. */
+  get changeDelay(): Milliseconds {
+    const excess = this.#changes - this.#mostSteps - immediateChanges;
+    if (excess <= 0) return milliseconds(0);
+    return milliseconds(Math.min(maxChangeDelay, firstChangeDelay * 2 ** Math.min(excess - 1, 20)));
+  }
 }

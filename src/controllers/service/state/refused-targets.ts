@@ -1,8 +1,11 @@
-// The targets of one Service that the cloud has refused. They are left out, and tried again with a growing backoff, or when the
+// The targets of one Service that the cloud has refused, and the event about them. They are left out, and tried again with a growing backoff, or when the
 // Node or the Service changes. A restart loses this: each is tried once more.
 
 import { type Milliseconds, minutes, type NodeName } from "../../../core/brand.ts";
+import type { Problem } from "../../../core/problem.ts";
+import { shortList } from "../../../core/text.ts";
 import type { BalancerTarget } from "../../../provider/load-balancers.ts";
+import type { LastingProblem } from "../deps.ts";
 
 export interface Refusal {
   /** In the cloud's words. */
@@ -94,4 +97,24 @@ export class RefusedTargets {
   clear(): void {
     this.#refusals.clear();
   }
+}
+
+/** The targets that the cloud has refused. It is reported again only for another Node. */
+export function refusedTargets(
+  targets: readonly BalancerTarget[],
+  refusals: readonly (readonly [NodeName, Pick<Refusal, "text">])[],
+): readonly Problem[] {
+  const refused = refusals.filter(([name]) => targets.some(({ node }) => node === name));
+  if (refused.length === 0) return [];
+  const texts = refused.map(([name, { text }]) => `${name} (${text})`);
+  const problem: LastingProblem = {
+    severity: "warning",
+    reason: "TargetRefused",
+    text: `The cloud refuses ${refused.length} of ${targets.length} targets: ${shortList(texts)}. They get no traffic from the load balancer. They are tried again from time to time, and when the Node or the Service changes.`,
+    identity: refused
+      .map(([name]) => name)
+      .toSorted()
+      .join(),
+  };
+  return [problem];
 }

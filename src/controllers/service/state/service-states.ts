@@ -1,16 +1,201 @@
-// The records of all Services, by UID: created when the Service is first read, and dropped as a whole (`drop-states.ts`).
+// What is remembered about each Service: a record that everything may read and only `ServiceStates.commit` changes. Everything that
+// can happen to a Service, and how long each part of its record lasts. A record is created when the Service is first read.
 
-import { type ServiceUID, serviceUID } from "../../../core/brand.ts";
+import { type Cidr, type ServiceUID, serviceUID } from "../../../core/brand.ts";
+import type { Fields, Values } from "../../../core/settings.ts";
 import { keyOf, type Service } from "../../../kube/objects.ts";
-import {
-  applyServiceChange,
-  closeEndpoints,
-  newService,
-  type ServiceChange,
-  type ServiceRecord,
-  type ServiceState,
-  untilReleased,
-} from "./service-record.ts";
+import type { BalancerTarget } from "../../../provider/load-balancers.ts";
+import type { TargetRules } from "../annotations/annotations.ts";
+import type { Desired, ServiceEvent } from "../deps.ts";
+import { RefusedTargets } from "./refused-targets.ts";
+
+/** New events of a topic replace the topic's earlier events. */
+export type EventTopic =
+  | "annotations"
+  | "adoption"
+  | "plan"
+  | "failure"
+  | "waiting"
+  | "drift"
+  | "absence"
+  | "duplicates";
+
+/** Keeps the watch of EndpointSlices open for one Service. */
+export interface EndpointSubscription {
+  readonly close: () => void;
+}
+
+/** The last valid values, which replace invalid ones. */
+export interface LastValid {
+  readonly lastSettings: Partial<Values<Fields>> | undefined;
+  readonly lastRanges: readonly Cidr[] | "unspecified" | undefined;
+  /** Undefined also for a Service that no longer needs a load balancer. */
+  readonly lastTargetRules: TargetRules | undefined;
+}
+
+/** What stages and triggers may read. */
+export interface ServiceState extends LastValid {
+  readonly key: string;
+  readonly uid: ServiceUID;
+  /** The group of the Service; undefined before it is assigned and after it has left. */
+  readonly group: string | undefined;
+  /** The cloud has a load balancer of the Service, but its group is unknown. */
+  readonly hasLeftovers: boolean;
+  /** Targets that the cloud refused. */
+  readonly refused: Pick<RefusedTargets, "all" | "includes" | "isWithheld" | "retryAt" | "withhold">;
+  /** Open while the targets are chosen by endpoints. */
+  readonly endpoints: EndpointSubscription | undefined;
+  /**
+   * What to do with the load balancer if the Service disappears without waiting for its finalizer: release it, or keep it
+   * because on-delete was invalid. Undefined: delete it.
+   */
+  readonly onDelete: Desired | "on hold" | undefined;
+  /** The Service is gone, and its deletion was seen. */
+  readonly isDeletionSeen: boolean;
+  /** It had no finalizer when it was last reconciled, and this process has added none since. */
+  readonly lacksFinalizer: boolean;
+  /** The cloud's names of the load balancers being released, for the event. */
+  readonly releasedName: string | undefined;
+  /** The last published events by topic and identity, so that each is published once. */
+  readonly published: ReadonlyMap<EventTopic, ReadonlyMap<string, ServiceEvent>>;
+}
+
+/** Only the files of this folder know it. */
+export type ServiceRecord = { -readonly [K in keyof ServiceState]: ServiceState[K] } & {
+  readonly refused: RefusedTargets;
+  readonly published: Map<EventTopic, ReadonlyMap<string, ServiceEvent>>;
+};
+
+export function newService(key: string, uid: ServiceUID): ServiceRecord {
+  return {
+    key,
+    uid,
+    group: undefined,
+    hasLeftovers: false,
+    lastSettings: undefined,
+    lastRanges: undefined,
+    lastTargetRules: undefined,
+    refused: new RefusedTargets(),
+    endpoints: undefined,
+    onDelete: undefined,
+    isDeletionSeen: false,
+    lacksFinalizer: false,
+    releasedName: undefined,
+    published: new Map(),
+  };
+}
+
+interface Lifetime {
+  /** It is kept until the group has released a Service that is gone. Everything else ends with the Service. */
+  readonly untilReleased?: true;
+  readonly afterRestart: string;
+}
+
+/** How long each part of the record lasts. Nothing of it survives a restart. */
+export const serviceLifetimes: Readonly<Record<Exclude<keyof ServiceState, "key" | "uid">, Lifetime>> = {
+  group: { afterRestart: "Assigned again." },
+  hasLeftovers: { afterRestart: "The next listing finds it." },
+  lastSettings: { afterRestart: "The values in the cloud are used." },
+  lastRanges: { afterRestart: "The ranges in the cloud are used." },
+  lastTargetRules: { afterRestart: "The targets are frozen while a rule is invalid." },
+  refused: { afterRestart: "Each is tried once more." },
+  endpoints: { afterRestart: "The next reconcile opens it again." },
+  onDelete: { untilReleased: true, afterRestart: "The load balancer becomes an orphan or is deleted." },
+  isDeletionSeen: { afterRestart: "Services that are gone are unknown." },
+  lacksFinalizer: { afterRestart: "A finalizer shows that there may be a load balancer." },
+  releasedName: { untilReleased: true, afterRestart: "The event does not name them." },
+  published: { afterRestart: "Published once more." },
+};
+
+/** A record with only what the release of a Service that is gone needs. */
+export function untilReleased(record: ServiceRecord): ServiceRecord {
+  const kept = Object.entries(record).filter(
+    ([name]) => (serviceLifetimes as Readonly<Record<string, Lifetime>>)[name]?.untilReleased === true,
+  );
+  return Object.assign(newService(record.key, record.uid), Object.fromEntries(kept));
+}
+
+/** Times are monotonic. */
+interface Changes {
+  /** Its desired state was computed. `isServed`: it needs a load balancer. */
+  read: LastValid & {
+    readonly onDelete: Desired | "on hold" | undefined;
+    readonly choosesEndpoints: boolean;
+    readonly isServed: boolean;
+  };
+  endpointsOpened: { readonly subscription: EndpointSubscription };
+  targetRefused: {
+    readonly target: BalancerTarget;
+    readonly text: string;
+    readonly at: number;
+    readonly retryAfter: Parameters<RefusedTargets["note"]>[3];
+  };
+  targetsAccepted: { readonly targets: readonly BalancerTarget[]; readonly at: number };
+  /** The Service or the settings have changed: every refused target is tried again. */
+  refusalsEnded: object;
+  leftovers: { readonly exist: boolean };
+  vanished: { readonly isDeletionSeen: boolean };
+  finalizer: { readonly isPresent: boolean };
+  /** Names of load balancers that are being released. */
+  releasing: { readonly names: string };
+  /** These events apply now. */
+  published: { readonly topic: EventTopic; readonly events: ReadonlyMap<string, ServiceEvent> };
+}
+
+export type ServiceChange = {
+  readonly [K in keyof Changes]: { readonly kind: K } & Changes[K];
+}[keyof Changes];
+
+type Transitions = {
+  readonly [K in keyof Changes]: (record: ServiceRecord, change: Changes[K]) => void;
+};
+
+const transitions: Transitions = {
+  read(record, { lastSettings, lastRanges, lastTargetRules, onDelete, choosesEndpoints, isServed }) {
+    if (!choosesEndpoints) closeEndpoints(record);
+    if (!isServed) record.refused.clear();
+    Object.assign(record, { lastSettings, lastRanges, lastTargetRules, onDelete });
+  },
+  endpointsOpened(record, { subscription }) {
+    record.endpoints = subscription;
+  },
+  targetRefused({ refused }, { target, text, at, retryAfter }) {
+    refused.note(target, text, at, retryAfter);
+  },
+  targetsAccepted({ refused }, { targets, at }) {
+    refused.accept(targets, at);
+  },
+  refusalsEnded({ refused }) {
+    refused.clear();
+  },
+  leftovers(record, { exist }) {
+    record.hasLeftovers = exist;
+  },
+  vanished(record, { isDeletionSeen }) {
+    record.isDeletionSeen = isDeletionSeen;
+  },
+  finalizer(record, { isPresent }) {
+    record.lacksFinalizer = !isPresent;
+  },
+  releasing(record, { names }) {
+    record.releasedName = names;
+  },
+  published({ published }, { topic, events }) {
+    if (events.size === 0) published.delete(topic);
+    else published.set(topic, events);
+  },
+};
+
+export function closeEndpoints(record: ServiceRecord): void {
+  record.endpoints?.close();
+  record.endpoints = undefined;
+}
+
+/** Called only by `ServiceStates.commit`. */
+export function applyServiceChange(record: ServiceRecord, change: ServiceChange): void {
+  const transition = transitions[change.kind] as (record: ServiceRecord, change: ServiceChange) => void;
+  transition(record, change);
+}
 
 export class ServiceStates {
   readonly #byUID = new Map<ServiceUID, ServiceRecord>();
@@ -70,7 +255,7 @@ export class ServiceStates {
     this.#members.delete(state.key);
   }
 
-  /** Only `drop-states.ts` calls this. `isReleasePending`: what the release needs is kept. */
+  /** Only `dropServiceStates` calls this. `isReleasePending`: what the release needs is kept. */
   drop(state: ServiceState, isReleasePending: boolean): void {
     const record = state as ServiceRecord;
     closeEndpoints(record);

@@ -11,11 +11,10 @@ import { keyOf, type Service } from "../../../kube/objects.ts";
 import type { Step } from "../../../provider/plan.ts";
 import { removalWindowText } from "../../absence/removals.ts";
 import { pausedAnnotation } from "../../well-known.ts";
-import type { ServiceEvent } from "../deps.ts";
+import type { LastingProblem, ServiceEvent } from "../deps.ts";
 import { isEnding } from "../predicates.ts";
 import type { Change, Hold } from "../state/group-record.ts";
 import type { MassHold } from "../state/mass-count.ts";
-import type { LastingProblem } from "../targets/reachable.ts";
 
 /** Undefined for updates: upstream only reports their completion. */
 export function changeStarted(change: Change): ServiceEvent | undefined {

@@ -1,9 +1,12 @@
-// Publishes the events of Services. An event is published once while its condition lasts, and again when it returns.
+// Publishes the events of Services, once while their condition lasts, and writes errors as a condition too.
 
-import type { Service } from "../../../kube/objects.ts";
-import type { ServiceEvent } from "../deps.ts";
-import type { EventTopic } from "../state/service-record.ts";
-import type { ServiceStates } from "../state/service-states.ts";
+import type { Problem } from "../../../core/problem.ts";
+import type { Service, ServiceCondition } from "../../../kube/objects.ts";
+import { serviceStatusPatch } from "../../../kube/patches/service-patch.ts";
+import type { ServiceControllerDeps, ServiceEvent } from "../deps.ts";
+import type { EventTopic, ServiceStates } from "../state/service-states.ts";
+import { problemFound } from "./events.ts";
+import { conditionsFor } from "./status.ts";
 
 /** Topics whose events no longer apply after a successful reconcile. */
 const transient = ["failure", "waiting", "drift", "absence"] as const satisfies readonly EventTopic[];
@@ -39,4 +42,47 @@ export class EventPublisher {
   recovered(service: Service, except?: EventTopic): void {
     for (const topic of transient) if (topic !== except) this.publishOnce(service, topic, []);
   }
+}
+
+export interface ShowProblemsDeps {
+  readonly controller: Pick<ServiceControllerDeps, "writes" | "clock">;
+  readonly publisher: EventPublisher;
+}
+
+export async function showProblems(
+  deps: ShowProblemsDeps,
+  topic: Extract<EventTopic, "annotations" | "absence" | "adoption" | "duplicates" | "plan">,
+  service: Service,
+  problems: readonly Problem[],
+  signal: AbortSignal,
+  /** Found by earlier stages: the condition includes them. */
+  earlier: readonly Problem[] = [],
+): Promise<void> {
+  deps.publisher.publishOnce(service, topic, problems.map(problemFound));
+  await writeErrorCondition(deps, service, [...earlier, ...problems], signal);
+}
+
+/** Writes only errors. Conditions are removed at the end of the reconcile, since a later stage may find the same problem. */
+export async function writeErrorCondition(
+  { controller: { writes, clock } }: Pick<ShowProblemsDeps, "controller">,
+  service: Service,
+  problems: readonly Problem[],
+  signal: AbortSignal,
+): Promise<void> {
+  if (!problems.some(({ severity }) => severity === "error")) return;
+  const { isChanged, isWorthAWrite, conditions } = conditionsFor(service, problems, clock.now());
+  if (!isChanged || !isWorthAWrite) return;
+  const patch = serviceStatusPatch({ service, conditions });
+  if (patch !== undefined) await writes.patch(service, patch, "report an error", signal);
+}
+
+/** The whole list at the end of a reconcile; undefined when nothing changes, or nothing that justifies a write. */
+export function finalConditions(
+  service: Service,
+  problems: readonly Problem[],
+  now: number,
+  isWrittenAnyway: boolean,
+): readonly ServiceCondition[] | undefined {
+  const { isChanged, isWorthAWrite, conditions } = conditionsFor(service, problems, now);
+  return isChanged && (isWorthAWrite || isWrittenAnyway) ? conditions : undefined;
 }

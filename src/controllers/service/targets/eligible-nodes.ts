@@ -1,7 +1,7 @@
-// Decides which Nodes can be targets, and describes them for the provider. Readiness is ignored: the cloud's health checks are
-// faster, and targets would change with every flap. `targets.ts` chooses the targets of each Service from these. Pure.
+// Decides which Nodes can be targets, describes them for the provider, and tracks since when leaving ones drain. Readiness is ignored:
+// the cloud's health checks are faster, and targets would change with every flap. `targets.ts` chooses from these. Pure.
 
-import type { NodeName } from "../../../core/brand.ts";
+import { type NodeName, nodeName } from "../../../core/brand.ts";
 import type { Node } from "../../../kube/objects.ts";
 import type { Machine } from "../../../provider/instances.ts";
 import type { BalancerTarget } from "../../../provider/load-balancers.ts";
@@ -129,4 +129,38 @@ export function isSameTargets(a: readonly BalancerTarget[], b: readonly Balancer
       return other !== undefined && isSameTarget(target, other);
     })
   );
+}
+
+/** The cluster autoscaler writes the Unix time of its decision. Any other value is ignored. */
+function taintedAt({ spec }: Node): number | undefined {
+  const value = spec.taints?.find(({ key }) => key === autoscalerTaint)?.value ?? "";
+  return /^[1-9][0-9]{8,10}$/.test(value) ? Number(value) * 1000 : undefined;
+}
+
+function recordedAt(node: Node): number | undefined {
+  const { deletionTimestamp } = node.metadata;
+  const deletedAt = deletionTimestamp === undefined ? Number.NaN : Date.parse(deletionTimestamp);
+  const times = [deletedAt, taintedAt(node) ?? Number.NaN].filter((time) => !Number.isNaN(time));
+  return times.length === 0 ? undefined : Math.min(...times);
+}
+
+export type Departures = ReadonlyMap<NodeName, number>;
+
+/** Times are in milliseconds since 1970, and never later than `now`, even if another clock is ahead. */
+export function departuresOf(
+  nodes: readonly Node[],
+  known: Departures,
+  /** Whether the Node was a target before. */
+  wasTarget: (name: NodeName) => boolean,
+  now: number,
+): Departures {
+  const departures = new Map<NodeName, number>();
+  for (const node of nodes) {
+    const name = nodeName(node.metadata.name);
+    const isExcludedOnly = isExcluded(node) && !isDraining(node);
+    if (!isDraining(node) && !isExcludedOnly) continue;
+    if (isExcluded(node) && !known.has(name) && !wasTarget(name)) continue;
+    departures.set(name, Math.min(known.get(name) ?? now, recordedAt(node) ?? now));
+  }
+  return departures;
 }

@@ -2,12 +2,66 @@
 // limit. If there are too many, it takes a subset spread over the zones and reports that. Pure.
 
 import type { NodeName } from "../../../core/brand.ts";
+import { hash } from "../../../core/hash.ts";
 import type { Problem } from "../../../core/problem.ts";
+import { shortList } from "../../../core/text.ts";
 import type { BalancerTarget } from "../../../provider/load-balancers.ts";
 import { labelPairs, ownPrefix } from "../../well-known.ts";
-import type { NamedSelector, TargetRules } from "../annotations/target-rules.ts";
-import { type LastingProblem, type Reach, separateReachable, unreachableTargets } from "./reachable.ts";
-import { inRendezvousOrder } from "./rendezvous.ts";
+import type { NamedSelector, TargetRules } from "../annotations/annotations.ts";
+import type { LastingProblem } from "../deps.ts";
+
+/** True, or why the load balancer cannot reach the target. */
+export type Reach = (target: BalancerTarget) => true | string;
+
+export interface Unreachable {
+  readonly target: BalancerTarget;
+  readonly cause: string;
+}
+
+export interface ReachableTargets {
+  readonly reachable: readonly BalancerTarget[];
+  readonly unreachable: readonly Unreachable[];
+}
+
+/** Returns the same list if all are reachable, because most Services share it. */
+export function separateReachable(
+  targets: readonly BalancerTarget[],
+  reach: Reach | undefined,
+): ReachableTargets {
+  if (reach === undefined) return { reachable: targets, unreachable: [] };
+  const reachable: BalancerTarget[] = [];
+  const unreachable: Unreachable[] = [];
+  for (const target of targets) {
+    const answer = reach(target);
+    if (answer === true) reachable.push(target);
+    else unreachable.push({ target, cause: answer });
+  }
+  return { reachable: unreachable.length === 0 ? targets : reachable, unreachable };
+}
+
+const maxNames = 100;
+
+/** One problem for all of them. It is reported again only for a new cause, because Nodes come and go. */
+export function unreachableTargets(unreachable: readonly Unreachable[], count: number): readonly Problem[] {
+  // Draining targets leave anyway, and a Node without a known machine has just joined or has an event that says so.
+  const reported = unreachable.filter(({ target }) => !target.draining && target.machine !== undefined);
+  if (reported.length === 0) return [];
+  const byCause = Map.groupBy(reported, ({ cause }) => cause);
+  const texts = [...byCause].map(([cause, members]) => {
+    const names = shortList(
+      members.map(({ target }) => target.node),
+      maxNames,
+    );
+    return `${cause} (${names})`;
+  });
+  const problem: LastingProblem = {
+    severity: "warning",
+    reason: "TargetsUnreachable",
+    text: `${reported.length} of ${count} Nodes cannot be targets of this load balancer: ${shortList(texts)}. They get no traffic from it. Correct these Nodes or the settings of the Service, or select other Nodes with ${ownPrefix}target-selector.`,
+    identity: [...byCause.keys()].toSorted().join("\n"),
+  };
+  return [problem];
+}
 
 const ownSelectorKey = `${ownPrefix}target-selector`;
 const isStaying = ({ draining }: BalancerTarget): boolean => !draining;
@@ -162,3 +216,15 @@ function limited(count: number, rules: TargetPolicy): readonly Problem[] {
 }
 
 const warning = (reason: string, text: string): Problem => ({ severity: "warning", reason, text });
+
+/** The same order for the same seed. Names break ties. */
+export function inRendezvousOrder<T>(
+  items: readonly T[],
+  nameOf: (item: T) => string,
+  seed: string,
+): readonly T[] {
+  return items
+    .map((item) => ({ item, name: nameOf(item), rank: hash(`${seed}/${nameOf(item)}`) }))
+    .sort((a, b) => a.rank - b.rank || (a.name < b.name ? -1 : a.name > b.name ? 1 : 0))
+    .map(({ item }) => item);
+}

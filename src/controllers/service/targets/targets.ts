@@ -8,16 +8,24 @@ import type { Fields } from "../../../core/settings.ts";
 import type { Service } from "../../../kube/objects.ts";
 import type { BalancerTarget } from "../../../provider/load-balancers.ts";
 import { ownPrefix } from "../../well-known.ts";
-import type { ReadAnnotations } from "../annotations/annotations.ts";
-import type { OwnSettings } from "../annotations/own-annotations.ts";
-import { readTargetRules, type TargetRules } from "../annotations/target-rules.ts";
+import {
+  type OwnSettings,
+  type ReadAnnotations,
+  readTargetRules,
+  type TargetRules,
+} from "../annotations/annotations.ts";
 import type { ServiceControllerDeps } from "../deps.ts";
-import type { ServiceState } from "../state/service-record.ts";
-import { isSameTargets, targetsOf } from "./eligible-nodes.ts";
+import { refusedTargets } from "../state/refused-targets.ts";
+import type { ServiceState } from "../state/service-states.ts";
+import { type Departures, departuresOf, isSameTargets, targetsOf } from "./eligible-nodes.ts";
 import type { EndpointNodes } from "./endpoint-nodes.ts";
-import { type Departures, departuresOf } from "./node-departures.ts";
-import { refusedTargets, separateReachable } from "./reachable.ts";
-import { type ChosenTargets, chooseTargets, limitOf, type TargetPolicy } from "./target-policy.ts";
+import {
+  type ChosenTargets,
+  chooseTargets,
+  limitOf,
+  separateReachable,
+  type TargetPolicy,
+} from "./target-policy.ts";
 
 export interface ServiceTargets extends ChosenTargets {
   /** The rules of the Service, or the last valid ones while one of them is invalid. */

@@ -1,9 +1,44 @@
-// Decides which Services of a group are planned, and whether the group may be planned at all: not while on-delete is invalid,
-// while settings are unknown, or while a Service outside the group still uses the load balancer. Pure.
+// The Services of a group as its members, and which of them are planned. The group may not be planned at all while on-delete is
+// invalid, while settings are unknown, or while a Service outside the group still uses the load balancer. Pure.
 
 import type { ServiceUID } from "../../../core/brand.ts";
+import type { Problem } from "../../../core/problem.ts";
+import type { Service } from "../../../kube/objects.ts";
 import type { ObservedLoadBalancer } from "../../../provider/load-balancers.ts";
-import { isRejected, type Member } from "./member.ts";
+import type { Desired } from "../deps.ts";
+
+export interface Member {
+  readonly service: Service;
+  readonly desired: Desired;
+  /** Errors freeze the settings that they concern. No load balancer is created until they are fixed. */
+  readonly problems: readonly Problem[];
+  /** Its endpoints are not known yet: nothing can be planned. Their arrival enqueues the Service. */
+  readonly isAwaited: boolean;
+  /** When its targets change because time passes, in milliseconds since 1970. */
+  readonly changeAt?: number;
+  /** Targets or settings are invalid and their current values are unknown: what exists stays unchanged. */
+  readonly isBlocked: boolean;
+  /** Changed settings that require the load balancer to be recreated. */
+  readonly recreate: readonly string[];
+  /** It no longer needs a load balancer, but on-delete is invalid, so the load balancer stays. */
+  readonly isOnHold: boolean;
+}
+
+export function hasErrors({ problems }: Pick<Member, "problems">): boolean {
+  return problems.some(({ severity }) => severity === "error");
+}
+
+/** No load balancer is created while there are errors. Deletions and existing load balancers are not affected. */
+export function isRejected(
+  { desired, problems }: Pick<Member, "desired" | "problems">,
+  observed: ObservedLoadBalancer | undefined,
+): boolean {
+  return (
+    desired.ending === undefined &&
+    hasErrors({ problems }) &&
+    observed?.owners.includes(desired.owner.uid) !== true
+  );
+}
 
 export interface GroupMembers {
   readonly all: readonly Member[];

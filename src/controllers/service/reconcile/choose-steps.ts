@@ -1,0 +1,305 @@
+// From what is observed to the steps of a group: computes the desired state of its Services, selects those that are planned, calls
+// the provider, reports the problems that it finds, and withholds the steps that --load-balancer-drift=report does not allow.
+
+import {
+  type Milliseconds,
+  milliseconds,
+  minutes,
+  type ServiceUID,
+  serviceUID,
+} from "../../../core/brand.ts";
+import { defined } from "../../../core/defined.ts";
+import type { Problem } from "../../../core/problem.ts";
+import type { Service } from "../../../kube/objects.ts";
+import type { InputDeclaration } from "../../../provider/inputs.ts";
+import type { ObservedLoadBalancer } from "../../../provider/load-balancers.ts";
+import type { Plan, RefusedTarget, Step } from "../../../provider/plan.ts";
+import { alignToGrid } from "../../../runtime/backoff.ts";
+import { type Outcome, requeue, settled, waiting } from "../../../runtime/workers.ts";
+import type { AnyBalancers, Desired } from "../deps.ts";
+import {
+  allowedSteps,
+  type Difference,
+  differenceOf,
+  fingerprintOf,
+  textOfDesired,
+} from "../desired/difference.ts";
+import { hasErrors, type Member, type Selection, selectMembers } from "../desired/members.ts";
+import {
+  isHeldByOwnership,
+  isStillUsed,
+  nameOwners,
+  type OwnershipContext,
+  withOwnership,
+} from "../observed/ownership.ts";
+import { isManaged } from "../predicates.ts";
+import type { Fingerprint, GroupState } from "../state/group-record.ts";
+import { driftRepaired, driftWithheld } from "../status/events.ts";
+import { showProblems } from "../status/publisher.ts";
+import { ingressOf, isOtherIngress } from "../status/status.ts";
+import type { ReconcileContext, ReconcileDeps } from "./context.ts";
+import { withoutRecent } from "./reads-lag.ts";
+
+const marksRecheck: Milliseconds = minutes(5);
+
+export async function selectDesired(
+  deps: ReconcileDeps,
+  { services, state, call }: ReconcileContext,
+  observed: ObservedLoadBalancer | undefined,
+  undecided: readonly ServiceUID[] = [],
+): Promise<Selection | Outcome> {
+  const ownership = ownershipContext(deps, state, observed);
+  const all = services.map((service) => withOwnership(deps.desiredServices.of(service, observed), ownership));
+  if (all.some(({ isAwaited }) => isAwaited)) return waiting;
+  const isHeld = all.some(isHeldByOwnership);
+  if (isHeld && state.waitingSince === undefined) return recheckMarks(deps, state);
+  for (const { service, problems } of all) {
+    await showProblems(deps, "annotations", service, problems, call.signal);
+  }
+  const selection = selectMembers({
+    all,
+    observed,
+    pendingReleases: [...state.pendingReleases],
+    isOnHold: (uid) => isKept(deps, state, uid),
+    isUndecided: (uid) => undecided.includes(uid),
+    isStillUsed: (gone) => isStillUsed(deps.controller, observed, gone),
+  });
+  return selection.kind === "nothing" && isHeld ? recheckMarks(deps, state) : selection;
+}
+
+/** Reports what the marks say only from a listing that is newer than the Service. Then checks whether someone has changed them. */
+function recheckMarks({ controller, groupStates }: ReconcileDeps, state: GroupState): Outcome {
+  const now = controller.clock.monotonic();
+  const delay = state.waitingSince === undefined ? milliseconds(0) : alignToGrid(now, marksRecheck);
+  groupStates.commit(state, { kind: "waits", at: now });
+  groupStates.commit(state, { kind: "outdated", at: now });
+  return requeue(delay, "the marks in the cloud to change");
+}
+
+function ownershipContext(
+  { controller }: Pick<ReconcileDeps, "controller">,
+  { change }: GroupState,
+  observed: ObservedLoadBalancer | undefined,
+): OwnershipContext {
+  const { balancers, clusterName, listing, services } = controller;
+  const hadOther: OwnershipContext["hadOther"] = ({ service, desired }, balancer) => {
+    try {
+      const publication = balancers.publish(desired, balancer);
+      const published = service.status.loadBalancer?.ingress ?? [];
+      return publication.kind === "addresses" && isOtherIngress(published, ingressOf(publication));
+    } catch {
+      // The provider cannot read that of another cluster.
+      return false;
+    }
+  };
+  return {
+    hadOther,
+    balancers,
+    clusterName,
+    observed,
+    isRemoving: change === "delete" || change === "release",
+    listed: listing.latest?.items ?? [],
+    nameOwners: (balancer) => nameOwners(services, balancer),
+  };
+}
+
+/** The load balancer of a Service that is gone stays: on-delete was invalid, or the operator wants to decide. */
+function isKept(deps: ReconcileDeps, { goneServices }: GroupState, uid: ServiceUID): boolean {
+  const isVanished = goneServices.has(uid) && deps.controller.settings.vanished === "keep";
+  return isVanished || onDeleteOf(deps, uid) === "on hold";
+}
+
+/** How to remove the load balancer of a Service that is gone. Undefined: delete it, also when the Service has only moved. */
+export function onDeleteOf(
+  { controller, serviceStates }: Pick<ReconcileDeps, "controller" | "serviceStates">,
+  uid: ServiceUID,
+): Desired | "on hold" | undefined {
+  const state = serviceStates.get(uid);
+  const service = state && controller.services.get(state.key);
+  const hasMoved = service?.metadata.uid === uid && isManaged(service);
+  return hasMoved ? undefined : state?.onDelete;
+}
+
+export interface PlanInput {
+  readonly members: readonly Member[];
+  readonly observed: ObservedLoadBalancer | undefined;
+  /** Owners that are gone. */
+  readonly gone: readonly ServiceUID[];
+  /** Further load balancers with the mark of the group. */
+  readonly duplicates: readonly ObservedLoadBalancer[];
+}
+
+export interface PlannedGroup extends PlanInput {
+  readonly kind: "planned";
+  readonly steps: readonly Step[];
+  /** There are no steps, but the cloud is still working. */
+  readonly wait?: NonNullable<Plan<Step>["wait"]>;
+  readonly fingerprint: Fingerprint;
+  /** Owners that have a load balancer when the steps are applied. */
+  readonly serving: readonly ServiceUID[];
+  /** Owners that have none when the steps are applied. */
+  readonly leaving: readonly ServiceUID[];
+}
+
+/** A plan with the provider's problems and the framework's. */
+type CheckedPlan = Omit<Plan<Step>, "problems"> & { readonly problems: readonly Problem[] };
+
+export async function planSteps(
+  deps: ReconcileDeps,
+  context: ReconcileContext,
+  input: PlanInput,
+): Promise<PlannedGroup | Outcome> {
+  const { signal } = context.call;
+  const { plan, fingerprint, serving, leaving } = await planWithProvider(deps, context, input);
+  const { steps, wait, problems } = plan;
+  const services = input.members.map(({ service }) => service);
+  if (noteRefused(deps, services, plan.refused)) {
+    return requeue(milliseconds(0), "a plan without the refused targets");
+  }
+  for (const { service, problems: earlier } of input.members) {
+    await showProblems(deps, "plan", service, problems, signal, earlier);
+  }
+  if (hasErrors({ problems })) return settled;
+  const members = input.members.map((member) => ({
+    ...member,
+    problems: [...member.problems, ...problems],
+  }));
+  const planned = { ...input, members, steps, fingerprint, serving, leaving, wait };
+  return defined({ kind: "planned" as const, ...planned }) as PlannedGroup;
+}
+
+async function planWithProvider(
+  deps: ReconcileDeps,
+  { state, call }: ReconcileContext,
+  { members, observed, gone, duplicates }: PlanInput,
+): Promise<{ readonly plan: CheckedPlan } & Pick<PlannedGroup, "fingerprint" | "serving" | "leaving">> {
+  const { controller, desiredServices, inputs, prefetch } = deps;
+  const { balancers } = controller;
+  const given = await inputs.of(state, inputsNeeded(balancers, members), call.signal);
+  // Without what is observed: only changes of the Service, its inputs and the Nodes count.
+  const groupDesired = members.map(({ service }) => desiredServices.of(service).desired);
+  const fingerprint = fingerprintOf(groupDesired, given.version);
+  if (given.problems.length > 0) {
+    return { plan: { steps: [], problems: given.problems }, fingerprint, serving: [], leaving: [] };
+  }
+  const prefetched = await prefetch.current(groupDesired, () => allDesired(deps), call);
+  const released = observed === undefined ? [] : gone.flatMap((uid) => releasedDesired(deps, uid));
+  const isReleased = new Set(released.map(({ owner }) => owner.uid));
+  const desired = [...members.map((member) => desiredFor(member, observed)), ...released];
+  const orphans = gone.filter((uid) => !isReleased.has(uid));
+  const planned = balancers.plan(desired, observed, {
+    prefetched,
+    inputs: given.inputs,
+    orphans,
+    duplicates,
+    others: observed === undefined ? othersListed(controller) : undefined,
+  });
+  const plan = withoutRecent(planned, state.recentSteps, {
+    readsLag: balancers.readsLag,
+    desired: () => textOfDesired(fingerprint),
+  });
+  const serving = desired.flatMap(({ owner, ending }) => (ending === undefined ? owner.uid : []));
+  const ending = desired.flatMap(({ owner, ending }) => (ending === undefined ? [] : owner.uid));
+  return {
+    plan: { ...plan, problems: [...(plan.problems ?? []), ...given.warnings] },
+    fingerprint,
+    serving,
+    leaving: [...ending, ...orphans],
+  };
+}
+
+/** What is listed without the mark of this cluster. */
+function othersListed({ listing }: ReconcileDeps["controller"]): readonly ObservedLoadBalancer[] {
+  return (listing.latest?.items ?? []).filter(({ ownership }) => ownership !== "ours");
+}
+
+/** The last desired state of a Service that disappeared with on-delete "release". */
+function releasedDesired(deps: ReconcileDeps, uid: ServiceUID): readonly Desired[] {
+  const onDelete = onDeleteOf(deps, uid);
+  return onDelete === undefined || onDelete === "on hold" ? [] : [onDelete];
+}
+
+/** Skips Services that the provider cannot read, because one of them must not block the others. */
+function allDesired({ controller: { services }, desiredServices }: ReconcileDeps): readonly Desired[] {
+  return services
+    .list()
+    .flatMap((service) => (isManaged(service) ? (desiredServices.tryOf(service)?.desired ?? []) : []));
+}
+
+function inputsNeeded(balancers: AnyBalancers, members: readonly Member[]): readonly InputDeclaration[] {
+  const staying = members.filter(({ desired }) => desired.ending === undefined);
+  const own = staying.flatMap(({ desired }) => {
+    const { namespace } = desired.owner;
+    return (balancers.inputsOf?.(desired) ?? []).map((input) => ({ ...input, namespace }));
+  });
+  return [...(balancers.inputs ?? []), ...own];
+}
+
+/** To change an immutable setting, the load balancer is deleted first, and the next reconcile creates it. */
+function desiredFor({ desired, recreate }: Member, observed: ObservedLoadBalancer | undefined): Desired {
+  return recreate.length > 0 && observed !== undefined ? { ...desired, ending: "delete" } : desired;
+}
+
+/** Reports the drift that is about to be repaired. */
+export function reportRepair(
+  { publisher }: Pick<ReconcileDeps, "publisher">,
+  { members, steps, withheld, difference }: AllowedPlan,
+): void {
+  if (difference !== "drift" || steps.length === 0 || withheld.length > 0) return;
+  for (const { service } of members) publisher.publishOnce(service, "drift", [driftRepaired(steps)]);
+}
+
+export interface AllowedPlan extends PlannedGroup {
+  readonly difference: Difference;
+  /** Drift that is reported and not repaired. */
+  readonly withheld: PlannedGroup["steps"];
+  /** The steps change nothing but targets. */
+  readonly areOnlyTargets: boolean;
+}
+
+/** `drift only`: there is nothing that may be changed, and the status cannot be written either. */
+export function withholdDrift(
+  { controller, groupStates, publisher, standbyChanges }: ReconcileDeps,
+  { state }: ReconcileContext,
+  plan: PlannedGroup,
+): AllowedPlan | "drift only" {
+  const { members, observed, gone, fingerprint } = plan;
+  const { balancers, settings } = controller;
+  const hasStandbyChange = members.some(({ service }) => standbyChanges.has(service));
+  const input = { state, members, observed, hasGone: gone.length > 0, fingerprint, hasStandbyChange };
+  const difference = differenceOf(input);
+  const targetsOnly = balancers.targetsOnly?.bind(balancers);
+  const { steps, withheld } = allowedSteps(plan.steps, difference, settings.drift, targetsOnly);
+  const areOnlyTargets = settings.drift === "report" && difference !== "desired";
+  if (withheld.length > 0) {
+    groupStates.commit(state, { kind: "driftReported", spec: fingerprint.spec });
+    const event = driftWithheld(withheld, difference === "drift" || targetsOnly !== undefined);
+    for (const { service } of members) publisher.publishOnce(service, "drift", [event]);
+    const isUsable = observed?.state === "ready" && (difference === "drift" || targetsOnly !== undefined);
+    if (steps.length === 0 && !isUsable) return "drift only";
+  }
+  return { ...plan, steps, difference, withheld, areOnlyTargets };
+}
+
+/** Returns whether the desired targets have changed because of it. */
+export function noteRefused(
+  { controller: { clock }, desiredServices, serviceStates }: ReconcileDeps,
+  services: readonly Service[],
+  refused: readonly RefusedTarget[] = [],
+): boolean {
+  let isNews = false;
+  for (const { node, text, owner, retryAfter } of refused) {
+    const target = desiredServices.candidate(node);
+    if (target === undefined) continue;
+    for (const service of services) {
+      if (owner !== undefined && owner !== serviceUID(service.metadata.uid)) continue;
+      const state = serviceStates.of(service);
+      const at = clock.monotonic();
+      // Several steps of one plan may report the same target.
+      if (state.refused.isWithheld(target, at)) continue;
+      serviceStates.commit(state, { kind: "targetRefused", target, text, at, retryAfter });
+      isNews = true;
+    }
+  }
+  return isNews;
+}

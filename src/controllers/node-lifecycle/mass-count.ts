@@ -115,9 +115,10 @@ export class MassCount {
 
   /** Stores that the Node is about to be deleted, before it is: the next leader must count it too. */
   async record(node: Node): Promise<"recorded" | "decide again"> {
-    const result = await this.#limit.record([node.metadata.uid]);
-    if (result === "decide again") this.noteChange(node.metadata.name);
-    return result;
+    const recorded = this.#limit.record([node.metadata.uid]);
+    // It counts as deleted at once. A decision during the write must not count it as missing too, which could be a hold.
+    this.noteChange(node.metadata.name);
+    return await recorded;
   }
 
   /** Whether the last decision was a hold. */

@@ -100,6 +100,15 @@ const sequences: readonly (readonly [string, readonly Step[]])[] = [
     ],
   ],
   [
+    "acts on as many as the limit allows, without another hold in between",
+    [
+      [hide(5), 300, 0],
+      [isHeld(5), 0, 0],
+      [recoverTo(4), 25, 0],
+      [nothing, 90, 4],
+    ],
+  ],
+  [
     "acts on what was held once it is released",
     [
       [hide(20), 400, 0],

@@ -1,6 +1,7 @@
 // Describes the objects of a running manager: collects what its controllers report, and leaves the judgement to the pure functions.
 
 import { identityOf, isUninitialized } from "../../controllers/node-facts.ts";
+import type { LifecycleReport } from "../../controllers/node-lifecycle/controller.ts";
 import type { ControllerReport, Finding } from "../../controllers/report.ts";
 import { isLoadBalancer, isManaged } from "../../controllers/service/predicates.ts";
 import { defined } from "../../core/defined.ts";
@@ -102,6 +103,7 @@ export class Describer {
   readonly #now: number;
   readonly #reports: ControllerReports;
   readonly #ofNodes: readonly ControllerReport[];
+  readonly #evidence: LifecycleReport["evidence"];
   readonly #general: Readonly<Record<"node" | "joiningNode" | "service" | "newService", readonly Note[]>>;
 
   constructor(manager: Described) {
@@ -109,6 +111,7 @@ export class Describer {
     this.#now = manager.clock.monotonic();
     this.#reports = manager.controllerReports();
     const { node, lifecycle, route } = this.#reports;
+    this.#evidence = lifecycle.evidence;
     this.#ofNodes = [lifecycle, node, ...(route === undefined ? [] : [route])];
     this.#general = {
       node: generalNotes(manager, "cloud-node", false),
@@ -129,7 +132,7 @@ export class Describer {
     return (
       stateOf(this.#general.node) === undefined &&
       !this.#ofNodes.some(({ findings }) => findings.has(name)) &&
-      (this.#reports.lifecycle.evidence.get(name)?.proofs.length ?? 0) === 0 &&
+      (this.#evidence.get(name)?.proofs.length ?? 0) === 0 &&
       this.#manager.isSelected(node) &&
       isPlainlySettled(node)
     );
@@ -173,7 +176,7 @@ export class Describer {
       isKept: flags["node-deletion"] === "off",
       answer: inventory.check(identityOf(node)),
       notes: [...found.map(noteOf), ...general],
-      proofs: this.#reports.lifecycle.evidence.get(name)?.proofs ?? [],
+      proofs: this.#evidence.get(name)?.proofs ?? [],
       now: this.#now,
       ...this.#attemptOf([queues["Nodes"], queues["node-lifecycle"]], name),
     };

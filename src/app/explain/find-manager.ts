@@ -32,52 +32,56 @@ function podIPOf(pod: unknown): string | undefined {
   return typeof status?.podIP === "string" ? status.podIP : undefined;
 }
 
+type Readable = Pick<KubeApi, "get" | "request">;
+
+const orUnreadable = (error: unknown): "not-found" | "forbidden" => {
+  if (isKubeError(error) && (error.kind === "not-found" || error.kind === "forbidden")) return error.kind;
+  throw error;
+};
+
+function readLease(api: Readable, flags: Flags, signal: AbortSignal) {
+  const namespace = flags["leader-elect-resource-namespace"];
+  const name = flags["leader-elect-resource-name"];
+  return api.get(leases, { namespace, name }, signal).catch(orUnreadable);
+}
+
 /** Undefined if no replica leads, or the Lease cannot be read. */
 export async function findLeader(
-  api: Pick<KubeApi, "get" | "request">,
+  api: Readable,
   flags: Flags,
   signal: AbortSignal,
 ): Promise<Leader | undefined> {
-  const namespace = flags["leader-elect-resource-namespace"];
-  const orAbsent = (error: unknown): undefined => {
-    if (isKubeError(error) && (error.kind === "not-found" || error.kind === "forbidden")) return undefined;
-    throw error;
-  };
-  const name = flags["leader-elect-resource-name"];
-  const lease = await api.get(leases, { namespace, name }, signal).catch(orAbsent);
-  const identity = lease === undefined ? "" : holderOf(lease);
+  const lease = await readLease(api, flags, signal);
+  const identity = typeof lease === "string" ? "" : holderOf(lease);
   if (identity === "") return undefined;
   const host = hostOf(identity);
   if (host === "") return { identity, address: undefined };
+  const namespace = flags["leader-elect-resource-namespace"];
   const path = `/api/v1/namespaces/${namespace}/pods/${encodeURIComponent(host)}`;
-  const pod = await api.request({ verb: "get", resource: "pods", path }, signal).catch(orAbsent);
-  const node =
-    podIPOf(pod) === undefined ? await api.get(nodes, { name: host }, signal).catch(orAbsent) : undefined;
-  return { identity, address: podIPOf(pod) ?? (node && addressIn(node)) };
+  const pod = await api.request({ verb: "get", resource: "pods", path }, signal).catch(orUnreadable);
+  const address = podIPOf(pod);
+  if (address !== undefined) return { identity, address };
+  const node = await api.get(nodes, { name: host }, signal).catch(orUnreadable);
+  return { identity, address: typeof node === "string" ? undefined : addressIn(node) };
 }
 
-/** Undefined if managers with these flags use no Lease, or if it may not be read. */
+/**
+ * Undefined if managers with these flags use no Lease, or if it may not be read. Times of different machines are not compared, so the
+ * reader sees the last renewal.
+ */
 export async function leadershipText(
-  api: Pick<KubeApi, "get">,
+  api: Readable,
   flags: Flags,
   signal: AbortSignal,
 ): Promise<string | undefined> {
   if (!flags["leader-elect"]) return undefined;
-  const namespace = flags["leader-elect-resource-namespace"];
-  const name = flags["leader-elect-resource-name"];
-  const none = (why: string): string =>
-    `No manager leads: the Lease ${namespace}/${name} ${why}. Nothing is changed until a manager runs.`;
-  try {
-    const lease = await api.get(leases, { namespace, name }, signal);
-    const holder = holderOf(lease);
-    if (holder === "") return none("has no holder");
+  const lease = await readLease(api, flags, signal);
+  if (lease === "forbidden") return undefined;
+  const holder = lease === "not-found" ? "" : holderOf(lease);
+  if (lease !== "not-found" && holder !== "")
     return `The leader is ${holder}, which renewed its Lease at ${lease.spec?.renewTime ?? "an unknown time"}.`;
-  } catch (error) {
-    if (!isKubeError(error)) throw error;
-    if (error.kind === "not-found") return none("does not exist");
-    if (error.kind === "forbidden") return undefined;
-    throw error;
-  }
+  const name = `${flags["leader-elect-resource-namespace"]}/${flags["leader-elect-resource-name"]}`;
+  return `No manager leads: the Lease ${name} ${lease === "not-found" ? "does not exist" : "has no holder"}. Nothing is changed until a manager runs.`;
 }
 
 /** Credentials are sent to it, so it must be HTTPS. */

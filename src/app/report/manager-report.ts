@@ -153,11 +153,13 @@ export function reportOf(manager: ReportedManager) {
       reason,
       message: text,
     })),
-    evidenceOfAbsence: [...lifecycle.evidence].map(([name, { since, proofs }]) => ({
-      node: name,
-      notReadyForSeconds: ageOf(since),
-      proofs: proofs.map(({ kind, beganAt }) => ({ kind, ageSeconds: ageOf(beganAt) })),
-    })),
+    get evidenceOfAbsence() {
+      return [...lifecycle.evidence].map(([name, { since, proofs }]) => ({
+        node: name,
+        notReadyForSeconds: ageOf(since),
+        proofs: proofs.map(({ kind, beganAt }) => ({ kind, ageSeconds: ageOf(beganAt) })),
+      }));
+    },
     serviceProblems: [...Map.groupBy(findingsOf(service, "problem"), ([name]) => name)].map(
       ([name, found]) => ({
         service: name,

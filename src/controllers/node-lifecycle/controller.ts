@@ -31,7 +31,7 @@ export interface LifecycleOptions extends NodeDeps {
 }
 
 export interface LifecycleReport extends ControllerReport {
-  /** What the cloud has answered about the absence of each instance, by Node. Times are monotonic. */
+  /** What the cloud has answered about the absence of each instance, by Node. Times are monotonic. Computed when it is read. */
   readonly evidence: ReadonlyMap<string, Pick<NodeEvidence, "since" | "proofs">>;
 }
 
@@ -72,9 +72,11 @@ export class LifecycleController {
           reason === undefined ? [] : [[name, [{ kind: "hold", reason, text: text ?? reason }]]],
         ),
       ),
-      evidence: new Map(
-        candidates.flatMap(([name, { evidence }]) => (evidence === undefined ? [] : [[name, evidence]])),
-      ),
+      get evidence() {
+        return new Map(
+          candidates.flatMap(([name, { evidence }]) => (evidence === undefined ? [] : [[name, evidence]])),
+        );
+      },
     };
   }
 

@@ -1,8 +1,7 @@
 // Generates docs/metrics.md from the declarations of the metrics.
 
 import { ManagerMetrics } from "../../src/app/metrics/manager-metrics.ts";
-import { createProcessMetrics } from "../../src/app/metrics/process-metrics.ts";
-import { createHealthMetrics } from "../../src/app/metrics/serving-metrics.ts";
+import { createHealthMetrics, createProcessMetrics } from "../../src/app/metrics/process-metrics.ts";
 import { systemClock } from "../../src/platform/clock.ts";
 import { systemFigures } from "../../src/platform/runtime-figures.ts";
 import type { MetricDeclaration } from "../../src/telemetry/metrics.ts";

@@ -8,7 +8,7 @@ import { ConfigurationError } from "../configuration/configuration-error.ts";
 import { type AnyCloud, type AnyProvider, connectCloud } from "../connect-cloud.ts";
 import { readingClient } from "../explain/explanation.ts";
 import type { ReadFlags } from "../flags/read-flags.ts";
-import { ReadOnlyTransports } from "../observation/read-only-transport.ts";
+import { ReadOnlyTransports } from "../observation/observe-once.ts";
 import type { ManagerPlatform } from "../system-platform.ts";
 import { type ClusterState, findLeadership, newLeader, readCluster } from "./cluster-state.ts";
 import { LeftoverRemoval, type Removal } from "./delete-leftovers.ts";

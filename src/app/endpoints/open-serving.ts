@@ -1,5 +1,7 @@
-// Opens the secure port and the webhook port. Their pages show the running manager, on standby replicas too.
+// Opens the secure port and the webhook port, with the health checks of the manager. Their pages show the running manager, on standby
+// replicas too.
 
+import { minutes } from "../../core/brand.ts";
 import type { Listen } from "../../platform/listener.ts";
 import type { RuntimeFigures } from "../../platform/runtime-figures.ts";
 import { runTogether, type Task } from "../../runtime/run-together.ts";
@@ -7,17 +9,57 @@ import { Health } from "../../server/health.ts";
 import { SecurePort } from "../../server/secure-port.ts";
 import type { Log } from "../../telemetry/log.ts";
 import type { AnyProvider } from "../connect-cloud.ts";
+import type { ControllerName } from "../flags/controller-names.ts";
 import type { Flags } from "../flags/table.ts";
 import type { Manager } from "../manager/manager.ts";
-import { createProcessMetrics } from "../metrics/process-metrics.ts";
-import { createHealthMetrics } from "../metrics/serving-metrics.ts";
+import { createHealthMetrics, createProcessMetrics } from "../metrics/process-metrics.ts";
 import type { ManagerPlatform } from "../system-platform.ts";
 import { createAccessControl } from "./access-control.ts";
 import { securePortFlags } from "./endpoint-flags.ts";
-import { addChecks } from "./health-checks.ts";
 import { listenOn } from "./listen-on.ts";
 import { openWebhook } from "./open-webhook.ts";
 import { createPages } from "./secure-pages.ts";
+
+const taskQueues = {
+  "cloud-node": "Nodes",
+  "cloud-node-lifecycle": "node-lifecycle",
+  service: "service",
+  "node-route": "Routes",
+} as const satisfies Record<ControllerName, string>;
+
+/** Every call has a deadline of some seconds, so a worker that takes this long for one key is stuck. */
+const stuckAfter = minutes(10);
+
+function stuck(manager: Manager, name: ControllerName): string | undefined {
+  const since = manager.metrics.queues.longestActive(taskQueues[name]);
+  return since * 1000 > stuckAfter
+    ? `a worker of ${name} has processed the same key for ${Math.round(since)}s; restart this process, so that another replica takes over`
+    : undefined;
+}
+
+function unsynced(manager: Manager): string | undefined {
+  const missing = Object.entries(manager.caches()).filter(([, { isSynced }]) => !isSynced);
+  return missing.length === 0 ? undefined : `not synced yet: ${missing.map(([name]) => name).join(", ")}`;
+}
+
+/**
+ * /healthz, as in upstream: leader election and controllers. /livez: watches are not stalled. /readyz: the caches are synced and the
+ * cloud has answered once; standby replicas are ready too.
+ */
+function addChecks(health: Health, manager: Manager): void {
+  const controllers = (Object.keys(taskQueues) as ControllerName[]).filter((name) =>
+    manager.controllers.includes(name),
+  );
+  if (manager.flags["leader-elect"]) {
+    health.add({ name: "leaderElection", pages: ["healthz", "livez"], check: manager.leadershipHealth });
+  }
+  health.add({ name: "watches", pages: ["livez"], check: manager.stalled });
+  for (const name of controllers) {
+    health.add({ name, pages: ["healthz", "livez"], check: () => stuck(manager, name) });
+  }
+  health.add({ name: "caches-synced", pages: ["readyz"], check: () => unsynced(manager) });
+  health.add({ name: "cloud", pages: ["readyz"], check: manager.cloudProblem });
+}
 
 export interface ServingOptions {
   readonly flags: Flags;

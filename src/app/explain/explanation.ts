@@ -11,8 +11,12 @@ import { describeEverything, describeObject, isNotFound } from "../describe/desc
 import { type DescribedKind, withEvents } from "../describe/description.ts";
 import type { Flags } from "../flags/table.ts";
 import { connectionSource, connectKube } from "../kube-client.ts";
-import { type Evaluated, type ObserveOptions, observeOnce } from "../observation/observe-once.ts";
-import { ReadOnlyTransports } from "../observation/read-only-transport.ts";
+import {
+  type Evaluated,
+  type ObserveOptions,
+  observeOnce,
+  ReadOnlyTransports,
+} from "../observation/observe-once.ts";
 import type { ManagerPlatform } from "../system-platform.ts";
 import { version } from "../version.ts";
 import { askManager } from "./ask-manager.ts";

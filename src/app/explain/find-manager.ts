@@ -34,10 +34,10 @@ function podIPOf(pod: unknown): string | undefined {
 
 type Readable = Pick<KubeApi, "get" | "request">;
 
-const orUnreadable = (error: unknown): "not-found" | "forbidden" => {
+function orUnreadable(error: unknown): "not-found" | "forbidden" {
   if (isKubeError(error) && (error.kind === "not-found" || error.kind === "forbidden")) return error.kind;
   throw error;
-};
+}
 
 function readLease(api: Readable, flags: Flags, signal: AbortSignal) {
   const namespace = flags["leader-elect-resource-namespace"];

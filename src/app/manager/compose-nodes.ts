@@ -1,8 +1,13 @@
-// Composes the node and node-lifecycle controllers.
+// Composes the controllers of Nodes: node, node-lifecycle and route. Without usable flags it logs why routes are skipped; the other
+// controllers still run.
 
+import { routeTablesOf } from "../../cloud/route-tables.ts";
 import { NodeController } from "../../controllers/node/controller.ts";
 import type { NodeDeps } from "../../controllers/node-deps.ts";
 import { LifecycleController } from "../../controllers/node-lifecycle/controller.ts";
+import { RouteController } from "../../controllers/route/controller.ts";
+import { readClusterCIDRs } from "../../controllers/route/desired/cluster-cidrs.ts";
+import { journalledCloudSend } from "../../controllers/writes/journalled-send.ts";
 import { createNodeWrites } from "../../controllers/writes/node-writes.ts";
 import type { Node } from "../../kube/objects.ts";
 import type { Instances } from "../../provider/instances.ts";
@@ -53,5 +58,38 @@ export function composeLifecycle(context: ControllerContext): LifecycleControlle
     ...nodeDeps(context, "cloud-node-lifecycle-controller"),
     settings: context.settings.lifecycle,
     removals: context.removals,
+  });
+}
+
+/** Undefined if the cloud has no routes, or the flags disable them. */
+export function composeRoutes(
+  context: ControllerContext,
+  isSynced: () => boolean,
+): RouteController | undefined {
+  const { clock, journal, log, connected, settings, metrics, removals, reportOnLease } = context;
+  const { flags } = settings;
+  const { routes } = connected.cloud;
+  if (!flags["configure-cloud-routes"] || routes === undefined) return undefined;
+  const ranges = readClusterCIDRs(flags["cluster-cidr"]);
+  if (ranges.kind === "skip") {
+    log.warn(ranges.problem.text);
+    return undefined;
+  }
+  return new RouteController({
+    // Upstream's event source, with the underscore.
+    ...nodeDeps(context, "route_controller"),
+    isSynced,
+    send: journalledCloudSend({ journal, clock, mode: flags.mode }),
+    tables: routeTablesOf(routes, clock),
+    pending: connected.cloud.pending,
+    reportProblem: ({ reason, text }) => log.warn(text, { reason }),
+    removals,
+    reportHold: (event) => {
+      log.warn(event.message, { reason: event.reason });
+      reportOnLease("node-route", event);
+    },
+    settings: settings.routes,
+    clusterCIDRs: ranges.cidrs,
+    onSync: metrics.routeSync,
   });
 }

@@ -11,7 +11,7 @@ import type { Random } from "../../platform/random.ts";
 import type { Task } from "../../runtime/run-together.ts";
 import { isStalled } from "../leadership/lease-watch.ts";
 import type { CacheState } from "../report/manager-report.ts";
-import type { ApiServerProblems } from "../reporting/api-server-problems.ts";
+import type { ApiServerProblems } from "../reporting/connection-problems.ts";
 
 export interface WatchDeps {
   readonly api: KubeApi;

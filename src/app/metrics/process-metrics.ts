@@ -1,11 +1,106 @@
-// Metrics of the process, by the standard names of Prometheus clients, with the lag of the event loop; and of its ports.
+// Metrics of the process, by the standard names of Prometheus clients, with the lag of the event loop; and of its ports: reviews, health
+// checks and admission, by upstream's names and buckets where it has them.
 
 import { milliseconds, seconds } from "../../core/brand.ts";
 import { type Clock, sleep } from "../../platform/clock.ts";
 import type { RuntimeFigures } from "../../platform/runtime-figures.ts";
+import type { CheckResult, HealthPage } from "../../server/health.ts";
+import type { ReviewKind } from "../../server/reviews.ts";
 import { Metrics } from "../../telemetry/metrics.ts";
 import { version } from "../version.ts";
-import { createServingMetrics } from "./serving-metrics.ts";
+
+const reviewBuckets = [0.25, 0.5, 0.7, 1, 1.5, 3, 5, 10];
+
+export interface HealthMetrics {
+  result(type: HealthPage, check: CheckResult): void;
+  text(): string;
+  /** Removes all results. The next check of each name adds its result again. */
+  reset(): void;
+  readonly declarations: Metrics["declarations"];
+}
+
+/** Served on /metrics/slis, as upstream does. */
+export function createHealthMetrics(): HealthMetrics {
+  const metrics = new Metrics();
+  const state = metrics.gauge(
+    "kubernetes_healthcheck",
+    "[STABLE] This metric records the result of a single healthcheck.",
+    ["name", "type"],
+  );
+  const results = metrics.counter(
+    "kubernetes_healthchecks_total",
+    "[STABLE] This metric records the results of all healthcheck.",
+    ["name", "status", "type"],
+  );
+  return {
+    result: (type, { name, problem }) => {
+      state.set(problem === undefined ? 1 : 0, { name, type });
+      results.add({ name, status: problem === undefined ? "success" : "error", type });
+    },
+    text: () => metrics.text(),
+    reset: () => metrics.reset(),
+    declarations: metrics.declarations,
+  };
+}
+
+export interface ServingMetrics {
+  review(kind: ReviewKind, code: string, durationMs: number): void;
+  webhook(webhook: string, code: number, durationMs: number, isRefusal: boolean): void;
+  certificateEnds(port: "secure" | "webhook", at: number): void;
+}
+
+export function createServingMetrics(metrics: Metrics): ServingMetrics {
+  const reviews = (short: "authn" | "authz", what: string) => ({
+    total: metrics.counter(
+      `apiserver_delegated_${short}_request_total`,
+      `[ALPHA] Number of HTTP requests ${what}, partitioned by status code.`,
+      ["code"],
+    ),
+    duration: metrics.histogram(
+      `apiserver_delegated_${short}_request_duration_seconds`,
+      `[ALPHA] Request latency in seconds ${what}. Broken down by status code.`,
+      reviewBuckets,
+      ["code"],
+    ),
+  });
+  const byKind: Readonly<Record<ReviewKind, ReturnType<typeof reviews>>> = {
+    tokenreviews: reviews("authn", "for token reviews"),
+    subjectaccessreviews: reviews("authz", "for access reviews"),
+  };
+  const webhookTotal = metrics.counter(
+    "cloud_provider_webhook_request_total",
+    "[ALPHA] Number of HTTP requests to webhook, partitioned by webhook name and status code.",
+    ["code", "webhook"],
+  );
+  const webhookDuration = metrics.histogram(
+    "cloud_provider_webhook_request_duration_seconds",
+    "[ALPHA] Request latency in seconds to webhook. Broken down by webhook name and status code.",
+    reviewBuckets,
+    ["code", "webhook"],
+  );
+  const refusals = metrics.counter(
+    "fairlead_webhook_refusals_total",
+    "Objects that the admission webhook rejected.",
+    ["webhook"],
+  );
+  const certificateEnd = metrics.gauge(
+    "fairlead_serving_certificate_end_seconds",
+    "Expiry of the serving certificate, in seconds since the Unix epoch.",
+    ["port"],
+  );
+  return {
+    review: (kind, code, durationMs) => {
+      byKind[kind].total.add({ code });
+      byKind[kind].duration.observe(durationMs / 1000, { code });
+    },
+    webhook: (webhook, code, durationMs, isRefusal) => {
+      webhookTotal.add({ code: String(code), webhook });
+      webhookDuration.observe(durationMs / 1000, { code: String(code), webhook });
+      if (isRefusal) refusals.add({ webhook });
+    },
+    certificateEnds: (port, at) => certificateEnd.set(at / 1000, { port }),
+  };
+}
 
 const lagBuckets = [0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5];
 const tick = seconds(1);

@@ -3,13 +3,53 @@
 
 import { type Milliseconds, milliseconds, seconds } from "../../core/brand.ts";
 import { type Clock, sleep } from "../../platform/clock.ts";
+import type { Transport, TransportRequest } from "../../platform/transport.ts";
 import type { JournalEntry } from "../../runtime/journal.ts";
 import type { Log, LogFields } from "../../telemetry/log.ts";
 import type { AnyProvider } from "../connect-cloud.ts";
 import type { ReadFlags } from "../flags/read-flags.ts";
 import { createManager, type Manager } from "../manager/manager.ts";
 import type { ManagerPlatform } from "../system-platform.ts";
-import { ReadOnlyTransports } from "./read-only-transport.ts";
+
+/** Methods without effect. */
+const reading = ["GET", "HEAD", "OPTIONS"];
+
+export class ReadOnlyTransports {
+  /** The refused requests, as method and URL without query. */
+  readonly refused: string[] = [];
+  #sent = 0;
+
+  /** The number of requests that were sent, without watches. */
+  get sent(): number {
+    return this.#sent;
+  }
+
+  /** For the API server: reads only. */
+  kube(transport: Transport): Transport {
+    return (request, signal) => this.#send(transport, request, signal, reading);
+  }
+
+  /** For the cloud: some clouds read with POST and sign in with it, so the declaration of each request decides about POST. */
+  cloud(transport: Transport): Transport {
+    return (request, signal) => this.#send(transport, request, signal, [...reading, "POST"]);
+  }
+
+  async #send(
+    transport: Transport,
+    request: TransportRequest,
+    signal: AbortSignal,
+    allowed: readonly string[],
+  ): Promise<Response> {
+    const { method, url } = request;
+    if (!allowed.includes(method.toUpperCase())) {
+      const { origin, pathname } = new URL(url);
+      this.refused.push(`${method} ${origin}${pathname}`);
+      throw new Error(`${method} ${pathname} was not sent: this command changes nothing.`);
+    }
+    if (!url.includes("watch=true")) this.#sent += 1;
+    return transport(request, signal);
+  }
+}
 
 const capacity = 1000;
 

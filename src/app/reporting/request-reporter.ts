@@ -4,7 +4,7 @@ import type { CloudCallReport } from "../../cloud/governed-transport.ts";
 import type { RequestObservation } from "../../kube/requests/request.ts";
 import type { Log } from "../../telemetry/log.ts";
 import type { ManagerMetrics } from "../metrics/manager-metrics.ts";
-import type { CloudProblems } from "./cloud-problems.ts";
+import type { CloudProblems } from "./connection-problems.ts";
 
 const level = 4;
 

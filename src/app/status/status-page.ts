@@ -1,4 +1,6 @@
-// Serves the page /status. All viewers share one view of the state per second, so the number of open pages costs the manager little.
+// Serves the page /status as one HTML document without any external resource. All viewers share one view of the state per second, so
+// the number of open pages costs the manager little. What changes is in elements with `data-live`; the script replaces only those.
+// Without the script, the document is complete, and a browser reloads it every 30 seconds.
 
 import { createHash } from "node:crypto";
 import { seconds } from "../../core/brand.ts";
@@ -6,9 +8,84 @@ import type { Clock } from "../../platform/clock.ts";
 import { CachedValue } from "../../server/answers.ts";
 import { type Page, readOnly } from "../../server/secure-port.ts";
 import type { Manager } from "../manager/manager.ts";
-import { inlineTexts, renderDocument } from "./document.ts";
-import { statusViewOf } from "./status-view.ts";
-import { readQuery } from "./view-query.ts";
+import { cloudPart, replicaPart } from "./cloud-sections.ts";
+import { type Html, html, trusted } from "./html.ts";
+import script from "./live.js" with { type: "text" };
+import { decisionsPart, holdsPart, nodesPart, routesPart, servicesPart } from "./object-sections.ts";
+import { aboutPart, noticesPart, roleOf, summaryText, tilesPart } from "./overview.ts";
+import style from "./status.css" with { type: "text" };
+import { type StatusView, statusViewOf } from "./status-view.ts";
+import { readQuery, type ViewQuery } from "./view-query.ts";
+import { badge } from "./words.ts";
+
+/** The texts whose hashes the Content-Security-Policy allows. */
+export const inlineTexts = { style, script } as const;
+
+const sections = [
+  ["nodes", "Nodes", nodesPart],
+  ["services", "Services", servicesPart],
+  ["routes", "Routes", routesPart],
+  ["holds", "Holds", holdsPart],
+  ["decisions", "Decisions", decisionsPart],
+  ["cloud", "Cloud", cloudPart],
+  ["replica", "This replica", replicaPart],
+] as const;
+
+function section([id, title, part]: (typeof sections)[number], view: StatusView, query: ViewQuery): Html {
+  return html`<section id="${id}" aria-labelledby="${id}-title">
+<h2 id="${id}-title">${title}</h2>
+<div id="${id}-live" data-live>${part(view, query)}</div>
+</section>
+`;
+}
+
+function filterForm({ filter, onlyUnsettled }: ViewQuery): Html {
+  return html`<form id="filter" role="search" method="get" action="">
+<label for="filter-text">Find a Node, Service or change</label>
+<input id="filter-text" name="filter" type="search" value="${filter}" placeholder="Part of a name" autocomplete="off" spellcheck="false">
+<label class="choice"><input id="filter-unsettled" type="checkbox" name="show" value="unsettled"${onlyUnsettled ? trusted(" checked") : undefined}> Only what is not in order</label>
+<button type="submit">Show</button>
+</form>`;
+}
+
+export function renderDocument(view: StatusView, query: ViewQuery, program: string): string {
+  const { report } = view;
+  const { tone, label } = roleOf(report);
+  const { at } = report;
+  return html`<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<title>${program}: ${label}</title>
+<link rel="icon" href="data:,">
+<noscript><meta http-equiv="refresh" content="30"></noscript>
+<style>${trusted(style)}</style>
+</head>
+<body>
+<a class="skip" href="#main">Skip to the content</a>
+<header>
+<div class="bar">
+<h1>${program}</h1>
+<p id="role" data-live>${badge(tone, label)}</p>
+<p id="about" class="about" data-live>${aboutPart(report)}</p>
+<p class="fresh"><span id="fresh">As of <time datetime="${at}">${at.slice(11, 19)} UTC</time></span> <button id="pause" type="button" aria-pressed="false" hidden>Pause updates</button></p>
+</div>
+</header>
+<nav aria-label="Sections"><ul>${sections.map(([id, title]) => html`<li><a href="#${id}">${title}</a></li>`)}</ul></nav>
+<main id="main" tabindex="-1">
+<h2 class="hidden">Overview</h2>
+<p id="summary" role="status">${summaryText(view)}</p>
+<div id="notices" data-live>${noticesPart(view)}</div>
+<div id="tiles" data-live>${tilesPart(view)}</div>
+${filterForm(query)}
+${sections.map((each) => section(each, view, query))}</main>
+<script>${trusted(script)}</script>
+</body>
+</html>
+`.text;
+}
 
 export interface StatusPageOptions {
   readonly manager: Manager;

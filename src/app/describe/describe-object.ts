@@ -22,22 +22,6 @@ import {
   stateOf,
 } from "./description.ts";
 
-export type Described = Pick<
-  Manager,
-  | "clock"
-  | "cloudProblem"
-  | "controllerReports"
-  | "controllers"
-  | "flags"
-  | "inventory"
-  | "isSelected"
-  | "journal"
-  | "leads"
-  | "nodes"
-  | "queues"
-  | "services"
->;
-
 /** The object does not exist; `meant` is the closest name that does. */
 export interface NotFound {
   readonly kind: DescribedKind;
@@ -78,7 +62,7 @@ export function decisionsAbout(
 const capitalized = (text: string): string => `${text.charAt(0).toUpperCase()}${text.slice(1)}`;
 
 /** What concerns all objects of a controller. `isUnfinished`: the object waits for something that only the controller does. */
-function generalNotes(manager: Described, controller: string, isUnfinished: boolean): readonly Note[] {
+function generalNotes(manager: Manager, controller: string, isUnfinished: boolean): readonly Note[] {
   const notes: Note[] = [];
   const cloud = manager.cloudProblem();
   if (cloud !== undefined)
@@ -99,14 +83,14 @@ const hasAddress = ({ status }: Service): boolean => (status.loadBalancer?.ingre
 
 /** Describes objects at one moment. What all of them have in common is read once, so that thousands can be described. */
 export class Describer {
-  readonly #manager: Described;
+  readonly #manager: Manager;
   readonly #now: number;
   readonly #reports: ControllerReports;
   readonly #ofNodes: readonly ControllerReport[];
   readonly #evidence: LifecycleReport["evidence"];
   readonly #general: Readonly<Record<"node" | "joiningNode" | "service" | "newService", readonly Note[]>>;
 
-  constructor(manager: Described) {
+  constructor(manager: Manager) {
     this.#manager = manager;
     this.#now = manager.clock.monotonic();
     this.#reports = manager.controllerReports();
@@ -206,11 +190,7 @@ export class Describer {
 
 const noteOf = ({ kind, reason, text }: Finding): Note => ({ kind, reason, text });
 
-export function describeObject(
-  manager: Described,
-  kind: DescribedKind,
-  name: string,
-): Description | NotFound {
+export function describeObject(manager: Manager, kind: DescribedKind, name: string): Description | NotFound {
   const describer = new Describer(manager);
   if (kind === "Node") {
     const node = manager.nodes.get(name);
@@ -220,11 +200,11 @@ export function describeObject(
   return service === undefined ? notFound(kind, name, manager.services.list()) : describer.service(service);
 }
 
-const needsAttention = ({ state }: Pick<Brief, "state">): boolean =>
+export const needsAttention = ({ state }: Pick<Brief, "state">): boolean =>
   state !== "settled" && state !== "unmanaged";
 
 /** Everything that Fairlead manages and that is not settled; with `all`, the rest too. */
-export function describeEverything(manager: Described, all = false): readonly Description[] {
+export function describeEverything(manager: Manager, all = false): readonly Description[] {
   const describer = new Describer(manager);
   // What is planned is only in the decisions, which cost time for thousands of objects.
   const isBrief = !all && manager.flags.mode !== "observe";

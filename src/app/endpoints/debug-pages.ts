@@ -4,12 +4,7 @@
 import type { ServedResponse } from "../../platform/listener.ts";
 import { jsonAnswer, refusal } from "../../server/answers.ts";
 import type { Page } from "../../server/secure-port.ts";
-import {
-  type Described,
-  describeEverything,
-  describeObject,
-  isNotFound,
-} from "../describe/describe-object.ts";
+import { describeEverything, describeObject, isNotFound } from "../describe/describe-object.ts";
 import { describedKinds } from "../describe/description.ts";
 import type { Manager } from "../manager/manager.ts";
 import type { ManagerReport } from "../report/manager-report.ts";
@@ -40,7 +35,7 @@ export function debugState(report: ManagerReport) {
   };
 }
 
-export function explainPage(manager: Described & Pick<Manager, "identity">): Page {
+export function explainPage(manager: Manager): Page {
   return ({ query }): ServedResponse => {
     const asked = query.get("kind");
     const name = query.get("name");

@@ -7,7 +7,7 @@ import { isKubeError } from "../../kube/errors/kube-error.ts";
 import { keyOf, type Node, type Service } from "../../kube/objects.ts";
 import { events, nodes, services } from "../../kube/resources.ts";
 import { describeNode, factsOfNode } from "../describe/describe-node.ts";
-import { closestName, type NotFound } from "../describe/describe-object.ts";
+import { closestName, needsAttention } from "../describe/describe-object.ts";
 import { describeService, factsOfService } from "../describe/describe-service.ts";
 import {
   type DescribedEvent,
@@ -18,9 +18,10 @@ import {
 } from "../describe/description.ts";
 import type { Flags } from "../flags/table.ts";
 import { isSelectedBy } from "../manager/compose-nodes.ts";
+import type { ExplainAnswer } from "./explain-text.ts";
 
 /** The newest first; the text instead, if they cannot be read. */
-export async function eventsOf(
+async function eventsOf(
   api: Pick<KubeApi, "listPage">,
   kind: DescribedKind,
   name: string,
@@ -141,34 +142,40 @@ async function find(
   }
 }
 
-export interface Objects {
-  readonly objects: readonly Description[];
-  readonly notFound?: NotFound;
-  readonly warnings: readonly string[];
+/** What was found; without a name, every object that needs attention. */
+export type Found = Omit<ExplainAnswer, "source">;
+export type AskedObject = { readonly kind: DescribedKind; readonly name: string } | undefined;
+
+/** With the events of the object, if one was asked for and exists. */
+export async function withEventsOf(
+  api: KubeApi,
+  asked: AskedObject,
+  found: Found,
+  signal: AbortSignal,
+): Promise<Found> {
+  const [only] = found.objects;
+  if (asked === undefined || only === undefined) return found;
+  const events = await eventsOf(api, asked.kind, asked.name, signal);
+  return typeof events === "string"
+    ? { ...found, warnings: [...(found.warnings ?? []), events] }
+    : { ...found, objects: [withEvents(only, events)] };
 }
 
 export async function explainObjects(
   api: KubeApi,
-  asked: { readonly kind: DescribedKind; readonly name: string } | undefined,
+  asked: AskedObject,
   flags: Flags,
   signal: AbortSignal,
-): Promise<Objects> {
+): Promise<Found> {
   if (asked === undefined) {
     const all = [
       ...(await listAll(api, "Service", signal)).map((service) => ofService(service as Service)),
       ...(await listAll(api, "Node", signal)).map((node) => ofNode(node as Node, flags)),
     ];
-    return {
-      objects: all.filter(({ state }) => state !== "settled" && state !== "unmanaged"),
-      warnings: [],
-    };
+    return { objects: all.filter(needsAttention), warnings: [] };
   }
   const found = await find(api, asked, flags, signal);
-  if (found === undefined) {
-    const names = await namesOf(api, asked.kind, asked.name, signal);
-    return { objects: [], notFound: closestName(asked.kind, asked.name, names), warnings: [] };
-  }
-  const events = await eventsOf(api, asked.kind, asked.name, signal);
-  if (typeof events === "string") return { objects: [found], warnings: [events] };
-  return { objects: [withEvents(found, events)], warnings: [] };
+  if (found !== undefined) return withEventsOf(api, asked, { objects: [found], warnings: [] }, signal);
+  const names = await namesOf(api, asked.kind, asked.name, signal);
+  return { objects: [], notFound: closestName(asked.kind, asked.name, names), warnings: [] };
 }

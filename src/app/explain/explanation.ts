@@ -8,23 +8,21 @@ import type { Configuration } from "../configuration/configuration.ts";
 import { ConfigurationError } from "../configuration/configuration-error.ts";
 import type { AnyProvider } from "../connect-cloud.ts";
 import { describeEverything, describeObject, isNotFound } from "../describe/describe-object.ts";
-import { type DescribedKind, withEvents } from "../describe/description.ts";
 import type { Flags } from "../flags/table.ts";
 import { connectionSource, connectKube } from "../kube-client.ts";
-import {
-  type Evaluated,
-  type ObserveOptions,
-  observeOnce,
-  ReadOnlyTransports,
-} from "../observation/observe-once.ts";
+import { type Evaluated, observeOnce, ReadOnlyTransports } from "../observation/observe-once.ts";
 import type { ManagerPlatform } from "../system-platform.ts";
 import { version } from "../version.ts";
 import { askManager } from "./ask-manager.ts";
-import { eventsOf, explainObjects, listingRefusal } from "./explain-objects.ts";
+import {
+  type AskedObject,
+  explainObjects,
+  type Found,
+  listingRefusal,
+  withEventsOf,
+} from "./explain-objects.ts";
 import type { ExplainAnswer } from "./explain-text.ts";
 import { findLeader, findManager, leadershipText } from "./find-manager.ts";
-
-export type AskedObject = { readonly kind: DescribedKind; readonly name: string } | undefined;
 
 /** A client that cannot write. */
 export function readingClient(
@@ -42,10 +40,7 @@ export function readingClient(
   return connectKube(flags, { ...platform, transport }, hooks, signal);
 }
 
-function describe(
-  { manager, unfinished, refused }: Evaluated,
-  asked: AskedObject,
-): Omit<ExplainAnswer, "source"> {
+function describe({ manager, unfinished, refused }: Evaluated, asked: AskedObject): Found {
   const warnings = [
     ...(unfinished === undefined ? [] : [unfinished]),
     ...refused.map((request) => `the provider sent ${request}, which was refused; please file a bug`),
@@ -53,29 +48,6 @@ function describe(
   if (asked === undefined) return { objects: describeEverything(manager), warnings };
   const answer = describeObject(manager, asked.kind, asked.name);
   return isNotFound(answer) ? { objects: [], notFound: answer, warnings } : { objects: [answer], warnings };
-}
-
-export async function explainOffline(
-  options: ObserveOptions & { readonly userAgent: string },
-  asked: AskedObject,
-  signal: AbortSignal,
-): Promise<ExplainAnswer> {
-  const { flags } = options.settings;
-  const found = await observeOnce(options, signal, (evaluated) => describe(evaluated, asked));
-  const [only] = asked === undefined ? [] : found.objects;
-  const { api } = await readingClient(flags, options.platform, options.userAgent, signal);
-  const source = [
-    "offline, from the API server and the cloud.",
-    "Decisions are what a manager would do now; earlier attempts are only in the events.",
-    (await leadershipText(api, flags, signal)) ?? [],
-  ]
-    .flat()
-    .join(" ");
-  if (only === undefined || asked === undefined) return { ...found, source };
-  const events = await eventsOf(api, asked.kind, asked.name, signal);
-  return typeof events === "string"
-    ? { ...found, source, warnings: [...(found.warnings ?? []), events] }
-    : { ...found, source, objects: [withEvents(only, events)] };
 }
 
 export interface ExplanationOptions {
@@ -150,8 +122,15 @@ export class Explanation {
     if (refusal !== undefined)
       return this.#fromObjects(api, asked, `a manager needs more permissions (${refusal})`);
     const settings = { ...configuration.settings, flags: this.#flags };
-    const options = { provider, settings, platform, timeout: this.#timeout, userAgent: this.#userAgent };
-    return explainOffline(options, asked, signal);
+    const options = { provider, settings, platform, timeout: this.#timeout };
+    const found = await observeOnce(options, signal, (evaluated) => describe(evaluated, asked));
+    const leader = await leadershipText(api, this.#flags, signal);
+    const source = [
+      "offline, from the API server and the cloud.",
+      "Decisions are what a manager would do now; earlier attempts are only in the events.",
+      ...(leader === undefined ? [] : [leader]),
+    ].join(" ");
+    return { ...(await withEventsOf(api, asked, found, signal)), source };
   }
 
   async #fromObjects(api: KubeApi, asked: AskedObject, why: string): Promise<ExplainAnswer> {

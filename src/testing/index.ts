@@ -18,7 +18,7 @@ export type { SavedFacts } from "./conformance/converge-groups.ts";
 export { type FaultKind, FaultyTransport, faultKinds } from "./conformance/faulty-transport.ts";
 // The conformance suites, and what they need from the author.
 export { instancesConformance } from "./conformance/instances-conformance.ts";
-export { collect, Lab, noInputs } from "./conformance/lab.ts";
+export { collect, failureOf, Lab, noInputs } from "./conformance/lab.ts";
 export { loadBalancersConformance } from "./conformance/load-balancers-conformance.ts";
 export { type DesiredOptions, makeDesired, targetOf } from "./conformance/make-desired.ts";
 export { routesConformance } from "./conformance/routes-conformance.ts";

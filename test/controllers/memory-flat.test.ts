@@ -95,7 +95,7 @@ test("every map and set has its original size after Services and Nodes were crea
   } finally {
     tracked.restore();
   }
-}, 20_000);
+});
 
 /** This replica leads while objects are created, and another one while they are deleted. */
 const handOver = async (w: ServiceWorld, number: number): Promise<void> => {
@@ -147,7 +147,7 @@ test("objects deleted while another replica leads are forgotten too, and their l
   } finally {
     tracked.restore();
   }
-}, 20_000);
+});
 
 test("observe mode forgets a planned change with its Service", async () => {
   const tracked = new TrackedCollections();

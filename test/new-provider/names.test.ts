@@ -68,7 +68,7 @@ test("npm run new-provider rejects an invalid name and an unknown option, and pr
   expect(nothing.output).toStartWith(
     "Expected the name of the new provider.\n\nUsage: npm run new-provider -- <name>",
   );
-}, 30_000);
+});
 
 describe("a skeleton", () => {
   const scratch = scratchFolder();
@@ -89,5 +89,5 @@ describe("a skeleton", () => {
     ]);
     expect(style.code === 0 ? "" : style.output).toBe("");
     expect(types.map(({ output }) => output)).toEqual(["", ""]);
-  }, 30_000);
+  });
 });

@@ -19,7 +19,7 @@ let made: Finished;
 beforeAll(async () => {
   mkdirSync(outside);
   made = await script("new-provider", "green-meadow", "--dir", folder);
-}, 30_000);
+});
 afterAll(() => rmSync(outside, { recursive: true, force: true }));
 
 describe("npm run new-provider with --dir", () => {
@@ -73,7 +73,7 @@ describe("npm run new-provider with --dir", () => {
     expect(output).toContain("0 passed, 4 failed");
     expect(output).toContain("\nwrong.ts uses Date.now");
     expect(output).toContain("\nwrong.ts:2: ");
-  }, 60_000);
+  });
 
   test("is refused by the check when it has no tsconfig.json", async () => {
     const empty = join(outside, "empty");
@@ -92,7 +92,7 @@ describe("npm run new-provider with --dir", () => {
     const { code, output } = await script("new-provider", "meadow", "--dir", existing);
     expect([code, readdirSync(existing)]).toEqual([2, ["routes.ts"]]);
     expect(output).toContain("No files were written, because these already exist");
-  }, 30_000);
+  });
 });
 
 describe("npm run build with a path", () => {
@@ -114,7 +114,7 @@ describe("npm run build with a path", () => {
       ),
     });
     expect(help.output).toContain("GREEN_MEADOW_ENDPOINT");
-  }, 30_000);
+  });
 
   const definition = (contract: string): string =>
     `export const other = { contract: ${contract}, name: "other", connect: () => ({}) };\n`;
@@ -142,18 +142,14 @@ describe("npm run build with a path", () => {
       "virtual-clock.ts is for tests and never part of an executable.",
     ],
   ];
-  test.each(invalid)(
-    "rejects %s with an explanation",
-    async (title, text, message) => {
-      const path = join(outside, `${title.replaceAll(" ", "-")}.ts`);
-      writeFileSync(path, `import { contractVersion } from "#ccm";\n${text}`);
-      const unused = join(outside, "unused");
-      const { code, output } = await script("build", path, "--outdir", unused);
-      expect([code, existsSync(unused)]).toEqual([2, false]);
-      expect(output).toContain(message);
-    },
-    30_000,
-  );
+  test.each(invalid)("rejects %s with an explanation", async (title, text, message) => {
+    const path = join(outside, `${title.replaceAll(" ", "-")}.ts`);
+    writeFileSync(path, `import { contractVersion } from "#ccm";\n${text}`);
+    const unused = join(outside, "unused");
+    const { code, output } = await script("build", path, "--outdir", unused);
+    expect([code, existsSync(unused)]).toEqual([2, false]);
+    expect(output).toContain(message);
+  });
 
   test("rejects a path without a provider, lists the paths that it checked, and suggests a similar name", async () => {
     const [empty, near] = await Promise.all([script("build", outside), script("build", "fakee")]);
@@ -161,5 +157,5 @@ describe("npm run build with a path", () => {
     expect(empty.output).toContain(`${join(outside, "index.ts")}\n`);
     expect(empty.output).toContain("npm run new-provider -- <name>");
     expect(near.output).toContain("No provider fakee. Did you mean fake?");
-  }, 30_000);
+  });
 });

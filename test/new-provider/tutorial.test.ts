@@ -64,7 +64,7 @@ beforeAll(async () => {
     outcomesOf(join(folderOf("5"), "test/providers/meadow-plan.test.ts")),
     ...suites,
   ]);
-}, 60_000);
+});
 afterAll(() => rmSync(scratch, { recursive: true, force: true }));
 
 const suiteNames = ["instances", "load balancers", "routes"] as const;

@@ -98,12 +98,12 @@ test("every row of the catalog has a test with its name and number", async () =>
     ),
   );
   expect(missing).toEqual([]);
-}, 20_000);
+});
 
 test("every upstream test of the process has a test here", async () => {
   const all = (await titles()).join("\n");
   expect(ofTheProcess.filter((name) => !new RegExp(`\\b${name}\\b`).test(all))).toEqual([]);
-}, 20_000);
+});
 
 test("rowsIn reads names and numbers from titles", () => {
   expect(rowsIn(["TestA 1 2: both", "TestA: whole", "TestB (upstream)"])).toEqual(
@@ -136,4 +136,4 @@ test("every row with another result in Fairlead is listed in docs/differences.md
   });
   expect(rows.length).toBeGreaterThan(12);
   expect(rows.filter(({ name, number }) => !isNamed(name, number)).map(({ title }) => title)).toEqual([]);
-}, 20_000);
+});

@@ -31,7 +31,7 @@ test("every behavior that upstream does not test has the tests listed for it", a
     provedBy.filter((proof) => !isThere(proof)).map((proof) => `${name}: ${proof}`),
   );
   expect(missing).toEqual([]);
-}, 60_000);
+});
 
 test("every behavior without a test has an explanation that exists", () => {
   const isWritten = (note: string): boolean =>

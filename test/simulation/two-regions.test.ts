@@ -111,7 +111,7 @@ for (const [seed, kind] of (["hang", "status", "reset", "cut"] as const).entries
     expect([regions.withID, regions.guessed]).toEqual([["node-1", "node-2"], []]);
     expect(world.invariants.violations).toEqual([]);
     regions.end();
-  }, 60_000);
+  });
 }
 
 test("finds a guessed provider id when the wait for the other region is disabled", async () => {
@@ -120,4 +120,4 @@ test("finds a guessed provider id when the wait for the other region is disabled
   await regions.world.clock.advance(seconds(60));
   expect(regions.guessed).toContain("node-0");
   regions.end();
-}, 60_000);
+});

@@ -45,13 +45,13 @@ test("the demo draws a view with colors on a terminal, and without colors if NO_
   expect(plain.replaceAll(new RegExp(`${escapeCode}\\[([HKJ]|\\?\\d+[hl])`, "g"), "")).not.toContain(
     escapeCode,
   );
-}, 30_000);
+});
 
 test("the demo prints plain lines on a dumb terminal", async () => {
   const output = await demoOutput("step 1 of", { TERM: "dumb" });
   expect(output).toContain("1 Node joins the cluster");
   expect(output).not.toContain(escapeCode);
-}, 30_000);
+});
 
 const run = async (script: string, ...args: readonly string[]) => {
   const child = Bun.spawn([process.execPath, join(scripts, script), ...args], {

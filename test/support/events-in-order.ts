@@ -4,12 +4,14 @@ import type { ApiServer } from "../../src/testing/apiserver/api-server.ts";
 
 /** Call it before the first event is written. */
 export function followEvents(server: ApiServer) {
-  const created: string[] = [];
+  /** By name: an event that was deleted and created again counts from its last creation. */
+  const positions = new Map<string, number>();
+  const positionOf = (event: { readonly metadata: { readonly name: string } }) =>
+    positions.get(event.metadata.name) ?? -1;
+  let created = 0;
   server.onWrite(({ storage, type, object }) => {
-    if (storage === "events" && type === "ADDED") created.push(object.metadata.name);
+    if (storage === "events" && type === "ADDED") positions.set(object.metadata.name, created++);
   });
   return (namespace?: string) =>
-    server.store
-      .list("events", namespace)
-      .toSorted((a, b) => created.lastIndexOf(a.metadata.name) - created.lastIndexOf(b.metadata.name));
+    server.store.list("events", namespace).toSorted((a, b) => positionOf(a) - positionOf(b));
 }

@@ -3,23 +3,19 @@
 
 interface Tracked {
   readonly collection: WeakRef<{ readonly size: number }>;
-  readonly site: string;
+  readonly creation: Error;
 }
 
-const siteOf = (): string =>
-  (new Error().stack ?? "")
-    .split("\n")
-    .map((line) => /(src\/[^\s:)]+):(\d+)/.exec(line))
-    .find((found) => found !== null)?.[0] ?? "elsewhere";
+/** The line of src that created it. Formatting a stack is expensive, so it waits until it is known that the collection is live. */
+const siteOf = ({ stack = "" }: Error): string | undefined => /(src\/[^\s:)]+):(\d+)/.exec(stack)?.[0];
 
 export class TrackedCollections {
-  readonly #tracked: Tracked[] = [];
+  #tracked: Tracked[] = [];
   readonly #real = { Map: globalThis.Map, Set: globalThis.Set };
 
   constructor() {
     const note = (collection: { readonly size: number }): void => {
-      const site = siteOf();
-      if (site !== "elsewhere") this.#tracked.push({ collection: new WeakRef(collection), site });
+      this.#tracked.push({ collection: new WeakRef(collection), creation: new Error() });
     };
     globalThis.Map = class<K, V> extends this.#real.Map<K, V> {
       constructor(entries?: Iterable<readonly [K, V]> | null) {
@@ -38,14 +34,16 @@ export class TrackedCollections {
   /** The number of entries in all live collections, by place of creation, without empty ones. */
   async sizes(): Promise<Readonly<Record<string, number>>> {
     // Values held only by a settled promise are released in a later turn of the event loop.
-    for (let turn = 0; turn < 3; turn += 1) {
+    for (let turn = 0; turn < 2; turn += 1) {
       await new Promise((resolve) => setImmediate(resolve));
       Bun.gc(true);
     }
     const sizes: Record<string, number> = {};
-    for (const { collection, site } of this.#tracked) {
+    this.#tracked = this.#tracked.filter(({ collection }) => collection.deref() !== undefined);
+    for (const { collection, creation } of this.#tracked) {
       const size = collection.deref()?.size ?? 0;
-      if (size > 0) sizes[site] = (sizes[site] ?? 0) + size;
+      const site = size > 0 ? siteOf(creation) : undefined;
+      if (site !== undefined) sizes[site] = (sizes[site] ?? 0) + size;
     }
     return sizes;
   }

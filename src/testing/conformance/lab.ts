@@ -170,6 +170,19 @@ class LabCredential<T> {
   }
 }
 
+/**
+ * The error with which this fails. Bun's `expect(…).rejects` waits in real time for the next timer of the whole process if the
+ * failure needs a turn of the event loop, as everything in virtual time does.
+ */
+export async function failureOf(work: Promise<unknown>): Promise<unknown> {
+  try {
+    await work;
+  } catch (error) {
+    return error;
+  }
+  throw new Error("A failure was expected, but the work succeeded.");
+}
+
 /** All pages of a listing. */
 export async function collect<T>(pages: AsyncIterable<T>): Promise<T[]> {
   const all: T[] = [];

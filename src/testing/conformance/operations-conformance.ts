@@ -6,7 +6,7 @@ import { seconds } from "../../core/brand.ts";
 import { CloudError } from "../../provider/errors.ts";
 import type { Pending } from "../../provider/plan.ts";
 import { readFaultKinds } from "./faulty-transport.ts";
-import type { Lab } from "./lab.ts";
+import { failureOf, type Lab } from "./lab.ts";
 import { makeDesired } from "./make-desired.ts";
 import type { AnyCloud, Harness } from "./simulated-cloud.ts";
 import { balancerTargets, labWithTargets } from "./targets.ts";
@@ -90,7 +90,7 @@ export function operationsConformance(harness: Harness): void {
     const [operation = ""] = await begin(world, 1);
     for (const kind of readFaultKinds) {
       lab.faulty.failAt(0, kind);
-      await expect(lab.run((call) => pending.check([operation], call))).rejects.toThrow();
+      expect(await failureOf(lab.run((call) => pending.check([operation], call)))).toBeInstanceOf(Error);
     }
     expect((await check(lab, pending, [operation])).has(operation)).toBe(true);
   });

@@ -80,7 +80,14 @@ const plain = (text: string): string =>
 /** Runs a test file and reads its JUnit report. */
 export const outcomesOf = async (testFile: string): Promise<readonly TestOutcome[]> => {
   const report = `${testFile}.xml`;
-  const command = [process.execPath, "test", testFile, "--reporter=junit", `--reporter-outfile=${report}`];
+  const command = [
+    process.execPath,
+    "test",
+    "--timeout=120000",
+    testFile,
+    "--reporter=junit",
+    `--reporter-outfile=${report}`,
+  ];
   const { output } = await run(command);
   const xml = await Bun.file(report)
     .text()

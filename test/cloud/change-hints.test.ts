@@ -16,7 +16,7 @@ function hintsWith(requests = 1) {
   return { clock, hints, refreshes };
 }
 
-test("asks once for a burst, about all of its objects, for an answer after the last hint", async () => {
+test("change hints cause one request for all objects of a burst, after its last hint", async () => {
   const { clock, hints, refreshes } = hintsWith();
   hints.add("a");
   await clock.advance(milliseconds(100));
@@ -26,7 +26,7 @@ test("asks once for a burst, about all of its objects, for an answer after the l
   expect(refreshes).toEqual([{ hinted: new Set(["a", "b"]), since: 100, at: 300 }]);
 });
 
-test("asks at least every two seconds while a burst does not end", async () => {
+test("change hints cause a request at least every two seconds while a burst does not end", async () => {
   const { clock, hints, refreshes } = hintsWith();
   for (let index = 0; index < 50; index += 1) {
     hints.add("a");
@@ -35,7 +35,7 @@ test("asks at least every two seconds while a burst does not end", async () => {
   expect(refreshes.map(({ at }) => at)).toEqual([2000, 4000]);
 });
 
-test("asks about everything after a hint without a key, and after more than 1,000 keys", async () => {
+test("change hints cause a complete request after a hint without a key, and after more than 1,000 keys", async () => {
   const { clock, hints, refreshes } = hintsWith();
   hints.add("a");
   hints.add();
@@ -49,17 +49,20 @@ test("asks about everything after a hint without a key, and after more than 1,00
 test.each([
   [1, 10 + 4 * 60],
   [40, 10 + 6],
-])("with %d requests per refresh, an hour of hints causes at most %d refreshes", async (requests, most) => {
-  const { clock, hints, refreshes } = hintsWith(requests);
-  for (let second = 0; second < 3600; second += 1) {
-    hints.add(`key-${second}`);
-    await clock.advance(seconds(1));
-  }
-  expect(refreshes.length).toBeLessThanOrEqual(most);
-  expect(refreshes.length).toBeGreaterThan(most - 4);
-});
+])(
+  "with %d requests per refresh, an hour of change hints causes at most %d refreshes",
+  async (requests, most) => {
+    const { clock, hints, refreshes } = hintsWith(requests);
+    for (let second = 0; second < 3600; second += 1) {
+      hints.add(`key-${second}`);
+      await clock.advance(seconds(1));
+    }
+    expect(refreshes.length).toBeLessThanOrEqual(most);
+    expect(refreshes.length).toBeGreaterThan(most - 4);
+  },
+);
 
-test("keeps the hints that had to wait", async () => {
+test("the rate limit keeps the change hints that had to wait", async () => {
   const { clock, hints, refreshes } = hintsWith(4);
   for (let index = 0; index < 12; index += 1) {
     hints.add(`key-${index}`);
@@ -71,7 +74,7 @@ test("keeps the hints that had to wait", async () => {
   expect(refreshes[10]?.hinted).toEqual(new Set(["key-10", "key-11"]));
 });
 
-test("ignores a repeated version, and a key that is too long", async () => {
+test("a change hint is ignored when its version is repeated or its key is too long", async () => {
   const { clock, hints, refreshes } = hintsWith();
   expect([hints.add("a", "1"), hints.add("a", "1"), hints.add("b", "1"), hints.add("a", "2")]).toEqual([
     true,
@@ -85,7 +88,7 @@ test("ignores a repeated version, and a key that is too long", async () => {
   expect(refreshes).toHaveLength(1);
 });
 
-test("asks nothing after its end", async () => {
+test("change hints cause no request after the end of the session", async () => {
   const { clock, hints, refreshes } = hintsWith();
   hints.add("a");
   hints.stop();

@@ -46,7 +46,7 @@ const lasting = (time: Milliseconds) =>
     }
   };
 
-test("opens a stream that the cloud ends regularly again, and says nothing about it", async () => {
+test("a change stream that the cloud ends regularly is opened again without a log line", async () => {
   const { clock, seen, stream } = streamOver(lasting(minutes(10)));
   await clock.advance(minutes(59));
   expect(seen.opened).toHaveLength(6);
@@ -55,7 +55,7 @@ test("opens a stream that the cloud ends regularly again, and says nothing about
   expect(stream.state).toMatchObject({ failure: undefined, openSince: expect.any(Number) });
 });
 
-test("opens a stream that ends soon ever more rarely", async () => {
+test("the change stream reopens a connection that ends soon ever more rarely", async () => {
   const { clock, seen } = streamOver(lasting(seconds(10)));
   await clock.advance(minutes(60));
   expect(seen.opened.length).toBeLessThan(25);
@@ -64,7 +64,7 @@ test("opens a stream that ends soon ever more rarely", async () => {
   );
 });
 
-test("says once that it cannot be opened, and does not ask more than every few minutes", async () => {
+test("a change stream that cannot be opened is reported once, and retried no more often than every few minutes", async () => {
   // biome-ignore lint/correctness/useYield: it fails before.
   const { clock, seen, stream } = streamOver(async function* () {
     throw new Error("There is no such queue.");
@@ -75,7 +75,7 @@ test("says once that it cannot be opened, and does not ask more than every few m
   expect(stream.state).toMatchObject({ openSince: undefined, failure: "There is no such queue." });
 });
 
-test("gives up a stream that is silent, and one that never opens", async () => {
+test("the change stream gives up a connection that is silent, and one that never opens", async () => {
   let opened = 0;
   const { clock, seen } = streamOver(async function* (time, { signal }) {
     opened += 1;
@@ -94,7 +94,7 @@ test("gives up a stream that is silent, and one that never opens", async () => {
   ]);
 });
 
-test("ends with its signal, and sets no timer afterwards", async () => {
+test("a change stream ends with its signal, and sets no timer afterwards", async () => {
   const { clock, stream, controller, done } = streamOver(lasting(minutes(10)));
   await clock.advance(minutes(1));
   controller.abort();
@@ -103,7 +103,7 @@ test("ends with its signal, and sets no timer afterwards", async () => {
   expect([stream.state, clock.pending]).toEqual([undefined, 0]);
 });
 
-test("opens a stream that falls silent after its first message ever more rarely", async () => {
+test("the change stream reopens a connection that falls silent after its first message ever more rarely", async () => {
   const { clock, seen } = streamOver(async function* (time, { signal }) {
     yield [];
     await sleep(time, minutes(60), signal);

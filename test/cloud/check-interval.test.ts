@@ -10,11 +10,14 @@ test.each([
   ["lookups one by one", { requestsPerHour: 100, lookups: lookupOf(1) }, 50, minutes(30)],
   ["lookups in batches", { requestsPerHour: 100, lookups: lookupOf(20) }, 50, seconds(108)],
   ["listings only", { requestsPerHour: 100 }, 50, seconds(36)],
-] as const)("checks Nodes no more often than the source allows: %s", (_, source, nodes, interval) => {
-  expect(checkInterval(source, nodes)).toBe(interval as never);
-});
+] as const)(
+  "the check interval checks Nodes no more often than the source allows: %s",
+  (_, source, nodes, interval) => {
+    expect(checkInterval(source, nodes)).toBe(interval as never);
+  },
+);
 
-test("counts no more Nodes than the source has machines", () => {
+test("the check interval counts no more Nodes than the source has machines", () => {
   expect(checkInterval({ requestsPerHour: 100, lookups: lookupOf(1) }, 500, 10)).toBe(minutes(6));
 });
 
@@ -22,15 +25,18 @@ test.each([
   [undefined, 4 + 3600],
   [60, 10 + 60],
   [3, 1 + 3],
-])("allows a burst and then as many requests as the source: %p per hour", (requestsPerHour, expected) => {
-  const pace = new QueryPace(requestsPerHour);
-  let sent = 0;
-  for (let now = 0; now < minutes(60); ) {
-    const delay = pace.collectFor(now);
-    now += delay;
-    if (now > minutes(60)) break;
-    pace.begin(now);
-    sent += 1;
-  }
-  expect(Math.abs(sent - expected)).toBeLessThanOrEqual(expected / 20 + 1);
-});
+])(
+  "the query pace allows a burst and then as many requests as the source: %p per hour",
+  (requestsPerHour, expected) => {
+    const pace = new QueryPace(requestsPerHour);
+    let sent = 0;
+    for (let now = 0; now < minutes(60); ) {
+      const delay = pace.collectFor(now);
+      now += delay;
+      if (now > minutes(60)) break;
+      pace.begin(now);
+      sent += 1;
+    }
+    expect(Math.abs(sent - expected)).toBeLessThanOrEqual(expected / 20 + 1);
+  },
+);

@@ -113,7 +113,7 @@ describe("a credential [F70]", () => {
     expect(await ask()).toBe("t12");
   });
 
-  test("that was discarded during its fetch is not kept", async () => {
+  test("is not kept when it was discarded during its fetch", async () => {
     const open: (() => void)[] = [];
     const { credential } = setUpCredential(
       (n) => new Promise((resolve) => open.push(() => resolve({ value: `t${n}` }))),

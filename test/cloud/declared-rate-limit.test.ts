@@ -63,7 +63,7 @@ describe("after a 429 [N4]", () => {
     expect(await get()).toBeUndefined();
   });
 
-  test("what the provider reads takes precedence over the usual headers", async () => {
+  test("the time that the provider reads takes precedence over the usual headers", async () => {
     const { account, get, answerWith } = setUp({ rateLimit: inMilliseconds });
     answerWith(429, { "retry-after-ms": "300", "retry-after": "1" });
     expect((await get())?.detail.retryAfter).toEqual({ in: milliseconds(300) });
@@ -187,7 +187,7 @@ describe("a limit that comes back evenly [N4]", () => {
   });
 });
 
-test("with an account each, a limit of writes does not hold back reads [N4]", async () => {
+test("a limit of writes does not hold back reads of another account [N4]", async () => {
   const [reads, writes] = [setUp(), setUp()];
   writes.answerWith(429, { "retry-after": "60" });
   const transport: CloudTransport = (request, call, read) =>

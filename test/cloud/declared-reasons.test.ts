@@ -72,7 +72,7 @@ const connected = () => {
 const reasonsIn = (problems: readonly { reason: string }[] | undefined) =>
   problems?.map(({ reason }) => reason);
 
-test("replaces an undeclared reason wherever a provider reports problems, and logs it once", async () => {
+test("withDeclaredReasons replaces an undeclared reason wherever a provider reports problems, and logs it once", async () => {
   const { cloud, logged } = connected();
   const { problems } = cloud.loadBalancers?.plan([], undefined, {} as never) ?? {};
   const generic = "ProviderProblem";
@@ -92,7 +92,7 @@ test("replaces an undeclared reason wherever a provider reports problems, and lo
   expect(logged).toEqual(["Whatever"]);
 });
 
-test("keeps the state of providers that are instances of classes", async () => {
+test("withDeclaredReasons keeps the state of providers that are instances of classes", async () => {
   const { cloud } = connected();
   const { loadBalancers, instances } = cloud;
   loadBalancers?.plan([], undefined, {} as never);
@@ -103,7 +103,7 @@ test("keeps the state of providers that are instances of classes", async () => {
   expect(source.keyOf("x")).toBe("x-1");
 });
 
-test("passes on what has no undeclared reason without copying it", () => {
+test("withDeclaredReasons passes on what has no undeclared reason without copying it", () => {
   const plan = { steps: [], problems: [own] };
   const plain = { ...new Balancers(), list: async function* () {}, plan: () => plan };
   const cloud = withDeclaredReasons({ loadBalancers: plain }, reasons, () => expect.unreachable());
@@ -111,7 +111,7 @@ test("passes on what has no undeclared reason without copying it", () => {
 });
 
 test.each(["certificateExpired", "Certificate expired", "PortConflict", "ProviderProblem", ""])(
-  "refuses to declare the reason %p",
+  "declareReasons refuses the reason %p",
   (name) => {
     expect(() => declareReasons({ [name]: "Why." })).toThrow(name);
   },

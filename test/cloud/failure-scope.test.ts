@@ -71,7 +71,7 @@ const hanging: Transport = (_, signal) =>
 const numbers = (count: number) => Array.from({ length: count }, (_, index) => index);
 
 describe("a failing operation", () => {
-  test("that returns 500 does not stop lookups of Nodes, nor the same operation on other objects", async () => {
+  test("does not stop lookups of Nodes, nor the same operation on other objects, when it returns 500", async () => {
     const { send, lookUp, sent } = setUp({
       DELETE: async ({ url }) =>
         new Response("{}", { status: Number(url.split("/").at(-1)) < 20 ? 500 : 200 }),
@@ -83,7 +83,7 @@ describe("a failing operation", () => {
     expect(sent).toHaveLength(100);
   });
 
-  test("whose response is cut off does not stop other operations", async () => {
+  test("does not stop other operations when its response is cut off", async () => {
     const cutOff = () =>
       new ReadableStream({
         pull: (to) => to.error(new Error("ECONNRESET")),
@@ -93,7 +93,7 @@ describe("a failing operation", () => {
     expect(await lookUp()).toBe("fine");
   });
 
-  test("that hangs does not stop operations that succeed in the meantime", async () => {
+  test("does not stop operations that succeed while it hangs", async () => {
     const { clock, send, lookUp } = setUp({ POST: hanging });
     const creations = numbers(10).map(() => send("POST", "/balancers"));
     await clock.advance(seconds(10));

@@ -48,7 +48,7 @@ function accountWith(openSocket: OpenSocket | undefined) {
   return { account, clock, controller, reported, read };
 }
 
-test("signs the request and reports it once as open", async () => {
+test("OpenAccount.messages signs the request and reports it once as open", async () => {
   const seen: unknown[] = [];
   const { read, reported } = accountWith(async function* ({ headers }) {
     seen.push(headers);
@@ -59,7 +59,7 @@ test("signs the request and reports it once as open", async () => {
   expect([seen, reported]).toEqual([[{ authorization: "key-1" }], ["GET /events 101"]]);
 });
 
-test("uses another credential after a 401, and the same one after other failures", async () => {
+test("OpenAccount.messages uses another credential after a 401, and the same one after other failures", async () => {
   const seen: unknown[] = [];
   const statuses = [503, 401, undefined];
   const { read, reported } = accountWith(async function* ({ headers }) {
@@ -74,7 +74,7 @@ test("uses another credential after a 401, and the same one after other failures
   expect([seen, reported]).toEqual([["key-1", "key-1", "key-2"], []]);
 });
 
-test("does not open a socket while the rate limit of the account is used up", async () => {
+test("OpenAccount.messages does not open a socket while the rate limit of the account is used up", async () => {
   let opened = 0;
   const { read, account, clock } = accountWith(async function* () {
     opened += 1;
@@ -88,7 +88,7 @@ test("does not open a socket while the rate limit of the account is used up", as
   expect([await reading, opened]).toEqual([[""], 1]);
 });
 
-test("fails where the process has no WebSockets", async () => {
+test("OpenAccount.messages fails where the process has no WebSockets", async () => {
   await expect(accountWith(undefined).read()).rejects.toThrow(
     "GET /events failed: this process has no WebSockets.",
   );

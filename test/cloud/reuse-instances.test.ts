@@ -2,12 +2,12 @@ import { expect, test } from "bun:test";
 import { reuseInstances } from "../../src/cloud/source-inventory.ts";
 import { machine } from "../support/scripted-source.ts";
 
-test("reuses unchanged objects, and the list itself when all are unchanged", () => {
+test("reuseInstances reuses unchanged objects, and the list itself when all are unchanged", () => {
   const before = [machine("a"), machine("b")];
   expect(reuseInstances([machine("a"), machine("b")], before)).toBe(before);
 });
 
-test("uses the listed objects for changed, new and removed machines", () => {
+test("reuseInstances uses the listed objects for changed, new and removed machines", () => {
   const before = [machine("a"), machine("b"), machine("c")];
   const changed = machine("b", { type: "larger" });
   const after = reuseInstances([machine("a"), changed, machine("d")], before);
@@ -16,12 +16,12 @@ test("uses the listed objects for changed, new and removed machines", () => {
   expect(after[1]).toBe(changed);
 });
 
-test("keeps two machines with one key", () => {
+test("reuseInstances keeps two machines with one key", () => {
   const twins = [machine("a", { type: "small" }), machine("a", { type: "large" })];
   expect(reuseInstances(twins, [machine("a", { type: "large" })])).toEqual(twins);
 });
 
-test("returns a new list for a different order", () => {
+test("reuseInstances returns a new list for a different order", () => {
   const before = [machine("a"), machine("b")];
   expect(reuseInstances([machine("b"), machine("a")], before)).not.toBe(before);
 });

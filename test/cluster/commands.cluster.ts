@@ -52,7 +52,7 @@ const createService = (name: string, annotations: Readonly<Record<string, string
     never,
   );
 
-test("kubectl fairlead explain asks the leader, and says why a Service is pending [F91 N7]", async () => {
+test("kubectl fairlead explain queries the leader, and shows why a Service is pending [F91 N7]", async () => {
   const port = await freePort();
   const folder = join(cluster.folder, "certificates");
   cluster.manager({ flags: [`--secure-port=${port}`, `--cert-dir=${folder}`, "--bind-address=127.0.0.1"] });
@@ -120,7 +120,7 @@ test("kubectl completes the words of its plugin [F91 N7]", async () => {
   expect(await complete("explain", "ser")).toMatch(/^service\n:4$/m);
 });
 
-test("plan says what a start would do, and the manager then does it; afterwards plan finds nothing [F76]", async () => {
+test("plan shows what a start would do, and the manager then does it; afterwards plan finds nothing [F76]", async () => {
   const plan = async () => {
     const child = cluster.manager({ flags: ["plan", "--configure-cloud-routes=false"] });
     return { code: await child.exited, output: child.output() };

@@ -54,7 +54,7 @@ function start(): KeptProcess {
 const service = async (): Promise<Service | undefined> =>
   (await cluster.api.listPage(services, {}, never)).items.find(({ metadata }) => metadata.name === "shop");
 
-test("manages Nodes, load balancers and routes of a Hetzner project, and restarts without a change [S1 F26 F58]", async () => {
+test("the Hetzner manager handles Nodes, load balancers and routes of a Hetzner project, and restarts without a change [S1 F26 F58]", async () => {
   const { servers, networks, balancers } = cloud.project;
   const network = networks.add("cluster");
   for (const name of names) servers.add(name, { networks: [{ network: network.id }] });

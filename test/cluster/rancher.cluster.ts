@@ -10,7 +10,7 @@ import { RancherCluster } from "./rig/rancher-cluster.ts";
 const sum = (counts: Readonly<Record<string, number>>, part: string): number =>
   Object.entries(counts).reduce((all, [operation, count]) => all + (operation.includes(part) ? count : 0), 0);
 
-test("manages 250 hosts on three pages and 20 Services, and restarts without a change [F1 F9 F26 S11]", async () => {
+test("the Rancher manager handles 250 hosts on three pages and 20 Services, and restarts without a change [F1 F9 F26 S11]", async () => {
   await using h = await RancherCluster.open();
   const { cluster, cloud } = h;
   const { hosts } = cloud.environment;
@@ -59,7 +59,7 @@ test("manages 250 hosts on three pages and 20 Services, and restarts without a c
   await h.deleteAll();
 });
 
-test("deletes only the Node of a purged host, and waits for hosts without address or with one name [F18 F23 N1 S11]", async () => {
+test("the Rancher manager deletes only the Node of a purged host, and waits for hosts without address or with one name [F18 F23 N1 S11]", async () => {
   await using h = await RancherCluster.open();
   const { cluster, cloud } = h;
   const { hosts } = cloud.environment;
@@ -120,7 +120,7 @@ test("deletes only the Node of a purged host, and waits for hosts without addres
   );
 });
 
-test("changes nothing while the key is rejected, and continues with the key of the changed file [F70 S11]", async () => {
+test("the Rancher manager changes nothing while the key is rejected, and continues with the key of the changed file [F70 S11]", async () => {
   await using h = await RancherCluster.open();
   const { cluster, cloud } = h;
   const { hosts } = cloud.environment;
@@ -153,7 +153,7 @@ test("changes nothing while the key is rejected, and continues with the key of t
   await h.deleteAll();
 });
 
-test("says what load balancers wait for, and reaches the desired state after each fault of Rancher [F26 F47 F49 F53 S11]", async () => {
+test("the Rancher manager reports what load balancers wait for, and reaches the desired state after each fault of Rancher [F26 F47 F49 F53 S11]", async () => {
   await using h = await RancherCluster.open();
   const { cluster, cloud } = h;
   const { hosts, services } = cloud.environment;

@@ -158,7 +158,7 @@ test("correcting an annotation removes its condition [F47 F54]", async () => {
   );
 });
 
-test("source ranges are applied in the cloud and follow the Service [F30]", async () => {
+test("source ranges of a Service are applied in the cloud and follow the Service [F30]", async () => {
   manager();
   const ranges = ["198.51.100.0/24", "203.0.113.7/32"];
   await services.create("web", { loadBalancerSourceRanges: ranges });
@@ -251,7 +251,7 @@ test("a Service without node ports gets a load balancer without listeners [F26]"
   expect(balancer.listeners).toEqual([]);
 });
 
-test("with local-endpoints, a Service with externalTrafficPolicy Local has only Nodes with endpoints as targets [F43]", async () => {
+test("a Service with externalTrafficPolicy Local and local-endpoints has only Nodes with endpoints as targets [F43]", async () => {
   const second = await services.target("worker-2");
   await services.target("worker-3");
   const applyEndpoints = (...nodeNames: readonly string[]): Promise<string> => {

@@ -23,7 +23,7 @@ const read = (body: string) => parseConfiguration(parseYaml(`${head}${body}`), t
 const reported = (body: string) =>
   read(body).problems.map(({ place, text: says }) => `${place.line}:${place.column} ${says}`);
 
-test("reads flags and cloud settings from one file, each value by its kind [F77]", () => {
+test("parseConfiguration reads flags and cloud settings from one file, each value by its kind [F77]", () => {
   const { flags, cloud, problems } = read(`
 flags:
   cluster-name: prod        # a comment
@@ -48,7 +48,7 @@ cloud:
   expect(flags.places.get("leader-elect")).toEqual({ line: 6, column: 17 });
 });
 
-test("reports every error with its line, its column and the nearest name [F78]", () => {
+test("parseConfiguration reports every error with its line, its column and the nearest name [F78]", () => {
   const body = `flags:
   cluster-nam: prod
   leader-elect: "yes"
@@ -77,7 +77,7 @@ clouds: {}
   ]);
 });
 
-test("never shows the value of a secret that is malformed [F78]", () => {
+test("parseConfiguration never shows the value of a secret that is malformed [F78]", () => {
   const all = [...reported("cloud:\n  token: [hunter2]\n"), ...reported("cloud:\n  token: 'hunter2\n")].join(
     "\n",
   );
@@ -100,14 +100,17 @@ test.each([
   ],
   ['a: "x\nb: 1\n', '3:1 invalid YAML: Missing closing "quote. Close the quote or bracket.'],
   ["a: 1\n---\nb: 2\n", "2:1 invalid YAML: Source contains multiple documents. Keep one document."],
-])("reports a syntax error once, with its position and what to do: %j", (document, expected) => {
-  const { problems } = parseConfiguration(parseYaml(document), tables);
-  expect(problems.map(({ place, text: says }) => `${place.line}:${place.column} ${says}`)).toEqual([
-    expected,
-  ]);
-});
+])(
+  "parseConfiguration reports a syntax error once, with its position and what to do: %j",
+  (document, expected) => {
+    const { problems } = parseConfiguration(parseYaml(document), tables);
+    expect(problems.map(({ place, text: says }) => `${place.line}:${place.column} ${says}`)).toEqual([
+      expected,
+    ]);
+  },
+);
 
-test("refuses a file of another kind or API version", () => {
+test("parseConfiguration refuses a file of another kind or API version", () => {
   const { problems } = parseConfiguration(parseYaml("apiVersion: v1\nflags: {}\n"), tables);
   expect(problems.map(({ text: says }) => says)).toEqual([
     "kind must be FairleadConfiguration; it is missing",

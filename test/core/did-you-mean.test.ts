@@ -16,11 +16,11 @@ test.each([
   ["color", undefined],
   ["", undefined],
   ["x".repeat(5000), undefined],
-])("for %p suggests %p", (word, expected) => {
+])("didYouMean for %p suggests %p", (word, expected) => {
   expect(didYouMean(word, known)).toBe(expected);
 });
 
-test("suggests the earlier of two equally close names", () => {
+test("didYouMean suggests the earlier of two equally close names", () => {
   expect(didYouMean("port", ["fort", "sort"])).toBe("fort");
 });
 
@@ -36,7 +36,7 @@ const model = (from: string, to: string): number => {
   );
 };
 
-test("computes the same distance as the definition, up to the maximum", () => {
+test("didYouMean computes the same distance as the definition, up to the maximum", () => {
   const word = fc.string({ unit: fc.constantFrom("a", "b", "c"), maxLength: 5 });
   fc.assert(
     fc.property(word, word, fc.integer({ min: 0, max: 5 }), (from, to, most) => {
@@ -47,7 +47,7 @@ test("computes the same distance as the definition, up to the maximum", () => {
   );
 });
 
-test("suggests only known names, and a known name for itself", () => {
+test("didYouMean suggests only known names, and a known name for itself", () => {
   fc.assert(
     fc.property(fc.string(), fc.array(fc.string()), (word, words) => {
       const found = didYouMean(word, words);

@@ -49,7 +49,7 @@ const spellings = [
 ] as const;
 
 test.each(spellings)(
-  "parses %p as %p in the strict form and as %p in the sloppy form",
+  "the IP parser reads %p as %p in the strict form and as %p in the sloppy form",
   (text, strict, sloppy) => {
     expect<string | undefined>(parseIp(text)).toBe(strict);
     expect<string | undefined>(parseIp(text, "sloppy")).toBe(sloppy);
@@ -69,15 +69,15 @@ test.each([
   ["::ffff:10.1.0.0/80", "::/80"],
   ["::/0", "::/0"],
   ["::/129", undefined],
-] as const)("parses the range %p as %p", (text, expected) => {
+] as const)("the CIDR parser reads the range %p as %p", (text, expected) => {
   expect<string | undefined>(parseCidr(text)).toBe(expected);
 });
 
-test("accepts leading zeros of a range in the sloppy form", () => {
+test("the CIDR parser accepts leading zeros of a range in the sloppy form", () => {
   expect<string | undefined>(parseCidr("010.0.0.0/08", "sloppy")).toBe("10.0.0.0/8");
 });
 
-test("reports the family, with IPv4 for mapped addresses", () => {
+test("ipFamily and cidrFamily return the family, with IPv4 for mapped addresses", () => {
   expect(["10.0.0.1", "::ffff:10.0.0.1", "::1"].map((text) => ipFamily(ipAddress(text)))).toEqual([
     "IPv4",
     "IPv4",
@@ -87,14 +87,14 @@ test("reports the family, with IPv4 for mapped addresses", () => {
   expect(cidrFamily(cidr("::/0"))).toBe("IPv6");
 });
 
-test("compares texts by value, not by spelling", () => {
+test("isSameIp and isSameCidr compare texts by value, not by spelling", () => {
   expect(isSameIp("010.0.0.1", "::ffff:10.0.0.1")).toBe(true);
   expect(isSameIp("node-1", "node-1")).toBe(false);
   expect(isSameCidr("10.0.0.7/8", "010.0.0.0/8")).toBe(true);
   expect(isSameCidr("10.0.0.0/8", "10.0.0.0/9")).toBe(false);
 });
 
-test("throws an error with the expected form for invalid constants", () => {
+test("an invalid address constant throws an error with the expected form", () => {
   expect(() => ipAddress("x")).toThrow('Expected an IP address, got "x".');
   expect(() => cidr("10.0.0.0")).toThrow('Expected a CIDR such as "10.0.0.0/8", got "10.0.0.0".');
 });

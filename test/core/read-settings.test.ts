@@ -31,7 +31,7 @@ type Exact<A, B> = (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ?
 const holds = <T extends true>(value: T): T => value;
 type Read = Values<typeof fields>;
 
-test("infers the exact type of every value", () => {
+test("readSettings infers the exact type of every value", () => {
   expect(holds<Exact<Read["algorithm"], "round-robin" | "least-connections">>(true)).toBe(true);
   expect(holds<Exact<Read["proxy-protocol"], boolean>>(true)).toBe(true);
   expect(holds<Exact<Read["check-interval"], Milliseconds>>(true)).toBe(true);
@@ -45,7 +45,7 @@ const read = (raw: Record<string, string>) =>
   readSettings(fields, raw, { prefix: "lb.example/", what: "annotation" });
 const complete = { "lb.example/token": "s3cr3t" };
 
-test("parses every kind of value", () => {
+test("readSettings parses every kind of value", () => {
   const { values, problems, frozen } = read({
     ...complete,
     "lb.example/algorithm": "least-connections",
@@ -79,7 +79,7 @@ test("parses every kind of value", () => {
   expect(values.token.reveal()).toBe("s3cr3t");
 });
 
-test("uses the default of a setting that is not set", () => {
+test("readSettings uses the default of a setting that is not set", () => {
   const { values, problems } = read(complete);
   expect(problems).toEqual([]);
   expect([values.algorithm, values["proxy-protocol"], values.retries]).toEqual([
@@ -89,7 +89,7 @@ test("uses the default of a setting that is not set", () => {
   ]);
 });
 
-test("reports all problems at once, with suggestions for typos", () => {
+test("readSettings reports all problems at once, with suggestions for typos", () => {
   const { problems, frozen } = read({
     "lb.example/algorithm": "round-robbin",
     "lb.example/uses-proxyprotocol": "true",
@@ -110,7 +110,7 @@ test("reports all problems at once, with suggestions for typos", () => {
   expect([...frozen]).toEqual(["algorithm", "retries", "ranges"]);
 });
 
-test("prefers the new name when the old one is set too", () => {
+test("readSettings prefers the new name when the old one is set too", () => {
   const { values, problems } = read({
     ...complete,
     "lb.example/uses-proxyprotocol": "true",
@@ -122,7 +122,7 @@ test("prefers the new name when the old one is set too", () => {
   );
 });
 
-test("does not throw for any input, or for a field that throws", () => {
+test("readSettings does not throw for any input, or for a field that throws", () => {
   const broken = {
     ...fields,
     bad: {
@@ -146,7 +146,7 @@ test("does not throw for any input, or for a field that throws", () => {
   );
 });
 
-test("never shows an invalid secret", () => {
+test("readSettings never shows an invalid secret", () => {
   const one = { token: secret("Key.", { required: true }) };
   const { problems, values } = readSettings(one, { token: "  " }, { what: "setting" });
   expect(problems[0]?.text).toBe("token must be a non-empty secret, got an empty string");
@@ -165,11 +165,11 @@ test.each([
   ["", undefined],
   ["s", undefined],
   ["1d", undefined],
-])("parses the duration %p as %p", (written, expected) => {
+])("parseDuration parses %p as %p", (written, expected) => {
   expect<number | undefined>(parseDuration(written)).toBe(expected);
 });
 
-test("formats durations so that they parse to the same value", () => {
+test("formatDuration formats durations so that they parse to the same value", () => {
   fc.assert(
     fc.property(fc.integer({ min: -1e9, max: 1e9 }), (amount) => {
       expect<number | undefined>(parseDuration(formatDuration(amount as Milliseconds))).toBe(amount);
@@ -177,7 +177,7 @@ test("formats durations so that they parse to the same value", () => {
   );
 });
 
-test("prints the reference page from the table", () => {
+test("settingsReference prints the reference page from the table", () => {
   const page = settingsReference(fields, "lb.example/");
   expect(page).toContain(
     "| `lb.example/proxy-protocol` | Send the PROXY header. Formerly `uses-proxyprotocol`. | true or false | `false` |",
@@ -195,7 +195,7 @@ test("prints the reference page from the table", () => {
   );
 });
 
-test("treats a name with a slash as a complete key", () => {
+test("readSettings treats a name with a slash as a complete key", () => {
   const one = { "old.example/name": text("Old place."), size: text("Size.") };
   const raw = { "old.example/name": "a", "new.example/siz": "b" };
   const { values, problems } = readSettings(one, raw, { prefix: "new.example/", what: "annotation" });

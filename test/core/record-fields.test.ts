@@ -36,14 +36,14 @@ const read = (value: unknown) =>
   );
 const reported = (value: unknown) => read(value).problems.map(({ text: says }) => says);
 
-test("infers the exact type of the values of an entry", () => {
+test("records infers the exact type of the values of an entry", () => {
   expect(holds<Exact<Region["name"], string>>(true)).toBe(true);
   expect(holds<Exact<Region["size"], number>>(true)).toBe(true);
   expect(holds<Exact<Region["zones"], readonly string[] | undefined>>(true)).toBe(true);
   expect(holds<Exact<Region["pools"][number]["name"], string>>(true)).toBe(true);
 });
 
-test("parses JSON values of every kind by the fields of the entry", () => {
+test("records parses JSON values of every kind by the fields of the entry", () => {
   const { values, problems } = read([
     { name: "north", endpoint: "http://n", size: 7, zones: ["a", "b"], tags: { team: "web", tier: 1 } },
     { name: "south", endpoint: "http://s", size: "8", zones: "c,d", pools: [{ name: "p" }] },
@@ -55,7 +55,7 @@ test("parses JSON values of every kind by the fields of the entry", () => {
   ]);
 });
 
-test("reports all problems of all entries together, each with its path", () => {
+test("records reports all problems of all entries together, each with its path", () => {
   const entries = [
     { name: "north", endpiont: "http://n", url: "http://n" },
     { name: "north", endpoint: ["http://s"], size: 0, zones: ["a,b"] },
@@ -75,29 +75,29 @@ test("reports all problems of all entries together, each with its path", () => {
   expect([...read(entries).frozen]).toEqual(["regions"]);
 });
 
-test.each(["", "[", "{}", '"a"', "[1]", "[[]]", "null"])("refuses the text %p", (raw) => {
+test.each(["", "[", "{}", '"a"', "[1]", "[[]]", "null"])("records refuses the text %p", (raw) => {
   const [message = ""] = reported(raw);
   expect(message).toEndWith("got text that is not a JSON array of objects");
 });
 
-test("never shows a secret of an entry, not even when the text is no JSON", () => {
+test("records never shows a secret of an entry, not even when the text is no JSON", () => {
   const all = [...reported('[{"token": "hunter2"'), ...reported([{ name: "a", token: ["hunter2"] }])];
   expect(all).not.toEqual([]);
   expect(all.join()).not.toContain("hunter2");
 });
 
-test("refuses an empty list where the setting is required", () => {
+test("records refuses an empty list where the setting is required", () => {
   expect(reported([])).toEqual([
     "regions must be a list of entries with name, endpoint, size, zones, tags, token, pools (as text: a JSON array of objects), got an empty list",
   ]);
 });
 
-test("refuses a variable or a flag for a value of an entry when the table is made", () => {
+test("records refuses a variable or a flag for a value of an entry when the table is made", () => {
   expect(() => records("Regions.", { name: text("Name.", { env: "NAME" }) })).toThrow("name is a value");
   expect(() => records("Regions.", { on: flag("On.", { flag: "on" }) })).toThrow("on is a value");
 });
 
-test("has a row for each value in the reference table", () => {
+test("records have a row for each value in the reference table", () => {
   const page = settingsReference({
     nets: records("Networks.", { mtu: integer("MTU."), every: duration("Interval.") }),
   });

@@ -49,7 +49,7 @@ test.each([
   expect(named.filter((path) => !exists(path, config))).toEqual([]);
 });
 
-test("a value that does not exist is found", () => {
+test("the check of chart values finds a value that does not exist", () => {
   expect(exists("metrics.podMonitor", hetzner.config)).toBe(false);
   expect(exists("configuration.cloud.netwrk", hetzner.config)).toBe(false);
   expect(exists("configuration.flags.clustr-name", hetzner.config)).toBe(false);

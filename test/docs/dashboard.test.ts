@@ -24,7 +24,7 @@ test("the dashboard is up to date; npm run docs generates it", () => {
   expect(text).toBe(dashboard());
 });
 
-test("no two panels overlap, and each has a unique id, a title and a description", () => {
+test("no two panels of the dashboard overlap, and each has a unique id, a title and a description", () => {
   const cells = panels.flatMap(({ gridPos: { x, y, w, h } }) =>
     Array.from({ length: w * h }, (_, index) => `${x + (index % w)},${y + Math.floor(index / w)}`),
   );
@@ -36,7 +36,7 @@ test("no two panels overlap, and each has a unique id, a title and a description
   expect(silent.map(({ title }) => title)).toEqual([]);
 });
 
-test("each legend uses labels that its expression keeps", () => {
+test("each legend of the dashboard uses labels that its expression keeps", () => {
   for (const { expr, legendFormat } of panels.flatMap(({ targets = [] }) => targets)) {
     const kept = [...expr.matchAll(/\bby \(([^)]*)\)/g)].flatMap(([, list = ""]) => list.split(", "));
     const shown = [...legendFormat.matchAll(/\{\{(\w+)\}\}/g)].map(([, label = ""]) => label);
@@ -45,7 +45,7 @@ test("each legend uses labels that its expression keeps", () => {
   }
 });
 
-test("groups only by labels that its metrics have", () => {
+test("the dashboard groups only by labels that its metrics have", () => {
   const labelsOf = new Map(
     [...metricsPage().matchAll(/^\| `(\w+)` \| \w+ \| ([^|]*) \|/gm)].map(([, name = "", labels = ""]) => [
       name,
@@ -63,7 +63,7 @@ test("groups only by labels that its metrics have", () => {
   }
 });
 
-test("names only metrics that exist, and shows every gauge of Fairlead", () => {
+test("the dashboard names only metrics that exist, and shows every gauge of Fairlead", () => {
   const known = [...metricsPage().matchAll(/^\| `(\w+)` \| (\w+) \|/gm)].map(([, name = "", type]) => ({
     name,
     type,
@@ -85,7 +85,7 @@ test("names only metrics that exist, and shows every gauge of Fairlead", () => {
   expect(missing).toEqual([]);
 });
 
-test("refers to runbooks that exist", () => {
+test("the dashboard refers to runbooks that exist", () => {
   const named = [...text.matchAll(/Runbook: (\w+)\./g)].map(([, name = ""]) => name);
   expect(named.length).toBeGreaterThan(4);
   expect(named.filter((name) => !existsSync(join(root, `docs/runbooks/alerts/${name}.md`)))).toEqual([]);

@@ -54,7 +54,7 @@ describe("the features page", () => {
   });
 });
 
-test("reads titles, files and results from a JUnit report", () => {
+test("the features page reads titles, files and results from a JUnit report", () => {
   const report = `<testcase name="a &quot;b&quot;" classname="c" file="test/x.ts" />
     <testcase name="d" file="./test/x.ts"><failure/></testcase><testcase name="e"><skipped /></testcase>`;
   expect(readJUnit(report)).toEqual([

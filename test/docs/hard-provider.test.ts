@@ -19,14 +19,14 @@ function rowsBelow(header: string): readonly string[] {
   return (after.split("\n\n")[0] ?? "").trim().split("\n").slice(1);
 }
 
-test("every code block is an excerpt of a file that is compiled and tested", () => {
+test("every code block in write-a-hard-provider.md is an excerpt of a file that is compiled and tested", () => {
   expect(blocks.length).toBeGreaterThan(10);
   expect(blocks.filter(({ path, text }) => !textOf(path).includes(text)).map(({ text }) => text)).toEqual([]);
   const opened = [...page.matchAll(/^```\w.*$/gm)].length;
   expect(opened).toBe(blocks.length);
 });
 
-test("the table of error kinds has every kind with its delays, reason and audience", () => {
+test("the table of error kinds in write-a-hard-provider.md has every kind with its delays, reason and audience", () => {
   const rows = Object.entries(errorPolicies).map(([kind, { retry, reason, audience }]) => {
     const delays = [retry.first, retry.cap].map(formatDuration).join(" | ");
     return `| \`${kind}\` | ${delays} | \`${reason}\` | ${audience === "none" ? "–" : audience} |`;
@@ -35,12 +35,12 @@ test("the table of error kinds has every kind with its delays, reason and audien
   expect(rowsBelow(header)).toEqual(rows);
 });
 
-test("the table of common reasons has every reason with its meaning", () => {
+test("the table of common reasons in write-a-hard-provider.md has every reason with its meaning", () => {
   const rows = Object.entries(commonReasons).map(([reason, meaning]) => `| \`${reason}\` | ${meaning} |`);
   expect(rowsBelow("| Reason | Meaning |")).toEqual(rows);
 });
 
-test("the page is short, and its provider has less than 500 lines", () => {
+test("write-a-hard-provider.md is short, and its provider has less than 500 lines", () => {
   expect(page.split("\n").length).toBeLessThan(380);
   const files = ["settings", "api", "machines", "plan-pool", "load-balancers", "jobs", "routes", "quarry"];
   const lines = files.map((name) => textOf(`test/support/quarry/${name}.ts`).split("\n").length - 1);

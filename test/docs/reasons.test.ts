@@ -25,7 +25,7 @@ const composedReasons = filesIn("src/core").flatMap((text) =>
 /** About flags and files at startup, not on an object. */
 const startupReasons = ["InvalidLeaderMigration"];
 
-test("the list has exactly the reasons of the events and conditions in the code [N8]", () => {
+test("the list of reasons has exactly the reasons of the events and conditions in the code [N8]", () => {
   expect(literalReasons.length).toBeGreaterThan(40);
   expect(composedReasons.length).toBe(4);
   const listed = new Set(Object.keys(allReasons));
@@ -37,7 +37,7 @@ test("the list has exactly the reasons of the events and conditions in the code 
   expect([...listed].filter((reason) => !inCode.has(reason) && !anywhere(reason)).toSorted()).toEqual([]);
 });
 
-test("events have the type in the list", () => {
+test("events have the type in the list of reasons", () => {
   const typeOf: Readonly<Record<string, string>> = {
     normal: "Normal",
     warning: "Warning",
@@ -56,7 +56,7 @@ test("events have the type in the list", () => {
   }
 });
 
-test("every warning has advice on what to do", () => {
+test("every warning in the list of reasons has advice on what to do", () => {
   const withoutAdvice = Object.entries(allReasons).filter(
     ([, { type, whatToDo }]) => type === "Warning" && whatToDo === undefined,
   );

@@ -13,7 +13,7 @@ test.each([
   ["docs/flags.md", "[a](https://example.com/x)", "[a](https://example.com/x)"],
   ["docs/flags.md", "```\n[a](../b.ts)\n{{ x }}\n```", "```\n[a](../b.ts)\n{{ x }}\n```"],
   ["docs/flags.md", "`{{ x }}` and {{ y }}", "`{{ x }}` and &#123;&#123; y &#125;&#125;"],
-])("%s: writes %s as %s", (document, markdown, expected) => {
+])("the site writes the link in %s: %s as %s", (document, markdown, expected) => {
   expect(pageText(document, markdown)).toBe(expected);
 });
 
@@ -31,7 +31,7 @@ test("the menu of the site is the index of the documents", () => {
   expect(() => menuOf("## A\n| [c.md](c.md) | z |", titles)).toThrow("c.md");
 });
 
-test("reports links of the site to missing pages and headings", () => {
+test("the link check reports links of the site to missing pages and headings", () => {
   const files = new Map([
     [
       "index.html",

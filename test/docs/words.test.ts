@@ -22,7 +22,7 @@ describe.each(ruledOutWords.map(({ example, instead }) => [example, instead] as 
   },
 );
 
-test("a phrase is found across a line break, at the line where it begins", () => {
+test("the word check finds a phrase across a line break, at the line where it begins", () => {
   expect(ruledOutIn("src/x.ts", "// What becomes\n// of it\n")[0]).toStartWith('src/x.ts:1: "becomes of"');
 });
 
@@ -37,13 +37,13 @@ test.each([
   expect(ruledOutIn("src/x.ts", text)).toEqual([]);
 });
 
-test("code in documents and comments is not prose", () => {
+test("the word check ignores code in documents and comments", () => {
   expect(ruledOutIn("docs/x.md", "Run `nobody tells`.\n")).toEqual([]);
   expect(ruledOutIn("docs/x.md", '```ts\nconst wish = "ours"; // Told.\n```\n')).toHaveLength(1);
   expect(ruledOutIn("src/x.ts", "// `ours` has the mark of the cluster.\n")).toEqual([]);
 });
 
-test("positions survive strings, comments, templates and regular expressions", () => {
+test("the word check keeps positions after strings, comments, templates and regular expressions", () => {
   const program = 'const a = /"/.test("b c") ? `d {} h` : 1 / 2; // i\n/* j\n * k */ l("m n");\n'.replace(
     "{}",
     "$" + '{e("f g")}',
@@ -53,7 +53,7 @@ test("positions survive strings, comments, templates and regular expressions", (
   expect(prose.split(/\s+/).join(" ").trim()).toBe('"b c" d "f g" h i j k "m n"');
 });
 
-test("generated pages are exempt, because what they are made from is checked", () => {
+test("the word check exempts generated pages, because what they are made from is checked", () => {
   expect(isExempt("docs/events.md")).toBe(true);
   expect(isExempt("docs/operations.md")).toBe(false);
 });

@@ -22,7 +22,7 @@ const canDropPrivileges = works(...readOnlyRoot, ...unprivileged, "true");
 
 describe("without privileges", () => {
   test.skipIf(!canDropPrivileges)(
-    "it runs as an unprivileged user on a read-only root and writes no files [F80]",
+    "the executable runs as an unprivileged user on a read-only root and writes no files [F80]",
     async () => {
       await using world = await openWorld();
       await world.join(3);
@@ -41,7 +41,7 @@ describe("with limited resources", () => {
     ["1,000", 1000, 100],
     ["5,000", 5000, 300],
   ] as const)(
-    "it initializes %s Nodes with 64 file descriptors, below 200 MiB and with few cloud calls [S8]",
+    "the executable initializes %s Nodes with 64 file descriptors, below 200 MiB and with few cloud calls [S8]",
     async (_, count, calls) => {
       await using world = await openWorld();
       await world.join(count);
@@ -55,7 +55,7 @@ describe("with limited resources", () => {
     180_000,
   );
 
-  test("it keeps working with a full disk as its output, and without input", async () => {
+  test("the executable keeps working with a full disk as its output, and without input", async () => {
     await using world = await openWorld();
     await world.join(2);
     const manager = world.start(["sh", "-c", 'exec "$@" >/dev/full 2>/dev/full <&-', "sh"]);
@@ -63,7 +63,7 @@ describe("with limited resources", () => {
     expect(manager.exitCode()).toBeNull();
   }, 60_000);
 
-  test("it keeps running when its output is closed", async () => {
+  test("the executable keeps running when its output is closed", async () => {
     await using world = await openWorld();
     await world.join(2);
     const plain = world.start(["sh", "-c", 'exec "$@" 2>&-', "sh"]);

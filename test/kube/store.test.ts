@@ -73,7 +73,7 @@ test("the store updates its indexes on changes, deletions and relists", () => {
   expect([names("z"), names("y")]).toEqual([[], ["c"]]);
 });
 
-test("the store says whether a deletion was an event or only missing from a new list", () => {
+test("the store reports whether a deletion was an event or only missing from a new list", () => {
   const { store } = filled();
   const gone: string[] = [];
   store.subscribe(({ key, after, isFromList }) => {

@@ -54,7 +54,7 @@ async function read(
   return messages;
 }
 
-test("yields an empty text when it is open, then each message, and ends when the server closes it", async () => {
+test("openSocket yields an empty text when it is open, then each message, and ends when the server closes it", async () => {
   const { url, received } = serve((socket) => {
     socket.send("one");
     socket.send("two");
@@ -65,7 +65,7 @@ test("yields an empty text when it is open, then each message, and ends when the
   expect(received).toEqual(["Basic abc"]);
 });
 
-test("accepts only a certificate of the given authority, unless verification is disabled", async () => {
+test("openSocket accepts only a certificate of the given authority, unless verification is disabled", async () => {
   const { url } = serve((socket) => void socket.send("one"), { isSecure: true });
   const other = createAuthority("other", systemClock, systemRandom);
   await expect(read({ url }, 1)).rejects.toThrow(/^The WebSocket failed: .*(certificate|handshake)/i);
@@ -74,7 +74,7 @@ test("accepts only a certificate of the given authority, unless verification is 
   expect(await read({ url, tls: { skipVerification: true } }, 2)).toEqual(["", "one"]);
 });
 
-test("opens it through a proxy, with the certificate of the server", async () => {
+test("openSocket connects through a proxy, with the certificate of the server", async () => {
   const { url } = serve((socket) => void socket.send("one"), { isSecure: true });
   const asked: string[] = [];
   const proxy = createServer((client) => {
@@ -96,7 +96,7 @@ test("opens it through a proxy, with the certificate of the server", async () =>
   proxy.close();
 });
 
-test("reports the status of a refusal, and neither the URL nor the credential", async () => {
+test("openSocket reports the status of a refusal, and neither the URL nor the credential", async () => {
   const { url } = serve(() => undefined);
   const failure = read({ url: `${url}/refuse`, headers: { authorization: "Basic c2VjcmV0" } }, 1);
   await expect(failure).rejects.toMatchObject({
@@ -105,7 +105,7 @@ test("reports the status of a refusal, and neither the URL nor the credential", 
   });
 });
 
-test("reports that nothing listens, and that the connection breaks", async () => {
+test("openSocket reports that no server listens, and that the connection breaks", async () => {
   await expect(read({ url: "http://127.0.0.1:1" }, 1)).rejects.toThrow(/^The WebSocket failed/);
   const { url } = serve((socket) => {
     socket.send("one");
@@ -114,7 +114,7 @@ test("reports that nothing listens, and that the connection breaks", async () =>
   await expect(read({ url }, 10)).rejects.toThrow("The connection broke.");
 });
 
-test("ends with the reason when its signal is aborted, and closes the connection", async () => {
+test("openSocket ends with the reason when its signal is aborted, and closes the connection", async () => {
   const closed = Promise.withResolvers<void>();
   const server = Bun.serve<undefined>({
     hostname: "127.0.0.1",
@@ -132,7 +132,7 @@ test("ends with the reason when its signal is aborted, and closes the connection
   await closed.promise;
 });
 
-test("closes a connection whose messages are larger, or come faster, than it reads", async () => {
+test("openSocket closes a connection whose messages are larger, or come faster, than it reads", async () => {
   const large = serve((socket) => void socket.send("x".repeat(2000)));
   const clock = new VirtualClock();
   const open = openSocketWith({ unread: 1000, perTenSeconds: 5000 }, clock);
@@ -155,7 +155,7 @@ test("closes a connection whose messages are larger, or come faster, than it rea
   expect(received).toBe(5000);
 });
 
-test("refuses a binary message", async () => {
+test("openSocket refuses a binary message", async () => {
   const { url } = serve((socket) => void socket.send(new Uint8Array(3)));
   await expect(read({ url }, 10)).rejects.toThrow("The server sent a binary message.");
 });

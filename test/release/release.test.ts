@@ -65,7 +65,7 @@ describe("the changelog", () => {
     expect(() => releasedSection(changelog, "1.0.0", "v1.0.1")).toThrow("the tag must be v1.0.0");
   });
 
-  test("of this repository has a section for the version in package.json", () => {
+  test("has a section for the version in package.json", () => {
     const { version } = JSON.parse(readFileSync(join(root, "package.json"), "utf8")) as { version: string };
     const text = readFileSync(join(root, "CHANGELOG.md"), "utf8");
     expect(releasedSection(text, version, undefined).text).not.toBe("");
@@ -114,7 +114,7 @@ describe("keys", () => {
     expect(() => makeKey(path)).toThrow("A key is never overwritten");
   });
 
-  test("that users do not know are refused", () => {
+  test("are refused when the published public key is another one", () => {
     const other = makeKey(join(folder, "other"));
     expect(() => readKey(readFileSync(path, "utf8"), path, other)).toThrow("does not belong to");
     expect(() => readKey("x", "FAIRLEAD_RELEASE_KEY", other)).toThrow(

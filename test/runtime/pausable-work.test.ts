@@ -53,7 +53,7 @@ const startWorkers = (
   };
 };
 
-test("what work depends on is replaced only when all work has ended, and the next keys wait for it", async () => {
+test("a pause replaces what the work depends on only when all work has ended, and the next keys wait for it", async () => {
   const w = startWorkers(3000);
   for (const key of ["a", "b", "c"]) w.queue.add(key);
   await w.clock.advance(seconds(1));
@@ -82,7 +82,7 @@ test("work that outlives the grace period is cancelled, and done again afterward
   await w.running;
 });
 
-test("without a grace period, work is cancelled immediately", async () => {
+test("a pause without a grace period cancels work immediately", async () => {
   const w = startWorkers(60_000);
   w.queue.add("a");
   await w.clock.advance(seconds(1));
@@ -184,7 +184,7 @@ test("a lost session cancels work that a pause drains, and a request to stop kee
   }
 });
 
-test("counts work as running until its session ends, also during a pause", async () => {
+test("pausable work counts as running until its session ends, also during a pause", async () => {
   const w = startWorkers(0);
   await w.clock.advance(seconds(1));
   expect(w.queue.work.isRunning).toBe(true);
@@ -195,7 +195,7 @@ test("counts work as running until its session ends, also during a pause", async
   expect(w.queue.work.isRunning).toBe(false);
 });
 
-test("resumes the work when the replacement throws", async () => {
+test("a pause resumes the work when the replacement throws", async () => {
   const w = startWorkers(0);
   const replaced = w.replace(10, () => {
     throw new Error("refused");

@@ -112,7 +112,7 @@ describe.skipIf(tools === undefined)("a release", () => {
     expect([code, output.includes(`registry.example.com/hetzner:${version}`)]).toEqual([0, true]);
   });
 
-  test("is the same again, and without a key it says so [F92]", () => {
+  test("is the same when it is built again, and reports a missing key [F92]", () => {
     const { folder } = builtRelease();
     inFolder((parent) => {
       const again = join(parent, "release");

@@ -16,7 +16,7 @@ const output = mkdtempSync(join(tmpdir(), "fairlead-built-site-"));
 afterAll(() => rmSync(output, { recursive: true }));
 
 test.skipIf(packages === undefined)(
-  "builds every page, with a search index and without a dead link",
+  "npm run site builds every page, with a search index and without a dead link",
   async () => {
     expect(await buildSite({ root, packages: packages ?? "", output, base: "/docs/" })).toEqual([]);
     const index = [...new Bun.Glob("assets/**/*localSearchIndex*.js").scanSync({ cwd: output })];

@@ -229,7 +229,7 @@ describe.if(chromium !== undefined)("the page /status in Chromium", () => {
     expect(await page.run(`document.getElementById("pause").hidden`)).toBe(true);
   });
 
-  test("says who leads on a standby replica", async () => {
+  test("names the leader on a standby replica", async () => {
     const page = await open(standby);
     expect(await page.text("#role")).toContain("Standby");
     expect(await page.text("#notices")).toMatch(
@@ -239,7 +239,7 @@ describe.if(chromium !== undefined)("the page /status in Chromium", () => {
     expect(page.complaints).toEqual([]);
   });
 
-  test("says that it is not up to date when the manager is gone", async () => {
+  test("shows that it is outdated when the manager is gone", async () => {
     const page = await open(standby);
     await standby.process.stop();
     await until(

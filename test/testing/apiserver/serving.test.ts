@@ -58,7 +58,7 @@ describe("a table", () => {
     ]);
   });
 
-  test("includes the object as includeObject requests", async () => {
+  test("includes the whole object or its metadata, as includeObject requests", async () => {
     const { get } = start();
     const path = "/api/v1/namespaces/default";
     const kinds = ["", "?includeObject=Object", "?includeObject=None"].map(async (query) =>

@@ -32,7 +32,7 @@ export function chooseCertificates({ settings }: Desired, known: readonly ApiCer
   return { ids, defaultID, problems };
 }
 
-/** The name of the backend of a port, if the port needs a section of its own. */
+/** The name of the backend of a port, if the port needs its own section. */
 export function backendName(
   { settings, sessionAffinitySeconds }: Pick<Desired, "settings" | "sessionAffinitySeconds">,
   port: number,

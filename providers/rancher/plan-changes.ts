@@ -92,7 +92,7 @@ function removalOf(
   return [{ do: "remove external service", on: name, send, targets: "all" }];
 }
 
-/** Those with the mark, and those that the Go manager made for a load balancer of its own: one for each Node, with one address. */
+/** Those with the mark, and those that the Go manager made for its own load balancer: one for each Node, with one address. */
 function candidates({ services, balancer }: Observed, { cluster }: Mark): readonly ServiceInUse[] {
   const hasGoName = ownersByName(balancer.name).length > 0;
   return [...services.values()].filter(({ service: { state, metadata, externalIpAddresses } }) => {

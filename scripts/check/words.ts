@@ -34,6 +34,22 @@ export const ruledOutWords: readonly RuledOut[] = [
   { pattern: /surroundings/, instead: '"context", "environment"', example: "surroundings" },
   { pattern: /debts?|ow(?:e|es|ed|ing)/, instead: '"pending release"', example: "debt" },
   { pattern: /seams?/, instead: '"platform", "injected dependency"', example: "seam" },
+  {
+    pattern: /(?:some|every)body(?: else)?|someone/,
+    instead: 'name the actor: "a user", "another program"',
+    example: "somebody",
+  },
+  {
+    pattern: /of (?:its|their) own(?!\x20[a-z]{2})/,
+    instead: '"own" before the noun, "separate"',
+    example: "of its own",
+  },
+  { pattern: /by itself/, instead: '"automatically", "without …"', example: "by itself" },
+  {
+    pattern: /look(?:s|ed|ing)? again/,
+    instead: '"checks again", "lists again", "looks up again"',
+    example: "looks again",
+  },
 ].map((word) => ({
   ...word,
   pattern: new RegExp(`\\b(?:${word.pattern.source.replaceAll(" ", "\\s+")})\\b`, "gi"),

@@ -11,7 +11,7 @@ export type Hinted = ReadonlySet<string> | "any";
 
 export interface ChangeHintsOptions {
   readonly clock: Clock;
-  /** Looks again. The answer must have begun at `since` or later. */
+  /** Lists or looks up again. The answer must have begun at `since` or later. */
   readonly refresh: (hinted: Hinted, since: number) => void;
   /** How many requests a refresh takes at most. */
   readonly requests: () => number;

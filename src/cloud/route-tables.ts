@@ -1,5 +1,5 @@
-// The route tables of a cloud as the controllers see them, whatever the cloud is like: each route is created and removed by a call of
-// its own, and listings show every change of this process.
+// The route tables of a cloud as the controllers see them, whatever the cloud is like: each route is created and removed by its own
+// call, and listings show every change of this process.
 
 import { type Milliseconds, milliseconds } from "../core/brand.ts";
 import type { Clock } from "../platform/clock.ts";

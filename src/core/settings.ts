@@ -22,7 +22,7 @@ export type ParsedField<T> =
   /** Several values in one text: each problem is a complete message. With an error, the value is not used. */
   | { readonly value: T; readonly problems: readonly Problem[] };
 
-/** Where a value is from, for fields that report problems of their own. */
+/** Where a value is from, for fields that report their own problems. */
 export interface FieldContext {
   /** The complete key of the setting. */
   readonly key: string;

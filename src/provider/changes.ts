@@ -31,7 +31,7 @@ export type ChangeHint =
 export interface Changes {
   /**
    * Follows the changes until the call is aborted. Yields an empty list when the connection is open, and for each sign of life, such as
-   * a ping. When the connection breaks, throw or return: Fairlead opens it again, with backoff, and looks again at everything.
+   * a ping. When the connection breaks, throw or return: Fairlead opens it again, with backoff, and lists everything again.
    */
   follow(call: Call): AsyncIterable<readonly ChangeHint[]>;
   /** The longest time between two lists while the connection works, such as three intervals of pings. Then it is opened again. */

@@ -100,7 +100,7 @@ export interface InstanceSource {
   readonly name: string;
   /**
    * Pure. The `Instance.key` for a provider id in any spelling that was ever written for this source, otherwise undefined. A
-   * Node whose id no source knows is never touched. If several sources know it, it is gone only when all of them say so.
+   * Node whose id no source knows is never touched. If several sources know it, it is gone only when all of them report it gone.
    */
   keyOf(providerID: string): string | undefined;
   /**

@@ -267,7 +267,7 @@ export interface LoadBalancers<
   /**
    * Pure. The part of a step that changes only targets: the step itself, a smaller one, or undefined. With
    * `--load-balancer-drift=report`, Nodes that join or leave apply these parts and nothing else. Absent: they apply nothing while
-   * the plan has steps, and the Service says so.
+   * the plan has steps, and the Service reports it.
    */
   targetsOnly?(step: S): S | undefined;
   /** Applies one step. The process may stop at any moment: the next plan starts from what is observed then. */

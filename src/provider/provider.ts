@@ -24,8 +24,8 @@ export interface Fetched<T> {
 }
 
 /**
- * A credential with its own rate limit and circuit breaker: a project, a region, an endpoint. Where reads and writes have limits of
- * their own, open an account for each, with the same `fetch`.
+ * A credential with its own rate limit and circuit breaker: a project, a region, an endpoint. Where reads and writes have separate
+ * limits, open an account for each, with the same `fetch`.
  *
  * @example
  * const reads = account({ ...common, name: "reads" });

@@ -61,7 +61,7 @@ export class Tracer {
     this.#options = options;
   }
 
-  /** Runs the work in a span of its own trace. Requests that it sends belong to that trace. */
+  /** Runs the work in a span of a new trace. Requests that it sends belong to that trace. */
   async run<T>({ name, attributes }: TracedWork, work: () => Promise<T>): Promise<T> {
     const { clock, onEnd } = this.#options;
     const open = { ...this.#ids(), isSampled: this.#isSampled(), hasEnded: false };

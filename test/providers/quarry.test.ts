@@ -50,7 +50,7 @@ test("reports members that the cloud rejects, with its reason", () => {
   });
 });
 
-test("reports a region that is not configured, with a reason of its own", () => {
+test("reports a region that is not configured, with the reason that the provider declares", () => {
   const { steps, problems } = planPool(desired({ region: "north" }), undefined, ["east"]);
   expect(steps).toEqual([]);
   expect(problems?.map(({ severity, reason }) => [severity, String(reason)])).toEqual([

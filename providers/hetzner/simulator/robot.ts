@@ -1,4 +1,4 @@
-// Dedicated servers, and the Robot web service: three operations, Basic authentication, errors and a rate limit of its own.
+// Dedicated servers, and the Robot web service: three operations, Basic authentication, errors and its own rate limit.
 
 import type { Answer, Clock } from "#ccm/testing";
 

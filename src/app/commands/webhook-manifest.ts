@@ -32,7 +32,7 @@ export const webhookManifestCommand: Command = {
     summary:
       "Print the ValidatingWebhookConfiguration for --webhooks, to pipe into kubectl apply -f -. Pass the same flags as to the manager: the manifest contains the webhook port and the CA in --webhook-cert-dir.",
     details: [
-      "A line on stderr says so if there is no CA. docs/endpoints.md has all steps, and how to register the webhook of several replicas.",
+      "A line on stderr reports a missing CA. docs/endpoints.md has all steps, and how to register the webhook of several replicas.",
     ],
     flags: [...(["webhooks", "webhook-secure-port", "webhook-cert-dir"] as const), "webhook-tls-cert-file"],
     examples: [

@@ -1,4 +1,4 @@
-// Follows the changes that the cloud reports, and has the inventory and the load balancers look again. Unknown names have no effect.
+// Follows the changes that the cloud reports, and has the inventory and the load balancers read them again. Unknown names have no effect.
 
 import { ChangeHints, type Hinted } from "../../cloud/change-hints.ts";
 import { ChangeStream } from "../../cloud/change-stream.ts";

@@ -21,7 +21,7 @@ export const commonFaults = [
 /** A kind of fault that every simulated cloud can inject. */
 export type CommonFault = (typeof commonFaults)[number];
 
-/** One fault. A cloud adds kinds of its own, such as pages that lack an entry. */
+/** One fault. A cloud adds its own kinds, such as pages that lack an entry. */
 export interface CloudFault<K extends string = CommonFault> {
   readonly kind: K;
   /** An operation such as `GET /servers`; absent: any. */

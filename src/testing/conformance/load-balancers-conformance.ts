@@ -72,7 +72,7 @@ export function loadBalancersConformance(
     if (parts?.adopts !== undefined) adoptionConformance(harness);
     if (parts !== undefined && pending !== undefined) operationsConformance(harness);
     if (parts?.prefetch !== undefined) {
-      test("plans the same with a shared prefetch as with one of its own, and prefetches without changing anything", async () => {
+      test("plans the same with a shared prefetch as with a separate one, and prefetches without changing anything", async () => {
         const { lab } = fresh();
         const { loadBalancers } = lab.cloud;
         const plans = async (desired: typeof first): Promise<readonly unknown[]> => {

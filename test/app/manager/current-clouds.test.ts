@@ -60,7 +60,7 @@ describe("the current connection to the cloud", () => {
     expect([balancers.drains, "drains" in balancers, "releases" in balancers]).toEqual([true, true, false]);
   });
 
-  test("has a gate of its own, which closes when the next one is used", () => {
+  test("has its own gate, which closes when the next one is used", () => {
     const { generations, prepare } = setUp();
     const use = prepare({ balancers: "second" });
     const open = () => generations.map(({ isCurrent }) => isCurrent());

@@ -174,7 +174,7 @@ test("a route is created as soon as the cloud can do it, although many creations
   expect(w.cloud.table).toHaveLength(1);
 });
 
-test("a route that somebody removes again and again is created each time, because it is listed after each creation", async () => {
+test("a route that is removed in the cloud again and again is created each time, because it is listed after each creation", async () => {
   const w = await hidden(true, { settings: every(3600) });
   w.cloud.hides = () => false;
   await w.pass(600);

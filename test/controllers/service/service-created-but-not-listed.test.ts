@@ -107,7 +107,7 @@ test("a listing that shows the created load balancers ends the hold", async () =
   await w.stop();
 });
 
-test("load balancers that somebody deletes again and again are created each time, because listings showed them", async () => {
+test("load balancers that are deleted in the cloud again and again are created each time, because listings showed them", async () => {
   const { w, script } = scriptedWorld();
   await w.start();
   w.create("web");

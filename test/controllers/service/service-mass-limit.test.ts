@@ -34,7 +34,7 @@ function vanish(w: ServiceWorld, name: string): () => void {
   return () => void w.server.store.put(services, service);
 }
 
-/** Somebody deletes the load balancer in the cloud. */
+/** Deletes the load balancer in the cloud, as a user may. */
 function loseBalancer(w: ServiceWorld, name: string): void {
   const { uid } = w.get(name).metadata;
   const balancer = w.cloud.balancers.list().find(({ labels }) => labels["owner-uid"] === uid);

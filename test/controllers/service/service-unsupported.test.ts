@@ -64,7 +64,7 @@ describe("unsupportedRequests", () => {
   });
 });
 
-test("a Service that requests several things that the cloud lacks has one event, and no write of its own", async () => {
+test("a Service that requests several things that the cloud lacks has one event, and no separate write", async () => {
   const { w, script } = scriptedWorld();
   await w.start();
   w.create("web");

@@ -2,7 +2,7 @@ import { expect, test } from "bun:test";
 import { scriptedWorld } from "../../support/scripted-world.ts";
 import { ServiceWorld } from "../../support/service-world.ts";
 
-// Fields and annotations that have no effect are reported on the Service, without a write of their own.
+// Fields and annotations that have no effect are reported on the Service, without a separate write.
 
 const warnings = (w: ServiceWorld) => w.events("web").filter((text) => text.startsWith("Warning "));
 

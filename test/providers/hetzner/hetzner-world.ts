@@ -104,7 +104,7 @@ export class HetznerWorld {
     return { id, address: privateNets[0]?.ip };
   }
 
-  /** An initialized Node with a new server, and a pod range of its own. */
+  /** An initialized Node with a new server and its own pod range. */
   addNode(name: string): void {
     const { id, address } = this.addServer(name);
     const podCIDR = this.#nextRange();

@@ -127,7 +127,7 @@ test("does not create an adopted load balancer again, and says so", async () => 
   expect(h.events()).toContain("A change of its scale needs a new load balancer");
 });
 
-test("releases a load balancer with its rules, and a new Service gets one of its own [F41]", async () => {
+test("releases a load balancer with its rules, and a new Service gets another one [F41]", async () => {
   const h = await started();
   const { annotations, spec } = draft();
   await h.created({ annotations: { ...annotations, ...released }, spec });

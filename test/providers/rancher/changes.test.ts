@@ -182,7 +182,7 @@ test("opens the socket through the proxy of the environment", async () => {
   expect(opened).toEqual(["http://proxy.example:3128"]);
 });
 
-test("opens a broken socket again and looks again at everything", async () => {
+test("opens a broken socket again and lists everything again", async () => {
   const h = await started(3);
   await h.world.pass(60);
   h.cloud.events.break();

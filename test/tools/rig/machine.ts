@@ -59,7 +59,7 @@ export class DebianMachine {
     const lower = join(DebianMachine.prepare(), "root");
     const base = mkdtempSync(join(tmpdir(), "fairlead-machine-"));
     keepFolder(base);
-    // In namespaces of its own, so that all mounts and processes end with the first process.
+    // In separate namespaces, so that all mounts and processes end with the first process.
     const script = `set -e
 mount --make-rprivate /
 mount -t tmpfs -o mode=755 tmpfs ${base}

@@ -101,7 +101,7 @@ const ownFields = {
     { fallback: seconds(30) },
   ),
   "load-balancer-of-vanished-service": oneOf(
-    "What to do with the load balancer of a Service that is gone although Fairlead did not remove its finalizer: somebody removed it by hand, or the API server lost the Service. delete: delete it; --load-balancer-removal-limit applies if no deletion of the Service was seen. keep: report it as an orphan.",
+    "What to do with the load balancer of a Service that is gone although Fairlead did not remove its finalizer: a user removed it by hand, or the API server lost the Service. delete: delete it; --load-balancer-removal-limit applies if no deletion of the Service was seen. keep: report it as an orphan.",
     ["delete", "keep"],
     { fallback: "delete" },
   ),

@@ -67,7 +67,7 @@ export async function selectDesired(
   return selection.kind === "nothing" && isHeld ? recheckMarks(deps, state) : selection;
 }
 
-/** Reports what the marks say only from a listing that is newer than the Service. Then checks whether someone has changed them. */
+/** Reports what the marks say only from a listing that is newer than the Service. Then checks whether they were changed. */
 function recheckMarks({ controller, groupStates }: ReconcileDeps, state: GroupState): Outcome {
   const now = controller.clock.monotonic();
   const delay = state.waitingSince === undefined ? milliseconds(0) : alignToGrid(now, marksRecheck);

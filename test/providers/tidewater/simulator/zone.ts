@@ -1,4 +1,4 @@
-// One zone of the simulated cloud: its endpoint, with machines, frontends, a route table, tickets and a budget of its own.
+// One zone of the simulated cloud: its endpoint, with machines, frontends, a route table, tickets and its own budget.
 
 import type { Clock } from "#ccm/testing";
 import { type Answer, pageOf, type Query, Refusal } from "./answer.ts";

@@ -66,7 +66,7 @@ export const hetznerClients: ClientSuite = {
     /** Fairlead's own manager, with the provider under test. */
     fairlead: () => testFile("Fairlead", join(root, "fairlead/manager.client.ts")),
     types: prepareTypes,
-    /** The rehearsal of a change between managers. It has a cloud of its own. */
+    /** The rehearsal of a change between managers. It has its own cloud. */
     rehearsal: () => testFile("rehearsal", join(root, "rehearsal/rehearsal.client.ts"), 300),
   },
   start: async (results) => {

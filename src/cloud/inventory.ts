@@ -17,6 +17,7 @@ import type {
 import { answerAbout, isRenamed, type KeyAnswer } from "./instance-index.ts";
 import { keyIn, type NodeIdentity, valuesOf } from "./node-identity.ts";
 import type { QueryOptions } from "./plan-queries.ts";
+import { proofsApart } from "./reads-lag.ts";
 import { type SourceFailure, SourceInventory } from "./source-inventory.ts";
 
 /** `asOf` is when the oldest request behind the answer began. A "gone" from before the lookup proves nothing. */
@@ -242,10 +243,10 @@ export class Inventory {
     return canLookUp ? ["listing", "lookup"] : ["listing"];
   }
 
-  /** How long the sources that can have this Node's machine may show an earlier state. */
-  readsLagFor(identity: NodeIdentity): Milliseconds | undefined {
-    const lags = this.#relevant(identity).flatMap(({ source }) => source.readsLag ?? []);
-    return lags.length === 0 ? undefined : milliseconds(Math.max(...lags));
+  /** How far apart two proofs must be that this Node's machine is absent. */
+  proofsApart(identity: NodeIdentity, confirmAfter: Milliseconds): Milliseconds {
+    const times = this.#relevant(identity).map(({ source }) => proofsApart(confirmAfter, source));
+    return milliseconds(Math.max(confirmAfter, ...times));
   }
 
   /** Whether the Node has a property to find its machine by. Without one there would never be an answer. */

@@ -65,7 +65,7 @@ export class RouteTable {
 
   /** How far apart two listings must be to prove that a route is absent. */
   proofsApart(confirmAfter: Milliseconds): Milliseconds {
-    return proofsApart(confirmAfter, this.#routes.readsLag);
+    return proofsApart(confirmAfter, this.#routes);
   }
 
   async *list(call: Call): AsyncIterable<ListedPage> {

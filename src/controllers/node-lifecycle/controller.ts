@@ -2,7 +2,6 @@
 // gone. All decisions are made in `plan.ts`; this file collects what they need and applies them.
 
 import type { InventoryUpdate } from "../../cloud/inventory.ts";
-import { proofsApart } from "../../cloud/reads-lag.ts";
 import { type Milliseconds, milliseconds, minutes, seconds } from "../../core/brand.ts";
 import { defined } from "../../core/defined.ts";
 import { isKubeError } from "../../kube/errors/kube-error.ts";
@@ -186,10 +185,7 @@ export class LifecycleController {
       isChecked: candidate.nextCheck !== undefined,
       mass: () => this.#massCount.decide(),
       isReleased: removals.isReleased("nodes", node.metadata.uid),
-      settings: {
-        ...settings,
-        confirmAfter: proofsApart(settings.confirmAfter, inventory.readsLagFor(identity)),
-      },
+      settings: { ...settings, confirmAfter: inventory.proofsApart(identity, settings.confirmAfter) },
       now,
     });
     return this.#apply(node, decision, signal);

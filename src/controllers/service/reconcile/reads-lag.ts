@@ -12,10 +12,10 @@ const checkAfter: Milliseconds = seconds(2);
 
 /** The time between two proofs that a load balancer is absent. */
 export function confirmAfterOf({
-  balancers: { readsLag },
+  balancers,
   settings: { confirmAfter },
 }: Pick<ServiceControllerDeps, "balancers" | "settings">): Milliseconds {
-  return proofsApart(confirmAfter, readsLag);
+  return proofsApart(confirmAfter, balancers);
 }
 
 /** The plan without what the observation may be too old to show. */

@@ -13,11 +13,11 @@ import { SeenDeletions } from "./absence/seen-deletions.ts";
 import { TableRemovals } from "./absence/table-removals.ts";
 import type { RouteControllerOptions, RouteSync } from "./deps.ts";
 import { targetOf } from "./plan/survey.ts";
-import { isRelevantForRoutes } from "./queue/relevant-change.ts";
+import { isRelevantForRoutes } from "./queue/schedule.ts";
 import { InstanceSearch } from "./reconcile/instance-search.ts";
 import { TableSync } from "./reconcile/table-sync.ts";
-import { ConditionWriter } from "./status/condition-writer.ts";
-import { NodeProblems } from "./status/node-problems.ts";
+import { ConditionWriter } from "./status/network-condition.ts";
+import { NodeProblems } from "./status/route-reporter.ts";
 import { concernedTables } from "./tables.ts";
 
 const tableKey = (name: string | undefined): string => (name === undefined ? "routes" : `routes/${name}`);

@@ -5,8 +5,8 @@ import { readClusterCIDRs } from "../../../src/controllers/route/desired/cluster
 import { planDesiredRoutes } from "../../../src/controllers/route/desired/plan-desired.ts";
 import { tableNearLimit, toGoDuration } from "../../../src/controllers/route/events.ts";
 import type { RouteChange } from "../../../src/controllers/route/plan/changes.ts";
-import { overlaps } from "../../../src/controllers/route/plan/overlaps.ts";
-import { isRelevantForRoutes } from "../../../src/controllers/route/queue/relevant-change.ts";
+import { overlaps } from "../../../src/controllers/route/plan/plan.ts";
+import { isRelevantForRoutes } from "../../../src/controllers/route/queue/schedule.ts";
 import { exactly, nextFullCheck, routeDefaults } from "../../../src/controllers/route/settings.ts";
 import { pausedAnnotation } from "../../../src/controllers/well-known.ts";
 import { milliseconds, minutes, nodeName, seconds } from "../../../src/core/brand.ts";

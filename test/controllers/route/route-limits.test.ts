@@ -2,7 +2,7 @@ import { afterEach, expect, test } from "bun:test";
 import { RouteBackoffs } from "../../../src/controllers/route/apply/backoffs.ts";
 import { SyncSchedule } from "../../../src/controllers/route/queue/schedule.ts";
 import { routeDefaults } from "../../../src/controllers/route/settings.ts";
-import { ConditionWriter } from "../../../src/controllers/route/status/condition-writer.ts";
+import { ConditionWriter } from "../../../src/controllers/route/status/network-condition.ts";
 import { pausedAnnotation } from "../../../src/controllers/well-known.ts";
 import { nodeName, seconds } from "../../../src/core/brand.ts";
 import { cidr } from "../../../src/core/cidr.ts";

@@ -11,8 +11,7 @@ import { CloudError } from "../../../provider/errors.ts";
 import type { DesiredRoute, ObservedRoute } from "../../../provider/routes.ts";
 import type { JournalledChange, JournalledSend } from "../../writes/journalled-send.ts";
 import type { ChangeOutcome, ChangeResult, RouteChange } from "../plan/changes.ts";
-import { overlaps } from "../plan/overlaps.ts";
-import type { RoutePlan } from "../plan/plan.ts";
+import { overlaps, type RoutePlan } from "../plan/plan.ts";
 import { inTable } from "../tables.ts";
 import type { RouteBackoffs } from "./backoffs.ts";
 

@@ -1,8 +1,7 @@
 // A route table as last listed. Listings are shared while they run; the listing knows its age, and a change by Fairlead
 // invalidates it.
 
-import type { ListedRoute } from "../../../cloud/own-route-changes.ts";
-import { withoutRepeats } from "../../../cloud/own-route-changes.ts";
+import { type ListedRoute, withoutRepeats } from "../../../cloud/own-route-changes.ts";
 import type { ListedPage, RouteTable } from "../../../cloud/route-tables.ts";
 import type { Milliseconds } from "../../../core/brand.ts";
 import type { Problem } from "../../../core/problem.ts";

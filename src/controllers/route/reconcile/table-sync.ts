@@ -15,10 +15,8 @@ import { TableListing } from "../observed/table-listing.ts";
 import type { ChangeResult, RouteChange } from "../plan/changes.ts";
 import { type Survey, takeSurvey } from "../plan/survey.ts";
 import { SyncSchedule } from "../queue/schedule.ts";
-import type { ConditionWriter } from "../status/condition-writer.ts";
-import { decideNetworkConditions, isTransient } from "../status/network-condition.ts";
-import type { NodeProblems } from "../status/node-problems.ts";
-import { RouteReporter } from "../status/route-reporter.ts";
+import { type ConditionWriter, decideNetworkConditions, isTransient } from "../status/network-condition.ts";
+import { type NodeProblems, RouteReporter } from "../status/route-reporter.ts";
 import type { InstanceSearch } from "./instance-search.ts";
 import { PendingChanges } from "./pending-changes.ts";
 

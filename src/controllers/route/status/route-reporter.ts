@@ -1,13 +1,14 @@
-// Reports problems of one table and its routes: as an event on the Node that they concern, or as a warning in the log. A problem that
-// lasts is reported once.
+// Reports problems of route tables and their routes: as an event on the Node that they concern, or as a warning in the log. A problem
+// that lasts is reported once, also if several tables have it in common.
 
 import type { Milliseconds } from "../../../core/brand.ts";
 import { defined } from "../../../core/defined.ts";
 import type { Problem } from "../../../core/problem.ts";
 import { shortList } from "../../../core/text.ts";
+import type { NodeEvent } from "../../node-deps.ts";
 import { ReportDeduplicator } from "../../report-deduplicator.ts";
 import type { LimitedChanges } from "../absence/limit-changes.ts";
-import type { TableOptions } from "../deps.ts";
+import type { RouteControllerOptions, TableOptions } from "../deps.ts";
 import type { DesiredRoutes } from "../desired/plan-desired.ts";
 import {
   changeUnknown,
@@ -15,6 +16,7 @@ import {
   listFailed,
   massRouteChangeHeld,
   massRouteRecreationHeld,
+  massRouteRecreationReason,
   removeFailed,
   routeCreatedButNotListed,
   syncFailed,
@@ -23,7 +25,53 @@ import {
 import type { RouteListing } from "../observed/table-listing.ts";
 import type { ChangeResult, RouteChange } from "../plan/changes.ts";
 import type { RoutePlan } from "../plan/plan.ts";
-import type { NodeProblems } from "./node-problems.ts";
+
+type ProblemsByNode = ReadonlyMap<string, readonly Problem[]>;
+
+/** The problems of routes that concern single Nodes. Shared by all tables. */
+export class NodeProblems {
+  readonly #options: Pick<RouteControllerOptions, "nodes" | "report">;
+  readonly #byTable = new Map<string | undefined, ProblemsByNode>();
+  readonly #reported = new ReportDeduplicator();
+
+  constructor(options: Pick<RouteControllerOptions, "nodes" | "report">) {
+    this.#options = options;
+  }
+
+  /** The active problems, by Node. */
+  get all(): ProblemsByNode {
+    const names = new Set([...this.#byTable.values()].flatMap((byNode) => [...byNode.keys()]));
+    return new Map([...names].map((name) => [name, this.#of(name)]));
+  }
+
+  /** Another replica may have led since. */
+  clear(): void {
+    this.#byTable.clear();
+  }
+
+  /** Replaces the problems that this table has with each Node. */
+  report(table: string | undefined, byNode: ProblemsByNode): void {
+    this.#byTable.set(table, byNode);
+    const names = this.#options.nodes.list().map(({ metadata }) => metadata.name);
+    this.#reported.forgetAllBut(new Set(names));
+    for (const name of names) {
+      for (const { reason, text } of this.#reported.news(name, this.#of(name))) {
+        // One line about the hold is logged for all Nodes.
+        const quiet = reason === massRouteRecreationReason ? ({ quiet: true } as const) : {};
+        this.send(name, { type: "Warning", reason, message: text, ...quiet });
+      }
+    }
+  }
+
+  #of(name: string): readonly Problem[] {
+    return [...this.#byTable.values()].flatMap((problemsOf) => problemsOf.get(name) ?? []);
+  }
+
+  send(name: string, event: NodeEvent): void {
+    const node = this.#options.nodes.get(name);
+    if (node !== undefined) this.#options.report(node, event);
+  }
+}
 
 /** A change in progress that cannot be checked, and why. */
 export interface UncheckedChange {

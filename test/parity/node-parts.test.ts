@@ -1,8 +1,7 @@
 import { afterEach, describe, expect, test } from "bun:test";
-import { planAddresses, sameAddressSet } from "../../src/controllers/node/addresses.ts";
+import { planAddresses, preferProvidedNodeIP, sameAddressSet } from "../../src/controllers/node/addresses.ts";
 import { planLabels } from "../../src/controllers/node/labels.ts";
 import { planNode } from "../../src/controllers/node/plan.ts";
-import { preferProvidedNodeIP } from "../../src/controllers/node/provided-node-ip.ts";
 import { nodeDefaults } from "../../src/controllers/node/settings.ts";
 import { hasTaint } from "../../src/controllers/node-facts.ts";
 import type { NodeAddress, Taint } from "../../src/kube/objects.ts";

@@ -1,15 +1,15 @@
-// Plans the addresses of a Node: those of the cloud, selected and ordered by the address policy and the kubelet's --node-ip.
-// The kubelet's hostname is kept when the cloud reports none. Pure.
+// Which addresses a Node gets from those of its instance: the kubelet's --node-ip as upstream applies it, and the InternalIPs that stay
+// where the cloud does not know the private network. Pure.
 
+import type { IpAddress } from "../../core/brand.ts";
 import { cidrContains } from "../../core/cidr.ts";
-import { ipFamily, parseIp } from "../../core/ip.ts";
+import { ipFamily, isSameIp, parseIp } from "../../core/ip.ts";
 import type { Problem } from "../../core/problem.ts";
 import type { Node, NodeAddress } from "../../kube/objects.ts";
-import type { InstanceAddress } from "../../provider/instances.ts";
+import type { Instance, InstanceAddress } from "../../provider/instances.ts";
 import { isUninitialized } from "../node-facts.ts";
 import { providedNodeIP } from "../well-known.ts";
-import { noAddressLeft, nodeIPMismatch } from "./events.ts";
-import { preferProvidedNodeIP } from "./provided-node-ip.ts";
+import { misconfiguredInternalIP, noAddressLeft, nodeIPMismatch } from "./events.ts";
 import type { AddressPolicy } from "./settings.ts";
 
 export interface AddressPlan {
@@ -101,4 +101,82 @@ function withoutRepeats(addresses: readonly NodeAddress[]): readonly NodeAddress
       addresses.findIndex((other) => other.type === address.type && other.address === address.address) ===
       index,
   );
+}
+
+export type Preferred = { readonly addresses: readonly NodeAddress[] } | { readonly wrong: string };
+
+const unspecified: readonly string[] = ["0.0.0.0", "::"];
+
+/** One address, or two of different families, separated by a comma without spaces. */
+function readRequested(annotation: string): { readonly ips: readonly string[] } | { readonly wrong: string } {
+  const ips = annotation.split(",");
+  const parsed: IpAddress[] = [];
+  for (const text of ips) {
+    const ip = parseIp(text, "sloppy");
+    if (ip === undefined) return { wrong: `${JSON.stringify(text)} is not an IP address` };
+    parsed.push(ip);
+  }
+  const [first, second, third] = parsed;
+  if (third !== undefined) return { wrong: `expected at most two addresses, got ${ips.length}` };
+  if (first !== undefined && second !== undefined) {
+    if (ipFamily(first) === ipFamily(second)) return { wrong: "two addresses must be of different families" };
+    if (parsed.some((ip) => unspecified.includes(ip)))
+      return { wrong: "a pair must not contain 0.0.0.0 or ::" };
+  }
+  return { ips };
+}
+
+/**
+ * Applies the kubelet's --node-ip as upstream does: the requested addresses come first and are the only ones of their kinds, in the
+ * cloud's spelling.
+ */
+export function preferProvidedNodeIP(annotation: string, cloud: readonly NodeAddress[]): Preferred {
+  const requested = readRequested(annotation);
+  if ("wrong" in requested) return requested;
+  const chosen: NodeAddress[] = [];
+  for (const ip of requested.ips) {
+    const matching = cloud.filter(({ address }) => isSameIp(address, ip));
+    if (matching.length === 0) {
+      return { wrong: `failed to get node address from cloud provider that matches ip: ${ip}` };
+    }
+    chosen.push(...matching);
+  }
+  const taken = new Set(chosen.map(({ type }) => type));
+  return { addresses: [...chosen, ...cloud.filter(({ type }) => !taken.has(type))] };
+}
+
+export interface KeptInternalIPs {
+  readonly kept: readonly InstanceAddress[];
+  /** Why others are left out. */
+  readonly problems: readonly Problem[];
+}
+
+type Rules = Pick<Instance, "addresses" | "keepsInternalIPs">;
+
+/** The InternalIPs of a Node to keep besides the cloud's addresses. */
+export function keptInternalIPs({ status }: Node, rules: Rules): KeptInternalIPs {
+  const kept: InstanceAddress[] = [];
+  const problems: Problem[] = [];
+  if (rules.keepsInternalIPs === undefined) return { kept, problems };
+  for (const { type, address } of status.addresses ?? []) {
+    if (type !== "InternalIP" || isReported("InternalIP", address, rules)) continue;
+    const why = whyNotKept(address, rules);
+    if (why === undefined) kept.push({ kind: "InternalIP", value: address });
+    else problems.push(misconfiguredInternalIP(address, why));
+  }
+  return { kept, problems };
+}
+
+function whyNotKept(address: string, rules: Rules): string | undefined {
+  const ip = parseIp(address, "sloppy");
+  if (ip === undefined) return "it is not an IP address";
+  if (isReported("ExternalIP", address, rules)) return "the cloud reports it as an ExternalIP";
+  const families = rules.keepsInternalIPs ?? [];
+  if (families.includes(ipFamily(ip))) return undefined;
+  return `only ${families.join(" and ") || "the cloud's"} addresses are kept for this instance`;
+}
+
+function isReported(kind: InstanceAddress["kind"], address: string, { addresses }: Rules): boolean {
+  const ip = parseIp(address, "sloppy");
+  return addresses.some((one) => one.kind === kind && ip !== undefined && isSameIp(one.value, ip));
 }

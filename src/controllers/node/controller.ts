@@ -18,7 +18,6 @@ import { isPaused } from "../pause.ts";
 import type { ControllerReport } from "../report.ts";
 import { OwnWrites } from "../writes/own-writes.ts";
 import { type ApplyContext, applyPlan } from "./apply.ts";
-import { describeSourceError } from "./describe-source-error.ts";
 import {
   ambiguousMatch,
   instanceNotFound,
@@ -29,15 +28,14 @@ import {
   unconfirmedMatch,
   unconfirmedMatchUsed,
 } from "./events.ts";
-import { InstanceLookup, type Match, type UncertainMatch } from "./instance-lookup.ts";
+import { describeSourceError, InstanceLookup, type Match, type UncertainMatch } from "./instance-lookup.ts";
 import { labelsFromBeta } from "./labels.ts";
 import { NodeReporter } from "./node-reporter.ts";
 import { nodeNotices } from "./notices.ts";
 import { describePlan, type NodePlan, planNode } from "./plan.ts";
 import { ProblemTracker } from "./problems.ts";
-import { isRelevantChange } from "./relevant-change.ts";
 import type { NodeSettings } from "./settings.ts";
-import { startTriggers } from "./triggers.ts";
+import { isRelevantChange, startTriggers } from "./triggers.ts";
 
 export interface NodeControllerOptions extends NodeDeps {
   readonly settings: NodeSettings;

@@ -1,15 +1,17 @@
 // Decides whether the inventory's answer about a joining Node is fresh and certain enough to act on, and requests a newer one if
 // not.
 
-import type { Answer, UnansweredSource } from "../../cloud/inventory.ts";
-import { type Milliseconds, milliseconds } from "../../core/brand.ts";
+import type { Answer, Inventory, UnansweredSource } from "../../cloud/inventory.ts";
+import { type Milliseconds, milliseconds, minutes } from "../../core/brand.ts";
+import type { Problem } from "../../core/problem.ts";
 import type { Node } from "../../kube/objects.ts";
-import type { NodeDeps } from "../node-deps.ts";
+import type { Clock } from "../../platform/clock.ts";
+import { describeError } from "../errors.ts";
+import type { NodeDeps, NodeStore } from "../node-deps.ts";
 import { identityOf, providerIDOf } from "../node-facts.ts";
 import { PendingLookups } from "../pending-lookups.ts";
 import { providedNodeIP } from "../well-known.ts";
 import type { NodeSettings } from "./settings.ts";
-import { UsedNames } from "./used-names.ts";
 
 type InstanceLookupOptions = Pick<NodeDeps, "nodes" | "inventory" | "clock"> & {
   readonly settings: Pick<NodeSettings, "maxObservationAge" | "matchTimeout">;
@@ -166,4 +168,56 @@ const nodeIPOf = ({ metadata }: Node): string | undefined => metadata.annotation
 
 function isMatch(answer: Answer): answer is Match {
   return answer.kind === "exists" || answer.kind === "unconfirmed";
+}
+
+const keepFor: Milliseconds = minutes(60);
+
+/**
+ * Remembers names that Nodes had before. An instance observed under such a name may be the predecessor's, and a provider id is never
+ * changed once written, so only observations since the current Node was created count.
+ */
+class UsedNames {
+  readonly #clock: Clock;
+  /** When the last Node of that name was deleted, and when its successor was created. */
+  readonly #names = new Map<string, { readonly freedAt: number; readonly takenAt?: number }>();
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  /** Follows the Nodes for the life of the process. `onFreed` is called with every name whose Node was deleted or replaced. */
+  follow(nodes: NodeStore, onFreed: (name: string) => void): void {
+    nodes.subscribe(({ key, before, after }) => {
+      if (before?.metadata.uid === after?.metadata.uid) return;
+      const now = this.#clock.monotonic();
+      if (before !== undefined) {
+        this.#names.set(key, { freedAt: now });
+        for (const [name, { freedAt }] of this.#names) {
+          if (freedAt >= now - keepFor) break;
+          this.#names.delete(name);
+        }
+        onFreed(key);
+      }
+      const freed = this.#names.get(key);
+      if (after !== undefined && freed !== undefined) {
+        this.#names.set(key, { freedAt: freed.freedAt, takenAt: now });
+      }
+    });
+  }
+
+  /** The time from which an instance observed under this name belongs to the current Node. */
+  countsFrom(name: string): number {
+    return this.#names.get(name)?.takenAt ?? Number.NEGATIVE_INFINITY;
+  }
+}
+
+/**
+ * Describes an error as a problem of a joining Node. If the cloud has several sources, the text names the one that failed. Undefined for
+ * errors that need no action.
+ */
+export function describeSourceError(error: unknown, { sources }: Inventory): Problem | undefined {
+  const problem = describeError(error);
+  const failed = sources.find(({ failure }) => failure?.error === error);
+  if (problem === undefined || failed === undefined || sources.length === 1) return problem;
+  return { ...problem, text: `Source ${failed.source.name} did not answer: ${problem.text}` };
 }

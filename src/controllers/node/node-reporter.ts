@@ -1,13 +1,12 @@
-// Reports problems on Nodes: each as an event, once while it lasts, and after several failed attempts as the CloudReady
-// condition, until the problem is fixed.
+// Reports problems on Nodes: each as an event, once while it lasts, and after several failed attempts as the CloudReady condition,
+// which a Node has only while something is wrong between it and the cloud.
 
 import { defined } from "../../core/defined.ts";
 import type { Problem } from "../../core/problem.ts";
-import type { Node } from "../../kube/objects.ts";
+import { type Condition, type Node, toTime } from "../../kube/objects.ts";
 import { nodeConditionsPatch, nodeConditionsRemovalPatch } from "../../kube/patches/node-patch.ts";
 import type { NodeDeps, NodeEvent } from "../node-deps.ts";
 import { cloudCondition } from "../well-known.ts";
-import { cloudConditionOf, toCloudCondition } from "./cloud-condition.ts";
 import type { ProblemTracker } from "./problems.ts";
 import type { NodeSettings } from "./settings.ts";
 
@@ -70,4 +69,30 @@ export class NodeReporter {
     const removal = nodeConditionsRemovalPatch(node, [cloudCondition]);
     await this.#options.writes.patch(node, removal, "the problem is fixed", signal);
   }
+}
+
+/** The watch cache truncates longer messages, so they could not be compared with the Node's. */
+const maxMessageLength = 256;
+
+/**
+ * Contains neither a retry time nor a counter, because every change would cause a write. The heartbeat is the time of this
+ * write: without one, kubectl shows the year 1.
+ */
+export function toCloudCondition(
+  { reason, text }: Problem,
+  now: number,
+): Condition & { readonly lastHeartbeatTime: string } {
+  const time = toTime(now);
+  return {
+    type: cloudCondition,
+    status: "False",
+    reason,
+    message: text.length > maxMessageLength ? `${text.slice(0, maxMessageLength - 1)}…` : text,
+    lastTransitionTime: time,
+    lastHeartbeatTime: time,
+  };
+}
+
+export function cloudConditionOf(node: Node): Condition | undefined {
+  return node.status.conditions?.find(({ type }) => type === cloudCondition);
 }

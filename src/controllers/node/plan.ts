@@ -7,8 +7,7 @@ import { shortList } from "../../core/text.ts";
 import type { Labels, Node, NodeAddress } from "../../kube/objects.ts";
 import type { Instance } from "../../provider/instances.ts";
 import { isUninitialized, providerIDOf } from "../node-facts.ts";
-import { planAddresses, sameAddresses, sameAddressSet } from "./addresses.ts";
-import { keptInternalIPs } from "./kept-internal-ips.ts";
+import { keptInternalIPs, planAddresses, sameAddresses, sameAddressSet } from "./addresses.ts";
 import { planLabels } from "./labels.ts";
 import type { NodeSettings } from "./settings.ts";
 

@@ -1,5 +1,5 @@
-// Enqueues Nodes during a leadership session: after relevant changes, when the inventory has answered their lookups, and when a
-// listing or one of its pages shows a change of their instance. Joining Nodes go first.
+// Enqueues Nodes during a leadership session: after changes that concern the node controller, when the inventory has answered their
+// lookups, and when a listing or one of its pages shows a change of their instance. Joining Nodes go first.
 
 import type { Node } from "../../kube/objects.ts";
 import type { Instance } from "../../provider/instances.ts";
@@ -8,6 +8,7 @@ import type { NodeDeps } from "../node-deps.ts";
 import { identityOf, isUninitialized } from "../node-facts.ts";
 import type { OwnWrites } from "../writes/own-writes.ts";
 import type { InstanceLookup } from "./instance-lookup.ts";
+import { cloudConditionOf } from "./node-reporter.ts";
 import type { ProblemTracker } from "./problems.ts";
 
 export interface TriggerDeps extends Pick<NodeDeps, "nodes" | "inventory"> {
@@ -81,4 +82,23 @@ function hasNewInstance(node: Node | undefined, { inventory, lookup, comparedWit
   const instance =
     answer.kind === "exists" ? answer.instance : answer.kind === "gone" ? answer.renamed : undefined;
   return instance !== undefined && instance !== comparedWith.get(node.metadata.name);
+}
+
+/** Ignores the order of keys: the API server sorts the labels. */
+const same = (a: unknown, b: unknown): boolean => Bun.deepEquals(a, b);
+
+/** Kubelets update the status of their Node all the time, and almost none of these updates concern the node controller. */
+export function isRelevantChange(before: Node | undefined, after: Node | undefined): boolean {
+  if (before === undefined || after === undefined) return true;
+  return !(
+    before.metadata.uid === after.metadata.uid &&
+    before.metadata.deletionTimestamp === after.metadata.deletionTimestamp &&
+    before.spec.providerID === after.spec.providerID &&
+    same(before.spec.taints, after.spec.taints) &&
+    same(before.metadata.labels, after.metadata.labels) &&
+    same(before.metadata.annotations, after.metadata.annotations) &&
+    same(before.status.addresses, after.status.addresses) &&
+    before.status.nodeInfo?.systemUUID === after.status.nodeInfo?.systemUUID &&
+    same(cloudConditionOf(before), cloudConditionOf(after))
+  );
 }

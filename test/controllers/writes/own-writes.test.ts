@@ -1,7 +1,7 @@
 // Watch events of the controller's own writes: ignored unless they also contain a change by another writer.
 
 import { expect, test } from "bun:test";
-import { isRelevantChange } from "../../../src/controllers/node/relevant-change.ts";
+import { isRelevantChange } from "../../../src/controllers/node/triggers.ts";
 import { OwnWrites } from "../../../src/controllers/writes/own-writes.ts";
 import type { Node } from "../../../src/kube/objects.ts";
 import { jsonPatch } from "../../../src/kube/patches/patch.ts";

@@ -39,7 +39,7 @@ export function planNode({ node, instance, ownPrefixes, settings }: NodePlanInpu
     ...addressProblems,
     ...labels.problems,
   ];
-  // A joining Node with an error keeps its taint: better unschedulable than wrongly schedulable.
+  // A joining Node with an error keeps its taint, because pods could be scheduled by wrong labels without it.
   if (isNew && problems.some(({ severity }) => severity === "error")) {
     return { labels: {}, removeUninitializedTaint: false, problems };
   }

@@ -233,7 +233,7 @@ export function tableNearLimit({ routes, limit, table }: TableFill, nearLimit: n
     {
       severity: "warning",
       reason: "RouteTableNearLimit",
-      // Without the count, because every new Node would cause another report; a metric has the count.
+      // The text has no count, because every new Node would cause another report. A metric has the count.
       text: `The cloud's route table${table === undefined ? "" : ` ${table}`} is at least ${Math.round(nearLimit * 100)}% full (limit: ${limit}), so new Nodes may soon get no route. Remove unused routes or request a higher limit.`,
     },
   ];

@@ -1,5 +1,5 @@
-// Drives a provider's load balancers to their desired state: observe, plan, apply, save the facts, repeat. Of the framework's rules
-// it has those that concern one plan (when to look up, which targets, accepted steps, refusals), and no backoff or evidence.
+// Drives a provider's load balancers to their desired state: observe, plan, apply, save the facts, repeat. It applies
+// the framework's rules about one plan (when to look up, which targets, accepted steps, refusals), without backoff and evidence.
 
 import { requestedDelay } from "../../cloud/error-policies.ts";
 import { fingerprintOf, hashStep, textOfDesired } from "../../controllers/service/desired/difference.ts";

@@ -1,6 +1,7 @@
 // Describes a Service: whether it has its load balancer, and if not, why. Pure.
 
 import { isPaused } from "../../controllers/pause.ts";
+import type { ServiceKnowledge } from "../../controllers/service/controller.ts";
 import {
   isBeingDeleted,
   isLoadBalancer,
@@ -8,7 +9,6 @@ import {
   wantsLoadBalancer,
   warningCondition,
 } from "../../controllers/service/predicates.ts";
-import type { ServiceKnowledge } from "../../controllers/service/reconcile/knowledge.ts";
 import { cloudCondition, pausedAnnotation } from "../../controllers/well-known.ts";
 import { defined } from "../../core/defined.ts";
 import { shortList } from "../../core/text.ts";

@@ -1,9 +1,9 @@
-// The service controller: its state, the queue of groups, what enqueues them, and the workers that reconcile them. To follow one
-// reconcile, start at `reconcile/reconcile.ts`.
+// The service controller: its state, the queue of groups, what enqueues them, the workers that reconcile them, and what it reports. To
+// follow one reconcile, start at `reconcile/reconcile.ts`.
 
 import type { Hinted } from "../../cloud/change-hints.ts";
 import type { ListedPart } from "../../cloud/part-listings.ts";
-import { seconds } from "../../core/brand.ts";
+import { seconds, serviceUID } from "../../core/brand.ts";
 import type { Service } from "../../kube/objects.ts";
 import type { ObservedLoadBalancer } from "../../provider/load-balancers.ts";
 import { priorities, WorkQueue } from "../../runtime/work-queue.ts";
@@ -21,17 +21,14 @@ import { FreshListing } from "./observed/fresh-listing.ts";
 import { BalancerMassLimit, removalKind } from "./observed/mass-limit.ts";
 import { markedBalancers } from "./observed/ownership.ts";
 import { GroupAssignment } from "./queue/group-assignment.ts";
-import { isRelevantChange } from "./queue/relevant-change.ts";
-import { followDeletions, StandbyChanges } from "./queue/standby-changes.ts";
+import { followDeletions, isRelevantChange, StandbyChanges } from "./queue/relevant-change.ts";
 import { NodeSyncLatency, startTriggers, type TriggerDeps } from "./queue/triggers.ts";
 import { OwnerLock, type ReconcileDeps } from "./reconcile/context.ts";
 import { handleError } from "./reconcile/failure.ts";
-import { findingsOf, knowledgeOf, type ServiceKnowledge } from "./reconcile/knowledge.ts";
 import { reconcileGroup } from "./reconcile/reconcile.ts";
-import { coversPart, isBackingOff } from "./state/group-record.ts";
+import { type Change, coversPart, isBackingOff, type MassHold } from "./state/group-record.ts";
 import { GroupStates } from "./state/group-states.ts";
-import type { MassHold } from "./state/mass-count.ts";
-import { ServiceStates } from "./state/service-states.ts";
+import { type ServiceState, ServiceStates } from "./state/service-states.ts";
 import { describeMassHold, massHoldEnded } from "./status/events.ts";
 import { EventPublisher } from "./status/publisher.ts";
 import { OwnServiceWrites } from "./status/service-writes.ts";
@@ -280,4 +277,61 @@ function isRelevantTo({ annotations, facts }: Pick<ServiceControllerDeps, "annot
   const isOurLabel = (key: string): boolean => isFactLabel(facts, key);
   return (before: Service | undefined, after: Service | undefined): boolean =>
     isRelevantChange(before, after, isOurAnnotation, { isOurLabel });
+}
+
+export interface ServiceKnowledge {
+  /** The key of its queue. */
+  readonly group: string;
+  /** The Services that share its load balancer, without itself. */
+  readonly sharedWith: readonly string[];
+  readonly balancer: ObservedLoadBalancer | undefined;
+  /** Whether the load balancers of the cloud were listed since the start. */
+  readonly isListed: boolean;
+  /** The Nodes that should be targets; undefined if they cannot be chosen. Chosen when it is read, which takes time. */
+  readonly targets: readonly string[] | undefined;
+  /** The change in progress. */
+  readonly change: Change | undefined;
+  /** What applies now, also about waiting. */
+  readonly findings: readonly Finding[];
+}
+
+/** Undefined for a Service that the controller has not seen, or does not manage. */
+export function knowledgeOf(
+  { groupStates, serviceStates, desiredServices, freshListing, controller }: ReconcileDeps,
+  service: Service,
+): ServiceKnowledge | undefined {
+  const uid = serviceUID(service.metadata.uid);
+  const known = serviceStates.get(uid);
+  if (known?.group === undefined) return undefined;
+  const { group, key } = known;
+  const state = groupStates.get(group);
+  const listed = freshListing.index.ofGroup(group);
+  return {
+    group,
+    sharedWith: groupStates.membersOf(group).filter((member) => member !== key),
+    balancer: listed.find(({ name }) => name !== undefined && name === state?.managed?.name) ?? listed[0],
+    isListed: controller.listing.latest !== undefined,
+    get targets() {
+      return desiredServices.tryOf(service)?.desired.targets.map(({ node }) => node);
+    },
+    change: state?.change,
+    findings: findingsOf(groupStates, known),
+  };
+}
+
+/** The hold of its group, and the events that were published and still apply. */
+export function findingsOf(
+  groupStates: ReconcileDeps["groupStates"],
+  { group, published }: ServiceState,
+): readonly Finding[] {
+  const hold = group === undefined ? undefined : groupStates.get(group)?.hold;
+  const held: readonly Finding[] =
+    hold === undefined ? [] : [{ kind: "hold", reason: hold.reason, text: hold.message }];
+  const events = [...published].flatMap(([topic, byIdentity]) =>
+    [...byIdentity.values()].map(({ type, reason, message }): Finding => {
+      const isProblem = type === "Warning" && topic !== "waiting";
+      return { kind: isProblem ? "problem" : "wait", reason, text: message };
+    }),
+  );
+  return [...held, ...events];
 }

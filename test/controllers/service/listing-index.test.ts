@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { ListingIndex } from "../../../src/controllers/service/observed/listing-index.ts";
+import { ListingIndex } from "../../../src/controllers/service/observed/fresh-listing.ts";
 
 // The index of what the parts of a cloud list.
 

@@ -6,7 +6,7 @@ import {
   readsAnnotation,
   unreadable,
 } from "../../../src/controllers/service/annotations/annotations.ts";
-import { holdImmutable } from "../../../src/controllers/service/desired/kept-settings.ts";
+import { holdImmutable } from "../../../src/controllers/service/desired/to-desired.ts";
 import { seconds } from "../../../src/core/brand.ts";
 import { duration, flag, integer, oneOf, text } from "../../../src/core/fields.ts";
 import { pairs } from "../../../src/core/list-fields.ts";

@@ -1,7 +1,6 @@
 import { afterEach, describe, expect, test } from "bun:test";
 import type { Desired } from "../../../src/controllers/service/deps.ts";
-import { fingerprintOf } from "../../../src/controllers/service/desired/difference.ts";
-import { describeTargetChanges } from "../../../src/controllers/service/status/describe-change.ts";
+import { describeTargetChanges, fingerprintOf } from "../../../src/controllers/service/desired/difference.ts";
 import { nodeName } from "../../../src/core/brand.ts";
 import type { BalancerTarget } from "../../../src/provider/load-balancers.ts";
 import { ServiceWorld } from "../../support/service-world.ts";

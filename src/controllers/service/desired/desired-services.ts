@@ -22,16 +22,24 @@ import type { EndpointNodes } from "../targets/endpoint-nodes.ts";
 import type { Reach, TargetPolicy } from "../targets/target-policy.ts";
 import { Targets } from "../targets/targets.ts";
 import { isFactAnnotation, readFacts } from "./facts.ts";
-import { holdImmutable, type ImmutableSettings, lastValidSettings, validRanges } from "./kept-settings.ts";
-import { hasErrors, type Member } from "./members.ts";
 import {
   deletionOnHold,
+  hasErrors,
+  type Member,
   type OnDelete,
   onDeleteToRemember,
   readOnDelete,
   releaseUnsupported,
-} from "./on-delete.ts";
-import { requestedAddressOf, serviceProblems, toDesired } from "./to-desired.ts";
+} from "./members.ts";
+import {
+  holdImmutable,
+  type ImmutableSettings,
+  lastValidSettings,
+  requestedAddressOf,
+  serviceProblems,
+  toDesired,
+  validRanges,
+} from "./to-desired.ts";
 
 /** A Service with its annotations read. */
 interface ReadService {

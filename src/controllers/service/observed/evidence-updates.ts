@@ -9,7 +9,7 @@ import { hasFinalizer, isEnding } from "../predicates.ts";
 import type { Certainty } from "../state/balancer-evidence.ts";
 import { coversPart, type GroupState } from "../state/group-record.ts";
 import type { GroupStates } from "../state/group-states.ts";
-import type { ListingIndex } from "./listing-index.ts";
+import type { ListingIndex } from "./fresh-listing.ts";
 
 const never = Number.NEGATIVE_INFINITY;
 

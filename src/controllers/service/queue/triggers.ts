@@ -19,7 +19,7 @@ import type { ServiceStates } from "../state/service-states.ts";
 import type { OwnServiceWrites } from "../status/service-writes.ts";
 import { isRelevantNodeChange } from "../targets/eligible-nodes.ts";
 import { enqueueLeftovers, type GroupAssignment } from "./group-assignment.ts";
-import { isDeletionSeen } from "./standby-changes.ts";
+import { isDeletionSeen } from "./relevant-change.ts";
 
 export interface TriggerDeps {
   readonly controller: ServiceControllerDeps;

@@ -13,18 +13,16 @@ import { type Outcome, requeue, settled, waiting } from "../../../runtime/worker
 import { slowerCheck } from "../../check-delay.ts";
 import { isRefusal } from "../../errors.ts";
 import type { ServiceControllerDeps, StepEntry } from "../deps.ts";
-import { changeOf, hashStep, textOfDesired } from "../desired/difference.ts";
+import { changeOf, describeDesired, describeReason, hashStep, textOfDesired } from "../desired/difference.ts";
 import { factsPatch } from "../desired/facts.ts";
 import type { Member } from "../desired/members.ts";
 import { finalizer } from "../predicates.ts";
 import type { Change, GroupState } from "../state/group-record.ts";
 import type { AcceptedStep } from "../state/recent-steps.ts";
-import { describeDesired, describeReason } from "../status/describe-change.ts";
 import { changeStarted, waitingFor } from "../status/events.ts";
-import { createsBalancer, whatOf } from "./check-unlisted.ts";
 import { type AllowedPlan, noteRefused, type PlannedGroup } from "./choose-steps.ts";
 import type { ReconcileContext, ReconcileDeps } from "./context.ts";
-import { endRelease } from "./limit-changes.ts";
+import { createsBalancer, endRelease, whatOf } from "./limit-changes.ts";
 
 /** Undefined when there is nothing to change and nothing to wait for. */
 export async function applyPlan(

@@ -18,11 +18,17 @@ import { dropGroupState, dropServiceStates } from "../state/group-states.ts";
 import { changeCompleted, deletedWithoutService, released, waitingFor } from "../status/events.ts";
 import { finalConditions } from "../status/publisher.ts";
 import { ingressOf, isSameIngress } from "../status/status.ts";
-import { judgeAbsence, requestProof, waitForProof } from "./absence.ts";
 import { checkDelay } from "./apply-steps.ts";
 import type { PlannedGroup } from "./choose-steps.ts";
 import type { ReconcileContext, ReconcileDeps } from "./context.ts";
-import { checkMassRelease, undecidedOwners, waitForDecision } from "./limit-changes.ts";
+import {
+  checkMassRelease,
+  judgeAbsence,
+  requestProof,
+  undecidedOwners,
+  waitForDecision,
+  waitForProof,
+} from "./limit-changes.ts";
 
 const pollInterval: Milliseconds = seconds(2);
 

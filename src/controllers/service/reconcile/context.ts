@@ -10,7 +10,7 @@ import type { DesiredServices } from "../desired/desired-services.ts";
 import type { EvidenceUpdates } from "../observed/evidence-updates.ts";
 import type { FreshListing } from "../observed/fresh-listing.ts";
 import type { BalancerMassLimit } from "../observed/mass-limit.ts";
-import type { StandbyChanges } from "../queue/standby-changes.ts";
+import type { StandbyChanges } from "../queue/relevant-change.ts";
 import type { NodeSyncLatency } from "../queue/triggers.ts";
 import type { GroupState } from "../state/group-record.ts";
 import type { GroupStates } from "../state/group-states.ts";

@@ -1,5 +1,6 @@
-// Applies the mass limit to one group: a load balancer that is absent, or whose Service vanished from the API, is created again or
-// removed only if not too many are, and only after that was recorded.
+// Decides what a group may do about what is absent. A load balancer that listings do not show counts as absent only after proof. What
+// is absent, or whose Service vanished from the API, is created again or removed only if not too many are, and only after that was
+// recorded. No further load balancer is created while listings show none of those that Fairlead created.
 
 import {
   type Milliseconds,
@@ -10,22 +11,30 @@ import {
 } from "../../../core/brand.ts";
 import type { Service } from "../../../kube/objects.ts";
 import type { ObservedLoadBalancer } from "../../../provider/load-balancers.ts";
+import type { Step } from "../../../provider/plan.ts";
 import { type Outcome, requeue } from "../../../runtime/workers.ts";
 import type { ServiceEvent } from "../deps.ts";
+import { absenceOf, type BalancerAbsence } from "../observed/absence.ts";
 import { hasVanished, removalKind } from "../observed/mass-limit.ts";
+import { isEnding } from "../predicates.ts";
+import type { ServiceSettings } from "../settings.ts";
 import type { OwnerEvidence } from "../state/balancer-evidence.ts";
-import type { GroupState, Hold } from "../state/group-record.ts";
-import type { MassHold } from "../state/mass-count.ts";
+import type { GroupState, Hold, MassHold } from "../state/group-record.ts";
 import {
+  balancerMissing,
+  createdButNotListed,
   massRecreationHeld,
   massReleaseHeld,
   massRemovalHeld,
   massWaitHeld,
+  type OutcomeOfAbsence,
   serviceVanished,
+  waitingForListing,
 } from "../status/events.ts";
-import { judgeAbsence, waitForProof } from "./absence.ts";
+import { showProblems } from "../status/publisher.ts";
 import type { PlannedGroup } from "./choose-steps.ts";
 import type { ReconcileContext, ReconcileDeps } from "./context.ts";
+import { confirmAfterOf } from "./reads-lag.ts";
 
 /** Only a newer listing shows whether the cloud has recovered. */
 const recheckAfter: Milliseconds = minutes(1);
@@ -211,4 +220,82 @@ export function recheckListing(
 ): Outcome {
   const age = clock.monotonic() - freshListing.beganAt(state);
   return age >= recheckAfter ? freshListing.request(state) : requeue(milliseconds(recheckAfter - age), why);
+}
+
+type Unproved = Extract<BalancerAbsence, { kind: "unproved" }>;
+
+/** Whether it is certain that these owners have no load balancer in the group, given that the cloud shows none. */
+export function judgeAbsence(
+  { controller, massLimit }: Pick<ReconcileDeps, "controller" | "massLimit">,
+  { evidence, group }: GroupState,
+  uids: readonly ServiceUID[],
+): BalancerAbsence {
+  const owners = uids.flatMap((uid) => evidence.get(uid) ?? []);
+  const restartedAt = massLimit.restartedFor(group);
+  const confirmAfter = confirmAfterOf(controller);
+  return absenceOf({ owners, confirmAfter, restartedAt, now: controller.clock.monotonic() });
+}
+
+/** Reports it on the Services, and waits. */
+export function waitForProof(
+  deps: ReconcileDeps,
+  state: GroupState,
+  services: readonly Service[],
+  absence: Unproved,
+  /** Another load balancer with the same mark that is shown. */
+  replacement?: string,
+): Outcome {
+  const { clock, settings } = deps.controller;
+  const at = clock.now() + absence.decidedAt - clock.monotonic();
+  for (const service of services) {
+    const event = absence.isExpected
+      ? waitingForListing(at)
+      : balancerMissing(at, outcomeOf(service, settings), replacement);
+    deps.publisher.publishOnce(service, absence.isExpected ? "waiting" : "absence", [event]);
+    const hold = { reason: event.reason, message: event.message };
+    deps.groupStates.commit(state, { kind: "held", hold });
+  }
+  return requestProof(deps, state, absence);
+}
+
+function outcomeOf(service: Service, { drift }: Pick<ServiceSettings, "drift">): OutcomeOfAbsence {
+  if (isEnding(service)) return "finalizer removed";
+  return drift === "report" ? "reported" : "created again";
+}
+
+/** Requests the next listing when it is due. */
+export function requestProof(deps: ReconcileDeps, state: GroupState, { checkAt }: Unproved): Outcome {
+  const now = deps.controller.clock.monotonic();
+  if (checkAt <= now) return deps.freshListing.request(state);
+  return requeue(milliseconds(checkAt - now), "proof that the load balancer is absent");
+}
+
+/** Undefined when the plan may be applied. */
+export async function checkUnlisted(
+  deps: ReconcileDeps,
+  { group, state, call }: ReconcileContext,
+  plan: PlannedGroup,
+): Promise<Outcome | undefined> {
+  const { removals } = deps.controller;
+  const { members, steps, fingerprint } = plan;
+  if (!createsBalancer(plan) || removals.isReleased(removalKind, group)) return undefined;
+  const { creations } = state.evidence;
+  const count = creations.countOf(steps.map(whatOf), fingerprint.spec);
+  if (count === undefined) return undefined;
+  const names = steps.flatMap((step) => (creations.has(whatOf(step)) ? (step.on ?? []) : []));
+  const problem = createdButNotListed({ count, names: [...new Set(names)] });
+  for (const { service, problems } of members) {
+    await showProblems(deps, "absence", service, [problem], call.signal, problems);
+  }
+  const hold = { reason: problem.reason, message: problem.text, isReleasable: true } as const;
+  deps.groupStates.commit(state, { kind: "held", hold });
+  removals.hold(removalKind, group, deps.groupStates.membersOf(group).join(", "));
+  return recheckListing(deps, state, problem.reason);
+}
+
+/** What a step creates. The details may differ: a Node may have joined in between. */
+export const whatOf = ({ do: what, on = "" }: Step): string => `${what} ${on}`;
+
+export function createsBalancer({ observed, serving, steps }: PlannedGroup): boolean {
+  return observed === undefined && serving.length > 0 && steps.length > 0;
 }

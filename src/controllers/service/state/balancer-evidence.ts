@@ -1,11 +1,10 @@
-// What this process knows about the load balancer of each owner in a group: that it exists or may exist, when Fairlead last
-// changed it, and since when listings do not show it.
+// What this process knows about the load balancer of each owner in a group: that it exists or may exist, in which parts of the cloud,
+// when Fairlead last changed it, and since when listings do not show it.
 
 import type { Milliseconds, ServiceUID } from "../../../core/brand.ts";
 import { defined } from "../../../core/defined.ts";
 import { Creations } from "../../absence/creations.ts";
 import { addProof, type Evidence, type Proof } from "../../absence/proof.ts";
-import { Places } from "./places.ts";
 
 /**
  * `exists`: it was listed, created by a step, or the Service has its address. `possible`: a request may have created it, or the
@@ -167,4 +166,51 @@ export class BalancerEvidence {
 /** Another listing that shows it changes nothing. */
 function isKnownToExist({ certainty, proofs, isNotFound, isTrace }: OwnerEvidence): boolean {
   return certainty === "exists" && proofs.length === 0 && isNotFound !== true && isTrace !== true;
+}
+
+const noParts: readonly string[] = [];
+
+/** The parts of the cloud, such as regions, in which a group has or may have its load balancer. */
+export class Places {
+  #seen = noParts;
+  #possible = noParts;
+  #isUnknown = false;
+
+  /** There may be a load balancer in any part: it was created before this process or leadership session observed it. */
+  get isUnknown(): boolean {
+    return this.#isUnknown;
+  }
+
+  /** Where to look for it, given the parts that list it. One that is listed is the one that a step may have created. */
+  with(listed: readonly string[]): ReadonlySet<string> {
+    return new Set([...this.#seen, ...listed, ...(listed.length === 0 ? this.#possible : noParts)]);
+  }
+
+  /** Listings show it in these parts. */
+  noteSeen(parts: readonly string[]): void {
+    this.#seen = union(this.#seen, parts);
+  }
+
+  /** A step may create or change it in these parts. */
+  notePossible(parts: readonly string[]): void {
+    this.#possible = union(this.#possible, parts);
+  }
+
+  /** Listings of all parts where it may be show it in exactly these; in none, if it is certain that it does not exist. */
+  replace(parts: readonly string[]): void {
+    this.#possible = noParts;
+    this.#isUnknown = false;
+    if (parts.length !== this.#seen.length || union(this.#seen, parts) !== this.#seen) this.#seen = parts;
+  }
+
+  /** Another process may have created or moved it. */
+  forget(): void {
+    this.#isUnknown = true;
+  }
+}
+
+/** The first list if the second adds nothing. */
+function union(one: readonly string[], other: readonly string[]): readonly string[] {
+  const added = other.filter((part) => !one.includes(part));
+  return added.length === 0 ? one : [...one, ...added];
 }

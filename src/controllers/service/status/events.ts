@@ -13,8 +13,7 @@ import { removalWindowText } from "../../absence/removals.ts";
 import { pausedAnnotation } from "../../well-known.ts";
 import type { LastingProblem, ServiceEvent } from "../deps.ts";
 import { isEnding } from "../predicates.ts";
-import type { Change, Hold } from "../state/group-record.ts";
-import type { MassHold } from "../state/mass-count.ts";
+import type { Change, Hold, MassHold } from "../state/group-record.ts";
 
 /** Undefined for updates: upstream only reports their completion. */
 export function changeStarted(change: Change): ServiceEvent | undefined {

@@ -98,7 +98,7 @@ export async function openSandbox(options: SandboxOptions): Promise<Sandbox> {
   const settings = readFlags([
     `--kubeconfig=${kubeconfig}`,
     // Shorter than in a cluster, so that each step takes seconds.
-    "--node-deletion-confirmation=5s",
+    "--absence-confirmation=5s",
     "--node-status-update-frequency=10s",
     ...(cloud.routeCount === undefined ? [] : ["--cluster-cidr=10.128.0.0/9"]),
     ...Object.entries({ ...cloud.settings, ...definition.demoSettings }).map(

@@ -132,7 +132,7 @@ export interface InstanceSource {
   readonly requestsPerHour?: number | undefined;
   /**
    * How long a listing or lookup may show an earlier state of the cloud; the longer one, if they differ. The two proofs that a machine is
-   * gone are further apart than this. Absent: less than `--node-deletion-confirmation`.
+   * gone are further apart than this. Absent: less than `--absence-confirmation`.
    */
   readonly readsLag?: Milliseconds | undefined;
 }

@@ -187,7 +187,7 @@ test("releases a whole hold by one annotation of the Lease, and reports what it 
 
 test.each([
   ["node", 'must be nodes, load-balancers, routes or all, got "node"'],
-  ["all", "hold nothing at the moment"],
+  ["all", "--removal-limit holds no nodes, load-balancers, routes at the moment"],
 ])("reports a release that releases nothing: %s", async (value, text) => {
   const { w, annotateLease, lease, leaseEvents } = await setUp();
   annotateLease({ "fairlead.dev/release-hold": value });
@@ -255,7 +255,7 @@ test("deletes no Node while other annotations fill the Lease, keeps the Lease, a
 });
 
 test("a Node waits when 5,000 were deleted within ten minutes, and its event says why", async () => {
-  const { w, lose, nodes } = await setUp("--node-deletion-limit=9999");
+  const { w, lose, nodes } = await setUp("--removal-limit=9999");
   w.manager.removals.note(
     "nodes",
     Array.from({ length: 5000 }, (_, at) => `node-uid-${at}`),

@@ -69,28 +69,42 @@ test("keeps both Leases of a leader migration, and drains the controllers of bot
 });
 
 describe("a reload of settings other than the cloud's", () => {
+  const reload = async (changed: string): Promise<ReloadingProcess> => {
+    const { world, process } = await start({ nodes: 20 });
+    for (const name of ["web", "shop"]) world.create(name);
+    await world.until(() => world.owners().length === 2, "the load balancers");
+    await world.pass(30);
+    process.forget();
+    const others = changed.startsWith("concurrent-service") ? [] : ["concurrent-service-syncs: 8"];
+    process.hangUp(configPath, flagsFile(...others, changed));
+    await world.pass(20);
+    expect(process.linesWith("Configuration: ")).toHaveLength(1);
+    return process;
+  };
+
   test.each([
     ["concurrent-service-syncs: 9"],
     ["concurrent-node-syncs: 9"],
     ["v: 2"],
     ["drain-timeout: 20s"],
     ["label-policy: { example.com/a: report }"],
-    ["node-deletion-confirmation: 40s"],
     ["node-deletion: observe"],
     ["remove-shutdown-taint: when-ready"],
   ])(
     "sends no request to the cloud, and only Lease renewals to the API server: %s [F69]",
     async (changed) => {
-      const { world, process } = await start({ nodes: 20 });
-      for (const name of ["web", "shop"]) world.create(name);
-      await world.until(() => world.owners().length === 2, "the load balancers");
-      await world.pass(30);
-      process.forget();
-      const others = changed.startsWith("concurrent-service") ? [] : ["concurrent-service-syncs: 8"];
-      process.hangUp(configPath, flagsFile(...others, changed));
-      await world.pass(20);
-      expect(process.linesWith("Configuration: ")).toHaveLength(1);
+      const process = await reload(changed);
       expect(process.cloud).toEqual([]);
+      expect(process.kube.filter((what) => !what.includes("/leases/cloud-controller-manager"))).toEqual([]);
+      await process.end();
+    },
+  );
+
+  test.each(["absence-confirmation: 40s", "removal-limit: 15%"])(
+    "lists the routes once, because they are decided again, and sends nothing else: %s [F69]",
+    async (changed) => {
+      const process = await reload(changed);
+      expect(process.cloud).toEqual(["GET /v1/routes?per_page=50&page=1"]);
       expect(process.kube.filter((what) => !what.includes("/leases/cloud-controller-manager"))).toEqual([]);
       await process.end();
     },

@@ -39,8 +39,8 @@ function start(): KeptProcess {
       "--cloud-provider=hcloud",
       "--allow-untagged-cloud",
       "--cluster-cidr=10.244.0.0/16",
-      "--node-deletion-confirmation=5s",
-      "--node-deletion-limit=off",
+      "--absence-confirmation=5s",
+      "--removal-limit=off",
     ],
     env: {
       HCLOUD_TOKEN: token,

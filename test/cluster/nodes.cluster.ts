@@ -20,7 +20,7 @@ afterEach(async () => {
 });
 
 /** Deletes a Node soon after the proof of absence. */
-const quick = ["--node-deletion-confirmation=2s", "--leader-elect=false"];
+const quick = ["--absence-confirmation=2s", "--leader-elect=false"];
 const always = 1_000_000;
 
 const isShutdown = (node: Node | undefined): boolean =>

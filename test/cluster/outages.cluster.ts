@@ -11,7 +11,7 @@ import { type Cluster, openCluster } from "./rig/cluster.ts";
 import { type ControlPlane, startControlPlane } from "./rig/control-plane.ts";
 import { startTcpRelay } from "./rig/tcp-relay.ts";
 
-const quick = ["--node-deletion-confirmation=2s", "--leader-elect=false"];
+const quick = ["--absence-confirmation=2s", "--leader-elect=false"];
 
 let cluster: Cluster;
 /** A separate control plane, because these tests kill it. */
@@ -32,7 +32,7 @@ const joined = async (name: string): Promise<void> => {
 };
 
 test("the manager survives an API server outage of 20 s and deletes no Node", async () => {
-  const manager = cluster.manager({ flags: ["--node-deletion-confirmation=2s"] });
+  const manager = cluster.manager({ flags: ["--absence-confirmation=2s"] });
   await joined("before");
   await plane.killServer();
   // Longer than the Lease duration.

@@ -83,7 +83,7 @@ test("a Node gets a route and loses NetworkUnavailable, and the route is removed
 
 test("a route that was removed in the cloud is created again at the next full reconciliation [F58]", async () => {
   const id = await join("worker-1", "10.244.1.0/24");
-  manager("--route-reconciliation-period=2s", "--route-absence-confirmation=2s");
+  manager("--route-reconciliation-period=2s", "--absence-confirmation=2s");
   await hasNetwork("worker-1");
   const [route] = cluster.cloud.routes.list();
   cluster.cloud.routes.remove(route?.id ?? "");

@@ -86,8 +86,7 @@ test("the shipped roles suffice for a leader outside the cluster to initialize a
     kubeconfig: kubeconfig(),
     flags: [
       "--leader-elect-resource-name=cloud-controller-manager",
-      "--node-deletion-confirmation=2s",
-      "--node-deletion-min-age=0s",
+      "--absence-confirmation=2s",
       "--secure-port=0",
     ],
   });

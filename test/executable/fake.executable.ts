@@ -66,7 +66,7 @@ describe("the command line", () => {
   test("--help lists upstream's flags, Fairlead's flags and the cloud's settings [S1]", () => {
     const { code, out } = run(["--help"]);
     expect(code).toBe(0);
-    for (const word of ["--kubeconfig", "--leader-elect", "--node-deletion-confirmation", "FAKE_ENDPOINT"]) {
+    for (const word of ["--kubeconfig", "--leader-elect", "--absence-confirmation", "FAKE_ENDPOINT"]) {
       expect(out).toContain(word);
     }
     expect(run(["-h"]).out).toBe(out);

@@ -7,12 +7,12 @@ export type LiveSettings = Readonly<Record<string, string>>;
 
 /** None of these values allows more than the default. */
 export const liveSettings: readonly (readonly [name: string, values: readonly string[]])[] = [
-  ["node-deletion-limit", ["20%", "10%", "15%"]],
+  ["removal-limit", ["20%", "10%", "15%"]],
   ["load-balancer-drift", ["repair", "report"]],
   ["concurrent-service-syncs", ["1", "5", "20"]],
   ["cloud-call-timeout", ["30s", "20s"]],
   ["drain-timeout", ["10s", "5s"]],
-  ["node-deletion-confirmation", ["30s", "45s"]],
+  ["absence-confirmation", ["30s", "45s"]],
   ["kube-api-qps", ["0", "50"]],
   ["v", ["0", "2"]],
 ];

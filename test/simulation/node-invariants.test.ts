@@ -38,13 +38,13 @@ describe("machines that the cloud wrongly reports as missing", () => {
       expect(await violatedBy({ ...fault, flags: [] })).toEqual([]);
   });
   test("for a short time violate invariant 1 when one proof is enough [F21]", async () => {
-    expect(await violatedBy({ ...short, flags: ["--node-deletion-proofs=1"] })).toContain(1);
+    expect(await violatedBy({ ...short, flags: ["--absence-confirmation=0s"] })).toContain(1);
   });
   test("in one of two proofs violate invariant 1 when one proof is enough [F21]", async () => {
-    expect(await violatedBy({ ...oneSided, flags: ["--node-deletion-proofs=1"] })).toContain(1);
+    expect(await violatedBy({ ...oneSided, flags: ["--absence-confirmation=0s"] })).toContain(1);
   });
   test("in large numbers violate invariants 1 and 2 without a mass limit [F22]", async () => {
-    const violated = await violatedBy({ ...many, flags: ["--node-deletion-limit=off"] });
+    const violated = await violatedBy({ ...many, flags: ["--removal-limit=off"] });
     expect(violated).toContain(1);
     expect(violated).toContain(2);
   });

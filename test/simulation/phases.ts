@@ -105,7 +105,7 @@ export class Phases {
     const invalid = configurationFile({}, invalidLines[this.#seed % invalidLines.length] ?? "  x: 1\n");
     const steps: readonly (readonly [string, () => void])[] = [
       ["a reload", () => world.reconfigure({ "concurrent-service-syncs": "7" }, () => 0)],
-      ["a second reload", () => world.reconfigure({ "node-deletion-limit": "15%" }, () => 0)],
+      ["a second reload", () => world.reconfigure({ "removal-limit": "15%" }, () => 0)],
       [
         "an invalid file",
         () => {

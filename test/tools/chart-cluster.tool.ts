@@ -224,8 +224,7 @@ describe.skipIf(tools === undefined || operator === undefined)("on a real API se
         configuration: {
           flags: {
             "leader-elect-resource-name": "east",
-            "node-deletion-confirmation": "1s",
-            "node-deletion-min-age": "0s",
+            "absence-confirmation": "1s",
             "cluster-cidr": "10.0.0.0/16",
             "load-balancer-targets": "endpoints",
             "secure-port": port,

@@ -193,7 +193,7 @@ describe.if(prometheus !== undefined)("a real Prometheus that scrapes the execut
         port,
         `--config=${file}`,
         "--cluster-cidr=10.244.0.0/16",
-        "--node-deletion-confirmation=5s",
+        "--absence-confirmation=5s",
       );
       const reload = (...flags: readonly string[]): void => {
         writeFileSync(file, flagsFile(...flags));

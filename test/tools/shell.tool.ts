@@ -66,7 +66,7 @@ describe.if(bash !== undefined)("bash completes", () => {
     expect(await complete("explain", "-o", "t")).toEqual(["text"]);
     expect(await complete("explain", "--serv")).toEqual(["--server", "--server-ca-file"]);
     expect(await complete("plan", "--serv")).toEqual([]);
-    expect(await complete("--node-deletion-l")).toEqual(["--node-deletion-limit"]);
+    expect(await complete("--removal-l")).toEqual(["--removal-limit"]);
     expect(await complete("--mode", "o")).toEqual(["observe"]);
     expect(await complete("--cluster-name", "")).toEqual([]);
   });

@@ -55,7 +55,7 @@ export const onLeases: Reasons = {
   },
   MassRouteChangeHeld: {
     type: "Warning",
-    when: "More than `--route-removal-limit` allows would be removed, because Nodes vanished without a deletion, or created again, because the cloud no longer lists them. None of these routes is changed",
+    when: "More than `--removal-limit` allows would be removed, because Nodes vanished without a deletion, or created again, because the cloud no longer lists them. None of these routes is changed",
     whatToDo:
       "check the API server and the cloud; to change the routes anyway, annotate the Lease with `fairlead.dev/release-hold=routes`",
   },

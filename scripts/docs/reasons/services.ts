@@ -51,12 +51,12 @@ export const onServices: Reasons = {
   },
   MassRecreationHeld: {
     type: "Warning",
-    when: "The load balancer is absent, together with more others than `--load-balancer-removal-limit` allows within ten minutes. None of them is created again",
+    when: "The load balancer is absent, together with more others than `--removal-limit` allows within ten minutes. None of them is created again",
     whatToDo: "check the cloud; to create them anyway, run the command in the message",
   },
   MassRemovalHeld: {
     type: "Warning",
-    when: "The Service needs no load balancer any longer, and too many load balancers are absent from the cloud, so that its finalizer stays. In `/debug/state` also: the Service vanished from the API, together with more others than `--load-balancer-removal-limit` allows within ten minutes, and its load balancer is kept",
+    when: "The Service needs no load balancer any longer, and too many load balancers are absent from the cloud, so that its finalizer stays. In `/debug/state` also: the Service vanished from the API, together with more others than `--removal-limit` allows within ten minutes, and its load balancer is kept",
     whatToDo:
       "check the cloud, or restore the Services; to remove the load balancers anyway, run the command in the message",
   },

@@ -3,7 +3,6 @@
 import {
   defaultRemovalLimit,
   parseRemovalLimit,
-  type RemovalLimitSetting,
   removalLimitForms,
 } from "../../controllers/absence/limit.ts";
 import { type LabelPolicy, type NodeSettings, nodeDefaults } from "../../controllers/node/settings.ts";
@@ -65,27 +64,26 @@ export function controllerSettings(flags: Flags): ControllerSettings {
       order: only<AddressKind>("node-address-order", flags["node-address-order"], kinds),
     },
   };
-  const limit = (
-    flag: "node-deletion-limit" | "load-balancer-removal-limit" | "route-removal-limit",
-  ): RemovalLimitSetting => {
-    const read = parseRemovalLimit(flags[flag]);
-    if (read === undefined) problems.push(mustBe(flag, removalLimitForms, flags[flag]));
-    return read ?? defaultRemovalLimit;
+  const limit = parseRemovalLimit(flags["removal-limit"]);
+  if (limit === undefined) problems.push(mustBe("removal-limit", removalLimitForms, flags["removal-limit"]));
+  // The same rule for Nodes, load balancers and routes.
+  const absence = {
+    removalLimit: limit ?? defaultRemovalLimit,
+    confirmAfter: flags["absence-confirmation"],
   };
   const lifecycle: LifecycleSettings = {
     ...lifecycleDefaults,
     deletion: flags["node-deletion"],
     removeShutdownTaint: flags["remove-shutdown-taint"],
-    confirmAfter: flags["node-deletion-proofs"] === 1 ? milliseconds(0) : flags["node-deletion-confirmation"],
-    removalLimit: limit("node-deletion-limit"),
-    minAge: flags["node-deletion-min-age"],
+    ...absence,
+    // Where one answer is believed, it is believed about young Nodes too.
+    minAge: absence.confirmAfter === 0 ? milliseconds(0) : lifecycleDefaults.minAge,
   };
   const period = flags["route-reconciliation-period"];
   const routes: RouteSettings = {
     ...routeDefaults,
     fullCheck: period === undefined ? routeDefaults.fullCheck : exactly(period),
-    removalLimit: limit("route-removal-limit"),
-    confirmAfter: flags["route-absence-confirmation"],
+    ...absence,
   };
   if (flags["cluster-cidr"] !== undefined) {
     const ranges = readClusterCIDRs(flags["cluster-cidr"]);
@@ -96,10 +94,9 @@ export function controllerSettings(flags: Flags): ControllerSettings {
     ...serviceDefaults,
     drift: flags["load-balancer-drift"],
     vanished: flags["load-balancer-of-vanished-service"],
-    confirmAfter: flags["load-balancer-absence-confirmation"],
+    ...absence,
     targets: flags["load-balancer-targets"],
     targetDrain: flags["load-balancer-target-drain"],
-    removalLimit: limit("load-balancer-removal-limit"),
   };
   return { nodes, lifecycle, routes, services, problems };
 }

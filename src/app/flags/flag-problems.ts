@@ -5,7 +5,7 @@ import type { Problem } from "../../core/problem.ts";
 import type { Field, Fields } from "../../core/settings.ts";
 import { quotedUrl } from "../../core/text.ts";
 import { notesOf } from "./flag-notes.ts";
-import type { Flags } from "./table.ts";
+import { type Flags, replacedFlags } from "./table.ts";
 
 /** An error whose text starts with the name of the flag; `text` continues it: "must be …, got …". */
 export function invalidFlag(flag: string, text: string): Problem {
@@ -28,10 +28,13 @@ const klogFlags = [
 ];
 const insecurePort = "Kubernetes 1.24 removed the port without TLS";
 
-/** Flags of former Go managers, with what to do about each. */
+/** Flags of former Go managers, and former flags of Fairlead, with what to do about each. */
 export const removedFlags: Readonly<Record<string, string>> = {
   ...Object.fromEntries(
     klogFlags.map((name) => [name, "Kubernetes 1.26 removed the klog flags; omit it, logs go to stderr"]),
+  ),
+  ...Object.fromEntries(
+    Object.entries(replacedFlags).map(([name, now]) => [name, `it was replaced by --${now}`] as const),
   ),
   port: `${insecurePort}; use --secure-port`,
   address: `${insecurePort}; use --bind-address`,

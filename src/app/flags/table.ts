@@ -55,13 +55,28 @@ export const flagFields = {
 
 export type FlagName = keyof typeof flagFields;
 
+/** Flags that had another name, with the flag that replaced them. One value now applies to Nodes, load balancers and routes. */
+export const replacedFlags: Readonly<Record<string, FlagName>> = {
+  "node-deletion-limit": "removal-limit",
+  "load-balancer-removal-limit": "removal-limit",
+  "route-removal-limit": "removal-limit",
+  "node-deletion-confirmation": "absence-confirmation",
+  "node-deletion-proofs": "absence-confirmation",
+  "node-deletion-min-age": "absence-confirmation",
+  "load-balancer-absence-confirmation": "absence-confirmation",
+  "route-absence-confirmation": "absence-confirmation",
+};
+
 const commandLineOnly = "can only be set on the command line";
 
 type CommandFlag = keyof typeof commandFlags.fields;
 export const commandFlagNames = Object.keys(commandFlags.fields) as readonly CommandFlag[];
 
 /** Flags that the --config file cannot contain, with what to do about each. */
-export const flagsNotInFile: Readonly<Partial<Record<FlagName, string>>> = {
+export const flagsNotInFile: Readonly<Record<string, string>> = {
+  ...Object.fromEntries(
+    Object.entries(replacedFlags).map(([name, now]) => [name, `was replaced by ${now}`] as const),
+  ),
   config: commandLineOnly,
   help: commandLineOnly,
   notices: commandLineOnly,
@@ -78,13 +93,8 @@ export type Flags = Values<typeof flagFields>;
 /** The defaults that `--compatibility=upstream` sets. */
 export const upstreamProfile: Readonly<Partial<Record<FlagName, string>>> = {
   "node-match-timeout": "0s",
-  "node-deletion-proofs": "1",
-  "node-deletion-limit": "off",
-  "load-balancer-removal-limit": "off",
-  "route-removal-limit": "off",
-  "route-absence-confirmation": "0s",
-  "load-balancer-absence-confirmation": "0s",
-  "node-deletion-min-age": "0s",
+  "absence-confirmation": "0s",
+  "removal-limit": "off",
   "reconcile-labels": "false",
   "prefer-beta-labels": "true",
   "remove-shutdown-taint": "when-ready",

@@ -1,7 +1,7 @@
 // Releases what the mass limits hold when an operator asks for it on the Lease, and reports what was released.
 
 import type { RemovalMemory } from "../../controllers/absence/removal-memory.ts";
-import { limitFlags, removalKinds, removalWindowText } from "../../controllers/absence/removals.ts";
+import { removalKinds, removalWindowText } from "../../controllers/absence/removals.ts";
 import { releaseHoldAnnotation } from "../../controllers/well-known.ts";
 import { shortList } from "../../core/text.ts";
 import type { Log } from "../../telemetry/log.ts";
@@ -27,9 +27,8 @@ export function releaseHold(value: string, lease: string, memory: RemovalMemory)
     return names.length === 0 ? [] : [`${names.length} ${kind} (${shortList(names, 300)})`];
   });
   if (released.length === 0) {
-    const flags = kinds.map((kind) => `--${limitFlags[kind]}`).join(", ");
     return ignored(
-      `Annotation ${annotation} of Lease ${lease} released nothing, because ${flags} ${kinds.length === 1 ? "holds" : "hold"} nothing at the moment. The annotation was removed; annotate the Lease again when something is held.`,
+      `Annotation ${annotation} of Lease ${lease} released nothing, because --removal-limit holds no ${kinds.join(", ")} at the moment. The annotation was removed; annotate the Lease again when something is held.`,
     );
   }
   return {

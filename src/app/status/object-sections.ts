@@ -1,6 +1,5 @@
 // The sections of the page with what the cluster has: Nodes, Services, routes, holds, and the last changes.
 
-import { limitFlags } from "../../controllers/absence/removals.ts";
 import { milliseconds } from "../../core/brand.ts";
 import { formatDuration } from "../../core/duration.ts";
 import { shortList } from "../../core/text.ts";
@@ -103,9 +102,9 @@ const maxHolds = 50;
 export function holdsPart({ report: { massLimits, balancersOnHold, orphans } }: StatusView): Html {
   const limits = table({
     id: "limits-table",
-    caption: "What each mass limit counts and holds",
+    caption: "What the mass limit (--removal-limit) counts and holds",
     columns: [
-      { title: "Mass limit", cell: ({ kind }) => html`${titles[kind]} <code>--${limitFlags[kind]}</code>` },
+      { title: "Mass limit", cell: ({ kind }) => titles[kind] },
       { title: "Last 10 minutes", kind: "number", cell: ({ recent }) => number(recent) },
       { title: "Held", kind: "number", cell: ({ held }) => number(held.length) },
       {

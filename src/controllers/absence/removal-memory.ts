@@ -4,7 +4,6 @@
 import type { Clock } from "../../platform/clock.ts";
 import { type StoredRemoval, shortId } from "./removal-text.ts";
 import {
-  limitFlags,
   type RemovalHistory,
   type RemovalKind,
   removalKinds,
@@ -21,7 +20,7 @@ export interface RemovalStore {
 
 const processMemory: RemovalStore = {
   store: () => Promise.resolve(),
-  howToRelease: (kind) => `set --${limitFlags[kind]}=off until they are removed`,
+  howToRelease: () => "set --removal-limit=off until they are removed",
 };
 
 interface Removal {

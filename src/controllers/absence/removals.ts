@@ -6,13 +6,6 @@ import { type Milliseconds, minutes } from "../../core/brand.ts";
 export const removalKinds = ["nodes", "load-balancers", "routes"] as const;
 export type RemovalKind = (typeof removalKinds)[number];
 
-/** The flag of each mass limit. */
-export const limitFlags: Readonly<Record<RemovalKind, string>> = {
-  nodes: "node-deletion-limit",
-  "load-balancers": "load-balancer-removal-limit",
-  routes: "route-removal-limit",
-};
-
 /** Every mass limit counts the removals of this long. */
 export const removalWindow: Milliseconds = minutes(10);
 export const removalWindowText = `${removalWindow / 60_000} minutes`;

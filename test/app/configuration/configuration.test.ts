@@ -40,7 +40,7 @@ describe("flag in the configuration file", () => {
   });
 
   test("overrides a profile of the same file", async () => {
-    const body = `${head}flags:\n  compatibility: upstream\n  node-deletion-proofs: 2\n`;
+    const body = `${head}flags:\n  compatibility: upstream\n  absence-confirmation: 30s\n`;
     const { settings } = await read({ [config]: body }, [`--config=${config}`]);
     expect(Number(settings.lifecycle.confirmAfter)).toBe(30_000);
     expect(settings.lifecycle.removalLimit).toBe("off");

@@ -46,11 +46,7 @@ test("a controller that is disabled by upstream's name does nothing", async () =
 test("explicit flags take precedence over the upstream profile", () => {
   const { lifecycle } = readFlags(["--compatibility=upstream"]);
   expect(Number(lifecycle.confirmAfter)).toBe(0);
-  const mixed = readFlags([
-    "--compatibility=upstream",
-    "--node-deletion-proofs=2",
-    "--node-deletion-min-age=10m",
-  ]).lifecycle;
+  const mixed = readFlags(["--compatibility=upstream", "--absence-confirmation=30s"]).lifecycle;
   expect(Number(mixed.confirmAfter)).toBe(30_000);
   expect(Number(mixed.minAge)).toBe(600_000);
   expect(mixed.removalLimit).toEqual(lifecycle.removalLimit);
@@ -59,7 +55,7 @@ test("explicit flags take precedence over the upstream profile", () => {
 describe("presets of a provider", () => {
   const presets = {
     "node-status-update-frequency": "2m",
-    "node-deletion-limit": "35%",
+    "removal-limit": "35%",
     "label-policy": "acme/tier=report",
     "leader-elect": "false",
   };
@@ -88,7 +84,7 @@ describe("presets of a provider", () => {
         ?.replaceAll(/\s+/g, " ") ?? "";
     expect(shown("node-status-update-frequency")).toContain("(default 2m)");
     expect(shown("label-policy")).toContain("(default acme/tier=report)");
-    expect(shown("node-deletion-limit")).toContain("(default 35%)");
+    expect(shown("removal-limit")).toContain("(default 35%)");
     expect(shown("leader-elect")).not.toContain("(default");
     const schema = JSON.stringify(
       configurationSchema({ ...fake, presets } as unknown as AnyProvider, "acme"),
@@ -97,9 +93,9 @@ describe("presets of a provider", () => {
   });
 
   test("that are unknown or invalid are reported as the provider's", () => {
-    const wrong = { ...provider, presets: { "node-deletion-proofs": "7", "leader-elct": "true" } };
+    const wrong = { ...provider, presets: { "concurrent-node-syncs": "0", "leader-elct": "true" } };
     expect(readFlags([], { provider: wrong }).problems.map(({ text }) => text)).toEqual([
-      'Preset of the provider acme: --node-deletion-proofs must be a whole number from 1 to 2, got "7"',
+      'Preset of the provider acme: --concurrent-node-syncs must be a whole number from 1 to 200, got "0"',
       'Preset of the provider acme: --leader-elct is not a known flag; did you mean "--leader-elect"?',
     ]);
   });
@@ -166,6 +162,9 @@ test("a removed flag is refused with its replacement, an unknown one with the ne
   );
   expect(textOf("--port=0")).toContain("use --secure-port");
   expect(textOf("--secure-prot=1")).toContain("did you mean --secure-port?");
+  expect(textOf("--node-deletion-limit=off")).toBe(
+    "unknown flag --node-deletion-limit; it was replaced by --removal-limit",
+  );
 });
 
 test("what decides marks, ownership, leadership or which controllers run needs a restart", () => {

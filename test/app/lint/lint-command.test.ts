@@ -118,9 +118,14 @@ const configuration = (rest: string): string =>
 const wrongConfigurations: readonly (readonly [string, string, string])[] = [
   ["flags:\n  cluster-nmae: prod\n", "4:3: error", "did you mean cluster-name? [UnknownKey]"],
   [
-    "flags:\n  node-deletion-proofs: 7\n",
-    "4:25: error",
-    "--node-deletion-proofs must be a whole number from 1 to 2",
+    "flags:\n  concurrent-node-syncs: 0\n",
+    "4:26: error",
+    "--concurrent-node-syncs must be a whole number from 1 to 200",
+  ],
+  [
+    "flags:\n  route-absence-confirmation: 0s\n",
+    "4:3: error",
+    "route-absence-confirmation was replaced by absence-confirmation",
   ],
   ["cloud:\n  tokn: x\n", "4:3: error", "did you mean token? [UnknownKey]"],
   ["cloud:\n  endpoint: nonsense\n", "4:13: error", "must be a URL such as"],

@@ -65,7 +65,7 @@ describe("the page /status", () => {
   });
 
   test("shows what a mass limit holds, and how to release it [N1]", async () => {
-    const { w, body } = await open({ nodes: 8 }, ...all, "--node-deletion-confirmation=5s");
+    const { w, body } = await open({ nodes: 8 }, ...all, "--absence-confirmation=5s");
     await w.pass(30);
     for (const name of ["node-0", "node-1", "node-2", "node-3", "node-4"]) {
       w.cloud.machines.remove(name);
@@ -76,10 +76,8 @@ describe("the page /status", () => {
     expect(rowOf(section(html, "nodes"), "node-0")).toMatch(
       /On hold[\s\S]*<strong>MassDeletionHeld<\/strong>/,
     );
-    expect(section(html, "holds")).toMatch(
-      /--node-deletion-limit[\s\S]*node-0, node-1, node-2, node-3, node-4/,
-    );
-    expect(section(html, "holds")).toContain("set --node-deletion-limit");
+    expect(section(html, "holds")).toMatch(/--removal-limit[\s\S]*node-0, node-1, node-2, node-3, node-4/);
+    expect(section(html, "holds")).toContain("set --removal-limit");
     expect(html).toMatch(/5 Nodes and 5 held objects need attention\./);
   });
 

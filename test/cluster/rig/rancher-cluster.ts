@@ -50,8 +50,8 @@ export class RancherCluster {
       flags: [
         "--cloud-provider=rancher",
         "--allow-untagged-cloud",
-        "--node-deletion-confirmation=5s",
-        "--node-deletion-limit=off",
+        "--absence-confirmation=5s",
+        "--removal-limit=off",
         `--config-set=secret-key-file=${this.#secretFile}`,
         ...flags,
       ],

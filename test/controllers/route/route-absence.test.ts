@@ -53,7 +53,7 @@ describe.each(["one-by-one", "document"] as const)("absent routes, %s", (style) 
     expect(w.held[0]).toStartWith(
       "Of 20 routes, 20 are affected by something absent: the cloud no longer lists 20 routes that Nodes need. More than 4 at once is treated as a fault",
     );
-    expect(w.held[0]).toContain("--route-removal-limit=off");
+    expect(w.held[0]).toContain("--removal-limit=off");
     expect(w.reasons("n7")).toEqual(["MassRouteRecreationHeld"]);
     expect(w.network("n7")).toBe("False RouteCreated");
     expect(w.removals.held("routes")).toHaveLength(20);

@@ -218,8 +218,8 @@ test.each([
   },
 );
 
-test("no limit applies with --load-balancer-removal-limit=off", async () => {
-  const w = await settledWorld("--load-balancer-removal-limit=off");
+test("no limit applies with --removal-limit=off", async () => {
+  const w = await settledWorld("--removal-limit=off");
   for (const name of names) vanish(w, name);
   await w.until(() => count(w) === 0, "the removals", 60);
 });

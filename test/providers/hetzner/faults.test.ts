@@ -48,7 +48,7 @@ test.each(["fails", "hangs", "vanishes"] as const)(
 
 test("a server rebuilt under the same name is a new instance [F21]", async () => {
   const h = new HetznerWorld({ nodes: 1 });
-  await h.start(nodeControllers, "--node-deletion-confirmation=10s", "--node-deletion-limit=off");
+  await h.start(nodeControllers, "--absence-confirmation=10s", "--removal-limit=off");
   await h.world.pass(30);
   const before = h.node("node-0").spec.providerID;
   h.cloud.project.servers.rebuild("node-0");
@@ -104,11 +104,7 @@ test("never touches load balancers, certificates and routes of another cluster w
   });
   const foreign = { destination: "10.99.0.0/24", gateway: "10.0.0.77" };
   networks.change(h.networkID, { routes: [foreign] });
-  await h.start(
-    "cloud-node,service,route",
-    "--cluster-cidr=10.244.0.0/16",
-    "--load-balancer-removal-limit=off",
-  );
+  await h.start("cloud-node,service,route", "--cluster-cidr=10.244.0.0/16", "--removal-limit=off");
   const alive: string[] = [];
   for (let turn = 0; turn < 60; turn += 1) {
     const choice = random.fraction();
@@ -124,11 +120,7 @@ test("never touches load balancers, certificates and routes of another cluster w
       alive.splice(alive.indexOf(victim), 1);
     } else if (choice < 0.9) {
       h.world.crash();
-      await h.start(
-        "cloud-node,service,route",
-        "--cluster-cidr=10.244.0.0/16",
-        "--load-balancer-removal-limit=off",
-      );
+      await h.start("cloud-node,service,route", "--cluster-cidr=10.244.0.0/16", "--removal-limit=off");
     } else h.cloud.faults.add({ kind: "lost-answer", operation: "POST /load_balancers" });
     await h.world.pass(1 + random.fraction() * 20);
     for (const other of others) expect(balancers.get(other.id)).toEqual(other);
@@ -139,11 +131,7 @@ test("never touches load balancers, certificates and routes of another cluster w
 
 test("a deleted server is no error for load balancers that had it as a target [F26]", async () => {
   const h = new HetznerWorld({ nodes: 4 });
-  await h.start(
-    `${nodeControllers},service`,
-    "--node-deletion-confirmation=10s",
-    "--node-deletion-limit=off",
-  );
+  await h.start(`${nodeControllers},service`, "--absence-confirmation=10s", "--removal-limit=off");
   h.world.create("web", ports(30_000));
   await h.world.until(() => h.world.addressesOf("web").length > 0, "the address");
   h.cloud.project.servers.remove("node-3");

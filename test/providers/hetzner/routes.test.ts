@@ -60,7 +60,7 @@ test("touches only routes inside the cluster's range [F60]", async () => {
 test("replaces a route that leads to another address", async () => {
   const h = new HetznerWorld({ nodes: 3, hasNetwork: true });
   setRoutes(h, "10.244.0.0/24 10.0.0.99", ...expected.slice(1));
-  await h.start("cloud-node,route", "--route-removal-limit=off", ...flags);
+  await h.start("cloud-node,route", "--removal-limit=off", ...flags);
   await h.world.until(() => routesOf(h).join() === expected.join(), "the new route", 300);
 });
 

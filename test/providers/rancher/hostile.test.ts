@@ -34,7 +34,7 @@ function moveNode({ world }: RancherWorld, name: string, address: string): void 
 test("does not take removed objects for existing ones where the server ignores filters", async () => {
   const h = new RancherWorld(2);
   h.cloud.ignoresFilters = true;
-  await h.start("service,cloud-node,cloud-node-lifecycle", "--node-deletion-confirmation=10s");
+  await h.start("service,cloud-node,cloud-node-lifecycle", "--absence-confirmation=10s");
   await h.created();
   const { id } = h.balancer;
   h.world.editSpec("web", { type: "ClusterIP" });
@@ -235,7 +235,7 @@ test.each(["node-0", "1H1", "1h1/x", "ABCDEF00-0000-4000-8000-00000000000A"])(
     const h = new RancherWorld(20);
     const { ips } = h.cloud.environment.hosts.add("odd", { uuid: "abcdef00-0000-4000-8000-00000000000a" });
     h.joinAs("odd", id, ...ips);
-    await h.start("cloud-node,cloud-node-lifecycle", "--node-deletion-confirmation=10s");
+    await h.start("cloud-node,cloud-node-lifecycle", "--absence-confirmation=10s");
     h.world.setReady("odd", "Unknown");
     await h.world.pass(900);
     expect(h.node("odd")).toBeDefined();
@@ -269,7 +269,7 @@ test("creates the load balancer when the key may do so later", async () => {
 
 test("deletes and creates nothing when its environment is gone and the key can read another one", async () => {
   const h = new RancherWorld(3);
-  await h.start("service,cloud-node,cloud-node-lifecycle", "--node-deletion-confirmation=10s");
+  await h.start("service,cloud-node,cloud-node-lifecycle", "--absence-confirmation=10s");
   await h.created();
   h.forget();
   h.cloud.environment.projects.splice(0, 1, { id: "1a7", name: "Default" });

@@ -279,7 +279,7 @@ test("finds the hosts of the environment with a key of an account, whose own col
 
 test("keeps Nodes while the key is rejected in the middle of a run [F23 S11]", async () => {
   const h = new RancherWorld(3);
-  await h.start("cloud-node,cloud-node-lifecycle", "--node-deletion-confirmation=10s");
+  await h.start("cloud-node,cloud-node-lifecycle", "--absence-confirmation=10s");
   await h.world.pass(30);
   h.cloud.revokeKeys();
   h.world.setReady("node-1", "False");
@@ -295,7 +295,7 @@ test("keeps Nodes while the key is rejected in the middle of a run [F23 S11]", a
 test("deletes the Node of a purged host, and not that of a host whose agent is lost [F18 S11]", async () => {
   const h = new RancherWorld(3);
   const { hosts } = h.cloud.environment;
-  await h.start("cloud-node,cloud-node-lifecycle", "--node-deletion-confirmation=10s");
+  await h.start("cloud-node,cloud-node-lifecycle", "--absence-confirmation=10s");
   await h.world.pass(30);
   hosts.change("node-1", { state: "disconnected", agentState: "disconnected" });
   hosts.purge("node-2", h.world.clock.now());
@@ -310,7 +310,7 @@ test("deletes the Node of a purged host, and not that of a host whose agent is l
 test("keeps the Node of a renamed host, and deletes that of a host that registered again [F18 S11]", async () => {
   const h = new RancherWorld(2);
   const { hosts } = h.cloud.environment;
-  await h.start("cloud-node,cloud-node-lifecycle", "--node-deletion-confirmation=10s");
+  await h.start("cloud-node,cloud-node-lifecycle", "--absence-confirmation=10s");
   await h.world.pass(30);
   hosts.change("node-0", { hostname: "renamed" });
   hosts.registerAgain("node-1", h.world.clock.now());

@@ -63,45 +63,17 @@ const ownFields = {
       fallback: "enforce",
     },
   ),
-  "node-deletion-proofs": integer(
-    "Number of independent proofs of absence that deleting a Node requires.",
-    { min: 1, max: 2 },
-    { fallback: 2 },
-  ),
-  "node-deletion-confirmation": duration(
-    "Minimum time between the first and the last proof of absence.",
+  "absence-confirmation": duration(
+    "Minimum time between the first and the last answer without an instance, load balancer or route before a Node is deleted, or what existed is created again or its finalizer removed; also how long a Service that vanished may come back. 0s: one answer is enough, also to delete a Node without provider ID that is younger than ten minutes, as upstream does.",
     {},
     { fallback: seconds(30) },
   ),
-  "node-deletion-limit": text(
-    "Maximum number of Nodes to delete within ten minutes because their instance is absent: 20% (at least two), 20%,min=0,max=50, a number such as 5, or off. Nodes annotated for deletion do not count.",
+  "removal-limit": text(
+    "Maximum number of Nodes, and of load balancers and of routes, to remove or create again within ten minutes because something is absent: 20% (at least two), 20%,min=0,max=50, a number such as 5, or off. Nodes annotated for deletion do not count.",
     { fallback: "20%" },
-  ),
-  "node-deletion-min-age": duration(
-    "Minimum age at which a Node may be deleted that has no provider ID, or that has one from its kubelet and is not initialized.",
-    {},
-    { fallback: minutes(10) },
-  ),
-  "load-balancer-removal-limit": text(
-    "Maximum number of load balancers to remove or create again within ten minutes because a Service or the load balancer is absent. Same forms as --node-deletion-limit.",
-    { fallback: "20%" },
-  ),
-  "route-removal-limit": text(
-    "Maximum number of routes to remove or create again within ten minutes because a Node or the route is absent. Same forms as --node-deletion-limit.",
-    { fallback: "20%" },
-  ),
-  "route-absence-confirmation": duration(
-    "Minimum time between the first and the last listing without a route before a route that existed is created again.",
-    {},
-    { fallback: seconds(30) },
-  ),
-  "load-balancer-absence-confirmation": duration(
-    "Minimum time between the first and the last listing without a load balancer before one that existed is created again or the finalizer of its Service is removed; also how long a Service that vanished may come back.",
-    {},
-    { fallback: seconds(30) },
   ),
   "load-balancer-of-vanished-service": oneOf(
-    "What to do with the load balancer of a Service that is gone although Fairlead did not remove its finalizer: a user removed it by hand, or the API server lost the Service. delete: delete it; --load-balancer-removal-limit applies if no deletion of the Service was seen. keep: report it as an orphan.",
+    "What to do with the load balancer of a Service that is gone although Fairlead did not remove its finalizer: a user removed it by hand, or the API server lost the Service. delete: delete it; --removal-limit applies if no deletion of the Service was seen. keep: report it as an orphan.",
     ["delete", "keep"],
     { fallback: "delete" },
   ),

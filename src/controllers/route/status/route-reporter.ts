@@ -141,8 +141,7 @@ export class RouteReporter {
   hold({ held, counts, allowed }: LimitedChanges): void {
     const { removals, reportHold, note, table } = this.#options;
     if (held.length === 0) {
-      if (this.#isHolding)
-        note("No route change is held by --route-removal-limit any more", defined({ table }));
+      if (this.#isHolding) note("No route change is held by --removal-limit any more", defined({ table }));
       this.#isHolding = false;
       return;
     }

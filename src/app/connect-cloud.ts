@@ -142,11 +142,7 @@ export function connectCloud(
       accounts.push(opened);
       return opened;
     },
-    inputs: {
-      secret: () => undefined,
-      configMap: () => undefined,
-      file: (path) => settings.inputFiles?.get(path),
-    },
+    inputs: { file: (path) => settings.inputFiles?.get(path) },
     mark: { cluster: settings.cluster, owner: "fairlead" },
   };
   const cloud = provider.connect(read.values, context);

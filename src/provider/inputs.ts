@@ -1,28 +1,15 @@
-// Secrets, ConfigMaps and files that a provider needs. It declares them and receives their values; it never reads
-// from Kubernetes or opens files.
+// Files that a provider needs to connect, such as one with a token. It declares them and receives their content; it never opens files.
 
 import type { Secret } from "../core/secret.ts";
 
-/**
- * Something a provider reads. Returned by `ProviderDefinition.inputs` (files only; a change connects the cloud again) and by
- * `LoadBalancers.inputs` (a change plans all load balancers again).
- */
-export type InputDeclaration =
-  | { readonly kind: "Secret" | "ConfigMap"; readonly namespace: string; readonly name: string }
-  | { readonly kind: "File"; readonly path: string };
-
-/** A Secret or ConfigMap that a Service names. It is read in the Service's namespace only. */
-export interface ServiceInput {
-  readonly kind: "Secret" | "ConfigMap";
-  readonly name: string;
+/** A file that a provider reads. Returned by `ProviderDefinition.inputs`; a change connects the cloud again. */
+export interface InputDeclaration {
+  readonly kind: "File";
+  readonly path: string;
 }
 
-/** The current values of the declared inputs. Undefined: the object does not exist, or was not declared. */
+/** The current values of the declared inputs. */
 export interface Inputs {
-  /** The data of a Secret, by key. */
-  secret(namespace: string, name: string): Readonly<Record<string, Secret>> | undefined;
-  /** The data of a ConfigMap, by key. */
-  configMap(namespace: string, name: string): Readonly<Record<string, string>> | undefined;
-  /** The content of a file. */
+  /** The content of a file. Undefined: the file does not exist, or was not declared. */
   file(path: string): Secret | undefined;
 }

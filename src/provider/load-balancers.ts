@@ -4,7 +4,6 @@
 import type { Cidr, IpAddress, Milliseconds, NodeName, ServiceUID } from "../core/brand.ts";
 import type { Fields, Values } from "../core/settings.ts";
 import type { Call } from "./call.ts";
-import type { InputDeclaration, Inputs, ServiceInput } from "./inputs.ts";
 import type { Machine } from "./instances.ts";
 import type { Facts, NoAnswer, Plan, Step, StepOutcome } from "./plan.ts";
 
@@ -144,7 +143,6 @@ export type Publication =
 export interface PlanContext<V, O extends ObservedLoadBalancer = ObservedLoadBalancer> {
   /** The result of `LoadBalancers.prefetch`. */
   readonly prefetched: V;
-  readonly inputs: Inputs;
   /** Owners in the marks whose Services no longer exist. Keep the parts of owners that are neither members nor orphans. */
   readonly orphans: readonly ServiceUID[];
   /**
@@ -179,10 +177,6 @@ export interface LoadBalancers<
   S extends Step,
   V = undefined,
 > {
-  /** Inputs of every plan: a pool, a shared certificate. A change plans all groups again. */
-  readonly inputs?: readonly InputDeclaration[] | undefined;
-  /** Pure. Inputs of one Service's plan: a certificate that an annotation names. */
-  inputsOf?(desired: DesiredLoadBalancer<A>): readonly ServiceInput[];
   /** What all plans need to know about the cloud (networks, certificates by name, features). Cached like a listing. */
   prefetch?(desired: readonly DesiredLoadBalancer<A>[], call: Call): Promise<V>;
   /**

@@ -165,7 +165,7 @@ export interface ProviderDefinition<
   readonly config: C;
   /** The annotations on Services. */
   readonly annotations?: AnnotationsDefinition<A> | undefined;
-  /** The files needed to connect. A Secret or ConfigMap is rejected here: mount it and declare the file. */
+  /** The files needed to connect. */
   inputs?(config: Values<C>): readonly InputDeclaration[];
   /** Where each fact is stored on the Service, by name. */
   readonly facts?: Readonly<Record<string, FactPlace>> | undefined;

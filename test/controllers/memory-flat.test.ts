@@ -173,27 +173,15 @@ test("observe mode forgets a planned change with its Service", async () => {
 test("a Service that is deleted while its reconcile waits is forgotten after that reconcile", async () => {
   const tracked = new TrackedCollections();
   try {
-    const { w } = scriptedWorld();
+    const { w } = scriptedWorld(undefined, () => ({
+      prefetch: (desired) => {
+        for (const { owner } of desired) w.delete(owner.name);
+        return new Promise((resolve) => w.clock.after(seconds(2), () => resolve(new Set<string>())));
+      },
+    }));
     await w.start();
-    w.readFault = (path) => {
-      const name = /\/secrets\/(.+)$/.exec(path)?.[1];
-      if (name === undefined) return undefined;
-      w.delete(name);
-      const text = JSON.stringify({
-        metadata: { name, namespace: "default", uid: name, resourceVersion: "1" },
-      });
-      const body = new ReadableStream<Uint8Array>({
-        start: (to) => {
-          w.clock.after(seconds(2), () => {
-            to.enqueue(new TextEncoder().encode(text));
-            to.close();
-          });
-        },
-      });
-      return new Response(body);
-    };
     const cycleOf = async (name: string): Promise<void> => {
-      w.create(name, { annotations: { "scripted.example/certificate": name } });
+      w.create(name);
       await w.pass(60);
       expect(w.find(name)).toBeUndefined();
     };

@@ -7,7 +7,6 @@ import {
   CloudError,
   type Done,
   defineProvider,
-  type Inputs,
   type OperationState,
   type ServiceUID,
   type StepOutcome,
@@ -103,10 +102,6 @@ export class ScriptedBalancers {
             if (this.unplaceable.has(desired.owner.name)) throw new TypeError("no group");
             return groupOf(desired);
           },
-          inputsOf: ({ settings }: Desired) =>
-            settings.certificate === undefined
-              ? []
-              : [{ kind: "Secret" as const, name: settings.certificate }],
           prefetch: async (desiredServices: readonly Desired[]) => {
             this.prefetches.push(desiredServices.map(({ owner }) => owner.name));
             return new Set<string>(desiredServices.map(({ owner }) => owner.uid));
@@ -121,11 +116,7 @@ export class ScriptedBalancers {
           plan: (
             members: readonly Desired[],
             observed: Observed | undefined,
-            {
-              prefetched,
-              inputs,
-              orphans,
-            }: { prefetched: Set<string>; inputs: Inputs; orphans: readonly ServiceUID[] },
+            { prefetched, orphans }: { prefetched: Set<string>; orphans: readonly ServiceUID[] },
           ) => {
             this.plans += 1;
             const running = members.find(({ facts }) => this.#open.has(facts["operation"] ?? ""));
@@ -137,7 +128,7 @@ export class ScriptedBalancers {
               return { steps: [], problems: [{ severity: "error", reason: "PortConflict", text }] };
             }
             const keepsRanges = this.ranges !== "none";
-            return planOf(members, observed, { prefetched, inputs, orphans, keepsRanges });
+            return planOf(members, observed, { prefetched, orphans, keepsRanges });
           },
           apply: (step: ScriptedStep) => this.#apply(step),
           publish: ({ families }: Desired, observed: Observed | undefined) =>

@@ -3,7 +3,6 @@
 import {
   type Cidr,
   type DesiredLoadBalancer,
-  type Inputs,
   type ObservedLoadBalancer,
   oneOf,
   type Plan,
@@ -19,7 +18,6 @@ export interface Thing {
   readonly owners: readonly string[];
   readonly targets: number;
   /** The content of the Secret that the first owner names. */
-  readonly certificate?: string;
   /** The source ranges of the first owner, only when the script keeps them. */
   readonly ranges?: readonly Cidr[] | "unspecified";
 }
@@ -27,7 +25,6 @@ export interface Thing {
 export const annotations = {
   group: text("Services of one group share a balancer."),
   adopt: text("The id of the balancer to be taken over."),
-  certificate: text("The Secret with the certificate, in the Service's namespace."),
   size: oneOf("How large it is.", ["small", "large"], { fallback: "small" }),
 };
 
@@ -63,12 +60,10 @@ export const planOf = (
   observed: Observed | undefined,
   {
     prefetched,
-    inputs,
     orphans,
     keepsRanges,
   }: {
     readonly prefetched: ReadonlySet<string>;
-    readonly inputs: Inputs;
     readonly orphans: readonly ServiceUID[];
     readonly keepsRanges: boolean;
   },
@@ -103,19 +98,12 @@ export const planOf = (
   }
   const group = groupOf(first);
   const targets = first.targets.length;
-  const { certificate: named } = first.settings;
-  const secret = named === undefined ? undefined : inputs.secret(first.owner.namespace, named)?.["tls.crt"];
-  if (named !== undefined && secret === undefined) {
-    const text = `there is no Secret ${named}`;
-    return { steps: [], problems: [{ severity: "error", reason: "MissingInput", text }] };
-  }
-  const certificate = secret === undefined ? {} : { certificate: secret.reveal() };
   const ranges = keepsRanges ? { ranges: first.sourceRanges ?? ("unspecified" as const) } : {};
   if (observed === undefined) {
-    const thing = { id: `thing-of-${group}`, group, owners, targets, ...ranges, ...certificate };
+    const thing = { id: `thing-of-${group}`, group, owners, targets, ...ranges };
     return { steps: [{ do: "make", on: group, thing, touches }] };
   }
-  const thing = { ...observed.thing, group, owners, targets, ...ranges, ...certificate };
+  const thing = { ...observed.thing, group, owners, targets, ...ranges };
   if (observed.ownership === "unmarked") return { steps: [{ do: "adopt", on: thing.id, thing, touches }] };
   const isSame = JSON.stringify(thing) === JSON.stringify(observed.thing);
   return { steps: isSame ? [] : [{ do: "change", on: group, thing, touches }] };

@@ -195,11 +195,6 @@ export const onServices: Reasons = {
     when: "EndpointSlices cannot be read. All Nodes are targets",
     whatToDo: "grant list and watch on `endpointslices`",
   },
-  InputUnreadable: {
-    type: "Warning",
-    when: "A Secret or ConfigMap that the load balancer needs cannot be read. The last value is used, if there is one",
-    whatToDo: "grant get on the object",
-  },
   DrainUnsupported: {
     type: "Warning",
     when: "`target-drain` is set, and the cloud cannot drain targets. Departing Nodes are removed immediately",

@@ -23,8 +23,6 @@ export interface DeletionDeps {
 /** When to check again; undefined when all steps are done. */
 export type Deletion = { readonly checkAfter: Milliseconds } | undefined;
 
-const noInputs = { secret: () => undefined, configMap: () => undefined, file: () => undefined };
-
 /** `mayDelete` is asked again with what a lookup returns. Throws what the cloud refuses, and the errors of the plan. */
 export async function deleteBalancer(
   deps: DeletionDeps,
@@ -40,7 +38,6 @@ export async function deleteBalancer(
   if (!mayDelete(observed)) return undefined;
   const context = {
     prefetched: await deps.prefetched(),
-    inputs: noInputs,
     orphans: observed.owners,
     duplicates,
   };

@@ -93,12 +93,6 @@ export async function readInputs(
   const problems: Problem[] = [];
   const inputFiles = new Map<string, Secret>();
   for (const input of provider.inputs?.(readConfig(provider, sources).values) ?? []) {
-    if (input.kind !== "File") {
-      const what = `the ${input.kind} ${input.namespace}/${input.name}`;
-      const text = `The provider ${provider.name} requires ${what} before it connects, when only files can be read. Mount it as a file, and set the path in the settings.`;
-      problems.push({ severity: "error", reason: "UnservedInput", text });
-      continue;
-    }
     const whole = await reader.read(input.path, "a file named in the cloud's settings");
     if ("problem" in whole) problems.push(whole.problem);
     else inputFiles.set(input.path, new Secret(whole.text));

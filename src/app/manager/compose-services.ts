@@ -4,7 +4,6 @@
 import { PartListings } from "../../cloud/part-listings.ts";
 import type { LatestObjects } from "../../controllers/latest-objects.ts";
 import { identityOf } from "../../controllers/node-facts.ts";
-import { readInput } from "../../controllers/read-input.ts";
 import { ServiceController } from "../../controllers/service/controller.ts";
 import { createServiceWrites } from "../../controllers/service/status/service-writes.ts";
 import { milliseconds, minutes } from "../../core/brand.ts";
@@ -81,7 +80,6 @@ export function composeServices(
     api,
     clock,
     random,
-    files,
     collectGarbage,
     log,
     journal,
@@ -139,7 +137,6 @@ export function composeServices(
     annotations: annotationsOf(provider),
     facts: provider.facts ?? {},
     pending: connected.cloud.pending,
-    readInput: (declaration, read) => readInput({ api, files }, declaration, read),
     report,
     removals,
     warn: (message, fields) => log.warn(message, fields),

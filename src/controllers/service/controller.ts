@@ -13,9 +13,9 @@ import { Operations } from "../operations.ts";
 import type { ControllerReport, Finding } from "../report.ts";
 import { readsAnnotation } from "./annotations/annotations.ts";
 import type { ServiceControllerDeps } from "./deps.ts";
-import { BalancerInputs, SharedPrefetch } from "./desired/balancer-inputs.ts";
 import { DesiredServices } from "./desired/desired-services.ts";
 import { isFactAnnotation, isFactLabel } from "./desired/facts.ts";
+import { SharedPrefetch } from "./desired/shared-prefetch.ts";
 import { EvidenceUpdates } from "./observed/evidence-updates.ts";
 import { FreshListing } from "./observed/fresh-listing.ts";
 import { BalancerMassLimit, removalKind } from "./observed/mass-limit.ts";
@@ -120,7 +120,6 @@ export class ServiceController {
       standbyChanges: new StandbyChanges(deps),
       massLimit,
       prefetch: new SharedPrefetch(controller),
-      inputs: new BalancerInputs(controller, groupStates),
       operations: new Operations(controller, enqueue),
       ownerLock: new OwnerLock(),
       nodeSyncLatency,
@@ -132,8 +131,7 @@ export class ServiceController {
   /** Reconciles during one leadership session, until the signal is aborted. */
   async run(signal: AbortSignal): Promise<void> {
     const deps = this.#reconcile;
-    const { controller, groupStates, inputs, operations, freshListing, evidenceUpdates, standbyChanges } =
-      deps;
+    const { controller, groupStates, operations, freshListing, evidenceUpdates, standbyChanges } = deps;
     deps.massLimit.begin();
     freshListing.begin();
     evidenceUpdates.begin();
@@ -158,7 +156,6 @@ export class ServiceController {
         this.#endpoints.run(signal, (keys) => {
           for (const key of keys) this.#assignment.enqueue(key);
         }),
-        inputs.run(signal, (groups) => groups.forEach(deps.enqueue)),
       ]);
     } finally {
       stopTriggers();

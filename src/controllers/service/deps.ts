@@ -19,7 +19,6 @@ import type { FactPlace, Pending, Step } from "../../provider/plan.ts";
 import type { RemovalHistory } from "../absence/removals.ts";
 import type { ObjectStore } from "../latest-objects.ts";
 import type { NodeEvent, NodeStore, Note } from "../node-deps.ts";
-import type { InputReader } from "../read-input.ts";
 import type { AnnotationTable } from "./annotations/annotations.ts";
 import type { ServiceSettings } from "./settings.ts";
 
@@ -83,8 +82,6 @@ export interface ServiceControllerDeps {
   readonly annotations: AnnotationTable<Fields>;
   readonly facts: Readonly<Record<string, FactPlace>>;
   readonly pending: Pending | undefined;
-  /** Reads one Secret, ConfigMap or file that a plan needs. */
-  readonly readInput: InputReader;
   readonly report: (service: Service, event: ServiceEvent) => void;
   /** The memory of the mass limits. */
   readonly removals: RemovalHistory;

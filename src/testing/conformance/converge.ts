@@ -217,7 +217,7 @@ class Convergence {
       observed !== undefined && observed.owners.length > 0 && orphans.length === 0;
     if (members.length === 0 && servesOnlyUnknownOwners) return { isConverged: true, observed, members };
     const { prefetched, duplicates } = listed;
-    const context = { prefetched, inputs: lab.inputs, orphans, duplicates, others: listed.others };
+    const context = { prefetched, orphans, duplicates, others: listed.others };
     const planned = balancers.plan(members, observed, context);
     if (JSON.stringify(balancers.plan(members, observed, context)) !== JSON.stringify(planned)) {
       throw new Error(`plan() is not pure: it returned two different plans for group ${group}.`);

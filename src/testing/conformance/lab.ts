@@ -15,12 +15,8 @@ import { VirtualClock } from "../virtual-time/virtual-clock.ts";
 import { FaultyTransport } from "./faulty-transport.ts";
 import type { AnyCloud, Harness, SimulatedCloud } from "./simulated-cloud.ts";
 
-/** Inputs without any Secret, ConfigMap or file. */
-export const noInputs: Inputs = {
-  secret: () => undefined,
-  configMap: () => undefined,
-  file: () => undefined,
-};
+/** Inputs without any file. */
+export const noInputs: Inputs = { file: () => undefined };
 
 const callTimeout: Milliseconds = seconds(30);
 
@@ -45,11 +41,6 @@ export class Lab {
     this.cloud = this.connect();
   }
 
-  /** The values of inputs, for plans. */
-  get inputs(): Inputs {
-    return this.#harness.inputs ?? noInputs;
-  }
-
   /** The cloud's state as text, with all work completed that is due now. */
   get state(): string {
     this.simulated.settle?.();
@@ -68,7 +59,7 @@ export class Lab {
     if (problems.length > 0) throw new Error(problems.map(({ text }) => text).join("\n"));
     const context: Context = {
       account: (account) => this.#open(account),
-      inputs: this.inputs,
+      inputs: this.#harness.inputs ?? noInputs,
       mark: { cluster, owner: "fairlead" },
     };
     this.cloud = definition.connect(values, context);

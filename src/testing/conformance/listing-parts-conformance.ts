@@ -103,6 +103,6 @@ async function planAlone(
   );
   if (observed !== undefined && "isUnknown" in observed) throw new Error("The lookup has no answer.");
   const prefetched = await lab.run(async (call) => balancers?.prefetch?.([member], call));
-  const context = { prefetched, inputs: lab.inputs, orphans: [], duplicates: [] };
+  const context = { prefetched, orphans: [], duplicates: [] };
   return balancers?.plan([member], observed, context).steps.length ?? 0;
 }

@@ -78,7 +78,7 @@ export function loadBalancersConformance(
         const plans = async (desired: typeof first): Promise<readonly unknown[]> => {
           const prefetched = await lab.run(async (call) => loadBalancers?.prefetch?.(desired, call));
           expect(prefetched).toBeDefined();
-          const context = { prefetched, inputs: lab.inputs, orphans: [], duplicates: [] };
+          const context = { prefetched, orphans: [], duplicates: [] };
           return desired.map((one) => loadBalancers?.plan([one], undefined, context));
         };
         const alone = [...(await plans(first.slice(0, 1))), ...(await plans(first.slice(1)))];
@@ -151,7 +151,7 @@ export function loadBalancersConformance(
         );
         const planFor = (changes: Partial<typeof current>) => {
           if (loadBalancers === undefined || current === undefined) throw new Error("Expected a Service.");
-          const context = { prefetched, inputs: lab.inputs, orphans: [], duplicates: [] };
+          const context = { prefetched, orphans: [], duplicates: [] };
           return loadBalancers.plan([{ ...current, ...changes }], observed.get(group), context).steps;
         };
         const partsOf = (steps: ReturnType<typeof planFor>) =>

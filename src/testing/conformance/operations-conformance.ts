@@ -42,7 +42,7 @@ export function operationsConformance(harness: Harness): void {
     for (const wanted of desired) {
       const [step] = loadBalancers.plan([wanted], undefined, {
         prefetched,
-        inputs: lab.inputs,
+
         orphans: [],
         duplicates: [],
       }).steps;

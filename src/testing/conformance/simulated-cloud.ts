@@ -61,7 +61,7 @@ export interface Harness {
    * which do not exist in the simulated cloud.
    */
   targets?(simulated: SimulatedCloud): readonly [TargetMachine, TargetMachine, TargetMachine];
-  /** The values of `ProviderDefinition.inputs`, `LoadBalancers.inputs` and `inputsOf`. Absent: none exists. */
+  /** The values of `ProviderDefinition.inputs`. Absent: none exists. */
   readonly inputs?: Inputs;
   /**
    * Annotations with which a Service adopts the load balancer with this id, without the provider's prefix. Required when

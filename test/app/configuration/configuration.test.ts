@@ -178,15 +178,3 @@ test("a change of only the log verbosity affects no controller", async () => {
     reconnects: false,
   });
 });
-
-test("a cloud input other than a file is refused, because only files can be read before connecting", async () => {
-  const wanting: AnyProvider = {
-    ...provider,
-    inputs: () => [{ kind: "Secret", namespace: "kube-system", name: "cloud" }],
-  };
-  const { reported, settings } = await read({}, [], { FAKE_ENDPOINT: "http://cloud" }, wanting);
-  expect(reported).toEqual([
-    "The provider fake requires the Secret kube-system/cloud before it connects, when only files can be read. Mount it as a file, and set the path in the settings.",
-  ]);
-  expect(settings.cloud.inputFiles?.size).toBe(0);
-});

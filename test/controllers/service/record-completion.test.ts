@@ -170,23 +170,6 @@ test("a load balancer left as an orphan is forgotten", async () => {
   }
 });
 
-test("inputs for all load balancers are no longer read after the last one is deleted", async () => {
-  const { w } = scriptedWorld(undefined, () => ({
-    inputs: [{ kind: "Secret", namespace: "kube-system", name: "for-all" }],
-  }));
-  const reads = () => w.read.filter((path) => path.includes("/secrets/for-all")).length;
-  await w.start();
-  w.create("web");
-  await w.pass(300);
-  expect(reads()).toBeGreaterThan(1);
-  w.delete("web");
-  await w.pass(60);
-  expect(w.find("web")).toBeUndefined();
-  w.forget();
-  await w.pass(600);
-  expect(reads()).toBe(0);
-});
-
 test("a failed check of an operation is forgotten when its load balancer is gone", async () => {
   const tracked = new TrackedCollections();
   try {

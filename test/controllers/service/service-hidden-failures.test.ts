@@ -1,6 +1,4 @@
 import { expect, test } from "bun:test";
-import type { JsonObject } from "../../../src/testing/apiserver/objects/json.ts";
-import { resourceNamed } from "../../../src/testing/apiserver/objects/resource-table.ts";
 import { refused } from "../../support/scripted-balancers.ts";
 import { scriptedWorld } from "../../support/scripted-world.ts";
 import { ServiceWorld } from "../../support/service-world.ts";
@@ -61,47 +59,6 @@ test("a single failed check of an operation is logged, but not reported on the S
   await w.pass(600);
   expect([conditionsOf(w, "web"), w.events("web").join().includes("may not be read")]).toEqual([[], false]);
   expect(checksLogged(w)).toHaveLength(2);
-});
-
-test("a Secret that can no longer be read is reported, and the load balancer keeps the last content", async () => {
-  const { w, script } = scriptedWorld();
-  const put = (text: string) => ({ "tls.crt": Buffer.from(text).toString("base64") });
-  const secrets = resourceNamed("secrets");
-  const metadata = { name: "cert", namespace: "default" };
-  w.server.objects.create(secrets, "default", {
-    apiVersion: "v1",
-    kind: "Secret",
-    metadata,
-    data: put("first"),
-  } as JsonObject);
-  await w.start();
-  w.create("web", { annotations: { "scripted.example/certificate": "cert" } });
-  await w.pass(30);
-  const no = {
-    kind: "Status",
-    apiVersion: "v1",
-    status: "Failure",
-    code: 403,
-    reason: "Forbidden",
-    message: "no",
-  };
-  w.readFault = (path) => (path.includes("/secrets/") ? Response.json(no, { status: 403 }) : undefined);
-  await w.pass(300);
-  const reported = () => w.events("web").filter((event) => event.includes("InputUnreadable"));
-  expect(reported()).toHaveLength(1);
-  expect(reported()[0]).toContain("Secret default/cert can no longer be read, so its last value is used");
-  // Updates continue, and the condition is included in the next write.
-  w.editSpec("web", { ports: [{ port: 81, protocol: "TCP" }] });
-  w.changeNode("node-0", (node) => ({
-    ...node,
-    metadata: { ...node.metadata, deletionTimestamp: "2026-01-01T00:00:00Z" },
-  }));
-  await w.pass(60);
-  expect([...script.things.values()]).toMatchObject([{ targets: 2, certificate: "first" }]);
-  expect(conditionsOf(w, "web")).toEqual(["CloudWarning InputUnreadable"]);
-  w.readFault = undefined;
-  await w.pass(180);
-  expect(conditionsOf(w, "web")).toEqual([]);
 });
 
 test("Nodes of another manager become targets only when the selector includes them [N15]", async () => {

@@ -51,10 +51,10 @@ export const textOfDesired = ({ targets, spec }: Fingerprint): string => shortHa
 export const hashStep = (step: Step): string => shortHash(textOf(step));
 
 /** Excludes facts, because Fairlead writes them. */
-export function fingerprintOf(desired: readonly Desired[], inputs = ""): Fingerprint {
+export function fingerprintOf(desired: readonly Desired[]): Fingerprint {
   return {
     targets: desired.map(({ targets }) => hashTargets(targets)).join("|"),
-    spec: textOf(desired.map(({ facts: _, targets: __, ...spec }) => spec)) + inputs,
+    spec: textOf(desired.map(({ facts: _, targets: __, ...spec }) => spec)),
     lists: desired.map(({ targets }) => targets),
   };
 }
@@ -76,7 +76,7 @@ export function changeOf(
 }
 
 /**
- * - `desired`: a Service or one of its inputs has changed, or its load balancer is not complete yet
+ * - `desired`: a Service has changed, or its load balancer is not complete yet
  * - `targets`: at most the targets have changed since the last completion
  * - `drift`: nothing has changed, so the load balancer was changed outside Fairlead
  * - `unknown`: the Service was complete before this process first read it
@@ -159,7 +159,7 @@ interface ReasonInput {
   /** The desired state now. */
   readonly fingerprint: Fingerprint;
   /** The state before the change. */
-  readonly state: Pick<GroupState, "change" | "lastCompleted" | "knownSpec" | "inputs">;
+  readonly state: Pick<GroupState, "change" | "lastCompleted" | "knownSpec">;
 }
 
 /** Why the load balancer is changed, naming the Services. */
@@ -182,7 +182,7 @@ export function describeReason(
   const hasChanged =
     state.change !== undefined || (state.knownSpec !== undefined && state.knownSpec !== fingerprint.spec);
   if (!hasChanged) return `${names}: load balancer differs from the Service`;
-  return `${names}: ${state.inputs.size > 0 ? "the Service or one of its inputs changed" : "the Service changed"}`;
+  return `${names}: the Service changed`;
 }
 
 function namesOf(members: readonly Pick<Member, "desired">[]): string {

@@ -11,12 +11,11 @@ import {
 import { defined } from "../../../core/defined.ts";
 import type { Problem } from "../../../core/problem.ts";
 import type { Service } from "../../../kube/objects.ts";
-import type { InputDeclaration } from "../../../provider/inputs.ts";
 import type { ObservedLoadBalancer } from "../../../provider/load-balancers.ts";
 import type { Plan, RefusedTarget, Step } from "../../../provider/plan.ts";
 import { alignToGrid } from "../../../runtime/backoff.ts";
 import { type Outcome, requeue, settled, waiting } from "../../../runtime/workers.ts";
-import type { AnyBalancers, Desired } from "../deps.ts";
+import type { Desired } from "../deps.ts";
 import {
   allowedSteps,
   type Difference,
@@ -173,15 +172,11 @@ async function planWithProvider(
   { state, call }: ReconcileContext,
   { members, observed, gone, duplicates }: PlanInput,
 ): Promise<{ readonly plan: CheckedPlan } & Pick<PlannedGroup, "fingerprint" | "serving" | "leaving">> {
-  const { controller, desiredServices, inputs, prefetch } = deps;
+  const { controller, desiredServices, prefetch } = deps;
   const { balancers } = controller;
-  const given = await inputs.of(state, inputsNeeded(balancers, members), call.signal);
-  // Without what is observed: only changes of the Service, its inputs and the Nodes count.
+  // Without what is observed: only changes of the Service and the Nodes count.
   const groupDesired = members.map(({ service }) => desiredServices.of(service).desired);
-  const fingerprint = fingerprintOf(groupDesired, given.version);
-  if (given.problems.length > 0) {
-    return { plan: { steps: [], problems: given.problems }, fingerprint, serving: [], leaving: [] };
-  }
+  const fingerprint = fingerprintOf(groupDesired);
   const prefetched = await prefetch.current(groupDesired, () => allDesired(deps), call);
   const released = observed === undefined ? [] : gone.flatMap((uid) => releasedDesired(deps, uid));
   const isReleased = new Set(released.map(({ owner }) => owner.uid));
@@ -189,7 +184,6 @@ async function planWithProvider(
   const orphans = gone.filter((uid) => !isReleased.has(uid));
   const planned = balancers.plan(desired, observed, {
     prefetched,
-    inputs: given.inputs,
     orphans,
     duplicates,
     others: observed === undefined ? othersListed(controller) : undefined,
@@ -201,7 +195,7 @@ async function planWithProvider(
   const serving = desired.flatMap(({ owner, ending }) => (ending === undefined ? owner.uid : []));
   const ending = desired.flatMap(({ owner, ending }) => (ending === undefined ? [] : owner.uid));
   return {
-    plan: { ...plan, problems: [...(plan.problems ?? []), ...given.warnings] },
+    plan: { ...plan, problems: plan.problems ?? [] },
     fingerprint,
     serving,
     leaving: [...ending, ...orphans],
@@ -224,15 +218,6 @@ function allDesired({ controller: { services }, desiredServices }: ReconcileDeps
   return services
     .list()
     .flatMap((service) => (isManaged(service) ? (desiredServices.tryOf(service)?.desired ?? []) : []));
-}
-
-function inputsNeeded(balancers: AnyBalancers, members: readonly Member[]): readonly InputDeclaration[] {
-  const staying = members.filter(({ desired }) => desired.ending === undefined);
-  const own = staying.flatMap(({ desired }) => {
-    const { namespace } = desired.owner;
-    return (balancers.inputsOf?.(desired) ?? []).map((input) => ({ ...input, namespace }));
-  });
-  return [...(balancers.inputs ?? []), ...own];
 }
 
 /** To change an immutable setting, the load balancer is deleted first, and the next reconcile creates it. */

@@ -5,8 +5,8 @@ import type { Service } from "../../../kube/objects.ts";
 import type { Call } from "../../../provider/call.ts";
 import type { Operations } from "../../operations.ts";
 import type { ServiceControllerDeps } from "../deps.ts";
-import type { BalancerInputs, SharedPrefetch } from "../desired/balancer-inputs.ts";
 import type { DesiredServices } from "../desired/desired-services.ts";
+import type { SharedPrefetch } from "../desired/shared-prefetch.ts";
 import type { EvidenceUpdates } from "../observed/evidence-updates.ts";
 import type { FreshListing } from "../observed/fresh-listing.ts";
 import type { BalancerMassLimit } from "../observed/mass-limit.ts";
@@ -35,7 +35,6 @@ export interface ReconcileDeps {
   readonly standbyChanges: StandbyChanges;
   readonly massLimit: BalancerMassLimit;
   readonly prefetch: SharedPrefetch;
-  readonly inputs: BalancerInputs;
   readonly operations: Operations;
   readonly ownerLock: OwnerLock;
   readonly nodeSyncLatency: NodeSyncLatency;

@@ -80,7 +80,6 @@ interface Changes {
   /** Listings that began before are too old for the next plan. */
   outdated: { readonly at: number };
   driftReported: { readonly spec: string };
-  inputsNeeded: { readonly names: ReadonlySet<string> };
   stepsReported: { readonly text: string };
 
   changeBegan: { readonly change: Change; readonly steps: number };
@@ -212,9 +211,6 @@ const transitions: Transitions = {
   },
   driftReported(record, { spec }) {
     record.knownSpec = spec;
-  },
-  inputsNeeded(record, { names }) {
-    record.inputs = names;
   },
   stepsReported(record, { text }) {
     record.reportedSteps = text;

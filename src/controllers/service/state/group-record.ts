@@ -106,8 +106,6 @@ export interface GroupState {
   readonly hasOperationProblem: boolean;
   /** Observe mode: the last reported steps, so that each plan is reported once. */
   readonly reportedSteps: string | undefined;
-  /** Names of the Secrets, ConfigMaps and files that the last plan needed. */
-  readonly inputs: ReadonlySet<string>;
 }
 
 /** Only the files of this folder know it. */
@@ -119,7 +117,6 @@ export type GroupRecord = Writable<Omit<GroupState, "members" | "pendingReleases
   progress: GroupProgress;
 };
 
-const none: ReadonlySet<string> = new Set();
 const noRequests: ReadonlyMap<string, number> = new Map();
 
 export function newGroup(group: string): GroupRecord {
@@ -147,7 +144,6 @@ export function newGroup(group: string): GroupRecord {
     managed: undefined,
     hasOperationProblem: false,
     reportedSteps: undefined,
-    inputs: none,
   };
 }
 
@@ -206,7 +202,6 @@ export const groupLifetimes: Readonly<Record<Exclude<keyof GroupState, "group">,
   },
   hasOperationProblem: { endsWith: ["left"], afterRestart: "The condition stays until the next write." },
   reportedSteps: { endsWith: ["left"], afterRestart: "Reported once more." },
-  inputs: { endsWith: ["left"], afterRestart: "Not reread until the next plan." },
 };
 
 /** Gives what ends now its first value. */

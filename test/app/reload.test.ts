@@ -18,12 +18,12 @@ const start = async (...flags: readonly string[]) => {
 test("metrics of the process and its port continue after a reload", async () => {
   const process = await start("concurrent-service-syncs: 8");
   expect(await process.page("/metrics")).toMatch(
-    /fairlead_serving_certificate_end_seconds\{port="secure"\} \d+/,
+    /fairlead_serving_certificate_expiration_timestamp_seconds\{port="secure"\} \d+/,
   );
   await process.write("concurrent-service-syncs: 9");
   expect(process.linesWith("--concurrent-service-syncs: 8 -> 9")).toHaveLength(1);
   const metrics = await process.page("/metrics");
-  expect(metrics).toMatch(/fairlead_serving_certificate_end_seconds\{port="secure"\} \d+/);
+  expect(metrics).toMatch(/fairlead_serving_certificate_expiration_timestamp_seconds\{port="secure"\} \d+/);
   expect(metrics).toMatch(/apiserver_delegated_authz_request_total\{code="201"\} [1-9]/);
   const lag = async (): Promise<number> =>
     Number(/fairlead_event_loop_lag_seconds_count (\d+)/.exec(await process.page("/metrics"))?.[1]);

@@ -153,7 +153,7 @@ describe("secure port of a manager with one load balancer", () => {
     ]);
     const metrics = await text("/metrics");
     expect(metrics).toContain("\nfairlead_services_with_problems 1\n");
-    expect(metrics).toContain("\nfairlead_balancers_orphaned 0\n");
+    expect(metrics).toContain("\nfairlead_load_balancers_orphaned 0\n");
     expect(metrics).toContain('\nfairlead_node_deletions_held{reason="MassDeletionHeld"} 0\n');
     expect(metrics).toContain("\nfairlead_nodes_uninitialized 0\n");
   });

@@ -75,9 +75,9 @@ test("the dashboard names only metrics that exist, and shows every gauge of Fair
   expect(used.filter((name) => !known.some((metric) => metric.name === name))).toEqual([]);
   const elsewhere = [
     // In alerts, where a limit makes them useful.
-    "fairlead_configuration_refused",
+    "fairlead_configuration_invalid",
     "fairlead_configuration_restart_pending",
-    "fairlead_serving_certificate_end_seconds",
+    "fairlead_serving_certificate_expiration_timestamp_seconds",
     "fairlead_inventory_instances",
   ];
   const gauges = known.filter(({ name, type }) => type === "gauge" && name.startsWith("fairlead_"));

@@ -86,7 +86,7 @@ const overview: Row = {
     {
       title: "Orphaned load balancers",
       description: "Runbook: FairleadLoadBalancersOrphaned.",
-      expr: "max(fairlead_balancers_orphaned{SEL})",
+      expr: "max(fairlead_load_balancers_orphaned{SEL})",
       color: "orange",
     },
   ],

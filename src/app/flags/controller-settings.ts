@@ -93,7 +93,7 @@ export function controllerSettings(flags: Flags): ControllerSettings {
   const services: ServiceSettings = {
     ...serviceDefaults,
     drift: flags["load-balancer-drift"],
-    vanished: flags["load-balancer-of-vanished-service"],
+    vanished: flags["vanished-service-policy"],
     ...absence,
     targets: flags["load-balancer-targets"],
     targetDrain: flags["load-balancer-target-drain"],

@@ -71,7 +71,7 @@ export class ManagerMetrics {
       ["result"],
     );
     metrics.gaugeFrom(
-      "fairlead_configuration_refused",
+      "fairlead_configuration_invalid",
       "1 while the configuration in the files is invalid, so that the previous one stays in use; the log has the errors.",
       [],
       () => [[{}, this.#isRefused() ? 1 : 0]],

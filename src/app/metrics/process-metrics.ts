@@ -79,12 +79,12 @@ export function createServingMetrics(metrics: Metrics): ServingMetrics {
     ["code", "webhook"],
   );
   const refusals = metrics.counter(
-    "fairlead_webhook_refusals_total",
+    "fairlead_webhook_rejections_total",
     "Objects that the admission webhook rejected.",
     ["webhook"],
   );
   const certificateEnd = metrics.gauge(
-    "fairlead_serving_certificate_end_seconds",
+    "fairlead_serving_certificate_expiration_timestamp_seconds",
     "Expiry of the serving certificate, in seconds since the Unix epoch.",
     ["port"],
   );

@@ -103,7 +103,7 @@ const gauges: readonly ReportGauge[] = [
     read: problemsOf,
   },
   {
-    name: "fairlead_balancers_orphaned",
+    name: "fairlead_load_balancers_orphaned",
     help: "Load balancers with this cluster's mark that no Service needs.",
     onLeader: true,
     read: ({ orphans }) => orphans.length,

@@ -60,7 +60,7 @@ test("an invalid file keeps the old configuration and is reported once, and agai
   await world.pass(60);
   const reported = () => process.linesWith(`${configPath}:4:29: concurrent-service-syncs must be a number`);
   expect(reported()).toHaveLength(1);
-  expect(await process.metric("fairlead_configuration_refused")).toBe(1);
+  expect(await process.metric("fairlead_configuration_invalid")).toBe(1);
   // The process detects the same error again, without SIGHUP.
   process.disk.put(configPath, body("many"));
   await world.pass(60);
@@ -76,7 +76,7 @@ test("an invalid file keeps the old configuration and is reported once, and agai
   process.disk.put(configPath, body("8"));
   await world.pass(10);
   expect(process.linesWith("valid again, without changes")).toHaveLength(1);
-  expect(await process.metric("fairlead_configuration_refused")).toBe(0);
+  expect(await process.metric("fairlead_configuration_invalid")).toBe(0);
   await process.end();
 });
 

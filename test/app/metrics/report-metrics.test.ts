@@ -90,7 +90,7 @@ test("the leader counts Nodes, Services and load balancers that need attention",
     'fairlead_problems{object="Node",reason="RouteCreatedButNotListed"} 1',
     'fairlead_problems{object="Service",reason="CertificateExpired"} 2',
     'fairlead_problems{object="Service",reason="TargetLimit"} 1',
-    "fairlead_balancers_orphaned 3",
+    "fairlead_load_balancers_orphaned 3",
     ...ofReplica,
   ]);
 });

@@ -204,9 +204,9 @@ test.each([
   ["delete", 19],
   ["keep", 20],
 ] as const)(
-  "--load-balancer-of-vanished-service=%s, after a finalizer was removed by hand, leaves %i of 20 load balancers",
+  "--vanished-service-policy=%s, after a finalizer was removed by hand, leaves %i of 20 load balancers",
   async (policy, left) => {
-    const w = await settledWorld(`--load-balancer-of-vanished-service=${policy}`);
+    const w = await settledWorld(`--vanished-service-policy=${policy}`);
     w.kubeFault = () => new Response("", { status: 503 });
     w.edit("s0", ({ metadata, ...rest }) => ({ ...rest, metadata: { ...metadata, finalizers: [] } }));
     w.delete("s0");

@@ -186,11 +186,11 @@ export const alertCases: readonly AlertCase[] = [
   },
   {
     alert: "FairleadLoadBalancersOrphaned",
-    fires: { [gauge("fairlead_balancers_orphaned")]: "3x1500" },
+    fires: { [gauge("fairlead_load_balancers_orphaned")]: "3x1500" },
     after: 1440,
     labels: { job: "ccm" },
     summary: "Load balancers that serve no Service: 3.",
-    quiet: { [gauge("fairlead_balancers_orphaned")]: "3x1000 0x1 3x400" },
+    quiet: { [gauge("fairlead_load_balancers_orphaned")]: "3x1000 0x1 3x400" },
   },
   {
     alert: "FairleadWorkerStuck",
@@ -209,11 +209,11 @@ export const alertCases: readonly AlertCase[] = [
   },
   {
     alert: "FairleadConfigurationRefused",
-    fires: { [gauge("fairlead_configuration_refused")]: "1x60" },
+    fires: { [gauge("fairlead_configuration_invalid")]: "1x60" },
     after: 5,
     labels: { job: "ccm", instance: "a" },
     summary: "a refuses its configuration.",
-    quiet: { [gauge("fairlead_configuration_refused")]: "0x60" },
+    quiet: { [gauge("fairlead_configuration_invalid")]: "0x60" },
   },
   {
     alert: "FairleadRestartPending",
@@ -226,10 +226,14 @@ export const alertCases: readonly AlertCase[] = [
   {
     alert: "FairleadCertificateExpires",
     // Time begins at 0 in these tests: six days are left.
-    fires: { [gauge("fairlead_serving_certificate_end_seconds", `port="webhook"`)]: "518400x100" },
+    fires: {
+      [gauge("fairlead_serving_certificate_expiration_timestamp_seconds", `port="webhook"`)]: "518400x100",
+    },
     after: 60,
     labels: { job: "ccm", instance: "a", port: "webhook" },
     summary: "The certificate of the webhook port expires in 5d 23h 0m 0s.",
-    quiet: { [gauge("fairlead_serving_certificate_end_seconds", `port="webhook"`)]: "691200x100" },
+    quiet: {
+      [gauge("fairlead_serving_certificate_expiration_timestamp_seconds", `port="webhook"`)]: "691200x100",
+    },
   },
 ];

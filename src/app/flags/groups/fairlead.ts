@@ -72,7 +72,7 @@ const ownFields = {
     "Maximum number of Nodes, and of load balancers and of routes, to remove or create again within ten minutes because something is absent: 20% (at least two), 20%,min=0,max=50, a number such as 5, or off. Nodes annotated for deletion do not count.",
     { fallback: "20%" },
   ),
-  "load-balancer-of-vanished-service": oneOf(
+  "vanished-service-policy": oneOf(
     "What to do with the load balancer of a Service that is gone although Fairlead did not remove its finalizer: a user removed it by hand, or the API server lost the Service. delete: delete it; --removal-limit applies if no deletion of the Service was seen. keep: report it as an orphan.",
     ["delete", "keep"],
     { fallback: "delete" },

@@ -116,7 +116,7 @@ test("kubectl completes the words of its plugin [F91 N7]", async () => {
     return child.output();
   };
   // kubectl adds lines about its search to stderr.
-  expect(await complete("expl")).toMatch(/^explain\tExplain why .*\n:4$/m);
+  expect(await complete("expl")).toMatch(/^explain\tExplain the state .*\n:4$/m);
   expect(await complete("explain", "ser")).toMatch(/^service\n:4$/m);
 });
 

@@ -13,14 +13,14 @@ export * from "./cloud/rate-limit.ts";
 export * from "./cloud/simulated-api.ts";
 export * from "./cloud/transport.ts";
 export { changesConformance } from "./conformance/changes-conformance.ts";
-export { type Converged, type ConvergeOptions, Crash, converge } from "./conformance/converge.ts";
-export type { SavedFacts } from "./conformance/converge-groups.ts";
+export { type Converged, type ConvergeOptions, converge } from "./conformance/converge.ts";
+export { type DesiredOptions, makeDesired, targetOf } from "./conformance/desired.ts";
 export { type FaultKind, FaultyTransport, faultKinds } from "./conformance/faulty-transport.ts";
 // The conformance suites, and what they need from the author.
 export { instancesConformance } from "./conformance/instances-conformance.ts";
 export { collect, failureOf, Lab, noInputs } from "./conformance/lab.ts";
 export { loadBalancersConformance } from "./conformance/load-balancers-conformance.ts";
-export { type DesiredOptions, makeDesired, targetOf } from "./conformance/make-desired.ts";
+export { Crash } from "./conformance/process.ts";
 export { routesConformance } from "./conformance/routes-conformance.ts";
 export type { AnyCloud, Harness, SimulatedCloud, TargetMachine } from "./conformance/simulated-cloud.ts";
 export { VirtualClock } from "./virtual-time/virtual-clock.ts";

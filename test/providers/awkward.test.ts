@@ -55,13 +55,12 @@ describe("awkward", () => {
 
   test("serves a pool with one load balancer until its last Service leaves", async () => {
     const lab = new Lab(harness);
-    const savedFacts = new Map();
-    await converge({ lab, savedFacts }, [inPool("one", 80)]);
-    await converge({ lab, savedFacts }, [inPool("one", 80), inPool("two", 81)]);
+    await converge(lab, [inPool("one", 80)]);
+    await converge(lab, [inPool("one", 80), inPool("two", 81)]);
     expect(frontsOf(lab)).toEqual([[80, 81]]);
-    await converge({ lab, savedFacts }, [inPool("one", 80, "delete"), inPool("two", 81)]);
+    await converge(lab, [inPool("one", 80, "delete"), inPool("two", 81)]);
     expect(frontsOf(lab)).toEqual([[81]]);
-    await converge({ lab, savedFacts }, [inPool("two", 81, "delete")]);
+    await converge(lab, [inPool("two", 81, "delete")]);
     expect(frontsOf(lab)).toEqual([]);
   });
 

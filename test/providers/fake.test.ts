@@ -38,21 +38,19 @@ describe("fake", () => {
 
   test("releases a load balancer without deleting it", async () => {
     const lab = new Lab(harness);
-    const savedFacts = new Map();
     const targets = [targetOf("node-1", "machines", "1")];
-    await converge({ lab, savedFacts }, [makeDesired(harness, { name: "web", targets })]);
-    await converge({ lab, savedFacts }, [makeDesired(harness, { name: "web", ending: "release" })]);
+    await converge(lab, [makeDesired(harness, { name: "web", targets })]);
+    await converge(lab, [makeDesired(harness, { name: "web", ending: "release" })]);
     const { balancers } = lab.simulated.state() as { balancers: readonly { name: string; labels: object }[] };
     expect(balancers.map(({ labels }) => labels)).toEqual([{ cluster: "another" }, {}]);
   });
 
   test("publishes an address of each requested family, and applies source ranges", async () => {
     const lab = new Lab(harness);
-    const savedFacts = new Map();
     const plain = makeDesired(harness, { name: "web" });
     const dual = { ...plain, families: ["IPv4", "IPv6"] as const, sourceRanges: [cidr("198.51.100.0/24")] };
     const shown = async (desired: typeof plain) => {
-      const { observed } = await converge({ lab, savedFacts }, [desired]);
+      const { observed } = await converge(lab, [desired]);
       const balancer = observed.get(desired.owner.uid);
       const ranges = balancer && lab.cloud.loadBalancers?.rangesOf?.(balancer, desired.owner.uid);
       return [lab.cloud.loadBalancers?.publish(desired, balancer), ranges];

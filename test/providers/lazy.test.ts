@@ -7,7 +7,7 @@ import {
   loadBalancersConformance,
   routesConformance,
 } from "#ccm/testing";
-import { balancerTargets, routesTo, targetMachines } from "../../src/testing/conformance/targets.ts";
+import { balancerTargets, routesTo, targetMachines } from "../../src/testing/conformance/desired.ts";
 import { lazyHarness } from "../support/lazy-cloud.ts";
 
 instancesConformance("lazy", lazyHarness);

@@ -8,7 +8,6 @@ import {
   loadBalancersConformance,
   makeDesired,
   routesConformance,
-  type SavedFacts,
   targetOf,
 } from "#ccm/testing";
 import { quarryHarness } from "../support/quarry/harness.ts";
@@ -66,9 +65,8 @@ test("deletes the front before the pool", () => {
 test("does not take over the pool of another Service that a changed fact names", async () => {
   const lab = new Lab(quarryHarness);
   const web = makeDesired(quarryHarness, { name: "web" });
-  const savedFacts: SavedFacts = new Map();
-  await converge({ lab, savedFacts }, [web]);
-  const facts = savedFacts.get(web.owner.uid) ?? {};
+  await converge(lab, [web]);
+  const facts = lab.savedFacts.get(web.owner.uid) ?? {};
   const look = (member: typeof web) =>
     lab.run(async (call) => lab.cloud.loadBalancers?.observe?.([{ ...member, facts }], undefined, call));
   expect(await look(web)).toMatchObject({ owners: [web.owner.uid], ownership: "ours" });

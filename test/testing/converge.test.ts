@@ -16,16 +16,9 @@ import {
   seconds,
 } from "../../src/index.ts";
 import { convergeRoutes } from "../../src/testing/conformance/converge-routes.ts";
-import { routesTo } from "../../src/testing/conformance/targets.ts";
-import { unobservedSettings } from "../../src/testing/conformance/unobserved-settings.ts";
-import {
-  converge,
-  type Harness,
-  Lab,
-  makeDesired,
-  type SavedFacts,
-  targetOf,
-} from "../../src/testing/index.ts";
+import { routesTo } from "../../src/testing/conformance/desired.ts";
+import { unobservedSettings } from "../../src/testing/conformance/load-balancers-conformance.ts";
+import { converge, type Harness, Lab, makeDesired, targetOf } from "../../src/testing/index.ts";
 
 type Balancers = LoadBalancers<Record<never, never>, ObservedLoadBalancer, Step>;
 
@@ -70,8 +63,8 @@ const balancer = (uid: string, more: Partial<ObservedLoadBalancer> = {}): Observ
 const nodes = (targets: readonly BalancerTarget[]): readonly NodeName[] => targets.map(({ node }) => node);
 const three = ["a", "b", "c"].map((name) => targetOf(name, "cloud", name));
 
-async function convergeOne(lab: Lab, harness: Harness, savedFacts: SavedFacts = new Map()) {
-  return converge({ lab, savedFacts }, [makeDesired(harness, { name: "web", targets: three })]);
+async function convergeOne(lab: Lab, harness: Harness) {
+  return converge(lab, [makeDesired(harness, { name: "web", targets: three })]);
 }
 
 /** Without `rejects`, which does not return while virtual time has to pass and other handles are open. */

@@ -4,24 +4,22 @@
 
 import { expect, test } from "bun:test";
 import { milliseconds } from "../../core/brand.ts";
-import type { Fields } from "../../core/settings.ts";
-import type { DesiredLoadBalancer, ObservedLoadBalancer } from "../../provider/load-balancers.ts";
-import { converge, crashes } from "./converge.ts";
-import { listBalancers, type SavedFacts } from "./converge-groups.ts";
-import { faultKinds, faultPositions } from "./faulty-transport.ts";
+import type { ObservedLoadBalancer } from "../../provider/load-balancers.ts";
+import { converge, crashAt } from "./converge.ts";
+import { type Desired, listBalancers } from "./converge-groups.ts";
+import { balancerTargets, type DesiredOptions, labWithTargets, makeDesired } from "./desired.ts";
+import { expectSameEndAfterCrashes, expectSameEndAfterFaults } from "./end-states.ts";
+import { faultKinds } from "./faulty-transport.ts";
 import { Lab } from "./lab.ts";
-import { type DesiredOptions, makeDesired } from "./make-desired.ts";
 import type { Harness } from "./simulated-cloud.ts";
-import { balancerTargets, labWithTargets } from "./targets.ts";
 
 interface World {
   readonly lab: Lab;
-  readonly savedFacts: SavedFacts;
   readonly adoptionAnnotations: Readonly<Record<string, string>>;
   /** The Service without the adoption annotations, and with them. */
-  readonly plain: DesiredLoadBalancer<Fields>;
-  readonly adopting: DesiredLoadBalancer<Fields>;
-  desired(options?: Partial<DesiredOptions>): DesiredLoadBalancer<Fields>;
+  readonly plain: Desired;
+  readonly adopting: Desired;
+  desired(options?: Partial<DesiredOptions>): Desired;
 }
 
 function createWorld(harness: Harness): World {
@@ -38,16 +36,11 @@ function createWorld(harness: Harness): World {
     makeDesired(harness, { name: "web", targets, ...options });
   return {
     lab,
-    savedFacts: new Map(),
     adoptionAnnotations,
     plain: desired(),
     adopting: desired({ annotations: adoptionAnnotations }),
     desired,
   };
-}
-
-function stateOf({ lab }: World): string {
-  return lab.state;
 }
 
 /** What is listed when all changes are shown. */
@@ -64,16 +57,14 @@ async function ownershipOf(world: World): Promise<readonly unknown[]> {
 
 export function adoptionConformance(harness: Harness): void {
   const fresh = () => createWorld(harness);
-  const adoptedState = async (): Promise<string> => {
-    const world = fresh();
-    await converge(world, [world.adopting]);
-    return stateOf(world);
+  const endOf = async (lab: Lab, desired: Desired): Promise<string> => {
+    await converge(lab, [desired]);
+    return lab.state;
   };
-
   test("adopts the load balancer that a Service names, and creates no second one [F39]", async () => {
     const world = fresh();
     expect(await ownershipOf(world)).toEqual([["unmarked", []]]);
-    const { observed, members } = await converge(world, [world.adopting]);
+    const { observed, members } = await converge(world.lab, [world.adopting]);
     expect(await ownershipOf(world)).toEqual([["ours", [world.adopting.owner.uid]]]);
     const [[group = "", [member] = []] = []] = members;
     const publication = member && world.lab.cloud.loadBalancers?.publish(member, observed.get(group));
@@ -82,62 +73,58 @@ export function adoptionConformance(harness: Harness): void {
 
   test("leaves an unmarked load balancer alone when no Service names it", async () => {
     const world = fresh();
-    const before = stateOf(world);
-    await converge(world, [world.plain]);
+    const before = world.lab.state;
+    await converge(world.lab, [world.plain]);
     expect((await listOf(world)).filter(({ ownership }) => ownership === "unmarked")).toHaveLength(1);
-    await converge(world, [world.desired({ ending: "delete" })]);
-    expect(stateOf(world)).toBe(before);
+    await converge(world.lab, [world.desired({ ending: "delete" })]);
+    expect(world.lab.state).toBe(before);
   });
 
   test("changes nothing when a Service is deleted before its load balancer was adopted", async () => {
     const world = fresh();
-    await converge(world, [{ ...world.adopting, ending: "delete" }]);
+    await converge(world.lab, [{ ...world.adopting, ending: "delete" }]);
     expect(world.lab.mutations).toBe(0);
   });
 
   test("changes nothing after the adoption, also after a restart", async () => {
     const world = fresh();
-    await converge(world, [world.adopting]);
+    await converge(world.lab, [world.adopting]);
     const before = world.lab.mutations;
     world.lab.connect();
-    expect((await converge(world, [world.adopting])).steps).toBe(0);
+    expect((await converge(world.lab, [world.adopting])).steps).toBe(0);
     expect(world.lab.mutations).toBe(before);
   });
 
   if (new Lab(harness).cloud.loadBalancers?.releases === true) {
     test("releases a load balancer without its marks, so that another Service can adopt it unchanged [F41]", async () => {
       const world = fresh();
-      await converge(world, [world.adopting]);
-      const adopted = stateOf(world);
+      await converge(world.lab, [world.adopting]);
+      const adopted = world.lab.state;
       const released = { ...world.adopting, ending: "release" } as const;
-      await converge(world, [released]);
+      await converge(world.lab, [released]);
       expect(await ownershipOf(world)).toEqual([["unmarked", []]]);
       const before = world.lab.mutations;
-      expect((await converge(world, [released])).steps).toBe(0);
+      expect((await converge(world.lab, [released])).steps).toBe(0);
       world.lab.connect();
-      expect((await converge(world, [world.desired({ ending: "delete" })])).steps).toBe(0);
+      expect((await converge(world.lab, [world.desired({ ending: "delete" })])).steps).toBe(0);
       expect(world.lab.mutations).toBe(before);
       const heir = world.desired({ name: "heir", annotations: world.adoptionAnnotations });
-      await converge(world, [heir]);
+      await converge(world.lab, [heir]);
       expect(await ownershipOf(world)).toEqual([["ours", [heir.owner.uid]]]);
-      expect(stateOf(world).replaceAll(heir.owner.uid, world.adopting.owner.uid)).toBe(adopted);
+      expect(world.lab.state.replaceAll(heir.owner.uid, world.adopting.owner.uid)).toBe(adopted);
     });
 
     test.each(faultKinds)(
       "a release reaches the same end state with a %p fault at every operation",
       async (kind) => {
-        const run = async (position?: number) => {
-          const world = fresh();
-          await converge(world, [world.adopting]);
-          const first = world.lab.requests.length;
-          if (position !== undefined) world.lab.faulty.failAt(position, kind);
-          await converge(world, [{ ...world.adopting, ending: "release" }]);
-          return { state: stateOf(world), requests: world.lab.requests.slice(first) };
+        let world = fresh();
+        const adopted = async () => {
+          world = fresh();
+          await converge(world.lab, [world.adopting]);
+          return world.lab;
         };
-        const clean = await run();
-        for (const position of faultPositions(clean.requests, kind)) {
-          expect({ position, state: (await run(position)).state }).toEqual({ position, state: clean.state });
-        }
+        const release = (lab: Lab) => endOf(lab, { ...world.adopting, ending: "release" });
+        await expectSameEndAfterFaults(kind, adopted, release);
       },
     );
   }
@@ -145,26 +132,24 @@ export function adoptionConformance(harness: Harness): void {
   test.each(faultKinds)(
     "an adoption reaches the same end state with a %p fault at every operation",
     async (kind) => {
-      const clean = fresh();
-      await converge(clean, [clean.adopting]);
-      for (const position of faultPositions(clean.lab.requests, kind)) {
-        const world = fresh();
-        world.lab.faulty.failAt(position, kind);
-        await converge(world, [world.adopting]);
-        expect({ position, state: stateOf(world) }).toEqual({ position, state: stateOf(clean) });
-      }
+      let world = fresh();
+      const freshLab = () => {
+        world = fresh();
+        return world.lab;
+      };
+      await expectSameEndAfterFaults(kind, freshLab, (lab) => endOf(lab, world.adopting));
     },
   );
 
   test("an adoption reaches the same end state after a crash at any step", async () => {
-    const expected = await adoptedState();
-    for (let atStep = 0, hasCrashed = true; hasCrashed; atStep++) {
-      const world = fresh();
-      const crash = { atStep, when: "before-facts" } as const;
-      hasCrashed = await crashes(converge({ ...world, crash }, [world.adopting]));
-      world.lab.connect();
-      await converge(world, [world.adopting]);
-      expect({ atStep, state: stateOf(world) }).toEqual({ atStep, state: expected });
-    }
+    let world = fresh();
+    const freshLab = () => {
+      world = fresh();
+      return world.lab;
+    };
+    await expectSameEndAfterCrashes(freshLab, ["adoption"], async (lab, _, atStep) => {
+      const { steps } = await converge(lab, [world.adopting], crashAt(atStep, "before-facts"));
+      return steps;
+    });
   });
 }

@@ -6,7 +6,7 @@ import { getEventListeners } from "node:events";
 import { minutes } from "../../core/brand.ts";
 import type { ChangeHint } from "../../provider/changes.ts";
 import { listingPartsOf } from "../../provider/listing-parts.ts";
-import { collect, Lab } from "./lab.ts";
+import { Lab } from "./lab.ts";
 import type { Harness } from "./simulated-cloud.ts";
 
 const names = ["node-0", "node-1", "node-2"];
@@ -72,7 +72,7 @@ export function changesConformance(name: string, harness: Harness): void {
   /** The machine with this name, as the sources list it. */
   const listed = async (lab: Lab, machine: string): Promise<{ source: string; key: string } | undefined> => {
     for (const source of lab.cloud.instances?.sources ?? []) {
-      const all = await lab.run(async (call) => (await collect(source.list(call))).flat());
+      const all = await lab.list((call) => source.list(call));
       const found = all.find((instance) => instance.names.includes(machine));
       if (found !== undefined) return { source: source.name, key: found.key };
     }

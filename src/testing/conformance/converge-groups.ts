@@ -1,40 +1,53 @@
-// What `converge` starts from: the groups of the Services, what is listed, what can be adopted, and the saved facts.
+// What a plan gets: the members of each group with their facts and targets, what is listed, what can be adopted, and the context.
 
-import type { ServiceUID } from "../../core/brand.ts";
+import type { RefusedTargets } from "../../controllers/service/state/refused-targets.ts";
+import { chooseTargets } from "../../controllers/service/targets/target-policy.ts";
+import { defined } from "../../core/defined.ts";
 import type { Fields } from "../../core/settings.ts";
 import { listingPartsOf } from "../../provider/listing-parts.ts";
-import type { DesiredLoadBalancer, ObservedLoadBalancer } from "../../provider/load-balancers.ts";
+import type {
+  DesiredLoadBalancer,
+  ObservedLoadBalancer,
+  PlanContext,
+} from "../../provider/load-balancers.ts";
 import type { FactChanges, Facts } from "../../provider/plan.ts";
-import { collect, type Lab } from "./lab.ts";
-import type { AnyCloud } from "./simulated-cloud.ts";
+import type { Lab } from "./lab.ts";
 
+export type Balancers = Lab["loadBalancers"];
 export type Desired = DesiredLoadBalancer<Fields>;
-export type Balancers = NonNullable<AnyCloud["loadBalancers"]>;
-
-/** The facts of each Service, as annotations keep them: they outlive the provider's process. */
-export type SavedFacts = Map<ServiceUID, Facts>;
 
 /** Everything that the provider lists. */
 export async function listBalancers(lab: Lab): Promise<readonly ObservedLoadBalancer[]> {
-  const { loadBalancers } = lab.cloud;
-  if (loadBalancers === undefined) throw new Error("This provider has no load balancers.");
-  return lab.run(async (call) => {
-    const parts = [];
-    for (const part of listingPartsOf(loadBalancers)) parts.push(...(await collect(part.list(call))));
-    return parts.flat();
-  });
+  const all: ObservedLoadBalancer[] = [];
+  for (const part of listingPartsOf(lab.loadBalancers))
+    all.push(...(await lab.list((call) => part.list(call))));
+  return all;
+}
+
+/** The group of a Service, whose members share a load balancer. */
+export function groupOf(balancers: Balancers, member: Desired): string {
+  return balancers.groupOf?.(member) ?? member.owner.uid;
+}
+
+export function prefetchFor(lab: Lab, members: readonly Desired[]): Promise<unknown> {
+  return lab.run(async (call) => lab.loadBalancers.prefetch?.(members, call));
+}
+
+/** For plans of Services that share nothing with others. */
+export function contextOf(prefetched: unknown): PlanContext<unknown> {
+  return { prefetched, orphans: [], duplicates: [] };
 }
 
 /** The desired load balancers by group, with their facts. */
 export function groupMembers(
   balancers: Balancers,
   all: readonly Desired[],
-  savedFacts: SavedFacts,
+  { savedFacts }: Lab,
 ): Map<string, readonly Desired[]> {
   const groups = new Map<string, readonly Desired[]>();
   for (const desired of all) {
     const member = { ...desired, facts: savedFacts.get(desired.owner.uid) ?? {} };
-    const group = balancers.groupOf?.(member) ?? desired.owner.uid;
+    const group = groupOf(balancers, member);
     groups.set(group, [...(groups.get(group) ?? []), member]);
   }
   return groups;
@@ -55,7 +68,27 @@ export function adoptableOf(
   return matches[0];
 }
 
-export function saveFacts(savedFacts: SavedFacts, changes: FactChanges | undefined): void {
+/**
+ * With the targets that the framework passes to a plan: those that the load balancer reaches, within the cloud's limit, and without those
+ * that the cloud has refused.
+ */
+export function withChosenTargets(
+  balancers: Balancers,
+  desired: Desired,
+  observed: ObservedLoadBalancer | undefined,
+  { refused, now }: { readonly refused: Pick<RefusedTargets, "withhold">; readonly now: number },
+): Desired {
+  if (desired.ending !== undefined) return { ...desired, targets: [] };
+  const { targets: candidates, ...rest } = desired;
+  const { reaches } = balancers;
+  const reach: Parameters<typeof chooseTargets>[1]["reach"] = (target) =>
+    reaches?.call(balancers, rest, target, observed) ?? true;
+  const cloudLimit = balancers.targetLimit?.(rest, observed);
+  const { targets } = chooseTargets(candidates, defined({ policy: "all" as const, cloudLimit, reach }));
+  return { ...desired, targets: refused.withhold(targets, now).targets };
+}
+
+export function saveFacts({ savedFacts }: Lab, changes: FactChanges | undefined): void {
   for (const [uid, facts] of changes ?? []) {
     const merged = Object.entries({ ...savedFacts.get(uid), ...facts });
     savedFacts.set(uid, Object.fromEntries(merged.filter(([, fact]) => fact !== undefined)) as Facts);

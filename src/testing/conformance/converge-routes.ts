@@ -13,10 +13,8 @@ import type { Call } from "../../provider/call.ts";
 import { CloudError } from "../../provider/errors.ts";
 import type { DesiredRoute, ObservedRoute, RouteOutcome } from "../../provider/routes.ts";
 import { DeadlineError } from "../../runtime/deadline.ts";
-import { Crash } from "./converge.ts";
-import { endOfOperation } from "./end-of-operation.ts";
 import { collect, type Lab } from "./lab.ts";
-import { memoryOf } from "./process-memory.ts";
+import { Crash, endOfOperation, memoryOf } from "./process.ts";
 
 const clusterCIDRs = [cidr("10.244.0.0/16"), cidr("fd00:10:244::/56")];
 const nothing: ReadonlySet<never> = new Set<never>();

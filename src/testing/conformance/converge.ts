@@ -12,38 +12,21 @@ import { CloudError } from "../../provider/errors.ts";
 import type { ObservedLoadBalancer } from "../../provider/load-balancers.ts";
 import type { Plan, RefusedTarget, Step } from "../../provider/plan.ts";
 import { DeadlineError } from "../../runtime/deadline.ts";
-import { withChosenTargets } from "./choose-targets.ts";
 import {
   adoptableOf,
   type Balancers,
   type Desired,
   groupMembers,
   listBalancers,
-  type SavedFacts,
+  prefetchFor,
   saveFacts,
+  withChosenTargets,
 } from "./converge-groups.ts";
-import { endOfOperation } from "./end-of-operation.ts";
 import type { Lab } from "./lab.ts";
-import { memoryOf, ProcessMemory } from "./process-memory.ts";
+import { Crash, endOfOperation, memoryOf, ProcessMemory } from "./process.ts";
 
-/** Thrown by a simulated crash of the process. */
-export class Crash extends Error {}
-
-/** Runs the work and returns whether it ended in a simulated crash. */
-export async function crashes(work: Promise<unknown>): Promise<boolean> {
-  try {
-    await work;
-    return false;
-  } catch (error) {
-    if (error instanceof Crash) return true;
-    throw error;
-  }
-}
-
-/** What `converge` works on. */
+/** Which Services are unknown to `converge`, and where the process crashes. */
 export interface ConvergeOptions {
-  readonly lab: Lab;
-  readonly savedFacts: SavedFacts;
   /**
    * Owners that are not among the desired load balancers and may still exist: their parts must stay. Every other
    * owner without a desired load balancer counts as deleted.
@@ -51,6 +34,14 @@ export interface ConvergeOptions {
   readonly unknownOwners?: readonly ServiceUID[];
   /** Crashes after the step with this index has been applied, before or after its facts are saved. */
   readonly crash?: { readonly atStep: number; readonly when: "before-facts" | "after-facts" };
+}
+
+/** Without an index, nothing crashes. */
+export function crashAt(
+  atStep: number | undefined,
+  when: NonNullable<ConvergeOptions["crash"]>["when"],
+): ConvergeOptions {
+  return atStep === undefined ? {} : { crash: { atStep, when } };
 }
 
 /** What `converge` did, and what it found in the last pass. */
@@ -68,18 +59,22 @@ const maxPasses = 100;
 const errorDelay: Milliseconds = seconds(5);
 
 /** Reconciles all groups until a pass finds nothing to do. A cloud error ends the pass; the next one repeats it. */
-export function converge(options: ConvergeOptions, desired: readonly Desired[]): Promise<Converged> {
-  return new Convergence(options, desired).run();
+export function converge(
+  lab: Lab,
+  desired: readonly Desired[],
+  options: ConvergeOptions = {},
+): Promise<Converged> {
+  return new Convergence(lab, desired, options).run();
 }
 
 /** Reconciles all groups once, as if this were the listing. What the cloud refuses is skipped. */
 export function actOnListing(
-  options: ConvergeOptions,
+  lab: Lab,
   desired: readonly Desired[],
   listed: readonly ObservedLoadBalancer[],
 ): Promise<void> {
   // The memory of the process would hide what a wrong listing leads to.
-  return new Convergence(options, desired, new ProcessMemory()).runOnce(listed);
+  return new Convergence(lab, desired, {}, new ProcessMemory()).runOnce(listed);
 }
 
 /** Everything that one reconcile of a group needs. */
@@ -107,7 +102,8 @@ interface Result {
 }
 
 class Convergence {
-  readonly #options: ConvergeOptions;
+  readonly #lab: Lab;
+  readonly #crash: ConvergeOptions["crash"];
   readonly #desired: readonly Desired[];
   readonly #presentOwners: ReadonlySet<ServiceUID>;
   readonly #balancers: Balancers;
@@ -117,22 +113,23 @@ class Convergence {
   /** For the message when it never ends. */
   #last = "";
 
-  constructor(options: ConvergeOptions, desired: readonly Desired[], memory = memoryOf(options.lab.cloud)) {
-    const { loadBalancers } = options.lab.cloud;
-    if (loadBalancers === undefined) throw new Error("This provider has no load balancers.");
-    this.#options = options;
+  constructor(
+    lab: Lab,
+    desired: readonly Desired[],
+    { unknownOwners = [], crash }: ConvergeOptions,
+    memory = memoryOf(lab.cloud),
+  ) {
+    this.#lab = lab;
+    this.#crash = crash;
     this.#desired = desired;
     this.#memory = memory;
-    this.#presentOwners = new Set([
-      ...(options.unknownOwners ?? []),
-      ...desired.map(({ owner }) => owner.uid),
-    ]);
-    this.#balancers = loadBalancers;
+    this.#presentOwners = new Set([...unknownOwners, ...desired.map(({ owner }) => owner.uid)]);
+    this.#balancers = lab.loadBalancers;
   }
 
   async run(): Promise<Converged> {
     for (let pass = 0; pass < maxPasses; pass++) {
-      const members = groupMembers(this.#balancers, this.#desired, this.#options.savedFacts);
+      const members = groupMembers(this.#balancers, this.#desired, this.#lab);
       const observed = new Map<string, ObservedLoadBalancer | undefined>();
       try {
         if (await this.#reconcileAll(members, observed))
@@ -141,9 +138,9 @@ class Convergence {
         if (!CloudError.is(error) && !(error instanceof DeadlineError)) throw error;
         this.#last = `The last pass failed: ${messageOf(error)}`;
         // The request may have had an effect that reads do not show yet.
-        const requested = requestedDelay(error, this.#options.lab.clock) ?? errorDelay;
+        const requested = requestedDelay(error, this.#lab.clock) ?? errorDelay;
         const delay = Math.max(requested, errorDelay) + (this.#balancers.readsLag ?? 0);
-        await this.#options.lab.clock.advance(milliseconds(delay));
+        await this.#lab.clock.advance(milliseconds(delay));
       }
     }
     throw new Error(`The load balancers did not converge within ${maxPasses} passes. ${this.#last}`);
@@ -151,11 +148,7 @@ class Convergence {
 
   async runOnce(listed: readonly ObservedLoadBalancer[]): Promise<void> {
     try {
-      await this.#reconcileAll(
-        groupMembers(this.#balancers, this.#desired, this.#options.savedFacts),
-        new Map(),
-        listed,
-      );
+      await this.#reconcileAll(groupMembers(this.#balancers, this.#desired, this.#lab), new Map(), listed);
     } catch (error) {
       if (!CloudError.is(error)) throw error;
     }
@@ -167,11 +160,11 @@ class Convergence {
     observed: Map<string, ObservedLoadBalancer | undefined>,
     given?: readonly ObservedLoadBalancer[],
   ): Promise<boolean> {
-    const { lab } = this.#options;
+    const lab = this.#lab;
     const beganAt = lab.clock.monotonic();
     const listed = given ?? (await listBalancers(lab));
     const all = [...members.values()].flat();
-    const prefetched = await lab.run(async (call) => this.#balancers.prefetch?.(all, call));
+    const prefetched = await prefetchFor(lab, all);
     for (const { group, ownership } of listed) {
       if (ownership === "ours" && !members.has(group)) members.set(group, []);
     }
@@ -192,7 +185,7 @@ class Convergence {
   }
 
   async #reconcile(group: string, desired: readonly Desired[], listed: Listed): Promise<Result> {
-    const { lab } = this.#options;
+    const lab = this.#lab;
     const balancers = this.#balancers;
     const recentSteps = this.#memory.recentSteps(group);
     const { observe } = balancers;
@@ -216,8 +209,8 @@ class Convergence {
     const servesOnlyUnknownOwners =
       observed !== undefined && observed.owners.length > 0 && orphans.length === 0;
     if (members.length === 0 && servesOnlyUnknownOwners) return { isConverged: true, observed, members };
-    const { prefetched, duplicates } = listed;
-    const context = { prefetched, orphans, duplicates, others: listed.others };
+    const { prefetched, duplicates, others } = listed;
+    const context = { prefetched, orphans, duplicates, others };
     const planned = balancers.plan(members, observed, context);
     if (JSON.stringify(balancers.plan(members, observed, context)) !== JSON.stringify(planned)) {
       throw new Error(`plan() is not pure: it returned two different plans for group ${group}.`);
@@ -237,7 +230,8 @@ class Convergence {
     { steps, wait, problems = [] }: Plan<Step>,
     desired: string,
   ): Promise<boolean> {
-    const { lab, savedFacts, crash } = this.#options;
+    const lab = this.#lab;
+    const crash = this.#crash;
     // An error stops the plan until something changes.
     if (problems.some(({ severity }) => severity === "error")) return true;
     const recentSteps = this.#memory.recentSteps(group);
@@ -248,7 +242,7 @@ class Convergence {
       this.#noteRefused(members, outcome.refused);
       const isCrashing = crash?.atStep === this.#steps++;
       if (isCrashing && crash.when === "before-facts") throw new Crash();
-      saveFacts(savedFacts, outcome.remember);
+      saveFacts(lab, outcome.remember);
       if (isCrashing) throw new Crash();
       if (outcome.done) continue;
       const { operation, checkAfter } = outcome;
@@ -265,7 +259,7 @@ class Convergence {
     checkAfter: Milliseconds,
     { recentSteps, hash, members }: Pending,
   ): Promise<void> {
-    const { lab, savedFacts } = this.#options;
+    const lab = this.#lab;
     const done = await endOfOperation(lab, operation, checkAfter).catch((error: unknown) => {
       if (CloudError.is(error)) recentSteps.forget(hash);
       throw error;
@@ -274,12 +268,12 @@ class Convergence {
     if (done === undefined) return;
     recentSteps.renew(hash, lab.clock.monotonic());
     this.#noteRefused(members, done.refused);
-    saveFacts(savedFacts, done.remember);
+    saveFacts(lab, done.remember);
   }
 
   /** Whether the next plan has fewer targets because of it. */
   #noteRefused(members: readonly Desired[], refused: readonly RefusedTarget[] = []): boolean {
-    const now = this.#options.lab.clock.monotonic();
+    const now = this.#lab.clock.monotonic();
     let isNews = false;
     for (const { node, text, owner } of refused) {
       this.#refused.add(node);

@@ -22,7 +22,7 @@ export function instancesConformance(name: string, harness: Harness): void {
     return { lab, instances };
   };
   const listOf = (lab: Lab, source: InstanceSource): Promise<Instance[]> =>
-    lab.run(async (call) => (await collect(source.list(call))).flat());
+    lab.list((call) => source.list(call));
   const listAll = async (lab: Lab, sources: readonly InstanceSource[]): Promise<Instance[]> => {
     const all: Instance[] = [];
     for (const source of sources) all.push(...(await listOf(lab, source)));

@@ -2,13 +2,14 @@
 // that can fail, and a record of its requests.
 
 import { getEventListeners } from "node:events";
-import { type Milliseconds, minutes, seconds } from "../../core/brand.ts";
+import { type Milliseconds, minutes, type ServiceUID, seconds } from "../../core/brand.ts";
 import { untilMoment } from "../../core/duration.ts";
 import { messageOf } from "../../core/errors.ts";
 import { readSettings } from "../../core/read-settings.ts";
 import type { Call, CloudRequest, CloudTransport } from "../../provider/call.ts";
 import { CloudError } from "../../provider/errors.ts";
 import type { Inputs } from "../../provider/inputs.ts";
+import type { Facts } from "../../provider/plan.ts";
 import type { Account, Context, Fetched, OpenAccount } from "../../provider/provider.ts";
 import { DeadlineError } from "../../runtime/deadline.ts";
 import { VirtualClock } from "../virtual-time/virtual-clock.ts";
@@ -29,6 +30,8 @@ export class Lab {
   readonly requests: CloudRequest[] = [];
   /** Operations that changed the cloud's state although they were declared as reads. */
   readonly undeclaredMutations: string[] = [];
+  /** The facts of each Service, as annotations keep them: they outlive the provider's process. */
+  readonly savedFacts = new Map<ServiceUID, Facts>();
   /** Abort listeners that calls did not remove from their signal. */
   leakedListeners = 0;
   cloud: AnyCloud;
@@ -39,6 +42,13 @@ export class Lab {
     this.simulated = harness.simulate(this.clock);
     this.faulty = new FaultyTransport(this.simulated.transport);
     this.cloud = this.connect();
+  }
+
+  /** Throws when the provider has none. */
+  get loadBalancers(): NonNullable<AnyCloud["loadBalancers"]> {
+    const { loadBalancers } = this.cloud;
+    if (loadBalancers === undefined) throw new Error("This provider has no load balancers.");
+    return loadBalancers;
   }
 
   /** The cloud's state as text, with all work completed that is due now. */
@@ -83,6 +93,11 @@ export class Lab {
     cancel();
     this.leakedListeners += getEventListeners(signal, "abort").length;
     return done;
+  }
+
+  /** The entries of all pages of a listing. */
+  async list<T>(pages: (call: Call) => AsyncIterable<readonly T[]>): Promise<T[]> {
+    return this.run(async (call) => (await collect(pages(call))).flat());
   }
 
   #open<T>(account: Account<T>): OpenAccount<T> {

@@ -3,20 +3,29 @@
 
 import { describe, expect, test } from "bun:test";
 import type { Cidr } from "../../core/brand.ts";
+import type { Fields } from "../../core/settings.ts";
 import { isPartList } from "../../provider/listing-parts.ts";
+import { VirtualClock } from "../virtual-time/virtual-clock.ts";
 import { adoptionConformance } from "./adoption-conformance.ts";
-import { balancerListingConformance } from "./balancer-listing-conformance.ts";
-import { converge, crashes } from "./converge.ts";
-import { listBalancers, type SavedFacts } from "./converge-groups.ts";
-import { faultPositions, manyRuns, readFaultKinds } from "./faulty-transport.ts";
+import {
+  balancerListingConformance,
+  listingPartsConformance,
+  type Phases,
+} from "./balancer-listing-conformance.ts";
+import { converge, crashAt } from "./converge.ts";
+import { contextOf, listBalancers, prefetchFor } from "./converge-groups.ts";
+import {
+  balancerTargets,
+  type DesiredOptions,
+  labWithTargets,
+  makeDesired,
+  targetMachines,
+} from "./desired.ts";
+import { expectSameEndAfterCrashes, expectSameEndAfterFaults } from "./end-states.ts";
+import { manyRuns, readFaultKinds } from "./faulty-transport.ts";
 import { Lab } from "./lab.ts";
-import { listingPartsConformance } from "./listing-parts-conformance.ts";
-import { type DesiredOptions, makeDesired } from "./make-desired.ts";
 import { operationsConformance } from "./operations-conformance.ts";
-import { refusalsConformance } from "./refusals-conformance.ts";
 import type { AnyCloud, Harness } from "./simulated-cloud.ts";
-import { balancerTargets, labWithTargets } from "./targets.ts";
-import { unobservedSettings } from "./unobserved-settings.ts";
 
 /** The optional capabilities of this provider. A provider that is not implemented yet has none. */
 function optionalPartsOf(harness: Harness): Partial<AnyCloud> {
@@ -49,19 +58,15 @@ export function loadBalancersConformance(
     desired({ name: "mail", ending: "delete" }),
   ];
 
-  const fresh = () => {
-    const lab = labWithTargets(harness);
-    const savedFacts: SavedFacts = new Map();
-    return { lab, savedFacts };
-  };
-  const stateOf = (lab: Lab): string => lab.state;
+  const phases = [first, second, gone];
+  const fresh = () => labWithTargets(harness);
 
   /** Creates, changes and deletes two Services; returns the cloud's state after each phase. */
-  const live = async ({ lab, savedFacts }: { lab: Lab; savedFacts: SavedFacts }): Promise<string[]> => {
+  const live = async (lab: Lab): Promise<string[]> => {
     const states: string[] = [];
-    for (const desired of [first, second, gone]) {
-      await converge({ lab, savedFacts }, desired);
-      states.push(stateOf(lab));
+    for (const desired of phases) {
+      await converge(lab, desired);
+      states.push(lab.state);
     }
     return states;
   };
@@ -73,13 +78,11 @@ export function loadBalancersConformance(
     if (parts !== undefined && pending !== undefined) operationsConformance(harness);
     if (parts?.prefetch !== undefined) {
       test("plans the same with a shared prefetch as with a separate one, and prefetches without changing anything", async () => {
-        const { lab } = fresh();
-        const { loadBalancers } = lab.cloud;
+        const lab = fresh();
         const plans = async (desired: typeof first): Promise<readonly unknown[]> => {
-          const prefetched = await lab.run(async (call) => loadBalancers?.prefetch?.(desired, call));
+          const prefetched = await prefetchFor(lab, desired);
           expect(prefetched).toBeDefined();
-          const context = { prefetched, orphans: [], duplicates: [] };
-          return desired.map((one) => loadBalancers?.plan([one], undefined, context));
+          return desired.map((one) => lab.loadBalancers.plan([one], undefined, contextOf(prefetched)));
         };
         const alone = [...(await plans(first.slice(0, 1))), ...(await plans(first.slice(1)))];
         expect(await plans(first)).toEqual(alone);
@@ -93,9 +96,9 @@ export function loadBalancersConformance(
       listingPartsConformance(harness, first, desired({ name: "later", ports: [8080], targets }));
 
     test("creates, updates and deletes load balancers, and leaves nothing behind", async () => {
-      const { lab, savedFacts } = fresh();
-      const before = stateOf(lab);
-      const [made, changed, removed] = await live({ lab, savedFacts });
+      const lab = fresh();
+      const before = lab.state;
+      const [made, changed, removed] = await live(lab);
       expect(made).not.toBe(before);
       expect(changed).not.toBe(made);
       expect(removed).toBe(before);
@@ -103,24 +106,23 @@ export function loadBalancersConformance(
     });
 
     test("changes nothing once converged, also after a restart", async () => {
-      const { lab, savedFacts } = fresh();
-      await converge({ lab, savedFacts }, first);
+      const lab = fresh();
+      await converge(lab, first);
       const before = lab.mutations;
-      expect((await converge({ lab, savedFacts }, first)).steps).toBe(0);
+      expect((await converge(lab, first)).steps).toBe(0);
       lab.connect();
-      expect((await converge({ lab, savedFacts }, first)).steps).toBe(0);
+      expect((await converge(lab, first)).steps).toBe(0);
       expect(lab.mutations).toBe(before);
     });
 
     test("a Service that no longer names source ranges ends like one that never did", async () => {
       const states: string[] = [];
       for (const sourceRanges of [undefined, ["198.51.100.0/24", "203.0.113.0/24"]]) {
-        const { lab, savedFacts } = fresh();
+        const lab = fresh();
         const web = { name: "web", targets: targets.slice(0, 2) };
-        if (sourceRanges !== undefined)
-          await converge({ lab, savedFacts }, [desired({ ...web, sourceRanges })]);
-        await converge({ lab, savedFacts }, [desired(web)]);
-        states.push(stateOf(lab));
+        if (sourceRanges !== undefined) await converge(lab, [desired({ ...web, sourceRanges })]);
+        await converge(lab, [desired(web)]);
+        states.push(lab.state);
       }
       expect(states[1]).toBe(states[0] as string);
     });
@@ -131,31 +133,27 @@ export function loadBalancersConformance(
     ] as const)("declares in `supports` whether its plans apply %s", async (feature, request) => {
       const states: string[] = [];
       for (const changes of [{}, request]) {
-        const { lab, savedFacts } = fresh();
+        const lab = fresh();
         const web = desired({ name: "web", targets: targets.slice(0, 2) });
-        await converge({ lab, savedFacts }, [{ ...web, ...changes }]);
-        states.push(stateOf(lab));
+        await converge(lab, [{ ...web, ...changes }]);
+        states.push(lab.state);
       }
       expect(states[1] !== states[0]).toBe(parts?.supports?.includes(feature) === true);
     });
 
     if (parts?.targetsOnly !== undefined) {
       test("distinguishes steps that change only targets from those that change more", async () => {
-        const { lab, savedFacts } = fresh();
+        const lab = fresh();
         const [web] = first;
-        const { observed, members } = await converge({ lab, savedFacts }, web === undefined ? [] : [web]);
+        const { observed, members } = await converge(lab, web === undefined ? [] : [web]);
         const [[group = "", [current] = []] = []] = members;
-        const { loadBalancers } = lab.cloud;
-        const prefetched = await lab.run(async (call) =>
-          loadBalancers?.prefetch?.(current ? [current] : [], call),
-        );
-        const planFor = (changes: Partial<typeof current>) => {
-          if (loadBalancers === undefined || current === undefined) throw new Error("Expected a Service.");
-          const context = { prefetched, orphans: [], duplicates: [] };
-          return loadBalancers.plan([{ ...current, ...changes }], observed.get(group), context).steps;
-        };
+        if (current === undefined) throw new Error("Expected a Service.");
+        const { loadBalancers } = lab;
+        const context = contextOf(await prefetchFor(lab, [current]));
+        const planFor = (changes: Partial<typeof current>) =>
+          loadBalancers.plan([{ ...current, ...changes }], observed.get(group), context).steps;
         const partsOf = (steps: ReturnType<typeof planFor>) =>
-          steps.flatMap((step) => loadBalancers?.targetsOnly?.(step) ?? []);
+          steps.flatMap((step) => loadBalancers.targetsOnly?.(step) ?? []);
         const ports = desired({ name: "web", ports: [80, 8443] }).ports;
         const forTargets = planFor({ targets });
         expect(forTargets.length).toBeGreaterThan(0);
@@ -168,111 +166,134 @@ export function loadBalancersConformance(
     }
 
     test("publishes addresses once converged, or declares that it does not own the status", async () => {
-      const { lab, savedFacts } = fresh();
-      const { observed, members } = await converge({ lab, savedFacts }, first);
+      const lab = fresh();
+      const { observed, members } = await converge(lab, first);
       for (const [group, desired] of members) {
         for (const member of desired) {
-          const publication = lab.cloud.loadBalancers?.publish(member, observed.get(group));
+          const publication = lab.loadBalancers.publish(member, observed.get(group));
           expect(publication?.kind).not.toBe("wait");
         }
       }
     });
 
     test("never lists load balancers of another cluster as its own, or as free to adopt", async () => {
-      const { lab, savedFacts } = fresh();
-      const cluster = await converge({ lab, savedFacts }, first);
+      const lab = fresh();
+      const cluster = await converge(lab, first);
       const owners = first.map(({ owner }) => owner.uid);
       lab.connect("another");
       const all = await listBalancers(lab);
       const listed = all.filter((balancer) => balancer.owners.some((uid) => owners.includes(uid)));
       expect(cluster.observed.size).toBeGreaterThan(0);
       // A mark without the cluster does not show it, but nothing is changed for an owner that this cluster does not have.
-      const isNamed = lab.cloud.loadBalancers?.marksNameCluster !== false;
+      const isNamed = lab.loadBalancers.marksNameCluster !== false;
       for (const { ownership, cluster: name = "conformance" } of listed)
         expect([ownership, name]).toEqual([isNamed ? "foreign" : "ours", "conformance"]);
     });
 
     test("returns in `settingsOf` every setting that cannot be changed", async () => {
-      const { lab, savedFacts } = fresh();
-      const { observed, members } = await converge({ lab, savedFacts }, first);
+      const lab = fresh();
+      const { observed, members } = await converge(lab, first);
       const { fields = {} } = harness.definition.annotations ?? {};
       for (const [group, [member]] of members) {
         const balancer = observed.get(group);
         if (member === undefined || balancer === undefined) continue;
-        const settings = lab.cloud.loadBalancers?.settingsOf?.(balancer, member.owner.uid);
+        const settings = lab.loadBalancers.settingsOf?.(balancer, member.owner.uid);
         expect(unobservedSettings(fields, settings)).toEqual([]);
       }
     });
 
     test("publishes nothing while there is no load balancer", () => {
       const [member] = first;
-      const publication = member && fresh().lab.cloud.loadBalancers?.publish(member, undefined);
+      const publication = member && fresh().loadBalancers.publish(member, undefined);
       expect(publication?.kind).toBe("wait");
     });
 
     test("plans nothing for a Service that is deleted before its load balancer exists", async () => {
-      const { lab, savedFacts } = fresh();
-      expect((await converge({ lab, savedFacts }, gone)).steps).toBe(0);
+      const lab = fresh();
+      expect((await converge(lab, gone)).steps).toBe(0);
       expect(lab.mutations).toBe(0);
     });
 
     test("keeps the parts of an owner that is not known to be deleted", async () => {
-      const { lab, savedFacts } = fresh();
-      await converge({ lab, savedFacts }, first);
-      const before = stateOf(lab);
+      const lab = fresh();
+      await converge(lab, first);
+      const before = lab.state;
       for (const [index, one] of first.entries()) {
         const unknownOwners = first.flatMap(({ owner }, other) => (other === index ? [] : [owner.uid]));
-        expect((await converge({ lab, savedFacts, unknownOwners }, [one])).steps).toBe(0);
+        expect((await converge(lab, [one], { unknownOwners })).steps).toBe(0);
       }
-      expect(stateOf(lab)).toBe(before);
+      expect(lab.state).toBe(before);
       // Deleting one member removes only what served that member.
       const [web, mail] = first.map(({ owner }) => owner.uid);
       if (web === undefined || mail === undefined) throw new Error("Expected two Services.");
-      await converge({ lab, savedFacts, unknownOwners: [mail] }, gone.slice(0, 1));
-      const afterDeletion = stateOf(lab);
+      await converge(lab, gone.slice(0, 1), { unknownOwners: [mail] });
+      const afterDeletion = lab.state;
       expect(afterDeletion).not.toBe(before);
-      await converge({ lab, savedFacts }, [...gone.slice(0, 1), ...first.slice(1)]);
-      expect(stateOf(lab)).toBe(afterDeletion);
+      await converge(lab, [...gone.slice(0, 1), ...first.slice(1)]);
+      expect(lab.state).toBe(afterDeletion);
     });
 
     test.each(readFaultKinds)(
       "reaches the same end state with a %p fault at every operation",
-      async (kind) => {
-        const clean = fresh();
-        const expected = await live(clean);
-        for (const position of faultPositions(clean.lab.requests, kind)) {
-          const run = fresh();
-          run.lab.faulty.failAt(position, kind);
-          expect({ position, states: await live(run) }).toEqual({ position, states: expected });
-          expect(run.lab.leakedListeners).toBe(0);
-        }
-      },
+      (kind) => expectSameEndAfterFaults(kind, fresh, live),
       manyRuns,
     );
 
     test.each(["before-facts", "after-facts"] as const)(
       "reaches the same end state after a crash %s of any step",
-      async (when) => {
-        const clean = fresh();
-        const expected = await live(clean);
-        for (const [phase, desired] of [first, second, gone].entries()) {
-          for (let atStep = 0; ; atStep++) {
-            const { lab, savedFacts } = fresh();
-            for (const earlier of [first, second].slice(0, phase))
-              await converge({ lab, savedFacts }, earlier);
-            const crash = { atStep, when };
-            if (!(await crashes(converge({ lab, savedFacts, crash }, desired)))) break;
-            lab.connect();
-            await converge({ lab, savedFacts }, desired);
-            expect({ phase, atStep, state: stateOf(lab) }).toEqual({
-              phase,
-              atStep,
-              state: expected[phase] as string,
-            });
-          }
-        }
-      },
+      (when) =>
+        expectSameEndAfterCrashes(
+          fresh,
+          phases,
+          async (lab, desired, atStep) => (await converge(lab, desired, crashAt(atStep, when))).steps,
+        ),
       manyRuns,
     );
   });
+}
+
+/** The settings whose change the framework cannot notice, because the provider does not say what they are in the cloud: a message for each. */
+export function unobservedSettings(
+  fields: Fields,
+  observed: Readonly<Record<string, unknown>> | undefined,
+): readonly string[] {
+  return Object.entries(fields).flatMap(([name, { whenChanged }]) =>
+    whenChanged === undefined || whenChanged === "update" || observed?.[name] !== undefined
+      ? []
+      : `The annotation ${name} has whenChanged: "${whenChanged}", but settingsOf does not return it: a change of it would have no effect. Return its value from settingsOf.`,
+  );
+}
+
+/** One target, or every request because the rate limit is used up: only for simulated clouds that can refuse it. */
+function refusalsConformance(harness: Harness, { first, second, gone }: Phases): void {
+  const { refuseTarget, spendBudget } = harness.simulate(new VirtualClock());
+  const fresh = () => labWithTargets(harness);
+
+  if (refuseTarget !== undefined) {
+    test("leaves out a target that the cloud refuses, and keeps the others", async () => {
+      const [run, expected] = [fresh(), fresh()];
+      const [web] = first;
+      const [, machine] = targetMachines(harness);
+      if (web === undefined || machine === undefined)
+        throw new Error("The suite needs a Service and targets.");
+      run.simulated.refuseTarget?.(machine);
+      expect([...(await converge(run, [web])).refused]).toEqual(["node-2"]);
+      await converge(expected, [{ ...web, targets: web.targets.filter(({ node }) => node !== "node-2") }]);
+      expect(run.state).toBe(expected.state);
+    });
+  }
+
+  if (spendBudget !== undefined) {
+    test("reports a spent rate limit as such, and reaches the same end state", async () => {
+      const [run, expected] = [fresh(), fresh()];
+      for (const desired of [first, second, gone]) {
+        await converge(expected, desired);
+        run.simulated.spendBudget?.();
+        const error = await listBalancers(run).catch((error: unknown) => error);
+        expect(error).toMatchObject({ kind: "rate-limited" });
+        await converge(run, desired);
+        expect(run.state).toBe(expected.state);
+      }
+    });
+  }
 }

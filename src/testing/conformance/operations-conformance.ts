@@ -5,31 +5,30 @@ import { expect, test } from "bun:test";
 import { seconds } from "../../core/brand.ts";
 import { CloudError } from "../../provider/errors.ts";
 import type { Pending } from "../../provider/plan.ts";
+import { contextOf, prefetchFor } from "./converge-groups.ts";
+import { balancerTargets, labWithTargets, makeDesired } from "./desired.ts";
 import { readFaultKinds } from "./faulty-transport.ts";
 import { failureOf, type Lab } from "./lab.ts";
-import { makeDesired } from "./make-desired.ts";
-import type { AnyCloud, Harness } from "./simulated-cloud.ts";
-import { balancerTargets, labWithTargets } from "./targets.ts";
+import type { Harness } from "./simulated-cloud.ts";
 
 const maxChecks = 50;
 
 interface World {
   readonly lab: Lab;
   readonly pending: Pending;
-  readonly loadBalancers: NonNullable<AnyCloud["loadBalancers"]>;
 }
 
 export function operationsConformance(harness: Harness): void {
   const fresh = (): World => {
     const lab = labWithTargets(harness);
-    const { pending, loadBalancers } = lab.cloud;
-    if (pending === undefined || loadBalancers === undefined)
-      throw new Error("The provider lost `pending` or `loadBalancers` on a new connection.");
-    return { lab, pending, loadBalancers };
+    const { pending } = lab.cloud;
+    if (pending === undefined) throw new Error("The provider lost `pending` on a new connection.");
+    return { lab, pending };
   };
 
   /** Applies the first step of this many Services and returns their operations, still running. */
-  const begin = async ({ lab, loadBalancers }: World, count: number) => {
+  const begin = async (lab: Lab, count: number): Promise<readonly string[]> => {
+    const { loadBalancers } = lab;
     const desired = Array.from({ length: count }, (_, index) =>
       makeDesired(harness, {
         name: `web-${index}`,
@@ -37,15 +36,10 @@ export function operationsConformance(harness: Harness): void {
         targets: balancerTargets(harness).slice(0, 1),
       }),
     );
-    const prefetched = await lab.run(async (call) => loadBalancers.prefetch?.(desired, call));
+    const context = contextOf(await prefetchFor(lab, desired));
     const operations: string[] = [];
     for (const wanted of desired) {
-      const [step] = loadBalancers.plan([wanted], undefined, {
-        prefetched,
-
-        orphans: [],
-        duplicates: [],
-      }).steps;
+      const [step] = loadBalancers.plan([wanted], undefined, context).steps;
       if (step === undefined)
         throw new Error("plan() returned no steps for a Service without a load balancer.");
       const outcome = await lab.run((call) => loadBalancers.apply(step, call));
@@ -63,9 +57,8 @@ export function operationsConformance(harness: Harness): void {
   };
 
   test("checks up to its limit of operations in one request, until each has ended", async () => {
-    const world = fresh();
-    const { lab, pending } = world;
-    let open: readonly string[] = await begin(world, pending.limit);
+    const { lab, pending } = fresh();
+    let open = await begin(lab, pending.limit);
     expect(open).toHaveLength(pending.limit);
     expect(new Set(open).size).toBe(open.length);
     for (let checks = 0; open.length > 0 && checks < maxChecks; checks++) {
@@ -82,12 +75,11 @@ export function operationsConformance(harness: Harness): void {
   });
 
   test("never reports an unknown operation as done, nor a known one as lost when the request fails", async () => {
-    const world = fresh();
-    const { lab, pending } = world;
+    const { lab, pending } = fresh();
     const answers = await check(lab, pending, ["no-such-operation"]);
     const answer = answers.get("no-such-operation");
     expect(answer === undefined || CloudError.is(answer)).toBe(true);
-    const [operation = ""] = await begin(world, 1);
+    const [operation = ""] = await begin(lab, 1);
     for (const kind of readFaultKinds) {
       lab.faulty.failAt(0, kind);
       expect(await failureOf(lab.run((call) => pending.check([operation], call)))).toBeInstanceOf(Error);

@@ -1,12 +1,18 @@
-// What the manager's process remembers between two plans: accepted steps, refused targets, and its own route changes. A restart
-// loses it.
+// The manager's process, as load balancers and routes see it: what it remembers between two plans (accepted steps, refused targets, and
+// its own route changes; a restart loses it), how it waits for operations, and its crashes. All in virtual time.
 
 import { type RouteTable, routeTablesOf } from "../../cloud/route-tables.ts";
 import { RecentSteps } from "../../controllers/service/state/recent-steps.ts";
 import { RefusedTargets } from "../../controllers/service/state/refused-targets.ts";
-import type { ServiceUID } from "../../core/brand.ts";
+import type { Milliseconds, ServiceUID } from "../../core/brand.ts";
 import type { Clock } from "../../platform/clock.ts";
+import { CloudError } from "../../provider/errors.ts";
+import type { Done } from "../../provider/plan.ts";
+import type { Lab } from "./lab.ts";
 import type { AnyCloud } from "./simulated-cloud.ts";
+
+/** Thrown by a simulated crash of the process. */
+export class Crash extends Error {}
 
 export class ProcessMemory {
   readonly #recentSteps = new Map<string, RecentSteps>();
@@ -41,4 +47,26 @@ export function memoryOf(cloud: AnyCloud): ProcessMemory {
   const known = memories.get(cloud) ?? new ProcessMemory();
   memories.set(cloud, known);
   return known;
+}
+
+const maxChecks = 100;
+
+/** Undefined if the cloud has lost it. Throws the error with which it failed. */
+export async function endOfOperation(
+  lab: Lab,
+  operation: string,
+  checkAfter: Milliseconds,
+): Promise<Done | undefined> {
+  const { pending } = lab.cloud;
+  if (pending === undefined) {
+    throw new Error(`A change returned the operation ${operation}, but this provider has no \`pending\`.`);
+  }
+  for (let delay = checkAfter, checks = 0; checks < maxChecks; checks++) {
+    await lab.clock.advance(delay);
+    const answer = (await lab.run((call) => pending.check([operation], call))).get(operation);
+    if (CloudError.is(answer)) throw answer;
+    if (answer === undefined || answer.done) return answer;
+    delay = answer.checkAfter;
+  }
+  throw new Error(`Operation ${operation} did not end within ${maxChecks} checks.`);
 }

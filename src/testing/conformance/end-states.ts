@@ -1,0 +1,58 @@
+// Compares the end of runs with a fault at each operation, or a crash after each step, with the end of a run without.
+
+import { expect } from "bun:test";
+import { type FaultKind, faultPositions } from "./faulty-transport.ts";
+import type { Lab } from "./lab.ts";
+import { Crash } from "./process.ts";
+
+/** What `run` returns is the same with a fault at every operation. Requests of `prepare` do not fail. */
+export async function expectSameEndAfterFaults(
+  kind: FaultKind,
+  prepare: () => Lab | Promise<Lab>,
+  run: (lab: Lab) => Promise<unknown>,
+): Promise<void> {
+  const clean = await prepare();
+  const first = clean.requests.length;
+  const expected = await run(clean);
+  for (const position of faultPositions(clean.requests.slice(first), kind)) {
+    const lab = await prepare();
+    lab.faulty.failAt(position, kind);
+    expect({ position, end: await run(lab) }).toEqual({ position, end: expected });
+    expect(lab.leakedListeners).toBe(0);
+  }
+}
+
+/** Whether the work ends in a simulated crash. */
+async function crashes(work: Promise<unknown>): Promise<boolean> {
+  try {
+    await work;
+    return false;
+  } catch (error) {
+    if (error instanceof Crash) return true;
+    throw error;
+  }
+}
+
+/**
+ * Each phase ends in the same state when the process crashes after any of its steps and starts again. `converge` returns how many steps
+ * it took, and crashes after the one with the index `crashAt`.
+ */
+export async function expectSameEndAfterCrashes<T>(
+  fresh: () => Lab,
+  phases: readonly T[],
+  converge: (lab: Lab, phase: T, crashAt?: number) => Promise<number>,
+): Promise<void> {
+  const clean = fresh();
+  for (const [phase, desired] of phases.entries()) {
+    await converge(clean, desired);
+    for (let crashAt = 0, hasCrashed = true; hasCrashed; crashAt++) {
+      const lab = fresh();
+      for (const earlier of phases.slice(0, phase)) await converge(lab, earlier);
+      hasCrashed = await crashes(converge(lab, desired, crashAt));
+      lab.connect();
+      const steps = await converge(lab, desired);
+      if (!hasCrashed) expect(steps).toBe(0);
+      expect({ phase, crashAt, state: lab.state }).toEqual({ phase, crashAt, state: clean.state });
+    }
+  }
+}

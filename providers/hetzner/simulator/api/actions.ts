@@ -2,8 +2,9 @@
 
 import type { Answer } from "#ccm/testing";
 import { invalid, notFound, Refusal } from "../base/answer.ts";
+import type { ResourceType } from "../base/collection.ts";
 import { pageOf } from "../base/listing.ts";
-import type { ActionView, ResourceType } from "../state/actions.ts";
+import type { ActionView } from "../state/actions.ts";
 import type { Project } from "../state/project.ts";
 import type { Handlers } from "./request.ts";
 

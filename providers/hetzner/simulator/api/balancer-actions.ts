@@ -1,14 +1,15 @@
-// Actions of load balancers: services, targets, algorithm, type, PTR records and protection.
+// Actions of load balancers: services, targets, networks, public interface, algorithm, type, PTR records and protection.
 
 import { isSameIp } from "#ccm";
 import { invalid, notFound, Refusal } from "../base/answer.ts";
-import { BodyReader } from "../base/body-reader.ts";
+import type { BodyReader } from "../base/body-reader.ts";
 import type { Balancer } from "../state/balancers.ts";
 import { findOffer, loadBalancerTypes } from "../state/catalog.ts";
 import type { Project } from "../state/project.ts";
+import { attachmentActions } from "./attachment-actions.ts";
 import { checkServices, readService } from "./balancer-services.ts";
 import { checkTarget, isSameTarget, readTarget } from "./balancer-targets.ts";
-import { type Handlers, startAction } from "./request.ts";
+import type { ActionRules, ActionWork } from "./resource-handlers.ts";
 
 type Change = (balancer: Balancer, body: BodyReader) => Partial<Balancer>;
 
@@ -78,6 +79,13 @@ function changesOf(project: Project): Readonly<Record<string, Change>> {
       const record: [string, string][] = pointer === undefined ? [] : [[own, pointer]];
       return { pointers: Object.fromEntries([...others, ...record]) };
     },
+    enable_public_interface: () => ({ isPublic: true }),
+    disable_public_interface: ({ privateNets, targets }) => {
+      if (privateNets.length === 0) throw notAttached();
+      if (targets.some((target) => target.type !== "ip" && !target.usesPrivateIp))
+        throw new Refusal("targets_without_use_private_ip", "a target uses the public IP");
+      return { isPublic: false };
+    },
     change_protection: ({ isProtected }, body) => {
       const changed = body.flag("delete") ?? isProtected;
       body.done();
@@ -96,18 +104,30 @@ function withoutDeleted({ servers }: Project, changes: Partial<Balancer>): Parti
   };
 }
 
-export function balancerActionHandlers(project: Project): Handlers {
-  const { balancers } = project;
-  const entries = Object.entries(changesOf(project)).map(([name, changes]) => [
-    `POST /load_balancers/{id}/actions/${name}`,
-    ({ id, body }: Parameters<Handlers[string]>[0]) => {
-      const changed = changes(balancers.existing(id), new BodyReader(body));
-      return startAction(project, {
+function notAttached(): Refusal {
+  return new Refusal("load_balancer_not_attached_to_network", "load balancer is not attached to a network");
+}
+
+export function balancerActions(project: Project): ActionRules<Balancer> {
+  const entries = Object.entries(changesOf(project)).map(([name, change]) => [
+    name,
+    (balancer: Balancer, body: BodyReader): ActionWork<Balancer> => {
+      const changes = change(balancer, body);
+      return {
         command: name === "change_type" ? "change_load_balancer_type" : name,
-        resources: [{ type: "load_balancer", id }],
-        end: () => balancers.change(id, withoutDeleted(project, changed)),
-      });
+        end: () => withoutDeleted(project, changes),
+      };
     },
   ]);
-  return Object.fromEntries(entries);
+  return {
+    ...Object.fromEntries(entries),
+    ...attachmentActions(project, project.balancers, {
+      // A load balancer can be in one network only.
+      isAttached: ({ privateNets }) => privateNets.length > 0,
+      alreadyAttached: () =>
+        new Refusal("load_balancer_already_attached", "load balancer is already attached to a network"),
+      notAttached,
+      hasAliases: false,
+    }),
+  };
 }

@@ -1,11 +1,12 @@
 // Requests that list, create, change and delete load balancers, and a load balancer as the API shows it.
 
-import { invalid, Refusal } from "../base/answer.ts";
-import { BodyReader } from "../base/body-reader.ts";
+import { invalid } from "../base/answer.ts";
+import type { BodyReader } from "../base/body-reader.ts";
 import { labelSelector } from "../base/listing.ts";
 import type { Balancer, Service, Target } from "../state/balancers.ts";
 import { findOffer, loadBalancerTypes, locations, offer } from "../state/catalog.ts";
 import type { Project } from "../state/project.ts";
+import { balancerActions } from "./balancer-actions.ts";
 import { checkServices, readService } from "./balancer-services.ts";
 import { checkTarget, readTarget } from "./balancer-targets.ts";
 import { type Handlers, start, startAction } from "./request.ts";
@@ -54,7 +55,7 @@ export function balancerView(project: Project, balancer: Balancer): unknown {
     location: offer(locations, balancer.location),
     algorithm: { type: balancer.algorithm },
     public_net: { enabled: balancer.isPublic, ipv4: address(ipv4), ipv6: address(ipv6) },
-    private_net: balancer.privateNets,
+    private_net: balancer.privateNets.map(({ network, ip }) => ({ network, ip })),
     targets: balancer.targets.map((target) => targetView(project, balancer, target)),
     protection: { delete: balancer.isProtected },
     ...{ included_traffic: 21_990_232_555_520, ingoing_traffic: null, outgoing_traffic: null },
@@ -67,13 +68,11 @@ interface NewBalancer {
   readonly services: readonly Service[];
   readonly targets: readonly Target[];
   readonly network: number | undefined;
-  readonly zone: string;
 }
 
 const algorithms = ["round_robin", "least_connections"] as const;
 
-function readNew(raw: unknown): NewBalancer {
-  const body = new BodyReader(raw);
+function readNew(body: BodyReader): NewBalancer {
   const name = body.needText("name");
   const type = findOffer(loadBalancerTypes, body.needText("load_balancer_type"));
   if (type === undefined) body.reject("load_balancer_type", "load balancer type not found");
@@ -99,13 +98,12 @@ function readNew(raw: unknown): NewBalancer {
     services,
     targets: targets.filter((target) => target !== undefined),
     network,
-    zone: location?.network_zone ?? "",
   };
 }
 
 /** Checks everything before anything is stored. Its addresses appear when the action ends. */
-function create(project: Project, raw: unknown): Balancer {
-  const { name, changes, services, targets, network, zone } = readNew(raw);
+function create(project: Project, body: BodyReader): Balancer {
+  const { name, changes, services, targets, network } = readNew(body);
   project.balancers.refuseUsedName(name);
   checkServices(project, changes.type, services);
   if (network !== undefined) project.networks.existing(network);
@@ -117,39 +115,32 @@ function create(project: Project, raw: unknown): Balancer {
   }
   const balancer = project.balancers.prepare(name, { ...changes, services, targets });
   if (network === undefined) return project.balancers.put(balancer);
-  const ip = project.networks.reserve(network, { type: "load_balancer", id: balancer.id }, { zone });
+  const ip = project.balancers.reserve(balancer, network);
   return project.balancers.put({ ...balancer, privateNets: [{ network, ip }] });
 }
 
 export function balancerHandlers(project: Project): Handlers {
   const { balancers } = project;
-  return {
-    ...resourceHandlers("load_balancers", balancers, {
-      view: (balancer) => balancerView(project, balancer),
-      name: (name) => {
-        if (name === "") throw invalid("name", "must not be empty");
-      },
-    }),
-    "POST /load_balancers": ({ body }) => {
+  return resourceHandlers(project, "load_balancers", balancers, {
+    view: (balancer) => balancerView(project, balancer),
+    name: (name) => {
+      if (name === "") throw invalid("name", "must not be empty");
+    },
+    create: (body) => {
       const { id } = create(project, body);
       const action = start(project, {
         command: "create_load_balancer",
         resources: [{ type: "load_balancer", id }],
         end: () => balancers.change(id, balancers.addresses()),
       });
-      return {
-        status: 201,
-        body: { load_balancer: balancerView(project, balancers.existing(id)), action },
-      };
+      return { id, more: { action } };
     },
-    "DELETE /load_balancers/{id}": ({ id }) => {
-      const { isProtected } = balancers.existing(id);
-      if (isProtected) throw new Refusal("protected", "load balancer deletion is protected");
-      return startAction(project, {
+    remove: ({ id }) =>
+      startAction(project, {
         command: "delete_load_balancer",
         resources: [{ type: "load_balancer", id }],
         end: () => balancers.remove(id),
-      });
-    },
-  };
+      }),
+    actions: balancerActions(project),
+  });
 }

@@ -2,11 +2,11 @@
 
 import { X509Certificate } from "node:crypto";
 import { Refusal } from "../base/answer.ts";
-import { BodyReader } from "../base/body-reader.ts";
+import type { BodyReader } from "../base/body-reader.ts";
 import type { ActionView } from "../state/actions.ts";
 import type { Certificate, Issued } from "../state/certificates.ts";
 import type { Project } from "../state/project.ts";
-import { type Handlers, refuseLocked, start } from "./request.ts";
+import { type Handlers, start } from "./request.ts";
 import { resourceHandlers } from "./resource-handlers.ts";
 
 function usersOf({ balancers }: Project, id: number): readonly number[] {
@@ -56,9 +56,7 @@ function parse(pem: string): (Issued & { readonly domainNames: readonly string[]
   }
 }
 
-function create(project: Project, raw: unknown): Certificate {
-  const { certificates } = project;
-  const body = new BodyReader(raw);
+function create({ certificates }: Project, body: BodyReader): Certificate {
   const name = body.needText("name");
   const labels = body.labels() ?? {};
   const type = body.oneOf("type", ["uploaded", "managed"] as const) ?? "uploaded";
@@ -81,24 +79,20 @@ function create(project: Project, raw: unknown): Certificate {
 export function certificateHandlers(project: Project): Handlers {
   const { certificates } = project;
   return {
-    ...resourceHandlers("certificates", certificates, {
+    ...resourceHandlers(project, "certificates", certificates, {
       view: (certificate) => certificateView(project, certificate),
       filter: ["type", "type"],
+      create: (body) => {
+        const { id, type } = create(project, body);
+        return { id, more: { action: type === "managed" ? issue(project, id, "create_certificate") : null } };
+      },
+      remove: ({ id }) => {
+        if (usersOf(project, id).length > 0)
+          throw new Refusal("resource_in_use", "certificate is used by a load balancer");
+        certificates.delete(id);
+        return { status: 204 };
+      },
     }),
-    "POST /certificates": ({ body }) => {
-      const { id, type } = create(project, body);
-      const action = type === "managed" ? issue(project, id, "create_certificate") : null;
-      const certificate = certificateView(project, certificates.existing(id));
-      return { status: 201, body: { certificate, action } };
-    },
-    "DELETE /certificates/{id}": ({ id }) => {
-      certificates.existing(id);
-      refuseLocked(project, { type: "certificate", id });
-      if (usersOf(project, id).length > 0)
-        throw new Refusal("resource_in_use", "certificate is used by a load balancer");
-      certificates.delete(id);
-      return { status: 204 };
-    },
     "POST /certificates/{id}/actions/retry": ({ id }) => {
       const { type, issuance } = certificates.existing(id);
       if (type !== "managed" || issuance !== "failed")

@@ -5,14 +5,10 @@ import { choose, pageOf } from "../base/listing.ts";
 import { loadBalancerTypes, locations, serverTypes } from "../state/catalog.ts";
 import type { Project } from "../state/project.ts";
 import { actionHandlers } from "./actions.ts";
-import { balancerActionHandlers } from "./balancer-actions.ts";
-import { balancerNetworkActionHandlers } from "./balancer-network-actions.ts";
 import { balancerHandlers } from "./balancers.ts";
 import { certificateHandlers } from "./certificates.ts";
-import { networkActionHandlers } from "./network-actions.ts";
-import { networkHandlers, networkMemberHandlers } from "./networks.ts";
+import { networkHandlers } from "./networks.ts";
 import type { Handlers } from "./request.ts";
-import { serverActionHandlers } from "./server-actions.ts";
 import { serverHandlers } from "./servers.ts";
 
 function handlersOf(
@@ -44,13 +40,8 @@ export function allHandlers(project: Project): Handlers {
     ...offerHandlers(),
     ...actionHandlers(project),
     ...serverHandlers(project),
-    ...serverActionHandlers(project),
     ...networkHandlers(project),
-    ...networkActionHandlers(project),
-    ...networkMemberHandlers(project),
     ...balancerHandlers(project),
-    ...balancerActionHandlers(project),
-    ...balancerNetworkActionHandlers(project),
     ...certificateHandlers(project),
   };
 }

@@ -1,85 +1,144 @@
-// Actions of networks: routes, subnets, range and protection. While one runs, changes of the network are a conflict.
+// Networks' subnets and routes: what they must satisfy, and the actions of networks.
 
 import { notFound, Refusal } from "../base/answer.ts";
-import { BodyReader } from "../base/body-reader.ts";
-import { contains, type Range, rangeOf } from "../base/ipv4.ts";
-import type { Network } from "../state/networks.ts";
+import type { BodyReader } from "../base/body-reader.ts";
+import { contains, ipNumber, ipText, isPrivate, overlaps, type Range, rangeOf } from "../base/ipv4.ts";
+import { locations } from "../state/catalog.ts";
+import type { Network, Route, Subnet } from "../state/networks.ts";
 import type { Project } from "../state/project.ts";
-import { checkRoute, maxRoutes, readRoute, readSubnet } from "./network-rules.ts";
-import { type Handlers, startAction } from "./request.ts";
+import type { ActionRules } from "./resource-handlers.ts";
+
+export const maxRoutes = 100;
+/** The gateway of the public interface of servers. */
+const publicGateway = "172.31.1.1";
+
+const zones = [...new Set(locations.map(({ network_zone }) => network_zone))];
+
+/** The first free /24. */
+function freeRange(network: Range, taken: readonly Range[]): string | undefined {
+  for (let first = network.first; first + 255 <= network.last; first += 256) {
+    const range = { first, last: first + 255 };
+    if (!taken.some((each) => overlaps(each, range))) return `${ipText(first)}/24`;
+  }
+  return undefined;
+}
+
+export function readSubnet(
+  body: BodyReader,
+  network: Range,
+  { subnets, routes }: { readonly subnets: readonly Subnet[]; readonly routes: readonly Route[] },
+): Subnet | undefined {
+  body.need("type");
+  body.need("network_zone");
+  const type = body.oneOf("type", ["cloud", "server", "vswitch"] as const);
+  const network_zone = body.oneOf("network_zone", zones);
+  const vswitch = body.integer("vswitch_id");
+  if (type === "vswitch" && vswitch === undefined) body.reject("vswitch_id", "is required");
+  const rangesOf = (texts: readonly string[]) => texts.map(rangeOf).filter((range) => range !== undefined);
+  const subnetRanges = rangesOf(subnets.map(({ ip_range }) => ip_range));
+  const destinations = routes.map(({ destination }) => destination).filter((each) => each !== "0.0.0.0/0");
+  const taken = [...subnetRanges, ...rangesOf(destinations)];
+  const ip_range = body.text("ip_range") ?? freeRange(network, taken) ?? "";
+  const range = rangeOf(ip_range);
+  if (range === undefined || range.last - range.first < 3) {
+    body.reject("ip_range", "must be an IPv4 range of /30 or larger without host bits");
+    return undefined;
+  }
+  if (!contains(network, range)) body.reject("ip_range", "must be inside the range of the network");
+  if (taken.some((each) => overlaps(each, range)))
+    body.reject("ip_range", "overlaps with another subnet or the destination of a route");
+  if (type === undefined || network_zone === undefined) return undefined;
+  const gateway = ipText(range.first + 1);
+  return { type, ip_range, network_zone, gateway, vswitch_id: vswitch ?? null };
+}
+
+export function readRoute(body: BodyReader): Route {
+  return { destination: body.needText("destination"), gateway: body.needText("gateway") };
+}
+
+export function checkRoute(
+  body: BodyReader,
+  { destination, gateway }: Route,
+  network: Range,
+  { subnets, routes }: { readonly subnets: readonly Subnet[]; readonly routes: readonly Route[] },
+): void {
+  const range = rangeOf(destination);
+  const hop = ipNumber(gateway);
+  if (hop === undefined || !contains(network, { first: hop, last: hop }))
+    body.reject("gateway", "must be an IP in the range of the network");
+  else if (hop === network.first + 1 || gateway === publicGateway)
+    body.reject("gateway", "must not be a gateway of the network");
+  if (range === undefined) {
+    body.reject("destination", "must be an IPv4 range without host bits");
+    return;
+  }
+  const overlapping = (texts: readonly string[]) =>
+    texts.map(rangeOf).some((other) => other !== undefined && overlaps(other, range));
+  // The default route may exist beside others.
+  if (destination === "0.0.0.0/0") {
+    if (routes.some((route) => route.destination === destination))
+      body.reject("destination", "overlaps with the destination of another route");
+    return;
+  }
+  if (!isPrivate(range)) body.reject("destination", "must be a private range or 0.0.0.0/0");
+  if (overlapping([`${publicGateway}/32`])) body.reject("destination", `overlaps with ${publicGateway}`);
+  if (overlapping(subnets.map(({ ip_range }) => ip_range)))
+    body.reject("destination", "overlaps with a subnet");
+  const others = routes.map((route) => route.destination).filter((each) => each !== "0.0.0.0/0");
+  if (overlapping(others)) body.reject("destination", "overlaps with the destination of another route");
+}
 
 function range({ ipRange }: Network): Range {
   return rangeOf(ipRange) ?? { first: 0, last: 0 };
 }
 
-export function networkActionHandlers(project: Project): Handlers {
-  const { networks } = project;
-  const path = "POST /networks/{id}/actions";
-  const change = (id: number, command: string, changes: () => Partial<Network>) =>
-    startAction(project, {
-      command,
-      resources: [{ type: "network", id }],
-      end: () => networks.change(id, changes()),
-    });
+/** While one runs, changes of the network are a conflict. */
+export function networkActions({ networks }: Project): ActionRules<Network> {
   return {
-    [`${path}/add_route`]: ({ id, body: raw }) => {
-      const network = networks.existing(id);
-      const body = new BodyReader(raw);
+    add_route: (network, body) => {
       const route = readRoute(body);
       body.done();
       checkRoute(body, route, range(network), network);
       body.done();
       if (network.routes.length >= maxRoutes)
         throw new Refusal("resource_limit_exceeded", `a network can have at most ${maxRoutes} routes`);
-      return change(id, "add_route", () => ({ routes: [...networks.existing(id).routes, route] }));
+      return { end: ({ routes }) => ({ routes: [...routes, route] }) };
     },
-    [`${path}/delete_route`]: ({ id, body: raw }) => {
-      const network = networks.existing(id);
-      const body = new BodyReader(raw);
+    delete_route: (network, body) => {
       const { destination, gateway } = readRoute(body);
       body.done();
       const rest = network.routes.filter(
         (route) => route.destination !== destination || route.gateway !== gateway,
       );
       if (rest.length === network.routes.length) throw notFound("route", `${destination} via ${gateway}`);
-      return change(id, "delete_route", () => ({ routes: rest }));
+      return { end: () => ({ routes: rest }) };
     },
-    [`${path}/add_subnet`]: ({ id, body: raw }) => {
-      const network = networks.existing(id);
-      const body = new BodyReader(raw);
+    add_subnet: (network, body) => {
       const subnet = readSubnet(body, range(network), network);
       body.done();
       if (subnet === undefined) throw new Refusal("invalid_input", "invalid subnet");
-      return change(id, "add_subnet", () => ({ subnets: [...network.subnets, subnet] }));
+      return { end: ({ subnets }) => ({ subnets: [...subnets, subnet] }) };
     },
-    [`${path}/delete_subnet`]: ({ id, body: raw }) => {
-      const { subnets } = networks.existing(id);
-      const body = new BodyReader(raw);
+    delete_subnet: ({ id, subnets }, body) => {
       const ipRange = body.needText("ip_range");
       body.done();
       if (!subnets.some(({ ip_range }) => ip_range === ipRange)) throw notFound("subnet", ipRange);
       if (networks.hasAddressIn(id, ipRange))
         throw new Refusal("resource_in_use", "the subnet has attached resources");
-      return change(id, "delete_subnet", () => ({
-        subnets: subnets.filter(({ ip_range }) => ip_range !== ipRange),
-      }));
+      return { end: () => ({ subnets: subnets.filter(({ ip_range }) => ip_range !== ipRange) }) };
     },
-    [`${path}/change_ip_range`]: ({ id, body: raw }) => {
-      const network = networks.existing(id);
-      const body = new BodyReader(raw);
+    change_ip_range: (network, body) => {
       const ipRange = body.needText("ip_range");
       const next = rangeOf(ipRange);
       if (next === undefined || next.first !== range(network).first || !contains(next, range(network)))
         body.reject("ip_range", "must extend the present range");
       body.done();
-      return change(id, "change_ip_range", () => ({ ipRange }));
+      return { end: () => ({ ipRange }) };
     },
-    [`${path}/change_protection`]: ({ id, body: raw }) => {
-      const network = networks.existing(id);
-      const body = new BodyReader(raw);
+    change_protection: (network, body) => {
       const isProtected = body.flag("delete") ?? network.isProtected;
       body.done();
-      return change(id, "change_protection", () => ({ isProtected }));
+      return { end: () => ({ isProtected }) };
     },
   };
 }

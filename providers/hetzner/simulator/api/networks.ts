@@ -1,12 +1,12 @@
 // Requests that list, create, change and delete networks, and those for their members: servers and load balancers with an address.
 
-import { invalid, Refusal } from "../base/answer.ts";
-import { BodyReader } from "../base/body-reader.ts";
+import { invalid } from "../base/answer.ts";
+import type { BodyReader } from "../base/body-reader.ts";
 import { ipNumber, isPrivate, rangeOf } from "../base/ipv4.ts";
 import { pageOf } from "../base/listing.ts";
 import type { Network, Route, Subnet } from "../state/networks.ts";
 import type { Project } from "../state/project.ts";
-import { checkRoute, maxRoutes, readRoute, readSubnet } from "./network-rules.ts";
+import { checkRoute, maxRoutes, networkActions, readRoute, readSubnet } from "./network-actions.ts";
 import { type Handlers, refuseLocked } from "./request.ts";
 import { resourceHandlers } from "./resource-handlers.ts";
 
@@ -37,15 +37,6 @@ function membersOf({ networks, servers, balancers }: Project, network: Network):
   ];
 }
 
-export function networkMemberHandlers(project: Project): Handlers {
-  return {
-    "GET /networks/{id}/members": (request) => {
-      const network = project.networks.existing(request.id);
-      return pageOf("members", membersOf(project, network), request, (member) => member);
-    },
-  };
-}
-
 function networkView({ networks }: Project, network: Network): unknown {
   const { id, name, created, labels, subnets, routes } = network;
   return {
@@ -58,8 +49,7 @@ function networkView({ networks }: Project, network: Network): unknown {
   };
 }
 
-function readNew(raw: unknown): Partial<Network> & { readonly name: string } {
-  const body = new BodyReader(raw);
+function readNew(body: BodyReader): Partial<Network> & { readonly name: string } {
   const name = body.needText("name");
   const ipRange = body.needText("ip_range");
   const range = rangeOf(ipRange);
@@ -85,26 +75,28 @@ function readNew(raw: unknown): Partial<Network> & { readonly name: string } {
 export function networkHandlers(project: Project): Handlers {
   const { networks, servers, balancers } = project;
   return {
-    ...resourceHandlers("networks", networks, {
+    ...resourceHandlers(project, "networks", networks, {
       view: (network) => networkView(project, network),
       change: ({ id, exposesRoutes }, body) => {
         refuseLocked(project, { type: "network", id });
         return { exposesRoutes: body.flag("expose_routes_to_vswitch") ?? exposesRoutes };
       },
+      create: (body) => {
+        const { name, ...changes } = readNew(body);
+        networks.refuseUsedName(name);
+        return networks.add(name, changes);
+      },
+      remove: ({ id }) => {
+        for (const server of networks.members(id, "server")) servers.detach(server, id);
+        for (const balancer of networks.members(id, "load_balancer")) balancers.detach(balancer, id);
+        networks.delete(id);
+        return { status: 204 };
+      },
+      actions: networkActions(project),
     }),
-    "POST /networks": ({ body }) => {
-      const { name, ...changes } = readNew(body);
-      networks.refuseUsedName(name);
-      return { status: 201, body: { network: networkView(project, networks.add(name, changes)) } };
-    },
-    "DELETE /networks/{id}": ({ id }) => {
-      const { isProtected } = networks.existing(id);
-      if (isProtected) throw new Refusal("protected", "network deletion is protected");
-      refuseLocked(project, { type: "network", id });
-      for (const server of networks.members(id, "server")) servers.detach(server, id);
-      for (const balancer of networks.members(id, "load_balancer")) balancers.detach(balancer, id);
-      networks.delete(id);
-      return { status: 204 };
+    "GET /networks/{id}/members": (request) => {
+      const network = networks.existing(request.id);
+      return pageOf("members", membersOf(project, network), request, (member) => member);
     },
   };
 }

@@ -2,8 +2,9 @@
 
 import type { Answer } from "#ccm/testing";
 import { Refusal } from "../base/answer.ts";
+import type { ResourceRef } from "../base/collection.ts";
 import type { ListLie } from "../base/listing.ts";
-import type { ActionView, ResourceRef, Work } from "../state/actions.ts";
+import type { ActionView, Work } from "../state/actions.ts";
 import type { Project } from "../state/project.ts";
 
 export interface ApiRequest {

@@ -1,35 +1,89 @@
-// The requests that all kinds of resources have: a listing, one resource, and its change.
+// The requests that all kinds of resources have: a listing, one resource, its creation, change and deletion, and its actions.
 
 import type { Answer } from "#ccm/testing";
-import { notFound } from "../base/answer.ts";
+import { notFound, Refusal } from "../base/answer.ts";
 import { BodyReader } from "../base/body-reader.ts";
 import type { Collection } from "../base/collection.ts";
 import { choose, type Labels, pageOf } from "../base/listing.ts";
-import type { ApiRequest, Handlers } from "./request.ts";
+import type { Project } from "../state/project.ts";
+import { type ApiRequest, type Handlers, refuseLocked, startAction } from "./request.ts";
 
 interface Resource {
   readonly id: number;
   readonly name: string;
   readonly created: string;
   readonly labels: Labels;
+  /** Absent: its deletion cannot be protected. */
+  readonly isProtected?: boolean;
 }
+
+/** What a request for an action leads to. */
+export interface ActionWork<T> {
+  /** Absent: the name of the action. */
+  readonly command?: string;
+  /** The network that the resource joins or leaves. */
+  readonly network?: number;
+  /** While it runs. */
+  readonly during?: Partial<T> | undefined;
+  /** What changes when it ends. */
+  readonly end: (now: T) => Partial<T>;
+  /** Instead of `end` when it fails. */
+  readonly fail?: () => void;
+  /** Further members of the answer. */
+  readonly more?: object;
+}
+
+/** By name of the action. Each checks the request, and throws a Refusal if it cannot start. */
+export type ActionRules<T> = Readonly<Record<string, (before: T, body: BodyReader) => ActionWork<T>>>;
 
 interface ResourceRules<T extends Resource> {
   /** A resource as the API shows it. */
   view(resource: T): unknown;
   /** A query parameter by which listings choose, besides name and labels, and the member of a resource with the value. */
   readonly filter?: readonly [parameter: string, member: keyof T];
-  /** Checks a name. */
+  /** Checks a changed name. */
   name?(name: string, body: BodyReader): void;
   /** Further members that a change has; called before the body is complete. Throws a Refusal if nothing may change now. */
   change?(before: T, body: BodyReader): Partial<T>;
+  /** Stores a new resource. Returns its id, and the further members of the answer. */
+  create(body: BodyReader): { readonly id: number; readonly more?: object };
+  /** Deletes a resource that is neither protected nor locked. */
+  remove(resource: T): Answer;
+  readonly actions?: ActionRules<T>;
 }
 
-/** `GET /servers`, `GET /servers/{id}` and `PUT /servers/{id}`. */
-export function resourceHandlers<T extends Resource>(
+function actionHandlersOf<T extends Resource>(
+  project: Project,
   path: string,
   collection: Collection<T>,
-  { view, filter, name: checkName, change }: ResourceRules<T>,
+  rules: ActionRules<T>,
+): Handlers {
+  const entries = Object.entries(rules).map(([name, rule]) => [
+    `POST /${path}/{id}/actions/${name}`,
+    ({ id, body: raw }: ApiRequest): Answer => {
+      const work = rule(collection.existing(id), new BodyReader(raw));
+      const { command = name, network, during, end, fail, more } = work;
+      const resource = { type: collection.kind, id };
+      const resources =
+        network === undefined ? [resource] : [resource, { type: "network" as const, id: network }];
+      const answer = startAction(project, {
+        ...{ command, resources },
+        end: () => collection.change(id, end(collection.existing(id))),
+        ...(fail && { fail }),
+      });
+      if (during !== undefined && project.actions.isLocked(resource)) collection.change(id, during);
+      return { ...answer, body: { ...Object(answer.body), ...more } };
+    },
+  ]);
+  return Object.fromEntries(entries);
+}
+
+/** `GET`, `POST`, `PUT` and `DELETE` of `/servers` and `/servers/{id}`, and `POST /servers/{id}/actions/…`. */
+export function resourceHandlers<T extends Resource>(
+  project: Project,
+  path: string,
+  collection: Collection<T>,
+  { view, filter, name: checkName, change, create, remove, actions = {} }: ResourceRules<T>,
 ): Handlers {
   const { kind } = collection;
   const shown = ({ id, isHidden }: ApiRequest): Answer => {
@@ -50,6 +104,10 @@ export function resourceHandlers<T extends Resource>(
       return pageOf(path, visible, request, view);
     },
     [`GET /${path}/{id}`]: shown,
+    [`POST /${path}`]: ({ body }) => {
+      const { id, more } = create(new BodyReader(body));
+      return { status: 201, body: { [kind]: view(collection.existing(id)), ...more } };
+    },
     [`PUT /${path}/{id}`]: (request) => {
       const before = collection.existing(request.id);
       const body = new BodyReader(request.body);
@@ -62,5 +120,13 @@ export function resourceHandlers<T extends Resource>(
       collection.change(request.id, { ...more, name, labels } as Partial<T>);
       return shown(request);
     },
+    [`DELETE /${path}/{id}`]: ({ id }) => {
+      const resource = collection.existing(id);
+      if (resource.isProtected === true)
+        throw new Refusal("protected", `${collection.title} deletion is protected`);
+      refuseLocked(project, { type: kind, id });
+      return remove(resource);
+    },
+    ...actionHandlersOf(project, path, collection, actions),
   };
 }

@@ -1,13 +1,13 @@
 // Requests that list, create, change and delete servers, and a server as the API shows it: there is no `datacenter`, and servers without
 // public addresses have null there.
 
-import { Refusal } from "../base/answer.ts";
-import { BodyReader } from "../base/body-reader.ts";
+import type { BodyReader } from "../base/body-reader.ts";
 import { findOffer, locations, offer, serverTypes } from "../state/catalog.ts";
 import type { Project } from "../state/project.ts";
 import type { NewServer, Server } from "../state/servers.ts";
-import { type Handlers, refuseLocked, start } from "./request.ts";
+import { type Handlers, start } from "./request.ts";
 import { resourceHandlers } from "./resource-handlers.ts";
+import { serverActions } from "./server-actions.ts";
 
 function macOf(id: number, network: number): string {
   const hex = ((id * 4096 + network) % 2 ** 32).toString(16).padStart(8, "0");
@@ -30,7 +30,7 @@ export function serverView({ actions }: Project, server: Server): unknown {
     private_net: server.privateNets.map(({ network, ip, aliasIps }) => ({
       network,
       ip,
-      alias_ips: aliasIps,
+      alias_ips: aliasIps ?? [],
       mac_address: macOf(id, network),
     })),
     protection: { delete: isProtected, rebuild: isProtected },
@@ -48,8 +48,7 @@ function checkHostname(name: string, body: BodyReader): void {
   if (!hostname.test(name)) body.reject("name", "must be a valid hostname");
 }
 
-function readNew(project: Project, raw: unknown): { readonly name: string; readonly server: NewServer } {
-  const body = new BodyReader(raw);
+function readNew(project: Project, body: BodyReader): { readonly name: string; readonly server: NewServer } {
   body.need("name");
   const name = body.text("name") ?? "";
   if (name !== "") checkHostname(name, body);
@@ -81,36 +80,26 @@ function readNew(project: Project, raw: unknown): { readonly name: string; reado
 
 export function serverHandlers(project: Project): Handlers {
   const { servers } = project;
-  return {
-    ...resourceHandlers("servers", servers, {
-      view: (server) => serverView(project, server),
-      filter: ["status", "status"],
-      name: checkHostname,
-    }),
-    "POST /servers": ({ body }) => {
+  return resourceHandlers(project, "servers", servers, {
+    view: (server) => serverView(project, server),
+    filter: ["status", "status"],
+    name: checkHostname,
+    create: (body) => {
       const { name, server } = readNew(project, body);
       const { id } = servers.add(name, server);
-      const resources = [{ type: "server", id }] as const;
       const powerOn = () => {
         if (server.status !== "off") servers.setStatus(id, "running");
       };
+      const resources = [{ type: "server", id }] as const;
       const action = start(project, { command: "create_server", resources, end: powerOn });
-      return {
-        status: 201,
-        body: {
-          server: serverView(project, servers.existing(id)),
-          ...{ action, next_actions: [], root_password: "not-a-secret" },
-        },
-      };
+      return { id, more: { action, next_actions: [], root_password: "not-a-secret" } };
     },
-    "DELETE /servers/{id}": ({ id }) => {
-      const server = servers.existing(id);
-      refuseLocked(project, { type: "server", id });
-      if (server.isProtected) throw new Refusal("protected", "server deletion is protected");
+    remove: ({ id }) => {
       const resources = [{ type: "server", id }] as const;
       const action = start(project, { command: "delete_server", resources, locks: [] });
       servers.remove(id);
       return { status: 200, body: { action } };
     },
-  };
+    actions: serverActions(project),
+  });
 }

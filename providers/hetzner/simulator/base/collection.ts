@@ -5,6 +5,13 @@ import { type Milliseconds, milliseconds } from "#ccm";
 import type { Clock } from "#ccm/testing";
 import { notFound, Refusal } from "./answer.ts";
 
+export type ResourceType = "server" | "network" | "load_balancer" | "certificate";
+
+export interface ResourceRef {
+  readonly id: number;
+  readonly type: ResourceType;
+}
+
 interface Stored {
   readonly id: number;
   readonly name: string;
@@ -26,8 +33,7 @@ export class Ids {
 }
 
 export class Collection<T extends Stored> {
-  /** As in the API's messages, such as `load_balancer`. */
-  readonly kind: string;
+  readonly kind: ResourceType;
   protected readonly clock: Clock;
   readonly #ids: Ids;
   readonly #byID = new Map<number, T>();
@@ -36,10 +42,15 @@ export class Collection<T extends Stored> {
   /** How old the state is that listings show. Takes effect for changes made after it is set. */
   lag: Milliseconds = milliseconds(0);
 
-  constructor(kind: string, ids: Ids) {
+  constructor(kind: ResourceType, ids: Ids) {
     this.kind = kind;
     this.clock = ids.clock;
     this.#ids = ids;
+  }
+
+  /** The kind as in the API's messages, such as `load balancer`. */
+  get title(): string {
+    return this.kind.replaceAll("_", " ");
   }
 
   /** What each new record has. */
@@ -79,7 +90,7 @@ export class Collection<T extends Stored> {
   /** Throws a Refusal if another record has the name. */
   refuseUsedName(name: string, id?: number): void {
     if (this.list().some((other) => other.name === name && other.id !== id))
-      throw new Refusal("uniqueness_error", `${this.kind.replaceAll("_", " ")} name is already used`);
+      throw new Refusal("uniqueness_error", `${this.title} name is already used`);
   }
 
   change(which: number | string, changes: Partial<T>): T {

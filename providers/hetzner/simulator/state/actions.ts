@@ -3,14 +3,7 @@
 
 import type { Milliseconds } from "#ccm";
 import type { Clock } from "#ccm/testing";
-import type { Ids } from "../base/collection.ts";
-
-export type ResourceType = "server" | "network" | "load_balancer" | "certificate";
-
-export interface ResourceRef {
-  readonly id: number;
-  readonly type: ResourceType;
-}
+import type { Ids, ResourceRef, ResourceType } from "../base/collection.ts";
 
 interface ActionError {
   readonly code: string;

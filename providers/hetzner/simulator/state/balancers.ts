@@ -1,8 +1,8 @@
 // Load balancers with their services and targets.
 
-import { Collection, type Ids } from "../base/collection.ts";
+import type { Ids } from "../base/collection.ts";
 import type { Labels } from "../base/listing.ts";
-import type { Networks } from "./networks.ts";
+import { AttachableCollection, type Networks, type PrivateNet } from "./networks.ts";
 
 export interface HealthCheck {
   readonly protocol: "tcp" | "http";
@@ -61,17 +61,15 @@ export interface Balancer {
   readonly ipv6: string | null;
   /** PTR records by address. */
   readonly pointers: Readonly<Record<string, string>>;
-  readonly privateNets: readonly { readonly network: number; readonly ip: string }[];
+  readonly privateNets: readonly PrivateNet[];
   readonly isProtected: boolean;
 }
 
-export class Balancers extends Collection<Balancer> {
-  readonly #networks: Networks;
+export class Balancers extends AttachableCollection<Balancer> {
   #added = 0;
 
   constructor(ids: Ids, networks: Networks) {
-    super("load_balancer", ids);
-    this.#networks = networks;
+    super("load_balancer", ids, networks);
   }
 
   /** Adds one that is ready, as if its action had ended. */
@@ -105,19 +103,6 @@ export class Balancers extends Collection<Balancer> {
       ipv4: `198.19.${(number >> 8) & 255}.${number & 255}`,
       ipv6: `2001:db8:1:${number.toString(16)}::1`,
     };
-  }
-
-  remove(which: number | string): void {
-    const { id, privateNets } = this.existing(which);
-    for (const { network, ip } of privateNets) this.#networks.release(network, ip);
-    this.delete(id);
-  }
-
-  detach(which: number | string, network: number): void {
-    const { id, privateNets } = this.existing(which);
-    const gone = privateNets.filter((net) => net.network === network);
-    for (const { ip } of gone) this.#networks.release(network, ip);
-    this.change(id, { privateNets: privateNets.filter((net) => !gone.includes(net)) });
   }
 
   /** A deleted server is no longer a target. */

@@ -1,10 +1,10 @@
 // Private networks: subnets, routes, and the addresses of servers and load balancers.
 
 import { Refusal } from "../base/answer.ts";
-import { Collection, type Ids } from "../base/collection.ts";
+import { Collection, type Ids, type ResourceRef, type ResourceType } from "../base/collection.ts";
 import { ipNumber, ipText, rangeOf } from "../base/ipv4.ts";
 import type { Labels } from "../base/listing.ts";
-import type { ResourceRef } from "./actions.ts";
+import { locations, offer } from "./catalog.ts";
 
 export interface Subnet {
   readonly type: "cloud" | "server" | "vswitch";
@@ -143,5 +143,59 @@ export class Networks extends Collection<Network> {
       return ip;
     }
     return undefined;
+  }
+}
+
+export interface PrivateNet {
+  readonly network: number;
+  readonly ip: string;
+  /** Of servers. */
+  readonly aliasIps?: readonly string[];
+}
+
+/** What can join networks. */
+export interface Attachable {
+  readonly id: number;
+  readonly name: string;
+  /** Name of the location. */
+  readonly location: string;
+  readonly privateNets: readonly PrivateNet[];
+}
+
+export class AttachableCollection<T extends Attachable> extends Collection<T> {
+  readonly #networks: Networks;
+
+  constructor(kind: ResourceType, ids: Ids, networks: Networks) {
+    super(kind, ids);
+    this.#networks = networks;
+  }
+
+  /** Takes an address for it, which it gets when it is attached. */
+  reserve(
+    { id, location }: Pick<T, "id" | "location">,
+    network: number,
+    ip?: string,
+    ipRange?: string,
+  ): string {
+    const zone = offer(locations, location).network_zone;
+    return this.#networks.reserve(network, { type: this.kind, id }, { zone, ip, ipRange });
+  }
+
+  /** Releases its addresses in the network, and returns its addresses in others. */
+  released({ privateNets }: T, network: number): T["privateNets"] {
+    for (const net of privateNets.filter((each) => each.network === network))
+      for (const ip of [net.ip, ...(net.aliasIps ?? [])]) this.#networks.release(network, ip);
+    return privateNets.filter((each) => each.network !== network);
+  }
+
+  detach(which: number | string, network: number): T {
+    const record = this.existing(which);
+    return this.put({ ...record, privateNets: this.released(record, network) });
+  }
+
+  remove(which: number | string): void {
+    const record = this.existing(which);
+    for (const { network } of record.privateNets) this.released(record, network);
+    this.delete(record.id);
   }
 }

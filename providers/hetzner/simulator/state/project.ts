@@ -2,9 +2,9 @@
 
 import type { Milliseconds } from "#ccm";
 import type { Clock } from "#ccm/testing";
-import { Ids } from "../base/collection.ts";
+import { Ids, type ResourceRef } from "../base/collection.ts";
 import { RobotServers } from "../robot.ts";
-import { Actions, type ResourceRef } from "./actions.ts";
+import { Actions } from "./actions.ts";
 import { type Balancer, Balancers } from "./balancers.ts";
 import { Certificates } from "./certificates.ts";
 import { Networks } from "./networks.ts";

@@ -1,10 +1,9 @@
 // Servers, and what tests do to them: they add, rebuild, switch off, rename, attach and remove servers at once, without
 // actions.
 
-import { Collection, type Ids } from "../base/collection.ts";
+import type { Ids } from "../base/collection.ts";
 import type { Labels } from "../base/listing.ts";
-import { locations, offer } from "./catalog.ts";
-import type { Networks } from "./networks.ts";
+import { AttachableCollection, type Networks, type PrivateNet } from "./networks.ts";
 
 export type ServerStatus =
   | "running"
@@ -16,12 +15,6 @@ export type ServerStatus =
   | "migrating"
   | "rebuilding"
   | "unknown";
-
-export interface PrivateNet {
-  readonly network: number;
-  readonly ip: string;
-  readonly aliasIps: readonly string[];
-}
 
 export interface Server {
   readonly id: number;
@@ -49,15 +42,13 @@ export interface NewServer extends Partial<Pick<Server, "status" | "type" | "loc
   readonly networks?: readonly { readonly network: number; readonly ip?: string }[];
 }
 
-export class Servers extends Collection<Server> {
-  readonly #networks: Networks;
+export class Servers extends AttachableCollection<Server> {
   #added = 0;
   /** Called with the id of a removed server. */
   readonly #onRemoved: (id: number) => void;
 
   constructor(ids: Ids, networks: Networks, onRemoved: (id: number) => void) {
-    super("server", ids);
-    this.#networks = networks;
+    super("server", ids, networks);
     this.#onRemoved = onRemoved;
   }
 
@@ -99,24 +90,15 @@ export class Servers extends Collection<Server> {
 
   /** Attaches it to a network and returns its address there. */
   attach(which: number | string, network: number, ip?: string, ipRange?: string): string {
-    const { id, location, privateNets } = this.existing(which);
-    const zone = offer(locations, location).network_zone;
-    const taken = this.#networks.reserve(network, { type: "server", id }, { zone, ip, ipRange });
-    this.change(id, { privateNets: [...privateNets, { network, ip: taken, aliasIps: [] }] });
+    const server = this.existing(which);
+    const taken = this.reserve(server, network, ip, ipRange);
+    this.change(server.id, { privateNets: [...server.privateNets, { network, ip: taken, aliasIps: [] }] });
     return taken;
   }
 
-  detach(which: number | string, network: number): Server {
-    const { id, privateNets } = this.existing(which);
-    for (const net of privateNets.filter((each) => each.network === network))
-      for (const ip of [net.ip, ...net.aliasIps]) this.#networks.release(network, ip);
-    return this.change(id, { privateNets: privateNets.filter((each) => each.network !== network) });
-  }
-
-  remove(which: number | string): void {
-    const { id, privateNets } = this.existing(which);
-    for (const { network } of privateNets) this.detach(id, network);
-    this.delete(id);
+  override remove(which: number | string): void {
+    const { id } = this.existing(which);
+    super.remove(id);
     this.#onRemoved(id);
   }
 }

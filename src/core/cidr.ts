@@ -57,6 +57,9 @@ export function parseCidr(text: string, form: IpForm = "strict"): Cidr | undefin
   return range === undefined ? undefined : format(range);
 }
 
+/** Parsed once, because every plan of a Service without source ranges needs them. */
+const everyAddress = { IPv4: cidr("0.0.0.0/0"), IPv6: cidr("::/0") };
+
 /**
  * `0.0.0.0/0` and `::/0`, for clouds in which "all clients" must be written out.
  *
@@ -64,7 +67,7 @@ export function parseCidr(text: string, form: IpForm = "strict"): Cidr | undefin
  * const ranges = desired.sourceRanges ?? allAddresses(desired.families);
  */
 export function allAddresses(families: readonly IpVersion[]): readonly Cidr[] {
-  return families.map((family) => cidr(family === "IPv6" ? "::/0" : "0.0.0.0/0"));
+  return families.map((family) => everyAddress[family]);
 }
 
 /** A range from a constant. Throws a TypeError where `parseCidr` returns undefined. */

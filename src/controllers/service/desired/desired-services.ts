@@ -14,6 +14,7 @@ import {
   type TargetRules,
   unreadable,
 } from "../annotations/annotations.ts";
+import { type SourceRanges, sourceRangesOf } from "../annotations/source-ranges.ts";
 import { ignoredAddress, ignoredAnnotations, unsupportedRequests } from "../annotations/without-effect.ts";
 import type { AnyBalancers, Desired, ServiceControllerDeps } from "../deps.ts";
 import { isEnding } from "../predicates.ts";
@@ -41,24 +42,31 @@ import {
   validRanges,
 } from "./to-desired.ts";
 
-/** A Service with its annotations read. */
-interface ReadService {
+/** What a Service says, whatever the cloud has and whatever was valid before. */
+interface ParsedService {
+  readonly read: ReadAnnotations<Fields>;
+  readonly ranges: SourceRanges;
+  readonly onDelete: OnDelete;
+  readonly problems: readonly Problem[];
+  /** Without targets, and with the settings as they are written. */
+  readonly desired: Desired;
+}
+
+/** A Service that was read together with what the cloud has for it. */
+interface ReadService extends Omit<ParsedService, "ranges"> {
   readonly service: Service;
   readonly state: ServiceState;
-  readonly read: ReadAnnotations<Fields>;
   /** The settings that the load balancer has. */
   readonly current: Partial<Values<Fields>> | undefined;
   readonly immutable: ImmutableSettings<Fields>;
-  /** The ranges of the Service, or the current ones while those are invalid. */
-  readonly settings: Values<Fields>;
   /** A setting or all source ranges are invalid, and the current value is unknown. */
   readonly isUnreadable: boolean;
   readonly observed: ObservedLoadBalancer | undefined;
   readonly hasBalancer: boolean;
-  readonly onDelete: OnDelete;
   /** What is valid now, or was last. */
   readonly lastValid: Pick<LastValid, "lastSettings" | "lastRanges">;
-  readonly toDesired: (rest: Pick<Desired, "settings" | "targets" | "ending">) => Desired;
+  /** Without targets. Invalid settings and ranges are replaced by the current ones. */
+  readonly desired: Desired;
 }
 
 /** A member, and which rules chose its targets. A Service that no longer needs a load balancer has none. */
@@ -72,7 +80,7 @@ export class DesiredServices {
   readonly #states: ServiceStates;
   readonly #targets: Targets;
   /** By version of the Service: a change is another object. */
-  readonly #annotations = new WeakMap<Service, ReadAnnotations<Fields>>();
+  readonly #parsed = new WeakMap<Service, ParsedService>();
   readonly #canRelease: boolean;
   /** Also true if the field holds a fact of the provider. */
   readonly #honorsAddress: boolean;
@@ -125,43 +133,55 @@ export class DesiredServices {
     return this.#targets.candidate(node);
   }
 
-  /** A reconcile computes the desired state several times, and the provider's table may have many fields. */
-  #annotationsOf(service: Service): ReadAnnotations<Fields> {
-    const known = this.#annotations.get(service);
+  /** A change of a Service leads to several computations, and most of what they need depends on nothing else. */
+  #parse(service: Service): ParsedService {
+    const known = this.#parsed.get(service);
     if (known !== undefined) return known;
     const { annotations, facts } = this.#deps;
     const read = readAnnotations(annotations, service, {
       isReadElsewhere: (key) => isFactAnnotation(facts, key),
     });
-    this.#annotations.set(service, read);
-    return read;
+    const { settings, own } = read;
+    const ranges = sourceRangesOf(service);
+    const parsed: ParsedService = {
+      read,
+      ranges,
+      onDelete: readOnDelete(service, own, { canRelease: this.#canRelease }),
+      problems: [...serviceProblems(service), ...ignoredAnnotations(service, own)],
+      desired: toDesired({
+        ...{ service, settings, facts: readFacts(service, facts), targets: [] },
+        sourceRanges: ranges.isSpecified ? ranges.ranges : undefined,
+      }),
+    };
+    this.#parsed.set(service, parsed);
+    return parsed;
   }
 
   #read(service: Service, observed: ObservedLoadBalancer | undefined): ReadService {
-    const { annotations, facts, balancers } = this.#deps;
+    const { annotations, balancers } = this.#deps;
     const state = this.#states.of(service);
     const uid = serviceUID(service.metadata.uid);
-    const read = this.#annotationsOf(service);
+    const { ranges: written, ...parsed } = this.#parse(service);
+    const { read } = parsed;
     const current = observed && balancers.settingsOf?.(observed, uid);
     const immutable = holdImmutable(annotations, read, current);
     const { last: lastSettings, missing } = lastValidSettings(state, read, current);
     const known = observed && { ...current, ...missing };
-    const { last: lastRanges, ranges } = validRanges(state, service, observed, balancers);
+    const { last: lastRanges, ranges } = validRanges(state, written, { uid, observed, balancers });
     const sourceRanges = ranges === "unknown" ? [] : ranges;
     const areUnknown = unreadable(read.frozen, known).length > 0 || ranges === "unknown";
+    const settings = mergeObserved(immutable.settings, read.frozen, known);
     return {
+      ...parsed,
       service,
       state,
-      read,
       current,
       immutable,
-      settings: mergeObserved(immutable.settings, read.frozen, known),
       isUnreadable: observed !== undefined && areUnknown,
       observed,
       hasBalancer: observed?.owners.includes(uid) === true,
-      onDelete: readOnDelete(service, read.own, { canRelease: this.#canRelease }),
       lastValid: { lastSettings, lastRanges },
-      toDesired: (rest) => toDesired({ service, facts: readFacts(service, facts), sourceRanges, ...rest }),
+      desired: { ...parsed.desired, settings, sourceRanges },
     };
   }
 
@@ -171,23 +191,21 @@ export class DesiredServices {
     read,
     current,
     immutable,
-    settings,
+    problems: own,
     isUnreadable,
     observed,
-    toDesired,
+    desired,
   }: ReadService): ComputedMember {
     const { balancers } = this.#deps;
-    const wanted = toDesired({ settings, targets: [] });
-    const cloud = targetsOfCloud(balancers, wanted, observed);
+    const cloud = targetsOfCloud(balancers, desired, observed);
     const chosen = this.#targets.choose(service, state, read, cloud);
     const cannotRelease = read.own.values["on-delete"] === "release" && !this.#canRelease;
     const problems = [
       ...read.problems,
       ...immutable.problems,
       ...chosen.problems,
-      ...serviceProblems(service),
-      ...ignoredAnnotations(service, read.own),
-      ...unsupportedRequests(wanted, balancers.supports, chosen.rules?.policy === "endpoints"),
+      ...own,
+      ...unsupportedRequests(desired, balancers.supports, chosen.rules?.policy === "endpoints"),
       ...(this.#honorsAddress ? [] : ignoredAddress(requestedAddressOf(service), service)),
       ...(cannotRelease ? [releaseUnsupported] : []),
     ];
@@ -196,7 +214,11 @@ export class DesiredServices {
     const kept = mayRecreate ? [] : immutable.recreate.map((name) => [name, current?.[name]]);
     const member = defined({
       service,
-      desired: toDesired({ settings: { ...settings, ...Object.fromEntries(kept) }, targets: chosen.targets }),
+      desired: {
+        ...desired,
+        settings: { ...desired.settings, ...Object.fromEntries(kept) },
+        targets: chosen.targets,
+      },
       problems,
       isAwaited: chosen.isAwaited,
       isBlocked: !chosen.areKnown || isUnreadable,
@@ -220,12 +242,11 @@ function targetsOfCloud(
 }
 
 /** It needs no targets, and its problems no longer matter. */
-function leavingMember({ service, settings, hasBalancer, onDelete, toDesired }: ReadService): ComputedMember {
+function leavingMember({ service, desired, hasBalancer, onDelete }: ReadService): ComputedMember {
   const isOnHold = hasBalancer && onDelete.kind === "on hold";
-  const ending = onDelete.kind === "release" ? "release" : "delete";
   const member = {
     service,
-    desired: toDesired({ settings, targets: [], ending }),
+    desired: { ...desired, ending: onDelete.kind === "release" ? onDelete.kind : ("delete" as const) },
     problems: isOnHold ? [deletionOnHold(onDelete.why)] : [],
     isAwaited: false,
     isBlocked: false,

@@ -17,7 +17,12 @@ import type {
 } from "../../../provider/load-balancers.ts";
 import type { Facts } from "../../../provider/plan.ts";
 import { type AnnotationTable, type ReadAnnotations, unreadable } from "../annotations/annotations.ts";
-import { familiesOf, healthCheckPathPort, sourceRangesOf } from "../annotations/source-ranges.ts";
+import {
+  familiesOf,
+  healthCheckPathPort,
+  type SourceRanges,
+  sourceRangesOf,
+} from "../annotations/source-ranges.ts";
 import type { AnyBalancers } from "../deps.ts";
 import type { LastValid } from "../state/service-states.ts";
 
@@ -186,6 +191,13 @@ export function lastValidSettings(
   return { last, missing };
 }
 
+/** Where the ranges are read that a load balancer has. */
+interface CurrentRanges {
+  readonly uid: ServiceUID;
+  readonly observed: ObservedLoadBalancer | undefined;
+  readonly balancers: Pick<AnyBalancers, "rangesOf">;
+}
+
 interface ValidRanges {
   readonly last: LastValid["lastRanges"];
   readonly ranges: readonly Cidr[] | "unknown" | undefined;
@@ -197,12 +209,9 @@ interface ValidRanges {
  */
 export function validRanges(
   { lastRanges }: Pick<LastValid, "lastRanges">,
-  service: Service,
-  observed: ObservedLoadBalancer | undefined,
-  balancers: Pick<AnyBalancers, "rangesOf">,
+  { isSpecified, ranges, problems }: SourceRanges,
+  { uid, observed, balancers }: CurrentRanges,
 ): ValidRanges {
-  const uid = serviceUID(service.metadata.uid);
-  const { isSpecified, ranges, problems } = sourceRangesOf(service);
   if (problems.length === 0) {
     return isSpecified ? { last: ranges, ranges } : { last: "unspecified", ranges: undefined };
   }

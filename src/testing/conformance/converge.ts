@@ -2,10 +2,9 @@
 // the framework's rules about one plan (when to look up, which targets, accepted steps, refusals), without backoff and evidence.
 
 import { requestedDelay } from "../../cloud/error-policies.ts";
+import { type RecentSteps, withoutRecent } from "../../cloud/reads-lag.ts";
 import { fingerprintOf, hashStep, textOfDesired } from "../../controllers/service/desired/difference.ts";
 import { needsLookup } from "../../controllers/service/reconcile/observe.ts";
-import { withoutRecent } from "../../controllers/service/reconcile/reads-lag.ts";
-import type { RecentSteps } from "../../controllers/service/state/recent-steps.ts";
 import { type Milliseconds, milliseconds, type ServiceUID, seconds } from "../../core/brand.ts";
 import { messageOf } from "../../core/errors.ts";
 import { CloudError } from "../../provider/errors.ts";
@@ -216,7 +215,7 @@ class Convergence {
       throw new Error(`plan() is not pure: it returned two different plans for group ${group}.`);
     }
     const text = textOfDesired(fingerprintOf(members));
-    const plan = withoutRecent(planned, recentSteps, { readsLag: balancers.readsLag, desired: () => text });
+    const plan = withoutRecent(planned, recentSteps, balancers, { hashOf: hashStep, desired: () => text });
     this.#last = `The last plan of group ${group}: ${JSON.stringify(plan)}`;
     if (this.#noteRefused(members, plan.refused)) return { isConverged: false, observed, members };
     const isConverged = await this.#apply(group, members, plan, text);

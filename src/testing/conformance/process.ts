@@ -1,8 +1,8 @@
 // The manager's process, as load balancers and routes see it: what it remembers between two plans (accepted steps, refused targets, and
 // its own route changes; a restart loses it), how it waits for operations, and its crashes. All in virtual time.
 
+import { RecentSteps } from "../../cloud/reads-lag.ts";
 import { type RouteTable, routeTablesOf } from "../../cloud/route-tables.ts";
-import { RecentSteps } from "../../controllers/service/state/recent-steps.ts";
 import { RefusedTargets } from "../../controllers/service/state/refused-targets.ts";
 import type { Milliseconds, ServiceUID } from "../../core/brand.ts";
 import type { Clock } from "../../platform/clock.ts";

@@ -50,7 +50,7 @@ test("ten broken and repaired configurations affect no Service and leave nothing
   expect(process.linesWith("18 -> 30")).toHaveLength(1);
   expect(world.changes).toEqual([]);
   expect(await process.end()).toBe(0);
-}, 30_000);
+});
 
 test("an invalid file keeps the old configuration and is reported once, and again on each requested reload, with file and line [F69]", async () => {
   const world = new ServiceWorld();

@@ -1,8 +1,8 @@
 import { describe, expect, spyOn, test } from "bun:test";
 import { fake } from "../../../providers/fake/index.ts";
+import { RecentSteps, withoutRecent } from "../../../src/cloud/reads-lag.ts";
 import { hashStep } from "../../../src/controllers/service/desired/difference.ts";
-import { confirmAfterOf, withoutRecent } from "../../../src/controllers/service/reconcile/reads-lag.ts";
-import { RecentSteps } from "../../../src/controllers/service/state/recent-steps.ts";
+import { confirmAfterOf } from "../../../src/controllers/service/reconcile/context.ts";
 import {
   defineProvider,
   type Milliseconds,
@@ -149,7 +149,15 @@ describe("a plan while reads lag", () => {
     const recentSteps = new RecentSteps();
     recentSteps.note(hashStep(one), { at: 100, step: one, desired: "a" });
     recentSteps.observedAt = observedAt;
-    return withoutRecent({ steps }, recentSteps, { readsLag, desired: () => desired });
+    return withoutRecent(
+      { steps },
+      recentSteps,
+      { readsLag },
+      {
+        hashOf: hashStep,
+        desired: () => desired,
+      },
+    );
   };
   const lag = seconds(1);
 

@@ -45,4 +45,4 @@ test("200 Services cost one request each and a listing, with any number of Nodes
   expect(w.asked.length).toBeLessThanOrEqual(210);
   expect(w.owners()).toEqual([]);
   await w.stop();
-}, 30_000);
+});

@@ -127,7 +127,7 @@ test("never touches load balancers, certificates and routes of another cluster w
     expect(certificates.get(certificate.id)).toEqual(certificate);
     expect(networks.existing(h.networkID).routes).toContainEqual(foreign);
   }
-}, 30_000);
+});
 
 test("a deleted server is no error for load balancers that had it as a target [F26]", async () => {
   const h = new HetznerWorld({ nodes: 4 });

@@ -95,4 +95,4 @@ test("a hung action of an earlier process costs at most 150 requests in an hour,
   expect(h.requests.filter(isChange).length).toBeLessThanOrEqual(150);
   await h.world.pass(3600);
   await h.world.until(() => routesOf(h).length === 40, "the routes", 300);
-}, 30_000);
+});

@@ -2,6 +2,7 @@
 // the Services; or waits for the cloud.
 
 import { isFenced } from "../../../cloud/error-policies.ts";
+import { recentStep } from "../../../cloud/reads-lag.ts";
 import { type Milliseconds, milliseconds, serviceUID } from "../../../core/brand.ts";
 import { messageOf } from "../../../core/errors.ts";
 import { shortList } from "../../../core/text.ts";
@@ -18,7 +19,6 @@ import { factsPatch } from "../desired/facts.ts";
 import type { Member } from "../desired/members.ts";
 import { finalizer } from "../predicates.ts";
 import type { Change, GroupState } from "../state/group-record.ts";
-import type { AcceptedStep } from "../state/recent-steps.ts";
 import { changeStarted, waitingFor } from "../status/events.ts";
 import { type AllowedPlan, noteRefused, type PlannedGroup } from "./choose-steps.ts";
 import type { ReconcileContext, ReconcileDeps } from "./context.ts";
@@ -185,7 +185,8 @@ async function executeAll(
       if (step.changesPrefetched === true) deps.prefetch.forget();
       const removes = step.removes === true;
       const isProgress = outcome.done && !removes;
-      const recent = recentStep(controller, step, plan);
+      const desired = () => textOfDesired(plan.fingerprint);
+      const recent = recentStep(controller.balancers, step, desired, clock.monotonic());
       const isFirst = applied === 0;
       groupStates.commit(state, { kind: "stepAccepted", hash, isFirst, isProgress, creation, recent });
       applied += 1;
@@ -209,16 +210,6 @@ async function executeAll(
   groupStates.commit(state, { kind: "stepsDone", ...owners, at: clock.monotonic(), removes });
   if (plan.observed === undefined) endRelease({ controller }, group);
   return undefined;
-}
-
-/** Only where reads lag: nothing else forgets these steps. */
-function recentStep(
-  { balancers, clock }: ServiceControllerDeps,
-  { do: what, on }: Step,
-  { fingerprint }: PlannedGroup,
-): AcceptedStep | undefined {
-  if (balancers.readsLag === undefined) return undefined;
-  return { at: clock.monotonic(), step: { do: what, on }, desired: textOfDesired(fingerprint) };
 }
 
 async function executeStep(

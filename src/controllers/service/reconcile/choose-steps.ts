@@ -1,6 +1,7 @@
 // From what is observed to the steps of a group: computes the desired state of its Services, selects those that are planned, calls
 // the provider, reports the problems that it finds, and withholds the steps that --load-balancer-drift=report does not allow.
 
+import { withoutRecent } from "../../../cloud/reads-lag.ts";
 import {
   type Milliseconds,
   milliseconds,
@@ -21,6 +22,7 @@ import {
   type Difference,
   differenceOf,
   fingerprintOf,
+  hashStep,
   textOfDesired,
 } from "../desired/difference.ts";
 import { hasErrors, type Member, type Selection, selectMembers } from "../desired/members.ts";
@@ -37,7 +39,6 @@ import { driftRepaired, driftWithheld } from "../status/events.ts";
 import { showProblems } from "../status/publisher.ts";
 import { ingressOf, isOtherIngress } from "../status/status.ts";
 import type { ReconcileContext, ReconcileDeps } from "./context.ts";
-import { withoutRecent } from "./reads-lag.ts";
 
 const marksRecheck: Milliseconds = minutes(5);
 
@@ -188,8 +189,8 @@ async function planWithProvider(
     duplicates,
     others: observed === undefined ? othersListed(controller) : undefined,
   });
-  const plan = withoutRecent(planned, state.recentSteps, {
-    readsLag: balancers.readsLag,
+  const plan = withoutRecent(planned, state.recentSteps, balancers, {
+    hashOf: hashStep,
     desired: () => textOfDesired(fingerprint),
   });
   const serving = desired.flatMap(({ owner, ending }) => (ending === undefined ? owner.uid : []));

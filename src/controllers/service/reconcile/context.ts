@@ -1,6 +1,8 @@
 // What the stages of a reconcile share: the group being reconciled, the parts of the controller that they use, and the lock on the
 // owners of its load balancer.
 
+import { proofsApart } from "../../../cloud/reads-lag.ts";
+import type { Milliseconds } from "../../../core/brand.ts";
 import type { Service } from "../../../kube/objects.ts";
 import type { Call } from "../../../provider/call.ts";
 import type { Operations } from "../../operations.ts";
@@ -84,4 +86,12 @@ export class OwnerLock {
     this.#locks.delete(group);
     return waiting;
   }
+}
+
+/** The time between two proofs that a load balancer is absent. */
+export function confirmAfterOf({
+  balancers,
+  settings: { confirmAfter },
+}: Pick<ServiceControllerDeps, "balancers" | "settings">): Milliseconds {
+  return proofsApart(confirmAfter, balancers);
 }

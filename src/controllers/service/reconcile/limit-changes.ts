@@ -34,7 +34,7 @@ import {
 import { showProblems } from "../status/publisher.ts";
 import type { PlannedGroup } from "./choose-steps.ts";
 import type { ReconcileContext, ReconcileDeps } from "./context.ts";
-import { confirmAfterOf } from "./reads-lag.ts";
+import { confirmAfterOf } from "./context.ts";
 
 /** Only a newer listing shows whether the cloud has recovered. */
 const recheckAfter: Milliseconds = minutes(1);

@@ -16,8 +16,8 @@ import { waitingFor } from "../status/events.ts";
 import { showProblems } from "../status/publisher.ts";
 import { checkDelay } from "./apply-steps.ts";
 import type { ReconcileContext, ReconcileDeps } from "./context.ts";
+import { confirmAfterOf } from "./context.ts";
 import { judgeAbsence, waitForProof } from "./limit-changes.ts";
-import { confirmAfterOf } from "./reads-lag.ts";
 
 type Unproved = Extract<BalancerAbsence, { kind: "unproved" }>;
 

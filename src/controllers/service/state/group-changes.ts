@@ -1,6 +1,7 @@
 // Everything that can happen to a group, and what each changes in its record. Stages and triggers hand these changes to
 // `GroupStates.commit`; nothing else writes to a record, except that the store assigns Services to groups.
 
+import type { AcceptedStep } from "../../../cloud/reads-lag.ts";
 import type { Milliseconds, ServiceUID } from "../../../core/brand.ts";
 import type { ObservedLoadBalancer } from "../../../provider/load-balancers.ts";
 import type { BalancerEvidence, Certainty } from "./balancer-evidence.ts";
@@ -12,7 +13,6 @@ import {
   type ManagedBalancer,
   resetGroup,
 } from "./group-record.ts";
-import type { AcceptedStep } from "./recent-steps.ts";
 
 /** A step that creates the load balancer. */
 type Creation = Omit<Parameters<BalancerEvidence["creations"]["note"]>[0], "isAccepted">;

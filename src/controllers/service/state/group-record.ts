@@ -1,10 +1,10 @@
 // What is remembered about one group of Services that share a load balancer: a record that everything may read and only
 // `GroupStates.commit` changes. One table defines how long each part of it lasts.
 
+import { RecentSteps } from "../../../cloud/reads-lag.ts";
 import { type Milliseconds, milliseconds, minutes, type ServiceUID, seconds } from "../../../core/brand.ts";
 import type { BalancerTarget, ObservedLoadBalancer } from "../../../provider/load-balancers.ts";
 import { BalancerEvidence } from "./balancer-evidence.ts";
-import { RecentSteps } from "./recent-steps.ts";
 
 /** The kinds of changes to a load balancer. Upstream has the first three. */
 export type Change = "ensure" | "update" | "delete" | "release";

@@ -6,6 +6,7 @@ import type { Patch } from "../kube/patches/patch.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { Random } from "../platform/random.ts";
 import type { ObjectStore } from "./latest-objects.ts";
+import type { ObjectEvent } from "./reporter.ts";
 
 export type NodeStore = ObjectStore<Node>;
 
@@ -17,14 +18,6 @@ export interface NodeWrites {
   delete(node: Node, why: string, signal: AbortSignal): Promise<boolean>;
 }
 
-export interface NodeEvent {
-  readonly type: "Normal" | "Warning";
-  readonly reason: string;
-  readonly message: string;
-  /** Not logged: its completion is logged, or one line covers many objects. */
-  readonly quiet?: true;
-}
-
 /** Logs a change that has no event. */
 export type Note = (message: string, fields: Readonly<Record<string, string | number>>) => void;
 
@@ -32,7 +25,7 @@ export interface NodeDeps {
   readonly nodes: NodeStore;
   readonly writes: NodeWrites;
   readonly inventory: Inventory;
-  readonly report: (node: Node, event: NodeEvent) => void;
+  readonly report: (node: Node, event: ObjectEvent) => void;
   readonly note: Note;
   readonly clock: Clock;
   readonly random: Random;

@@ -2,7 +2,7 @@
 
 import { identityOf, isUninitialized } from "../../controllers/node-facts.ts";
 import type { LifecycleReport } from "../../controllers/node-lifecycle/controller.ts";
-import type { ControllerReport, Finding } from "../../controllers/report.ts";
+import type { ControllerReport, Finding } from "../../controllers/reporter.ts";
 import { isLoadBalancer, isManaged } from "../../controllers/service/predicates.ts";
 import { defined } from "../../core/defined.ts";
 import { didYouMean } from "../../core/did-you-mean.ts";

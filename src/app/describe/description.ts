@@ -1,6 +1,6 @@
 // Why a Node or a Service is as it is, as plain data: the secure port serves it, and `explain` shows it. Pure.
 
-import type { Finding } from "../../controllers/report.ts";
+import type { Finding } from "../../controllers/reporter.ts";
 
 export const describedKinds = ["Node", "Service"] as const;
 export type DescribedKind = (typeof describedKinds)[number];

@@ -82,7 +82,7 @@ export function composeRoutes(
     send: journalledCloudSend({ journal, clock, mode: flags.mode }),
     tables: routeTablesOf(routes, clock),
     pending: connected.cloud.pending,
-    reportProblem: ({ reason, text }) => log.warn(text, { reason }),
+    reportProblem: ({ reason, message }) => log.warn(message, { reason }),
     removals,
     reportHold: (event) => {
       log.warn(event.message, { reason: event.reason });

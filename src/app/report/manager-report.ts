@@ -9,7 +9,7 @@ import { type RemovalHistory, removalKinds } from "../../controllers/absence/rem
 import type { LatestObjects } from "../../controllers/latest-objects.ts";
 import { identityOf, isUninitialized } from "../../controllers/node-facts.ts";
 import type { LifecycleReport } from "../../controllers/node-lifecycle/controller.ts";
-import type { ControllerReport, Finding } from "../../controllers/report.ts";
+import type { ControllerReport, Finding } from "../../controllers/reporter.ts";
 import type { RouteReport } from "../../controllers/route/controller.ts";
 import type { ServiceReport } from "../../controllers/service/controller.ts";
 import { defined } from "../../core/defined.ts";

@@ -2,7 +2,7 @@
 // by one, and all others of the next seconds in one line with their number and some names. A cloud without machines would otherwise
 // be a line for each of 5,000 Nodes.
 
-import type { NodeEvent } from "../../controllers/node-deps.ts";
+import type { ObjectEvent } from "../../controllers/reporter.ts";
 import { type Milliseconds, seconds } from "../../core/brand.ts";
 import { defined } from "../../core/defined.ts";
 import { shortList } from "../../core/text.ts";
@@ -97,7 +97,7 @@ export function objectReporter(
   { log, events, isObserving, clock, life }: ReporterDeps,
   component: string,
   kind: "Node" | "Service",
-): (object: KubeObject, event: NodeEvent) => void {
+): (object: KubeObject, event: ObjectEvent) => void {
   const warnings = new WarningLog(log, clock, life);
   return ({ metadata: { name: bare, namespace, uid } }, { type, reason, message, quiet }) => {
     // In observe mode the plan reporter logs planned changes; "Ensuring …" would claim that they are made.

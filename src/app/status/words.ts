@@ -1,6 +1,6 @@
 // How the page shows what it knows: the state of an object as a tone and a word, counts, and times. Pure.
 
-import { noticeReason } from "../../controllers/report.ts";
+import { noticeReason } from "../../controllers/reporter.ts";
 import type { Brief, Note, State } from "../describe/description.ts";
 import { type Html, html } from "./html.ts";
 

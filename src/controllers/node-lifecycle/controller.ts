@@ -10,10 +10,10 @@ import { WorkQueue } from "../../runtime/work-queue.ts";
 import { type Outcome, requeue, runWorkers, settled, waiting } from "../../runtime/workers.ts";
 import type { RemovalHistory, RemovalKind } from "../absence/removals.ts";
 import { delayAfterError } from "../errors.ts";
-import type { NodeDeps, NodeEvent } from "../node-deps.ts";
+import type { NodeDeps } from "../node-deps.ts";
 import { identityOf, isUninitialized } from "../node-facts.ts";
 import { PendingLookups } from "../pending-lookups.ts";
-import type { ControllerReport } from "../report.ts";
+import type { ControllerReport, ObjectEvent } from "../reporter.ts";
 import { removeNode, setShutdownTaint } from "./apply.ts";
 import { type Candidate, Candidates } from "./candidates.ts";
 import { deletingNodeFailed, massDeletionReason } from "./events.ts";
@@ -252,7 +252,7 @@ export class LifecycleController {
     return requeue(milliseconds(0), "a check is due");
   }
 
-  #hold(node: Node, event: NodeEvent): Outcome {
+  #hold(node: Node, event: ObjectEvent): Outcome {
     const { inventory, report, removals } = this.#options;
     const { name, uid } = node.metadata;
     const { reason, message } = event;

@@ -6,11 +6,11 @@ import type { Node } from "../../kube/objects.ts";
 import type { LimitedCounts } from "../absence/limit.ts";
 import { removalWindowText } from "../absence/removals.ts";
 import { nodeDeletionOf } from "../node-deletion.ts";
-import type { NodeEvent } from "../node-deps.ts";
+import type { ObjectEvent } from "../reporter.ts";
 import { deletionAnnotation } from "../well-known.ts";
 
 /** Upstream's message. */
-export function deletingNode({ metadata: { name } }: Node): NodeEvent {
+export function deletingNode({ metadata: { name } }: Node): ObjectEvent {
   return {
     type: "Normal",
     reason: "DeletingNode",
@@ -18,7 +18,7 @@ export function deletingNode({ metadata: { name } }: Node): NodeEvent {
   };
 }
 
-export function deletingNodeFailed({ metadata: { name } }: Node, error: unknown): NodeEvent {
+export function deletingNodeFailed({ metadata: { name } }: Node, error: unknown): ObjectEvent {
   return {
     type: "Warning",
     reason: "DeletingNodeFailed",
@@ -26,7 +26,7 @@ export function deletingNodeFailed({ metadata: { name } }: Node, error: unknown)
   };
 }
 
-export function deletionForbidden(node: Node): NodeEvent {
+export function deletionForbidden(node: Node): ObjectEvent {
   const isNever = nodeDeletionOf(node).problem === undefined;
   const annotation = `${deletionAnnotation}${isNever ? "=never" : ", whose unknown value means never,"}`;
   return {
@@ -36,7 +36,7 @@ export function deletionForbidden(node: Node): NodeEvent {
   };
 }
 
-export function deletionObserved(): NodeEvent {
+export function deletionObserved(): ObjectEvent {
   return {
     type: "Warning",
     reason: "DeletionObserved",
@@ -52,7 +52,7 @@ export function massDeletionHeld(
   { recent, affected, total }: LimitedCounts,
   allowed: number,
   howToRelease: string,
-): NodeEvent {
+): ObjectEvent {
   const missing = `${affected} of ${total - recent} Nodes ${affected === 1 ? "has" : "have"} no instance`;
   const deleted = `${recent} ${recent === 1 ? "Node was" : "Nodes were"} deleted in the last ${removalWindowText}`;
   return {

@@ -7,7 +7,6 @@ import { defined } from "../../core/defined.ts";
 import type { Node } from "../../kube/objects.ts";
 import { awaited, judge, type NextProof, type ProofKind } from "../absence/proof.ts";
 import { nodeDeletionOf } from "../node-deletion.ts";
-import type { NodeEvent } from "../node-deps.ts";
 import {
   ageOf,
   hasTaint,
@@ -19,6 +18,7 @@ import {
   taintsOf,
 } from "../node-facts.ts";
 import { isPaused } from "../pause.ts";
+import type { ObjectEvent } from "../reporter.ts";
 import { shutdownTaint } from "../well-known.ts";
 import { deletionForbidden, deletionObserved } from "./events.ts";
 import { isRecent, type NodeEvidence } from "./evidence.ts";
@@ -31,7 +31,7 @@ export type LifecycleDecision =
   | { readonly kind: "recheck" }
   | { readonly kind: "query"; readonly after: Milliseconds; readonly method?: ProofKind }
   /** The instance is gone, but the Node must not be deleted now. */
-  | { readonly kind: "hold"; readonly event: NodeEvent }
+  | { readonly kind: "hold"; readonly event: ObjectEvent }
   | { readonly kind: "delete"; readonly isAnnounced: boolean };
 
 /** Of the mass limit. */
@@ -41,7 +41,7 @@ export type MassDecision =
       /** When the last hold ended, monotonic: every proof starts again then. */
       readonly restartedAt?: number | undefined;
     }
-  | { readonly mayDelete: false; readonly event: NodeEvent };
+  | { readonly mayDelete: false; readonly event: ObjectEvent };
 
 export interface LifecyclePlanInput {
   readonly node: Node;

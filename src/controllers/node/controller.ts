@@ -15,7 +15,7 @@ import { delayAfterError } from "../errors.ts";
 import type { NodeDeps } from "../node-deps.ts";
 import { identityOf, isBeingDeleted, isUninitialized } from "../node-facts.ts";
 import { isPaused } from "../pause.ts";
-import type { ControllerReport } from "../report.ts";
+import type { ControllerReport } from "../reporter.ts";
 import { OwnWrites } from "../writes/own-writes.ts";
 import { type ApplyContext, applyPlan } from "./apply.ts";
 import {
@@ -33,7 +33,6 @@ import { labelsFromBeta } from "./labels.ts";
 import { NodeReporter } from "./node-reporter.ts";
 import { nodeNotices } from "./notices.ts";
 import { describePlan, type NodePlan, planNode } from "./plan.ts";
-import { ProblemTracker } from "./problems.ts";
 import type { NodeSettings } from "./settings.ts";
 import { isRelevantChange, startTriggers } from "./triggers.ts";
 
@@ -52,7 +51,6 @@ const userErrorBackoff = { first: minutes(1), cap: minutes(5) };
 
 export class NodeController {
   readonly queue: WorkQueue;
-  readonly problems: ProblemTracker;
   readonly #options: NodeControllerOptions;
   readonly #lookup: InstanceLookup;
   readonly #ownWrites = new OwnWrites<Node>(isRelevantChange);
@@ -65,13 +63,12 @@ export class NodeController {
   constructor(options: NodeControllerOptions) {
     this.#options = options;
     this.queue = new WorkQueue(options.clock);
-    this.problems = new ProblemTracker(options.clock);
     this.#lookup = new InstanceLookup(options);
-    this.#reporter = new NodeReporter(options, this.problems);
+    this.#reporter = new NodeReporter(options);
   }
 
   report(): ControllerReport {
-    return { findings: this.problems.findings };
+    return { findings: this.#reporter.findings };
   }
 
   /** Runs for one leadership session. */
@@ -82,7 +79,7 @@ export class NodeController {
       queue: this.queue,
       lookup: this.#lookup,
       ownWrites: this.#ownWrites,
-      problems: this.problems,
+      reported: this.#reporter,
       comparedWith: this.#comparedWith,
       hinted: this.#hinted,
     });
@@ -121,10 +118,9 @@ export class NodeController {
     this.#comparedWith.delete(name);
     if (node === undefined) {
       this.#lookup.forget(name);
-      this.problems.forget(name);
+      this.#reporter.forget(name);
       return settled;
     }
-    this.problems.begin(node);
     const identity = identityOf(node);
     const isForeign = !inventory.manages(identity);
     const unreadableIn = inventory.unreadableMachineOf(identity)?.source;
@@ -135,14 +131,14 @@ export class NodeController {
     // The Node was paused, or another program removed its taint, during the lookup: the answer is no longer needed.
     this.#lookup.forget(name);
     if (!isManaged) {
-      this.problems.clear(name);
+      this.#reporter.endFailure(name);
       return settled;
     }
     const answer = inventory.check(identityOf(node));
     if (answer.kind === "exists") await this.#refresh(node, answer.instance, signal);
     else {
       await this.#completeLabels(node, signal);
-      this.problems.clear(name);
+      this.#reporter.endFailure(name);
       if (answer.kind === "gone" && answer.renamed !== undefined) {
         this.#reporter.reportProblems(node, [possibleNodeDeletion(node, answer.renamed)]);
         this.#comparedWith.set(name, answer.renamed);
@@ -259,7 +255,7 @@ export class NodeController {
   }
 
   async #markSynced(node: Node, instance: Instance, signal: AbortSignal): Promise<void> {
-    await this.#reporter.clearProblem(node, signal);
+    await this.#reporter.endProblem(node, signal);
     this.#comparedWith.set(node.metadata.name, instance);
   }
 

@@ -7,14 +7,13 @@ import type { Problem } from "../../core/problem.ts";
 import type { Node, NodeAddress } from "../../kube/objects.ts";
 import { CloudError } from "../../provider/errors.ts";
 import type { Instance, InstanceAddress, MatchKey } from "../../provider/instances.ts";
-import type { NodeEvent } from "../node-deps.ts";
 import { isUninitialized, providerIDOf } from "../node-facts.ts";
-import type { Report } from "../report-deduplicator.ts";
+import type { ObjectEvent } from "../reporter.ts";
 import { pausedAnnotation, providedNodeIP, uninitializedTaint } from "../well-known.ts";
 import type { UncertainMatch } from "./instance-lookup.ts";
 
 /** Upstream's message. */
-export function nodeSynced(): NodeEvent {
+export function nodeSynced(): ObjectEvent {
   return { type: "Normal", reason: "Synced", message: "Node synced successfully" };
 }
 
@@ -85,7 +84,7 @@ export function ambiguousMatch(
 export function unconfirmedMatch(
   { metadata: { name } }: Node,
   { match, waitsFor }: Pick<UncertainMatch, "match" | "waitsFor">,
-): Problem & Report {
+): Problem & Pick<ObjectEvent, "identity"> {
   return {
     severity: "error",
     reason: "UnconfirmedMatch",
@@ -98,7 +97,7 @@ export function unconfirmedMatch(
 export function unconfirmedMatchUsed({
   match,
   waitsFor,
-}: Pick<UncertainMatch, "match" | "waitsFor">): NodeEvent {
+}: Pick<UncertainMatch, "match" | "waitsFor">): ObjectEvent {
   return {
     type: "Warning",
     reason: "UnconfirmedMatchUsed",
@@ -123,7 +122,7 @@ function describeWait(waitsFor: readonly UnansweredSource[]): string {
 
 // Nodes that are left alone.
 
-export function pausedNode(node: Node): NodeEvent {
+export function pausedNode(node: Node): ObjectEvent {
   const taint = isUninitialized(node) ? " It stays uninitialized until then." : "";
   return {
     type: "Normal",
@@ -133,7 +132,7 @@ export function pausedNode(node: Node): NodeEvent {
 }
 
 /** An uninitialized Node of another cloud: nothing can run on it until another manager removes the taint. */
-export function foreignProviderID({ spec: { providerID } }: Node): NodeEvent {
+export function foreignProviderID({ spec: { providerID } }: Node): ObjectEvent {
   return {
     type: "Warning",
     reason: "ForeignProviderID",
@@ -141,7 +140,7 @@ export function foreignProviderID({ spec: { providerID } }: Node): NodeEvent {
   };
 }
 
-export function foreignNode({ spec: { providerID } }: Node): NodeEvent {
+export function foreignNode({ spec: { providerID } }: Node): ObjectEvent {
   return {
     type: "Normal",
     reason: "ForeignNode",
@@ -151,7 +150,7 @@ export function foreignNode({ spec: { providerID } }: Node): NodeEvent {
 }
 
 /** The settings give no access to the instance, so nothing is known about it but its provider id. */
-export function instanceUnreadable(node: Node, source: string): NodeEvent {
+export function instanceUnreadable(node: Node, source: string): ObjectEvent {
   const text = `Provider ID ${node.spec.providerID} is of source ${source}, to which the settings of the cloud give no access. Fairlead neither initializes, updates nor deletes the Node, and creates no routes to it. It is a target of load balancers.`;
   const reason = "InstanceUnreadable";
   if (!isUninitialized(node)) return { type: "Normal", reason, message: text, quiet: true };

@@ -115,6 +115,11 @@ export class InstanceLookup {
     }
   }
 
+  /** All Nodes with a record. */
+  get names(): Iterable<string> {
+    return this.#joining.keys();
+  }
+
   /** The Node is not joining any more. */
   forget(name: string): void {
     this.pending.forget(name);

@@ -1,70 +1,111 @@
 // Reports problems on Nodes: each as an event, once while it lasts, and after several failed attempts as the CloudReady condition,
 // which a Node has only while something is wrong between it and the cloud.
 
-import { defined } from "../../core/defined.ts";
 import type { Problem } from "../../core/problem.ts";
 import { type Condition, type Node, toTime } from "../../kube/objects.ts";
 import { nodeConditionsPatch, nodeConditionsRemovalPatch } from "../../kube/patches/node-patch.ts";
-import type { NodeDeps, NodeEvent } from "../node-deps.ts";
+import type { NodeDeps } from "../node-deps.ts";
+import {
+  type Finding,
+  findingsIn,
+  type ObjectEvent,
+  problemEvent,
+  Reporter,
+  ReportsByName,
+} from "../reporter.ts";
 import { cloudCondition } from "../well-known.ts";
-import type { ProblemTracker } from "./problems.ts";
 import type { NodeSettings } from "./settings.ts";
 
 type NodeReporterOptions = Pick<NodeDeps, "writes" | "clock" | "report"> & {
   readonly settings: NodeSettings;
 };
 
+/**
+ * `differences`: what the instance has and the Node cannot get. It stays reported during failures, so that it is not repeated when
+ * they end. `failure`: why the Node waits, or why the last attempt failed.
+ */
+type NodeTopic = "notices" | "differences" | "failure";
+
 export class NodeReporter {
   readonly #options: NodeReporterOptions;
-  readonly #problems: ProblemTracker;
+  readonly #reports = new ReportsByName<NodeTopic>();
+  readonly #reporter: Reporter<Node, NodeTopic>;
 
-  constructor(options: NodeReporterOptions, problems: ProblemTracker) {
+  constructor(options: NodeReporterOptions) {
     this.#options = options;
-    this.#problems = problems;
+    this.#reporter = new Reporter(options.report, this.#reports);
   }
 
-  reportNotices(node: Node, notices: readonly NodeEvent[]): void {
-    for (const notice of this.#problems.newNotices(node.metadata.name, notices)) {
-      this.#options.report(node, notice);
-    }
+  /** All Nodes about which something was reported. */
+  get names(): Iterable<string> {
+    return this.#reports.names;
+  }
+
+  /** The problem of each Node, and its notices. */
+  get findings(): ReadonlyMap<string, readonly Finding[]> {
+    const found = [...this.#reports.names].map((name) => {
+      const { failure, notices } = Object.fromEntries(this.#reports.get(name));
+      const problems = failure === undefined ? [] : findingsIn(failure, () => "problem");
+      return [
+        name,
+        [...problems, ...(notices === undefined ? [] : findingsIn(notices, () => "notice"))],
+      ] as const;
+    });
+    return new Map(found.filter(([, findings]) => findings.length > 0));
+  }
+
+  reportNotices(node: Node, notices: readonly ObjectEvent[]): void {
+    this.#reporter.report(node, "notices", notices);
   }
 
   reportProblems(node: Node, problems: readonly Problem[]): void {
-    for (const problem of this.#problems.news(node.metadata.name, problems)) this.#report(node, problem);
+    this.#reporter.report(node, "differences", problems.map(problemEvent));
   }
 
   /** Reports why the Node waits. Unlike a failure, waiting does not lead to the condition. */
   reportWait(node: Node, problem: Problem): void {
-    this.#problems.note(node.metadata.name, problem);
-    if (this.#problems.isNewFailure(node.metadata.name, problem)) this.#report(node, problem);
+    this.#reportFailure(node, problemEvent(problem), 0);
   }
 
   /** Returns how many attempts in a row have failed. `quiet`: one log line for all Nodes is written elsewhere. */
   reportFailure(node: Node, problem: Problem, quiet?: true): number {
-    const { count } = this.#problems.add(node.metadata.name, problem);
-    if (this.#problems.isNewFailure(node.metadata.name, problem)) this.#report(node, problem, quiet);
-    return count;
+    const event = problemEvent(problem);
+    return this.#reportFailure(node, quiet === true ? { ...event, quiet } : event, 1);
   }
 
-  #report(node: Node, { reason, text }: Problem, quiet?: true): void {
-    this.#options.report(node, defined({ type: "Warning" as const, reason, message: text, quiet }));
+  #reportFailure(node: Node, event: ObjectEvent, added: number): number {
+    const before = this.#reports.of(node).get("failure");
+    const isSame = before?.events.values().next().value?.reason === event.reason;
+    const attempts = (before?.attempts ?? 0) + added;
+    const since = (isSame ? before?.since : undefined) ?? this.#options.clock.monotonic();
+    this.#reporter.report(node, "failure", [event], { attempts, since });
+    return attempts;
+  }
+
+  /** The last attempt did not fail, or the Node is left alone. */
+  endFailure(name: string): void {
+    this.#reports.forget(name, "failure");
+  }
+
+  forget(name: string): void {
+    this.#reports.forget(name);
   }
 
   /** Writes the condition if the Node's problem lasts long enough. */
   async writeCondition(node: Node, signal: AbortSignal): Promise<void> {
     const { writes, clock, settings } = this.#options;
-    const nodeProblem = this.#problems.all.get(node.metadata.name);
-    if (nodeProblem === undefined || nodeProblem.count < settings.failuresBeforeCondition) return;
+    const { attempts = 0, events } = this.#reports.of(node).get("failure") ?? {};
+    const [problem] = events?.values() ?? [];
+    if (problem === undefined || attempts < settings.failuresBeforeCondition) return;
     const present = cloudConditionOf(node);
-    const condition = toCloudCondition(nodeProblem.problem, clock.now());
+    const condition = toCloudCondition(problem, clock.now());
     if (present?.reason === condition.reason && present?.message === condition.message) return;
-    const { reason, text } = nodeProblem.problem;
-    const why = `the Node is not initialized (${reason}): ${text}`;
+    const why = `the Node is not initialized (${problem.reason}): ${problem.message}`;
     await writes.patch(node, nodeConditionsPatch(node, [condition]), why, signal);
   }
 
-  async clearProblem(node: Node, signal: AbortSignal): Promise<void> {
-    this.#problems.clear(node.metadata.name);
+  async endProblem(node: Node, signal: AbortSignal): Promise<void> {
+    this.endFailure(node.metadata.name);
     if (cloudConditionOf(node) === undefined) return;
     const removal = nodeConditionsRemovalPatch(node, [cloudCondition]);
     await this.#options.writes.patch(node, removal, "the problem is fixed", signal);
@@ -79,7 +120,7 @@ const maxMessageLength = 256;
  * write: without one, kubectl shows the year 1.
  */
 export function toCloudCondition(
-  { reason, text }: Problem,
+  { reason, message }: Pick<ObjectEvent, "reason" | "message">,
   now: number,
 ): Condition & { readonly lastHeartbeatTime: string } {
   const time = toTime(now);
@@ -87,7 +128,7 @@ export function toCloudCondition(
     type: cloudCondition,
     status: "False",
     reason,
-    message: text.length > maxMessageLength ? `${text.slice(0, maxMessageLength - 1)}…` : text,
+    message: message.length > maxMessageLength ? `${message.slice(0, maxMessageLength - 1)}…` : message,
     lastTransitionTime: time,
     lastHeartbeatTime: time,
   };

@@ -6,9 +6,9 @@ import type { Problem } from "../../core/problem.ts";
 import { readSettings } from "../../core/read-settings.ts";
 import type { Node } from "../../kube/objects.ts";
 import { nodeDeletionOf } from "../node-deletion.ts";
-import type { NodeEvent } from "../node-deps.ts";
 import { isUninitialized } from "../node-facts.ts";
 import { isPaused, pauseOf } from "../pause.ts";
+import type { ObjectEvent } from "../reporter.ts";
 import { deletionAnnotation, ownPrefix, pausedAnnotation } from "../well-known.ts";
 import { foreignNode, foreignProviderID, instanceUnreadable, pausedNode } from "./events.ts";
 
@@ -18,9 +18,9 @@ export interface NodeOwner {
   readonly unreadableIn?: string | undefined;
 }
 
-export function nodeNotices(node: Node, { isForeign, unreadableIn }: NodeOwner): readonly NodeEvent[] {
+export function nodeNotices(node: Node, { isForeign, unreadableIn }: NodeOwner): readonly ObjectEvent[] {
   const problems = nodeAnnotationProblems(node).map(
-    ({ reason, text }): NodeEvent => ({ type: "Warning", reason, message: text }),
+    ({ reason, text }): ObjectEvent => ({ type: "Warning", reason, message: text }),
   );
   if (unreadableIn !== undefined) return [...problems, instanceUnreadable(node, unreadableIn)];
   if (isForeign) return [...problems, isUninitialized(node) ? foreignProviderID(node) : foreignNode(node)];

@@ -8,14 +8,13 @@ import type { NodeDeps } from "../node-deps.ts";
 import { identityOf, isUninitialized } from "../node-facts.ts";
 import type { OwnWrites } from "../writes/own-writes.ts";
 import type { InstanceLookup } from "./instance-lookup.ts";
-import { cloudConditionOf } from "./node-reporter.ts";
-import type { ProblemTracker } from "./problems.ts";
+import { cloudConditionOf, type NodeReporter } from "./node-reporter.ts";
 
 export interface TriggerDeps extends Pick<NodeDeps, "nodes" | "inventory"> {
   readonly queue: WorkQueue;
   readonly lookup: InstanceLookup;
   readonly ownWrites: OwnWrites<Node>;
-  readonly problems: ProblemTracker;
+  readonly reported: Pick<NodeReporter, "names">;
   /** The instance that each Node was last compared with. */
   readonly comparedWith: ReadonlyMap<string, Instance>;
   /** Nodes whose instance may have changed since then (monotonic). */
@@ -24,7 +23,7 @@ export interface TriggerDeps extends Pick<NodeDeps, "nodes" | "inventory"> {
 
 /** Returns how to stop. */
 export function startTriggers(deps: TriggerDeps): () => void {
-  const { nodes, inventory, queue, lookup, ownWrites, problems, comparedWith } = deps;
+  const { nodes, inventory, queue, lookup, ownWrites, reported, comparedWith } = deps;
   const stopNodes = nodes.subscribe(({ key, before, after }) => {
     if (!ownWrites.isNews(key, before, after)) return;
     if (after === undefined) queue.add(key);
@@ -46,7 +45,7 @@ export function startTriggers(deps: TriggerDeps): () => void {
     }
   });
   // Nodes that were deleted while another replica was the leader.
-  for (const name of [...comparedWith.keys(), ...problems.names]) {
+  for (const name of [...comparedWith.keys(), ...lookup.names, ...reported.names]) {
     if (nodes.get(name) === undefined) queue.add(name);
   }
   // Subscribers receive only later changes, so the existing Nodes are enqueued once.

@@ -2,13 +2,12 @@
 // the Nodes up to date. `reconcile/sync.ts` syncs the routes of a table; this file dispatches the keys of the queue.
 
 import { seconds } from "../../core/brand.ts";
-import type { Problem } from "../../core/problem.ts";
 import type { Node } from "../../kube/objects.ts";
 import { WorkQueue } from "../../runtime/work-queue.ts";
 import { type Outcome, requeue, runWorkers, settled } from "../../runtime/workers.ts";
 import { delayAfterError } from "../errors.ts";
 import { identityOf } from "../node-facts.ts";
-import type { ControllerReport } from "../report.ts";
+import type { ControllerReport } from "../reporter.ts";
 import { SeenDeletions } from "./absence/seen-deletions.ts";
 import { TableRemovals } from "./absence/table-removals.ts";
 import type { RouteControllerOptions, RouteSync } from "./deps.ts";
@@ -74,20 +73,8 @@ export class RouteController {
     );
   }
 
-  /** The problems of routes that concern single Nodes, by name. */
-  get nodeProblems(): ReadonlyMap<string, readonly Problem[]> {
-    return this.#nodeProblems.all;
-  }
-
   report(): RouteReport {
-    const findings = [...this.nodeProblems].map(
-      ([name, problems]) =>
-        [name, problems.map(({ reason, text }) => ({ kind: "problem" as const, reason, text }))] as const,
-    );
-    return {
-      findings: new Map(findings.filter(([, found]) => found.length > 0)),
-      syncs: [...this.#lastSyncs.values()],
-    };
+    return { findings: this.#nodeProblems.findings, syncs: [...this.#lastSyncs.values()] };
   }
 
   /** Runs for one leadership session. */

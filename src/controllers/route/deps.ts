@@ -3,13 +3,13 @@
 import type { Inventory } from "../../cloud/inventory.ts";
 import type { RouteTable } from "../../cloud/route-tables.ts";
 import type { Cidr, Milliseconds } from "../../core/brand.ts";
-import type { Problem } from "../../core/problem.ts";
 import type { Node } from "../../kube/objects.ts";
 import type { Clock } from "../../platform/clock.ts";
 import type { Random } from "../../platform/random.ts";
 import type { Pending } from "../../provider/plan.ts";
 import type { RemovalHistory } from "../absence/removals.ts";
-import type { NodeEvent, NodeStore, NodeWrites, Note } from "../node-deps.ts";
+import type { NodeStore, NodeWrites, Note } from "../node-deps.ts";
+import type { ObjectEvent } from "../reporter.ts";
 import type { JournalledSend } from "../writes/journalled-send.ts";
 import type { RouteSettings } from "./settings.ts";
 
@@ -43,12 +43,12 @@ export interface RouteControllerOptions {
   readonly pending: Pending | undefined;
   readonly clock: Clock;
   readonly random: Random;
-  readonly report: (node: Node, event: NodeEvent) => void;
+  readonly report: (node: Node, event: ObjectEvent) => void;
   readonly note: Note;
   /** Reports problems that do not concern a single Node. */
-  readonly reportProblem: (problem: Problem) => void;
+  readonly reportProblem: (event: ObjectEvent) => void;
   /** Reports what concerns all routes, such as a hold. */
-  readonly reportHold: (event: NodeEvent) => void;
+  readonly reportHold: (event: ObjectEvent) => void;
   readonly removals: RemovalHistory;
   readonly settings: RouteSettings;
   readonly clusterCIDRs: readonly Cidr[];

@@ -10,7 +10,7 @@ import { shortList } from "../../core/text.ts";
 import type { Machine } from "../../provider/instances.ts";
 import type { DesiredRoute, ObservedRoute } from "../../provider/routes.ts";
 import { removalWindowText } from "../absence/removals.ts";
-import type { NodeEvent } from "../node-deps.ts";
+import type { ObjectEvent } from "../reporter.ts";
 import { inTable } from "./tables.ts";
 
 // Problems of a Node's pod ranges and of the instance that they are routed to.
@@ -64,7 +64,7 @@ export function routeTaken(
   };
 }
 
-export function instanceNotVisible(node: string): NodeEvent {
+export function instanceNotVisible(node: string): ObjectEvent {
   return {
     type: "Warning",
     reason: "RouteWaitsForMachine",
@@ -80,7 +80,7 @@ export function createFailed(
   took: Milliseconds,
   error: unknown,
   table: string | undefined,
-): NodeEvent {
+): ObjectEvent {
   return {
     type: "Warning",
     reason: "FailedToCreateRoute",
@@ -168,7 +168,7 @@ export function massRouteChangeHeld(
   allowed: number,
   howToRelease: string,
   table: string | undefined,
-): NodeEvent {
+): ObjectEvent {
   const countOf = (which: HeldRoute["absent"]): number =>
     held.filter(({ absent }) => absent === which).length;
   const [lost, unneeded, unserved] = [countOf("route"), countOf("node"), countOf("table")];
@@ -188,6 +188,8 @@ export function massRouteChangeHeld(
   return {
     type: "Warning",
     reason: "MassRouteChangeHeld",
+    // Reported once while it lasts, whatever the numbers.
+    identity: "",
     message: `Of ${total} routes${inTable(table)}, ${affected} are affected by something absent: ${causes.join(", and ")}${before}. More than ${allowed} at once is treated as a fault, so none of these routes is removed or created again (${shortList(held.map(({ destination }) => destination).toSorted(), 200)}). Routes of other Nodes are not affected. To change them anyway: ${howToRelease}`,
   };
 }

@@ -10,7 +10,7 @@ import { priorities, WorkQueue } from "../../runtime/work-queue.ts";
 import { runWorkers } from "../../runtime/workers.ts";
 import type { RemovalKind } from "../absence/removals.ts";
 import { Operations } from "../operations.ts";
-import type { ControllerReport, Finding } from "../report.ts";
+import type { ControllerReport, Finding } from "../reporter.ts";
 import { readsAnnotation } from "./annotations/annotations.ts";
 import type { ServiceControllerDeps } from "./deps.ts";
 import { DesiredServices } from "./desired/desired-services.ts";

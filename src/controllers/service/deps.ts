@@ -18,7 +18,8 @@ import type {
 import type { FactPlace, Pending, Step } from "../../provider/plan.ts";
 import type { RemovalHistory } from "../absence/removals.ts";
 import type { ObjectStore } from "../latest-objects.ts";
-import type { NodeEvent, NodeStore, Note } from "../node-deps.ts";
+import type { NodeStore, Note } from "../node-deps.ts";
+import type { ObjectEvent } from "../reporter.ts";
 import type { AnnotationTable } from "./annotations/annotations.ts";
 import type { ServiceSettings } from "./settings.ts";
 
@@ -35,7 +36,7 @@ export interface LastingProblem extends Problem {
   readonly identity: string;
 }
 
-export interface ServiceEvent extends NodeEvent {
+export interface ServiceEvent extends ObjectEvent {
   /** What the event is about, if its message may change without being published again. Absent: the message. */
   readonly identity?: string;
 }

@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import { objectReporter } from "../../../src/app/reporting/object-reporter.ts";
-import type { NodeEvent } from "../../../src/controllers/node-deps.ts";
+import type { ObjectEvent } from "../../../src/controllers/reporter.ts";
 import { seconds } from "../../../src/core/brand.ts";
 import type { Occurrence } from "../../../src/kube/events/event-correlator.ts";
 import type { EventRecorder } from "../../../src/kube/events/event-recorder.ts";
@@ -23,7 +23,7 @@ const setUp = () => {
     "cloud-node-controller",
     "Node",
   );
-  const about = (name: string, event: Partial<NodeEvent> = {}) =>
+  const about = (name: string, event: Partial<ObjectEvent> = {}) =>
     report(
       { metadata: { name, uid: name, resourceVersion: "1" } },
       { type: "Warning", reason: "NotFoundInCloud", message: `The cloud has no instance ${name}.`, ...event },

@@ -55,7 +55,7 @@ export class RouteWorld {
   readonly cloud: ScriptedRoutes;
   readonly nodes: ApiServerNodes;
   readonly reported: { readonly node: string; readonly reason: string; readonly message: string }[] = [];
-  readonly reportedProblems: Problem[] = [];
+  readonly reportedProblems: Pick<Problem, "reason" | "text">[] = [];
   readonly syncs: RouteSync[] = [];
   readonly controller: RouteController;
   readonly removals: RemovalMemory;
@@ -93,7 +93,7 @@ export class RouteWorld {
       note: () => undefined,
       report: ({ metadata }, { reason, message }) =>
         this.reported.push({ node: metadata.name, reason, message }),
-      reportProblem: (problem) => this.reportedProblems.push(problem),
+      reportProblem: ({ reason, message: text }) => this.reportedProblems.push({ reason, text }),
       removals: this.removals,
       reportHold: ({ message }) => this.held.push(message),
       settings: { ...routeDefaults, ...setup.settings },

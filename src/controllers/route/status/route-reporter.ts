@@ -5,8 +5,15 @@ import type { Milliseconds } from "../../../core/brand.ts";
 import { defined } from "../../../core/defined.ts";
 import type { Problem } from "../../../core/problem.ts";
 import { shortList } from "../../../core/text.ts";
-import type { NodeEvent } from "../../node-deps.ts";
-import { ReportDeduplicator } from "../../report-deduplicator.ts";
+import type { Node } from "../../../kube/objects.ts";
+import {
+  type Finding,
+  type ObjectEvent,
+  problemEvent,
+  problemFinding,
+  Reporter,
+  ReportsByName,
+} from "../../reporter.ts";
 import type { LimitedChanges } from "../absence/limit-changes.ts";
 import type { RouteControllerOptions, TableOptions } from "../deps.ts";
 import type { DesiredRoutes } from "../desired/plan-desired.ts";
@@ -32,16 +39,19 @@ type ProblemsByNode = ReadonlyMap<string, readonly Problem[]>;
 export class NodeProblems {
   readonly #options: Pick<RouteControllerOptions, "nodes" | "report">;
   readonly #byTable = new Map<string | undefined, ProblemsByNode>();
-  readonly #reported = new ReportDeduplicator();
+  readonly #reports = new ReportsByName<"routes">();
+  readonly #reporter: Reporter<Node, "routes">;
 
   constructor(options: Pick<RouteControllerOptions, "nodes" | "report">) {
     this.#options = options;
+    this.#reporter = new Reporter(options.report, this.#reports);
   }
 
   /** The active problems, by Node. */
-  get all(): ProblemsByNode {
+  get findings(): ReadonlyMap<string, readonly Finding[]> {
     const names = new Set([...this.#byTable.values()].flatMap((byNode) => [...byNode.keys()]));
-    return new Map([...names].map((name) => [name, this.#of(name)]));
+    const found = [...names].map((name) => [name, this.#of(name).map(problemFinding)] as const);
+    return new Map(found.filter(([, findings]) => findings.length > 0));
   }
 
   /** Another replica may have led since. */
@@ -52,14 +62,11 @@ export class NodeProblems {
   /** Replaces the problems that this table has with each Node. */
   report(table: string | undefined, byNode: ProblemsByNode): void {
     this.#byTable.set(table, byNode);
-    const names = this.#options.nodes.list().map(({ metadata }) => metadata.name);
-    this.#reported.forgetAllBut(new Set(names));
-    for (const name of names) {
-      for (const { reason, text } of this.#reported.news(name, this.#of(name))) {
-        // One line about the hold is logged for all Nodes.
-        const quiet = reason === massRouteRecreationReason ? ({ quiet: true } as const) : {};
-        this.send(name, { type: "Warning", reason, message: text, ...quiet });
-      }
+    const nodes = this.#options.nodes.list();
+    this.#reports.forgetAllBut(new Set(nodes.map(({ metadata }) => metadata.name)));
+    for (const node of nodes) {
+      const events = this.#of(node.metadata.name).map(problemEvent);
+      this.#reporter.report(node, "routes", events.map(quietIfHeld));
     }
   }
 
@@ -67,10 +74,15 @@ export class NodeProblems {
     return [...this.#byTable.values()].flatMap((problemsOf) => problemsOf.get(name) ?? []);
   }
 
-  send(name: string, event: NodeEvent): void {
+  send(name: string, event: ObjectEvent): void {
     const node = this.#options.nodes.get(name);
     if (node !== undefined) this.#options.report(node, event);
   }
+}
+
+/** One line about the hold is logged for all Nodes. */
+function quietIfHeld(event: ObjectEvent): ObjectEvent {
+  return event.reason === massRouteRecreationReason ? { ...event, quiet: true } : event;
 }
 
 /** A change in progress that cannot be checked, and why. */
@@ -84,18 +96,26 @@ type RouteReporterOptions = Pick<
   "routes" | "table" | "settings" | "removals" | "reportHold" | "reportProblem" | "note"
 >;
 
-type Subject = "table" | "listing" | "sync";
+type Topic = "table" | "listing" | "sync" | "hold";
+
+/** Its problems concern no object, and are logged. */
+const wholeTable = { metadata: { name: "table", uid: "" } } as const;
 
 export class RouteReporter {
   readonly #options: RouteReporterOptions;
   /** Shared by all tables. */
   readonly #nodeProblems: NodeProblems;
-  readonly #reported = new ReportDeduplicator();
-  #isHolding = false;
+  readonly #reports = new ReportsByName<Topic>();
+  readonly #reporter: Reporter<typeof wholeTable, Topic>;
 
   constructor(options: RouteReporterOptions, nodeProblems: NodeProblems) {
     this.#options = options;
     this.#nodeProblems = nodeProblems;
+    const { reportHold, reportProblem } = options;
+    this.#reporter = new Reporter(
+      (_, event, topic) => (topic === "hold" ? reportHold : reportProblem)(event),
+      this.#reports,
+    );
   }
 
   problems(
@@ -139,15 +159,12 @@ export class RouteReporter {
 
   /** Reports a hold once while it lasts. */
   hold({ held, counts, allowed }: LimitedChanges): void {
-    const { removals, reportHold, note, table } = this.#options;
-    if (held.length === 0) {
-      if (this.#isHolding) note("No route change is held by --removal-limit any more", defined({ table }));
-      this.#isHolding = false;
-      return;
-    }
-    if (!this.#isHolding)
-      reportHold(massRouteChangeHeld(held, counts, allowed, removals.howToRelease("routes"), table));
-    this.#isHolding = true;
+    const { removals, note, table } = this.#options;
+    if (held.length === 0 && this.#reports.of(wholeTable).has("hold"))
+      note("No route change is held by --removal-limit any more", defined({ table }));
+    const howToRelease = removals.howToRelease("routes");
+    const event = () => massRouteChangeHeld(held, counts, allowed, howToRelease, table);
+    this.#reporter.report(wholeTable, "hold", held.length === 0 ? [] : [event()]);
   }
 
   /** Logs the changes that the cloud accepted in one sync, in one line. */
@@ -175,7 +192,7 @@ export class RouteReporter {
   /** Reports every failure, as upstream does. The backoffs limit how often that happens. */
   failure(change: RouteChange, error: unknown, took: Milliseconds): void {
     const { table, reportProblem } = this.#options;
-    if (change.do === "remove") reportProblem(removeFailed(change.route, error, table));
+    if (change.do === "remove") reportProblem(problemEvent(removeFailed(change.route, error, table)));
     else this.#nodeProblems.send(change.route.target.node, createFailed(change.route, took, error, table));
   }
 
@@ -187,7 +204,7 @@ export class RouteReporter {
     this.#report("sync", [syncFailed(error, this.#options.table)]);
   }
 
-  #report(subject: Subject, problems: readonly Problem[]): void {
-    for (const problem of this.#reported.news(subject, problems)) this.#options.reportProblem(problem);
+  #report(topic: Topic, problems: readonly Problem[]): void {
+    this.#reporter.report(wholeTable, topic, problems.map(problemEvent));
   }
 }

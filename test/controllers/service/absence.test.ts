@@ -17,7 +17,7 @@ const missing = (first: number, last: number) => ({
   proofs: [...new Set([first, last])].map((time) => ({ kind: "listing" as const, ...listing(time) })),
 });
 const judge = (owners: readonly OwnerEvidence[], now: number) =>
-  absenceOf({ owners, confirmAfter: seconds(30), now: at(now) });
+  absenceOf({ owners, confirmAfter: seconds(30), listedAt: at(now) });
 
 test.each<[string, readonly OwnerEvidence[], "certain" | "unproved"]>([
   ["an owner that never had one", [], "certain"],
@@ -56,6 +56,13 @@ test.each([
     });
   },
 );
+
+test("an owner about which no listing says anything is decided at a time that depends on the last listing only", () => {
+  const unknown: OwnerEvidence = { certainty: "exists", proofs: [] };
+  expect(judge([unknown], 70)).toMatchObject({ checkAt: at(100), decidedAt: at(100) });
+  const possible: OwnerEvidence = { certainty: "possible", proofs: [] };
+  expect(judge([possible], 70)).toMatchObject({ checkAt: at(72), decidedAt: at(100) });
+});
 
 test("an old load balancer that is missing is looked for once, when the decision is due", () => {
   const owner: OwnerEvidence = { certainty: "exists", ...missing(40, 40) };
@@ -159,7 +166,7 @@ test("a part of the cloud that becomes relevant later is a new one for the proof
 
 test("a load balancer that a definite lookup did not find needs no proof after a hold has ended, and listings do", () => {
   const restarted = (owner: OwnerEvidence) =>
-    absenceOf({ owners: [owner], confirmAfter: seconds(30), restartedAt: at(80), now: at(85) });
+    absenceOf({ owners: [owner], confirmAfter: seconds(30), restartedAt: at(80), listedAt: at(85) });
   expect(restarted({ certainty: "exists", proofs: [], isNotFound: true })).toEqual({ kind: "certain" });
   expect(restarted({ certainty: "exists", ...missing(0, 79) })).toMatchObject({ decidedAt: at(110) });
   expect(restarted({ certainty: "exists", ...missing(0, 110) })).toEqual({ kind: "certain" });

@@ -198,3 +198,15 @@ test("creates no second load balancer when the previous leader's last requests a
   expect([isHandedOver, idsOf(w), w.owners()]).toEqual([true, ["b1"], [uid]]);
   await w.stop();
 });
+
+test("creates a load balancer at once for a Service that had none for 6 s after a restart", async () => {
+  const w = await settledWorld(["web"]);
+  w.crash();
+  await w.start();
+  await w.pass(10);
+  w.editSpec("web", { type: "ClusterIP" });
+  await w.pass(6);
+  w.editSpec("web", { type: "LoadBalancer" });
+  await w.until(() => w.addressesOf("web").length === 1, "the address", 5);
+  await w.stop();
+});

@@ -23,13 +23,14 @@ export interface AbsenceInput {
   readonly confirmAfter: Milliseconds;
   /** When a hold ended that concerned them (monotonic). */
   readonly restartedAt?: number | undefined;
-  readonly now: number;
+  /** When the last listing without it was known (monotonic). */
+  readonly listedAt: number;
 }
 
 /** A new load balancer is listed again after this time, then after twice the time, and so on. */
 const firstCheck: Milliseconds = seconds(2);
 
-export function absenceOf({ owners, confirmAfter, restartedAt, now }: AbsenceInput): BalancerAbsence {
+export function absenceOf({ owners, confirmAfter, restartedAt, listedAt }: AbsenceInput): BalancerAbsence {
   const unproved = owners.flatMap((owner) => {
     // A definite lookup, and a removal by Fairlead, need no second answer.
     if (owner.isNotFound === true) return [];
@@ -39,7 +40,8 @@ export function absenceOf({ owners, confirmAfter, restartedAt, now }: AbsenceInp
       kinds: ["listing"],
       restartedAt,
     } as const;
-    const next = awaited(judge(owner, rule, now + confirmAfter));
+    // Without any answer about this owner, that of the last listing is the first. A time after now would move while it is waited for.
+    const next = awaited(judge(owner, rule, listedAt + confirmAfter));
     return next === undefined ? [] : { ...owner, decidedAt: next.at };
   });
   if (unproved.length === 0) return { kind: "certain" };
@@ -47,12 +49,12 @@ export function absenceOf({ owners, confirmAfter, restartedAt, now }: AbsenceInp
     // By the last listing without it: the one that decides may be under way.
     ({ certainty, changedAt, proofs }) =>
       certainty === "possible" ||
-      (changedAt !== undefined && (proofs.at(-1)?.beganAt ?? now) - changedAt < confirmAfter),
+      (changedAt !== undefined && (proofs.at(-1)?.beganAt ?? listedAt) - changedAt < confirmAfter),
   );
   const decidedAt = Math.max(...unproved.map((owner) => owner.decidedAt));
   // In whole seconds, so that groups that are due together share one listing.
   const checkAt = isExpected
-    ? Math.min(decidedAt, toSecond(Math.max(...unproved.map((owner) => nextCheck(owner, now)))))
+    ? Math.min(decidedAt, toSecond(Math.max(...unproved.map((owner) => nextCheck(owner, listedAt)))))
     : decidedAt;
   return { kind: "unproved", checkAt, decidedAt, isExpected };
 }
@@ -63,8 +65,8 @@ function isOwnRemoval({ removedAt, proofs }: OwnerEvidence, confirmAfter: Millis
   return removedAt !== undefined && last !== undefined && last.beganAt - removedAt < confirmAfter;
 }
 
-function nextCheck({ proofs }: OwnerEvidence, now: number): number {
-  const [first = now, last = first] = [proofs[0]?.beganAt, proofs.at(-1)?.beganAt];
+function nextCheck({ proofs }: OwnerEvidence, listedAt: number): number {
+  const [first = listedAt, last = first] = [proofs[0]?.beganAt, proofs.at(-1)?.beganAt];
   return first + Math.max(firstCheck, 2 * (last - first));
 }
 

@@ -62,6 +62,19 @@ export class EvidenceUpdates {
       this.#groups.commit(state, { kind: "proofRestarted", isOtherAccount: true });
   }
 
+  /**
+   * Notes the latest listings again, which do not show this group. They are answers also about an owner that became known only after
+   * they were noted. An answer that is known already changes nothing.
+   */
+  noteAgain(state: GroupState): void {
+    this.#note(state, new Set(this.#deps.listing.parts.map(({ name }) => name)));
+  }
+
+  /** It is certain that the Service has no load balancer, and its finalizer is removed. */
+  forgetFinalizer(uid: ServiceUID): void {
+    this.#finalized.delete(uid);
+  }
+
   /** What the Service shows about a load balancer that was created before this leadership session. */
   tracesOf(service: Service): Certainty | undefined {
     if (hasAddressOrFact(service, this.#deps.facts)) return "exists";

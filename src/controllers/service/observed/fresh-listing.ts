@@ -85,7 +85,7 @@ export class FreshListing {
     const shared = {
       duplicates: all.length < 2 ? none : all.filter((one) => one !== marked),
       beganAt: Math.min(...parts.map(beganAt)),
-      knownAt: Math.max(...parts.map(({ listing }) => listing.latest?.endedAt ?? never)),
+      knownAt: this.knownAt(state),
       parts: this.index.partsOf(state.group),
     };
     if (marked !== undefined || adopts === undefined) return { balancer: marked, problems: [], ...shared };
@@ -125,6 +125,11 @@ export class FreshListing {
   /** When the oldest of the listings began that decide for the group (monotonic). */
   beganAt(state: GroupState): number {
     return Math.min(...this.#partsOf(state).map(beganAt));
+  }
+
+  /** When the newest of them was known (monotonic). */
+  knownAt(state: GroupState): number {
+    return Math.max(...this.#partsOf(state).map(({ listing }) => listing.latest?.endedAt ?? never));
   }
 
   /** Whether a Service has the addresses of this load balancer. */

@@ -149,6 +149,7 @@ async function removeFinalizer(
     signal,
   );
   deps.groupStates.commit(state, { kind: "ownersAbsent", owners: [uid] });
+  deps.evidenceUpdates.forgetFinalizer(uid);
   if (!hasFinalizer(service)) return settled;
   const event =
     desired.ending === "release"

@@ -226,14 +226,14 @@ type Unproved = Extract<BalancerAbsence, { kind: "unproved" }>;
 
 /** Whether it is certain that these owners have no load balancer in the group, given that the cloud shows none. */
 export function judgeAbsence(
-  { controller, massLimit }: Pick<ReconcileDeps, "controller" | "massLimit">,
-  { evidence, group }: GroupState,
+  { controller, massLimit, freshListing }: Pick<ReconcileDeps, "controller" | "massLimit" | "freshListing">,
+  state: GroupState,
   uids: readonly ServiceUID[],
 ): BalancerAbsence {
-  const owners = uids.flatMap((uid) => evidence.get(uid) ?? []);
-  const restartedAt = massLimit.restartedFor(group);
+  const owners = uids.flatMap((uid) => state.evidence.get(uid) ?? []);
+  const restartedAt = massLimit.restartedFor(state.group);
   const confirmAfter = confirmAfterOf(controller);
-  return absenceOf({ owners, confirmAfter, restartedAt, now: controller.clock.monotonic() });
+  return absenceOf({ owners, confirmAfter, restartedAt, listedAt: freshListing.knownAt(state) });
 }
 
 /** Reports it on the Services, and waits. */

@@ -37,6 +37,7 @@ export async function observeGroup(
   noteFinalizers(deps, context);
   const found = deps.freshListing.find(state, services);
   if (found === "not yet") return deps.freshListing.request(state);
+  if (found.balancer === undefined) deps.evidenceUpdates.noteAgain(state);
   const observed = found.problems.length > 0 ? nothing : await observeInDepth(deps, context, found.balancer);
   if ("isUnknown" in observed) return waitForAnswer(deps, context, observed);
   const { balancer, lookedUpAt } = observed;

@@ -10,7 +10,7 @@ import { priorities, WorkQueue } from "../../runtime/work-queue.ts";
 import { runWorkers } from "../../runtime/workers.ts";
 import type { RemovalKind } from "../absence/removals.ts";
 import { Operations } from "../operations.ts";
-import type { ControllerReport, Finding } from "../reporter.ts";
+import { type ControllerReport, type Finding, findingsIn } from "../reporter.ts";
 import { readsAnnotation } from "./annotations/annotations.ts";
 import type { ServiceControllerDeps } from "./deps.ts";
 import { DesiredServices } from "./desired/desired-services.ts";
@@ -30,7 +30,7 @@ import { type Change, coversPart, isBackingOff, type MassHold } from "./state/gr
 import { GroupStates } from "./state/group-states.ts";
 import { type ServiceState, ServiceStates } from "./state/service-states.ts";
 import { describeMassHold, massHoldEnded } from "./status/events.ts";
-import { EventPublisher } from "./status/publisher.ts";
+import { createServiceReporter } from "./status/service-reporter.ts";
 import { OwnServiceWrites } from "./status/service-writes.ts";
 import { EndpointNodes } from "./targets/endpoint-nodes.ts";
 
@@ -72,7 +72,7 @@ export class ServiceController {
     const serviceStates = new ServiceStates();
     const groupStates = new GroupStates(serviceStates);
     followDeletions(deps, serviceStates);
-    const publisher = new EventPublisher(deps.report, serviceStates);
+    const reporter = createServiceReporter(deps.report, serviceStates);
     const nodeSyncLatency = new NodeSyncLatency(clock, deps.observer);
     const endpoints = new EndpointNodes(deps, serviceStates);
     const desiredServices = new DesiredServices(deps, serviceStates, endpoints);
@@ -89,7 +89,7 @@ export class ServiceController {
       serviceStates,
       desiredServices,
       evidenceUpdates,
-      publisher,
+      reporter,
       queue,
     });
     const ownWrites = new OwnServiceWrites(deps.writes, isRelevantTo(deps), (key) => assignment.enqueue(key));
@@ -123,7 +123,7 @@ export class ServiceController {
       operations: new Operations(controller, enqueue),
       ownerLock: new OwnerLock(),
       nodeSyncLatency,
-      publisher,
+      reporter,
       enqueue,
     };
   }
@@ -324,11 +324,8 @@ export function findingsOf(
   const hold = group === undefined ? undefined : groupStates.get(group)?.hold;
   const held: readonly Finding[] =
     hold === undefined ? [] : [{ kind: "hold", reason: hold.reason, text: hold.message }];
-  const events = [...published].flatMap(([topic, byIdentity]) =>
-    [...byIdentity.values()].map(({ type, reason, message }): Finding => {
-      const isProblem = type === "Warning" && topic !== "waiting";
-      return { kind: isProblem ? "problem" : "wait", reason, text: message };
-    }),
+  const events = [...published].flatMap(([topic, reported]) =>
+    findingsIn(reported, ({ type }) => (type === "Warning" && topic !== "waiting" ? "problem" : "wait")),
   );
   return [...held, ...events];
 }

@@ -36,11 +36,6 @@ export interface LastingProblem extends Problem {
   readonly identity: string;
 }
 
-export interface ServiceEvent extends ObjectEvent {
-  /** What the event is about, if its message may change without being published again. Absent: the message. */
-  readonly identity?: string;
-}
-
 /** Guarded writes. Each is journalled with its reason; in observe mode it is only journalled. */
 export interface ServiceWrites {
   /** Undefined in observe mode, where nothing is written. */
@@ -83,7 +78,7 @@ export interface ServiceControllerDeps {
   readonly annotations: AnnotationTable<Fields>;
   readonly facts: Readonly<Record<string, FactPlace>>;
   readonly pending: Pending | undefined;
-  readonly report: (service: Service, event: ServiceEvent) => void;
+  readonly report: (service: Service, event: ObjectEvent) => void;
   /** The memory of the mass limits. */
   readonly removals: RemovalHistory;
   /** Logs a warning that concerns no Service that exists. */

@@ -106,7 +106,7 @@ test("a recreated Service with an unknown group does not inherit the load balanc
     serviceStates,
     desiredServices,
     evidenceUpdates: { tracesOf: () => undefined },
-    publisher: { publishOnce: () => undefined },
+    reporter: { report: () => undefined },
     queue: new WorkQueue(clock),
   });
   expect(assignment.assign(key)).toEqual(["x"]);

@@ -1,5 +1,6 @@
 import { expect, test } from "bun:test";
 import { SharedListing } from "../../../src/cloud/part-listings.ts";
+import { problemEvent } from "../../../src/controllers/reporter.ts";
 import { FreshListing } from "../../../src/controllers/service/observed/fresh-listing.ts";
 import { executeSteps } from "../../../src/controllers/service/reconcile/apply-steps.ts";
 import {
@@ -8,8 +9,7 @@ import {
   GroupStates,
 } from "../../../src/controllers/service/state/group-states.ts";
 import { ServiceStates } from "../../../src/controllers/service/state/service-states.ts";
-import { problemFound } from "../../../src/controllers/service/status/events.ts";
-import { EventPublisher } from "../../../src/controllers/service/status/publisher.ts";
+import { createServiceReporter } from "../../../src/controllers/service/status/service-reporter.ts";
 import { milliseconds, minutes, seconds, serviceUID } from "../../../src/core/brand.ts";
 import type { Service } from "../../../src/kube/objects.ts";
 import { seededRandom } from "../../../src/platform/random.ts";
@@ -208,14 +208,14 @@ test("a listener that throws affects neither the other listeners nor later listi
   expect(errors).toHaveLength(2);
 });
 
-test("the event publisher drops events without a reason", () => {
+test("the reporter of Services drops events without a reason", () => {
   const reported: string[] = [];
-  const publisher = new EventPublisher((_, { reason }) => void reported.push(reason), new ServiceStates());
+  const reporter = createServiceReporter((_, { reason }) => void reported.push(reason), new ServiceStates());
   const service = { metadata: { name: "web", namespace: "default", uid: "1" } } as Service;
-  publisher.publish(service, { type: "Normal", reason: "", message: "" });
-  publisher.publishOnce(service, "plan", [problemFound({ severity: "warning", reason: "", text: "" })]);
-  publisher.publishOnce(service, "plan", [
-    problemFound({ severity: "warning", reason: "Wrong", text: "it is wrong" }),
+  reporter.publish(service, { type: "Normal", reason: "", message: "" });
+  reporter.report(service, "plan", [problemEvent({ severity: "warning", reason: "", text: "" })]);
+  reporter.report(service, "plan", [
+    problemEvent({ severity: "warning", reason: "Wrong", text: "it is wrong" }),
   ]);
   expect(reported).toEqual(["Wrong"]);
 });

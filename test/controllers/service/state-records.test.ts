@@ -161,7 +161,7 @@ describe("the record of a Service", () => {
       state.releasedName = "lb-1";
       // @ts-expect-error The cloud's refusals are committed.
       state.refused.clear();
-      // @ts-expect-error The publisher commits what it has published.
+      // @ts-expect-error What was reported is committed.
       state.published.clear();
     };
     expect(writes).toBeInstanceOf(Function);

@@ -16,7 +16,7 @@ import { isEnding, isManaged } from "../predicates.ts";
 import type { GroupStates } from "../state/group-states.ts";
 import type { ServiceStates } from "../state/service-states.ts";
 import { syncFailed } from "../status/events.ts";
-import type { EventPublisher } from "../status/publisher.ts";
+import type { ServiceReporter } from "../status/service-reporter.ts";
 
 export interface GroupAssignmentDeps {
   readonly controller: Pick<ServiceControllerDeps, "services" | "balancers" | "clock" | "random">;
@@ -24,7 +24,7 @@ export interface GroupAssignmentDeps {
   readonly serviceStates: ServiceStates;
   readonly desiredServices: Pick<DesiredServices, "of">;
   readonly evidenceUpdates: Pick<EvidenceUpdates, "tracesOf">;
-  readonly publisher: Pick<EventPublisher, "publishOnce">;
+  readonly reporter: Pick<ServiceReporter, "report">;
   /** The groups to reconcile. */
   readonly queue: WorkQueue;
 }
@@ -115,7 +115,7 @@ export class GroupAssignment {
 
   /** Retries the Services that could not be assigned, until the signal is aborted. */
   run(signal: AbortSignal): Promise<void> {
-    const { controller, queue, publisher } = this.#deps;
+    const { controller, queue, reporter } = this.#deps;
     const { services, clock, random } = controller;
     return runWorkers(
       {
@@ -127,7 +127,7 @@ export class GroupAssignment {
         },
         onError: (key, error, failures) => {
           const service = services.get(key);
-          if (service !== undefined) publisher.publishOnce(service, "failure", [syncFailed(service, error)]);
+          if (service !== undefined) reporter.report(service, "failure", [syncFailed(service, error)]);
           return requeue(backoffAfter(error, failures, clock, random), "its group could not be determined");
         },
         clock,

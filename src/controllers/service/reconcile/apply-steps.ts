@@ -30,7 +30,7 @@ export async function applyPlan(
   context: ReconcileContext,
   plan: AllowedPlan,
 ): Promise<Outcome | undefined> {
-  const { controller, publisher } = deps;
+  const { controller, reporter } = deps;
   const { state } = context;
   const { members, steps, wait } = plan;
   if (steps.length > 0) {
@@ -44,7 +44,7 @@ export async function applyPlan(
   const now = controller.clock.monotonic();
   const waited = milliseconds(now - (state.waitingSince ?? now));
   for (const { service } of members) {
-    publisher.publishOnce(service, "waiting", [waitingFor(wait.waitingFor, waited)]);
+    reporter.report(service, "waiting", [waitingFor(wait.waitingFor, waited)]);
   }
   deps.groupStates.commit(state, { kind: "outdated", at: now });
   return requeue(checkDelay(deps, state, wait.checkAfter), wait.waitingFor);
@@ -128,7 +128,7 @@ export async function executeSteps(
   plan: PlannedGroup,
   { change, isNew, why }: { readonly change: Change; readonly isNew: boolean; readonly why: string },
 ): Promise<Wait | "operation" | undefined> {
-  const { publisher, operations, serviceStates } = deps;
+  const { reporter, operations, serviceStates } = deps;
   const { group, call } = context;
   for (const member of plan.members) {
     const { service, desired } = member;
@@ -140,13 +140,13 @@ export async function executeSteps(
       const names = isNew ? name : addName(state.releasedName, name);
       serviceStates.commit(state, { kind: "releasing", names });
     }
-    if (started !== undefined && isNew) publisher.publish(service, started);
+    if (started !== undefined && isNew) reporter.publish(service, started);
   }
   const services = await addFinalizers(deps, plan.members, call.signal);
   const outcome = await executeAll(deps, context, plan, { services, why });
   if (outcome === undefined) return undefined;
   for (const service of services) {
-    publisher.publishOnce(service, "waiting", [waitingFor(outcome.waitingFor)]);
+    reporter.report(service, "waiting", [waitingFor(outcome.waitingFor)]);
   }
   // Neither success nor failure yet.
   const isTracked =

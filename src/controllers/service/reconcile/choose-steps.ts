@@ -36,7 +36,7 @@ import {
 import { isManaged } from "../predicates.ts";
 import type { Fingerprint, GroupState } from "../state/group-record.ts";
 import { driftRepaired, driftWithheld } from "../status/events.ts";
-import { showProblems } from "../status/publisher.ts";
+import { showProblems } from "../status/service-reporter.ts";
 import { ingressOf, isOtherIngress } from "../status/status.ts";
 import type { ReconcileContext, ReconcileDeps } from "./context.ts";
 
@@ -228,11 +228,11 @@ function desiredFor({ desired, recreate }: Member, observed: ObservedLoadBalance
 
 /** Reports the drift that is about to be repaired. */
 export function reportRepair(
-  { publisher }: Pick<ReconcileDeps, "publisher">,
+  { reporter }: Pick<ReconcileDeps, "reporter">,
   { members, steps, withheld, difference }: AllowedPlan,
 ): void {
   if (difference !== "drift" || steps.length === 0 || withheld.length > 0) return;
-  for (const { service } of members) publisher.publishOnce(service, "drift", [driftRepaired(steps)]);
+  for (const { service } of members) reporter.report(service, "drift", [driftRepaired(steps)]);
 }
 
 export interface AllowedPlan extends PlannedGroup {
@@ -245,7 +245,7 @@ export interface AllowedPlan extends PlannedGroup {
 
 /** `drift only`: there is nothing that may be changed, and the status cannot be written either. */
 export function withholdDrift(
-  { controller, groupStates, publisher, standbyChanges }: ReconcileDeps,
+  { controller, groupStates, reporter, standbyChanges }: ReconcileDeps,
   { state }: ReconcileContext,
   plan: PlannedGroup,
 ): AllowedPlan | "drift only" {
@@ -260,7 +260,7 @@ export function withholdDrift(
   if (withheld.length > 0) {
     groupStates.commit(state, { kind: "driftReported", spec: fingerprint.spec });
     const event = driftWithheld(withheld, difference === "drift" || targetsOnly !== undefined);
-    for (const { service } of members) publisher.publishOnce(service, "drift", [event]);
+    for (const { service } of members) reporter.report(service, "drift", [event]);
     const isUsable = observed?.state === "ready" && (difference === "drift" || targetsOnly !== undefined);
     if (steps.length === 0 && !isUsable) return "drift only";
   }

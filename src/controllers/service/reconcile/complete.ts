@@ -16,7 +16,7 @@ import { finalizer, hasFinalizer, isManaged } from "../predicates.ts";
 import type { Change, GroupState } from "../state/group-record.ts";
 import { dropGroupState, dropServiceStates } from "../state/group-states.ts";
 import { changeCompleted, deletedWithoutService, released, waitingFor } from "../status/events.ts";
-import { finalConditions } from "../status/publisher.ts";
+import { finalConditions, reportRecovery } from "../status/service-reporter.ts";
 import { ingressOf, isSameIngress } from "../status/status.ts";
 import { checkDelay } from "./apply-steps.ts";
 import type { PlannedGroup } from "./choose-steps.ts";
@@ -56,9 +56,9 @@ export async function updateStatuses(
   }
   if (last.kind !== "settled") return last;
   for (const { service, desired } of members) {
-    deps.publisher.recovered(service, withheld.length > 0 ? "drift" : undefined);
+    reportRecovery(deps.reporter, service, withheld.length > 0 ? "drift" : undefined);
     if (desired.ending === undefined && (completed === "ensure" || completed === "update")) {
-      deps.publisher.publish(service, changeCompleted(completed));
+      deps.reporter.publish(service, changeCompleted(completed));
     }
   }
   return settled;
@@ -77,11 +77,11 @@ async function updateStatus(
   { service, desired, problems }: Member,
   { observed, completed }: Result,
 ): Promise<Outcome> {
-  const { controller, publisher, serviceStates } = deps;
+  const { controller, reporter, serviceStates } = deps;
   const { balancers, writes, clock } = controller;
   const publication = balancers.publish(desired, observed);
   if (publication.kind === "wait") {
-    publisher.publishOnce(service, "waiting", [waitingFor(publication.waitingFor)]);
+    reporter.report(service, "waiting", [waitingFor(publication.waitingFor)]);
     return pollCloud(deps, state, publication.waitingFor);
   }
   const isForeign = publication.kind === "not-ours";
@@ -130,7 +130,7 @@ async function removeFinalizer(
   // It moved, and its old group has not released it yet. Without the finalizer, that load balancer would become an orphan.
   if (isLeftElsewhere(deps.controller, deps.groupStates, uid, group)) {
     const what = "another group to release the load balancer that the Service had there";
-    deps.publisher.publishOnce(service, "waiting", [waitingFor(what)]);
+    deps.reporter.report(service, "waiting", [waitingFor(what)]);
     return pollCloud(deps, state, what);
   }
   // In one write: removing the last finalizer deletes the Service, and a second write would fail.
@@ -155,7 +155,7 @@ async function removeFinalizer(
     desired.ending === "release"
       ? released(deps.serviceStates.get(uid)?.releasedName)
       : changeCompleted("delete");
-  deps.publisher.publish(service, event);
+  deps.reporter.publish(service, event);
   return settled;
 }
 

@@ -17,7 +17,7 @@ import type { NodeSyncLatency } from "../queue/triggers.ts";
 import type { GroupState } from "../state/group-record.ts";
 import type { GroupStates } from "../state/group-states.ts";
 import type { ServiceStates } from "../state/service-states.ts";
-import type { EventPublisher } from "../status/publisher.ts";
+import type { ServiceReporter } from "../status/service-reporter.ts";
 
 export interface ReconcileContext {
   readonly group: string;
@@ -40,7 +40,7 @@ export interface ReconcileDeps {
   readonly operations: Operations;
   readonly ownerLock: OwnerLock;
   readonly nodeSyncLatency: NodeSyncLatency;
-  readonly publisher: EventPublisher;
+  readonly reporter: ServiceReporter;
   /** Puts a group into the queue. */
   readonly enqueue: (group: string) => void;
 }

@@ -8,7 +8,7 @@ import { type Outcome, requeue } from "../../../runtime/workers.ts";
 import { delayAfterError, describeError, isLostRace } from "../../errors.ts";
 import { isEnding } from "../predicates.ts";
 import { syncFailed, updateFailed } from "../status/events.ts";
-import { writeErrorCondition } from "../status/publisher.ts";
+import { writeErrorCondition } from "../status/service-reporter.ts";
 import { type ReconcileContext, type ReconcileDeps, servicesOf } from "./context.ts";
 
 /** Most cloud errors do not occur again at the next attempt. */
@@ -52,7 +52,7 @@ export function handleError(deps: ReconcileDeps, group: string, error: unknown, 
         isUpdate && !isEnding(service)
           ? updateFailed(hostsOf(deps, service), error)
           : syncFailed(service, error, places);
-      deps.publisher.publishOnce(service, "failure", [event]);
+      deps.reporter.report(service, "failure", [event]);
     }
   }
   // Collects proof during the backoff: what failed may have created a load balancer.

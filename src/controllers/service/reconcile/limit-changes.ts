@@ -13,7 +13,7 @@ import type { Service } from "../../../kube/objects.ts";
 import type { ObservedLoadBalancer } from "../../../provider/load-balancers.ts";
 import type { Step } from "../../../provider/plan.ts";
 import { type Outcome, requeue } from "../../../runtime/workers.ts";
-import type { ServiceEvent } from "../deps.ts";
+import type { ObjectEvent } from "../../reporter.ts";
 import { absenceOf, type BalancerAbsence } from "../observed/absence.ts";
 import { hasVanished, removalKind } from "../observed/mass-limit.ts";
 import { isEnding } from "../predicates.ts";
@@ -31,7 +31,7 @@ import {
   serviceVanished,
   waitingForListing,
 } from "../status/events.ts";
-import { showProblems } from "../status/publisher.ts";
+import { showProblems } from "../status/service-reporter.ts";
 import type { PlannedGroup } from "./choose-steps.ts";
 import type { ReconcileContext, ReconcileDeps } from "./context.ts";
 import { confirmAfterOf } from "./context.ts";
@@ -197,15 +197,15 @@ function holdAbsent(
   deps: ReconcileDeps,
   { group, state }: ReconcileContext,
   services: readonly Service[],
-  describe: (held: MassHold) => ServiceEvent,
+  describe: (held: MassHold) => ObjectEvent,
 ): Outcome {
-  const { controller, massLimit, publisher } = deps;
+  const { controller, massLimit, reporter } = deps;
   const { removals } = controller;
   const held = massLimit.hold();
   if (held === undefined) return requeue(milliseconds(0), "the mass limit is no longer exceeded");
   const names = deps.groupStates.membersOf(group);
   const event = describe(held);
-  for (const service of services) publisher.publishOnce(service, "absence", [event]);
+  for (const service of services) reporter.report(service, "absence", [event]);
   const hold = { reason: event.reason, message: event.message, isReleasable: true } as const;
   deps.groupStates.commit(state, { kind: "held", hold });
   removals.hold(removalKind, group, names.join(", "));
@@ -251,7 +251,7 @@ export function waitForProof(
     const event = absence.isExpected
       ? waitingForListing(at)
       : balancerMissing(at, outcomeOf(service, settings), replacement);
-    deps.publisher.publishOnce(service, absence.isExpected ? "waiting" : "absence", [event]);
+    deps.reporter.report(service, absence.isExpected ? "waiting" : "absence", [event]);
     const hold = { reason: event.reason, message: event.message };
     deps.groupStates.commit(state, { kind: "held", hold });
   }

@@ -13,7 +13,7 @@ import { duplicatesFound, foundOther, isStillUsed, nameOf, nameOwners } from "..
 import { hasFinalizer } from "../predicates.ts";
 import type { GroupState } from "../state/group-record.ts";
 import { waitingFor } from "../status/events.ts";
-import { showProblems } from "../status/publisher.ts";
+import { showProblems } from "../status/service-reporter.ts";
 import { checkDelay } from "./apply-steps.ts";
 import type { ReconcileContext, ReconcileDeps } from "./context.ts";
 import { confirmAfterOf } from "./context.ts";
@@ -200,7 +200,7 @@ function waitForAnswer(
   { waitingFor: what, checkAfter }: NoAnswer,
 ): Outcome {
   const event = waitingFor(what);
-  for (const service of services) deps.publisher.publishOnce(service, "waiting", [event]);
+  for (const service of services) deps.reporter.report(service, "waiting", [event]);
   const hold = { reason: event.reason, message: event.message };
   deps.groupStates.commit(state, { kind: "held", hold });
   return requeue(checkDelay(deps, state, checkAfter), what);

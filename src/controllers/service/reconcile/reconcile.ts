@@ -11,12 +11,13 @@ import { CloudError } from "../../../provider/errors.ts";
 import { type Outcome, requeue, settled, waiting } from "../../../runtime/workers.ts";
 import { describeError } from "../../errors.ts";
 import { isPaused, pauseOf } from "../../pause.ts";
+import { problemEvent } from "../../reporter.ts";
 import { removalKind } from "../observed/mass-limit.ts";
 import { isBeingDeleted } from "../predicates.ts";
 import type { GroupState } from "../state/group-record.ts";
 import { dropGroupState, dropServiceStates } from "../state/group-states.ts";
-import { deletionPaused, paused, problemFound, syncFailed, waitingForPaused } from "../status/events.ts";
-import { finalConditions, writeErrorCondition } from "../status/publisher.ts";
+import { deletionPaused, paused, syncFailed, waitingForPaused } from "../status/events.ts";
+import { finalConditions, reportRecovery, writeErrorCondition } from "../status/service-reporter.ts";
 import { applyPlan, rememberFacts } from "./apply-steps.ts";
 import { noteRefused, planSteps, reportRepair, selectDesired, withholdDrift } from "./choose-steps.ts";
 import { completeGroup, completeOrphan, updateStatuses } from "./complete.ts";
@@ -116,15 +117,15 @@ export async function checkGuards(
 }
 
 /** One paused Service pauses all that share its load balancer. */
-function checkPaused({ publisher }: ReconcileDeps, { services }: ReconcileContext): Outcome | undefined {
+function checkPaused({ reporter }: ReconcileDeps, { services }: ReconcileContext): Outcome | undefined {
   const first = services.find(isPaused);
   if (first === undefined) return undefined;
   for (const service of services) {
     const { isPaused, problem } = pauseOf(service);
-    publisher.publishOnce(service, "waiting", [isPaused ? paused : waitingForPaused(first)]);
+    reporter.report(service, "waiting", [isPaused ? paused : waitingForPaused(first)]);
     if (!isPaused) continue;
-    publisher.publishOnce(service, "annotations", [
-      ...(problem === undefined ? [] : [problemFound(problem)]),
+    reporter.report(service, "annotations", [
+      ...(problem === undefined ? [] : [problemEvent(problem)]),
       ...(isBeingDeleted(service) ? [deletionPaused(service)] : []),
     ]);
   }
@@ -168,7 +169,7 @@ async function showOperationProblem(
 ): Promise<void> {
   deps.groupStates.commit(state, { kind: "operationProblem", isShown: true });
   for (const service of services) {
-    deps.publisher.publishOnce(service, "failure", [syncFailed(service, error)]);
+    deps.reporter.report(service, "failure", [syncFailed(service, error)]);
     const problems = [...deps.desiredServices.problemsOf(service), problem];
     await writeErrorCondition(deps, service, problems, call.signal);
   }
@@ -176,13 +177,13 @@ async function showOperationProblem(
 
 /** The operation can be checked again. */
 async function clearOperationProblem(
-  { controller: { writes, clock }, groupStates, publisher, desiredServices }: ReconcileDeps,
+  { controller: { writes, clock }, groupStates, reporter, desiredServices }: ReconcileDeps,
   { services, state, call }: ReconcileContext,
 ): Promise<void> {
   if (!state.hasOperationProblem) return;
   groupStates.commit(state, { kind: "operationProblem", isShown: false });
   for (const service of services) {
-    publisher.recovered(service);
+    reportRecovery(reporter, service);
     const conditions = finalConditions(service, desiredServices.problemsOf(service), clock.now(), false);
     const patch = conditions && serviceStatusPatch({ service, conditions });
     if (patch !== undefined) {

@@ -5,8 +5,9 @@ import { type Cidr, type ServiceUID, serviceUID } from "../../../core/brand.ts";
 import type { Fields, Values } from "../../../core/settings.ts";
 import { keyOf, type Service } from "../../../kube/objects.ts";
 import type { BalancerTarget } from "../../../provider/load-balancers.ts";
+import type { Reported } from "../../reporter.ts";
 import type { TargetRules } from "../annotations/annotations.ts";
-import type { Desired, ServiceEvent } from "../deps.ts";
+import type { Desired } from "../deps.ts";
 import { RefusedTargets } from "./refused-targets.ts";
 
 /** New events of a topic replace the topic's earlier events. */
@@ -56,14 +57,14 @@ export interface ServiceState extends LastValid {
   readonly lacksFinalizer: boolean;
   /** The cloud's names of the load balancers being released, for the event. */
   readonly releasedName: string | undefined;
-  /** The last published events by topic and identity, so that each is published once. */
-  readonly published: ReadonlyMap<EventTopic, ReadonlyMap<string, ServiceEvent>>;
+  /** What was reported by topic, so that each event is published once. */
+  readonly published: ReadonlyMap<EventTopic, Reported>;
 }
 
 /** Only the files of this folder know it. */
 export type ServiceRecord = { -readonly [K in keyof ServiceState]: ServiceState[K] } & {
   readonly refused: RefusedTargets;
-  readonly published: Map<EventTopic, ReadonlyMap<string, ServiceEvent>>;
+  readonly published: Map<EventTopic, Reported>;
 };
 
 export function newService(key: string, uid: ServiceUID): ServiceRecord {
@@ -139,7 +140,7 @@ interface Changes {
   /** Names of load balancers that are being released. */
   releasing: { readonly names: string };
   /** These events apply now. */
-  published: { readonly topic: EventTopic; readonly events: ReadonlyMap<string, ServiceEvent> };
+  published: { readonly topic: EventTopic; readonly reported: Reported | undefined };
 }
 
 export type ServiceChange = {
@@ -180,9 +181,9 @@ const transitions: Transitions = {
   releasing(record, { names }) {
     record.releasedName = names;
   },
-  published({ published }, { topic, events }) {
-    if (events.size === 0) published.delete(topic);
-    else published.set(topic, events);
+  published({ published }, { topic, reported }) {
+    if (reported === undefined) published.delete(topic);
+    else published.set(topic, reported);
   },
 };
 

@@ -10,13 +10,13 @@ import { shortList } from "../../../core/text.ts";
 import { keyOf, type Service } from "../../../kube/objects.ts";
 import type { Step } from "../../../provider/plan.ts";
 import { removalWindowText } from "../../absence/removals.ts";
+import type { ObjectEvent } from "../../reporter.ts";
 import { pausedAnnotation } from "../../well-known.ts";
-import type { LastingProblem, ServiceEvent } from "../deps.ts";
 import { isEnding } from "../predicates.ts";
 import type { Change, Hold, MassHold } from "../state/group-record.ts";
 
 /** Undefined for updates: upstream only reports their completion. */
-export function changeStarted(change: Change): ServiceEvent | undefined {
+export function changeStarted(change: Change): ObjectEvent | undefined {
   switch (change) {
     case "ensure":
       return normal("EnsuringLoadBalancer", "Ensuring load balancer", { quiet: true });
@@ -29,7 +29,7 @@ export function changeStarted(change: Change): ServiceEvent | undefined {
   }
 }
 
-export function changeCompleted(change: Exclude<Change, "release">): ServiceEvent {
+export function changeCompleted(change: Exclude<Change, "release">): ObjectEvent {
   switch (change) {
     case "ensure":
       return normal("EnsuredLoadBalancer", "Ensured load balancer");
@@ -41,7 +41,7 @@ export function changeCompleted(change: Exclude<Change, "release">): ServiceEven
 }
 
 /** Upstream has no such event. It names the load balancer so that it can be found later. */
-export function released(name: string | undefined): ServiceEvent {
+export function released(name: string | undefined): ObjectEvent {
   const balancer = name === undefined ? "load balancer" : `load balancer ${name}`;
   return normal(
     "ReleasedLoadBalancer",
@@ -56,7 +56,7 @@ export const deletedWithoutService = "Deleted load balancer: its Service is gone
 const progressTimes = [seconds(10), minutes(1), minutes(5), minutes(15), minutes(60)];
 
 /** `waited`: how long the load balancer has waited for the cloud, also for something else before. */
-export function waitingFor(what: string, waited: Milliseconds = milliseconds(0)): ServiceEvent {
+export function waitingFor(what: string, waited: Milliseconds = milliseconds(0)): ObjectEvent {
   const text = `Waiting for ${what}`;
   const passed = progressTimes.filter((time) => time <= waited).at(-1);
   if (passed === undefined) return normal("WaitingForCloud", text);
@@ -67,12 +67,12 @@ export function waitingFor(what: string, waited: Milliseconds = milliseconds(0))
   };
 }
 
-export const paused: ServiceEvent = normal(
+export const paused: ObjectEvent = normal(
   "Paused",
   `Paused by ${pausedAnnotation}: neither the Service nor its load balancer is changed. Remove the annotation to continue.`,
 );
 
-export function deletionPaused({ metadata }: Service): ServiceEvent {
+export function deletionPaused({ metadata }: Service): ObjectEvent {
   const { namespace = "", name } = metadata;
   return warning(
     "DeletionPaused",
@@ -83,7 +83,7 @@ export function deletionPaused({ metadata }: Service): ServiceEvent {
 const timeText = (time: number): string => `${new Date(time).toISOString().slice(0, 19)}Z`;
 
 /** The cloud may be late to list a load balancer that was just created. */
-export function waitingForListing(decidedAt: number): ServiceEvent {
+export function waitingForListing(decidedAt: number): ObjectEvent {
   return waitingFor(
     `the cloud to list the load balancer. If a listing at ${timeText(decidedAt)} or later lacks it too, it counts as absent`,
   );
@@ -103,7 +103,7 @@ export function balancerMissing(
   ifAbsent: OutcomeOfAbsence,
   /** Another load balancer with the same mark. */
   replacement: string | undefined,
-): ServiceEvent {
+): ObjectEvent {
   const outcome =
     replacement === undefined
       ? outcomesOfAbsence[ifAbsent]
@@ -131,7 +131,7 @@ export function createdButNotListed({
 }
 
 /** More absent load balancers than the mass limit allows. The counts are in the log: they change. */
-export function massRecreationHeld({ allowed, howToRelease }: MassHold): ServiceEvent {
+export function massRecreationHeld({ allowed, howToRelease }: MassHold): ObjectEvent {
   return warning(
     "MassRecreationHeld",
     `The load balancer of this Service is absent, and so are too many others: ${tooMany(allowed)}, so none is created again until the cloud lists them. To create all of them: ${howToRelease}`,
@@ -139,7 +139,7 @@ export function massRecreationHeld({ allowed, howToRelease }: MassHold): Service
 }
 
 /** The Service no longer needs a load balancer. */
-export function massReleaseHeld({ allowed, howToRelease }: MassHold): ServiceEvent {
+export function massReleaseHeld({ allowed, howToRelease }: MassHold): ObjectEvent {
   return warning(
     "MassRemovalHeld",
     `The load balancer of this Service is absent, and so are too many others: ${tooMany(allowed)}, so the Service keeps its finalizer until the cloud lists them. To remove the finalizers of all these Services: ${howToRelease}`,
@@ -147,7 +147,7 @@ export function massReleaseHeld({ allowed, howToRelease }: MassHold): ServiceEve
 }
 
 /** For reports, because the Services no longer exist. */
-export function massWaitHeld(services: readonly string[], { allowed, howToRelease }: MassHold): ServiceEvent {
+export function massWaitHeld(services: readonly string[], { allowed, howToRelease }: MassHold): ObjectEvent {
   return warning(
     "MassRemovalHeld",
     `The load balancer of the deleted Service ${shortList(services)} is absent, and so are too many others: ${tooMany(allowed)}, so Fairlead waits for it to be listed again, and deletes it then. To stop waiting: ${howToRelease}`,
@@ -187,17 +187,17 @@ export function describeMassHold(hold: MassHold): string {
 }
 
 /** Another Service of the group is paused. */
-export function waitingForPaused(paused: Service): ServiceEvent {
+export function waitingForPaused(paused: Service): ObjectEvent {
   return waitingFor(`${keyOf(paused.metadata)}, which shares its load balancer and is paused`);
 }
 
-export function driftRepaired(steps: readonly Step[]): ServiceEvent {
+export function driftRepaired(steps: readonly Step[]): ObjectEvent {
   const text = `The load balancer was changed outside Fairlead. Repairing it: ${describeSteps(steps)}`;
   return warning("LoadBalancerDrift", text);
 }
 
 /** Says what would be done, and what the user can do. */
-export function driftWithheld(steps: readonly Step[], canChangeTargets: boolean): ServiceEvent {
+export function driftWithheld(steps: readonly Step[], canChangeTargets: boolean): ObjectEvent {
   const targets = canChangeTargets
     ? ""
     : " Targets are not changed either, because this cloud cannot change them alone.";
@@ -209,16 +209,8 @@ function describeSteps(steps: readonly Step[]): string {
   return steps.map(({ do: what, on }) => (on === undefined ? what : `${what} ${on}`)).join(", ");
 }
 
-export function problemFound({
-  reason,
-  text,
-  identity,
-}: Problem & Partial<Pick<LastingProblem, "identity">>): ServiceEvent {
-  return { ...warning(reason, text), ...(identity !== undefined && { identity }) };
-}
-
 /** `parts`: where its load balancer may be, if a listing failed and several parts of the cloud are possible. */
-export function syncFailed(service: Service, error: unknown, parts: readonly string[] = []): ServiceEvent {
+export function syncFailed(service: Service, error: unknown, parts: readonly string[] = []): ObjectEvent {
   const found = messageOf(error);
   const why =
     parts.length < 2
@@ -233,7 +225,7 @@ export function syncFailed(service: Service, error: unknown, parts: readonly str
 const maxHostNames = 20;
 
 /** Only the targets had changed. The retry is a full sync, as in upstream. */
-export function updateFailed(hosts: readonly string[], error: unknown): ServiceEvent {
+export function updateFailed(hosts: readonly string[], error: unknown): ObjectEvent {
   const names = hosts.toSorted().slice(0, maxHostNames);
   const shown = hosts.length > maxHostNames ? [...names, `<${hosts.length - maxHostNames} more>`] : names;
   const message =
@@ -243,12 +235,12 @@ export function updateFailed(hosts: readonly string[], error: unknown): ServiceE
 }
 
 /** An error that affects the whole account is logged once, not for each Service. */
-function failed(reason: string, message: string, error: unknown): ServiceEvent {
+function failed(reason: string, message: string, error: unknown): ObjectEvent {
   return isAccountWide(error) ? { ...warning(reason, message), quiet: true } : warning(reason, message);
 }
 
-function normal(reason: string, message: string, options: Pick<ServiceEvent, "quiet"> = {}): ServiceEvent {
+function normal(reason: string, message: string, options: Pick<ObjectEvent, "quiet"> = {}): ObjectEvent {
   return { type: "Normal", reason, message, ...options };
 }
 
-const warning = (reason: string, message: string): ServiceEvent => ({ type: "Warning", reason, message });
+const warning = (reason: string, message: string): ObjectEvent => ({ type: "Warning", reason, message });

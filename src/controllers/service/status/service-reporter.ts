@@ -1,52 +1,38 @@
-// Publishes the events of Services, once while their condition lasts, and writes errors as a condition too.
+// Reports on Services: events, once while their condition lasts, and errors as a condition too.
 
 import type { Problem } from "../../../core/problem.ts";
 import type { Service, ServiceCondition } from "../../../kube/objects.ts";
 import { serviceStatusPatch } from "../../../kube/patches/service-patch.ts";
-import type { ServiceControllerDeps, ServiceEvent } from "../deps.ts";
+import { problemEvent, Reporter } from "../../reporter.ts";
+import type { ServiceControllerDeps } from "../deps.ts";
 import type { EventTopic, ServiceStates } from "../state/service-states.ts";
-import { problemFound } from "./events.ts";
 import { conditionsFor } from "./status.ts";
+
+export type ServiceReporter = Reporter<Service, EventTopic>;
+
+/** What was reported is part of the record of the Service. */
+export function createServiceReporter(
+  send: ServiceControllerDeps["report"],
+  states: ServiceStates,
+): ServiceReporter {
+  return new Reporter(send, {
+    of: (service) => states.of(service).published,
+    put: (service, topic, reported) =>
+      states.commit(states.of(service), { kind: "published", topic, reported }),
+  });
+}
 
 /** Topics whose events no longer apply after a successful reconcile. */
 const transient = ["failure", "waiting", "drift", "absence"] as const satisfies readonly EventTopic[];
 
-export class EventPublisher {
-  readonly #send: (service: Service, event: ServiceEvent) => void;
-  readonly #states: ServiceStates;
-
-  constructor(send: (service: Service, event: ServiceEvent) => void, states: ServiceStates) {
-    this.#send = send;
-    this.#states = states;
-  }
-
-  /** Events without a reason are not published. */
-  publish(service: Service, event: ServiceEvent): void {
-    if (event.reason !== "") this.#send(service, event);
-  }
-
-  /** Publishes the events that are not among the topic's last events, and remembers all of them as its last events. */
-  publishOnce(service: Service, topic: EventTopic, events: readonly ServiceEvent[]): void {
-    const state = this.#states.of(service);
-    const before = state.published.get(topic);
-    if (events.length === 0 && before === undefined) return;
-    const byIdentity = new Map(
-      events.map((event) => [`${event.reason} ${event.identity ?? event.message}`, event]),
-    );
-    this.#states.commit(state, { kind: "published", topic, events: byIdentity });
-    for (const [identity, event] of byIdentity)
-      if (before?.has(identity) !== true) this.publish(service, event);
-  }
-
-  /** After a successful reconcile: the same failure is published again if it returns. */
-  recovered(service: Service, except?: EventTopic): void {
-    for (const topic of transient) if (topic !== except) this.publishOnce(service, topic, []);
-  }
+/** After a successful reconcile: the same failure is reported again if it returns. */
+export function reportRecovery(reporter: ServiceReporter, service: Service, except?: EventTopic): void {
+  for (const topic of transient) if (topic !== except) reporter.report(service, topic, []);
 }
 
 export interface ShowProblemsDeps {
   readonly controller: Pick<ServiceControllerDeps, "writes" | "clock">;
-  readonly publisher: EventPublisher;
+  readonly reporter: ServiceReporter;
 }
 
 export async function showProblems(
@@ -58,7 +44,7 @@ export async function showProblems(
   /** Found by earlier stages: the condition includes them. */
   earlier: readonly Problem[] = [],
 ): Promise<void> {
-  deps.publisher.publishOnce(service, topic, problems.map(problemFound));
+  deps.reporter.report(service, topic, problems.map(problemEvent));
   await writeErrorCondition(deps, service, [...earlier, ...problems], signal);
 }
 

@@ -6,7 +6,7 @@ import {
   isRelevantNodeChange,
   targetsOf,
   upstreamNodeChange,
-} from "../../src/controllers/service/targets/eligible-nodes.ts";
+} from "../../src/controllers/service/targets/candidate-targets.ts";
 import type { Condition, Node, Taint } from "../../src/kube/objects.ts";
 import { toNode } from "../support/api-server-nodes.ts";
 import { isSameNodeSet } from "../support/upstream-services.ts";

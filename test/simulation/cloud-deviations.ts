@@ -2,7 +2,7 @@
 // wrong or left-over objects in the cloud, and wrong status.
 
 import { hasFinalizer, isLoadBalancer } from "../../src/controllers/service/predicates.ts";
-import { isEligible } from "../../src/controllers/service/targets/eligible-nodes.ts";
+import { isEligible } from "../../src/controllers/service/targets/candidate-targets.ts";
 import { cidr, cidrContains } from "../../src/core/cidr.ts";
 import type { Node, Service } from "../../src/kube/objects.ts";
 import { clusterCIDR } from "./pod-ranges.ts";

@@ -7,7 +7,7 @@ import {
   isLoadBalancer,
   wantsLoadBalancer,
 } from "../../src/controllers/service/predicates.ts";
-import { isDraining } from "../../src/controllers/service/targets/eligible-nodes.ts";
+import { isDraining } from "../../src/controllers/service/targets/candidate-targets.ts";
 import type { Cidr } from "../../src/core/brand.ts";
 import { cidr } from "../../src/core/cidr.ts";
 import type { LoadBalancerIngress, Node, Service } from "../../src/kube/objects.ts";

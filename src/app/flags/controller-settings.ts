@@ -4,7 +4,7 @@ import {
   defaultRemovalLimit,
   parseRemovalLimit,
   removalLimitForms,
-} from "../../controllers/absence/limit.ts";
+} from "../../controllers/absence/mass-limit.ts";
 import { type LabelPolicy, type NodeSettings, nodeDefaults } from "../../controllers/node/settings.ts";
 import { type LifecycleSettings, lifecycleDefaults } from "../../controllers/node-lifecycle/settings.ts";
 import { readClusterCIDRs } from "../../controllers/route/desired/cluster-cidrs.ts";

@@ -1,7 +1,7 @@
 // Releases what the mass limits hold when an operator asks for it on the Lease, and reports what was released.
 
+import { removalKinds, removalWindowText } from "../../controllers/absence/removal-history.ts";
 import type { RemovalMemory } from "../../controllers/absence/removal-memory.ts";
-import { removalKinds, removalWindowText } from "../../controllers/absence/removals.ts";
 import { releaseHoldAnnotation } from "../../controllers/well-known.ts";
 import { shortList } from "../../core/text.ts";
 import type { Log } from "../../telemetry/log.ts";

@@ -1,9 +1,9 @@
 // Keeps the memory of the mass limits on a Lease, and reads there which holds an operator has released. Both are part of the
 // renewals of the Lease.
 
+import { type RemovalKind, removalKinds } from "../../controllers/absence/removal-history.ts";
 import type { RemovalMemory } from "../../controllers/absence/removal-memory.ts";
 import { decodeRemovals, fitRemovals } from "../../controllers/absence/removal-text.ts";
-import { type RemovalKind, removalKinds } from "../../controllers/absence/removals.ts";
 import { releaseHoldAnnotation, removalsAnnotation } from "../../controllers/well-known.ts";
 import type { AnnotationWrite, LeaseAnnotations } from "../../kube/leader-election/lease-record.ts";
 import type { Lease } from "../../kube/objects.ts";

@@ -1,7 +1,7 @@
 // What every controller of a manager shares: clients, clock, journal, events and settings. Created in `manager.ts`.
 
 import type { Inventory } from "../../cloud/inventory.ts";
-import type { RemovalHistory } from "../../controllers/absence/removals.ts";
+import type { RemovalHistory } from "../../controllers/absence/removal-history.ts";
 import type { LatestObjects } from "../../controllers/latest-objects.ts";
 import type { KubeApi } from "../../kube/client/api.ts";
 import type { EventRecorder } from "../../kube/events/event-recorder.ts";

@@ -5,7 +5,7 @@ import type { GovernedAccount } from "../../cloud/account.ts";
 import type { ChangeStream } from "../../cloud/change-stream.ts";
 import type { Inventory } from "../../cloud/inventory.ts";
 import type { PartListings } from "../../cloud/part-listings.ts";
-import { type RemovalHistory, removalKinds } from "../../controllers/absence/removals.ts";
+import { type RemovalHistory, removalKinds } from "../../controllers/absence/removal-history.ts";
 import type { LatestObjects } from "../../controllers/latest-objects.ts";
 import { identityOf, isUninitialized } from "../../controllers/node-facts.ts";
 import type { LifecycleReport } from "../../controllers/node-lifecycle/controller.ts";

@@ -1,15 +1,91 @@
-// The mass limit of one kind of object: protects a cluster from a source that wrongly lacks much at once. Beyond the limit nothing is
-// removed or made again; what is removed is stored before.
+// The mass limit of one kind of object: how many Nodes, load balancers or routes may be removed, or made again, within the window because
+// something was absent. Beyond the limit nothing is removed or made again; what is removed is stored before.
 
+import { defined } from "../../core/defined.ts";
 import type { Clock } from "../../platform/clock.ts";
-import {
-  decideHold,
-  type HoldState,
-  type LimitDecision,
-  type LimitedCounts,
-  type RemovalLimitSetting,
-} from "./limit.ts";
-import type { RemovalHistory, RemovalKind } from "./removals.ts";
+import type { RemovalHistory, RemovalKind } from "./removal-history.ts";
+
+export interface RemovalLimit {
+  /** Of all managed objects of this kind, from 0 to 1. */
+  readonly share: number;
+  /** Allowed in any case, however small the share is. */
+  readonly min: number;
+  /** The most that is allowed, however large the share is. */
+  readonly max: number;
+}
+
+/** `off`: no limit. */
+export type RemovalLimitSetting = RemovalLimit | "off";
+
+export const defaultRemovalLimit: RemovalLimit = { share: 0.2, min: 2, max: Number.POSITIVE_INFINITY };
+
+export const removalLimitForms =
+  "a number such as 5, a percentage such as 20%, a percentage with bounds such as 20%,min=2,max=50, or off";
+
+/** `total` includes what was removed within the window. */
+export function allowedRemovals({ share, min, max }: RemovalLimit, total: number): number {
+  return Math.min(max, Math.max(min, Math.floor(total * share)));
+}
+
+export interface LimitedCounts {
+  /** Removed or made again within the window. */
+  readonly recent: number;
+  /** Absent now. */
+  readonly affected: number;
+  /** All managed objects, with those that were removed within the window. */
+  readonly total: number;
+}
+
+/** What a mass limit remembers between its decisions. */
+export interface HoldState {
+  /** The total when the hold began; undefined without a hold. */
+  readonly totalAtStart?: number;
+  /** When the last hold ended, monotonic. Every proof starts again then. */
+  readonly endedAt?: number;
+}
+
+export interface LimitDecision {
+  readonly isHeld: boolean;
+  readonly allowed: number;
+  /** For the next decision. */
+  readonly state: HoldState;
+}
+
+/**
+ * Whether a mass limit holds what is affected. While a hold lasts, its limit does not grow: what joins says nothing about what is
+ * absent.
+ */
+export function decideHold(
+  { recent, affected, total }: LimitedCounts,
+  limit: RemovalLimitSetting,
+  { totalAtStart, endedAt }: HoldState,
+  now: number,
+): LimitDecision {
+  const capped = Math.min(total, totalAtStart ?? total);
+  const allowed = limit === "off" ? Number.POSITIVE_INFINITY : allowedRemovals(limit, capped);
+  const isHeld = recent + affected > allowed;
+  // Recent removals alone are no hold, so nothing would end it.
+  const lasts = isHeld && affected > 0;
+  const state = lasts
+    ? { totalAtStart: totalAtStart ?? total, endedAt }
+    : { endedAt: totalAtStart === undefined ? endedAt : now };
+  return { isHeld, allowed, state: defined(state) };
+}
+
+/** A percentage without `min` allows two. Undefined if the text has none of the forms. */
+export function parseRemovalLimit(text: string): RemovalLimitSetting | undefined {
+  if (text === "off") return "off";
+  if (/^\d{1,6}$/.test(text)) return { share: 0, min: Number(text), max: Number(text) };
+  const match = /^(\d{1,3})%(?:,min=(\d{1,6}))?(?:,max=(\d{1,6}))?$/.exec(text);
+  if (match === null) return undefined;
+  const [, percent, min, max] = match;
+  const limit: RemovalLimit = {
+    share: Number(percent) / 100,
+    min: min === undefined ? defaultRemovalLimit.min : Number(min),
+    max: max === undefined ? defaultRemovalLimit.max : Number(max),
+  };
+  return limit.share > 1 || limit.min > limit.max ? undefined : limit;
+}
 
 export interface MassLimitOptions {
   readonly kind: RemovalKind;

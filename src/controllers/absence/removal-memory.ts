@@ -2,14 +2,14 @@
 // sessions and reloads.
 
 import type { Clock } from "../../platform/clock.ts";
-import { type StoredRemoval, shortId } from "./removal-text.ts";
 import {
   type RemovalHistory,
   type RemovalKind,
   removalKinds,
   removalWindow,
   removalWindowText,
-} from "./removals.ts";
+} from "./removal-history.ts";
+import { type StoredRemoval, shortId } from "./removal-text.ts";
 
 export interface RemovalStore {
   /** Writes what `removals` returns at that moment, and resolves when it is stored. */

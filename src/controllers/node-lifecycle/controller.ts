@@ -8,7 +8,7 @@ import { isKubeError } from "../../kube/errors/kube-error.ts";
 import type { Node } from "../../kube/objects.ts";
 import { WorkQueue } from "../../runtime/work-queue.ts";
 import { type Outcome, requeue, runWorkers, settled, waiting } from "../../runtime/workers.ts";
-import type { RemovalHistory, RemovalKind } from "../absence/removals.ts";
+import type { RemovalHistory, RemovalKind } from "../absence/removal-history.ts";
 import { delayAfterError } from "../errors.ts";
 import type { NodeDeps } from "../node-deps.ts";
 import { identityOf, isUninitialized } from "../node-facts.ts";

@@ -3,8 +3,8 @@
 
 import { messageOf } from "../../core/errors.ts";
 import type { Node } from "../../kube/objects.ts";
-import type { LimitedCounts } from "../absence/limit.ts";
-import { removalWindowText } from "../absence/removals.ts";
+import type { LimitedCounts } from "../absence/mass-limit.ts";
+import { removalWindowText } from "../absence/removal-history.ts";
 import { nodeDeletionOf } from "../node-deletion.ts";
 import type { ObjectEvent } from "../reporter.ts";
 import { deletionAnnotation } from "../well-known.ts";

@@ -3,7 +3,7 @@
 
 import type { Node } from "../../kube/objects.ts";
 import { MassLimit } from "../absence/mass-limit.ts";
-import type { RemovalHistory } from "../absence/removals.ts";
+import type { RemovalHistory } from "../absence/removal-history.ts";
 import type { NodeDeps } from "../node-deps.ts";
 import { identityOf, isReady } from "../node-facts.ts";
 import type { Candidates } from "./candidates.ts";

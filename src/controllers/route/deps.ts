@@ -7,7 +7,7 @@ import type { Node } from "../../kube/objects.ts";
 import type { Clock } from "../../platform/clock.ts";
 import type { Random } from "../../platform/random.ts";
 import type { Pending } from "../../provider/plan.ts";
-import type { RemovalHistory } from "../absence/removals.ts";
+import type { RemovalHistory } from "../absence/removal-history.ts";
 import type { NodeStore, NodeWrites, Note } from "../node-deps.ts";
 import type { ObjectEvent } from "../reporter.ts";
 import type { JournalledSend } from "../writes/journalled-send.ts";

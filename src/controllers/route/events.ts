@@ -9,7 +9,7 @@ import type { Problem } from "../../core/problem.ts";
 import { shortList } from "../../core/text.ts";
 import type { Machine } from "../../provider/instances.ts";
 import type { DesiredRoute, ObservedRoute } from "../../provider/routes.ts";
-import { removalWindowText } from "../absence/removals.ts";
+import { removalWindowText } from "../absence/removal-history.ts";
 import type { ObjectEvent } from "../reporter.ts";
 import { inTable } from "./tables.ts";
 

@@ -2,7 +2,7 @@
 // Fairlead reconciles routes when something changes, and runs a full sync only rarely.
 
 import { type Milliseconds, milliseconds, minutes, seconds } from "../../core/brand.ts";
-import { defaultRemovalLimit, type RemovalLimitSetting } from "../absence/limit.ts";
+import { defaultRemovalLimit, type RemovalLimitSetting } from "../absence/mass-limit.ts";
 
 export interface RouteSettings {
   /** How long changes are collected, so that a burst is one sync. */

@@ -1,7 +1,7 @@
 // What a plan gets: the members of each group with their facts and targets, what is listed, what can be adopted, and the context.
 
 import type { RefusedTargets } from "../../controllers/service/state/refused-targets.ts";
-import { chooseTargets } from "../../controllers/service/targets/target-policy.ts";
+import { chooseTargets } from "../../controllers/service/targets/choose-targets.ts";
 import { defined } from "../../core/defined.ts";
 import type { Fields } from "../../core/settings.ts";
 import { listingPartsOf } from "../../provider/listing-parts.ts";

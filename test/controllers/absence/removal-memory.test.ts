@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
+import { removalWindow } from "../../../src/controllers/absence/removal-history.ts";
 import { RemovalMemory } from "../../../src/controllers/absence/removal-memory.ts";
 import { decodeRemovals, encodeRemovals, shortId } from "../../../src/controllers/absence/removal-text.ts";
-import { removalWindow } from "../../../src/controllers/absence/removals.ts";
 import { milliseconds } from "../../../src/core/brand.ts";
 import { VirtualClock } from "../../../src/testing/virtual-time/virtual-clock.ts";
 

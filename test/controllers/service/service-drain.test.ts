@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { departuresOf } from "../../../src/controllers/service/targets/eligible-nodes.ts";
+import { departuresOf } from "../../../src/controllers/service/targets/candidate-targets.ts";
 import { nodeName } from "../../../src/core/brand.ts";
 import type { Node } from "../../../src/kube/objects.ts";
 import { scriptedWorld } from "../../support/scripted-world.ts";

@@ -4,7 +4,7 @@ import {
   chooseTargets,
   inRendezvousOrder,
   type TargetPolicy,
-} from "../../../src/controllers/service/targets/target-policy.ts";
+} from "../../../src/controllers/service/targets/choose-targets.ts";
 import { nodeName } from "../../../src/core/brand.ts";
 import { hash } from "../../../src/core/hash.ts";
 import { parseNodeSelector } from "../../../src/core/node-selector.ts";

@@ -5,7 +5,7 @@ import {
   isRelevantNodeChange,
   isSameTargets,
   targetsOf,
-} from "../../../src/controllers/service/targets/eligible-nodes.ts";
+} from "../../../src/controllers/service/targets/candidate-targets.ts";
 import { nodeName } from "../../../src/core/brand.ts";
 import type { Node } from "../../../src/kube/objects.ts";
 import type { BalancerTarget } from "../../../src/provider/load-balancers.ts";

@@ -3,7 +3,7 @@ import {
   chooseTargets,
   type Reach,
   type TargetPolicy,
-} from "../../../src/controllers/service/targets/target-policy.ts";
+} from "../../../src/controllers/service/targets/choose-targets.ts";
 import { nodeName } from "../../../src/core/brand.ts";
 import { parseNodeSelector } from "../../../src/core/node-selector.ts";
 import { scriptedWorld } from "../../support/scripted-world.ts";

@@ -40,7 +40,7 @@ export const mutations: readonly Mutation[] = [
     seed: 2,
     edits: [
       {
-        file: "src/controllers/service/observed/mass-limit.ts",
+        file: "src/controllers/service/observed/balancer-mass-count.ts",
         find: "const hold = isHeld ?",
         replace: "const hold = false ?",
       },
@@ -53,7 +53,7 @@ export const mutations: readonly Mutation[] = [
     seed: 2,
     edits: [
       {
-        file: "src/controllers/route/absence/limit-changes.ts",
+        file: "src/controllers/route/absence/allowed-changes.ts",
         find: 'if (!isProved(candidate)) return "unproved";',
         replace: 'if (candidate.id !== "") return "ready";',
       },

@@ -13,7 +13,7 @@ import type { TableOptions } from "../deps.ts";
 import type { ChangeOutcome, ChangeResult, RouteChange } from "../plan/changes.ts";
 import type { Survey } from "../plan/survey.ts";
 import { inTable } from "../tables.ts";
-import { type Candidate, countChanges, type LimitedChanges, limitChanges } from "./limit-changes.ts";
+import { type Candidate, countChanges, type LimitedChanges, limitChanges } from "./allowed-changes.ts";
 import { keyOf, RouteEvidence } from "./route-evidence.ts";
 import type { SeenDeletions } from "./seen-deletions.ts";
 import type { TableRemovals } from "./table-removals.ts";

@@ -5,7 +5,7 @@ import type { Answer } from "../../../cloud/inventory.ts";
 import type { Cidr } from "../../../core/brand.ts";
 import type { Node } from "../../../kube/objects.ts";
 import type { Change } from "../../../kube/watch/store.ts";
-import type { RemovalHistory } from "../../absence/removals.ts";
+import type { RemovalHistory } from "../../absence/removal-history.ts";
 import { isLeaving } from "../../node-facts.ts";
 import { podCIDRsOf } from "../desired/plan-desired.ts";
 

@@ -1,7 +1,7 @@
 // How many of the recent removals belong to one table. The limit applies to each table alone, but the Lease stores the removals of all
 // of them; those of an earlier process count for every table.
 
-import type { RemovalHistory } from "../../absence/removals.ts";
+import type { RemovalHistory } from "../../absence/removal-history.ts";
 
 export class TableRemovals {
   readonly #removals: Pick<RemovalHistory, "count" | "has">;

@@ -14,7 +14,7 @@ import {
   Reporter,
   ReportsByName,
 } from "../../reporter.ts";
-import type { LimitedChanges } from "../absence/limit-changes.ts";
+import type { LimitedChanges } from "../absence/allowed-changes.ts";
 import type { RouteControllerOptions, TableOptions } from "../deps.ts";
 import type { DesiredRoutes } from "../desired/plan-desired.ts";
 import {

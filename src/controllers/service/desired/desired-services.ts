@@ -19,8 +19,8 @@ import { ignoredAddress, ignoredAnnotations, unsupportedRequests } from "../anno
 import type { AnyBalancers, Desired, ServiceControllerDeps } from "../deps.ts";
 import { isEnding } from "../predicates.ts";
 import type { LastValid, ServiceState, ServiceStates } from "../state/service-states.ts";
+import type { Reach, TargetPolicy } from "../targets/choose-targets.ts";
 import type { EndpointNodes } from "../targets/endpoint-nodes.ts";
-import type { Reach, TargetPolicy } from "../targets/target-policy.ts";
 import { Targets } from "../targets/targets.ts";
 import { isFactAnnotation, readFacts } from "./facts.ts";
 import {

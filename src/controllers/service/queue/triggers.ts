@@ -11,13 +11,13 @@ import { Debounce } from "../../../runtime/debounce.ts";
 import { priorities, type WorkQueue } from "../../../runtime/work-queue.ts";
 import type { ServiceControllerDeps, ServiceObserver } from "../deps.ts";
 import type { DesiredServices } from "../desired/desired-services.ts";
+import type { BalancerMassLimit } from "../observed/balancer-mass-count.ts";
 import type { EvidenceUpdates } from "../observed/evidence-updates.ts";
-import type { BalancerMassLimit } from "../observed/mass-limit.ts";
 import { coversPart, type GroupState, isBackingOff } from "../state/group-record.ts";
 import { dropGroupState, dropServiceStates, type GroupStates } from "../state/group-states.ts";
 import type { ServiceStates } from "../state/service-states.ts";
 import type { OwnServiceWrites } from "../status/service-writes.ts";
-import { isRelevantNodeChange } from "../targets/eligible-nodes.ts";
+import { isRelevantNodeChange } from "../targets/candidate-targets.ts";
 import { enqueueLeftovers, type GroupAssignment } from "./group-assignment.ts";
 import { isDeletionSeen } from "./relevant-change.ts";
 

@@ -15,7 +15,7 @@ import type { Step } from "../../../provider/plan.ts";
 import { type Outcome, requeue } from "../../../runtime/workers.ts";
 import type { ObjectEvent } from "../../reporter.ts";
 import { absenceOf, type BalancerAbsence } from "../observed/absence.ts";
-import { hasVanished, removalKind } from "../observed/mass-limit.ts";
+import { hasVanished, removalKind } from "../observed/balancer-mass-count.ts";
 import { isEnding } from "../predicates.ts";
 import type { ServiceSettings } from "../settings.ts";
 import type { OwnerEvidence } from "../state/balancer-evidence.ts";
@@ -33,8 +33,7 @@ import {
 } from "../status/events.ts";
 import { showProblems } from "../status/service-reporter.ts";
 import type { PlannedGroup } from "./choose-steps.ts";
-import type { ReconcileContext, ReconcileDeps } from "./context.ts";
-import { confirmAfterOf } from "./context.ts";
+import { confirmAfterOf, type ReconcileContext, type ReconcileDeps } from "./context.ts";
 
 /** Only a newer listing shows whether the cloud has recovered. */
 const recheckAfter: Milliseconds = minutes(1);

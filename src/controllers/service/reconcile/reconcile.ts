@@ -12,7 +12,7 @@ import { type Outcome, requeue, settled, waiting } from "../../../runtime/worker
 import { describeError } from "../../errors.ts";
 import { isPaused, pauseOf } from "../../pause.ts";
 import { problemEvent } from "../../reporter.ts";
-import { removalKind } from "../observed/mass-limit.ts";
+import { removalKind } from "../observed/balancer-mass-count.ts";
 import { isBeingDeleted } from "../predicates.ts";
 import type { GroupState } from "../state/group-record.ts";
 import { dropGroupState, dropServiceStates } from "../state/group-states.ts";

@@ -9,7 +9,7 @@ import type { Problem } from "../../../core/problem.ts";
 import { shortList } from "../../../core/text.ts";
 import { keyOf, type Service } from "../../../kube/objects.ts";
 import type { Step } from "../../../provider/plan.ts";
-import { removalWindowText } from "../../absence/removals.ts";
+import { removalWindowText } from "../../absence/removal-history.ts";
 import type { ObjectEvent } from "../../reporter.ts";
 import { pausedAnnotation } from "../../well-known.ts";
 import { isEnding } from "../predicates.ts";

@@ -17,15 +17,15 @@ import {
 import type { ServiceControllerDeps } from "../deps.ts";
 import { refusedTargets } from "../state/refused-targets.ts";
 import type { ServiceState } from "../state/service-states.ts";
-import { type Departures, departuresOf, isSameTargets, targetsOf } from "./eligible-nodes.ts";
-import type { EndpointNodes } from "./endpoint-nodes.ts";
+import { type Departures, departuresOf, isSameTargets, targetsOf } from "./candidate-targets.ts";
 import {
   type ChosenTargets,
   chooseTargets,
   limitOf,
   separateReachable,
   type TargetPolicy,
-} from "./target-policy.ts";
+} from "./choose-targets.ts";
+import type { EndpointNodes } from "./endpoint-nodes.ts";
 
 export interface ServiceTargets extends ChosenTargets {
   /** The rules of the Service, or the last valid ones while one of them is invalid. */

@@ -1,5 +1,6 @@
 // Routes that are one document, as routes that are created and removed one by one. Changes that begin at the same moment are one
-// request. When another client has changed the document first, it is read again, and what no longer fits is left out.
+// request. When another client has changed the document first, it is read again, and only what still fits is sent: a removal whose route
+// has changed, or a creation whose range is taken, fails as busy and is planned again.
 
 import { type Cidr, milliseconds } from "../core/brand.ts";
 import type { Clock } from "../platform/clock.ts";
@@ -44,6 +45,13 @@ export class DocumentRoutes {
     this.#clock = clock;
   }
 
+  /** Another replica may have changed the document, or another account answers from now on. */
+  begin(): void {
+    this.#document = undefined;
+    this.#refused.clear();
+    this.#removed.clear();
+  }
+
   async *list(call: Call): AsyncIterable<RoutePage> {
     yield await this.#read(call);
   }
@@ -72,8 +80,11 @@ export class DocumentRoutes {
     while (this.#waiting.length > 0) {
       const changes = this.#waiting;
       this.#waiting = [];
-      const [refused, fresh] = partition(changes, ({ route }) => this.#refused.has(route.destination));
-      const groups = [fresh, refused].filter(({ length }) => length > 0);
+      // Changes of an earlier session have another call, which is aborted.
+      const groups = [...Map.groupBy(changes, ({ call }) => call).values()].flatMap((together) => {
+        const [refused, fresh] = partition(together, ({ route }) => this.#refused.has(route.destination));
+        return [fresh, refused].filter(({ length }) => length > 0);
+      });
       let requests = 0;
       for (let group = groups.shift(); group !== undefined; group = groups.shift()) {
         const failure = await this.#send(group);
@@ -81,7 +92,7 @@ export class DocumentRoutes {
         if (failure === undefined) continue;
         const halves = isRefused(failure.error) && requests < maxRequests ? halvesOf(group) : [];
         if (halves.length > 0) groups.unshift(...halves);
-        else for (const { failed } of group) failed(failure.error);
+        else for (const { failed } of group) failed(forGroup(group, failure.error));
       }
     }
     this.#isSending = false;
@@ -91,10 +102,12 @@ export class DocumentRoutes {
   async #send(changes: readonly Waiting[]): Promise<{ readonly error: unknown } | undefined> {
     const { call } = changes[0] as Waiting;
     try {
+      let fitting = changes;
       for (let attempt = 1; ; attempt += 1) {
         call.signal.throwIfAborted();
-        const document = this.#document ?? (await this.#read(call));
-        const fitting = this.#leaveOut(changes, document);
+        const document = this.#document ?? (await this.#readBeforeChange(call));
+        // What was left out is settled, and is not sent by a later attempt.
+        fitting = this.#leaveOut(fitting, document);
         if (fitting.length === 0) return undefined;
         try {
           this.#settle(fitting, await this.#change(fitting, document, call));
@@ -129,8 +142,14 @@ export class DocumentRoutes {
 
   /** Settles the changes for which another client has changed the document too much; returns the others. */
   #leaveOut(changes: readonly Waiting[], { routes }: RouteDocument): readonly Waiting[] {
-    const handles = new Set(routes.map(({ handle }) => handle));
-    const leaving = new Set(changes.flatMap((one) => (one.do === "remove" ? one.route.handle : [])));
+    const byHandle = new Map(routes.map((route) => [route.handle, route]));
+    const isAsPlanned = (route: ObservedRoute): boolean => {
+      const listed = byHandle.get(route.handle);
+      return listed !== undefined && textOf(listed) === textOf(route);
+    };
+    const leaving = new Set(
+      changes.flatMap((one) => (one.do === "remove" && isAsPlanned(one.route) ? one.route.handle : [])),
+    );
     const taken = new Set(
       routes.flatMap(({ destination, handle }) =>
         leaving.has(handle) || this.#removed.has(handle) ? [] : destination,
@@ -138,11 +157,24 @@ export class DocumentRoutes {
     );
     return changes.filter((one) => {
       const { destination } = one.route;
-      if (one.do === "remove" && !handles.has(one.route.handle)) one.done({ done: true });
+      if (one.do === "remove" && !byHandle.has(one.route.handle)) one.done({ done: true });
+      // It was decided about another target or owner.
+      else if (one.do === "remove" && !isAsPlanned(one.route)) one.failed(isChanged(destination));
       else if (one.do === "create" && taken.has(destination)) one.failed(isTaken(destination));
       else return true;
       return false;
     });
+  }
+
+  /** Nothing was sent yet, so a failure says nothing about the changes. */
+  async #readBeforeChange(call: Call): Promise<RouteDocument> {
+    try {
+      return await this.#read(call);
+    } catch (error) {
+      if (!CloudError.is(error) || error.kind !== "unavailable") throw error;
+      const text = `The route table could not be read before the change, so nothing was sent: ${error.message}`;
+      throw new CloudError("busy", text, error.detail);
+    }
   }
 
   async #read(call: Call): Promise<RouteDocument> {
@@ -165,6 +197,21 @@ function keptChanging(error: CloudError): CloudError {
     `Other clients keep changing the route table: ${error.message}`,
     error.detail,
   );
+}
+
+/** For a single route, not-found means that it is gone. For a request that also creates routes, it may mean anything. */
+function forGroup(changes: readonly Waiting[], error: unknown): unknown {
+  const isClear = changes.every((one) => one.do === "remove");
+  if (isClear || !CloudError.is(error) || error.kind !== "not-found") return error;
+  return new CloudError("unavailable", error.message, error.detail);
+}
+
+/** Compares a route with what was planned on. */
+const textOf = (route: DesiredRoute | ObservedRoute): string => JSON.stringify(route);
+
+function isChanged(destination: Cidr): CloudError {
+  const text = `Another client has changed the route for ${destination}, so its removal is planned again.`;
+  return new CloudError("busy", text, { operation });
 }
 
 function isTaken(destination: Cidr): CloudError {

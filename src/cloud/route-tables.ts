@@ -4,6 +4,7 @@
 import { type Milliseconds, milliseconds } from "../core/brand.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { Call } from "../provider/call.ts";
+import { CloudError } from "../provider/errors.ts";
 import { type ServingTable, tablesOf } from "../provider/route-tables.ts";
 import type {
   DesiredRoute,
@@ -34,7 +35,7 @@ export class RouteTable {
   readonly #routes: Routes;
   readonly #oneByOne: Pick<RoutesOneByOne, "list" | "create" | "remove">;
   readonly #clock: Clock;
-  readonly #own = new OwnRouteChanges();
+  #own = new OwnRouteChanges();
 
   constructor({ name, routes, serves }: ServingTable, clock: Clock) {
     this.name = name;
@@ -43,6 +44,12 @@ export class RouteTable {
     this.#routes = routes;
     this.#oneByOne = routes.style === "document" ? new DocumentRoutes(routes, clock) : routes;
     this.#clock = clock;
+  }
+
+  /** A leadership session begins, or another account answers from now on: what this process has written shows nothing any more. */
+  begin(): void {
+    this.#own = new OwnRouteChanges();
+    if (this.#oneByOne instanceof DocumentRoutes) this.#oneByOne.begin();
   }
 
   get families(): Routes["families"] {
@@ -83,7 +90,13 @@ export class RouteTable {
   }
 
   async remove(route: ObservedRoute, call: Call): Promise<RouteOutcome> {
-    return this.#outcomeOf({ do: "remove", route }, await this.#oneByOne.remove(route, call));
+    try {
+      return this.#outcomeOf({ do: "remove", route }, await this.#oneByOne.remove(route, call));
+    } catch (error) {
+      if (!CloudError.is(error) || error.kind !== "not-found") throw error;
+      // It is gone already; listings that lag may still show it.
+      return this.#outcomeOf({ do: "remove", route }, { done: true });
+    }
   }
 
   /** The operation of a change has succeeded. */

@@ -3,7 +3,7 @@
 
 import { isFenced } from "../../../cloud/error-policies.ts";
 import type { RouteTable } from "../../../cloud/route-tables.ts";
-import { type Milliseconds, milliseconds } from "../../../core/brand.ts";
+import { type Cidr, type Milliseconds, milliseconds } from "../../../core/brand.ts";
 import { defined } from "../../../core/defined.ts";
 import type { Clock } from "../../../platform/clock.ts";
 import type { Call } from "../../../provider/call.ts";
@@ -32,11 +32,12 @@ export async function applyPlan(
   context: ApplyContext,
   call: Call,
 ): Promise<readonly ChangeResult[]> {
-  const { routes, backoffs } = context;
+  const { routes } = context;
   const results: ChangeResult[] = [];
   let isBusy = context.isBusy;
+  const heldOf = heldTogether(plan, context);
   const apply = async (change: RouteChange, isBlocked = false): Promise<ChangeOutcome> => {
-    const held = isBlocked ? ({ kind: "held" } as const) : heldBack(backoffs, change);
+    const held = isBlocked ? ({ kind: "held" } as const) : heldOf(change);
     const isWaiting = held === undefined && routes.oneAtATime && isBusy;
     const outcome = isWaiting
       ? ({ kind: "waiting" } as const)
@@ -61,7 +62,7 @@ export async function applyPlan(
     try {
       const change = { do: "remove", route } as const;
       // The creation in its place is part of the same request.
-      if (routes.sendsTogether && heldBack(backoffs, change) === undefined) cleared.resolve(true);
+      if (routes.sendsTogether && heldOf(change) === undefined) cleared.resolve(true);
       const { kind } = await apply(change);
       isGone = kind === "done" || kind === "observed";
     } finally {
@@ -92,6 +93,24 @@ export async function applyPlan(
 function concurrencyOf({ routes, concurrentChanges }: ApplyContext): number {
   if (routes.sendsTogether) return Number.POSITIVE_INFINITY;
   return routes.oneAtATime ? 1 : concurrentChanges;
+}
+
+/** Where changes are sent together, a removal and the creation in its place wait for each other: a Node must not lose its route. */
+function heldTogether(
+  plan: RoutePlan,
+  { routes, backoffs }: ApplyContext,
+): (change: RouteChange) => ChangeOutcome | undefined {
+  if (!routes.sendsTogether) return (change) => heldBack(backoffs, change);
+  const held = new Map<Cidr, ChangeOutcome>();
+  const changes: readonly RouteChange[] = [
+    ...plan.remove.map((route) => ({ do: "remove", route }) as const),
+    ...plan.create.map((route) => ({ do: "create", route }) as const),
+  ];
+  for (const change of changes) {
+    const outcome = heldBack(backoffs, change);
+    if (outcome !== undefined) held.set(change.route.destination, outcome);
+  }
+  return ({ route }) => held.get(route.destination);
 }
 
 /** Throws only when the call was aborted. */

@@ -56,6 +56,7 @@ export class TableSync {
   /** A leadership session begins. */
   begin(signal: AbortSignal): void {
     const { routes, clock } = this.#options;
+    routes.begin();
     // During a drain, a running listing completes.
     this.#listing = new TableListing(routes, clock, endOf(signal).signal);
     this.#schedule.begin();
@@ -70,6 +71,7 @@ export class TableSync {
 
   /** Another account may answer from now on. Returns whether anything must be proved again. */
   forgetEvidence(): boolean {
+    this.#options.routes.begin();
     this.#listing?.invalidate();
     return this.#guard.forgetEvidence();
   }

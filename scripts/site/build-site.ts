@@ -97,6 +97,8 @@ async function buildIn(folder: string, { root, output, base }: SiteOptions): Pro
     mkdirSync(dirname(page), { recursive: true });
     writeFileSync(page, pageText(path, text));
   }
+  for (const images of ["images", "charts"])
+    cpSync(join(root, "docs", images), join(folder, "pages", images), { recursive: true });
   cpSync(join(root, "scripts/site/home.md"), join(folder, "pages/index.md"));
   mkdirSync(join(folder, ".vitepress"));
   const config = JSON.stringify(configuration(documents, base, output), null, 2);

@@ -33,6 +33,14 @@ function linkFrom(document: string, text: string, link: string): string {
   return `[${text}](${relative}${anchor === undefined ? "" : `#${anchor}`})`;
 }
 
+/** Images are part of the site, in the folders that they have below docs/. */
+function imageFrom(document: string, alt: string, link: string): string {
+  if (!isRelative(link)) return `![${alt}](${link})`;
+  const target = posix.normalize(posix.join(posix.dirname(document), link));
+  const own = pageOf(document) ?? document;
+  return `![${alt}](./${posix.relative(posix.dirname(own), pageOf(target) ?? target)})`;
+}
+
 /** Applies the change to everything but code. */
 function outsideCode(markdown: string, change: (text: string) => string): string {
   return markdown
@@ -49,9 +57,13 @@ export function pageText(document: string, markdown: string): string {
     .map((part, index) =>
       index % 2 === 1
         ? part
-        : part.replaceAll(/(?<!!)\[((?:[^\]`]|`[^`]*`)+)\]\(([^)\s]+)\)/g, (_, text: string, link: string) =>
-            linkFrom(document, text, link),
-          ),
+        : part
+            .replaceAll(/!\[([^\]]*)\]\(([^)\s]+)\)/g, (_, alt: string, link: string) =>
+              imageFrom(document, alt, link),
+            )
+            .replaceAll(/(?<!!)\[((?:[^\]`]|`[^`]*`)+)\]\(([^)\s]+)\)/g, (_, text: string, link: string) =>
+              linkFrom(document, text, link),
+            ),
     )
     .join("");
   // Vue would read these as its own syntax.

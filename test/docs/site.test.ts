@@ -45,3 +45,9 @@ test("the link check reports links of the site to missing pages and headings", (
     "index.html: #here leads to no heading",
   ]);
 });
+
+test("an image is taken from the folder that it has below docs/", () => {
+  expect(pageText("README.md", "![a](docs/images/status.png)")).toBe("![a](./images/status.png)");
+  expect(pageText("docs/benchmarks.md", "![a](charts/x.svg)")).toBe("![a](./charts/x.svg)");
+  expect(pageText("docs/clouds/x.md", "![a](../charts/x.svg)")).toBe("![a](./../charts/x.svg)");
+});

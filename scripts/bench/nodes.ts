@@ -107,7 +107,7 @@ export function nodesSection(runs: readonly NodesRun[]): Section {
   return sectionOf("Nodes that join at once; seconds from the start of the process", columns, runs, {
     "nodes-growth.svg": {
       title: "Time per Node while many Nodes join at once",
-      note: "Until the last Node is initialized, divided by the number of Nodes. Equal bars: time grows with the Nodes, not faster.",
+      note: "Until the last Node is initialized, divided by the number of Nodes.",
       rows: runs.map(({ count, last }) =>
         row(`${figureText(count)} Nodes`, "ms per Node", (last * 1000) / count),
       ),

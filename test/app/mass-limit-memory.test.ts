@@ -187,7 +187,7 @@ test("releases a whole hold by one annotation of the Lease, and reports what it 
 
 test.each([
   ["node", 'must be nodes, load-balancers, routes or all, got "node"'],
-  ["all", "--removal-limit holds no nodes, load-balancers, routes at the moment"],
+  ["all", "--removal-limit holds no Nodes, load balancers, routes at the moment"],
 ])("reports a release that releases nothing: %s", async (value, text) => {
   const { w, annotateLease, lease, leaseEvents } = await setUp();
   annotateLease({ "fairlead.dev/release-hold": value });

@@ -1,11 +1,21 @@
 // Releases what the mass limits hold when an operator asks for it on the Lease, and reports what was released.
 
-import { removalKinds, removalWindowText } from "../../controllers/absence/removal-history.ts";
+import {
+  type RemovalKind,
+  removalKinds,
+  removalWindowText,
+} from "../../controllers/absence/removal-history.ts";
 import type { RemovalMemory } from "../../controllers/absence/removal-memory.ts";
 import { releaseHoldAnnotation } from "../../controllers/well-known.ts";
 import { shortList } from "../../core/text.ts";
 import type { Log } from "../../telemetry/log.ts";
 import { releasedKinds } from "./lease-removals.ts";
+
+const kindNames: Readonly<Record<RemovalKind, string>> = {
+  nodes: "Nodes",
+  "load-balancers": "load balancers",
+  routes: "routes",
+};
 
 export interface LeaseEvent {
   readonly type: "Normal" | "Warning";
@@ -28,7 +38,7 @@ export function releaseHold(value: string, lease: string, memory: RemovalMemory)
   });
   if (released.length === 0) {
     return ignored(
-      `Annotation ${annotation} of Lease ${lease} released nothing, because --removal-limit holds no ${kinds.join(", ")} at the moment. The annotation was removed; annotate the Lease again when something is held.`,
+      `Annotation ${annotation} of Lease ${lease} released nothing, because --removal-limit holds no ${shortList(kinds.map((kind) => kindNames[kind]))} at the moment. The annotation was removed; annotate the Lease again when something is held.`,
     );
   }
   return {

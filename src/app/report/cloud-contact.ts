@@ -30,8 +30,10 @@ export class CloudContact {
 
   record({ account, operation, failure, message, durationMs }: CloudCallReport): void {
     const hasFailed = failure !== undefined;
-    if (hasFailed) this.#failure = `${operation} of account ${account} failed: ${failure}`;
-    else this.#hasAnswered = true;
+    // The circuit breaker refuses requests because of an earlier failure, which says more.
+    if (hasFailed && (failure !== "breaker" || this.#failure === undefined))
+      this.#failure = `${operation} of account ${account} failed: ${message ?? failure}`;
+    if (!hasFailed) this.#hasAnswered = true;
     const key = `${account} ${operation}`;
     const before = this.#byOperation.get(key);
     if (before === undefined && this.#byOperation.size >= maxOperations) return;

@@ -20,7 +20,8 @@ export interface RemovalStore {
 
 const processMemory: RemovalStore = {
   store: () => Promise.resolve(),
-  howToRelease: () => "set --removal-limit=off until they are removed",
+  howToRelease: () =>
+    "set --removal-limit=off until they are removed; it lifts the limits of Nodes, load balancers and routes",
 };
 
 interface Removal {

@@ -12,9 +12,10 @@ export const isDeletable = ({ kept }: Leftover): boolean => kept === undefined;
 const nameOf = ({ what, name, place }: Leftover): string =>
   `${what} ${name}${place === undefined ? "" : ` in ${place}`}`;
 
-function ownerText({ what, owners }: Leftover, cluster: ClusterState): string {
+function ownerText({ what, owners, kept }: Leftover, cluster: ClusterState): string {
   const names = owners.length === 0 ? "unknown" : owners.join(", ");
   if (what === "route") return `    target:  ${names}`;
+  if (kept?.kind === "in use") return `    owner:   ${names}`;
   const known = cluster.kind === "read" ? "no such Service exists" : "whether it exists is not known";
   return `    owner:   ${names} (${known})`;
 }
@@ -35,6 +36,13 @@ export function countText(leftovers: readonly Leftover[]): string {
   return texts.length === 0 ? "nothing" : texts.join(" and ");
 }
 
+/** What is not selected is left, too. */
+function leftText(found: readonly Leftover[], unselected: readonly Leftover[]): string {
+  if (unselected.length === 0) return countText(found);
+  const rest = `${countText(unselected)} that no flag selects`;
+  return found.length === 0 ? rest : `${countText(found)}, and ${rest}`;
+}
+
 function sourceText(cluster: ClusterState): string {
   return cluster.kind === "read"
     ? `Compared with the API server at ${cluster.origin}: ${cluster.services.length} Services and ${cluster.nodes.length} Nodes exist.`
@@ -51,6 +59,7 @@ export function surveyText(survey: ClusterSurvey, { clusterName, noRoutes }: Sho
   const { leftovers, cluster, problems, others } = survey;
   const found = leftovers.filter(isDeletable);
   const kept = leftovers.filter((leftover) => !isDeletable(leftover));
+  const unselected = kept.filter((leftover) => leftover.kept?.kind === "unselected");
   const section = (title: string, lines: readonly string[]): readonly string[] =>
     lines.length === 0 ? [] : ["", title, "", ...lines];
   return [
@@ -68,7 +77,7 @@ export function surveyText(survey: ClusterSurvey, { clusterName, noRoutes }: Sho
       [...problems, ...(noRoutes === undefined ? [] : [noRoutes])].map((text) => `  ${text}`),
     ),
     "",
-    `Left: ${countText(found)}${problems.length === 0 ? "" : ", and what could not be listed"}. ${kept.length} more with the mark of Fairlead stay, and ${others} other load balancers are not touched.`,
+    `Left: ${leftText(found, unselected)}${problems.length === 0 ? "" : ", and what could not be listed"}. ${kept.length - unselected.length} in use and ${others} without the mark of this cluster stay.`,
     "",
   ].join("\n");
 }

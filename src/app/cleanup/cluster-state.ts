@@ -5,7 +5,7 @@ import { milliseconds, seconds } from "../../core/brand.ts";
 import { defined } from "../../core/defined.ts";
 import { messageOf } from "../../core/errors.ts";
 import type { KubeApi } from "../../kube/client/api.ts";
-import { isKubeError } from "../../kube/errors/kube-error.ts";
+import { isKubeError, type KubeError } from "../../kube/errors/kube-error.ts";
 import { holderOf, isSameRecord } from "../../kube/leader-election/lease-record.ts";
 import type { KubeObject, Lease, Node, Service } from "../../kube/objects.ts";
 import { leases, nodes, type Resource, services } from "../../kube/resources.ts";
@@ -20,32 +20,56 @@ export type ClusterState =
       readonly nodes: readonly Node[];
       readonly lease: Lease | undefined;
     }
-  /** No server has answered: there is no connection, or no kubeconfig. */
+  /** No server has answered: no connection can be opened, or there is no kubeconfig. */
   | { readonly kind: "unreachable"; readonly why: string };
 
-/** What clients of an API server see if none answers. */
-const silent = ["unreachable", "tls", "timeout", "configuration"] as const;
+/**
+ * Whether no server exists at this address, as far as a client can see. Every answer is one of a server: also an invalid certificate,
+ * and a 504. A server that does not answer in time may be overloaded.
+ */
+const isSilence = (error: unknown): error is KubeError =>
+  isKubeError(error, "unreachable", "configuration") && error.status === undefined;
 
-/** Throws if the API server answers, but refuses. */
+/** Throws if a server answers any request and not all can be read, or if it may exist and does not answer. */
 export async function readCluster(
   connect: () => Promise<KubeApi>,
   flags: Flags,
   signal: AbortSignal,
 ): Promise<ClusterState> {
+  let api: KubeApi;
   try {
-    const api = await connect();
-    const [allServices, allNodes, lease] = await Promise.all([
-      listAll(api, services, signal),
-      listAll(api, nodes, signal),
-      readLease(api, flags, signal),
-    ]);
-    return { kind: "read", origin: api.origin, services: allServices, nodes: allNodes, lease };
+    api = await connect();
   } catch (error) {
     signal.throwIfAborted();
-    if (isKubeError(error, ...silent)) return { kind: "unreachable", why: error.message };
-    const needs = "cleanup needs the verb list for services and nodes, and get for the Lease of the manager";
-    throw new Error(`${messageOf(error)} (${needs}; nothing was deleted)`, { cause: error });
+    return unread([error]);
   }
+  const reads = [
+    listAll(api, services, signal),
+    listAll(api, nodes, signal),
+    readLease(api, flags, signal),
+  ] as const;
+  // Each read ends first: one answer among failures shows that there is a server.
+  const ended = await Promise.allSettled(reads);
+  signal.throwIfAborted();
+  const errors = ended.flatMap((read) => (read.status === "rejected" ? [read.reason] : []));
+  if (errors.length === ended.length) return unread(errors);
+  if (errors.length > 0) throw refused(errors[0]);
+  const [allServices, allNodes, lease] = await Promise.all(reads);
+  return { kind: "read", origin: api.origin, services: allServices, nodes: allNodes, lease };
+}
+
+function unread(errors: readonly unknown[]): ClusterState {
+  const [first] = errors;
+  if (isSilence(first) && errors.every(isSilence)) return { kind: "unreachable", why: first.message };
+  throw refused(errors.find((error) => !isSilence(error)));
+}
+
+function refused(error: unknown): Error {
+  const mayExist = isKubeError(error, "timeout", "tls", "server", "throttled");
+  const advice = mayExist
+    ? "a server that is overloaded or unhealthy is not gone. Try again when it answers; if it belongs to another cluster, set --kubeconfig=/dev/null"
+    : "cleanup needs the verb list for services and nodes, and get for the Lease of the manager";
+  return new Error(`${messageOf(error)} (${advice}; nothing was deleted)`, { cause: error });
 }
 
 async function listAll<T extends KubeObject>(

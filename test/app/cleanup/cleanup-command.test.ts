@@ -1,5 +1,7 @@
 import { afterEach, describe, expect, test } from "bun:test";
+import { asTransport as asCloud } from "#ccm/testing";
 import { milliseconds, seconds } from "../../../src/core/brand.ts";
+import type { Transport } from "../../../src/platform/transport.ts";
 import type { KubeObject } from "../../../src/testing/apiserver/objects/kube-object.ts";
 import { resourceNamed } from "../../../src/testing/apiserver/objects/resource-table.ts";
 import { type CommandOptions, runCommandIn } from "../../support/command-world.ts";
@@ -318,6 +320,62 @@ describe("cleanup refuses to delete", () => {
     expect(result.code).toBe(1);
     expect(result.err).toContain("cleanup needs the verb list for services and nodes");
     expect(changesOf(result)).toEqual([]);
+  });
+
+  // A server that answers one request, or anything at all, exists.
+  test.each([
+    ["services with 504", "/services", () => new Response("{}", { status: 504 })],
+    ["nodes with 408", "/nodes", () => new Response("{}", { status: 408 })],
+    ["the Lease with a page of a proxy", "/leases/", () => new Response("<html>", { status: 502 })],
+    [
+      "nodes with a closed connection",
+      "/nodes",
+      () => {
+        throw Object.assign(new Error("refused"), { code: "ECONNREFUSED" });
+      },
+    ],
+  ])(
+    "with --cluster-is-gone if the API server answers for %s and reads the rest [N24]",
+    async (_, path, answer) => {
+      const w = newWorld();
+      addBalancer(w, w.create("web").metadata.uid);
+      const others = ({ url }: { readonly url: string }) => (url.includes(path) ? answer() : undefined);
+      const result = await cleanup(w, ["--yes", "--cluster-is-gone"], { others });
+      expect([result.code, changesOf(result)]).toEqual([1, []]);
+      expect(result.err).toContain("nothing was deleted");
+    },
+  );
+
+  test.each([
+    ["answers 503 to everything", () => new Response("{}", { status: 503 })],
+    [
+      "has an invalid certificate",
+      () => {
+        throw Object.assign(new Error("self signed"), { code: "DEPTH_ZERO_SELF_SIGNED_CERT" });
+      },
+    ],
+  ])("with --cluster-is-gone if the API server %s [N24]", async (_, answer) => {
+    const w = newWorld();
+    addBalancer(w, "uid-gone");
+    const result = await cleanup(w, ["--yes", "--cluster-is-gone"], { others: answer });
+    expect([result.code, changesOf(result)]).toEqual([1, []]);
+    expect(result.err).toContain("is not gone");
+  });
+
+  test("any more when the API server of a cluster that is gone answers midway [N24]", async () => {
+    const w = newWorld();
+    for (const owner of ["uid-1", "uid-2"]) addBalancer(w, owner);
+    w.cloud.balancers.actionTime = seconds(40);
+    let isBack = false;
+    const others = (request: { readonly url: string }) => (isBack ? undefined : gone.others(request));
+    const cloud = (async (request, signal) => {
+      if (request.method === "DELETE") isBack = true;
+      return asCloud(w.cloud)(request, signal);
+    }) satisfies Transport;
+    const result = await cleanup(w, ["--yes", "--cluster-is-gone"], { others, cloud });
+    expect(result.code).toBe(1);
+    expect(result.err).toContain("answers now, so cleanup stopped");
+    expect(result.out).not.toContain("Deleted");
   });
 
   test.each([

@@ -31,7 +31,7 @@ export type FakeStep = Step &
   (
     | { readonly do: "create balancer"; readonly spec: BalancerSpec }
     | {
-        readonly do: "change balancer" | "adopt balancer" | "release balancer";
+        readonly do: "change balancer" | "adopt balancer" | "release balancer" | "move mark";
         readonly id: string;
         readonly spec: BalancerSpec;
       }
@@ -178,6 +178,7 @@ export function fakeLoadBalancers(
       case "change balancer":
       case "adopt balancer":
       case "release balancer":
+      case "move mark":
         return outcomeOf((await api.changeBalancer(step.id, step.spec, call)).balancer);
       case "delete balancer":
         await api.deleteBalancer(step.id, call);
@@ -201,6 +202,9 @@ export function fakeLoadBalancers(
     plan,
     targetsOnly,
     apply,
+    moveMark: ({ balancer: { id, name, labels } }) => [
+      { do: "move mark", on: name, id, spec: { labels: { ...labels, ...marks } } },
+    ],
     publish: ({ families }, observed) => {
       const balancer = observed?.state === "ready" ? observed.balancer : undefined;
       const ips = families.map((family) => (family === "IPv6" ? balancer?.ipv6 : balancer?.ip));

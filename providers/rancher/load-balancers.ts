@@ -21,7 +21,7 @@ import { mergeHosts } from "./instances.ts";
 import { needsCertificates, rangesIn, sendsProxy, settingsOf } from "./lb-config.ts";
 import { addressOf } from "./plan-backends.ts";
 import { planLoadBalancer } from "./plan-balancer.ts";
-import { targetsOnly } from "./plan-changes.ts";
+import { moveMark, targetsOnly } from "./plan-changes.ts";
 import type {
   ApiCertificate,
   ApiExternalService,
@@ -151,6 +151,7 @@ export function rancherLoadBalancers(
       planLoadBalancer(desired, observed, prefetched, { stack, mark }),
     targetsOnly,
     apply: (step, call) => applyStep({ api, names }, step, call),
+    moveMark: (observed) => moveMark(observed, mark),
     publish: (desired, observed) => {
       const addresses = observed === undefined ? [] : addressesOf(desired, observed);
       return addresses.length === 0

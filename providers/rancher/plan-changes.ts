@@ -142,3 +142,15 @@ export function removalsAtEnd(observed: Observed, mark: Mark) {
     last: [...removed.filter((one) => !isFirst(one)).flatMap(remove(false)), ...left.flatMap(remove(true))],
   };
 }
+
+/** First the external services of its rules, so that the load balancer is still listed as the other cluster's after an interruption. */
+export function moveMark({ balancer, services, cluster }: Observed, mark: Mark): readonly RancherStep[] {
+  const ruled = new Set(balancer.lbConfig?.portRules?.map(({ serviceId }) => serviceId));
+  const external = [...services.values()].map(({ service }) => service).filter(({ id }) => ruled.has(id));
+  return [...external, balancer].flatMap(({ name, metadata, links = {} }): readonly RancherStep[] => {
+    const [{ self: link }, owner] = [links, markedOwner(metadata)];
+    if (link === undefined || owner === undefined || clusterOf(metadata) !== cluster) return [];
+    const body = { metadata: metadataOf(mark.cluster, owner, metadata) };
+    return [{ do: "move mark", on: name, send: { kind: "change", link, body } }];
+  });
+}

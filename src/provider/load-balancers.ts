@@ -266,6 +266,11 @@ export interface LoadBalancers<
   targetsOnly?(step: S): S | undefined;
   /** Applies one step. The process may stop at any moment: the next plan starts from what is observed then. */
   apply(step: S, call: Call): Promise<StepOutcome>;
+  /**
+   * Pure. The steps that replace the cluster in the mark of a `foreign` load balancer with this one. Only the command `marks` applies
+   * them, to load balancers whose owners are all Services of this cluster. Absent: a mark can only be changed in the cloud.
+   */
+  moveMark?(observed: O): readonly S[];
   /** Pure. The status of one Service. */
   publish(member: DesiredLoadBalancer<A>, observed: O | undefined): Publication;
   /**

@@ -5,6 +5,7 @@ import { fake } from "../../providers/fake/index.ts";
 // Loaded here, so that virtual time does not pass while a command loads its code.
 import "../../src/app/cleanup/cleanup.ts";
 import "../../src/app/cleanup/cleanup-text.ts";
+import "../../src/app/cleanup/marks.ts";
 import "../../src/app/describe/describe-object.ts";
 import "../../src/app/explain/explain-request.ts";
 import "../../src/app/explain/explain-text.ts";

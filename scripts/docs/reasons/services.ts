@@ -203,7 +203,7 @@ export const onServices: Reasons = {
   BelongsToOtherCluster: {
     type: "Warning",
     when: "The load balancer of the Service has the mark of another cluster, which the message names. Nothing is created, changed or deleted for the Service",
-    whatToDo: "correct `--cluster-name`; if the cluster was renamed, change the marks in the cloud",
+    whatToDo: "correct `--cluster-name`; if the cluster was renamed, move the marks with the command `marks`",
   },
   BelongsToOtherService: {
     type: "Warning",

@@ -3,24 +3,14 @@
 
 import { readClusterCIDRs } from "../../controllers/route/desired/cluster-cidrs.ts";
 import { minutes } from "../../core/brand.ts";
-import type { Call } from "../../provider/call.ts";
-import { ConfigurationError } from "../configuration/configuration-error.ts";
-import { type AnyCloud, type AnyProvider, connectCloud } from "../connect-cloud.ts";
-import { readingClient } from "../explain/explanation.ts";
-import type { ReadFlags } from "../flags/read-flags.ts";
-import { ReadOnlyTransports } from "../observation/observe-once.ts";
-import type { ManagerPlatform } from "../system-platform.ts";
-import { type ClusterState, findLeadership, newLeader, readCluster } from "./cluster-state.ts";
+import type { AnyCloud } from "../connect-cloud.ts";
+import { type ClusterState, newLeader } from "./cluster-state.ts";
 import { LeftoverRemoval, type Removal } from "./delete-leftovers.ts";
 import { addressesOf, type Leftover, type Selection, whyKept } from "./leftovers.ts";
+import { OperatorAccess, type OperatorOptions } from "./operator-access.ts";
 import { type Survey, takeSurvey } from "./survey.ts";
 
-export interface CleanupOptions {
-  readonly provider: AnyProvider;
-  /** With the kubeconfig of the user. */
-  readonly settings: ReadFlags;
-  readonly platform: ManagerPlatform;
-  readonly userAgent: string;
+export interface CleanupOptions extends OperatorOptions {
   readonly selection: Selection;
 }
 
@@ -30,28 +20,21 @@ export interface ClusterSurvey extends Survey {
 
 export class Cleanup {
   readonly #options: CleanupOptions;
-  readonly #signal: AbortSignal;
+  readonly #access: OperatorAccess;
 
   constructor(options: CleanupOptions, signal: AbortSignal) {
     this.#options = options;
-    this.#signal = signal;
-  }
-
-  get #call(): Call {
-    return { signal: this.#signal, urgency: "user-change" };
+    this.#access = new OperatorAccess(options, signal);
   }
 
   /** Changes nothing. */
   async survey(): Promise<ClusterSurvey> {
-    return this.#survey(this.#connect("read"));
+    return this.#survey(this.#access.cloud("read"));
   }
 
   /** The replica that leads; undefined if none does. */
   async leader({ cluster }: ClusterSurvey): Promise<string | undefined> {
-    if (cluster.kind !== "read") return undefined;
-    const { settings, platform } = this.#options;
-    const api = await this.#api();
-    return findLeadership(api, settings.flags, cluster.lease, platform.clock, this.#signal);
+    return this.#access.leader(cluster);
   }
 
   /** Deletes what was listed and confirmed. Ends with an error if a manager begins to lead. */
@@ -61,7 +44,7 @@ export class Cleanup {
     progress: (text: string) => void,
   ): Promise<Removal> {
     const { provider, settings, platform, selection } = this.#options;
-    const cloud = this.#connect("delete");
+    const cloud = this.#access.cloud("change");
     const removal = new LeftoverRemoval(
       {
         cloud,
@@ -83,41 +66,18 @@ export class Cleanup {
       },
       confirmed,
     );
-    return removal.run(this.#call);
+    return removal.run(this.#access.call);
   }
 
   async #survey(cloud: AnyCloud): Promise<ClusterSurvey> {
     const { provider, settings, platform, selection } = this.#options;
     const { flags } = settings;
-    const cluster = await readCluster(() => this.#api(), flags, this.#signal);
+    const cluster = await this.#access.cluster();
     const ranges = readClusterCIDRs(flags["cluster-cidr"]);
     const isWithRoutes = flags["configure-cloud-routes"] && ranges.kind === "run";
     const clusterCIDRs = isWithRoutes ? ranges.cidrs : [];
     const options = { provider, cloud, cluster, selection, clusterCIDRs, clock: platform.clock };
-    return { ...(await takeSurvey(options, this.#call)), cluster };
-  }
-
-  async #api() {
-    const { settings, platform, userAgent } = this.#options;
-    return (await readingClient(settings.flags, platform, userAgent, this.#signal)).api;
-  }
-
-  #connect(access: "read" | "delete"): AnyCloud {
-    const { provider, settings, platform } = this.#options;
-    const { clock, random, environment, cloudTransport } = platform;
-    const isReading = access === "read";
-    const { connected, problems } = connectCloud(
-      provider,
-      { environment, ...settings.cloud, cluster: settings.flags["cluster-name"] },
-      {
-        ...{ clock, random, signal: this.#signal, deadline: settings.flags["cloud-call-timeout"] },
-        transport: isReading ? new ReadOnlyTransports().cloud(cloudTransport) : cloudTransport,
-        mayMutate: () => (isReading ? { reason: "nothing is deleted before it is confirmed." } : true),
-        report: () => undefined,
-      },
-    );
-    if (connected === undefined) throw new ConfigurationError(problems);
-    return connected.cloud;
+    return { ...(await takeSurvey(options, this.#access.call)), cluster };
   }
 }
 

@@ -7,7 +7,7 @@ import { type Clock, sleep } from "../../platform/clock.ts";
 import type { Call } from "../../provider/call.ts";
 import { CloudError } from "../../provider/errors.ts";
 import type { ObservedLoadBalancer } from "../../provider/load-balancers.ts";
-import type { Pending, StepOutcome } from "../../provider/plan.ts";
+import type { Pending, Step, StepOutcome } from "../../provider/plan.ts";
 
 export interface DeletionDeps {
   readonly balancers: AnyBalancers;
@@ -49,9 +49,18 @@ export async function deleteBalancer(
     if (wait !== undefined) return waitFor(deps, wait);
     throw new Error("the provider plans no step to delete it. Delete it in the cloud, and file a bug");
   }
+  return applySteps(deps, steps, call);
+}
+
+/** In order. Ends early if a step asks to check again. */
+export async function applySteps(
+  deps: Omit<DeletionDeps, "prefetched">,
+  steps: readonly Step[],
+  call: Call,
+): Promise<Deletion> {
   for (const step of steps) {
-    progress(`${step.do}${step.on === undefined ? "" : ` ${step.on}`}`);
-    const outcome = await balancers.apply(step, call);
+    deps.progress(`${step.do}${step.on === undefined ? "" : ` ${step.on}`}`);
+    const outcome = await deps.balancers.apply(step, call);
     if (outcome.done) continue;
     if (outcome.operation === undefined) return waitFor(deps, outcome);
     await untilEnded(deps, outcome.operation, outcome, call);
@@ -60,7 +69,7 @@ export async function deleteBalancer(
 }
 
 function waitFor(
-  { progress }: DeletionDeps,
+  { progress }: Pick<DeletionDeps, "progress">,
   { checkAfter, waitingFor }: { readonly checkAfter: Milliseconds; readonly waitingFor: string },
 ): Deletion {
   progress(`waiting for ${waitingFor}`);
@@ -69,7 +78,7 @@ function waitFor(
 
 /** Polls one operation. One that is lost counts as ended: the next listing shows what it has done. */
 async function untilEnded(
-  { pending, clock, end, progress }: DeletionDeps,
+  { pending, clock, end, progress }: Omit<DeletionDeps, "prefetched">,
   operation: string,
   first: Extract<StepOutcome, { readonly done: false }>,
   call: Call,

@@ -2,14 +2,12 @@
 
 import { readClusterCIDRs } from "../../controllers/route/desired/cluster-cidrs.ts";
 import type { Problem } from "../../core/problem.ts";
-import { abortable } from "../../runtime/abortable.ts";
 import type { Cleanup, ClusterSurvey } from "../cleanup/cleanup.ts";
 import { invalidFlag, outputProblems } from "../flags/flag-problems.ts";
 import type { ReadFlags } from "../flags/read-flags.ts";
 import { withUserKubeconfig } from "../user-kubeconfig.ts";
 import { version } from "../version.ts";
 import type { Command } from "./command.ts";
-import type { Invocation } from "./invocation.ts";
 
 function flagProblems({ flags, given }: ReadFlags): readonly Problem[] {
   const problems: Problem[] = [...outputProblems(flags)];
@@ -138,7 +136,7 @@ export const cleanupCommand: Command = {
         invocation.writeError(
           "--all-marked also deletes load balancers of other clusters in the same project or account, if marks do not name the cluster",
         );
-      if (!flags.yes && !(await isConfirmed(invocation, `Delete ${countText(found)} for good?`))) {
+      if (!flags.yes && !(await invocation.isConfirmed(`Delete ${countText(found)} for good?`))) {
         invocation.writeError("nothing was deleted");
         invocation.exitCode = 3;
         return;
@@ -156,9 +154,3 @@ export const cleanupCommand: Command = {
     }
   },
 };
-
-async function isConfirmed({ console, signal }: Invocation, question: string): Promise<boolean> {
-  console.err(`${question} Type yes: `);
-  const line = (await abortable(console.readLine?.() ?? Promise.resolve(""), signal)).trim().toLowerCase();
-  return line === "yes";
-}

@@ -16,6 +16,7 @@ import type { Invocation } from "./invocation.ts";
 import { lintCommand } from "./lint.ts";
 import { manCommand } from "./man.ts";
 import { manifestsCommand } from "./manifests.ts";
+import { marksCommand } from "./marks.ts";
 import { planCommand } from "./plan.ts";
 import { runManagerCommand } from "./run.ts";
 import { schemaCommand } from "./schema.ts";
@@ -25,8 +26,16 @@ import { webhookManifestCommand } from "./webhook-manifest.ts";
 
 /** In the order of the help. */
 const commands: readonly Command[] = [
-  ...[runManagerCommand, explainCommand, planCommand, lintCommand, cleanupCommand, supportBundleCommand],
-  ...[manifestsCommand, webhookManifestCommand, schemaCommand, completionCommand, manCommand],
+  ...[runManagerCommand, explainCommand, planCommand, lintCommand, cleanupCommand],
+  ...[
+    marksCommand,
+    supportBundleCommand,
+    manifestsCommand,
+    webhookManifestCommand,
+    schemaCommand,
+    completionCommand,
+    manCommand,
+  ],
   ...[versionCommand, helpCommand],
 ];
 const pages = commands.map(({ page }) => page);

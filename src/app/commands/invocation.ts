@@ -4,6 +4,7 @@ import { messageOf } from "../../core/errors.ts";
 import type { Problem } from "../../core/problem.ts";
 import { isKubeError } from "../../kube/errors/kube-error.ts";
 import { programOf } from "../../provider/program.ts";
+import { abortable } from "../../runtime/abortable.ts";
 import type { Configuration } from "../configuration/configuration.ts";
 import { ConfigurationError } from "../configuration/configuration-error.ts";
 import type { AnyProvider } from "../connect-cloud.ts";
@@ -40,6 +41,13 @@ export class Invocation {
     this.configuration = options.configuration;
     this.readConfiguration = options.readConfiguration;
     this.signal = options.signal;
+  }
+
+  /** Asks the person at the terminal. */
+  async isConfirmed(question: string): Promise<boolean> {
+    this.console.err(`${question} Type yes: `);
+    const line = await abortable(this.console.readLine?.() ?? Promise.resolve(""), this.signal);
+    return line.trim().toLowerCase() === "yes";
   }
 
   /** Whether kubectl started the executable as its plugin. */

@@ -48,7 +48,9 @@ test("cleanup deletes nothing in a shared project without a selection, and names
   expect(result.out).toContain(`--owner=${owner}`);
   expect(result.out).toContain("Left: 2 load balancers that no flag selects. 1 in use and ");
   const stays = w.world.get("stays").metadata.uid;
-  expect(result.out).toMatch(new RegExp(`owner: {3}${stays}\n.*\n {4}stays: {3}Service default/stays exists`));
+  expect(result.out).toMatch(
+    new RegExp(`owner: {3}${stays}\n.*\n {4}stays: {3}Service default/stays exists`),
+  );
 });
 
 test("cleanup --owner deletes one load balancer in a shared project [N6 F56]", async () => {

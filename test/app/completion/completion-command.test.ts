@@ -15,6 +15,7 @@ const commands = [
   "plan",
   "lint",
   "cleanup",
+  "marks",
   "support-bundle",
   "manifests",
   "webhook-manifest",
@@ -46,7 +47,7 @@ test.each([
   [["completion", "bash", "zsh"], 'unexpected argument "zsh" after completion'],
   [
     ["completion", "bash", "--output=json"],
-    "--output is for the command explain or plan or lint or cleanup, not for completion",
+    "--output is for the command explain or plan or lint or cleanup or marks, not for completion",
   ],
   [["man", "page"], 'unexpected argument "page" after man'],
 ])("%j is refused with exit code 2", async (args, text) => {
@@ -68,7 +69,7 @@ test("the table of completion has the kind of each flag's value", () => {
   expect(flags.find(({ name }) => name === "output")).toMatchObject({
     shorthand: "o",
     choices: ["text", "json", "github"],
-    commands: ["explain", "plan", "lint", "cleanup"],
+    commands: ["explain", "plan", "lint", "cleanup", "marks"],
   });
 });
 

@@ -17,7 +17,7 @@ async function worldOf(cluster: string): Promise<ServiceWorld> {
 }
 
 const message =
-  "The load balancer b1 of default/web-0 belongs to cluster prod; this manager runs as prd. Nothing is created, changed or deleted for this Service. If the name is wrong, set --cluster-name to prod and restart. If the cluster was renamed, change the mark of its load balancers in the cloud.";
+  "The load balancer b1 of default/web-0 belongs to cluster prod; this manager runs as prd. Nothing is created, changed or deleted for this Service. If the name is wrong, set --cluster-name to prod and restart. If the cluster was renamed, run the command marks with --move-from=prod.";
 
 test("creates nothing for Services whose load balancers belong to another cluster, and reports it on each", async () => {
   const w = await worldOf("prod");
@@ -121,7 +121,7 @@ test("a deletion that a load balancer of another cluster blocks says how to cont
   w.delete("web-0");
   await w.pass(120);
   expect(w.events("web-0").at(-1)).toBe(
-    "Warning BelongsToOtherCluster The load balancer b1 of default/web-0 belongs to cluster prod; this manager runs as prd. It may be the one that the Service had, so it is not deleted, and the Service keeps its finalizer. If it is, set --cluster-name to prod and restart, or change its mark in the cloud. If no cluster needs it, delete it in the cloud.",
+    "Warning BelongsToOtherCluster The load balancer b1 of default/web-0 belongs to cluster prod; this manager runs as prd. It may be the one that the Service had, so it is not deleted, and the Service keeps its finalizer. If it is, set --cluster-name to prod and restart, or move its mark with the command marks. If no cluster needs it, delete it in the cloud.",
   );
   await w.stop();
 });

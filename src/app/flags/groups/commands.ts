@@ -20,7 +20,7 @@ const commandFields = {
     ),
   ),
   output: onlyFor(
-    ["explain", "plan", "lint", "cleanup"],
+    ["explain", "plan", "lint", "cleanup", "marks"],
     shorthand(
       oneOf("Output format; text if unset. github, for lint, prints annotations of GitHub Actions.", [
         "text",
@@ -46,7 +46,7 @@ const commandFields = {
     ),
   ),
   context: onlyFor(
-    ["explain", "plan", "cleanup", "support-bundle"],
+    ["explain", "plan", "cleanup", "marks", "support-bundle"],
     text("Context of the kubeconfig. If unset, its current-context."),
   ),
   server: onlyFor(
@@ -68,13 +68,13 @@ const commandFields = {
     }),
   ),
   timeout: onlyFor(
-    ["explain", "plan", "cleanup", "support-bundle"],
+    ["explain", "plan", "cleanup", "marks", "support-bundle"],
     duration(
       "Time for the API server and the cloud to answer; 1m if unset. For cleanup, the time until everything must be deleted; 10m if unset.",
       { min: milliseconds(1000) },
     ),
   ),
-  yes: onlyFor("cleanup", flag("Delete what is listed without asking.", { fallback: false })),
+  yes: onlyFor(["cleanup", "marks"], flag("Change what is listed without asking.", { fallback: false })),
   owner: onlyFor(
     "cleanup",
     repeated(
@@ -94,6 +94,12 @@ const commandFields = {
     flag(
       "The cluster no longer exists, so no API server can be asked which Services and Nodes still exist. Refused while the API server answers.",
       { fallback: false },
+    ),
+  ),
+  "move-from": onlyFor(
+    "marks",
+    text(
+      "Former name of this cluster. Load balancers with its mark, whose Services all exist here, get the mark of --cluster-name.",
     ),
   ),
 } as const satisfies Fields;

@@ -208,11 +208,11 @@ function otherCluster(
     return { severity: "warning", reason, text };
   }
   if (desired.ending !== undefined) {
-    const text = `The load balancer ${belongs}. It may be the one that the Service had, so it is not deleted, and the Service keeps its finalizer. If it is, set --cluster-name to ${cluster ?? "the name of that cluster"} and restart, or change its mark in the cloud. If no cluster needs it, delete it in the cloud.`;
+    const text = `The load balancer ${belongs}. It may be the one that the Service had, so it is not deleted, and the Service keeps its finalizer. If it is, set --cluster-name to ${cluster ?? "the name of that cluster"} and restart, or move its mark with the command marks. If no cluster needs it, delete it in the cloud.`;
     return { severity: "error", reason, text };
   }
   const setting = cluster === undefined ? "the name of that cluster" : cluster;
-  const text = `The load balancer ${belongs}. Nothing is created, changed or deleted for this Service. If the name is wrong, set --cluster-name to ${setting} and restart. If the cluster was renamed, change the mark of its load balancers in the cloud.`;
+  const text = `The load balancer ${belongs}. Nothing is created, changed or deleted for this Service. If the name is wrong, set --cluster-name to ${setting} and restart. If the cluster was renamed, run the command marks with --move-from=${setting}.`;
   return { severity: "error", reason, text };
 }
 

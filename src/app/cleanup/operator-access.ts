@@ -1,0 +1,68 @@
+// Access of a person's command to the API server, which it only reads, and to the cloud, where nothing changes before a confirmation.
+
+import type { KubeApi } from "../../kube/client/api.ts";
+import type { Call } from "../../provider/call.ts";
+import { ConfigurationError } from "../configuration/configuration-error.ts";
+import { type AnyCloud, type AnyProvider, connectCloud } from "../connect-cloud.ts";
+import { readingClient } from "../explain/explanation.ts";
+import type { ReadFlags } from "../flags/read-flags.ts";
+import { ReadOnlyTransports } from "../observation/observe-once.ts";
+import type { ManagerPlatform } from "../system-platform.ts";
+import { type ClusterState, findLeadership, readCluster } from "./cluster-state.ts";
+
+export interface OperatorOptions {
+  readonly provider: AnyProvider;
+  /** With the kubeconfig of the user. */
+  readonly settings: ReadFlags;
+  readonly platform: ManagerPlatform;
+  readonly userAgent: string;
+}
+
+export class OperatorAccess {
+  readonly #options: OperatorOptions;
+  readonly #signal: AbortSignal;
+
+  constructor(options: OperatorOptions, signal: AbortSignal) {
+    this.#options = options;
+    this.#signal = signal;
+  }
+
+  get call(): Call {
+    return { signal: this.#signal, urgency: "user-change" };
+  }
+
+  async cluster(): Promise<ClusterState> {
+    return readCluster(() => this.#api(), this.#options.settings.flags, this.#signal);
+  }
+
+  /** The replica that leads; undefined if none does. */
+  async leader(cluster: ClusterState): Promise<string | undefined> {
+    if (cluster.kind !== "read") return undefined;
+    const { settings, platform } = this.#options;
+    return findLeadership(await this.#api(), settings.flags, cluster.lease, platform.clock, this.#signal);
+  }
+
+  /** With `read`, the transports refuse every change. */
+  cloud(access: "read" | "change"): AnyCloud {
+    const { provider, settings, platform } = this.#options;
+    const { clock, random, environment, cloudTransport } = platform;
+    const isReading = access === "read";
+    const { connected, problems } = connectCloud(
+      provider,
+      { environment, ...settings.cloud, cluster: settings.flags["cluster-name"] },
+      {
+        ...{ clock, random, signal: this.#signal, deadline: settings.flags["cloud-call-timeout"] },
+        transport: isReading ? new ReadOnlyTransports().cloud(cloudTransport) : cloudTransport,
+        mayMutate: () => (isReading ? { reason: "nothing is changed before it is confirmed." } : true),
+        report: () => undefined,
+      },
+    );
+    if (connected === undefined) throw new ConfigurationError(problems);
+    return connected.cloud;
+  }
+
+  async #api(): Promise<KubeApi> {
+    const { settings, platform, userAgent } = this.#options;
+    return (await readingClient(settings.flags, platform, userAgent, this.#signal)).api;
+  }
+}

@@ -171,6 +171,10 @@ export const featureGroups: readonly FeatureGroup[] = [
       ["N19", "Change journal"],
       ["N20", "Labels as desired state with a policy per key"],
       ["N21", "Detection of deprecations announced by cloud APIs"],
+      [
+        "N25",
+        "No input of users, tenants or clouds delays a renewal of the Lease: sizes and work are bounded",
+      ],
     ],
   },
   {

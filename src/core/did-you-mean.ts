@@ -8,31 +8,39 @@ const plain = (word: string): string => word.toLowerCase().replaceAll(/[_. ]/g, 
 
 /**
  * The optimal string alignment distance: insertions, deletions, substitutions and swaps of neighbors, no part edited twice.
- * Undefined when it is greater than `max`.
+ * Undefined when it is greater than `max`. Only the cells within `max` of the diagonal can be part of the answer, so the time
+ * grows with the length and not with its square.
  */
 export function editDistance(from: string, to: string, max: number): number | undefined {
   if (Math.abs(from.length - to.length) > max) return undefined;
   let beforeLast: number[] = [];
-  let last = Array.from({ length: to.length + 1 }, (_, column) => column);
+  let last = Array.from({ length: Math.min(to.length, max) + 1 }, (_, column) => column);
+  let lowestBefore = 0;
+  const cellOf = (row: number[], column: number): number => row[column] ?? Number.POSITIVE_INFINITY;
   for (let row = 1; row <= from.length; row++) {
-    const current = [row];
-    for (let column = 1; column <= to.length; column++) {
+    const current: number[] = [];
+    let lowest = row <= max ? row : Number.POSITIVE_INFINITY;
+    if (row <= max) current[0] = row;
+    for (let column = Math.max(1, row - max); column <= Math.min(to.length, row + max); column++) {
       const isSame = from[row - 1] === to[column - 1];
       let cost = Math.min(
-        (last[column] ?? 0) + 1,
-        (current[column - 1] ?? 0) + 1,
-        (last[column - 1] ?? 0) + (isSame ? 0 : 1),
+        cellOf(last, column) + 1,
+        cellOf(current, column - 1) + 1,
+        cellOf(last, column - 1) + (isSame ? 0 : 1),
       );
       if (row > 1 && column > 1 && from[row - 1] === to[column - 2] && from[row - 2] === to[column - 1]) {
-        cost = Math.min(cost, (beforeLast[column - 2] ?? 0) + 1);
+        cost = Math.min(cost, cellOf(beforeLast, column - 2) + 1);
       }
-      current.push(cost);
+      current[column] = cost;
+      lowest = Math.min(lowest, cost);
     }
-    if (Math.min(...current) > max && Math.min(...last) > max) return undefined;
+    // A swap reaches back two rows.
+    if (lowest > max && lowestBefore > max) return undefined;
+    lowestBefore = lowest;
     beforeLast = last;
     last = current;
   }
-  const distance = last[to.length] ?? 0;
+  const distance = cellOf(last, to.length);
   return distance <= max ? distance : undefined;
 }
 

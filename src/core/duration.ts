@@ -14,6 +14,9 @@ const units: ReadonlyMap<string, number> = new Map([
   ["h", 3_600_000],
 ]);
 
+/** The pattern takes quadratic time for a long text that is not a duration. */
+const maxLength = 100;
+
 /**
  * A duration in Go's syntax, or undefined when the text is not one.
  *
@@ -21,6 +24,7 @@ const units: ReadonlyMap<string, number> = new Map([
  * parseDuration("1h30m") // 5_400_000
  */
 export function parseDuration(text: string): Milliseconds | undefined {
+  if (text.length > maxLength) return undefined;
   if (/^[+-]?0$/.test(text)) return milliseconds(0);
   if (!/^[+-]?((\d+\.?\d*|\.\d+)(ns|us|µs|μs|ms|s|m|h))+$/.test(text)) return undefined;
   let total = 0;

@@ -142,7 +142,8 @@ export function decimal<const O extends FieldOptions<number>>(
     `a number${boundsText(bounds, String)}`,
     (raw) => {
       const trimmed = raw.trim();
-      const isValid = /^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)$/.test(trimmed) && isWithin(Number(trimmed), bounds);
+      const isValid =
+        /^[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)$/.test(trimmed) && isWithin(Number(trimmed), bounds);
       return isValid ? { value: Number(trimmed) + 0 } : { wrong: quoted(raw) };
     },
     options,

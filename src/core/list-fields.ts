@@ -13,10 +13,19 @@ function entriesOf(raw: string): string[] {
     .filter((entry) => entry !== "");
 }
 
+/** Plans compare the entries with what the cloud has. No cloud accepts as many. */
+const maxEntries = 5000;
+
+const tooMany = (entries: readonly string[]) => ({
+  wrong: `${entries.length} entries, and at most ${maxEntries} are possible`,
+});
+
 function listOf<T>(parseEntry: (entry: string) => T | undefined) {
   return (raw: string): { readonly value: readonly T[] } | { readonly wrong: string } => {
     const value: T[] = [];
-    for (const entry of entriesOf(raw)) {
+    const entries = entriesOf(raw);
+    if (entries.length > maxEntries) return tooMany(entries);
+    for (const entry of entries) {
       const parsed = parseEntry(entry);
       if (parsed === undefined) return { wrong: quoted(entry) };
       value.push(parsed);
@@ -77,7 +86,9 @@ export function pairs<const O extends FieldOptions<ReadonlyMap<string, string>>>
     "a comma-separated list such as key=value,other=value",
     (raw) => {
       const value = new Map<string, string>();
-      for (const entry of entriesOf(raw)) {
+      const entries = entriesOf(raw);
+      if (entries.length > maxEntries) return tooMany(entries);
+      for (const entry of entries) {
         const equals = entry.indexOf("=");
         if (equals < 1) return { wrong: quoted(entry) };
         value.set(entry.slice(0, equals).trim(), entry.slice(equals + 1).trim());

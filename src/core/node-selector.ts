@@ -17,16 +17,27 @@ const everyNode: NodeSelector = { text: "", matches: () => true };
 
 type Requirement = (labels: Labels) => boolean;
 
+// Tenants write selectors, so each pattern must fail in linear time: no character fits two neighboring parts of a pattern.
 const word = "[A-Za-z0-9](?:[-A-Za-z0-9_./]*[A-Za-z0-9])?";
 const isEqual = new RegExp(`^(${word})\\s*(==?|!=)\\s*(${word})?$`);
-const isIn = new RegExp(
-  `^(${word})\\s+(in|notin)\\s*\\(\\s*((?:${word})?(?:\\s*,\\s*(?:${word})?)*)\\s*\\)$`,
-);
+const isIn = new RegExp(`^(${word})\\s+(in|notin)\\s*\\(([^()]*)\\)$`);
 const isThere = new RegExp(`^(!?)\\s*(${word})$`);
+const isValue = new RegExp(`^(${word})?$`);
 
 /** Splits at commas outside parentheses. */
 function requirementTexts(text: string): readonly string[] {
-  return text.split(/,(?![^(]*\))/).map((part) => part.trim());
+  const parts: string[] = [];
+  let start = 0;
+  let isInside = false;
+  for (let at = 0; at <= text.length; at++) {
+    const character = text[at];
+    if (character === "(") isInside = true;
+    if (character === ")") isInside = false;
+    if (at < text.length && (character !== "," || isInside)) continue;
+    parts.push(text.slice(start, at).trim());
+    start = at + 1;
+  }
+  return parts;
 }
 
 function readRequirement(text: string): Requirement | undefined {
@@ -37,6 +48,7 @@ function readRequirement(text: string): Requirement | undefined {
   const [, setKey, kind, list = ""] = isIn.exec(text) ?? [];
   if (setKey !== undefined) {
     const values = new Set(list.split(",").map((value) => value.trim()));
+    if (![...values].every((value) => isValue.test(value))) return undefined;
     const isMember: Requirement = (labels) => {
       const label = labels[setKey];
       return label !== undefined && values.has(label);

@@ -4,6 +4,7 @@
 import { didYouMean } from "./did-you-mean.ts";
 import type { Problem } from "./problem.ts";
 import type { Field, FieldContext, Fields, SettingKind, Values } from "./settings.ts";
+import { countOf } from "./text.ts";
 
 /** How `readSettings` reads a table. */
 export interface ReadOptions {
@@ -44,13 +45,38 @@ function choiceHint(field: Field<unknown>, raw: string): string {
 
 const shorten = (key: string): string => (key.length > 120 ? `${key.slice(0, 120)}…` : key);
 
+const nounOf = (what: SettingKind): string => `${what.charAt(0).toUpperCase()}${what.slice(1)}`;
+
+/** A user corrects a few typos at a time, and a Service may have thousands of unknown annotations. */
+const maxUnknown = 10;
+
+/** Keys that the table lacks, each with the name that may have been meant; those after the first ones are only counted. */
+function unknownKeys(
+  keys: readonly string[],
+  fields: Fields,
+  { prefix = "", what }: ReadOptions,
+): readonly Problem[] {
+  const noun = nounOf(what);
+  const unknown = { severity: "warning", reason: `Unknown${noun}` } as const;
+  const names = Object.keys(fields).filter((name) => !name.includes("/"));
+  const problems = keys.slice(0, maxUnknown).map((key): Problem => {
+    const meant = didYouMean(key.slice(prefix.length), names);
+    const hint = meant === undefined ? "" : `; did you mean ${JSON.stringify(prefix + meant)}?`;
+    return { ...unknown, text: `${shorten(key)} is not a known ${what}${hint}`, key };
+  });
+  const first = keys[maxUnknown];
+  if (first === undefined) return problems;
+  const text = `not listed: ${countOf(keys.length - maxUnknown, `more unknown ${what}`)}, such as ${shorten(first)}`;
+  return [...problems, { ...unknown, text, key: first }];
+}
+
 /** Reads text values by a table of fields. Invalid and unknown keys become problems. */
 export function readSettings<F extends Fields>(
   fields: F,
   raw: Readonly<Record<string, string>>,
   { prefix = "", what }: ReadOptions,
 ): ReadSettings<F> {
-  const noun = `${what.charAt(0).toUpperCase()}${what.slice(1)}`;
+  const noun = nounOf(what);
   const problems: Problem[] = [];
   const values: [string, unknown][] = [];
   const frozen = new Set<string>();
@@ -118,18 +144,8 @@ export function readSettings<F extends Fields>(
     });
   }
 
-  const names = Object.keys(fields).filter((name) => !name.includes("/"));
-  for (const key of Object.keys(raw)) {
-    if (!key.startsWith(prefix) || known.has(key)) continue;
-    const meant = didYouMean(key.slice(prefix.length), names);
-    const hint = meant === undefined ? "" : `; did you mean ${JSON.stringify(prefix + meant)}?`;
-    problems.push({
-      severity: "warning",
-      reason: `Unknown${noun}`,
-      text: `${shorten(key)} is not a known ${what}${hint}`,
-      key,
-    });
-  }
+  const unknown = Object.keys(raw).filter((key) => key.startsWith(prefix) && !known.has(key));
+  problems.push(...unknownKeys(unknown, fields, { prefix, what }));
   // The entries have exactly the names and types of the table.
   return {
     values: Object.fromEntries(values) as Values<F>,

@@ -6,6 +6,7 @@ import {
   readsAnnotation,
   unreadable,
 } from "../../../src/controllers/service/annotations/annotations.ts";
+import { sourceRangesOf } from "../../../src/controllers/service/annotations/source-ranges.ts";
 import { holdImmutable } from "../../../src/controllers/service/desired/to-desired.ts";
 import { seconds } from "../../../src/core/brand.ts";
 import { duration, flag, integer, oneOf, text } from "../../../src/core/fields.ts";
@@ -240,4 +241,28 @@ describe("holdImmutable", () => {
   test("leaves a wrong annotation to its own error", () => {
     expect(hold({ [`${prefix}type`]: "huge" }, { type: "large" }).recreate).toEqual([]);
   });
+});
+
+test("lists the first invalid source ranges, and counts the others [N25]", () => {
+  const spec = { loadBalancerSourceRanges: Array.from({ length: 100_000 }, (_, index) => `10.0.0.${index}`) };
+  const { problems, ranges } = sourceRangesOf(toService({ spec }));
+  expect(problems).toHaveLength(6);
+  expect(problems[5]?.text).toBe(
+    "spec.loadBalancerSourceRanges must be a list of address ranges such as 10.0.0.0/24, got 99995 more invalid ranges",
+  );
+  expect(ranges).toEqual([]);
+});
+
+test("lists the first annotations with a misspelt prefix only [N25]", () => {
+  const annotations = Object.fromEntries(
+    Array.from({ length: 5000 }, (_, index) => [`lb.acme.exmaple${index % 10}/x${index}algorithm`, "x"]),
+  );
+  const near = Object.fromEntries(
+    Array.from({ length: 26 }, (_, index) => [
+      `lb.acme.exampl${"abcdfghijklmnopqrstuvwxyz0"[index]}/algorithm`,
+      "x",
+    ]),
+  );
+  expect(textsOf(annotations)).toEqual([]);
+  expect(textsOf(near)).toHaveLength(10);
 });

@@ -93,22 +93,22 @@ export function readsAnnotation(
     isReadElsewhere(key);
 }
 
+/** A Service may have thousands of annotations; more than these have another cause than a typo. */
+const maxWrongPrefixes = 10;
+
 /** Warns about a known name with a mistyped prefix. */
 function wrongPrefixes(annotations: Annotations, fields: Fields, prefix: string): readonly Problem[] {
   const names = Object.keys(fields).filter((name) => !name.includes("/"));
-  return Object.keys(annotations).flatMap((key): Problem[] => {
-    if (key.startsWith(prefix)) return [];
+  const problems: Problem[] = [];
+  for (const key of Object.keys(annotations)) {
+    if (key.startsWith(prefix)) continue;
     const name = names.find((known) => key.endsWith(known) && isNearly(key.slice(0, -known.length), prefix));
-    if (name === undefined) return [];
-    return [
-      {
-        severity: "warning",
-        reason: "UnknownAnnotation",
-        text: `${key} is not a known annotation; did you mean ${JSON.stringify(prefix + name)}?`,
-        key,
-      },
-    ];
-  });
+    if (name === undefined) continue;
+    const text = `${key} is not a known annotation; did you mean ${JSON.stringify(prefix + name)}?`;
+    problems.push({ severity: "warning", reason: "UnknownAnnotation", text, key });
+    if (problems.length === maxWrongPrefixes) break;
+  }
+  return problems;
 }
 
 function isNearly(one: string, other: string): boolean {

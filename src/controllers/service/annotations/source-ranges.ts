@@ -3,7 +3,9 @@
 
 import type { Cidr } from "../../../core/brand.ts";
 import { allAddresses, parseCidr } from "../../../core/cidr.ts";
+import { quoted } from "../../../core/fields.ts";
 import type { Problem } from "../../../core/problem.ts";
+import { countOf } from "../../../core/text.ts";
 import type { Service } from "../../../kube/objects.ts";
 
 export const sourceRangesAnnotation = "service.beta.kubernetes.io/load-balancer-source-ranges";
@@ -30,6 +32,9 @@ export interface SourceRanges {
   readonly problems: readonly Problem[];
 }
 
+/** Further invalid ranges are only counted: the problems of a Service become one message. */
+const maxListed = 5;
+
 /** The field takes precedence over the annotation. Without either, all addresses of each family are allowed. */
 export function sourceRangesOf(service: Service): SourceRanges {
   const fromField = service.spec.loadBalancerSourceRanges ?? [];
@@ -40,21 +45,24 @@ export function sourceRangesOf(service: Service): SourceRanges {
   const key = fromField.length > 0 ? field : sourceRangesAnnotation;
   const texts = fromField.length > 0 ? fromField : fromAnnotation.split(",");
   const ranges = new Set<Cidr>();
-  const problems: Problem[] = [];
+  const invalid: string[] = [];
   for (const text of texts) {
     const range = parseCidr(text.trim(), "sloppy");
-    if (range === undefined) problems.push(invalidRange(key, text));
+    if (range === undefined) invalid.push(text);
     else ranges.add(range);
   }
-  return { isSpecified: true, ranges: [...ranges], problems };
+  const listed = invalid.slice(0, maxListed).map((text) => invalidRange(key, quoted(text)));
+  const omitted = invalid.length - listed.length;
+  const more = omitted === 0 ? [] : [invalidRange(key, countOf(omitted, "more invalid range"))];
+  return { isSpecified: true, ranges: [...ranges], problems: [...listed, ...more] };
 }
 
-function invalidRange(key: string, text: string): Problem {
+function invalidRange(key: string, got: string): Problem {
   return {
     severity: "error",
     reason: "InvalidSourceRange",
     key,
-    text: `${key} must be a list of address ranges such as 10.0.0.0/24, got ${JSON.stringify(text.slice(0, 80))}`,
+    text: `${key} must be a list of address ranges such as 10.0.0.0/24, got ${got}`,
   };
 }
 

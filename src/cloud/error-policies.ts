@@ -15,6 +15,8 @@ export interface ErrorPolicy {
   readonly audience: "user" | "operator" | "none";
   /** Reason of events and conditions. */
   readonly reason: string;
+  /** Another attempt alone does not help, so that it is shown at once. */
+  readonly lasts?: true;
 }
 
 const soon = { first: seconds(1), cap: minutes(5) };
@@ -24,14 +26,15 @@ export const errorPolicies = {
   "not-found": { retry: soon, audience: "none", reason: "CloudObjectNotFound" },
   conflict: { retry: { first: seconds(0.2), cap: seconds(30) }, audience: "none", reason: "CloudConflict" },
   busy: { retry: { first: seconds(2), cap: seconds(30) }, audience: "none", reason: "CloudObjectBusy" },
-  invalid: { retry: slow, audience: "user", reason: "RefusedByCloud" },
-  quota: { retry: slow, audience: "user", reason: "QuotaExceeded" },
+  invalid: { retry: slow, audience: "user", reason: "RefusedByCloud", lasts: true },
+  quota: { retry: slow, audience: "user", reason: "QuotaExceeded", lasts: true },
   unauthorized: {
     retry: { first: seconds(10), cap: minutes(5) },
     audience: "operator",
     reason: "CloudAuthFailed",
+    lasts: true,
   },
-  forbidden: { retry: slow, audience: "operator", reason: "CloudPermissionMissing" },
+  forbidden: { retry: slow, audience: "operator", reason: "CloudPermissionMissing", lasts: true },
   "rate-limited": {
     retry: { first: seconds(5), cap: minutes(5) },
     audience: "operator",
@@ -54,6 +57,11 @@ export function isAccountWide(error: unknown): boolean {
     error.kind === "unauthorized" ||
     (error.kind === "unavailable" && status === undefined && cause !== undefined)
   );
+}
+
+export function isLasting(error: unknown): boolean {
+  const policy: ErrorPolicy | undefined = CloudError.is(error) ? errorPolicies[error.kind] : undefined;
+  return policy?.lasts === true;
 }
 
 /** The delay that the cloud requested; undefined if it requested none. */

@@ -1,12 +1,12 @@
 // Reports what applies to objects, for all controllers. A controller says what applies to an object now, by topic: the reporter sends
 // what is new as events, and keeps all of it for `report()`. What lasts is sent once, and again when it returns or after a restart.
 
-import type { Problem } from "../core/problem.ts";
+import { defined } from "../core/defined.ts";
+import type { Problem, Severity } from "../core/problem.ts";
+import { byBlocking, type Ranked } from "./problem-order.ts";
 
 /** A message that applies to an object now. It contains what to do. Pages, metrics and commands read findings and nothing else. */
-export interface Finding extends Partial<Attempts> {
-  readonly kind: "problem" | "hold" | "wait" | "notice";
-  readonly reason: string;
+export interface Finding extends Ranked, Partial<Attempts> {
   readonly text: string;
 }
 
@@ -27,6 +27,9 @@ export interface ObjectEvent {
   readonly quiet?: true;
   /** What the event is about, if its message may change, such as a remaining time, without being news. Absent: the message. */
   readonly identity?: string;
+  /** See `Ranked`. */
+  readonly cause?: string;
+  readonly severity?: Severity;
 }
 
 export interface Attempts {
@@ -69,7 +72,10 @@ export class Reporter<Subject, Topic extends string> {
   report(object: Subject, topic: Topic, events: readonly ObjectEvent[], attempts?: Attempts): void {
     const before = this.#store.of(object).get(topic)?.events;
     if (events.length === 0 && before === undefined) return;
-    const now = new Map(events.map((event) => [`${event.reason} ${event.identity ?? event.message}`, event]));
+    const ordered = byBlocking(events, rankedEvent);
+    const now = new Map(
+      ordered.map((event) => [`${event.reason} ${event.identity ?? event.message}`, event]),
+    );
     this.#store.put(object, topic, now.size === 0 ? undefined : { events: now, ...attempts });
     for (const [identity, event] of now)
       if (before?.has(identity) !== true) this.publish(object, event, topic);
@@ -119,16 +125,25 @@ export class ReportsByName<Topic extends string> implements ReportStore<Named, T
   }
 }
 
+const rankedEvent = (event: ObjectEvent): Ranked => ({
+  ...event,
+  kind: event.type === "Warning" ? "problem" : "wait",
+});
+
+/** Only a warning names its severity. */
+const severityOf = ({ severity }: Pick<Problem, "severity">) => (severity === "warning" ? { severity } : {});
+
 export function problemEvent({
   reason,
   text,
+  severity,
   identity,
 }: Problem & Pick<ObjectEvent, "identity">): ObjectEvent {
-  return { type: "Warning", reason, message: text, ...(identity !== undefined && { identity }) };
+  return defined({ type: "Warning" as const, reason, message: text, identity, ...severityOf({ severity }) });
 }
 
-export function problemFinding({ reason, text }: Problem): Finding {
-  return { kind: "problem", reason, text };
+export function problemFinding({ reason, text, severity }: Problem): Finding {
+  return { kind: "problem", reason, text, ...severityOf({ severity }) };
 }
 
 export function findingsIn(
@@ -137,12 +152,8 @@ export function findingsIn(
 ): readonly Finding[] {
   return [...events.values()].map((event) => {
     const kind = kindOf(event);
+    const { cause, severity } = event;
     const reason = kind === "notice" ? noticeReason : event.reason;
-    return {
-      kind,
-      reason,
-      text: event.message,
-      ...(attempts !== undefined && since !== undefined && { attempts, since }),
-    };
+    return defined({ kind, reason, cause, severity, text: event.message, attempts, since });
   });
 }

@@ -25,11 +25,13 @@ import { describeChange } from "../../runtime/journal.ts";
 import {
   type Brief,
   type Decision,
+  type DescribedEvent,
   type Description,
   firstSentence,
   isExplained,
+  type Judgement,
+  judgeWithEvents,
   type Note,
-  type State,
   sortNotes,
   stateOf,
 } from "./description.ts";
@@ -50,6 +52,8 @@ export interface KnownNode {
   readonly now: number;
   readonly isDue: boolean;
   readonly nextAttemptInSeconds: number | undefined;
+  /** What a manager has reported, the newest first. Empty if the manager itself describes the Node. */
+  readonly events?: readonly DescribedEvent[];
 }
 
 const seconds = (milliseconds: number): string => `${Math.max(0, Math.round(milliseconds / 1000))} s`;
@@ -123,7 +127,7 @@ function judge(
   { node, answer, isSelected, isDue }: KnownNode,
   notes: readonly Note[],
   decisions: readonly Decision[],
-): { readonly state: State; readonly summary: string } {
+): Judgement {
   const { name } = node.metadata;
   if (!isSelected)
     return {
@@ -169,10 +173,11 @@ function judge(
 
 /** In observe mode, the decisions show what would be done. */
 export function describeNode(known: KnownNode, decisions: readonly Decision[] = []): Brief {
-  const notes = notesOf(known);
+  const { node, nextAttemptInSeconds, events = [] } = known;
+  const judged = judgeWithEvents(notesOf(known), events, (notes) => judge(known, notes, decisions));
   return defined({
-    ...{ kind: "Node" as const, name: known.node.metadata.name, ...judge(known, notes, decisions), notes },
-    nextAttemptInSeconds: known.nextAttemptInSeconds,
+    ...{ kind: "Node" as const, name: node.metadata.name, ...judged },
+    nextAttemptInSeconds,
   });
 }
 

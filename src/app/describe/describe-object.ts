@@ -16,6 +16,7 @@ import { describeService, factsOfService, type KnownService } from "./describe-s
 import {
   type Brief,
   type Decision,
+  type DescribedEvent,
   type DescribedKind,
   type Description,
   type Note,
@@ -126,19 +127,20 @@ export class Describer {
     return describeNode(this.#knownNode(node));
   }
 
-  node(node: Node): Description {
-    const known = this.#knownNode(node);
+  /** With events, the manager only evaluates, and makes no attempt. */
+  node(node: Node, events?: readonly DescribedEvent[]): Description {
+    const known = { ...this.#knownNode(node), ...withoutAttempt(events) };
     const decisions = decisionsAbout(this.#manager.journal.entries(), [`node/${node.metadata.name}`]);
-    return { ...describeNode(known, decisions), facts: factsOfNode(known), decisions };
+    return defined({ ...describeNode(known, decisions), facts: factsOfNode(known), decisions, events });
   }
 
   serviceBriefly(service: Service): Brief {
     return describeService(this.#knownService(service));
   }
 
-  service(service: Service): Description {
+  service(service: Service, events?: readonly DescribedEvent[]): Description {
     const key = keyOf(service.metadata);
-    const known = this.#knownService(service);
+    const known = { ...this.#knownService(service), ...withoutAttempt(events) };
     const { group, balancer } = known.knowledge ?? {};
     const names = [group, balancer?.name].filter((name) => name !== undefined);
     const decisions = decisionsAbout(
@@ -146,7 +148,10 @@ export class Describer {
       [`service/${key}`, ...names.map((name) => `balancer/${name}`)],
       key,
     );
-    return { ...describeService(known, decisions), facts: factsOfService(known), decisions };
+    return defined({
+      ...{ ...describeService(known, decisions), facts: factsOfService(known), decisions },
+      events,
+    });
   }
 
   #knownNode(node: Node): KnownNode {
@@ -188,16 +193,27 @@ export class Describer {
   }
 }
 
-const noteOf = ({ kind, reason, text }: Finding): Note => ({ kind, reason, text });
+const withoutAttempt = (events: readonly DescribedEvent[] | undefined) =>
+  events && { events, nextAttemptInSeconds: undefined };
 
-export function describeObject(manager: Manager, kind: DescribedKind, name: string): Description | NotFound {
+const noteOf = ({ kind, reason, cause, severity, text }: Finding): Note =>
+  defined({ kind, reason, cause, severity, text });
+
+export function describeObject(
+  manager: Manager,
+  kind: DescribedKind,
+  name: string,
+  events?: readonly DescribedEvent[],
+): Description | NotFound {
   const describer = new Describer(manager);
   if (kind === "Node") {
     const node = manager.nodes.get(name);
-    return node === undefined ? notFound(kind, name, manager.nodes.list()) : describer.node(node);
+    return node === undefined ? notFound(kind, name, manager.nodes.list()) : describer.node(node, events);
   }
   const service = manager.services.get(name);
-  return service === undefined ? notFound(kind, name, manager.services.list()) : describer.service(service);
+  return service === undefined
+    ? notFound(kind, name, manager.services.list())
+    : describer.service(service, events);
 }
 
 export const needsAttention = ({ state }: Pick<Brief, "state">): boolean =>

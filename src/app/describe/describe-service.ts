@@ -17,11 +17,14 @@ import { describeChange } from "../../runtime/journal.ts";
 import {
   type Brief,
   type Decision,
+  type DescribedEvent,
   type Description,
   firstSentence,
   isExplained,
+  isFailedAttempt,
+  type Judgement,
+  judgeWithEvents,
   type Note,
-  type State,
   sortNotes,
   stateOf,
 } from "./description.ts";
@@ -36,6 +39,8 @@ export interface KnownService {
   /** It waits for a worker, or one works on it. */
   readonly isDue: boolean;
   readonly nextAttemptInSeconds: number | undefined;
+  /** What a manager has reported, the newest first. Empty if the manager itself describes the Service. */
+  readonly events?: readonly DescribedEvent[];
 }
 
 export const addressesOf = ({ status }: Service): readonly string[] =>
@@ -49,7 +54,10 @@ function notesOf({ service, knowledge, general }: KnownService): readonly Note[]
   const own = findings.filter(
     (finding) => finding === hold || (finding.reason !== "Paused" && finding.reason !== hold?.reason),
   );
-  return sortNotes([...own, ...(isExplained(own) ? [] : conditionNotes(service)), ...general]);
+  const written = isExplained(own) ? [] : conditionNotes(service);
+  // A controller that has warnings knows those of the condition.
+  const added = own.length > 0 ? written.filter(({ kind }) => kind === "problem") : written;
+  return sortNotes([...own, ...added, ...general]);
 }
 
 function conditionNotes({ status }: Service): readonly Note[] {
@@ -91,11 +99,7 @@ function consequenceOf(
   return isBlocked ? " No load balancer is created until this is corrected." : "";
 }
 
-function judge(
-  known: KnownService,
-  notes: readonly Note[],
-  decisions: readonly Decision[],
-): { readonly state: State; readonly summary: string } {
+function judge(known: KnownService, notes: readonly Note[], decisions: readonly Decision[]): Judgement {
   const { service, knowledge, isDue } = known;
   const unmanaged = unmanagedBecause(service);
   if (unmanaged !== undefined) return { state: "unmanaged", summary: unmanaged };
@@ -110,7 +114,7 @@ function judge(
   const state = stateOf(notes);
   const addresses = addressesOf(service);
   if (state !== undefined && first !== undefined) {
-    const consequence = state === "problem" ? consequenceOf(known, decisions) : "";
+    const consequence = state === "problem" && !isFailedAttempt(first) ? consequenceOf(known, decisions) : "";
     return { state, summary: `It has ${addressText(addresses)}. ${firstSentence(first.text)}${consequence}` };
   }
   if (isBeingDeleted(service) || !wantsLoadBalancer(service))
@@ -146,10 +150,10 @@ function targetsText(targets: readonly string[] | undefined): string | undefined
 
 /** In observe mode, the decisions show what would be done. */
 export function describeService(known: KnownService, decisions: readonly Decision[] = []): Brief {
-  const { service, nextAttemptInSeconds } = known;
-  const notes = notesOf(known);
+  const { service, nextAttemptInSeconds, events = [] } = known;
+  const judged = judgeWithEvents(notesOf(known), events, (notes) => judge(known, notes, decisions));
   return defined({
-    ...{ kind: "Service" as const, name: keyOf(service.metadata), ...judge(known, notes, decisions), notes },
+    ...{ kind: "Service" as const, name: keyOf(service.metadata), ...judged },
     nextAttemptInSeconds,
   });
 }

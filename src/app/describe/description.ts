@@ -1,5 +1,6 @@
 // Why a Node or a Service is as it is, as plain data: the secure port serves it, and `explain` shows it. Pure.
 
+import { byBlocking, type Ranked } from "../../controllers/problem-order.ts";
 import type { Finding } from "../../controllers/reporter.ts";
 
 export const describedKinds = ["Node", "Service"] as const;
@@ -13,7 +14,7 @@ export type DescribedKind = (typeof describedKinds)[number];
 export type State = "settled" | "working" | "waiting" | "paused" | "held" | "problem" | "unmanaged";
 
 /** A message about the object that applies now. */
-export type Note = Pick<Finding, "kind" | "reason" | "text">;
+export type Note = Ranked & Pick<Finding, "text">;
 
 export interface Decision {
   /** RFC 3339. */
@@ -57,56 +58,60 @@ export interface Description {
   readonly events?: readonly DescribedEvent[];
 }
 
+const outcomes: readonly string[] = ["SyncLoadBalancerFailed", "EnsuredLoadBalancer", "UpdatedLoadBalancer"];
+
+/** A manager makes another attempt after it. */
+export const isFailedAttempt = ({ reason }: Pick<Note, "reason">): boolean => reason === outcomes[0];
+
 /** The attempt of a manager that failed; undefined if a later one succeeded. `events` begin with the newest. */
 function failedAttempt(events: readonly DescribedEvent[]): DescribedEvent | undefined {
-  const outcomes = ["SyncLoadBalancerFailed", "EnsuredLoadBalancer", "UpdatedLoadBalancer"];
   const last = events.find(({ reason }) => outcomes.includes(reason));
   return last?.type === "Warning" ? last : undefined;
 }
 
 const openStates: readonly State[] = ["working", "waiting", "held", "problem"];
 
+export interface Judgement {
+  readonly state: State;
+  readonly summary: string;
+}
+
 /**
- * With the events of the object, and without a next attempt, which only a running manager has. The last failed attempt is also a note
- * while the object is not settled: what the cloud refuses is not known before a request. If nothing else explains the state, the
- * newest event does, if it is a warning.
+ * The judgement with the events of the object, if it is not settled. The last failed attempt is a note, because what the cloud refuses
+ * is not known before a request. If nothing else explains the state, the newest event does, if it is a warning.
  */
-export function withEvents(description: Description, events: readonly DescribedEvent[]): Description {
-  const { nextAttemptInSeconds: _, ...known } = description;
-  const { state, notes, summary } = known;
+export function judgeWithEvents(
+  notes: readonly Note[],
+  events: readonly DescribedEvent[],
+  judge: (notes: readonly Note[]) => Judgement,
+): Judgement & { readonly notes: readonly Note[] } {
+  const own = judge(notes);
   const [newest] = events;
-  const isUnexplained = state === "working" && notes.length === 0;
+  const isUnexplained = own.state === "working" && notes.length === 0;
   const reported = failedAttempt(events) ?? (isUnexplained ? newest : undefined);
-  if (reported?.type !== "Warning" || !openStates.includes(state)) return { ...known, events };
+  if (reported?.type !== "Warning" || !openStates.includes(own.state)) return { ...own, notes };
   const { reason, message } = reported;
   // The condition that the manager wrote has the same text.
-  const present = notes.find((note) => note.reason === reason || message.includes(note.text));
-  const sentence = firstSentence(present?.text ?? message);
-  return {
-    ...known,
-    state: state === "held" ? "held" : "problem",
-    summary: summary.includes(sentence) ? summary : `${summary} A manager reported: ${sentence}`,
-    notes: present === undefined ? [...notes, { kind: "problem", reason, text: message }] : notes,
-    events,
-  };
+  if (notes.some((note) => note.reason === reason || message.includes(note.text))) return { ...own, notes };
+  const all = sortNotes([
+    ...notes,
+    { kind: "problem", reason, text: `A manager reported: ${message}` } as const,
+  ]);
+  return { ...judge(all), notes: all };
 }
 
 /** Without what costs time for thousands of objects. */
 export type Brief = Omit<Description, "facts" | "decisions">;
 
-/** What must not be missed comes first. */
-const order: readonly Note["kind"][] = ["hold", "problem", "wait", "notice"];
-
-/** By importance, and each once. */
+/** What blocks first comes first, and each once. */
 export function sortNotes(notes: readonly Note[]): readonly Note[] {
-  if (notes.length < 2) return notes;
   const distinct = new Map(notes.map((note) => [`${note.reason} ${note.text}`, note]));
-  return [...distinct.values()].toSorted((a, b) => order.indexOf(a.kind) - order.indexOf(b.kind));
+  return byBlocking([...distinct.values()], (note) => note);
 }
 
 /** Conditions have the same message as the controller that wrote it, or less. They matter while no controller says more. */
 export const isExplained = (notes: readonly Note[]): boolean =>
-  notes.some(({ kind }) => kind === "problem" || kind === "hold");
+  notes.some(({ kind, severity }) => kind === "hold" || (kind === "problem" && severity !== "warning"));
 
 /** The state that the notes alone decide; undefined if they are only notices. */
 export function stateOf(notes: readonly Note[]): State | undefined {

@@ -6,27 +6,32 @@ import type { KubeApi } from "../../kube/client/api.ts";
 import { isKubeError } from "../../kube/errors/kube-error.ts";
 import { keyOf, type Node, type Service } from "../../kube/objects.ts";
 import { events, nodes, services } from "../../kube/resources.ts";
-import { describeNode, factsOfNode } from "../describe/describe-node.ts";
+import { describeNode, factsOfNode, type KnownNode } from "../describe/describe-node.ts";
 import { closestName, needsAttention } from "../describe/describe-object.ts";
-import { describeService, factsOfService } from "../describe/describe-service.ts";
+import { describeService, factsOfService, type KnownService } from "../describe/describe-service.ts";
 import {
   type DescribedEvent,
   type DescribedKind,
   type Description,
   maxEvents,
-  withEvents,
 } from "../describe/description.ts";
 import type { Flags } from "../flags/table.ts";
 import { isSelectedBy } from "../manager/compose-nodes.ts";
 import type { ExplainAnswer } from "./explain-text.ts";
 
-/** The newest first; the text instead, if they cannot be read. */
-async function eventsOf(
+/** The events of an object, the newest first; and why they cannot be read. */
+export interface ReadEvents {
+  readonly events?: readonly DescribedEvent[];
+  readonly warnings: readonly string[];
+}
+
+export async function readEvents(
   api: Pick<KubeApi, "listPage">,
-  kind: DescribedKind,
-  name: string,
+  asked: AskedObject,
   signal: AbortSignal,
-): Promise<readonly DescribedEvent[] | string> {
+): Promise<ReadEvents> {
+  if (asked === undefined) return { warnings: [] };
+  const { kind, name } = asked;
   const [namespace, bare] = kind === "Node" ? ["default", name] : name.split("/");
   const fieldSelector = `involvedObject.kind=${kind},involvedObject.name=${bare}`;
   try {
@@ -35,7 +40,7 @@ async function eventsOf(
       { namespace: namespace ?? "", fieldSelector, limit: 500 },
       signal,
     );
-    return items
+    const found = items
       .map(
         ({
           type = "Normal",
@@ -54,24 +59,25 @@ async function eventsOf(
       )
       .toSorted((a, b) => (a.at < b.at ? 1 : a.at > b.at ? -1 : 0))
       .slice(0, maxEvents);
+    return { events: found, warnings: [] };
   } catch (error) {
-    if (isKubeError(error)) return `its events: ${error.message}`;
+    if (isKubeError(error)) return { warnings: [`its events: ${error.message}`] };
     throw error;
   }
 }
 
 const unknown = { isDue: false, nextAttemptInSeconds: undefined } as const;
 
-function ofService(service: Service): Description {
-  const known = { service, knowledge: undefined, general: [], ...unknown };
-  return { ...describeService(known), facts: factsOfService(known), decisions: [] };
+function ofService(service: Service, events?: readonly DescribedEvent[]): Description {
+  const known = defined({ service, knowledge: undefined, general: [], ...unknown, events }) as KnownService;
+  return defined({ ...describeService(known), facts: factsOfService(known), decisions: [], events });
 }
 
-function ofNode(node: Node, flags: Flags): Description {
+function ofNode(node: Node, flags: Flags, events?: readonly DescribedEvent[]): Description {
   const isSelected = isSelectedBy(flags)(node);
   const nothing = { answer: undefined, notes: [], proofs: [], now: 0 } as const;
-  const known = { node, isSelected, isKept: false, ...nothing, ...unknown };
-  return { ...describeNode(known), facts: factsOfNode(known), decisions: [] };
+  const known = defined({ node, isSelected, isKept: false, ...nothing, ...unknown, events }) as KnownNode;
+  return defined({ ...describeNode(known), facts: factsOfNode(known), decisions: [], events });
 }
 
 async function listAll(
@@ -130,12 +136,13 @@ async function find(
   api: KubeApi,
   { kind, name }: { readonly kind: DescribedKind; readonly name: string },
   flags: Flags,
+  events: ReadEvents["events"],
   signal: AbortSignal,
 ): Promise<Description | undefined> {
   try {
-    if (kind === "Node") return ofNode(await api.get(nodes, { name }, signal), flags);
+    if (kind === "Node") return ofNode(await api.get(nodes, { name }, signal), flags, events);
     const [namespace = "", bare = ""] = name.split("/");
-    return ofService(await api.get(services, { namespace, name: bare }, signal));
+    return ofService(await api.get(services, { namespace, name: bare }, signal), events);
   } catch (error) {
     if (isKubeError(error) && error.kind === "not-found") return undefined;
     throw error;
@@ -145,21 +152,6 @@ async function find(
 /** What was found; without a name, every object that needs attention. */
 export type Found = Omit<ExplainAnswer, "source">;
 export type AskedObject = { readonly kind: DescribedKind; readonly name: string } | undefined;
-
-/** With the events of the object, if one was asked for and exists. */
-export async function withEventsOf(
-  api: KubeApi,
-  asked: AskedObject,
-  found: Found,
-  signal: AbortSignal,
-): Promise<Found> {
-  const [only] = found.objects;
-  if (asked === undefined || only === undefined) return found;
-  const events = await eventsOf(api, asked.kind, asked.name, signal);
-  return typeof events === "string"
-    ? { ...found, warnings: [...(found.warnings ?? []), events] }
-    : { ...found, objects: [withEvents(only, events)] };
-}
 
 export async function explainObjects(
   api: KubeApi,
@@ -174,8 +166,9 @@ export async function explainObjects(
     ];
     return { objects: all.filter(needsAttention), warnings: [] };
   }
-  const found = await find(api, asked, flags, signal);
-  if (found !== undefined) return withEventsOf(api, asked, { objects: [found], warnings: [] }, signal);
+  const { events, warnings } = await readEvents(api, asked, signal);
+  const found = await find(api, asked, flags, events, signal);
+  if (found !== undefined) return { objects: [found], warnings };
   const names = await namesOf(api, asked.kind, asked.name, signal);
   return { objects: [], notFound: closestName(asked.kind, asked.name, names), warnings: [] };
 }

@@ -17,9 +17,10 @@ const headings: Readonly<Record<Note["kind"], string>> = {
   notice: "Note",
 };
 
-function noteText({ kind, reason, text }: Note): string {
+function noteText({ kind, reason, cause, severity, text }: Note): string {
   const lines = text.split("\n").map((line) => wrapText(line, width, "    "));
-  return `  ${headings[kind]}: ${reason}\n${lines.join("\n")}`;
+  const heading = severity === "warning" ? "Warning" : headings[kind];
+  return `  ${heading}: ${reason}${cause === undefined ? "" : ` (${cause})`}\n${lines.join("\n")}`;
 }
 
 function decisionText(decision: Decision): string {

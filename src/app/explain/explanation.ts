@@ -19,7 +19,8 @@ import {
   explainObjects,
   type Found,
   listingRefusal,
-  withEventsOf,
+  type ReadEvents,
+  readEvents,
 } from "./explain-objects.ts";
 import type { ExplainAnswer } from "./explain-text.ts";
 import { findLeader, findManager, leadershipText } from "./find-manager.ts";
@@ -40,13 +41,18 @@ export function readingClient(
   return connectKube(flags, { ...platform, transport }, hooks, signal);
 }
 
-function describe({ manager, unfinished, refused }: Evaluated, asked: AskedObject): Found {
+function describe(
+  { manager, unfinished, refused }: Evaluated,
+  asked: AskedObject,
+  reported: ReadEvents,
+): Found {
   const warnings = [
+    ...reported.warnings,
     ...(unfinished === undefined ? [] : [unfinished]),
     ...refused.map((request) => `the provider sent ${request}, which was refused; please file a bug`),
   ];
   if (asked === undefined) return { objects: describeEverything(manager), warnings };
-  const answer = describeObject(manager, asked.kind, asked.name);
+  const answer = describeObject(manager, asked.kind, asked.name, reported.events ?? []);
   return isNotFound(answer) ? { objects: [], notFound: answer, warnings } : { objects: [answer], warnings };
 }
 
@@ -123,14 +129,15 @@ export class Explanation {
       return this.#fromObjects(api, asked, `a manager needs more permissions (${refusal})`);
     const settings = { ...configuration.settings, flags: this.#flags };
     const options = { provider, settings, platform, timeout: this.#timeout };
-    const found = await observeOnce(options, signal, (evaluated) => describe(evaluated, asked));
+    const reported = await readEvents(api, asked, signal);
+    const found = await observeOnce(options, signal, (evaluated) => describe(evaluated, asked, reported));
     const leader = await leadershipText(api, this.#flags, signal);
     const source = [
       "offline, from the API server and the cloud.",
       "Decisions are what a manager would do now; earlier attempts are only in the events.",
       ...(leader === undefined ? [] : [leader]),
     ].join(" ");
-    return { ...(await withEventsOf(api, asked, found, signal)), source };
+    return { ...found, source };
   }
 
   async #fromObjects(api: KubeApi, asked: AskedObject, why: string): Promise<ExplainAnswer> {

@@ -1,5 +1,6 @@
 // How the page shows what it knows: the state of an object as a tone and a word, counts, and times. Pure.
 
+import { isShortWait } from "../../controllers/problem-order.ts";
 import { noticeReason } from "../../controllers/reporter.ts";
 import type { Brief, Note, State } from "../describe/description.ts";
 import { type Html, html } from "./html.ts";
@@ -30,13 +31,10 @@ export const labels: Readonly<Record<State, string>> = {
   unmanaged: "Left alone",
 };
 
-/** Holds that end by a further listing of the cloud. */
-const shortHolds = ["LoadBalancerMissing", "WaitingForCloud", "ServiceVanished"];
-
 /** A hold that ends on its own does not need attention. */
 export function toneOf({ state, notes }: Pick<Brief, "state" | "notes">): Tone {
   const [first] = notes;
-  return state === "held" && shortHolds.includes(first?.reason ?? "") ? "waiting" : tones[state];
+  return state === "held" && isShortWait(first?.reason ?? "") ? "waiting" : tones[state];
 }
 
 /** Not in order yet: it needs attention, or is in progress. */

@@ -87,6 +87,39 @@ Next attempt:
     expect(text).toContain("set the variable\n    FAKE_TOKEN, or cloud.token in the --config file.");
   });
 
+  const operation = "POST /balancers";
+  const outages = [
+    [
+      "rejected credentials",
+      { status: 401, operation },
+      "Error syncing load balancer: The cloud rejected the credentials",
+    ],
+    ["an outage", { status: 503, operation }, "Error syncing load balancer: POST /balancers failed with 503"],
+    [
+      "a quota",
+      { status: 402, operation: "POST /balancers" },
+      "Error syncing load balancer: POST /balancers failed with 402",
+    ],
+    [
+      "a rate limit",
+      { status: 429, operation: "POST /balancers" },
+      "Error syncing load balancer: POST /balancers failed with 429",
+    ],
+  ] as const;
+  test.each(outages)(
+    "has the headline of what blocks it and not of a hint, for %s [F91 N7]",
+    async (_, fault, text) => {
+      const w = await started();
+      w.create("web", { annotations: { "fairlead.dev/target-selector": "zone=nowhere" } });
+      w.cloud.faults.add({ kind: "status", ...fault, calls: 100_000 });
+      await w.pass(40);
+      const { summary, notes } = explain(w, "web");
+      expect(summary).toStartWith(`It has no address yet. ${text}`);
+      expect(notes.at(-1)).toMatchObject({ reason: "NoMatchingNode", severity: "warning" });
+      expect(w.get("web").status.conditions?.map(({ type }) => type)).toContain("CloudReady");
+    },
+  );
+
   test("names the other cluster that owns its load balancer, and what to correct [F91 N7]", async () => {
     const w = await started("--cluster-name=prod");
     w.create("web");

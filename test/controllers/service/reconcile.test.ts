@@ -193,7 +193,7 @@ test("a load balancer that cannot be changed does not prevent the node sync metr
 });
 
 test("a failed listing is no condition of a Service with an address, although a newer listing succeeds meanwhile", async () => {
-  const error = refused("no listing", "quota");
+  const error = refused("no listing", "unavailable");
   const serviceAt = (name: string, ingress: readonly { readonly ip: string }[]) => ({
     metadata: { name, namespace: "default", uid: name, resourceVersion: "1" },
     spec: { type: "LoadBalancer" },

@@ -1,7 +1,7 @@
 // Handles an error in a reconcile: writes a condition and publishes an event on the Services concerned, and chooses the backoff.
 // Write conflicts are only retried.
 
-import { backoffAfter, isFenced } from "../../../cloud/error-policies.ts";
+import { backoffAfter, isFenced, isLasting } from "../../../cloud/error-policies.ts";
 import { milliseconds } from "../../../core/brand.ts";
 import type { Service } from "../../../kube/objects.ts";
 import { type Outcome, requeue } from "../../../runtime/workers.ts";
@@ -14,7 +14,7 @@ import { type ReconcileContext, type ReconcileDeps, servicesOf } from "./context
 /** Most cloud errors do not occur again at the next attempt. */
 const failuresBeforeCondition = 3;
 
-/** Writes the error as a condition after some failures in a row. Never throws. */
+/** Writes the error as a condition: at once if it lasts, otherwise after some failures in a row. Never throws. */
 export async function showFailure(
   deps: ReconcileDeps,
   { group, state, call }: ReconcileContext,
@@ -23,7 +23,7 @@ export async function showFailure(
   const problem = describeError(error);
   if (problem === undefined) return;
   deps.groupStates.commit(state, { kind: "failed" });
-  if (state.progress.failures < failuresBeforeCondition) return;
+  if (state.progress.failures < failuresBeforeCondition && !isLasting(error)) return;
   // Judged before the first write: the listing may succeed during one.
   const isListing = isOfListing(deps, error);
   for (const service of servicesOf(deps, group)) {

@@ -3,6 +3,7 @@
 
 import { isAccountWide } from "../../../cloud/error-policies.ts";
 import { type Milliseconds, milliseconds, minutes, seconds } from "../../../core/brand.ts";
+import { defined } from "../../../core/defined.ts";
 import { formatDuration } from "../../../core/duration.ts";
 import { messageOf } from "../../../core/errors.ts";
 import type { Problem } from "../../../core/problem.ts";
@@ -10,6 +11,7 @@ import { shortList } from "../../../core/text.ts";
 import { keyOf, type Service } from "../../../kube/objects.ts";
 import type { Step } from "../../../provider/plan.ts";
 import { removalWindowText } from "../../absence/removal-history.ts";
+import { describeError } from "../../errors.ts";
 import type { ObjectEvent } from "../../reporter.ts";
 import { pausedAnnotation } from "../../well-known.ts";
 import { isEnding } from "../predicates.ts";
@@ -236,7 +238,8 @@ export function updateFailed(hosts: readonly string[], error: unknown): ObjectEv
 
 /** An error that affects the whole account is logged once, not for each Service. */
 function failed(reason: string, message: string, error: unknown): ObjectEvent {
-  return isAccountWide(error) ? { ...warning(reason, message), quiet: true } : warning(reason, message);
+  const event = defined({ ...warning(reason, message), cause: describeError(error)?.reason });
+  return isAccountWide(error) ? { ...event, quiet: true } : event;
 }
 
 function normal(reason: string, message: string, options: Pick<ObjectEvent, "quiet"> = {}): ObjectEvent {

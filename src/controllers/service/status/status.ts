@@ -6,6 +6,7 @@ import { parseIp } from "../../../core/ip.ts";
 import type { Problem } from "../../../core/problem.ts";
 import type { LoadBalancerIngress, Service, ServiceCondition } from "../../../kube/objects.ts";
 import type { Publication } from "../../../provider/load-balancers.ts";
+import { byBlocking } from "../../problem-order.ts";
 import { cloudCondition } from "../../well-known.ts";
 import { warningCondition } from "../predicates.ts";
 
@@ -30,18 +31,27 @@ function shorten(text: string): string {
   return text.length > maxMessageLength ? `${text.slice(0, maxMessageLength - 1)}…` : text;
 }
 
-/** Sorted, so that the same problems always make the same message. */
+function byReason(a: Problem, b: Problem): number {
+  const [one, other] = [a, b].map(({ reason, text }) => `${reason} ${text}`) as [string, string];
+  return one < other ? -1 : Number(one > other);
+}
+
+/** In an order that depends only on the problems, so that the same ones always make the same message. */
 function toCondition(
   type: string,
   status: "True" | "False",
   problems: readonly Problem[],
   now: number,
 ): ServiceCondition | undefined {
-  const texts = [...new Set(problems.map(({ text }) => text))].toSorted();
-  const [reason] = problems.map((problem) => asReason(problem.reason)).toSorted();
-  if (reason === undefined) return undefined;
+  const ordered = byBlocking(problems.toSorted(byReason), (problem) => ({ ...problem, kind: "problem" }));
+  const [first] = ordered;
+  if (first === undefined) return undefined;
+  const texts = [...new Set(ordered.map(({ text }) => text))];
   const lastTransitionTime = `${new Date(now).toISOString().slice(0, 19)}Z`;
-  return { type, status, reason, message: shorten(texts.join("\n")), lastTransitionTime };
+  return {
+    ...{ type, status, reason: asReason(first.reason) },
+    ...{ message: shorten(texts.join("\n")), lastTransitionTime },
+  };
 }
 
 /** Keeps an equal condition, and the transition time while the status is the same. */

@@ -93,7 +93,12 @@ export function ruleProblems(fields: Fields, values: AnyValues): readonly Proble
     const isMissing = file?.required !== undefined && !isSet(values, name);
     return [
       ...(isMissing
-        ? [problem("error", name, `${title} or ${titleOf(fields, path)} is required: ${file.required}`)]
+        ? [
+            {
+              ...problem("error", name, `${title} or ${titleOf(fields, path)} is required: ${file.required}`),
+              reason: "MissingSetting",
+            },
+          ]
         : []),
       ...(urlLike !== undefined && typeof value === "string" && !isHttpUrl(value)
         ? [

@@ -2,6 +2,7 @@
 // same functions, if the cloud is configured here.
 
 import { minutes } from "../../core/brand.ts";
+import type { Problem } from "../../core/problem.ts";
 import type { KubeApi } from "../../kube/client/api.ts";
 import { openConnection } from "../../kube/connection/connection.ts";
 import type { Configuration } from "../configuration/configuration.ts";
@@ -39,6 +40,14 @@ export function readingClient(
     onRequest: () => undefined,
   };
   return connectKube(flags, { ...platform, transport }, hooks, signal);
+}
+
+const isOnlyAbsent = ({ reason }: Problem): boolean =>
+  reason === "MissingSetting" || reason === "UnreadableFile";
+
+/** A wrong name makes every load balancer look like that of another cluster. */
+function assumedCluster({ "cluster-name": name }: Flags, use: string): string {
+  return `The cluster name ${name} (--cluster-name) ${use}; the manager may have another one.`;
 }
 
 function describe(
@@ -120,7 +129,8 @@ export class Explanation {
     const [{ provider, platform, configuration }, signal] = [this.#options, this.#signal];
     const errors = configuration.problems.filter(({ severity }) => severity === "error");
     const [missing] = errors;
-    if (errors.some(({ reason }) => reason !== "MissingSetting")) throw new ConfigurationError(errors);
+    // On the machine of an operator, settings and files with credentials are usually absent. What is set must be right.
+    if (!errors.every(isOnlyAbsent)) throw new ConfigurationError(errors);
     const { api } = await this.#read();
     if (missing !== undefined)
       return this.#fromObjects(api, asked, `the cloud is not configured here (${missing.text})`);
@@ -135,6 +145,7 @@ export class Explanation {
     const source = [
       "offline, from the API server and the cloud.",
       "Decisions are what a manager would do now; earlier attempts are only in the events.",
+      assumedCluster(this.#flags, "is compared with the marks of load balancers"),
       ...(leader === undefined ? [] : [leader]),
     ].join(" ");
     return { ...found, source };
@@ -146,7 +157,12 @@ export class Explanation {
     const found = await explainObjects(api, asked, this.#flags, this.#signal);
     return {
       ...found,
-      source: `the API server only, because ${why}. ${leads} For its reasons, set --server.`,
+      source: [
+        `the API server only, because ${why}.`,
+        "What the cloud has, pending attempts and holds are not known.",
+        assumedCluster(this.#flags, "is not checked"),
+        `${leads} For its reasons, set --server.`,
+      ].join(" "),
     };
   }
 }

@@ -17,13 +17,23 @@ export interface PlanAnswer {
   /** The numbers of objects that were evaluated. */
   readonly observed: { readonly nodes: number; readonly services: number };
   readonly changes: readonly PlannedChange[];
-  /** Objects that a start would leave as they are, because they wait, are on hold or have a problem. */
-  readonly attention: readonly Pick<Description, "kind" | "name" | "state" | "summary" | "notes">[];
+  /** Objects that wait, are on hold or have a problem. A start would leave those as they are that have `stays`. */
+  readonly attention: readonly AttentionObject[];
   /** What concerns no single object. */
   readonly warnings: readonly string[];
   /** Why the plan is incomplete; absent if it is complete. */
   readonly incomplete?: string;
 }
+
+export interface AttentionObject extends Pick<Description, "kind" | "name" | "state" | "summary" | "notes"> {
+  readonly stays: boolean;
+}
+
+/** A write of its conditions does not change what it waits for. */
+const isChanged = ({ kind, decisions }: Description): boolean =>
+  decisions.some(
+    ({ outcome, object }) => outcome === "observed" && (kind === "Node" || object.startsWith("balancer/")),
+  );
 
 const attentionStates: readonly State[] = ["held", "problem", "waiting"];
 
@@ -54,7 +64,10 @@ export function planAnswer(
       .toSorted((a, b) => byTarget[a.target] - byTarget[b.target]),
     attention: described
       .filter(({ state }) => attentionStates.includes(state))
-      .map(({ kind, name, state, summary, notes }) => ({ kind, name, state, summary, notes })),
+      .map((object) => {
+        const { kind, name, state, summary, notes } = object;
+        return { kind, name, state, summary, notes, stays: !isChanged(object) };
+      }),
     warnings,
     ...(incomplete !== undefined && { incomplete }),
   };
@@ -73,6 +86,10 @@ function changeText({ object, change, why }: PlannedChange): string {
   );
 }
 
+function attentionText({ kind, name, state, summary }: AttentionObject): string {
+  return `  ${kind} ${name}: ${state}\n${wrapText(summary, width, "    ")}`;
+}
+
 export function planText({ observed, changes, attention, warnings, incomplete }: PlanAnswer): string {
   const section = (title: string, lines: readonly string[]): readonly string[] =>
     lines.length === 0 ? [] : [`${title}:`, "", ...lines, ""];
@@ -81,20 +98,19 @@ export function planText({ observed, changes, attention, warnings, incomplete }:
   const seen = `${countOf(observed.nodes, "Node")} and ${countOf(observed.services, "Service")} of type LoadBalancer`;
   const would =
     changes.length === 0 ? "no changes would be made" : `${countOf(changes.length, "change")} would be made`;
+  const staying = attention.filter(({ stays }) => stays);
   const open =
-    attention.length === 0
+    staying.length === 0
       ? ""
-      : `, and ${countOf(attention.length, "object")} would stay as ${attention.length === 1 ? "it is" : "they are"}`;
+      : `, and ${countOf(staying.length, "object")} would stay as ${staying.length === 1 ? "it is" : "they are"}`;
   return [
     ...section("A start of the manager would change in the cloud", linesOf("cloud")),
     ...section("A start of the manager would change in the cluster", linesOf("cluster")),
     ...section(
-      "These objects would stay as they are; explain says more",
-      attention.map(
-        ({ kind, name, state, summary }) =>
-          `  ${kind} ${name}: ${state}\n${wrapText(summary, width, "    ")}`,
-      ),
+      "These objects would change, and have a problem; explain says more",
+      attention.filter(({ stays }) => !stays).map(attentionText),
     ),
+    ...section("These objects would stay as they are; explain says more", staying.map(attentionText)),
     ...section(
       "Warnings",
       warnings.map((warning) => wrapText(warning, width, "  ")),

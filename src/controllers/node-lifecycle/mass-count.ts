@@ -11,7 +11,7 @@ import { massDeletionHeld } from "./events.ts";
 import { isAnnouncedAsLeaving, isDeletionForbidden, type MassDecision } from "./plan.ts";
 import type { LifecycleSettings } from "./settings.ts";
 
-type MassCountOptions = Pick<NodeDeps, "nodes" | "inventory" | "clock"> & {
+type MassCountOptions = Pick<NodeDeps, "nodes" | "inventory" | "clock" | "note"> & {
   readonly removals: RemovalHistory;
   readonly settings: LifecycleSettings;
 };
@@ -101,14 +101,16 @@ export class MassCount {
   }
 
   decide(): MassDecision {
-    const { clock, removals } = this.#options;
+    const { clock, removals, note } = this.#options;
     const now = clock.monotonic();
+    const wasHolding = this.isHolding;
     if (this.#countedAt === undefined || this.#isOutdated(this.#countedAt)) this.#countAll(now);
     for (const name of this.#changed) this.#count(name);
     this.#changed.clear();
     const recent = removals.count("nodes");
     const counts = { recent, affected: this.#missing, total: this.#managed + recent - this.#recorded };
     const { isHeld, allowed, state } = this.#limit.decide(counts);
+    if (wasHolding && !this.isHolding) note("The mass limit no longer holds Nodes", {});
     if (!isHeld) return { mayDelete: true, restartedAt: state.endedAt };
     return { mayDelete: false, event: massDeletionHeld(counts, allowed, removals.howToRelease("nodes")) };
   }

@@ -112,7 +112,7 @@ Next attempt:
       const w = await started();
       w.create("web", { annotations: { "fairlead.dev/target-selector": "zone=nowhere" } });
       w.cloud.faults.add({ kind: "status", ...fault, calls: 100_000 });
-      await w.pass(40);
+      await w.pass(100);
       const { summary, notes } = explain(w, "web");
       expect(summary).toStartWith(`It has no address yet. ${text}`);
       expect(notes.at(-1)).toMatchObject({ reason: "NoMatchingNode", severity: "warning" });

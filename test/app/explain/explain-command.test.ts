@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, test } from "bun:test";
 import { fake } from "../../../providers/fake/index.ts";
+import { hetzner } from "../../../providers/hetzner/index.ts";
 import { explainPage } from "../../../src/app/endpoints/debug-pages.ts";
 import { secret } from "../../../src/core/fields.ts";
 import type { TransportRequest } from "../../../src/platform/transport.ts";
@@ -38,7 +39,7 @@ describe("explain without a running manager", () => {
     );
     expect(out).toContain("Normal EnsuredLoadBalancer, from service-controller\n    Ensured load balancer\n");
     expect(out).toEndWith(
-      "Source: offline, from the API server and the cloud. Decisions are what a manager would do now; earlier attempts are only in the events. No manager leads: the Lease kube-system/cloud-controller-manager does not exist. Nothing is changed until a manager runs.\n",
+      "Source: offline, from the API server and the cloud. Decisions are what a manager would do now; earlier attempts are only in the events. The cluster name kubernetes (--cluster-name) is compared with the marks of load balancers; the manager may have another one. No manager leads: the Lease kube-system/cloud-controller-manager does not exist. Nothing is changed until a manager runs.\n",
     );
     expect([...kube, ...cloud].filter((request) => !request.startsWith("GET "))).toEqual([]);
     expect(kube.filter((request) => request.includes("leases"))).toEqual([
@@ -171,6 +172,24 @@ describe("explain where the cloud is not configured", () => {
     }
     const { out } = await explain(w, ["service", "web"]);
     expect(out).toContain("Source: the API server only, because a manager needs more permissions (");
+  });
+
+  test("works without the credentials of Hetzner, and names the assumed cluster and what it cannot know [F91 N7]", async () => {
+    const w = await setUp();
+    const { code, out, err } = await explain(w, ["service", "wrong", "--cluster-name=prod"], {
+      provider: hetzner as never,
+    });
+    expect([code, err]).toEqual([3, ""]);
+    expect(out).toStartWith("Service default/wrong: problem\n");
+    expect(out.replaceAll(/\s+/g, " ")).toContain(
+      "because the cloud is not configured here (HCLOUD_TOKEN or HCLOUD_TOKEN_FILE is required: the API token of the project). What the cloud has, pending attempts and holds are not known. The cluster name prod (--cluster-name) is not checked; the manager may have another one.",
+    );
+  });
+
+  test("works where a file of the settings does not exist [F91 N7]", async () => {
+    const w = await setUp();
+    const { code, out } = await explain(w, ["service", "wrong", "--cloud-config=/etc/kubernetes/cloud.yaml"]);
+    expect([code, out]).toEqual([3, expect.stringContaining("/etc/kubernetes/cloud.yaml")]);
   });
 
   test("refuses an unknown setting instead of guessing [F91 N7]", async () => {

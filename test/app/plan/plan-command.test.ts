@@ -79,6 +79,18 @@ describe("plan", () => {
     expect(out).toEndWith("1 change would be made, and 1 object would stay as it is.\n");
   });
 
+  test("lists a Service that it would create with a warning, and not among those that stay [F76]", async () => {
+    const w = await settled();
+    w.create("new", { annotations: { "fairlead.dev/target-selector": "zone=nowhere" } });
+    const { code, out } = await plan(w, [noRoutes]);
+    expect(code).toBe(3);
+    expect(out).toContain("    create balancer: for default/new: ");
+    expect(out).toContain(
+      "These objects would change, and have a problem; explain says more:\n\n  Service default/new: problem\n",
+    );
+    expect(out).not.toContain("stay as");
+  });
+
   test("lists a Node whose instance is gone as waiting for proof, and deletes nothing [F76]", async () => {
     const w = await settled();
     w.cloud.machines.remove("1");

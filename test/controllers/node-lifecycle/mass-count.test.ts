@@ -21,9 +21,18 @@ const setUp = () => {
   const { clock, inventory } = w;
   const removals = new RemovalMemory(clock);
   const candidates = new Candidates(clock, new PendingLookups(inventory, clock));
+  const logged: string[] = [];
+  const note = (message: string) => void logged.push(message);
   const newCount = () =>
     new MassCount(
-      { nodes: w.nodes.store, inventory, clock, removals, settings: lifecycleDefaults },
+      {
+        nodes: w.nodes.store,
+        inventory,
+        clock,
+        removals,
+        settings: lifecycleDefaults,
+        note,
+      },
       candidates,
       (node) => node.metadata.labels?.["account"] !== "other",
     );
@@ -52,8 +61,22 @@ const setUp = () => {
     for (let index = 0; index < amount; index += 1) w.nodes.remove(`${prefix}${index}`);
   };
   const mayDelete = () => count.decide().mayDelete;
-  return { ...w, w, add, put, list, remove, candidates, count, newCount, mayDelete };
+  return { ...w, w, add, put, list, remove, candidates, count, newCount, mayDelete, logged };
 };
+
+test("the end of a hold is logged once, after the listing that shows the Nodes again [N1]", async () => {
+  const { add, put, list, mayDelete, logged } = setUp();
+  put("kept", 4);
+  add("kept", 4);
+  add("lost", 10, { ready: "False" });
+  await list();
+  expect([mayDelete(), logged]).toEqual([false, []]);
+  put("lost", 10);
+  await list();
+  expect(logged).toEqual(["The mass limit no longer holds Nodes"]);
+  await list();
+  expect([mayDelete(), logged.length]).toEqual([true, 1]);
+});
 
 describe("the mass count of recent losses", () => {
   test("excludes Ready Nodes that were deleted by hand, so that a scaled-down pool delays no deletion", async () => {

@@ -92,7 +92,7 @@ export async function reconcileGroup(
   try {
     const outcome = await stages(deps, context);
     if (outcome.kind === "waiting") groupStates.commit(state, { kind: "held", hold: state.hold ?? hold });
-    else groupStates.commit(state, { kind: "succeeded" });
+    else groupStates.commit(state, { kind: "succeeded", isSettled: outcome.kind === "settled" });
     if (outcome.kind === "settled") nodeSyncLatency.end(group);
     if (outcome.kind === "settled" && state.pendingReleases.size === 0) dropGroupState(group, groupStates);
     return outcome;

@@ -116,7 +116,8 @@ interface Changes {
   gone: object;
   /** No Service is left, and only releases are pending. */
   left: object;
-  succeeded: object;
+  /** A reconcile ended without an error. `isSettled`: nothing is left to do. */
+  succeeded: { readonly isSettled: boolean };
   failed: object;
   errorHandled: object;
   /** Until then, only a change of a Service retries it. */
@@ -301,8 +302,9 @@ const transitions: Transitions = {
   left(record) {
     resetGroup(record, "left");
   },
-  succeeded(record) {
-    record.progress.endFailures();
+  succeeded(record, { isSettled }) {
+    // What waits for a proof after a failure has not succeeded yet.
+    if (isSettled) record.progress.endFailures();
     record.backoffUntil = undefined;
   },
   failed({ progress }) {

@@ -223,7 +223,7 @@ export class GroupProgress {
   /** The steps applied since the last completion, hashed. */
   readonly #applied = new Set<string>();
 
-  /** Failed reconciles since the last step that succeeded; the third writes a condition. */
+  /** Failed reconciles since the last step that succeeded, whatever waits lie between; the third writes a condition. */
   get failures(): number {
     return this.#failures;
   }
@@ -232,7 +232,7 @@ export class GroupProgress {
     this.#failures += 1;
   }
 
-  /** A reconcile succeeded. */
+  /** A reconcile ended, and nothing is left to do. */
   endFailures(): void {
     this.#failures = 0;
   }

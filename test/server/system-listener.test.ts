@@ -9,6 +9,7 @@ import { systemClock } from "../../src/platform/clock.ts";
 import type { Listener, ListenOptions, ServedRequest } from "../../src/platform/listener.ts";
 import { systemRandom } from "../../src/platform/random.ts";
 import { systemListen } from "../../src/platform/system-listener.ts";
+import { systemTransport } from "../../src/platform/transport.ts";
 
 const authority = createAuthority("test-ca", systemClock, systemRandom);
 const server = (name: string, names = ["127.0.0.1", "localhost"]) => authority.issueServer(name, names);
@@ -83,6 +84,17 @@ describe("HTTPS listener", () => {
     expect(await second.json()).toEqual({ method: "POST", target: "/h2", certificates: 0, body: "hello" });
     const head = await fetch(`https://localhost:${port}/x`, { method: "HEAD", tls: { ca: authority.cert } });
     expect([head.status, await head.text()]).toEqual([200, ""]);
+  });
+
+  test("receives the client certificate that the transport of the process sends", async () => {
+    const { port } = await listen({ http2: false });
+    const send = (client: { key: string; cert: string } | object) =>
+      systemTransport(
+        { method: "GET", url: `https://localhost:${port}/x`, tls: { ca: authority.cert, ...client } },
+        new AbortController().signal,
+      ).then((response) => response.json() as Promise<Record<string, unknown>>);
+    expect((await send(alice))["certificates"]).toBeGreaterThan(0);
+    expect((await send({}))["certificates"]).toBe(0);
   });
 
   test("passes the client certificate to the handler, also in resumed TLS sessions", async () => {

@@ -8,33 +8,27 @@ import type { TransportRequest } from "../../platform/transport.ts";
 import { answerError, answerJson, answerText } from "./http/answer.ts";
 import { discover } from "./http/discovery.ts";
 import { headerOf, type RequestInfo, readObject, readRequest } from "./http/request.ts";
-import { type Authorize, answerReview, ServiceAccountTokens } from "./http/reviews.ts";
+import { type Authorize, answerReview } from "./http/reviews.ts";
 import { type ReadDeps, serveGet, serveList, serveObject, serveWatch } from "./http/serve-read.ts";
-import { patchObject, serveDelete, serveDeleteCollection } from "./http/serve-write.ts";
+import { changeFor, serveDelete } from "./http/serve-write.ts";
 import { ApiError, forbidden, methodNotAllowed, noSuchResource } from "./objects/api-error.ts";
-import { textAt } from "./objects/json.ts";
-import { type Identity, type KubeObject, timestamp } from "./objects/kube-object.ts";
+import type { Identity, KubeObject } from "./objects/kube-object.ts";
 import { type Resource, resourceNamed, reviews } from "./objects/resource-table.ts";
 import { Lister } from "./storage/list-objects.ts";
 import { ObjectRegistry, type WriteOptions } from "./storage/object-registry.ts";
-import type { GoneAs, StreamingLists, WatchSettings } from "./storage/plan-watch.ts";
+import type { WatchSettings } from "./storage/plan-watch.ts";
 import { type ChangeListener, Store } from "./storage/store.ts";
 
 export interface ApiServerOptions {
-  /** The version that `/version` reports. */
-  readonly version?: string;
-  readonly streamingLists?: StreamingLists;
-  readonly goneAs?: GoneAs;
   /** How many changes the history keeps per resource. */
   readonly historyLimit?: number;
-  /** How many changes may wait for a slow watch before it is disconnected. */
-  readonly waitingLimit?: number;
+  /** Bearer tokens and who they belong to. */
   readonly tokens?: Readonly<Record<string, Identity>>;
   /** Absent: everything is allowed. */
   readonly authorize?: Authorize;
 }
 
-export interface ApiServerDeps {
+interface ApiServerDeps {
   readonly clock: Clock;
   readonly random: Random;
   readonly options?: ApiServerOptions;
@@ -43,12 +37,15 @@ export interface ApiServerDeps {
 export class ApiServer {
   readonly store: Store;
   readonly objects: ObjectRegistry;
-  readonly tokens: ServiceAccountTokens;
   readonly faults: Faults = {};
   /** Number of requests by verb and resource, such as `patch nodes/status`. */
   readonly requests = new Map<string, number>();
   /** May be changed while the server runs. */
-  readonly watchSettings: { -readonly [K in keyof WatchSettings]: WatchSettings[K] };
+  readonly watchSettings: { -readonly [K in keyof WatchSettings]: WatchSettings[K] } = {
+    streamingLists: "on",
+    goneAs: "event",
+    waitingLimit: 20_000,
+  };
   readonly #clock: Clock;
   readonly #options: ApiServerOptions;
   readonly #lister: Lister;
@@ -60,13 +57,7 @@ export class ApiServer {
     this.#options = options;
     this.store = new Store(options.historyLimit ?? 20_000);
     this.objects = new ObjectRegistry({ store: this.store, clock, random });
-    this.tokens = new ServiceAccountTokens(clock, random, options.tokens ?? {});
     this.#lister = new Lister(this.store, clock);
-    this.watchSettings = {
-      streamingLists: options.streamingLists ?? "on",
-      goneAs: options.goneAs ?? "event",
-      waitingLimit: options.waitingLimit ?? 20_000,
-    };
     this.#read = {
       store: this.store,
       clock,
@@ -81,6 +72,11 @@ export class ApiServer {
   /** Calls the listener synchronously after each write; returns a function that removes it. */
   onWrite(listener: ChangeListener): () => void {
     return this.store.onWrite(listener);
+  }
+
+  /** Who a bearer token belongs to. */
+  identityOf(token: string): Identity | undefined {
+    return this.#options.tokens?.[token];
   }
 
   /** Drops the history and unfinished listings: older versions are answered with 410 from now on. */
@@ -120,19 +116,9 @@ export class ApiServer {
   }
 
   #isAllowed(info: RequestInfo, identity: Identity): boolean {
-    const { verb, group, plural, subresource, namespace, name, path } = info;
-    const allow = this.#options.authorize;
-    if (allow === undefined) return true;
-    const isPath = plural === "";
-    return allow(identity, {
-      verb,
-      group,
-      resource: plural,
-      subresource,
-      namespace,
-      name,
-      path: isPath ? path : "",
-    });
+    const { verb, group, plural: resource, subresource, namespace, name } = info;
+    const request = { verb, group, resource, subresource, namespace, name, path: "" };
+    return this.#options.authorize?.(identity, request) ?? true;
   }
 
   #answer(
@@ -147,14 +133,12 @@ export class ApiServer {
     if (review !== undefined) return this.#review(review, request, info, identity);
     const { resource } = info;
     if (info.plural === "" || info.path.startsWith("/openapi")) {
-      const document = discover(info.path, this.#options.version ?? "v1.35.4");
+      const document = discover(info.path);
       if (document !== undefined) return answerJson(200, document);
       return answerText(404, "404 page not found\n", [], "text/plain");
     }
     if (resource === undefined) {
-      if (
-        discover(`/${info.group === "" ? "api" : `apis/${info.group}`}/${info.version}`, "v1") === undefined
-      ) {
+      if (discover(`/${info.group === "" ? "api" : `apis/${info.group}`}/${info.version}`) === undefined) {
         return answerText(404, "404 page not found\n", [], "text/plain");
       }
       throw noSuchResource();
@@ -180,7 +164,6 @@ export class ApiServer {
   ): Response {
     const { name, namespace, subresource, query } = info;
     const isStatus = subresource === "status" && resource.hasStatus;
-    if (subresource === "token" && resource.kind === "ServiceAccount") return this.#issueToken(request, info);
     if ((subresource !== "" && !isStatus) || (!resource.namespaced && namespace !== ""))
       throw noSuchResource();
     const accept = headerOf(request, "accept");
@@ -202,7 +185,7 @@ export class ApiServer {
       case "create": {
         if (name !== "" || (resource.namespaced && namespace === "")) throw methodNotAllowed();
         const object = this.objects.create(resource, namespace, readObject(request, resource.kind), options);
-        if (resource.storage === "events") this.#eventExpiry.eventCreated();
+        if (resource.plural === "events") this.#eventExpiry.eventCreated();
         return serve(201, object);
       }
       case "update": {
@@ -211,23 +194,12 @@ export class ApiServer {
         return serve(isNew ? 201 : 200, object);
       }
       case "patch": {
-        const time = timestamp(this.#clock.now());
-        const { object, isNew } = patchObject(
-          this.objects,
-          this.store,
-          request,
-          resource,
-          info,
-          options,
-          time,
-        );
-        return serve(isNew ? 201 : 200, object);
+        const change = changeFor(request, resource);
+        return serve(200, this.objects.patch(resource, namespace, name, subresource, change, options));
       }
       case "delete":
-        if (isStatus) throw methodNotAllowed();
+        if (isStatus || name === "") throw methodNotAllowed();
         return serveDelete(this.objects, request, resource, info, options);
-      case "deletecollection":
-        return serveDeleteCollection(this.objects, this.store, resource, info, options);
       default:
         throw methodNotAllowed();
     }
@@ -242,19 +214,10 @@ export class ApiServer {
     if (info.verb !== "create") throw methodNotAllowed();
     const allow: Authorize = this.#options.authorize ?? (() => true);
     const body = readObject(request, review.kind);
-    const find = (token: string) => this.tokens.find(token);
-    return answerJson(201, answerReview(review, body, identity, this.#clock, find, allow));
-  }
-
-  #issueToken(request: TransportRequest, { namespace, name }: RequestInfo): Response {
-    const account = this.objects.get(resourceNamed("serviceaccounts"), namespace, name);
-    const body = readObject(request, "TokenRequest");
-    const spec = body["spec"] ?? {};
-    const asked = Number((spec as { expirationSeconds?: unknown }).expirationSeconds ?? 3600);
-    const status = this.tokens.issue(namespace, name, account.metadata.uid, asked);
-    const metadata = { name, namespace, creationTimestamp: timestamp(this.#clock.now()) };
-    const apiVersion = textAt(body, "apiVersion") || "authentication.k8s.io/v1";
-    return answerJson(201, { kind: "TokenRequest", apiVersion, metadata, spec, status });
+    return answerJson(
+      201,
+      answerReview(review, body, identity, (token) => this.identityOf(token), allow),
+    );
   }
 }
 
@@ -280,7 +243,7 @@ export class ConnectionLostError extends Error {
   }
 }
 
-export function untilAborted(signal: AbortSignal): Promise<never> {
+function untilAborted(signal: AbortSignal): Promise<never> {
   return new Promise((_, reject) => {
     if (signal.aborted) return reject(signal.reason);
     signal.addEventListener("abort", () => reject(signal.reason), { once: true });
@@ -293,7 +256,7 @@ export function untilAborted(signal: AbortSignal): Promise<never> {
 const maxAge = 3_600_000;
 const createsPerSweep = 256;
 
-export class EventExpiry {
+class EventExpiry {
   readonly #store: Store;
   readonly #clock: Clock;
   #created = 0;
@@ -322,7 +285,7 @@ export class EventExpiry {
 
 const namespaces = ["default", "kube-node-lease", "kube-public", "kube-system"];
 
-export function seedObjects(registry: ObjectRegistry): void {
+function seedObjects(registry: ObjectRegistry): void {
   for (const name of namespaces) {
     registry.create(resourceNamed("namespaces"), "", { metadata: { name } });
     registry.create(resourceNamed("serviceaccounts"), name, { metadata: { name: "default" } });

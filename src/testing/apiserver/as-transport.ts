@@ -1,6 +1,6 @@
 // The test API server as a Transport, without sockets, for unit tests and the simulation. The bearer token identifies the caller.
 
-import type { Transport, TransportRequest } from "../../platform/transport.ts";
+import type { Transport } from "../../platform/transport.ts";
 import type { ApiServer } from "./api-server.ts";
 import { answerError } from "./http/answer.ts";
 import { headerOf } from "./http/request.ts";
@@ -12,15 +12,16 @@ export const administrator: Identity = {
   groups: ["system:masters", "system:authenticated"],
 };
 
-function bearerToken(request: TransportRequest): string | undefined {
-  return /^Bearer +(\S+)$/i.exec(headerOf(request, "authorization") ?? "")?.[1];
+/** The token in an `Authorization` header. */
+export function bearerToken(header: string | null | undefined): string | undefined {
+  return /^Bearer +(\S+)$/i.exec(header ?? "")?.[1];
 }
 
 /** A request without a token comes from `identity`; an unknown token is rejected with 401. */
 export function asTransport(server: ApiServer, identity: Identity = administrator): Transport {
   return async (request, signal) => {
-    const token = bearerToken(request);
-    const caller = token === undefined ? identity : server.tokens.find(token);
+    const token = bearerToken(headerOf(request, "authorization"));
+    const caller = token === undefined ? identity : server.identityOf(token);
     return caller === undefined ? answerError(unauthorized()) : server.handle(request, caller, signal);
   };
 }

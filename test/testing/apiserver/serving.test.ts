@@ -89,7 +89,7 @@ describe("discovery", () => {
     expect(groups).toContain("coordination.k8s.io");
     const core = listAt(await get("/api/v1"), "resources").map((each) => valueAt(each, "name"));
     expect(core).toEqual(
-      expect.arrayContaining(["nodes", "nodes/status", "services/status", "serviceaccounts/token"]),
+      expect.arrayContaining(["nodes", "nodes/status", "services/status", "serviceaccounts"]),
     );
     expect(await get("/apis/discovery.k8s.io/v1")).toMatchObject({ groupVersion: "discovery.k8s.io/v1" });
   });

@@ -29,19 +29,6 @@ function apiResources(group: string): JsonObject[] {
         ...(each.hasStatus
           ? [{ name: `${name}/status`, singularName: "", namespaced, kind, verbs: statusVerbs }]
           : []),
-        ...(kind === "ServiceAccount"
-          ? [
-              {
-                name: `${name}/token`,
-                singularName: "",
-                namespaced,
-                group: "authentication.k8s.io",
-                version: "v1",
-                kind: "TokenRequest",
-                verbs: ["create"],
-              },
-            ]
-          : []),
       ];
     }),
     ...reviews
@@ -99,37 +86,34 @@ function openApiIndex(): JsonObject {
   return { paths };
 }
 
-function versionInfo(gitVersion: string): JsonObject {
-  const [major = "1", minor = "35"] = gitVersion.replace(/^v/, "").split(".");
-  return {
-    major,
-    minor,
-    gitVersion,
-    gitCommit: "",
-    gitTreeState: "clean",
-    buildDate: "1970-01-01T00:00:00Z",
-    goVersion: "",
-    compiler: "bun",
-    platform: "test",
-  };
-}
+const version: JsonObject = {
+  major: "1",
+  minor: "35",
+  gitVersion: "v1.35.4",
+  gitCommit: "",
+  gitTreeState: "clean",
+  buildDate: "1970-01-01T00:00:00Z",
+  goVersion: "",
+  compiler: "bun",
+  platform: "test",
+};
 
 /** The document at a path, or undefined when there is none. */
-export function discover(path: string, gitVersion: string): JsonObject | undefined {
+export function discover(path: string): JsonObject | undefined {
   const trimmed = path.replace(/\/+$/, "");
-  if (trimmed === "/version") return versionInfo(gitVersion);
+  if (trimmed === "/version") return version;
   if (trimmed === "/api") return { kind: "APIVersions", versions: ["v1"], serverAddressByClientCIDRs: [] };
   if (trimmed === "/apis") return { kind: "APIGroupList", apiVersion: "v1", groups: groups.map(groupEntry) };
   if (trimmed === "/openapi/v3") return openApiIndex();
   const [, root, ...rest] = trimmed.split("/");
   const parts = root === "openapi" ? rest.slice(1) : [root, ...rest];
-  const [kind, group, version] = parts[0] === "api" ? ["api", "", parts[1]] : parts;
+  const [kind, group, name] = parts[0] === "api" ? ["api", "", parts[1]] : parts;
   if (group === undefined || (kind !== "api" && (kind !== "apis" || !groups.includes(group))))
     return undefined;
-  if (kind === "apis" && version === undefined && root !== "openapi") {
+  if (kind === "apis" && name === undefined && root !== "openapi") {
     return { kind: "APIGroup", apiVersion: "v1", ...groupEntry(group) };
   }
-  if (version !== "v1" || parts.length > (kind === "api" ? 2 : 3)) return undefined;
+  if (name !== "v1" || parts.length > (kind === "api" ? 2 : 3)) return undefined;
   if (root === "openapi") return openApiFor(group);
   const groupVersion =
     resourcesIn(group)[0] === undefined ? `${group}/v1` : apiVersionOf(resourcesIn(group)[0] as Resource);

@@ -1,4 +1,4 @@
-// Decodes the few objects that kubectl always sends as protobuf (`create …`, `auth …`, `create token`). Responses are always
+// Decodes the few objects that kubectl always sends as protobuf (`create …`, `auth can-i`). Responses are always
 // JSON.
 
 import type { Json, JsonObject } from "../objects/json.ts";
@@ -46,9 +46,6 @@ const messages: Readonly<Record<string, Message>> = {
     4: ["targetPort", "x"],
     5: ["nodePort", "i"],
   },
-  TokenRequest: { 1: meta, 2: ["spec", "TokenRequestSpec"] },
-  TokenRequestSpec: { 1: ["audiences", "s[]"], 4: ["expirationSeconds", "i"] },
-  SelfSubjectReview: { 1: meta },
   SelfSubjectAccessReview: { 1: meta, 2: ["spec", "AccessReviewSpec"] },
   AccessReviewSpec: {
     1: ["resourceAttributes", "ResourceAttributes"],

@@ -1,8 +1,9 @@
 // Parses a method and a URL into verb, resource, namespace, name, subresource and parameters.
 
+import { messageOf } from "../../../core/errors.ts";
 import type { TransportRequest } from "../../../platform/transport.ts";
 import { ApiError, badRequest } from "../objects/api-error.ts";
-import { isObject, type Json, type JsonObject } from "../objects/json.ts";
+import type { Json, JsonObject } from "../objects/json.ts";
 import { findResource, type Resource } from "../objects/resource-table.ts";
 import { readJson } from "../validation/decode-object.ts";
 import { readProtobuf } from "./protobuf.ts";
@@ -11,7 +12,7 @@ export interface RequestInfo {
   readonly method: string;
   readonly path: string;
   readonly query: URLSearchParams;
-  /** get, list, watch, create, update, patch, delete, deletecollection; the lower-case method for other paths. */
+  /** get, list, watch, create, update, patch, delete; the lower-case method for other paths. */
   readonly verb: string;
   readonly group: string;
   readonly version: string;
@@ -34,7 +35,7 @@ function verbFor(method: string, name: string, query: URLSearchParams): string {
     case "PATCH":
       return "patch";
     case "DELETE":
-      return name === "" ? "deletecollection" : "delete";
+      return "delete";
     default:
       if (isTrue(query.get("watch"))) return "watch";
       return name === "" ? "list" : "get";
@@ -66,7 +67,7 @@ export function readRequest(method: string, url: string): RequestInfo {
   };
 }
 
-// Reads request bodies: JSON, YAML where the server accepts it, and the protobuf that kubectl sends. It does not validate them.
+// Reads request bodies: JSON, and the protobuf that kubectl sends. It does not validate them.
 
 export function headerOf(request: TransportRequest, name: string): string | undefined {
   for (const [key, value] of Object.entries(request.headers ?? {})) {
@@ -101,12 +102,8 @@ export function unsupportedMediaType(): ApiError {
 export function readObject(request: TransportRequest, kind: string): JsonObject {
   const type = mediaTypeOf(request);
   if (type === protobuf) return readBinary(request);
-  const text = textOf(request);
-  if (type === "application/json") return readJson(text, kind);
-  if (type !== "application/yaml" && type !== "application/apply-patch+yaml") throw unsupportedMediaType();
-  const value = readYaml(text);
-  if (!isObject(value)) throw badRequest("error decoding YAML: expected an object");
-  return value;
+  if (type !== "application/json") throw unsupportedMediaType();
+  return readJson(textOf(request), kind);
 }
 
 /** The DeleteOptions in the body; empty when there is no body. */
@@ -122,22 +119,6 @@ export function readPatch(request: TransportRequest): Json {
   try {
     return JSON.parse(text) as Json;
   } catch (cause) {
-    throw Object.assign(
-      badRequest(`error decoding patch: ${cause instanceof Error ? cause.message : cause}`),
-      {
-        cause,
-      },
-    );
-  }
-}
-
-function readYaml(text: string): unknown {
-  try {
-    return Bun.YAML.parse(text);
-  } catch (cause) {
-    throw Object.assign(
-      badRequest(`error decoding YAML: ${cause instanceof Error ? cause.message : cause}`),
-      { cause },
-    );
+    throw Object.assign(badRequest(`error decoding patch: ${messageOf(cause)}`), { cause });
   }
 }

@@ -4,7 +4,6 @@ import { defined } from "../../../core/defined.ts";
 import type { Clock } from "../../../platform/clock.ts";
 import type { Random } from "../../../platform/random.ts";
 import { methodNotAllowed, notFound } from "../objects/api-error.ts";
-import { asServed } from "../objects/event-versions.ts";
 import type { JsonObject } from "../objects/json.ts";
 import type { KubeObject } from "../objects/kube-object.ts";
 import { apiVersionOf, type Resource } from "../objects/resource-table.ts";
@@ -32,18 +31,11 @@ function includeOf(query: URLSearchParams): IncludeObject {
   return asked === "None" || asked === "Object" ? asked : "Metadata";
 }
 
-export function selectorFor(resource: Resource, info: RequestInfo): (object: KubeObject) => boolean {
-  const byLabel = readLabelSelector(info.query.get("labelSelector") ?? undefined);
-  const byField = readFieldSelector(resource, info.query.get("fieldSelector") ?? undefined);
+function selectorFor(resource: Resource, info: RequestInfo): (object: KubeObject) => boolean {
+  const byLabel = readLabelSelector(info.query.get("labelSelector"));
+  const byField = readFieldSelector(resource, info.query.get("fieldSelector"));
   const { name } = info;
-  return (object) =>
-    (name === "" || object.metadata.name === name) && byLabel(object.metadata.labels) && byField(object);
-}
-
-/** The object as JSON text; cached for the stored version. */
-function textOf({ store }: ReadDeps, resource: Resource, object: KubeObject): string {
-  const current = store.get(resource.storage, object.metadata.namespace, object.metadata.name);
-  return current === object ? store.jsonOf(object) : JSON.stringify(object);
+  return (object) => (name === "" || object.metadata.name === name) && byLabel(object) && byField(object);
 }
 
 export function serveObject(
@@ -56,33 +48,32 @@ export function serveObject(
   warnings: readonly string[] = [],
 ): Response {
   if (wantsMetadataOnly(accept)) return answerJson(code, toMetadataOnly(object), warnings);
-  if (!wantsTable(accept)) return answerText(code, textOf(deps, resource, object), warnings);
+  if (!wantsTable(accept)) return answerText(code, deps.store.jsonOf(object), warnings);
   const metadata = { resourceVersion: object.metadata.resourceVersion };
   const now = deps.clock.now();
-  return answerJson(code, toTable(resource.storage, [object], metadata, includeOf(query), now), warnings);
+  return answerJson(code, toTable(resource.plural, [object], metadata, includeOf(query), now), warnings);
 }
 
 export function serveGet(deps: ReadDeps, resource: Resource, info: RequestInfo, accept: Accept): Response {
-  const stored = deps.store.get(resource.storage, info.namespace, info.name);
+  const stored = deps.store.get(resource.plural, info.namespace, info.name);
   if (stored === undefined) throw notFound(resource, info.name);
-  return serveObject(deps, resource, asServed(resource, stored), info.query, accept);
+  return serveObject(deps, resource, stored, info.query, accept);
 }
 
 export function serveList(deps: ReadDeps, resource: Resource, info: RequestInfo, accept: Accept): Response {
   const { query, namespace } = info;
-  const page = deps.lister.list(resource.storage, namespace, selectorFor(resource, info), query);
+  const page = deps.lister.list(resource.plural, namespace, selectorFor(resource, info), query);
   const isSelective = query.has("labelSelector") || query.has("fieldSelector");
   const metadata: JsonObject = defined({
     resourceVersion: String(page.revision),
     continue: page.continueToken,
     remainingItemCount: isSelective ? undefined : page.remaining,
   });
-  const served = page.items.map((object) => asServed(resource, object));
   if (wantsTable(accept)) {
     const now = deps.clock.now();
-    return answerJson(200, toTable(resource.storage, served, metadata, includeOf(query), now));
+    return answerJson(200, toTable(resource.plural, page.items, metadata, includeOf(query), now));
   }
-  const items = served.map((object) => textOf(deps, resource, object)).join(",");
+  const items = page.items.map((object) => deps.store.jsonOf(object)).join(",");
   const head = JSON.stringify({ kind: `${resource.kind}List`, apiVersion: apiVersionOf(resource), metadata });
   return answerText(200, `${head.slice(0, -1)},"items":[${items}]}`);
 }
@@ -108,17 +99,10 @@ function encoderFor(deps: ReadDeps, resource: Resource, query: URLSearchParams, 
       const object = bookmark(resource, frame.revision, frame.isEndOfInitialEvents);
       return `${JSON.stringify({ type: "BOOKMARK", object })}\n`;
     }
-    const served = asServed(resource, frame.object);
-    if (!isTable)
-      return `{"type":"${frame.type}","object":${served === frame.object ? deps.store.jsonOf(served) : JSON.stringify(served)}}\n`;
-    const { resourceVersion } = served.metadata;
-    const table = toTable(
-      resource.storage,
-      [served],
-      { resourceVersion },
-      includeOf(query),
-      deps.clock.now(),
-    );
+    const { object } = frame;
+    if (!isTable) return `{"type":"${frame.type}","object":${deps.store.jsonOf(object)}}\n`;
+    const { resourceVersion } = object.metadata;
+    const table = toTable(resource.plural, [object], { resourceVersion }, includeOf(query), deps.clock.now());
     return `${JSON.stringify({ type: frame.type, object: table })}\n`;
   };
 }
@@ -134,7 +118,7 @@ export function serveWatch(
   const encode = encoderFor(deps, resource, info.query, accept);
   const { namespace, query } = info;
   const matches = selectorFor(resource, info);
-  const request = { storage: resource.storage, namespace, matches, query, encode };
+  const request = { storage: resource.plural, namespace, matches, query, encode };
   const plan = planWatch(request, deps.settings, deps.store, deps.random);
   return answerText(200, openWatch(deps.store, deps.clock, plan, signal));
 }

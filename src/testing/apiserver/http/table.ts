@@ -1,4 +1,4 @@
-// Objects as a Table, which `kubectl get` requests, or as metadata only. table-columns.ts has the columns.
+// Objects as a Table, which `kubectl get` requests, or as metadata only.
 
 import { type Json, type JsonObject, listAt, objectAt, textAt, valueAt } from "../objects/json.ts";
 import type { KubeObject } from "../objects/kube-object.ts";
@@ -33,9 +33,9 @@ export function toTable(
     kind: "Table",
     apiVersion: "meta.k8s.io/v1",
     metadata,
-    columnDefinitions: columns.map(({ name, isWide, type }) => ({
+    columnDefinitions: columns.map(({ name, isWide }) => ({
       name,
-      type,
+      type: "string",
       format: name === "Name" ? "name" : "",
       description: name,
       priority: isWide ? 1 : 0,
@@ -48,22 +48,16 @@ export function toTable(
   };
 }
 
-// The columns that `kubectl get` shows for each kind. table.ts builds the table.
+// The columns of each resource; those without an entry show name and age.
 
-export interface Column {
+interface Column {
   readonly name: string;
   readonly isWide: boolean;
-  readonly type: string;
   readonly cell: (object: KubeObject, now: number) => Json;
 }
 
-function column(name: string, cell: Column["cell"], isWide = false, type = "string"): Column {
-  return {
-    name,
-    cell,
-    isWide,
-    type,
-  };
+function column(name: string, cell: Column["cell"], isWide = false): Column {
+  return { name, cell, isWide };
 }
 const wide = (name: string, cell: Column["cell"]): Column => column(name, cell, true);
 
@@ -93,7 +87,7 @@ export function humanDuration(elapsed: number): string {
 function since(time: string, now: number): string {
   return time === "" ? unknown : humanDuration(now - Date.parse(time));
 }
-const name = column("Name", ({ metadata }) => metadata.name, false);
+const name = column("Name", ({ metadata }) => metadata.name);
 const age = column("Age", ({ metadata }, now) => since(metadata.creationTimestamp, now));
 function text(...path: string[]) {
   return (object: KubeObject): Json => textAt(object, ...path);
@@ -101,13 +95,6 @@ function text(...path: string[]) {
 function textOr(fallback: string, ...path: string[]) {
   return (object: KubeObject): Json => textAt(object, ...path) || fallback;
 }
-function size(...path: string[]) {
-  return (object: KubeObject): Json => {
-    const found = valueAt(object, ...path);
-    return Array.isArray(found) ? found.length : Object.keys(objectAt(object, ...path)).length;
-  };
-}
-
 function nodeStatus(node: KubeObject): string {
   const ready = listAt(node, "status", "conditions").find((each) => textAt(each, "type") === "Ready");
   const status = ready === undefined ? "Unknown" : textAt(ready, "status") === "True" ? "Ready" : "NotReady";
@@ -167,12 +154,6 @@ function pairs(map: JsonObject): string {
   );
 }
 
-function readyContainers(pod: KubeObject): string {
-  const statuses = listAt(pod, "status", "containerStatuses");
-  const ready = statuses.filter((each) => valueAt(each, "ready") === true).length;
-  return `${ready}/${listAt(pod, "spec", "containers").length}`;
-}
-
 function eventObject(event: KubeObject): string {
   return `${textAt(event, "involvedObject", "kind").toLowerCase()}/${textAt(event, "involvedObject", "name")}`;
 }
@@ -188,11 +169,7 @@ function firstSeen(event: KubeObject, now: number): string {
   return since(textAt(event, "firstTimestamp") || textAt(event, "eventTime"), now);
 }
 
-function joined(list: readonly Json[], render: (item: Json) => string): string {
-  return list.map(render).join(",") || none;
-}
-
-export const tableColumns: Readonly<Record<string, readonly Column[]>> = {
+const tableColumns: Readonly<Record<string, readonly Column[]>> = {
   nodes: [
     name,
     column("Status", nodeStatus),
@@ -228,40 +205,6 @@ export const tableColumns: Readonly<Record<string, readonly Column[]>> = {
   ],
   leases: [name, column("Holder", text("spec", "holderIdentity")), age],
   namespaces: [name, column("Status", text("status", "phase")), age],
-  pods: [
-    name,
-    column("Ready", readyContainers),
-    column("Status", (pod) =>
-      pod.metadata.deletionTimestamp === undefined ? textAt(pod, "status", "phase") : "Terminating",
-    ),
-    column("Restarts", () => "0"),
-    age,
-    wide("IP", textOr(none, "status", "podIP")),
-    wide("Node", textOr(none, "spec", "nodeName")),
-  ],
-  configmaps: [name, column("Data", size("data"), false, "integer"), age],
-  secrets: [name, column("Type", text("type")), column("Data", size("data"), false, "integer"), age],
-  endpointslices: [
-    name,
-    column("AddressType", text("addressType")),
-    column("Ports", (slice) =>
-      joined(listAt(slice, "ports"), (port) => String(valueAt(port, "port") ?? "*")).replace(none, "<unset>"),
-    ),
-    column("Endpoints", (slice) =>
-      joined(
-        listAt(slice, "endpoints").flatMap((each) => listAt(each, "addresses")),
-        String,
-      ).replace(none, "<unset>"),
-    ),
-    age,
-  ],
-  persistentvolumes: [
-    name,
-    column("Capacity", text("spec", "capacity", "storage")),
-    column("Status", text("status", "phase")),
-    column("StorageClass", text("spec", "storageClassName")),
-    age,
-  ],
 };
 
-export const plainColumns: readonly Column[] = [name, age];
+const plainColumns: readonly Column[] = [name, age];

@@ -11,7 +11,7 @@ import { resourceNamed } from "../objects/resource-table.ts";
 import type { ObjectRegistry } from "../storage/object-registry.ts";
 import { describeNode, type KubeletSpec, kubeletConditions } from "./kubelet-node.ts";
 
-export interface KubeletsDeps {
+interface KubeletsDeps {
   readonly server: ApiServer;
   readonly clock: Clock;
   readonly random: Random;
@@ -20,7 +20,7 @@ export interface KubeletsDeps {
   readonly timing?: Partial<KubeletTiming>;
 }
 
-export interface KubeletTiming {
+interface KubeletTiming {
   readonly readyAfter: Milliseconds;
   /** Between renewals of the Lease. */
   readonly leaseEvery: Milliseconds;
@@ -187,7 +187,7 @@ function readyStatus(node: KubeObject): string {
 }
 
 /** Sets Ready and the other conditions to Unknown, as for a kubelet that stopped posting status. */
-export function markUnknown(registry: ObjectRegistry, name: string, now: number): void {
+function markUnknown(registry: ObjectRegistry, name: string, now: number): void {
   registry.patch(nodes, "", name, "status", (node) => {
     const known = listAt(node, "status", "conditions");
     const conditions = conditionTypes.map((type): Json => {
@@ -208,7 +208,7 @@ export function markUnknown(registry: ObjectRegistry, name: string, now: number)
 }
 
 /** Makes the Node's not-ready and unreachable taints match its Ready condition; other taints stay. */
-export function followReadyCondition(registry: ObjectRegistry, node: KubeObject, now: number): void {
+function followReadyCondition(registry: ObjectRegistry, node: KubeObject, now: number): void {
   const status = readyStatus(node);
   const key = status === "True" ? undefined : status === "Unknown" ? unreachable : notReady;
   const taints = listAt(node, "spec", "taints");

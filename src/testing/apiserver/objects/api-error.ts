@@ -16,20 +16,14 @@ export class ApiError extends Error {
   readonly reason: string;
   readonly status: JsonObject;
 
-  constructor(
-    code: number,
-    reason: string,
-    message: string,
-    details?: JsonObject,
-    metadata: JsonObject = {},
-  ) {
+  constructor(code: number, reason: string, message: string, details?: JsonObject) {
     super(message);
     this.code = code;
     this.reason = reason;
     this.status = defined({
       kind: "Status",
       apiVersion: "v1",
-      metadata,
+      metadata: {},
       status: "Failure",
       message,
       reason,
@@ -123,9 +117,7 @@ export function forbidden(resource: Resource, name: string, why: string): ApiErr
   );
 }
 
-export function expired(message: string, metadata: JsonObject = {}): ApiError {
-  return new ApiError(410, "Expired", message, undefined, metadata);
-}
+export const expired = (message: string): ApiError => new ApiError(410, "Expired", message);
 
 export function noSuchResource(): ApiError {
   return new ApiError(404, "NotFound", "the server could not find the requested resource", {});

@@ -6,8 +6,6 @@ export interface Resource {
   readonly plural: string;
   readonly singular: string;
   readonly kind: string;
-  /** Name of its type in the schema table. */
-  readonly schema: string;
   readonly namespaced: boolean;
   readonly shortNames: readonly string[];
   readonly categories: readonly string[];
@@ -18,8 +16,6 @@ export interface Resource {
   readonly createsOnUpdate: boolean;
   /** A PUT or PATCH must carry a resource version. */
   readonly needsVersionOnUpdate: boolean;
-  /** Key of its objects in the store. Both versions of Event share one. */
-  readonly storage: string;
 }
 
 function resource(kind: string, plural: string, namespaced: boolean, more: Partial<Resource> = {}): Resource {
@@ -29,7 +25,6 @@ function resource(kind: string, plural: string, namespaced: boolean, more: Parti
     plural,
     singular: kind.toLowerCase(),
     kind,
-    schema: kind,
     namespaced,
     shortNames: [],
     categories: [],
@@ -37,25 +32,18 @@ function resource(kind: string, plural: string, namespaced: boolean, more: Parti
     tracksGeneration: false,
     createsOnUpdate: false,
     needsVersionOnUpdate: false,
-    storage: plural,
     ...more,
   };
 }
 
-const all = { categories: ["all"] };
-
 export const resources: readonly Resource[] = [
   resource("ConfigMap", "configmaps", true, { shortNames: ["cm"] }),
-  resource("Endpoints", "endpoints", true, { shortNames: ["ep"], createsOnUpdate: true }),
   resource("Event", "events", true, { shortNames: ["ev"], createsOnUpdate: true }),
   resource("Namespace", "namespaces", false, { shortNames: ["ns"], hasStatus: true }),
   resource("Node", "nodes", false, { shortNames: ["no"], hasStatus: true }),
-  resource("PersistentVolumeClaim", "persistentvolumeclaims", true, { shortNames: ["pvc"], hasStatus: true }),
-  resource("PersistentVolume", "persistentvolumes", false, { shortNames: ["pv"], hasStatus: true }),
-  resource("Pod", "pods", true, { shortNames: ["po"], ...all, hasStatus: true, tracksGeneration: true }),
   resource("Secret", "secrets", true),
   resource("ServiceAccount", "serviceaccounts", true, { shortNames: ["sa"] }),
-  resource("Service", "services", true, { shortNames: ["svc"], ...all, hasStatus: true }),
+  resource("Service", "services", true, { shortNames: ["svc"], categories: ["all"], hasStatus: true }),
   resource("Lease", "leases", true, {
     group: "coordination.k8s.io",
     createsOnUpdate: true,
@@ -66,17 +54,10 @@ export const resources: readonly Resource[] = [
     tracksGeneration: true,
     createsOnUpdate: true,
   }),
-  resource("Event", "events", true, {
-    group: "events.k8s.io",
-    shortNames: ["ev"],
-    schema: "EventsEvent",
-    createsOnUpdate: true,
-  }),
 ];
 
 /** Kinds whose create requests are answered but never stored. */
 export const reviews = [
-  { group: "authentication.k8s.io", plural: "selfsubjectreviews", kind: "SelfSubjectReview" },
   { group: "authentication.k8s.io", plural: "tokenreviews", kind: "TokenReview" },
   { group: "authorization.k8s.io", plural: "selfsubjectaccessreviews", kind: "SelfSubjectAccessReview" },
   { group: "authorization.k8s.io", plural: "subjectaccessreviews", kind: "SubjectAccessReview" },
@@ -88,7 +69,7 @@ export function findResource(group: string, version: string, plural: string): Re
   return index.get(`${group}/${version}/${plural}`);
 }
 
-/** The resource with this plural, such as `resourceNamed("nodes")`. The core group takes precedence. */
+/** The resource with this plural, such as `resourceNamed("nodes")`. */
 export function resourceNamed(plural: string): Resource {
   const found = resources.find((each) => each.plural === plural);
   if (found === undefined) throw new TypeError(`The test API server has no resource "${plural}".`);
@@ -99,13 +80,4 @@ export function apiVersionOf({ group, version }: Resource): string {
   return group === "" ? version : `${group}/${version}`;
 }
 
-export const objectVerbs = [
-  "create",
-  "delete",
-  "deletecollection",
-  "get",
-  "list",
-  "patch",
-  "update",
-  "watch",
-] as const;
+export const objectVerbs = ["create", "delete", "get", "list", "patch", "update", "watch"] as const;

@@ -1,22 +1,20 @@
-// Serves the test API server on loopback, with one port for bearer tokens and one for client certificates.
+// Serves the test API server on loopback, for clients with a bearer token.
 
 import { defined } from "../../../core/defined.ts";
 import type { Authority } from "../../../pki/authority.ts";
 import type { Files } from "../../../platform/files.ts";
 import type { ApiServer } from "../api-server.ts";
-import { administrator } from "../as-transport.ts";
+import { administrator, bearerToken } from "../as-transport.ts";
 import { answerError } from "../http/answer.ts";
 import { unauthorized } from "../objects/api-error.ts";
 import type { JsonObject } from "../objects/json.ts";
 import type { Identity } from "../objects/kube-object.ts";
-import { CertificateListener, type ListenerCredentials } from "./certificate-listener.ts";
 
-export interface HttpsServerOptions {
+interface HttpsServerOptions {
   readonly server: ApiServer;
   readonly authority: Authority;
   /** 0 or absent: any free port. */
   readonly port?: number;
-  readonly certificatePort?: number;
   /** The administrator's token. */
   readonly token: string;
 }
@@ -24,10 +22,6 @@ export interface HttpsServerOptions {
 const names = ["localhost", "127.0.0.1", "::1", "kubernetes.default.svc"];
 
 const isWatch = /[?&]watch=(1|true)(&|$)/;
-
-function bearerToken(request: Request): string | undefined {
-  return /^Bearer +(\S+)$/i.exec(request.headers.get("authorization") ?? "")?.[1];
-}
 
 /** A response whose connection breaks. The error has no reason, because Bun would print one. */
 function brokenResponse(): Response {
@@ -52,87 +46,61 @@ async function answer(
   }
 }
 
-/** The sockets of a test API server. They can be stopped and restarted; the objects stay with the ApiServer. */
+/** The socket of a test API server. It can be stopped and restarted; the objects stay with the ApiServer. */
 export class HttpsServer {
   readonly url: string;
-  readonly certificateURL: string;
   readonly ca: string;
-  readonly token: string;
-  /** Contexts `token` (current) and `certificate`, both administrators. */
+  /** The context is `token`: an administrator. */
   readonly kubeconfig: string;
-  readonly #server: ApiServer;
-  readonly #credentials: ListenerCredentials;
-  #tokenListener: Bun.Server<undefined>;
-  #certificateListener: CertificateListener;
+  readonly #options: HttpsServerOptions;
+  readonly #port: number;
+  readonly #certificate: { readonly cert: string; readonly key: string };
+  #listener: Bun.Server<undefined>;
 
-  private constructor(
-    { server, authority, token }: HttpsServerOptions,
-    credentials: ListenerCredentials,
-    tokenListener: Bun.Server<undefined>,
-    certificateListener: CertificateListener,
-  ) {
-    this.#server = server;
-    this.#credentials = credentials;
-    this.#tokenListener = tokenListener;
-    this.#certificateListener = certificateListener;
-    this.url = `https://127.0.0.1:${tokenListener.port}`;
-    this.certificateURL = `https://127.0.0.1:${certificateListener.port}`;
+  private constructor(options: HttpsServerOptions) {
+    const { authority, token } = options;
+    this.#options = options;
+    this.#certificate = authority.issueServer("test-api-server", names);
+    this.#listener = this.#listen(options.port ?? 0);
+    this.#port = this.#listener.port ?? 0;
+    this.url = `https://127.0.0.1:${this.#port}`;
     this.ca = authority.cert;
-    this.token = token;
-    const client = authority.issueClient({ commonName: "admin", organizations: ["system:masters"] });
-    this.kubeconfig = writeKubeconfig(authority.cert, [
-      { name: "token", server: this.url, token },
-      { name: "certificate", server: this.certificateURL, ...client },
-    ]);
+    this.kubeconfig = writeKubeconfig(authority.cert, [{ name: "token", server: this.url, token }]);
   }
 
   static async start(options: HttpsServerOptions): Promise<HttpsServer> {
-    const { server, authority, token, port = 0, certificatePort = 0 } = options;
-    const credentials = { ...authority.issueServer("test-api-server", names), ca: authority.cert };
-    const tokenListener = listenForTokens(server, credentials, token, port);
-    const certificateListener = await CertificateListener.start(server, credentials, certificatePort);
-    return new HttpsServer(options, credentials, tokenListener, certificateListener);
+    return new HttpsServer(options);
   }
 
   /** Breaks every connection. */
   async stop(): Promise<void> {
-    await Promise.all([this.#tokenListener.stop(true), this.#certificateListener.stop()]);
+    await this.#listener.stop(true);
   }
 
-  /** Listens on the same ports again. */
+  /** Listens on the same port again. */
   async restart(): Promise<void> {
-    const port = Number(new URL(this.url).port);
-    this.#tokenListener = listenForTokens(this.#server, this.#credentials, this.token, port);
-    this.#certificateListener = await CertificateListener.start(
-      this.#server,
-      this.#credentials,
-      this.#certificateListener.port,
-    );
+    this.#listener = this.#listen(this.#port);
   }
-}
 
-function listenForTokens(
-  server: ApiServer,
-  { key, cert }: ListenerCredentials,
-  adminToken: string,
-  port: number,
-): Bun.Server<undefined> {
-  const identify = (request: Request): Identity | undefined => {
-    const token = bearerToken(request);
-    if (token === undefined) return undefined;
-    return token === adminToken ? administrator : server.tokens.find(token);
-  };
-  return Bun.serve({
-    hostname: "127.0.0.1",
-    port,
-    // Watches may be silent for a long time.
-    idleTimeout: 0,
-    development: false,
-    // Outside development mode, Bun would share the port with other processes.
-    reusePort: false,
-    tls: { key, cert },
-    fetch: (request) => answer(server, request, identify(request)),
-  });
+  #listen(port: number): Bun.Server<undefined> {
+    const { server, token: adminToken } = this.#options;
+    const identify = (request: Request): Identity | undefined => {
+      const token = bearerToken(request.headers.get("authorization"));
+      if (token === undefined) return undefined;
+      return token === adminToken ? administrator : server.identityOf(token);
+    };
+    return Bun.serve({
+      hostname: "127.0.0.1",
+      port,
+      // Watches may be silent for a long time.
+      idleTimeout: 0,
+      development: false,
+      // Outside development mode, Bun would share the port with other processes.
+      reusePort: false,
+      tls: this.#certificate,
+      fetch: (request) => answer(server, request, identify(request)),
+    });
+  }
 }
 
 /** Readable by the owner only, because it holds credentials. */
@@ -184,7 +152,7 @@ export function writeKubeconfig(ca: string, users: readonly KubeconfigUser[]): s
 
 const blankLine = Uint8Array.of(0x0a);
 
-export function openedStream(
+function openedStream(
   stream: ReadableStream<Uint8Array<ArrayBuffer>>,
 ): ReadableStream<Uint8Array<ArrayBuffer>> {
   const reader = stream.getReader();

@@ -1,6 +1,7 @@
 // Lists objects, whole or in pages. All pages of a listing come from one revision; the remaining items are kept until they
 // expire.
 
+import { messageOf } from "../../../core/errors.ts";
 import type { Clock } from "../../../platform/clock.ts";
 import { ApiError, badRequest, expired, forbiddenField, invalid } from "../objects/api-error.ts";
 import type { KubeObject } from "../objects/kube-object.ts";
@@ -24,7 +25,7 @@ const continuationLifetime = 5 * 60_000;
 const maxContinuations = 64;
 
 const tooOldToContinue =
-  "The provided continue parameter is too old to display a consistent list result. You can start a new list without the continue parameter, or use the continue token in this response to retrieve the remainder of the results. Continuing with the provided token results in an inconsistent list - objects that were created, modified, or deleted between the time the first chunk was returned and now may show up in the list.";
+  "The provided continue parameter is too old to display a consistent list result. You must start a new list without the continue parameter.";
 
 export function readRevision(text: string | null): number | undefined {
   if (text === null || text === "") return undefined;
@@ -71,7 +72,7 @@ export class Lister {
     if (query.has("sendInitialEvents")) {
       throw listOptionsInvalid("sendInitialEvents", "sendInitialEvents is forbidden for list");
     }
-    if (token !== "") return this.#continue(storage, namespace, matches, token, limit);
+    if (token !== "") return this.#continue(token, limit);
     if (match !== null && match !== "" && wanted === undefined) {
       throw listOptionsInvalid(
         "resourceVersionMatch",
@@ -96,7 +97,6 @@ export class Lister {
 
   #page(items: readonly KubeObject[], revision: number, limit: number): Page {
     if (!(limit > 0) || items.length <= limit) return { items, revision };
-    const last = items[limit - 1];
     const now = this.#clock.monotonic();
     for (const [id, { createdAt }] of this.#continuations) {
       if (now - createdAt < continuationLifetime && this.#continuations.size < maxContinuations) break;
@@ -105,57 +105,30 @@ export class Lister {
     const id = String(++this.#serial);
     const remaining = items.slice(limit);
     this.#continuations.set(id, { items: remaining, revision, createdAt: now });
-    const start = `${last?.metadata.namespace ?? ""}/${last?.metadata.name ?? ""}`;
-    const token = Buffer.from(JSON.stringify({ v: "meta.k8s.io/v1", rv: revision, start, id })).toString(
-      "base64url",
-    );
+    const token = Buffer.from(JSON.stringify({ v: "meta.k8s.io/v1", id })).toString("base64url");
     return { items: items.slice(0, limit), revision, continueToken: token, remaining: remaining.length };
   }
 
-  #continue(
-    storage: string,
-    namespace: string,
-    matches: (object: KubeObject) => boolean,
-    token: string,
-    limit: number,
-  ): Page {
-    const { id, start, rv } = readToken(token);
-    const continuation = this.#continuations.get(id);
-    if (rv === -1) {
-      // An inconsistent continuation: the current objects after that name.
-      const later = this.#store
-        .list(storage, namespace)
-        .filter(({ metadata }) => `${metadata.namespace ?? ""}/${metadata.name}` > start)
-        .filter(matches);
-      return this.#page(later, this.#store.revision, limit);
-    }
+  #continue(token: string, limit: number): Page {
+    const continuation = this.#continuations.get(readToken(token));
     if (
       continuation === undefined ||
       this.#clock.monotonic() - continuation.createdAt >= continuationLifetime
     ) {
-      const inconsistent = Buffer.from(JSON.stringify({ v: "meta.k8s.io/v1", rv: -1, start, id })).toString(
-        "base64url",
-      );
-      throw expired(tooOldToContinue, { continue: inconsistent });
+      throw expired(tooOldToContinue);
     }
     return this.#page(continuation.items, continuation.revision, limit);
   }
 }
 
-function readToken(token: string): { id: string; start: string; rv: number } {
+/** The id of the continuation. */
+function readToken(token: string): string {
   try {
-    const { v, id, start, rv } = JSON.parse(Buffer.from(token, "base64url").toString()) as Record<
-      string,
-      unknown
-    >;
-    if (v !== "meta.k8s.io/v1" || typeof rv !== "number") throw new TypeError("unknown token");
-    return { id: String(id), start: String(start), rv };
+    const { v, id } = JSON.parse(Buffer.from(token, "base64url").toString()) as Record<string, unknown>;
+    if (v !== "meta.k8s.io/v1") throw new TypeError("unknown token");
+    return String(id);
   } catch (cause) {
-    throw Object.assign(
-      badRequest(
-        `invalid continue token: continue key is not valid: ${cause instanceof Error ? cause.message : cause}`,
-      ),
-      { cause },
-    );
+    const why = `invalid continue token: continue key is not valid: ${messageOf(cause)}`;
+    throw Object.assign(badRequest(why), { cause });
   }
 }

@@ -14,10 +14,9 @@ import {
   modified,
   notFound,
 } from "../objects/api-error.ts";
-import { asServed, asStored } from "../objects/event-versions.ts";
 import { isSame, type JsonObject, objectAt, textAt } from "../objects/json.ts";
 import { type KubeObject, type ObjectMeta, timestamp } from "../objects/kube-object.ts";
-import { type Resource, resourceNamed } from "../objects/resource-table.ts";
+import { type Resource, resourceNamed, resources } from "../objects/resource-table.ts";
 import { type DecodeOptions, decodeObject, decodePatched } from "../validation/decode-object.ts";
 import { rulesFor } from "../validation/object-rules.ts";
 import { createMetaCauses, updateMetaCauses } from "../validation/rules.ts";
@@ -33,7 +32,7 @@ export interface Preconditions {
   readonly resourceVersion?: string;
 }
 
-export interface RegistryDeps {
+interface RegistryDeps {
   readonly store: Store;
   readonly clock: Clock;
   readonly random: Random;
@@ -56,14 +55,13 @@ export class ObjectRegistry {
   }
 
   get(resource: Resource, namespace: string, name: string): KubeObject {
-    const stored = this.#store.get(resource.storage, namespace, name);
+    const stored = this.#store.get(resource.plural, namespace, name);
     if (stored === undefined) throw notFound(resource, name);
-    return asServed(resource, stored);
+    return stored;
   }
 
   create(resource: Resource, namespace: string, given: JsonObject, options: WriteOptions = {}): KubeObject {
-    const served = decodeObject(resource, given, undefined, options);
-    const decoded = asStored(resource, served);
+    const decoded = decodeObject(resource, given, undefined, options);
     const meta = objectAt(decoded, "metadata");
     const place = this.#namespaceOf(resource, namespace, textAt(meta, "namespace"));
     const generateName = textAt(meta, "generateName");
@@ -81,14 +79,14 @@ export class ObjectRegistry {
       creationTimestamp: timestamp(this.#clock.now()),
       generation: resource.tracksGeneration ? 1 : undefined,
     }) as ObjectMeta;
-    const rules = rulesFor(resource.storage);
+    const rules = rulesFor(resource.plural);
     const draft = { ...decoded, metadata } as KubeObject;
     const object = rules.defaults?.(draft, undefined) ?? draft;
     const causes = [...createMetaCauses(resource, object), ...(rules.validate?.(object, undefined) ?? [])];
     if (causes.length > 0) throw invalid(resource.kind, resource.group, name, causes);
-    if (this.#store.get(resource.storage, place, name) !== undefined) throw alreadyExists(resource, name);
+    if (this.#store.get(resource.plural, place, name) !== undefined) throw alreadyExists(resource, name);
     const ready = rules.allocate?.(object, undefined, this.#allocator) ?? object;
-    return asServed(resource, options.dryRun === true ? ready : this.#store.put(resource, ready));
+    return options.dryRun === true ? ready : this.#store.put(resource, ready);
   }
 
   /** Replaces the whole object. Some kinds are created when they do not exist. */
@@ -100,7 +98,7 @@ export class ObjectRegistry {
     given: JsonObject,
     options: WriteOptions = {},
   ): { readonly object: KubeObject; readonly isNew: boolean } {
-    const stored = this.#store.get(resource.storage, namespace, name);
+    const stored = this.#store.get(resource.plural, namespace, name);
     const meta = objectAt(given, "metadata");
     if (stored === undefined) {
       if (!resource.createsOnUpdate || subresource !== "") throw notFound(resource, name);
@@ -108,14 +106,13 @@ export class ObjectRegistry {
         throw notFound(resource, name);
       return { object: this.create(resource, namespace, given, options), isNew: true };
     }
-    const current = asServed(resource, stored);
-    const decoded = decodeObject(resource, given, current, options);
+    const decoded = decodeObject(resource, given, stored, options);
     const uid = textAt(meta, "uid");
     if (uid !== "" && uid !== stored.metadata.uid) {
       throw conflict(
         resource,
         name,
-        `StorageError: invalid object, Code: 4, Key: /registry/${resource.storage}/${name}, ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: UID in precondition: ${uid}, UID in object meta: ${stored.metadata.uid}`,
+        `StorageError: invalid object, Code: 4, Key: /registry/${resource.plural}/${name}, ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: UID in precondition: ${uid}, UID in object meta: ${stored.metadata.uid}`,
       );
     }
     if (textAt(meta, "resourceVersion") === "" && resource.needsVersionOnUpdate) {
@@ -135,10 +132,8 @@ export class ObjectRegistry {
     change: (current: KubeObject) => JsonObject,
     options: WriteOptions = {},
   ): KubeObject {
-    const stored = this.#store.get(resource.storage, namespace, name);
-    if (stored === undefined) throw notFound(resource, name);
-    const current = asServed(resource, stored);
-    const decoded = decodePatched(resource, change(current), current, options);
+    const stored = this.get(resource, namespace, name);
+    const decoded = decodePatched(resource, change(stored), stored, options);
     return this.#replace(resource, stored, decoded, subresource, options);
   }
 
@@ -150,8 +145,7 @@ export class ObjectRegistry {
     preconditions: Preconditions = {},
     options: WriteOptions = {},
   ): { readonly object: KubeObject; readonly isGone: boolean } {
-    const stored = this.#store.get(resource.storage, namespace, name);
-    if (stored === undefined) throw notFound(resource, name);
+    const stored = this.get(resource, namespace, name);
     const { uid, resourceVersion } = stored.metadata;
     if (preconditions.uid !== undefined && preconditions.uid !== uid) {
       throw conflict(
@@ -171,7 +165,7 @@ export class ObjectRegistry {
     }
     if ((stored.metadata.finalizers ?? []).length > 0) {
       if (stored.metadata.deletionTimestamp !== undefined) {
-        return { object: asServed(resource, stored), isGone: false };
+        return { object: stored, isGone: false };
       }
       const terminating: KubeObject = {
         ...stored,
@@ -182,23 +176,22 @@ export class ObjectRegistry {
         },
       };
       const object = options.dryRun === true ? terminating : this.#store.put(resource, terminating);
-      return { object: asServed(resource, object), isGone: false };
+      return { object: object, isGone: false };
     }
     if (options.dryRun !== true) {
       this.#store.remove(resource, stored);
       if (resource.plural === "namespaces") this.#deleteContents(name);
     }
-    return { object: asServed(resource, stored), isGone: true };
+    return { object: stored, isGone: true };
   }
 
   #replace(
     resource: Resource,
     current: KubeObject,
-    served: JsonObject,
+    given: JsonObject,
     subresource: string,
     options: WriteOptions,
   ): KubeObject {
-    const given = asStored(resource, served);
     const meta = objectAt(given, "metadata");
     const { name, namespace } = current.metadata;
     if (textAt(meta, "name") !== name) {
@@ -214,19 +207,19 @@ export class ObjectRegistry {
     const version = textAt(meta, "resourceVersion");
     if (version !== "" && version !== current.metadata.resourceVersion) throw modified(resource, name);
     const next = mergeUpdate(resource, current, given, subresource);
-    const rules = rulesFor(resource.storage);
+    const rules = rulesFor(resource.plural);
     const object = shareUnchanged(rules.defaults?.(next, current) ?? next, current);
     const causes = [...updateMetaCauses(object, current), ...(rules.validate?.(object, current) ?? [])];
     if (causes.length > 0) throw invalid(resource.kind, resource.group, name, causes);
     const ready = rules.allocate?.(object, current, this.#allocator) ?? object;
-    if (isSame(ready, current)) return asServed(resource, current);
+    if (isSame(ready, current)) return current;
     const counted = withGeneration(resource, ready, current);
-    if (options.dryRun === true) return asServed(resource, counted);
+    if (options.dryRun === true) return counted;
     const isReleased =
       counted.metadata.deletionTimestamp !== undefined && (counted.metadata.finalizers ?? []).length === 0;
-    if (!isReleased) return asServed(resource, this.#store.put(resource, counted));
+    if (!isReleased) return this.#store.put(resource, counted);
     this.#store.remove(resource, counted);
-    return asServed(resource, counted);
+    return counted;
   }
 
   #namespaceOf(resource: Resource, wanted: string, inObject: string): string {
@@ -243,20 +236,8 @@ export class ObjectRegistry {
   }
 
   #deleteContents(namespace: string): void {
-    for (const plural of [
-      "pods",
-      "services",
-      "endpoints",
-      "endpointslices",
-      "configmaps",
-      "secrets",
-      "leases",
-      "serviceaccounts",
-      "events",
-      "persistentvolumeclaims",
-    ]) {
-      const resource = resourceNamed(plural);
-      for (const object of [...this.#store.list(plural, namespace)]) {
+    for (const resource of resources.filter(({ namespaced }) => namespaced)) {
+      for (const object of [...this.#store.list(resource.plural, namespace)]) {
         this.delete(resource, namespace, object.metadata.name);
       }
     }
@@ -274,7 +255,7 @@ export class ObjectRegistry {
 // Merges an update into the stored object: fields that this update may change come from the client, the others stay.
 
 /** Keeps the identity of unchanged parts, so that later checks can skip them. */
-export function shareUnchanged(object: KubeObject, before: KubeObject): KubeObject {
+function shareUnchanged(object: KubeObject, before: KubeObject): KubeObject {
   const result: Record<string, unknown> = { ...object };
   for (const key in result) if (isSame(object[key], before[key])) result[key] = before[key];
   return result as KubeObject;
@@ -284,7 +265,7 @@ export function shareUnchanged(object: KubeObject, before: KubeObject): KubeObje
 const withoutStatus = ({ metadata: _, status: __, ...rest }: KubeObject): JsonObject => rest as JsonObject;
 
 /** The main resource does not change the status; the status subresource changes only status and metadata. */
-export function mergeUpdate(
+function mergeUpdate(
   resource: Resource,
   current: KubeObject,
   given: JsonObject,
@@ -312,7 +293,7 @@ export function mergeUpdate(
   return { ...rest, ...(current.status !== undefined && { status: current.status }) } as KubeObject;
 }
 
-export function withGeneration(resource: Resource, object: KubeObject, before: KubeObject): KubeObject {
+function withGeneration(resource: Resource, object: KubeObject, before: KubeObject): KubeObject {
   // The labels of an EndpointSlice identify its Service, so their changes count.
   const isRelabelled =
     resource.kind === "EndpointSlice" && !isSame(object.metadata.labels, before.metadata.labels);

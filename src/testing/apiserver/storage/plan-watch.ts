@@ -10,9 +10,9 @@ import type { Store } from "./store.ts";
 import { bookmarkDelay, errorFrame, type Frame, frameFor, type WatchPlan } from "./watch-stream.ts";
 
 /** `on` as since Kubernetes 1.34; `off` answers 422 as 1.33 does; `ignored` as older servers that do not know the parameter. */
-export type StreamingLists = "on" | "off" | "ignored";
+type StreamingLists = "on" | "off" | "ignored";
 /** How a watch from a compacted revision is refused: by an ERROR event, as servers do, or by the HTTP status, as proxies and old servers may. */
-export type GoneAs = "event" | "status";
+type GoneAs = "event" | "status";
 
 export interface WatchSettings {
   readonly streamingLists: StreamingLists;
@@ -20,7 +20,7 @@ export interface WatchSettings {
   readonly waitingLimit: number;
 }
 
-export interface WatchRequest {
+interface WatchRequest {
   readonly storage: string;
   readonly namespace: string;
   readonly matches: (object: KubeObject) => boolean;

@@ -42,9 +42,9 @@ export class Store {
   readonly #listeners = new Set<ChangeListener>();
   readonly #jsonCache = new WeakMap<KubeObject, string>();
 
-  constructor(historyLimit: number, firstRevision = 1) {
+  constructor(historyLimit: number) {
     this.#historyLimit = historyLimit;
-    this.#revision = firstRevision;
+    this.#revision = 1;
   }
 
   get revision(): number {
@@ -70,7 +70,7 @@ export class Store {
 
   /** Stores the object under a new revision; listeners are notified before it returns. */
   put(resource: Resource, draft: KubeObject): KubeObject {
-    const collection = this.#collectionOf(resource.storage);
+    const collection = this.#collectionOf(resource.plural);
     const key = keyOf(draft.metadata.namespace, draft.metadata.name);
     const before = collection.objects.get(key);
     const revision = ++this.#revision;
@@ -78,18 +78,18 @@ export class Store {
     collection.objects.set(key, object);
     if (before === undefined) {
       collection.sorted = undefined;
-      this.#notify(collection, { type: "ADDED", storage: resource.storage, revision, object });
+      this.#notify(collection, { type: "ADDED", storage: resource.plural, revision, object });
       return object;
     }
     this.#replaceSorted(collection, before, object);
     this.#jsonCache.delete(before);
-    this.#notify(collection, { type: "MODIFIED", storage: resource.storage, revision, object, before });
+    this.#notify(collection, { type: "MODIFIED", storage: resource.plural, revision, object, before });
     return object;
   }
 
   /** Removes the object; the last state in the change carries the revision of the removal. */
   remove(resource: Resource, last: KubeObject): KubeObject {
-    const collection = this.#collectionOf(resource.storage);
+    const collection = this.#collectionOf(resource.plural);
     const key = keyOf(last.metadata.namespace, last.metadata.name);
     const before = collection.objects.get(key);
     const revision = ++this.#revision;
@@ -98,7 +98,7 @@ export class Store {
     const object = freeze({ ...last, metadata: { ...last.metadata, resourceVersion: String(revision) } });
     this.#notify(collection, {
       type: "DELETED",
-      storage: resource.storage,
+      storage: resource.plural,
       revision,
       object,
       before: before ?? last,

@@ -6,7 +6,7 @@ import type { Clock } from "../../../platform/clock.ts";
 import type { KubeObject } from "../objects/kube-object.ts";
 import type { Store, StoredChange } from "./store.ts";
 
-export type WatchEventType = "ADDED" | "MODIFIED" | "DELETED";
+type WatchEventType = "ADDED" | "MODIFIED" | "DELETED";
 
 export type Frame =
   | { readonly type: WatchEventType; readonly object: KubeObject }

@@ -6,7 +6,7 @@ import { isList, isObject, type Json, type JsonObject, objectAt, textAt } from "
 import { apiVersionOf, type Resource } from "../objects/resource-table.ts";
 import { type Field, type FieldType, fieldsOf } from "../objects/schema.ts";
 
-export type FieldValidation = "Strict" | "Warn" | "Ignore";
+type FieldValidation = "Strict" | "Warn" | "Ignore";
 
 export interface DecodeOptions {
   readonly fieldValidation?: FieldValidation;
@@ -64,7 +64,7 @@ export function decodeObject(
     badRequest(`${kind} in version "${resource.version}" cannot be handled as a ${kind}: ${why}`);
   let object: JsonObject;
   try {
-    object = check.object(given, resource.schema, before);
+    object = check.object(given, resource.kind, before);
   } catch (error) {
     if (error instanceof WrongTypeError) throw Object.assign(refuse(error.message), { cause: error });
     throw error;
@@ -85,7 +85,7 @@ export function decodePatched(
     invalid("", "", "", [invalidValue("patch", JSON.stringify(patched) as Json, why)]);
   let object: JsonObject;
   try {
-    object = check.object(patched, resource.schema, before);
+    object = check.object(patched, resource.kind, before);
   } catch (error) {
     if (error instanceof WrongTypeError) throw Object.assign(refuse(error.message), { cause: error });
     throw error;
@@ -99,7 +99,7 @@ export function decodePatched(
 // are skipped.
 
 /** A value of the wrong type, with the Go decoder's message. */
-export class WrongTypeError extends Error {
+class WrongTypeError extends Error {
   override readonly name = "WrongTypeError";
 }
 
@@ -113,7 +113,7 @@ const omittedWhenZero = new Set([
   "ObjectMeta.generation",
 ]);
 // In these types strings are pointers, so an empty string is kept: a released Lease has an empty holder.
-const keepsEmptyText = new Set(["LeaseSpec", "Endpoint", "SlicePort", "PersistentVolumeClaimSpec"]);
+const keepsEmptyText = new Set(["LeaseSpec", "Endpoint", "SlicePort"]);
 
 const goTypes: Record<string, string> = { s: "string", i: "int32", n: "float64", b: "bool", t: "string" };
 
@@ -150,7 +150,7 @@ function isOmitted(owner: string, field: Field, value: Json): boolean {
   return (value === false || value === 0) && omittedWhenZero.has(`${owner}.${field.name}`);
 }
 
-export class FieldCheck {
+class FieldCheck {
   readonly unknown: string[] = [];
 
   /** The value as it is stored. `before` is the value at the same path in the previous version. */

@@ -7,7 +7,7 @@ import { nodeRules } from "./node-rules.ts";
 import type { Rules } from "./rules.ts";
 import { serviceRules } from "./service-rules.ts";
 
-export const namespaceRules: Rules = {
+const namespaceRules: Rules = {
   defaults: (namespace, before) => {
     const labels = namespace.metadata.labels ?? {};
     const { name } = namespace.metadata;
@@ -22,7 +22,7 @@ export const namespaceRules: Rules = {
 
 const eventTimes = ["firstTimestamp", "lastTimestamp", "eventTime"];
 
-export const eventRules: Rules = {
+const eventRules: Rules = {
   defaults: (event) => {
     const filled: Record<string, Json | undefined> = { ...event };
     for (const field of eventTimes) filled[field] ??= null;
@@ -46,7 +46,7 @@ export const eventRules: Rules = {
   },
 };
 
-export const leaseRules: Rules = {
+const leaseRules: Rules = {
   validate: (lease) => {
     const spec = objectAt(lease, "spec");
     const causes: Cause[] = [];
@@ -62,15 +62,9 @@ export const leaseRules: Rules = {
   },
 };
 
-export const podRules: Rules = {
-  defaults: (pod, before) =>
-    before === undefined ? { ...pod, status: { phase: "Pending", ...pod.status } } : pod,
-  validate: (pod) => (pod.spec?.["containers"] === undefined ? [required("spec.containers")] : []),
-};
-
 const encode = (text: string): string => Buffer.from(text).toString("base64");
 
-export const secretRules: Rules = {
+const secretRules: Rules = {
   defaults: (secret) => {
     const { stringData, ...rest } = secret;
     if (stringData === undefined)
@@ -84,7 +78,7 @@ export const secretRules: Rules = {
 
 const addressTypes = ["FQDN", "IPv4", "IPv6"];
 
-export const sliceRules: Rules = {
+const sliceRules: Rules = {
   defaults: (slice) => {
     const ports = listAt(slice, "ports");
     return {
@@ -117,7 +111,6 @@ const table: Readonly<Record<string, Rules>> = {
   namespaces: namespaceRules,
   events: eventRules,
   leases: leaseRules,
-  pods: podRules,
   secrets: secretRules,
   endpointslices: sliceRules,
 };

@@ -348,7 +348,7 @@ function statusCauses(service: KubeObject): Cause[] {
   });
 }
 
-export function validateService(service: KubeObject, before: KubeObject | undefined): readonly Cause[] {
+function validateService(service: KubeObject, before: KubeObject | undefined): readonly Cause[] {
   const causes: Cause[] = [];
   if (service.spec !== before?.spec) {
     causes.push(...specCauses(service));

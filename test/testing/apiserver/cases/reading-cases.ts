@@ -4,16 +4,6 @@ import { expect } from "bun:test";
 import { listAt, textAt, valueAt } from "../../../../src/testing/apiserver/objects/json.ts";
 import { call, mergePatch, type Target, type TwinCase, watchLines } from "./target.ts";
 
-const three = async (target: Target): Promise<string> => {
-  const group = target.unique("group");
-  for (let count = 0; count < 3; count++) {
-    await call(target, "POST", "/api/v1/nodes", {
-      metadata: { name: target.unique("node"), labels: { group } },
-    });
-  }
-  return `/api/v1/nodes?labelSelector=group%3D${group}`;
-};
-
 const makeLabelled = async (target: Target): Promise<{ path: string; selector: string }> => {
   const group = target.unique("group");
   const name = target.unique("node");
@@ -130,14 +120,6 @@ export const readingCases: readonly TwinCase[] = [
       );
       expect(lines.map(({ type }) => type)).toEqual(["DELETED", "ADDED"]);
       expect(valueAt(lines[0]?.object, "metadata", "labels", "group")).toBe(group);
-    },
-  },
-  {
-    name: "deletes the objects that match a selector",
-    run: async (target) => {
-      const path = await three(target);
-      expect((await call(target, "DELETE", path)).code).toBe(200);
-      expect(listAt((await call(target, "GET", path)).body, "items")).toEqual([]);
     },
   },
   {

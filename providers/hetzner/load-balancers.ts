@@ -4,6 +4,7 @@ import {
   type BalancerAddress,
   type Call,
   CloudError,
+  collect,
   deleted,
   done,
   type LoadBalancers,
@@ -26,7 +27,7 @@ import { needsCertificates } from "./certificates.ts";
 import { targetsOnly, withoutTargets } from "./changes.ts";
 import { possibleChoices, targetLimit } from "./placement.ts";
 import { creation, hasAddresses, planLoadBalancer } from "./plan-balancer.ts";
-import type { ApiCertificate, ApiLoadBalancer } from "./resources.ts";
+import type { ApiLoadBalancer } from "./resources.ts";
 import type { NetworkID } from "./routes.ts";
 import type { Settings } from "./settings.ts";
 import { reach } from "./targets.ts";
@@ -114,11 +115,9 @@ export function hetznerLoadBalancers(
     // The label has no place for the cluster, and several clusters may share a project.
     marksNameCluster: false,
     adopts: ({ settings, defaultName }, { balancer }) => balancer.name === (settings.name ?? defaultName),
+    prefetchKey: (desired) => (needsCertificates(desired) ? "certificates" : ""),
     prefetch: async (desired, call) => {
-      const certificates: ApiCertificate[] = [];
-      if (desired.some(needsCertificates)) {
-        for await (const page of api.certificates(call)) certificates.push(...page);
-      }
+      const certificates = desired.some(needsCertificates) ? await collect(api.certificates(call)) : [];
       return { networkID: await networkID?.(call), certificates };
     },
     settingsOf,

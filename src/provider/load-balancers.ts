@@ -177,8 +177,13 @@ export interface LoadBalancers<
   S extends Step,
   V = undefined,
 > {
-  /** What all plans need to know about the cloud (networks, certificates by name, features). Cached like a listing. */
+  /** What these plans need to know about the cloud (networks, certificates by name, features). Cached like a listing. */
   prefetch?(desired: readonly DesiredLoadBalancer<A>[], call: Call): Promise<V>;
+  /**
+   * Pure. What the plan of this Service needs of `prefetch`, such as "certificates". Services with the same answer share one prefetch,
+   * and its failure holds up only them. Absent: all Services share one.
+   */
+  prefetchKey?(member: DesiredLoadBalancer<A>): string;
   /**
    * Pure. Whether this Service names this load balancer as the one to adopt, whatever its mark. Only an unmarked one is adopted.
    * If two Services name it, neither adopts it.

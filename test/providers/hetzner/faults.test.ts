@@ -143,3 +143,31 @@ test("a deleted server is no error for load balancers that had it as a target [F
     h.world.events("web").filter((text) => text.startsWith("Warning") && !text.includes("Type")),
   ).toEqual([]);
 });
+
+test("only the Services with certificates wait while certificates cannot be listed, and they share the retries [F51]", async () => {
+  const h = new HetznerWorld({ nodes: 2 });
+  const { balancers, certificates } = h.cloud.project;
+  certificates.add("shop");
+  await h.start("service");
+  const annotations = {
+    "load-balancer.hetzner.cloud/protocol": "https",
+    "load-balancer.hetzner.cloud/http-certificates": "shop",
+  };
+  h.world.create("leaving", { ...ports(30_100), annotations });
+  await h.world.until(() => h.world.addressesOf("leaving").length > 0, "the first address");
+  h.cloud.faults.add({ kind: "status", status: 503, operation: "GET /certificates", calls: 1000 });
+  h.forget();
+  for (let index = 0; index < 10; index += 1) {
+    h.world.create(`plain-${index}`, ports(30_000 + index));
+    h.world.create(`secure-${index}`, { ...ports(30_200 + index), annotations });
+  }
+  h.world.delete("leaving");
+  await h.world.pass(15);
+  expect(balancers.list().filter(({ services }) => services.length === 1)).toHaveLength(10);
+  expect(h.world.services().map(({ metadata }) => metadata.name)).not.toContain("leaving");
+  expect(h.world.addressesOf("plain-9")).not.toEqual([]);
+  expect(h.world.get("plain-0").status.conditions ?? []).toEqual([]);
+  expect(h.requests.filter((operation) => operation === "GET /certificates").length).toBeLessThanOrEqual(6);
+  h.cloud.faults.clear();
+  await h.world.until(() => balancers.list().length === 20, "the last load balancer", 600);
+});

@@ -1,50 +1,88 @@
-// The value that the provider prefetches for all plans, shared by those that begin within a minute.
+// What the provider prefetches for plans, shared by those that need the same and begin within a minute. A failure is shared too, until
+// its backoff ends, so that a cloud that fails gets one request and not one per Service.
 
-import { minutes } from "../../../core/brand.ts";
+import { isFenced } from "../../../cloud/error-policies.ts";
+import { minutes, seconds } from "../../../core/brand.ts";
 import type { Clock } from "../../../platform/clock.ts";
+import type { Random } from "../../../platform/random.ts";
 import type { Call } from "../../../provider/call.ts";
+import { backoff } from "../../../runtime/backoff.ts";
 import type { AnyBalancers, Desired, ServiceControllerDeps } from "../deps.ts";
 import { fingerprintOf } from "./difference.ts";
 
 const acceptsAge = minutes(1);
+const retry = { first: seconds(1), cap: acceptsAge };
 
 interface Prefetched {
   readonly value: Promise<unknown>;
-  readonly at: number;
   /** The desired states that the value covers. */
   readonly covers: ReadonlySet<string>;
+  state: "pending" | "ready" | "failed";
+  /** When it is fetched again (monotonic). */
+  until: number;
+  /** In a row. */
+  failures: number;
 }
 
 export class SharedPrefetch {
   readonly #balancers: AnyBalancers;
   readonly #clock: Clock;
-  #latest: Prefetched | undefined;
+  readonly #random: Random;
+  readonly #latest = new Map<string, Prefetched>();
 
-  constructor({ balancers, clock }: Pick<ServiceControllerDeps, "balancers" | "clock">) {
+  constructor({ balancers, clock, random }: Pick<ServiceControllerDeps, "balancers" | "clock" | "random">) {
     this.#balancers = balancers;
     this.#clock = clock;
+    this.#random = random;
   }
 
   /** A value fetched without these desired states does not cover what they refer to. */
   current(mine: readonly Desired[], all: () => readonly Desired[], call: Call): Promise<unknown> {
     if (this.#balancers.prefetch === undefined) return Promise.resolve(undefined);
+    const keys = new Set(mine.map((desired) => this.#keyOf(desired)));
+    const key = [...keys].toSorted().join();
     const now = this.#clock.monotonic();
-    const latest = this.#latest;
-    const isFresh = latest !== undefined && now - latest.at < acceptsAge;
-    if (isFresh && mine.every((desired) => latest.covers.has(textOf(desired)))) return latest.value;
-    const desired = all();
-    const value = this.#balancers.prefetch(desired, call);
-    this.#latest = { value, at: now, covers: new Set(desired.map(textOf)) };
-    // A failed prefetch is not shared.
-    value.catch(() => {
-      if (this.#latest?.value === value) this.#latest = undefined;
-    });
-    return value;
+    const latest = this.#latest.get(key);
+    if (latest !== undefined && now < latest.until) {
+      const isCovered = mine.every((desired) => latest.covers.has(textOf(desired)));
+      if (isCovered || latest.state === "failed") return latest.value;
+      // One at a time: its failure is shared, and all Services that have come meanwhile share the next one.
+      if (latest.state === "pending") return latest.value.then(() => this.current(mine, all, call));
+    }
+    return this.#fetch(
+      key,
+      all().filter((one) => keys.has(this.#keyOf(one))),
+      call,
+    );
   }
 
   /** After a step that changed it. */
   forget(): void {
-    this.#latest = undefined;
+    this.#latest.clear();
+  }
+
+  #keyOf(desired: Desired): string {
+    return this.#balancers.prefetchKey?.(desired) ?? "";
+  }
+
+  #fetch(key: string, desired: readonly Desired[], call: Call): Promise<unknown> {
+    const value = this.#balancers.prefetch?.(desired, call) ?? Promise.resolve();
+    const covers = new Set(desired.map(textOf));
+    const failures = this.#latest.get(key)?.failures ?? 0;
+    const next: Prefetched = { value, covers, state: "pending", until: Number.POSITIVE_INFINITY, failures };
+    this.#latest.set(key, next);
+    const now = this.#clock.monotonic();
+    value.then(
+      () => Object.assign(next, { state: "ready", until: now + acceptsAge, failures: 0 }),
+      (error: unknown) => {
+        // Then the cloud did not get the request, or its response was not awaited.
+        const isCancelled = call.signal.aborted || isFenced(error);
+        const delay = backoff(failures + 1, retry, this.#random);
+        const until = isCancelled ? 0 : this.#clock.monotonic() + delay;
+        Object.assign(next, { state: "failed", until, failures: isCancelled ? failures : failures + 1 });
+      },
+    );
+    return value;
   }
 }
 

@@ -21,8 +21,8 @@ const notNegative = { min: seconds(0) };
 const placement = {
   name: text("Name of the load balancer. A load balancer of this name without an owner is adopted."),
   "node-selector": nodeSelector("Label selector for the Nodes that are targets."),
-  type: text(
-    "Type of the load balancer, such as lb11. A change applies in place. Without it, new ones are lb11.",
+  type: textOrEmpty(
+    "Type of the load balancer, such as lb11. A change applies in place. Without it, new ones are lb11. An empty value cancels the default.",
     { defaultFrom: "load-balancers-type" },
   ),
   location: textOrEmpty("Location of a new load balancer. An empty value cancels the default.", {

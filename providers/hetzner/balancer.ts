@@ -13,7 +13,7 @@ import {
 } from "#ccm";
 import { annotations } from "./annotations.ts";
 import type { ApiCertificate, ApiLoadBalancer, ApiService } from "./resources.ts";
-import { hasRobotAccess, type Settings } from "./settings.ts";
+import { hasRobotAccess, healthCheckDefaults, type Settings } from "./settings.ts";
 
 export type Annotations = typeof annotations;
 export type Desired = DesiredLoadBalancer<Annotations>;
@@ -60,14 +60,18 @@ const notEmpty = (value: string | undefined) => (value === "" ? undefined : valu
 const negated = (value: boolean | undefined) => (value === undefined ? undefined : !value);
 
 /** The annotations of a Service, with the defaults of the operator. */
-export const withDefaults = (own: Desired["settings"], operator: Settings): Desired["settings"] =>
-  withOperatorDefaults(annotations, own, operator);
+export function withDefaults(own: Desired["settings"], operator: Settings): Desired["settings"] {
+  const ignored = Object.fromEntries(
+    healthCheckDefaults.flatMap((name) => ((operator[name] ?? 1) > 0 ? [] : [[name, undefined]])),
+  );
+  return withOperatorDefaults(annotations, own, { ...operator, ...ignored });
+}
 
 export function choicesOf(desired: Pick<Desired, "settings">, operator: Settings): Choices {
   const own = withDefaults(desired.settings, operator);
   const location = notEmpty(own.location);
   return {
-    type: own.type,
+    type: notEmpty(own.type),
     location,
     // The location takes precedence.
     networkZone: location === undefined ? notEmpty(own["network-zone"]) : undefined,

@@ -13,6 +13,7 @@ import {
   ifFound,
   jsonApi,
   type LookupResult,
+  milliseconds,
   providerID,
   type Secret,
 } from "#ccm";
@@ -38,7 +39,7 @@ function isApiError(body: unknown): body is RobotErrorBody {
 }
 
 function robotApi(settings: Settings, { account, inputs }: Context) {
-  const waitTime = settings["robot-rate-limit-wait-time"];
+  const waitTime = milliseconds(Math.max(0, settings["robot-rate-limit-wait-time"]));
   const { transport } = account<{ readonly user: string; readonly password: Secret }>({
     name: "robot",
     fetch: async () => {

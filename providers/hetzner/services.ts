@@ -20,7 +20,8 @@ const healthCheckDefaults = { interval: 15, timeout: 10, retries: 3 };
 /** The API requires them of a new port whose health check has options of HTTP. */
 const httpCheckDefaults = { domain: null, path: "/" };
 
-const inSeconds = (value: number | undefined) => (value === undefined ? undefined : Math.round(value / 1000));
+/** Cut off, as the Go manager does. */
+const inSeconds = (value: number | undefined) => (value === undefined ? undefined : Math.trunc(value / 1000));
 
 /** Without the members that are undefined; undefined if nothing is left. */
 function compact<T extends object>(value: T): { [K in keyof T]?: Exclude<T[K], undefined> } | undefined {

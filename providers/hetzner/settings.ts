@@ -5,6 +5,7 @@ import {
   declareReasons,
   duration,
   flag,
+  integer,
   isSet,
   oneOf,
   operatorDefaults,
@@ -62,7 +63,7 @@ const robot = {
   }),
   "robot-rate-limit-wait-time": duration(
     "How long no request is sent to Robot after it refused one because of its rate limit.",
-    { min: seconds(1) },
+    {},
     { fallback: seconds(300), env: "ROBOT_RATE_LIMIT_WAIT_TIME", reload: "live" },
   ),
   "robot-forward-internal-ips": flag("Keep the InternalIPs that the kubelet of a dedicated server reports.", {
@@ -72,12 +73,29 @@ const robot = {
 };
 
 const defaults = operatorDefaults(annotations, "HCLOUD_");
+
+/** For the Go manager, zero means that there is no default. It accepts negative values too, and the cloud then refuses each port. */
+export const healthCheckDefaults = [
+  "load-balancers-health-check-interval",
+  "load-balancers-health-check-timeout",
+  "load-balancers-health-check-retries",
+] as const;
+const [interval, timeout, retries] = healthCheckDefaults;
+const anyDuration = duration("", {}, { orSeconds: true });
+const anyInteger = integer("");
+const lenientDefaults = {
+  [interval]: { ...defaults[interval], expects: anyDuration.expects, parse: anyDuration.parse },
+  [timeout]: { ...defaults[timeout], expects: anyDuration.expects, parse: anyDuration.parse },
+  [retries]: { ...defaults[retries], expects: anyInteger.expects, parse: anyInteger.parse },
+};
+
 const loadBalancers = {
   "load-balancers-enabled": flag("Manage load balancers.", {
     fallback: true,
     env: "HCLOUD_LOAD_BALANCERS_ENABLED",
   }),
   ...defaults,
+  ...lenientDefaults,
   "load-balancers-location": {
     ...defaults["load-balancers-location"],
     exclusiveWith: "load-balancers-network-zone",
@@ -133,6 +151,10 @@ export function checkSettings(settings: Settings): readonly ConfigProblem[] {
   const length = token?.reveal().length ?? 64;
   if (length !== 64)
     warn("token", `HCLOUD_TOKEN has ${length} characters, but tokens have 64. It is used as it is`);
+  for (const name of healthCheckDefaults) {
+    if ((settings[name] ?? 0) >= 0) continue;
+    warn(name, `${config[name].env} is negative, so it is ignored. Remove it, or set a positive value`);
+  }
   if (settings["load-balancers-use-private-ip"] && network === undefined) {
     warn(
       "load-balancers-use-private-ip",

@@ -45,7 +45,7 @@ export function buildField<T, const O extends FieldOptions<T>>(
   expects: string,
   parse: (raw: string, context?: FieldContext) => ParsedField<T>,
   options: O | undefined,
-  extra: Pick<Field<T>, "choices" | "entry" | "kind" | "isSecret"> = {},
+  extra: Pick<Field<T>, "choices" | "entry" | "kind" | "isSecret" | "mayBeEmpty"> = {},
 ): Built<T, O> {
   return {
     text,
@@ -165,7 +165,8 @@ export function textOrEmpty<const O extends FieldOptions<string>>(
   what: string,
   options?: O,
 ): Built<string, O> {
-  return buildField(what, "a string", (raw) => ({ value: raw.trim() }), options);
+  const parse = (raw: string) => ({ value: raw.trim() });
+  return buildField(what, "a string", parse, options, { mayBeEmpty: true });
 }
 
 /**

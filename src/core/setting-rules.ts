@@ -31,11 +31,12 @@ export function withFiles<F extends Fields>(fields: F): WithFiles<F> {
 
 type AnyValues = Readonly<Record<string, unknown>>;
 
-/** The paths of the files that hold values of the table. */
+/** The paths of the files that hold values of the table. A value that is set itself needs no file. */
 export function valueFiles(fields: Fields, values: AnyValues): readonly string[] {
   return Object.entries<Field<unknown>>(fields).flatMap(([name, { file }]) => {
     const path = values[`${name}-file`];
-    return file !== undefined && typeof path === "string" ? [path] : [];
+    const isUsed = file !== undefined && values[name] === undefined;
+    return isUsed && typeof path === "string" ? [path] : [];
   });
 }
 
@@ -75,16 +76,10 @@ function isHttpUrl(value: string): boolean {
 
 /** The problems that single values do not show. The values have no errors. */
 export function ruleProblems(fields: Fields, values: AnyValues): readonly Problem[] {
-  const bothSet = (name: string, other: string, key: string): readonly Problem[] =>
-    values[name] === undefined || values[other] === undefined
-      ? []
-      : [
-          problem(
-            "error",
-            key,
-            `${titleOf(fields, name)} and ${titleOf(fields, other)} are both set. Remove one of them`,
-          ),
-        ];
+  const areBothSet = (name: string, other: string) =>
+    values[name] !== undefined && values[other] !== undefined;
+  const bothSet = (name: string, other: string) =>
+    `${titleOf(fields, name)} and ${titleOf(fields, other)} are both set`;
   return Object.entries<Field<unknown>>(fields).flatMap(([name, field]) => {
     const title = titleOf(fields, name);
     const { file, exclusiveWith, ineffective, urlLike } = field;
@@ -109,8 +104,13 @@ export function ruleProblems(fields: Fields, values: AnyValues): readonly Proble
             ),
           ]
         : []),
-      ...(file === undefined ? [] : bothSet(name, path, path)),
-      ...(exclusiveWith === undefined ? [] : bothSet(name, exclusiveWith, name)),
+      // As the Go managers do.
+      ...(file !== undefined && areBothSet(name, path)
+        ? [problem("warning", path, `${bothSet(name, path)}. The file is not read. Remove one of them`)]
+        : []),
+      ...(exclusiveWith !== undefined && areBothSet(name, exclusiveWith)
+        ? [problem("error", name, `${bothSet(name, exclusiveWith)}. Remove one of them`)]
+        : []),
       ...(ineffective === true && value !== undefined
         ? [problem("warning", name, `${title} is ignored. ${field.text}`)]
         : []),

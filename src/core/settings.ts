@@ -47,6 +47,8 @@ export interface Field<T> {
   /** The expected value; completes "must be …" in messages. */
   readonly expects: string;
   readonly kind?: FieldKind;
+  /** An empty value has a meaning. Absent: an empty annotation counts as not set, because templates often render one. */
+  readonly mayBeEmpty?: true;
   /** The allowed values, for "did you mean …?" and for the JSON Schema. */
   readonly choices?: readonly string[];
   /** With kind `records`: the fields of each entry. */

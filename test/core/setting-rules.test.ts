@@ -48,9 +48,10 @@ test("requires a value or its file", () => {
 
 test("reports a value beside its file, and settings that exclude each other", () => {
   expect(problemsOf({ token: "t", "token-file": "/t", user: "me", "user-file": "/u" })).toEqual([
-    "error token-file: ACME_TOKEN and ACME_TOKEN_FILE are both set. Remove one of them",
-    "error user-file: user and user-file are both set. Remove one of them",
+    "warning token-file: ACME_TOKEN and ACME_TOKEN_FILE are both set. The file is not read. Remove one of them",
+    "warning user-file: user and user-file are both set. The file is not read. Remove one of them",
   ]);
+  expect(valueFiles(table, valuesOf({ token: "t", "token-file": "/t" }))).toEqual([]);
   expect(problemsOf({ token: "t", zone: "a", location: "b" })).toEqual([
     "error zone: ACME_ZONE and location are both set. Remove one of them",
   ]);

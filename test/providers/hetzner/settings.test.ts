@@ -126,3 +126,16 @@ test("reads the token from its file each time a credential is needed [F70]", asy
   await list().catch(() => undefined);
   expect(fetched).toEqual(["first", "second"]);
 });
+
+test("accepts the values that the Go manager accepts, and warns about those without a clear meaning [F50]", () => {
+  const names = ["interval", "timeout"].map((name) => `load-balancers-health-check-${name}`);
+  const retries = "load-balancers-health-check-retries";
+  const values = { token, "robot-rate-limit-wait-time": "0s", [retries]: "-1" };
+  const durations = Object.fromEntries(names.map((name) => [name, "0s"]));
+  const read = readSettings(config, { ...values, ...durations }, { what: "setting" });
+  expect(read.problems).toEqual([]);
+  expect(textsOf({ ...values, ...durations, "token-file": "/token" })).toEqual([
+    "warning: HCLOUD_TOKEN and HCLOUD_TOKEN_FILE are both set. The file is not read. Remove one of them",
+    "warning: HCLOUD_LOAD_BALANCERS_HEALTH_CHECK_RETRIES is negative, so it is ignored. Remove it, or set a positive value",
+  ]);
+});

@@ -2,6 +2,7 @@
 
 import { expect, test } from "bun:test";
 import { ownerLabel } from "../../../providers/hetzner/balancer.ts";
+import { hetzner } from "../../../providers/hetzner/index.ts";
 import type { Balancer } from "../../../providers/hetzner/simulator/index.ts";
 import { lbFinalizer } from "../../support/service-world.ts";
 import { type AnnotationCase, annotationCases, checkDefaults, httpDefaults } from "./annotations-table.ts";
@@ -140,3 +141,49 @@ test.each(removals)(
     expect(h.requests.filter((operation) => !operation.startsWith("GET"))).toEqual([...changes]);
   },
 );
+
+test("takes over a Service with empty annotations, which the Go manager accepts, without a write [F50]", async () => {
+  const config = {
+    "load-balancers-type": "lb21",
+    "load-balancers-health-check-interval": "0s",
+    "load-balancers-health-check-retries": "-1",
+  };
+  const h = new HetznerWorld({ nodes: 2, hasNetwork: true, config });
+  const names = [
+    ...["type", "certificate-type", "http-managed-certificate-name", "ipv4-rdns", "ipv6-rdns"],
+    ...["location", "network-zone", "node-selector", "private-subnet-ip-range"],
+  ];
+  const annotations = Object.fromEntries(names.map((name) => [name, ""]));
+  const name = addManaged(h, { name: "empty", annotations, changes: [] }, 0);
+  await h.start("service");
+  await h.world.pass(600);
+  expect(h.requests.filter((operation) => !operation.startsWith("GET"))).toEqual([]);
+  expect(h.world.written.filter((what) => !what.includes("/events"))).toEqual([]);
+  expect(h.world.get(name).status.conditions ?? []).toEqual([]);
+});
+
+test("creates a load balancer although every annotation is empty, except those that then cancel a default", async () => {
+  const h = new HetznerWorld({ nodes: 2 });
+  const fields = Object.entries(hetzner.annotations?.fields ?? {});
+  const all = fields.flatMap(([name, { mayBeEmpty }]) => (mayBeEmpty === true ? [] : name));
+  expect(all.length).toBeGreaterThan(30);
+  await h.start("service");
+  h.world.create("web", {
+    annotations: prefixed(Object.fromEntries(all.map((name) => [name, " "]))),
+    spec: { ports: [{ port: 80, protocol: "TCP", nodePort: 30_080 }] },
+  });
+  await h.world.pass(60);
+  expect(h.world.events("web").filter((text) => text.includes("Annotation"))).toEqual([]);
+  expect(h.cloud.project.balancers.list()).toHaveLength(1);
+});
+
+test("cuts fractions of a second off, as the Go manager does", async () => {
+  const h = new HetznerWorld({ nodes: 2 });
+  await h.start("service");
+  h.world.create("web", {
+    annotations: prefixed({ "health-check-timeout": "4.6s" }),
+    spec: { ports: [{ port: 80, protocol: "TCP", nodePort: 30_080 }] },
+  });
+  await h.world.pass(60);
+  expect(h.cloud.project.balancers.list()[0]?.services[0]?.health_check.timeout).toBe(4);
+});

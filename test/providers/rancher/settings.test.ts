@@ -44,7 +44,7 @@ test("reads the configuration file of the Go manager", () => {
 
 test("reports all problems together", () => {
   expect(textsOf({ url: "http://rancher/v3", "access-key": "a", "access-key-file": "/a" })).toEqual([
-    "error: CATTLE_ACCESS_KEY and access-key-file are both set. Remove one of them",
+    "warning: CATTLE_ACCESS_KEY and access-key-file are both set. The file is not read. Remove one of them",
     "error: CATTLE_SECRET_KEY or secret-key-file is required: the API key of the environment",
     "error: CATTLE_URL is the API of Rancher 2.x. Fairlead supports Rancher 1.6, whose API ends in /v2-beta",
   ]);

@@ -49,14 +49,17 @@ export function readAnnotations<A extends Fields>(
   { metadata }: Service,
   { isReadElsewhere = () => false }: ReadAnnotationsOptions = {},
 ): ReadAnnotations<A> {
+  const names: readonly (keyof A & string)[] = Object.keys(fields);
+  const isUnset = (key: string, value: string): boolean =>
+    value.trim() === "" &&
+    names.some((name) => fields[name]?.mayBeEmpty !== true && keysOf(name, fields, prefix).includes(key));
   const annotations: Annotations = Object.fromEntries(
     Object.entries(metadata.annotations ?? {}).filter(
-      ([key]) => key !== sourceRangesAnnotation && !isReadElsewhere(key),
+      ([key, value]) => key !== sourceRangesAnnotation && !isReadElsewhere(key) && !isUnset(key, value),
     ),
   );
   const read = readSettings(fields, annotations, { prefix, what: "annotation" });
   const own = readSettings(ownAnnotations, annotations, { prefix: ownPrefix, what: "annotation" });
-  const names: readonly (keyof A & string)[] = Object.keys(fields);
   const written = names.filter((name) =>
     keysOf(name, fields, prefix).some((key) => Object.hasOwn(annotations, key)),
   );

@@ -15,6 +15,7 @@ import { flagFields, flagShapes, flagsNotInFile } from "../flags/table.ts";
 import { webhookProblems } from "../flags/webhook-names.ts";
 import { readCloudFile, readInputs, withSection } from "./cloud-files.ts";
 import { FileReader } from "./file-reader.ts";
+import { unknownVariables } from "./unknown-variables.ts";
 
 export interface Configuration {
   readonly settings: ReadFlags;
@@ -93,12 +94,14 @@ export async function readConfiguration({
     : configProblems(provider, sources).filter(
         ({ reason, key = "" }) => reason !== "MissingSetting" || !mayBeSet(key),
       );
+  const isAllowed = settings.flags["allow-unknown-variables"];
+  const ofVariables = unknownVariables(provider.config, environment, isAllowed);
   const { inputFiles, problems: ofInputs } = [...flagProblems, ...below.problems, ...ofSettings].some(isError)
     ? { inputFiles: new Map<string, Secret>(), problems: [] }
     : await readInputs(provider, sources, reader);
   return {
     settings: { ...settings, cloud: { given, file, places, inputFiles } },
-    problems: [...flagProblems, ...below.problems, ...ofSettings, ...ofInputs],
+    problems: [...flagProblems, ...below.problems, ...ofSettings, ...ofVariables, ...ofInputs],
     flagProblems,
     versions: reader.versions,
   };

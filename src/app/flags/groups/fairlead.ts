@@ -121,6 +121,10 @@ const ownFields = {
   "config-set": pairs(
     "Settings of the cloud, as name=value. They take precedence over files and environment variables.",
   ),
+  "allow-unknown-variables": flag(
+    "Start although the name of an environment variable is nearly that of a setting. It is then only logged.",
+    { fallback: false },
+  ),
   config: needsRestart(
     text("Path of a YAML file with flags and settings of the cloud; it is reloaded when it changes."),
   ),

@@ -1,0 +1,54 @@
+// Environment variables that look like settings of the cloud and are none. Nothing else would report a typo in one: the setting would
+// have its default, which may change the cloud. Pure.
+
+import { didYouMean, editDistance } from "../../core/did-you-mean.ts";
+import type { Problem } from "../../core/problem.ts";
+import type { Fields } from "../../core/settings.ts";
+import type { Environment } from "../../platform/environment.ts";
+
+const prefixOf = (name: string): string | undefined => /^[^_]+_/.exec(name)?.[0];
+
+/** What Kubernetes sets in pods for each Service, after the name of the Service. */
+const ofService = /^(SERVICE_HOST|SERVICE_PORT(_\w+)?|PORT(_\d+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?)?)$/;
+
+function servicesIn(environment: Environment): readonly string[] {
+  const ending = "_SERVICE_HOST";
+  return Object.keys(environment).flatMap((name) =>
+    name.endsWith(ending) ? [name.slice(0, 1 - ending.length)] : [],
+  );
+}
+
+/** The setting that was probably meant. Variables with another prefix may be anybody's, so they must be nearly equal. */
+function meantBy(name: string, prefix: string | undefined, known: readonly string[]): string | undefined {
+  if (prefix === undefined) return known.find((one) => editDistance(name, one, 2) !== undefined);
+  const rests = known.flatMap((one) => (one.startsWith(prefix) ? [one.slice(prefix.length)] : []));
+  const meant = didYouMean(name.slice(prefix.length), rests);
+  return meant === undefined ? undefined : prefix + meant;
+}
+
+/** A near miss is an error unless it is allowed. Other variables with the prefix of a setting are only named. */
+export function unknownVariables(
+  config: Fields,
+  environment: Environment,
+  isAllowed: boolean,
+): readonly Problem[] {
+  const known = Object.values(config).flatMap(({ env }) => env ?? []);
+  const prefixes = new Set(known.flatMap((name) => prefixOf(name) ?? []));
+  const services = servicesIn(environment);
+  return Object.entries(environment).flatMap(([name, value = ""]): readonly Problem[] => {
+    if (value === "" || known.includes(name)) return [];
+    if (services.some((one) => name.startsWith(one) && ofService.test(name.slice(one.length)))) return [];
+    const own = prefixOf(name) ?? "";
+    const prefix = prefixes.has(own) ? own : undefined;
+    const meant = meantBy(name, prefix, known);
+    const problem = { reason: "UnknownVariable", key: name };
+    if (meant !== undefined && !isAllowed) {
+      const text = `The environment variable ${name} is not known; did you mean ${JSON.stringify(meant)}? Nothing is started, because ${meant} would not have the value that was probably meant. Correct or remove the variable, or set --allow-unknown-variables`;
+      return [{ ...problem, severity: "error", text }];
+    }
+    if (meant === undefined && prefix === undefined) return [];
+    const hint = meant === undefined ? "" : `; did you mean ${JSON.stringify(meant)}?`;
+    const text = `The environment variable ${name} is not known, so it has no effect${hint}`;
+    return [{ ...problem, severity: "warning", text }];
+  });
+}

@@ -1,0 +1,74 @@
+import { expect, test } from "bun:test";
+import { fake } from "../../../providers/fake/index.ts";
+import { hetzner } from "../../../providers/hetzner/index.ts";
+import { rancher } from "../../../providers/rancher/index.ts";
+import { readConfiguration } from "../../../src/app/configuration/configuration.ts";
+import { unknownVariables } from "../../../src/app/configuration/unknown-variables.ts";
+import type { AnyProvider } from "../../../src/app/connect-cloud.ts";
+import { MemoryFiles } from "../../../src/testing/virtual-time/memory-files.ts";
+
+// Environment variables that are nearly, or not at all, settings of the cloud.
+
+const problemsOf = (environment: Readonly<Record<string, string>>, isAllowed = false) =>
+  unknownVariables(hetzner.config, environment, isAllowed).map(
+    ({ severity, key, text }) => `${severity} ${key} ${/did you mean "(\w+)"/.exec(text)?.[1]}`,
+  );
+
+test.each([
+  ["HCLOUD_NETWRK", "HCLOUD_NETWORK"],
+  ["HCLOUD_NETWORKS", "HCLOUD_NETWORK"],
+  ["HCLOUD_LOADBALANCERS_LOCATION", "HCLOUD_LOAD_BALANCERS_LOCATION"],
+  ["HCLUOD_NETWORK", "HCLOUD_NETWORK"],
+  ["HCLOUDNETWORK", "HCLOUD_NETWORK"],
+  ["ROBOT_USR", "ROBOT_USER"],
+])("a typo in a variable stops the start and names the setting: %s", (name, meant) => {
+  expect(problemsOf({ [name]: "x" })).toEqual([`error ${name} ${meant}`]);
+});
+
+test("a typo in a variable only warns if unknown variables are allowed", () => {
+  expect(problemsOf({ HCLOUD_NETWRK: "x" }, true)).toEqual(["warning HCLOUD_NETWRK HCLOUD_NETWORK"]);
+  expect(problemsOf({ HCLUOD_NETWORK: "x" }, true)).toEqual(["warning HCLUOD_NETWORK HCLOUD_NETWORK"]);
+});
+
+test("an unknown variable with the prefix of a setting warns", () => {
+  expect(problemsOf({ HCLOUD_CONTEXT: "x", ROBOT_WEBHOOK: "x" })).toEqual([
+    "warning HCLOUD_CONTEXT undefined",
+    "warning ROBOT_WEBHOOK undefined",
+  ]);
+});
+
+test("says nothing about variables that are known, empty, foreign or set by Kubernetes for a Service", () => {
+  const known = Object.values(hetzner.config).flatMap(({ env }) => env ?? []);
+  const ofServices = ["HCLOUD", "HCLOUD_NETWORKS"].flatMap((name) =>
+    ["SERVICE_HOST", "SERVICE_PORT", "SERVICE_PORT_HTTPS", "PORT", "PORT_443_TCP"]
+      .concat(["PROTO", "PORT", "ADDR"].map((part) => `PORT_443_TCP_${part}`))
+      .map((rest) => `${name}_${rest}`),
+  );
+  const foreign = ["PATH", "HOME", "HOSTNAME", "KUBERNETES_PORT", "NODE_NAME", "GITHUB_TOKEN", "HTTP_PROXY"];
+  const environment = Object.fromEntries([...known, ...ofServices, ...foreign].map((name) => [name, "x"]));
+  expect(problemsOf({ ...environment, HCLOUD_NETWRK: "" })).toEqual([]);
+});
+
+test("no variable of one cloud is a typo of a variable of another", () => {
+  const providers = [fake, hetzner, rancher];
+  const all = providers.flatMap(({ config }) => Object.values(config).flatMap(({ env }) => env ?? []));
+  const environment = Object.fromEntries(all.map((name) => [name, "x"]));
+  for (const { config } of providers) expect(unknownVariables(config, environment, false)).toEqual([]);
+});
+
+test("a typo in a variable is an error of the configuration, which a flag allows", async () => {
+  const read = (...args: readonly string[]) =>
+    readConfiguration({
+      provider: hetzner as unknown as AnyProvider,
+      args,
+      environment: { HCLOUD_TOKEN: "t".repeat(64), HCLOUD_NETWRK: "cluster" },
+      files: new MemoryFiles({}).files,
+    });
+  const severities = async (...args: readonly string[]) =>
+    (await read(...args)).problems.map(({ severity }) => severity);
+  expect((await read()).problems.map(({ text }) => text)).toEqual([
+    'The environment variable HCLOUD_NETWRK is not known; did you mean "HCLOUD_NETWORK"? Nothing is started, because HCLOUD_NETWORK would not have the value that was probably meant. Correct or remove the variable, or set --allow-unknown-variables',
+  ]);
+  expect(await severities()).toEqual(["error"]);
+  expect(await severities("--allow-unknown-variables")).toEqual(["warning"]);
+});

@@ -107,6 +107,7 @@ export class ServiceController {
       assignment,
       ownWrites,
       evidenceUpdates,
+      freshListing,
       massLimit,
       nodeSyncLatency,
     };
@@ -200,7 +201,7 @@ export class ServiceController {
   /** Another account may answer from now on: absence must be proved again. */
   forgetEvidence(): void {
     const { freshListing, evidenceUpdates } = this.#reconcile;
-    freshListing.forget();
+    freshListing.expire();
     evidenceUpdates.forget();
   }
 

@@ -171,3 +171,42 @@ test("only the Services with certificates wait while certificates cannot be list
   h.cloud.faults.clear();
   await h.world.until(() => balancers.list().length === 20, "the last load balancer", 600);
 });
+
+test("one listing replaces the removal of a server that is gone from each load balancer [F26]", async () => {
+  const h = new HetznerWorld({ nodes: 4 });
+  await h.start(`${nodeControllers},service`, "--absence-confirmation=10s");
+  for (let index = 0; index < 10; index += 1) h.world.create(`s${index}`, ports(30_000 + index));
+  await h.world.until(() => h.world.addressesOf("s9").length > 0, "the last address");
+  await h.world.pass(60);
+  h.forget();
+  h.cloud.project.servers.remove("node-3");
+  h.world.setReady("node-3", "False");
+  await h.world.until(() => h.nodes().length === 3, "the deletion of the Node", 300);
+  await h.world.pass(60);
+  expect(h.requests.filter(isChange)).toEqual([]);
+  expect(h.requests.filter((operation) => operation === "GET /load_balancers")).toHaveLength(1);
+  h.world.removeNode("node-2");
+  await h.world.pass(60);
+  expect(h.requests.filter(isChange)).toEqual(
+    Array(10).fill("POST /load_balancers/{id}/actions/remove_target"),
+  );
+});
+
+test("two stages of a reconcile that report an error write the status twice, and neither write is refused", async () => {
+  const h = new HetznerWorld({ nodes: 2 });
+  await h.start("service");
+  h.world.create("web", ports(30_000));
+  await h.world.until(() => h.world.addressesOf("web").length > 0, "the address");
+  h.forget();
+  const annotations = { "algorithm-type": "fastest", "use-private-ip": "true" };
+  const prefixed = Object.entries(annotations).map(([name, value]) => [
+    `load-balancer.hetzner.cloud/${name}`,
+    value,
+  ]);
+  h.world.annotate("web", Object.fromEntries(prefixed));
+  await h.world.pass(60);
+  expect(h.world.written.filter((what) => what.endsWith("/web/status"))).toHaveLength(2);
+  const [ready] = h.world.get("web").status.conditions ?? [];
+  expect(ready?.message).toContain("must be one of round_robin, least_connections");
+  expect(ready?.message).toContain("use-private-ip requires the private network");
+});

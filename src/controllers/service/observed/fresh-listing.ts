@@ -64,8 +64,8 @@ export class FreshListing {
     this.#began = this.#deps.clock.monotonic();
   }
 
-  /** Another account may answer from now on. */
-  forget(): void {
+  /** Older listings are outdated: another account may answer from now on, or a cloud may have removed targets itself. */
+  expire(): void {
     this.#began = this.#deps.clock.monotonic();
   }
 

@@ -13,6 +13,7 @@ import type { ServiceControllerDeps, ServiceObserver } from "../deps.ts";
 import type { DesiredServices } from "../desired/desired-services.ts";
 import type { BalancerMassLimit } from "../observed/balancer-mass-count.ts";
 import type { EvidenceUpdates } from "../observed/evidence-updates.ts";
+import type { FreshListing } from "../observed/fresh-listing.ts";
 import { coversPart, type GroupState, isBackingOff } from "../state/group-record.ts";
 import { dropGroupState, dropServiceStates, type GroupStates } from "../state/group-states.ts";
 import type { ServiceStates } from "../state/service-states.ts";
@@ -30,6 +31,7 @@ export interface TriggerDeps {
   readonly assignment: GroupAssignment;
   readonly ownWrites: OwnServiceWrites;
   readonly evidenceUpdates: EvidenceUpdates;
+  readonly freshListing: FreshListing;
   readonly massLimit: BalancerMassLimit;
   readonly nodeSyncLatency: NodeSyncLatency;
 }
@@ -43,7 +45,10 @@ export function startTriggers(deps: TriggerDeps): () => void {
     services.subscribe((change) => onServiceChange(deps, change)),
     nodes.subscribe(({ before, after }) => {
       const labelsMatter = serviceStates.hasTargetSelector || balancers.reaches !== undefined;
-      if (isRelevantNodeChange(before, after, { labelsMatter, isSelected })) nodeChanges.trigger();
+      if (!isRelevantNodeChange(before, after, { labelsMatter, isSelected })) return;
+      // Its server is probably gone too, and some clouds then remove it from the targets themselves.
+      if (after === undefined) deps.freshListing.expire();
+      nodeChanges.trigger();
     }),
     onMachines(() => nodeChanges.trigger()),
     listing.subscribe((part) => onListing(deps, part)),

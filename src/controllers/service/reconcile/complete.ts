@@ -16,7 +16,7 @@ import { finalizer, hasFinalizer, isManaged } from "../predicates.ts";
 import type { Change, GroupState } from "../state/group-record.ts";
 import { dropGroupState, dropServiceStates } from "../state/group-states.ts";
 import { changeCompleted, deletedWithoutService, released, waitingFor } from "../status/events.ts";
-import { finalConditions, reportRecovery } from "../status/service-reporter.ts";
+import { finalConditions, reportRecovery, withOwnWrites } from "../status/service-reporter.ts";
 import { ingressOf, isSameIngress } from "../status/status.ts";
 import { checkDelay } from "./apply-steps.ts";
 import type { PlannedGroup } from "./choose-steps.ts";
@@ -89,7 +89,7 @@ async function updateStatus(
   const finalized = finalizing && (await writes.patch(service, finalizing, "it has a load balancer", signal));
   if (finalized !== undefined)
     serviceStates.commit(serviceStates.of(service), { kind: "finalizer", isPresent: true });
-  const current = finalized ?? service;
+  const current = withOwnWrites(deps.controller, finalized ?? service);
   const ingress = changedIngress(publication, current);
   const isWrittenAnyway = ingress !== undefined || completed !== undefined;
   const conditions = finalConditions(current, problems, clock.now(), isWrittenAnyway);

@@ -1,7 +1,7 @@
 // Reports on Services: events, once while their condition lasts, and errors as a condition too.
 
 import type { Problem } from "../../../core/problem.ts";
-import type { Service, ServiceCondition } from "../../../kube/objects.ts";
+import { keyOf, type Service, type ServiceCondition } from "../../../kube/objects.ts";
 import { serviceStatusPatch } from "../../../kube/patches/service-patch.ts";
 import { problemEvent, Reporter } from "../../reporter.ts";
 import type { ServiceControllerDeps } from "../deps.ts";
@@ -31,7 +31,7 @@ export function reportRecovery(reporter: ServiceReporter, service: Service, exce
 }
 
 export interface ShowProblemsDeps {
-  readonly controller: Pick<ServiceControllerDeps, "writes" | "clock">;
+  readonly controller: Pick<ServiceControllerDeps, "services" | "writes" | "clock">;
   readonly reporter: ServiceReporter;
 }
 
@@ -48,14 +48,25 @@ export async function showProblems(
   await writeErrorCondition(deps, service, [...earlier, ...problems], signal);
 }
 
+/** The Service with what earlier stages of the same reconcile have written. The API server refuses a patch of an older status. */
+export function withOwnWrites(
+  { services }: Pick<ServiceControllerDeps, "services">,
+  service: Service,
+): Service {
+  const latest = services.get(keyOf(service.metadata));
+  return latest?.metadata.uid === service.metadata.uid ? latest : service;
+}
+
 /** Writes only errors. Conditions are removed at the end of the reconcile, since a later stage may find the same problem. */
 export async function writeErrorCondition(
-  { controller: { writes, clock } }: Pick<ShowProblemsDeps, "controller">,
-  service: Service,
+  { controller }: Pick<ShowProblemsDeps, "controller">,
+  given: Service,
   problems: readonly Problem[],
   signal: AbortSignal,
 ): Promise<void> {
   if (!problems.some(({ severity }) => severity === "error")) return;
+  const { writes, clock } = controller;
+  const service = withOwnWrites(controller, given);
   const { isChanged, isWorthAWrite, conditions } = conditionsFor(service, problems, clock.now());
   if (!isChanged || !isWorthAWrite) return;
   const patch = serviceStatusPatch({ service, conditions });

@@ -20,6 +20,8 @@ export interface ErrorPolicy {
 }
 
 const soon = { first: seconds(1), cap: minutes(5) };
+/** Without a response. The circuit breaker admits one request at a time, so that frequent attempts cost the cloud little. */
+const untilReachable = { first: seconds(1), cap: seconds(30) };
 const slow = { first: minutes(1), cap: minutes(15) };
 
 export const errorPolicies = {
@@ -83,7 +85,9 @@ export function backoffAfter(error: unknown, failures: number, clock: Clock, ran
   if (!CloudError.is(error)) return backoff(failures, soon, random);
   const requested = requestedDelay(error, clock);
   if (requested !== undefined) return requested;
-  const delay = backoff(failures, errorPolicies[error.kind].retry, random);
+  const isUnreachable = error.kind === "unavailable" && isAccountWide(error);
+  const limits = isUnreachable ? untilReachable : errorPolicies[error.kind].retry;
+  const delay = backoff(failures, limits, random);
   const { retryAfter } = error.detail;
   const earliest = retryAfter === undefined ? 0 : delayUntil(retryAfter, clock.now());
   return milliseconds(Math.max(delay, earliest));

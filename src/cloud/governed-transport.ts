@@ -58,7 +58,8 @@ export interface GovernedTransportOptions {
 
 /** Limits are often counted per minute. A longer wait fails with an error, which can be reported on the object. */
 const maxWait = minutes(2);
-const breakerBackoff = { first: seconds(2), cap: seconds(60) };
+/** What waits for the end of an outage waits at most this long, and the time of one probe. */
+const breakerBackoff = { first: seconds(2), cap: seconds(15) };
 
 export class GovernedTransport {
   readonly #options: GovernedTransportOptions;
@@ -143,7 +144,7 @@ export class GovernedTransport {
     const permission = this.#breakerOf(request.url).ask();
     if (!permission.may) {
       // The text is the same at every call, without the remaining time, so that events are not repeated.
-      const text = `was not sent: the cloud API at ${hostAndPort(request.url)} failed to respond several times in a row. Fairlead will retry within a minute.`;
+      const text = `was not sent: the cloud API at ${hostAndPort(request.url)} failed to respond several times in a row. Fairlead will retry within 30 seconds.`;
       throw unavailable(request, text, { cause: "breaker", retryAfter: { in: permission.retryAfter } });
     }
     const { attempt } = permission;

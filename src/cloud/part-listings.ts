@@ -106,7 +106,7 @@ export interface ListingFailure {
 }
 
 /** After a failed listing, however many requests arrive: they would cause listings without end. */
-const failureBackoff = { first: seconds(1), cap: seconds(30) };
+const failureBackoff = { first: seconds(1), cap: seconds(15) };
 
 export class SharedListing<T> {
   readonly #options: SharedListingOptions<T>;
@@ -177,6 +177,8 @@ export class SharedListing<T> {
       this.#failures += 1;
       const at = clock.monotonic();
       this.#failure = { error, at };
+      // Kept during an outage, because the backoffs of those who asked may be longer than it.
+      if (CloudError.is(error) && error.kind === "unavailable") this.#requests.unshift(...requests);
       // Never earlier than the cloud's Retry-After.
       const requested = requestedDelay(error, clock) ?? 0;
       this.#retryAt = at + Math.max(requested, backoff(this.#failures, failureBackoff, random));

@@ -12,6 +12,8 @@ export type Priority = (typeof priorities)[keyof typeof priorities];
 export interface AddOptions {
   readonly priority?: Priority;
   readonly delay?: Milliseconds;
+  /** Another attempt after an error: `retryNow` ends the delay. */
+  readonly isRetry?: boolean;
 }
 
 /** Receives what happens to keys, for metrics. It must not change the queue. */
@@ -30,6 +32,7 @@ export type WorkWrapper = <T>(key: string, work: () => Promise<T>) => Promise<T>
 interface Delayed {
   readonly due: number;
   readonly priority: Priority;
+  readonly isRetry: boolean;
 }
 
 export class WorkQueue {
@@ -68,7 +71,7 @@ export class WorkQueue {
   add(key: string, options: AddOptions = {}): void {
     const requestedPriority = options.priority ?? priorities.normal;
     if (options.delay !== undefined && options.delay > 0) {
-      this.#addLater(key, options.delay, requestedPriority);
+      this.#addLater(key, options.delay, requestedPriority, options.isRetry === true);
       return;
     }
     const priority = moreUrgent(requestedPriority, this.#delayed.get(key)?.priority ?? requestedPriority);
@@ -117,6 +120,11 @@ export class WorkQueue {
     for (const observer of this.#observers) observer.done?.(key);
     // A run was requested during processing: it starts now, whatever delay the last one ended with.
     if (requested !== undefined) this.add(key, { priority: requested });
+  }
+
+  /** What made attempts fail is over: the keys that wait for another one are due now. */
+  retryNow(): void {
+    for (const [key, { isRetry, priority }] of [...this.#delayed]) if (isRetry) this.add(key, { priority });
   }
 
   /** Keys that wait for a worker, without delayed and active ones. */
@@ -173,7 +181,7 @@ export class WorkQueue {
     this.#ready[priority].add(key);
   }
 
-  #addLater(key: string, delay: Milliseconds, priority: Priority): void {
+  #addLater(key: string, delay: Milliseconds, priority: Priority, isRetry: boolean): void {
     if (this.#priorityOf(key) !== undefined) return;
     for (const observer of this.#observers) observer.delayed?.(key);
     const known = this.#delayed.get(key);
@@ -182,6 +190,7 @@ export class WorkQueue {
     this.#delayed.set(key, {
       due,
       priority: known === undefined ? priority : moreUrgent(known.priority, priority),
+      isRetry: isRetry || known?.isRetry === true,
     });
     if (known?.due !== due) this.#heap.push({ key, due });
     this.#scheduleNext();

@@ -113,7 +113,8 @@ async function runUntilPaused(
       const started = clock.monotonic();
       const outcome = await attempt(key);
       if (outcome.kind === "again") {
-        queue.add(key, defined({ delay: outcome.after, priority: outcome.priority }));
+        const isRetry = failures.has(key);
+        queue.add(key, defined({ delay: outcome.after, priority: outcome.priority, isRetry }));
       }
       if (outcome.kind === "waiting" && outcome.atMost !== undefined) {
         queue.add(key, { delay: outcome.atMost });

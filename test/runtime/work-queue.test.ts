@@ -17,6 +17,15 @@ const setUp = () => {
 };
 
 describe("the work queue", () => {
+  test("ends the delays of keys that are tried again after an error, and no others", async () => {
+    const { queue } = setUp();
+    queue.add("failed", { delay: milliseconds(60_000), isRetry: true });
+    queue.add("later", { delay: milliseconds(60_000) });
+    queue.retryNow();
+    expect([queue.depth, queue.delayed]).toEqual([1, 1]);
+    expect(await queue.take(never)).toBe("failed");
+  });
+
   test("returns a key once that was added many times", async () => {
     const { queue } = setUp();
     for (let index = 0; index < 1000; index += 1) queue.add("a");

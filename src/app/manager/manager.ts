@@ -112,7 +112,10 @@ export async function createManager(options: ManagerOptions, signal: AbortSignal
   journal.subscribe((entry) => plans.report(entry));
   const garbage = new GarbageMeter(collectGarbage);
   const tracing = openTracing({ flags, platform, log, metrics, name, identity, life: life.signal });
-  const requests = requestReporter(log, metrics, new CloudProblems(log, clock), tracing);
+  const cloudProblems = new CloudProblems(log, clock, () => {
+    for (const queue of Object.values(queues)) queue.retryNow();
+  });
+  const requests = requestReporter(log, metrics, cloudProblems, tracing);
   const apiServerProblems = new ApiServerProblems(log, clock);
 
   const { migration, problems } = await readMigrationOf(flags, files);

@@ -95,15 +95,21 @@ function kindOf(call: CloudCallReport): Kind | "answered" | "succeeded" | undefi
   }
 }
 
+/** A shorter problem ends no backoff: attempts that fail now and then would have none. */
+const worthRetrying = seconds(5);
+
 export class CloudProblems {
   readonly #log: Log;
   readonly #clock: Pick<Clock, "monotonic">;
+  readonly #onRecovery: () => void;
   readonly #problems = new Map<string, AccountProblem>();
   readonly #reportedAt = new Map<string, number>();
 
-  constructor(log: Log, clock: Pick<Clock, "monotonic">) {
+  /** `onRecovery`: what waits for another attempt should make it now. */
+  constructor(log: Log, clock: Pick<Clock, "monotonic">, onRecovery: () => void = () => undefined) {
     this.#log = log;
     this.#clock = clock;
+    this.#onRecovery = onRecovery;
   }
 
   record(call: CloudCallReport): void {
@@ -145,8 +151,9 @@ export class CloudProblems {
     const problem = this.#problems.get(key);
     if (problem === undefined) return;
     this.#problems.delete(key);
-    if (!problem.isReported) return;
-    const afterSeconds = Math.round((this.#clock.monotonic() - problem.since) / 1000);
-    this.#log.info(recovered[kind], { account, afterSeconds });
+    const lasted = this.#clock.monotonic() - problem.since;
+    if (problem.isReported)
+      this.#log.info(recovered[kind], { account, afterSeconds: Math.round(lasted / 1000) });
+    if (lasted >= worthRetrying) this.#onRecovery();
   }
 }

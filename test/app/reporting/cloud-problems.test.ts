@@ -200,3 +200,23 @@ test("failures that do not concern the account are not logged here", () => {
   for (const failure of ["aborted", "fenced", "unexpected", "quota", "rate-limited"]) fails(failure);
   expect(lines).toEqual([]);
 });
+
+test("the recovery of an account ends backoffs only after a problem that lasted", async () => {
+  const clock = new VirtualClock();
+  const log = createLog({ format: "text", verbosity: 0, clock, write: () => undefined });
+  let recoveries = 0;
+  const problems = new CloudProblems(log, clock, () => {
+    recoveries += 1;
+  });
+  const call = { account: "main", operation: "GET /x", mutates: false, durationMs: 1 } as const;
+  for (const [lasts, expected] of [
+    [1, 0],
+    [30, 1],
+  ] as const) {
+    problems.record({ ...call, failure: "unavailable", message: "no response" });
+    await clock.advance(seconds(lasts));
+    problems.record({ ...call, status: 200 });
+    problems.record({ ...call, status: 200 });
+    expect(recoveries).toBe(expected);
+  }
+});

@@ -13,7 +13,7 @@ import { duplicatesFound, foundOther, isStillUsed, nameOf, nameOwners } from "..
 import { hasFinalizer } from "../predicates.ts";
 import type { GroupState } from "../state/group-record.ts";
 import { waitingFor } from "../status/events.ts";
-import { showProblems } from "../status/service-reporter.ts";
+import { endAccountFailure, showProblems } from "../status/service-reporter.ts";
 import { checkDelay } from "./apply-steps.ts";
 import type { ReconcileContext, ReconcileDeps } from "./context.ts";
 import { confirmAfterOf } from "./context.ts";
@@ -37,6 +37,7 @@ export async function observeGroup(
   noteFinalizers(deps, context);
   const found = deps.freshListing.find(state, services);
   if (found === "not yet") return deps.freshListing.request(state);
+  for (const service of services) endAccountFailure(deps.reporter, deps.serviceStates, service);
   if (found.balancer === undefined) deps.evidenceUpdates.noteAgain(state);
   const observed = found.problems.length > 0 ? nothing : await observeInDepth(deps, context, found.balancer);
   if ("isUnknown" in observed) return waitForAnswer(deps, context, observed);

@@ -30,6 +30,13 @@ export function reportRecovery(reporter: ServiceReporter, service: Service, exce
   for (const topic of transient) if (topic !== except) reporter.report(service, topic, []);
 }
 
+/** The cloud has answered since: a failure of the whole account, which is quiet, explains nothing any more. */
+export function endAccountFailure(reporter: ServiceReporter, states: ServiceStates, service: Service): void {
+  const failure = states.of(service).published.get("failure");
+  if (failure?.events.values().every(({ quiet }) => quiet === true) === true)
+    reporter.report(service, "failure", []);
+}
+
 export interface ShowProblemsDeps {
   readonly controller: Pick<ServiceControllerDeps, "services" | "writes" | "clock">;
   readonly reporter: ServiceReporter;

@@ -3,8 +3,8 @@
 import { expect, test } from "bun:test";
 import { milliseconds, seconds } from "#ccm";
 import { VirtualClock } from "#ccm/testing";
-import { lazy } from "../../support/lazy-cloud.ts";
 import { makeHarness } from "./make-harness.ts";
+import { tidewater } from "./provider/index.ts";
 import { TidewaterCloud, type TidewaterOptions, type ZoneName } from "./simulator/tidewater-cloud.ts";
 
 const setUp = (options: Partial<TidewaterOptions> = {}) => {
@@ -183,8 +183,8 @@ test("applies faults to one zone, and counts requests", async () => {
 
 test("gives the conformance suites machines that listings show, targets, and a state without ids", async () => {
   const harness = makeHarness({
-    definition: lazy,
-    config: {},
+    definition: tidewater,
+    config: { key: "tide" },
     targetOf: (zone, { id, address }) => ({ source: zone, key: id, address }),
   });
   const simulated = harness.simulate(new VirtualClock());

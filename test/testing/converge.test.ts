@@ -206,7 +206,7 @@ describe("convergeRoutes", () => {
   test("shows the last plan when it does not end", async () => {
     const lab = labOf({ create: async () => ({ done: true }) });
     expect(await failureOf(convergeRoutes(lab, wanted))).toContain(
-      "did not converge within 50 passes. The last plan: create 10.244.1.0/24.",
+      "did not converge within 100 passes. The last plan: create 10.244.1.0/24.",
     );
   });
 

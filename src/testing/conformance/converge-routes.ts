@@ -1,26 +1,20 @@
 // Drives a provider's route tables to their desired state: list, plan, apply, repeat. Plans and the adapters of hard clouds are those of
 // the framework; its backoffs and limits are left out.
 
-import { requestedDelay } from "../../cloud/error-policies.ts";
 import type { RouteChange } from "../../cloud/own-route-changes.ts";
 import type { RouteTable } from "../../cloud/route-tables.ts";
 import { planRoutes } from "../../controllers/route/plan/plan.ts";
 import type { ServingTable } from "../../controllers/route/tables.ts";
-import { type Milliseconds, milliseconds, seconds } from "../../core/brand.ts";
+import { milliseconds } from "../../core/brand.ts";
 import { cidr, cidrFamily } from "../../core/cidr.ts";
-import { messageOf } from "../../core/errors.ts";
 import type { Call } from "../../provider/call.ts";
-import { CloudError } from "../../provider/errors.ts";
 import type { DesiredRoute, ObservedRoute, RouteOutcome } from "../../provider/routes.ts";
-import { DeadlineError } from "../../runtime/deadline.ts";
 import { collect, type Lab } from "./lab.ts";
-import { Crash, endOfOperation, memoryOf } from "./process.ts";
+import { Crash, endOfOperation, memoryOf, repeatPasses } from "./process.ts";
 
 const clusterCIDRs = [cidr("10.244.0.0/16"), cidr("fd00:10:244::/56")];
 const nothing: ReadonlySet<never> = new Set<never>();
 const exempt = { destinations: nothing, keys: nothing, names: nothing, addresses: nothing };
-const maxPasses = 50;
-const errorDelay: Milliseconds = seconds(5);
 
 /** The routes that this table needs. */
 export function neededIn(
@@ -118,22 +112,15 @@ export async function convergeRoutes(
   disturbance: Disturbance = {},
 ): Promise<number> {
   const tables = tablesIn(lab);
+  const readsLag = Math.max(0, ...tables.map((table) => table.proofsApart(milliseconds(0))));
   let count = 0;
-  let last = "";
-  for (let pass = 0; pass < maxPasses; pass++) {
-    try {
-      const made: string[] = [];
-      for (const table of tables) made.push(...(await reconcile(lab, table, wanted, disturbance)));
-      if (made.length === 0 && !(await waitForShown(lab, tables))) return count;
-      last = `The last plan: ${made.join(", ")}.`;
-      count += made.length;
-    } catch (error) {
-      if (!CloudError.is(error) && !(error instanceof DeadlineError)) throw error;
-      last = `The last pass failed: ${messageOf(error)}`;
-      const requested = requestedDelay(error, lab.clock) ?? errorDelay;
-      const lags = tables.map((table) => table.proofsApart(errorDelay));
-      await lab.clock.advance(milliseconds(Math.max(requested, ...lags)));
-    }
-  }
-  throw new Error(`The routes did not converge within ${maxPasses} passes. ${last}`);
+  await repeatPasses(lab, "routes", milliseconds(readsLag), async (note) => {
+    const made: string[] = [];
+    for (const table of tables) made.push(...(await reconcile(lab, table, wanted, disturbance)));
+    if (made.length === 0) return !(await waitForShown(lab, tables));
+    note(`The last plan: ${made.join(", ")}.`);
+    count += made.length;
+    return false;
+  });
+  return count;
 }

@@ -1,16 +1,13 @@
 // Drives a provider's load balancers to their desired state: observe, plan, apply, save the facts, repeat. It applies
 // the framework's rules about one plan (when to look up, which targets, accepted steps, refusals), without backoff and evidence.
 
-import { requestedDelay } from "../../cloud/error-policies.ts";
 import { type RecentSteps, withoutRecent } from "../../cloud/reads-lag.ts";
 import { fingerprintOf, hashStep, textOfDesired } from "../../controllers/service/desired/difference.ts";
 import { needsLookup } from "../../controllers/service/reconcile/observe.ts";
-import { type Milliseconds, milliseconds, type ServiceUID, seconds } from "../../core/brand.ts";
-import { messageOf } from "../../core/errors.ts";
+import { type Milliseconds, milliseconds, type ServiceUID } from "../../core/brand.ts";
 import { CloudError } from "../../provider/errors.ts";
 import type { ObservedLoadBalancer } from "../../provider/load-balancers.ts";
 import type { Plan, RefusedTarget, Step } from "../../provider/plan.ts";
-import { DeadlineError } from "../../runtime/deadline.ts";
 import {
   adoptableOf,
   type Balancers,
@@ -22,7 +19,7 @@ import {
   withChosenTargets,
 } from "./converge-groups.ts";
 import type { Lab } from "./lab.ts";
-import { Crash, endOfOperation, memoryOf, ProcessMemory } from "./process.ts";
+import { Crash, endOfOperation, memoryOf, ProcessMemory, repeatPasses } from "./process.ts";
 
 /** Which Services are unknown to `converge`, and where the process crashes. */
 export interface ConvergeOptions {
@@ -53,9 +50,6 @@ export interface Converged {
   /** The Nodes that the cloud refused as targets. */
   readonly refused: ReadonlySet<string>;
 }
-
-const maxPasses = 100;
-const errorDelay: Milliseconds = seconds(5);
 
 /** Reconciles all groups until a pass finds nothing to do. A cloud error ends the pass; the next one repeats it. */
 export function converge(
@@ -109,8 +103,7 @@ class Convergence {
   readonly #memory: ProcessMemory;
   readonly #refused = new Set<string>();
   #steps = 0;
-  /** For the message when it never ends. */
-  #last = "";
+  #note: (text: string) => void = () => {};
 
   constructor(
     lab: Lab,
@@ -127,22 +120,16 @@ class Convergence {
   }
 
   async run(): Promise<Converged> {
-    for (let pass = 0; pass < maxPasses; pass++) {
-      const members = groupMembers(this.#balancers, this.#desired, this.#lab);
-      const observed = new Map<string, ObservedLoadBalancer | undefined>();
-      try {
-        if (await this.#reconcileAll(members, observed))
-          return { steps: this.#steps, observed, members, refused: this.#refused };
-      } catch (error) {
-        if (!CloudError.is(error) && !(error instanceof DeadlineError)) throw error;
-        this.#last = `The last pass failed: ${messageOf(error)}`;
-        // The request may have had an effect that reads do not show yet.
-        const requested = requestedDelay(error, this.#lab.clock) ?? errorDelay;
-        const delay = Math.max(requested, errorDelay) + (this.#balancers.readsLag ?? 0);
-        await this.#lab.clock.advance(milliseconds(delay));
-      }
-    }
-    throw new Error(`The load balancers did not converge within ${maxPasses} passes. ${this.#last}`);
+    let members = new Map<string, readonly Desired[]>();
+    const observed = new Map<string, ObservedLoadBalancer | undefined>();
+    const readsLag = this.#balancers.readsLag ?? milliseconds(0);
+    await repeatPasses(this.#lab, "load balancers", readsLag, async (note) => {
+      members = groupMembers(this.#balancers, this.#desired, this.#lab);
+      observed.clear();
+      this.#note = note;
+      return this.#reconcileAll(members, observed);
+    });
+    return { steps: this.#steps, observed, members, refused: this.#refused };
   }
 
   async runOnce(listed: readonly ObservedLoadBalancer[]): Promise<void> {
@@ -194,7 +181,7 @@ class Convergence {
       recentSteps.observedAt = lab.clock.monotonic();
       const answer = await lab.run((call) => observe.call(balancers, desired, listed.found, call));
       if (answer !== undefined && "isUnknown" in answer) {
-        this.#last = `The last observation of group ${group} waits for ${answer.waitingFor}.`;
+        this.#note(`The last observation of group ${group} waits for ${answer.waitingFor}.`);
         await lab.clock.advance(answer.checkAfter);
         return { isConverged: false, observed: undefined, members: desired };
       }
@@ -216,7 +203,7 @@ class Convergence {
     }
     const text = textOfDesired(fingerprintOf(members));
     const plan = withoutRecent(planned, recentSteps, balancers, { hashOf: hashStep, desired: () => text });
-    this.#last = `The last plan of group ${group}: ${JSON.stringify(plan)}`;
+    this.#note(`The last plan of group ${group}: ${JSON.stringify(plan)}`);
     if (this.#noteRefused(members, plan.refused)) return { isConverged: false, observed, members };
     const isConverged = await this.#apply(group, members, plan, text);
     return { isConverged, observed, members };

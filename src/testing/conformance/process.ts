@@ -1,13 +1,16 @@
 // The manager's process, as load balancers and routes see it: what it remembers between two plans (accepted steps, refused targets, and
-// its own route changes; a restart loses it), how it waits for operations, and its crashes. All in virtual time.
+// its own route changes; a restart loses it), how it repeats passes and waits for operations, and its crashes. All in virtual time.
 
+import { requestedDelay } from "../../cloud/error-policies.ts";
 import { RecentSteps } from "../../cloud/reads-lag.ts";
 import { type RouteTable, routeTablesOf } from "../../cloud/route-tables.ts";
 import { RefusedTargets } from "../../controllers/service/state/refused-targets.ts";
-import type { Milliseconds, ServiceUID } from "../../core/brand.ts";
+import { type Milliseconds, milliseconds, type ServiceUID, seconds } from "../../core/brand.ts";
+import { messageOf } from "../../core/errors.ts";
 import type { Clock } from "../../platform/clock.ts";
 import { CloudError } from "../../provider/errors.ts";
 import type { Done } from "../../provider/plan.ts";
+import { DeadlineError } from "../../runtime/deadline.ts";
 import type { Lab } from "./lab.ts";
 import type { AnyCloud } from "./simulated-cloud.ts";
 
@@ -47,6 +50,37 @@ export function memoryOf(cloud: AnyCloud): ProcessMemory {
   const known = memories.get(cloud) ?? new ProcessMemory();
   memories.set(cloud, known);
   return known;
+}
+
+const maxPasses = 100;
+const errorDelay: Milliseconds = seconds(5);
+
+/**
+ * Repeats the pass until it returns that nothing is left to do. A cloud error ends a pass; the next one begins after the delay that the
+ * error requests, and not before reads show what the failed request may have changed. `note` says what the pass did, for the message when
+ * this never ends.
+ */
+export async function repeatPasses(
+  { clock }: Lab,
+  what: string,
+  readsLag: Milliseconds,
+  pass: (note: (text: string) => void) => Promise<boolean>,
+): Promise<void> {
+  let last = "";
+  for (let passes = 0; passes < maxPasses; passes++) {
+    try {
+      const isDone = await pass((text) => {
+        last = text;
+      });
+      if (isDone) return;
+    } catch (error) {
+      if (!CloudError.is(error) && !(error instanceof DeadlineError)) throw error;
+      last = `The last pass failed: ${messageOf(error)}`;
+      const requested = requestedDelay(error, clock) ?? errorDelay;
+      await clock.advance(milliseconds(Math.max(requested, errorDelay) + readsLag));
+    }
+  }
+  throw new Error(`The ${what} did not converge within ${maxPasses} passes. ${last}`);
 }
 
 const maxChecks = 100;

@@ -80,10 +80,19 @@ export function fakeApi({ base, transport, token, pageSize }: ApiOptions) {
     return api.call<T>({ operation, method, path, body, expects }, call);
   };
 
+  const lookup = (id: string) =>
+    ({
+      operation: "GET /balancers/{id}",
+      method: "GET",
+      path: `/balancers/${id}`,
+      expects: ["balancer"],
+    }) as const;
+
   return {
     machines: (call: Call, query?: Readonly<Record<string, QueryValue>>) =>
       list<ApiMachine>("machines", call, query),
     balancers: (call: Call) => list<ApiBalancer>("balancers", call),
+    balancer: (id: string, call: Call) => api.call<unknown>(lookup(id), call),
     createBalancer: (spec: BalancerSpec, call: Call) =>
       send<{ readonly balancer: ApiBalancer }>("POST", "/balancers", call, spec),
     changeBalancer: (id: string, spec: BalancerSpec, call: Call) =>

@@ -5,6 +5,7 @@ import {
   type Call,
   type Context,
   type DesiredLoadBalancer,
+  deletedWithProof,
   done,
   inProgress,
   type LoadBalancers,
@@ -177,12 +178,15 @@ export function fakeLoadBalancers(
         return outcomeOf((await api.createBalancer(step.spec, call)).balancer);
       case "change balancer":
       case "adopt balancer":
-      case "release balancer":
       case "move mark":
         return outcomeOf((await api.changeBalancer(step.id, step.spec, call)).balancer);
+      case "release balancer": {
+        const { balancer } = await api.changeBalancer(step.id, step.spec, call);
+        const outcome = outcomeOf(balancer);
+        return outcome.done && !isMarked(balancer) ? { ...outcome, isGone: true } : outcome;
+      }
       case "delete balancer":
-        await api.deleteBalancer(step.id, call);
-        return done();
+        return deletedWithProof(api.deleteBalancer(step.id, call), () => api.balancer(step.id, call));
     }
   };
 

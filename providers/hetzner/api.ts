@@ -10,6 +10,7 @@ import {
   done,
   type ErrorReport,
   inProgress,
+  isGone,
   type JobState,
   type JsonRequest,
   jsonApi,
@@ -143,11 +144,16 @@ export function hetznerApi({ endpoint, readToken, account }: ApiOptions) {
     network: async (id: number, call: Call) =>
       (await get<"network", ApiNetwork>("network", `/networks/${id}`, call)).network,
     loadBalancers: (call: Call) => pages<ApiLoadBalancer>("load_balancers", call),
+    loadBalancer: (path: string, call: Call) =>
+      get<"load_balancer", ApiLoadBalancer>("load_balancer", path, call),
     certificates: (call: Call) => pages<ApiCertificate>("certificates", call),
     actions: (ids: readonly string[], call: Call) => pages<ApiAction>("actions", call, { id: ids }),
-    /** Sends a change. Its response names the action that carries it out, if there is one. */
+    /** Sends a change. Its response names the action that carries it out, if there is one, or shows the changed load balancer. */
     change: (request: JsonRequest, call: Call) =>
-      api.call<{ readonly action?: ApiAction | null } | undefined>(request, call),
+      api.call<{ readonly action?: ApiAction | null; readonly load_balancer?: ApiLoadBalancer } | undefined>(
+        request,
+        call,
+      ),
   };
 }
 
@@ -188,6 +194,15 @@ export function pendingActions(api: HetznerApi) {
     const states = new Map<string, JobState>();
     for await (const page of api.actions(ids, call)) {
       for (const action of page) states.set(String(action.id), stateOf(action));
+      await Promise.all(
+        page.map(async (action) => {
+          const [balancer] = action.resources;
+          const isDeletion = action.status === "success" && action.command === "delete_load_balancer";
+          if (!isDeletion || balancer === undefined) return;
+          const lookup = () => api.loadBalancer(`/load_balancers/${balancer.id}`, call);
+          if (await isGone(lookup)) states.set(String(action.id), { facts: {}, isGone: true });
+        }),
+      );
     }
     return states;
   });

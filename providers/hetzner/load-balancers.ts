@@ -6,6 +6,7 @@ import {
   CloudError,
   collect,
   deleted,
+  deletedWithProof,
   done,
   type LoadBalancers,
   parseIp,
@@ -60,7 +61,8 @@ function addressesOf(
   });
 }
 
-const removals = new Set(["delete load balancer", "delete service", "remove target", "detach from network"]);
+const deletion = "delete load balancer";
+const removals = new Set([deletion, "delete service", "remove target", "detach from network"]);
 
 /** Explains errors that only the name of the step can explain. */
 function explained(error: CloudError, { on = "", request }: HetznerStep): CloudError {
@@ -79,7 +81,10 @@ async function applyWithoutRefused(api: HetznerApi, step: HetznerStep, call: Cal
   const { request, node } = step;
   const title = `"${step.do}" of ${step.on}`;
   try {
-    return outcomeOf((await api.change(request, call))?.action, title, node);
+    const { action, load_balancer: changed } = (await api.change(request, call)) ?? {};
+    const outcome = outcomeOf(action, title, node);
+    const isReleased = changed !== undefined && changed.labels[ownerLabel] === undefined;
+    return outcome.done && isReleased ? { ...outcome, isGone: true } : outcome;
   } catch (error) {
     if (!CloudError.is(error)) throw error;
     // "Not found" may be a server that was deleted a moment ago.
@@ -95,10 +100,13 @@ async function applyWithoutRefused(api: HetznerApi, step: HetznerStep, call: Cal
 
 function apply(api: HetznerApi, step: HetznerStep, call: Call): Promise<StepOutcome> {
   if (!removals.has(step.do)) return applyWithoutRefused(api, step, call);
+  const request = api.change(step.request, call);
+  const started = (response: Awaited<typeof request>) =>
+    outcomeOf(response?.action, `"${step.do}" of ${step.on}`);
+  if (step.do === deletion)
+    return deletedWithProof(request, () => api.loadBalancer(step.request.path, call), started);
   // What a step removes may be gone already: a deleted server is no target any more.
-  return deleted(api.change(step.request, call), (response) =>
-    outcomeOf(response?.action, `"${step.do}" of ${step.on}`),
-  );
+  return deleted(request, started);
 }
 
 export function hetznerLoadBalancers(

@@ -111,5 +111,6 @@ export interface ApiAction {
   readonly id: number;
   readonly status: "running" | "success" | "error";
   readonly command: string;
+  readonly resources: readonly { readonly id: number }[];
   readonly error: { readonly code: string; readonly message: string } | null;
 }

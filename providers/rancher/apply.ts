@@ -1,6 +1,15 @@
 // Applies single steps: each is one change, after a look at what other Services may have done.
 
-import { type Call, CloudError, collect, deleted, done, inProgress, type StepOutcome, seconds } from "#ccm";
+import {
+  type Call,
+  CloudError,
+  collect,
+  deletedWithProof,
+  done,
+  inProgress,
+  type StepOutcome,
+  seconds,
+} from "#ccm";
 import type { RancherApi } from "./api.ts";
 import { clusterOf, markedOwner, metadataOf, type RancherStep, type Send } from "./balancer.ts";
 import {
@@ -69,7 +78,13 @@ export async function applyStep(context: ApplyContext, step: RancherStep, call: 
     case "adopt":
       return adopt(api, step, send, call);
     case "remove":
-      return deleted(api.send("DELETE", `DELETE (${step.do})`, send.link, call));
+      return deletedWithProof(api.send("DELETE", `DELETE (${step.do})`, send.link, call), async () => {
+        const operation = "GET loadBalancerService";
+        const { state, removed } = await api.read<Resource>(operation, send.link, call);
+        // Rancher shows what it removes for a while.
+        if (state === "removing" || removed)
+          throw new CloudError("not-found", `${send.link} is removed`, { operation });
+      });
     case "remove unused":
       return removeUnused(api, step, send, call);
   }

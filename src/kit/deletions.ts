@@ -51,6 +51,36 @@ export async function deleted<T, O extends StepOutcome = Done>(
   return started === undefined ? { done: true } : started(response);
 }
 
+/**
+ * The outcome of a deletion with proof: `lookup` reads the object by its id after the cloud has accepted the deletion. A cloud that answers
+ * 404 to the deletion itself may be wrong: then listings decide. Where a deletion starts a job, `started` makes the outcome from the
+ * response, and `isGone` may look it up when the job is done.
+ *
+ * @example
+ * return deletedWithProof(api.call(request, call), () => api.balancer(id, call));
+ */
+export async function deletedWithProof<T>(
+  request: Promise<T>,
+  lookup: () => Promise<unknown>,
+  started: (response: T) => StepOutcome = () => ({ done: true }),
+): Promise<StepOutcome> {
+  const accepted = await ifFound(request.then((response) => ({ response })));
+  if (accepted === undefined) return { done: true };
+  const outcome = started(accepted.response);
+  return outcome.done && (await isGone(lookup)) ? { ...outcome, isGone: true } : outcome;
+}
+
+/** Whether the lookup by id has a definite answer: the object does not exist. One that fails proves nothing. */
+export async function isGone(lookup: () => Promise<unknown>): Promise<boolean> {
+  try {
+    await lookup();
+    return false;
+  } catch (error) {
+    if (!CloudError.is(error)) throw error;
+    return error.kind === "not-found";
+  }
+}
+
 /** The object that a request returns; undefined if it does not exist. Other errors are thrown. */
 export async function ifFound<T>(request: Promise<T>): Promise<T | undefined> {
   try {

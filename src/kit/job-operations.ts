@@ -31,6 +31,8 @@ export type JobState =
   | {
       readonly facts: Readonly<Record<string, string | undefined>>;
       readonly refused?: readonly RefusedTarget[] | undefined;
+      /** See `Done.isGone`. */
+      readonly isGone?: true | undefined;
     }
   | CloudError;
 
@@ -95,7 +97,8 @@ export function pendingJobs(
       ...target,
       node: Object.hasOwn(members, target.node) ? (members[target.node] ?? target.node) : target.node,
     }));
-    return done(factsOf(owners, state.facts), refused);
+    const outcome = done(factsOf(owners, state.facts), refused);
+    return state.isGone === true ? { ...outcome, isGone: true } : outcome;
   };
   return {
     limit,

@@ -100,6 +100,12 @@ export type FactChanges = ReadonlyMap<ServiceUID, Readonly<Record<string, string
 /** What is done, with the facts to store on the Services before anything else is done. */
 export interface Done {
   readonly done: true;
+  /**
+   * The load balancer that was listed is gone: a lookup that began after its deletion does not find it, or the response shows it without
+   * the mark. One more listing without it then completes the deletion of the Service. A 404 to the deletion itself does not say that: it
+   * contradicts the listing. Absent: two listings must prove it, 30 s apart.
+   */
+  readonly isGone?: true | undefined;
   readonly remember?: FactChanges | undefined;
   /** See `StepOutcome`. */
   readonly refused?: readonly RefusedTarget[] | undefined;

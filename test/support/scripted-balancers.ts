@@ -158,13 +158,17 @@ export class ScriptedBalancers {
     }
     if (this.operationLimit === undefined) {
       this.#applyStep(step);
-      return { done: true };
+      return this.#outcomeOf(step);
     }
     const operation = `operation-${this.applied.length}`;
     this.#open.set(operation, step);
     const remember = new Map(step.touches.map((owner) => [owner as ServiceUID, { operation }]));
     const facts = this.remembersOperations ? { remember } : {};
     return { done: false, checkAfter: seconds(1), waitingFor: "the work", operation, ...facts };
+  }
+
+  #outcomeOf(step: ScriptedStep): Done {
+    return step.do === "remove" && !this.things.has(step.id) ? { done: true, isGone: true } : { done: true };
   }
 
   /** The cloud completes an operation, whether or not its state is requested. */
@@ -191,7 +195,11 @@ export class ScriptedBalancers {
       if (outcome === "unreadable") throw refused("500", "unavailable");
       if (step !== undefined && (outcome === "done" || outcome === "lost")) this.#applyStep(step);
       if (outcome !== undefined) this.#open.delete(operation);
-      if (outcome === "done") answers.set(operation, { done: true, ...this.operationResult });
+      if (outcome === "done")
+        answers.set(operation, {
+          ...(step === undefined ? { done: true } : this.#outcomeOf(step)),
+          ...this.operationResult,
+        });
       else if (outcome === "failed") answers.set(operation, refused("no capacity in this zone"));
       else if (outcome === undefined)
         answers.set(operation, { done: false, checkAfter: seconds(1), waitingFor: "the work" });

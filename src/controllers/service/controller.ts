@@ -70,7 +70,9 @@ export class ServiceController {
     const enqueue = (group: string): void => queue.add(group);
 
     const serviceStates = new ServiceStates();
-    const groupStates = new GroupStates(serviceStates);
+    const groupStates = new GroupStates(serviceStates, {
+      remembersGroups: deps.balancers.marksNameCluster === false,
+    });
     followDeletions(deps, serviceStates);
     const reporter = createServiceReporter(deps.report, serviceStates);
     const nodeSyncLatency = new NodeSyncLatency(clock, deps.observer);
@@ -250,7 +252,7 @@ export class ServiceController {
     const isKnown = ({
       group,
       marksNameCluster = controller.balancers.marksNameCluster,
-    }: ObservedLoadBalancer) => marksNameCluster !== false || groupStates.get(group) !== undefined;
+    }: ObservedLoadBalancer) => marksNameCluster !== false || groupStates.wasKnown(group);
     const unowned = markedBalancers(controller).filter((one) => !isOwned(one.group) && isKnown(one));
     return [...unowned, ...groupStates.all.flatMap(({ duplicates }) => duplicates)];
   }

@@ -3,7 +3,7 @@ import { ServiceWorld } from "../../support/service-world.ts";
 
 // Scale: cloud requests for 200 Services and 1,000 Nodes on a cloud that answers within 20 ms.
 
-test("200 Services cost one request each and a listing, with any number of Nodes, and a restart costs one listing [F26 F51 N5]", async () => {
+test("200 Services cost one request each and a listing, with any number of Nodes, two to delete, and a restart costs one listing [F26 F51 N5]", async () => {
   const w = new ServiceWorld({ nodes: 1000 });
   const names = Array.from({ length: 200 }, (_, index) => `s${index}`);
   await w.start();
@@ -42,7 +42,8 @@ test("200 Services cost one request each and a listing, with any number of Nodes
   await w.until(() => w.services().length === 0, "all Services gone");
   expect(w.clock.monotonic() - deleted).toBeLessThanOrEqual(1100);
   await w.pass(60);
-  expect(w.asked.length).toBeLessThanOrEqual(210);
+  // Each is deleted, and looked up afterwards.
+  expect(w.asked.length).toBeLessThanOrEqual(410);
   expect(w.owners()).toEqual([]);
   await w.stop();
 });

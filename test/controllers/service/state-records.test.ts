@@ -133,10 +133,18 @@ describe("a change of a group", () => {
     expect([state.evidence.get(uid)?.certainty, state.changedAt]).toEqual(["exists", 2]);
   });
 
-  test("that removes one of several load balancers leaves its owners with one", () => {
+  test("that removes a load balancer needs an answer of the cloud as proof", () => {
     const { groups, state } = newGroups();
     groups.commit(state, { kind: "shown", owners: [uid], parts: [""] });
     const done = { ...owners, serving: [], leaving: [uid], at: 1, removes: true } as const;
+    groups.commit(state, { kind: "stepsDone", ...done, isGone: false });
+    expect(state.evidence.get(uid)).toMatchObject({ certainty: "exists", isRemoving: true, changedAt: 1 });
+  });
+
+  test("that removes one of several load balancers leaves its owners with one", () => {
+    const { groups, state } = newGroups();
+    groups.commit(state, { kind: "shown", owners: [uid], parts: [""] });
+    const done = { ...owners, serving: [], leaving: [uid], at: 1, removes: true, isGone: true } as const;
     groups.commit(state, { kind: "stepsDone", ...done, isOnlyOne: false });
     expect(state.evidence.uids).toEqual([uid]);
     groups.commit(state, { kind: "stepsDone", ...done });

@@ -165,6 +165,7 @@ async function executeAll(
   const { clock } = controller;
   let { services } = options;
   let applied = 0;
+  let isGone = false;
   const { serving, leaving, duplicates } = plan;
   const owners = { serving, leaving, isOnlyOne: duplicates.length === 0 };
   const isCreation = createsBalancer(plan);
@@ -190,6 +191,7 @@ async function executeAll(
       const isFirst = applied === 0;
       groupStates.commit(state, { kind: "stepAccepted", hash, isFirst, isProgress, creation, recent });
       applied += 1;
+      isGone ||= outcome.done && outcome.isGone === true;
       noteRefused(deps, services, outcome.refused);
       services = await rememberFacts(controller, services, outcome, call.signal);
       if (outcome.done) continue;
@@ -207,7 +209,7 @@ async function executeAll(
     throw error;
   }
   const removes = plan.steps.at(-1)?.removes === true;
-  groupStates.commit(state, { kind: "stepsDone", ...owners, at: clock.monotonic(), removes });
+  groupStates.commit(state, { kind: "stepsDone", ...owners, at: clock.monotonic(), removes, isGone });
   if (plan.observed === undefined) endRelease({ controller }, group);
   return undefined;
 }

@@ -248,7 +248,7 @@ export function waitForProof(
   const at = clock.now() + absence.decidedAt - clock.monotonic();
   for (const service of services) {
     const event = absence.isExpected
-      ? waitingForListing(at)
+      ? waitingForListing(at, isEnding(service))
       : balancerMissing(at, outcomeOf(service, settings), replacement);
     deps.reporter.report(service, absence.isExpected ? "waiting" : "absence", [event]);
     const hold = { reason: event.reason, message: event.message };

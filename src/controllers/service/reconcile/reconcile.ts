@@ -8,6 +8,7 @@ import { serviceUID } from "../../../core/brand.ts";
 import type { Problem } from "../../../core/problem.ts";
 import { serviceStatusPatch } from "../../../kube/patches/service-patch.ts";
 import { CloudError } from "../../../provider/errors.ts";
+import type { Done } from "../../../provider/plan.ts";
 import { type Outcome, requeue, settled, waiting } from "../../../runtime/workers.ts";
 import { describeError } from "../../errors.ts";
 import { isPaused, pauseOf } from "../../pause.ts";
@@ -145,7 +146,7 @@ async function checkOperation(deps: ReconcileDeps, context: ReconcileContext): P
     } else await clearOperationProblem(deps, context);
     return waiting;
   }
-  const result = update === "lost" ? update : CloudError.is(update) ? "failed" : "done";
+  const result = resultOf(update);
   deps.groupStates.commit(state, { kind: "operationEnded", at: controller.clock.monotonic(), result });
   if (CloudError.is(update)) throw update;
   if (update === "lost") return untilNextPlan(state);
@@ -153,6 +154,12 @@ async function checkOperation(deps: ReconcileDeps, context: ReconcileContext): P
   noteRefused(deps, services, update.refused);
   await rememberFacts(controller, services, update, call.signal);
   return untilNextPlan(state);
+}
+
+function resultOf(update: Done | CloudError | "lost") {
+  if (update === "lost") return update;
+  if (CloudError.is(update)) return "failed";
+  return update.isGone === true ? "gone" : "done";
 }
 
 /** Changes that never converge are slowed down. */

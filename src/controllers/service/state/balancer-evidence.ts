@@ -31,7 +31,7 @@ export interface OwnerEvidence extends Evidence {
 const none: readonly Proof[] = [];
 
 interface Shown {
-  /** The owners of what the listing has for the group. */
+  /** The owners of what the listing has for the group. It shows who has left a load balancer that stays for others. */
   readonly here: readonly ServiceUID[];
   /** Whether the listing has a load balancer of this owner in another group. */
   readonly isElsewhere: (uid: ServiceUID) => boolean;
@@ -72,7 +72,7 @@ export class BalancerEvidence {
     this.places.forget();
   }
 
-  /** A step that completely removes what these owners have is done. */
+  /** A step that completely removes what these owners have is done, and an answer of the cloud proves it. */
   noteRemoved(owners: Iterable<ServiceUID>, at: number): void {
     for (const uid of owners) {
       this.#owners.delete(uid);
@@ -87,7 +87,8 @@ export class BalancerEvidence {
   noteListing(listing: Omit<Proof, "kind">, shown: Shown): void {
     for (const [uid, known] of this.#owners) {
       if (shown.here.includes(uid)) continue;
-      if (known.isTrace === true && shown.isElsewhere(uid)) {
+      const isLeftOut = known.isRemoving === true && shown.here.length > 0;
+      if (isLeftOut || (known.isTrace === true && shown.isElsewhere(uid))) {
         this.#owners.delete(uid);
         if (this.#owners.size === 0) this.places.replace([]);
         continue;
@@ -146,11 +147,12 @@ export class BalancerEvidence {
     }
   }
 
-  /** A step that removes what these owners have was sent, or another replica may have sent one. */
-  noteRemoval(owners: Iterable<ServiceUID>): void {
+  /** A step that removes what these owners have was sent or is done, or another replica may have sent one. */
+  noteRemoval(owners: Iterable<ServiceUID>, changedAt?: number): void {
     for (const uid of owners) {
       const known = this.#owners.get(uid);
-      if (known !== undefined) this.#owners.set(uid, { ...known, isRemoving: true });
+      if (known !== undefined)
+        this.#owners.set(uid, { ...known, isRemoving: true, ...(changedAt !== undefined && { changedAt }) });
     }
   }
 

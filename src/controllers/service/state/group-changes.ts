@@ -11,6 +11,7 @@ import {
   type GroupRecord,
   type Hold,
   type ManagedBalancer,
+  type OperationOf,
   resetGroup,
 } from "./group-record.ts";
 
@@ -103,12 +104,13 @@ interface Changes {
     readonly isCreation: boolean;
     readonly removes: boolean;
   };
-  stepsDone: Owners & { readonly at: number; readonly removes: boolean };
+  stepsDone: Owners & { readonly at: number; readonly removes: boolean; readonly isGone: boolean };
   /** A step failed after others were applied, or may have had an effect. */
   stepsFailed: Pick<Owners, "serving" | "leaving"> & { readonly at: number; readonly applied: number };
   /** All requests of a change were sent. `failed`: the change, if one of them failed. */
   changeSent: { readonly at: number; readonly failed: Change | undefined };
-  operationEnded: { readonly at: number; readonly result: "done" | "failed" | "lost" };
+  /** `gone`: done, and proved that what was listed is gone. */
+  operationEnded: { readonly at: number; readonly result: "done" | "gone" | "failed" | "lost" };
   operationProblem: { readonly isShown: boolean };
 
   completed: { readonly desired: Fingerprint };
@@ -248,17 +250,17 @@ const transitions: Transitions = {
     const isRemoval = removes && isOnlyOne;
     record.operation = {
       step: hash,
-      serving: isRemoval ? [] : serving,
-      leaving: isRemoval ? [...serving, ...leaving] : isLast && isOnlyOne ? leaving : [],
+      serving,
+      leaving: isOnlyOne && (isLast || removes) ? leaving : [],
+      isRemoval,
       isProgress: !removes,
       isCreation: isLast && isCreation,
     };
   },
-  /** A created load balancer exists even if listings do not show it yet, and a deleted one is gone without further proof. */
-  stepsDone({ evidence }, { serving, leaving, at, isOnlyOne, removes }) {
-    if (removes && isOnlyOne) evidence.noteRemoved(serving, at);
-    else evidence.noteChange(serving, at, "exists");
-    if (isOnlyOne) evidence.noteRemoved(leaving, at);
+  /** A created load balancer exists even if listings do not show it yet. */
+  stepsDone({ evidence }, { serving, leaving, at, isOnlyOne, removes, isGone }) {
+    const isRemoval = removes && isOnlyOne;
+    noteStepsDone(evidence, { serving, leaving: isOnlyOne ? leaving : [], at, isRemoval, isGone });
   },
   stepsFailed({ evidence }, { serving, leaving, at, applied }) {
     evidence.noteChange(serving, at, applied > 0 ? "exists" : "possible");
@@ -275,7 +277,7 @@ const transitions: Transitions = {
     const { operation, evidence, progress, recentSteps } = record;
     record.changedAt = at;
     if (operation === undefined || result === "lost") return;
-    const { step, serving, leaving, isProgress } = operation;
+    const { step, isProgress } = operation;
     if (result === "failed") {
       recentSteps.forget(step);
       evidence.creations.noteFailed(step);
@@ -283,8 +285,7 @@ const transitions: Transitions = {
     }
     if (isProgress) progress.noteCompleted(step);
     recentSteps.renew(step, at);
-    evidence.noteChange(serving, at, "exists");
-    evidence.noteRemoved(leaving, at);
+    noteStepsDone(evidence, { ...operation, at, isGone: result === "gone" });
   },
   operationProblem(record, { isShown }) {
     record.hasOperationProblem = isShown;
@@ -318,6 +319,29 @@ const transitions: Transitions = {
     record.backoffUntil = until;
   },
 };
+
+/**
+ * A deletion that the cloud reports as done may have had no effect. Before a Service may go, listings must prove it, unless a later answer
+ * already does. One that stays gets another load balancer at once, and what is left of the old one would be reported as a duplicate.
+ */
+function noteStepsDone(
+  evidence: BalancerEvidence,
+  {
+    serving,
+    leaving,
+    at,
+    isRemoval,
+    isGone,
+  }: Pick<OperationOf, "serving" | "leaving" | "isRemoval"> & {
+    readonly at: number;
+    readonly isGone: boolean;
+  },
+): void {
+  if (isRemoval) evidence.noteRemoved(serving, at);
+  else evidence.noteChange(serving, at, "exists");
+  if (isGone) evidence.noteRemoved(leaving, at);
+  else evidence.noteRemoval(leaving, at);
+}
 
 const noRequests: ReadonlyMap<string, number> = new Map();
 

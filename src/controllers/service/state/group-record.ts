@@ -35,11 +35,13 @@ export interface GoneService {
   readonly isDeletionSeen: boolean;
 }
 
-/** The step of an operation, hashed; which owners it serves, and which it completely removes. A removal is no progress. */
+/** The step of an operation, hashed; which owners it serves, and which have left when it is done. A removal is no progress. */
 export interface OperationOf {
   readonly step: string;
   readonly serving: readonly ServiceUID[];
   readonly leaving: readonly ServiceUID[];
+  /** It removes the load balancer of those that it serves, to create another one. */
+  readonly isRemoval: boolean;
   readonly isProgress: boolean;
   /** It completes a load balancer that was absent. */
   readonly isCreation: boolean;

@@ -8,12 +8,20 @@ import { applyChange, type GroupChange } from "./group-changes.ts";
 import { type GoneService, type GroupRecord, type GroupState, newGroup } from "./group-record.ts";
 import type { ServiceState, ServiceStates } from "./service-states.ts";
 
+/** Names of at most 36 characters each. */
+const maxFormer = 5000;
+
 export class GroupStates {
   readonly #records = new Map<string, GroupRecord>();
   readonly #services: ServiceStates;
+  /** Groups whose record was dropped, oldest first. */
+  readonly #former = new Set<string>();
+  readonly #remembersGroups: boolean;
 
-  constructor(services: ServiceStates) {
+  /** `remembersGroups`: marks do not name the cluster. Otherwise the mark says whose a load balancer is. */
+  constructor(services: ServiceStates, { remembersGroups = false } = {}) {
     this.#services = services;
+    this.#remembersGroups = remembersGroups;
   }
 
   get all(): readonly GroupState[] {
@@ -122,9 +130,18 @@ export class GroupStates {
     state?.evidence.forget(owners);
   }
 
+  /** Whether this process knew a Service of the group. What is listed for it is then of this cluster, even if its mark does not say so. */
+  wasKnown(group: string): boolean {
+    return this.#records.has(group) || this.#former.has(group);
+  }
+
   /** Only `dropGroupState` calls this. */
   delete(group: string): void {
-    this.#records.delete(group);
+    if (!this.#records.delete(group) || !this.#remembersGroups) return;
+    this.#former.delete(group);
+    this.#former.add(group);
+    const [oldest] = this.#former;
+    if (this.#former.size > maxFormer && oldest !== undefined) this.#former.delete(oldest);
   }
 }
 

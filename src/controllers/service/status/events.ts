@@ -85,9 +85,10 @@ export function deletionPaused({ metadata }: Service): ObjectEvent {
 const timeText = (time: number): string => `${new Date(time).toISOString().slice(0, 19)}Z`;
 
 /** The cloud may be late to list a load balancer that was just created. */
-export function waitingForListing(decidedAt: number): ObjectEvent {
+export function waitingForListing(decidedAt: number, isEnding: boolean): ObjectEvent {
+  const what = isEnding ? "proof that the load balancer is gone" : "the cloud to list the load balancer";
   return waitingFor(
-    `the cloud to list the load balancer. If a listing at ${timeText(decidedAt)} or later lacks it too, it counts as absent`,
+    `${what}. If a listing at ${timeText(decidedAt)} or later lacks it too, it counts as absent`,
   );
 }
 

@@ -1,0 +1,54 @@
+// What Hetzner answers to the deletion of a load balancer, and what happens when that is wrong.
+
+import { expect, test } from "bun:test";
+import { HetznerWorld } from "./hetzner-world.ts";
+
+async function withService(): Promise<HetznerWorld> {
+  const h = new HetznerWorld({ nodes: 1 });
+  await h.start("service");
+  h.world.create("web");
+  await h.world.until(() => h.world.addressesOf("web").length > 0, "an address");
+  await h.world.pass(10);
+  h.forget();
+  return h;
+}
+
+test("deletes a load balancer with one request for the deletion, one for its action, one lookup and one listing", async () => {
+  const h = await withService();
+  h.world.delete("web");
+  await h.world.until(() => h.world.find("web") === undefined, "the deletion", 5);
+  expect(h.requests).toEqual([
+    "DELETE /load_balancers/{id}",
+    "GET /actions",
+    "GET /load_balancers/{id}",
+    "GET /load_balancers",
+  ]);
+});
+
+test("keeps the finalizer when Hetzner answers 404 to the deletion while it hides the load balancer", async () => {
+  const h = await withService();
+  const [balancer] = h.cloud.project.balancers.list();
+  const fault = { kind: "status", status: 404, code: "not_found", operation: "DELETE /load_balancers/{id}" };
+  h.cloud.faults.add(fault as Parameters<typeof h.cloud.faults.add>[0]);
+  h.cloud.faults.hide({ resource: balancer?.id ?? 0, from: "both", milliseconds: 20_000 });
+  h.world.delete("web");
+  await h.world.pass(20);
+  expect(h.world.find("web")).toBeDefined();
+  await h.world.pass(100);
+  expect([h.world.find("web"), h.cloud.project.balancers.list()]).toEqual([undefined, []]);
+});
+
+test("reports a load balancer that shows up after its Service is gone as an orphan", async () => {
+  const h = await withService();
+  const [balancer] = h.cloud.project.balancers.list();
+  h.world.delete("web");
+  await h.world.until(() => h.world.find("web") === undefined, "the deletion", 5);
+  expect(h.world.manager.report().orphans).toEqual([]);
+  h.cloud.project.balancers.add("again", { labels: balancer?.labels ?? {} });
+  h.world.manager.balancers?.request(Number.POSITIVE_INFINITY, "refresh");
+  await h.world.pass(5);
+  expect(h.world.manager.report().orphans.map(({ name }) => name)).toEqual([
+    expect.stringContaining("again"),
+  ]);
+  expect(h.cloud.project.balancers.list()).toHaveLength(1);
+});

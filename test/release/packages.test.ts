@@ -32,11 +32,19 @@ describe("a Debian package", () => {
     return gunzipSync(file.subarray(at + 60, at + 60 + size)).toString("latin1");
   };
 
-  test("is the same for the same content, and names its processor and its configuration file [F93 F96]", () => {
+  test("is the same for the same content, and names its processor [F93 F96]", () => {
     expect(file.equals(Buffer.from(debianPackage(content, "arm64")))).toBe(true);
     expect(member("control.tar.gz")).toContain("Version: 1.0.0~rc.1\nArchitecture: arm64\n");
-    expect(member("control.tar.gz")).toContain("/etc/fairlead/environment\n");
     expect(member("data.tar.gz")).toContain("./usr/bin/x-cloud-controller-manager");
+  });
+
+  test("has a template instead of a conffile, so that no upgrade asks a question [F96]", () => {
+    expect(member("control.tar.gz")).not.toContain("conffiles");
+    expect(member("data.tar.gz")).not.toContain("./etc/fairlead/environment");
+    expect(member("data.tar.gz")).toContain("./usr/share/x-cloud-controller-manager/environment");
+    expect(member("control.tar.gz")).toContain(
+      "install -m 0600 /usr/share/x-cloud-controller-manager/environment /etc/fairlead/environment",
+    );
   });
 });
 
@@ -79,7 +87,8 @@ test("the configuration file of a package is only comments, and names every sett
 });
 
 test("the scripts of packages do nothing without systemd, and remove configuration only on a purge", () => {
-  const scripts = [...Object.values(debianScripts), ...Object.values(rpmScripts)];
+  const debian = debianScripts("x-cloud-controller-manager");
+  const scripts = [...Object.values(debian), ...Object.values(rpmScripts)];
   for (const script of scripts) {
     for (const line of script.split("\n").filter((each) => each.includes("systemctl"))) {
       expect(line).toMatch(/^ {2}systemctl .+ \|\| true$/);
@@ -87,6 +96,6 @@ test("the scripts of packages do nothing without systemd, and remove configurati
     expect(Bun.spawnSync(["sh", "-n", "-c", script]).exitCode).toBe(0);
   }
   const removing = scripts.filter((script) => script.includes("rm -rf /etc/fairlead\n"));
-  expect(removing).toEqual([debianScripts.postrm]);
-  expect(debianScripts.postrm).toContain('if [ "$1" = purge ]; then\n  rm -rf /etc/fairlead\n');
+  expect(removing).toEqual([debian.postrm]);
+  expect(debian.postrm).toContain('if [ "$1" = purge ]; then\n  rm -rf /etc/fairlead\n');
 });

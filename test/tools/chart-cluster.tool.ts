@@ -318,4 +318,22 @@ describe.skipIf(tools === undefined || operator === undefined)("on a real API se
     expect(code).toBe(1);
     expect(err).toContain("additional properties 'replcas' not allowed");
   });
+
+  test("a release whose nodeSelector selects no Node is refused, because no pod would run [F95]", async () => {
+    const api = await connect(plane.kubeconfig);
+    await api.create(nodes, kubeletNode("unlabelled"), never);
+    const options = { KUBECONFIG: plane.kubeconfig };
+    const values = { cloud: "fake", image: { repository: "x" }, nodeSelector: { pool: "none" } };
+    const { code, err } = run(
+      [helm, "install", "nowhere", chart, "--values", valuesFile(folder, values)],
+      options,
+    );
+    expect([code, err]).toEqual([1, expect.stringContaining("no Node has the labels of nodeSelector")]);
+    const everywhere = { ...values, nodeSelector: { "node-role.kubernetes.io/control-plane": null } };
+    mustRun(
+      [helm, "template", "x", chart, "--dry-run=server", "--values", valuesFile(folder, everywhere)],
+      options,
+    );
+    await api.delete(nodes, { name: "unlabelled" }, {}, never);
+  });
 });

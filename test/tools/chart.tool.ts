@@ -119,6 +119,10 @@ describe.skipIf(tools === undefined).each([
     );
   });
 
+  test("helm lint accepts the chart without any value [F95]", () => {
+    expect(mustRun([helm, "lint", chart])).toContain("0 chart(s) failed");
+  });
+
   describe.each(clouds)("%s", (cloud) => {
     test.each(Object.keys(valueSets))("helm lint and helm template accept %s [F95]", (name) => {
       const values = { cloud, ...valueSets[name] };
@@ -193,7 +197,7 @@ describe.skipIf(tools === undefined).each([
   });
 
   const wrong: readonly (readonly [string, object, string])[] = [
-    ["no cloud", { image }, "at '/cloud': value must be one of 'fake', 'hetzner', 'rancher'"],
+    ["no cloud", { image }, "cloud is required: one of fake, hetzner, rancher"],
     ["an unknown cloud", { image, cloud: "hetzer" }, "at '/cloud': value must be one of"],
     ["no image", { cloud: "fake" }, "image.repository is required: no image is published yet"],
     ["an unknown value", { cloud: "fake", image, replcas: 2 }, "additional properties 'replcas' not allowed"],

@@ -1,13 +1,17 @@
 {{/* What the templates need to know of the cloud: its program and the variables of its credentials. */}}
 {{- define "fairlead.cloud" -}}
-{{- index (.Files.Get "files/clouds.yaml" | fromYaml).clouds .Values.cloud | toYaml -}}
+{{- $clouds := (.Files.Get "files/clouds.yaml" | fromYaml).clouds -}}
+{{- $names := keys $clouds | sortAlpha -}}
+{{- /* helm lint renders without required values, too. */ -}}
+{{- $cloud := required (printf "cloud is required: one of %s" ($names | join ", ")) .Values.cloud | default (first $names) -}}
+{{- index $clouds $cloud | toYaml -}}
 {{- end -}}
 
 {{- define "fairlead.program" -}}
 {{- (include "fairlead.cloud" . | fromYaml).program -}}
 {{- end -}}
 
-{{/* Of all objects. */}}
+{{/* The name of all objects. */}}
 {{- define "fairlead.name" -}}
 {{- .Values.nameOverride | default (include "fairlead.program" .) -}}
 {{- end -}}

@@ -32,7 +32,7 @@ const environmentVariable = {
 const names = deployedClouds.map(({ name }) => name);
 
 export const chartValues: ValueTree = {
-  cloud: choice(`The cloud. Required: ${names.join(", ")}.`, "", names),
+  cloud: choice(`The cloud. Required: ${names.join(", ")}.`, "", ["", ...names]),
   nameOverride: string("Name of all objects. Default: the name of the executable.", "", { maxLength: 50 }),
   image: group("The container image. None is published yet, so push one to your registry.", {
     repository: string("Repository of the image. Required."),

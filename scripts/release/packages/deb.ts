@@ -3,7 +3,7 @@
 import { createHash } from "node:crypto";
 import { foldersOf, gzip, type TarEntry, tar } from "../tar.ts";
 import { maintainer, type PackageContent, type PackageFile } from "./content.ts";
-import { debianScripts } from "./scripts.ts";
+import { debianScripts, templatePath } from "./scripts.ts";
 
 const encoder = new TextEncoder();
 
@@ -53,13 +53,10 @@ function controlArchive(content: PackageContent, architecture: string): Uint8Arr
     content: encoder.encode(text),
   });
   const sum = (bytes: Uint8Array): string => createHash("md5").update(bytes).digest("hex");
-  const config = content.files.filter(({ isConfig }) => isConfig === true);
-  const installed = content.files.filter((each) => !config.includes(each));
   const entries = [
-    file("conffiles", config.map(({ path }) => `/${path}\n`).join("")),
     file("control", controlText(content, architecture)),
-    file("md5sums", installed.map((each) => `${sum(each.content)}  ${each.path}\n`).join("")),
-    ...Object.entries(debianScripts).map(([name, text]) => file(name, text, 0o755)),
+    file("md5sums", content.files.map((each) => `${sum(each.content)}  ${each.path}\n`).join("")),
+    ...Object.entries(debianScripts(content.name)).map(([name, text]) => file(name, text, 0o755)),
   ];
   return gzip(tar([{ path: "./", mode: 0o755 }, ...entries.map(relative)], content.time));
 }
@@ -92,8 +89,17 @@ function dataArchive({ files, folders, time }: PackageContent): Uint8Array {
   return gzip(tar([{ path: "./", mode: 0o755 }, ...entries.map(relative)], time));
 }
 
+/**
+ * The configuration file is installed as a template, which a script copies once. As a conffile, each upgrade that changes the template
+ * would stop at a question, because users edit this file.
+ */
+const asTemplate =
+  ({ name }: PackageContent) =>
+  (file: PackageFile): PackageFile =>
+    file.isConfig === true ? { ...file, path: templatePath(name), mode: 0o644 } : file;
+
 export function debianPackage(all: PackageContent, architecture: string): Uint8Array {
-  const content = { ...all, files: [...all.files, ...debianFiles(all)] };
+  const content = { ...all, files: [...all.files.map(asTemplate(all)), ...debianFiles(all)] };
   return Buffer.concat([
     encoder.encode("!<arch>\n"),
     ...arMember("debian-binary", encoder.encode("2.0\n"), content.time),

@@ -14,14 +14,21 @@ const leftovers =
 
 const shell = (...parts: readonly string[]): string => `#!/bin/sh\nset -e\n${parts.join("")}`;
 
-export const debianScripts = {
-  postinst: shell(`if [ "$1" = configure ]; then\n${onSystemd(reload, restart)}fi\n`),
+/** The template of the configuration file in a Debian package. */
+export const templatePath = (program: string): string => `usr/share/${program}/environment`;
+
+/** At the first installation, unless the file of an earlier one was kept. */
+const configure = (program: string): string =>
+  `  if [ ! -e /etc/fairlead/environment ] && [ -z "$2" ]; then\n    install -m 0600 /${templatePath(program)} /etc/fairlead/environment\n  fi\n`;
+
+export const debianScripts = (program: string) => ({
+  postinst: shell(`if [ "$1" = configure ]; then\n${configure(program)}${onSystemd(reload, restart)}fi\n`),
   prerm: shell(`if [ "$1" = remove ]; then\n${onSystemd(stop)}fi\n`),
   postrm: shell(
     `if [ "$1" = purge ]; then\n  rm -rf /etc/fairlead\n  ${leftovers}fi\n`,
     `if [ "$1" = remove ] || [ "$1" = purge ]; then\n${onSystemd(reload)}fi\n`,
   ),
-} as const;
+});
 
 /** The number of installed packages after the transaction is in $1. */
 export const rpmScripts = {

@@ -15,7 +15,9 @@ export interface ServedRequest {
   /** Names in lower case; one entry per header line. */
   readonly headers: readonly (readonly [name: string, value: string])[];
   readonly peer: PeerCertificate | undefined;
-  /** Undefined when the body exceeds the limit. */
+  /** The IP address of the client, or of the proxy before it. */
+  readonly client: string;
+  /** Undefined when the body exceeds the limit. The rest of a body that is not read whole ends with the connection. */
   readonly body: (limit: number) => Promise<string | undefined>;
 }
 

@@ -20,8 +20,11 @@ const limits = {
   headersWithin: 32_000,
   requestWithin: 60_000,
   idle: 90_000,
+  unreadWithin: 1000,
   streams: 100,
   connections: 512,
+  /** One client must not take the places of the API server and of the probes. */
+  connectionsOfClient: 64,
   chain: 5,
 } as const;
 
@@ -55,7 +58,9 @@ function headersOf(request: Http2ServerRequest): readonly (readonly [string, str
   return headers;
 }
 
+/** A declared length is refused before anything is read. */
 async function readBody(request: Http2ServerRequest, limit: number): Promise<string | undefined> {
+  if (Number(request.headers["content-length"] ?? 0) > limit) return undefined;
   const chunks: Buffer[] = [];
   let size = 0;
   for await (const chunk of request) {
@@ -66,28 +71,52 @@ async function readBody(request: Http2ServerRequest, limit: number): Promise<str
   return Buffer.concat(chunks).toString("utf8");
 }
 
-function send({ status, headers, body }: ServedResponse, isHead: boolean, out: Http2ServerResponse): void {
-  out.writeHead(status, { ...headers, "content-length": String(Buffer.byteLength(body)) });
-  if (isHead) out.end();
-  else out.end(body);
+function hasBody({ headers }: Http2ServerRequest): boolean {
+  return Number(headers["content-length"] ?? 0) > 0 || headers["transfer-encoding"] !== undefined;
+}
+
+/** `isUnread`: a part of the request was not read, so the connection cannot be used again. */
+function send(
+  { status, headers, body }: ServedResponse,
+  { isHead, isUnread }: { readonly isHead: boolean; readonly isUnread: boolean },
+  out: Http2ServerResponse,
+): void {
+  const length = { "content-length": String(Buffer.byteLength(body)) };
+  const stream = out.stream as Http2ServerResponse["stream"] | undefined;
+  const ending = isUnread && stream === undefined ? { connection: "close" } : {};
+  out.writeHead(status, { ...headers, ...length, ...ending });
+  const end = (): void => {
+    if (!isUnread) return;
+    // A client that is still sending must be able to read the response first.
+    if (stream === undefined) setTimeout(() => out.socket?.destroy(), limits.unreadWithin).unref();
+    else stream.close();
+  };
+  if (isHead) out.end(end);
+  else out.end(body, end);
 }
 
 async function answer(
   handle: ServedHandler,
   request: Http2ServerRequest,
   response: Http2ServerResponse,
-  peer: PeerCertificate | undefined,
+  from: Pick<ServedRequest, "peer" | "client">,
 ): Promise<void> {
   const method = request.method ?? "GET";
+  let isUnread = hasBody(request);
   const served: ServedRequest = {
     method,
     target: request.url ?? "/",
     headers: headersOf(request),
-    peer,
-    body: (limit) => readBody(request, limit),
+    ...from,
+    body: async (limit) => {
+      const text = await readBody(request, limit);
+      isUnread &&= text === undefined;
+      return text;
+    },
   };
   try {
-    send(await handle(served), method === "HEAD", response);
+    const answered = await handle(served);
+    send(answered, { isHead: method === "HEAD", isUnread }, response);
   } catch {
     // The client disconnected during its request.
     response.destroy();
@@ -167,14 +196,26 @@ async function onlyHttp1(options: ListenOptions, onRequest: OnRequest) {
 /** The open connections of a listener, to limit them and to close them with it. */
 class Connections {
   readonly #sockets = new Set<TLSSocket>();
+  readonly #byClient = new Map<string, number>();
   readonly #sessions = new Set<ServerHttp2Session>();
   readonly #peers = new WeakMap<TLSSocket, { readonly peer: PeerCertificate | undefined }>();
 
   addSocket(socket: TLSSocket): void {
-    if (this.#sockets.size >= limits.connections) return void socket.destroy();
+    const client = socket.remoteAddress ?? "";
+    const open = this.#byClient.get(client) ?? 0;
+    if (this.#sockets.size >= limits.connections || open >= limits.connectionsOfClient)
+      return void socket.destroy();
     this.#sockets.add(socket);
-    socket.once("close", () => this.#sockets.delete(socket));
+    this.#byClient.set(client, open + 1);
+    socket.once("close", () => this.#removeSocket(socket, client));
     socket.on("error", () => socket.destroy());
+  }
+
+  #removeSocket(socket: TLSSocket, client: string): void {
+    this.#sockets.delete(socket);
+    const left = (this.#byClient.get(client) ?? 1) - 1;
+    if (left === 0) this.#byClient.delete(client);
+    else this.#byClient.set(client, left);
   }
 
   addSession(session: ServerHttp2Session): void {
@@ -202,7 +243,8 @@ export const systemListen: Listen = async (options) => {
   const connections = new Connections();
   const onRequest: OnRequest = (request, response) => {
     const socket = (request.stream?.session?.socket ?? request.socket) as TLSSocket;
-    void answer(handle, request, response, asksForCertificate ? connections.peerOf(socket) : undefined);
+    const peer = asksForCertificate ? connections.peerOf(socket) : undefined;
+    void answer(handle, request, response, { peer, client: socket.remoteAddress ?? "" });
   };
   const server = options.http2
     ? await bothProtocols(options, onRequest, (session) => connections.addSession(session))

@@ -1,9 +1,13 @@
 // The admission webhook endpoint: takes an AdmissionReview and returns the webhook's decision with the same uid.
-// Invalid reviews get an error status, which `failurePolicy: Ignore` admits.
+// Invalid reviews get an error status, which `failurePolicy: Ignore` admits. Its clients are not authenticated, so their number,
+// their rate and the size of a review are limited, and reviews are judged one after the other.
 
+import { milliseconds } from "../core/brand.ts";
 import { defined } from "../core/defined.ts";
+import type { Clock } from "../platform/clock.ts";
 import type { ServedRequest, ServedResponse } from "../platform/listener.ts";
 import { jsonAnswer, refusal } from "./answers.ts";
+import { ClientLimits } from "./client-limits.ts";
 import { readTarget } from "./secure-port.ts";
 
 export interface AdmissionInput {
@@ -28,14 +32,19 @@ export interface Webhook {
 
 export interface AdmissionOptions {
   readonly webhooks: readonly Webhook[];
-  readonly monotonic: () => number;
+  readonly clock: Pick<Clock, "monotonic" | "after">;
   readonly onAnswer: (webhook: string, code: number, durationMs: number, isRefusal: boolean) => void;
   /** Called when a webhook throws. */
   readonly onInternalError: (webhook: string, error: unknown) => void;
 }
 
-/** An object has at most 1.5 MiB in etcd, and a review has two of them. */
-const maxBody = 4 * 1024 * 1024;
+/**
+ * A review has two Services, each with at most 256 KiB of annotations. It is parsed without a pause, and twice as much could delay a
+ * renewal of the Lease by 100 ms.
+ */
+const maxBody = 1024 * 1024;
+/** An API server sends a review for each write of a Service. */
+const limits = { inFlight: 16, inFlightOfClient: 8, perSecond: 200 } as const;
 const reviewVersion = "admission.k8s.io/v1";
 /** The API server truncates longer messages. */
 const maxText = 1000;
@@ -91,44 +100,75 @@ function isJSON({ headers }: ServedRequest): boolean {
   return headers.find(([name]) => name === "content-type")?.[1] === "application/json";
 }
 
-async function judge(
-  webhook: Webhook,
-  request: ServedRequest,
-  onInternalError: AdmissionOptions["onInternalError"],
-): Promise<{ readonly response: ServedResponse; readonly isRefusal: boolean }> {
-  const failed = (status: number, message: string) => ({
-    response: refusal(status, message),
-    isRefusal: false,
-  });
-  if (request.method !== "POST") return failed(405, "Send the AdmissionReview by POST.");
-  if (!isJSON(request)) return failed(400, "The content type must be application/json.");
-  const body = await request.body(maxBody);
-  if (body === undefined) return failed(413, `The body must not exceed ${maxBody} bytes.`);
-  const review = readReview(body);
-  if (typeof review === "string") return failed(400, `Invalid AdmissionReview: ${review}.`);
-  try {
-    const judgement = webhook.judge(review.input);
-    const response = jsonAnswer(toReview(review.uid, judgement));
-    return { response, isRefusal: judgement.refusal !== undefined };
-  } catch (error) {
-    onInternalError(webhook.name, error);
-    return failed(500, "Internal error; see the log of the controller manager.");
-  }
+interface Outcome {
+  readonly response: ServedResponse;
+  readonly isRefusal: boolean;
 }
 
-export async function serveAdmission(
-  { webhooks, monotonic, onAnswer, onInternalError }: AdmissionOptions,
-  request: ServedRequest,
-): Promise<ServedResponse> {
-  const started = monotonic();
-  const path = readTarget(request.target)?.path;
-  const webhook = webhooks.find((candidate) => candidate.path === path);
-  if (webhook === undefined) {
-    onAnswer("none", 404, monotonic() - started, false);
-    const paths = webhooks.map((candidate) => candidate.path).join(", ");
-    return refusal(404, `No webhook at this path. Webhooks: ${paths}.`);
+const failed = (status: number, message: string): Outcome => ({
+  response: refusal(status, message),
+  isRefusal: false,
+});
+
+export class Admission {
+  readonly #options: AdmissionOptions;
+  readonly #limits: ClientLimits;
+  #lastTurn: Promise<void> = Promise.resolve();
+
+  constructor(options: AdmissionOptions) {
+    this.#options = options;
+    this.#limits = new ClientLimits(limits, options.clock);
   }
-  const { response, isRefusal } = await judge(webhook, request, onInternalError);
-  onAnswer(webhook.name, response.status, monotonic() - started, isRefusal);
-  return response;
+
+  async serve(request: ServedRequest): Promise<ServedResponse> {
+    const { webhooks, clock, onAnswer } = this.#options;
+    const started = clock.monotonic();
+    const path = readTarget(request.target)?.path;
+    const webhook = webhooks.find((candidate) => candidate.path === path);
+    if (webhook === undefined) {
+      onAnswer("none", 404, clock.monotonic() - started, false);
+      const paths = webhooks.map((candidate) => candidate.path).join(", ");
+      return refusal(404, `No webhook at this path. Webhooks: ${paths}.`);
+    }
+    const { response, isRefusal } = await this.#limited(webhook, request);
+    onAnswer(webhook.name, response.status, clock.monotonic() - started, isRefusal);
+    return response;
+  }
+
+  async #limited(webhook: Webhook, request: ServedRequest): Promise<Outcome> {
+    const leave = this.#limits.enter(request.client);
+    if (leave === undefined) return failed(429, "Too many reviews. Retry in a second.");
+    try {
+      return await this.#judge(webhook, request);
+    } finally {
+      leave();
+    }
+  }
+
+  async #judge(webhook: Webhook, request: ServedRequest): Promise<Outcome> {
+    if (request.method !== "POST") return failed(405, "Send the AdmissionReview by POST.");
+    if (!isJSON(request)) return failed(400, "The content type must be application/json.");
+    const body = await request.body(maxBody);
+    if (body === undefined) return failed(413, `The body must not exceed ${maxBody} bytes.`);
+    await this.#nextTurn();
+    const review = readReview(body);
+    if (typeof review === "string") return failed(400, `Invalid AdmissionReview: ${review}.`);
+    try {
+      const judgement = webhook.judge(review.input);
+      const response = jsonAnswer(toReview(review.uid, judgement));
+      return { response, isRefusal: judgement.refusal !== undefined };
+    } catch (error) {
+      this.#options.onInternalError(webhook.name, error);
+      return failed(500, "Internal error; see the log of the controller manager.");
+    }
+  }
+
+  /** One review per turn of the event loop, so that timers and sockets never wait for more than one. */
+  #nextTurn(): Promise<void> {
+    const { clock } = this.#options;
+    this.#lastTurn = this.#lastTurn.then(
+      () => new Promise((resolve) => clock.after(milliseconds(0), resolve)),
+    );
+    return this.#lastTurn;
+  }
 }

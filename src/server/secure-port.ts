@@ -2,9 +2,11 @@
 // response and never ends the process.
 
 import { isKubeError } from "../kube/errors/kube-error.ts";
+import type { Clock } from "../platform/clock.ts";
 import type { ServedRequest, ServedResponse } from "../platform/listener.ts";
 import { refusal } from "./answers.ts";
 import type { Authentication } from "./authenticate.ts";
+import { ClientLimits } from "./client-limits.ts";
 import type { User } from "./identity.ts";
 import { type Decision, TooManyReviews } from "./reviews.ts";
 
@@ -23,12 +25,13 @@ export interface SecurePortOptions {
   readonly authorize: (user: User, verb: string, path: string) => Promise<Decision>;
   /** By exact path; a path that ends with a slash serves everything below it. */
   readonly pages: Readonly<Record<string, Page>>;
+  readonly clock: Pick<Clock, "monotonic">;
   /** Called when a page throws. */
   readonly onInternalError: (path: string, error: unknown) => void;
 }
 
-/** More requests would only wait for each other. */
-const maxInFlight = 256;
+/** More requests at once would only wait for each other. Each collector of metrics sends one in some seconds. */
+const limits = { inFlight: 256, inFlightOfClient: 64, perSecond: 1000 } as const;
 const notCached = { "cache-control": "no-cache, private" } as const;
 
 function pageOf(pages: Readonly<Record<string, Page>>, path: string): Page | undefined {
@@ -57,22 +60,21 @@ function accessError(error: unknown): ServedResponse {
 
 export class SecurePort {
   readonly #options: SecurePortOptions;
-  #inFlight = 0;
+  readonly #limits: ClientLimits;
 
   constructor(options: SecurePortOptions) {
     this.#options = options;
+    this.#limits = new ClientLimits(limits, options.clock);
   }
 
   async handle(request: ServedRequest): Promise<ServedResponse> {
-    if (this.#inFlight >= maxInFlight) {
-      return refusal(429, "Too many concurrent requests. Retry in a second.");
-    }
-    this.#inFlight += 1;
+    const leave = this.#limits.enter(request.client);
+    if (leave === undefined) return refusal(429, "Too many requests. Retry in a second.");
     try {
       const response = await this.#respond(request);
       return { ...response, headers: { ...notCached, ...response.headers } };
     } finally {
-      this.#inFlight -= 1;
+      leave();
     }
   }
 

@@ -64,7 +64,14 @@ const open = async (flags: readonly string[] = [], through: Listen = listen): Pr
   return serving;
 };
 const ask = async (target: string, method = "GET", body = "") =>
-  opened[0]?.handle({ method, target, headers: [], peer: undefined, body: async () => body });
+  opened[0]?.handle({
+    method,
+    target,
+    headers: [],
+    peer: undefined,
+    client: "10.0.0.1",
+    body: async () => body,
+  });
 const text = async (target: string): Promise<string> => {
   const answer = ask(target);
   await world.pass(1);
@@ -225,7 +232,7 @@ test.each([
       return reviews < 3 ? new Response("{}", { status: 500 }) : undefined;
     };
     const answer = opened[0]?.handle({
-      ...{ method: "GET", target: "/metrics", headers, peer: undefined },
+      ...{ method: "GET", target: "/metrics", headers, peer: undefined, client: "10.0.0.1" },
       body: async () => "",
     });
     await world.pass(10);

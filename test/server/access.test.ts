@@ -35,6 +35,7 @@ const request = (target: string, changes: Partial<ServedRequest> = {}): ServedRe
   target,
   headers: [],
   peer: undefined,
+  client: "10.0.0.1",
   body: async () => "",
   ...changes,
 });
@@ -81,6 +82,7 @@ const portWith = (changes: { allowedNames?: readonly string[]; ask?: AskReview |
     deniedFor: seconds(5),
   });
   return new SecurePort({
+    clock,
     authenticate: (received) => authenticate(authentication, received),
     authorize: (user, verb, path) => authorizer.authorize(user, verb, path),
     pages: {

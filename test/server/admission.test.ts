@@ -3,17 +3,31 @@
 import { beforeEach, describe, expect, test } from "bun:test";
 import { chooseWebhooks } from "../../src/app/flags/webhook-names.ts";
 import type { ServedRequest } from "../../src/platform/listener.ts";
-import { type AdmissionOptions, type Judgement, serveAdmission } from "../../src/server/admission.ts";
+import { Admission, type AdmissionOptions, type Judgement } from "../../src/server/admission.ts";
 
 let counted: [string, number, boolean][] = [];
 let judgement: () => Judgement = () => ({});
+/** Turns of the event loop that reviews wait for. */
+let turns: (() => void)[] = [];
+const turnEnds = (): void => turns.shift()?.();
+let now = 0;
+let admission: Admission;
 beforeEach(() => {
   counted = [];
   judgement = () => ({});
+  now = 0;
+  turns = [];
+  admission = new Admission(options);
 });
-const admission: AdmissionOptions = {
+const options: AdmissionOptions = {
   webhooks: [{ name: "hook", path: "/hook", judge: () => judgement() }],
-  monotonic: () => 0,
+  clock: {
+    monotonic: () => now,
+    after: (_, run) => {
+      turns.push(run);
+      return () => undefined;
+    },
+  },
   onAnswer: (name, code, _, isRefusal) => counted.push([name, code, isRefusal]),
   onInternalError: () => undefined,
 };
@@ -23,15 +37,26 @@ const review = (changes: object = {}) => ({
   request: { uid: "4711", operation: "CREATE", object: {} },
   ...changes,
 });
-const send = (body: string, changes: Partial<ServedRequest> = {}) =>
-  serveAdmission(admission, {
+const begin = (body: string, changes: Partial<ServedRequest> = {}) =>
+  admission.serve({
     method: "POST",
     target: "/hook?timeout=5s",
     headers: [["content-type", "application/json"]],
     peer: undefined,
+    client: "10.0.0.1",
     body: async (limit) => (body.length > limit ? undefined : body),
     ...changes,
   });
+
+const send: typeof begin = async (body, changes) => {
+  const answer = begin(body, changes);
+  await flush();
+  turnEnds();
+  return answer;
+};
+const flush = async (): Promise<void> => {
+  for (let step = 0; step < 20; step++) await Promise.resolve();
+};
 
 describe("admission review", () => {
   test("is answered with its uid and counted, also when it is allowed [F48]", async () => {
@@ -91,6 +116,55 @@ describe("admission endpoint refuses and counts", () => {
   test.each(cases)("%s", async (_, body, changes, status) => {
     expect((await send(body, changes)).status).toBe(status);
     expect(counted.map(([, code]) => code)).toEqual([status]);
+  });
+});
+
+describe("admission endpoint limits its clients", () => {
+  const valid = JSON.stringify(review());
+
+  test("judges one review per turn of the event loop [N25]", async () => {
+    let judged = 0;
+    judgement = () => {
+      judged += 1;
+      return {};
+    };
+    const answers = ["10.0.0.1", "10.0.0.2", "10.0.0.3"].map((client) => begin(valid, { client }));
+    for (const expected of [0, 1, 2, 3]) {
+      await flush();
+      expect([judged, turns.length]).toEqual([expected, expected === 3 ? 0 : 1]);
+      turnEnds();
+    }
+    expect((await Promise.all(answers)).map(({ status }) => status)).toEqual([200, 200, 200]);
+  });
+
+  test("reads at most 8 bodies of one client and 16 bodies at once, and refuses others before their bodies are read [N25]", async () => {
+    let reading = 0;
+    const body = (): Promise<string> => {
+      reading += 1;
+      return new Promise(() => undefined);
+    };
+    const statuses: number[] = [];
+    for (const client of ["10.0.0.1", "10.0.0.2", "10.0.0.3"]) {
+      for (let index = 0; index < 10; index++)
+        void begin("", { client, body }).then(({ status }) => statuses.push(status));
+    }
+    await flush();
+    expect(reading).toBe(16);
+    expect(statuses).toEqual(Array.from({ length: 14 }, () => 429));
+  });
+
+  test("refuses the reviews of a client above 200 per second, and accepts those of another client [N25]", async () => {
+    for (let index = 0; index < 200; index++) expect((await send(valid)).status).toBe(200);
+    expect((await begin(valid)).status).toBe(429);
+    expect((await send(valid, { client: "10.0.0.2" })).status).toBe(200);
+    now += 10;
+    expect((await send(valid)).status).toBe(200);
+    expect((await send(valid)).status).toBe(200);
+    expect((await begin(valid)).status).toBe(429);
+  });
+
+  test("refuses a body above 1 MiB [N25]", async () => {
+    expect((await begin("x".repeat(1024 * 1024 + 1))).status).toBe(413);
   });
 });
 

@@ -30,7 +30,8 @@ const listen = async (changes: Partial<ListenOptions> = {}): Promise<Listener> =
     http2: true,
     sharePort: false,
     asksForCertificate: true,
-    handle: async ({ method, target, peer, body }) => {
+    handle: async ({ method, target, peer, body, client }) => {
+      expect(client).toBe("127.0.0.1");
       const text = await body(1000);
       const seen = { method, target, certificates: peer?.chain.length ?? 0, body: text ?? "too long" };
       return { status: 200, headers: { "content-type": "application/json" }, body: JSON.stringify(seen) };
@@ -171,6 +172,50 @@ describe("HTTPS listener", () => {
       tls: { ca: authority.cert },
     });
     expect(((await answer.json()) as { body: string }).body).toBe("too long");
+  });
+
+  test("ends the connection of a client whose body it does not read [N25]", async () => {
+    for (const http2 of [true, false]) {
+      await listen({ http2, handle: async () => ({ status: 200, headers: {}, body: "unread" }) });
+      const socket = await open({ ALPNProtocols: ["http/1.1"] });
+      const closed = new Promise((resolve) => socket.once("close", resolve));
+      const reply = await ask(
+        socket,
+        `POST / HTTP/1.1\r\nhost: localhost\r\ncontent-length: 1000000000\r\n\r\n`,
+      );
+      expect(reply).toMatch(/^HTTP\/1.1 200 [\s\S]*connection: close/i);
+      await closed;
+      await listener?.close();
+    }
+  });
+
+  test("refuses a declared length above the limit before a byte of the body arrives [N25]", async () => {
+    await listen();
+    const socket = await open({ ALPNProtocols: ["http/1.1"] });
+    const head = "POST / HTTP/1.1\r\nhost: localhost\r\ncontent-length: 1001\r\n\r\n";
+    expect(bodyOf(await ask(socket, head))["body"]).toBe("too long");
+    socket.destroy();
+  });
+
+  test("accepts 64 connections of one client, and another one when one of them ends [N25]", async () => {
+    await listen();
+    const sockets: TLSSocket[] = [];
+    const isServed = async (): Promise<boolean> => {
+      const socket = await open({ ALPNProtocols: ["http/1.1"] });
+      sockets.push(socket);
+      return ask(socket, get("/")).then(
+        () => true,
+        () => false,
+      );
+    };
+    for (let index = 0; index < 64; index++) expect(await isServed()).toBe(true);
+    expect(await isServed()).toBe(false);
+    const ended = new Promise((resolve) => sockets[0]?.once("close", resolve));
+    sockets[0]?.end();
+    await ended;
+    const replaced = async (): Promise<boolean> => (await isServed()) || replaced();
+    expect(await replaced()).toBe(true);
+    for (const socket of sockets) socket.destroy();
   });
 
   test("keeps repeated header lines apart, in HTTP/1.1 and HTTP/2", async () => {

@@ -118,7 +118,7 @@ export class ReloadingProcess {
 
   async page(target: string): Promise<string> {
     const asked = this.#port?.handle({
-      ...{ method: "GET", target, peer: undefined, body: async () => "" },
+      ...{ method: "GET", target, peer: undefined, client: "10.0.0.1", body: async () => "" },
       headers: [],
     });
     await this.world.pass(2);

@@ -135,6 +135,7 @@ export async function openServing(options: ServingOptions, manager: Manager): Pr
     signal: end.signal,
   });
   const securePort = new SecurePort({
+    clock,
     authenticate,
     authorize,
     pages,

@@ -7,7 +7,7 @@ import { messageOf } from "../../core/errors.ts";
 import type { Problem } from "../../core/problem.ts";
 import type { Files } from "../../platform/files.ts";
 import type { Listen } from "../../platform/listener.ts";
-import { type AdmissionOptions, serveAdmission, type Webhook } from "../../server/admission.ts";
+import { Admission, type Webhook } from "../../server/admission.ts";
 import { CertificateSource, lastCertificate } from "../../server/served-certificates.ts";
 import type { Log } from "../../telemetry/log.ts";
 import { ConfigurationError } from "../configuration/configuration-error.ts";
@@ -94,19 +94,19 @@ export async function openWebhook(options: WebhookOptions): Promise<OpenPort | u
     path: `/${serviceWebhook}`,
     judge: (query) => admitService(query, table, { isReadElsewhere: (key) => isFactAnnotation(facts, key) }),
   };
-  const admission: AdmissionOptions = {
+  const admission = new Admission({
     webhooks: [webhook],
-    monotonic: () => clock.monotonic(),
+    clock,
     onAnswer: metrics.webhook,
     onInternalError: (name, error) =>
       log.error(`Internal error in the webhook ${name}; please file a bug: ${String(error)}`),
-  };
+  });
   const open = await listenOn(webhookPortFlags(flags, program), {
     platform,
     log,
     listen: options.listen,
     asksForCertificate: false,
-    handle: (request) => serveAdmission(admission, request),
+    handle: (request) => admission.serve(request),
     onCertificate: (endsAt) => metrics.certificateEnds("webhook", endsAt),
   });
   log.info(

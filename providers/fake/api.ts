@@ -1,6 +1,6 @@
 // The API of the fake cloud: the types of its responses, with the fields in use, and one function per operation.
 
-import { type Call, type CloudTransport, jsonApi, numberedPages, type QueryValue, type Secret } from "#ccm";
+import { type Call, type CloudTransport, jsonApi, numberedPages, type QueryValue } from "#ccm";
 
 export interface ApiMachine {
   readonly id: string;
@@ -58,7 +58,6 @@ interface Meta {
 export interface ApiOptions {
   readonly base: string;
   readonly transport: CloudTransport;
-  readonly token: Secret;
   readonly pageSize: number;
 }
 
@@ -66,8 +65,8 @@ function isApiError(body: unknown): boolean {
   return typeof (body as { error?: { code?: unknown } } | undefined)?.error?.code === "string";
 }
 
-export function fakeApi({ base, transport, token, pageSize }: ApiOptions) {
-  const api = jsonApi({ base: `${base}/v1`, transport, isApiError, secrets: [token] });
+export function fakeApi({ base, transport, pageSize }: ApiOptions) {
+  const api = jsonApi({ base: `${base}/v1`, transport, isApiError });
 
   const list = numberedPages<{ readonly meta?: Meta }>(api, {
     query: { per_page: pageSize },

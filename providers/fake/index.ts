@@ -30,7 +30,6 @@ export const fake = defineProvider({
     const api = fakeApi({
       base: settings.endpoint,
       transport,
-      token: settings.token,
       pageSize: settings["page-size"],
     });
     return {

@@ -5,6 +5,7 @@ import { type AccountContext, type GovernedAccount, openAccount } from "../cloud
 import { credentialHint } from "../cloud/credential.ts";
 import type { Problem } from "../core/problem.ts";
 import { readSettings } from "../core/read-settings.ts";
+import { secretsIn } from "../core/redaction.ts";
 import type { Secret } from "../core/secret.ts";
 import { type Fields, topLevelName } from "../core/settings.ts";
 import type { Environment } from "../platform/environment.ts";
@@ -145,6 +146,11 @@ export function connectCloud(
     inputs: { file: (path) => settings.inputFiles?.get(path) },
     mark: { cluster: settings.cluster, owner: "fairlead" },
   };
+  // A default is public.
+  for (const [name, value] of Object.entries(read.values)) {
+    if (Object.hasOwn(read.raw, name))
+      for (const text of secretsIn(value)) accountContext.redaction?.add(text);
+  }
   const cloud = provider.connect(read.values, context);
   const shapes = [...tableNameProblems(cloud.routes), ...listingPartProblems(cloud.loadBalancers)];
   if (shapes.length > 0) return { problems: [...problems, ...shapes] };

@@ -43,6 +43,17 @@ export function connectionSource(flags: Flags, environment: Environment): Connec
   });
 }
 
+/** Names, labels and identifiers stay as they are: only texts for people lose their secrets. */
+function withoutSecretMessages(transport: Transport, redact: (text: string) => string): Transport {
+  const message = /"message":"((?:[^"\\]|\\.)*)"/g;
+  return (request, signal) => {
+    const { body } = request;
+    if (typeof body !== "string" || !body.includes('"message":"')) return transport(request, signal);
+    const clean = body.replace(message, (_, text: string) => `"message":"${redact(text)}"`);
+    return transport({ ...request, body: clean }, signal);
+  };
+}
+
 export async function connectKube(
   flags: Flags,
   platform: KubePlatform,
@@ -51,6 +62,8 @@ export async function connectKube(
     readonly mayWrite: WriteGate;
     readonly onRequest: (observation: RequestObservation) => void;
     readonly onDecoded?: (bytes: number) => void;
+    /** Removes secrets from the messages of events and conditions. Absent for clients that write none. */
+    readonly redact?: (text: string) => string;
   },
   signal: AbortSignal,
 ): Promise<KubeClient> {
@@ -64,7 +77,10 @@ export async function connectKube(
   const requests = new Requests(
     defined({
       connection,
-      transport: platform.transport,
+      transport:
+        hooks.redact === undefined
+          ? platform.transport
+          : withoutSecretMessages(platform.transport, hooks.redact),
       clock,
       requestLimit: new RequestLimit(),
       writes: new WriteConcurrency(clock),

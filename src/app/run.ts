@@ -2,6 +2,7 @@
 // stop, 1 for a failure, 2 for an error that the operator must fix. docs/operations.md has the whole list.
 
 import { messageOf } from "../core/errors.ts";
+import { Redaction } from "../core/redaction.ts";
 import {
   keepLoopbackDirect,
   removeVariables,
@@ -34,13 +35,18 @@ export async function runProgram(
   platform: ManagerPlatform,
   signal: AbortSignal,
 ): Promise<ExitCode> {
-  const { environment, files } = platform;
+  const { environment, files, redaction = new Redaction() } = platform;
   const read = () => readConfiguration({ provider, args, environment, files });
   const configuration = await read();
   const invocation = new Invocation({
     provider,
-    console,
-    platform,
+    // Everything that the process writes, the log too, passes here.
+    console: {
+      ...console,
+      out: (text) => console.out(redaction.apply(text)),
+      err: (text) => console.err(redaction.apply(text)),
+    },
+    platform: { ...platform, redaction },
     configuration,
     readConfiguration: read,
     signal,
@@ -54,6 +60,7 @@ export async function runExecutable(provider: AnyProvider): Promise<void> {
   keepLoopbackDirect();
   const controller = new AbortController();
   const reloads = new ReloadRequests();
+  const platform = systemPlatform();
   let systemd: Systemd | undefined;
   const { exit, pid, stdout, stderr } = onSignals({
     stop: (name) => {
@@ -64,10 +71,11 @@ export async function runExecutable(provider: AnyProvider): Promise<void> {
       systemd?.reloading();
       reloads.request();
     },
-    uncaught: (error) =>
-      stderr(`${programOf(provider)}: internal error, please file a bug: ${firstLine(messageOf(error))}\n`),
+    uncaught: (error) => {
+      const what = firstLine(messageOf(platform.redaction?.clean(error) ?? error));
+      stderr(`${programOf(provider)}: internal error, please file a bug: ${what}\n`);
+    },
   });
-  const platform = systemPlatform();
   const { NOTIFY_SOCKET: socket } = platform.environment;
   systemd = createSystemd(socket === undefined ? undefined : openNotifySocket(socket), {
     clock: platform.clock,

@@ -1,6 +1,7 @@
 // What a manager needs from its environment, as values: clock, random numbers, files and network. Tests pass virtual
 // ones.
 
+import { Redaction } from "../core/redaction.ts";
 import { systemClock } from "../platform/clock.ts";
 import { type Environment, systemEnvironment, systemHostname } from "../platform/environment.ts";
 import { collectGarbage } from "../platform/memory.ts";
@@ -15,6 +16,8 @@ export interface ManagerPlatform extends KubePlatform {
   readonly cloudTransport: Transport;
   /** Absent: clouds do not report changes. */
   readonly cloudSocket?: OpenSocket;
+  /** The secrets of this process, which it learns as it connects. Absent: each manager has its own. */
+  readonly redaction?: Redaction;
   /** Only a process with one manager collects garbage early: one collection covers the whole process. */
   readonly collectGarbage?: () => void;
 }
@@ -28,6 +31,7 @@ export function systemPlatform(environment: Environment = systemEnvironment()): 
     transport: systemTransport,
     cloudTransport: systemTransport,
     cloudSocket: systemSocket,
+    redaction: new Redaction(),
     collectGarbage,
     // As in upstream, the identity of a replica starts with the host name, which is in no variable outside a pod.
     environment: { ...environment, HOSTNAME: systemHostname() },

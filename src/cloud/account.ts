@@ -3,7 +3,7 @@
 
 import { type Milliseconds, minutes, seconds } from "../core/brand.ts";
 import { messageOf } from "../core/errors.ts";
-import { Secret } from "../core/secret.ts";
+import { credentialTexts, Redaction } from "../core/redaction.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { Random } from "../platform/random.ts";
 import { type OpenSocket, SocketError } from "../platform/socket.ts";
@@ -31,6 +31,8 @@ export interface AccountContext {
   readonly maxInFlight?: number;
   /** The budgets by account, which outlive a connection: what the cloud has said about its limits stays valid. */
   readonly budgets?: Map<string, Budget>;
+  /** Learns the credentials that are fetched, and removes all known secrets from errors. */
+  readonly redaction?: Redaction | undefined;
   /** What to check when the cloud rejects the credentials or refuses an operation. */
   readonly credentialHint?: CredentialHint | undefined;
 }
@@ -42,13 +44,9 @@ export interface GovernedAccount<T> extends OpenAccount<T> {
   readonly breakers: () => readonly { readonly endpoint: string; readonly state: BreakerState }[];
 }
 
-function authorizationOf({ headers = {} }: CloudRequest): string | undefined {
-  const name = Object.keys(headers).find((each) => each.toLowerCase() === "authorization");
-  return name === undefined ? undefined : headers[name];
-}
-
 export function openAccount<T>(account: Account<T>, context: AccountContext): GovernedAccount<T> {
   const { transport, clock, random, mayMutate, report, signal, credentialHint } = context;
+  const { redaction = new Redaction() } = context;
   const budget =
     context.budgets?.get(account.name) ??
     new Budget({ clock, maxInFlight: context.maxInFlight ?? 16, reserve: reserveByRank });
@@ -61,6 +59,7 @@ export function openAccount<T>(account: Account<T>, context: AccountContext): Go
     report,
     deadline: context.deadline ?? seconds(30),
     credentialHint,
+    redaction,
   };
   // A separate budget: fetching a credential must not queue behind the calls that wait for it.
   const unsigned = new GovernedTransport({
@@ -71,9 +70,14 @@ export function openAccount<T>(account: Account<T>, context: AccountContext): Go
     sign: async (request) => request,
   });
   const fetchCall: Call = { signal, urgency: "user-change" };
-  const credential = new RenewingCredential(clock, random, () => account.fetch(unsigned.send, fetchCall));
+  const credential = new RenewingCredential(clock, random, async () => {
+    const fetched = await account.fetch(unsigned.send, fetchCall).catch((error: unknown) => {
+      throw redaction.clean(error);
+    });
+    for (const text of credentialTexts(fetched.value)) redaction.add(text);
+    return fetched;
+  });
   const signedWith = new WeakMap<CloudRequest, T>();
-  const authorizations = new WeakMap<CloudRequest, string | undefined>();
   const governed = new GovernedTransport({
     ...common,
     budget,
@@ -83,9 +87,7 @@ export function openAccount<T>(account: Account<T>, context: AccountContext): Go
     sign: async (request) => {
       const value = await credential.current();
       signedWith.set(request, value);
-      const signed = await account.sign(request, value, clock.now());
-      authorizations.set(request, authorizationOf(signed));
-      return signed;
+      return account.sign(request, value, clock.now());
     },
   });
 
@@ -114,9 +116,7 @@ export function openAccount<T>(account: Account<T>, context: AccountContext): Go
   const send: CloudTransport = async (request, call, read) => {
     const rejected = request.mutates ? rejectedChanges : rejectedReads;
     try {
-      const result = await attempt(request, call, (response) =>
-        readWithoutSecrets(read, response, [signedWith.get(request), authorizations.get(request)]),
-      );
+      const result = await attempt(request, call, read);
       rejected.accept();
       return result;
     } catch (error) {
@@ -182,49 +182,5 @@ export async function* receiveMessages<T>(
   } catch (error) {
     if (error instanceof SocketError && error.status === 401) credential.discard(value);
     throw signal.aborted ? error : failed(messageOf(error), error);
-  }
-}
-
-// Removes the credential from errors. Some servers and proxies repeat a rejected credential in the body of the error, and
-// providers quote that body in messages.
-
-/** Shorter texts could be part of any message. */
-const shortest = 6;
-const deepest = 4;
-
-/** The texts in a credential, or in a signed request: themselves, and the part after a scheme such as Bearer. */
-function textsIn(value: unknown, depth = 0): readonly string[] {
-  if (value instanceof Secret) return textsIn(value.reveal(), depth);
-  if (typeof value === "string") return [value, value.slice(value.indexOf(" ") + 1)];
-  if (depth === deepest || typeof value !== "object" || value === null) return [];
-  return Object.values(value).flatMap((each) => textsIn(each, depth + 1));
-}
-
-function redact(error: unknown, secrets: readonly string[]): void {
-  if (!(error instanceof Error)) return;
-  const without = (text: string): string =>
-    secrets.reduce((rest, secret) => rest.replaceAll(secret, "***"), text);
-  const { stack } = error;
-  error.message = without(error.message);
-  if (stack !== undefined) error.stack = without(stack);
-  redact(error.cause, secrets);
-}
-
-/** Reads a response; no error of `read` contains what is in `values`. */
-export async function readWithoutSecrets<T>(
-  read: (response: Response) => Promise<T>,
-  response: Response,
-  values: readonly unknown[],
-): Promise<T> {
-  try {
-    return await read(response);
-  } catch (error) {
-    const texts = values.flatMap((value) => textsIn(value)).filter((text) => text.length >= shortest);
-    // The longest first: one may contain another.
-    redact(
-      error,
-      [...new Set(texts)].toSorted((a, b) => b.length - a.length),
-    );
-    throw error;
   }
 }

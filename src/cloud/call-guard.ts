@@ -1,8 +1,9 @@
 // Gives up calls of a provider that ignore their cancellation: a promise that never settles must not hold up a reload, the end of
-// leadership or a shutdown. The caller gets an error, and a late result is discarded.
+// leadership or a shutdown. The caller gets an error, and a late result is discarded. No error contains a secret.
 
 import { boundCopy } from "../core/bound-copy.ts";
 import { minutes, seconds } from "../core/brand.ts";
+import type { Redaction } from "../core/redaction.ts";
 import type { Fields } from "../core/settings.ts";
 import { shortList } from "../core/text.ts";
 import type { Clock } from "../platform/clock.ts";
@@ -31,6 +32,8 @@ export interface CallGuardOptions {
   /** Aborted when the connection is replaced. */
   readonly replaced: AbortSignal;
   readonly onAbandoned: (call: AbandonedCall) => void;
+  /** Removes secrets from the errors. */
+  readonly redaction: Redaction;
 }
 
 /** What is called, for messages. */
@@ -51,7 +54,7 @@ export class CallGuard {
 
   /** Settles like the call, or rejects when it has not ended in time. */
   call<T>({ operation, object }: GuardedCall, signal: AbortSignal, begin: () => Promise<T>): Promise<T> {
-    const { clock, replaced, onAbandoned } = this.#options;
+    const { clock, replaced, onAbandoned, redaction } = this.#options;
     return new Promise<T>((resolve, reject) => {
       const done = new AbortController();
       const limit = (why: AbandonedCall["why"]): void => {
@@ -69,7 +72,7 @@ export class CallGuard {
       const begun = async (): Promise<T> => begin();
       begun()
         .finally(() => done.abort())
-        .then(resolve, reject);
+        .then(resolve, (error: unknown) => reject(redaction.clean(error)));
     });
   }
 

@@ -1,5 +1,6 @@
 // Replaces reasons that a provider did not declare in the problems of its plans, instances and routes, so that metrics and alerts
 // have a closed list of reasons. An undeclared reason is a fault of the provider, and is logged once.
+// Their texts lose the secrets.
 
 import { boundCopy } from "../core/bound-copy.ts";
 import type { Problem } from "../core/problem.ts";
@@ -26,25 +27,40 @@ interface WithProblems {
   readonly problems?: readonly ProviderProblem[] | undefined;
 }
 
+export interface ReasonCheckOptions {
+  readonly onUndeclared: (reason: string) => void;
+  readonly redact: (text: string) => string;
+}
+
 /** More are not logged: a provider may make reasons from text. */
 const maxLogged = 20;
 
 class ReasonCheck {
   readonly #known: ReadonlySet<string>;
   readonly #onUndeclared: (reason: string) => void;
+  readonly #redact: (text: string) => string;
   readonly #logged = new Set<string>();
 
-  constructor(declared: DeclaredReasons | undefined, onUndeclared: (reason: string) => void) {
+  constructor(declared: DeclaredReasons | undefined, { onUndeclared, redact }: ReasonCheckOptions) {
     this.#known = new Set([...Object.keys(commonReasons), ...Object.keys(meaningsOf(declared))]);
     this.#onUndeclared = onUndeclared;
+    this.#redact = redact;
   }
 
-  /** The same object where nothing is undeclared. */
+  /** The same object where nothing is undeclared, and no text has a secret. */
   readonly of = <T extends WithProblems>(object: T): T => {
     const { problems } = object;
-    if (problems === undefined || problems.every(({ reason }) => this.#known.has(reason))) return object;
-    return { ...object, problems: problems.map((problem) => this.#declared(problem)) };
+    if (problems === undefined || problems.length === 0) return object;
+    const checked = problems.map((problem) => this.#declared(this.#withoutSecrets(problem)));
+    return checked.every((problem, index) => problem === problems[index])
+      ? object
+      : { ...object, problems: checked };
   };
+
+  #withoutSecrets(problem: ProviderProblem): ProviderProblem {
+    const text = this.#redact(problem.text);
+    return text === problem.text ? problem : { ...problem, text };
+  }
 
   #declared(problem: Problem): Problem & { readonly reason: Reason } {
     const { reason } = problem;
@@ -101,9 +117,9 @@ function checkedRoutes(routes: Routes, check: ReasonCheck): Routes {
 export function withDeclaredReasons(
   cloud: AnyCloud,
   declared: DeclaredReasons | undefined,
-  onUndeclared: (reason: string) => void,
+  options: ReasonCheckOptions,
 ): AnyCloud {
-  const check = new ReasonCheck(declared, onUndeclared);
+  const check = new ReasonCheck(declared, options);
   const { instances, loadBalancers, routes } = cloud;
   return {
     ...boundCopy(cloud),

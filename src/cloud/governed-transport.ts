@@ -4,6 +4,7 @@
 import { type Milliseconds, minutes, seconds } from "../core/brand.ts";
 import { defined } from "../core/defined.ts";
 import { codeOf, messageOf } from "../core/errors.ts";
+import type { Redaction } from "../core/redaction.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { Random } from "../platform/random.ts";
 import type { Transport } from "../platform/transport.ts";
@@ -15,6 +16,7 @@ import { type Admission, type Budget, WaitTooLongError } from "../runtime/budget
 import { DeadlineError, withDeadline } from "../runtime/deadline.ts";
 import type { WriteGate } from "../runtime/write-gate.ts";
 import type { CredentialHint } from "./credential.ts";
+import { BodyTooLargeError, bufferedResponse, redactionOf } from "./response-body.ts";
 import { defaultDelay, delayUntil, rateLimitOf, reportedRateLimit } from "./response-rate-limit.ts";
 import { maxWaitInWorker, urgencyRanks } from "./urgency.ts";
 
@@ -52,6 +54,8 @@ export interface GovernedTransportOptions {
   readonly rateLimit?: Account<never>["rateLimit"];
   readonly costOf?: Account<never>["costOf"];
   readonly report: (call: CloudCallReport) => void;
+  /** Removes secrets from errors, before a provider reads or cuts them. */
+  readonly redaction: Redaction;
   /** What to check when the cloud rejects the credentials or refuses an operation; appended to the error. */
   readonly credentialHint?: CredentialHint | undefined;
 }
@@ -135,12 +139,13 @@ export class GovernedTransport {
     read: (response: Response) => Promise<T>,
     onResponse: (response: Response) => NamedDelay | undefined,
   ): Promise<T> {
-    const { clock, credentialHint, account, budget } = this.#options;
+    const { clock, credentialHint, account, budget, redaction: known } = this.#options;
     const credentialFetch = `The request for the credentials of account ${account}`;
     // Outside the breaker: a failed fetch of the credential does not mean that this endpoint is down.
     const signed = await withDeadline(clock, maxWait, credentialFetch, call.signal, () =>
       this.#options.sign(request, call),
     );
+    const redaction = redactionOf(signed, known);
     const permission = this.#breakerOf(request.url).ask();
     if (!permission.may) {
       // The text is the same at every call, without the remaining time, so that events are not repeated.
@@ -152,7 +157,7 @@ export class GovernedTransport {
     let hasResponded = false;
     let named: NamedDelay | undefined;
     try {
-      const response = await this.#exchange(request, signed, call, () => {
+      const response = await this.#exchange({ request, signed, redaction }, call, () => {
         hasResponded = true;
         attempt.succeeded();
       });
@@ -166,6 +171,7 @@ export class GovernedTransport {
         attempt.abandoned();
         throw error;
       }
+      redaction.clean(error);
       const failure = CloudError.is(error)
         ? withDelay(withHint(error, credentialHint), named)
         : unavailable(request, `failed: ${messageOf(error)}`, { cause: error });
@@ -179,8 +185,7 @@ export class GovernedTransport {
 
   /** The complete response, within the deadline: a response that stalls is treated like no response. */
   async #exchange(
-    request: CloudRequest,
-    signed: CloudRequest,
+    { request, signed, redaction }: SignedRequest,
     call: Call,
     onResponse: () => void,
   ): Promise<Response> {
@@ -195,7 +200,7 @@ export class GovernedTransport {
     return withDeadline(clock, deadline, what, call.signal, async (signal) => {
       const head = await transport(signed, signal).catch(failWith(describeUnreachable));
       onResponse();
-      return buffered(head).catch(failWith(describeTruncated));
+      return bufferedResponse(head, redaction.apply).catch(failWith(describeTruncated));
     });
   }
 
@@ -243,6 +248,12 @@ function unavailable(
   return new CloudError("unavailable", `${operation} ${text}`, { operation, ...detail });
 }
 
+interface SignedRequest {
+  readonly request: CloudRequest;
+  readonly signed: CloudRequest;
+  readonly redaction: Redaction;
+}
+
 /** When the cloud accepts requests again. */
 interface NamedDelay {
   readonly delay: Milliseconds;
@@ -261,12 +272,6 @@ function withDelay(error: CloudError, named: NamedDelay | undefined): CloudError
 function withHint(error: CloudError, hintFor: CredentialHint | undefined): CloudError {
   const hint = hintFor?.(error);
   return hint === undefined ? error : new CloudError(error.kind, `${error.message} ${hint}`, error.detail);
-}
-
-async function buffered(response: Response): Promise<Response> {
-  const body = await response.arrayBuffer();
-  const { status, statusText, headers } = response;
-  return new Response(body.byteLength === 0 ? null : body, { status, statusText, headers });
 }
 
 function failureOf(error: unknown, call: Call): string {
@@ -298,7 +303,9 @@ export function describeUnreachable(error: unknown, url: string): string {
   return `The cloud API at ${endpoint} cannot be reached (${code || messageOf(error)}). Check the endpoint setting, DNS, firewall and proxy. Fairlead will retry.`;
 }
 
-/** For a response that ended before it was complete. */
+/** For a response that ended before it was complete, or is too large. */
 export function describeTruncated(error: unknown, url: string): string {
+  if (error instanceof BodyTooLargeError)
+    return `The response of the cloud API at ${hostAndPort(url)} was not read, because it has ${error.code}. Fairlead will retry. Check for a proxy.`;
   return `The response of the cloud API at ${hostAndPort(url)} ended early (${codeOf(error) || messageOf(error)}). Fairlead will retry.`;
 }

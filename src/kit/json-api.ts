@@ -3,7 +3,6 @@
 
 import { defined } from "../core/defined.ts";
 import { messageOf } from "../core/errors.ts";
-import type { Secret } from "../core/secret.ts";
 import type { Call, CloudRequest, CloudTransport } from "../provider/call.ts";
 import { CloudError, type CloudErrorKind } from "../provider/errors.ts";
 import { abortable } from "../runtime/abortable.ts";
@@ -60,8 +59,6 @@ export interface JsonApiOptions {
   readonly readError?: (body: unknown, status: number) => ErrorReport;
   /** Response headers with the cloud's request id; the first one present is used. */
   readonly requestIDHeaders?: readonly string[];
-  /** Replaced by `[secret]` in every message, wherever the text occurs, also inside a host name. Not if it is shorter than 4 characters. */
-  readonly secrets?: readonly Secret[];
 }
 
 /** A response with its parsed body. */
@@ -122,20 +119,20 @@ function messageIn(body: unknown): string | undefined {
  * `isApiError` does not recognize is `unavailable`, never `not-found`.
  *
  * @example
- * const api = jsonApi({ base: "https://api.example.com/v1", transport, secrets: [token] });
+ * const api = jsonApi({ base: "https://api.example.com/v1", transport });
  * const { server } = await api.call<{ server: ApiServer }>(
  *   { operation: "GET /servers/{id}", method: "GET", path: `/servers/${id}` },
  *   call,
  * );
  */
 export function jsonApi(options: JsonApiOptions): JsonApi {
-  const { base, transport, authorize, isApiError = isObject, readError, secrets = [] } = options;
+  const { base, transport, authorize, isApiError = isObject, readError } = options;
   const requestIDHeaders = options.requestIDHeaders ?? defaultRequestIDHeaders;
 
   const read = async <T>(
     { operation, method, url }: CloudRequest,
     response: Response,
-    { hidden, expects }: { readonly hidden: readonly string[] } & Pick<JsonRequest, "expects">,
+    expects: JsonRequest["expects"],
   ): Promise<JsonAnswer<T>> => {
     const { status, headers } = response;
     const requestID = requestIDHeaders.map((name) => headers.get(name)).find((id) => id !== null);
@@ -148,10 +145,10 @@ export function jsonApi(options: JsonApiOptions): JsonApi {
       const retryAfter = mayNameTime
         ? retryMoment(headers, { quotaIsUsedUp: kind === "rate-limited" })
         : undefined;
-      return new CloudError(kind, cutText(text, hidden), {
+      return new CloudError(kind, cutText(text), {
         operation,
         status,
-        ...defined({ requestID: requestID ? cutText(requestID, hidden) : undefined, retryAfter, scope }),
+        ...defined({ requestID: requestID ? cutText(requestID) : undefined, retryAfter, scope }),
       });
     };
 
@@ -192,10 +189,6 @@ export function jsonApi(options: JsonApiOptions): JsonApi {
   const answer = async <T>(request: JsonRequest, call: Call): Promise<JsonAnswer<T>> => {
     const { operation, method, body, expects, mutates = method !== "GET" && method !== "HEAD" } = request;
     const extra = await authorize?.(call);
-    const hidden = [
-      ...secrets.map((secret) => secret.reveal()),
-      ...Object.values(extra ?? {}).flatMap((value) => [value, value.replace(/^\S+\s+/, "")]),
-    ];
     const sent: CloudRequest = {
       operation,
       mutates,
@@ -211,20 +204,12 @@ export function jsonApi(options: JsonApiOptions): JsonApi {
     };
     try {
       call.signal.throwIfAborted();
-      const response = transport(sent, call, (response) => read<T>(sent, response, { hidden, expects }));
+      const response = transport(sent, call, (response) => read<T>(sent, response, expects));
       return await abortable(response, call.signal);
     } catch (error) {
       if (CloudError.is(error) || call.signal.aborted) throw error;
-      const message = messageOf(error);
-      const text = cutText(message, hidden);
-      // A cause that contains a secret is replaced by the cleaned text.
-      const hasSecret = hidden.some(
-        (secret) => secret !== "" && `${message}${String(error)}`.includes(secret),
-      );
-      throw new CloudError("unavailable", `${operation}: ${text}`, {
-        operation,
-        cause: hasSecret ? text : error,
-      });
+      const text = cutText(messageOf(error));
+      throw new CloudError("unavailable", `${operation}: ${text}`, { operation, cause: error });
     }
   };
 

@@ -26,6 +26,8 @@ export interface SecurePortOptions {
   /** By exact path; a path that ends with a slash serves everything below it. */
   readonly pages: Readonly<Record<string, Page>>;
   readonly clock: Pick<Clock, "monotonic">;
+  /** Removes secrets from every response. */
+  readonly redact: (text: string) => string;
   /** Called when a page throws. */
   readonly onInternalError: (path: string, error: unknown) => void;
 }
@@ -72,7 +74,8 @@ export class SecurePort {
     if (leave === undefined) return refusal(429, "Too many requests. Retry in a second.");
     try {
       const response = await this.#respond(request);
-      return { ...response, headers: { ...notCached, ...response.headers } };
+      const body = this.#options.redact(response.body);
+      return { ...response, body, headers: { ...notCached, ...response.headers } };
     } finally {
       leave();
     }

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { type AbandonedCall, CallGuard } from "../../src/cloud/call-guard.ts";
 import { seconds } from "../../src/core/brand.ts";
+import { Redaction } from "../../src/core/redaction.ts";
 import { VirtualClock } from "../../src/testing/virtual-time/virtual-clock.ts";
 
 const setUp = () => {
@@ -8,6 +9,7 @@ const setUp = () => {
   const abandoned: AbandonedCall[] = [];
   const [cancel, replace] = [new AbortController(), new AbortController()];
   const guard = new CallGuard({
+    redaction: new Redaction(),
     clock,
     replaced: replace.signal,
     onAbandoned: (call) => abandoned.push(call),

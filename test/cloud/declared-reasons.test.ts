@@ -65,7 +65,7 @@ const connected = () => {
       },
     },
     reasons,
-    (reason) => logged.push(reason),
+    { onUndeclared: (reason) => logged.push(reason), redact: (text) => text },
   );
   return { cloud, logged };
 };
@@ -106,7 +106,8 @@ test("withDeclaredReasons keeps the state of providers that are instances of cla
 test("withDeclaredReasons passes on what has no undeclared reason without copying it", () => {
   const plan = { steps: [], problems: [own] };
   const plain = { ...new Balancers(), list: async function* () {}, plan: () => plan };
-  const cloud = withDeclaredReasons({ loadBalancers: plain }, reasons, () => expect.unreachable());
+  const unexpected = { onUndeclared: () => expect.unreachable(), redact: (text: string) => text };
+  const cloud = withDeclaredReasons({ loadBalancers: plain }, reasons, unexpected);
   expect(cloud.loadBalancers?.plan([], undefined, {} as never)).toBe(plan);
 });
 

@@ -170,9 +170,9 @@ describe("the governed transport", () => {
       throw new CloudError("invalid", await response.text(), { operation: "GET /x" });
     };
     const failure = await account.transport({ ...read }, call, quoting).catch((error: unknown) => error);
-    expect(String(failure)).toBe("CloudError: the key Bearer *** is wrong: ***");
+    expect(String(failure)).toBe("CloudError: the key Bearer [secret] is wrong: [secret]");
     expect(String((failure as Error).stack)).not.toContain("token-1");
-    expect(reports[0]?.message).toBe("the key Bearer *** is wrong: ***");
+    expect(reports[0]?.message).toBe("the key Bearer [secret] is wrong: [secret]");
   });
 
   test("names the settings to check when the credentials are rejected", async () => {

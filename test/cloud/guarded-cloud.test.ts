@@ -4,6 +4,7 @@
 import { describe, expect, test } from "bun:test";
 import { type AbandonedCall, withCallGuard } from "../../src/cloud/call-guard.ts";
 import { seconds } from "../../src/core/brand.ts";
+import { Redaction } from "../../src/core/redaction.ts";
 import type { Fields } from "../../src/core/settings.ts";
 import type { Changes } from "../../src/provider/changes.ts";
 import type { InstanceLookup, InstanceSource, Instances } from "../../src/provider/instances.ts";
@@ -141,6 +142,7 @@ const connected = () => {
   const clock = new VirtualClock();
   const abandoned: AbandonedCall[] = [];
   const options = {
+    redaction: new Redaction(),
     clock,
     replaced: new AbortController().signal,
     onAbandoned: (one: AbandonedCall) => abandoned.push(one),

@@ -23,7 +23,7 @@ export const meadow = defineProvider({
   },
   connect: ({ endpoint, token }, { account }) => {
     const { transport } = account({ name: "meadow", fetch: async () => ({ value: token }), sign: bearer });
-    const api = jsonApi({ base: endpoint, transport, secrets: [token] });
+    const api = jsonApi({ base: endpoint, transport });
     const pages = numberedPages<{ next?: number }>(api, {
       query: { size: 50 },
       read: ({ next }) => ({ next }),

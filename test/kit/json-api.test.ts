@@ -2,7 +2,6 @@
 
 import { expect, test } from "bun:test";
 import { getEventListeners } from "node:events";
-import { Secret } from "../../src/core/secret.ts";
 import { type JsonApiOptions, type JsonRequest, jsonApi } from "../../src/kit/json-api.ts";
 import type { Call, CloudRequest, CloudTransport } from "../../src/provider/call.ts";
 import { CloudError } from "../../src/provider/errors.ts";
@@ -144,17 +143,11 @@ test("reports invalid JSON and network errors as unavailable", async () => {
   ]);
 });
 
-test("truncates long messages and hides secrets", async () => {
-  const options = {
-    authorize: async () => ({ authorization: "Bearer t0psecret" }),
-    secrets: [new Secret("pa55word")],
-  };
-  const message = `t0psecret and\n pa55word ${"x".repeat(1000)}`;
-  const error = await failure(() => Response.json({ message }, { status: 400 }), options);
-  expect(error.message).toStartWith("GET /things failed with 400: [secret] and [secret] xxx");
+test("truncates long messages", async () => {
+  const message = `one and\n two ${"x".repeat(1000)}`;
+  const error = await failure(() => Response.json({ message }, { status: 400 }));
+  expect(error.message).toStartWith("GET /things failed with 400: one and two xxx");
   expect(error.message.length).toBeLessThan(330);
-  const reset = await failure(() => Promise.reject(new Error("bad header t0psecret")), options);
-  expect(Bun.inspect(reset)).not.toContain("t0psecret");
 });
 
 test("ends with the signal even if the transport hangs, and removes its listener", async () => {

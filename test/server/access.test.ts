@@ -83,6 +83,7 @@ const portWith = (changes: { allowedNames?: readonly string[]; ask?: AskReview |
   });
   return new SecurePort({
     clock,
+    redact: (text) => text,
     authenticate: (received) => authenticate(authentication, received),
     authorize: (user, verb, path) => authorizer.authorize(user, verb, path),
     pages: {

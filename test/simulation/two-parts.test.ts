@@ -28,7 +28,7 @@ const twoParts = defineProvider({
       fetch: async () => ({ value: settings.token }),
       sign: (request) => request,
     });
-    const api = fakeApi({ base: otherPart, transport, token: settings.token, pageSize: 5 });
+    const api = fakeApi({ base: otherPart, transport, pageSize: 5 });
     const far = fakeLoadBalancers(api, context.mark, undefined).list;
     if (isPartList(far)) throw new Error("The fake cloud has one part.");
     return {

@@ -30,7 +30,7 @@ const twoRegions = defineProvider({
         fetch: async () => ({ value: settings.token }),
         sign: (request) => request,
       });
-      const api = fakeApi({ base, transport, token: settings.token, pageSize: settings["page-size"] });
+      const api = fakeApi({ base, transport, pageSize: settings["page-size"] });
       const machines = machineSource(api, settings["lookup-limit"]);
       const keyOf = (id: string): string | undefined => {
         const key = machines.keyOf(id);

@@ -70,10 +70,7 @@ function providerOf(names: readonly Region[], namesParts: boolean) {
           fetch: async () => ({ value: settings.token }),
           sign: (request) => request,
         });
-        return [
-          region,
-          fakeApi({ base: `http://${region}`, transport, token: settings.token, pageSize: 50 }),
-        ];
+        return [region, fakeApi({ base: `http://${region}`, transport, pageSize: 50 })];
       });
       const of = Object.fromEntries(
         apis.map(([region, api]) => [region, fakeLoadBalancers(api, mark, undefined)]),

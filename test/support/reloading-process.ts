@@ -45,6 +45,8 @@ export class ReloadingProcess {
   /** Requests to the API server and the cloud, such as "GET /api/v1/nodes?limit=500". */
   readonly kube: string[] = [];
   readonly cloud: string[] = [];
+  /** The bodies of requests to the cloud and to a collector of traces. */
+  readonly bodies: string[] = [];
   /** The authorization headers that the cloud has seen. */
   readonly tokens = new Set<string>();
   readonly reloads = new ReloadRequests();
@@ -69,6 +71,7 @@ export class ReloadingProcess {
         return send(request, signal);
       };
     const toCloud: Transport = (request, signal) => {
+      this.bodies.push(String(request.body ?? ""));
       this.tokens.add(new Headers(request.headers).get("authorization") ?? "");
       world.asked.push(`${request.method} ${new URL(request.url).pathname.replace(/^\/v1/, "")}`);
       return cloudTransport(world.cloud)(request, signal);

@@ -2,13 +2,13 @@
 // leads.
 
 import { milliseconds, seconds } from "../../core/brand.ts";
-import { defined } from "../../core/defined.ts";
 import { messageOf } from "../../core/errors.ts";
 import type { KubeApi } from "../../kube/client/api.ts";
+import { listAll } from "../../kube/client/list-all.ts";
 import { isKubeError, type KubeError } from "../../kube/errors/kube-error.ts";
 import { holderOf, isSameRecord } from "../../kube/leader-election/lease-record.ts";
-import type { KubeObject, Lease, Node, Service } from "../../kube/objects.ts";
-import { leases, nodes, type Resource, services } from "../../kube/resources.ts";
+import type { Lease, Node, Service } from "../../kube/objects.ts";
+import { leases, nodes, services } from "../../kube/resources.ts";
 import { type Clock, sleep } from "../../platform/clock.ts";
 import type { Flags } from "../flags/table.ts";
 
@@ -70,21 +70,6 @@ function refused(error: unknown): Error {
     ? "a server that is overloaded or unhealthy is not gone. Try again when it answers; if it belongs to another cluster, set --kubeconfig=/dev/null"
     : "cleanup needs the verb list for services and nodes, and get for the Lease of the manager";
   return new Error(`${messageOf(error)} (${advice}; nothing was deleted)`, { cause: error });
-}
-
-async function listAll<T extends KubeObject>(
-  api: KubeApi,
-  resource: Resource<T>,
-  signal: AbortSignal,
-): Promise<readonly T[]> {
-  const all: T[] = [];
-  let next: string | undefined;
-  do {
-    const page = await api.listPage(resource, defined({ limit: 500, continue: next }), signal);
-    all.push(...page.items);
-    next = page.continue;
-  } while (next !== undefined && next !== "");
-  return all;
 }
 
 async function readLease(

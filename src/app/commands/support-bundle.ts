@@ -4,11 +4,11 @@
 import { gzipSync } from "node:zlib";
 import { minutes } from "../../core/brand.ts";
 import { messageOf } from "../../core/errors.ts";
+import { Redaction } from "../../core/redaction.ts";
 import { findManager, serverProblems } from "../explain/find-manager.ts";
 import { invalidFlag } from "../flags/flag-problems.ts";
 import { connectionSource } from "../kube-client.ts";
 import type { Collection } from "../support/collect.ts";
-import type { Redaction } from "../support/redaction.ts";
 import { withUserKubeconfig } from "../user-kubeconfig.ts";
 import { buildDetails, version } from "../version.ts";
 import type { Command } from "./command.ts";
@@ -56,24 +56,25 @@ export const supportBundleCommand: Command = {
     }
     try {
       // Loaded only here: the manager writes no bundle.
-      const [{ Redaction }, { tar }] = await Promise.all([
+      const [{ withoutCredentials }, { tar }] = await Promise.all([
         import("../support/redaction.ts"),
         import("../support/tar.ts"),
       ]);
-      const redaction = new Redaction();
+      const redaction = new Redaction([], { limit: Number.POSITIVE_INFINITY });
+      const clean = (text: string): string => withoutCredentials(redaction.apply(text));
       const collection = await collect(invocation, redaction);
       const { missing, entries } = collection;
       if (missing.length > 0) collection.add("missing.txt", `${missing.join("\n")}\n`);
-      const clean = entries.map(({ name, content }) => ({ name, content: redaction.apply(content) }));
-      await files.write(path, gzipSync(tar(clean, now)), 0o600);
+      const cleaned = entries.map(({ name, content }) => ({ name, content: clean(content) }));
+      await files.write(path, gzipSync(tar(cleaned, now)), 0o600);
       const size = ({ content }: { readonly content: string }): string => `${content.length}`.padStart(9);
       await console.out(
         [
           `Wrote ${path}, readable only for you:`,
           "",
-          ...clean.map((entry) => `${size(entry)}  ${entry.name}`),
+          ...cleaned.map((entry) => `${size(entry)}  ${entry.name}`),
           ...(missing.length === 0 ? [] : ["", "Missing:", ""]),
-          ...missing.map((text) => `  ${redaction.apply(text)}`),
+          ...missing.map((text) => `  ${clean(text)}`),
           "",
           "Secrets were replaced. Names and addresses of your cluster are in it: read it before you publish it.",
           "",

@@ -136,6 +136,7 @@ export async function openServing(options: ServingOptions, manager: Manager): Pr
   });
   const securePort = new SecurePort({
     clock,
+    redact: (text) => platform.redaction?.apply(text) ?? text,
     authenticate,
     authorize,
     pages,

@@ -3,6 +3,7 @@
 
 import { defined } from "../../core/defined.ts";
 import type { KubeApi } from "../../kube/client/api.ts";
+import { listAll } from "../../kube/client/list-all.ts";
 import { isKubeError } from "../../kube/errors/kube-error.ts";
 import { keyOf, type Node, type Service } from "../../kube/objects.ts";
 import { events, nodes, services } from "../../kube/resources.ts";
@@ -80,26 +81,6 @@ function ofNode(node: Node, flags: Flags, events?: readonly DescribedEvent[]): D
   return defined({ ...describeNode(known), facts: factsOfNode(known), decisions: [], events });
 }
 
-async function listAll(
-  api: KubeApi,
-  kind: DescribedKind,
-  signal: AbortSignal,
-  namespace?: string,
-): Promise<readonly (Node | Service)[]> {
-  const all: (Node | Service)[] = [];
-  let next: string | undefined;
-  do {
-    const options = defined({ limit: 500, namespace, continue: next });
-    const page =
-      kind === "Node"
-        ? await api.listPage(nodes, options, signal)
-        : await api.listPage(services, options, signal);
-    all.push(...page.items);
-    next = page.continue;
-  } while (next !== undefined && next !== "");
-  return all;
-}
-
 /** Of the objects that may be listed: a user may see only one namespace. */
 async function namesOf(
   api: KubeApi,
@@ -108,9 +89,11 @@ async function namesOf(
   signal: AbortSignal,
 ): Promise<readonly string[]> {
   const [namespace] = kind === "Service" ? name.split("/") : [];
+  const listed = (where: string | undefined): Promise<readonly (Node | Service)[]> =>
+    kind === "Node" ? listAll(api, nodes, signal, where) : listAll(api, services, signal, where);
   for (const where of [undefined, namespace]) {
     try {
-      return (await listAll(api, kind, signal, where)).map(({ metadata }) => keyOf(metadata));
+      return (await listed(where)).map(({ metadata }) => keyOf(metadata));
     } catch (error) {
       if (!isKubeError(error) || error.kind !== "forbidden") throw error;
     }
@@ -161,8 +144,8 @@ export async function explainObjects(
 ): Promise<Found> {
   if (asked === undefined) {
     const all = [
-      ...(await listAll(api, "Service", signal)).map((service) => ofService(service as Service)),
-      ...(await listAll(api, "Node", signal)).map((node) => ofNode(node as Node, flags)),
+      ...(await listAll(api, services, signal)).map((service) => ofService(service)),
+      ...(await listAll(api, nodes, signal)).map((node) => ofNode(node, flags)),
     ];
     return { objects: all.filter(needsAttention), warnings: [] };
   }

@@ -6,6 +6,7 @@ import { Inventory } from "../../cloud/inventory.ts";
 import { RemovalMemory } from "../../controllers/absence/removal-memory.ts";
 import type { LatestObjects } from "../../controllers/latest-objects.ts";
 import { defined } from "../../core/defined.ts";
+import { Redaction } from "../../core/redaction.ts";
 import type { KubeApi } from "../../kube/client/api.ts";
 import type { Node, Service } from "../../kube/objects.ts";
 import type { RequestObservation } from "../../kube/requests/request.ts";
@@ -97,7 +98,7 @@ export async function createManager(options: ManagerOptions, signal: AbortSignal
   const { provider, platform, log, onStatus, pendingRestart = () => [] } = options;
   const live = new LiveSettings(options.settings);
   const { flags, controllers: enabled } = live.current;
-  const { clock, random, files, collectGarbage } = platform;
+  const { clock, random, files, collectGarbage, redaction = new Redaction() } = platform;
   const name = programOf(provider);
   const identity = options.identity ?? replicaIdentity(platform, name);
   const isObserving = flags.mode === "observe";
@@ -111,7 +112,8 @@ export async function createManager(options: ManagerOptions, signal: AbortSignal
   journal.subscribe(metrics.mutation);
   journal.subscribe((entry) => plans.report(entry));
   const garbage = new GarbageMeter(collectGarbage);
-  const tracing = openTracing({ flags, platform, log, metrics, name, identity, life: life.signal });
+  const { apply: redact } = redaction;
+  const tracing = openTracing({ flags, platform, log, metrics, name, identity, redact, life: life.signal });
   const cloudProblems = new CloudProblems(log, clock, () => {
     for (const queue of Object.values(queues)) queue.retryNow();
   });
@@ -148,6 +150,7 @@ export async function createManager(options: ManagerOptions, signal: AbortSignal
       mayWrite: gates.main,
       onRequest: requests.kube,
       onDecoded: (bytes) => garbage.add(bytes),
+      redact,
     },
     signal,
   );
@@ -159,7 +162,17 @@ export async function createManager(options: ManagerOptions, signal: AbortSignal
   };
   const clouds = new CurrentClouds(
     (settings, generation) =>
-      openClouds({ provider, settings, platform, log, gates, generation, life: life.signal, report }),
+      openClouds({
+        provider,
+        settings,
+        platform,
+        log,
+        gates,
+        generation,
+        life: life.signal,
+        report,
+        redaction,
+      }),
     options.settings,
   );
   const { instances, main: connected } = clouds;

@@ -5,6 +5,7 @@ import type { AccountContext } from "../../cloud/account.ts";
 import { type AbandonedCall, withCallGuard } from "../../cloud/call-guard.ts";
 import { withDeclaredReasons } from "../../cloud/declared-reasons.ts";
 import { defined } from "../../core/defined.ts";
+import type { Redaction } from "../../core/redaction.ts";
 import { chooseProxy, proxySettingsOf } from "../../kube/connection/proxy.ts";
 import type { OpenSocket } from "../../platform/socket.ts";
 import type { Instances } from "../../provider/instances.ts";
@@ -38,6 +39,7 @@ export interface OpenCloudsOptions {
   /** `migrated` is set only if controllers migrate to another Lease. */
   readonly gates: { readonly main: WriteGate; readonly migrated: WriteGate | undefined };
   readonly generation: Generation;
+  readonly redaction: Redaction;
   /** Aborted when the manager has ended. */
   readonly life: AbortSignal;
 }
@@ -57,6 +59,7 @@ export function openClouds({
   log,
   report,
   gates,
+  redaction,
   generation: { isCurrent, replaced, onAbandoned, budgets, undeclaredReasons },
   life,
 }: OpenCloudsOptions): OpenClouds {
@@ -83,8 +86,9 @@ export function openClouds({
     );
   };
   const guarded = (connected: ConnectedCloud): ConnectedCloud => {
-    const cloud = withDeclaredReasons(connected.cloud, provider.reasons, onUndeclared);
-    return { ...connected, cloud: withCallGuard(cloud, { clock, replaced, onAbandoned }) };
+    const { apply: redact } = redaction;
+    const cloud = withDeclaredReasons(connected.cloud, provider.reasons, { onUndeclared, redact });
+    return { ...connected, cloud: withCallGuard(cloud, { clock, replaced, onAbandoned, redaction }) };
   };
   const open = (gate: WriteGate, place: keyof Generation["budgets"]) => {
     const opened = connectCloud(
@@ -100,6 +104,7 @@ export function openClouds({
         deadline: flags["cloud-call-timeout"],
         mayMutate: mayMutate(gate),
         budgets: budgets[place],
+        redaction,
       },
     );
     return { ...opened, connected: opened.connected && guarded(opened.connected) };

@@ -1,7 +1,9 @@
 // Collects the parts of a support bundle. A part that cannot be read is named with the reason; the others are complete without it.
 
 import { messageOf } from "../../core/errors.ts";
+import { isSecretName, type Redaction } from "../../core/redaction.ts";
 import type { KubeApi } from "../../kube/client/api.ts";
+import { listAll } from "../../kube/client/list-all.ts";
 import { events, leases, nodes, services } from "../../kube/resources.ts";
 import type { Environment } from "../../platform/environment.ts";
 import type { Configuration } from "../configuration/configuration.ts";
@@ -10,7 +12,7 @@ import { type AskDeps, type ManagerAddress, readPage } from "../explain/ask-mana
 import { explainObjects } from "../explain/explain-objects.ts";
 import type { Flags } from "../flags/table.ts";
 import type { ManagerPlatform } from "../system-platform.ts";
-import { addAnnotatedSecrets, isSecretName, type Redaction } from "./redaction.ts";
+import { addAnnotatedSecrets } from "./redaction.ts";
 import type { TarEntry } from "./tar.ts";
 
 /** The pages of the secure port, by the name of the file. */
@@ -75,8 +77,7 @@ export async function collectCluster(
   signal: AbortSignal,
 ): Promise<void> {
   const lists = [services, nodes].map(async (resource) => {
-    const { items } = await api.listPage(resource as typeof services, { limit: 500 }, signal);
-    addAnnotatedSecrets(redaction, items);
+    addAnnotatedSecrets(redaction, await listAll(api, resource as typeof services, signal));
   });
   const [failed] = (await Promise.allSettled(lists)).filter((end) => end.status === "rejected");
   if (failed !== undefined) {

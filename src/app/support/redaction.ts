@@ -1,21 +1,12 @@
 // Removes secrets from texts: the values that this process can know, in every usual encoding, and what looks like a credential.
 
-import { Secret } from "../../core/secret.ts";
+import { isSecretName, type Redaction, secretsIn } from "../../core/redaction.ts";
 import type { KubeObject } from "../../kube/objects.ts";
 import type { Environment } from "../../platform/environment.ts";
 import type { Configuration } from "../configuration/configuration.ts";
 import { type AnyProvider, readConfig } from "../connect-cloud.ts";
 
-const hidden = "[redacted]";
-
-/** Names of settings, variables, annotations and headers that hold credentials. */
-const secretName =
-  /token|passw|secret|credential|authori[sz]ation|cookie|(api|access|private|client|signing)[-_.]?key/i;
-
-export const isSecretName = (name: string): boolean => secretName.test(name);
-
-/** Shorter values are words and numbers of any text; patterns find those that follow a name. */
-const minLength = 4;
+const hidden = "[secret]";
 
 const name = String.raw`[\w./-]*(?:token|passw|secret|credential|authori[sz]ation|cookie|(?:api|access|private|client|signing)[-_.]?key)[\w./-]*`;
 
@@ -33,40 +24,9 @@ const patterns: readonly (readonly [RegExp, string])[] = [
   [new RegExp(String.raw`(^|[\s,;'"({-])(${name})(=|:\s+)(?!\[|/)[^\s,;'"})\\]+`, "gim"), `$1$2$3${hidden}`],
 ];
 
-function variantsOf(secret: string): readonly string[] {
-  const bytes = new TextEncoder().encode(secret);
-  const base64 = btoa(String.fromCharCode(...bytes));
-  return [
-    ...[secret, encodeURIComponent(secret), JSON.stringify(secret).slice(1, -1), base64],
-    ...[base64.replace(/=+$/, ""), base64.replaceAll("+", "-").replaceAll("/", "_")],
-  ];
-}
-
-export class Redaction {
-  readonly #known = new Set<string>();
-
-  /** A value that must not appear; each line of it too. */
-  add(secret: string): void {
-    for (const text of [secret, secret.trim(), ...secret.split(/\r?\n/).map((line) => line.trim())]) {
-      if (text.length < minLength || /^(true|false)$/i.test(text)) continue;
-      for (const variant of variantsOf(text)) this.#known.add(variant);
-    }
-  }
-
-  apply(text: string): string {
-    let result = text;
-    // The longest first: a secret may contain another one.
-    for (const secret of [...this.#known].toSorted((a, b) => b.length - a.length))
-      result = result.replaceAll(secret, hidden);
-    for (const [pattern, replacement] of patterns) result = result.replaceAll(pattern, replacement);
-    return result;
-  }
-}
-
-function secretsIn(value: unknown): readonly string[] {
-  if (value instanceof Secret) return [value.reveal()];
-  if (typeof value !== "object" || value === null) return [];
-  return (value instanceof Map ? [...value.values()] : Object.values(value)).flatMap(secretsIn);
+/** Removes what looks like a credential. */
+export function withoutCredentials(text: string): string {
+  return patterns.reduce((rest, [pattern, replacement]) => rest.replaceAll(pattern, replacement), text);
 }
 
 /** A setting of the table is one only if the table says so. */

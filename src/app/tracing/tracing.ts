@@ -34,6 +34,7 @@ export interface TracingOptions {
   /** The name of the executable. */
   readonly name: string;
   readonly identity: string;
+  readonly redact: (text: string) => string;
   /** Aborted when the manager has ended, which after a drain is later than the request to stop. */
   readonly life: AbortSignal;
 }
@@ -52,7 +53,7 @@ const isSuccess = (code: string): boolean => code.startsWith("2");
 
 /** Undefined when tracing is off. */
 export function openTracing(options: TracingOptions): Tracing | undefined {
-  const { flags, platform, log, metrics, name, identity, life } = options;
+  const { flags, platform, log, metrics, name, identity, redact, life } = options;
   const endpoint = flags["tracing-endpoint"];
   if (endpoint === undefined) return undefined;
   const { clock, random, environment } = platform;
@@ -67,6 +68,7 @@ export function openTracing(options: TracingOptions): Tracing | undefined {
     },
     transport: platform.cloudTransport,
     spans: metrics.traceSpans,
+    redact,
     clock,
     log,
   });
@@ -116,6 +118,7 @@ export interface TraceExporterOptions {
   readonly transport: Transport;
   readonly clock: Clock;
   readonly log: Log;
+  readonly redact: (text: string) => string;
   /** By result: exported or dropped. */
   readonly spans: Counter;
 }
@@ -160,8 +163,8 @@ export class TraceExporter {
 
   /** The problem, or undefined. */
   async #send(batch: readonly Span[], limit: Milliseconds): Promise<string | undefined> {
-    const { url, headers, resource, transport, clock } = this.#options;
-    const body = tracesJson(resource, batch);
+    const { url, headers, resource, transport, clock, redact } = this.#options;
+    const body = redact(tracesJson(resource, batch));
     const request = {
       ...{ method: "POST", url, body },
       headers: { ...headers, "content-type": "application/json" },

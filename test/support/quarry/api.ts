@@ -76,7 +76,6 @@ export function openRegion(
       message: (body as { fault: string }).fault,
       kind: status === 409 ? "busy" : undefined,
     }),
-    secrets: [token],
   });
   return { ...settings, api };
 }

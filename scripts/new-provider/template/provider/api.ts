@@ -1,6 +1,6 @@
 // The API of Acme: types of its objects, and one function per operation.
 
-import type { Call, CloudTransport, QueryValue, Secret } from "#ccm";
+import type { Call, CloudTransport, QueryValue } from "#ccm";
 import { unwritten } from "./unwritten.ts";
 
 /** The fields that the provider uses, spelled as in the API. */
@@ -19,7 +19,6 @@ export interface ApiRoute {
 export interface ApiOptions {
   readonly base: string;
   readonly transport: CloudTransport;
-  readonly token: Secret;
   readonly pageSize: number;
 }
 

@@ -20,7 +20,7 @@ export const acmeCloud = defineProvider({
       fetch: async () => ({ value: token }),
       sign: bearer,
     });
-    const api = cloudApi({ base: endpoint, transport, token, pageSize });
+    const api = cloudApi({ base: endpoint, transport, pageSize });
     return {
       instances: { sources: [machineSource(api)], matchBy: ["name"] },
       loadBalancers: loadBalancers(api, mark),

@@ -77,7 +77,6 @@ export function zoneApi(zone: Zone, key: Secret, { account }: Context) {
   const api = jsonApi({
     base: `https://${zone}.tidewater.example/v3`,
     transport,
-    secrets: [key],
     isApiError: (body) => typeof body === "object" && body !== null && "fault" in body,
     readError: (body) => {
       const { code, text } = (body as { readonly fault: Fault }).fault;

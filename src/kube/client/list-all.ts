@@ -1,0 +1,26 @@
+// Reads all objects of a resource, page by page, for commands that need them once.
+
+import { defined } from "../../core/defined.ts";
+import type { KubeObject } from "../objects.ts";
+import type { Resource } from "../resources.ts";
+import type { KubeApi } from "./api.ts";
+
+const pageSize = 500;
+
+/** Of one namespace if it is given. */
+export async function listAll<T extends KubeObject>(
+  api: Pick<KubeApi, "listPage">,
+  resource: Resource<T>,
+  signal: AbortSignal,
+  namespace?: string,
+): Promise<readonly T[]> {
+  const all: T[] = [];
+  let next: string | undefined;
+  do {
+    const options = defined({ limit: pageSize, namespace, continue: next });
+    const page = await api.listPage(resource, options, signal);
+    all.push(...page.items);
+    next = page.continue;
+  } while (next !== undefined && next !== "");
+  return all;
+}

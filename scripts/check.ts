@@ -1,5 +1,5 @@
 // The checks that need no server: types, lint and format, architecture, words. Each prints its name and how long it took. With the
-// path of a provider outside this repository, they check that provider.
+// path of a provider outside this repository, they check that provider. With --fix, files are formatted first.
 
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -7,15 +7,19 @@ import { join, resolve } from "node:path";
 import { stopUnlessKnown } from "./known-options.ts";
 import { portableRules } from "./new-provider/tidy.ts";
 
-const args = process.argv.slice(2);
+const words = process.argv.slice(2);
+const fix = "--fix";
 stopUnlessKnown(
-  args.filter((word) => word.startsWith("-")),
+  words.filter((word) => word.startsWith("-")),
   {
     usage:
-      "Usage: npm run check [-- <path>]\n  types, lint and format, architecture, words; with a path, of a provider outside this repository\n",
-    options: [],
+      "Usage: npm run check [-- [--fix] <path>]\n  types, lint and format, architecture, words; with a path, of a provider outside this repository\n  --fix: format first, and apply the safe fixes of the linter\n",
+    options: [fix],
   },
 );
+const isFixing = words.includes(fix);
+const args = words.filter((word) => word !== fix);
+const lint = ["check", "--error-on-warnings", ...(isFixing ? ["--write"] : [])];
 
 const repository = new URL("..", import.meta.url).pathname;
 const bin = (name: string): string => join(repository, "node_modules/.bin", name);
@@ -28,7 +32,7 @@ type Check = readonly [name: string, command: readonly string[], cwd?: string];
 
 const ofRepository: readonly Check[] = [
   ["types", [bin("tsc"), "-p", "."]],
-  ["lint and format", [bin("biome"), "check", "--error-on-warnings", "."]],
+  ["lint and format", [bin("biome"), ...lint, "."]],
   ["architecture", [process.execPath, "test", "test/architecture.test.ts"]],
   ["words", script("run-words.ts")],
 ];
@@ -36,7 +40,7 @@ const ofRepository: readonly Check[] = [
 /** `rules`: a folder with the project's rules for the linter. */
 const ofProvider = (folder: string, rules: string): readonly Check[] => [
   ["types", [bin("tsc"), "-p", folder]],
-  ["lint and format", [bin("biome"), "check", "--error-on-warnings", `--config-path=${rules}`, "."], folder],
+  ["lint and format", [bin("biome"), ...lint, `--config-path=${rules}`, "."], folder],
   ["architecture", [...script("run-architecture.ts"), folder]],
   ["words", [...script("run-words.ts"), folder]],
 ];

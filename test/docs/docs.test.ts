@@ -57,6 +57,7 @@ const elsewhere: readonly (readonly [file: string | undefined, flags: readonly s
   [undefined, ["now", "remove", "purge", "oldpackage"]],
   // ctr.
   [undefined, ["namespace", "base-name"]],
+  ["scripts/check.ts", ["fix"]],
   // curl.
   [undefined, ["cacert"]],
   [undefined, unknownFlags],

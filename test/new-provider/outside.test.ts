@@ -1,7 +1,7 @@
 // A provider outside the repository: creating it, building it, and the errors of a build.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { repository } from "../../scripts/new-provider/skeleton.ts";
@@ -58,8 +58,12 @@ describe("npm run new-provider with --dir", () => {
     ]).toEqual([6, true]);
   });
 
-  test("is checked like a provider of the repository, with its own paths", async () => {
-    const clean = await script("check", folder);
+  test("is formatted by the check with --fix, and checked like a provider of the repository", async () => {
+    const index = join(folder, "index.ts");
+    const before = readFileSync(index, "utf8");
+    writeFileSync(index, before.replaceAll("  ", "     "));
+    const clean = await script("check", "--fix", folder);
+    expect(readFileSync(index, "utf8")).toBe(before);
     expect([clean.code, clean.output.match(/^ok {6}\D+(?= \()/gm)]).toEqual([
       0,
       ["ok      types", "ok      lint and format", "ok      architecture", "ok      words"],

@@ -51,6 +51,9 @@ export const quarryHarness: Harness = {
       refuseTarget: ({ key }) => {
         for (const region of [east, west]) region.rejects = (machine) => machine === key;
       },
+      spendBudget: () => {
+        for (const region of [east, west]) region.quota.drain();
+      },
       disturbRoutes: () => {
         east.routes = [...east.routes, { to: "10.8.0.0/16", machine: "gateway", note: "by hand" }];
         east.revision += 1;

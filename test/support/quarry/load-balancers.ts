@@ -7,6 +7,7 @@ import {
   deleted,
   done,
   factsOf,
+  ifFound,
   inProgress,
   type LoadBalancers,
   minutes,
@@ -38,13 +39,8 @@ function isOurs({ ownership, owners }: Observed, uid: ServiceUID | undefined): b
 
 /** Reads one pool by id. Unlike the listing, this shows every change. */
 async function readPool({ api }: Region, id: string, call: Call): Promise<ApiPool | undefined> {
-  try {
-    const request = { operation: "GetPool", method: "GET", path: `/pools/${id}`, expects: ["id"] } as const;
-    return await api.call<ApiPool>(request, call);
-  } catch (error) {
-    if (CloudError.is(error) && error.kind === "not-found") return undefined;
-    throw error;
-  }
+  const request = { operation: "GetPool", method: "GET", path: `/pools/${id}`, expects: ["id"] } as const;
+  return ifFound(api.call<ApiPool>(request, call));
 }
 
 async function observePool(

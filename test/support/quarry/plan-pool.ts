@@ -82,7 +82,9 @@ export function planPool(
   observed: Observed | undefined,
   regions: readonly string[],
 ): Plan<QuarryStep> {
-  if (desired !== undefined && desired.ending === undefined) return planToStay(desired, regions, observed);
+  // A broken pool can only be deleted.
+  const isStaying = desired?.ending === undefined && observed?.pool.state !== "broken";
+  if (desired !== undefined && isStaying) return planToStay(desired, regions, observed);
   if (observed === undefined) return { steps: [] };
   const { region, pool } = observed;
   if (pool.state === "busy") return waitFor(`pool ${pool.id} to be ready`);
@@ -91,5 +93,7 @@ export function planPool(
     ["front", fronts],
     ["pool", [pool.id]],
   ]);
-  return { steps: deletions.map((deletion) => ({ ...deletion, region, owner: desired?.owner.uid })) };
+  const owner = desired?.owner.uid;
+  const removes = ({ kind }: (typeof deletions)[number]) => kind === "pool" || undefined;
+  return { steps: deletions.map((one) => ({ ...one, region, owner, removes: removes(one) })) };
 }

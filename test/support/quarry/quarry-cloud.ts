@@ -1,6 +1,7 @@
-// Quarry in memory, one instance per region: jobs, ETags, a listing of pools that lags, and members that it rejects singly.
+// Quarry in memory, one instance per region: jobs that may fail, ETags, a listing of pools that lags, members that it rejects singly,
+// and a quota.
 
-import type { Clock } from "#ccm/testing";
+import { type Clock, RequestLimit } from "#ccm/testing";
 
 interface Pool {
   readonly id: string;
@@ -13,6 +14,8 @@ interface Pool {
   version: number;
   readyAt: number;
   readonly listedFrom: number;
+  /** Its creation failed; it can only be deleted. */
+  readonly isBroken: boolean;
 }
 
 const refuse = (status: number, fault: string): Response => Response.json({ fault }, { status });
@@ -24,7 +27,8 @@ export class QuarryCloud {
   readonly pools = new Map<string, Pool>();
   /** Pools that are deleted but still listed, until then. */
   readonly #deleted: { readonly pool: Pool; readonly until: number }[] = [];
-  readonly #jobs = new Map<string, number>();
+  readonly #jobs = new Map<string, { readonly due: number; readonly fails: boolean }>();
+  readonly quota: RequestLimit;
   readonly #clock: Clock;
   readonly #lag: number;
   routes: readonly { readonly to: string; readonly machine: string; readonly note: string }[] = [
@@ -32,14 +36,21 @@ export class QuarryCloud {
   ];
   revision = 1;
   rejects: (machine: string) => boolean = () => false;
+  /** How many of the next creations of pools fail. */
+  failures = 0;
   #count = 0;
 
   constructor(clock: Clock, lag: number) {
     this.#clock = clock;
     this.#lag = lag;
+    this.quota = new RequestLimit(clock, 36_000);
   }
 
   handle(method: string, url: URL, headers: Readonly<Record<string, string>>, text: string): Response {
+    if (!this.quota.take()) {
+      const headers = { "x-quota-left": "0", "x-quota-wait-ms": "1000" };
+      return Response.json({ fault: "the quota is used up" }, { status: 429, headers });
+    }
     const sent = text === "" ? {} : JSON.parse(text);
     const [, kind = "", id = "", part] = url.pathname.split("/");
     if (kind === "machines") return this.#list(Number(url.searchParams.get("after") ?? "0"));
@@ -68,15 +79,17 @@ export class QuarryCloud {
   #startJob(pool: Pool): Response {
     const job = `job-${++this.#count}`;
     pool.readyAt = this.#clock.monotonic() + jobTime;
-    this.#jobs.set(job, pool.readyAt);
+    this.#jobs.set(job, { due: pool.readyAt, fails: pool.isBroken });
     return Response.json({ id: pool.id, job }, { status: 202 });
   }
 
   #jobStates(ids: readonly string[]): Response {
     const now = this.#clock.monotonic();
     const jobs = ids.flatMap((id) => {
-      const due = this.#jobs.get(id);
-      return due === undefined ? [] : [{ id, state: due <= now ? "done" : "running" }];
+      const job = this.#jobs.get(id);
+      if (job === undefined) return [];
+      if (job.due > now) return [{ id, state: "running" }];
+      return [job.fails ? { id, state: "failed", fault: "no host has room" } : { id, state: "done" }];
     });
     return Response.json({ jobs });
   }
@@ -87,7 +100,9 @@ export class QuarryCloud {
     if (known !== undefined) return this.#startJob(known);
     const now = this.#clock.monotonic();
     const empty = { spec: {}, members: [], rejected: [], front: null, version: 1, readyAt: now };
-    const pool = { ...empty, id: `p${++this.#count}`, token, labels, listedFrom: now + this.#lag };
+    const isBroken = this.failures > 0;
+    if (isBroken) this.failures -= 1;
+    const pool = { ...empty, id: `p${++this.#count}`, token, labels, listedFrom: now + this.#lag, isBroken };
     this.pools.set(pool.id, pool);
     this.#write(pool, spec);
     return this.#startJob(pool);
@@ -120,9 +135,9 @@ export class QuarryCloud {
     const pool = this.pools.get(id);
     if (pool === undefined) return refuse(404, `no pool ${id}`);
     const now = this.#clock.monotonic();
-    const { spec, version, readyAt, listedFrom: _, token: __, ...shown } = pool;
+    const { spec, version, readyAt, isBroken, listedFrom: _, token: __, ...shown } = pool;
     if (method === "GET") {
-      const state = readyAt <= now ? "ready" : "busy";
+      const state = readyAt > now ? "busy" : isBroken ? "broken" : "ready";
       return Response.json({ ...shown, ...spec, state }, { headers: { etag: `"${version}"` } });
     }
     if (readyAt > now) return refuse(409, `pool ${id} is busy`);

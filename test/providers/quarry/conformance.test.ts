@@ -10,8 +10,8 @@ import {
   routesConformance,
   targetOf,
 } from "#ccm/testing";
-import { quarryHarness } from "../support/quarry/harness.ts";
-import { type Desired, type Observed, planPool } from "../support/quarry/plan-pool.ts";
+import { quarryHarness } from "../../support/quarry/harness.ts";
+import { type Desired, type Observed, planPool } from "../../support/quarry/plan-pool.ts";
 
 instancesConformance("quarry", quarryHarness);
 loadBalancersConformance("quarry", quarryHarness);

@@ -1,0 +1,127 @@
+// What a whole manager does with a pool whose creation failed (it can only be deleted, and its Service still needs one), and which
+// pools of others a plan gets.
+
+import { expect, test } from "bun:test";
+import type { Context } from "#ccm";
+import { readSettings } from "#ccm/testing";
+import { quarryConfig, simulateRegions } from "../../support/quarry/harness.ts";
+import type { QuarryStep } from "../../support/quarry/plan-pool.ts";
+import { quarry } from "../../support/quarry/quarry.ts";
+import type { QuarryCloud } from "../../support/quarry/quarry-cloud.ts";
+import { ServiceWorld } from "../../support/service-world.ts";
+
+interface Sent {
+  readonly at: number;
+  readonly what: string;
+}
+type Plan = NonNullable<ReturnType<typeof quarry.connect>["loadBalancers"]>["plan"];
+
+interface Play {
+  /** How many creations of pools fail. */
+  readonly failures?: number;
+  /** Changes what the provider plans. */
+  readonly changed?: (plan: Plan) => Plan;
+  readonly prepare?: (east: QuarryCloud) => void;
+  /** How long listings show an older state, in ms. */
+  readonly lag?: number;
+}
+
+/** Plays `time` seconds with one Service. */
+async function play(
+  time: number,
+  { failures = 0, changed = (plan) => plan, prepare, lag = 1000 }: Play = {},
+): Promise<{ readonly w: ServiceWorld; readonly sent: readonly Sent[] }> {
+  const connect = (_settings: unknown, context: Context) => {
+    const { values } = readSettings(quarry.config, quarryConfig, { what: "setting" });
+    const cloud = quarry.connect(values, context);
+    const { loadBalancers } = cloud;
+    if (loadBalancers === undefined) throw new Error("Quarry has load balancers.");
+    return { ...cloud, loadBalancers: { ...loadBalancers, plan: changed(loadBalancers.plan) } };
+  };
+  const w = new ServiceWorld({
+    provider: { ...quarry, config: {}, connect },
+    nodes: 0,
+    cloud: (clock) => {
+      const { east, transport } = simulateRegions(clock, lag);
+      east.failures = failures;
+      prepare?.(east);
+      return transport;
+    },
+  });
+  const sent: Sent[] = [];
+  w.onCrossing = (what, when) => {
+    if (when === "before" && what.includes("/pools")) sent.push({ at: w.clock.monotonic() / 1000, what });
+  };
+  await w.start();
+  w.create("web", { spec: { ports: [{ port: 80, nodePort: 30080, protocol: "TCP" }] } });
+  await w.pass(time);
+  return { w, sent };
+}
+
+const timesOf = (sent: readonly Sent[], start: string) =>
+  sent.flatMap(({ at, what }) => (what.startsWith(start) ? at : []));
+
+const createdAt = (sent: readonly Sent[]) =>
+  sent.flatMap(({ at, what }) => (what === "POST /pools" ? at : []));
+const deletedAt = (sent: readonly Sent[]) => timesOf(sent, "DELETE /pools/");
+
+test("creates a load balancer at once after its own plan deleted a broken one [F53]", async () => {
+  const { w, sent } = await play(60, { failures: 1 });
+  const [deleted = 0] = deletedAt(sent);
+  const [, again = 0] = createdAt(sent);
+  expect(again - deleted).toBeWithin(0, 1);
+  expect(w.events("web").join()).not.toContain("the cloud to list the load balancer");
+  expect(w.addressesOf("web")).toHaveLength(1);
+  await w.stop();
+});
+
+test("creates a load balancer less and less often while each new one is broken too", async () => {
+  const { w, sent } = await play(600, { failures: 1000 });
+  const [deleted, created] = [deletedAt(sent), createdAt(sent)];
+  // The backoff of an invalid request ends at 30 s; after ten changes, plans that never converge are 2 s to 5 min apart.
+  expect(created.length).toBeWithin(5, 12);
+  const waits = deleted.map((at, index) => (created[index + 1] ?? 0) - at);
+  expect(waits[0]).toBeLessThan(1);
+  expect(waits.at(-1)).toBeGreaterThan(60);
+  await w.stop();
+});
+
+test("waits with one event and rare lookups after the deletion of a broken load balancer that its step does not declare", async () => {
+  const { w, sent } = await play(120, {
+    failures: 1,
+    changed:
+      (plan) =>
+      (...input) => {
+        const { steps, ...rest } = plan(...input);
+        return { ...rest, steps: steps.map(({ removes: _, ...step }) => step as QuarryStep) };
+      },
+  });
+  const [deleted = 0] = deletedAt(sent);
+  const [, again = 0] = createdAt(sent);
+  expect(again - deleted).toBeWithin(30, 40);
+  const waits = w.events("web").filter((event) => event.includes("the cloud to list the load balancer"));
+  expect(waits).toHaveLength(1);
+  const reads = timesOf(sent, "GET /pools").filter((at) => at > deleted && at < again);
+  expect(reads.length).toBeLessThan(16);
+  await w.stop();
+});
+
+test("passes the listed load balancers of others to the plan of a new one", async () => {
+  const seen: unknown[] = [];
+  const { w } = await play(60, {
+    lag: 0,
+    prepare: (east) => {
+      const labels = { cluster: "another", service: "another" };
+      const pool = { token: "another", labels, rules: [], members: [], ranges: null };
+      east.handle("POST", new URL("https://east.quarry.example/pools"), {}, JSON.stringify(pool));
+    },
+    changed: (plan) => (members, observed, context) => {
+      seen.push([observed?.pool.id, context.others?.map(({ name, ownership }) => [name, ownership])]);
+      return plan(members, observed, context);
+    },
+  });
+  expect(seen[0]).toEqual([undefined, [["p1", "foreign"]]]);
+  expect(seen.at(-1)).toEqual(["p3", undefined]);
+  expect(w.addressesOf("web")).toHaveLength(1);
+  await w.stop();
+});

@@ -86,6 +86,7 @@ function draw(sandbox: Sandbox, demo: Demo, elapsedMs: number, write: (text: str
     waitingFor: demo.waitingFor,
     kubeconfig: sandbox.kubeconfig,
     statusURL: sandbox.statusURL,
+    cloudURL: sandbox.cloud.url,
     elapsedMs,
     nodes: manager.nodes.list(),
     machines: new Map(cloud.machines().map(({ name, state }) => [name, state])),
@@ -161,7 +162,7 @@ const main = defineCommand({
     write(
       isLive
         ? "\u001B[?1049h\u001B[?25l"
-        : `KUBECONFIG=${sandbox.kubeconfig}\nStatus page: ${sandbox.statusURL}\n`,
+        : `KUBECONFIG=${sandbox.kubeconfig}\nStatus page: ${sandbox.statusURL}\nCloud: ${sandbox.cloud.url}\n`,
     );
     const timer = setInterval(() => {
       demo.tick();

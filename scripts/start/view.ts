@@ -9,6 +9,7 @@ export interface Scene {
   readonly waitingFor: string | undefined;
   readonly kubeconfig: string;
   readonly statusURL: string;
+  readonly cloudURL: string;
   readonly elapsedMs: number;
   readonly nodes: readonly Node[];
   readonly machines: ReadonlyMap<string, string>;
@@ -172,6 +173,7 @@ export function linesOf(scene: Scene, size: Size): readonly string[] {
     ...(scene.routes === undefined ? [] : [`${paint("Pod routes in the cloud", "bold")}  ${scene.routes}`]),
     ...requestLines(scene, size),
     `${paint("Status page", "bold")}${" ".repeat(columns < 64 ? 2 : 14)}${scene.statusURL}`,
+    `${paint("Cloud API", "bold")}${" ".repeat(columns < 64 ? 4 : 16)}${scene.cloudURL}`,
     paint("Recent changes", "bold"),
   ];
   const command = `export KUBECONFIG=${scene.kubeconfig}`;

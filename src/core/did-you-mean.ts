@@ -54,7 +54,8 @@ export function didYouMean(word: string, known: Iterable<string>): string | unde
   if (word.length > maxLength) return undefined;
   const plainWord = plain(word);
   let nearest: string | undefined;
-  let max = Math.min(3, Math.max(1, Math.floor(plainWord.length / 3)));
+  // Every letter is close to every other one.
+  let max = plainWord.length === 1 ? 0 : Math.min(3, Math.max(1, Math.floor(plainWord.length / 3)));
   for (const candidate of known) {
     const distance = editDistance(plainWord, plain(candidate), nearest === undefined ? max : max - 1);
     if (distance === undefined) continue;

@@ -59,6 +59,15 @@ test("--help lists the commands, and the command help prints the same", async ()
   expect(await answer(["help"])).toEqual(shown);
 });
 
+test("--help begins with the flags that operators set first, and ends with debugging flags", async () => {
+  const { out } = await answer(["--help"]);
+  const places = ["--cluster-name", "--kubeconfig", "--mode", "--secure-port", "--profiling"].map((name) =>
+    out.indexOf(` ${name}`, out.indexOf(" flags:")),
+  );
+  expect(places).toEqual(places.toSorted((a, b) => a - b));
+  expect(places[0]).toBeGreaterThan(0);
+});
+
 test("schema prints a JSON Schema even when the cloud's settings are wrong, and refuses an unknown flag", async () => {
   const shown = await answer(["schema", "--config-set=endpiont=x"]);
   expect([shown.code, JSON.parse(shown.out).type]).toEqual([0, "object"]);
@@ -72,6 +81,8 @@ const wrong: readonly (readonly [readonly string[], string])[] = [
   [["help", "explan"], 'unknown command "explan"; did you mean explain?'],
   [["help", "nonsense"], 'unknown command "nonsense"; commands: run, explain'],
   [["help", "run", "plan"], 'unexpected argument "plan" after help'],
+  [["lint", "-f", "deploy.yaml"], "lint takes files without a flag: lint deploy/*.yaml"],
+  [["version", "-f"], "unknown flag -f; see --help for all flags"],
   [["version", "please"], 'unexpected argument "please" after version'],
   [["webhook-manifest", "--webhook-secure-prt=1"], "did you mean --webhook-secure-port?"],
   [["webhook-manifest", "--webhook-secure-port=70000"], "--webhook-secure-port must be"],

@@ -33,6 +33,7 @@ const scene = (nodes: number, services = 2): Scene => ({
   waitingFor: "proof that the machine is gone, then the deletion of node-3",
   kubeconfig: "/tmp/fairlead-AbCdEf/kubeconfig",
   statusURL: "http://127.0.0.1:65535/status",
+  cloudURL: "http://127.0.0.1:65534",
   elapsedMs: 12_345,
   nodes: Array.from({ length: nodes }, (_, index) => node(index + 1)),
   machines: new Map([["node-1", "running"]]),
@@ -74,6 +75,7 @@ describe.each(sizes)("the view at $columns x $rows", (size) => {
           : "export KUBECONFIG=/tmp/fairlead-AbCdEf/kubeconfig",
       );
       expect(lines).toContain("Status page              http://127.0.0.1:65535/status");
+      expect(lines).toContain("Cloud API                http://127.0.0.1:65534");
       // Some recent changes are always shown, the newest at the bottom.
       expect(lines.at(-2)).toContain("00:00:29");
       expect(lines.at(-4)).toContain("00:00:27");

@@ -18,21 +18,21 @@ import { globalFlags } from "./groups/global.ts";
 import { secureServingFlags, webhookFlags, webhookServingFlags } from "./groups/serving.ts";
 import type { FlagShape } from "./pflag.ts";
 
-/** In the order of upstream's help; Fairlead's own flags, and those of its commands, are last. */
+/** In the order of the help: what most operators set comes first. */
 export const flagGroups: readonly FlagGroup[] = [
-  debuggingFlags,
-  leaderMigrationFlags,
   genericFlags,
+  miscFlags,
+  ownFlags,
   cloudNodeFlags,
   serviceFlags,
-  webhookFlags,
-  webhookServingFlags,
   secureServingFlags,
   authenticationFlags,
   authorizationFlags,
-  miscFlags,
+  webhookFlags,
+  webhookServingFlags,
+  leaderMigrationFlags,
   globalFlags,
-  ownFlags,
+  debuggingFlags,
   commandFlags,
 ];
 

@@ -2,6 +2,7 @@
 
 import type { FieldPath } from "../../config-file/parse-manifests.ts";
 import { type AnnotationTable, readAnnotations } from "../../controllers/service/annotations/annotations.ts";
+import { sourceRangesOf } from "../../controllers/service/annotations/source-ranges.ts";
 import {
   ignoredAnnotations,
   unsupportedRequests,
@@ -12,6 +13,38 @@ import { wantsLoadBalancer } from "../../controllers/service/predicates.ts";
 import type { Problem } from "../../core/problem.ts";
 import type { Fields } from "../../core/settings.ts";
 import type { Service } from "../../kube/objects.ts";
+
+/** The prefixes of annotations that other managers read, with the clouds. */
+const prefixesOfClouds: Readonly<Record<string, string>> = {
+  "load-balancer.hetzner.cloud/": "Hetzner Cloud",
+  "service.beta.kubernetes.io/aws-load-balancer-": "AWS",
+  "service.beta.kubernetes.io/azure-": "Azure",
+  "service.beta.kubernetes.io/do-loadbalancer-": "DigitalOcean",
+  "service.beta.kubernetes.io/linode-loadbalancer-": "Linode",
+  "service.beta.kubernetes.io/oci-load-balancer-": "Oracle Cloud",
+  "service.beta.kubernetes.io/scw-loadbalancer-": "Scaleway",
+  "service.beta.kubernetes.io/vultr-loadbalancer-": "Vultr",
+  "loadbalancer.openstack.org/": "OpenStack",
+  "networking.gke.io/": "Google Cloud",
+  "metallb.io/": "MetalLB",
+  "metallb.universe.tf/": "MetalLB",
+};
+
+/** A Service that also has annotations of this cloud is for several clouds, so that nothing is wrong with it. */
+function otherCloudProblems(
+  { metadata }: Service,
+  prefix: string,
+  isReadElsewhere: (key: string) => boolean,
+): readonly Problem[] {
+  const keys = Object.keys(metadata.annotations ?? {});
+  if (keys.some((key) => key.startsWith(prefix) || isReadElsewhere(key))) return [];
+  return keys.flatMap((key): readonly Problem[] => {
+    const other = Object.keys(prefixesOfClouds).find((one) => key.startsWith(one));
+    if (other === undefined) return [];
+    const text = `${key} is for the manager of ${prefixesOfClouds[other]}. This one reads ${prefix}…, so the annotation has no effect. Check the file with the executable of that cloud, or use the annotation of this one`;
+    return [{ severity: "warning", reason: "AnnotationOfOtherCloud", key, text }];
+  });
+}
 
 export interface ServiceRules {
   readonly table: AnnotationTable<Fields>;
@@ -137,13 +170,16 @@ export function lintService(
   if (!wantsLoadBalancer(service)) return undefined;
   const read = readAnnotations(table, service, { isReadElsewhere });
   const { settings } = read;
-  const desired = toDesired({ service, settings, facts: {}, targets: [], sourceRanges: undefined });
+  const { ranges, isSpecified } = sourceRangesOf(service);
+  const sourceRanges = isSpecified ? ranges : undefined;
+  const desired = toDesired({ service, settings, facts: {}, targets: [], sourceRanges });
   const unsupported = balancers === undefined ? [] : unsupportedRequests(desired, balancers.supports, false);
   const found = [
     ...read.problems,
     ...serviceProblems(service),
     ...ignoredAnnotations(service, read.own),
     ...unsupported,
+    ...otherCloudProblems(service, table.prefix, isReadElsewhere),
   ].map((problem) => ({ ...problem, path: pathOf(problem, service) }));
   return {
     problems: [...annotationTypes(value), ...portProblems(service), ...found],

@@ -1,5 +1,6 @@
 // The top of the page: who leads, one tile per topic, one sentence that sums up, and what concerns the whole manager.
 
+import { isShortWait } from "../../controllers/problem-order.ts";
 import type { ManagerReport } from "../report/manager-report.ts";
 import { type Html, html } from "./html.ts";
 import type { StatusView, ToneCounts } from "./status-view.ts";
@@ -22,8 +23,12 @@ function failures({ accounts, inventory, balancerListings }: ManagerReport): num
   return broken.length + failed.length;
 }
 
+/** A mass limit holds them until an operator decides. Others end with a listing of the cloud. */
 const lastingHolds = ({ massLimits }: ManagerReport): number =>
   massLimits.reduce((sum, { held }) => sum + held.length, 0);
+
+const shortHolds = ({ balancersOnHold }: ManagerReport): number =>
+  balancersOnHold.filter(({ reason }) => isShortWait(reason)).length;
 
 const failedRoutes = ({ routes }: ManagerReport): number =>
   routes.reduce((sum, { failed }) => sum + failed, 0);
@@ -39,9 +44,14 @@ export function summaryText({ report, nodeCounts, serviceCounts }: StatusView): 
   ] as const;
   const parts = counts.flatMap(([count, one, many]) => (count > 0 ? counted(count, one, many) : []));
   const [last = ""] = parts.slice(-1);
-  if (parts.length === 0) return "Nothing needs attention.";
+  const waiting = shortHolds(report);
+  const waits =
+    waiting === 0
+      ? ""
+      : ` ${counted(waiting, "load balancer waits", "load balancers wait")} for a proof of the cloud.`;
+  if (parts.length === 0) return `Nothing needs attention.${waits}`;
   const list = parts.length === 1 ? last : `${parts.slice(0, -1).join(", ")} and ${last}`;
-  return `${list} ${parts.length === 1 && last.startsWith("1 ") ? "needs" : "need"} attention.`;
+  return `${list} ${parts.length === 1 && last.startsWith("1 ") ? "needs" : "need"} attention.${waits}`;
 }
 
 function notice(tone: Tone, title: string, text: string): Html {
@@ -82,10 +92,10 @@ function inWords({ bad, waiting }: ToneCounts): string {
 }
 
 export function tilesPart({ report, nodes, nodeCounts, services, serviceCounts }: StatusView): Html {
-  const { routes, accounts, balancersOnHold, journal } = report;
+  const { routes, accounts, journal } = report;
   const [latest] = journal;
   const lasting = lastingHolds(report);
-  const held = lasting + balancersOnHold.length;
+  const held = lasting + shortHolds(report);
   const faults = failures(report);
   const failed = failedRoutes(report);
   const routeCount = routes.reduce((sum, { there }) => sum + there, 0);

@@ -3,6 +3,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import fc from "fast-check";
 import { fake } from "../../../providers/fake/index.ts";
+import { hetzner } from "../../../providers/hetzner/index.ts";
 import { type AnyProvider, annotationsOf } from "../../../src/app/connect-cloud.ts";
 import { atPlaceIn, Linter } from "../../../src/app/lint/lint-files.ts";
 import { type CommandOptions, runCommandIn } from "../../support/command-world.ts";
@@ -26,6 +27,22 @@ test("a valid Service has no problem, and exit code 0 [F47 F49]", async () => {
   );
   expect([code, out, err]).toEqual([0, "Checked 1 Service, 0 configurations in 1 file: no problems.\n", ""]);
   expect([kube, cloud]).toEqual([[], []]);
+});
+
+test("source ranges that the cloud does not support are a warning, also without its credentials [F30]", async () => {
+  const text = service("", "ports: [{ port: 80 }], loadBalancerSourceRanges: [10.0.0.0/8]");
+  const { code, out } = await lint(["a.yaml"], { files: { "a.yaml": text }, provider: hetzner as never });
+  expect([code, out]).toEqual([
+    3,
+    expect.stringContaining("source ranges (it forwards the traffic of every client)"),
+  ]);
+});
+
+test("a Service with annotations of several clouds has no problem when this cloud is one of them", async () => {
+  const { code } = await lintText(
+    annotated("load-balancer.hetzner.cloud/location: fsn1, balancer.fake.example/algorithm: round-robin"),
+  );
+  expect(code).toBe(0);
 });
 
 const wrongServices: readonly (readonly [string, string, string])[] = [
@@ -56,6 +73,11 @@ const wrongServices: readonly (readonly [string, string, string])[] = [
     'got "10.0.0.0/33" [InvalidSourceRange]',
   ],
   [service("", "ports: []"), "4:29: error", "spec.ports is empty"],
+  [
+    annotated("load-balancer.hetzner.cloud/location: fsn1"),
+    "3:39: warning",
+    "load-balancer.hetzner.cloud/location is for the manager of Hetzner Cloud. This one reads balancer.fake.example/…, so the annotation has no effect.",
+  ],
   [
     service("", "ports: [{ port: 0 }]"),
     "4:39: error",

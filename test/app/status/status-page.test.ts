@@ -64,6 +64,22 @@ describe("the page /status", () => {
     expect(html).toContain('<p id="summary" role="status">1 Service needs attention.</p>');
   });
 
+  test("names load balancers that wait for a proof in the summary and in the tile, each once [F91]", async () => {
+    const { w, body } = await open({}, ...all);
+    w.create("web");
+    await w.pass(60);
+    for (const { id } of w.cloud.balancers.list()) w.cloud.balancers.remove(id);
+    w.manager.balancers?.request(Number.POSITIVE_INFINITY, "refresh");
+    await w.pass(5);
+    const html = await body();
+    expect(html).toContain(
+      '<p id="summary" role="status">Nothing needs attention. 1 load balancer waits for a proof of the cloud.</p>',
+    );
+    expect(html).toContain(
+      '<span class="title">Holds</span> <span class="figure">1</span> <span class="text">wait for a proof</span>',
+    );
+  });
+
   test("shows what a mass limit holds, and how to release it [N1]", async () => {
     const { w, body } = await open({ nodes: 8 }, ...all, "--absence-confirmation=5s");
     await w.pass(30);

@@ -134,7 +134,11 @@ const genericFields = {
 
 const miscFields = {
   master: needsRestart(text("URL of the API server; overrides the one in the kubeconfig.")),
-  kubeconfig: needsRestart(text("Path of a kubeconfig file. If unset, the pod's service account is used.")),
+  kubeconfig: needsRestart(
+    text(
+      "Path of a kubeconfig file. If unset, the manager uses the service account of its pod, and other commands find the file as kubectl does.",
+    ),
+  ),
   "node-status-update-frequency": duration(
     "Interval between listings of all instances. If unset, five minutes, growing to thirty while nothing changes.",
     { min: seconds(1) },

@@ -147,7 +147,7 @@ export interface MessagesOptions<T> {
   readonly account: Account<T>;
   readonly open: OpenSocket | undefined;
   readonly credential: RenewingCredential<T>;
-  /** Of requests that read. */
+  /** The rejections of requests that read. */
   readonly rejected: Pick<RejectedCredential<T>, "errorOf">;
   readonly budget: Budget;
   readonly clock: Clock;

@@ -10,7 +10,7 @@ import { linkedController } from "../runtime/abortable.ts";
 import { backoff } from "../runtime/backoff.ts";
 
 export interface ChangeStreamOptions {
-  /** Of the connection in use. */
+  /** The changes that the provider in use reports. */
   readonly changes: () => Changes;
   readonly clock: Clock;
   readonly random: Random;

@@ -132,7 +132,7 @@ export class SharedListing<T> {
     return this.#snapshot.latest;
   }
 
-  /** Of the last attempt; undefined once a listing has succeeded. */
+  /** The failure of the last attempt; undefined once a listing has succeeded. */
   get failure(): ListingFailure | undefined {
     return this.#failure;
   }

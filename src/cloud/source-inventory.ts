@@ -15,7 +15,7 @@ import { QueryPace } from "./query-pace.ts";
 export interface SourceFailure {
   readonly error: unknown;
   readonly at: number;
-  /** Of the first failure in a row. */
+  /** The time of the first failure in a row. */
   readonly since: number;
 }
 
@@ -42,7 +42,7 @@ export class SourceInventory {
   #pace: QueryPace;
   #queries: Query[] = [];
   #isAnswering = false;
-  /** Of the queries being answered. */
+  /** The urgency of the queries that are being answered. */
   #urgency: Urgency = "refresh";
   #failure: SourceFailure | undefined;
 
@@ -80,7 +80,7 @@ export class SourceInventory {
     return this.#snapshot.latest;
   }
 
-  /** Of the last attempt; undefined once one has succeeded. */
+  /** The failure of the last attempt; undefined once one has succeeded. */
   get failure(): SourceFailure | undefined {
     return this.#failure;
   }

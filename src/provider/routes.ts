@@ -11,7 +11,7 @@ import type { Problem } from "./reasons.ts";
 export interface RouteTarget {
   readonly node: NodeName;
   readonly uid: string;
-  /** Of a `DesiredRoute`, it is always known, and so are the handles that the instance has. */
+  /** In a `DesiredRoute`, it is always known, and so are the handles that the instance has. */
   readonly machine?: Machine;
   /** All IP addresses of the Node, of any kind. */
   readonly addresses: readonly IpAddress[];

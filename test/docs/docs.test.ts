@@ -26,6 +26,11 @@ const pages = ["README.md", "CONTRIBUTING.md", "SECURITY.md", ...byHand].filter(
 );
 const decisions = markdownIn("docs/decisions");
 
+test("every decision record has at most 600 words", () => {
+  const lengths = decisions.map((page) => [page, textOf(page).split(/\s+/).length] as const);
+  expect(lengths.filter(([, words]) => words > 600)).toEqual([]);
+});
+
 const matches = (text: string, pattern: RegExp): readonly string[] => [
   ...new Set([...text.matchAll(pattern)].map(([, found = ""]) => found)),
 ];

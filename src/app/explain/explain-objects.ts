@@ -81,7 +81,7 @@ function ofNode(node: Node, flags: Flags, events?: readonly DescribedEvent[]): D
   return defined({ ...describeNode(known), facts: factsOfNode(known), decisions: [], events });
 }
 
-/** Of the objects that may be listed: a user may see only one namespace. */
+/** The names of the objects that may be listed: a user may see only one namespace. */
 async function namesOf(
   api: KubeApi,
   kind: DescribedKind,

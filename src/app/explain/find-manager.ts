@@ -15,7 +15,7 @@ import { type ManagerAddress, NoAnswer } from "./ask-manager.ts";
 
 export interface Leader {
   readonly identity: string;
-  /** Of its pod or Node; undefined if neither is found. */
+  /** The address of its pod or Node; undefined if neither is found. */
   readonly address: string | undefined;
 }
 

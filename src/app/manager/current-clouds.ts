@@ -117,7 +117,7 @@ export class CurrentClouds {
   readonly main: CurrentCloud;
   /** The same as `main` if no controllers migrate. */
   readonly migrated: CurrentCloud;
-  /** Of the first connection. A reload replaces the sources in the inventory. */
+  /** The instances of the first connection. A reload replaces the sources in the inventory. */
   readonly instances: Instances;
   readonly #open: Open;
   /** What all generations share. */
@@ -129,7 +129,7 @@ export class CurrentClouds {
   readonly #onReplaced = new Set<() => void>();
   #generation = 0;
   #opened = 0;
-  /** Of the connections in use. */
+  /** The settings of the connections in use. */
   #settings: ReadFlags;
   #replaced: AbortController;
 

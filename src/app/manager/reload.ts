@@ -24,7 +24,7 @@ export interface ReloadDeps {
   readonly clouds: CurrentClouds;
   readonly inventory: Inventory;
   readonly composed: Controllers;
-  /** Of the loop that lists all instances. */
+  /** The work of the loop that lists all instances. */
   readonly refresh: { readonly work: PausableWork };
   readonly clock: Clock;
   readonly log: Log;

@@ -31,7 +31,7 @@ export class ManagerMetrics {
   readonly #running: Gauge;
   readonly #hints: Counter;
   #read: () => ManagerReport | undefined = () => undefined;
-  /** Of the scrape in progress, so that all gauges show one moment. */
+  /** The report of the scrape in progress, so that all gauges show one moment. */
   #report: ManagerReport | undefined;
   #isRefused: () => boolean = () => false;
 

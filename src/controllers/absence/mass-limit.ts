@@ -6,7 +6,7 @@ import type { Clock } from "../../platform/clock.ts";
 import type { RemovalHistory, RemovalKind } from "./removal-history.ts";
 
 export interface RemovalLimit {
-  /** Of all managed objects of this kind, from 0 to 1. */
+  /** The share of all managed objects of this kind, from 0 to 1. */
   readonly share: number;
   /** Allowed in any case, however small the share is. */
   readonly min: number;

@@ -34,7 +34,7 @@ export type LifecycleDecision =
   | { readonly kind: "hold"; readonly event: ObjectEvent }
   | { readonly kind: "delete"; readonly isAnnounced: boolean };
 
-/** Of the mass limit. */
+/** The decision of the mass limit. */
 export type MassDecision =
   | {
       readonly mayDelete: true;

@@ -22,7 +22,7 @@ export class ProcessMemory {
   readonly #refused = new Map<ServiceUID, RefusedTargets>();
   #routeTables: readonly RouteTable[] | undefined;
 
-  /** Of a group. */
+  /** The steps of a group that the cloud accepted recently. */
   recentSteps(group: string): RecentSteps {
     const known = this.#recentSteps.get(group) ?? new RecentSteps();
     this.#recentSteps.set(group, known);

@@ -66,7 +66,7 @@ export class RouteEvidence {
     if (proofs !== known.proofs) this.#known.set(key, { ...known, proofs });
   }
 
-  /** Of a route that the last listing does not show. */
+  /** Judges a route that the last listing does not show. */
   judge(route: DesiredRoute): Absence {
     return this.#judge(keyOf(route), this.#known.get(keyOf(route)) ?? unknown);
   }

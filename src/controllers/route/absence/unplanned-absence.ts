@@ -42,7 +42,7 @@ export class UnplannedAbsence {
 
   #ofWaiting({ desired, listing }: Pick<Survey, "desired" | "listing">): readonly Cidr[] {
     const { table, routes, clusterCIDRs } = this.#options;
-    // Of several tables, the Node's condition does not say which ones had its routes.
+    // With several tables, the condition of the Node does not say which ones had its routes.
     if (table !== undefined) return [];
     const listed = new Set(listing.routes.map(({ destination }) => destination));
     const ranges = desired.waiting.filter(hadRoutes).flatMap(podCIDRsOf);

@@ -12,7 +12,7 @@ const cycles = 3;
 const bounded = [
   "src/kube/events/event-correlator.ts",
   "src/telemetry/metrics.ts",
-  "src/app/reporting/observe-reporter.ts",
+  "src/app/logging/observe-reporter.ts",
   "src/testing/",
 ];
 

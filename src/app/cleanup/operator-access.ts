@@ -4,9 +4,9 @@ import type { KubeApi } from "../../kube/client/api.ts";
 import type { Call } from "../../provider/call.ts";
 import { ConfigurationError } from "../configuration/configuration-error.ts";
 import { type AnyCloud, type AnyProvider, connectCloud } from "../connect-cloud.ts";
-import { readingClient } from "../explain/explanation.ts";
+import { readingClient } from "../explain/find-answer.ts";
 import type { ReadFlags } from "../flags/read-flags.ts";
-import { ReadOnlyTransports } from "../observation/observe-once.ts";
+import { ReadOnlyTransports } from "../observe-once.ts";
 import type { ManagerPlatform } from "../system-platform.ts";
 import { type ClusterState, findLeadership, readCluster } from "./cluster-state.ts";
 

@@ -50,7 +50,7 @@ export const explainCommand: Command = {
       await Promise.all([
         import("../explain/explain-text.ts"),
         import("../explain/explain-request.ts"),
-        import("../explain/explanation.ts"),
+        import("../explain/find-answer.ts"),
       ]);
     const { configuration, platform, console } = invocation;
     const given = configuration.settings.flags;

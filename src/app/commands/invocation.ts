@@ -9,7 +9,7 @@ import type { Configuration } from "../configuration/configuration.ts";
 import { ConfigurationError } from "../configuration/configuration-error.ts";
 import type { AnyProvider } from "../connect-cloud.ts";
 import type { Console, ExitCode } from "../console.ts";
-import { withoutRetry } from "../observation/observe-once.ts";
+import { withoutRetry } from "../observe-once.ts";
 import type { ManagerPlatform } from "../system-platform.ts";
 
 export interface InvocationOptions {

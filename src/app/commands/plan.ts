@@ -31,9 +31,9 @@ export const planCommand: Command = {
     // Loaded only here: a whole manager.
     const [{ describeEverything }, { observeOnce }, { planAnswer, planExitCode, planText }] =
       await Promise.all([
-        import("../describe/describe-object.ts"),
-        import("../observation/observe-once.ts"),
-        import("../observation/plan-answer.ts"),
+        import("../explain/describe-object.ts"),
+        import("../observe-once.ts"),
+        import("../plan-answer.ts"),
       ]);
     const { configuration, platform, provider, console, signal } = invocation;
     const { settings } = configuration;

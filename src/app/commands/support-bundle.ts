@@ -98,7 +98,7 @@ async function collect(invocation: Invocation, redaction: Redaction): Promise<Co
     import("../support/collect.ts"),
     import("../support/redaction.ts"),
     import("../../kube/connection/connection.ts"),
-    import("../explain/explanation.ts"),
+    import("../explain/find-answer.ts"),
   ]);
   const collection = new Collection();
   addConfiguredSecrets(redaction, provider, configuration, platform.environment);

@@ -4,8 +4,8 @@
 import type { ServedResponse } from "../../platform/listener.ts";
 import { jsonAnswer, refusal } from "../../server/answers.ts";
 import type { Page } from "../../server/secure-port.ts";
-import { describeEverything, describeObject, isNotFound } from "../describe/describe-object.ts";
-import { describedKinds } from "../describe/description.ts";
+import { describeEverything, describeObject, isNotFound } from "../explain/describe-object.ts";
+import { describedKinds } from "../explain/description.ts";
 import type { Manager } from "../manager/manager.ts";
 import type { ManagerReport } from "../report/manager-report.ts";
 

@@ -7,8 +7,8 @@ import type { Connection } from "../../kube/connection/connection.ts";
 import type { Clock } from "../../platform/clock.ts";
 import type { Transport } from "../../platform/transport.ts";
 import { withDeadline } from "../../runtime/deadline.ts";
-import type { NotFound } from "../describe/describe-object.ts";
-import type { DescribedKind, Description } from "../describe/description.ts";
+import type { NotFound } from "./describe-object.ts";
+import type { DescribedKind, Description } from "./description.ts";
 
 export interface ManagerAddress {
   /** The origin of the secure port. */

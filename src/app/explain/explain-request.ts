@@ -1,7 +1,7 @@
 // Reads the words after `explain`: the kind and the name of an object, as kubectl accepts them. Pure.
 
 import { didYouMean } from "../../core/did-you-mean.ts";
-import type { DescribedKind } from "../describe/description.ts";
+import type { DescribedKind } from "./description.ts";
 
 /** Without a name: every object that needs attention. */
 export interface ExplainRequest {

@@ -5,8 +5,8 @@ import { formatDuration } from "../../core/duration.ts";
 import { wrapText } from "../../core/text.ts";
 import { describeChange } from "../../runtime/journal.ts";
 import type { ExitCode } from "../console.ts";
-import type { NotFound } from "../describe/describe-object.ts";
-import type { Decision, DescribedEvent, Description, Note, State } from "../describe/description.ts";
+import type { NotFound } from "./describe-object.ts";
+import type { Decision, DescribedEvent, Description, Note, State } from "./description.ts";
 
 const width = 100;
 

@@ -12,7 +12,7 @@ import { createNodeWrites } from "../../controllers/writes/node-writes.ts";
 import type { Node } from "../../kube/objects.ts";
 import type { Instances } from "../../provider/instances.ts";
 import type { Flags } from "../flags/table.ts";
-import { objectReporter } from "../reporting/object-reporter.ts";
+import { objectReporter } from "../logging/object-reporter.ts";
 import type { ControllerContext } from "./controller-context.ts";
 
 /** Whether --node-selector matches a Node; without a selector every Node matches. */

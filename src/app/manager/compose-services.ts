@@ -19,7 +19,7 @@ import type { ObservedLoadBalancer } from "../../provider/load-balancers.ts";
 import { runTogether, type Task } from "../../runtime/run-together.ts";
 import type { Log } from "../../telemetry/log.ts";
 import { type AnyProvider, annotationsOf } from "../connect-cloud.ts";
-import { objectReporter } from "../reporting/object-reporter.ts";
+import { objectReporter } from "../logging/object-reporter.ts";
 import { isSelectedBy } from "./compose-nodes.ts";
 import type { ControllerContext } from "./controller-context.ts";
 

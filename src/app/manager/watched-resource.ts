@@ -10,8 +10,8 @@ import type { Clock } from "../../platform/clock.ts";
 import type { Random } from "../../platform/random.ts";
 import type { Task } from "../../runtime/run-together.ts";
 import { isStalled } from "../leadership/lease-watch.ts";
+import type { ApiServerProblems } from "../logging/connection-problems.ts";
 import type { CacheState } from "../report/manager-report.ts";
-import type { ApiServerProblems } from "../reporting/connection-problems.ts";
 
 export interface WatchDeps {
   readonly api: KubeApi;

@@ -2,9 +2,9 @@
 
 import { providerIDOf } from "../../controllers/node-facts.ts";
 import type { Node } from "../../kube/objects.ts";
-import { Describer } from "../describe/describe-object.ts";
-import { addressesOf } from "../describe/describe-service.ts";
-import type { Brief } from "../describe/description.ts";
+import { Describer } from "../explain/describe-object.ts";
+import { addressesOf } from "../explain/describe-service.ts";
+import type { Brief } from "../explain/description.ts";
 import type { Manager } from "../manager/manager.ts";
 import { type Tone, toneOf } from "./words.ts";
 

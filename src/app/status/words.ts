@@ -2,7 +2,7 @@
 
 import { isShortWait } from "../../controllers/problem-order.ts";
 import { noticeReason } from "../../controllers/reporter.ts";
-import type { Brief, Note, State } from "../describe/description.ts";
+import type { Brief, Note, State } from "../explain/description.ts";
 import { type Html, html } from "./html.ts";
 
 /**

@@ -9,7 +9,7 @@ import type { Environment } from "../../platform/environment.ts";
 import type { Configuration } from "../configuration/configuration.ts";
 import { type AnyProvider, readConfig } from "../connect-cloud.ts";
 import { type AskDeps, type ManagerAddress, readPage } from "../explain/ask-manager.ts";
-import { explainObjects } from "../explain/explain-objects.ts";
+import { explainObjects } from "../explain/from-api-server.ts";
 import type { Flags } from "../flags/table.ts";
 import type { ManagerPlatform } from "../system-platform.ts";
 import { addAnnotatedSecrets } from "./redaction.ts";

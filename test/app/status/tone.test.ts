@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import type { State } from "../../../src/app/describe/description.ts";
+import type { State } from "../../../src/app/explain/description.ts";
 import { isUnsettled, roughDuration, toneOf } from "../../../src/app/status/words.ts";
 
 const hold = (reason: string) => [{ kind: "hold", reason, text: "" }] as const;

@@ -23,15 +23,14 @@ import type { Reach, TargetPolicy } from "../targets/choose-targets.ts";
 import type { EndpointNodes } from "../targets/endpoint-nodes.ts";
 import { Targets } from "../targets/targets.ts";
 import { isFactAnnotation, readFacts } from "./facts.ts";
+import { hasErrors, type Member } from "./members.ts";
 import {
   deletionOnHold,
-  hasErrors,
-  type Member,
   type OnDelete,
   onDeleteToRemember,
   readOnDelete,
   releaseUnsupported,
-} from "./members.ts";
+} from "./on-delete.ts";
 import {
   holdImmutable,
   type ImmutableSettings,

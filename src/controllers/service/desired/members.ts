@@ -1,14 +1,10 @@
 // The Services of a group as its members, and which of them are planned. The group may not be planned at all while on-delete is
-// invalid, while settings are unknown, or while a Service outside the group still uses the load balancer. What on-delete means for a
-// load balancer that is no longer needed is decided here, too; the provider plans the steps. Pure.
+// invalid, while settings are unknown, or while a Service outside the group still uses the load balancer. Pure.
 
 import type { ServiceUID } from "../../../core/brand.ts";
-import { didYouMean } from "../../../core/did-you-mean.ts";
 import type { Problem } from "../../../core/problem.ts";
 import type { Service } from "../../../kube/objects.ts";
 import type { ObservedLoadBalancer } from "../../../provider/load-balancers.ts";
-import { ownPrefix } from "../../well-known.ts";
-import type { OwnSettings } from "../annotations/annotations.ts";
 import type { Desired } from "../deps.ts";
 
 export interface Member {
@@ -94,58 +90,3 @@ export function selectMembers(group: GroupMembers): Selection {
   }
   return { kind: "plan", members, gone };
 }
-
-const onDeleteAnnotation = `${ownPrefix}on-delete`;
-
-export type OnDelete =
-  | { readonly kind: "delete" | "release" }
-  /** Nothing is removed: a deleted load balancer can no longer be released. */
-  | { readonly kind: "on hold"; readonly why: string };
-
-/** Only a typo that cannot mean `release` is read as `delete`. */
-function meansDelete(text: string): boolean {
-  return didYouMean(text, ["delete"]) !== undefined && didYouMean(text, ["release"]) === undefined;
-}
-
-export function readOnDelete(
-  { metadata }: Service,
-  { values, frozen }: OwnSettings,
-  { canRelease }: { readonly canRelease: boolean },
-): OnDelete {
-  if (frozen.has("on-delete")) {
-    const text = metadata.annotations?.[onDeleteAnnotation] ?? "";
-    if (meansDelete(text.trim())) return { kind: "delete" };
-    const got = JSON.stringify(text.slice(0, 80));
-    return { kind: "on hold", why: `${onDeleteAnnotation} must be "delete" or "release", got ${got}` };
-  }
-  if (values["on-delete"] === "delete") return { kind: "delete" };
-  if (canRelease) return { kind: "release" };
-  return {
-    kind: "on hold",
-    why: `${onDeleteAnnotation} is "release", but this cloud cannot release load balancers`,
-  };
-}
-
-/** What to remember in case the Service disappears without waiting for its finalizer. */
-export function onDeleteToRemember({ kind }: OnDelete, desired: Desired): Desired | "on hold" | undefined {
-  if (kind === "delete") return undefined;
-  return kind === "on hold" ? kind : { ...desired, targets: [], ending: "release" };
-}
-
-/** Reported on a Service whose load balancer should be removed. */
-export function deletionOnHold(why: string): Problem {
-  return {
-    severity: "error",
-    reason: "DeletionHeld",
-    key: onDeleteAnnotation,
-    text: `Deletion is on hold: ${why}. The load balancer stays until this is corrected. Correct the annotation, or remove it to delete the load balancer.`,
-  };
-}
-
-/** Reported while the Service still has its load balancer. */
-export const releaseUnsupported: Problem = {
-  severity: "warning",
-  reason: "ReleaseUnsupported",
-  key: onDeleteAnnotation,
-  text: `This cloud cannot release load balancers. When the Service is deleted, its load balancer and the Service stay until ${onDeleteAnnotation} is "delete" or removed.`,
-};

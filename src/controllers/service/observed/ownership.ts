@@ -7,7 +7,8 @@ import { shortList } from "../../../core/text.ts";
 import { keyOf, type Service } from "../../../kube/objects.ts";
 import type { ObservedLoadBalancer } from "../../../provider/load-balancers.ts";
 import type { AnyBalancers, Desired, ServiceControllerDeps } from "../deps.ts";
-import type { Member, OnDelete } from "../desired/members.ts";
+import type { Member } from "../desired/members.ts";
+import type { OnDelete } from "../desired/on-delete.ts";
 import type { GroupStates } from "../state/group-states.ts";
 
 /** Load balancers in the latest listing that carry Fairlead's mark. */

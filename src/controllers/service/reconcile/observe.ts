@@ -6,7 +6,7 @@ import { keyOf, type Service } from "../../../kube/objects.ts";
 import type { ObservedLoadBalancer } from "../../../provider/load-balancers.ts";
 import type { NoAnswer } from "../../../provider/plan.ts";
 import { type Outcome, requeue, settled, waiting } from "../../../runtime/workers.ts";
-import type { OnDelete } from "../desired/members.ts";
+import type { OnDelete } from "../desired/on-delete.ts";
 import type { BalancerAbsence } from "../observed/absence.ts";
 import type { Found } from "../observed/fresh-listing.ts";
 import { duplicatesFound, foundOther, isStillUsed, nameOf, nameOwners } from "../observed/ownership.ts";

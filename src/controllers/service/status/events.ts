@@ -1,4 +1,4 @@
-// The reasons and messages of all events of Services. Events that upstream also has use upstream's message verbatim.
+// The reasons and messages of the events, holds and log lines about Services. What upstream also has uses upstream's message verbatim.
 // Pure.
 
 import { isAccountWide } from "../../../cloud/error-policies.ts";

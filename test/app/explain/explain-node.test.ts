@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, test } from "bun:test";
-import { describeObject, isNotFound } from "../../../src/app/describe/describe-object.ts";
+import { describeObject, isNotFound } from "../../../src/app/explain/describe-object.ts";
 import { descriptionText } from "../../../src/app/explain/explain-text.ts";
 import type { KubeObject } from "../../../src/testing/apiserver/objects/kube-object.ts";
 import { resourceNamed } from "../../../src/testing/apiserver/objects/resource-table.ts";

@@ -1,15 +1,15 @@
 // Runs a manager that changes nothing until it has evaluated everything once: for `plan`, and for explanations without a running
 // manager. It takes no Lease, records no event, and its transports refuse every write.
 
-import { type Milliseconds, milliseconds, seconds } from "../../core/brand.ts";
-import { type Clock, sleep } from "../../platform/clock.ts";
-import type { Transport, TransportRequest } from "../../platform/transport.ts";
-import type { JournalEntry } from "../../runtime/journal.ts";
-import type { Log, LogFields } from "../../telemetry/log.ts";
-import type { AnyProvider } from "../connect-cloud.ts";
-import type { ReadFlags } from "../flags/read-flags.ts";
-import { createManager, type Manager } from "../manager/manager.ts";
-import type { ManagerPlatform } from "../system-platform.ts";
+import { type Milliseconds, milliseconds, seconds } from "../core/brand.ts";
+import { type Clock, sleep } from "../platform/clock.ts";
+import type { Transport, TransportRequest } from "../platform/transport.ts";
+import type { JournalEntry } from "../runtime/journal.ts";
+import type { Log, LogFields } from "../telemetry/log.ts";
+import type { AnyProvider } from "./connect-cloud.ts";
+import type { ReadFlags } from "./flags/read-flags.ts";
+import { createManager, type Manager } from "./manager/manager.ts";
+import type { ManagerPlatform } from "./system-platform.ts";
 
 /** Methods without effect. */
 const reading = ["GET", "HEAD", "OPTIONS"];

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, test } from "bun:test";
-import { PlanReporter } from "../../../src/app/reporting/observe-reporter.ts";
+import { PlanReporter } from "../../../src/app/logging/observe-reporter.ts";
 import { describePatch } from "../../../src/controllers/writes/describe-patch.ts";
 import type { Service } from "../../../src/kube/objects.ts";
 import { nodeConditionsPatch, nodeConditionsRemovalPatch } from "../../../src/kube/patches/node-patch.ts";

@@ -7,17 +7,12 @@ import { listAll } from "../../kube/client/list-all.ts";
 import { isKubeError } from "../../kube/errors/kube-error.ts";
 import { keyOf, type Node, type Service } from "../../kube/objects.ts";
 import { events, nodes, services } from "../../kube/resources.ts";
-import { describeNode, factsOfNode, type KnownNode } from "../describe/describe-node.ts";
-import { closestName, needsAttention } from "../describe/describe-object.ts";
-import { describeService, factsOfService, type KnownService } from "../describe/describe-service.ts";
-import {
-  type DescribedEvent,
-  type DescribedKind,
-  type Description,
-  maxEvents,
-} from "../describe/description.ts";
 import type { Flags } from "../flags/table.ts";
 import { isSelectedBy } from "../manager/compose-nodes.ts";
+import { describeNode, factsOfNode, type KnownNode } from "./describe-node.ts";
+import { closestName, needsAttention } from "./describe-object.ts";
+import { describeService, factsOfService, type KnownService } from "./describe-service.ts";
+import { type DescribedEvent, type DescribedKind, type Description, maxEvents } from "./description.ts";
 import type { ExplainAnswer } from "./explain-text.ts";
 
 /** The events of an object, the newest first; and why they cannot be read. */

@@ -8,13 +8,15 @@ import { openConnection } from "../../kube/connection/connection.ts";
 import type { Configuration } from "../configuration/configuration.ts";
 import { ConfigurationError } from "../configuration/configuration-error.ts";
 import type { AnyProvider } from "../connect-cloud.ts";
-import { describeEverything, describeObject, isNotFound } from "../describe/describe-object.ts";
 import type { Flags } from "../flags/table.ts";
 import { connectionSource, connectKube } from "../kube-client.ts";
-import { type Evaluated, observeOnce, ReadOnlyTransports } from "../observation/observe-once.ts";
+import { type Evaluated, observeOnce, ReadOnlyTransports } from "../observe-once.ts";
 import type { ManagerPlatform } from "../system-platform.ts";
 import { version } from "../version.ts";
 import { askManager } from "./ask-manager.ts";
+import { describeEverything, describeObject, isNotFound } from "./describe-object.ts";
+import type { ExplainAnswer } from "./explain-text.ts";
+import { findLeader, findManager, leadershipText } from "./find-manager.ts";
 import {
   type AskedObject,
   explainObjects,
@@ -22,9 +24,7 @@ import {
   listingRefusal,
   type ReadEvents,
   readEvents,
-} from "./explain-objects.ts";
-import type { ExplainAnswer } from "./explain-text.ts";
-import { findLeader, findManager, leadershipText } from "./find-manager.ts";
+} from "./from-api-server.ts";
 
 /** A client that cannot write. */
 export function readingClient(

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { ApiServerProblems } from "../../../src/app/reporting/connection-problems.ts";
+import { ApiServerProblems } from "../../../src/app/logging/connection-problems.ts";
 import { minutes, seconds } from "../../../src/core/brand.ts";
 import { createLog } from "../../../src/telemetry/log.ts";
 import { VirtualClock } from "../../../src/testing/virtual-time/virtual-clock.ts";

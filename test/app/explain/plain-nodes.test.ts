@@ -1,8 +1,8 @@
 // Which Nodes are described without a question to the inventory, because nothing is recorded about them. They must be settled.
 
 import { afterEach, expect, test } from "bun:test";
-import { isPlainlySettled } from "../../../src/app/describe/describe-node.ts";
-import { Describer } from "../../../src/app/describe/describe-object.ts";
+import { isPlainlySettled } from "../../../src/app/explain/describe-node.ts";
+import { Describer } from "../../../src/app/explain/describe-object.ts";
 import type { KubeObject } from "../../../src/testing/apiserver/objects/kube-object.ts";
 import { resourceNamed } from "../../../src/testing/apiserver/objects/resource-table.ts";
 import { toNode } from "../../support/api-server-nodes.ts";

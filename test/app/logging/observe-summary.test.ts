@@ -1,5 +1,5 @@
 import { afterEach, expect, test } from "bun:test";
-import { describeObservation } from "../../../src/app/reporting/observe-reporter.ts";
+import { describeObservation } from "../../../src/app/logging/observe-reporter.ts";
 import { ServiceWorld } from "../../support/service-world.ts";
 
 let world: ServiceWorld | undefined;

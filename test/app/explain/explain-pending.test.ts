@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, test } from "bun:test";
-import { describeEverything, describeObject, isNotFound } from "../../../src/app/describe/describe-object.ts";
-import type { Description } from "../../../src/app/describe/description.ts";
+import { describeEverything, describeObject, isNotFound } from "../../../src/app/explain/describe-object.ts";
+import type { Description } from "../../../src/app/explain/description.ts";
 import { descriptionText, overviewText } from "../../../src/app/explain/explain-text.ts";
 import { ServiceWorld } from "../../support/service-world.ts";
 

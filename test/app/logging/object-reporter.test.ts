@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { objectReporter } from "../../../src/app/reporting/object-reporter.ts";
+import { objectReporter } from "../../../src/app/logging/object-reporter.ts";
 import type { ObjectEvent } from "../../../src/controllers/reporter.ts";
 import { seconds } from "../../../src/core/brand.ts";
 import type { Occurrence } from "../../../src/kube/events/event-correlator.ts";

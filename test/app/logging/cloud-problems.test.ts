@@ -1,6 +1,6 @@
 import { afterEach, expect, test } from "bun:test";
 import { asTransport } from "#ccm/testing";
-import { CloudProblems } from "../../../src/app/reporting/connection-problems.ts";
+import { CloudProblems } from "../../../src/app/logging/connection-problems.ts";
 import { openAccount } from "../../../src/cloud/account.ts";
 import { minutes, seconds } from "../../../src/core/brand.ts";
 import { jsonApi } from "../../../src/kit/json-api.ts";

@@ -1,9 +1,9 @@
 // What a start of the manager would do, as data, as text, and as an exit code. Pure.
 
-import { countOf, wrapText } from "../../core/text.ts";
-import { describeChange } from "../../runtime/journal.ts";
-import type { ExitCode } from "../console.ts";
-import type { Description, State } from "../describe/description.ts";
+import { countOf, wrapText } from "../core/text.ts";
+import { describeChange } from "../runtime/journal.ts";
+import type { ExitCode } from "./console.ts";
+import type { Description, State } from "./explain/description.ts";
 import type { Evaluated } from "./observe-once.ts";
 
 export interface PlannedChange {

@@ -144,7 +144,7 @@ describe("secure port of a manager with one load balancer", () => {
 
   test("reports each load balancer's Services, each Service's problems, and counts them for alerts", async () => {
     const before = JSON.parse(await text("/debug/state"));
-    expect(before.serviceProblems).toEqual({ count: 0, first: [] });
+    expect(before.findings).toEqual({ count: 0, first: [] });
     world.create("wrong", { annotations: { "balancer.fake.example/algorithm": "fastest" } });
     await world.pass(30);
     const state = JSON.parse(await text("/debug/state"));
@@ -155,8 +155,11 @@ describe("secure port of a manager with one load balancer", () => {
         addresses: world.addressesOf("web"),
       }),
     );
-    expect(state.serviceProblems.first).toEqual([
-      { service: "default/wrong", problems: [expect.stringContaining("algorithm must be one of")] },
+    expect(state.findings.first).toEqual([
+      {
+        ...{ object: "Service", name: "default/wrong", kind: "problem", reason: "InvalidAnnotation" },
+        text: expect.stringContaining("algorithm must be one of"),
+      },
     ]);
     const metrics = await text("/metrics");
     expect(metrics).toContain("\nfairlead_services_with_problems 1\n");

@@ -1,7 +1,10 @@
-// The problems of one Service, as the report of its manager has them: reason and text.
+// The problems of Services, as the report of their manager has them: reason and text.
 
 import type { Manager } from "../../src/app/manager/manager.ts";
 
-export function problemsOf(manager: Pick<Manager, "report">, service: string): readonly string[] {
-  return manager.report().serviceProblems.find((one) => one.service === service)?.problems ?? [];
+/** Without a Service: those of all. */
+export function problemsOf({ report }: Pick<Manager, "report">, service?: string): readonly string[] {
+  return report().findings.flatMap(({ object, name, kind, reason, text }) =>
+    object === "Service" && kind === "problem" && (service ?? name) === name ? `${reason} ${text}` : [],
+  );
 }

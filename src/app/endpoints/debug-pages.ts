@@ -18,11 +18,8 @@ export function debugState(report: ManagerReport) {
   return {
     ...report,
     queues: report.queues.map((queue) => ({ ...queue, next: listed(queue.next) })),
-    nodeProblems: listed(report.nodeProblems),
-    nodeNotices: listed(report.nodeNotices),
-    nodesOnHold: listed(report.nodesOnHold),
+    findings: listed(report.findings),
     evidenceOfAbsence: listed(report.evidenceOfAbsence),
-    serviceProblems: listed(report.serviceProblems),
     balancers: listed(report.balancers),
     balancersOnHold: listed(report.balancersOnHold),
     massLimits: Object.fromEntries(

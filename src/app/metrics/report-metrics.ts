@@ -23,19 +23,20 @@ function countsOf(values: readonly string[], known: readonly string[] = []): Rea
 }
 
 /** Reasons are a closed list, so the number of series is limited. An object counts once for each reason. */
-function problemsOf({ nodeProblems, serviceProblems }: ManagerReport): Series {
-  const reasonsOf = {
-    Node: new Set(nodeProblems.map(({ node, reason }) => `${reason} ${node}`)),
-    Service: new Set(
-      serviceProblems.flatMap(({ service, problems }) =>
-        problems.map((text) => `${text.split(" ", 1)[0]} ${service}`),
-      ),
-    ),
-  };
-  return Object.entries(reasonsOf).flatMap(([object, all]) => {
-    const reasons = [...all].flatMap((text) => text.split(" ", 1)[0] || []);
-    return [...countsOf(reasons)].map(([reason, count]) => [{ object, reason }, count] as const);
-  });
+function problemsOf({ findings }: ManagerReport): Series {
+  const problems = findings.filter(({ kind, reason }) => kind === "problem" && reason !== "");
+  const distinct = new Map(
+    problems.map(({ object, name, reason }) => [`${object} ${name} ${reason}`, { object, reason }]),
+  );
+  const counts = Map.groupBy(distinct.values(), ({ object, reason }) => `${object} ${reason}`);
+  return [...counts.values()].flatMap((same) =>
+    same[0] === undefined ? [] : [[same[0], same.length] as const],
+  );
+}
+
+function servicesWithProblems({ findings }: ManagerReport): number {
+  const problems = findings.filter(({ object, kind }) => object === "Service" && kind === "problem");
+  return new Set(problems.map(({ name }) => name)).size;
 }
 
 type Level = ManagerReport["accounts"][number]["budget"];
@@ -70,8 +71,9 @@ const gauges: readonly ReportGauge[] = [
     help: "Nodes whose deletion is on hold although they have no instance, by reason; MassDeletionHeld: too many at once.",
     labels: ["reason"],
     onLeader: true,
-    read: ({ nodesOnHold }) => {
-      const reasons = nodesOnHold.map(({ reason }) => reason);
+    read: ({ findings }) => {
+      const held = findings.filter(({ object, kind }) => object === "Node" && kind === "hold");
+      const reasons = held.map(({ reason }) => reason);
       return [...countsOf(reasons, ["MassDeletionHeld"])].map(([reason, count]) => [{ reason }, count]);
     },
   },
@@ -93,7 +95,7 @@ const gauges: readonly ReportGauge[] = [
     name: "fairlead_services_with_problems",
     help: "Services with an active warning.",
     onLeader: true,
-    read: ({ serviceProblems }) => serviceProblems.length,
+    read: servicesWithProblems,
   },
   {
     name: "fairlead_problems",

@@ -9,7 +9,7 @@ import { type RemovalHistory, removalKinds } from "../../controllers/absence/rem
 import type { LatestObjects } from "../../controllers/latest-objects.ts";
 import { identityOf, isUninitialized } from "../../controllers/node-facts.ts";
 import type { LifecycleReport } from "../../controllers/node-lifecycle/controller.ts";
-import type { ControllerReport, Finding } from "../../controllers/reporter.ts";
+import type { ControllerReport } from "../../controllers/reporter.ts";
 import type { RouteReport } from "../../controllers/route/controller.ts";
 import type { ServiceReport } from "../../controllers/service/controller.ts";
 import { defined } from "../../core/defined.ts";
@@ -136,23 +136,11 @@ export function reportOf(manager: ReportedManager) {
         manager.isSelected(one) && manager.inventory.manages(identityOf(one));
       return manager.nodes.list().filter((one) => isUninitialized(one) && isOurs(one)).length;
     },
-    /** What keeps a Node from being initialized, and what its routes lack. */
-    nodeProblems: [node, route].flatMap((report) =>
-      findingsOf(report, "problem").map(([name, { reason, text, attempts, since }]) =>
-        defined({ node: name, reason, text, attempts, sinceSeconds: since && ageOf(since) }),
-      ),
-    ),
-    /** Nodes that are left alone, or have an annotation without effect. */
-    nodeNotices: [...Map.groupBy(findingsOf(node, "notice"), ([name]) => name)].map(([name, found]) => ({
-      node: name,
-      notices: found.map(([, { text }]) => text),
-    })),
-    /** Nodes that are not deleted although their instance is gone. */
-    nodesOnHold: findingsOf(lifecycle, "hold").map(([name, { reason, text }]) => ({
-      node: name,
-      reason,
-      message: text,
-    })),
+    /** What the controllers say about objects now: problems, holds, waits and notices. */
+    findings: [
+      ...findingsAbout("Node", [node, lifecycle, route], ageOf),
+      ...findingsAbout("Service", [service], ageOf),
+    ],
     get evidenceOfAbsence() {
       return [...lifecycle.evidence].map(([name, { since, proofs }]) => ({
         node: name,
@@ -160,12 +148,6 @@ export function reportOf(manager: ReportedManager) {
         proofs: proofs.map(({ kind, beganAt }) => ({ kind, ageSeconds: ageOf(beganAt) })),
       }));
     },
-    serviceProblems: [...Map.groupBy(findingsOf(service, "problem"), ([name]) => name)].map(
-      ([name, found]) => ({
-        service: name,
-        problems: found.map(([, { reason, text }]) => `${reason} ${text}`),
-      }),
-    ),
     get balancers() {
       return balancersOf(manager, service);
     },
@@ -201,13 +183,17 @@ export function reportOf(manager: ReportedManager) {
   };
 }
 
-/** Each finding with the name of its object. */
-function findingsOf(
-  report: ControllerReport | undefined,
-  kind: Finding["kind"],
-): readonly (readonly [string, Finding])[] {
-  return [...(report?.findings ?? [])].flatMap(([name, found]) =>
-    found.filter((finding) => finding.kind === kind).map((finding) => [name, finding] as const),
+function findingsAbout(
+  object: "Node" | "Service",
+  reports: readonly (ControllerReport | undefined)[],
+  ageOf: (monotonic: number) => number,
+) {
+  return reports.flatMap((report) =>
+    [...(report?.findings ?? [])].flatMap(([name, found]) =>
+      found.map(({ since, ...finding }) =>
+        defined({ object, name, ...finding, sinceSeconds: since && ageOf(since) }),
+      ),
+    ),
   );
 }
 

@@ -28,9 +28,9 @@ describe("the debug state", () => {
     await w.start(...nodesOnly);
     join(w, "lost");
     await w.pass(60);
-    const { nodeProblems, queues } = stateOf(w);
-    expect(nodeProblems.first).toMatchObject([{ node: "lost", reason: "NotFoundInCloud" }]);
-    const [problem] = nodeProblems.first;
+    const { findings, queues } = stateOf(w);
+    expect(findings.first).toMatchObject([{ name: "lost", kind: "problem", reason: "NotFoundInCloud" }]);
+    const [problem] = findings.first;
     expect(problem?.attempts).toBeGreaterThan(2);
     expect(problem?.sinceSeconds).toBeGreaterThan(50);
     const next = queues.find(({ name }) => name === "Nodes")?.next.first ?? [];
@@ -45,11 +45,12 @@ describe("the debug state", () => {
     join(w, "paused", { annotations: { "fairlead.dev/paused": "true" } });
     join(w, "foreign", { spec: { providerID: "other://1" } });
     await w.pass(5);
-    expect(stateOf(w).nodeNotices.first).toEqual([
-      { node: "paused", notices: [expect.stringContaining("Paused by fairlead.dev/paused")] },
+    const notice = { object: "Node", kind: "notice", reason: "Notice" } as const;
+    expect(stateOf(w).findings.first).toEqual([
+      { ...notice, name: "paused", text: expect.stringContaining("Paused by fairlead.dev/paused") },
       {
-        node: "foreign",
-        notices: [expect.stringContaining("Provider ID other://1 belongs to another cloud")],
+        ...{ ...notice, name: "foreign" },
+        text: expect.stringContaining("Provider ID other://1 belongs to another cloud"),
       },
     ]);
   });

@@ -91,7 +91,7 @@ describe("a Node", () => {
     for (const { id } of w.cloud.machines.list()) w.cloud.machines.remove(id);
     for (let index = 0; index < 10; index += 1) w.setReady(`node-${index}`, "False");
     await w.until(
-      () => w.manager.report().nodesOnHold.some(({ node }) => node === "node-0"),
+      () => w.manager.report().findings.some(({ name, kind }) => name === "node-0" && kind === "hold"),
       "the hold",
       300,
     );

@@ -5,7 +5,13 @@ import { Metrics } from "../../../src/telemetry/metrics.ts";
 
 // Gauges that are read from the report of the manager. Those for alerts count objects that need attention, only on the leader.
 
-const nodeProblem = (node: string, reason: string) => ({ node, reason, text: "Because." });
+type Found = ManagerReport["findings"][number];
+const finding = (object: Found["object"], kind: Found["kind"], name: string, reason: string): Found => ({
+  ...{ object, kind, name, reason, text: "Because." },
+});
+const onHold = (name: string, reason: string) => finding("Node", "hold", name, reason);
+const ofNode = (name: string, reason: string) => finding("Node", "problem", name, reason);
+const ofService = (name: string, reason: string) => finding("Service", "problem", `default/${name}`, reason);
 const massLimit = (kind: ManagerReport["massLimits"][number]["kind"], held: readonly string[] = []) => ({
   ...{ kind, recent: 1, held, howToRelease: "kubectl" },
 });
@@ -14,10 +20,8 @@ const report: Pick<
   ManagerReport,
   | "leads"
   | "nodesUninitialized"
-  | "nodesOnHold"
   | "massLimits"
-  | "nodeProblems"
-  | "serviceProblems"
+  | "findings"
   | "orphans"
   | "accounts"
   | "inventory"
@@ -27,25 +31,23 @@ const report: Pick<
 > = {
   leads: true,
   nodesUninitialized: 2,
-  nodesOnHold: [
-    { node: "d", reason: "MassDeletionHeld", message: "Too many." },
-    { node: "e", reason: "MassDeletionHeld", message: "Too many." },
-    { node: "f", reason: "DeletionPaused", message: "Paused." },
-  ],
   massLimits: [massLimit("nodes"), massLimit("load-balancers"), massLimit("routes", ["10.244.1.0/24"])],
-  nodeProblems: [
-    nodeProblem("a", "IncompleteInstance"),
-    nodeProblem("b", "PodCIDRTaken"),
-    nodeProblem("b", "PodCIDRTaken"),
-    nodeProblem("c", "PodCIDRTaken"),
-    nodeProblem("c", "RouteCreatedButNotListed"),
-  ],
-  serviceProblems: [
-    {
-      service: "default/web",
-      problems: ["CertificateExpired of web", "CertificateExpired of mail", "TargetLimit 7"],
-    },
-    { service: "default/shop", problems: ["CertificateExpired of shop", " without a reason"] },
+  findings: [
+    onHold("d", "MassDeletionHeld"),
+    onHold("e", "MassDeletionHeld"),
+    onHold("f", "DeletionPaused"),
+    ofNode("a", "IncompleteInstance"),
+    ofNode("b", "PodCIDRTaken"),
+    ofNode("b", "PodCIDRTaken"),
+    ofNode("c", "PodCIDRTaken"),
+    ofNode("c", "RouteCreatedButNotListed"),
+    ofService("web", "CertificateExpired"),
+    ofService("web", "CertificateExpired"),
+    ofService("web", "TargetLimit"),
+    ofService("shop", "CertificateExpired"),
+    ofService("shop", ""),
+    finding("Service", "wait", "default/mail", "WaitingForCloud"),
+    finding("Node", "notice", "g", "Notice"),
   ],
   orphans: [{ group: "x" }, { group: "y" }, { group: "z" }],
   accounts: [],

@@ -2,6 +2,7 @@ import { expect, test } from "bun:test";
 import { trueView } from "../../../providers/fake/simulator/view.ts";
 import { lagListings } from "../../support/lagging-view.ts";
 import { scriptedWorld } from "../../support/scripted-world.ts";
+import { problemsOf } from "../../support/service-problems.ts";
 import { lbFinalizer, ServiceWorld } from "../../support/service-world.ts";
 
 // Listings that hide load balancers in combination with something else: a change of the leader, a partial recovery, a deletion,
@@ -144,7 +145,7 @@ test("the duplicate replaces a load balancer that was deleted in the cloud", asy
   w.cloud.balancers.remove("b1");
   await relist(w, 60);
   expect([w.addressesOf("web"), w.changes]).toEqual([["192.0.2.2"], []]);
-  expect(w.manager.report().serviceProblems).toEqual([]);
+  expect(problemsOf(w.manager)).toEqual([]);
   await w.stop();
 });
 

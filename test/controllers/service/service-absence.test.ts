@@ -61,7 +61,7 @@ test("a missing load balancer says on its Service when it is decided", async () 
   );
   expect(problemsOf(w.manager, "default/s0").join()).toContain("LoadBalancerMissing");
   await w.pass(60);
-  expect(w.manager.report().serviceProblems).toEqual([]);
+  expect(problemsOf(w.manager)).toEqual([]);
   await w.stop();
 });
 

@@ -1,6 +1,7 @@
 import { expect, test } from "bun:test";
 import { primaryOf } from "../../../src/controllers/service/observed/ownership.ts";
 import type { ObservedLoadBalancer } from "../../../src/provider/load-balancers.ts";
+import { problemsOf } from "../../support/service-problems.ts";
 import { ServiceWorld } from "../../support/service-world.ts";
 
 // Several load balancers with the mark of one Service, as another process or a lost answer may leave them.
@@ -42,7 +43,7 @@ test("a second load balancer of a Service is reported, and the one with the publ
   w.cloud.balancers.remove("b2");
   await w.pass(3600);
   expect(w.manager.report().orphans).toEqual([]);
-  expect(w.manager.report().serviceProblems).toEqual([]);
+  expect(problemsOf(w.manager)).toEqual([]);
   await w.stop();
 });
 

@@ -1,6 +1,7 @@
 import { afterEach, expect, test } from "bun:test";
 import { trueView } from "../../../providers/fake/simulator/view.ts";
 import { resourceNamed } from "../../../src/testing/apiserver/objects/resource-table.ts";
+import { problemsOf } from "../../support/service-problems.ts";
 import { ServiceWorld } from "../../support/service-world.ts";
 
 // The mass limit of load balancers: 20 Services, so at most four load balancers are removed or created again within ten minutes
@@ -137,11 +138,7 @@ test("20 load balancers that listings lack for long are not created again, until
   );
   w.cloud.view = trueView;
   await w.pass(180);
-  expect([w.changes, w.manager.report().balancersOnHold, w.manager.report().serviceProblems.length]).toEqual([
-    [],
-    [],
-    0,
-  ]);
+  expect([w.changes, w.manager.report().balancersOnHold, problemsOf(w.manager).length]).toEqual([[], [], 0]);
 });
 
 test("three of fourteen absent load balancers stay held when a Service is created", async () => {

@@ -173,7 +173,10 @@ export function linesOf(scene: Scene, size: Size): readonly string[] {
     ...(scene.routes === undefined ? [] : [`${paint("Pod routes in the cloud", "bold")}  ${scene.routes}`]),
     ...requestLines(scene, size),
     `${paint("Status page", "bold")}${" ".repeat(columns < 64 ? 2 : 14)}${scene.statusURL}`,
-    `${paint("Cloud API", "bold")}${" ".repeat(columns < 64 ? 4 : 16)}${scene.cloudURL}`,
+    // A small terminal has the room for the recent changes only.
+    ...(rows < 30
+      ? []
+      : [`${paint("Cloud API", "bold")}${" ".repeat(columns < 64 ? 4 : 16)}${scene.cloudURL}`]),
     paint("Recent changes", "bold"),
   ];
   const command = `export KUBECONFIG=${scene.kubeconfig}`;

@@ -1,7 +1,7 @@
 // The generated files of deploy/chart. The templates are written by hand.
 
 import packageJson from "../../../package.json" with { type: "json" };
-import { webhookManifest } from "../../../src/app/endpoints/webhook-manifest.ts";
+import { webhookManifest } from "../../../src/app/endpoints/webhook-registration.ts";
 import { clusterRules, leaseRules, metricsRules } from "../../../src/app/manifests/access.ts";
 import { toYaml } from "../../../src/app/manifests/to-yaml.ts";
 import { alertRules } from "../alerts.ts";

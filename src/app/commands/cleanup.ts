@@ -5,7 +5,7 @@ import type { Problem } from "../../core/problem.ts";
 import type { Cleanup, ClusterSurvey } from "../cleanup/cleanup.ts";
 import { invalidFlag, outputProblems } from "../flags/flag-problems.ts";
 import type { ReadFlags } from "../flags/read-flags.ts";
-import { withUserKubeconfig } from "../user-kubeconfig.ts";
+import { withUserKubeconfig } from "../kube-client.ts";
 import { version } from "../version.ts";
 import type { Command } from "./command.ts";
 

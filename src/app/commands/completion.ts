@@ -22,7 +22,7 @@ export async function completeForKubectl(
   pages: readonly CommandPage[],
   words: readonly string[],
 ): Promise<void> {
-  const { cobraText, completeWords } = await import("../completion/complete-words.ts");
+  const { cobraText, completeWords } = await import("../completion/shells.ts");
   await invocation.console.out(cobraText(completeWords(await tableOf(invocation, pages), words)));
 }
 

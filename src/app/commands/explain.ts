@@ -4,7 +4,7 @@ import type { Problem } from "../../core/problem.ts";
 import { serverProblems } from "../explain/find-manager.ts";
 import { invalidFlag, outputProblems } from "../flags/flag-problems.ts";
 import type { Flags } from "../flags/table.ts";
-import { withUserKubeconfig } from "../user-kubeconfig.ts";
+import { withUserKubeconfig } from "../kube-client.ts";
 import type { Command } from "./command.ts";
 
 /** Why the command cannot start; exit code 2. */

@@ -3,7 +3,7 @@
 import { countOf } from "../../core/text.ts";
 import type { ExitCode } from "../console.ts";
 import { invalidFlag, outputProblems } from "../flags/flag-problems.ts";
-import { withUserKubeconfig } from "../user-kubeconfig.ts";
+import { withUserKubeconfig } from "../kube-client.ts";
 import { version } from "../version.ts";
 import type { Command } from "./command.ts";
 

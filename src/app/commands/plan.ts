@@ -2,7 +2,7 @@
 
 import { minutes } from "../../core/brand.ts";
 import { outputProblems } from "../flags/flag-problems.ts";
-import { withUserKubeconfig } from "../user-kubeconfig.ts";
+import { withUserKubeconfig } from "../kube-client.ts";
 import type { Command } from "./command.ts";
 
 export const planCommand: Command = {

@@ -1,7 +1,7 @@
 // `webhook-manifest`: the ValidatingWebhookConfiguration that registers the admission webhook with the API server.
 
 import type { Problem } from "../../core/problem.ts";
-import { webhookManifest } from "../endpoints/webhook-manifest.ts";
+import { webhookManifest } from "../endpoints/webhook-registration.ts";
 import { invalidFlag } from "../flags/flag-problems.ts";
 import type { Flags } from "../flags/table.ts";
 import { chooseWebhooks } from "../flags/webhook-names.ts";

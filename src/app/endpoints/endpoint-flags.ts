@@ -2,7 +2,7 @@
 
 import { ownNames } from "../../server/served-certificates.ts";
 import type { Flags } from "../flags/table.ts";
-import { serviceNames, webhookCertificateName } from "./webhook-manifest.ts";
+import { serviceNames, webhookCertificateName } from "./webhook-registration.ts";
 
 export interface PortFlags {
   /** The prefix of the flag names. */

@@ -107,7 +107,7 @@ export function planText({ observed, changes, attention, warnings, incomplete }:
     ...section("A start of the manager would change in the cloud", linesOf("cloud")),
     ...section("A start of the manager would change in the cluster", linesOf("cluster")),
     ...section(
-      "These objects would change, and have a problem; explain says more",
+      "These objects would change, and have a problem or a warning; explain says more",
       attention.filter(({ stays }) => !stays).map(attentionText),
     ),
     ...section("These objects would stay as they are; explain says more", staying.map(attentionText)),

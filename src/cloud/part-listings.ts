@@ -103,6 +103,8 @@ export interface SharedListingOptions<T> {
 export interface ListingFailure {
   readonly error: unknown;
   readonly at: number;
+  /** When a listing that is requested begins at the earliest, monotonic. */
+  readonly retryAt: number;
 }
 
 /** After a failed listing, however many requests arrive: they would cause listings without end. */
@@ -117,7 +119,6 @@ export class SharedListing<T> {
   #urgency: Urgency = "refresh";
   #failure: ListingFailure | undefined;
   #failures = 0;
-  #retryAt = 0;
 
   constructor(options: SharedListingOptions<T>) {
     this.#options = options;
@@ -158,7 +159,7 @@ export class SharedListing<T> {
   #delay(): Milliseconds {
     const { clock, collectFor = milliseconds(20) } = this.#options;
     if (this.#failure === undefined) return collectFor;
-    return milliseconds(Math.max(collectFor, this.#retryAt - clock.monotonic()));
+    return milliseconds(Math.max(collectFor, this.#failure.retryAt - clock.monotonic()));
   }
 
   async #refresh(): Promise<void> {
@@ -176,12 +177,12 @@ export class SharedListing<T> {
     } catch (error) {
       this.#failures += 1;
       const at = clock.monotonic();
-      this.#failure = { error, at };
       // Kept during an outage, because the backoffs of those who asked may be longer than it.
       if (CloudError.is(error) && error.kind === "unavailable") this.#requests.unshift(...requests);
       // Never earlier than the cloud's Retry-After.
       const requested = requestedDelay(error, clock) ?? 0;
-      this.#retryAt = at + Math.max(requested, backoff(this.#failures, failureBackoff, random));
+      const delay = Math.max(requested, backoff(this.#failures, failureBackoff, random));
+      this.#failure = { error, at, retryAt: at + delay };
     }
     this.#isScheduled = false;
     if (signal.aborted) return;

@@ -178,13 +178,23 @@ export class Describer {
       service,
       knowledge,
       general: isManaged(service) ? general : [],
-      ...this.#attemptOf([this.#manager.queues["service"]], knowledge?.group),
+      ...this.#attemptOf([this.#manager.queues["service"]], knowledge?.group, this.#listingsAt),
     };
   }
 
-  /** When a key is tried again. */
-  #attemptOf(queues: readonly (WorkQueue | undefined)[], key: string | undefined) {
-    const dues = key === undefined ? [] : queues.flatMap((queue) => queue?.dueTime(key) ?? []);
+  /** When listings that failed are repeated: groups wait for them without their time. */
+  get #listingsAt(): readonly number[] {
+    return (this.#manager.balancers?.parts ?? []).flatMap(({ listing }) => listing.failure?.retryAt ?? []);
+  }
+
+  /** When a key is tried again; at one of the other times if it has none. */
+  #attemptOf(
+    queues: readonly (WorkQueue | undefined)[],
+    key: string | undefined,
+    otherwise: readonly number[] = [],
+  ) {
+    const own = key === undefined ? [] : queues.flatMap((queue) => queue?.dueTime(key) ?? []);
+    const dues = own.length > 0 ? own : otherwise;
     return {
       isDue: key !== undefined && queues.some((queue) => queue?.isActive(key) === true),
       nextAttemptInSeconds:

@@ -119,8 +119,10 @@ export function stateOf(notes: readonly Note[]): State | undefined {
   return notes.map(({ kind }) => states[kind]).find((state) => state !== undefined);
 }
 
-/** The first sentence of a message; a dot inside of a name or number ends none. */
+/** The first sentence of a message; a dot inside of a name, a number or a parenthesis ends none. */
 export function firstSentence(text: string): string {
-  const sentence = (/^.*?[.;](?=\s)/s.exec(text)?.[0] ?? text).trim().replace(/;$/, "");
+  const sentence = (/^(?:\((?:[^()]|\([^()]*\))*\)|[^(])*?[.;](?=\s)/.exec(text)?.[0] ?? text)
+    .trim()
+    .replace(/;$/, "");
   return sentence.endsWith(".") ? sentence : `${sentence}.`;
 }

@@ -120,6 +120,18 @@ Next attempt:
     },
   );
 
+  test("names a failed listing whole, and when it is repeated [F91 N7]", async () => {
+    const w = await started();
+    w.cloud.faults.add({ kind: "refused", calls: 100_000 });
+    w.create("web");
+    for (let index = 0; index < 8; index += 1) {
+      await w.pass(7);
+      const { nextAttemptInSeconds, summary } = explain(w, "web");
+      expect(nextAttemptInSeconds).toBeLessThanOrEqual(30);
+      expect(summary).toMatch(/ \(Unable to connect\. .*\)\.$| several times in a row\.$/);
+    }
+  });
+
   test("names the other cluster that owns its load balancer, and what to correct [F91 N7]", async () => {
     const w = await started("--cluster-name=prod");
     w.create("web");

@@ -86,7 +86,7 @@ describe("plan", () => {
     expect(code).toBe(3);
     expect(out).toContain("    create balancer: for default/new: ");
     expect(out).toContain(
-      "These objects would change, and have a problem; explain says more:\n\n  Service default/new: problem\n",
+      "These objects would change, and have a problem or a warning; explain says more:\n\n  Service default/new: problem\n",
     );
     expect(out).not.toContain("stay as");
   });

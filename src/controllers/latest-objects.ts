@@ -2,7 +2,7 @@
 // the watch has caught up. Without the overlay, a burst of writes would fail on stale versions and be retried.
 
 import { type KubeObject, keyOf } from "../kube/objects.ts";
-import type { Change } from "../kube/watch/store.ts";
+import type { Change, ReadonlyStore } from "../kube/watch/store.ts";
 
 export interface ObjectStore<T> {
   get(key: string): T | undefined;
@@ -20,19 +20,33 @@ export function isNewer(a: string, b: string): boolean {
   return a.length > b.length || (a.length === b.length && a > b);
 }
 
-export class LatestObjects<T extends KubeObject> implements ObjectStore<T> {
-  readonly #store: ObjectStore<T>;
-  readonly #written = new Map<string, T>();
+interface Written<T> {
+  readonly object: T;
+  /** The number of lists that had begun. */
+  readonly lists: number;
+}
 
-  constructor(store: ObjectStore<T>) {
+export class LatestObjects<T extends KubeObject> implements ObjectStore<T> {
+  readonly #store: ReadonlyStore<T>;
+  readonly #written = new Map<string, Written<T>>();
+  readonly #listeners = new Set<(change: Change<T>) => void>();
+  #lists = 0;
+
+  constructor(store: ReadonlyStore<T>) {
     this.#store = store;
-    store.subscribe(({ key, after }) => {
-      const written = this.#written.get(key);
-      if (written === undefined) return;
+    store.subscribe((change) => {
+      const { key, after } = change;
+      const written = this.#written.get(key)?.object;
       const isBehind =
-        after?.metadata.uid === written.metadata.uid &&
+        after !== undefined &&
+        after.metadata.uid === written?.metadata.uid &&
         isNewer(written.metadata.resourceVersion, after.metadata.resourceVersion);
       if (!isBehind) this.#written.delete(key);
+      this.#publish(change);
+    });
+    store.onList((phase) => {
+      if (phase === "begins") this.#lists += 1;
+      else this.#forgetBeforeList();
     });
   }
 
@@ -42,19 +56,20 @@ export class LatestObjects<T extends KubeObject> implements ObjectStore<T> {
 
   get(key: string): T | undefined {
     const known = this.#store.get(key);
-    return known === undefined ? undefined : (this.#written.get(key) ?? known);
+    return known === undefined ? undefined : (this.#written.get(key)?.object ?? known);
   }
 
   list(): readonly T[] {
-    return this.#store.list();
+    return [...this.#store.list()];
   }
 
   isAhead(key: string): boolean {
     return this.#written.has(key);
   }
 
-  subscribe(listener: Parameters<ObjectStore<T>["subscribe"]>[0]): () => void {
-    return this.#store.subscribe(listener);
+  subscribe(listener: (change: Change<T>) => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
   }
 
   /** Remembers an object that the API server returned for a write. */
@@ -63,7 +78,25 @@ export class LatestObjects<T extends KubeObject> implements ObjectStore<T> {
     const known = this.#store.get(key);
     if (known?.metadata.uid !== object.metadata.uid) return;
     if (isNewer(object.metadata.resourceVersion, known.metadata.resourceVersion)) {
-      this.#written.set(key, object);
+      this.#written.set(key, { object, lists: this.#lists });
     }
+  }
+
+  /**
+   * A complete list has the result of every write that was answered before it began. If it has a lower version, the API server was
+   * restored, and the write no longer exists.
+   */
+  #forgetBeforeList(): void {
+    for (const [key, { object, lists }] of this.#written) {
+      if (lists === this.#lists) continue;
+      this.#written.delete(key);
+      const after = this.#store.get(key);
+      if (after !== undefined && after.metadata.resourceVersion !== object.metadata.resourceVersion)
+        this.#publish({ key, before: object, after, isFromList: true });
+    }
+  }
+
+  #publish(change: Change<T>): void {
+    for (const listener of this.#listeners) listener(change);
   }
 }

@@ -99,9 +99,9 @@ test.each<[string, (lines: ReturnType<typeof openLines>) => void]>([
   await finish();
 });
 
-test("watch reconnects without reporting a failure after a silence longer than the bookmark interval", async () => {
+test("watch lists again without reporting a failure after a silence longer than the bookmark interval [N23]", async () => {
   const first = listed("5");
-  const second = openLines();
+  const second = listed("3");
   const { clock, seen, steps, finish } = run(
     inOrder(
       () => first.response,
@@ -112,14 +112,39 @@ test("watch reconnects without reporting a failure after a silence longer than t
   await clock.advance(seconds(99));
   expect(seen).toHaveLength(1);
   await clock.advance(seconds(3));
-  expect([seen.length, parameter(seen[1], "resourceVersion")]).toEqual([2, "5"]);
+  expect([seen.length, parameter(seen[1], "sendInitialEvents")]).toEqual([2, "true"]);
   await clock.advance(seconds(101));
-  expect([seen.length, parameter(seen[2], "resourceVersion")]).toEqual([3, "5"]);
-  expect(steps.slice(-3)).toEqual(["complete 5", "resumed", "resumed"]);
+  expect([seen.length, parameter(seen[2], "sendInitialEvents")]).toEqual([3, "true"]);
+  expect(steps.filter((step) => !step.startsWith("initial"))).toEqual([
+    "begin",
+    "complete 5",
+    "begin",
+    "complete 3",
+    "begin",
+  ]);
   await finish();
 });
 
-test("watch reports a failure when reconnecting after a silence fails", async () => {
+test("watch counts a silence over all connections, because an accepted connection proves nothing [N23]", async () => {
+  const first = listed("5");
+  const second = openLines();
+  const { clock, seen, finish } = run(
+    inOrder(
+      () => first.response,
+      () => second.response,
+      () => listed("6").response,
+    ),
+  );
+  await clock.advance(seconds(60));
+  first.end();
+  await clock.advance(seconds(1));
+  expect([seen.length, parameter(seen[1], "resourceVersion")]).toEqual([2, "5"]);
+  await clock.advance(seconds(40));
+  expect([seen.length, parameter(seen[2], "sendInitialEvents")]).toEqual([3, "true"]);
+  await finish();
+});
+
+test("watch reports a failure when the list after a silence fails", async () => {
   const first = listed("5");
   const { clock, steps, finish } = run(
     inOrder(
@@ -130,7 +155,7 @@ test("watch reports a failure when reconnecting after a silence fails", async ()
     ),
   );
   await clock.advance(seconds(102));
-  expect(steps.slice(2, 4)).toEqual(["complete 5", "failed unreachable"]);
+  expect(steps.slice(2, 5)).toEqual(["complete 5", "begin", "failed unreachable"]);
   await finish();
 });
 

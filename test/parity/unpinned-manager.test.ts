@@ -16,7 +16,7 @@ import { ServiceWorld } from "../support/service-world.ts";
 // Behavior of upstream's manager that none of its tests covers. The full list, including tests in other files, is in
 // `unpinned`.
 
-test("the manager fills its caches, then takes the Lease, and only then asks the cloud", async () => {
+test("the manager takes the Lease, then fills its caches, and only then asks the cloud [N23]", async () => {
   const w = new ServiceWorld({ nodes: 2 });
   const order: string[] = [];
   w.server.onWrite(({ object }) => {
@@ -32,7 +32,7 @@ test("the manager fills its caches, then takes the Lease, and only then asks the
   await w.start("--leader-elect=true");
   w.create("web");
   await w.pass(4);
-  expect(order).toEqual([]);
+  expect(order).toEqual(["Lease"]);
   await w.pass(60);
   expect(order.slice(0, 2)).toEqual(["Lease", "GET /machines"]);
   expect(w.addressesOf("web")).toHaveLength(1);

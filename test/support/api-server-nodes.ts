@@ -13,6 +13,7 @@ import { RequestLimit } from "../../src/kube/requests/request-limit.ts";
 import { Requests } from "../../src/kube/requests/requests.ts";
 import { WriteConcurrency } from "../../src/kube/requests/write-concurrency.ts";
 import { nodes as nodesResource } from "../../src/kube/resources.ts";
+import { Store } from "../../src/kube/watch/store.ts";
 import type { Clock } from "../../src/platform/clock.ts";
 import type { Random } from "../../src/platform/random.ts";
 import { Journal } from "../../src/runtime/journal.ts";
@@ -56,8 +57,6 @@ export interface ApiServerNodesOptions {
   /** Milliseconds that the store lags behind the server; 0 by default. */
   readonly lag?: number;
 }
-
-type Listener = Parameters<NodeStore["subscribe"]>[0];
 
 export class ApiServerNodes {
   readonly server: ApiServer;
@@ -158,34 +157,26 @@ export class ApiServerNodes {
     return this.sent.filter((line) => line.endsWith(`/nodes/${name}`) || line.includes(`/nodes/${name}/`));
   }
 
-  #follow(lag: number): NodeStore {
-    const known = new Map<string, Node>();
-    const listeners = new Set<Listener>();
-    const apply = (key: string, after: Node | undefined, isFromList: true | undefined): void => {
-      const before = known.get(key);
-      if (after === undefined) known.delete(key);
-      else known.set(key, after);
-      const change = defined({ key, before, after, isFromList });
-      for (const listener of listeners) listener(change);
+  #follow(lag: number): Store<Node> {
+    const store = new Store<Node>();
+    const list = (): void => {
+      const listed = [...store.list()].filter(({ metadata }) => this.get(metadata.name) !== undefined);
+      store.apply({ type: "begin" });
+      for (const object of listed) store.apply({ type: "object", object, initial: true });
+      store.apply({ type: "complete", resourceVersion: "1" });
     };
-    this.server.onWrite(({ storage, type, object }) => {
+    this.server.onWrite(({ storage, type, object: raw }) => {
       if (storage !== "nodes") return;
-      const key = object.metadata.name;
-      const after = type === "DELETED" ? undefined : nodesResource.slim(object as unknown as Node);
-      const isFromList = this.#isListing ? true : undefined;
-      if (lag === 0) apply(key, after, isFromList);
-      else this.#clock.after(milliseconds(lag), () => apply(key, after, isFromList));
+      const object = nodesResource.slim(raw as unknown as Node);
+      const isListing = this.#isListing;
+      const apply = (): void => {
+        if (isListing) list();
+        else if (type === "DELETED") store.apply({ type: "deleted", object });
+        else store.apply({ type: "object", object, initial: false });
+      };
+      if (lag === 0) apply();
+      else this.#clock.after(milliseconds(lag), apply);
     });
-    return {
-      get: (name) => known.get(name),
-      list: () => [...known.values()],
-      get size() {
-        return known.size;
-      },
-      subscribe: (listener) => {
-        listeners.add(listener);
-        return () => listeners.delete(listener);
-      },
-    };
+    return store;
   }
 }

@@ -202,10 +202,13 @@ const server: Row = {
         max("fairlead_watch_age_seconds", "instance, resource"),
         "{{instance}} {{resource}}",
       ]),
-      graph("Queue depth", "Objects that wait for a worker.", "short", [
-        max("workqueue_depth", "name"),
-        "{{name}}",
-      ]),
+      graph(
+        "Queue depth and awaited caches",
+        "Objects that wait for a worker; resources whose list the controllers wait for.",
+        "short",
+        [max("workqueue_depth", "name"), "{{name}}"],
+        [max("fairlead_caches_awaited", "instance"), "{{instance}} caches"],
+      ),
     ],
     [
       graph("Time in the queue", "99 % of the objects wait less.", "s", [

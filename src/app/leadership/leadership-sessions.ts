@@ -3,7 +3,6 @@
 
 import type { LeaderElection, LeaderElectionOptions } from "../../kube/leader-election/leader-election.ts";
 import { Draining, endOf } from "../../runtime/draining.ts";
-import { runTogether, type Task } from "../../runtime/run-together.ts";
 import type { Log } from "../../telemetry/log.ts";
 
 type ElectionCallbacks = Pick<LeaderElectionOptions, "onAcquired" | "onLost" | "onHolder" | "onProblem">;
@@ -11,7 +10,8 @@ type ElectionCallbacks = Pick<LeaderElectionOptions, "onAcquired" | "onLost" | "
 export interface LeadershipSessionsOptions {
   readonly stop: AbortSignal;
   readonly identity: string;
-  readonly controllers: readonly Task[];
+  /** Runs the controllers until the signal is aborted. */
+  readonly work: (signal: AbortSignal) => Promise<void>;
   readonly log: Log;
   readonly elect: (callbacks: ElectionCallbacks) => LeaderElection;
   /** Called when a session begins and ends. On shutdown, the Lease is still held when it ends. */
@@ -67,13 +67,13 @@ export class LeadershipSessions {
   }
 
   #begin(): void {
-    const { log, controllers, stop } = this.#options;
+    const { log, work, stop } = this.#options;
     log.info("Acquired leadership");
     this.#setLeader(true);
     const controller = new AbortController();
     const before = this.#session?.ended ?? Promise.resolve();
     const ended = before
-      .then(() => runTogether(controllers, controller.signal))
+      .then(() => work(controller.signal))
       .catch((error: unknown) => this.#failure.reject(error));
     this.#session = { controller, cancel: endOf(stop), ended };
   }

@@ -18,6 +18,7 @@ import type { Log } from "../../telemetry/log.ts";
 import type { ControllerName } from "../flags/controller-names.ts";
 import { writeMargin } from "../flags/election-timing.ts";
 import type { Flags } from "../flags/table.ts";
+import type { CurrentCaches } from "./current-caches.ts";
 import { type LeaseEvent, logRelease, releaseDropped, releaseHold } from "./hold-release.ts";
 import type { LeaderMigration, Place } from "./leader-migration.ts";
 import { LeadershipSessions } from "./leadership-sessions.ts";
@@ -54,6 +55,7 @@ export interface LeadershipRun {
   /** In the reserved lane, without a write gate. */
   readonly reserved: KubeApi;
   readonly tasks: readonly Task[];
+  readonly caches: Pick<CurrentCaches, "run">;
   /** Without a write gate, because a session also reports its end. Undefined in observe mode. */
   readonly announcements: EventRecorder | undefined;
   /** For everything else that is reported on a Lease, only while it is held. Undefined in observe mode. */
@@ -67,6 +69,8 @@ export class Leadership {
   readonly #elections = new Map<string, LeaderElection>();
   /** Leases on which this process has stored its removals. */
   readonly #leasesWithRemovals = new Set<string>();
+  /** This replica has acquired a Lease, or knows that another one holds it. */
+  readonly #answered = Promise.withResolvers<void>();
   #watches: readonly LeaseWatch[] = [];
   #announcements: EventRecorder | undefined;
   #events: EventRecorder | undefined;
@@ -128,6 +132,20 @@ export class Leadership {
       : undefined;
   }
 
+  /**
+   * Runs a watch once the election has its first answer. The first list of a replica that becomes leader at once then begins when it
+   * leads, and need not be repeated.
+   */
+  afterFirstAnswer(watch: Task): Task {
+    return {
+      name: watch.name,
+      run: async (signal) => {
+        if (this.#isElecting) await abortable(this.#answered.promise, signal).catch(() => undefined);
+        await watch.run(signal);
+      },
+    };
+  }
+
   /** The tasks that watch the Leases. */
   watches(api: KubeApi, reserved: KubeApi): readonly Task[] {
     const { clock, random, log } = this.#options;
@@ -150,7 +168,7 @@ export class Leadership {
           "Without --leader-elect there is no Lease to store removals on, so the mass limits forget them when this process ends",
         );
       }
-      await runTogether(run.tasks, stop);
+      await run.caches.run(run.tasks, stop);
       return run.beforeRelease();
     }
     if (migration === undefined) return this.#runSessions(run, main, stop);
@@ -196,10 +214,11 @@ export class Leadership {
 
   #runSessions(run: LeadershipRun, name: string, stop: AbortSignal, onFirst?: () => void): Promise<void> {
     const { identity, log, flags, onSession, onProblem } = this.#options;
+    const tasks = run.tasks.filter((task) => this.#leaseOf(task.name) === name);
     const sessions = new LeadershipSessions({
       stop,
       identity,
-      controllers: run.tasks.filter((task) => this.#leaseOf(task.name) === name),
+      work: (signal) => run.caches.run(tasks, signal),
       log,
       beforeRelease: run.beforeRelease,
       onProblem,
@@ -209,7 +228,10 @@ export class Leadership {
         const message = `${identity} ${isLeader ? "became leader" : "stopped leading"}`;
         // Upstream's event.
         this.#reportOn(name, { type: "Normal", reason: "LeaderElection", message }, this.#announcements);
-        if (isLeader) onFirst?.();
+        if (isLeader) {
+          this.#answered.resolve();
+          onFirst?.();
+        }
       },
       elect: (callbacks) => {
         onSession(name, false);
@@ -227,6 +249,10 @@ export class Leadership {
           onSlowPath: () => this.#options.onSlowPath(name),
           ...defined({ annotations: this.#annotationsOf(name) }),
           ...callbacks,
+          onHolder: (holder) => {
+            callbacks.onHolder?.(holder);
+            if (holder !== "" && holder !== identity) this.#answered.resolve();
+          },
         });
         this.#elections.set(name, election);
         return election;

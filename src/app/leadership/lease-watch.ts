@@ -89,8 +89,8 @@ export class LeaseWatch implements Task {
   }
 }
 
-// Asks the API server which permissions leader election is missing. A replica whose caches never sync does not try to acquire
-// its Lease, so it would not report them otherwise.
+// Asks the API server which permissions leader election is missing, so that one message names all of them. An attempt to acquire the
+// Lease fails at the first one.
 
 const verbs = ["get", "create", "update"] as const;
 

@@ -3,11 +3,12 @@
 
 import type { Inventory } from "../../cloud/inventory.ts";
 import { runRefreshLoop } from "../../cloud/refresh-loop.ts";
+import type { LatestObjects } from "../../controllers/latest-objects.ts";
 import type { NodeController } from "../../controllers/node/controller.ts";
 import type { LifecycleController } from "../../controllers/node-lifecycle/controller.ts";
 import type { RouteController } from "../../controllers/route/controller.ts";
 import { defined } from "../../core/defined.ts";
-import type { Node, Service } from "../../kube/objects.ts";
+import type { Service } from "../../kube/objects.ts";
 import type { Clock } from "../../platform/clock.ts";
 import type { Instances } from "../../provider/instances.ts";
 import { PausableWork } from "../../runtime/pausable-work.ts";
@@ -20,14 +21,12 @@ import { composeLifecycle, composeNodes, composeRoutes } from "./compose-nodes.t
 import { type ComposedServices, composeServices } from "./compose-services.ts";
 import type { ControllerContext } from "./controller-context.ts";
 import type { SettingsSection } from "./live-settings.ts";
-import type { WatchedResource } from "./watched-resource.ts";
 
 export interface ControllersDeps {
   readonly provider: AnyProvider;
   readonly instances: Instances;
   readonly contextOf: (name: ControllerName) => ControllerContext;
-  readonly nodes: WatchedResource<Node>;
-  readonly services: WatchedResource<Service>;
+  readonly services: LatestObjects<Service>;
 }
 
 export interface ControllerTask extends Task {
@@ -49,11 +48,11 @@ export interface Controllers {
 }
 
 export function composeControllers(deps: ControllersDeps): Controllers {
-  const { provider, instances, contextOf, nodes, services } = deps;
+  const { provider, instances, contextOf, services } = deps;
   const node = composeNodes(contextOf("cloud-node"), instances);
   const lifecycle = composeLifecycle(contextOf("cloud-node-lifecycle"));
-  const service = composeServices(contextOf("service"), provider, services.objects);
-  const route = composeRoutes(contextOf("node-route"), () => nodes.isSynced);
+  const service = composeServices(contextOf("service"), provider, services);
+  const route = composeRoutes(contextOf("node-route"));
   return {
     node,
     lifecycle,

@@ -62,10 +62,7 @@ export function composeLifecycle(context: ControllerContext): LifecycleControlle
 }
 
 /** Undefined if the cloud has no routes, or the flags disable them. */
-export function composeRoutes(
-  context: ControllerContext,
-  isSynced: () => boolean,
-): RouteController | undefined {
+export function composeRoutes(context: ControllerContext): RouteController | undefined {
   const { clock, journal, log, connected, settings, metrics, removals, reportOnLease } = context;
   const { flags } = settings;
   const { routes } = connected.cloud;
@@ -78,7 +75,6 @@ export function composeRoutes(
   return new RouteController({
     // Upstream's event source, with the underscore.
     ...nodeDeps(context, "route_controller"),
-    isSynced,
     send: journalledCloudSend({ journal, clock, mode: flags.mode }),
     tables: routeTablesOf(routes, clock),
     pending: connected.cloud.pending,

@@ -89,6 +89,7 @@ export function composeServices(
     settings,
     connected,
     removals,
+    followCache,
   } = context;
   const { isObserving, life } = context;
   const balancers = connected.cloud.loadBalancers;
@@ -119,8 +120,8 @@ export function composeServices(
     isSelected: isSelectedBy(flags),
     machineOf: (node) => inventory.machineOf(identityOf(node)),
     onMachines: (listener) => inventory.subscribe(listener),
-    openSlices: (onProblem) =>
-      new Reflector({
+    openSlices: (onProblem) => {
+      const slices = new Reflector({
         api,
         resource: endpointSlices,
         clock,
@@ -130,7 +131,15 @@ export function composeServices(
           log.warn(problem.message, { retryInSeconds: Math.ceil(retryIn / 1000) });
           onProblem(problem);
         },
-      }),
+      });
+      return {
+        store: slices.store,
+        run: async (signal) => {
+          const unfollow = followCache(slices);
+          await slices.run(signal).finally(unfollow);
+        },
+      };
+    },
     balancers,
     listing,
     clusterName: flags["cluster-name"],

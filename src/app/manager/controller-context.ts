@@ -14,6 +14,7 @@ import type { Log } from "../../telemetry/log.ts";
 import type { ConnectedCloud } from "../connect-cloud.ts";
 import type { ControllerName } from "../flags/controller-names.ts";
 import type { ReadFlags } from "../flags/read-flags.ts";
+import type { FollowedCache } from "../leadership/current-caches.ts";
 import type { LeaseEvent } from "../leadership/hold-release.ts";
 import type { ManagerMetrics } from "../metrics/manager-metrics.ts";
 
@@ -32,6 +33,8 @@ export interface ControllerContext {
   readonly connected: ConnectedCloud;
   readonly inventory: Inventory;
   readonly nodes: LatestObjects<Node>;
+  /** Controllers stop while this cache may be outdated. Returns how to end that. */
+  readonly followCache: (cache: FollowedCache) => () => void;
   /** The memory of the mass limits. */
   readonly removals: RemovalHistory;
   /** Reports what concerns a whole controller as an event on its Lease. */

@@ -16,12 +16,14 @@ import { programOf } from "../../provider/program.ts";
 import { endOf } from "../../runtime/draining.ts";
 import { Journal } from "../../runtime/journal.ts";
 import { runTogether } from "../../runtime/run-together.ts";
+import type { WriteGate } from "../../runtime/write-gate.ts";
 import type { Log } from "../../telemetry/log.ts";
 import { ConfigurationError } from "../configuration/configuration-error.ts";
 import { type AnyProvider, shownCloud } from "../connect-cloud.ts";
 import type { ControllerName } from "../flags/controller-names.ts";
 import type { ReadFlags } from "../flags/read-flags.ts";
 import { connectKube } from "../kube-client.ts";
+import { CurrentCaches } from "../leadership/current-caches.ts";
 import { type LeaderMigration, readMigrationOf } from "../leadership/leader-migration.ts";
 import { Leadership } from "../leadership/leadership.ts";
 import { ApiServerProblems, CloudProblems } from "../logging/connection-problems.ts";
@@ -137,9 +139,17 @@ export async function createManager(options: ManagerOptions, signal: AbortSignal
     onSlowPath: metrics.slowElection,
     removals: isObserving ? undefined : removals,
   });
+  const caches = new CurrentCaches({ clock, log });
+  const gateOf = (place: "main" | "migrated"): WriteGate => {
+    const holdsLease = leadership.gateOf(place);
+    return () => {
+      const allowed = holdsLease();
+      return allowed === true ? caches.gate() : allowed;
+    };
+  };
   const gates = {
-    main: leadership.gateOf("main"),
-    migrated: migration === undefined ? undefined : leadership.gateOf("migrated"),
+    main: gateOf("main"),
+    migrated: migration === undefined ? undefined : gateOf("migrated"),
   };
 
   const { api, reserved } = await connectKube(
@@ -208,6 +218,7 @@ export async function createManager(options: ManagerOptions, signal: AbortSignal
     connected,
     inventory,
     nodes: nodes.objects,
+    followCache: (cache) => caches.follow(cache),
     removals,
     reportOnLease: (controller, event) => leadership.report(controller, event),
     life: life.signal,
@@ -217,7 +228,7 @@ export async function createManager(options: ManagerOptions, signal: AbortSignal
     gates.migrated !== undefined && leadership.isMigrated(task)
       ? { ...context, api: api.as({ mayWrite: gates.migrated }), connected: clouds.migrated }
       : context;
-  const composed = composeControllers({ provider, instances, contextOf, nodes, services });
+  const composed = composeControllers({ provider, instances, contextOf, services: services.objects });
   const { queues, node, lifecycle, service, route } = composed;
   const changes = composeChanges(context, composed);
   clouds.onReplaced(changes.restart);
@@ -236,6 +247,7 @@ export async function createManager(options: ManagerOptions, signal: AbortSignal
   const allWatches: readonly (WatchedResource<Node> | WatchedResource<Service>)[] = needsServices
     ? [nodes, services]
     : [nodes];
+  for (const watch of allWatches) caches.follow(watch);
 
   const leads = (): boolean => leadership.anyGate() === true;
   const reported: ReportedManager = {
@@ -252,6 +264,7 @@ export async function createManager(options: ManagerOptions, signal: AbortSignal
     leads,
     holders: () => leadership.holders(),
     caches: () => Object.fromEntries(Object.entries(watches).map(([plural, { cache }]) => [plural, cache])),
+    awaitedCaches: () => caches.awaited,
     stalled: () =>
       leadership.health() ??
       leadership.stalled() ??
@@ -273,13 +286,13 @@ export async function createManager(options: ManagerOptions, signal: AbortSignal
   const reportNow = (): ManagerReport => reportOf(reported);
   metrics.readFrom(reportNow);
 
-  /** Runs the controllers while this replica leads, once the caches are synced. */
+  /** Runs the controllers while this replica leads and the caches are current. */
   const lead = async (stop: AbortSignal): Promise<void> => {
     try {
-      for (const watch of allWatches) await watch.whenSynced(stop);
       await leadership.run(
         {
           reserved,
+          caches,
           tasks: [...controllers.map(metrics.whileRunning), refresh, ...changes.tasks],
           beforeRelease: () => managerEvents.flush(),
           announcements: isObserving ? undefined : managerEvents.announcements,
@@ -302,7 +315,7 @@ export async function createManager(options: ManagerOptions, signal: AbortSignal
       [
         ...leadership.watches(api, reserved),
         // Standby replicas watch too, so that a new leader starts with warm caches.
-        ...allWatches,
+        ...allWatches.map((watch) => leadership.afterFirstAnswer(watch)),
         ...managerEvents.tasks,
         ...(tracing === undefined ? [] : [tracing.task]),
         { name: "controllers", run: lead },

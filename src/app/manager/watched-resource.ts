@@ -2,6 +2,7 @@
 // and whether the watch is synced or stalled.
 
 import { LatestObjects } from "../../controllers/latest-objects.ts";
+import type { Milliseconds } from "../../core/brand.ts";
 import type { KubeApi } from "../../kube/client/api.ts";
 import type { KubeObject } from "../../kube/objects.ts";
 import type { Resource } from "../../kube/resources.ts";
@@ -9,6 +10,7 @@ import { Reflector } from "../../kube/watch/reflector.ts";
 import type { Clock } from "../../platform/clock.ts";
 import type { Random } from "../../platform/random.ts";
 import type { Task } from "../../runtime/run-together.ts";
+import type { FollowedCache } from "../leadership/current-caches.ts";
 import { isStalled } from "../leadership/lease-watch.ts";
 import type { ApiServerProblems } from "../logging/connection-problems.ts";
 import type { CacheState } from "../report/manager-report.ts";
@@ -21,13 +23,15 @@ export interface WatchDeps {
   readonly collectGarbage?: (() => void) | undefined;
 }
 
-export class WatchedResource<T extends KubeObject = KubeObject> implements Task {
+export class WatchedResource<T extends KubeObject = KubeObject> implements Task, FollowedCache {
   readonly name: string;
+  readonly resource: string;
   readonly objects: LatestObjects<T>;
   readonly #reflector: Reflector<T>;
 
   constructor(resource: Resource<T>, { api, clock, random, problems, collectGarbage }: WatchDeps) {
     const { plural } = resource;
+    this.resource = plural;
     this.name = `the watch of ${plural}`;
     const reflector = new Reflector<T>({
       api,
@@ -38,16 +42,8 @@ export class WatchedResource<T extends KubeObject = KubeObject> implements Task 
       onProblem: (problem) => problems.failed(problem, plural),
       onRecovered: () => problems.recovered(plural),
     });
-    const { store } = reflector;
     this.#reflector = reflector;
-    this.objects = new LatestObjects<T>({
-      get: (key) => store.get(key),
-      list: () => [...store.list()],
-      get size() {
-        return store.size;
-      },
-      subscribe: (listener) => store.subscribe(listener),
-    });
+    this.objects = new LatestObjects<T>(reflector.store);
   }
 
   run(signal: AbortSignal): Promise<void> {
@@ -58,8 +54,12 @@ export class WatchedResource<T extends KubeObject = KubeObject> implements Task 
     return this.#reflector.store.synced;
   }
 
-  whenSynced(signal: AbortSignal): Promise<void> {
-    return this.#reflector.store.whenSynced(signal);
+  age(): Milliseconds | undefined {
+    return this.#reflector.age();
+  }
+
+  whenListed(since: number, signal: AbortSignal): Promise<void> {
+    return this.#reflector.whenListed(since, signal);
   }
 
   /** For /debug/state. */
@@ -68,7 +68,7 @@ export class WatchedResource<T extends KubeObject = KubeObject> implements Task 
     return {
       isSynced: store.synced,
       objects: store.size,
-      heardSecondsAgo: Math.round((this.#reflector.age() ?? 0) / 1000),
+      heardSecondsAgo: Math.round((this.age() ?? 0) / 1000),
       problem: this.#reflector.problem?.message,
     };
   }

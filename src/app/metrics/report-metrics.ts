@@ -154,6 +154,11 @@ const gauges: readonly ReportGauge[] = [
       Object.entries(caches).map(([resource, { heardSecondsAgo }]) => [{ resource }, heardSecondsAgo]),
   },
   {
+    name: "fairlead_caches_awaited",
+    help: "Resources whose complete list the controllers wait for, after they became leader or after the API server was silent. Nothing is changed meanwhile.",
+    read: ({ awaitedCaches }) => awaitedCaches.length,
+  },
+  {
     name: "fairlead_configuration_restart_pending",
     help: "Settings whose changed value takes effect after a restart of the process; /debug/state shows them.",
     read: ({ pendingRestart }) => pendingRestart.length,

@@ -65,6 +65,8 @@ export interface ReportedManager {
   /** The holder of each Lease; empty without leader election. */
   holders(): Readonly<Record<string, string | undefined>>;
   caches(): Readonly<Record<string, CacheState>>;
+  /** The resources whose complete list the controllers wait for. */
+  awaitedCaches(): readonly string[];
   stalled(): string | undefined;
   /** Changed settings that take effect after a restart. */
   pendingRestart(): readonly string[];
@@ -94,6 +96,7 @@ export function reportOf(manager: ReportedManager) {
     isStalledBecause: manager.stalled(),
     pendingRestart: manager.pendingRestart(),
     caches: manager.caches(),
+    awaitedCaches: manager.awaitedCaches(),
     queues: Object.entries(manager.queues).map(([name, queue]) => ({
       name,
       waiting: queue.depth,

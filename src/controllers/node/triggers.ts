@@ -24,8 +24,9 @@ export interface TriggerDeps extends Pick<NodeDeps, "nodes" | "inventory"> {
 /** Returns how to stop. */
 export function startTriggers(deps: TriggerDeps): () => void {
   const { nodes, inventory, queue, lookup, ownWrites, reported, comparedWith } = deps;
-  const stopNodes = nodes.subscribe(({ key, before, after }) => {
-    if (!ownWrites.isNews(key, before, after)) return;
+  const stopNodes = nodes.subscribe((change) => {
+    const { key, after } = change;
+    if (!ownWrites.isNews(change)) return;
     if (after === undefined) queue.add(key);
     else enqueue(queue, after);
   });

@@ -1,7 +1,6 @@
 // The route controller: creates a route in the cloud for every pod CIDR of a Node, and keeps the NetworkUnavailable condition of
 // the Nodes up to date. `reconcile/sync.ts` syncs the routes of a table; this file dispatches the keys of the queue.
 
-import { seconds } from "../../core/brand.ts";
 import type { Node } from "../../kube/objects.ts";
 import { WorkQueue } from "../../runtime/work-queue.ts";
 import { type Outcome, requeue, runWorkers, settled } from "../../runtime/workers.ts";
@@ -147,8 +146,6 @@ export class RouteController {
       if (kind === "condition") return this.#conditions.write(name, signal);
       return kind === "machine" ? this.#instances.check(name) : settled;
     }
-    // While the Node cache is incomplete, the routes of missing Nodes would be removed.
-    if (!this.#options.isSynced()) return requeue(seconds(1), "the Node cache is not synced");
     return table.sync(signal);
   }
 

@@ -30,8 +30,6 @@ export interface RouteSync {
 
 export interface RouteControllerOptions {
   readonly nodes: NodeStore;
-  /** Whether the Node cache is complete; before that, no route may be removed. */
-  readonly isSynced: () => boolean;
   readonly writes: NodeWrites;
   /** Sends changes to the cloud. */
   readonly send: JournalledSend;

@@ -42,7 +42,9 @@ export interface ServiceWrites {
   patch(service: Service, patch: Patch, why: string, signal: AbortSignal): Promise<Service | undefined>;
 }
 
-export type OpenSlices = (onProblem: (problem: KubeError) => void) => Reflector<EndpointSlice>;
+export type OpenSlices = (
+  onProblem: (problem: KubeError) => void,
+) => Pick<Reflector<EndpointSlice>, "store" | "run">;
 
 export interface StepEntry {
   readonly step: Step;

@@ -3,6 +3,7 @@
 
 import type { KubeObject } from "../../kube/objects.ts";
 import { applySteps, type Patch } from "../../kube/patches/patch.ts";
+import type { Change } from "../../kube/watch/store.ts";
 import { isNewer } from "../latest-objects.ts";
 
 export interface OwnWrite<T> {
@@ -61,8 +62,11 @@ export class OwnWrites<T extends KubeObject> {
    * Whether the object must be reconciled. Another client's change that came before Fairlead's write and was
    * mistaken for it is also in this version, and a comparison with the previous version does not show it. So the
    * object is also compared with what Fairlead wrote.
+   *
+   * A list ends the comparison of versions: a server that was restored to older revisions never returns the write.
    */
-  isNews(key: string, before: T | undefined, after: T | undefined): boolean {
+  isNews({ key, before, after, isFromList }: Change<T>): boolean {
+    if (isFromList === true) this.forget(key);
     const written = this.#written.get(key);
     if (this.isOwnWrite(key, after)) return false;
     if (before === undefined || after === undefined) return true;

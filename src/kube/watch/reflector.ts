@@ -1,6 +1,7 @@
-// Runs one watch into one store, and reports how fresh the store is.
+// Runs one watch into one store, reports how fresh the store is, and proves on request that it is current.
 
 import { type Milliseconds, milliseconds } from "../../core/brand.ts";
+import { abortable, linkedController } from "../../runtime/abortable.ts";
 import type { KubeError } from "../errors/kube-error.ts";
 import type { KubeObject } from "../objects.ts";
 import { type ReadonlyStore, Store } from "./store.ts";
@@ -17,11 +18,23 @@ export class Reflector<T extends KubeObject> {
   readonly #options: ReflectorOptions<T>;
   readonly #store = new Store<T>();
   #problem: KubeError | undefined;
-  #lastMessageAt: number | undefined;
+  #heardAt: number | undefined;
   #lastStepAt: number | undefined;
+  /** When the current or the last list began. */
+  #listBeganAt: number | undefined;
+  /** When the last complete list began. */
+  #listedFrom = Number.NEGATIVE_INFINITY;
+  #isListing = false;
+  #nextList = Promise.withResolvers<void>();
+  #listAgain: (() => void) | undefined;
 
   constructor(options: ReflectorOptions<T>) {
     this.#options = options;
+  }
+
+  /** The plural name. */
+  get resource(): string {
+    return this.#options.resource.plural;
   }
 
   get store(): ReadonlyStore<T> {
@@ -33,9 +46,12 @@ export class Reflector<T extends KubeObject> {
     return this.#problem;
   }
 
-  /** Time since the server last sent anything about these objects; undefined before the first message. */
+  /**
+   * Time since the server last completed a list of these objects, or sent a change or a bookmark after one; undefined before the
+   * first list is complete.
+   */
   age(): Milliseconds | undefined {
-    return this.#since(this.#lastMessageAt);
+    return this.#since(this.#heardAt);
   }
 
   /** Time since the last step, failures included: a live watch yields a step every few minutes. */
@@ -45,23 +61,52 @@ export class Reflector<T extends KubeObject> {
 
   /** Resolves when the signal is aborted. */
   async run(signal: AbortSignal): Promise<void> {
-    for await (const step of watch(this.#options, signal)) {
-      this.#observe(step);
-      this.#store.apply(step);
+    while (!signal.aborted) {
+      const { controller, unlink } = linkedController(signal);
+      this.#listAgain = () => controller.abort();
+      for await (const step of watch(this.#options, controller.signal)) {
+        this.#observe(step);
+        this.#store.apply(step);
+      }
+      unlink();
     }
+    this.#listAgain = undefined;
+  }
+
+  /**
+   * Resolves when the store has the content of a complete list that began at this moment (monotonic) or later. Lists again if
+   * needed. Lists have no resource version, so the server answers them with its newest objects.
+   */
+  async whenListed(since: number, signal: AbortSignal): Promise<void> {
+    if (this.#listBeganAt !== undefined && this.#listBeganAt < since) this.#listAgain?.();
+    while (this.#listedFrom < since) await abortable(this.#nextList.promise, signal);
   }
 
   #observe(step: WatchStep<T>): void {
     const { clock, onProblem, onRecovered } = this.#options;
-    this.#lastStepAt = clock.monotonic();
+    const now = clock.monotonic();
+    this.#lastStepAt = now;
     if (step.type === "failed") {
       this.#problem = step.error;
       onProblem?.(step.error, step.retryIn);
-    } else if (step.type !== "begin") {
-      this.#lastMessageAt = clock.monotonic();
-      if (this.#problem !== undefined) onRecovered?.();
-      this.#problem = undefined;
+      return;
     }
+    if (step.type === "begin") {
+      this.#listBeganAt = now;
+      this.#isListing = true;
+      return;
+    }
+    if (step.type === "complete") {
+      this.#listedFrom = this.#listBeganAt ?? now;
+      this.#isListing = false;
+      // Those who wait continue when the store has the list.
+      this.#nextList.resolve();
+      this.#nextList = Promise.withResolvers();
+    }
+    // A normal reconnect proves only that the server is there.
+    if (!this.#isListing && step.type !== "resumed") this.#heardAt = now;
+    if (this.#problem !== undefined) onRecovered?.();
+    this.#problem = undefined;
   }
 
   #since(moment: number | undefined): Milliseconds | undefined {

@@ -29,6 +29,8 @@ export interface ReadonlyStore<T> {
   list(): IterableIterator<T>;
   /** Calls the listener once per changed key, after the change. Returns the function that unsubscribes. */
   subscribe(listener: (change: Change<T>) => void): () => void;
+  /** Calls the listener when a list begins, and when its objects have replaced the content, before the changes are published. */
+  onList(listener: (phase: "begins" | "complete") => void): void;
   /** An index that follows all later changes; `values` must depend on the object alone. */
   index(values: (object: T) => readonly string[]): Index<T>;
 }
@@ -44,6 +46,7 @@ export class Store<T extends KubeObject> implements ReadonlyStore<T> {
   #synced = false;
   readonly #whenSynced = Promise.withResolvers<void>();
   readonly #listeners = new Set<(change: Change<T>) => void>();
+  readonly #listListeners: ((phase: "begins" | "complete") => void)[] = [];
   readonly #indexes: LiveIndex<T>[] = [];
 
   get size(): number {
@@ -71,6 +74,10 @@ export class Store<T extends KubeObject> implements ReadonlyStore<T> {
     return () => this.#listeners.delete(listener);
   }
 
+  onList(listener: (phase: "begins" | "complete") => void): void {
+    this.#listListeners.push(listener);
+  }
+
   index(values: (object: T) => readonly string[]): Index<T> {
     const live: LiveIndex<T> = { values, keys: new Map() };
     for (const [key, after] of this.#objects) this.#reindex(live, { key, after });
@@ -88,6 +95,7 @@ export class Store<T extends KubeObject> implements ReadonlyStore<T> {
     switch (step.type) {
       case "begin":
         this.#staged = new Map();
+        for (const listener of this.#listListeners) listener("begins");
         return;
       case "object":
         this.#put(step.object);
@@ -147,6 +155,7 @@ export class Store<T extends KubeObject> implements ReadonlyStore<T> {
       if (!previous.has(key)) changes.push({ key, after, isFromList });
     // All indexes are updated before any listener runs: listeners see the complete new content.
     for (const change of changes) for (const live of this.#indexes) this.#reindex(live, change);
+    for (const listener of this.#listListeners) listener("complete");
     for (const change of changes) for (const listener of this.#listeners) listener(change);
     this.#whenSynced.resolve();
   }

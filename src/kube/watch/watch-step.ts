@@ -47,6 +47,8 @@ export interface WatchPosition {
   incompleteLists: number;
   /** The current connection has completed a list, or has delivered a change or a bookmark after one. */
   hasProgressed: boolean;
+  /** When the server last completed a list, or sent a change or a bookmark after one (monotonic). */
+  heardAt: number;
   /** The previous connection ended normally. */
   endedNormally: boolean;
 }

@@ -73,6 +73,7 @@ export async function* watch<T extends KubeObject>(
     pagedUntil: Number.NEGATIVE_INFINITY,
     incompleteLists: 0,
     hasProgressed: false,
+    heardAt: clock.monotonic(),
     endedNormally: false,
   };
   let failures = 0;
@@ -80,6 +81,7 @@ export async function* watch<T extends KubeObject>(
   let goneInARow = 0;
   let shortInARow = 0;
   while (!signal.aborted) {
+    if (clock.monotonic() - position.heardAt >= maxSilence) position.resourceVersion = undefined;
     const wasInitial = position.resourceVersion === undefined;
     const started = clock.monotonic();
     position.hasProgressed = false;
@@ -140,10 +142,11 @@ export async function* watch<T extends KubeObject>(
 // One watch connection: first a streaming list where the position has no resource version, then changes until it ends.
 
 /**
- * Bookmarks come about once a minute, but a server need not send any where nothing changes. After a longer silence, a new
- * connection shows whether the server is still there.
+ * Bookmarks come about once a minute. After a longer silence, over all connections, the objects are listed again: a connection that is
+ * accepted proves nothing, and a server that was restored to older revisions sends no change before it reaches the last one that it
+ * sent.
  */
-const maxSilence = seconds(100);
+export const maxSilence = seconds(100);
 /** A server that supports streaming lists starts sending immediately, and completes the list within a minute. */
 const maxInitialSilence = seconds(10);
 const maxInitialList = seconds(60);
@@ -173,8 +176,11 @@ export async function* follow<T extends KubeObject>(
   const stream = await api.openWatch(resource, { query, ...defined({ namespace }) }, signal);
   if (initial) position.incompleteLists += 1;
   if (!initial && position.endedNormally) yield { type: "resumed" };
-  const silenceLimit = (): Milliseconds =>
-    initial ? milliseconds(Math.min(maxInitialSilence, listDeadline - clock.monotonic())) : maxSilence;
+  const silenceLimit = (): Milliseconds => {
+    const now = clock.monotonic();
+    if (initial) return milliseconds(Math.min(maxInitialSilence, listDeadline - now));
+    return milliseconds(Math.max(minDuration, position.heardAt + maxSilence - now));
+  };
   const options = { resource, origin: api.origin, clock, silenceLimit };
   try {
     for await (const event of readWatchStream(stream, options, signal)) {
@@ -184,16 +190,12 @@ export async function* follow<T extends KubeObject>(
         else if (event.endsInitial) yield { type: "complete", resourceVersion };
         if (event.endsInitial) initial = false;
         if (initial) continue;
-        position.resourceVersion = resourceVersion;
-        position.hasProgressed = true;
+        progressTo(resourceVersion, position, clock);
         position.incompleteLists = 0;
         continue;
       }
-      if (!initial) {
-        // Until the list is complete, a resource version belongs to one object and cannot be resumed from.
-        position.resourceVersion = event.object.metadata.resourceVersion;
-        position.hasProgressed = true;
-      }
+      // Until the list is complete, a resource version belongs to one object and cannot be resumed from.
+      if (!initial) progressTo(event.object.metadata.resourceVersion, position, clock);
       if (event.type === "deleted") yield { type: "deleted", object: event.object };
       else yield { type: "object", object: event.object, initial };
       if (initial && clock.monotonic() > listDeadline) throw new UnfinishedListError();
@@ -210,6 +212,12 @@ export async function* follow<T extends KubeObject>(
       { operation: `watch ${resource.plural}` },
     );
   }
+}
+
+function progressTo(resourceVersion: string, position: WatchPosition, clock: Clock): void {
+  position.resourceVersion = resourceVersion;
+  position.hasProgressed = true;
+  position.heardAt = clock.monotonic();
 }
 
 // A complete list in pages, for servers without streaming lists.
@@ -229,8 +237,7 @@ export async function* listPages<T extends KubeObject>(
     for (const object of page.items) yield { type: "object", object, initial: true };
     token = page.continue;
     if (token === undefined) {
-      position.resourceVersion = page.resourceVersion;
-      position.hasProgressed = true;
+      progressTo(page.resourceVersion, position, clock);
       yield { type: "complete", resourceVersion: page.resourceVersion };
       return;
     }

@@ -10,7 +10,7 @@ const log = { info: quiet, warn: quiet, error: quiet, debug: quiet };
 const nextTick = () => new Promise<void>((resolve) => setImmediate(resolve));
 
 /** Leadership sessions of one controller. The test controls the Lease, and releasing it takes a moment. */
-const sessions = (run: Task["run"], changes: Partial<LeadershipSessionsOptions> = {}) => {
+const sessions = (work: Task["run"], changes: Partial<LeadershipSessionsOptions> = {}) => {
   const stop = new AbortController();
   const reported: string[] = [];
   let callbacks: Parameters<LeadershipSessionsOptions["elect"]>[0] | undefined;
@@ -18,7 +18,7 @@ const sessions = (run: Task["run"], changes: Partial<LeadershipSessionsOptions> 
     stop: stop.signal,
     identity: "me",
     log,
-    controllers: [{ name: "x", run }],
+    work,
     elect: (given) => {
       callbacks = given;
       return {

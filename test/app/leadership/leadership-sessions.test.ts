@@ -18,7 +18,7 @@ const sessions = (changes: Partial<LeadershipSessionsOptions> = {}) => {
     stop: stop.signal,
     identity: "me",
     log,
-    controllers: [],
+    work: () => Promise.resolve(),
     onSession: (isLeader) => reported.push(isLeader ? "session begins" : "session ends"),
     beforeRelease: async () => void reported.push("last writes"),
     elect: (given) => {
@@ -40,7 +40,7 @@ const sessions = (changes: Partial<LeadershipSessionsOptions> = {}) => {
 
 test("a failing controller releases the Lease, and its error is reported after that", async () => {
   const { reported, ended } = sessions({
-    controllers: [{ name: "x", run: () => Promise.reject(new Error("boom")) }],
+    work: () => Promise.reject(new Error("boom")),
   });
   expect(await ended.catch(String)).toContain("boom");
   expect(reported).toContain("released");
@@ -48,7 +48,7 @@ test("a failing controller releases the Lease, and its error is reported after t
 
 test("a stop drains the work, then writes the last events, then releases the Lease [F67]", async () => {
   const work = Promise.withResolvers<void>();
-  const { reported, stop, ended } = sessions({ controllers: [{ name: "x", run: () => work.promise }] });
+  const { reported, stop, ended } = sessions({ work: () => work.promise });
   await nextTick();
   stop.abort(new Draining("asked to stop", new AbortController().signal));
   await nextTick();
@@ -62,18 +62,13 @@ describe("a lost Lease", () => {
   test("cancels the controllers and keeps the process running [N14]", async () => {
     let reason: unknown;
     const { reported, stop, ended, lose } = sessions({
-      controllers: [
-        {
-          name: "x",
-          run: (signal) =>
-            new Promise((resolve) =>
-              signal.addEventListener("abort", () => {
-                ({ reason } = signal);
-                resolve();
-              }),
-            ),
-        },
-      ],
+      work: (signal) =>
+        new Promise((resolve) =>
+          signal.addEventListener("abort", () => {
+            ({ reason } = signal);
+            resolve();
+          }),
+        ),
     });
     await nextTick();
     lose();
@@ -91,18 +86,13 @@ describe("a lost Lease", () => {
   test("cancels the remaining work immediately during a drain [N14]", async () => {
     let cutAt: AbortSignal | undefined;
     const { stop, ended, lose } = sessions({
-      controllers: [
-        {
-          name: "x",
-          run: (signal) =>
-            new Promise((resolve) =>
-              signal.addEventListener("abort", () => {
-                cutAt = (signal.reason as Draining).end;
-                cutAt.addEventListener("abort", () => resolve());
-              }),
-            ),
-        },
-      ],
+      work: (signal) =>
+        new Promise((resolve) =>
+          signal.addEventListener("abort", () => {
+            cutAt = (signal.reason as Draining).end;
+            cutAt.addEventListener("abort", () => resolve());
+          }),
+        ),
     });
     await nextTick();
     stop.abort(new Draining("asked to stop", new AbortController().signal));

@@ -27,6 +27,7 @@ const report: Pick<
   | "inventory"
   | "changes"
   | "caches"
+  | "awaitedCaches"
   | "pendingRestart"
 > = {
   leads: true,
@@ -57,6 +58,7 @@ const report: Pick<
   ],
   changes: undefined,
   caches: {},
+  awaitedCaches: ["nodes"],
   pendingRestart: ["--cluster-name"],
 };
 
@@ -72,6 +74,7 @@ const linesOf = (changes: Partial<ManagerReport> = {}): readonly string[] => {
 const ofReplica = [
   'fairlead_inventory_age_seconds{source="machines"} 12.5',
   'fairlead_inventory_instances{source="machines"} 3',
+  "fairlead_caches_awaited 1",
   "fairlead_configuration_restart_pending 1",
 ];
 

@@ -185,17 +185,6 @@ describe.each(styles)("route controller, %s", (style) => {
     expect(w.nodes.sent).toEqual([]);
   });
 
-  test("removes nothing before the Node cache is complete", async () => {
-    const w = withStyle();
-    w.cloud.put("10.244.1.0/24", { targetKey: "n1" });
-    w.isSynced = false;
-    await w.settle();
-    expect([w.cloud.lines, w.cloud.table.length]).toEqual([[], 1]);
-    w.isSynced = true;
-    await w.pass(2);
-    expect(w.cloud.table).toEqual([]);
-  });
-
   test("writes only its plan to the journal in observe mode", async () => {
     const w = withStyle({ mode: "observe" }).add("n1", "10.244.1.0/24");
     w.cloud.put("10.244.2.0/24", { targetKey: "gone" });

@@ -61,7 +61,6 @@ export class RouteWorld {
   readonly removals: RemovalMemory;
   /** Messages about holds of the mass limit. */
   readonly held: string[] = [];
-  isSynced = true;
   readonly #stop = new AbortController();
   #running: Promise<void> | undefined;
 
@@ -80,7 +79,6 @@ export class RouteWorld {
     this.nodes = new ApiServerNodes({ clock, random, mode, ...(lag !== undefined && { lag }) });
     this.controller = new RouteController({
       nodes: this.nodes.store,
-      isSynced: () => this.isSynced,
       writes: this.nodes.writes,
       send: journalledCloudSend({ journal: this.nodes.journal, clock, mode }),
       inventory: this.inventory,

@@ -99,17 +99,24 @@ test("another writer's edit before an own write, missing in its answer, triggers
   const edited = node("9", { other: "2" });
   const both = node("10", { own: "1", other: "2" });
   // Older than the own write, whose version contains it too.
-  expect(own.isNews("n1", node("1"), edited)).toBe(false);
+  expect(own.isNews({ key: "n1", before: node("1"), after: edited })).toBe(false);
   // The watch event may have no relevant difference from the last one, because the own write set the value that was
   // already there.
   const before = { ...both, metadata: { ...both.metadata, resourceVersion: "9" } };
-  expect(own.isNews("n1", before, both)).toBe(true);
-  expect(own.isNews("n1", both, both)).toBe(false);
+  expect(own.isNews({ key: "n1", before, after: both })).toBe(true);
+  expect(own.isNews({ key: "n1", before: both, after: both })).toBe(false);
 });
 
 test("without an own write, a relevant change triggers a reconcile and an irrelevant one does not", () => {
   const own = new OwnWrites<Node>(isRelevantChange);
-  expect(own.isNews("n1", node("1"), node("2", { other: "2" }))).toBe(true);
-  expect(own.isNews("n1", node("1"), node("2"))).toBe(false);
-  expect(own.isNews("n1", undefined, node("1"))).toBe(true);
+  expect(own.isNews({ key: "n1", before: node("1"), after: node("2", { other: "2" }) })).toBe(true);
+  expect(own.isNews({ key: "n1", before: node("1"), after: node("2") })).toBe(false);
+  expect(own.isNews({ key: "n1", after: node("1") })).toBe(true);
+});
+
+test("a list with an older version than an own write triggers a reconcile, because the server was restored [N23]", () => {
+  const own = answered(node("10", { a: "1" }));
+  const listed = { key: "n1", before: node("9", { a: "1" }), after: node("7"), isFromList: true } as const;
+  expect(own.isNews(listed)).toBe(true);
+  expect(own.isNews({ key: "n1", before: node("7"), after: node("8", { other: "2" }) })).toBe(true);
 });

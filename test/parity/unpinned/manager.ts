@@ -7,7 +7,7 @@ export const managerBehaviors: readonly Unpinned[] = [
   {
     behavior: "start-up order",
     provedBy: [
-      "the manager fills its caches, then takes the Lease, and only then asks the cloud",
+      "the manager takes the Lease, then fills its caches, and only then asks the cloud [N23]",
       "exits with 2 for wrong flags, reports all of them and contacts no server, unlike upstream",
     ],
   },

@@ -90,7 +90,7 @@ function onServiceChange(deps: TriggerDeps, change: Change<Service>): void {
   const { key, before, after } = change;
   const { controller, groupStates, serviceStates, assignment, ownWrites, massLimit } = deps;
   const { listing, clock } = controller;
-  const isNews = ownWrites.isNews(key, before, after);
+  const isNews = ownWrites.isNews(change);
   // It may be one that vanished. The listing shows whether the mass limit still holds.
   if (before === undefined && massLimit.isHolding) listing.request(clock.monotonic(), "refresh");
   if (before === undefined || before.metadata.uid === after?.metadata.uid) {

@@ -5,6 +5,7 @@ import type { KubeApi } from "../../../kube/client/api.ts";
 import { keyOf, type Service } from "../../../kube/objects.ts";
 import type { Patch } from "../../../kube/patches/patch.ts";
 import { services } from "../../../kube/resources.ts";
+import type { Change } from "../../../kube/watch/store.ts";
 import { isLostRace } from "../../errors.ts";
 import { describePatch } from "../../writes/describe-patch.ts";
 import { type JournalledOptions, journalledSend } from "../../writes/journalled-send.ts";
@@ -78,9 +79,9 @@ export class OwnServiceWrites implements ServiceWrites {
    * Whether a change from the watch must be reconciled. A Service that was added, deleted or replaced is never
    * Fairlead's own write.
    */
-  isNews(key: string, before: Service | undefined, after: Service | undefined): boolean {
-    if (before !== undefined && before.metadata.uid === after?.metadata.uid)
-      return this.#own.isNews(key, before, after);
+  isNews(change: Change<Service>): boolean {
+    const { key, before, after } = change;
+    if (before !== undefined && before.metadata.uid === after?.metadata.uid) return this.#own.isNews(change);
     this.#own.forget(key);
     return this.#isRelevant(before, after);
   }

@@ -137,6 +137,18 @@ export class Store {
     }
   }
 
+  /** Returns how to restore the present objects with their revisions, as from a backup of etcd. */
+  backup(): () => void {
+    const revision = this.#revision;
+    const saved = [...this.#collections].map(([plural, { objects }]) => [plural, new Map(objects)] as const);
+    return () => {
+      this.#revision = revision;
+      this.#collections.clear();
+      for (const [plural, objects] of saved)
+        this.#collections.set(plural, { objects, sorted: undefined, history: [], compactedTo: revision });
+    };
+  }
+
   /** Calls the listener synchronously after each write; returns a function that removes it. */
   onWrite(listener: ChangeListener): () => void {
     this.#listeners.add(listener);

@@ -1,0 +1,58 @@
+import { describe, expect, test } from "bun:test";
+import { LatestObjects } from "../../src/controllers/latest-objects.ts";
+import type { KubeObject } from "../../src/kube/objects.ts";
+import { Store } from "../../src/kube/watch/store.ts";
+
+const object = (resourceVersion: string): KubeObject => ({
+  metadata: { name: "a", uid: "uid-a", resourceVersion },
+});
+
+/** The cache has version 5, and a write was answered with version 7. */
+const setUp = () => {
+  const store = new Store<KubeObject>();
+  const list = (resourceVersion: string, duringList: () => void = () => undefined): void => {
+    store.apply({ type: "begin" });
+    store.apply({ type: "object", object: object(resourceVersion), initial: true });
+    duringList();
+    store.apply({ type: "complete", resourceVersion });
+  };
+  list("5");
+  const latest = new LatestObjects(store);
+  const changes: string[] = [];
+  latest.subscribe(({ before, after }) =>
+    changes.push(`${before?.metadata.resourceVersion}>${after?.metadata.resourceVersion}`),
+  );
+  const write = (): void => latest.remember(object("7"));
+  const version = (): string | undefined => latest.get("a")?.metadata.resourceVersion;
+  return { store, list, changes, write, version };
+};
+
+describe("the newest version of an object", () => {
+  test("is that of an own write until the watch delivers it", () => {
+    const { store, write, version } = setUp();
+    write();
+    store.apply({ type: "object", object: object("6"), initial: false });
+    expect(version()).toBe("7");
+    store.apply({ type: "object", object: object("8"), initial: false });
+    expect(version()).toBe("8");
+  });
+
+  test.each(["3", "5"])(
+    "is that of a complete list that began after an own write, although it is %s [N23]",
+    (listed) => {
+      const { list, changes, write, version } = setUp();
+      write();
+      list(listed);
+      expect(version()).toBe(listed);
+      expect(changes).toContain(`7>${listed}`);
+    },
+  );
+
+  test("is that of an own write during a list, because the list may have been read before [N23]", () => {
+    const { list, write, version } = setUp();
+    list("6", write);
+    expect(version()).toBe("7");
+    list("6");
+    expect(version()).toBe("6");
+  });
+});

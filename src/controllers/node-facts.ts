@@ -69,8 +69,3 @@ export function isLeaving(node: Node): boolean {
     taintsOf(node).some(({ key }) => (leavingTaints as readonly string[]).includes(key))
   );
 }
-
-export function ageOf(node: Node, now: number): number {
-  const created = Date.parse(node.metadata.creationTimestamp ?? "");
-  return Number.isNaN(created) ? 0 : now - created;
-}

@@ -43,7 +43,6 @@ export class LifecycleController {
   readonly #pendingLookups: PendingLookups;
   readonly #candidates: Candidates;
   readonly #massCount: MassCount;
-  readonly #wallAtStart: number;
 
   constructor(options: LifecycleOptions) {
     const { nodes, inventory, clock } = options;
@@ -52,7 +51,6 @@ export class LifecycleController {
     this.#pendingLookups = new PendingLookups(inventory, clock);
     this.#candidates = new Candidates(clock, this.#pendingLookups);
     this.#massCount = new MassCount(options, this.#candidates, (node) => this.#isManaged(node));
-    this.#wallAtStart = clock.now() - clock.monotonic();
     // For the life of the process, not for a leadership session: deletions by another replica count as well.
     this.#candidates.follow(nodes);
     this.#massCount.follow();
@@ -162,13 +160,13 @@ export class LifecycleController {
       if (node !== undefined) removals.endHold("nodes", node.metadata.uid);
       return settled;
     }
-    const now = { wall: this.#steadyWallTime(), monotonic: clock.monotonic() };
+    const now = clock.monotonic();
     const candidate = this.#candidates.of(node);
     const identity = identityOf(node);
     const answer = inventory.check(identity);
-    const seenSince = now.monotonic - (acceptedAge(node) ?? 0);
-    const known = candidate.evidence ?? noEvidence(now.monotonic, seenSince);
-    const evidence = addAnswer(known, answer, now.monotonic);
+    const seenSince = now - (acceptedAge(node) ?? 0);
+    const known = candidate.evidence ?? noEvidence(now, seenSince);
+    const evidence = addAnswer(known, answer, now);
     this.#candidates.update(name, { evidence });
     if ("asOf" in answer && this.#pendingLookups.isAnsweredBy(name, answer.asOf)) {
       this.#pendingLookups.forget(name);
@@ -189,12 +187,6 @@ export class LifecycleController {
       now,
     });
     return this.#apply(node, decision, signal);
-  }
-
-  /** Setting the wall clock forward does not make a Node older. */
-  #steadyWallTime(): number {
-    const { clock } = this.#options;
-    return Math.min(clock.now(), clock.monotonic() + this.#wallAtStart);
   }
 
   async #apply(node: Node, decision: LifecycleDecision, signal: AbortSignal): Promise<Outcome> {

@@ -8,6 +8,8 @@ import { addProof, type Proof } from "../absence/proof.ts";
 export interface NodeEvidence {
   /** When this process first saw the Node not Ready. A proof must be newer. Monotonic, like all times here. */
   readonly since: number;
+  /** Since when this process has seen the Node without interruption; its instance may have existed since. */
+  readonly firstSeen: number;
   /** An observation may be as old as this: a joining Node is not Ready yet, and its instance was observed a moment ago. */
   readonly seenSince: number;
   readonly proofs: readonly Proof[];
@@ -16,7 +18,7 @@ export interface NodeEvidence {
 }
 
 export function noEvidence(since: number, seenSince = since): NodeEvidence {
-  return { since, seenSince, proofs: [], wasTerminating: false };
+  return { firstSeen: since, since, seenSince, proofs: [], wasTerminating: false };
 }
 
 /** An answer that was requested before the Node was not Ready proves nothing. */

@@ -8,7 +8,6 @@ import type { Node } from "../../kube/objects.ts";
 import { awaited, judge, type NextProof, type ProofKind } from "../absence/proof.ts";
 import { nodeDeletionOf } from "../node-deletion.ts";
 import {
-  ageOf,
   hasTaint,
   isBeingDeleted,
   isLeaving,
@@ -55,8 +54,8 @@ export interface LifecyclePlanInput {
   /** An operator released this Node: the mass limit does not apply to it. */
   readonly isReleased: boolean;
   readonly settings: LifecycleSettings;
-  /** Wall and monotonic time. */
-  readonly now: { readonly wall: number; readonly monotonic: number };
+  /** Monotonic. */
+  readonly now: number;
 }
 
 export function planLifecycle(input: LifecyclePlanInput): LifecycleDecision {
@@ -111,20 +110,19 @@ function planDeletion({
   if (settings.deletion === "off") return { kind: "recheck" };
   // The kubelet may have set the provider id, long before the cloud shows the instance.
   const mayBeTooNew = providerIDOf(node) === undefined || isUninitialized(node);
-  // The Node is at least as old as the time since it was first seen, even if the wall clock was set back.
-  const age = Math.max(now.monotonic - evidence.since, ageOf(node, now.wall));
-  const beyondMinAge = age - settings.minAge;
+  // The Node is at least this old. Its creation time says nothing to a process whose wall clock is wrong.
+  const beyondMinAge = now - evidence.firstSeen - settings.minAge;
   if (mayBeTooNew && beyondMinAge < 0) return { kind: "query", after: milliseconds(-beyondMinAge) };
   const missing = (restartedAt?: number): NextProof | undefined => {
     const { confirmAfter } = settings;
     const known = { certainty: "exists", proofs: evidence.proofs } as const;
-    return awaited(judge(known, { confirmAfter, kinds: proofKinds, restartedAt }, now.monotonic));
+    return awaited(judge(known, { confirmAfter, kinds: proofKinds, restartedAt }, now));
   };
   const next = missing();
-  if (next !== undefined) return queryFor(next, now.monotonic);
+  if (next !== undefined) return queryFor(next, now);
   // A proof from a time when the instance may not have been visible yet does not count.
   const newest = Math.max(...evidence.proofs.map(({ beganAt }) => beganAt));
-  if (mayBeTooNew && newest < now.monotonic - beyondMinAge) return { kind: "query", after: milliseconds(0) };
+  if (mayBeTooNew && newest < now - beyondMinAge) return { kind: "query", after: milliseconds(0) };
   if (isDeletionForbidden(node)) return { kind: "hold", event: deletionForbidden(node) };
   const isAnnounced = isReleased || isAnnouncedAsLeaving(node, evidence);
   // Announced Nodes do not count, but they are held as well: while the cloud seems wrong about many Nodes, it is not trusted
@@ -133,10 +131,10 @@ function planDeletion({
     const allowed = mass();
     if (!allowed.mayDelete) return { kind: "hold", event: allowed.event };
     const restarted = missing(allowed.restartedAt);
-    if (restarted !== undefined) return queryFor(restarted, now.monotonic);
+    if (restarted !== undefined) return queryFor(restarted, now);
   }
   if (settings.deletion === "observe") return { kind: "hold", event: deletionObserved() };
-  if (!isRecent(evidence, now.monotonic)) return { kind: "query", after: milliseconds(0) };
+  if (!isRecent(evidence, now)) return { kind: "query", after: milliseconds(0) };
   return { kind: "delete", isAnnounced };
 }
 

@@ -49,7 +49,7 @@ test("a machine observed as terminating stays announced, whatever state the clou
 
 describe("planLifecycle for a Node without provider id", () => {
   const wall = Date.UTC(2026, 0, 2);
-  const plan = (createdAt: number, evidence: NodeEvidence, monotonic: number, answer?: Answer) =>
+  const plan = (createdAt: number, evidence: NodeEvidence, now: number, answer?: Answer) =>
     planLifecycle({
       node: toNode({ name: "n0", createdAt, status: { conditions: [{ type: "Ready", status: "False" }] } }),
       answer: answer ?? { kind: "gone", proof: "listing", asOf: evidence.proofs.at(-1)?.beganAt ?? 0 },
@@ -58,18 +58,26 @@ describe("planLifecycle for a Node without provider id", () => {
       isReleased: false,
       mass: () => ({ mayDelete: true }),
       settings: lifecycleDefaults,
-      now: { wall, monotonic },
+      now,
     });
 
-  test("deletes it after the minimum age measured by the monotonic clock, even when the wall clock was set back", () => {
-    const evidence = proved(proof("listing", 605), proof("listing", 640));
-    expect(plan(wall + minutes(60), evidence, seconds(640))).toEqual({ kind: "delete", isAnnounced: false });
-  });
+  test.each([
+    ["in the future", wall + minutes(60)],
+    ["long ago", wall - minutes(60)],
+  ])(
+    "deletes it after the minimum age measured by the monotonic clock when it was created %s",
+    (_, createdAt) => {
+      const early = proved(proof("listing", 0), proof("listing", 40));
+      expect(plan(createdAt, early, seconds(40))).toEqual({ kind: "query", after: seconds(560) });
+      const evidence = proved(proof("listing", 605), proof("listing", 640));
+      expect(plan(createdAt, evidence, seconds(640))).toEqual({ kind: "delete", isAnnounced: false });
+    },
+  );
 
   test("asks again when the answer was requested before the Node was old enough", () => {
-    const evidence = proved(proof("listing", 0), proof("listing", 31, 39));
-    // Old enough since second 35.
-    expect(plan(wall - minutes(10) - seconds(5), evidence, seconds(40))).toEqual({
+    const evidence = proved(proof("listing", 560), proof("listing", 599, 604));
+    // Old enough since second 600.
+    expect(plan(wall, evidence, seconds(605))).toEqual({
       kind: "query",
       after: seconds(0),
     });

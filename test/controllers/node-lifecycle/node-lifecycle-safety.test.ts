@@ -71,14 +71,24 @@ test("keeps a Node that became Ready just before the controller's own write to i
   expect(w.nodes.names()).toEqual(["n0"]);
 });
 
-test("keeps a young Node without provider id when the wall clock is set forward", async () => {
+test.each([
+  ["is set forward while the process runs", { setForward: minutes(60), createdAgo: minutes(0) }],
+  // Its creation time then looks old at once.
+  ["is ahead since the process started", { setForward: minutes(0), createdAgo: minutes(60) }],
+])("keeps a young Node without provider id for ten minutes when the wall clock %s", async (_, clocks) => {
   const w = setUp();
   const now = w.clock.now.bind(w.clock);
   w.start("lifecycle");
-  w.nodes.add({ name: "n0", status: { conditions: [{ type: "Ready", status: "False" }] } });
-  w.clock.now = () => now() + minutes(60);
-  await w.pass(300);
+  w.nodes.add({
+    name: "n0",
+    createdAt: now() - clocks.createdAgo,
+    status: { conditions: [{ type: "Ready", status: "False" }] },
+  });
+  w.clock.now = () => now() + clocks.setForward;
+  await w.pass(595);
   expect(w.nodes.names()).toEqual(["n0"]);
+  await w.pass(300);
+  expect(w.nodes.names()).toEqual([]);
 });
 
 test("holds deletion when the cloud loses all machines right after a Node was counted", async () => {

@@ -113,7 +113,7 @@ describe("lifecycle controller with a missing machine", () => {
       createdAt: w.clock.now() - 86_400_000,
       status: { conditions: [{ type: "Ready", status: "False" }] },
     });
-    await w.pass(90);
+    await w.pass(700);
     expect(w.lifecycle.candidates.get("n0")?.evidence?.proofs.length).toBeGreaterThan(1);
     w.cloud.put(machine("7", { names: ["other"] }));
     w.nodes.change("n0", (node) => ({ ...node, spec: { providerID: "fake://7" } }));

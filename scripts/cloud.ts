@@ -1,6 +1,7 @@
 // `npm run cloud <name>`: serves a simulated cloud over HTTP, for development.
 
 import { parseArgs } from "node:util";
+import { faultsPath } from "#ccm/testing";
 import { milliseconds } from "../src/core/brand.ts";
 import { systemClock } from "../src/platform/clock.ts";
 import type { LocalCloud, LocalCloudDefinition } from "./clouds/local-cloud.ts";
@@ -21,7 +22,7 @@ Serves a simulated cloud on 127.0.0.1, and prints the settings of a manager that
   --latency <ms>           time to answer a request (0)
   --action-time <ms>       time until a change has ended (${defaults(({ defaultActionTime }) => defaultActionTime)})
   --requests-per-hour <n>  request quota (${defaults(({ defaultRequestsPerHour }) => defaultRequestsPerHour)})
-  --token <text>           the only valid token (any token is accepted by default);
+  --token <text>           the only valid token, instead of the one that is printed;
                            of rancher, an API key such as access:secret
 `;
 
@@ -84,7 +85,7 @@ const options = {
   latency: milliseconds(wholeNumber("latency", 0)),
   actionTime: milliseconds(wholeNumber("action-time", definition.defaultActionTime)),
   requestsPerHour: wholeNumber("requests-per-hour", definition.defaultRequestsPerHour ?? 0),
-  token: values.token,
+  token: values.token ?? definition.exampleToken,
 };
 const count = wholeNumber("machines", 0);
 
@@ -115,5 +116,10 @@ ${definition.hint(cloud.url)}
 
 To use it, start a manager with these variables:
 
-${variables.join("")}`,
+${variables.join("")}
+To let requests fail, plan faults. An answer names all kinds:
+
+  curl ${new URL(faultsPath, cloud.url)} -d '{"kind": "status", "status": 503, "calls": 10}'
+  curl ${new URL(faultsPath, cloud.url)} -X DELETE
+`,
 );

@@ -15,7 +15,7 @@ function open({ port, ...options }: LocalCloudOptions): LocalCloud {
   const served = serveFakeCloud(cloud, port);
   return {
     url: served.url,
-    settings: { endpoint: served.url, token: options.token ?? exampleToken },
+    settings: { endpoint: served.url, token: options.token },
     largerType: "large-4",
     addMachine: (name) => void machines.add(name),
     machines: () => machines.list().map(({ name, status }) => ({ name, state: status })),

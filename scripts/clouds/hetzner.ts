@@ -12,14 +12,14 @@ const exampleToken = "t".repeat(64);
 function open({ port, token, ...options }: LocalCloudOptions): LocalCloud {
   const cloud = new HetznerCloud(options);
   const { servers, networks, balancers } = cloud.project;
-  if (token !== undefined) cloud.tokens.add(token);
+  cloud.tokens.add(token);
   const network = networks.add("cluster");
   const served = serveCloud(cloud, port);
   return {
     url: served.url,
     settings: {
       endpoint: `${served.url}/v1`,
-      token: token ?? exampleToken,
+      token,
       network: network.name,
       "load-balancers-location": "fsn1",
     },

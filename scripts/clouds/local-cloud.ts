@@ -15,8 +15,8 @@ export interface LocalCloudOptions {
   readonly actionTime: Milliseconds;
   /** The rate limit. It has no effect in a cloud without one. */
   readonly requestsPerHour: number;
-  /** The only valid token. Undefined: every token is valid. */
-  readonly token: string | undefined;
+  /** The only valid token. */
+  readonly token: string;
 }
 
 export interface LocalMachine {

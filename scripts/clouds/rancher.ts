@@ -19,8 +19,8 @@ function keyOf(token: string): readonly [access: string, secret: string] {
 function open({ port, token, clock, latency, actionTime }: LocalCloudOptions): LocalCloud {
   const cloud = new RancherCloud({ clock, latency, stateTime: actionTime });
   const { hosts, services } = cloud.environment;
-  if (token !== undefined) cloud.addKey(...keyOf(token));
-  const [access, secret] = keyOf(token ?? exampleToken);
+  const [access, secret] = keyOf(token);
+  cloud.addKey(access, secret);
   const served = serveRancherCloud(cloud, port);
   const machines = () => hosts.list().filter(({ removed }) => removed === null);
   const stateOf = (state: string) => (state === "active" ? "running" : state);

@@ -130,7 +130,7 @@ test("npm run cloud hetzner serves servers in a network, and prints how to use i
   expect((await fetch(`${api}/servers`)).status).toBe(401);
 });
 
-test("npm run cloud hetzner accepts the token that it prints if none is required", async () => {
+test("npm run cloud hetzner accepts only the token that it prints, and faults that are planned by HTTP", async () => {
   await using cloud = await outputUntil("_LOCATION=fsn1\n", "cloud.ts", "hetzner", "--port", "0");
   const { HCLOUD_ENDPOINT, HCLOUD_TOKEN = "" } = variablesIn(cloud.output);
   expect(HCLOUD_TOKEN).toHaveLength(64);
@@ -138,6 +138,20 @@ test("npm run cloud hetzner accepts the token that it prints if none is required
     headers: { authorization: `Bearer ${HCLOUD_TOKEN}` },
   });
   expect(listing.status).toBe(200);
+  const ask = (token: string) =>
+    fetch(`${HCLOUD_ENDPOINT}/servers`, { headers: { authorization: `Bearer ${token}` } });
+  expect((await ask("other")).status).toBe(401);
+  const faults = `${new URL(HCLOUD_ENDPOINT ?? "").origin}/simulator/faults`;
+  const plan = (fault: object) => fetch(faults, { method: "POST", body: JSON.stringify(fault) });
+  const unknown = await plan({ kind: "statsu" });
+  expect([unknown.status, await unknown.text()]).toEqual([
+    400,
+    expect.stringContaining("status, page, refused"),
+  ]);
+  expect((await plan({ kind: "status", status: 503, calls: 2 })).status).toBe(204);
+  expect((await ask(HCLOUD_TOKEN)).status).toBe(503);
+  await fetch(faults, { method: "DELETE" });
+  expect((await ask(HCLOUD_TOKEN)).status).toBe(200);
 });
 
 test("npm run cloud fake prints how to use it", async () => {

@@ -12,6 +12,7 @@ const immediately = { delay: milliseconds(0), fate: "whole" } as const;
 export function serveFakeCloud(cloud: FakeCloud, port: number): ServedCloud {
   const withAdmin: Reachable = {
     clock: cloud.clock,
+    faults: cloud.faults,
     receive: (request) => {
       try {
         const answer = handleAdmin(cloud, queryOf(request));

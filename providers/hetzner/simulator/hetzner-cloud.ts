@@ -71,7 +71,7 @@ export class HetznerCloud extends SimulatedApi<FaultKind> {
   readonly #handlers: Handlers;
 
   constructor({ clock, actionTime, latency, requestsPerHour = 3600, robot }: HetznerOptions) {
-    super({ clock, latency });
+    super({ clock, latency }, faultKinds);
     this.project = new Project(clock, actionTime ?? seconds(1));
     this.robot = new Robot(clock, this.project.robot, {
       ...{ user: "robot", password: "robot", requestsPerHour: 200 },

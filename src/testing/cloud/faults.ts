@@ -45,15 +45,32 @@ export interface Hidden {
 /** The planned faults of a simulated cloud. */
 export class CloudFaults<K extends string> {
   readonly #clock: Clock;
+  readonly #kinds: readonly string[];
   #planned: { readonly fault: CloudFault<K>; seen: number }[] = [];
   #hidden: (Hidden & { readonly until: number })[] = [];
 
-  constructor(clock: Clock) {
+  /** `kinds` are those that a developer can write. */
+  constructor(clock: Clock, kinds: readonly string[] = commonFaults) {
     this.#clock = clock;
+    this.#kinds = kinds;
   }
 
   add(fault: CloudFault<K>): void {
     this.#planned.push({ fault, seen: 0 });
+  }
+
+  /** Adds a fault that a developer wrote as JSON. Returns what is expected if it is none, so that a typo is not ignored. */
+  addWritten(written: unknown): string | undefined {
+    const { kind, ...rest } = { ...(written as CloudFault<K>) };
+    const isText = (name: string) => name === "operation" || name === "code";
+    const isCount = (name: string) => ["after", "calls", "status", "milliseconds"].includes(name);
+    const isValid = Object.entries(rest).every(([name, value]) =>
+      isText(name) ? typeof value === "string" : isCount(name) && Number.isSafeInteger(value),
+    );
+    if (!isValid || !this.#kinds.includes(kind))
+      return `Expected {"kind": …} with one of ${this.#kinds.join(", ")}, and optionally "operation" (such as "GET /servers"), "after", "calls", "status", "code" and "milliseconds".`;
+    this.add({ kind, ...rest });
+    return undefined;
   }
 
   hide(hidden: Hidden): void {

@@ -68,10 +68,14 @@ export abstract class SimulatedApi<K extends string = CommonFault> {
   seen: Seen[] = [];
   latency: Milliseconds;
 
-  constructor({ clock, latency }: { readonly clock: Clock; readonly latency?: Milliseconds | undefined }) {
+  /** `faultKinds` are those of the cloud, for developers who plan them by HTTP. */
+  constructor(
+    { clock, latency }: { readonly clock: Clock; readonly latency?: Milliseconds | undefined },
+    faultKinds?: readonly K[],
+  ) {
     this.clock = clock;
     this.latency = latency ?? milliseconds(0);
-    this.faults = new CloudFaults(clock);
+    this.faults = new CloudFaults(clock, faultKinds);
   }
 
   abstract receive(request: SimulatedRequest): Delivery;

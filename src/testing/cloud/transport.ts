@@ -9,6 +9,8 @@ import type { Delivery, SimulatedRequest } from "./simulated-api.ts";
 export interface Reachable {
   readonly clock: Clock;
   receive(request: SimulatedRequest): Delivery;
+  /** Other processes plan faults at `faultsPath`. */
+  readonly faults?: { addWritten(written: unknown): string | undefined; clear(): void };
 }
 
 function requestOf(
@@ -71,8 +73,22 @@ export function asTransport(cloud: Reachable): Transport {
   };
 }
 
+/** POST plans a fault, as `CloudFaults.addWritten` expects it, and DELETE removes all. No cloud has this path. */
+export const faultsPath = "/simulator/faults";
+
+async function changeFaults(faults: NonNullable<Reachable["faults"]>, request: Request): Promise<Response> {
+  const isRemoval = request.method === "DELETE";
+  if (isRemoval) faults.clear();
+  const expected = isRemoval ? undefined : faults.addWritten(await request.json().catch(() => undefined));
+  if (expected === undefined) return new Response(null, { status: 204 });
+  return new Response(`${expected}\n`, { status: 400 });
+}
+
 /** Answers a request that came by HTTP. */
 export async function answerRequest(cloud: Reachable, request: Request): Promise<Response> {
+  const { faults } = cloud;
+  if (faults !== undefined && new URL(request.url).pathname === faultsPath)
+    return changeFaults(faults, request);
   try {
     const authorization = request.headers.get("authorization") ?? undefined;
     const received = requestOf(request.method, new URL(request.url), await request.text(), authorization);

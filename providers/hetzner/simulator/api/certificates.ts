@@ -1,4 +1,4 @@
-// Requests for certificates. The issuance of a managed one is an action; a failed one can be retried.
+// Requests for certificates. The issuance of a managed one is an action.
 
 import { X509Certificate } from "node:crypto";
 import { Refusal } from "../base/answer.ts";
@@ -30,10 +30,10 @@ function certificateView(project: Project, certificate: Certificate): unknown {
   };
 }
 
-function issue(project: Project, id: number, command: string): ActionView {
+function issue(project: Project, id: number): ActionView {
   const { certificates } = project;
   return start(project, {
-    command,
+    command: "create_certificate",
     resources: [{ type: "certificate", id }],
     end: () => certificates.change(id, { issuance: "completed", issued: certificates.issue(), error: null }),
     fail: (error) => certificates.change(id, { issuance: "failed", error }),
@@ -78,27 +78,17 @@ function create({ certificates }: Project, body: BodyReader): Certificate {
 
 export function certificateHandlers(project: Project): Handlers {
   const { certificates } = project;
-  return {
-    ...resourceHandlers(project, "certificates", certificates, {
-      view: (certificate) => certificateView(project, certificate),
-      filter: ["type", "type"],
-      create: (body) => {
-        const { id, type } = create(project, body);
-        return { id, more: { action: type === "managed" ? issue(project, id, "create_certificate") : null } };
-      },
-      remove: ({ id }) => {
-        if (usersOf(project, id).length > 0)
-          throw new Refusal("resource_in_use", "certificate is used by a load balancer");
-        certificates.delete(id);
-        return { status: 204 };
-      },
-    }),
-    "POST /certificates/{id}/actions/retry": ({ id }) => {
-      const { type, issuance } = certificates.existing(id);
-      if (type !== "managed" || issuance !== "failed")
-        throw new Refusal("unsupported_error", "only a failed issuance can be retried");
-      certificates.change(id, { issuance: "pending", error: null });
-      return { status: 201, body: { action: issue(project, id, "issue_certificate") } };
+  return resourceHandlers(project, "certificates", certificates, {
+    view: (certificate) => certificateView(project, certificate),
+    create: (body) => {
+      const { id, type } = create(project, body);
+      return { id, more: { action: type === "managed" ? issue(project, id) : null } };
     },
-  };
+    remove: ({ id }) => {
+      if (usersOf(project, id).length > 0)
+        throw new Refusal("resource_in_use", "certificate is used by a load balancer");
+      certificates.delete(id);
+      return { status: 204 };
+    },
+  });
 }

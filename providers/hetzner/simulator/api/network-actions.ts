@@ -5,10 +5,9 @@ import type { BodyReader } from "../base/body-reader.ts";
 import { contains, ipNumber, ipText, isPrivate, overlaps, type Range, rangeOf } from "../base/ipv4.ts";
 import { locations } from "../state/catalog.ts";
 import type { Network, Route, Subnet } from "../state/networks.ts";
-import type { Project } from "../state/project.ts";
 import type { ActionRules } from "./resource-handlers.ts";
 
-export const maxRoutes = 100;
+const maxRoutes = 100;
 /** The gateway of the public interface of servers. */
 const publicGateway = "172.31.1.1";
 
@@ -30,10 +29,8 @@ export function readSubnet(
 ): Subnet | undefined {
   body.need("type");
   body.need("network_zone");
-  const type = body.oneOf("type", ["cloud", "server", "vswitch"] as const);
+  const type = body.oneOf("type", ["cloud", "server"] as const);
   const network_zone = body.oneOf("network_zone", zones);
-  const vswitch = body.integer("vswitch_id");
-  if (type === "vswitch" && vswitch === undefined) body.reject("vswitch_id", "is required");
   const rangesOf = (texts: readonly string[]) => texts.map(rangeOf).filter((range) => range !== undefined);
   const subnetRanges = rangesOf(subnets.map(({ ip_range }) => ip_range));
   const destinations = routes.map(({ destination }) => destination).filter((each) => each !== "0.0.0.0/0");
@@ -49,14 +46,14 @@ export function readSubnet(
     body.reject("ip_range", "overlaps with another subnet or the destination of a route");
   if (type === undefined || network_zone === undefined) return undefined;
   const gateway = ipText(range.first + 1);
-  return { type, ip_range, network_zone, gateway, vswitch_id: vswitch ?? null };
+  return { type, ip_range, network_zone, gateway, vswitch_id: null };
 }
 
-export function readRoute(body: BodyReader): Route {
+function readRoute(body: BodyReader): Route {
   return { destination: body.needText("destination"), gateway: body.needText("gateway") };
 }
 
-export function checkRoute(
+function checkRoute(
   body: BodyReader,
   { destination, gateway }: Route,
   network: Range,
@@ -93,52 +90,34 @@ function range({ ipRange }: Network): Range {
 }
 
 /** While one runs, changes of the network are a conflict. */
-export function networkActions({ networks }: Project): ActionRules<Network> {
-  return {
-    add_route: (network, body) => {
-      const route = readRoute(body);
-      body.done();
-      checkRoute(body, route, range(network), network);
-      body.done();
-      if (network.routes.length >= maxRoutes)
-        throw new Refusal("resource_limit_exceeded", `a network can have at most ${maxRoutes} routes`);
-      return { end: ({ routes }) => ({ routes: [...routes, route] }) };
-    },
-    delete_route: (network, body) => {
-      const { destination, gateway } = readRoute(body);
-      body.done();
-      const rest = network.routes.filter(
-        (route) => route.destination !== destination || route.gateway !== gateway,
-      );
-      if (rest.length === network.routes.length) throw notFound("route", `${destination} via ${gateway}`);
-      return { end: () => ({ routes: rest }) };
-    },
-    add_subnet: (network, body) => {
-      const subnet = readSubnet(body, range(network), network);
-      body.done();
-      if (subnet === undefined) throw new Refusal("invalid_input", "invalid subnet");
-      return { end: ({ subnets }) => ({ subnets: [...subnets, subnet] }) };
-    },
-    delete_subnet: ({ id, subnets }, body) => {
-      const ipRange = body.needText("ip_range");
-      body.done();
-      if (!subnets.some(({ ip_range }) => ip_range === ipRange)) throw notFound("subnet", ipRange);
-      if (networks.hasAddressIn(id, ipRange))
-        throw new Refusal("resource_in_use", "the subnet has attached resources");
-      return { end: () => ({ subnets: subnets.filter(({ ip_range }) => ip_range !== ipRange) }) };
-    },
-    change_ip_range: (network, body) => {
-      const ipRange = body.needText("ip_range");
-      const next = rangeOf(ipRange);
-      if (next === undefined || next.first !== range(network).first || !contains(next, range(network)))
-        body.reject("ip_range", "must extend the present range");
-      body.done();
-      return { end: () => ({ ipRange }) };
-    },
-    change_protection: (network, body) => {
-      const isProtected = body.flag("delete") ?? network.isProtected;
-      body.done();
-      return { end: () => ({ isProtected }) };
-    },
-  };
-}
+export const networkActions: ActionRules<Network> = {
+  add_route: (network, body) => {
+    const route = readRoute(body);
+    body.done();
+    checkRoute(body, route, range(network), network);
+    body.done();
+    if (network.routes.length >= maxRoutes)
+      throw new Refusal("resource_limit_exceeded", `a network can have at most ${maxRoutes} routes`);
+    return { end: ({ routes }) => ({ routes: [...routes, route] }) };
+  },
+  delete_route: (network, body) => {
+    const { destination, gateway } = readRoute(body);
+    body.done();
+    const rest = network.routes.filter(
+      (route) => route.destination !== destination || route.gateway !== gateway,
+    );
+    if (rest.length === network.routes.length) throw notFound("route", `${destination} via ${gateway}`);
+    return { end: () => ({ routes: rest }) };
+  },
+  add_subnet: (network, body) => {
+    const subnet = readSubnet(body, range(network), network);
+    body.done();
+    if (subnet === undefined) throw new Refusal("invalid_input", "invalid subnet");
+    return { end: ({ subnets }) => ({ subnets: [...subnets, subnet] }) };
+  },
+  change_protection: (network, body) => {
+    const isProtected = body.flag("delete") ?? network.isProtected;
+    body.done();
+    return { end: () => ({ isProtected }) };
+  },
+};

@@ -39,12 +39,10 @@ export type ActionRules<T> = Readonly<Record<string, (before: T, body: BodyReade
 interface ResourceRules<T extends Resource> {
   /** A resource as the API shows it. */
   view(resource: T): unknown;
-  /** A query parameter by which listings choose, besides name and labels, and the member of a resource with the value. */
-  readonly filter?: readonly [parameter: string, member: keyof T];
   /** Checks a changed name. */
   name?(name: string, body: BodyReader): void;
-  /** Further members that a change has; called before the body is complete. Throws a Refusal if nothing may change now. */
-  change?(before: T, body: BodyReader): Partial<T>;
+  /** Throws a Refusal if nothing may change now. */
+  change?(before: T): void;
   /** Stores a new resource. Returns its id, and the further members of the answer. */
   create(body: BodyReader): { readonly id: number; readonly more?: object };
   /** Deletes a resource that is neither protected nor locked. */
@@ -83,7 +81,7 @@ export function resourceHandlers<T extends Resource>(
   project: Project,
   path: string,
   collection: Collection<T>,
-  { view, filter, name: checkName, change, create, remove, actions = {} }: ResourceRules<T>,
+  { view, name: checkName, change, create, remove, actions = {} }: ResourceRules<T>,
 ): Handlers {
   const { kind } = collection;
   const shown = ({ id, isHidden }: ApiRequest): Answer => {
@@ -91,16 +89,9 @@ export function resourceHandlers<T extends Resource>(
     if (isHidden(resource)) throw notFound(kind, id);
     return { status: 200, body: { [kind]: view(resource) } };
   };
-  const isChosen = (resource: T, query: URLSearchParams): boolean => {
-    const values = filter === undefined ? [] : query.getAll(filter[0]);
-    return values.length === 0 || (filter !== undefined && values.includes(String(resource[filter[1]])));
-  };
   return {
     [`GET /${path}`]: (request) => {
-      const { query, isHidden } = request;
-      const visible = choose(collection.listed(), query).filter(
-        (each) => isChosen(each, query) && !isHidden(each),
-      );
+      const visible = choose(collection.listed(), request.query).filter((each) => !request.isHidden(each));
       return pageOf(path, visible, request, view);
     },
     [`GET /${path}/{id}`]: shown,
@@ -114,10 +105,10 @@ export function resourceHandlers<T extends Resource>(
       const name = body.text("name") ?? before.name;
       const labels = body.labels() ?? before.labels;
       checkName?.(name, body);
-      const more = change?.(before, body);
+      change?.(before);
       body.done();
       collection.refuseUsedName(name, request.id);
-      collection.change(request.id, { ...more, name, labels } as Partial<T>);
+      collection.change(request.id, { name, labels } as Partial<T>);
       return shown(request);
     },
     [`DELETE /${path}/{id}`]: ({ id }) => {

@@ -1,7 +1,6 @@
-// Actions of servers: power, rebuild, networks, type and protection.
+// Actions of servers: power, rebuild and networks.
 
 import { notFound, Refusal } from "../base/answer.ts";
-import { findOffer, serverTypes } from "../state/catalog.ts";
 import type { Project } from "../state/project.ts";
 import type { Server, ServerStatus } from "../state/servers.ts";
 import { attachmentActions } from "./attachment-actions.ts";
@@ -21,26 +20,11 @@ export function serverActions(project: Project): ActionRules<Server> {
   return {
     poweron: () => power("start_server", "running", "starting"),
     poweroff: () => power("stop_server", "off", "stopping"),
-    shutdown: () => power("shutdown_server", "off"),
     reboot: () => power("reboot_server", "running"),
-    reset: () => power("reset_server", "running"),
-    rebuild: ({ isProtected }, body) => {
+    rebuild: (_, body) => {
       body.needText("image");
       body.done();
-      if (isProtected) throw new Refusal("protected", "server rebuild is protected");
       return { ...power("rebuild_server", "running", "rebuilding"), more: { root_password: null } };
-    },
-    change_type: (_, body) => {
-      const type = findOffer(serverTypes, body.needText("server_type"));
-      if (type === undefined) body.reject("server_type", "server type not found");
-      body.need("upgrade_disk");
-      body.done();
-      return { command: "change_server_type", end: () => ({ type: type?.name ?? "" }) };
-    },
-    change_protection: (before, body) => {
-      const isProtected = body.flag("delete") ?? before.isProtected;
-      body.done();
-      return { end: () => ({ isProtected }) };
     },
     ...attachmentActions(project, servers, {
       isAttached: (server, network) => netOf(server, network) !== undefined,

@@ -15,7 +15,7 @@ function macOf(id: number, network: number): string {
 }
 
 export function serverView({ actions }: Project, server: Server): unknown {
-  const { id, name, created, status, labels, ipv4, ipv6, isProtected } = server;
+  const { id, name, created, status, labels, ipv4, ipv6 } = server;
   const type = offer(serverTypes, server.type);
   return {
     ...{ id, name, created, status, labels },
@@ -33,7 +33,7 @@ export function serverView({ actions }: Project, server: Server): unknown {
       alias_ips: aliasIps ?? [],
       mac_address: macOf(id, network),
     })),
-    protection: { delete: isProtected, rebuild: isProtected },
+    protection: { delete: false, rebuild: false },
     locked: actions.isLocked({ type: "server", id }),
     ...{ backup_window: null, image: null, iso: null, placement_group: null, rescue_enabled: false },
     ...{ included_traffic: 21_990_232_555_520, ingoing_traffic: 0, outgoing_traffic: 0 },
@@ -82,7 +82,6 @@ export function serverHandlers(project: Project): Handlers {
   const { servers } = project;
   return resourceHandlers(project, "servers", servers, {
     view: (server) => serverView(project, server),
-    filter: ["status", "status"],
     name: checkHostname,
     create: (body) => {
       const { name, server } = readNew(project, body);

@@ -21,16 +21,7 @@ export function isValidLabel(key: string, value: string): boolean {
 type Requirement = (labels: Labels) => boolean;
 
 const comparison = /^([^!=]+?)\s*(==|!=|=)\s*(.*)$/;
-const membership = /^(\S+)\s+(in|notin)\s+\(([^()]*)\)$/;
-
 function requirementOf(text: string): Requirement | undefined {
-  const [, listKey = "", word, list = ""] = membership.exec(text) ?? [];
-  if (word !== undefined) {
-    const values = list.split(",").map((each) => each.trim());
-    if (!isValidKey(listKey) || !values.every((value) => isValidLabel(listKey, value))) return undefined;
-    const isIn = (labels: Labels) => values.includes(labels[listKey] ?? "\0");
-    return word === "in" ? isIn : (labels) => !isIn(labels);
-  }
   const [, key = "", operator, value = ""] = comparison.exec(text) ?? [];
   if (operator !== undefined) {
     if (!isValidLabel(key, value)) return undefined;
@@ -43,10 +34,9 @@ function requirementOf(text: string): Requirement | undefined {
   return isValidKey(text) ? (labels) => Object.hasOwn(labels, text) : undefined;
 }
 
-/** `a==b, c!=d, e, !f, g in (h, i), j notin (k)`. Throws a Refusal about the field when it is invalid. */
+/** `a==b, c!=d, e, !f`. Throws a Refusal about the field when it is invalid. */
 export function labelSelector(selector: string, field: string): (labels: Labels) => boolean {
-  // A comma inside parentheses does not separate requirements.
-  const requirements = selector.split(/,(?![^(]*\))/).map((part) => requirementOf(part.trim()));
+  const requirements = selector.split(",").map((part) => requirementOf(part.trim()));
   return (labels) =>
     requirements.every((matches) => {
       if (matches === undefined) throw invalid(field, `invalid label selector ${JSON.stringify(selector)}`);
@@ -67,42 +57,24 @@ export type ListLie = (typeof listLies)[number];
 interface Listed {
   readonly id: number;
   readonly name: string;
-  readonly created?: string;
   readonly labels?: Labels;
 }
 
-function compareBy(sort: string): (one: Listed, other: Listed) => number {
-  const [field = "", direction = "asc"] = sort.split(":");
-  const sign = direction === "desc" ? -1 : 1;
-  if (!["id", "name", "created"].includes(field) || !["asc", "desc"].includes(direction))
-    throw invalid("sort", `unknown sort ${JSON.stringify(sort)}`);
-  if (field === "id") return (one, other) => sign * (one.id - other.id);
-  const textOf = (entry: Listed) => (field === "name" ? entry.name : (entry.created ?? ""));
-  return (one, other) => {
-    const [a, b] = [textOf(one), textOf(other)];
-    return a === b ? 0 : sign * (a < b ? -1 : 1);
-  };
-}
+const parameters = ["name", "label_selector", "page", "per_page"];
 
-/** Applies `name`, `label_selector` and `sort`. */
+/** Applies `name` and `label_selector`. Another parameter is refused, because its effect would be missing. */
 export function choose<T extends Listed>(all: readonly T[], query: URLSearchParams): readonly T[] {
+  const unknown = [...query.keys()].find((key) => !parameters.includes(key));
+  if (unknown !== undefined) throw invalid(unknown, "the simulated cloud does not have this parameter");
   const name = query.get("name");
   const selector = query.get("label_selector");
-  const sorts = query.getAll("sort").map(compareBy);
   const matches = selector === null ? undefined : labelSelector(selector, "label_selector");
   // An invalid selector is an error for an empty collection too.
   matches?.({});
   let chosen = all;
   if (name !== null) chosen = chosen.filter((entry) => entry.name === name);
   if (matches !== undefined) chosen = chosen.filter(({ labels = {} }) => matches(labels));
-  if (sorts.length === 0) return chosen;
-  return chosen.toSorted((one, other) => {
-    for (const compare of sorts) {
-      const order = compare(one, other);
-      if (order !== 0) return order;
-    }
-    return 0;
-  });
+  return chosen;
 }
 
 const defaultPerPage = 25;

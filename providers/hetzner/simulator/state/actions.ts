@@ -112,11 +112,10 @@ export class Actions {
     return action === undefined ? undefined : this.#view(action);
   }
 
-  /** All actions, or those of one kind of resource, or of one resource. */
-  list(type?: ResourceType, id?: number): readonly ActionView[] {
+  /** Those of one resource, the oldest first. */
+  list(type: ResourceType, id: number): readonly ActionView[] {
     const concerns = ({ resources }: StoredAction) =>
-      type === undefined ||
-      resources.some((resource) => resource.type === type && (id === undefined || resource.id === id));
+      resources.some((resource) => resource.type === type && resource.id === id);
     return [...this.#byID.values()].filter(concerns).map((action) => this.#view(action));
   }
 

@@ -7,11 +7,11 @@ import type { Labels } from "../base/listing.ts";
 import { locations, offer } from "./catalog.ts";
 
 export interface Subnet {
-  readonly type: "cloud" | "server" | "vswitch";
+  readonly type: "cloud" | "server";
   readonly ip_range: string;
   readonly network_zone: string;
   readonly gateway: string;
-  readonly vswitch_id: number | null;
+  readonly vswitch_id: null;
 }
 
 export interface Route {
@@ -27,7 +27,6 @@ export interface Network {
   readonly ipRange: string;
   readonly subnets: readonly Subnet[];
   readonly routes: readonly Route[];
-  readonly exposesRoutes: boolean;
   readonly isProtected: boolean;
 }
 
@@ -39,15 +38,10 @@ export interface AddressRequest {
   readonly ipRange?: string | undefined;
 }
 
-export function subnetOf(
-  ip_range: string,
-  network_zone = "eu-central",
-  type: Subnet["type"] = "cloud",
-  vswitch_id: number | null = null,
-): Subnet {
+export function subnetOf(ip_range: string, network_zone = "eu-central"): Subnet {
   const range = rangeOf(ip_range);
   if (range === undefined) throw new Error(`${ip_range} is not an IPv4 range.`);
-  return { type, ip_range, network_zone, gateway: ipText(range.first + 1), vswitch_id };
+  return { type: "cloud", ip_range, network_zone, gateway: ipText(range.first + 1), vswitch_id: null };
 }
 
 export class Networks extends Collection<Network> {
@@ -67,7 +61,6 @@ export class Networks extends Collection<Network> {
       ipRange: "10.0.0.0/8",
       subnets: [subnetOf("10.0.0.0/16")],
       routes: [],
-      exposesRoutes: false,
       isProtected: false,
       ...changes,
     });
@@ -84,21 +77,10 @@ export class Networks extends Collection<Network> {
     return [...new Set(holders.filter((holder) => holder.type === type).map((holder) => holder.id))];
   }
 
-  hasAddressIn(id: number, ipRange: string): boolean {
-    const range = rangeOf(ipRange);
-    return [...(this.#holders.get(id)?.keys() ?? [])].some((ip) => {
-      const number = ipNumber(ip) ?? -1;
-      return range !== undefined && range.first <= number && number <= range.last;
-    });
-  }
-
   /** Takes an address. Throws a Refusal when there is none. */
   reserve(id: number, holder: ResourceRef, { zone, ip, ipRange }: AddressRequest): string {
     const subnets = this.existing(id).subnets.filter(
-      (subnet) =>
-        subnet.type !== "vswitch" &&
-        subnet.network_zone === zone &&
-        (ipRange === undefined || subnet.ip_range === ipRange),
+      (subnet) => subnet.network_zone === zone && (ipRange === undefined || subnet.ip_range === ipRange),
     );
     const holders = this.#holders.get(id) ?? new Map<string, ResourceRef>();
     this.#holders.set(id, holders);

@@ -31,7 +31,6 @@ export interface Server {
   /** The /64 network. Null: without public IPv6. */
   readonly ipv6: string | null;
   readonly privateNets: readonly PrivateNet[];
-  readonly isProtected: boolean;
 }
 
 /** `ipv4: false` and `ipv6: false`: without that public address. */
@@ -62,7 +61,6 @@ export class Servers extends AttachableCollection<Server> {
       ipv4: typeof ipv4 === "string" ? ipv4 : ipv4 ? `198.18.${(number >> 8) & 255}.${number & 255}` : null,
       ipv6: ipv6 ? `2001:db8:0:${number.toString(16)}::/64` : null,
       privateNets: [],
-      isProtected: false,
       ...changes,
     });
     for (const { network, ip } of networks) this.attach(id, network, ip);

@@ -24,19 +24,14 @@ test("issues a managed certificate when its action ends", async () => {
   expect([again.status, again.code]).toEqual([409, "uniqueness_error"]);
 });
 
-test("reports a failed issuance, and retries it", async () => {
+test("reports a failed issuance", async () => {
   const { ask, clock, project } = setUp();
   const error = { code: "dns_zone_not_found", message: "no zone" };
   project.actions.plan({ outcome: "fails", command: "create_certificate", error });
   const { id } = (await ask("/certificates", "POST", managed)).body.certificate;
-  const retry = () => ask(`/certificates/${id}/actions/retry`, "POST");
   await clock.advance(seconds(1));
   const status = async () => (await ask(`/certificates/${id}`)).body.certificate.status;
   expect(await status()).toEqual({ issuance: "failed", renewal: "unavailable", error });
-  expect((await retry()).body.action.command).toBe("issue_certificate");
-  await clock.advance(seconds(1));
-  expect((await status()).issuance).toBe("completed");
-  expect((await retry()).code).toBe("unsupported_error");
 });
 
 test("refuses a certificate for a service before it is issued", async () => {

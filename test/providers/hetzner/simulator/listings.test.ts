@@ -36,11 +36,10 @@ test("returns an empty page beyond the last one", async () => {
   ]);
 });
 
-test("filters by name, status and label selector", async () => {
-  const { ask, project } = withServers(6);
-  project.servers.powerOff("node-4");
+test("filters by name and label selector, and refuses other parameters", async () => {
+  const { ask } = withServers(6);
   expect(namesIn((await ask("/servers?name=node-3")).body.servers)).toEqual(["node-3"]);
-  expect(namesIn((await ask("/servers?status=off")).body.servers)).toEqual(["node-4"]);
+  expect((await ask("/servers?status=off")).code).toBe("invalid_input");
   expect(namesIn((await ask("/servers?label_selector=!pool")).body.servers)).toEqual([
     "node-1",
     "node-3",
@@ -54,8 +53,6 @@ test.each([
   ["a!=1", ["y", "z"]],
   ["b", ["y"]],
   ["!b,!a", ["z"]],
-  ["a in (1,2)", ["x", "y"]],
-  ["a notin (1, 3),a", ["y"]],
   ["example.com/uid==3", ["z"]],
 ])("selects by the labels %p", async (selector, expected) => {
   const { ask, project } = setUp();
@@ -66,18 +63,10 @@ test.each([
   expect(namesIn(body.servers)).toEqual([...expected]);
 });
 
-test.each(["a=b=c", "a in 1,2", "", "-a", "a==b c"])("rejects the selector %p", async (selector) => {
+test.each(["a=b=c", "a in (1,2)", "", "-a", "a==b c"])("rejects the selector %p", async (selector) => {
   const { ask } = setUp();
   const { status, code } = await ask(`/servers?label_selector=${encodeURIComponent(selector)}`);
   expect([status, code]).toEqual([422, "invalid_input"]);
-});
-
-test("sorts by several fields", async () => {
-  const { ask, project } = setUp();
-  for (const name of ["b", "c", "a"]) project.servers.add(name);
-  expect(namesIn((await ask("/servers?sort=name:desc")).body.servers)).toEqual(["c", "b", "a"]);
-  expect(namesIn((await ask("/servers?sort=created&sort=id:desc")).body.servers)).toEqual(["a", "c", "b"]);
-  expect((await ask("/servers?sort=color")).code).toBe("invalid_input");
 });
 
 test.each([

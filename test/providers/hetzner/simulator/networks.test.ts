@@ -103,18 +103,6 @@ test("lists its servers and load balancers, and detaches them when it is deleted
   });
   const balancer = created.body.load_balancer.id;
   expect(await show()).toMatchObject({ servers: [server], load_balancers: [balancer] });
-  const { members } = (await ask(`/networks/${id}/members`)).body;
-  expect(members).toEqual([
-    { type: "server", id: server, ip: "10.0.0.2", status: "ok", alias_ips: [], subnet: "10.0.0.0/16" },
-    {
-      type: "load_balancer",
-      id: balancer,
-      ip: "10.0.0.3",
-      status: "ok",
-      alias_ips: [],
-      subnet: "10.0.0.0/16",
-    },
-  ]);
   expect((await ask(`/networks/${id}`, "DELETE")).status).toBe(204);
   expect(project.servers.existing(server).privateNets).toEqual([]);
   expect(project.balancers.existing(balancer).privateNets).toEqual([]);
@@ -127,22 +115,13 @@ test("gives addresses only in subnets of the server's network zone", async () =>
   expect((await attach()).code).toBe("no_subnet_available");
 });
 
-test("keeps subnets that have attached resources", async () => {
-  const { act, id, project, show } = withNetwork();
-  project.servers.add("a", { networks: [{ network: id }] });
-  expect((await act("delete_subnet", { ip_range: "10.0.0.0/16" })).code).toBe("resource_in_use");
-  project.servers.detach("a", id);
-  expect((await act("delete_subnet", { ip_range: "10.0.0.0/16" })).status).toBe(201);
-  expect((await show()).subnets).toEqual([]);
-});
-
-test("lists a server as a member while it is being attached", async () => {
+test("reserves the address of a server while it is being attached", async () => {
   const { ask, clock, project } = setUp({ actionTime: seconds(1) });
   const { id } = project.networks.add("net");
   const { id: server } = project.servers.add("a");
   await ask(`/servers/${server}/actions/attach_to_network`, "POST", { network: id });
-  const members = async () => (await ask(`/networks/${id}/members`)).body.members;
-  expect(await members()).toMatchObject([{ type: "server", id: server, status: "attaching" }]);
+  const shown = async () => (await ask(`/servers/${server}`)).body.server.private_net;
+  expect([project.networks.members(id, "server"), await shown()]).toEqual([[server], []]);
   await clock.advance(seconds(1));
-  expect(await members()).toMatchObject([{ id: server, ip: "10.0.0.2", status: "ok" }]);
+  expect(await shown()).toMatchObject([{ network: id, ip: "10.0.0.2" }]);
 });

@@ -54,12 +54,9 @@ test("replaces a server by one with the same name and another id", async () => {
   expect((await ask("/servers?name=a")).body.servers[0].id).toBe(after.id);
 });
 
-test("deletes a server at once, unless it is protected", async () => {
+test("deletes a server at once", async () => {
   const { ask, project } = setUp({ actionTime: milliseconds(0) });
   const { id } = project.servers.add("a");
-  await ask(`/servers/${id}/actions/change_protection`, "POST", { delete: true, rebuild: true });
-  expect((await ask(`/servers/${id}`, "DELETE")).code).toBe("protected");
-  await ask(`/servers/${id}/actions/change_protection`, "POST", { delete: false, rebuild: false });
   expect((await ask(`/servers/${id}`, "DELETE")).body.action.command).toBe("delete_server");
   expect((await ask(`/servers/${id}`)).code).toBe("not_found");
 });

@@ -96,6 +96,8 @@ export async function listBalancers(api: RancherApi, mark: Mark, call: Call): Pr
   });
 }
 
+const needsHosts = ({ requestedAddress }: Desired): boolean => requestedAddress !== undefined;
+
 async function prefetch(
   api: RancherApi,
   operator: Settings,
@@ -113,7 +115,7 @@ async function prefetch(
   const certificates = desired.some(needsCertificates)
     ? await collect(api.list<ApiCertificate>("certificate", call))
     : [];
-  const hosts = desired.some(({ requestedAddress }) => requestedAddress !== undefined)
+  const hosts = desired.some(needsHosts)
     ? mergeHosts(await collect(api.list<ApiHost>("host", call, { include: "ipAddresses" })))
     : [];
   return { stackID: stack?.id, image, certificates, hosts };
@@ -142,6 +144,8 @@ export function rancherLoadBalancers(
       settings["lb-adopt"] === balancer.id || settings["lb-adopt"] === balancer.name,
     requestsAdoption: ({ settings }) => settings["lb-adopt"],
     releases: true,
+    prefetchKey: (desired) =>
+      `${needsCertificates(desired) ? "certificates" : ""} ${needsHosts(desired) ? "hosts" : ""}`,
     prefetch: (desired, call) => prefetch(api, operator, desired, call),
     settingsOf,
     rangesOf: ({ balancer }) => rangesIn(balancer.lbConfig?.config),

@@ -387,3 +387,19 @@ test("creates no load balancer without an image, and says what to set", async ()
   expect(h.changes).toEqual([]);
   expect(h.events()).toContain("lb.instance.image is empty");
 });
+
+test("only Services with certificates wait while certificates cannot be listed [F51]", async () => {
+  const h = await started();
+  h.cloud.environment.addCertificate("shop");
+  const operation = "GET /certificates";
+  h.cloud.faults.add({ kind: "status", status: 503, code: "Unavailable", operation, calls: 1000 });
+  const annotations = { "lb-protocol": "https", "lb-default-certificate": "shop" };
+  for (let index = 0; index < 5; index += 1) {
+    const tls = { name: "tls", port: 443 + index, protocol: "TCP", nodePort: 30_443 + index };
+    h.world.create(`secure-${index}`, draft(annotations, [tls]));
+  }
+  h.world.create("web", draft());
+  await h.world.until(() => h.world.addressesOf("web").length > 0, "the address", 60);
+  await h.world.pass(15);
+  expect(h.cloud.seen.filter((one) => one.operation === operation).length).toBeLessThanOrEqual(7);
+});

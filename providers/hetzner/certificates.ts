@@ -18,9 +18,8 @@ export interface CertificateChoice {
 
 const none: CertificateChoice = { ids: undefined, isMissing: false, problems: [] };
 
-export const needsCertificates = ({ settings, ending }: Desired): boolean =>
-  ending === undefined &&
-  (settings["certificate-type"] === "managed" || settings["http-certificates"] !== undefined);
+export const needsCertificates = ({ settings }: Desired): boolean =>
+  settings["certificate-type"] === "managed" || settings["http-certificates"] !== undefined;
 
 export function chooseCertificates(desired: Desired, known: readonly ApiCertificate[]): CertificateChoice {
   if (desired.settings["certificate-type"] === "managed") return managedCertificate(desired, known);

@@ -12,9 +12,8 @@ export interface Certificates {
   readonly problems: readonly Problem[];
 }
 
-export const needsCertificates = ({ settings, ending }: Desired): boolean =>
-  ending === undefined &&
-  (settings["lb-certificates"] !== undefined || settings["lb-default-certificate"] !== undefined);
+export const needsCertificates = ({ settings }: Desired): boolean =>
+  settings["lb-certificates"] !== undefined || settings["lb-default-certificate"] !== undefined;
 
 export function chooseCertificates({ settings }: Desired, known: readonly ApiCertificate[]): Certificates {
   const missing: string[] = [];

@@ -181,7 +181,7 @@ export interface LoadBalancers<
   prefetch?(desired: readonly DesiredLoadBalancer<A>[], call: Call): Promise<V>;
   /**
    * Pure. What the plan of this Service needs of `prefetch`, such as "certificates". Services with the same answer share one prefetch,
-   * and its failure holds up only them. Absent: all Services share one.
+   * and its failure holds up only them. A plan whose members all leave gets any result. Absent: all Services share one.
    */
   prefetchKey?(member: DesiredLoadBalancer<A>): string;
   /**

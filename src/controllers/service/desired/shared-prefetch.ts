@@ -36,13 +36,16 @@ export class SharedPrefetch {
     this.#random = random;
   }
 
-  /** A value fetched without these desired states does not cover what they refer to. */
-  current(mine: readonly Desired[], all: () => readonly Desired[], call: Call): Promise<unknown> {
+  /** A value fetched without these desired states does not cover what they refer to. Those that leave refer to nothing. */
+  current(members: readonly Desired[], all: () => readonly Desired[], call: Call): Promise<unknown> {
     if (this.#balancers.prefetch === undefined) return Promise.resolve(undefined);
+    const now = this.#clock.monotonic();
+    const mine = members.filter(({ ending }) => ending === undefined);
     const keys = new Set(mine.map((desired) => this.#keyOf(desired)));
     const key = [...keys].toSorted().join();
-    const now = this.#clock.monotonic();
-    const latest = this.#latest.get(key);
+    const isReady = ({ state, until }: Prefetched) => state === "ready" && now < until;
+    const any = mine.length === 0 ? this.#latest.values().find(isReady) : undefined;
+    const latest = any ?? this.#latest.get(key);
     if (latest !== undefined && now < latest.until) {
       const isCovered = mine.every((desired) => latest.covers.has(textOf(desired)));
       if (isCovered || latest.state === "failed") return latest.value;

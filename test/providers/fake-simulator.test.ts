@@ -196,7 +196,7 @@ const invalidRequests: readonly (readonly [string, string, unknown, number, stri
   ["POST", "/admin/machines/resize", { machines: ["missing"], type: "x" }, 404, "id or name missing"],
   ["POST", "/admin/machines/stop", { machines: ["missing"] }, 404, "no machine has the id or name missing"],
   ["POST", "/admin/machines/remove", { machines: [] }, 400, 'got {"machines":[]}'],
-  ["POST", "/admin/faults", { kind: "stats" }, 400, "one of status, reset, lost-answer"],
+  ["POST", "/admin/faults", { kind: "stats" }, 400, "one of status, page, refused, reset, lost-answer"],
   ["POST", "/admin/faults", { kind: "hang", call: 2 }, 400, '"calls"'],
   ["POST", "/admin/lies", { machine: "a" }, 400, '"milliseconds": 60000'],
   ["PATCH", "/admin/pace", [], 400, '{"latency": milliseconds}'],

@@ -2,12 +2,6 @@
 // that a typo never looks like success.
 
 import { type Query, Refusal } from "./answer.ts";
-import type { Fault, FaultKind } from "./fake-cloud.ts";
-
-const faultKinds: readonly FaultKind[] = [
-  ...(["status", "reset", "lost-answer", "false-error", "half-made"] as const),
-  ...(["hang", "cut", "short-page", "empty-list", "slow"] as const),
-];
 
 /** The cloud reports for a while that this machine does not exist. */
 export interface Lie {
@@ -21,7 +15,6 @@ export const expected = {
   add: '{"machines": ["name", …]} or {"count": 3, "prefix": "node-"}',
   machines: '{"machines": ["id or name", …]}',
   resize: '{"machines": ["id or name", …], "type": "large-4"}',
-  fault: `{"kind": one of ${faultKinds.join(", ")}} and optionally "operation": "GET /machines", "after", "calls", "status", "milliseconds"`,
   lie: '{"machine": "id or name", "milliseconds": 60000}',
   pace: '{"latency": milliseconds} or {"actionTime": milliseconds} or both',
 } as const;
@@ -80,19 +73,6 @@ export function readResize(query: Query): Resize {
     { machines: areNonEmpty, type: isNonEmpty },
     ({ machines, type }) => machines !== undefined && type !== undefined,
   ) as unknown as Resize;
-}
-
-export function readFault(query: Query): Fault {
-  return read(
-    query,
-    expected.fault,
-    {
-      kind: (value) => faultKinds.some((kind) => kind === value),
-      operation: isNonEmpty,
-      ...{ after: isCount, calls: isCount, status: isCount, milliseconds: isCount },
-    },
-    ({ kind }) => kind !== undefined,
-  ) as unknown as Fault;
 }
 
 export function readLie(query: Query): Lie {

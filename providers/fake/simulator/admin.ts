@@ -7,7 +7,6 @@ import {
   type Addition,
   type Lie,
   readAddition,
-  readFault,
   readLie,
   readMachines,
   readPace,
@@ -79,9 +78,11 @@ function apply(cloud: FakeCloud, query: Query): Answer {
       const { machines, type } = readResize(query);
       return changeMachines(cloud, machines, (which) => cloud.machines.resize(which, type));
     }
-    case "POST /admin/faults":
-      cloud.faults.add(readFault(query));
+    case "POST /admin/faults": {
+      const expected = cloud.faults.addWritten(query.body);
+      if (expected !== undefined) throw new Refusal(400, "invalid_request", expected);
       return done;
+    }
     case "POST /admin/lies":
       hide(cloud, readLie(query));
       return done;

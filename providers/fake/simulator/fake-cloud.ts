@@ -6,6 +6,7 @@ import {
   type Clock,
   type CloudFault,
   type CommonFault,
+  commonFaults,
   type Delivery,
   RequestLimit,
   SimulatedApi,
@@ -46,6 +47,7 @@ const routes = [
  * - `empty-list`  the listing is empty
  */
 export type FaultKind = CommonFault | "half-made" | "short-page" | "empty-list";
+const faultKinds: readonly FaultKind[] = [...commonFaults, "half-made", "short-page", "empty-list"];
 export type Fault = CloudFault<FaultKind>;
 
 function operationOf({ method, path }: Query): { operation: string; id: string } {
@@ -72,7 +74,7 @@ export class FakeCloud extends SimulatedApi<FaultKind> {
   readonly #token: string | undefined;
 
   constructor({ clock, latency, actionTime, requestsPerHour = 1_000_000, token }: FakeCloudOptions) {
-    super({ clock, latency });
+    super({ clock, latency }, faultKinds);
     this.balancers = new Balancers(clock, actionTime ?? milliseconds(0));
     this.#limit = new RequestLimit(clock, requestsPerHour);
     this.#requestsPerHour = requestsPerHour;

@@ -1,16 +1,15 @@
 // `cleanup`: lists what a cluster left in the cloud, and deletes it after a confirmation.
 
-import { readClusterCIDRs } from "../../controllers/route/desired/cluster-cidrs.ts";
 import type { Problem } from "../../core/problem.ts";
 import type { Cleanup, ClusterSurvey } from "../cleanup/cleanup.ts";
-import { invalidFlag, outputProblems } from "../flags/flag-problems.ts";
+import { invalidFlag } from "../flags/flag-problems.ts";
 import type { ReadFlags } from "../flags/read-flags.ts";
 import { withUserKubeconfig } from "../kube-client.ts";
 import { version } from "../version.ts";
 import type { Command } from "./command.ts";
 
 function flagProblems({ flags, given }: ReadFlags): readonly Problem[] {
-  const problems: Problem[] = [...outputProblems(flags)];
+  const problems: Problem[] = [];
   const hasOwners = (flags.owner ?? []).length > 0;
   if (hasOwners && flags["all-marked"])
     problems.push(invalidFlag("all-marked", "and --owner contradict each other; omit one of them"));
@@ -18,14 +17,6 @@ function flagProblems({ flags, given }: ReadFlags): readonly Problem[] {
   if (flags["cluster-is-gone"] && given["cluster-name"] === undefined)
     problems.push(
       invalidFlag("cluster-is-gone", "requires --cluster-name, the name of the cluster that is gone"),
-    );
-  const ranges = readClusterCIDRs(flags["cluster-cidr"]);
-  if (flags["cluster-cidr"] !== undefined && ranges.kind === "skip")
-    problems.push(
-      invalidFlag(
-        "cluster-cidr",
-        `must be CIDR ranges such as 10.244.0.0/16, at most one per IP family, got ${JSON.stringify(flags["cluster-cidr"])}`,
-      ),
     );
   return problems;
 }
@@ -92,7 +83,8 @@ export const cleanupCommand: Command = {
       },
     ],
   },
-  async run(invocation, words) {
+  requires: "settings",
+  async run(invocation) {
     // Loaded only here: the manager never cleans up like this.
     const [{ Cleanup }, { countText, isDeletable, removalText, surveyData, surveyText }] = await Promise.all([
       import("../cleanup/cleanup.ts"),
@@ -100,57 +92,50 @@ export const cleanupCommand: Command = {
     ]);
     const { configuration, platform, provider, program, console, signal } = invocation;
     const { settings: given } = configuration;
-    const problems = [...configuration.problems, ...invocation.unexpectedWords("cleanup", words)];
-    if (invocation.refuse([...problems, ...flagProblems(given)])) return;
-    try {
-      const flags = await withUserKubeconfig(given.flags, platform);
-      const settings = { ...given, flags };
-      const selection = { owners: new Set(flags.owner ?? []), allMarked: flags["all-marked"] };
-      const userAgent = `${program}/${version} cleanup`;
-      const cleanup = new Cleanup({ provider, settings, platform, userAgent, selection }, signal);
-      const survey = await cleanup.survey();
-      const isData = flags.output === "json";
-      const shown = { clusterName: flags["cluster-name"], noRoutes: noRoutes(settings) };
-      await console.out(
-        isData ? `${JSON.stringify(surveyData(survey), undefined, 2)}\n` : surveyText(survey, shown),
-      );
-      const found = survey.leftovers.filter(isDeletable);
-      if (found.length === 0) {
-        const isLeft = survey.leftovers.some(({ kept }) => kept?.kind === "unselected");
-        invocation.exitCode = survey.problems.length > 0 ? 1 : isLeft ? 3 : 0;
-        return;
-      }
-      const canAsk = console.readLine !== undefined && !isData;
-      if (!flags.yes && !canAsk) {
-        invocation.writeError("nothing was deleted; to delete what is left, run cleanup again with --yes");
-        invocation.exitCode = survey.problems.length > 0 ? 1 : 3;
-        return;
-      }
-      const refused = await refusal(cleanup, survey, settings);
-      if (refused !== undefined) {
-        invocation.writeError(`nothing was deleted: ${refused}`);
-        invocation.exitCode = 1;
-        return;
-      }
-      if (selection.allMarked)
-        invocation.writeError(
-          "--all-marked also deletes load balancers of other clusters in the same project or account, if marks do not name the cluster",
-        );
-      if (!flags.yes && !(await invocation.isConfirmed(`Delete ${countText(found)} for good?`))) {
-        invocation.writeError("nothing was deleted");
-        invocation.exitCode = 3;
-        return;
-      }
-      const result = await cleanup.remove(found, survey, (text) => console.err(`${text}\n`));
-      const text = removalText(found, result);
-      if (isData) console.err(text);
-      else await console.out(text);
-      const isComplete = [result.failed, result.problems, survey.problems].every(
-        ({ length }) => length === 0,
-      );
-      invocation.exitCode = isComplete ? 0 : 1;
-    } catch (error) {
-      invocation.failWith(error);
+    if (invocation.refuse(flagProblems(given))) return;
+    const flags = await withUserKubeconfig(given.flags, platform);
+    const settings = { ...given, flags };
+    const selection = { owners: new Set(flags.owner ?? []), allMarked: flags["all-marked"] };
+    const userAgent = `${program}/${version} cleanup`;
+    const cleanup = new Cleanup({ provider, settings, platform, userAgent, selection }, signal);
+    const survey = await cleanup.survey();
+    const isData = flags.output === "json";
+    const shown = { clusterName: flags["cluster-name"], noRoutes: noRoutes(settings) };
+    await console.out(
+      isData ? `${JSON.stringify(surveyData(survey), undefined, 2)}\n` : surveyText(survey, shown),
+    );
+    const found = survey.leftovers.filter(isDeletable);
+    if (found.length === 0) {
+      const isLeft = survey.leftovers.some(({ kept }) => kept?.kind === "unselected");
+      invocation.exitCode = survey.problems.length > 0 ? 1 : isLeft ? 3 : 0;
+      return;
     }
+    const canAsk = console.readLine !== undefined && !isData;
+    if (!flags.yes && !canAsk) {
+      invocation.writeError("nothing was deleted; to delete what is left, run cleanup again with --yes");
+      invocation.exitCode = survey.problems.length > 0 ? 1 : 3;
+      return;
+    }
+    const refused = await refusal(cleanup, survey, settings);
+    if (refused !== undefined) {
+      invocation.writeError(`nothing was deleted: ${refused}`);
+      invocation.exitCode = 1;
+      return;
+    }
+    if (selection.allMarked)
+      invocation.writeError(
+        "--all-marked also deletes load balancers of other clusters in the same project or account, if marks do not name the cluster",
+      );
+    if (!flags.yes && !(await invocation.isConfirmed(`Delete ${countText(found)} for good?`))) {
+      invocation.writeError("nothing was deleted");
+      invocation.exitCode = 3;
+      return;
+    }
+    const result = await cleanup.remove(found, survey, (text) => console.err(`${text}\n`));
+    const text = removalText(found, result);
+    if (isData) console.err(text);
+    else await console.out(text);
+    const isComplete = [result.failed, result.problems, survey.problems].every(({ length }) => length === 0);
+    invocation.exitCode = isComplete ? 0 : 1;
   },
 };

@@ -41,11 +41,24 @@ const commands: readonly Command[] = [
 const pages = commands.map(({ page }) => page);
 const names = pages.map(({ name }) => name);
 
+async function runChecked(command: Command, invocation: Invocation, words: readonly string[]): Promise<void> {
+  const { page, requires } = command;
+  if (requires === "nothing") return command.run(invocation, words, pages);
+  const { problems, flagProblems } = invocation.configuration;
+  const unexpected = page.usage === undefined ? invocation.unexpectedWords(page.name, words) : [];
+  if (invocation.refuse([...(requires === "settings" ? problems : flagProblems), ...unexpected])) return;
+  try {
+    await command.run(invocation, words, pages);
+  } catch (error) {
+    invocation.failWith(error);
+  }
+}
+
 function defineAll(invocation: Invocation): Readonly<Record<string, CommandDef>> {
   const defined = commands.map((command): [string, CommandDef] => {
     const { name, summary } = command.page;
     const run = ({ rawArgs }: { readonly rawArgs: readonly string[] }) =>
-      command.run(invocation, rawArgs, pages);
+      runChecked(command, invocation, rawArgs);
     return [name, defineCommand({ meta: { name, description: summary }, run })];
   });
   // citty looks up words with `in`, so the object must not inherit from Object.prototype.

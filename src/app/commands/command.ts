@@ -35,6 +35,11 @@ export interface CommandPage {
 export interface Command {
   readonly page: CommandPage;
   /**
+   * What must be right before it runs; else it ends with exit code 2. Absent: flags, and no words unless the page has a usage.
+   * `settings`: those of the cloud too. `nothing`: it checks what it needs, and handles its errors.
+   */
+  readonly requires?: "settings" | "nothing";
+  /**
    * `words` follow the name of the command; `pages` are those of all commands, in the order of the help. Code that only this command
    * needs is loaded here, so that the others start fast.
    */

@@ -48,7 +48,7 @@ export const completionCommand: Command = {
       invocation.refuseText(`completion ${problem}; ${hint}`);
       return;
     }
-    if (invocation.refuseArguments("completion", rest)) return;
+    if (invocation.refuse(invocation.unexpectedWords("completion", rest))) return;
     const { completionFor } = await import("../completion/shells.ts");
     await invocation.console.out(completionFor(shell, await tableOf(invocation, pages)));
   },

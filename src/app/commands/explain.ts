@@ -2,7 +2,7 @@
 
 import type { Problem } from "../../core/problem.ts";
 import { serverProblems } from "../explain/find-manager.ts";
-import { invalidFlag, outputProblems } from "../flags/flag-problems.ts";
+import { invalidFlag } from "../flags/flag-problems.ts";
 import type { Flags } from "../flags/table.ts";
 import { withUserKubeconfig } from "../kube-client.ts";
 import type { Command } from "./command.ts";
@@ -10,11 +10,9 @@ import type { Command } from "./command.ts";
 /** Why the command cannot start; exit code 2. */
 function flagProblems(flags: Flags): readonly Problem[] {
   const { server, offline } = flags;
-  const problems: Problem[] = [...outputProblems(flags)];
-  problems.push(...serverProblems(server));
-  if (offline && server !== undefined)
-    problems.push(invalidFlag("offline", "and --server contradict each other; omit one of them"));
-  return problems;
+  return offline && server !== undefined
+    ? [invalidFlag("offline", "and --server contradict each other; omit one of them")]
+    : serverProblems(server);
 }
 
 export const explainCommand: Command = {
@@ -54,24 +52,20 @@ export const explainCommand: Command = {
       ]);
     const { configuration, platform, console } = invocation;
     const given = configuration.settings.flags;
-    if (invocation.refuse([...configuration.flagProblems, ...flagProblems(given)])) return;
+    if (invocation.refuse(flagProblems(given))) return;
     const first = readExplainRequest(words, "default");
     if ("wrong" in first) return invocation.refuseText(first.wrong);
-    try {
-      const explanation = new Explanation(
-        { ...invocation, flags: await withUserKubeconfig(given, platform) },
-        invocation.signal,
-      );
-      const request = readExplainRequest(words, await explanation.namespace());
-      if ("wrong" in request) return invocation.refuseText(request.wrong);
-      const answer = await explanation.answer(request.object);
-      if (given.output === "json") await console.out(`${JSON.stringify(answer, undefined, 2)}\n`);
-      else if (answer.notFound === undefined)
-        await console.out(answerText(answer, request.object === undefined));
-      if (answer.notFound !== undefined) invocation.writeError(notFoundText(answer.notFound));
-      invocation.exitCode = exitCodeOf(answer);
-    } catch (error) {
-      invocation.failWith(error);
-    }
+    const explanation = new Explanation(
+      { ...invocation, flags: await withUserKubeconfig(given, platform) },
+      invocation.signal,
+    );
+    const request = readExplainRequest(words, await explanation.namespace());
+    if ("wrong" in request) return invocation.refuseText(request.wrong);
+    const answer = await explanation.answer(request.object);
+    if (given.output === "json") await console.out(`${JSON.stringify(answer, undefined, 2)}\n`);
+    else if (answer.notFound === undefined)
+      await console.out(answerText(answer, request.object === undefined));
+    if (answer.notFound !== undefined) invocation.writeError(notFoundText(answer.notFound));
+    invocation.exitCode = exitCodeOf(answer);
   },
 };

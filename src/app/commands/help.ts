@@ -20,6 +20,7 @@ export const helpCommand: Command = {
     isGeneral: true,
     summary: "Show this help, as --help does; with a command, its help.",
   },
+  requires: "nothing",
   async run(invocation, [asked, ...rest], pages) {
     const { spokenName: program, provider, console } = invocation;
     const page = pages.find(({ name, isGeneral }) => name === asked && isGeneral !== true);

@@ -95,11 +95,6 @@ export class Invocation {
     this.exitCode = isKubeError(error) && error.fatal ? 2 : 1;
   }
 
-  /** Refuses invalid flags and unexpected words; problems with the cloud's settings do not matter here. */
-  refuseArguments(command: string, words: readonly string[]): boolean {
-    return this.refuse([...this.configuration.flagProblems, ...this.unexpectedWords(command, words)]);
-  }
-
   /** The word after an unknown flag may be its value, so only the flag is reported. */
   unexpectedWords(command: string, [word]: readonly string[]): readonly Problem[] {
     if (word === undefined || this.#hasUnknownFlag) return [];

@@ -63,6 +63,7 @@ export const lintCommand: Command = {
       { text: "In GitHub Actions", words: "lint --output=github deploy/*.yaml" },
     ],
   },
+  requires: "nothing",
   async run(invocation, words) {
     // Loaded only here: a parser for YAML.
     const [{ Linter }, { lintAnnotations, lintText }] = await Promise.all([

@@ -128,9 +128,8 @@ export const manCommand: Command = {
     summary: "Print the man page, in section 8.",
     examples: [{ text: "Read it", words: "man | man -l -" }],
   },
-  async run(invocation, words, pages) {
+  async run(invocation, _words, pages) {
     const { program, provider, console } = invocation;
-    if (invocation.refuseArguments("man", words)) return;
     await console.out(manPage(provider, { program, version: programVersion }, pages));
   },
 };

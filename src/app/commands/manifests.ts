@@ -35,9 +35,8 @@ export const manifestsCommand: Command = {
       { text: "Without a pod", words: "manifests --as systemd --cluster-name=prod | sudo sh" },
     ],
   },
-  async run(invocation, words) {
+  async run(invocation) {
     const { provider, platform, console, configuration } = invocation;
-    if (invocation.refuseArguments("manifests", words)) return;
     const { flags } = configuration.settings;
     const { as: kind } = flags;
     if (kind === undefined) {

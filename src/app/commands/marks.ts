@@ -2,7 +2,7 @@
 
 import { countOf } from "../../core/text.ts";
 import type { ExitCode } from "../console.ts";
-import { invalidFlag, outputProblems } from "../flags/flag-problems.ts";
+import { invalidFlag } from "../flags/flag-problems.ts";
 import { withUserKubeconfig } from "../kube-client.ts";
 import { version } from "../version.ts";
 import type { Command } from "./command.ts";
@@ -26,58 +26,50 @@ export const marksCommand: Command = {
       { text: "After the cluster was renamed", words: "marks --cluster-name=production --move-from=prod" },
     ],
   },
-  async run(invocation, words) {
+  requires: "settings",
+  async run(invocation) {
     const { Marks, marksText, movable } = await import("../cleanup/marks.ts");
     const { configuration, platform, provider, program, console, signal } = invocation;
     const { settings: given } = configuration;
     const from = given.flags["move-from"];
-    const same =
-      from !== undefined && from === given.flags["cluster-name"]
-        ? [invalidFlag("move-from", `must differ from --cluster-name, got ${from} for both`)]
-        : [];
-    const wrong = [...outputProblems(given.flags), ...same];
-    if (
-      invocation.refuse([...configuration.problems, ...invocation.unexpectedWords("marks", words), ...wrong])
-    )
+    if (from !== undefined && from === given.flags["cluster-name"]) {
+      invocation.refuse([invalidFlag("move-from", `must differ from --cluster-name, got ${from} for both`)]);
       return;
-    try {
-      const flags = await withUserKubeconfig(given.flags, platform);
-      const userAgent = `${program}/${version} marks`;
-      const marks = new Marks({ provider, settings: { ...given, flags }, platform, userAgent }, signal);
-      const survey = await marks.survey();
-      const isData = flags.output === "json";
-      const commandLine = `${program} marks --cluster-name=${flags["cluster-name"]}`;
-      await console.out(
-        isData
-          ? `${JSON.stringify(survey, (key, value) => (key === "observed" ? undefined : value), 2)}\n`
-          : marksText(survey, commandLine),
-      );
-      if (survey.problems.length > 0) {
-        invocation.exitCode = 1;
-        return;
-      }
-      const found = from === undefined ? [] : movable(survey, from);
-      if (from === undefined || found.length === 0) return;
-      const refuse = (exitCode: ExitCode, text: string): void => {
-        invocation.writeError(`no mark was moved: ${text}`);
-        invocation.exitCode = exitCode;
-      };
-      if (survey.cannotMove !== undefined) return refuse(1, survey.cannotMove);
-      const question = `Move the ${found.length === 1 ? "mark" : "marks"} of ${countOf(found.length, "load balancer")} from ${from} to ${survey.cluster}?`;
-      if (!flags.yes && (console.readLine === undefined || isData))
-        return refuse(3, "to move them, run the command again with --yes");
-      const leader = await marks.leader();
-      if (leader !== undefined)
-        return refuse(1, `the manager ${leader} leads. Stop it, move the marks, and start it again`);
-      if (!flags.yes && !(await invocation.isConfirmed(question))) return refuse(3, "not confirmed");
-      const { moved, failed } = await marks.move(found, from, (text) => console.err(`${text}\n`));
-      const summary = `Moved the marks of ${countOf(moved.length, "load balancer")} from ${from} to ${survey.cluster}.\n`;
-      if (isData) console.err(summary);
-      else await console.out(summary);
-      for (const { name, why } of failed) invocation.writeError(`the mark of ${name} was not moved: ${why}`);
-      invocation.exitCode = failed.length > 0 ? 1 : 0;
-    } catch (error) {
-      invocation.failWith(error);
     }
+    const flags = await withUserKubeconfig(given.flags, platform);
+    const userAgent = `${program}/${version} marks`;
+    const marks = new Marks({ provider, settings: { ...given, flags }, platform, userAgent }, signal);
+    const survey = await marks.survey();
+    const isData = flags.output === "json";
+    const commandLine = `${program} marks --cluster-name=${flags["cluster-name"]}`;
+    await console.out(
+      isData
+        ? `${JSON.stringify(survey, (key, value) => (key === "observed" ? undefined : value), 2)}\n`
+        : marksText(survey, commandLine),
+    );
+    if (survey.problems.length > 0) {
+      invocation.exitCode = 1;
+      return;
+    }
+    const found = from === undefined ? [] : movable(survey, from);
+    if (from === undefined || found.length === 0) return;
+    const refuse = (exitCode: ExitCode, text: string): void => {
+      invocation.writeError(`no mark was moved: ${text}`);
+      invocation.exitCode = exitCode;
+    };
+    if (survey.cannotMove !== undefined) return refuse(1, survey.cannotMove);
+    const question = `Move the ${found.length === 1 ? "mark" : "marks"} of ${countOf(found.length, "load balancer")} from ${from} to ${survey.cluster}?`;
+    if (!flags.yes && (console.readLine === undefined || isData))
+      return refuse(3, "to move them, run the command again with --yes");
+    const leader = await marks.leader();
+    if (leader !== undefined)
+      return refuse(1, `the manager ${leader} leads. Stop it, move the marks, and start it again`);
+    if (!flags.yes && !(await invocation.isConfirmed(question))) return refuse(3, "not confirmed");
+    const { moved, failed } = await marks.move(found, from, (text) => console.err(`${text}\n`));
+    const summary = `Moved the marks of ${countOf(moved.length, "load balancer")} from ${from} to ${survey.cluster}.\n`;
+    if (isData) console.err(summary);
+    else await console.out(summary);
+    for (const { name, why } of failed) invocation.writeError(`the mark of ${name} was not moved: ${why}`);
+    invocation.exitCode = failed.length > 0 ? 1 : 0;
   },
 };

@@ -1,7 +1,6 @@
 // `plan`: what a start of the manager would do.
 
 import { minutes } from "../../core/brand.ts";
-import { outputProblems } from "../flags/flag-problems.ts";
 import { withUserKubeconfig } from "../kube-client.ts";
 import type { Command } from "./command.ts";
 
@@ -27,7 +26,8 @@ export const planCommand: Command = {
       { text: "For a script", words: "plan --output=json" },
     ],
   },
-  async run(invocation, words) {
+  requires: "settings",
+  async run(invocation) {
     // Loaded only here: a whole manager.
     const [{ describeEverything }, { observeOnce }, { planAnswer, planExitCode, planText }] =
       await Promise.all([
@@ -37,30 +37,19 @@ export const planCommand: Command = {
       ]);
     const { configuration, platform, provider, console, signal } = invocation;
     const { settings } = configuration;
-    const wrongOutput = outputProblems(settings.flags);
-    const problems = [
-      ...configuration.problems,
-      ...invocation.unexpectedWords("plan", words),
-      ...wrongOutput,
-    ];
-    for (const { severity, text } of problems) if (severity === "warning") invocation.writeError(text);
-    if (invocation.refuse(problems)) return;
-    try {
-      const flags = await withUserKubeconfig(settings.flags, platform);
-      const options = {
-        provider,
-        settings: { ...settings, flags },
-        platform,
-        timeout: flags.timeout ?? minutes(1),
-      };
-      const answer = await observeOnce(options, signal, (evaluated) =>
-        planAnswer(evaluated, describeEverything(evaluated.manager, true)),
-      );
-      const isData = flags.output === "json";
-      await console.out(isData ? `${JSON.stringify(answer, undefined, 2)}\n` : planText(answer));
-      invocation.exitCode = planExitCode(answer);
-    } catch (error) {
-      invocation.failWith(error);
-    }
+    for (const { text } of configuration.problems) invocation.writeError(text);
+    const flags = await withUserKubeconfig(settings.flags, platform);
+    const options = {
+      provider,
+      settings: { ...settings, flags },
+      platform,
+      timeout: flags.timeout ?? minutes(1),
+    };
+    const answer = await observeOnce(options, signal, (evaluated) =>
+      planAnswer(evaluated, describeEverything(evaluated.manager, true)),
+    );
+    const isData = flags.output === "json";
+    await console.out(isData ? `${JSON.stringify(answer, undefined, 2)}\n` : planText(answer));
+    invocation.exitCode = planExitCode(answer);
   },
 };

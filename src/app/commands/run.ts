@@ -10,6 +10,7 @@ export const runManagerCommand: Command = {
     isGeneral: true,
     summary: "Run the cloud controller manager. This is the default command.",
   },
+  requires: "nothing",
   async run(invocation, words) {
     const { provider, program, console, platform, configuration, readConfiguration, signal } = invocation;
     // Loaded only here: the other commands do not log.

@@ -10,9 +10,8 @@ export const schemaCommand: Command = {
     details: ["lint checks files against the same tables, with the checks of the provider."],
     examples: [{ text: "For an editor", words: "schema > fairlead.schema.json" }],
   },
-  async run(invocation, words) {
+  async run(invocation) {
     const { program, provider, console } = invocation;
-    if (invocation.refuseArguments("schema", words)) return;
     const { configurationSchema } = await import("../configuration/schema.ts");
     await console.out(`${JSON.stringify(configurationSchema(provider, program), undefined, 2)}\n`);
   },

@@ -36,6 +36,7 @@ export const supportBundleCommand: Command = {
       { text: "Without a running manager", words: "support-bundle --file=bundle.tar.gz" },
     ],
   },
+  requires: "nothing",
   async run(invocation, words) {
     const { configuration, platform, console } = invocation;
     const { clock, files } = platform;

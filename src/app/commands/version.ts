@@ -11,9 +11,8 @@ export const versionCommand: Command = {
     flags: ["version", "notices"],
     examples: [{ text: "All details of the build", words: "--version=raw" }],
   },
-  async run(invocation, words) {
+  async run(invocation) {
     const { program, console, configuration } = invocation;
-    if (invocation.refuseArguments("version", words)) return;
     const { flags } = configuration.settings;
     if (flags.notices) await console.out(notices);
     else await console.out(flags.version === "raw" ? buildDetails(program) : `${program} ${version}\n`);

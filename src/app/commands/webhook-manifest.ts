@@ -42,9 +42,8 @@ export const webhookManifestCommand: Command = {
       },
     ],
   },
-  async run(invocation, words) {
+  async run(invocation) {
     const { program, platform, console, configuration } = invocation;
-    if (invocation.refuseArguments("webhook-manifest", words)) return;
     const { flags } = configuration.settings;
     if (invocation.refuse(manifestProblems(flags))) return;
     // Loaded only here: the code that makes certificates.

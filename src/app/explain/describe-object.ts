@@ -182,7 +182,7 @@ export class Describer {
     };
   }
 
-  /** When listings that failed are repeated: groups wait for them without their time. */
+  /** When listings that failed are repeated. A group that waits for one has no time in the queue. */
   get #listingsAt(): readonly number[] {
     return (this.#manager.balancers?.parts ?? []).flatMap(({ listing }) => listing.failure?.retryAt ?? []);
   }

@@ -17,11 +17,6 @@ export function invalidFlag(flag: string, text: string): Problem {
   };
 }
 
-/** The problems of --output for commands that print no annotations of GitHub Actions. */
-export function outputProblems({ output }: Flags): readonly Problem[] {
-  return output === "github" ? [invalidFlag("output", "github is for lint; use text or json")] : [];
-}
-
 const klogFlags = [
   ...["logtostderr", "alsologtostderr", "stderrthreshold", "log-dir", "log-file", "log-file-max-size"],
   ...["one-output", "skip-headers", "skip-log-headers", "add-dir-header", "log-backtrace-at"],
@@ -63,8 +58,10 @@ export function flagWarnings(fields: Fields, given: RawFlags): readonly Problem[
 
 /** Flags of another command, which this one would ignore. */
 export function otherCommandProblems(fields: Fields, given: RawFlags, command: string): readonly Problem[] {
-  return Object.keys(given).flatMap((name) => {
+  return Object.entries(given).flatMap(([name, value]) => {
     const field: Field<unknown> | undefined = fields[name];
+    if (name === "output" && value === "github" && command !== "lint")
+      return [invalidFlag(name, "github is for lint; use text or json")];
     const { commands = [command] } = field === undefined ? {} : notesOf(field);
     return commands.includes(command)
       ? []

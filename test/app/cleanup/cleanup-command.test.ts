@@ -380,7 +380,7 @@ describe("cleanup refuses to delete", () => {
 
   test.each([
     [["--owner=a", "--all-marked"], "contradict each other"],
-    [["--cluster-cidr=10.0.0.0"], 'at most one per IP family, got "10.0.0.0"'],
+    [["--cluster-cidr=10.0.0.0"], '"10.0.0.0", which is not an address range'],
     [["now"], 'unexpected argument "now"'],
   ])("with the arguments %p, and exit code 2 [N6 F56]", async (args, text) => {
     const w = newWorld();

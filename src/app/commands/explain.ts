@@ -44,7 +44,7 @@ export const explainCommand: Command = {
   },
   async run(invocation, words) {
     // Loaded only here: a whole manager.
-    const [{ answerText, exitCodeOf, notFoundText }, { readExplainRequest }, { Explanation }] =
+    const [{ answerText, exitCodeOf, notFoundText }, { readExplainRequest }, { findAnswer, namespaceOf }] =
       await Promise.all([
         import("../explain/explain-text.ts"),
         import("../explain/explain-request.ts"),
@@ -55,13 +55,12 @@ export const explainCommand: Command = {
     if (invocation.refuse(flagProblems(given))) return;
     const first = readExplainRequest(words, "default");
     if ("wrong" in first) return invocation.refuseText(first.wrong);
-    const explanation = new Explanation(
-      { ...invocation, flags: await withUserKubeconfig(given, platform) },
-      invocation.signal,
-    );
-    const request = readExplainRequest(words, await explanation.namespace());
+    const { provider, program, signal } = invocation;
+    const flags = await withUserKubeconfig(given, platform);
+    const sources = { provider, program, platform, configuration, flags, signal };
+    const request = readExplainRequest(words, await namespaceOf(sources));
     if ("wrong" in request) return invocation.refuseText(request.wrong);
-    const answer = await explanation.answer(request.object);
+    const answer = await findAnswer(sources, request.object);
     if (given.output === "json") await console.out(`${JSON.stringify(answer, undefined, 2)}\n`);
     else if (answer.notFound === undefined)
       await console.out(answerText(answer, request.object === undefined));

@@ -65,104 +65,83 @@ function describe(
   return isNotFound(answer) ? { objects: [], notFound: answer, warnings } : { objects: [answer], warnings };
 }
 
-export interface ExplanationOptions {
+export interface ExplainSources {
   readonly provider: AnyProvider;
   readonly program: string;
   readonly platform: ManagerPlatform;
   readonly configuration: Configuration;
   /** With the kubeconfig of the user. */
   readonly flags: Flags;
+  readonly signal: AbortSignal;
 }
 
-export class Explanation {
-  readonly #options: ExplanationOptions;
-  readonly #signal: AbortSignal;
+const connect = ({ flags, platform, signal }: ExplainSources) =>
+  openConnection(connectionSource(flags, platform.environment), platform, signal);
 
-  constructor(options: ExplanationOptions, signal: AbortSignal) {
-    this.#options = options;
-    this.#signal = signal;
-  }
+const read = ({ flags, platform, program, signal }: ExplainSources) =>
+  readingClient(flags, platform, `${program}/${version} explain`, signal);
 
-  get #flags(): Flags {
-    return this.#options.flags;
-  }
+const timeoutOf = ({ timeout }: Flags) => timeout ?? minutes(1);
 
-  get #userAgent(): string {
-    return `${this.#options.program}/${version} explain`;
-  }
+export async function namespaceOf(sources: ExplainSources): Promise<string> {
+  return sources.flags.namespace ?? (await connect(sources)).namespace ?? "default";
+}
 
-  async namespace(): Promise<string> {
-    return this.#flags.namespace ?? (await this.#connect()).namespace ?? "default";
-  }
+export async function findAnswer(sources: ExplainSources, asked: AskedObject): Promise<ExplainAnswer> {
+  const { server, offline, "server-ca-file": caFile } = sources.flags;
+  const isManagerNamed = server !== undefined || caFile !== undefined;
+  return isManagerNamed && !offline ? fromManager(sources, asked) : fromEvaluation(sources, asked);
+}
 
-  async answer(asked: AskedObject): Promise<ExplainAnswer> {
-    const { server, offline, "server-ca-file": caFile } = this.#flags;
-    return offline || (server === undefined && caFile === undefined)
-      ? this.#offline(asked)
-      : this.#ask(asked);
-  }
+async function fromManager(sources: ExplainSources, asked: AskedObject): Promise<ExplainAnswer> {
+  const { flags, platform, signal } = sources;
+  const address = await findManager(flags, platform, () => read(sources), signal);
+  const deps = { ...platform, connection: await connect(sources), timeout: timeoutOf(flags) };
+  const { identity, leads, ...found } = await askManager(address, asked, deps, signal);
+  const role = leads ? "the leader" : "a standby replica, which knows no reasons: ask the leader";
+  return { ...found, source: `the manager ${identity} at ${address.url}, ${role}` };
+}
 
-  #connect() {
-    const [{ platform }, signal] = [this.#options, this.#signal];
-    return openConnection(connectionSource(this.#flags, platform.environment), platform, signal);
-  }
+async function fromEvaluation(sources: ExplainSources, asked: AskedObject): Promise<ExplainAnswer> {
+  const { provider, platform, configuration, flags, signal } = sources;
+  const errors = configuration.problems.filter(({ severity }) => severity === "error");
+  const [missing] = errors;
+  // On the machine of an operator, settings and files with credentials are usually absent. What is set must be right.
+  if (!errors.every(isOnlyAbsent)) throw new ConfigurationError(errors);
+  const { api } = await read(sources);
+  if (missing !== undefined)
+    return fromObjects(api, asked, sources, `the cloud is not configured here (${missing.text})`);
+  const refusal = await listingRefusal(api, signal);
+  if (refusal !== undefined)
+    return fromObjects(api, asked, sources, `a manager needs more permissions (${refusal})`);
+  const settings = { ...configuration.settings, flags };
+  const options = { provider, settings, platform, timeout: timeoutOf(flags) };
+  const reported = await readEvents(api, asked, signal);
+  const found = await observeOnce(options, signal, (evaluated) => describe(evaluated, asked, reported));
+  const leader = await leadershipText(api, flags, signal);
+  const source = [
+    "offline, from the API server and the cloud.",
+    "Decisions are what a manager would do now; earlier attempts are only in the events.",
+    assumedCluster(flags, "is compared with the marks of load balancers"),
+    ...(leader === undefined ? [] : [leader]),
+  ].join(" ");
+  return { ...found, source };
+}
 
-  #read() {
-    const [{ platform }, signal] = [this.#options, this.#signal];
-    return readingClient(this.#flags, platform, this.#userAgent, signal);
-  }
-
-  get #timeout() {
-    return this.#flags.timeout ?? minutes(1);
-  }
-
-  async #ask(asked: AskedObject): Promise<ExplainAnswer> {
-    const [{ platform }, signal] = [this.#options, this.#signal];
-    const address = await findManager(this.#flags, platform, () => this.#read(), signal);
-    const deps = { ...platform, connection: await this.#connect(), timeout: this.#timeout };
-    const { identity, leads, ...found } = await askManager(address, asked, deps, signal);
-    const role = leads ? "the leader" : "a standby replica, which knows no reasons: ask the leader";
-    return { ...found, source: `the manager ${identity} at ${address.url}, ${role}` };
-  }
-
-  async #offline(asked: AskedObject): Promise<ExplainAnswer> {
-    const [{ provider, platform, configuration }, signal] = [this.#options, this.#signal];
-    const errors = configuration.problems.filter(({ severity }) => severity === "error");
-    const [missing] = errors;
-    // On the machine of an operator, settings and files with credentials are usually absent. What is set must be right.
-    if (!errors.every(isOnlyAbsent)) throw new ConfigurationError(errors);
-    const { api } = await this.#read();
-    if (missing !== undefined)
-      return this.#fromObjects(api, asked, `the cloud is not configured here (${missing.text})`);
-    const refusal = await listingRefusal(api, signal);
-    if (refusal !== undefined)
-      return this.#fromObjects(api, asked, `a manager needs more permissions (${refusal})`);
-    const settings = { ...configuration.settings, flags: this.#flags };
-    const options = { provider, settings, platform, timeout: this.#timeout };
-    const reported = await readEvents(api, asked, signal);
-    const found = await observeOnce(options, signal, (evaluated) => describe(evaluated, asked, reported));
-    const leader = await leadershipText(api, this.#flags, signal);
-    const source = [
-      "offline, from the API server and the cloud.",
-      "Decisions are what a manager would do now; earlier attempts are only in the events.",
-      assumedCluster(this.#flags, "is compared with the marks of load balancers"),
-      ...(leader === undefined ? [] : [leader]),
-    ].join(" ");
-    return { ...found, source };
-  }
-
-  async #fromObjects(api: KubeApi, asked: AskedObject, why: string): Promise<ExplainAnswer> {
-    const leader = await findLeader(api, this.#flags, this.#signal);
-    const leads = leader === undefined ? "No leader was found." : `The leader is ${leader.identity}.`;
-    const found = await explainObjects(api, asked, this.#flags, this.#signal);
-    return {
-      ...found,
-      source: [
-        `the API server only, because ${why}.`,
-        "What the cloud has, pending attempts and holds are not known.",
-        assumedCluster(this.#flags, "is not checked"),
-        `${leads} For its reasons, set --server.`,
-      ].join(" "),
-    };
-  }
+async function fromObjects(
+  api: KubeApi,
+  asked: AskedObject,
+  { flags, signal }: ExplainSources,
+  why: string,
+): Promise<ExplainAnswer> {
+  const leader = await findLeader(api, flags, signal);
+  const leads = leader === undefined ? "No leader was found." : `The leader is ${leader.identity}.`;
+  const found = await explainObjects(api, asked, flags, signal);
+  const source = [
+    `the API server only, because ${why}.`,
+    "What the cloud has, pending attempts and holds are not known.",
+    assumedCluster(flags, "is not checked"),
+    `${leads} For its reasons, set --server.`,
+  ].join(" ");
+  return { ...found, source };
 }

@@ -5,7 +5,7 @@ import type { Problem } from "../../core/problem.ts";
 import type { Field, Fields } from "../../core/settings.ts";
 import { quotedUrl } from "../../core/text.ts";
 import { notesOf } from "./flag-notes.ts";
-import { type Flags, replacedFlags } from "./table.ts";
+import type { Flags } from "./table.ts";
 
 /** An error whose text starts with the name of the flag; `text` continues it: "must be …, got …". */
 export function invalidFlag(flag: string, text: string): Problem {
@@ -23,13 +23,10 @@ const klogFlags = [
 ];
 const insecurePort = "Kubernetes 1.24 removed the port without TLS";
 
-/** Flags of former Go managers, and former flags of Fairlead, with what to do about each. */
+/** Flags of former Go managers, with what to do about each. */
 export const removedFlags: Readonly<Record<string, string>> = {
   ...Object.fromEntries(
     klogFlags.map((name) => [name, "Kubernetes 1.26 removed the klog flags; omit it, logs go to stderr"]),
-  ),
-  ...Object.fromEntries(
-    Object.entries(replacedFlags).map(([name, now]) => [name, `it was replaced by --${now}`] as const),
   ),
   port: `${insecurePort}; use --secure-port`,
   address: `${insecurePort}; use --bind-address`,
@@ -104,29 +101,7 @@ export function tracingProblems(flags: Flags): readonly Problem[] {
   return [];
 }
 
-// Merges flags from several layers, such as the file and the command line: the later layer takes precedence, even if
-// it uses another name of the same flag.
-
 export type RawFlags = Readonly<Record<string, string>>;
-
-/** The last layer takes precedence. Two names in one layer are both kept, so that the conflict can be reported. */
-export function mergeLayers(fields: Fields, layers: readonly RawFlags[]): RawFlags {
-  const namesOf = namesOfRenamed(fields);
-  return layers.reduce((below, above) => {
-    const hidden = new Set(Object.keys(above).flatMap((name) => namesOf.get(name) ?? [name]));
-    return { ...Object.fromEntries(Object.entries(below).filter(([name]) => !hidden.has(name))), ...above };
-  }, {});
-}
-
-/** All names of each renamed flag, by each of them. */
-function namesOfRenamed(fields: Fields): ReadonlyMap<string, readonly string[]> {
-  return new Map(
-    Object.entries<Field<unknown>>(fields).flatMap(([name, { renamedFrom }]) => {
-      const names = [name, ...(renamedFrom ?? [])];
-      return renamedFrom === undefined ? [] : names.map((one) => [one, names] as const);
-    }),
-  );
-}
 
 /** As in pflag, an empty string means unset. An empty list stays, because it clears the list. */
 export function withoutEmptyStrings(fields: Fields, given: RawFlags): RawFlags {

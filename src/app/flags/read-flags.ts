@@ -11,7 +11,6 @@ import { electionProblems } from "./election-timing.ts";
 import { gateProblems } from "./feature-gates.ts";
 import {
   flagWarnings,
-  mergeLayers,
   type RawFlags,
   removedFlags,
   tracingProblems,
@@ -43,13 +42,12 @@ export function readFlags(args: readonly string[], { provider = {}, file }: Flag
   const own = providerFlags(provider);
   const fields = { ...own.fields, ...flagFields };
   const parsed = parseFlags(args, { ...shapesOf(own.fields), ...flagShapes }, removedFlags);
-  const given = withoutEmptyStrings(fields, mergeLayers(fields, [file?.flags.raw ?? {}, parsed.raw]));
+  const given = withoutEmptyStrings(fields, { ...file?.flags.raw, ...parsed.raw });
   const problems = [...parsed.problems, ...flagWarnings(fields, given)];
   const dashed = Object.fromEntries(
     // The profile only sets flags, and flags set explicitly take precedence.
-    Object.entries(mergeLayers(fields, [...defaultLayers(provider, given), given])).flatMap(
-      ([name, value]) =>
-        Object.hasOwn(own.fields, name) && !Object.hasOwn(flagFields, name) ? [] : [[`--${name}`, value]],
+    Object.entries({ ...defaultsFor(provider, given), ...given }).flatMap(([name, value]) =>
+      Object.hasOwn(own.fields, name) && !Object.hasOwn(flagFields, name) ? [] : [[`--${name}`, value]],
     ),
   );
   const read = readSettings(flagFields, dashed, { prefix: "--", what: "flag" });
@@ -90,9 +88,9 @@ export function readFlags(args: readonly string[], { provider = {}, file }: Flag
 }
 
 /** The Go manager of a cloud changes only upstream's flags, so its defaults take precedence over the profile for these. */
-function defaultLayers({ presets = {} }: FlagsOfProvider, { compatibility }: RawFlags): readonly RawFlags[] {
-  if (compatibility !== "upstream") return [presets];
+function defaultsFor({ presets = {} }: FlagsOfProvider, { compatibility }: RawFlags): RawFlags {
+  if (compatibility !== "upstream") return presets;
   const isOwn = ([name]: readonly [string, string]): boolean => Object.hasOwn(ownFlags.fields, name);
   const ofUpstream = Object.fromEntries(Object.entries(presets).filter((preset) => !isOwn(preset)));
-  return [upstreamProfile, ofUpstream];
+  return { ...upstreamProfile, ...ofUpstream };
 }

@@ -55,18 +55,6 @@ export const flagFields = {
 
 export type FlagName = keyof typeof flagFields;
 
-/** Flags that had another name, with the flag that replaced them. One value now applies to Nodes, load balancers and routes. */
-export const replacedFlags: Readonly<Record<string, FlagName>> = {
-  "node-deletion-limit": "removal-limit",
-  "load-balancer-removal-limit": "removal-limit",
-  "route-removal-limit": "removal-limit",
-  "node-deletion-confirmation": "absence-confirmation",
-  "node-deletion-proofs": "absence-confirmation",
-  "node-deletion-min-age": "absence-confirmation",
-  "load-balancer-absence-confirmation": "absence-confirmation",
-  "route-absence-confirmation": "absence-confirmation",
-};
-
 const commandLineOnly = "can only be set on the command line";
 
 type CommandFlag = keyof typeof commandFlags.fields;
@@ -74,9 +62,6 @@ export const commandFlagNames = Object.keys(commandFlags.fields) as readonly Com
 
 /** Flags that the --config file cannot contain, with what to do about each. */
 export const flagsNotInFile: Readonly<Record<string, string>> = {
-  ...Object.fromEntries(
-    Object.entries(replacedFlags).map(([name, now]) => [name, `was replaced by ${now}`] as const),
-  ),
   config: commandLineOnly,
   help: commandLineOnly,
   notices: commandLineOnly,
@@ -113,12 +98,10 @@ function shapeOf(field: Field<unknown>): FlagShape {
   return { kind, shorthand };
 }
 
-/** How each flag is written on the command line, under its former names too. */
+/** How each flag is written on the command line. */
 export function shapesOf(fields: Fields): Readonly<Record<string, FlagShape>> {
   return Object.fromEntries(
-    Object.entries<Field<unknown>>(fields).flatMap(([name, field]) =>
-      [name, ...(field.renamedFrom ?? [])].map((spelling) => [spelling, shapeOf(field)] as const),
-    ),
+    Object.entries<Field<unknown>>(fields).map(([name, field]) => [name, shapeOf(field)] as const),
   );
 }
 

@@ -11,16 +11,10 @@ import { version } from "../version.ts";
 
 const reviewBuckets = [0.25, 0.5, 0.7, 1, 1.5, 3, 5, 10];
 
-export interface HealthMetrics {
-  result(type: HealthPage, check: CheckResult): void;
-  text(): string;
-  /** Removes all results. The next check of each name adds its result again. */
-  reset(): void;
-  readonly declarations: Metrics["declarations"];
-}
+export type HealthMetrics = ReturnType<typeof createHealthMetrics>;
 
 /** Served on /metrics/slis, as upstream does. */
-export function createHealthMetrics(): HealthMetrics {
+export function createHealthMetrics() {
   const metrics = new Metrics();
   const state = metrics.gauge(
     "kubernetes_healthcheck",
@@ -33,23 +27,20 @@ export function createHealthMetrics(): HealthMetrics {
     ["name", "status", "type"],
   );
   return {
-    result: (type, { name, problem }) => {
+    result: (type: HealthPage, { name, problem }: CheckResult): void => {
       state.set(problem === undefined ? 1 : 0, { name, type });
       results.add({ name, status: problem === undefined ? "success" : "error", type });
     },
     text: () => metrics.text(),
+    /** Removes all results. The next check of each name adds its result again. */
     reset: () => metrics.reset(),
     declarations: metrics.declarations,
   };
 }
 
-export interface ServingMetrics {
-  review(kind: ReviewKind, code: string, durationMs: number): void;
-  webhook(webhook: string, code: number, durationMs: number, isRefusal: boolean): void;
-  certificateEnds(port: "secure" | "webhook", at: number): void;
-}
+export type ServingMetrics = ReturnType<typeof createServingMetrics>;
 
-export function createServingMetrics(metrics: Metrics): ServingMetrics {
+export function createServingMetrics(metrics: Metrics) {
   const reviews = (short: "authn" | "authz", what: string) => ({
     total: metrics.counter(
       `apiserver_delegated_${short}_request_total`,
@@ -89,16 +80,17 @@ export function createServingMetrics(metrics: Metrics): ServingMetrics {
     ["port"],
   );
   return {
-    review: (kind, code, durationMs) => {
+    review: (kind: ReviewKind, code: string, durationMs: number): void => {
       byKind[kind].total.add({ code });
       byKind[kind].duration.observe(durationMs / 1000, { code });
     },
-    webhook: (webhook, code, durationMs, isRefusal) => {
+    webhook: (webhook: string, code: number, durationMs: number, isRefusal: boolean): void => {
       webhookTotal.add({ code: String(code), webhook });
       webhookDuration.observe(durationMs / 1000, { code: String(code), webhook });
       if (isRefusal) refusals.add({ webhook });
     },
-    certificateEnds: (port, at) => certificateEnd.set(at / 1000, { port }),
+    certificateEnds: (port: "secure" | "webhook", at: number): void =>
+      certificateEnd.set(at / 1000, { port }),
   };
 }
 

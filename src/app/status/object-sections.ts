@@ -7,7 +7,7 @@ import type { ManagerReport } from "../report/manager-report.ts";
 import { type Html, html, table } from "./html.ts";
 import type { StatusView } from "./status-view.ts";
 import { pager, slice, type ViewQuery } from "./view-query.ts";
-import { ago, badge, explanation, isUnsettled, labels, number, type Tone } from "./words.ts";
+import { ago, badge, explanation, isUnsettled, labelOf, number, type Tone } from "./words.ts";
 
 const isFiltered = ({ filter, onlyUnsettled }: ViewQuery): boolean => filter !== "" || onlyUnsettled;
 
@@ -27,7 +27,7 @@ export function nodesPart({ nodes, detailsOf }: StatusView, query: ViewQuery): H
       {
         title: "State",
         cell: ({ tone, details }) =>
-          details === undefined ? badge("quiet", "Deleted") : badge(tone, labels[details.state]),
+          details === undefined ? badge("quiet", "Deleted") : badge(tone, labelOf(details.state)),
       },
       { title: "Address", cell: ({ details }) => details?.address ?? "–" },
       {
@@ -50,7 +50,7 @@ export function servicesPart({ services }: StatusView, query: ViewQuery): Html {
     caption: "Services of type LoadBalancer with their state, address and what is wrong",
     columns: [
       { title: "Service", cell: ({ name }) => name },
-      { title: "State", cell: ({ tone, state }) => badge(tone, labels[state]) },
+      { title: "State", cell: ({ tone, state }) => badge(tone, labelOf(state)) },
       { title: "Address", cell: ({ addresses }) => addresses.join(", ") || "–" },
       { title: "Why", kind: "wide", cell: explanation },
     ],

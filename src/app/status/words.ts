@@ -11,30 +11,22 @@ import { type Html, html } from "./html.ts";
  */
 export type Tone = "good" | "waiting" | "bad" | "quiet";
 
-const tones: Readonly<Record<State, Tone>> = {
-  settled: "good",
-  working: "waiting",
-  waiting: "waiting",
-  paused: "quiet",
-  held: "bad",
-  problem: "bad",
-  unmanaged: "quiet",
+const states: Readonly<Record<State, readonly [Tone, string]>> = {
+  settled: ["good", "Settled"],
+  working: ["waiting", "In progress"],
+  waiting: ["waiting", "Waiting"],
+  paused: ["quiet", "Paused"],
+  held: ["bad", "On hold"],
+  problem: ["bad", "Problem"],
+  unmanaged: ["quiet", "Left alone"],
 };
 
-export const labels: Readonly<Record<State, string>> = {
-  settled: "Settled",
-  working: "In progress",
-  waiting: "Waiting",
-  paused: "Paused",
-  held: "On hold",
-  problem: "Problem",
-  unmanaged: "Left alone",
-};
+export const labelOf = (state: State): string => states[state][1];
 
 /** A hold that ends on its own does not need attention. */
 export function toneOf({ state, notes }: Pick<Brief, "state" | "notes">): Tone {
   const [first] = notes;
-  return state === "held" && isShortWait(first?.reason ?? "") ? "waiting" : tones[state];
+  return state === "held" && isShortWait(first?.reason ?? "") ? "waiting" : states[state][0];
 }
 
 /** Not in order yet: it needs attention, or is in progress. */

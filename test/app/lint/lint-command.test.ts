@@ -144,11 +144,6 @@ const wrongConfigurations: readonly (readonly [string, string, string])[] = [
     "4:26: error",
     "--concurrent-node-syncs must be a whole number from 1 to 200",
   ],
-  [
-    "flags:\n  route-absence-confirmation: 0s\n",
-    "4:3: error",
-    "route-absence-confirmation was replaced by absence-confirmation",
-  ],
   ["cloud:\n  tokn: x\n", "4:3: error", "did you mean token? [UnknownKey]"],
   ["cloud:\n  endpoint: nonsense\n", "4:13: error", "must be a URL such as"],
   ["flags:\n  server: https://x\n", "4:3: error", "server can only be set on the command line"],

@@ -44,7 +44,6 @@ const globalFields = {
   "logging-format": needsRestart(
     oneOf("Log format.", ["text", "json"], {
       fallback: "text",
-      renamedFrom: ["log-format"],
     }),
   ),
   "log-text-split-stream": noEffect(

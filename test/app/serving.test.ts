@@ -315,7 +315,7 @@ describe("openServing fails and names the flag for", () => {
       "--webhook-secure-port must differ from --secure-port, got 10258",
     ],
   ];
-  test.each(cases)("%p", async (flags, through, said) => {
+  test.each(cases)("stops at the start with the flags %p", async (flags, through, said) => {
     const error = await open(flags, through).then(
       () => undefined,
       (reason: unknown) => reason,

@@ -144,7 +144,7 @@ describe("systemd credentials", () => {
     }
   });
 
-  test("are not read without systemd", async () => {
+  test("reads no systemd credentials without systemd", async () => {
     const environment = { CLOUD_TOKEN: "x" };
     expect(await withServiceCredentials(config, withFiles({}, environment), [])).toEqual({
       environment,

@@ -14,7 +14,7 @@ const root = resolve(import.meta.dir, "../..");
 const material = { name: "@a/b", version: "1.2.3", license: "MIT", text: "Do what you like." };
 
 describe("targets", () => {
-  test("have Bun's names", () => {
+  test("targets have the names that Bun uses", () => {
     expect(bunTarget("linux-x64-musl")).toBe("bun-linux-x64-musl");
     expect(bunTarget("darwin-arm64")).toBe("bun-darwin-arm64");
   });

@@ -42,7 +42,7 @@ describe("options", () => {
     [["--cloud"], "--cloud requires a value."],
     [["--cloud", "hetzer"], "Unknown cloud hetzer. Did you mean hetzner?"],
     [["--target", "windows-x64"], "Unknown target windows-x64."],
-  ])("%p are refused", (words, message) => {
+  ])("refuses the arguments %p", (words, message) => {
     expect(() => readOptions(words, folder)).toThrow(message);
   });
 });

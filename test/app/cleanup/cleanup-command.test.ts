@@ -78,7 +78,7 @@ describe("cleanup lists", () => {
     expect(changesOf(result)).toEqual([]);
   });
 
-  test("the same as JSON, also at a terminal, where it does not ask [N6 F56]", async () => {
+  test("cleanup lists the same as JSON, also at a terminal, where it does not ask [N6 F56]", async () => {
     const w = newWorld();
     const { ip } = addBalancer(w, "uid-gone");
     const typed = () => {
@@ -111,7 +111,7 @@ describe("cleanup lists", () => {
 });
 
 describe("cleanup asks", () => {
-  test.each(["no", "", "y"])("and changes nothing after the answer %p [N6 F56]", async (answer) => {
+  test.each(["no", "", "y"])("cleanup changes nothing after the answer %p [N6 F56]", async (answer) => {
     const w = newWorld();
     addBalancer(w, "uid-gone");
     const result = await cleanup(w, [], { typed: () => answer });
@@ -121,7 +121,7 @@ describe("cleanup asks", () => {
     expect(ownersIn(w)).toEqual(["uid-gone"]);
   });
 
-  test("and deletes what it listed after yes, but not what appeared meanwhile [N6 F56]", async () => {
+  test("cleanup deletes what it listed after yes, but not what appeared meanwhile [N6 F56]", async () => {
     const w = newWorld();
     addBalancer(w, "uid-gone");
     addRoute(w, "10.244.9.0/24", "m-gone");
@@ -135,7 +135,7 @@ describe("cleanup asks", () => {
     expect(result.out).toEndWith("Deleted 1 load balancer and 1 route.\n");
   });
 
-  test("and keeps what came into use meanwhile [N6 F56]", async () => {
+  test("cleanup keeps what came into use after it asked [N6 F56]", async () => {
     const w = newWorld();
     addBalancer(w, "uid-gone");
     const typed = () => {
@@ -302,7 +302,7 @@ describe("cleanup refuses to delete", () => {
     expect(changesOf(result)).toEqual([]);
   });
 
-  test("with --cluster-is-gone while the API server answers [N6 F56]", async () => {
+  test("cleanup refuses --cluster-is-gone while the API server answers [N6 F56]", async () => {
     const w = newWorld();
     addBalancer(w, "uid-gone");
     const result = await cleanup(w, ["--yes", "--cluster-is-gone"]);
@@ -311,7 +311,7 @@ describe("cleanup refuses to delete", () => {
     expect(changesOf(result)).toEqual([]);
   });
 
-  test("if the API server answers but refuses to list Services [N6 F56]", async () => {
+  test("cleanup deletes nothing if the API server answers but refuses to list Services [N6 F56]", async () => {
     const w = newWorld();
     addBalancer(w, "uid-gone");
     const others = ({ url }: { readonly url: string }) =>
@@ -354,7 +354,7 @@ describe("cleanup refuses to delete", () => {
         throw Object.assign(new Error("self signed"), { code: "DEPTH_ZERO_SELF_SIGNED_CERT" });
       },
     ],
-  ])("with --cluster-is-gone if the API server %s [N24]", async (_, answer) => {
+  ])("cleanup refuses --cluster-is-gone if the API server %s [N24]", async (_, answer) => {
     const w = newWorld();
     addBalancer(w, "uid-gone");
     const result = await cleanup(w, ["--yes", "--cluster-is-gone"], { others: answer });
@@ -382,7 +382,7 @@ describe("cleanup refuses to delete", () => {
     [["--owner=a", "--all-marked"], "contradict each other"],
     [["--cluster-cidr=10.0.0.0"], '"10.0.0.0", which is not an address range'],
     [["now"], 'unexpected argument "now"'],
-  ])("with the arguments %p, and exit code 2 [N6 F56]", async (args, text) => {
+  ])("cleanup refuses the arguments %p, with exit code 2 [N6 F56]", async (args, text) => {
     const w = newWorld();
     addBalancer(w, "uid-gone");
     const result = await cleanup(w, ["--yes", ...args]);

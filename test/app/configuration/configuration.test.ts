@@ -46,7 +46,7 @@ describe("flag in the configuration file", () => {
     expect(settings.lifecycle.removalLimit).toBe("off");
   });
 
-  test("is reported with its position when it has no effect", async () => {
+  test("reports a flag in the configuration file without effect, with its position", async () => {
     const { reported } = await read({ [config]: `${head}flags:\n  contention-profiling: true\n` }, [
       "--config",
       config,

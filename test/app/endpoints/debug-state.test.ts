@@ -22,7 +22,7 @@ const join = (w: ServiceWorld, name: string, more: Partial<Parameters<typeof toN
 const stateOf = (w: ServiceWorld) => debugState(w.manager.report());
 
 describe("the debug state", () => {
-  test("has the problem of a Node, since when it has it, and its next attempt", async () => {
+  test("the debug state has the problem of a Node, since when it has it, and its next attempt", async () => {
     const w = new ServiceWorld();
     world = w;
     await w.start(...nodesOnly);
@@ -38,7 +38,7 @@ describe("the debug state", () => {
     expect(next[0]?.inSeconds).toBeGreaterThan(0);
   });
 
-  test("has the Nodes that are left alone, with the reason", async () => {
+  test("the debug state has the Nodes that are left alone, with the reason", async () => {
     const w = new ServiceWorld();
     world = w;
     await w.start(...nodesOnly);
@@ -55,7 +55,7 @@ describe("the debug state", () => {
     ]);
   });
 
-  test("has the last failure of a source and since when it fails", async () => {
+  test("the debug state has the last failure of a source and since when it fails", async () => {
     let isAway = false;
     let toCloud: Transport | undefined;
     const w = new ServiceWorld({

@@ -29,7 +29,7 @@ const explain = (w: ServiceWorld, name: string) => {
 };
 
 describe("a Node", () => {
-  test("that is not initialized names the missing instance and the next attempt [F91 N7]", async () => {
+  test("explains a Node that is not initialized with the missing instance and the next attempt [F91 N7]", async () => {
     const w = await started(1, "--node-deletion=off");
     join(w, "lost");
     await w.pass(60);
@@ -53,7 +53,7 @@ describe("a Node", () => {
     expect(text).toContain("set --provider-id on the kubelet.");
   });
 
-  test("that is settled names its instance, with the age of the answer [F91 N7]", async () => {
+  test("explains a settled Node with its instance, with the age of the answer [F91 N7]", async () => {
     const w = await started(1);
     await w.pass(30);
     w.setReady("node-0", "True");
@@ -85,7 +85,7 @@ describe("a Node", () => {
     );
   });
 
-  test("that the mass limit holds names the command which releases it [F91 N7]", async () => {
+  test("explains a Node that the mass limit holds with the command that releases it [F91 N7]", async () => {
     const w = await started(10, "--leader-elect=true");
     await w.pass(30);
     for (const { id } of w.cloud.machines.list()) w.cloud.machines.remove(id);
@@ -100,7 +100,7 @@ describe("a Node", () => {
     expect(found.notes[0]?.text).toContain("fairlead.dev/release-hold=nodes");
   });
 
-  test("that is paused, or of another cloud, is left alone, with the reason [F91 N7]", async () => {
+  test("explains why a Node that is paused or of another cloud is left alone [F91 N7]", async () => {
     const w = await started(0);
     join(w, "paused", { annotations: { "fairlead.dev/paused": "true" } });
     join(w, "foreign", { spec: { providerID: "other://1" } });
@@ -115,7 +115,7 @@ describe("a Node", () => {
     });
   });
 
-  test("that --node-selector does not match is unmanaged [F91 N7]", async () => {
+  test("explains a Node that --node-selector does not match as unmanaged [F91 N7]", async () => {
     const w = await started(1, "--node-selector=account=east");
     await w.pass(5);
     expect(explain(w, "node-0")).toMatchObject({

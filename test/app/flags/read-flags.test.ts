@@ -75,7 +75,7 @@ describe("presets of a provider", () => {
     expect(lifecycle.removalLimit).toBe("off");
   });
 
-  test("are the defaults in the help and in the schema", () => {
+  test("shows the presets of a provider as defaults in the help and in the schema", () => {
     const help = helpText("acme", provider, {});
     const shown = (name: string) =>
       help
@@ -92,7 +92,7 @@ describe("presets of a provider", () => {
     expect(schema).toContain('"default":"35%"');
   });
 
-  test("that are unknown or invalid are reported as the provider's", () => {
+  test("reports an unknown or invalid preset as the provider's", () => {
     const wrong = { ...provider, presets: { "concurrent-node-syncs": "0", "leader-elct": "true" } };
     expect(readFlags([], { provider: wrong }).problems.map(({ text }) => text)).toEqual([
       'Preset of the provider acme: --concurrent-node-syncs must be a whole number from 1 to 200, got "0"',

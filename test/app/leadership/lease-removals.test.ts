@@ -122,7 +122,7 @@ describe("removals on a Lease", () => {
     expect(minutesHeld).toBeLessThanOrEqual(12);
   });
 
-  test("in the future of their Lease count as now", async () => {
+  test("counts removals in the future of their Lease as now", async () => {
     const clock = new VirtualClock();
     const { memory, removals } = replica(clock);
     const text = JSON.stringify({ nodes: { "2999-01-01T00:00:00Z": ["0badcafe"] } });
@@ -154,21 +154,21 @@ describe("a release whose answer is lost", () => {
     return { removals, released, dropped };
   };
 
-  test("is done with the next renewal", () => {
+  test("repeats a release whose answer is lost with the next renewal", () => {
     const { removals, released } = loseAnswer();
     removals.next(heldBy("one"), "hold").onStored();
     removals.next(heldBy("one"), "hold").onStored();
     expect(released).toEqual(["nodes"]);
   });
 
-  test("is reported as dropped after another replica has held the Lease, when something else may be held", () => {
+  test("reports a release whose answer is lost as dropped after another replica has held the Lease, when something else may be held", () => {
     const { removals, released, dropped } = loseAnswer();
     removals.next(heldBy("two"), "hold").onStored();
     removals.next(heldBy("one"), "hold").onStored();
     expect([released, dropped]).toEqual([[], ["nodes"]]);
   });
 
-  test("is not reported as dropped when the annotation was set again", () => {
+  test("does not report a release as dropped when the annotation was set again", () => {
     const { removals, released, dropped } = loseAnswer();
     removals.next(heldBy("two", { "fairlead.dev/release-hold": "all" }), "hold").onStored();
     removals.next(heldBy("one"), "hold").onStored();

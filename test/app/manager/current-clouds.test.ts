@@ -51,7 +51,7 @@ const setUp = () => {
 };
 
 describe("the current connection to the cloud", () => {
-  test("is replaced only when the prepared one is used, behind the same object", () => {
+  test("replaces the connection to the cloud only when the prepared one is used, behind the same object", () => {
     const { balancers, prepare } = setUp();
     const use = prepare({ balancers: "second" });
     expect(balancers.targetLimit()).toBe("first");
@@ -60,7 +60,7 @@ describe("the current connection to the cloud", () => {
     expect([balancers.drains, "drains" in balancers, "releases" in balancers]).toEqual([true, true, false]);
   });
 
-  test("has its own gate, which closes when the next one is used", () => {
+  test("closes the gate of a connection when the next one is used", () => {
     const { generations, prepare } = setUp();
     const use = prepare({ balancers: "second" });
     const open = () => generations.map(({ isCurrent }) => isCurrent());
@@ -74,12 +74,15 @@ describe("the current connection to the cloud", () => {
   test.each([
     [{ source: "west" }, "the sources of instances"],
     [{ hasRoutes: true }, "routes"],
-  ])("is kept when the next one differs in what the controllers rely on: %p", (changes, part) => {
-    const { balancers, generations, prepare } = setUp();
-    expect(() => prepare(changes)).toThrow(`change ${part}, which needs a restart`);
-    expect(balancers.targetLimit()).toBe("first");
-    expect(generations[0]?.isCurrent()).toBe(true);
-  });
+  ])(
+    "keeps the connection when the next one differs in what the controllers rely on: %p",
+    (changes, part) => {
+      const { balancers, generations, prepare } = setUp();
+      expect(() => prepare(changes)).toThrow(`change ${part}, which needs a restart`);
+      expect(balancers.targetLimit()).toBe("first");
+      expect(generations[0]?.isCurrent()).toBe(true);
+    },
+  );
 });
 
 test("live settings keep their identity, and report which sections have changed", () => {
@@ -102,7 +105,7 @@ describe("several route tables", () => {
     return { cloud: { routes } as unknown as AnyCloud, accounts: [], origins: [] };
   };
 
-  test("are each replaced by the table with the same name, in whatever order", () => {
+  test("replaces each route table by the one with the same name, in whatever order", () => {
     const current = new CurrentCloud(connected(["west", 1], ["east", 1]));
     const tables = tablesOf(current.cloud.routes as RouteTables);
     current.replace(connected(["east", 20], ["west", 10]));
@@ -113,7 +116,7 @@ describe("several route tables", () => {
     expect(tables.map(({ serves }) => serves({} as never))).toEqual([true, true]);
   });
 
-  test("with other names require a restart, and with repeated names are refused", () => {
+  test("requires a restart for route tables with other names, and refuses repeated names", () => {
     const [before, renamed] = [connected(["west", 1]), connected(["north", 1])];
     expect(changedShape(before.cloud, renamed.cloud)).toBe("routes");
     expect(changedShape(before.cloud, connected(["west", 9]).cloud)).toBeUndefined();
@@ -132,14 +135,14 @@ describe("several parts of load balancers", () => {
   const problemsOf = (...names: readonly string[]) =>
     listingPartProblems(connected(...names).cloud.loadBalancers).map(({ text }) => text);
 
-  test("with other names require a restart", () => {
+  test("requires a restart for parts of load balancers with other names", () => {
     const [before, more] = [connected("west"), connected("west", "east")];
     expect(changedShape(before.cloud, more.cloud)).toBe("the parts in which load balancers are listed");
     expect(changedShape(more.cloud, before.cloud)).toBe("the parts in which load balancers are listed");
     expect(changedShape(before.cloud, connected("west").cloud)).toBeUndefined();
   });
 
-  test("are listed by the current connection", async () => {
+  test("lists parts of load balancers with the current connection", async () => {
     const current = new CurrentCloud(connected("west", "east"));
     const { loadBalancers } = current.cloud;
     if (loadBalancers === undefined) throw new Error("The cloud has load balancers.");
@@ -156,7 +159,7 @@ describe("several parts of load balancers", () => {
     expect(listed).toEqual(["west"]);
   });
 
-  test("are refused without a name, with a repeated name, and if there is none", () => {
+  test("refuses parts of load balancers without a name, with a repeated name, and an empty list", () => {
     expect(problemsOf("west", "west")).toEqual([
       'Two parts of the listing of load balancers have the name "west", so none can be managed. Give each region or zone of the configuration its own name.',
     ]);

@@ -178,7 +178,7 @@ test("a scraper gets the role that reads the metrics", async () => {
 });
 
 describe("settings of the cloud", () => {
-  test("are variables, or arguments without a variable; $(…) in them stays as it is", async () => {
+  test("writes the cloud's settings as variables, or as arguments without a variable, and keeps $(…) in them", async () => {
     const { out } = await print(rancher, [
       ...[
         "--as=daemonset",
@@ -193,7 +193,7 @@ describe("settings of the cloud", () => {
     expect(args).toEqual(["--config-set=project-id=1a5", "--config-set=zone-label=z"]);
   });
 
-  test("that are secret are only in the Secret", async () => {
+  test("writes secret settings only into the Secret", async () => {
     const { out } = await print(hetzner, ["--as=daemonset", "--set=token=abc: def"]);
     // Applied again, it must not empty what is not given.
     expect(one(out, "Secret").stringData).toEqual({ HCLOUD_TOKEN: "abc: def" });
@@ -205,7 +205,7 @@ describe("settings of the cloud", () => {
     });
   });
 
-  test("of the environment are printed only when they are asked for", async () => {
+  test("prints settings of the environment only when they are requested", async () => {
     const environment = { HCLOUD_TOKEN: "of-the-environment", HCLOUD_NETWORK: "net" };
     const unasked = await print(hetzner, ["--as=daemonset"], environment);
     expect(unasked.out).not.toMatch(/of-the-environment|net$/m);
@@ -221,7 +221,7 @@ describe("settings of the cloud", () => {
     expect(out).toContain("name: hcloud");
   });
 
-  test("that are secret and not given are in no Secret, and a comment says how to create it", async () => {
+  test("writes no Secret for secrets that are not given, and a comment says how to create it", async () => {
     const { out } = await print(hetzner, ["--as=daemonset"]);
     expect(objectsIn(out).map(({ kind }) => kind)).not.toContain("Secret");
     expect(out).toContain("# kubectl -n kube-system create secret generic hetzner-cloud-controller-manager");
@@ -229,7 +229,7 @@ describe("settings of the cloud", () => {
     expect(containerOf(out).env.filter(({ valueFrom }) => valueFrom !== undefined)).toHaveLength(2);
   });
 
-  test("that YAML 1.1 would read as another type are quoted", async () => {
+  test("quotes strings that YAML 1.1 reads as another type", async () => {
     const { out } = await print(hetzner, ["--as=daemonset", "--set=token=yes", "--set=network=0123"]);
     expect(out).toContain('HCLOUD_TOKEN: "yes"');
     expect(out).toContain('value: "0123"');

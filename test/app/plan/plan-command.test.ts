@@ -196,7 +196,7 @@ describe("a provider that changes the cloud while it should only read", () => {
   });
   const request = { url: "http://cloud.test/v1/balancers/b1", operation: "a change" };
 
-  test("is refused by the transport although it declares a DELETE as a read [F76]", async () => {
+  test("the transport refuses a DELETE that a provider declares as a read [F76]", async () => {
     const w = await settled();
     const provider = sending({ ...request, method: "DELETE", mutates: false });
     const { code, out, cloud } = await plan(w, [noRoutes], { provider });
@@ -208,7 +208,7 @@ describe("a provider that changes the cloud while it should only read", () => {
     expect(w.cloud.balancers.list()).toHaveLength(1);
   });
 
-  test("is refused when it declares a POST as a change [F76]", async () => {
+  test("the transport refuses a POST that a provider declares as a change [F76]", async () => {
     const w = await settled();
     const provider = sending({ ...request, method: "POST", mutates: true });
     const { code, cloud } = await plan(w, [noRoutes], { provider });

@@ -21,7 +21,7 @@ describe("--cluster-cidr", () => {
     ["10.244.0.0/16,fd00:10:244::/48", ["10.244.0.0/16", "fd00:10:244::/48"]],
     [" fd00:10:244::/48 , 10.244.0.0/16,", ["fd00:10:244::/48", "10.244.0.0/16"]],
     ["10.244.7.1/16", ["10.244.0.0/16"]],
-  ])("accepts %p", (text, expected) => {
+  ])("accepts the cluster CIDRs %p", (text, expected) => {
     expect(readClusterCIDRs(text)).toMatchObject({ kind: "run", cidrs: expected });
   });
 

@@ -38,7 +38,7 @@ describe("node selector [F42]", () => {
     ["!none", true],
     ["bare=", true],
     ["bare in ()", true],
-  ])("%s is evaluated", (text, expected) => {
+  ])("evaluates the label selector %s", (text, expected) => {
     expect(selector(text).matches(labels)).toBe(expected);
   });
 
@@ -52,7 +52,7 @@ describe("node selector [F42]", () => {
     "pool web",
     "!",
     "-a=b",
-  ])("%p is refused", (text) => {
+  ])("refuses the label selector %p", (text) => {
     expect("wrong" in parseNodeSelector(text)).toBe(true);
   });
 

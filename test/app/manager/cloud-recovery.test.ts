@@ -1,0 +1,65 @@
+import { afterEach, describe, expect, test } from "bun:test";
+import { describeObject } from "../../../src/app/explain/describe-object.ts";
+import { ServiceWorld } from "../../support/service-world.ts";
+
+// What waits for the end of an outage continues soon after it, however long its own backoff is.
+
+let world: ServiceWorld | undefined;
+afterEach(() => world?.stop());
+
+const started = async (): Promise<ServiceWorld> => {
+  const w = new ServiceWorld();
+  world = w;
+  await w.start("--controllers=*", "--configure-cloud-routes=false");
+  w.create("old");
+  await w.until(() => w.addressesOf("old").length === 1, "the first address");
+  return w;
+};
+
+describe("after an outage of the cloud", () => {
+  test.each([60, 600])("of %d s, a new Service gets its address within 20 s [N8]", async (length) => {
+    const w = await started();
+    w.cloud.faults.add({ kind: "refused", calls: 1_000_000 });
+    await w.pass(400);
+    w.create("web");
+    await w.pass(length);
+    w.cloud.faults.clear();
+    await w.until(() => w.addressesOf("web").length === 1, "the address", 20);
+  });
+
+  test("a Service whose creation may have been accepted gets its address after the proof of 30 s, and says so [N8]", async () => {
+    const w = await started();
+    w.cloud.faults.add({ kind: "reset", calls: 1_000_000 });
+    w.create("web");
+    await w.pass(60);
+    w.cloud.faults.clear();
+    await w.pass(20);
+    expect(describeObject(w.manager, "Service", "default/web")).toMatchObject({
+      state: "held",
+      notes: [
+        { reason: "WaitingForCloud", text: expect.stringContaining("lacks it too, it counts as absent") },
+      ],
+    });
+    await w.until(() => w.addressesOf("web").length === 1, "the address", 30);
+  });
+
+  test("without a response, requests stay below one in 5 s, however many Services wait", async () => {
+    const w = await started();
+    w.cloud.faults.add({ kind: "refused", calls: 1_000_000 });
+    for (let index = 0; index < 30; index += 1) w.create(`web-${index}`);
+    await w.pass(120);
+    w.forget();
+    await w.pass(600);
+    expect(w.cloud.seen.length).toBeLessThan(120);
+    expect(describeObject(w.manager, "Service", "default/web-0")).toMatchObject({ state: "problem" });
+  });
+
+  test("a creation that was refused without a response is repeated when another request succeeds", async () => {
+    const w = await started();
+    w.cloud.faults.add({ kind: "status", status: 503, operation: "GET /balancers", calls: 1_000_000 });
+    w.create("web");
+    await w.pass(300);
+    w.cloud.faults.clear();
+    await w.until(() => w.addressesOf("web").length === 1, "the address", 20);
+  });
+});

@@ -1,0 +1,175 @@
+import { expect, test } from "bun:test";
+import { fake } from "../../../providers/fake/index.ts";
+import { putEndpoints } from "../../support/put-endpoints.ts";
+import { configPath, flagsFile, ReloadingProcess } from "../../support/reloading-process.ts";
+import { ServiceWorld } from "../../support/service-world.ts";
+
+// Each kind of setting, changed while the process runs: it applies to what exists already, and costs only what it must.
+
+const startWith = async (provider: unknown, ...flags: readonly string[]) => {
+  const world = new ServiceWorld({ nodes: 3 });
+  for (const name of ["node-0", "node-1", "node-2"]) world.setReady(name, "True");
+  const process = new ReloadingProcess({
+    world,
+    provider,
+    contents: { [configPath]: flagsFile("v: 0", ...flags) },
+    args: ["--cluster-cidr=10.244.0.0/16", `--config=${configPath}`],
+  });
+  await process.untilLeading();
+  await world.pass(60);
+  process.forget();
+  return { world, process };
+};
+
+const start = (...flags: readonly string[]) => startWith(fake, ...flags);
+
+const regionOf = (world: ServiceWorld, name: string): string | undefined =>
+  world.server.store.get("nodes", undefined, name)?.metadata.labels?.["topology.kubernetes.io/region"];
+
+const requests = ({ cloud }: ReloadingProcess, path: string): number =>
+  cloud.filter((what) => what.startsWith(`GET /v1/${path}`)).length;
+
+test("a label policy applies to every Node, from memory", async () => {
+  const { world, process } = await start();
+  const region = regionOf(world, "node-1");
+  world.changeNode("node-1", ({ metadata, ...node }) => ({
+    ...node,
+    metadata: { ...metadata, labels: { ...metadata.labels, "topology.kubernetes.io/region": "elsewhere" } },
+  }));
+  await world.pass(30);
+  expect(regionOf(world, "node-1")).toBe("elsewhere");
+  process.forget();
+  process.hangUp(configPath, flagsFile("v: 0", "label-policy: { topology.kubernetes.io/region: sync }"));
+  await world.pass(5);
+  expect(regionOf(world, "node-1")).toBe(region as string);
+  expect([process.cloud, process.listings]).toEqual([[], []]);
+  expect(process.kube.filter((what) => what.startsWith("PATCH"))).toHaveLength(1);
+  await process.end();
+});
+
+test("the deletion of Nodes can be switched on", async () => {
+  const { world, process } = await start("node-deletion: off");
+  const isThere = () => world.server.store.get("nodes", undefined, "node-1") !== undefined;
+  world.cloud.machines.remove("node-1");
+  world.setReady("node-1", "Unknown");
+  await world.pass(300);
+  expect(isThere()).toBe(true);
+  await process.write("v: 0", "node-deletion: enforce");
+  await world.until(() => !isThere(), "the deletion", 200);
+  await process.end();
+});
+
+test("targets that the cloud refused are tried again", async () => {
+  const refusing = {
+    ...fake,
+    connect: (...args: Parameters<typeof fake.connect>) => {
+      const { loadBalancers, ...cloud } = fake.connect(...args);
+      if (loadBalancers === undefined) throw new Error("The fake cloud has load balancers.");
+      const { apply } = loadBalancers;
+      const refused = [{ node: "node-1", text: "it is in another network" }];
+      const applyAndRefuse: typeof apply = async (step, call) => ({ ...(await apply(step, call)), refused });
+      return { ...cloud, loadBalancers: { ...loadBalancers, apply: applyAndRefuse } };
+    },
+  };
+  const { world, process } = await startWith(refusing);
+  world.create("web");
+  const targets = () => world.cloud.balancers.list()[0]?.targets.length;
+  await world.until(() => targets() === 2, "the targets without the refused one");
+  process.hangUp(configPath, flagsFile("v: 0", "load-balancer-drift: report"));
+  await world.until(() => targets() === 3, "the attempt", 10);
+  await process.end();
+});
+
+test("the choice of targets applies to every Service", async () => {
+  const { world, process } = await start();
+  const targets = () => world.cloud.balancers.list()[0]?.targets.length;
+  world.create("web");
+  putEndpoints(world, "web", ["node-1"]);
+  await world.until(() => targets() === 3, "all Nodes as targets");
+  await world.pass(30);
+  process.forget();
+  process.hangUp(configPath, flagsFile("v: 0", "load-balancer-targets: endpoints"));
+  await world.until(() => targets() === 1, "the Node with an endpoint as the only target", 10);
+  expect(process.listings.every((what) => what.includes("/endpointslices"))).toBe(true);
+  expect(process.cloud.filter((what) => !what.startsWith("GET "))).toHaveLength(1);
+  await process.end();
+});
+
+test("the interval of full route reconciliations applies from the next one on", async () => {
+  const { world, process } = await start();
+  process.hangUp(configPath, flagsFile("v: 0", "route-reconciliation-period: 10s"));
+  await world.pass(60);
+  expect(requests(process, "routes")).toBeGreaterThanOrEqual(5);
+  expect(requests(process, "routes")).toBeLessThanOrEqual(8);
+  await process.end();
+});
+
+test("the interval of listings applies immediately, however long the last one was", async () => {
+  const { world, process } = await start();
+  await world.pass(310);
+  process.forget();
+  process.hangUp(configPath, flagsFile("v: 0", "node-status-update-frequency: 10s"));
+  await world.pass(60);
+  expect(requests(process, "machines")).toBeGreaterThanOrEqual(5);
+  expect(requests(process, "machines")).toBeLessThanOrEqual(7);
+  await process.end();
+});
+
+test("the deadline of requests to the cloud applies, and budgets keep what the cloud has said", async () => {
+  const { world, process } = await start();
+  const closedOperations = () =>
+    process.page("/debug/state").then((page) => JSON.parse(page).accounts[0].budget.closedOperations);
+  world.cloud.faults.add({ kind: "status", operation: "POST /balancers", status: 429 });
+  world.create("shop");
+  await world.until(() => process.linesWith("failed with 429").length === 1, "the refusal");
+  process.hangUp(configPath, flagsFile("v: 0", "cloud-call-timeout: 2s"));
+  await world.pass(0.1);
+  expect(process.linesWith("Configuration: --cloud-call-timeout")).toHaveLength(1);
+  expect(Object.keys(await closedOperations())).toEqual(["POST /balancers"]);
+  await world.until(() => world.addressesOf("shop").length === 1, "an address");
+  world.cloud.faults.add({ kind: "hang", operation: "POST /balancers" });
+  world.create("web");
+  await world.pass(5);
+  expect(process.linesWith("did not respond within 2s")).toHaveLength(1);
+  await process.end();
+});
+
+test("the number of workers applies", async () => {
+  const { world, process } = await start("concurrent-service-syncs: 32");
+  await process.write("v: 0", "concurrent-service-syncs: 2");
+  world.cloud.faults.add({ kind: "slow", operation: "POST /balancers", milliseconds: 3000, calls: 9 });
+  for (let each = 0; each < 9; each += 1) world.create(`web-${each}`);
+  await world.pass(2.5);
+  expect(process.cloud.filter((what) => what === "POST /v1/balancers")).toHaveLength(2);
+  await process.end();
+});
+
+test("a new warning is logged once, not at every reload", async () => {
+  const { world, process } = await start();
+  const warned = () => process.linesWith("--node-monitor-period has no effect");
+  expect(warned()).toEqual([]);
+  for (const targets of ["all", "endpoints", "all"]) {
+    await process.write("v: 0", "node-monitor-period: 7s", `load-balancer-targets: ${targets}`);
+  }
+  expect(warned()).toHaveLength(1);
+  await world.pass(1);
+  await process.end();
+});
+
+test("a standby replica applies a change when it becomes the leader, and requests nothing before", async () => {
+  const { world, process } = await start("load-balancer-targets: all");
+  world.create("web");
+  putEndpoints(world, "web", ["node-1"]);
+  const targets = () => world.cloud.balancers.list()[0]?.targets.length;
+  await world.until(() => targets() === 3, "all Nodes as targets");
+  world.holdLease("other");
+  await world.until(() => process.linesWith("Lost leadership").length === 1, "the loss", 20);
+  process.cloud.length = 0;
+  process.hangUp(configPath, flagsFile("v: 0", "load-balancer-targets: endpoints", "cloud-call-timeout: 9s"));
+  await world.pass(5);
+  expect(process.linesWith("Applied the changed configuration")).toHaveLength(1);
+  expect([process.cloud, await process.metric("workqueue_depth")]).toEqual([[], 0]);
+  world.holdLease("");
+  await world.until(() => targets() === 1, "the Node with an endpoint as the only target", 60);
+  await process.end();
+});

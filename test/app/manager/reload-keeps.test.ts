@@ -1,0 +1,261 @@
+import { describe, expect, test } from "bun:test";
+import { configPath, flagsFile, ReloadingProcess } from "../../support/reloading-process.ts";
+import { ServiceWorld } from "../../support/service-world.ts";
+
+// What a reload keeps: leadership, caches, evidence, counters, and what was reported.
+
+const routes = "--cluster-cidr=10.244.0.0/16";
+
+const start = async (options: { readonly nodes?: number } = {}, ...flags: readonly string[]) => {
+  const world = new ServiceWorld(options);
+  for (const { metadata } of world.server.store.list("nodes")) world.setReady(metadata.name, "True");
+  const process = new ReloadingProcess({
+    world,
+    contents: { [configPath]: flagsFile("concurrent-service-syncs: 8", ...flags) },
+    args: [routes, `--config=${configPath}`],
+  });
+  await process.untilLeading();
+  return { world, process };
+};
+
+test("keeps the Lease: no release, no election, no other holder, and renewals go on while work is drained [F69]", async () => {
+  const { world, process } = await start();
+  world.create("web");
+  await world.until(() => world.addressesOf("web").length === 1, "an address");
+  const { renewTime: _, ...before } = process.lease();
+  world.cloud.faults.add({ kind: "hang", operation: "POST /balancers" });
+  world.create("shop");
+  await world.pass(1);
+  process.forget();
+  process.hangUp(configPath, flagsFile("concurrent-service-syncs: 9", "drain-timeout: 10s"));
+  await world.pass(9);
+  // The drain lasts for ten seconds; the Lease is renewed every two.
+  const renewals = process.kube.filter((what) => what.startsWith("PUT") && what.includes("/leases/"));
+  expect(renewals.length).toBeGreaterThanOrEqual(4);
+  await world.pass(60);
+  const { renewTime, ...after } = process.lease();
+  expect(after).toEqual(before);
+  expect(world.clock.now() - Date.parse(String(renewTime))).toBeLessThan(3000);
+  expect(process.linesWith("Acquired leadership")).toHaveLength(1);
+  expect(process.linesWith("Released the Lease")).toEqual([]);
+  const elections = world.server.store.list("events").filter(({ reason }) => reason === "LeaderElection");
+  expect(elections.map(({ message }) => String(message).split(" ").slice(1).join(" "))).toEqual([
+    "became leader",
+  ]);
+  await process.end();
+});
+
+test("keeps both Leases of a leader migration, and drains the controllers of both", async () => {
+  const { world, process } = await start({}, "enable-leader-migration: true");
+  const leases = () =>
+    world.server.store.list("leases", "kube-system").map(({ metadata, spec }) => {
+      const { renewTime: _, ...rest } = spec ?? {};
+      return [metadata.name, rest];
+    });
+  await world.until(() => process.linesWith("Acquired leadership").length === 2, "both Leases");
+  const before = leases();
+  expect(before).toHaveLength(2);
+  world.cloud.faults.add({ kind: "slow", operation: "POST /balancers", milliseconds: 5000 });
+  world.create("web");
+  await world.until(() => process.cloud.includes("POST /v1/balancers"), "the request");
+  process.hangUp(configPath, flagsFile("concurrent-service-syncs: 9", "enable-leader-migration: true"));
+  await world.pass(3);
+  expect(process.linesWith("Applied the changed configuration")).toEqual([]);
+  await world.pass(10);
+  expect(process.linesWith("Applied the changed configuration")).toHaveLength(1);
+  expect(leases()).toEqual(before);
+  await world.until(() => world.addressesOf("web").length === 1, "an address");
+  await process.end();
+});
+
+describe("a reload of settings other than the cloud's", () => {
+  const reload = async (changed: string): Promise<ReloadingProcess> => {
+    const { world, process } = await start({ nodes: 20 });
+    for (const name of ["web", "shop"]) world.create(name);
+    await world.until(() => world.owners().length === 2, "the load balancers");
+    await world.pass(30);
+    process.forget();
+    const others = changed.startsWith("concurrent-service") ? [] : ["concurrent-service-syncs: 8"];
+    process.hangUp(configPath, flagsFile(...others, changed));
+    await world.pass(20);
+    expect(process.linesWith("Configuration: ")).toHaveLength(1);
+    return process;
+  };
+
+  test.each([
+    ["concurrent-service-syncs: 9"],
+    ["concurrent-node-syncs: 9"],
+    ["v: 2"],
+    ["drain-timeout: 20s"],
+    ["label-policy: { example.com/a: report }"],
+    ["node-deletion: observe"],
+    ["remove-shutdown-taint: when-ready"],
+  ])(
+    "sends no request to the cloud, and only Lease renewals to the API server: %s [F69]",
+    async (changed) => {
+      const process = await reload(changed);
+      expect(process.cloud).toEqual([]);
+      expect(process.kube.filter((what) => !what.includes("/leases/cloud-controller-manager"))).toEqual([]);
+      await process.end();
+    },
+  );
+
+  test.each(["absence-confirmation: 40s", "removal-limit: 15%"])(
+    "lists the routes once, because they are decided again, and sends nothing else: %s [F69]",
+    async (changed) => {
+      const process = await reload(changed);
+      expect(process.cloud).toEqual(["GET /v1/routes?per_page=50&page=1"]);
+      expect(process.kube.filter((what) => !what.includes("/leases/cloud-controller-manager"))).toEqual([]);
+      await process.end();
+    },
+  );
+
+  test("lists and watches nothing again in a cluster of 5,000 Nodes", async () => {
+    // Without the node controller, which would first write all of them.
+    const { world, process } = await start({ nodes: 5000 }, "controllers: [service, cloud-node-lifecycle]");
+    await world.pass(30);
+    const nodes = async () => JSON.parse(await process.page("/debug/state")).caches.nodes;
+    expect(await nodes()).toMatchObject({ isSynced: true, objects: 5000 });
+    process.forget();
+    const changed = ["concurrent-service-syncs: 9", "concurrent-node-syncs: 7"];
+    process.hangUp(configPath, flagsFile("controllers: [service, cloud-node-lifecycle]", ...changed));
+    await world.pass(60);
+    expect(process.linesWith("Configuration: ")).toHaveLength(2);
+    expect([process.listings, process.cloud]).toEqual([[], []]);
+    expect(await nodes()).toMatchObject({ isSynced: true, objects: 5000 });
+    await process.end();
+  }, 30_000);
+});
+
+test("keeps evidence of absence: a Node is deleted when it would have been without reloads", async () => {
+  const deletedAfter = async (reloads: boolean): Promise<number> => {
+    const { world, process } = await start({ nodes: 10 });
+    await world.pass(60);
+    world.cloud.machines.remove("node-3");
+    world.setReady("node-3", "Unknown");
+    const began = world.clock.monotonic();
+    const isGone = () => world.server.store.get("nodes", undefined, "node-3") === undefined;
+    for (let second = 0; second < 300 && !isGone(); second += 1) {
+      await world.pass(1);
+      if (reloads && second % 6 === 0) {
+        process.hangUp(configPath, flagsFile(`concurrent-service-syncs: ${9 + second}`));
+      }
+    }
+    const took = world.clock.monotonic() - began;
+    await process.end();
+    return took;
+  };
+  const without = await deletedAfter(false);
+  expect(without).toBeGreaterThan(20_000);
+  expect(without).toBeLessThan(200_000);
+  expect(Math.abs((await deletedAfter(true)) - without)).toBeLessThanOrEqual(2000);
+});
+
+test("collects evidence of absence again after a change of the credentials, and lists once", async () => {
+  const own = "/etc/cloud.conf";
+  const world = new ServiceWorld({ nodes: 10 });
+  const args = [routes, `--cloud-config=${own}`];
+  const process = new ReloadingProcess({ world, contents: { [own]: "token = one" }, args });
+  await process.untilLeading();
+  for (const { metadata } of world.server.store.list("nodes")) world.setReady(metadata.name, "True");
+  await world.pass(60);
+  world.cloud.machines.remove("node-3");
+  world.setReady("node-3", "Unknown");
+  await world.pass(15);
+  const evidence = async () =>
+    JSON.parse(await process.page("/debug/state")).evidenceOfAbsence.first as readonly {
+      readonly node: string;
+      readonly notReadyForSeconds: number;
+      readonly proofs: readonly unknown[];
+    }[];
+  const [before] = await evidence();
+  expect(before?.proofs.length).toBeGreaterThan(0);
+  process.forget();
+  process.hangUp(own, "token = two");
+  await world.pass(1);
+  expect(
+    process.cloud.filter((what) => what.startsWith("GET /v1/machines?") && !what.includes("ids=")),
+  ).toHaveLength(1);
+  const [after] = await evidence();
+  expect(after?.notReadyForSeconds).toBeLessThan(before?.notReadyForSeconds ?? 0);
+  expect(process.listings).toEqual([]);
+  await world.until(
+    () => world.server.store.get("nodes", undefined, "node-3") === undefined,
+    "the deletion",
+    200,
+  );
+  await process.end();
+});
+
+test("keeps every counter, and shows the running manager under one start time", async () => {
+  const { world, process } = await start();
+  world.create("web");
+  await world.until(() => world.addressesOf("web").length === 1, "an address");
+  const names = [
+    "rest_client_requests_total",
+    "fairlead_mutations_total",
+    "fairlead_cloud_requests_total",
+    "workqueue_adds_total",
+    "route_controller_route_sync_total",
+  ];
+  const read = () => Promise.all(names.map((name) => process.metric(name)));
+  const [before, statusz] = [await read(), await process.page("/statusz")];
+  expect(Math.min(...before)).toBeGreaterThan(0);
+  const journal = JSON.parse(await process.page("/debug/state")).journal.count;
+  for (const syncs of [9, 10]) await process.write(`concurrent-service-syncs: ${syncs}`);
+  const after = await read();
+  expect(after.every((value, index) => value >= (before[index] ?? 0))).toBe(true);
+  expect(JSON.parse(await process.page("/debug/state")).journal.count).toBe(journal);
+  const startedIn = (page: string) => /Started: (.*)/.exec(page)?.[1];
+  expect(startedIn(await process.page("/statusz"))).toBe(startedIn(statusz) as string);
+  await process.end();
+});
+
+test("reports no problem again, neither as an event nor in the log", async () => {
+  const { world, process } = await start({ nodes: 2 });
+  world.create("wrong", { annotations: { "balancer.fake.example/algorithm": "fastest" } });
+  world.cloud.faults.add({ kind: "status", operation: "POST /balancers", status: 402, calls: 100 });
+  world.create("refused");
+  await world.pass(60);
+  const aboutServices = () =>
+    process.lines.filter((line) => /service="?default\/(wrong|refused)/.test(line)).length;
+  const [events, lines] = [[...world.events("wrong"), ...world.events("refused")], aboutServices()];
+  expect(lines).toBeGreaterThanOrEqual(2);
+  // The refused creation is tried again during this time; neither its event nor its log line is repeated.
+  for (const syncs of [9, 10, 11]) await process.write(`concurrent-service-syncs: ${syncs}`);
+  expect([...world.events("wrong"), ...world.events("refused")]).toEqual(events);
+  expect(aboutServices()).toBe(lines);
+  expect(process.linesWith("Started fake-cloud-controller-manager")).toHaveLength(1);
+  await process.end();
+});
+
+test("fifty reloads leave no timer, listener or connection behind", async () => {
+  const own = "/etc/cloud.conf";
+  const world = new ServiceWorld({ nodes: 5 });
+  const args = [routes, `--cloud-config=${own}`, `--config=${configPath}`];
+  const contents = { [own]: "token = t0", [configPath]: flagsFile("concurrent-service-syncs: 8") };
+  const process = new ReloadingProcess({ world, contents, args });
+  world.create("web");
+  await world.until(() => world.addressesOf("web").length === 1, "an address");
+  const reload = async (turn: number): Promise<void> => {
+    process.disk.put(own, `token = t${turn}`);
+    process.hangUp(configPath, flagsFile(`concurrent-service-syncs: ${8 + (turn % 2)}`));
+    await world.pass(7);
+  };
+  const { heapStats } = await import("bun:jsc");
+  const measure = () => {
+    Bun.gc(true);
+    const { AbortSignal: signals = 0, Timeout: _ } = heapStats().objectTypeCounts;
+    return { signals, timers: world.clock.pending };
+  };
+  for (let turn = 1; turn <= 5; turn += 1) await reload(turn);
+  const before = measure();
+  for (let turn = 6; turn <= 55; turn += 1) await reload(turn);
+  const after = measure();
+  expect(process.linesWith("token: changed")).toHaveLength(55);
+  expect(after.timers).toBeLessThanOrEqual(before.timers + 2);
+  expect(after.signals - before.signals).toBeLessThan(50);
+  expect(JSON.parse(await process.page("/debug/state")).accounts).toHaveLength(1);
+  expect(await process.end()).toBe(0);
+  expect(world.clock.pending).toBeLessThan(5);
+});

@@ -1,0 +1,173 @@
+import { expect, test } from "bun:test";
+import { absenceOf } from "../../../../src/controllers/service/observed/absence.ts";
+import {
+  BalancerEvidence,
+  type OwnerEvidence,
+} from "../../../../src/controllers/service/state/balancer-evidence.ts";
+import { coversPart } from "../../../../src/controllers/service/state/group-record.ts";
+import { GroupStates } from "../../../../src/controllers/service/state/group-states.ts";
+import { ServiceStates } from "../../../../src/controllers/service/state/service-states.ts";
+import { seconds, serviceUID } from "../../../../src/core/brand.ts";
+
+// When a load balancer that is not shown counts as absent, as a table; times in seconds.
+
+const at = (time: number) => time * 1000;
+const listing = (began: number, known = began) => ({ beganAt: at(began), knownAt: at(known) });
+const missing = (first: number, last: number) => ({
+  proofs: [...new Set([first, last])].map((time) => ({ kind: "listing" as const, ...listing(time) })),
+});
+const judge = (owners: readonly OwnerEvidence[], now: number) =>
+  absenceOf({ owners, confirmAfter: seconds(30), listedAt: at(now) });
+
+test.each<[string, readonly OwnerEvidence[], "certain" | "unproved"]>([
+  ["an owner that never had one", [], "certain"],
+  ["one that no listing lacks yet", [{ certainty: "exists", proofs: [] }], "unproved"],
+  ["one that a single listing lacks", [{ certainty: "exists", ...missing(40, 40) }], "unproved"],
+  ["one that listings lack for 29 s", [{ certainty: "exists", ...missing(40, 69) }], "unproved"],
+  ["one that listings lack for 30 s", [{ certainty: "exists", ...missing(40, 70) }], "certain"],
+  ["one that a lookup did not find", [{ certainty: "exists", proofs: [], isNotFound: true }], "certain"],
+  ["one that may exist", [{ certainty: "possible", ...missing(40, 41) }], "unproved"],
+  [
+    "two of which one is unproved",
+    [
+      { certainty: "exists", ...missing(0, 70) },
+      { certainty: "exists", ...missing(60, 70) },
+    ],
+    "unproved",
+  ],
+])("the absence of %s", (_, owners, expected) => {
+  expect(judge(owners, 70).kind).toBe(expected);
+});
+
+test.each([
+  [40, 42],
+  [42, 44],
+  [44, 48],
+  [48, 56],
+  [56, 70],
+])(
+  "a new load balancer that is missing since 40 and in the listing of %i is looked for at %i",
+  (last, expected) => {
+    const owner: OwnerEvidence = { certainty: "exists", changedAt: at(39), ...missing(40, last) };
+    expect(judge([owner], last)).toMatchObject({
+      checkAt: at(expected),
+      decidedAt: at(70),
+      isExpected: true,
+    });
+  },
+);
+
+test("an owner about which no listing says anything is decided at a time that depends on the last listing only", () => {
+  const unknown: OwnerEvidence = { certainty: "exists", proofs: [] };
+  expect(judge([unknown], 70)).toMatchObject({ checkAt: at(100), decidedAt: at(100) });
+  const possible: OwnerEvidence = { certainty: "possible", proofs: [] };
+  expect(judge([possible], 70)).toMatchObject({ checkAt: at(72), decidedAt: at(100) });
+});
+
+test("an old load balancer that is missing is looked for once, when the decision is due", () => {
+  const owner: OwnerEvidence = { certainty: "exists", ...missing(40, 40) };
+  expect(judge([owner], 40)).toMatchObject({ checkAt: at(70), decidedAt: at(70), isExpected: false });
+});
+
+const [a, b] = [serviceUID("a"), serviceUID("b")];
+const list = (evidence: BalancerEvidence, time: number, shown: readonly (typeof a)[], elsewhere?: typeof a) =>
+  evidence.noteListing(listing(time), { here: shown, isElsewhere: (uid) => uid === elsewhere });
+
+test("a proof by several parts lasts from the newest listing of the first time to the oldest one of the last", () => {
+  const evidence = new BalancerEvidence();
+  evidence.noteShown([a]);
+  const none = { here: [], isElsewhere: () => false };
+  evidence.noteListing(listing(5, 20), none);
+  // One part was listed at 20 only, so far.
+  evidence.noteListing(listing(20, 40), none);
+  const known = evidence.get(a);
+  if (known === undefined) throw new Error("The load balancer is forgotten.");
+  expect(judge([known], 40)).toMatchObject({ kind: "unproved", decidedAt: at(50) });
+  evidence.noteListing(listing(50, 51), none);
+  expect(judge([evidence.get(a) ?? known], 51)).toEqual({ kind: "certain" });
+});
+
+test("where the load balancer is becomes unknown with traces of an earlier process, and with a new proof", () => {
+  const evidence = new BalancerEvidence();
+  evidence.restartProof();
+  expect(evidence.places.isUnknown).toBe(false);
+  evidence.expect(a, "exists");
+  expect(evidence.places.isUnknown).toBe(true);
+  evidence.places.replace(["near"]);
+  expect([evidence.places.isUnknown, [...evidence.places.with([])]]).toEqual([false, ["near"]]);
+  evidence.restartProof();
+  expect(evidence.places.isUnknown).toBe(true);
+});
+
+test("one listing that shows the load balancer discards the proof", () => {
+  const evidence = new BalancerEvidence();
+  evidence.noteShown([a]);
+  list(evidence, 0, []);
+  list(evidence, 20, [a]);
+  list(evidence, 40, []);
+  expect(evidence.get(a)).toEqual({ certainty: "exists", ...missing(40, 40) });
+});
+
+test("traces of a load balancer in another group prove nothing here", () => {
+  const evidence = new BalancerEvidence();
+  evidence.expect(a, "exists");
+  evidence.expect(b, "exists");
+  list(evidence, 0, [], a);
+  expect([evidence.get(a), evidence.get(b)]).toMatchObject([undefined, missing(0, 0)]);
+});
+
+test("a lookup soon after a change proves nothing", () => {
+  const evidence = new BalancerEvidence();
+  evidence.noteChange([a], at(10), "exists");
+  evidence.noteLookup(listing(39), seconds(30));
+  expect(evidence.get(a)?.isNotFound).toBeUndefined();
+  evidence.noteLookup(listing(40), seconds(30));
+  expect(evidence.get(a)?.isNotFound).toBe(true);
+});
+
+test("one read without it is enough after Fairlead removed it, also if a read that lags showed it once more", () => {
+  const evidence = new BalancerEvidence();
+  evidence.noteChange([a], at(0), "exists");
+  evidence.noteRemoved([a], at(10));
+  expect(evidence.get(a)).toBeUndefined();
+  list(evidence, 11, [a]);
+  expect(judge([evidence.get(a) ?? {}] as OwnerEvidence[], 11).kind).toBe("unproved");
+  list(evidence, 13, []);
+  expect(judge([evidence.get(a) ?? {}] as OwnerEvidence[], 13).kind).toBe("certain");
+});
+
+test.each([
+  ["it was shown for longer than a proof takes", (evidence: BalancerEvidence) => list(evidence, 39, [a])],
+  ["a step changed it since", (evidence: BalancerEvidence) => evidence.noteChange([a], at(38), "exists")],
+  ["another process may have changed it since", (evidence: BalancerEvidence) => evidence.restartProof()],
+])("one read without it is not enough after a removal if %s", (_, happen) => {
+  const evidence = new BalancerEvidence();
+  evidence.noteRemoved([a], at(10));
+  list(evidence, 11, [a]);
+  happen(evidence);
+  list(evidence, 40, []);
+  expect(judge([evidence.get(a) ?? {}] as OwnerEvidence[], 40).kind).toBe("unproved");
+});
+
+test("a part of the cloud that becomes relevant later is a new one for the proof", () => {
+  const groups = new GroupStates(new ServiceStates());
+  const state = groups.of("g");
+  groups.commit(state, { kind: "shown", owners: [a], parts: ["near"] });
+  const isMissingAfter = (...parts: readonly string[]): boolean => {
+    const complete = { ...listing(10), isElsewhere: () => false };
+    groups.commit(state, { kind: "listed", parts: [], owners: [], complete });
+    groups.commit(state, { kind: "partsChosen", parts: new Set(parts) });
+    return state.evidence.get(a)?.proofs.length !== 0;
+  };
+  expect([coversPart(state, "far"), isMissingAfter("near")]).toEqual([true, true]);
+  expect([coversPart(state, "far"), isMissingAfter("near", "far")]).toEqual([false, false]);
+  expect([coversPart(state, "far"), isMissingAfter("far")]).toEqual([true, true]);
+});
+
+test("a load balancer that a definite lookup did not find needs no proof after a hold has ended, and listings do", () => {
+  const restarted = (owner: OwnerEvidence) =>
+    absenceOf({ owners: [owner], confirmAfter: seconds(30), restartedAt: at(80), listedAt: at(85) });
+  expect(restarted({ certainty: "exists", proofs: [], isNotFound: true })).toEqual({ kind: "certain" });
+  expect(restarted({ certainty: "exists", ...missing(0, 79) })).toMatchObject({ decidedAt: at(110) });
+  expect(restarted({ certainty: "exists", ...missing(0, 110) })).toEqual({ kind: "certain" });
+});

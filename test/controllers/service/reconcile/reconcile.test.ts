@@ -1,0 +1,224 @@
+import { expect, test } from "bun:test";
+import { maxWaitInWorker } from "../../../../src/cloud/urgency.ts";
+import { FreshListing } from "../../../../src/controllers/service/observed/fresh-listing.ts";
+import { OwnerLock } from "../../../../src/controllers/service/reconcile/context.ts";
+import { showFailure } from "../../../../src/controllers/service/reconcile/failure.ts";
+import { observeGroup } from "../../../../src/controllers/service/reconcile/observe.ts";
+import { reconcileGroup } from "../../../../src/controllers/service/reconcile/reconcile.ts";
+import { GroupStates } from "../../../../src/controllers/service/state/group-states.ts";
+import { ServiceStates } from "../../../../src/controllers/service/state/service-states.ts";
+import { minutes, serviceUID } from "../../../../src/core/brand.ts";
+import type { Call } from "../../../../src/provider/call.ts";
+import { CloudError } from "../../../../src/provider/errors.ts";
+import { settled, waiting } from "../../../../src/runtime/workers.ts";
+import { VirtualClock } from "../../../../src/testing/virtual-time/virtual-clock.ts";
+import { refused } from "../../../support/scripted-balancers.ts";
+import { scriptedWorld } from "../../../support/scripted-world.ts";
+import { lbFinalizer, ServiceWorld } from "../../../support/service-world.ts";
+
+// What a reconcile of the service controller must prevent: two groups changing one Service's load balancers at the
+// same time, work that starts twice, and events that come too often or too early.
+
+const owner = serviceUID("web");
+const { signal } = new AbortController();
+
+const reconciler = (stages: Parameters<typeof reconcileGroup>[3], ownerLock = new OwnerLock()) => {
+  const serviceStates = new ServiceStates();
+  const groupStates = new GroupStates(serviceStates);
+  const deps = {
+    controller: { services: { get: () => undefined }, removals: { endHold: () => undefined } },
+    groupStates,
+    serviceStates,
+    ownerLock,
+    nodeSyncLatency: { end: () => undefined },
+    enqueue: () => undefined,
+  };
+  const reconcile = (group: string) => reconcileGroup(deps as never, group, signal, stages);
+  return { groupStates, reconcile };
+};
+
+test("the group that a Service left waits for the group it moved to, although the listing does not show it there", async () => {
+  const ownerLock = new OwnerLock();
+  const { groupStates, reconcile } = reconciler(async () => settled, ownerLock);
+  groupStates.addPendingRelease("old", owner);
+  ownerLock.acquire("new", [owner]);
+  expect(await reconcile("old")).toBe(waiting);
+  ownerLock.release("new");
+  expect(await reconcile("old")).toBe(settled);
+});
+
+test("a load balancer of a Service waits while another load balancer of that Service is reconciled", async () => {
+  const ownerLock = new OwnerLock();
+  const balancer = { group: "old", owners: [owner], ownership: "ours", state: "ready" };
+  const groupStates = new GroupStates(new ServiceStates());
+  const deps = {
+    controller: { balancers: {}, settings: {} },
+    groupStates,
+    evidenceUpdates: { update: () => undefined },
+    freshListing: {
+      find: () => ({ balancer, duplicates: [], problems: [], parts: [""] }),
+      index: { partOf: () => "" },
+    },
+    ownerLock,
+  };
+  const state = groupStates.of("old");
+  const observe = () =>
+    observeGroup(deps as never, { group: "old", services: [], state, call: { signal } } as never);
+  ownerLock.acquire("new", [owner]);
+  expect(await observe()).toBe(waiting);
+  ownerLock.release("new");
+  expect(await observe()).toEqual({ kind: "observed", balancer, duplicates: [] } as never);
+});
+
+test("a call of a reconcile does not wait in its worker for the cloud's rate limit", async () => {
+  const calls: Call[] = [];
+  const { reconcile } = reconciler(async (_, { call }) => {
+    calls.push(call);
+    return settled;
+  });
+  await reconcile("web");
+  expect(calls).toMatchObject([{ urgency: "user-change", maxWait: maxWaitInWorker }]);
+});
+
+test("an error from the leadership fence is not reported on any Service", async () => {
+  const error = new CloudError("unavailable", "was not sent", { operation: "POST /x", cause: "fenced" });
+  const { groupStates, reconcile } = reconciler(() => Promise.reject(error));
+  expect(await reconcile("web").catch((thrown: unknown) => thrown)).toBe(error);
+  expect(groupStates.of("web").progress.failures).toBe(0);
+});
+
+test("a failed listing of an earlier leadership session is requested again and not reported", () => {
+  const clock = new VirtualClock();
+  const wants: number[] = [];
+  const listing = {
+    latest: undefined,
+    failure: undefined as { readonly error: unknown; readonly at: number } | undefined,
+    request: (since: number) => void wants.push(since),
+  };
+  const parts = [{ name: "", listing }];
+  const ports = { listing: { parts }, balancers: {}, clock, settings: { acceptsAge: minutes(5) } };
+  const groupStates = new GroupStates(new ServiceStates());
+  const fresh = new FreshListing(ports as never, groupStates, {} as never);
+  fresh.request(groupStates.of("web"));
+  listing.failure = { error: new Error("the cloud was away"), at: clock.monotonic() };
+  fresh.begin();
+  groupStates.commit(groupStates.of("web"), { kind: "sessionBegan" });
+  expect(fresh.request(groupStates.of("web"))).toBe(waiting);
+  expect(wants).toHaveLength(2);
+});
+
+test("a completed operation is followed by a newer listing, so that nothing is created twice", async () => {
+  const { w, script } = scriptedWorld((one) => {
+    one.operationLimit = 10;
+  });
+  await w.start();
+  for (const name of ["a", "b"]) w.create(name);
+  await w.pass(0.5);
+  // The listing for one of them does not show yet the load balancer that is being created for the other.
+  script.outcomes.set("operation-2", "done");
+  await w.pass(1);
+  script.outcomes.set("operation-1", "done");
+  await w.pass(30);
+  expect([script.applied.length, script.things.size]).toEqual([2, 2]);
+});
+
+test("a paused Service gets no further events or writes while its operation cannot be checked", async () => {
+  const { w, script } = scriptedWorld((one) => {
+    one.operationLimit = 10;
+  });
+  await w.start();
+  w.create("web");
+  await w.pass(5);
+  w.annotate("web", { "fairlead.dev/paused": "true" });
+  await w.pass(5);
+  const before = w.events("web");
+  w.forget();
+  script.checkRefusal = refused("checks are refused");
+  await w.pass(600);
+  expect([w.events("web"), w.written]).toEqual([before, []]);
+});
+
+test("a change that takes many reconciles is announced once", async () => {
+  const { w } = scriptedWorld((one) => {
+    one.neverSettles = true;
+  });
+  await w.start();
+  w.create("web");
+  await w.pass(60);
+  const begun = w.server.store
+    .list("events", "default")
+    .filter(({ reason }) => reason === "EnsuringLoadBalancer");
+  expect(begun.map(({ count }) => count)).toEqual([1]);
+});
+
+test("a deleted Service that waits for a foreign finalizer loses its load balancer although Fairlead's finalizer was removed by hand", async () => {
+  const { w, script } = scriptedWorld();
+  await w.start();
+  w.create("web", { finalizers: ["example.com/other"] });
+  await w.pass(30);
+  expect(w.get("web").metadata.finalizers).toContain(lbFinalizer);
+  w.crash();
+  w.edit("web", ({ metadata, ...rest }) => ({
+    ...rest,
+    metadata: { ...metadata, finalizers: ["example.com/other"] },
+  }));
+  w.delete("web");
+  await w.start();
+  await w.pass(600);
+  expect([script.things.size, w.find("web")?.metadata.finalizers]).toEqual([0, ["example.com/other"]]);
+});
+
+test("a deleted Service has an event with the reason while load balancers cannot be listed", async () => {
+  const w = new ServiceWorld();
+  await w.start();
+  w.create("goes");
+  w.create("stays");
+  await w.pass(30);
+  w.cloud.faults.add({ operation: "GET /balancers", kind: "status", status: 500, calls: 100_000 });
+  w.delete("goes");
+  await w.pass(600);
+  const conditionsOf = (name: string) => (w.get(name).status.conditions ?? []).map(({ type }) => type);
+  expect([conditionsOf("goes"), conditionsOf("stays")]).toEqual([["CloudReady"], []]);
+});
+
+test("a load balancer that cannot be changed does not prevent the node sync metric of the others", async () => {
+  const w = new ServiceWorld({ nodes: 2 });
+  await w.start();
+  w.create("web");
+  await w.pass(30);
+  w.cloud.faults.add({ operation: "PATCH /balancers/{id}", kind: "status", status: 503, calls: 100_000 });
+  w.addNode("late");
+  await w.pass(30);
+  expect(w.manager.metrics.text()).toMatch(/^service_controller_nodesync_latency_seconds_count 1$/m);
+});
+
+test("a failed listing is no condition of a Service with an address, although a newer listing succeeds meanwhile", async () => {
+  const error = refused("no listing", "unavailable");
+  const serviceAt = (name: string, ingress: readonly { readonly ip: string }[]) => ({
+    metadata: { name, namespace: "default", uid: name, resourceVersion: "1" },
+    spec: { type: "LoadBalancer" },
+    status: { loadBalancer: { ingress } },
+  });
+  const stored = {
+    "default/new": serviceAt("new", []),
+    "default/served": serviceAt("served", [{ ip: "192.0.2.1" }]),
+  };
+  const groupStates = new GroupStates(new ServiceStates());
+  for (const name of ["new", "served"]) groupStates.assign(`default/${name}`, serviceUID(name), "x");
+  const listing: { failure: unknown } = { failure: { error } };
+  const parts = [{ name: "", listing }];
+  const written: string[] = [];
+  const patch = async ({ metadata }: { readonly metadata: { readonly name: string } }) => {
+    written.push(metadata.name);
+    listing.failure = undefined;
+  };
+  const services = { get: (key: keyof typeof stored) => stored[key] };
+  const deps = {
+    controller: { services, listing: { parts }, writes: { patch }, clock: new VirtualClock() },
+    groupStates,
+    desiredServices: { problemsOf: () => [] },
+  };
+  const context = { group: "x", state: groupStates.of("x"), call: { signal } };
+  for (let attempt = 0; attempt < 3; attempt += 1) await showFailure(deps as never, context as never, error);
+  expect(written).toEqual(["new"]);
+});

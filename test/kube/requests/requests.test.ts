@@ -1,0 +1,150 @@
+import { describe, expect, test } from "bun:test";
+import { getEventListeners } from "node:events";
+import { seconds } from "../../../src/core/brand.ts";
+import { KubeError, type KubeErrorKind } from "../../../src/kube/errors/kube-error.ts";
+import { nodes } from "../../../src/kube/resources.ts";
+import { failure, json, scripted, silence } from "../support/scripted.ts";
+
+const never = new AbortController().signal;
+const node = { metadata: { name: "a", uid: "u", resourceVersion: "1" }, spec: {}, status: {} };
+const key = { name: "a" };
+const guard = { contentType: "application/json-patch+json", body: [] } as const;
+const merge = { contentType: "application/merge-patch+json", body: {} } as const;
+
+test.each<[number, object, KubeErrorKind]>([
+  [404, {}, "not-found"],
+  [409, { reason: "AlreadyExists" }, "already-exists"],
+  [409, { reason: "Conflict" }, "conflict"],
+  [422, { reason: "Invalid", details: {} }, "precondition"],
+  [422, { reason: "Invalid", details: { causes: [{ field: "metadata.labels" }] } }, "invalid"],
+  [400, {}, "invalid"],
+  [403, {}, "forbidden"],
+  [410, {}, "gone"],
+  [500, {}, "server"],
+  [504, {}, "timeout"],
+  [418, {}, "unexpected"],
+])("a request answered with %i %j fails as %s", async (status, body, kind) => {
+  const { api } = scripted(() => json(body, status));
+  const error = await failure(api.patch(nodes, key, guard, never));
+  expect(error).toBeInstanceOf(KubeError);
+  expect(error).toMatchObject({ kind, status, operation: "patch nodes", object: "a", fatal: false });
+});
+
+test("a 403 points to the file with all permissions", async () => {
+  const { api } = scripted(() => json({ message: "nodes is forbidden" }, 403));
+  expect(String(await failure(api.get(nodes, key, never)))).toContain(
+    "nodes is forbidden. Grant the missing permission; deploy/rbac.yaml lists all that Fairlead needs.",
+  );
+});
+
+test("a 422 to a patch without guards is invalid rather than a failed precondition, and Retry-After is passed on", async () => {
+  const { api } = scripted((request) =>
+    request.method === "PATCH" ? json({}, 422) : json({}, 429, { "retry-after": "7" }),
+  );
+  expect(await failure(api.patch(nodes, key, merge, never))).toMatchObject({ kind: "invalid" });
+  expect(await failure(api.get(nodes, key, never))).toMatchObject({ kind: "throttled", retryAfter: 7000 });
+});
+
+test.each([
+  ["ECONNREFUSED", "unreachable", "Fairlead keeps retrying"],
+  ["UNABLE_TO_VERIFY_LEAF_SIGNATURE", "tls", "certificate authority"],
+  ["CERT_HAS_EXPIRED", "tls", "has expired or is not valid yet"],
+  ["ERR_TLS_CERT_ALTNAME_INVALID", "tls", "not valid for this host name"],
+])("a request that fails with %s is %s and the error says what to do", async (code, kind, words) => {
+  const { api } = scripted(() => Promise.reject(Object.assign(new Error("x"), { code })));
+  const error = await failure(api.get(nodes, key, never));
+  expect(error).toMatchObject({ kind });
+  expect(String(error)).toContain(words);
+});
+
+describe("request deadline", () => {
+  test("ends an unanswered request, and two timeouts in a row open a new connection pool", async () => {
+    const { api, clock, seen, requestLimit } = scripted((_, signal) => silence(signal));
+    for (const ca of ["CA", "CA", "CA\n"]) {
+      const asked = failure(api.get(nodes, key, never));
+      await clock.advance(seconds(30));
+      expect(await asked).toMatchObject({ kind: "timeout" });
+      expect(seen.at(-1)?.tls?.ca).toBe(ca);
+    }
+    expect([requestLimit.inFlight, clock.pending]).toEqual([0, 0]);
+  });
+
+  test("ends a request whose body never ends, when the transport ignores its signal", async () => {
+    const { api, clock } = scripted(() => new Response(new ReadableStream({ start: () => {} })));
+    const asked = failure(api.get(nodes, key, never));
+    await clock.advance(seconds(30));
+    expect(await asked).toMatchObject({ kind: "timeout" });
+  });
+});
+
+test("a write that is cancelled while the credential is read never reaches the network", async () => {
+  const [read, credential] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  const connection = {
+    ...{ server: "https://api.test:6443", origin: "https://api.test:6443" },
+    ...{ proxy: undefined, namespace: undefined, refresh: () => undefined },
+    access: () => {
+      read.resolve();
+      return credential.promise.then(() => ({ headers: {}, tls: {} }));
+    },
+    explainRefusal: () => undefined,
+  };
+  const { api, seen, requestLimit } = scripted(() => json(node), { connection });
+  const cancel = new AbortController();
+  const written = failure(api.patch(nodes, key, merge, cancel.signal));
+  await read.promise;
+  cancel.abort(new Error("a reload has cancelled it"));
+  credential.resolve();
+  expect(String(await written)).toContain("a reload has cancelled it");
+  expect([seen.length, requestLimit.inFlight]).toEqual([0, 0]);
+});
+
+test("an aborted request rejects with the signal's reason and releases everything", async () => {
+  const { api, clock, requestLimit, writes } = scripted((_, signal) => silence(signal));
+  const stop = new AbortController();
+  const asked = failure(api.patch(nodes, key, merge, stop.signal));
+  await clock.advance(seconds(1));
+  stop.abort("enough");
+  expect(await asked).toBe("enough");
+  expect([requestLimit.inFlight, writes.inFlight, clock.pending]).toEqual([0, 0, 0]);
+  expect(getEventListeners(stop.signal, "abort")).toHaveLength(0);
+});
+
+test("a request answered with 401 reloads the credentials and retries once", async () => {
+  const { api, seen, refreshed } = scripted((request) =>
+    request.headers?.["authorization"] === "Bearer t1" ? json(node) : json({}, 401),
+  );
+  expect((await api.get(nodes, key, never)).metadata.name).toBe("a");
+  expect([seen.length, refreshed()]).toEqual([2, 1]);
+  const refusing = scripted(() => json({}, 401));
+  expect(await failure(refusing.api.get(nodes, key, never))).toMatchObject({ kind: "unauthorized" });
+  expect(refusing.seen.length).toBe(2);
+});
+
+test("a write that the gate refuses is never sent, a read is", async () => {
+  const { api, seen, writes } = scripted(() => json(node));
+  const gated = api.as({ mayWrite: () => ({ reason: "the lease may have expired." }) });
+  const error = await failure(gated.patch(nodes, key, merge, never));
+  expect(error).toMatchObject({ kind: "fenced" });
+  expect(String(error)).toContain("the lease may have expired");
+  expect([seen.length, writes.inFlight]).toEqual([0, 0]);
+  await gated.get(nodes, key, never);
+  expect(seen.length).toBe(1);
+});
+
+test("every request is observed with its verb, resource and status code", async () => {
+  const seen: string[] = [];
+  const { api } = scripted((request) => (request.method === "GET" ? json(node) : json({}, 409)), {
+    onRequest: ({ verb, resource, code }) => seen.push(`${verb} ${resource} ${code}`),
+  });
+  await api.get(nodes, key, never);
+  await failure(api.patch(nodes, key, { ...merge, subresource: "status" }, never));
+  expect(seen).toEqual(["get nodes 200", "patch nodes/status 409"]);
+});
+
+test("a delete sends its preconditions", async () => {
+  const { api, seen } = scripted(() => json({}));
+  await api.delete(nodes, key, { uid: "u", resourceVersion: "5" }, never);
+  expect(JSON.parse(String(seen[0]?.body))).toMatchObject({
+    preconditions: { uid: "u", resourceVersion: "5" },
+  });
+});

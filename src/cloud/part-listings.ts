@@ -108,6 +108,9 @@ export interface ListingFailure {
 }
 
 /** After a failed listing, however many requests arrive: they would cause listings without end. */
+/** From the beginning of one listing to that of the next, in durations of the first: listing takes a quarter of the time at most. */
+const pauseFactor = 4;
+const longestPause = seconds(1);
 const failureBackoff = { first: seconds(1), cap: seconds(15) };
 
 export class SharedListing<T> {
@@ -158,8 +161,16 @@ export class SharedListing<T> {
 
   #delay(): Milliseconds {
     const { clock, collectFor = milliseconds(20) } = this.#options;
-    if (this.#failure === undefined) return collectFor;
+    if (this.#failure === undefined) return milliseconds(Math.max(collectFor, this.#pause()));
     return milliseconds(Math.max(collectFor, this.#failure.retryAt - clock.monotonic()));
+  }
+
+  /** While many groups change one after the other, one listing serves those that ask within a few times its duration. */
+  #pause(): number {
+    const { latest } = this;
+    if (latest === undefined) return 0;
+    const pause = Math.min(pauseFactor * (latest.endedAt - latest.beganAt), longestPause);
+    return latest.beganAt + pause - this.#options.clock.monotonic();
   }
 
   async #refresh(): Promise<void> {

@@ -12,7 +12,7 @@ import type { DesiredServices } from "../desired/desired-services.ts";
 import { hasErrors, type Member } from "../desired/members.ts";
 import type { EvidenceUpdates } from "../observed/evidence-updates.ts";
 import { markedBalancers } from "../observed/ownership.ts";
-import { isEnding, isManaged } from "../predicates.ts";
+import { hasFinalizer, isEnding, isManaged } from "../predicates.ts";
 import type { GroupStates } from "../state/group-states.ts";
 import type { ServiceStates } from "../state/service-states.ts";
 import { syncFailed } from "../status/events.ts";
@@ -146,10 +146,16 @@ export class GroupAssignment {
     return groups;
   }
 
+  /** It got a load balancer class while it was managed. Its finalizer is removed as soon as nothing of it is left in the cloud. */
+  #hasOwnFinalizer(service: Service): boolean {
+    const { uid } = service.metadata;
+    return hasFinalizer(service) && this.#deps.groupStates.groupOf(serviceUID(uid)) !== undefined;
+  }
+
   #assignManaged(key: string, service: Service | undefined): readonly string[] {
-    return service === undefined || !isManaged(service)
-      ? this.#deps.groupStates.remove(key)
-      : this.#assignLeftover(key, service);
+    return service !== undefined && (isManaged(service) || this.#hasOwnFinalizer(service))
+      ? this.#assignLeftover(key, service)
+      : this.#deps.groupStates.remove(key);
   }
 }
 

@@ -1,0 +1,58 @@
+import { expect, test } from "bun:test";
+import { lbFinalizer, ServiceWorld } from "../../support/service-world.ts";
+
+// A Service gets a load balancer class, so another controller serves it from then on. Fairlead removes what it has added, and nothing else.
+
+async function settledWorld(): Promise<ServiceWorld> {
+  const w = new ServiceWorld();
+  await w.start();
+  w.create("web");
+  await w.until(() => w.addressesOf("web").length === 1, "an address");
+  w.forget();
+  return w;
+}
+
+const finalizersOf = (w: ServiceWorld): readonly string[] => w.get("web").metadata.finalizers ?? [];
+const useClass = (w: ServiceWorld): void =>
+  w.editSpec("web", { type: "LoadBalancer", loadBalancerClass: "example.com/other" });
+
+test("removes the finalizer of a Service that gets a class while its load balancer is deleted", async () => {
+  const w = await settledWorld();
+  w.editSpec("web", { type: "ClusterIP" });
+  await w.until(() => w.changes.length > 0, "the request to delete it");
+  useClass(w);
+  await w.pass(120);
+  expect([finalizersOf(w), w.cloud.balancers.list()]).toEqual([[], []]);
+  w.delete("web");
+  expect(w.find("web")).toBeUndefined();
+  await w.stop();
+});
+
+test("removes the finalizer of a Service that gets a class after its load balancer was lost", async () => {
+  const w = await settledWorld();
+  w.cloud.balancers.clear();
+  w.editSpec("web", { type: "ClusterIP" });
+  await w.pass(5);
+  useClass(w);
+  await w.pass(120);
+  expect(finalizersOf(w)).toEqual([]);
+  await w.stop();
+});
+
+test("leaves the finalizer that the controller of another class adds", async () => {
+  const w = await settledWorld();
+  w.editSpec("web", { type: "ClusterIP" });
+  await w.pass(60);
+  expect(finalizersOf(w)).toEqual([]);
+  useClass(w);
+  w.edit("web", ({ metadata, ...rest }) => ({
+    ...rest,
+    metadata: { ...metadata, finalizers: [lbFinalizer] },
+  }));
+  w.create("other", { finalizers: [lbFinalizer], spec: { loadBalancerClass: "example.com/other" } });
+  w.forget();
+  await w.pass(120);
+  expect([finalizersOf(w), w.get("other").metadata.finalizers]).toEqual([[lbFinalizer], [lbFinalizer]]);
+  expect([w.changes, w.written]).toEqual([[], []]);
+  await w.stop();
+});

@@ -1,7 +1,7 @@
 // What was created and never shown since: load balancers of a group, or the routes of a table. If listings never show them, each proof
 // of their absence would lead to one more.
 
-import type { Milliseconds } from "../../core/brand.ts";
+import { type Milliseconds, milliseconds, minutes } from "../../core/brand.ts";
 
 /** The first creation, and the one after the proof that the object is absent. */
 const maxUnlisted = 2;
@@ -97,4 +97,18 @@ export class Creations {
     });
     return due.length === 0 ? undefined : Math.min(...due);
   }
+}
+
+const firstLateCheck: Milliseconds = minutes(1);
+const lastLateCheck: Milliseconds = minutes(16);
+
+/**
+ * When to list again what was created after a request whose outcome was unknown: the cloud may carry that request out later than the
+ * proof took, and then has two objects. After one, two, four minutes, and so on, unless a listing began since then.
+ */
+export function nextLateCheck(sentAt: number, lastListing: number): number | undefined {
+  for (let after = firstLateCheck; after <= lastLateCheck; after = milliseconds(2 * after)) {
+    if (sentAt + after > lastListing) return sentAt + after;
+  }
+  return undefined;
 }

@@ -108,3 +108,30 @@ test("the load balancer in use is managed, then a ready one, then the first", ()
   expect(primaryOf([failed, ready, other], () => false)?.name).toBe("b");
   expect(primaryOf([failed], () => false)?.name).toBe("a");
 });
+
+test("reports the second load balancer within two minutes when a creation takes effect 45 s after it failed", async () => {
+  const w = new ServiceWorld();
+  w.cloud.balancers.hasUniqueNames = false;
+  await w.start();
+  await w.pass(30);
+  w.cloud.faults.add({ kind: "reset", operation: "POST /balancers" });
+  w.create("web");
+  await w.pass(45);
+  const [made] = w.cloud.balancers.list();
+  if (made === undefined)
+    throw new Error("Expected a second creation, after the proof that the first one failed.");
+  await w.pass(10);
+  const { id: _, ip: __, ipv6: ___, status: ____, ...late } = made;
+  w.cloud.balancers.create(late);
+  w.forget();
+  await w.until(
+    () => w.events("web").some((event) => event.includes("DuplicateLoadBalancer")),
+    "the report",
+    120,
+  );
+  await w.pass(3600);
+  expect(w.changes).toEqual([]);
+  // Two more checks, and the refreshes of an hour.
+  expect(w.asked.length).toBeLessThan(12);
+  await w.stop();
+});

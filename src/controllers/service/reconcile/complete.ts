@@ -10,6 +10,7 @@ import type { ObservedLoadBalancer, Publication } from "../../../provider/load-b
 import type { Step } from "../../../provider/plan.ts";
 import { alignToGrid } from "../../../runtime/backoff.ts";
 import { type Outcome, requeue, settled } from "../../../runtime/workers.ts";
+import { nextLateCheck } from "../../absence/creations.ts";
 import type { Member } from "../desired/members.ts";
 import { isLeftElsewhere } from "../observed/ownership.ts";
 import { finalizer, hasFinalizer, isManaged } from "../predicates.ts";
@@ -31,6 +32,7 @@ import {
 } from "./limit-changes.ts";
 
 const pollInterval: Milliseconds = seconds(2);
+const never = Number.POSITIVE_INFINITY;
 
 interface Result {
   readonly members: readonly Member[];
@@ -192,10 +194,15 @@ export function completeGroup(
   if (steps.length === 0 && acceptTargets(deps, members)) {
     return requeue(milliseconds(0), "the status without the refused targets");
   }
-  groupStates.commit(state, { kind: "listingDue", at: nextRetry(deps, members) });
+  const lateCheck =
+    state.uncertainCreationAt === undefined
+      ? undefined
+      : nextLateCheck(state.uncertainCreationAt, deps.freshListing.beganAt(state));
+  const due = [lateCheck, nextRetry(deps, members)].flatMap((at) => at ?? []);
+  groupStates.commit(state, { kind: "listingDue", at: due.length === 0 ? undefined : Math.min(...due) });
   const changesAt = Math.min(...members.map(({ changeAt }) => changeAt ?? Number.POSITIVE_INFINITY));
-  if (!Number.isFinite(changesAt)) return settled;
-  return requeue(milliseconds(Math.max(0, changesAt - clock.now())), "targets to change");
+  const delay = Math.min(changesAt - clock.now(), (lateCheck ?? never) - clock.monotonic());
+  return delay === never ? settled : requeue(milliseconds(Math.max(0, delay)), "the next change or listing");
 }
 
 /** When a refused target is tried again: what the cloud reported until then may be why it was refused. */

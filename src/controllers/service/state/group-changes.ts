@@ -228,8 +228,10 @@ const transitions: Transitions = {
   creationBegan({ evidence }) {
     evidence.creations.begin();
   },
-  stepFailed({ evidence }, { creation }) {
-    if (creation !== undefined) evidence.creations.note({ ...creation, isAccepted: false });
+  stepFailed(record, { creation }) {
+    if (creation === undefined) return;
+    record.evidence.creations.note({ ...creation, isAccepted: false });
+    record.uncertainCreationAt = creation.at;
   },
   stepAccepted({ evidence, progress, recentSteps }, { hash, isFirst, isProgress, creation, recent }) {
     if (isFirst) progress.noteChange();

@@ -87,6 +87,8 @@ export interface GroupState {
   readonly requestedListings: ReadonlyMap<string, number>;
   /** Once this time has come (monotonic), an older listing is outdated: a refused target is tried again. */
   readonly listingDueAt: number | undefined;
+  /** When the last request for a creation was sent whose outcome is unknown (monotonic): it may take effect later. */
+  readonly uncertainCreationAt: number | undefined;
   /** When the group last changed the cloud (monotonic); older listings are outdated. */
   readonly changedAt: number | undefined;
   /** Steps that reads may not show yet. */
@@ -137,6 +139,7 @@ export function newGroup(group: string): GroupRecord {
     parts: undefined,
     requestedListings: noRequests,
     listingDueAt: undefined,
+    uncertainCreationAt: undefined,
     changedAt: undefined,
     recentSteps: new RecentSteps(),
     evidence: new BalancerEvidence(),
@@ -192,6 +195,7 @@ export const groupLifetimes: Readonly<Record<Exclude<keyof GroupState, "group">,
   parts: { endsWith: [], afterRestart: "All parts of the cloud." },
   requestedListings: { endsWith: ["session"], afterRestart: "Requested again." },
   listingDueAt: { endsWith: [], afterRestart: "A listing comes first." },
+  uncertainCreationAt: { endsWith: [], afterRestart: "A refresh finds what it created." },
   changedAt: { endsWith: [], afterRestart: "A listing comes first." },
   recentSteps: { endsWith: [], afterRestart: "A step may be sent again." },
   evidence: { endsWith: [], afterRestart: "Read from the Services and the next listings." },

@@ -203,3 +203,18 @@ test("a group that no Service has left deletes nothing", async () => {
   expect(w.manager.report().orphans).toHaveLength(1);
   await w.stop();
 });
+
+test("lists at once when a user changes a Service whose load balancer was deleted by hand", async () => {
+  const w = new ServiceWorld();
+  await w.start();
+  w.create("web");
+  await w.until(() => w.addressesOf("web").length === 1, "an address");
+  await w.pass(60);
+  w.cloud.balancers.clear();
+  w.forget();
+  w.editSpec("web", { ports: [{ port: 81, protocol: "TCP" }] });
+  await w.pass(1);
+  expect(w.asked).toEqual(["PATCH /balancers/b1", "GET /balancers"]);
+  await w.until(() => w.cloud.balancers.list().length === 1, "a new load balancer", 31);
+  await w.stop();
+});

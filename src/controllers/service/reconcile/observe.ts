@@ -6,6 +6,7 @@ import { keyOf, type Service } from "../../../kube/objects.ts";
 import type { ObservedLoadBalancer } from "../../../provider/load-balancers.ts";
 import type { NoAnswer } from "../../../provider/plan.ts";
 import { type Outcome, requeue, settled, waiting } from "../../../runtime/workers.ts";
+import { addProof, awaited, judge, type NextProof } from "../../absence/proof.ts";
 import type { OnDelete } from "../desired/on-delete.ts";
 import type { BalancerAbsence } from "../observed/absence.ts";
 import type { Found } from "../observed/fresh-listing.ts";
@@ -108,7 +109,7 @@ function noteFinalizers(
 
 /** A listing that shows only a duplicate proves nothing about the load balancer that is managed. */
 function noteManaged(
-  { controller, groupStates, freshListing }: ReconcileDeps,
+  { controller, groupStates, freshListing, massLimit }: ReconcileDeps,
   state: GroupState,
   { balancer: listed, duplicates, beganAt, knownAt }: Found,
   observed: ObservedLoadBalancer,
@@ -120,17 +121,25 @@ function noteManaged(
     shown,
     ...duplicates.map((one) => ({ name: nameOf(one), part: freshListing.index.partOf(one) })),
   ].some(({ name, part }) => name === managed?.name && (part ?? managed.part) === (managed.part ?? part));
-  const first = managed?.missingSince ?? knownAt;
-  const confirmAfter = confirmAfterOf(controller);
-  const isProved = beganAt - first >= confirmAfter;
-  if (managed === undefined || change !== undefined || isShown || isProved) {
-    if (managed?.name !== shown.name || managed.part !== shown.part || managed.missingSince !== undefined)
-      groupStates.commit(state, { kind: "managedChosen", managed: shown });
-    return undefined;
-  }
-  groupStates.commit(state, { kind: "managedChosen", managed: { ...managed, missingSince: first } });
-  const decidedAt = first + confirmAfter;
-  return { kind: "unproved", checkAt: decidedAt, decidedAt, isExpected: false };
+  const unproved = (): NextProof | undefined => {
+    if (managed === undefined || change !== undefined || isShown) return undefined;
+    const proofs = addProof(managed.proofs ?? [], { kind: "listing", beganAt, knownAt });
+    const rule = {
+      confirmAfter: confirmAfterOf(controller),
+      kinds: ["listing"],
+      restartedAt: massLimit.restartedFor(state.group),
+    } as const;
+    const next = awaited(judge({ certainty: "exists", proofs }, rule, knownAt));
+    if (next !== undefined)
+      groupStates.commit(state, { kind: "managedChosen", managed: { ...managed, proofs } });
+    return next;
+  };
+  const next = unproved();
+  if (next !== undefined)
+    return { kind: "unproved", checkAt: next.at, decidedAt: next.at, isExpected: false };
+  if (managed?.name !== shown.name || managed.part !== shown.part || managed.proofs !== undefined)
+    groupStates.commit(state, { kind: "managedChosen", managed: shown });
+  return undefined;
 }
 
 /** Returns what is missing for the proof that the load balancer of the group is absent; undefined if it is certain or exists. */

@@ -4,6 +4,7 @@
 import { RecentSteps } from "../../../cloud/reads-lag.ts";
 import { type Milliseconds, milliseconds, minutes, type ServiceUID, seconds } from "../../../core/brand.ts";
 import type { BalancerTarget, ObservedLoadBalancer } from "../../../provider/load-balancers.ts";
+import type { Proof } from "../../absence/proof.ts";
 import { BalancerEvidence } from "./balancer-evidence.ts";
 
 /** The kinds of changes to a load balancer. Upstream has the first three. */
@@ -52,8 +53,8 @@ export interface ManagedBalancer {
   readonly name: string;
   /** The part of the cloud that lists it, such as a region: names may repeat in another one. Undefined before it is listed. */
   readonly part?: string | undefined;
-  /** When the first listing began that shows only another one with the mark of the group (monotonic). */
-  readonly missingSince?: number;
+  /** The listings that show only another one with the mark of the group. */
+  readonly proofs?: readonly Proof[];
 }
 
 type Writable<T> = { -readonly [K in keyof T]: T[K] };

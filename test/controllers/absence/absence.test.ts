@@ -116,6 +116,45 @@ const sequences: readonly (readonly [string, readonly Step[]])[] = [
     ],
   ],
   [
+    "takes no two answers for a proof when others show it in between",
+    [
+      [hide(2), 20, 0],
+      [hide(0), 10, 0],
+      [hide(2), 20, 0],
+      [hide(0), 10, 0],
+      [hide(2), 20, 0],
+      [hide(0), 120, 0],
+    ],
+  ],
+  [
+    "starts the proof again after each of two holds",
+    [
+      [hide(20), 400, 0],
+      [recoverTo(3), 15, 0],
+      [hide(20), 120, 0],
+      [recoverTo(3), 25, 0],
+      [hide(0), 600, 0],
+    ],
+  ],
+  [
+    "does not release in advance what is held later",
+    [
+      [hide(20), 400, 0],
+      [recoverTo(0), 60, 0],
+      [release, 5, 0],
+      [hide(20), 400, 0],
+      [isHeld(20), 0, 0],
+    ],
+  ],
+  [
+    "releases only what is held at that moment",
+    [
+      [hide(5), 300, 0],
+      [release, 60, 5],
+      [hide(20), 400, 5],
+    ],
+  ],
+  [
     "acts on nothing that could not be stored",
     [
       [breakStore, 0, 0],

@@ -13,6 +13,7 @@ import type { Service } from "../../../kube/objects.ts";
 import type { ObservedLoadBalancer } from "../../../provider/load-balancers.ts";
 import type { Step } from "../../../provider/plan.ts";
 import { type Outcome, requeue } from "../../../runtime/workers.ts";
+import { awaited, judge } from "../../absence/proof.ts";
 import type { ObjectEvent } from "../../reporter.ts";
 import { absenceOf, type BalancerAbsence } from "../observed/absence.ts";
 import { hasVanished, removalKind } from "../observed/balancer-mass-count.ts";
@@ -61,10 +62,19 @@ export function undecidedOwners(
   const names = vanished.map(([, { key }]) => key);
   // The decision may end a hold. Some have returned then, and the others get the whole time to return too.
   const held = massLimit.mayChange(group) ? undefined : massLimit.hold();
-  const restartedAt = massLimit.restartedFor(group) ?? Number.NEGATIVE_INFINITY;
-  const since = Math.max(restartedAt, ...vanished.map(([, { at }]) => at));
-  const left = since + settings.confirmAfter - clock.monotonic();
-  if (left > 0) return { owners, names, hold: serviceVanished(names), decidedAfter: milliseconds(left) };
+  const now = clock.monotonic();
+  const answer = (at: number) => ({ kind: "listing", beganAt: at, knownAt: at }) as const;
+  const { confirmAfter } = settings;
+  const rule = { confirmAfter, kinds: [], restartedAt: massLimit.restartedFor(group) };
+  const missing = vanished.flatMap(([, { at }]) => {
+    // The cache of the API server still lacks them.
+    const known = { certainty: "exists", proofs: [answer(at), answer(now)] } as const;
+    return awaited(judge(known, rule, now))?.at ?? [];
+  });
+  if (missing.length > 0) {
+    const decidedAfter = milliseconds(Math.max(...missing) - now);
+    return { owners, names, hold: serviceVanished(names), decidedAfter };
+  }
   if (held === undefined) return undefined;
   return { owners, names, hold: massRemovalHeld(names, held), decidedAfter: recheckAfter };
 }

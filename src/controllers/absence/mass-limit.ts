@@ -34,6 +34,8 @@ export interface LimitedCounts {
   readonly affected: number;
   /** All managed objects, with those that were removed within the window. */
   readonly total: number;
+  /** Never more than this, whatever the setting allows, unless it is off. */
+  readonly most?: number | undefined;
 }
 
 /** What a mass limit remembers between its decisions. */
@@ -56,13 +58,13 @@ export interface LimitDecision {
  * absent.
  */
 export function decideHold(
-  { recent, affected, total }: LimitedCounts,
+  { recent, affected, total, most = Number.POSITIVE_INFINITY }: LimitedCounts,
   limit: RemovalLimitSetting,
   { totalAtStart, endedAt }: HoldState,
   now: number,
 ): LimitDecision {
   const capped = Math.min(total, totalAtStart ?? total);
-  const allowed = limit === "off" ? Number.POSITIVE_INFINITY : allowedRemovals(limit, capped);
+  const allowed = limit === "off" ? Number.POSITIVE_INFINITY : Math.min(allowedRemovals(limit, capped), most);
   const isHeld = recent + affected > allowed;
   // Recent removals alone are no hold, so nothing would end it.
   const lasts = isHeld && affected > 0;

@@ -144,6 +144,37 @@ describe.each(["one-by-one", "document"] as const)("absent routes, %s", (style) 
     expect(w.cloud.table).toHaveLength(12);
   });
 
+  test("all routes of a small cluster stay when its Nodes vanish from the API server, until an operator releases them [N24]", async () => {
+    const w = await settled(2);
+    w.nodes.vanish(...names(2));
+    await w.pass(3600);
+    expect(w.cloud.table).toHaveLength(2);
+    expect(w.held[0]).toStartWith(
+      "Of 2 routes, 2 are affected by something absent: the Nodes of 2 routes vanished from the API server without a deletion that this process saw. More than 1 at once",
+    );
+    w.removals.release("routes");
+    await w.pass(10);
+    expect(w.cloud.table).toEqual([]);
+  });
+
+  test.each([1, 2, 3])("all %i routes stay in a process that has seen no Node [N24]", async (amount) => {
+    const w = setUp();
+    for (const name of names(amount)) w.cloud.put(rangeOf(name), { targetKey: name });
+    await w.settle();
+    await w.pass(3600);
+    expect(w.cloud.table).toHaveLength(amount);
+  });
+
+  test("one of two routes is removed when its Node vanishes, and both when both Nodes were deleted [N24]", async () => {
+    const w = await settled(2);
+    w.nodes.vanish("n0");
+    await w.pass(60);
+    expect(w.cloud.table).toHaveLength(1);
+    w.nodes.remove("n1");
+    await w.pass(60);
+    expect(w.cloud.table).toEqual([]);
+  });
+
   test("Nodes that vanish two at a time lose at most the limit of routes within ten minutes", async () => {
     const w = await settled(10);
     const lostAt: number[] = [];

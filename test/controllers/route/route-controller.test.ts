@@ -178,11 +178,11 @@ describe.each(styles)("route controller, %s", (style) => {
   });
 
   test("never writes to a Node without pod ranges, whatever routes lead to it", async () => {
-    const w = withStyle().add("n1", []);
+    const w = withStyle().add("n1", []).add("n2", "10.244.2.0/24");
     w.cloud.put("10.244.5.0/24", { targetKey: "n1" });
     await w.settle();
-    expect(w.cloud.table).toEqual([]);
-    expect(w.nodes.sent).toEqual([]);
+    expect(w.cloud.table.map(({ destination }) => String(destination))).toEqual(["10.244.2.0/24"]);
+    expect(w.nodes.sentTo("n1")).toEqual([]);
   });
 
   test("writes only its plan to the journal in observe mode", async () => {

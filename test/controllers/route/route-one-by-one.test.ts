@@ -52,8 +52,13 @@ describe("routes one by one", () => {
 
   test("make room in a full table before any route is created", async () => {
     const w = setUp({ script: { limit: 2, takes: milliseconds(50) } }).add("n1", "10.244.1.0/24");
-    w.cloud.put("10.244.8.0/24", { targetKey: "gone" });
-    w.cloud.put("10.244.9.0/24", { targetKey: "gone" });
+    for (const [name, range] of [
+      ["n8", "10.244.8.0/24"],
+      ["n9", "10.244.9.0/24"],
+    ] as const) {
+      w.add(name, range).nodes.remove(name);
+      w.cloud.put(range, { targetKey: "gone" });
+    }
     w.inventory.requestListing(0, "refresh");
     await w.pass(1);
     await w.settle();
@@ -64,6 +69,7 @@ describe("routes one by one", () => {
 
   test("count as removed when another writer removed them", async () => {
     const w = setUp();
+    w.add("n8", "10.244.8.0/24").nodes.remove("n8");
     w.cloud.put("10.244.8.0/24", { targetKey: "gone" });
     w.cloud.failures.set("r1", refusal("not-found"));
     await w.settle();

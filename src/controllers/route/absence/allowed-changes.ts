@@ -2,6 +2,7 @@
 // towards the mass limit; all others may always be sent. Pure.
 
 import type { Cidr } from "../../../core/brand.ts";
+import type { LimitedCounts } from "../../absence/mass-limit.ts";
 import type { HeldRoute, RouteCounts } from "../events.ts";
 
 /** A change that is planned because something is absent. */
@@ -19,7 +20,7 @@ export interface Candidate extends HeldRoute {
 
 /** What the mass limit compares. */
 export interface CountedChanges {
-  readonly counts: RouteCounts;
+  readonly counts: LimitedCounts;
   /** What the listing lacks. If it lacks too much, it is not believed. */
   readonly lacking: ReadonlySet<Cidr>;
   /** Those among them for which a change is planned. */
@@ -64,8 +65,10 @@ export function countChanges(
   // They say nothing about Nodes that vanished.
   const others = absent.length > 0 || isUncertain ? unplanned : new Set<Cidr>();
   const total = needed.size + unneeded + recent - recorded;
+  // Fewer Nodes than routes without a Node: that is another cluster, or one that was restored empty, however small it is.
+  const most = counted.some(({ absent: what }) => what === "node") ? Math.floor(total / 2) : undefined;
   return {
-    counts: { recent, affected: counted.length + others.size, total },
+    counts: { recent, affected: counted.length + others.size, total, most },
     lacking: new Set([...absent, ...others]),
     planned: new Set(absent),
   };

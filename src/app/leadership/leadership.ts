@@ -147,12 +147,12 @@ export class Leadership {
   }
 
   /** The tasks that watch the Leases. */
-  watches(api: KubeApi, reserved: KubeApi): readonly Task[] {
+  watches(api: KubeApi): readonly Task[] {
     const { clock, random, log } = this.#options;
     const namespace = this.#namespace;
     this.#watches = (this.#isElecting ? this.#names : []).map((name) => {
       const onFree = (): void => this.#elections.get(name)?.nudge();
-      return new LeaseWatch({ api, reserved, clock, random, log, namespace, name, onFree });
+      return new LeaseWatch({ api, clock, random, log, namespace, name, onFree });
     });
     return this.#watches;
   }

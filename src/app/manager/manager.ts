@@ -313,7 +313,7 @@ export async function createManager(options: ManagerOptions, signal: AbortSignal
   const run = (): Promise<void> =>
     runTogether(
       [
-        ...leadership.watches(api, reserved),
+        ...leadership.watches(api),
         // Standby replicas watch too, so that a new leader starts with warm caches.
         ...allWatches.map((watch) => leadership.afterFirstAnswer(watch)),
         ...managerEvents.tasks,

@@ -142,11 +142,11 @@ export async function* watch<T extends KubeObject>(
 // One watch connection: first a streaming list where the position has no resource version, then changes until it ends.
 
 /**
- * Bookmarks come about once a minute. After a longer silence, over all connections, the objects are listed again: a connection that is
+ * Bookmarks come about once a minute, but the first one after a list only after up to two. After a longer silence, over all connections, the objects are listed again: a connection that is
  * accepted proves nothing, and a server that was restored to older revisions sends no change before it reaches the last one that it
  * sent.
  */
-export const maxSilence = seconds(100);
+export const maxSilence = seconds(150);
 /** A server that supports streaming lists starts sending immediately, and completes the list within a minute. */
 const maxInitialSilence = seconds(10);
 const maxInitialList = seconds(60);

@@ -109,11 +109,11 @@ test("watch lists again without reporting a failure after a silence longer than 
       () => openLines().response,
     ),
   );
-  await clock.advance(seconds(99));
+  await clock.advance(seconds(149));
   expect(seen).toHaveLength(1);
   await clock.advance(seconds(3));
   expect([seen.length, parameter(seen[1], "sendInitialEvents")]).toEqual([2, "true"]);
-  await clock.advance(seconds(101));
+  await clock.advance(seconds(151));
   expect([seen.length, parameter(seen[2], "sendInitialEvents")]).toEqual([3, "true"]);
   expect(steps.filter((step) => !step.startsWith("initial"))).toEqual([
     "begin",
@@ -139,7 +139,7 @@ test("watch counts a silence over all connections, because an accepted connectio
   first.end();
   await clock.advance(seconds(1));
   expect([seen.length, parameter(seen[1], "resourceVersion")]).toEqual([2, "5"]);
-  await clock.advance(seconds(40));
+  await clock.advance(seconds(90));
   expect([seen.length, parameter(seen[2], "sendInitialEvents")]).toEqual([3, "true"]);
   await finish();
 });
@@ -154,7 +154,7 @@ test("watch reports a failure when the list after a silence fails", async () => 
       },
     ),
   );
-  await clock.advance(seconds(102));
+  await clock.advance(seconds(152));
   expect(steps.slice(2, 5)).toEqual(["complete 5", "begin", "failed unreachable"]);
   await finish();
 });

@@ -6,6 +6,7 @@ import { measureNodes, nodesSection } from "./nodes.ts";
 import { type Load, measureScrape, scrapeSection } from "./scrape.ts";
 import type { Section } from "./section.ts";
 import { measureServices, servicesSection } from "./services.ts";
+import { attacks, measureStall, stallSection } from "./stall.ts";
 import { measureStart, startSection } from "./start.ts";
 import type { BenchOptions } from "./world.ts";
 
@@ -71,6 +72,14 @@ export function idleBenchmarks(options: BenchOptions, nodeCounts: readonly numbe
 export function scrapeBenchmarks(options: BenchOptions, load: Load): BenchmarkGroup {
   return group([{ title: "load on /metrics", run: () => measureScrape(options, load) }], (runs) =>
     scrapeSection(load, runs),
+  );
+}
+
+/** Not part of `all`: its figures are in SECURITY.md. */
+export function stallBenchmarks(options: BenchOptions): BenchmarkGroup {
+  return group(
+    attacks.map((attack) => ({ title: attack.input, run: () => measureStall(options, attack) })),
+    stallSection,
   );
 }
 

@@ -11,6 +11,7 @@ import {
   nodesBenchmarks,
   scrapeBenchmarks,
   servicesBenchmarks,
+  stallBenchmarks,
   startBenchmarks,
 } from "./benchmarks.ts";
 import { chartSvg } from "./charts.ts";
@@ -43,6 +44,8 @@ function groupsOf({ what, common, counts, nodes, load }: Options): readonly Benc
       return [idleBenchmarks(common, nodes ?? [0, 1000])];
     case "scrape":
       return [scrapeBenchmarks(common, load)];
+    case "stall":
+      return [stallBenchmarks(common)];
     case "client-node":
       return [clientNodeBenchmarks()];
     default:

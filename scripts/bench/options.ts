@@ -14,6 +14,7 @@ Measures the executable in dist/ (npm run build fake).
   start        time to --version and to the first health check
   idle         memory and cloud calls of an idle manager         [--nodes 0,1000]
   scrape       load on /metrics, and its effect on the Lease     [--seconds 60] [--rate 500]
+  stall        hostile input, and how long the manager stands still
   all          all of the above at all sizes, as one page        [--output FILE] [--write]
   client-node  cost of importing @kubernetes/client-node (decision 0003)
 

@@ -110,6 +110,9 @@ async function runUntilPaused(
         if (running.aborted) return;
         throw error;
       }
+      // Keys that arrive together would all run up to their first request in one turn. Those that wait for the end of a slice
+      // continue one after the other, as far as the next slice lasts.
+      for (let end = slices.pause(); end !== undefined; end = slices.pause()) await end;
       const started = clock.monotonic();
       const outcome = await attempt(key);
       if (outcome.kind === "again") {
@@ -121,7 +124,6 @@ async function runUntilPaused(
       }
       queue.done(key);
       options.onDone?.(key, outcome, clock.monotonic() - started);
-      await slices.pause();
     }
   };
   const attempt = async (key: string): Promise<Outcome> => {

@@ -2,6 +2,7 @@ import { describe, expect, test } from "bun:test";
 import { getEventListeners } from "node:events";
 import { milliseconds, seconds } from "../../src/core/brand.ts";
 import { messageOf } from "../../src/core/errors.ts";
+import type { Clock } from "../../src/platform/clock.ts";
 import { runTogether } from "../../src/runtime/run-together.ts";
 import { WorkQueue } from "../../src/runtime/work-queue.ts";
 import { type Outcome, requeue, runWorkers, settled, waiting } from "../../src/runtime/workers.ts";
@@ -63,6 +64,34 @@ describe("workers", () => {
     expect(inThisTurn).toEqual(["a", "b", "c", "d", "e", "f", "g", "h"]);
     w.stop.abort();
     await w.running;
+  });
+
+  test("start no more keys in one turn of the event loop than fit into its slice [N25]", async () => {
+    let now = 0;
+    const began: number[] = [];
+    const timers: (() => void)[] = [];
+    const clock = {
+      now: () => now,
+      monotonic: () => now,
+      after: (_: unknown, run: () => void) => {
+        timers.push(run);
+        return () => undefined;
+      },
+    };
+    const queue = new WorkQueue(clock as Clock);
+    const reconcile = async (): Promise<Outcome> => {
+      now += 20;
+      began.push(timers.length);
+      return new Promise(() => undefined);
+    };
+    const options = { queue, count: () => 25, reconcile, onError: () => settled, clock: clock as Clock };
+    void runWorkers(options, new AbortController().signal);
+    for (let key = 0; key < 25; key++) queue.add(`key-${key}`);
+    for (let turn = 1; turn <= 25; turn++) {
+      for (let step = 0; step < 50; step++) await Promise.resolve();
+      expect(began).toHaveLength(turn);
+      timers.pop()?.();
+    }
   });
 
   test("count consecutive failures until a success, even with waits in between", async () => {

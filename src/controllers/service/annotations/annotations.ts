@@ -98,6 +98,7 @@ export function readsAnnotation(
 
 /** A Service may have thousands of annotations; more than these have another cause than a typo. */
 const maxWrongPrefixes = 10;
+const maxEdits = 2;
 
 /** Warns about a known name with a mistyped prefix. */
 function wrongPrefixes(annotations: Annotations, fields: Fields, prefix: string): readonly Problem[] {
@@ -105,7 +106,12 @@ function wrongPrefixes(annotations: Annotations, fields: Fields, prefix: string)
   const problems: Problem[] = [];
   for (const key of Object.keys(annotations)) {
     if (key.startsWith(prefix)) continue;
-    const name = names.find((known) => key.endsWith(known) && isNearly(key.slice(0, -known.length), prefix));
+    const name = names.find(
+      (known) =>
+        Math.abs(key.length - known.length - prefix.length) <= maxEdits &&
+        key.endsWith(known) &&
+        isNearly(key.slice(0, -known.length), prefix),
+    );
     if (name === undefined) continue;
     const text = `${key} is not a known annotation; did you mean ${JSON.stringify(prefix + name)}?`;
     problems.push({ severity: "warning", reason: "UnknownAnnotation", text, key });
@@ -115,7 +121,7 @@ function wrongPrefixes(annotations: Annotations, fields: Fields, prefix: string)
 }
 
 function isNearly(one: string, other: string): boolean {
-  return one.includes("/") && editDistance(one.toLowerCase(), other.toLowerCase(), 2) !== undefined;
+  return one.includes("/") && editDistance(one.toLowerCase(), other.toLowerCase(), maxEdits) !== undefined;
 }
 
 /**

@@ -65,6 +65,8 @@ export class EndpointNodes {
   /** Open subscriptions by the key of the Service. */
   readonly #subscriptions = new Map<string, Subscription>();
   #changed = new Set<string>();
+  /** Services whose slices have changed since they were read. */
+  #stale = new Set<string>();
   #onChange: (services: ReadonlySet<string>) => void = () => undefined;
   #index: Index<EndpointSlice> | undefined;
   #isKnown = false;
@@ -81,9 +83,13 @@ export class EndpointNodes {
     this.#openSlices = openSlices;
     this.#clock = clock;
     this.#changes = new Debounce(clock, () => {
+      const stale = this.#stale;
+      this.#stale = new Set();
+      // The slices of a Service are read once for all their changes: it may have hundreds of them.
+      for (const key of stale) if (this.#isKnown && this.#subscriptions.has(key)) this.#read(key);
       const changed = this.#changed;
       this.#changed = new Set();
-      this.#onChange(changed);
+      if (changed.size > 0) this.#onChange(changed);
     });
   }
 
@@ -133,6 +139,7 @@ export class EndpointNodes {
     return subscription;
   }
 
+  /** Reports these Services and those whose Nodes have changed. */
   #report(keys: Iterable<string>): void {
     for (const key of keys) this.#changed.add(key);
     this.#changes.trigger();
@@ -144,7 +151,7 @@ export class EndpointNodes {
     const known = knownAfter(before, readyNodes(this.#index?.get(key) ?? []), this.#clock.monotonic());
     if (subscription !== undefined) subscription.known = known;
     this.#scheduleRead(known.leaving);
-    if (before !== undefined && !isSameSet(before.nodes, known.nodes)) this.#report([key]);
+    if (before !== undefined && !isSameSet(before.nodes, known.nodes)) this.#changed.add(key);
     return known;
   }
 
@@ -160,6 +167,7 @@ export class EndpointNodes {
       for (const [key, { known }] of [...this.#subscriptions]) {
         if (known !== undefined && known.leaving.size > 0) this.#read(key);
       }
+      this.#report([]);
     });
   }
 
@@ -180,7 +188,8 @@ export class EndpointNodes {
     const unsubscribe = slices.store.subscribe(({ before, after }) => {
       if (!this.#isKnown) return;
       const keys = new Set([before, after].flatMap((slice) => (slice === undefined ? [] : serviceOf(slice))));
-      for (const key of keys) if (this.#subscriptions.has(key)) this.#read(key);
+      for (const key of keys) if (this.#subscriptions.has(key)) this.#stale.add(key);
+      if (this.#stale.size > 0) this.#changes.trigger();
     });
     this.#onSubscriptions = () => {
       if (this.#subscriptions.size === 0) stop.abort();

@@ -3,6 +3,7 @@
 
 import type { Milliseconds } from "../core/brand.ts";
 import { defined } from "../core/defined.ts";
+import { formatDuration } from "../core/duration.ts";
 import { messageOf } from "../core/errors.ts";
 import { KubeError } from "../kube/errors/kube-error.ts";
 import { linkedController } from "../runtime/abortable.ts";
@@ -67,7 +68,7 @@ export class ProcessLife {
       () => this.#drainTimeout,
       (timeout) =>
         log.warn(
-          `Shutdown drain timed out after ${timeout / 1000}s; cancelled in-flight work. --drain-timeout sets the limit.`,
+          `Shutdown drain timed out after ${formatDuration(timeout)}; cancelled in-flight work. --drain-timeout sets the limit.`,
         ),
     );
     const logStop = (): void =>

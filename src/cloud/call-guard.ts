@@ -3,6 +3,7 @@
 
 import { boundCopy } from "../core/bound-copy.ts";
 import { minutes, seconds } from "../core/brand.ts";
+import { formatDuration } from "../core/duration.ts";
 import type { Redaction } from "../core/redaction.ts";
 import type { Fields } from "../core/settings.ts";
 import { shortList } from "../core/text.ts";
@@ -98,7 +99,7 @@ function notEnded(operation: string, why: AbandonedCall["why"]): CloudError {
   const since = why === "cancelled" ? "its cancellation" : "its connection was replaced";
   return new CloudError(
     "unavailable",
-    `${operation} of the provider did not end within ${timeToEnd[why] / 1000}s after ${since}, so its result is discarded.`,
+    `${operation} of the provider did not end within ${formatDuration(timeToEnd[why])} after ${since}, so its result is discarded.`,
     { operation },
   );
 }

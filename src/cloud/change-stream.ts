@@ -2,6 +2,7 @@
 // and says so. What it reports are hints; nothing depends on them.
 
 import { milliseconds, minutes, seconds } from "../core/brand.ts";
+import { formatDuration } from "../core/duration.ts";
 import { messageOf } from "../core/errors.ts";
 import { type Clock, sleep } from "../platform/clock.ts";
 import type { Random } from "../platform/random.ts";
@@ -82,7 +83,7 @@ export class ChangeStream {
     let cancel = (): void => undefined;
     const watch = (): void => {
       const left = this.#heardAt + maxSilence - clock.monotonic();
-      if (left <= 0) controller.abort(new Error(`the cloud sent nothing for ${maxSilence / 1000}s.`));
+      if (left <= 0) controller.abort(new Error(`the cloud sent nothing for ${formatDuration(maxSilence)}.`));
       else cancel = clock.after(milliseconds(Math.ceil(left)), watch);
     };
     watch();

@@ -40,7 +40,8 @@ export function formatDuration(duration: Milliseconds): string {
   if (duration === 0) return "0s";
   if (duration < 0) return `-${formatDuration(milliseconds(-duration))}`;
   const parts: string[] = [];
-  let remaining: number = duration;
+  // Times that were measured have fractions of a millisecond.
+  let remaining = Math.max(1, Math.round(duration));
   for (const [unit, size] of [
     ["h", 3_600_000],
     ["m", 60_000],
@@ -51,7 +52,18 @@ export function formatDuration(duration: Milliseconds): string {
     if (amount > 0) parts.push(`${amount}${unit}`);
     remaining -= amount * size;
   }
-  return parts.join("") || "0s";
+  return parts.join("");
+}
+
+/** As Go prints durations, such as `12h0m0s`, `1m2.5s` or `200ms`: for programs that parse upstream's messages. */
+export function goDuration(duration: number): string {
+  const whole = Math.max(0, Math.round(duration));
+  if (whole === 0) return "0s";
+  if (whole < 1000) return `${whole}ms`;
+  const minutes = Math.floor(whole / 60_000);
+  const rest = `${(whole % 60_000) / 1000}s`;
+  if (minutes === 0) return rest;
+  return minutes < 60 ? `${minutes}m${rest}` : `${Math.floor(minutes / 60)}h${minutes % 60}m${rest}`;
 }
 
 // A point in time from a server, relative to now or by the server's clock, and the headers that contain one.

@@ -47,3 +47,12 @@ export function countOf(number: number, noun: string): string {
 export function quotedUrl(url: string): string {
   return JSON.stringify(url.replace(/^.*@/s, "***@"));
 }
+
+/** How to describe an answer that is a web page, by its title, such as that of a proxy or of a login; undefined for anything else. */
+export function describePage(body: string): string | undefined {
+  const start = body.slice(0, 4096);
+  if (!/^\s*<(?:!doctype html|html|head|body)\b/i.test(start)) return undefined;
+  const [, title = ""] = /<title[^>]*>([^<]{1,200})/i.exec(start) ?? [];
+  const text = title.replaceAll(/\s+/g, " ").trim();
+  return text === "" ? "a web page" : `a web page (${JSON.stringify(text.slice(0, 80))})`;
+}

@@ -3,6 +3,7 @@
 
 import { defined } from "../core/defined.ts";
 import { messageOf } from "../core/errors.ts";
+import { describePage } from "../core/text.ts";
 import type { Call, CloudRequest, CloudTransport } from "../provider/call.ts";
 import { CloudError, type CloudErrorKind } from "../provider/errors.ts";
 import { abortable } from "../runtime/abortable.ts";
@@ -153,6 +154,7 @@ export function jsonApi(options: JsonApiOptions): JsonApi {
     };
 
     const raw = await response.text();
+    const page = describePage(raw);
     let body: unknown;
     let isBroken = false;
     try {
@@ -163,7 +165,12 @@ export function jsonApi(options: JsonApiOptions): JsonApi {
     }
     if (status >= 200 && status < 300) {
       if (isBroken)
-        throw fail("unavailable", `${operation} returned invalid JSON (${raw.length} characters).`);
+        throw fail(
+          "unavailable",
+          page === undefined
+            ? `${operation} returned invalid JSON (${raw.length} characters).`
+            : `${operation} returned ${page} instead of JSON; check the endpoint, and for a proxy.`,
+        );
       if (body === undefined && method === "GET")
         throw fail("unavailable", `${operation} returned an empty body.`);
       if (expects?.length === 0 && body !== undefined)
@@ -177,9 +184,9 @@ export function jsonApi(options: JsonApiOptions): JsonApi {
     const report = isFromApi ? readError?.(body, status) : undefined;
     const message = report?.message ?? (isFromApi ? messageIn(body) : undefined);
     const kind = report?.kind ?? kindOfStatus(status, isFromApi);
-    const reason =
-      message ??
-      (isFromApi ? "no reason given." : "the response does not come from the cloud API; check for a proxy.");
+    const foreign =
+      page === undefined ? "the response does not come from the cloud API" : `the response is ${page}`;
+    const reason = message ?? (isFromApi ? "no reason given." : `${foreign}; check for a proxy.`);
     const from = `${status} from ${method} ${withoutQuery(url)}: ${reason.replace(/\.$/, "")}`;
     if (kind === "unauthorized") throw fail(kind, `The cloud rejected the credentials (${from}).`);
     if (kind === "forbidden") throw fail(kind, `The cloud refused ${operation} (${from}).`);

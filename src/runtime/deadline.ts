@@ -1,11 +1,12 @@
 // A deadline for work that takes a signal. At the deadline the work's signal is aborted, so that it stops too.
 
 import type { Milliseconds } from "../core/brand.ts";
+import { formatDuration } from "../core/duration.ts";
 import type { Clock } from "../platform/clock.ts";
 
 export class DeadlineError extends Error {
   constructor(what: string, limit: Milliseconds) {
-    super(`${what} did not respond within ${limit / 1000}s.`);
+    super(`${what} did not respond within ${formatDuration(limit)}.`);
     this.name = "DeadlineError";
   }
 }

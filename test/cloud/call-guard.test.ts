@@ -48,7 +48,7 @@ describe("a call of a provider", () => {
 
   test.each([
     ["cancelled", 2, "within 2s after its cancellation"],
-    ["replaced", 60, "within 60s after its connection was replaced"],
+    ["replaced", 60, "within 1m after its connection was replaced"],
   ] as const)("is given up when it was %s and does not end within %i s", async (why, limit, text) => {
     const { clock, abandoned, run, never, cancel, replace } = setUp();
     let outcome = "";

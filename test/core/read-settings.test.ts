@@ -177,6 +177,14 @@ test("formatDuration formats durations so that they parse to the same value", ()
   );
 });
 
+test.each([
+  [989.0803879999949, "989ms"],
+  [0.2, "1ms"],
+  [59_999.6, "1m"],
+])("formatDuration rounds %p ms, which was measured, to %p", (measured, expected) => {
+  expect(formatDuration(measured as Milliseconds)).toBe(expected);
+});
+
 test("settingsReference prints the reference page from the table", () => {
   const page = settingsReference(fields, "lb.example/");
   expect(page).toContain(

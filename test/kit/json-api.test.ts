@@ -98,6 +98,18 @@ test.each([
   expect((await failure(other, { isApiError })).kind).toBe(fromProxy);
 });
 
+test.each([
+  ["<html><head><title>502 Bad\n Gateway</title></head></html>", 'a web page ("502 Bad Gateway")'],
+  ["<!DOCTYPE html><html><body>Sign in</body></html>", "a web page"],
+])("names a web page by its title instead of quoting its markup: %p", async (html, named) => {
+  expect((await failure(() => new Response(html, { status: 502 }), { isApiError })).message).toBe(
+    `GET /things failed with 502: the response is ${named}; check for a proxy.`,
+  );
+  expect((await failure(() => new Response(html))).message).toBe(
+    `GET /things returned ${named} instead of JSON; check the endpoint, and for a proxy.`,
+  );
+});
+
 test("uses the kind that the provider reads from the body", async () => {
   const readError = () => ({ kind: "quota", message: "no more than 5" }) as const;
   const error = await failure(() => Response.json(ours, { status: 403 }), { readError });

@@ -1,19 +1,8 @@
 // The flags in the shape of upstream's component configuration, with Go's key names, for /configz.
 
+import { goDuration } from "../../core/duration.ts";
 import type { Flags } from "../flags/table.ts";
 import type { LeaderMigration } from "../leadership/leader-migration.ts";
-
-/** A duration in Go's format: `12h0m0s`, `1m30s`, `10s`, `500ms`. */
-export function goDuration(ms: number): string {
-  if (ms === 0) return "0s";
-  if (ms < 1000) return `${ms}ms`;
-  const total = Math.floor(ms / 1000);
-  const rest = ms % 1000;
-  const [hours, minutes, seconds] = [Math.floor(total / 3600), Math.floor((total % 3600) / 60), total % 60];
-  const second = `${rest === 0 ? seconds : seconds + rest / 1000}s`;
-  if (hours > 0) return `${hours}h${minutes}m${second}`;
-  return minutes > 0 ? `${minutes}m${second}` : second;
-}
 
 const group = "cloudcontrollermanager.config.k8s.io";
 

@@ -71,10 +71,14 @@ const listenErrors: Readonly<Record<string, string>> = {
   EADDRNOTAVAIL: "cannot be opened, because the address does not belong to this machine",
 };
 
-function listenError({ portFlag, host, port }: PortFlags, error: unknown): ConfigurationError {
+/** What may be over after a restart: the other process ends, the address is assigned. systemd does not restart a wrong configuration. */
+const temporary: readonly string[] = ["EADDRINUSE", "EADDRNOTAVAIL"];
+
+function listenError({ portFlag, host, port }: PortFlags, error: unknown): Error {
   const code = codeOf(error);
   const why = listenErrors[code] ?? `cannot be opened: ${messageOf(error)}`;
-  return flagError(portFlag, `${port} on ${host} ${why}`);
+  const text = `${port} on ${host} ${why}`;
+  return temporary.includes(code) ? new Error(`--${portFlag} ${text}`) : flagError(portFlag, text);
 }
 
 export async function listenOn(flags: PortFlags, options: ListenOnOptions): Promise<OpenPort> {

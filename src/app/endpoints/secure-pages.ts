@@ -1,6 +1,7 @@
 // The pages of the secure port, by path. They show the running manager, and are generated on each request.
 
 import { seconds } from "../../core/brand.ts";
+import { goDuration } from "../../core/duration.ts";
 import { Secret } from "../../core/secret.ts";
 import type { Field } from "../../core/settings.ts";
 import { type Clock, sleep } from "../../platform/clock.ts";
@@ -13,7 +14,7 @@ import type { Manager } from "../manager/manager.ts";
 import type { HealthMetrics, ProcessMetrics } from "../metrics/process-metrics.ts";
 import { statusPage } from "../status/status-page.ts";
 import { commit, version } from "../version.ts";
-import { configz, goDuration } from "./configz.ts";
+import { configz } from "./configz.ts";
 import { debugState, explainPage } from "./debug-pages.ts";
 
 export interface PagesOptions {

@@ -2,6 +2,7 @@
 // held, and until the API server has been silent for too long.
 
 import { type Milliseconds, milliseconds, seconds } from "../../core/brand.ts";
+import { formatDuration } from "../../core/duration.ts";
 import { maxSilence } from "../../kube/watch/watch.ts";
 import { type Clock, sleep } from "../../platform/clock.ts";
 import { linkedController } from "../../runtime/abortable.ts";
@@ -69,7 +70,7 @@ export class CurrentCaches {
     const cancel = clock.after(reportAfter, () => {
       isReported = true;
       log.warn(
-        `The controllers have waited ${reportAfter / 1000}s for a complete list of ${this.awaited.join(" and ")}. Nothing is changed in the cloud or the cluster before it succeeds. Why lists fail is logged separately.`,
+        `The controllers have waited ${formatDuration(reportAfter)} for a complete list of ${this.awaited.join(" and ")}. Nothing is changed in the cloud or the cluster before it succeeds. Why lists fail is logged separately.`,
       );
     });
     for (let next = due; next.length > 0 && !signal.aborted; next = this.#stale()) {

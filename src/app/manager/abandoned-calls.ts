@@ -3,6 +3,7 @@
 
 import { type AbandonedCall, timeToEnd } from "../../cloud/call-guard.ts";
 import type { Inventory } from "../../cloud/inventory.ts";
+import { formatDuration } from "../../core/duration.ts";
 import { messageOf } from "../../core/errors.ts";
 import { shortList } from "../../core/text.ts";
 import type { Log } from "../../telemetry/log.ts";
@@ -51,7 +52,7 @@ function inProgress({ queues, service }: Controllers): string {
 
 function describe(provider: string, { operation, object, why }: AbandonedCall, keys: string): string {
   const subject = object === "" ? operation : `${operation} (${object})`;
-  const wait = `${timeToEnd[why] / 1000}s`;
+  const wait = `${formatDuration(timeToEnd[why])}`;
   const problem =
     why === "cancelled"
       ? `ignores the cancellation of ${subject}. The call was given up after ${wait}`

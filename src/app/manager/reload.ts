@@ -2,6 +2,7 @@
 // everything else that the controllers know stays, and no request is repeated.
 
 import type { Inventory } from "../../cloud/inventory.ts";
+import { formatDuration } from "../../core/duration.ts";
 import type { Clock } from "../../platform/clock.ts";
 import { type PausableWork, whilePaused } from "../../runtime/pausable-work.ts";
 import type { Log } from "../../telemetry/log.ts";
@@ -62,7 +63,7 @@ async function apply(
       onDeadline: (timeout) => {
         isCancelled = true;
         log.warn(
-          `Reload drain timed out after ${timeout / 1000}s; cancelled in-flight work, which starts again. --drain-timeout sets the limit.`,
+          `Reload drain timed out after ${formatDuration(timeout)}; cancelled in-flight work, which starts again. --drain-timeout sets the limit.`,
         );
       },
     },

@@ -4,6 +4,7 @@
 import { isAccountWide } from "../../cloud/error-policies.ts";
 import type { Cidr, Milliseconds } from "../../core/brand.ts";
 import { defined } from "../../core/defined.ts";
+import { goDuration } from "../../core/duration.ts";
 import { messageOf } from "../../core/errors.ts";
 import type { Problem } from "../../core/problem.ts";
 import { shortList } from "../../core/text.ts";
@@ -84,7 +85,7 @@ export function createFailed(
   return {
     type: "Warning",
     reason: "FailedToCreateRoute",
-    message: `Could not create route ${target.uid} ${destination} for node ${target.node}${inTable(table)} after ${toGoDuration(took)}: ${messageOf(error)}`,
+    message: `Could not create route ${target.uid} ${destination} for node ${target.node}${inTable(table)} after ${goDuration(took)}: ${messageOf(error)}`,
     ...defined({ quiet: isAccountWide(error) ? (true as const) : undefined }),
   };
 }
@@ -239,15 +240,4 @@ export function tableNearLimit({ routes, limit, table }: TableFill, nearLimit: n
       text: `The cloud's route table${table === undefined ? "" : ` ${table}`} is at least ${Math.round(nearLimit * 100)}% full (limit: ${limit}), so new Nodes may soon get no route. Remove unused routes or request a higher limit.`,
     },
   ];
-}
-
-/** `1.5s`, `200ms`, `1m2.5s`: as Go prints durations, for programs that parse upstream's messages. */
-export function toGoDuration(duration: Milliseconds): string {
-  const whole = Math.max(0, Math.round(duration));
-  if (whole === 0) return "0s";
-  if (whole < 1000) return `${whole}ms`;
-  const minutes = Math.floor(whole / 60_000);
-  const rest = `${(whole % 60_000) / 1000}s`;
-  if (minutes === 0) return rest;
-  return minutes < 60 ? `${minutes}m${rest}` : `${Math.floor(minutes / 60)}h${minutes % 60}m${rest}`;
 }

@@ -2,6 +2,7 @@
 // stop their work.
 
 import { type Milliseconds, milliseconds, seconds } from "../../core/brand.ts";
+import { formatDuration } from "../../core/duration.ts";
 import { messageOf } from "../../core/errors.ts";
 import { sleep } from "../../platform/clock.ts";
 import type { Random } from "../../platform/random.ts";
@@ -28,7 +29,9 @@ export function electionTimingProblem(
   renewDeadline: Milliseconds,
   retryPeriod: Milliseconds,
 ): string | undefined {
-  const [lease, renew, retry] = [leaseDuration, renewDeadline, retryPeriod].map((time) => `${time / 1000}s`);
+  const [lease, renew, retry] = [leaseDuration, renewDeadline, retryPeriod].map(
+    (time) => `${formatDuration(time)}`,
+  );
   if (leaseDuration < 1000) return `The lease duration must be at least 1s, got ${lease}.`;
   if (leaseDuration <= renewDeadline) {
     return `The lease duration (${lease}) must be longer than the renew deadline (${renew}).`;
@@ -170,7 +173,7 @@ export class LeaderElection {
         return `the Lease ${this.#lock.key} is now held by ${JSON.stringify(this.holder ?? "")}.`;
       }
       if (remaining() <= 0) {
-        return `the Lease ${this.#lock.key} was not renewed within ${this.#renewDeadline / 1000}s.`;
+        return `the Lease ${this.#lock.key} was not renewed within ${formatDuration(this.#renewDeadline)}.`;
       }
     }
   }
@@ -209,7 +212,7 @@ export class LeaderElection {
   async #try(timeout: Milliseconds, signal: AbortSignal): Promise<boolean> {
     const { controller, unlink } = linkedController(signal);
     this.#failure = undefined;
-    const message = `An attempt to acquire or renew the Lease ${this.#lock.key} timed out after ${timeout / 1000}s.`;
+    const message = `An attempt to acquire or renew the Lease ${this.#lock.key} timed out after ${formatDuration(timeout)}.`;
     const cancel = this.#options.clock.after(timeout, () =>
       controller.abort(new DOMException(message, "TimeoutError")),
     );

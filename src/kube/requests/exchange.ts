@@ -3,7 +3,8 @@
 
 import { type Milliseconds, seconds } from "../../core/brand.ts";
 import { defined } from "../../core/defined.ts";
-import { momentOfSeconds, retryAfterIn, untilMoment } from "../../core/duration.ts";
+import { formatDuration, momentOfSeconds, retryAfterIn, untilMoment } from "../../core/duration.ts";
+import { describePage } from "../../core/text.ts";
 import type { Clock } from "../../platform/clock.ts";
 import type { TlsMaterial, Transport, TransportRequest } from "../../platform/transport.ts";
 import { abortable, linkedController } from "../../runtime/abortable.ts";
@@ -95,7 +96,7 @@ export class Exchanges {
       this.#pool.timedOut(generation);
       throw new KubeError(
         "timeout",
-        `No response from the API server at ${connection.origin} to ${facts.operation} within ${deadline / 1000}s. Fairlead will retry.`,
+        `No response from the API server at ${connection.origin} to ${facts.operation} within ${formatDuration(deadline)}. Fairlead will retry.`,
         { ...facts, cause: error },
       );
     }
@@ -104,7 +105,10 @@ export class Exchanges {
   /** Turns an unsuccessful response into a KubeError. */
   async refusal(request: KubeRequest, response: Response): Promise<KubeError> {
     const { connection, clock } = this.#deps;
-    const status = readStatus(await response.text());
+    const text = await response.text();
+    const page = describePage(text);
+    const status =
+      page === undefined ? readStatus(text) : { message: `the answer is ${page}; check for a proxy` };
     const inBody = status?.details?.retryAfterSeconds;
     const moment =
       retryAfterIn(response.headers) ?? (inBody === undefined ? undefined : momentOfSeconds(inBody));

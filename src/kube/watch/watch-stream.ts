@@ -1,6 +1,7 @@
 // Reads one watch connection: bytes to lines to slimmed events, with a limit on silence.
 
 import { type Milliseconds, milliseconds } from "../../core/brand.ts";
+import { formatDuration } from "../../core/duration.ts";
 import { type Clock, sleep } from "../../platform/clock.ts";
 import { abortable, linkedController } from "../../runtime/abortable.ts";
 import { KubeError, readStatus, statusError, transportError } from "../errors/kube-error.ts";
@@ -71,7 +72,9 @@ export async function* readWatchStream<T extends KubeObject>(
     const { controller, unlink } = linkedController(signal);
     const limit = silenceLimit();
     const cancel = clock.after(milliseconds(Math.max(0, limit)), () =>
-      controller.abort(new SilenceError(`A watch of ${resource.plural} was silent for ${limit / 1000}s.`)),
+      controller.abort(
+        new SilenceError(`A watch of ${resource.plural} was silent for ${formatDuration(limit)}.`),
+      ),
     );
     try {
       return await abortable(reader.read(), controller.signal);

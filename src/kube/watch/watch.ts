@@ -3,6 +3,7 @@
 
 import { type Milliseconds, milliseconds, minutes, seconds } from "../../core/brand.ts";
 import { defined } from "../../core/defined.ts";
+import { formatDuration } from "../../core/duration.ts";
 import { type Clock, sleep } from "../../platform/clock.ts";
 import { linkedController } from "../../runtime/abortable.ts";
 import { backoff } from "../../runtime/backoff.ts";
@@ -47,7 +48,7 @@ function endedEarly(resource: string): KubeError {
 function endsRepeatedly(resource: string): KubeError {
   return new KubeError(
     "unreachable",
-    `The API server ends the watch of ${resource} repeatedly, each time within ${minDuration / 1000}s. Fairlead will reconnect, with increasing delays. Check for a proxy that ends connections.`,
+    `The API server ends the watch of ${resource} repeatedly, each time within ${formatDuration(minDuration)}. Fairlead will reconnect, with increasing delays. Check for a proxy that ends connections.`,
     { operation: `watch ${resource}` },
   );
 }

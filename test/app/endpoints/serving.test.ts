@@ -6,9 +6,9 @@ import { resolve } from "node:path";
 import { fake } from "../../../providers/fake/index.ts";
 import { ConfigurationError } from "../../../src/app/configuration/configuration-error.ts";
 import type { AnyProvider } from "../../../src/app/connect-cloud.ts";
-import { goDuration } from "../../../src/app/endpoints/configz.ts";
 import { openServing, type Serving } from "../../../src/app/endpoints/open-serving.ts";
 import { readFlags } from "../../../src/app/flags/read-flags.ts";
+import { goDuration } from "../../../src/core/duration.ts";
 import type { Listen, ListenOptions } from "../../../src/platform/listener.ts";
 import { seededRandom } from "../../../src/platform/random.ts";
 import { createLog } from "../../../src/telemetry/log.ts";
@@ -297,14 +297,21 @@ test("--secure-port=0 opens no port, and the webhook port opens only when a webh
   expect(lines).toContain("caBundle=");
 });
 
+test.each([
+  ["EADDRINUSE", "is in use by another process, such as another cloud-controller-manager"],
+  ["EADDRNOTAVAIL", "cannot be opened, because the address does not belong to this machine"],
+])(
+  "a port that fails with %s is no error of the configuration, so that systemd restarts the manager",
+  async (code, said) => {
+    const busy: Listen = () => Promise.reject(Object.assign(new Error("busy"), { code }));
+    const error = await open([], busy).catch((reason: unknown) => reason);
+    expect(error).not.toBeInstanceOf(ConfigurationError);
+    expect(String(error)).toContain(`--secure-port 10258 on 0.0.0.0 ${said}`);
+  },
+);
+
 describe("openServing fails and names the flag for", () => {
-  const busy: Listen = () => Promise.reject(Object.assign(new Error("busy"), { code: "EADDRINUSE" }));
   const cases: readonly (readonly [readonly string[], Listen, string])[] = [
-    [
-      [],
-      busy,
-      "--secure-port 10258 on 0.0.0.0 is in use by another process, such as another cloud-controller-manager; choose another port, or 0",
-    ],
     [["--tls-cert-file=/a"], listen, "--tls-cert-file requires --tls-private-key-file"],
     [["--tls-cert-file=/a", "--tls-private-key-file=/b"], listen, "Cannot read /a"],
     [["--tls-sni-cert-key=x"], listen, "--tls-sni-cert-key must be like cert.pem,key.pem"],

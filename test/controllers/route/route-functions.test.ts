@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { RouteBackoffs } from "../../../src/controllers/route/apply/backoffs.ts";
 import { readClusterCIDRs } from "../../../src/controllers/route/desired/cluster-cidrs.ts";
 import { planDesiredRoutes } from "../../../src/controllers/route/desired/plan-desired.ts";
-import { tableNearLimit, toGoDuration } from "../../../src/controllers/route/events.ts";
+import { tableNearLimit } from "../../../src/controllers/route/events.ts";
 import type { RouteChange } from "../../../src/controllers/route/plan/changes.ts";
 import { overlaps } from "../../../src/controllers/route/plan/plan.ts";
 import { isRelevantForRoutes } from "../../../src/controllers/route/queue/schedule.ts";
@@ -11,6 +11,7 @@ import { exactly, nextFullCheck, routeDefaults } from "../../../src/controllers/
 import { pausedAnnotation } from "../../../src/controllers/well-known.ts";
 import { milliseconds, minutes, nodeName, seconds } from "../../../src/core/brand.ts";
 import { cidr, cidrsOverlap } from "../../../src/core/cidr.ts";
+import { goDuration } from "../../../src/core/duration.ts";
 import type { Node } from "../../../src/kube/objects.ts";
 import { VirtualClock } from "../../../src/testing/virtual-time/virtual-clock.ts";
 import { type NodeDraft, toNode } from "../../support/api-server-nodes.ts";
@@ -237,7 +238,7 @@ test.each([
   [62_500, "1m2.5s"],
   [3_600_000, "1h0m0s"],
 ])("asGoPrints formats %p ms as Go does", (duration, expected) => {
-  expect(toGoDuration(milliseconds(duration))).toBe(expected);
+  expect(goDuration(milliseconds(duration))).toBe(expected);
 });
 
 test("the full check is jittered around twelve hours, and exact when configured", () => {

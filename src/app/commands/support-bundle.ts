@@ -90,7 +90,7 @@ export const supportBundleCommand: Command = {
 async function collect(invocation: Invocation, redaction: Redaction): Promise<Collection> {
   const { configuration, platform, provider, program, signal } = invocation;
   const [
-    { Collection, collectCluster, collectLog, collectManager, describeConfiguration },
+    { Collection, collectCluster, collectLog, collectManager, collectPodLogs, describeConfiguration },
     { addConfiguredSecrets },
     { openConnection },
     { readingClient },
@@ -112,11 +112,13 @@ async function collect(invocation: Invocation, redaction: Redaction): Promise<Co
     for (const value of Object.values(headers)) redaction.add(value.replace(/^(Bearer|Basic) /, ""));
     const { api } = await connect();
     await collectCluster(collection, redaction, api, flags, signal);
+    const deps = { ...platform, connection, timeout: flags.timeout ?? minutes(1) };
+    const namespace = flags["leader-elect-resource-namespace"];
+    await collectPodLogs(collection, program, { ...deps, api, namespace }, signal);
     if (flags.server === undefined && flags["server-ca-file"] === undefined) {
       collection.missing.push("manager/: no manager was asked; set --server or --server-ca-file");
     } else {
       const address = await findManager(flags, platform, connect, signal);
-      const deps = { ...platform, connection, timeout: flags.timeout ?? minutes(1) };
       await collectManager(collection, address, deps, signal);
     }
   } catch (error) {

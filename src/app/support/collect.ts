@@ -132,6 +132,48 @@ export async function collectLog(
   });
 }
 
+/** What the bundle reads of a pod. */
+interface Pod {
+  readonly metadata: { readonly name: string };
+  readonly spec: { readonly containers: readonly { readonly name: string; readonly image?: string }[] };
+}
+
+const logLines = 5000;
+const logBytes = 4_000_000;
+
+/** The log of each replica that runs as a pod beside the Lease: of the container whose image or name is that of the program. */
+export async function collectPodLogs(
+  collection: Collection,
+  program: string,
+  { api, namespace, ...deps }: AskDeps & { readonly api: KubeApi; readonly namespace: string },
+  signal: AbortSignal,
+): Promise<void> {
+  const path = `/api/v1/namespaces/${encodeURIComponent(namespace)}/pods`;
+  await collection.try("pods/list.json", async () => {
+    const { items } = (await api.request({ verb: "list", resource: "pods", path }, signal)) as {
+      readonly items: readonly Pod[];
+    };
+    const found = items.flatMap(({ metadata, spec: { containers } }) =>
+      containers.flatMap(({ name, image = "" }) =>
+        name === program || image.includes(program) ? [{ pod: metadata.name, container: name }] : [],
+      ),
+    );
+    for (const { pod, container } of found) {
+      await collection.try(`pods/${pod}.log`, async () => {
+        const query = `container=${encodeURIComponent(container)}&tailLines=${logLines}&limitBytes=${logBytes}`;
+        const { tls } = await deps.connection.access(signal);
+        const address = { url: api.origin, ca: tls?.ca };
+        const page = `${path}/${encodeURIComponent(pod)}/log?${query}`;
+        const { status, body } = await readPage(address, page, deps, signal);
+        if (status !== 200)
+          throw new Error(`the API server answered ${status}; you need the verb get on pods/log`);
+        return body;
+      });
+    }
+    return shown(found);
+  });
+}
+
 /** Maps, sets and secrets as JSON. */
 function plain(name: string, value: unknown): unknown {
   if (value instanceof Map)

@@ -221,3 +221,46 @@ test("an archive has files of every length", () => {
     { name: "utf-8", content: "ä€" },
   ]);
 });
+
+describe("the logs of pods in a support bundle", () => {
+  const program = "fake-cloud-controller-manager";
+  const pods = {
+    items: [
+      {
+        metadata: { name: "ccm-x" },
+        spec: { containers: [{ name: "manager", image: `registry/${program}:1` }] },
+      },
+      { metadata: { name: "dns" }, spec: { containers: [{ name: "dns", image: "registry/dns:1" }] } },
+    ],
+  };
+  const podLog = (answer: () => Response) => (request: { readonly url: string }) => {
+    const { pathname, searchParams } = new URL(request.url);
+    if (pathname === "/api/v1/namespaces/kube-system/pods") return Response.json(pods);
+    if (!pathname.endsWith("/pods/ccm-x/log")) return undefined;
+    expect(Object.fromEntries(searchParams)).toEqual({
+      container: "manager",
+      tailLines: "5000",
+      limitBytes: "4000000",
+    });
+    return answer();
+  };
+
+  test("are those of the replicas, without secrets", async () => {
+    const others = podLog(() => new Response(`I1123 token=${secrets.variable}\n`));
+    const result = await bundle(new ServiceWorld(), [], {
+      others,
+      environment: { FAKE_TOKEN: secrets.variable },
+    });
+    expect(contentOf(result, "pods/ccm-x.log")).toStartWith("I1123 token=");
+    expect(contentOf(result, "pods/ccm-x.log")).not.toContain(secrets.variable);
+    expect(entriesOf(result).map(({ name }) => name)).not.toContain("pods/dns.log");
+  });
+
+  test("are listed as missing with the permission that they need", async () => {
+    const others = podLog(() => new Response("no", { status: 403 }));
+    const result = await bundle(new ServiceWorld(), [], { others });
+    expect(contentOf(result, "missing.txt")).toContain(
+      "pods/ccm-x.log: the API server answered 403; you need the verb get on pods/log",
+    );
+  });
+});

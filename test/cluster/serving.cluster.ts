@@ -193,10 +193,10 @@ test("renewing the serving certificate under traffic fails no request", async ()
   expect(failures).toEqual([]);
 });
 
-test("a port in use ends the process with 2 and a message that names the flag", async () => {
+test("a port in use ends the process with 1, so that systemd restarts it, and a message that names the flag", async () => {
   const port = await started();
   const second = cluster.manager({ flags: ["--bind-address=127.0.0.1", `--secure-port=${port}`] });
-  expect(await second.exited).toBe(2);
+  expect(await second.exited).toBe(1);
   expect(second.output()).toContain(`--secure-port ${port} on 127.0.0.1 is in use`);
 });
 

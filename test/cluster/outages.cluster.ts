@@ -80,7 +80,7 @@ test("a connection that goes silent is replaced by a new one", async () => {
   await cluster.until("node second", async () => (await cluster.node("second"))?.spec.providerID, {
     seconds: 220,
   });
-});
+}, 240_000);
 
 test("an API server without streaming lists is listed in pages [F1]", async () => {
   const old = await startControlPlane({ apiServerFlags: ["--feature-gates=WatchList=false"] });

@@ -205,6 +205,7 @@ export function fakeLoadBalancers(
     targetLimit: () => targetLimit,
     plan,
     targetsOnly,
+    targetCount: ({ balancer: { targets, draining } }) => targets.length + draining.length,
     apply,
     moveMark: ({ balancer: { id, name, labels } }) => [
       { do: "move mark", on: name, id, spec: { labels: { ...labels, ...marks } } },

@@ -134,6 +134,7 @@ export function hetznerLoadBalancers(
       targetLimit(choicesFor(desired, observed).type, observed?.balancer.load_balancer_type),
     plan: ([desired], observed, { prefetched }) => planLoadBalancer(desired, observed, prefetched, operator),
     targetsOnly,
+    targetCount: ({ balancer }) => balancer.targets.filter(({ type }) => type !== "label_selector").length,
     apply: (step, call) => apply(api, step, call),
     publish: (desired, observed) =>
       observed === undefined || !hasAddresses(observed.balancer)

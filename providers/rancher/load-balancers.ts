@@ -154,6 +154,8 @@ export function rancherLoadBalancers(
     plan: ([desired], observed, { prefetched }) =>
       planLoadBalancer(desired, observed, prefetched, { stack, mark }),
     targetsOnly,
+    targetCount: ({ balancer, services }) =>
+      [...services.values()].filter(({ usedBy }) => usedBy.some(({ id }) => id === balancer.id)).length,
     apply: (step, call) => applyStep({ api, names }, step, call),
     moveMark: (observed) => moveMark(observed, mark),
     publish: (desired, observed) => {

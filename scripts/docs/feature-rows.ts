@@ -171,6 +171,11 @@ export const featureGroups: readonly FeatureGroup[] = [
       ["N19", "Change journal"],
       ["N20", "Labels as desired state with a policy per key"],
       ["N21", "Detection of deprecations announced by cloud APIs"],
+      ["N23", "A new leader writes nothing before each cache is proved to be current"],
+      [
+        "N24",
+        "The cluster is identified before destructive work: another or a restored cluster changes nothing",
+      ],
       [
         "N25",
         "No input of users, tenants or clouds delays a renewal of the Lease: sizes and work are bounded",

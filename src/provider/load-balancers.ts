@@ -269,6 +269,12 @@ export interface LoadBalancers<
    * the plan has steps, and the Service reports it.
    */
   targetsOnly?(step: S): S | undefined;
+  /**
+   * Pure. How many targets for Nodes the load balancer has. While the API server shows fewer than half as many Nodes, and no deletion of the
+   * others was seen, steps with a part that changes targets wait: it may be another cluster, or one that was restored. Absent: they
+   * never wait.
+   */
+  targetCount?(observed: O): number;
   /** Applies one step. The process may stop at any moment: the next plan starts from what is observed then. */
   apply(step: S, call: Call): Promise<StepOutcome>;
   /**

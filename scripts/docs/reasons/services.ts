@@ -60,6 +60,12 @@ export const onServices: Reasons = {
     whatToDo:
       "check the cloud, or restore the Services; to remove the load balancers anyway, run the command in the message",
   },
+  TargetRemovalHeld: {
+    type: "Warning",
+    when: "The API server shows fewer than half as many Nodes as the load balancer has targets, or fewer than have vanished, and no deletion of the others was seen. The load balancer keeps its targets",
+    whatToDo:
+      "check which cluster the kubeconfig names, and whether etcd was restored; to remove the targets anyway, run the command in the message",
+  },
   ServiceVanished: {
     type: "Warning",
     when: "Only in `/debug/state`: the Service vanished from the API without a deletion that Fairlead saw, less than 30 s ago. Its load balancer is kept until then",

@@ -25,6 +25,7 @@ import { followDeletions, isRelevantChange, StandbyChanges } from "./queue/relev
 import { NodeSyncLatency, startTriggers, type TriggerDeps } from "./queue/triggers.ts";
 import { OwnerLock, type ReconcileDeps } from "./reconcile/context.ts";
 import { handleError } from "./reconcile/failure.ts";
+import { targetRemovalHeld } from "./reconcile/hold-targets.ts";
 import { reconcileGroup } from "./reconcile/reconcile.ts";
 import { type Change, coversPart, isBackingOff, type MassHold } from "./state/group-record.ts";
 import { GroupStates } from "./state/group-states.ts";
@@ -209,10 +210,13 @@ export class ServiceController {
 
   /** An operator released what the mass limit holds. */
   #onRelease(kind: RemovalKind): void {
-    const { groupStates, massLimit, enqueue } = this.#reconcile;
+    const { groupStates, massLimit, enqueue, desiredServices } = this.#reconcile;
     if (kind !== removalKind) return;
     massLimit.invalidate();
-    for (const { group, hold } of groupStates.all) if (hold?.isReleasable === true) enqueue(group);
+    for (const { group, hold } of groupStates.all) {
+      if (hold?.reason === targetRemovalHeld) desiredServices.vanishedNodes.believe();
+      if (hold?.isReleasable === true) enqueue(group);
+    }
   }
 
   report(): ServiceReport {

@@ -143,6 +143,7 @@ export function loadBalancers(
       if (step.do !== "change pool" || step.spec.members === undefined) return undefined;
       return { ...step, spec: { members: step.spec.members } };
     },
+    targetCount: ({ pool: { members = [] } }) => members.length,
     apply: (step, call) => {
       const region = regions.get(step.region);
       if (region === undefined)

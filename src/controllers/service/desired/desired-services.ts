@@ -22,6 +22,7 @@ import type { LastValid, ServiceState, ServiceStates } from "../state/service-st
 import type { Reach, TargetPolicy } from "../targets/choose-targets.ts";
 import type { EndpointNodes } from "../targets/endpoint-nodes.ts";
 import { Targets } from "../targets/targets.ts";
+import type { VanishedNodes } from "../targets/vanished-nodes.ts";
 import { isFactAnnotation, readFacts } from "./facts.ts";
 import { hasErrors, type Member } from "./members.ts";
 import {
@@ -120,6 +121,11 @@ export class DesiredServices {
   /** The known problems of the Service, whatever else fails. */
   problemsOf(service: Service): readonly Problem[] {
     return this.tryOf(service)?.problems ?? [];
+  }
+
+  /** Whether the Nodes are all that the cluster has, as far as is known. */
+  get vanishedNodes(): VanishedNodes {
+    return this.#targets.vanished;
   }
 
   /** Returns false when nothing that load balancers use has changed on the Nodes. */

@@ -39,6 +39,7 @@ import { driftRepaired, driftWithheld } from "../status/events.ts";
 import { showProblems } from "../status/service-reporter.ts";
 import { ingressOf, isOtherIngress } from "../status/status.ts";
 import type { ReconcileContext, ReconcileDeps } from "./context.ts";
+import { holdTargets } from "./hold-targets.ts";
 
 const marksRecheck: Milliseconds = minutes(5);
 
@@ -139,6 +140,8 @@ export interface PlannedGroup extends PlanInput {
   readonly serving: readonly ServiceUID[];
   /** Owners that have none when the steps are applied. */
   readonly leaving: readonly ServiceUID[];
+  /** Changes of targets are withheld, so the group does not converge. */
+  readonly areTargetsHeld: boolean;
 }
 
 /** A plan with the provider's problems and the framework's. */
@@ -151,7 +154,11 @@ export async function planSteps(
 ): Promise<PlannedGroup | Outcome> {
   const { signal } = context.call;
   const { plan, fingerprint, serving, leaving } = await planWithProvider(deps, context, input);
-  const { steps, wait, problems } = plan;
+  const { wait } = plan;
+  // What leaves needs no targets.
+  const held = leaving.length > 0 ? undefined : holdTargets(deps, context, input.observed, plan.steps);
+  const { steps } = held ?? plan;
+  const problems = held === undefined ? plan.problems : [...plan.problems, held.problem];
   const services = input.members.map(({ service }) => service);
   if (noteRefused(deps, services, plan.refused)) {
     return requeue(milliseconds(0), "a plan without the refused targets");
@@ -164,7 +171,8 @@ export async function planSteps(
     ...member,
     problems: [...member.problems, ...problems],
   }));
-  const planned = { ...input, members, steps, fingerprint, serving, leaving, wait };
+  const areTargetsHeld = held !== undefined;
+  const planned = { ...input, members, steps, fingerprint, serving, leaving, wait, areTargetsHeld };
   return defined({ kind: "planned" as const, ...planned }) as PlannedGroup;
 }
 

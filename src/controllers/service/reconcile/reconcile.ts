@@ -71,7 +71,7 @@ async function reconcileStages(deps: ReconcileDeps, context: ReconcileContext): 
   if (applied !== undefined) return applied;
 
   const updated = await updateStatuses(deps, context, { ...allowed, completed: context.state.change });
-  return updated.kind === "settled" ? completeGroup(deps, context, plan) : updated;
+  return updated.kind === "settled" && !plan.areTargetsHeld ? completeGroup(deps, context, plan) : updated;
 }
 
 /** Reconciles the group unless another one with the same owner is being reconciled, and records how it ended. */

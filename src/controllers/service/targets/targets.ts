@@ -26,6 +26,7 @@ import {
   type TargetPolicy,
 } from "./choose-targets.ts";
 import type { EndpointNodes } from "./endpoint-nodes.ts";
+import { VanishedNodes } from "./vanished-nodes.ts";
 
 export interface ServiceTargets extends ChosenTargets {
   /** The rules of the Service, or the last valid ones while one of them is invalid. */
@@ -44,6 +45,7 @@ interface Candidates {
 }
 
 export class Targets {
+  readonly vanished: VanishedNodes;
   readonly #deps: ServiceControllerDeps;
   readonly #endpoints: Pick<EndpointNodes, "nodesOf">;
   #departures: Departures = new Map();
@@ -56,6 +58,7 @@ export class Targets {
   constructor(deps: ServiceControllerDeps, endpoints: Pick<EndpointNodes, "nodesOf">) {
     this.#deps = deps;
     this.#endpoints = endpoints;
+    this.vanished = new VanishedNodes(deps);
   }
 
   /** Rebuilds the list from the Nodes. Returns false when nothing that load balancers use has changed. */
@@ -118,6 +121,7 @@ export class Targets {
 
   #keep(next: readonly BalancerTarget[]): void {
     this.#all = next;
+    this.vanished.noteCandidates(next.length);
     this.#staying = next.some(({ draining }) => draining) ? next.filter(({ draining }) => !draining) : next;
     this.#everyNode = undefined;
   }

@@ -1,0 +1,122 @@
+import { afterEach, describe, expect, test } from "bun:test";
+import type { RemovalMemory } from "../../../src/controllers/absence/removal-memory.ts";
+import { ServiceWorld } from "../../support/service-world.ts";
+
+// Targets when the API server shows few Nodes or none: it may be the wrong one, or one that was restored.
+
+let world: ServiceWorld | undefined;
+afterEach(async () => {
+  await world?.stop();
+  world = undefined;
+});
+
+const services = ["shop", "web", ...Array.from({ length: 18 }, (_, index) => `app-${index}`)];
+const nodeNames = (count: number) => Array.from({ length: count }, (_, index) => `node-${index}`);
+
+const settled = async (nodes: number): Promise<ServiceWorld> => {
+  const w = new ServiceWorld({ nodes });
+  world = w;
+  await w.start();
+  for (const name of services) w.create(name);
+  const isSettled = () => services.every((name) => w.addressesOf(name).length > 0);
+  await w.until(isSettled, "the load balancers");
+  w.forget();
+  return w;
+};
+
+const targetCounts = (w: ServiceWorld) => w.cloud.balancers.list().map(({ targets }) => targets.length);
+
+/** They are missing from the next list, and no watch reports it. */
+const vanish = async (w: ServiceWorld, names: readonly string[]): Promise<void> => {
+  w.server.faults.intercept = (_, { verb, plural }) =>
+    verb === "watch" && plural === "nodes" ? "drop" : undefined;
+  // The open watches end after five minutes at most.
+  await w.pass(300);
+  for (const name of names) w.removeNode(name);
+  w.server.compact();
+  w.server.faults.intercept = undefined;
+  await w.pass(60);
+};
+
+const release = (w: ServiceWorld): readonly string[] =>
+  (w.manager.removals as RemovalMemory).release("load-balancers");
+
+describe("targets", () => {
+  test.each([
+    { before: 1, after: 0 },
+    { before: 2, after: 0 },
+    { before: 5, after: 0 },
+    { before: 5, after: 2 },
+  ])(
+    "of all load balancers stay when a restarted manager sees $after of $before Nodes [N24]",
+    async ({ before, after }) => {
+      const w = await settled(before);
+      w.crash();
+      for (const name of nodeNames(before).slice(after)) w.removeNode(name);
+      await w.start();
+      await w.pass(3600);
+      expect([targetCounts(w), w.changes]).toEqual([services.map(() => before), []]);
+      const events = w.events("web").filter((event) => event.includes("TargetRemovalHeld"));
+      expect(events).toHaveLength(1);
+      expect(events[0]).toContain(
+        `but the API server shows ${after} Nodes, and no deletion of the others was seen.`,
+      );
+      expect(release(w)).toEqual(services.map((name) => `default/${name}`).toSorted());
+      await w.pass(60);
+      expect(targetCounts(w)).toEqual(services.map(() => after));
+      expect(w.manager.removals.held("load-balancers")).toEqual([]);
+    },
+  );
+
+  test("stay, and a deleted Service loses its load balancer, when a restarted manager sees no Nodes [N24]", async () => {
+    const w = await settled(3);
+    w.crash();
+    for (const name of nodeNames(3)) w.removeNode(name);
+    await w.start();
+    await w.pass(60);
+    w.delete("shop");
+    await w.until(() => w.find("shop") === undefined, "the deletion of the Service");
+    expect(targetCounts(w)).toEqual(services.slice(1).map(() => 3));
+  });
+
+  test.each([1, 4])(
+    "follow a restart with fewer Nodes when at least half of %i pairs are left [N24]",
+    async (pairs) => {
+      const w = await settled(pairs * 2);
+      w.crash();
+      for (const name of nodeNames(pairs)) w.removeNode(name);
+      await w.start();
+      await w.pass(60);
+      expect(targetCounts(w)).toEqual(services.map(() => pairs));
+    },
+  );
+
+  test("stay in a running manager when more Nodes vanish than are left, and follow Nodes that return [N24]", async () => {
+    const w = await settled(5);
+    await vanish(w, nodeNames(3));
+    await w.pass(3600);
+    expect([targetCounts(w), w.changes]).toEqual([services.map(() => 5), []]);
+    w.addNode("node-8");
+    w.addNode("node-9");
+    await w.pass(60);
+    expect(targetCounts(w)).toEqual(services.map(() => 4));
+    expect(w.manager.removals.held("load-balancers")).toEqual([]);
+  });
+
+  test("follow a minority of Nodes that vanish, and all Nodes whose deletion was seen [N24]", async () => {
+    const w = await settled(5);
+    await vanish(w, nodeNames(2));
+    expect(targetCounts(w)).toEqual(services.map(() => 3));
+    for (const name of nodeNames(5).slice(2)) w.removeNode(name);
+    await w.pass(60);
+    expect(targetCounts(w)).toEqual(services.map(() => 0));
+  });
+
+  test("of a new load balancer in a cluster without Nodes are none, without a hold [N24]", async () => {
+    const w = await settled(0);
+    w.addNode("node-0");
+    await w.pass(60);
+    expect(targetCounts(w)).toEqual(services.map(() => 1));
+    expect(w.manager.removals.held("load-balancers")).toEqual([]);
+  });
+});

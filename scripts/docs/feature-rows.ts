@@ -180,6 +180,7 @@ export const featureGroups: readonly FeatureGroup[] = [
         "N25",
         "No input of users, tenants or clouds delays a renewal of the Lease: sizes and work are bounded",
       ],
+      ["N26", "Rehearsal: the executable of a Go manager, then Fairlead, on a simulated cloud"],
     ],
   },
   {

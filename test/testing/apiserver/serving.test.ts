@@ -1,4 +1,4 @@
-// The features that kubectl needs besides objects: tables, discovery, and request bodies in protobuf.
+// The features that kubectl and Go managers need besides objects: tables, discovery, and request bodies in protobuf.
 
 import { describe, expect, test } from "bun:test";
 import { minutes } from "../../../src/core/brand.ts";
@@ -105,22 +105,59 @@ describe("discovery", () => {
   });
 });
 
-const field = (number: number, content: Uint8Array | string): number[] => {
+/** A text, an embedded message, or an unsigned integer. */
+const field = (number: number, content: Uint8Array | string | number): number[] => {
+  if (typeof content === "number") return [...varint(number << 3), ...varint(content)];
   const bytes = typeof content === "string" ? new TextEncoder().encode(content) : content;
-  return [(number << 3) | 2, bytes.length, ...bytes];
+  return [...varint((number << 3) | 2), ...varint(bytes.length), ...bytes];
 };
+const varint = (value: number): number[] =>
+  value < 128 ? [value] : [(value % 128) | 128, ...varint(Math.floor(value / 128))];
 const message = (...fields: readonly number[][]): Uint8Array<ArrayBuffer> => Uint8Array.from(fields.flat());
+const envelope = (kind: string, object: Uint8Array): Uint8Array<ArrayBuffer> =>
+  message([0x6b, 0x38, 0x73, 0x00], field(1, message(field(1, "v1"), field(2, kind))), field(2, object));
 
-const configMap = message(
-  [0x6b, 0x38, 0x73, 0x00],
-  field(1, message(field(1, "v1"), field(2, "ConfigMap"))),
-  field(
-    2,
+const configMap = envelope(
+  "ConfigMap",
+  message(
+    field(1, message(field(1, "cm"), field(3, ""))),
+    field(2, message(field(1, "key"), field(2, "value"))),
+    field(2, message(field(1, "other"), field(2, ""))),
+  ),
+);
+
+// A Node as the Go managers write it: with all members that are not optional, empty ones too.
+const time = field(1, 1_700_000_000);
+const metadata = (name: string, ...more: readonly number[][]) =>
+  message(
+    field(1, name),
+    field(2, ""),
+    field(3, ""),
+    field(4, ""),
+    field(7, 0),
+    field(8, message()),
+    ...more,
+  );
+const taint = message(field(1, "a/b"), field(2, ""), field(3, "NoSchedule"), field(4, message(time)));
+const address = message(field(1, "InternalIP"), field(2, "10.0.0.2"));
+const quantity = message(field(1, "cpu"), field(2, message(field(1, "2"))));
+const node = (...more: readonly number[][]) =>
+  envelope(
+    "Node",
     message(
-      field(1, message(field(1, "cm"), field(3, ""))),
-      field(2, message(field(1, "key"), field(2, "value"))),
-      field(2, message(field(1, "other"), field(2, ""))),
+      field(1, metadata("n", field(11, message(field(1, "zone"), field(2, "z1"))))),
+      field(2, message(field(3, "hcloud://1"), field(4, 0), field(5, taint), field(7, "10.244.0.0/24"))),
+      field(3, message(field(1, quantity), field(5, address))),
+      ...more,
     ),
+  );
+const event = envelope(
+  "Event",
+  message(
+    field(1, metadata("n.1", field(3, "default"))),
+    ...[field(2, message(field(1, "Node"), field(3, "n"))), field(3, "Synced"), field(4, "Node synced")],
+    ...[field(6, message(time)), field(7, message(time)), field(8, 3), field(9, "Normal")],
+    field(10, message(time, field(2, 250_000_000))),
   ),
 );
 
@@ -135,6 +172,60 @@ describe("protobuf", () => {
     );
     expect(status).toBe(201);
     expect(server.store.get("configmaps", "default", "cm")?.["data"]).toEqual({ key: "value", other: "" });
+  });
+
+  const send = async (method: string, path: string, body: Uint8Array<ArrayBuffer>) => {
+    const { server, transport } = start();
+    server.objects.create(resourceNamed("nodes"), "", { metadata: { name: "n" } });
+    const headers = { "content-type": "application/vnd.kubernetes.protobuf" };
+    const url = `http://test-api-server/api/v1${path}`;
+    const response = await transport({ method, url, headers, body }, new AbortController().signal);
+    return { server, status: response.status, answer: (await response.json()) as JsonObject };
+  };
+
+  test("is accepted for Nodes and their status, as Go managers write them [N26]", async () => {
+    const { status, answer } = await send("PUT", "/nodes/n", node());
+    expect([status, answer["metadata"]]).toMatchObject([200, { name: "n", labels: { zone: "z1" } }]);
+    expect(answer["spec"]).toEqual({
+      providerID: "hcloud://1",
+      podCIDRs: ["10.244.0.0/24"],
+      podCIDR: "10.244.0.0/24",
+      taints: [{ key: "a/b", effect: "NoSchedule", timeAdded: "2023-11-14T22:13:20Z" }],
+    });
+    const changed = await send("PUT", "/nodes/n/status", node());
+    expect(changed.answer["status"]).toMatchObject({
+      capacity: { cpu: "2" },
+      addresses: [{ type: "InternalIP", address: "10.0.0.2" }],
+    });
+  });
+
+  test("is accepted for Events, with seconds and microseconds in their times [N26]", async () => {
+    const { status, answer } = await send("POST", "/namespaces/default/events", event);
+    expect([status, answer]).toMatchObject([
+      201,
+      {
+        involvedObject: { kind: "Node", name: "n" },
+        ...{ reason: "Synced", message: "Node synced", type: "Normal", count: 3 },
+        firstTimestamp: "2023-11-14T22:13:20Z",
+        eventTime: "2023-11-14T22:13:20.250000Z",
+      },
+    ]);
+  });
+
+  test("is rejected with 415 for a kind or a field that the server does not decode [N26]", async () => {
+    const way =
+      "from protobuf, so nothing is stored. Start the client with --kube-api-content-type=application/json.";
+    const pod = await send("POST", "/namespaces/default/configmaps", envelope("Pod", message()));
+    expect([pod.status, pod.answer["message"]]).toEqual([
+      415,
+      `The test API server does not decode Pod ${way}`,
+    ]);
+    const future = await send("PUT", "/nodes/n", node(field(99, "new")));
+    expect([future.status, future.answer["message"]]).toEqual([
+      415,
+      `The test API server does not decode field 99 of Node ${way}`,
+    ]);
+    expect(future.server.store.get("nodes", "", "n")?.metadata.labels).toBeUndefined();
   });
 
   test("is rejected when it is truncated or has another format", () => {

@@ -1,6 +1,6 @@
 // Folders with what the clients need, kept between runs outside the repository: one for each version.
 
-import { existsSync, mkdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { homedir } from "node:os";
 import { join } from "node:path";
 
@@ -21,6 +21,13 @@ export function run(
   const { exitCode, stdout, stderr } = Bun.spawnSync([...command], options);
   if (exitCode === 0) return;
   throw new Error(`"${command.join(" ")}" exited with ${exitCode}:\n${stdout}${stderr}`);
+}
+
+/** The part of a key that changes with the contents of these files. */
+export function hashOf(paths: readonly string[]): string {
+  const hasher = new Bun.CryptoHasher("sha256");
+  for (const path of paths) hasher.update(readFileSync(path));
+  return hasher.digest("hex").slice(0, 16);
 }
 
 /** The folder for this key. It is built when it is missing or incomplete. */

@@ -1,9 +1,9 @@
 // Foreign tools that tests run: Go modules are built into the cache, Debian packages are installed where that is allowed. What
 // cannot be had is Unavailable, and its tests are skipped with the reason.
 
-import { existsSync, readFileSync } from "node:fs";
-import { join } from "node:path";
-import { cached, cachedFile, run } from "./cached.ts";
+import { existsSync } from "node:fs";
+import { basename, join } from "node:path";
+import { cached, cachedFile, hashOf, run } from "./cached.ts";
 
 /** Why a tool cannot run here. */
 export class Unavailable extends Error {}
@@ -53,15 +53,18 @@ export function goTool({ path, version, name }: GoTool): string {
   return command;
 }
 
-/** The path of the Go program in this folder of the repository, built with exactly the modules of its go.sum. */
-export function goProgram(folder: string): string {
+const goSources = (folder: string): readonly string[] =>
+  [...new Bun.Glob("*.{go,mod,sum}").scanSync({ cwd: folder })].toSorted().map((name) => join(folder, name));
+
+/**
+ * The path of the Go program in this folder of the repository, built with exactly the modules of its go.sum. `replaced` are the
+ * folders of the modules that its go.mod replaces.
+ */
+export function goProgram(folder: string, replaced: readonly string[] = []): string {
   const go = needTool("go");
-  const names = ["go.mod", "go.sum", ...new Bun.Glob("*.go").scanSync({ cwd: folder })].toSorted();
-  const hasher = new Bun.CryptoHasher("sha256");
-  for (const name of names) hasher.update(readFileSync(join(folder, name)));
   const env = { GOFLAGS: "-mod=readonly", GOWORK: "off" };
-  return cachedFile(`go-${hasher.digest("hex").slice(0, 16)}`, (path) => {
-    installing("its Go modules", () => run([go, "mod", "download"], folder, env));
+  return cachedFile(`go-${hashOf([folder, ...replaced].flatMap(goSources))}`, (path) => {
+    installing(`the modules of ${basename(folder)}`, () => run([go, "mod", "download"], folder, env));
     run([go, "build", "-buildvcs=false", "-o", path, "."], folder, env);
   });
 }

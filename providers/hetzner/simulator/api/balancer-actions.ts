@@ -61,7 +61,7 @@ function changesOf(project: Project): Readonly<Record<string, Change>> {
       return { algorithm: changed };
     },
     change_type: ({ services, targets }, body) => {
-      const type = findOffer(loadBalancerTypes, body.needText("load_balancer_type"));
+      const type = findOffer(loadBalancerTypes, body.needOffer("load_balancer_type"));
       if (type === undefined) body.reject("load_balancer_type", "load balancer type not found");
       body.done();
       if (type === undefined || services.length > type.max_services || targets.length > type.max_targets)

@@ -74,7 +74,7 @@ const algorithms = ["round_robin", "least_connections"] as const;
 
 function readNew(body: BodyReader): NewBalancer {
   const name = body.needText("name");
-  const type = findOffer(loadBalancerTypes, body.needText("load_balancer_type"));
+  const type = findOffer(loadBalancerTypes, body.needOffer("load_balancer_type"));
   if (type === undefined) body.reject("load_balancer_type", "load balancer type not found");
   const [locationName, zone] = [body.text("location"), body.text("network_zone")];
   if ((locationName === undefined) === (zone === undefined))

@@ -25,7 +25,7 @@ function serverActions(project: Project): ActionRules<Server> {
     poweroff: () => power("stop_server", "off", "stopping"),
     reboot: () => power("reboot_server", "running"),
     rebuild: (_, body) => {
-      body.needText("image");
+      body.needOffer("image");
       body.done();
       return { ...power("rebuild_server", "running", "rebuilding"), more: { root_password: null } };
     },
@@ -98,9 +98,9 @@ function readNew(project: Project, body: BodyReader): { readonly name: string; r
   body.need("name");
   const name = body.text("name") ?? "";
   if (name !== "") checkHostname(name, body);
-  const type = findOffer(serverTypes, body.needText("server_type"));
+  const type = findOffer(serverTypes, body.needOffer("server_type"));
   if (type === undefined) body.reject("server_type", "server type not found");
-  body.needText("image");
+  body.needOffer("image");
   const location = findOffer(locations, body.text("location") ?? "fsn1");
   if (location === undefined) body.reject("location", "location not found");
   const publicNet = body.object("public_net");

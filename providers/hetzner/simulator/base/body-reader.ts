@@ -46,6 +46,12 @@ export class BodyReader {
     return text;
   }
 
+  /** The name or the id of something that the cloud offers, as text. The Go client sends ids as numbers. */
+  needOffer(name: string): string {
+    if (Number.isSafeInteger(this.#body[name])) return String(this.#body[name]);
+    return this.needText(name);
+  }
+
   flag(name: string): boolean | undefined {
     return this.#read(name, "must be a boolean", (value) => typeof value === "boolean");
   }

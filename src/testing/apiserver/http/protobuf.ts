@@ -1,75 +1,82 @@
-// Decodes the few objects that kubectl always sends as protobuf (`create …`, `auth can-i`). Responses are always
-// JSON.
+// Decodes the objects that kubectl and the Go managers send as protobuf. Responses are always JSON, which these clients accept too.
 
+import { ApiError } from "../objects/api-error.ts";
 import type { Json, JsonObject } from "../objects/json.ts";
+import { type FieldType, fieldsOf } from "../objects/schema.ts";
 
-type FieldSpec = readonly [name: string, type: string];
-type Message = Readonly<Record<number, FieldSpec>>;
+// The fields of each message in the order of their numbers, from the generated.proto files of Kubernetes 1.37; "-" is a number that is
+// not decoded, and "*" marks bytes. The schema has the types of the fields.
+const fieldNumbers = `
+AttachedVolume name devicePath
+ClientIPConfig timeoutSeconds
+Condition type status observedGeneration lastTransitionTime reason message
+ConfigMap metadata data binaryData* immutable
+ContainerImage names sizeBytes
+DaemonEndpoint Port
+DeleteOptions gracePeriodSeconds preconditions orphanDependents propagationPolicy dryRun
+Endpoint addresses conditions hostname targetRef deprecatedTopology nodeName zone hints
+EndpointConditions ready serving terminating
+EndpointHints forZones forNodes
+EndpointSlice metadata endpoints ports addressType
+Event metadata involvedObject reason message source firstTimestamp lastTimestamp count type eventTime series action related reportingComponent reportingInstance
+EventSeries count lastObservedTime
+EventSource component host
+ForNode name
+ForZone name
+Lease metadata spec
+LeaseSpec holderIdentity leaseDurationSeconds acquireTime renewTime leaseTransitions strategy preferredHolder
+LoadBalancerIngress ip hostname ipMode ports
+LoadBalancerStatus ingress
+LocalObjectReference name
+Namespace metadata spec status
+NamespaceCondition type status - lastTransitionTime reason message
+NamespaceSpec finalizers
+NamespaceStatus phase conditions
+Node metadata spec status
+NodeAddress type address
+NodeCondition type status lastHeartbeatTime lastTransitionTime reason message
+NodeDaemonEndpoints kubeletEndpoint
+NodeFeatures supplementalGroupsPolicy
+NodeRuntimeHandler name features
+NodeRuntimeHandlerFeatures recursiveReadOnlyMounts userNamespaces
+NodeSpec podCIDR externalID providerID unschedulable taints - podCIDRs
+NodeStatus capacity allocatable phase conditions addresses daemonEndpoints nodeInfo images volumesInUse volumesAttached - runtimeHandlers features declaredFeatures
+NodeSwapStatus capacity
+NodeSystemInfo machineID systemUUID bootID kernelVersion osImage containerRuntimeVersion kubeletVersion kubeProxyVersion operatingSystem architecture swap
+NonResourceAttributes path verb
+ObjectMeta name generateName namespace selfLink uid resourceVersion generation creationTimestamp deletionTimestamp deletionGracePeriodSeconds labels annotations ownerReferences finalizers
+ObjectReference kind namespace name uid apiVersion resourceVersion fieldPath
+OwnerReference kind - name uid apiVersion controller blockOwnerDeletion
+PortStatus port protocol error
+Preconditions uid resourceVersion
+ResourceAttributes namespace verb group version resource subresource name
+Secret metadata data* type stringData immutable
+SelfSubjectAccessReview metadata spec status
+SelfSubjectAccessReviewSpec resourceAttributes nonResourceAttributes
+Service metadata spec status
+ServiceAccount metadata secrets imagePullSecrets automountServiceAccountToken
+ServicePort name protocol port targetPort nodePort appProtocol
+ServiceSpec ports selector clusterIP type externalIPs - sessionAffinity loadBalancerIP loadBalancerSourceRanges externalName externalTrafficPolicy healthCheckNodePort publishNotReadyAddresses sessionAffinityConfig - - ipFamilyPolicy clusterIPs ipFamilies allocateLoadBalancerNodePorts loadBalancerClass internalTrafficPolicy trafficDistribution
+ServiceStatus loadBalancer conditions
+SessionAffinityConfig clientIP
+SlicePort name protocol port appProtocol
+SubjectAccessReviewStatus allowed reason evaluationError denied
+Taint key value effect timeAdded
+`;
 
-// A type is s (text), i (integer), b (boolean), y (bytes), m (map of text), my (map of bytes), x (integer or text) or
-// a message; [] marks a repeated field.
-const objectMeta: Message = {
-  1: ["name", "s"],
-  2: ["generateName", "s"],
-  3: ["namespace", "s"],
-  5: ["uid", "s"],
-  6: ["resourceVersion", "s"],
-  11: ["labels", "m"],
-  12: ["annotations", "m"],
-  14: ["finalizers", "s[]"],
-};
-const meta: FieldSpec = ["metadata", "ObjectMeta"];
+const messages = new Map(
+  fieldNumbers
+    .trim()
+    .split("\n")
+    .map((line) => line.split(" "))
+    .map(([name = "", ...fields]): [string, readonly string[]] => [name, fields]),
+);
 
-const messages: Readonly<Record<string, Message>> = {
-  ObjectMeta: objectMeta,
-  ConfigMap: { 1: meta, 2: ["data", "m"], 3: ["binaryData", "my"], 4: ["immutable", "b"] },
-  Secret: { 1: meta, 2: ["data", "my"], 3: ["type", "s"], 4: ["stringData", "m"], 5: ["immutable", "b"] },
-  Namespace: { 1: meta },
-  ServiceAccount: { 1: meta },
-  Service: { 1: meta, 2: ["spec", "ServiceSpec"] },
-  ServiceSpec: {
-    1: ["ports", "ServicePort[]"],
-    2: ["selector", "m"],
-    3: ["clusterIP", "s"],
-    4: ["type", "s"],
-    5: ["externalIPs", "s[]"],
-    7: ["sessionAffinity", "s"],
-    8: ["loadBalancerIP", "s"],
-    9: ["loadBalancerSourceRanges", "s[]"],
-    10: ["externalName", "s"],
-    11: ["externalTrafficPolicy", "s"],
-  },
-  ServicePort: {
-    1: ["name", "s"],
-    2: ["protocol", "s"],
-    3: ["port", "i"],
-    4: ["targetPort", "x"],
-    5: ["nodePort", "i"],
-  },
-  SelfSubjectAccessReview: { 1: meta, 2: ["spec", "AccessReviewSpec"] },
-  AccessReviewSpec: {
-    1: ["resourceAttributes", "ResourceAttributes"],
-    2: ["nonResourceAttributes", "PathAttributes"],
-  },
-  ResourceAttributes: {
-    1: ["namespace", "s"],
-    2: ["verb", "s"],
-    3: ["group", "s"],
-    4: ["version", "s"],
-    5: ["resource", "s"],
-    6: ["subresource", "s"],
-    7: ["name", "s"],
-  },
-  PathAttributes: { 1: ["path", "s"], 2: ["verb", "s"] },
-  DeleteOptions: {
-    2: ["preconditions", "Preconditions"],
-    4: ["propagationPolicy", "s"],
-    5: ["dryRun", "s[]"],
-  },
-  Preconditions: { 1: ["uid", "s"], 2: ["resourceVersion", "s"] },
-  IntOrString: { 1: ["type", "i"], 2: ["intVal", "i"], 3: ["strVal", "s"] },
-  TypeMeta: { 1: ["apiVersion", "s"], 2: ["kind", "s"] },
-};
+/** The client must send JSON: what is not decoded would be lost. */
+function undecodable(what: string): ApiError {
+  const text = `The test API server does not decode ${what} from protobuf, so nothing is stored. Start the client with --kube-api-content-type=application/json.`;
+  return new ApiError(415, "UnsupportedMediaType", text, {});
+}
 
 const decoder = new TextDecoder();
 type Part = number | Uint8Array;
@@ -101,62 +108,75 @@ function readParts(bytes: Uint8Array): (readonly [number, Part])[] {
   return parts;
 }
 
-const base64 = (bytes: Uint8Array): string => Buffer.from(bytes).toString("base64");
+const textIn = (part: Part | undefined): string => (part instanceof Uint8Array ? decoder.decode(part) : "");
+const numberIn = (part: Part | undefined): number => (typeof part === "number" ? part : 0);
 
-function readEntry(bytes: Uint8Array, asText: (value: Uint8Array) => string): readonly [string, string] {
-  const found = new Map(readParts(bytes));
-  const [key, value] = [found.get(1), found.get(2)];
-  return [
-    key instanceof Uint8Array ? decoder.decode(key) : "",
-    value instanceof Uint8Array ? asText(value) : "",
-  ];
+/** An empty message is the zero time of Go, which is null in JSON. */
+function timeIn(parts: ReadonlyMap<number, Part>): Json {
+  if (parts.size === 0) return null;
+  const whole = new Date(numberIn(parts.get(1)) * 1000).toISOString().slice(0, 19);
+  const micros = Math.trunc(numberIn(parts.get(2)) / 1000);
+  return micros === 0 ? `${whole}Z` : `${whole}.${String(micros).padStart(6, "0")}Z`;
 }
 
-function readField(part: Part, type: string): Json {
-  if (typeof part === "number") return type === "b" ? part !== 0 : part;
-  switch (type) {
-    case "s":
-      return decoder.decode(part);
-    case "x": {
-      const { type: isText = 0, intVal = 0, strVal = "" } = readMessage(part, "IntOrString");
-      return isText === 1 ? strVal : intVal;
+function readScalar(part: Part, scalar: string): Json {
+  if (typeof part === "number") return scalar === "b" ? part !== 0 : part;
+  if (scalar === "s") return decoder.decode(part);
+  const parts = new Map(readParts(part));
+  switch (scalar) {
+    case "t":
+      return timeIn(parts);
+    case "q":
+      return textIn(parts.get(1));
+    default: {
+      const isText = parts.get(1) === 1;
+      return isText ? textIn(parts.get(3)) : numberIn(parts.get(2));
     }
-    default:
-      return readMessage(part, type);
+  }
+}
+
+/** A part of a repeated field or of a map is one entry; `before` has those that came earlier. */
+function readField(part: Part, type: FieldType, isBytes: boolean, before: Json | undefined): Json {
+  switch (type.is) {
+    case "scalar":
+      return isBytes && typeof part !== "number"
+        ? Buffer.from(part).toString("base64")
+        : readScalar(part, type.scalar);
+    case "list":
+      return [...((before ?? []) as readonly Json[]), readField(part, type.item, isBytes, undefined)];
+    case "map": {
+      const entry = new Map(typeof part === "number" ? [] : readParts(part));
+      const value = readField(entry.get(2) ?? new Uint8Array(), type.item, isBytes, undefined);
+      return { ...(before as JsonObject | undefined), [textIn(entry.get(1))]: value };
+    }
+    case "type":
+      return typeof part === "number" ? part : readMessage(part, type.name);
   }
 }
 
 function readMessage(bytes: Uint8Array, name: string): JsonObject {
-  const message = messages[name];
-  if (message === undefined) throw new RangeError(`The test API server cannot decode ${name} from protobuf.`);
+  const [numbered, fields] = [messages.get(name), fieldsOf(name)];
+  if (numbered === undefined || fields === undefined) throw undecodable(name);
   const result: Record<string, Json> = {};
   for (const [number, part] of readParts(bytes)) {
-    const [field, type] = message[number] ?? [];
-    if (field === undefined || type === undefined) continue;
-    if ((type === "m" || type === "my") && typeof part !== "number") {
-      const [key, value] = readEntry(part, type === "m" ? (each) => decoder.decode(each) : base64);
-      result[field] = { ...(result[field] as JsonObject | undefined), [key]: value };
-    } else if (type.endsWith("[]")) {
-      const list = (result[field] ?? []) as readonly Json[];
-      result[field] = [...list, readField(part, type.slice(0, -2))];
-    } else {
-      const value = readField(part, type);
-      if (value !== "") result[field] = value;
-    }
+    const [, field = "", bytesMark] = /^(\w+)(\*?)$/.exec(numbered[number - 1] ?? "") ?? [];
+    const type = fields.get(field)?.type;
+    if (type === undefined) throw undecodable(`field ${number} of ${name}`);
+    result[field] = readField(part, type, bytesMark === "*", result[field]);
   }
   return result;
 }
 
 const magic = [0x6b, 0x38, 0x73, 0x00];
 
-/** The object in an envelope of `application/vnd.kubernetes.protobuf`; throws a RangeError for anything else. */
+/** The object in an envelope of `application/vnd.kubernetes.protobuf`; throws a RangeError where it is malformed. */
 export function readProtobuf(bytes: Uint8Array): JsonObject {
   if (magic.some((byte, index) => bytes[index] !== byte)) {
     throw new RangeError("The body does not start with the Kubernetes protobuf prefix.");
   }
   const parts = new Map(readParts(bytes.subarray(magic.length)));
   const [types, raw] = [parts.get(1), parts.get(2)];
-  const { apiVersion = "", kind = "" } = types instanceof Uint8Array ? readMessage(types, "TypeMeta") : {};
-  const object = raw instanceof Uint8Array ? readMessage(raw, String(kind)) : {};
-  return { apiVersion, kind, ...object };
+  const typeMeta = new Map(types instanceof Uint8Array ? readParts(types) : []);
+  const [apiVersion, kind] = [textIn(typeMeta.get(1)), textIn(typeMeta.get(2))];
+  return { apiVersion, kind, ...readMessage(raw instanceof Uint8Array ? raw : new Uint8Array(), kind) };
 }

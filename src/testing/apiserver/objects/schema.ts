@@ -13,6 +13,7 @@ ConfigMap apiVersion:s binaryData:{s} data:{s} immutable:b kind:s metadata:Objec
 ConfigMapNodeConfigSource kubeletConfigKey!:s name!:s namespace!:s resourceVersion:s uid:s
 ContainerImage names:[s] sizeBytes:i
 DaemonEndpoint Port!:i
+DeleteOptions apiVersion:s dryRun:[s] gracePeriodSeconds:i kind:s orphanDependents:b preconditions:Preconditions propagationPolicy:s
 Endpoint addresses!:[s] conditions:EndpointConditions deprecatedTopology:{s} hints:EndpointHints hostname:s nodeName:s targetRef:ObjectReference zone:s
 EndpointConditions ready:b serving:b terminating:b
 EndpointHints forNodes:[ForNode] forZones:[ForZone]
@@ -45,11 +46,16 @@ NodeSpec configSource:NodeConfigSource externalID:s podCIDR:s podCIDRs:[s]@ prov
 NodeStatus addresses:[NodeAddress]@type allocatable:{q} capacity:{q} conditions:[NodeCondition]@type config:NodeConfigStatus daemonEndpoints:NodeDaemonEndpoints declaredFeatures:[s] features:NodeFeatures images:[ContainerImage] nodeInfo:NodeSystemInfo phase:s runtimeHandlers:[NodeRuntimeHandler] volumesAttached:[AttachedVolume] volumesInUse:[s]
 NodeSwapStatus capacity:i
 NodeSystemInfo architecture!:s bootID!:s containerRuntimeVersion!:s kernelVersion!:s kubeProxyVersion!:s kubeletVersion!:s machineID!:s operatingSystem!:s osImage!:s swap:NodeSwapStatus systemUUID!:s
+NonResourceAttributes path:s verb:s
 ObjectMeta annotations:{s} creationTimestamp:t deletionGracePeriodSeconds:i deletionTimestamp:t finalizers:[s]@ generateName:s generation:i labels:{s} managedFields:[ManagedFieldsEntry] name:s namespace:s ownerReferences:[OwnerReference]@uid resourceVersion:s selfLink:s uid:s
 ObjectReference apiVersion:s fieldPath:s kind:s name:s namespace:s resourceVersion:s uid:s
 OwnerReference apiVersion!:s blockOwnerDeletion:b controller:b kind!:s name!:s uid!:s
 PortStatus error:s port!:i protocol!:s
+Preconditions resourceVersion:s uid:s
+ResourceAttributes group:s name:s namespace:s resource:s subresource:s verb:s version:s
 Secret apiVersion:s data:{s} immutable:b kind:s metadata:ObjectMeta stringData:{s} type:s
+SelfSubjectAccessReview apiVersion:s kind:s metadata:ObjectMeta spec:SelfSubjectAccessReviewSpec status:SubjectAccessReviewStatus
+SelfSubjectAccessReviewSpec nonResourceAttributes:NonResourceAttributes resourceAttributes:ResourceAttributes
 Service apiVersion:s kind:s metadata:ObjectMeta spec:ServiceSpec status:ServiceStatus
 ServiceAccount apiVersion:s automountServiceAccountToken:b imagePullSecrets:[LocalObjectReference] kind:s metadata:ObjectMeta secrets:[ObjectReference]@name
 ServicePort appProtocol:s name:s nodePort:i port!:i protocol:s targetPort:x
@@ -57,6 +63,7 @@ ServiceSpec allocateLoadBalancerNodePorts:b clusterIP:s clusterIPs:[s] externalI
 ServiceStatus conditions:[Condition]@type loadBalancer:LoadBalancerStatus
 SessionAffinityConfig clientIP:ClientIPConfig
 SlicePort appProtocol:s name:s port:i protocol:s
+SubjectAccessReviewStatus allowed:b denied:b evaluationError:s reason:s
 Taint effect!:s key!:s timeAdded:t value:s
 `;
 

@@ -46,6 +46,18 @@ test("creates a load balancer with services, targets and network; its addresses 
   ]);
 });
 
+test("accepts the id of a type as a number, which the Go client sends [N26]", async () => {
+  const { ask } = setUp(immediate);
+  const created = await ask("/load_balancers", "POST", { ...spec, load_balancer_type: 2 });
+  expect(created.body.load_balancer.load_balancer_type.name).toBe("lb21");
+  const { id } = created.body.load_balancer;
+  await ask(`/load_balancers/${id}/actions/change_type`, "POST", { load_balancer_type: 1 });
+  const shown = await ask(`/load_balancers/${id}`);
+  expect(shown.body.load_balancer.load_balancer_type.name).toBe("lb11");
+  const unknown = await ask("/load_balancers", "POST", { ...spec, load_balancer_type: 99 });
+  expect([unknown.status, unknown.code]).toEqual([422, "invalid_input"]);
+});
+
 test("refuses a second load balancer with one name, and changes name and labels", async () => {
   const { ask } = setUp(immediate);
   const { id } = (await ask("/load_balancers", "POST", spec)).body.load_balancer;

@@ -1,9 +1,12 @@
-// The rehearsal with stand-ins for the Go manager, whose executable cannot be installed here: with Fairlead as the peer there is no
-// difference, and with other settings there are some. It runs as `npm run test:clients -- rehearsal`.
+// The rehearsal with a small Go manager on k8s.io/cloud-provider, in peer/, and with Fairlead as the peer, which shows more kinds of
+// changes: with the same settings there is no difference, with other settings there are some. It runs as `npm run test:clients -- rehearsal`.
 
 import { expect, test } from "bun:test";
-import { resolve } from "node:path";
+import { join, resolve } from "node:path";
 import { type Act, fairlead, isClean, rehearse } from "../../../../../scripts/rehearse/rehearsal.ts";
+import { goProgram, orSkipped } from "../../../../tools/rig/install.ts";
+
+const goManager = orSkipped("rehearsal with a Go manager", () => goProgram(join(import.meta.dir, "peer")));
 
 test("says in one line that no peer is given", () => {
   const script = resolve(import.meta.dir, "../../../../../scripts/rehearse.ts");
@@ -33,6 +36,24 @@ test.concurrent("reports no change when the same manager takes over, and back", 
   const [, , , byFairlead, , byPeer] = acts;
   expect(byPeer?.changes.toSorted()).toEqual(byFairlead?.changes.toSorted() ?? []);
 });
+
+test.concurrent.skipIf(goManager === undefined)(
+  "completes with a Go manager that writes protobuf, and Fairlead changes nothing when it takes over [N26]",
+  async () => {
+    const acts: Act[] = [];
+    const peer = goManager ?? "";
+    const takeOver = await rehearse({ peer, isWhole: true, report: (act) => acts.push(act) });
+    const [creation, , , byFairlead, back, byPeer] = acts;
+    // Only a Node is replaced as a whole, in protobuf. All other writes of the Go manager are patches.
+    expect(creation?.writes.join("\n")).toMatch(/^\d+ update nodes$/m);
+    expect(creation?.changes.filter((change) => change === "POST /load_balancers")).toHaveLength(12);
+    expect(takeOver.requests).toBeGreaterThan(0);
+    expect(takeOver).toMatchObject({ changes: [], writes: [], differences: [] });
+    expect(byFairlead?.changes).toContain("POST /load_balancers/{id}/actions/change_type");
+    expect(back).toMatchObject({ writes: [], differences: [] });
+    expect(byPeer?.changes).toContain("DELETE /load_balancers/{id}");
+  },
+);
 
 test.concurrent("reports changes, writes and differences when the peer had other settings", async () => {
   const settings = "HCLOUD_LOAD_BALANCERS_USE_PRIVATE_IP=true HCLOUD_LOAD_BALANCERS_DISABLE_IPV6=true";

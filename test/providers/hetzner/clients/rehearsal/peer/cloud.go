@@ -1,0 +1,144 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/hetznercloud/hcloud-go/v2/hcloud"
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	cloudprovider "k8s.io/cloud-provider"
+)
+
+// The zones that the Go manager of Hetzner Cloud knows for the locations of the rehearsal.
+var zones = map[string]string{"fsn1": "fsn1-dc14", "nbg1": "nbg1-dc3"}
+
+type cloud struct {
+	client            *hcloud.Client
+	network, location string
+	// A network and a load balancer take one change at a time.
+	changing sync.Mutex
+}
+
+func (c *cloud) Initialize(cloudprovider.ControllerClientBuilder, <-chan struct{}) {}
+func (c *cloud) LoadBalancer() (cloudprovider.LoadBalancer, bool)                  { return c, true }
+func (c *cloud) Instances() (cloudprovider.Instances, bool)                        { return nil, false }
+func (c *cloud) InstancesV2() (cloudprovider.InstancesV2, bool)                    { return c, true }
+func (c *cloud) Zones() (cloudprovider.Zones, bool)                                { return nil, false }
+func (c *cloud) Clusters() (cloudprovider.Clusters, bool)                          { return nil, false }
+func (c *cloud) Routes() (cloudprovider.Routes, bool)                              { return c, true }
+func (c *cloud) ProviderName() string                                              { return providerName }
+func (c *cloud) HasClusterID() bool                                                { return false }
+
+// apply waits until an action ends. Actions take a fraction of a second in the simulated cloud.
+func (c *cloud) apply(ctx context.Context, action *hcloud.Action, _ *hcloud.Response, err error) error {
+	for err == nil && action.Status == hcloud.ActionStatusRunning {
+		time.Sleep(100 * time.Millisecond)
+		action, _, err = c.client.Action.GetByID(ctx, action.ID)
+	}
+	return err
+}
+
+func (c *cloud) clusterNetwork(ctx context.Context) (*hcloud.Network, error) {
+	found, _, err := c.client.Network.Get(ctx, c.network)
+	if err == nil && found == nil {
+		return nil, fmt.Errorf("no network %s", c.network)
+	}
+	return found, err
+}
+
+// server returns nil when there is none.
+func (c *cloud) server(ctx context.Context, node *v1.Node) (*hcloud.Server, error) {
+	which := node.Name
+	if node.Spec.ProviderID != "" {
+		which = strings.TrimPrefix(node.Spec.ProviderID, providerName+"://")
+	}
+	found, _, err := c.client.Server.Get(ctx, which)
+	return found, err
+}
+
+func (c *cloud) InstanceExists(ctx context.Context, node *v1.Node) (bool, error) {
+	found, err := c.server(ctx, node)
+	return found != nil, err
+}
+
+func (c *cloud) InstanceShutdown(ctx context.Context, node *v1.Node) (bool, error) {
+	found, err := c.server(ctx, node)
+	return found != nil && found.Status == hcloud.ServerStatusOff, err
+}
+
+func (c *cloud) InstanceMetadata(ctx context.Context, node *v1.Node) (*cloudprovider.InstanceMetadata, error) {
+	found, err := c.server(ctx, node)
+	if err != nil {
+		return nil, err
+	}
+	if found == nil {
+		return nil, cloudprovider.InstanceNotFound
+	}
+	addresses := []v1.NodeAddress{
+		{Type: v1.NodeHostName, Address: found.Name},
+		{Type: v1.NodeExternalIP, Address: found.PublicNet.IPv4.IP.String()},
+	}
+	for _, private := range found.PrivateNet {
+		addresses = append(addresses, v1.NodeAddress{Type: v1.NodeInternalIP, Address: private.IP.String()})
+	}
+	return &cloudprovider.InstanceMetadata{
+		ProviderID:       providerName + "://" + strconv.FormatInt(found.ID, 10),
+		InstanceType:     found.ServerType.Name,
+		NodeAddresses:    addresses,
+		Zone:             zones[found.Location.Name],
+		Region:           found.Location.Name,
+		AdditionalLabels: map[string]string{"instance.hetzner.cloud/provided-by": "cloud"},
+	}, nil
+}
+
+func (c *cloud) ListRoutes(ctx context.Context, _ string) ([]*cloudprovider.Route, error) {
+	network, err := c.clusterNetwork(ctx)
+	if err != nil {
+		return nil, err
+	}
+	servers, err := c.client.Server.All(ctx)
+	names := map[string]types.NodeName{}
+	for _, server := range servers {
+		for _, private := range server.PrivateNet {
+			names[private.IP.String()] = types.NodeName(server.Name)
+		}
+	}
+	found := []*cloudprovider.Route{}
+	for _, route := range network.Routes {
+		destination := route.Destination.String()
+		node := names[route.Gateway.String()]
+		found = append(found, &cloudprovider.Route{Name: destination, TargetNode: node, DestinationCIDR: destination})
+	}
+	return found, err
+}
+
+func (c *cloud) CreateRoute(ctx context.Context, _ string, _ string, route *cloudprovider.Route) error {
+	c.changing.Lock()
+	defer c.changing.Unlock()
+	network, err := c.clusterNetwork(ctx)
+	if err != nil {
+		return err
+	}
+	server, _, err := c.client.Server.GetByName(ctx, string(route.TargetNode))
+	if err != nil {
+		return err
+	}
+	_, destination, err := net.ParseCIDR(route.DestinationCIDR)
+	if err != nil {
+		return err
+	}
+	added := hcloud.NetworkRoute{Destination: destination, Gateway: server.PrivateNet[0].IP}
+	action, response, err := c.client.Network.AddRoute(ctx, network, hcloud.NetworkAddRouteOpts{Route: added})
+	return c.apply(ctx, action, response, err)
+}
+
+// DeleteRoute is not needed: a rehearsal removes no Node.
+func (c *cloud) DeleteRoute(context.Context, string, *cloudprovider.Route) error {
+	return cloudprovider.NotImplemented
+}

@@ -9,7 +9,7 @@ import { untilNext } from "../../runtime/backoff.ts";
 import type { NodeStore } from "../node-deps.ts";
 import { isReady } from "../node-facts.ts";
 import type { PendingLookups } from "../pending-lookups.ts";
-import { addObservation, type NodeEvidence, noEvidence } from "./evidence.ts";
+import { addObservation, isNews, type NodeEvidence, noEvidence } from "./evidence.ts";
 
 export interface Candidate {
   /**
@@ -91,14 +91,22 @@ export class Candidates {
     this.#listeners.add(listener);
   }
 
-  /** Drops the proofs about every Node whose instance was observed, also by answers to other lookups. */
-  noteObservations(answerFor: (name: string) => Answer | undefined): void {
-    for (const [name, { evidence }] of this.#byName) {
-      if (evidence === undefined || evidence.proofs.length === 0) continue;
+  /**
+   * Drops the proofs about every Node whose instance was observed, also by answers to other lookups. Returns the Nodes to reconcile now,
+   * because waiting for the next check would lose time, or a state that the cloud shows only for a moment.
+   */
+  noteAnswers(answerFor: (name: string) => Answer | undefined): readonly string[] {
+    const news: string[] = [];
+    for (const [name, { evidence, nextCheck }] of this.#byName) {
+      // Without either, the answer to a pending lookup is the first one about this Node.
+      if (evidence === undefined || (evidence.proofs.length === 0 && nextCheck === undefined)) continue;
       const answer = answerFor(name);
-      if (answer === undefined || !("asOf" in answer) || answer.kind === "gone") continue;
-      this.update(name, { evidence: addObservation(evidence, answer) });
+      if (answer === undefined || !("asOf" in answer)) continue;
+      if (isNews(evidence, answer)) news.push(name);
+      if (evidence.proofs.length > 0 && answer.kind !== "gone")
+        this.update(name, { evidence: addObservation(evidence, answer) });
     }
+    return news;
   }
 
   forget(name: string): void {

@@ -144,10 +144,11 @@ export class LifecycleController {
 
   #onInventoryUpdate(update: InventoryUpdate): void {
     const { nodes, inventory } = this.#options;
-    this.#candidates.noteObservations((name) => {
+    const news = this.#candidates.noteAnswers((name) => {
       const node = nodes.get(name);
       return node && inventory.check(identityOf(node));
     });
+    for (const name of news) this.queue.add(name);
     if (update === "listing") this.#massCount.refresh();
     else for (const name of this.#pendingLookups.keys) this.#massCount.noteChange(name);
   }

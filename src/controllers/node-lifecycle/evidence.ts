@@ -3,6 +3,7 @@
 
 import type { Answer } from "../../cloud/inventory.ts";
 import { seconds } from "../../core/brand.ts";
+import type { InstanceState } from "../../provider/instances.ts";
 import { addProof, type Proof } from "../absence/proof.ts";
 
 export interface NodeEvidence {
@@ -13,12 +14,14 @@ export interface NodeEvidence {
   /** An observation may be as old as this: a joining Node is not Ready yet, and its instance was observed a moment ago. */
   readonly seenSince: number;
   readonly proofs: readonly Proof[];
+  /** The last state that the cloud reported. */
+  readonly state: InstanceState | undefined;
   /** The cloud has reported the instance as terminating. */
   readonly wasTerminating: boolean;
 }
 
 export function noEvidence(since: number, seenSince = since): NodeEvidence {
-  return { firstSeen: since, since, seenSince, proofs: [], wasTerminating: false };
+  return { firstSeen: since, since, seenSince, proofs: [], state: undefined, wasTerminating: false };
 }
 
 /** An answer that was requested before the Node was not Ready proves nothing. */
@@ -36,12 +39,20 @@ export function addObservation(
   evidence: NodeEvidence,
   observed: Extract<Answer, { kind: "exists" | "unconfirmed" | "ambiguous" }>,
 ): NodeEvidence {
+  const state = observed.kind === "exists" ? observed.instance.state : undefined;
   return {
     ...evidence,
     proofs: observed.asOf < evidence.since ? evidence.proofs : [],
-    wasTerminating:
-      evidence.wasTerminating || (observed.kind === "exists" && observed.instance.state === "terminating"),
+    state: state ?? evidence.state,
+    wasTerminating: evidence.wasTerminating || state === "terminating",
   };
+}
+
+/** Whether the cloud shows something that the evidence lacks: the instance is missing, or has another state. */
+export function isNews(evidence: NodeEvidence, answer: Answer): boolean {
+  if (answer.kind === "gone") return evidence.proofs.length === 0 && answer.asOf >= evidence.since;
+  if (answer.kind !== "exists" || answer.instance.state === undefined) return false;
+  return answer.asOf >= evidence.seenSince && answer.instance.state !== evidence.state;
 }
 
 export function addAnswer(evidence: NodeEvidence, answer: Answer, knownAt: number): NodeEvidence {

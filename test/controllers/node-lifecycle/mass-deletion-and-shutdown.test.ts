@@ -227,6 +227,30 @@ describe("mass deletion", () => {
 });
 
 describe("lifecycle controller with an existing machine", () => {
+  test("adds the shutdown taint when a listing shows that the machine was stopped, although the next check is later [F19]", async () => {
+    const w = setUp({ machines: [machine("n0")] }).start("lifecycle");
+    settled(w, "n0");
+    await w.pass(5);
+    w.cloud.put(machine("n0", { state: "stopped" }));
+    w.inventory.requestListing(w.clock.monotonic(), "refresh");
+    await w.pass(5);
+    expect(w.nodes.node("n0").spec.taints).toEqual([shutdown]);
+  });
+
+  test("does not count a machine that one listing showed as terminating before the next one lacked it [F22]", async () => {
+    const w = setUp({ machines: [machine("n0")], lifecycle: { removalLimit: { share: 0, min: 0, max: 0 } } });
+    w.start("lifecycle");
+    settled(w, "n0");
+    await w.pass(5);
+    w.cloud.put(machine("n0", { state: "terminating" }));
+    w.inventory.requestListing(w.clock.monotonic(), "refresh");
+    await w.pass(5);
+    w.cloud.machines.delete("n0");
+    w.inventory.requestListing(w.clock.monotonic(), "refresh");
+    await w.pass(120);
+    expect(w.nodes.names()).toEqual([]);
+  });
+
   test("adds the shutdown taint while the machine is stopped and removes it when started [F19]", async () => {
     const w = setUp({ machines: [machine("n0", { state: "stopped" })] }).start("lifecycle");
     settled(w, "n0");

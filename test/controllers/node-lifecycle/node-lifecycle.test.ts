@@ -34,6 +34,16 @@ describe("lifecycle controller with a missing machine", () => {
     ]);
   });
 
+  test("starts the proofs with the first listing that lacks the machine, although the next check is later [F18]", async () => {
+    const w = setUp({ script: both, machines: [machine("n0")] }).start("lifecycle");
+    settled(w, "n0");
+    await w.pass(5);
+    w.cloud.machines.delete("n0");
+    w.inventory.requestListing(w.clock.monotonic(), "refresh");
+    await w.pass(34);
+    expect(w.nodes.names()).toEqual([]);
+  });
+
   test("requires a listing and a lookup as proofs when the cloud has both [F21]", async () => {
     const w = setUp({ script: both }).start("lifecycle");
     settled(w, "n0");

@@ -59,6 +59,9 @@ function rankOf({ kind, reason, cause, severity }: Ranked): number {
   return named !== undefined && named > placeOf("waits") ? named : placeOf("warnings");
 }
 
+/** Whether it is only about a setting, such as a default that was chosen: it delays nothing, and no traffic fails. */
+export const isHint = (ranked: Ranked): boolean => rankOf(ranked) >= placeOf("warnings");
+
 /** What blocks first comes first; what is equal keeps its order. */
 export function byBlocking<T>(items: readonly T[], rankedOf: (item: T) => Ranked): readonly T[] {
   if (items.length < 2) return items;

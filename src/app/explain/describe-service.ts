@@ -1,6 +1,7 @@
 // Describes a Service: whether it has its load balancer, and if not, why. Pure.
 
 import { isPaused } from "../../controllers/pause.ts";
+import { isHint } from "../../controllers/problem-order.ts";
 import type { ServiceKnowledge } from "../../controllers/service/controller.ts";
 import {
   isBeingDeleted,
@@ -111,8 +112,10 @@ function judge(known: KnownService, notes: readonly Note[], decisions: readonly 
     };
   }
   const [first] = notes;
-  const state = stateOf(notes);
   const addresses = addressesOf(service);
+  const isUnfinished = addresses.length === 0 || knowledge?.change !== undefined || isDue;
+  // The hints of a Service that is settled need attention; before that, the work on it is what matters.
+  const state = isUnfinished && notes.every(isHint) ? undefined : stateOf(notes);
   if (state !== undefined && first !== undefined) {
     const consequence = state === "problem" && !isFailedAttempt(first) ? consequenceOf(known, decisions) : "";
     return { state, summary: `It has ${addressText(addresses)}. ${firstSentence(first.text)}${consequence}` };

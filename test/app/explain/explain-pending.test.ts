@@ -197,6 +197,18 @@ Next attempt:
     expect(found.nextAttemptInSeconds).toBeLessThan(30);
   });
 
+  test("is working, and has no problem, while its load balancer is created and there is only a hint [F91 N7]", async () => {
+    const w = await started();
+    w.cloud.faults.add({ kind: "slow", operation: "POST /balancers", milliseconds: 20_000 });
+    w.create("web", { annotations: { "balancer.fake.example/algorthm": "round-robin" } });
+    await w.pass(10);
+    const creating = explain(w, "web");
+    expect([creating.state, notesOf(creating)]).toEqual(["working", ["problem UnknownAnnotation"]]);
+    expect(creating.summary).not.toContain("algorthm");
+    await w.pass(60);
+    expect(explain(w, "web").state).toBe("problem");
+  });
+
   test("says that a standby replica knows no reasons [F91 N7]", async () => {
     const w = await started("--leader-elect=true");
     await w.until(() => w.manager.leads(), "the leadership");

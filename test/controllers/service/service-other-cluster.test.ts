@@ -40,6 +40,18 @@ test("creates nothing for Services whose load balancers belong to another cluste
   expect(w.get("web-0").status.conditions ?? []).toEqual([]);
 });
 
+test("reports the other cluster with the first listing, without waiting for the proof of absence", async () => {
+  const w = await worldOf("prod");
+  const before = w.events("web-0").length;
+  await w.start("--cluster-name=prd");
+  await w.pass(5);
+  expect(w.events("web-0").slice(before)).toEqual([`Warning BelongsToOtherCluster ${message}`]);
+  expect(problemsOf(w.manager, "default/web-0")).toEqual([`BelongsToOtherCluster ${message}`]);
+  await w.pass(600);
+  expect(w.events("web-0").slice(before)).toEqual([`Warning BelongsToOtherCluster ${message}`]);
+  expect(w.changes).toEqual([]);
+});
+
 test("observe mode reports Services whose load balancers belong to another cluster, and plans nothing for them", async () => {
   const w = await worldOf("prod");
   await w.start("--cluster-name=prd", "--mode=observe");

@@ -149,7 +149,7 @@ export interface OwnershipContext {
 /** Adds the problems of the marks to a member, and keeps its finalizer while only another cluster's load balancer exists. */
 export function withOwnership(member: Member, context: OwnershipContext): Member {
   const { desired } = member;
-  const all = foreignOf(context.listed, desired);
+  const all = foreignOf(context.listed, desired.owner.uid);
   // Only a deletion needs no more than the proof that its own one is absent.
   const suspect =
     desired.ending === undefined ? all[0] : all.find((balancer) => !context.hadOther(member, balancer));
@@ -177,9 +177,9 @@ export function isHeldByOwnership({ problems }: Pick<Member, "problems">): boole
 const byOwner = new WeakMap<readonly ObservedLoadBalancer[], Map<string, ObservedLoadBalancer[]>>();
 
 /** Load balancers with another cluster's mark that serve this Service. Indexed once per listing. */
-function foreignOf(
+export function foreignOf(
   listed: readonly ObservedLoadBalancer[],
-  { owner }: Desired,
+  owner: ServiceUID,
 ): readonly ObservedLoadBalancer[] {
   let index = byOwner.get(listed);
   if (index === undefined) {
@@ -190,7 +190,7 @@ function foreignOf(
     }
     byOwner.set(listed, index);
   }
-  return index.get(owner.uid) ?? [];
+  return index.get(owner) ?? [];
 }
 
 const serviceName = ({ owner }: Desired): string => `${owner.namespace}/${owner.name}`;

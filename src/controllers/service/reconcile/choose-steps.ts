@@ -27,6 +27,7 @@ import {
 } from "../desired/difference.ts";
 import { hasErrors, type Member, type Selection, selectMembers } from "../desired/members.ts";
 import {
+  foreignOf,
   isHeldByOwnership,
   isStillUsed,
   nameOwners,
@@ -66,6 +67,28 @@ export async function selectDesired(
     isStillUsed: (gone) => isStillUsed(deps.controller, observed, gone),
   });
   return selection.kind === "nothing" && isHeld ? recheckMarks(deps, state) : selection;
+}
+
+/**
+ * Reports the Services whose load balancer belongs to another cluster, and returns the others. For use while it is not proved that those
+ * of the group are absent: if this process never saw one of theirs, the mark explains best what is missing.
+ */
+export async function reportOtherCluster(
+  deps: ReconcileDeps,
+  { services, state, call }: ReconcileContext,
+): Promise<readonly Service[]> {
+  const ownership = ownershipContext(deps, state, undefined);
+  const isSuspect = (uid: ServiceUID): boolean =>
+    state.evidence.get(uid)?.isTrace === true && foreignOf(ownership.listed, uid).length > 0;
+  const others: Service[] = [];
+  for (const service of services) {
+    const member = isSuspect(serviceUID(service.metadata.uid))
+      ? withOwnership(deps.desiredServices.of(service), ownership)
+      : undefined;
+    if (member === undefined || !isHeldByOwnership(member)) others.push(service);
+    else await showProblems(deps, "annotations", service, member.problems, call.signal);
+  }
+  return others;
 }
 
 /** Reports what the marks say only from a listing that is newer than the Service. Then checks whether they were changed. */

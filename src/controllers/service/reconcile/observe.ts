@@ -16,6 +16,7 @@ import type { GroupState } from "../state/group-record.ts";
 import { waitingFor } from "../status/events.ts";
 import { endAccountFailure, showProblems } from "../status/service-reporter.ts";
 import { checkDelay } from "./apply-steps.ts";
+import { reportOtherCluster } from "./choose-steps.ts";
 import type { ReconcileContext, ReconcileDeps } from "./context.ts";
 import { confirmAfterOf } from "./context.ts";
 import { judgeAbsence, waitForProof } from "./limit-changes.ts";
@@ -81,7 +82,8 @@ export async function observeGroup(
     await showProblems(deps, "duplicates", service, problems, call.signal);
   }
   const unproved = noteObservation(deps, context, found, { balancer, lookedUpAt });
-  if (unproved !== undefined) return waitForProof(deps, state, services, unproved);
+  if (unproved !== undefined)
+    return waitForProof(deps, state, await reportOtherCluster(deps, context), unproved);
   return { kind: "observed", balancer, duplicates };
 }
 

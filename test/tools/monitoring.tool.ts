@@ -57,6 +57,68 @@ describe.if(promtool !== undefined)("promtool", () => {
     expect(tool("check", "rules", path)).toContain(`SUCCESS: ${rules.length} rules found`);
   });
 
+  test("records the metrics of the Go manager by the rules in the page on Hetzner Cloud", () => {
+    writeFileSync(join(folder, "recording.yaml"), documentedRules());
+    const target = `job="ccm",instance="a",account="hcloud"`;
+    const addTarget = `${target},operation="POST /load_balancers/{id}/actions/add_target"`;
+    const listing = `${target},operation="GET /servers"`;
+    const requests = "hcloud_api_requests_total";
+    const durations = "hcloud_api_request_duration_seconds";
+    const recorded = (name: string, labels: string, value: number) => ({
+      labels: `${name}{${labels}}`,
+      value,
+    });
+    const at = (expr: string, ...samples: readonly object[]) => ({
+      expr,
+      eval_time: "10m",
+      exp_samples: samples,
+    });
+    const path = write("recording-tests.json", {
+      rule_files: ["recording.yaml"],
+      evaluation_interval: "1m",
+      tests: [
+        {
+          interval: "1m",
+          input_series: Object.entries({
+            [`fairlead_cloud_requests_total{${addTarget},result="201"}`]: "0+5x10",
+            [`fairlead_cloud_requests_total{${listing},result="unauthorized"}`]: "0+1x10",
+            'fairlead_cloud_requests_total{account="robot",operation="GET /server",result="200"}': "0+1x10",
+            [`fairlead_cloud_request_duration_seconds_bucket{${addTarget},le="0.1"}`]: "0+3x10",
+            [`fairlead_cloud_request_duration_seconds_bucket{${listing},le="0.1"}`]: "0+4x10",
+            [`fairlead_cloud_request_duration_seconds_sum{${listing}}`]: "0+2x10",
+            [`fairlead_cloud_request_duration_seconds_count{${listing}}`]: "0+6x10",
+          }).map(([series, values]) => ({ series, values })),
+          promql_expr_test: [
+            at(
+              requests,
+              recorded(
+                requests,
+                'job="ccm",instance="a",code="201",method="post",api_endpoint="/load_balancers/-/actions/add_target"',
+                50,
+              ),
+              recorded(
+                requests,
+                'job="ccm",instance="a",code="unauthorized",method="get",api_endpoint="/servers"',
+                10,
+              ),
+            ),
+            at(
+              `${durations}_bucket`,
+              recorded(`${durations}_bucket`, 'job="ccm",instance="a",method="post",le="0.1"', 30),
+              recorded(`${durations}_bucket`, 'job="ccm",instance="a",method="get",le="0.1"', 40),
+            ),
+            at(`${durations}_sum`, recorded(`${durations}_sum`, 'job="ccm",instance="a",method="get"', 20)),
+            at(
+              `${durations}_count`,
+              recorded(`${durations}_count`, 'job="ccm",instance="a",method="get"', 60),
+            ),
+          ],
+        },
+      ],
+    });
+    expect(tool("test", "rules", path)).toContain("SUCCESS");
+  });
+
   test("evaluates every alert: it fires after its time, and not where nothing is wrong [F84]", () => {
     expect([...new Set(alertCases.map(({ alert }) => alert))]).toEqual(alerts.map(({ alert }) => alert));
     // Only the summary, so that the cases need not repeat the other texts.
@@ -98,6 +160,12 @@ describe.if(promtool !== undefined)("promtool", () => {
     expect(tool("test", "rules", path)).toContain("SUCCESS");
   });
 });
+
+/** The only YAML of groups in the page. */
+function documentedRules(): string {
+  const page = readFileSync(join(import.meta.dir, "../../docs/clouds/hetzner.md"), "utf8");
+  return /```yaml\n(groups:\n[^`]+)```/.exec(page)?.[1] ?? "";
+}
 
 interface Dashboard {
   readonly annotations: { readonly list: readonly { readonly expr: string }[] };

@@ -286,7 +286,7 @@ export interface LoadBalancers<
   publish(member: DesiredLoadBalancer<A>, observed: O | undefined): Publication;
   /**
    * False where marks name only the Service, so that load balancers of another cluster in the same account look like orphans. Those
-   * of Services that this process never saw are then not reported as orphans; they are never changed anyway. Absent: true.
+   * of Services that this process never saw are then reported as possible orphans; they are never changed anyway. Absent: true.
    */
   readonly marksNameCluster?: false | undefined;
   /**

@@ -26,6 +26,7 @@ export function debugState(report: ManagerReport) {
       report.massLimits.map(({ kind, held, ...rest }) => [kind, { ...rest, held: listed(held) }] as const),
     ),
     orphans: listed(report.orphans),
+    possibleOrphans: listed(report.possibleOrphans),
     /** A cloud with one table has one result. */
     routes: onlySync?.table === undefined ? onlySync : report.routes,
     journal: listed(report.journal),

@@ -111,6 +111,12 @@ const gauges: readonly ReportGauge[] = [
     read: ({ orphans }) => orphans.length,
   },
   {
+    name: "fairlead_load_balancers_possibly_orphaned",
+    help: "Load balancers whose mark names no cluster, and no Service that this process knows. They may belong to another cluster; the command cleanup lists them.",
+    onLeader: true,
+    read: ({ possibleOrphans }) => possibleOrphans.length,
+  },
+  {
     name: "fairlead_cloud_budget_remaining",
     help: "Remaining requests, as reported by the cloud.",
     labels: ["account"],

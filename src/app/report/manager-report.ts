@@ -172,7 +172,8 @@ export function reportOf(manager: ReportedManager) {
       held: manager.removals.held(kind),
       howToRelease: manager.removals.howToRelease(kind),
     })),
-    orphans: (service?.orphans ?? []).map(({ group, name }) => defined({ group, name })),
+    orphans: namesOf(service?.orphans),
+    possibleOrphans: namesOf(service?.possibleOrphans),
     /** The result of the last sync of each route table. */
     routes: route?.syncs ?? [],
     eventsWaiting: manager.pendingEvents(),
@@ -185,6 +186,9 @@ export function reportOf(manager: ReportedManager) {
     },
   };
 }
+
+const namesOf = (balancers: ServiceReport["orphans"] = []) =>
+  balancers.map(({ group, name }) => defined({ group, name }));
 
 function findingsAbout(
   object: "Node" | "Service",

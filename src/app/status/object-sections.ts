@@ -99,7 +99,8 @@ const titles = { nodes: "Nodes", "load-balancers": "Load balancers", routes: "Ro
 const maxHolds = 50;
 
 /** What a mass limit holds, or waits until an absence is proved. */
-export function holdsPart({ report: { massLimits, balancersOnHold, orphans } }: StatusView): Html {
+export function holdsPart({ report }: StatusView): Html {
+  const { massLimits, balancersOnHold, orphans, possibleOrphans } = report;
   const limits = table({
     id: "limits-table",
     caption: "What the mass limit (--removal-limit) counts and holds",
@@ -128,11 +129,13 @@ export function holdsPart({ report: { massLimits, balancersOnHold, orphans } }: 
     rows: balancersOnHold.slice(0, maxHolds),
     empty: "No load balancer waits for a proof.",
   });
-  const names = orphans.map(({ name, group }) => name ?? group);
+  const namesOf = (list: typeof orphans) => shortList(list.map(({ name, group }) => name ?? group));
+  const kept = html`<p>Load balancers without a Service, which are kept: ${namesOf(orphans)}</p>`;
+  const possible = html`<p>Load balancers without a Service in this cluster, whose marks name no cluster: ${namesOf(possibleOrphans)}. They are kept. If no other cluster has them, delete them with the command <code>cleanup</code>.</p>`;
   const orphaned =
-    names.length === 0
+    orphans.length + possibleOrphans.length === 0
       ? html`<p class="empty">No load balancer is without a Service.</p>`
-      : html`<p>Load balancers without a Service, which are kept: ${shortList(names)}</p>`;
+      : html`${orphans.length > 0 ? kept : ""}${possibleOrphans.length > 0 ? possible : ""}`;
   return html`${limits}<h3>Load balancers on hold</h3>${waiting}<h3>Orphans</h3>${orphaned}`;
 }
 

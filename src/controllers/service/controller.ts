@@ -47,6 +47,8 @@ export interface ServiceReport extends ControllerReport {
   readonly holds: readonly BalancerHold[];
   /** Load balancers with Fairlead's mark that no Service needs. */
   readonly orphans: readonly ObservedLoadBalancer[];
+  /** Their marks name no cluster, and a Service that this process never saw: orphans, or load balancers of another cluster. */
+  readonly possibleOrphans: readonly ObservedLoadBalancer[];
   /** Keys of the Services in a group. */
   membersOf(group: string): readonly string[];
   /** Undefined for a Service that is not managed, or was not seen yet. */
@@ -231,6 +233,7 @@ export class ServiceController {
       findings,
       holds: this.holds(),
       orphans: this.orphans(),
+      possibleOrphans: this.#unowned().filter((one) => this.#mayBeForeign(one)),
       membersOf: (group) => this.membersOf(group),
       knowledgeOf: (service) => knowledgeOf(this.#reconcile, service),
     };
@@ -246,19 +249,25 @@ export class ServiceController {
    * beyond the first of a group.
    */
   orphans(): readonly ObservedLoadBalancer[] {
+    const unowned = this.#unowned().filter((one) => !this.#mayBeForeign(one));
+    return [...unowned, ...this.#reconcile.groupStates.all.flatMap(({ duplicates }) => duplicates)];
+  }
+
+  #unowned(): readonly ObservedLoadBalancer[] {
     const { groupStates, controller } = this.#reconcile;
     const { names } = groupStates;
     const isOwned = (group: string): boolean => {
       const state = groupStates.get(group);
       return names.has(group) && (state?.hold === undefined || state.members.size > 0);
     };
-    // Without the cluster in the mark, an owner that was never seen may be a Service of another cluster.
-    const isKnown = ({
-      group,
-      marksNameCluster = controller.balancers.marksNameCluster,
-    }: ObservedLoadBalancer) => marksNameCluster !== false || groupStates.wasKnown(group);
-    const unowned = markedBalancers(controller).filter((one) => !isOwned(one.group) && isKnown(one));
-    return [...unowned, ...groupStates.all.flatMap(({ duplicates }) => duplicates)];
+    return markedBalancers(controller).filter(({ group }) => !isOwned(group));
+  }
+
+  /** Without the cluster in the mark, an owner that was never seen may be a Service of another cluster. */
+  #mayBeForeign({ group, marksNameCluster }: ObservedLoadBalancer): boolean {
+    const { groupStates, controller } = this.#reconcile;
+    const isNamed = marksNameCluster ?? controller.balancers.marksNameCluster ?? true;
+    return !isNamed && !groupStates.wasKnown(group);
   }
 
   /** Groups whose load balancer is neither created nor removed for now, with the reason. */

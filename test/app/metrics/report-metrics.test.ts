@@ -23,6 +23,7 @@ const report: Pick<
   | "massLimits"
   | "findings"
   | "orphans"
+  | "possibleOrphans"
   | "accounts"
   | "inventory"
   | "changes"
@@ -51,6 +52,7 @@ const report: Pick<
     finding("Node", "notice", "g", "Notice"),
   ],
   orphans: [{ group: "x" }, { group: "y" }, { group: "z" }],
+  possibleOrphans: [{ group: "v" }, { group: "w" }],
   accounts: [],
   inventory: [
     { source: "machines", machines: 3, ageSeconds: 12.5, failure: undefined },
@@ -96,6 +98,7 @@ test("the leader counts Nodes, Services and load balancers that need attention",
     'fairlead_problems{object="Service",reason="CertificateExpired"} 2',
     'fairlead_problems{object="Service",reason="TargetLimit"} 1',
     "fairlead_load_balancers_orphaned 3",
+    "fairlead_load_balancers_possibly_orphaned 2",
     ...ofReplica,
   ]);
 });

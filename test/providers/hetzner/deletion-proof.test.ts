@@ -1,6 +1,7 @@
 // What Hetzner answers to the deletion of a load balancer, and what happens when that is wrong.
 
 import { expect, test } from "bun:test";
+import { statusPage } from "../../../src/app/status/status-page.ts";
 import { HetznerWorld } from "./hetzner-world.ts";
 
 async function withService(): Promise<HetznerWorld> {
@@ -50,5 +51,32 @@ test("reports a load balancer that shows up after its Service is gone as an orph
   expect(h.world.manager.report().orphans.map(({ name }) => name)).toEqual([
     expect.stringContaining("again"),
   ]);
+  expect(h.cloud.project.balancers.list()).toHaveLength(1);
+});
+
+test("still shows a load balancer without a Service after a restart, as a possible orphan", async () => {
+  const h = await withService();
+  const [balancer] = h.cloud.project.balancers.list();
+  h.world.delete("web");
+  await h.world.until(() => h.world.find("web") === undefined, "the deletion", 5);
+  h.cloud.project.balancers.add("again", { labels: balancer?.labels ?? {} });
+  await h.world.stop();
+  await h.start("service");
+  await h.world.pass(60);
+  const { orphans, possibleOrphans } = h.world.manager.report();
+  expect([orphans, possibleOrphans.map(({ name }) => name)]).toEqual([
+    [],
+    [expect.stringContaining("again")],
+  ]);
+  const page = statusPage({ manager: h.world.manager, program: "test", clock: h.world.clock });
+  const asked = {
+    method: "GET",
+    path: "/status",
+    query: new URLSearchParams(),
+    headers: [],
+    body: async () => "",
+  };
+  expect((await page(asked)).body).toMatch(/marks name no cluster: [^<]*again/);
+  expect(h.world.manager.metrics.text()).toContain("\nfairlead_load_balancers_possibly_orphaned 1\n");
   expect(h.cloud.project.balancers.list()).toHaveLength(1);
 });

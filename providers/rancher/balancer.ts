@@ -31,7 +31,7 @@ export interface ServiceInUse {
 /** What plans need besides load balancers. */
 export interface Prefetched {
   readonly stackID: string | undefined;
-  /** Of new load balancers. */
+  /** The image of new load balancers. */
   readonly image: string | undefined;
   readonly certificates: readonly ApiCertificate[];
   /** Only if a Service requests an address. */

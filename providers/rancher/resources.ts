@@ -112,7 +112,7 @@ export interface HealthCheck {
   readonly unhealthyThreshold?: number | null;
 }
 
-/** Of any kind. */
+/** A service of any kind. */
 export interface ApiService extends Resource {
   readonly type: string;
   readonly name: string;

@@ -35,7 +35,7 @@ test("declarations in the reference are complete: brackets match, and types end 
   expect(incomplete.map(({ name }) => name)).toEqual([]);
 });
 
-/** Of the language and its libraries. */
+/** The types of the language and its libraries. */
 const builtIn =
   "Promise AsyncIterable AsyncGenerator Readonly Record Partial Pick Omit Exclude Extract NoInfer ReadonlyMap ReadonlySet Map Set Error Headers Response AbortSignal URL Uint8Array Buffer Request ReturnType Parameters Iterable Array ArrayBuffer Date Symbol String Number NonNullable AsyncDisposable".split(
     " ",

@@ -29,7 +29,7 @@ export const errorStatuses = {
 
 export type ErrorCode = keyof typeof errorStatuses;
 
-/** Of the codes of an invalid request, only these come with a message. */
+/** The codes of an invalid request that come with a message. */
 const described: ReadonlySet<ErrorCode> = new Set(["InvalidState", "PortInvalidProtocol", "PortWrongFormat"]);
 
 /** A request that the API refuses. The message is for the reader of a test, unless the server sends one. */

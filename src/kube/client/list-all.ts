@@ -7,7 +7,7 @@ import type { KubeApi } from "./api.ts";
 
 const pageSize = 500;
 
-/** Of one namespace if it is given. */
+/** Lists the objects of all namespaces, or those of the one that is given. */
 export async function listAll<T extends KubeObject>(
   api: Pick<KubeApi, "listPage">,
   resource: Resource<T>,

@@ -42,7 +42,7 @@ export interface RobotNodeDraft {
   readonly providerID?: string | null;
   /** As the kubelet reports them. */
   readonly internalIPs?: readonly string[];
-  /** Of the server. */
+  /** Settings of the server. */
   readonly server?: Parameters<HetznerCloud["project"]["robot"]["add"]>[1];
 }
 

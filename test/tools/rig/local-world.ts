@@ -34,7 +34,7 @@ export class LocalWorld {
   readonly cloud: FakeCloud;
   readonly folder: string;
   readonly kubeconfig: string;
-  /** Of a user who may read the pages that `fairlead-state` of docs/endpoints.md and `fairlead-metrics` grant, and nothing else. */
+  /** The token of a user who may read the pages that `fairlead-state` of docs/endpoints.md and `fairlead-metrics` grant, and nothing else. */
   readonly token: string;
   readonly #https: HttpsServer;
   #served: ReturnType<typeof serveFakeCloud>;

@@ -19,7 +19,7 @@ export interface Certificate {
   readonly domainNames: readonly string[];
   /** Null until it is issued. */
   readonly issued: Issued | null;
-  /** Of managed certificates. */
+  /** Only managed certificates have other states than `completed`. */
   readonly issuance: "pending" | "completed" | "failed";
   readonly error: { readonly code: string; readonly message: string } | null;
 }

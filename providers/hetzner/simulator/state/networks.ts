@@ -131,7 +131,7 @@ export class Networks extends Collection<Network> {
 export interface PrivateNet {
   readonly network: number;
   readonly ip: string;
-  /** Of servers. */
+  /** Only servers have alias addresses. */
   readonly aliasIps?: readonly string[];
 }
 

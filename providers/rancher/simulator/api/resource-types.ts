@@ -10,7 +10,7 @@ export interface ResourceType {
   readonly includes?: readonly string[];
 }
 
-/** Of nearly each object with a collection. */
+/** The fields of nearly every object with a collection. */
 const common = {
   id: "string",
   kind: "string",

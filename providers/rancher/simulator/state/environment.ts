@@ -9,7 +9,7 @@ import { Services } from "./services.ts";
 export interface Named {
   readonly id: string;
   readonly name: string;
-  /** Of stacks. */
+  /** Only stacks have one. */
   readonly externalId?: string | null;
 }
 

@@ -39,7 +39,7 @@ export interface ServiceFields {
   readonly launchConfig: LaunchConfig | null;
   readonly lbConfig: LbConfig | null;
   readonly externalIpAddresses: readonly string[] | null;
-  /** Of an external service, instead of addresses. */
+  /** An external service has it instead of addresses. */
   readonly hostname?: string | null;
   readonly healthCheck: Readonly<Record<string, unknown>> | null;
   readonly metadata: Readonly<Record<string, unknown>>;

@@ -53,7 +53,7 @@ export async function certificates(): Promise<readonly ApiCertificate[]> {
     .certificates;
 }
 
-/** Of the Service with this uid. */
+/** The load balancer of the Service with this uid. */
 export async function balancerOf(uid: string): Promise<ApiLoadBalancer | undefined> {
   const selector = encodeURIComponent(`hcloud-ccm/service-uid==${uid}`);
   const path = `/load_balancers?label_selector=${selector}`;

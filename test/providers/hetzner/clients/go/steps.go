@@ -13,7 +13,7 @@ var must = steps.Must
 
 func equal[T any](actual, expected T) { steps.Equal(actual, expected) }
 
-// Of a call that returns a value, a response and an error.
+// Returns the value of a call that returns a value, a response and an error.
 func got[T any](value T, _ *hcloud.Response, err error) T {
 	must(err)
 	return value

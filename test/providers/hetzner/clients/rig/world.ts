@@ -9,7 +9,7 @@ import { systemClock } from "../../../../../src/platform/clock.ts";
 import { systemRandom } from "../../../../../src/platform/random.ts";
 
 export interface World extends AsyncDisposable {
-  /** Of the API, with `/v1`. */
+  /** The address of the API, with `/v1`. */
   readonly endpoint: string;
   readonly cloud: HetznerCloud;
   /** The environment of a client that reaches the cloud here. */

@@ -45,6 +45,13 @@ export function readingClient(
 const isOnlyAbsent = ({ reason }: Problem): boolean =>
   reason === "MissingSetting" || reason === "UnreadableFile";
 
+/**
+ * The certificate of a manager is usually its own, and no kubeconfig names its authority. So the leader is not asked before a user names
+ * the one to trust.
+ */
+const howToAsk =
+  "For its reasons, set --server-ca-file: it gets your credentials, so its certificate must be one that you trust.";
+
 /** A wrong name makes every load balancer look like that of another cluster. */
 function assumedCluster({ "cluster-name": name }: Flags, use: string): string {
   return `The cluster name ${name} (--cluster-name) ${use}; the manager may have another one.`;
@@ -123,7 +130,8 @@ async function fromEvaluation(sources: ExplainSources, asked: AskedObject): Prom
     "offline, from the API server and the cloud.",
     "Decisions are what a manager would do now; earlier attempts are only in the events.",
     assumedCluster(flags, "is compared with the marks of load balancers"),
-    ...(leader === undefined ? [] : [leader]),
+    ...(leader === undefined ? [] : [leader.text]),
+    ...(leader?.isHeld === true && !flags.offline ? [howToAsk] : []),
   ].join(" ");
   return { ...found, source };
 }
@@ -135,13 +143,14 @@ async function fromObjects(
   why: string,
 ): Promise<ExplainAnswer> {
   const leader = await findLeader(api, flags, signal);
-  const leads = leader === undefined ? "No leader was found." : `The leader is ${leader.identity}.`;
+  const leads =
+    leader === undefined ? "No leader was found." : `The leader is ${leader.identity}. ${howToAsk}`;
   const found = await explainObjects(api, asked, flags, signal);
   const source = [
     `the API server only, because ${why}.`,
     "What the cloud has, pending attempts and holds are not known.",
     assumedCluster(flags, "is not checked"),
-    `${leads} For its reasons, set --server.`,
+    leads,
   ].join(" ");
   return { ...found, source };
 }

@@ -73,15 +73,21 @@ export async function leadershipText(
   api: Readable,
   flags: Flags,
   signal: AbortSignal,
-): Promise<string | undefined> {
+): Promise<{ readonly isHeld: boolean; readonly text: string } | undefined> {
   if (!flags["leader-elect"]) return undefined;
   const lease = await readLease(api, flags, signal);
   if (lease === "forbidden") return undefined;
   const holder = lease === "not-found" ? "" : holderOf(lease);
   if (lease !== "not-found" && holder !== "")
-    return `The leader is ${holder}, which renewed its Lease at ${lease.spec?.renewTime ?? "an unknown time"}.`;
+    return {
+      isHeld: true,
+      text: `The leader is ${holder}, which renewed its Lease at ${lease.spec?.renewTime ?? "an unknown time"}.`,
+    };
   const name = `${flags["leader-elect-resource-namespace"]}/${flags["leader-elect-resource-name"]}`;
-  return `No manager leads: the Lease ${name} ${lease === "not-found" ? "does not exist" : "has no holder"}. Nothing is changed until a manager runs.`;
+  return {
+    isHeld: false,
+    text: `No manager leads: the Lease ${name} ${lease === "not-found" ? "does not exist" : "has no holder"}. Nothing is changed until a manager runs.`,
+  };
 }
 
 /** Credentials are sent to it, so it must be HTTPS. */

@@ -98,8 +98,18 @@ describe("explain without a running manager", () => {
     const w = await setUp();
     await w.start("--leader-elect=true");
     await w.until(() => w.manager.leads(), "the leadership");
-    const { out } = await explain(w, ["service", "storefront"]);
+    const { out } = await explain(w, ["service", "storefront", "--offline"]);
     expect(out).toMatch(/ The leader is \S+, which renewed its Lease at \d{4}-\S+Z\.\n$/);
+  });
+
+  test("says why it did not ask the leader, and which flag makes it ask [F91 N7]", async () => {
+    const w = await setUp();
+    await w.start("--leader-elect=true");
+    await w.until(() => w.manager.leads(), "the leadership");
+    const { out } = await explain(w, ["service", "storefront"]);
+    expect(out).toEndWith(
+      "Z. For its reasons, set --server-ca-file: it gets your credentials, so its certificate must be one that you trust.\n",
+    );
   });
 
   test("without a name lists what needs attention, as text and as JSON [F91 N7]", async () => {

@@ -137,6 +137,13 @@ const objects: Row = {
         [max("fairlead_removals_held", "kind"), "{{kind}} held"],
         [max("fairlead_removals_recent", "kind"), "{{kind}} recent"],
       ),
+      graph(
+        "Load balancers without a Service",
+        "Orphans, and those that another cluster may own, because their marks name no cluster.",
+        "short",
+        ["max(fairlead_load_balancers_orphaned{SEL})", "orphaned"],
+        ["max(fairlead_load_balancers_possibly_orphaned{SEL})", "possibly orphaned"],
+      ),
       graph("Kept Nodes without an instance", "By the reason why they are not deleted.", "short", [
         max("fairlead_node_deletions_held", "reason"),
         "{{reason}}",

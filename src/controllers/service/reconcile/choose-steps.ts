@@ -71,7 +71,7 @@ export async function selectDesired(
 
 /**
  * Reports the Services whose load balancer belongs to another cluster, and returns the others. For use while it is not proved that those
- * of the group are absent: if this process never saw one of theirs, the mark explains best what is missing.
+ * of the group are absent: if this process never saw one of the Service, the mark explains best what is missing.
  */
 export async function reportOtherCluster(
   deps: ReconcileDeps,

@@ -1,5 +1,5 @@
-// The targets of one Service that the cloud has refused, and the event about them. They are left out, and tried again with a growing backoff, or when the
-// Node or the Service changes. A restart loses this: each is tried once more.
+// The targets of one Service that the cloud has refused, and the event about them. They are left out, and tried again with a growing
+// backoff, or when the Node or the Service changes. A restart loses this: each is tried once more.
 
 import { type Milliseconds, minutes, type NodeName } from "../../../core/brand.ts";
 import type { Problem } from "../../../core/problem.ts";

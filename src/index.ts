@@ -34,7 +34,7 @@ export {
 } from "./core/fields.ts";
 export * from "./core/ip.ts";
 export type { IpForm } from "./core/ip-groups.ts";
-export { cidrList, ipList, list, pairs, repeated } from "./core/list-fields.ts";
+export { cidrList, list, pairs, repeated } from "./core/list-fields.ts";
 export { type NodeSelector, nodeSelector } from "./core/node-selector.ts";
 export type { Severity } from "./core/problem.ts";
 export { type RecordOptions, records } from "./core/record-fields.ts";

@@ -1,5 +1,5 @@
-// Parses and compares CIDRs. A `Cidr` is in canonical form (host bits zero), so equal ranges are equal strings. Compare text
-// from users or from a cloud with `isSameCidr`. Pure.
+// Parses and compares CIDRs. A `Cidr` is in canonical form (host bits zero), so equal ranges are equal strings. Parse text
+// from users or from a cloud before comparing it. Pure.
 
 import type { Cidr, IpAddress } from "./brand.ts";
 import { type IpVersion, parseIp } from "./ip.ts";
@@ -98,27 +98,5 @@ export function cidrContains(outer: Cidr, inner: string): boolean {
     large.family === small.family &&
     large.bits <= small.bits &&
     compareGroups(maskGroups(small.network, large.bits), large.network) === 0
-  );
-}
-
-/** Whether two ranges share an address. */
-export function cidrsOverlap(one: Cidr, other: Cidr): boolean {
-  return cidrContains(one, other) || cidrContains(other, one);
-}
-
-/** Whether two texts are the same range, whatever their spelling. False when one of them is not a CIDR. */
-export function isSameCidr(one: string, other: string): boolean {
-  const parsed = parseCidr(one, "sloppy");
-  return parsed !== undefined && parsed === parseCidr(other, "sloppy");
-}
-
-/** Sort order: IPv4 before IPv6, then by network, then the wider range first. */
-export function compareCidr(one: Cidr, other: Cidr): number {
-  const a = rangeOf(one);
-  const b = rangeOf(other);
-  return (
-    Number(b.family === "IPv4") - Number(a.family === "IPv4") ||
-    compareGroups(a.network, b.network) ||
-    a.bits - b.bits
   );
 }

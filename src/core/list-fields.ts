@@ -1,10 +1,9 @@
 // Builders of settings with several values, separated by commas. Spaces around entries and empty entries are ignored; one
 // invalid entry makes the whole setting invalid, and the message names it.
 
-import type { Cidr, IpAddress } from "./brand.ts";
+import type { Cidr } from "./brand.ts";
 import { parseCidr } from "./cidr.ts";
 import { type Built, buildField, type FieldOptions, quoted } from "./fields.ts";
-import { parseIp } from "./ip.ts";
 
 function entriesOf(raw: string): string[] {
   return raw
@@ -57,20 +56,6 @@ export function cidrList<const O extends FieldOptions<readonly Cidr[]>>(
     what,
     "a comma-separated list of CIDRs such as 10.0.0.0/8",
     listOf((entry) => parseCidr(entry, "sloppy")),
-    options,
-    { kind: "list" },
-  );
-}
-
-/** IP addresses, separated by commas. */
-export function ipList<const O extends FieldOptions<readonly IpAddress[]>>(
-  what: string,
-  options?: O,
-): Built<readonly IpAddress[], O> {
-  return buildField(
-    what,
-    "a comma-separated list of IP addresses",
-    listOf((entry) => parseIp(entry, "sloppy")),
     options,
     { kind: "list" },
   );

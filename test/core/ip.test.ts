@@ -2,17 +2,7 @@
 
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
-import {
-  cidr,
-  cidrContains,
-  cidrFamily,
-  cidrOfIp,
-  cidrsOverlap,
-  compareCidr,
-  isSameCidr,
-  parseCidr,
-  prefixLength,
-} from "../../src/core/cidr.ts";
+import { cidr, cidrContains, cidrFamily, cidrOfIp, parseCidr, prefixLength } from "../../src/core/cidr.ts";
 import { compareIp, ipAddress, ipFamily, isSameIp, parseIp } from "../../src/core/ip.ts";
 
 const spellings = [
@@ -87,11 +77,9 @@ test("ipFamily and cidrFamily return the family, with IPv4 for mapped addresses"
   expect(cidrFamily(cidr("::/0"))).toBe("IPv6");
 });
 
-test("isSameIp and isSameCidr compare texts by value, not by spelling", () => {
+test("isSameIp compares texts by value, not by spelling", () => {
   expect(isSameIp("010.0.0.1", "::ffff:10.0.0.1")).toBe(true);
   expect(isSameIp("node-1", "node-1")).toBe(false);
-  expect(isSameCidr("10.0.0.7/8", "010.0.0.0/8")).toBe(true);
-  expect(isSameCidr("10.0.0.0/8", "10.0.0.0/9")).toBe(false);
 });
 
 test("an invalid address constant throws an error with the expected form", () => {
@@ -155,14 +143,12 @@ describe("address arithmetic, against a model of big integers", () => {
     );
   });
 
-  test("nests, overlaps and sorts ranges consistently", () => {
+  test("nests ranges consistently", () => {
     fc.assert(
       fc.property(range, range, ([one, oneBits], [other, otherBits]) => {
         const a = cidr(`${spelled(one)}/${oneBits}`);
         const b = cidr(`${spelled(other)}/${otherBits}`);
-        expect(cidrsOverlap(a, b)).toBe(cidrsOverlap(b, a));
         expect(cidrContains(a, b) && cidrContains(b, a)).toBe(a === b);
-        expect(Math.sign(compareCidr(a, b)) + Math.sign(compareCidr(b, a))).toBe(0);
         expect(cidrContains(a, cidrOfIp(ipAddress(a.slice(0, a.indexOf("/")))))).toBe(
           cidrFamily(a) === ipFamily(ipAddress(a.slice(0, a.indexOf("/")))),
         );

@@ -10,11 +10,12 @@ import { isRelevantForRoutes } from "../../../src/controllers/route/queue/schedu
 import { exactly, nextFullCheck, routeDefaults } from "../../../src/controllers/route/settings.ts";
 import { pausedAnnotation } from "../../../src/controllers/well-known.ts";
 import { milliseconds, minutes, nodeName, seconds } from "../../../src/core/brand.ts";
-import { cidr, cidrsOverlap } from "../../../src/core/cidr.ts";
+import { cidr } from "../../../src/core/cidr.ts";
 import { goDuration } from "../../../src/core/duration.ts";
 import type { Node } from "../../../src/kube/objects.ts";
 import { VirtualClock } from "../../../src/testing/virtual-time/virtual-clock.ts";
 import { type NodeDraft, toNode } from "../../support/api-server-nodes.ts";
+import { cidrsOverlap } from "./scripted-routes.ts";
 
 describe("--cluster-cidr", () => {
   test.each([

@@ -1,8 +1,8 @@
 // A scripted route table in either style of the contract: it records every call and can fail for one destination, for
 // all, or with a revision conflict.
 
-import type { Milliseconds } from "../../../src/core/brand.ts";
-import { cidr, cidrsOverlap } from "../../../src/core/cidr.ts";
+import type { Cidr, Milliseconds } from "../../../src/core/brand.ts";
+import { cidr, cidrContains } from "../../../src/core/cidr.ts";
 import { type Clock, sleep } from "../../../src/platform/clock.ts";
 import { CloudError, type CloudErrorKind } from "../../../src/provider/errors.ts";
 import type { StepOutcome } from "../../../src/provider/plan.ts";
@@ -15,6 +15,10 @@ import type {
   RoutesOneByOne,
   RouteTarget,
 } from "../../../src/provider/routes.ts";
+
+/** Whether two ranges share an address. */
+export const cidrsOverlap = (one: Cidr, other: Cidr): boolean =>
+  cidrContains(one, other) || cidrContains(other, one);
 
 export interface RoutesScript {
   readonly style?: Routes["style"];

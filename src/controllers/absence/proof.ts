@@ -39,8 +39,11 @@ export interface ProofRule {
 }
 
 export interface NextProof {
-  /** A request that begins then may complete the proof. It does not move while nothing new is known. */
-  readonly at: number;
+  /**
+   * A request that begins then may complete the proof; undefined if there is no answer yet, so that any request is the first one. It
+   * depends on answers alone: a time that moved while it is waited for would never come.
+   */
+  readonly at?: number;
   /** The kind of answer that is missing; undefined if any will do. */
   readonly kind?: ProofKind;
 }
@@ -65,9 +68,9 @@ export function addProof(proofs: readonly Proof[], proof: Proof): readonly Proof
   return first === undefined ? [] : [first, ...later.slice(-maxLater)];
 }
 
-export function judge({ certainty, proofs }: Evidence, rule: ProofRule, now: number): Absence {
+export function judge({ certainty, proofs }: Evidence, rule: ProofRule): Absence {
   if (certainty === undefined) return { kind: "new" };
-  const next = nextProof(proofs, rule, now);
+  const next = nextProof(proofs, rule);
   if (certainty === "possible") return { kind: "uncertain", ...defined({ next }) };
   return next === undefined ? { kind: "proved" } : { kind: "unproved", next };
 }
@@ -85,10 +88,9 @@ export function isLost({ kind }: Absence): boolean {
 function nextProof(
   proofs: readonly Proof[],
   { confirmAfter, kinds, restartedAt = never }: ProofRule,
-  now: number,
 ): NextProof | undefined {
   const [first] = proofs;
-  if (first === undefined) return { at: now };
+  if (first === undefined) return {};
   const isOneEnough = confirmAfter === 0;
   // The first answer may have found it absent as late as it was known, the last one as early as it was requested.
   const at = isOneEnough ? restartedAt : Math.max(first.knownAt, restartedAt) + confirmAfter;

@@ -116,7 +116,7 @@ function planDeletion({
   const missing = (restartedAt?: number): NextProof | undefined => {
     const { confirmAfter } = settings;
     const known = { certainty: "exists", proofs: evidence.proofs } as const;
-    return awaited(judge(known, { confirmAfter, kinds: proofKinds, restartedAt }, now));
+    return awaited(judge(known, { confirmAfter, kinds: proofKinds, restartedAt }));
   };
   const next = missing();
   if (next !== undefined) return queryFor(next, now);
@@ -139,7 +139,7 @@ function planDeletion({
 }
 
 function queryFor({ at, kind }: NextProof, now: number): LifecycleDecision {
-  return { kind: "query", after: milliseconds(Math.max(0, at - now)), ...defined({ method: kind }) };
+  return { kind: "query", after: milliseconds(Math.max(0, (at ?? now) - now)), ...defined({ method: kind }) };
 }
 
 /** Whether the annotation prevents the deletion; such a Node does not count as a candidate. Unknown values mean "never". */

@@ -123,15 +123,14 @@ export class RouteEvidence {
   get nextProof(): number | undefined {
     let next: number | undefined;
     for (const [key, known] of this.#known) {
-      const at = known.proofs.length === 0 ? undefined : awaited(this.#judge(key, known))?.at;
+      const at = awaited(this.#judge(key, known))?.at;
       if (at !== undefined && (next === undefined || at < next)) next = at;
     }
     return next;
   }
 
-  /** Where there are answers, the present time does not matter. */
   #judge(key: string, known: Known): Absence {
-    return judge(known, this.#ruleFor(key), 0);
+    return judge(known, this.#ruleFor(key));
   }
 }
 

@@ -40,9 +40,9 @@ export function absenceOf({ owners, confirmAfter, restartedAt, listedAt }: Absen
       kinds: ["listing"],
       restartedAt,
     } as const;
-    // Without any answer about this owner, that of the last listing is the first. A time after now would move while it is waited for.
-    const next = awaited(judge(owner, rule, listedAt + confirmAfter));
-    return next === undefined ? [] : { ...owner, decidedAt: next.at };
+    const next = awaited(judge(owner, rule));
+    // Without any answer about this owner, that of the last listing is the first.
+    return next === undefined ? [] : { ...owner, decidedAt: next.at ?? listedAt + confirmAfter };
   });
   if (unproved.length === 0) return { kind: "certain" };
   const isExpected = unproved.every(

@@ -69,7 +69,7 @@ export function undecidedOwners(
   const missing = vanished.flatMap(([, { at }]) => {
     // The cache of the API server still lacks them.
     const known = { certainty: "exists", proofs: [answer(at), answer(now)] } as const;
-    return awaited(judge(known, rule, now))?.at ?? [];
+    return awaited(judge(known, rule))?.at ?? [];
   });
   if (missing.length > 0) {
     const decidedAfter = milliseconds(Math.max(...missing) - now);

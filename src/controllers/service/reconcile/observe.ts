@@ -131,14 +131,16 @@ function noteManaged(
       kinds: ["listing"],
       restartedAt: massLimit.restartedFor(state.group),
     } as const;
-    const next = awaited(judge({ certainty: "exists", proofs }, rule, knownAt));
+    const next = awaited(judge({ certainty: "exists", proofs }, rule));
     if (next !== undefined)
       groupStates.commit(state, { kind: "managedChosen", managed: { ...managed, proofs } });
     return next;
   };
   const next = unproved();
-  if (next !== undefined)
-    return { kind: "unproved", checkAt: next.at, decidedAt: next.at, isExpected: false };
+  if (next !== undefined) {
+    const { at = knownAt } = next;
+    return { kind: "unproved", checkAt: at, decidedAt: at, isExpected: false };
+  }
   if (managed?.name !== shown.name || managed.part !== shown.part || managed.proofs !== undefined)
     groupStates.commit(state, { kind: "managedChosen", managed: shown });
   return undefined;

@@ -32,8 +32,8 @@ const firstCheck: Milliseconds = seconds(2);
 
 export function absenceOf({ owners, confirmAfter, restartedAt, listedAt }: AbsenceInput): BalancerAbsence {
   const unproved = owners.flatMap((owner) => {
-    // A definite lookup, and a removal by Fairlead, need no second answer.
-    if (owner.isNotFound === true) return [];
+    // A definite lookup, and a removal by Fairlead, need no second answer, but one from after the hold.
+    if (owner.notFoundAt !== undefined && owner.notFoundAt >= (restartedAt ?? owner.notFoundAt)) return [];
     const isRemoved = isOwnRemoval(owner, confirmAfter);
     const rule = {
       confirmAfter: isRemoved ? milliseconds(0) : confirmAfter,

@@ -146,7 +146,7 @@ export class BalancerMassLimit {
 function isMissed(service: Service, known: OwnerEvidence | undefined): boolean {
   if (!isEnding(service)) return wantsLoadBalancer(service);
   if (known?.certainty !== "exists" || !hasFinalizer(service)) return false;
-  return known.isRemoving !== true && known.isNotFound !== true;
+  return known.isRemoving !== true && known.notFoundAt === undefined;
 }
 
 /** Whether the Service disappeared without a deletion that was seen, and did not come back. */

@@ -178,11 +178,11 @@ function hiddenWithoutService(
 }
 
 const isProvedByListings = (known: OwnerEvidence | undefined): boolean =>
-  known?.certainty === "exists" && known.isNotFound !== true;
+  known?.certainty === "exists" && known.notFoundAt === undefined;
 
 /** Whether an earlier request may have created it, and only listings say that it did not. */
 const isPossibleByListings = (known: OwnerEvidence | undefined): boolean =>
-  known?.certainty === "possible" && known.isNotFound !== true;
+  known?.certainty === "possible" && known.notFoundAt === undefined;
 
 /**
  * Keeps the finalizer of a Service that no longer needs a load balancer while too many load balancers are absent: the listings that

@@ -17,8 +17,8 @@ export interface OwnerEvidence extends Evidence {
   readonly certainty: Certainty;
   /** When a step of Fairlead last created or changed it (monotonic). The cloud may show it later. */
   readonly changedAt?: number;
-  /** A lookup did not find it. */
-  readonly isNotFound?: true;
+  /** When the last lookup began that did not find it (monotonic). */
+  readonly notFoundAt?: number;
   /** Known only from traces on the Service, which do not say in which group it is. */
   readonly isTrace?: true;
   /** When a completed step of Fairlead removed it, although a read showed it afterwards (monotonic). Reads may lag. */
@@ -134,7 +134,10 @@ export class BalancerEvidence {
     for (const [uid, known] of this.#owners) {
       const since = lookup.beganAt - (known.changedAt ?? Number.NEGATIVE_INFINITY);
       const proofs = addProof(known.proofs, { kind: "lookup", ...lookup });
-      this.#owners.set(uid, since >= confirmAfter ? { ...known, isNotFound: true } : { ...known, proofs });
+      this.#owners.set(
+        uid,
+        since >= confirmAfter ? { ...known, notFoundAt: lookup.beganAt } : { ...known, proofs },
+      );
     }
   }
 
@@ -166,8 +169,8 @@ export class BalancerEvidence {
 }
 
 /** Another listing that shows it changes nothing. */
-function isKnownToExist({ certainty, proofs, isNotFound, isTrace }: OwnerEvidence): boolean {
-  return certainty === "exists" && proofs.length === 0 && isNotFound !== true && isTrace !== true;
+function isKnownToExist({ certainty, proofs, notFoundAt, isTrace }: OwnerEvidence): boolean {
+  return certainty === "exists" && proofs.length === 0 && notFoundAt === undefined && isTrace !== true;
 }
 
 const noParts: readonly string[] = [];

@@ -25,7 +25,7 @@ test.each<[string, readonly OwnerEvidence[], "certain" | "unproved"]>([
   ["one that a single listing lacks", [{ certainty: "exists", ...missing(40, 40) }], "unproved"],
   ["one that listings lack for 29 s", [{ certainty: "exists", ...missing(40, 69) }], "unproved"],
   ["one that listings lack for 30 s", [{ certainty: "exists", ...missing(40, 70) }], "certain"],
-  ["one that a lookup did not find", [{ certainty: "exists", proofs: [], isNotFound: true }], "certain"],
+  ["one that a lookup did not find", [{ certainty: "exists", proofs: [], notFoundAt: at(60) }], "certain"],
   ["one that may exist", [{ certainty: "possible", ...missing(40, 41) }], "unproved"],
   [
     "two of which one is unproved",
@@ -120,9 +120,9 @@ test("a lookup soon after a change proves nothing", () => {
   const evidence = new BalancerEvidence();
   evidence.noteChange([a], at(10), "exists");
   evidence.noteLookup(listing(39), seconds(30));
-  expect(evidence.get(a)?.isNotFound).toBeUndefined();
+  expect(evidence.get(a)?.notFoundAt).toBeUndefined();
   evidence.noteLookup(listing(40), seconds(30));
-  expect(evidence.get(a)?.isNotFound).toBe(true);
+  expect(evidence.get(a)?.notFoundAt).toBe(at(40));
 });
 
 test("one read without it is enough after Fairlead removed it, also if a read that lags showed it once more", () => {
@@ -164,10 +164,22 @@ test("a part of the cloud that becomes relevant later is a new one for the proof
   expect([coversPart(state, "far"), isMissingAfter("far")]).toEqual([true, true]);
 });
 
-test("a load balancer that a definite lookup did not find needs no proof after a hold has ended, and listings do", () => {
-  const restarted = (owner: OwnerEvidence) =>
-    absenceOf({ owners: [owner], confirmAfter: seconds(30), restartedAt: at(80), listedAt: at(85) });
-  expect(restarted({ certainty: "exists", proofs: [], isNotFound: true })).toEqual({ kind: "certain" });
-  expect(restarted({ certainty: "exists", ...missing(0, 79) })).toMatchObject({ decidedAt: at(110) });
-  expect(restarted({ certainty: "exists", ...missing(0, 110) })).toEqual({ kind: "certain" });
+const afterHold = (owner: OwnerEvidence) =>
+  absenceOf({ owners: [owner], confirmAfter: seconds(30), restartedAt: at(80), listedAt: at(85) });
+
+test("listings without a load balancer from before the end of a hold prove nothing", () => {
+  expect(afterHold({ certainty: "exists", ...missing(0, 79) })).toMatchObject({ decidedAt: at(110) });
+  expect(afterHold({ certainty: "exists", ...missing(0, 110) })).toEqual({ kind: "certain" });
+});
+
+test("a lookup that did not find a load balancer proves nothing after a hold unless it began since then", () => {
+  const notFound = { certainty: "exists", proofs: [] } as const;
+  expect(afterHold({ ...notFound, notFoundAt: at(79) })).toMatchObject({ decidedAt: at(115) });
+  expect(afterHold({ ...notFound, notFoundAt: at(80) })).toEqual({ kind: "certain" });
+});
+
+test("a removal by Fairlead needs a listing without the load balancer that began after the end of a hold", () => {
+  const removed = { certainty: "exists", removedAt: at(70) } as const;
+  expect(afterHold({ ...removed, ...missing(79, 79) })).toMatchObject({ decidedAt: at(80) });
+  expect(afterHold({ ...removed, ...missing(79, 81) })).toEqual({ kind: "certain" });
 });

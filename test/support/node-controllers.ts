@@ -53,7 +53,8 @@ export class NodeControllers {
   readonly lifecycle: LifecycleController;
   readonly removals: RemovalMemory;
   readonly #stop = new AbortController();
-  readonly #running: Promise<void>[] = [];
+  #session = new AbortController();
+  #running: { readonly name: "node" | "lifecycle"; readonly ended: Promise<void> }[] = [];
 
   constructor(options: SetupOptions = {}) {
     const { clock } = this;
@@ -93,13 +94,24 @@ export class NodeControllers {
   }
 
   start(...which: readonly ("node" | "lifecycle")[]): this {
-    for (const name of which) this.#running.push(this[name].run(this.#stop.signal));
+    for (const name of which) this.#running.push({ name, ended: this[name].run(this.#session.signal) });
     return this;
+  }
+
+  /** Another leadership session of the running controllers begins. */
+  async handOver(): Promise<void> {
+    const running = this.#running;
+    this.#session.abort(new Error("The leadership session is over."));
+    await Promise.all(running.map(({ ended }) => ended));
+    this.#session = new AbortController();
+    this.#running = [];
+    this.start(...running.map(({ name }) => name));
   }
 
   async stop(): Promise<void> {
     this.#stop.abort(new Error("The test is over."));
-    await Promise.all(this.#running);
+    this.#session.abort(this.#stop.signal.reason);
+    await Promise.all(this.#running.map(({ ended }) => ended));
   }
 
   /** Advances the clock by this many seconds. */

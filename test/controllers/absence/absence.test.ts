@@ -6,7 +6,7 @@ import { type AbsenceKind, type AbsenceWorld, absenceKinds } from "./kinds.ts";
 
 /** What happens, and how many objects are removed or made again by then. */
 type Step = readonly [
-  happens: (world: AbsenceWorld, kind: AbsenceKind) => void,
+  happens: (world: AbsenceWorld, kind: AbsenceKind) => void | Promise<void>,
   passes: number,
   acted: number,
 ];
@@ -18,6 +18,7 @@ const hide =
     world.check();
   };
 const check = (world: AbsenceWorld): void => world.check();
+const handOver = (world: AbsenceWorld): Promise<void> => world.handOver();
 const nothing = (): void => undefined;
 const fail = (isFailing: boolean) => (world: AbsenceWorld) => world.fail(isFailing);
 const release = ({ removals }: AbsenceWorld, { kind }: AbsenceKind): void => void removals.release(kind);
@@ -134,6 +135,32 @@ const sequences: readonly (readonly [string, readonly Step[]])[] = [
       [hide(20), 120, 0],
       [recoverTo(3), 25, 0],
       [hide(0), 600, 0],
+    ],
+  ],
+  [
+    "starts the proof again when another leadership session begins",
+    [
+      [hide(2), 20, 0],
+      [handOver, 25, 0],
+      [nothing, 90, 2],
+    ],
+  ],
+  [
+    "keeps what an answer lacks before another leadership session, and shows in it",
+    [
+      [hide(2), 20, 0],
+      [handOver, 10, 0],
+      [hide(0), 600, 0],
+    ],
+  ],
+  [
+    "holds everything again when another leadership session begins during a hold",
+    [
+      [hide(20), 400, 0],
+      [handOver, 400, 0],
+      [isHeld(20), 0, 0],
+      [hide(0), 120, 0],
+      [isHeld(0), 0, 0],
     ],
   ],
   [

@@ -23,6 +23,8 @@ export interface AbsenceWorld {
   /** Asks the cloud for a new answer now. */
   check(): void;
   pass(time: number): Promise<void>;
+  /** Another leadership session begins: in the same process, or after a restart. */
+  handOver(): Promise<void>;
   /** How many objects were removed, or made again, because they seem to be absent. */
   acted(): number;
   readonly removals: RemovalMemory;
@@ -69,6 +71,7 @@ const nodes: AbsenceKind = {
         for (const name of names) w.lifecycle.checkNow(name);
       },
       pass: (time) => w.pass(time),
+      handOver: () => w.handOver(),
       acted: () => count - w.nodes.names().length,
       removals: w.removals,
       stop: () => w.stop(),
@@ -103,6 +106,7 @@ const routes: AbsenceKind = {
       },
       check: () => w.controller.reconsider(),
       pass: (time) => w.pass(time),
+      handOver: () => w.handOver(),
       acted: () => new Set(w.cloud.changes).size,
       removals: w.removals,
       stop: () => w.stop(),
@@ -135,8 +139,14 @@ const balancers: AbsenceKind = {
       },
       check: () => w.manager.balancers?.request(Number.POSITIVE_INFINITY, "refresh"),
       pass: (time) => w.pass(time),
+      async handOver() {
+        await w.stop();
+        await w.start();
+      },
       acted: () => w.cloud.balancers.list().length - count,
-      removals: w.manager.removals as RemovalMemory,
+      get removals() {
+        return w.manager.removals as RemovalMemory;
+      },
       stop: () => w.stop(),
     };
   },

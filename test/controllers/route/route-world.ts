@@ -62,6 +62,7 @@ export class RouteWorld {
   /** Messages about holds of the mass limit. */
   readonly held: string[] = [];
   readonly #stop = new AbortController();
+  #session = new AbortController();
   #running: Promise<void> | undefined;
 
   constructor(setup: RouteSetup = {}) {
@@ -123,8 +124,16 @@ export class RouteWorld {
 
   start(): this {
     this.inventory.requestListing(this.clock.monotonic(), "refresh");
-    this.#running = this.controller.run(this.#stop.signal);
+    this.#running = this.controller.run(this.#session.signal);
     return this;
+  }
+
+  /** Another leadership session begins. */
+  async handOver(): Promise<void> {
+    this.#session.abort(new Error("The leadership session is over."));
+    await this.#running;
+    this.#session = new AbortController();
+    this.start();
   }
 
   /** Runs until everything that existed at the start is reconciled. */
@@ -135,11 +144,12 @@ export class RouteWorld {
 
   /** Starts nothing new and completes the work in progress. */
   drain(): void {
-    this.#stop.abort(new Draining("The test is about to be over.", new AbortController().signal));
+    this.#session.abort(new Draining("The test is about to be over.", new AbortController().signal));
   }
 
   async stop(): Promise<void> {
     this.#stop.abort(new Error("The test is over."));
+    this.#session.abort(this.#stop.signal.reason);
     await this.#running;
   }
 

@@ -24,11 +24,11 @@ export const undeletedNodes = (world: World): readonly string[] =>
     return shouldBeDeleted ? [node.metadata.name] : [];
   });
 
-/** Whether the mass limit may prevent their deletion. Ready Nodes count too: kubelets that still use a predecessor's provider id. */
-export const mayExceedMassLimit = (world: World): boolean => {
+/** Whether the mass limit may prevent their deletion, or that of `more` Nodes as well. Ready Nodes count too: kubelets that still use a predecessor's provider id. */
+export const mayExceedMassLimit = (world: World, more = 0): boolean => {
   const managed = world.nodes().filter(isManaged);
   const missing = managed.filter((node) => machineOf(world, node) === undefined).length;
-  return missing > Math.max(2, Math.floor(managed.length * 0.2));
+  return missing + more > Math.max(2, Math.floor(managed.length * 0.2));
 };
 
 /** All deviations of Nodes, Services and routes; empty once everything has converged. */

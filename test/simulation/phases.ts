@@ -6,6 +6,7 @@ import { configurationFile, invalidLines } from "./configuration-file.ts";
 import { FailingOperation } from "./failing-operation.ts";
 import { findDeviations, mayExceedMassLimit, undeletedNodes } from "./node-deviations.ts";
 import { silentlyHeld } from "./visible-holds.ts";
+import { endsEveryWait } from "./waits.ts";
 import type { World } from "./world.ts";
 
 export class Phases {
@@ -33,6 +34,7 @@ export class Phases {
       (await this.#converges()) &&
       (await this.#isIdleForAnHour()) &&
       (await this.#survivesRestart()) &&
+      (await endsEveryWait(this.#world, this.#seed, (duration) => this.pass(duration))) &&
       (await this.#survivesReloads())
     ) {
       await this.#isolatesFailures();

@@ -47,6 +47,29 @@ export const mutations: readonly Mutation[] = [
     ],
   },
   {
+    name: "wait-for-a-listing-that-nothing-requests",
+    breaks: "A Service whose group became known after the last listing waits for a time that moves.",
+    invariants: [24],
+    seed: 1,
+    edits: [
+      {
+        file: "src/controllers/service/reconcile/observe.ts",
+        find: "if (found.balancer === undefined) deps.evidenceUpdates.noteAgain(state);",
+        replace: "",
+      },
+      {
+        file: "src/controllers/service/reconcile/limit-changes.ts",
+        find: "listedAt: freshListing.knownAt(state) });",
+        replace: "listedAt: controller.clock.monotonic() });",
+      },
+      {
+        file: "src/controllers/service/reconcile/complete.ts",
+        find: "deps.evidenceUpdates.forgetFinalizer(uid);",
+        replace: "",
+      },
+    ],
+  },
+  {
     name: "believe-one-listing-of-routes",
     breaks: "One listing proves that a route is absent, and any number may be absent.",
     invariants: [18, 19],

@@ -9,6 +9,7 @@ import { untilNext } from "../../runtime/backoff.ts";
 import type { NodeStore } from "../node-deps.ts";
 import { isReady } from "../node-facts.ts";
 import type { PendingLookups } from "../pending-lookups.ts";
+import type { Reported, ReportStore } from "../reporter.ts";
 import { addObservation, isNews, type NodeEvidence, noEvidence } from "./evidence.ts";
 
 export interface Candidate {
@@ -20,13 +21,19 @@ export interface Candidate {
   readonly evidence?: NodeEvidence | undefined;
   /** When the Node is checked again although nothing changed, monotonic. */
   readonly nextCheck?: number | undefined;
-  /** Why the Node is not deleted although its instance is gone: the reason of the event. */
-  readonly heldFor?: string | undefined;
-  /** The message of that event. */
-  readonly heldText?: string;
+  /** Why the Node is not deleted although its instance is gone. */
+  readonly held?: Reported | undefined;
 }
 
 export class Candidates {
+  /** What was reported about holds, which is forgotten with the record. */
+  readonly holds: ReportStore<Node, "hold"> = {
+    of: ({ metadata: { name } }) => {
+      const held = this.#byName.get(name)?.held;
+      return new Map(held === undefined ? [] : [["hold", held]]);
+    },
+    put: ({ metadata: { name } }, _, held) => this.update(name, { held }),
+  };
   readonly #clock: Clock;
   readonly #pendingLookups: PendingLookups;
   readonly #byName = new Map<string, Candidate>();
@@ -49,6 +56,11 @@ export class Candidates {
 
   evidenceOf(name: string): NodeEvidence {
     return this.#byName.get(name)?.evidence ?? noEvidence(0);
+  }
+
+  /** The reason for which the Node is not deleted although its instance is gone. */
+  heldFor(name: string): string | undefined {
+    return this.#byName.get(name)?.held?.events.values().next().value?.reason;
   }
 
   /** The record of this Node; a new one if the existing record belongs to a predecessor of the same name. */

@@ -13,7 +13,7 @@ import { delayAfterError } from "../errors.ts";
 import type { NodeDeps } from "../node-deps.ts";
 import { identityOf, isUninitialized } from "../node-facts.ts";
 import { PendingLookups } from "../pending-lookups.ts";
-import type { ControllerReport, ObjectEvent } from "../reporter.ts";
+import { type ControllerReport, findingsIn, type ObjectEvent, Reporter } from "../reporter.ts";
 import { removeNode, setShutdownTaint } from "./apply.ts";
 import { type Candidate, Candidates } from "./candidates.ts";
 import { deletingNodeFailed, massDeletionReason } from "./events.ts";
@@ -43,6 +43,7 @@ export class LifecycleController {
   readonly #pendingLookups: PendingLookups;
   readonly #candidates: Candidates;
   readonly #massCount: MassCount;
+  readonly #reporter: Reporter<Node, "hold">;
 
   constructor(options: LifecycleOptions) {
     const { nodes, inventory, clock } = options;
@@ -50,6 +51,7 @@ export class LifecycleController {
     this.queue = new WorkQueue(clock);
     this.#pendingLookups = new PendingLookups(inventory, clock);
     this.#candidates = new Candidates(clock, this.#pendingLookups);
+    this.#reporter = new Reporter(options.report, this.#candidates.holds);
     this.#massCount = new MassCount(options, this.#candidates, (node) => this.#isManaged(node));
     // For the life of the process, not for a leadership session: deletions by another replica count as well.
     this.#candidates.follow(nodes);
@@ -65,8 +67,8 @@ export class LifecycleController {
     const candidates = [...this.candidates];
     return {
       findings: new Map(
-        candidates.flatMap(([name, { heldFor: reason, heldText: text }]) =>
-          reason === undefined ? [] : [[name, [{ kind: "hold", reason, text: text ?? reason }]]],
+        candidates.flatMap(([name, { held }]) =>
+          held === undefined ? [] : [[name, findingsIn(held, () => "hold")]],
         ),
       ),
       get evidence() {
@@ -114,8 +116,8 @@ export class LifecycleController {
   #onRelease(kind: RemovalKind): void {
     if (kind !== "nodes") return;
     this.#massCount.invalidate();
-    for (const [name, { heldFor }] of this.#candidates.all) {
-      if (heldFor === massDeletionReason) this.queue.add(name);
+    for (const name of this.#candidates.all.keys()) {
+      if (this.#candidates.heldFor(name) === massDeletionReason) this.queue.add(name);
     }
   }
 
@@ -210,7 +212,7 @@ export class LifecycleController {
       case "recheck":
         return this.#recheck(node);
       case "query": {
-        if (this.#isHoldOver(name)) this.#candidates.update(name, { heldFor: undefined });
+        if (this.#isHoldOver(name)) this.#candidates.update(name, { held: undefined });
         if (decision.after > 0) {
           this.#pendingLookups.forgetFailed(name, identityOf(node));
           return requeue(decision.after, "the next proof");
@@ -230,7 +232,7 @@ export class LifecycleController {
   #recheck(node: Node): Outcome {
     const { inventory, clock } = this.#options;
     const { name } = node.metadata;
-    this.#candidates.update(name, { heldFor: undefined });
+    this.#candidates.update(name, { held: undefined });
     if (!this.#candidates.isCheckDue(name)) {
       const identity = identityOf(node);
       const requests = () => inventory.costOf(identity, this.#candidates.scheduledChecks + 1);
@@ -246,15 +248,13 @@ export class LifecycleController {
   }
 
   #hold(node: Node, event: ObjectEvent): Outcome {
-    const { inventory, report, removals } = this.#options;
+    const { inventory, removals } = this.#options;
     const { name, uid } = node.metadata;
-    const { reason, message } = event;
+    const { reason } = event;
     if (reason === massDeletionReason) removals.hold("nodes", uid, name);
     else removals.endHold("nodes", uid);
-    if (this.#candidates.all.get(name)?.heldFor !== reason) {
-      this.#candidates.update(name, { heldFor: reason, heldText: message });
-      report(node, event);
-    }
+    // The text contains counts, and another count is no news.
+    this.#reporter.report(node, "hold", [{ ...event, identity: reason }]);
     // Only another query shows whether the cloud has recovered.
     if (this.#candidates.isCheckDue(name)) {
       const method = reason === massDeletionReason ? ("listing" as const) : undefined;
@@ -285,7 +285,7 @@ export class LifecycleController {
 
   /** The mass limit held this Node, and holds none any more. */
   #isHoldOver(name: string): boolean {
-    return this.#candidates.all.get(name)?.heldFor === massDeletionReason && !this.#massCount.isHolding;
+    return this.#candidates.heldFor(name) === massDeletionReason && !this.#massCount.isHolding;
   }
 
   /** `requests`: the number of requests per check. The interval limits the requests per minute. */

@@ -2,6 +2,7 @@ import { expect, test } from "bun:test";
 import { Inventory } from "../../../src/cloud/inventory.ts";
 import { identityOf } from "../../../src/controllers/node-facts.ts";
 import { Candidates } from "../../../src/controllers/node-lifecycle/candidates.ts";
+import { deletionForbidden } from "../../../src/controllers/node-lifecycle/events.ts";
 import { addGone, noEvidence } from "../../../src/controllers/node-lifecycle/evidence.ts";
 import { PendingLookups } from "../../../src/controllers/pending-lookups.ts";
 import type { Instances } from "../../../src/provider/instances.ts";
@@ -20,10 +21,12 @@ const proved = addGone(noEvidence(0, -5), { kind: "gone", proof: "listing", asOf
 const node = (providerID?: string) =>
   toNode({ name: "n0", ...(providerID !== undefined && { spec: { providerID } }) });
 
+const held = { events: new Map([["DeletionForbidden", deletionForbidden(node())]]) };
+
 test("forgetting a candidate drops its evidence, its next check and its pending lookup", () => {
   const { candidates, pendingLookups } = setUp();
   candidates.of(node());
-  candidates.update("n0", { evidence: proved, nextCheck: 7, heldFor: "DeletionForbidden" });
+  candidates.update("n0", { evidence: proved, nextCheck: 7, held });
   pendingLookups.ask("n0", identityOf(node()), { urgency: "deletion-proof" });
   expect(candidates.scheduledChecks).toBe(1);
   candidates.forget("n0");
@@ -34,7 +37,7 @@ test("the number of scheduled checks counts each candidate once, however often i
   const { candidates } = setUp();
   candidates.of(node());
   candidates.update("n0", { nextCheck: 7 });
-  candidates.update("n0", { nextCheck: 9, heldFor: undefined });
+  candidates.update("n0", { nextCheck: 9, held: undefined });
   expect(candidates.scheduledChecks).toBe(1);
   candidates.update("n0", { nextCheck: undefined });
   expect(candidates.scheduledChecks).toBe(0);
@@ -46,10 +49,10 @@ test("a Node that gets its provider id keeps the last observation of its machine
   const { candidates } = setUp();
   const withID = node("fake://n0");
   candidates.of(node());
-  candidates.update("n0", { evidence: proved, heldFor: "DeletionForbidden" });
+  candidates.update("n0", { evidence: proved, held });
   expect(candidates.of(node()).evidence).toBe(proved);
   expect(candidates.of(withID)).toMatchObject({ evidence: { proofs: [], seenSince: -5 } });
-  expect(candidates.of(withID).heldFor).toBeUndefined();
+  expect(candidates.heldFor("n0")).toBeUndefined();
   const successor = { ...withID, metadata: { ...withID.metadata, uid: "another" } };
   expect(candidates.of(successor).evidence).toBeUndefined();
 });

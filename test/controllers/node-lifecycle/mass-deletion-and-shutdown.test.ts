@@ -22,7 +22,7 @@ const settled = (at: NodeControllers, name: string, status: "True" | "False" | "
     status: { conditions: [{ type: "Ready", status }] },
   });
 const heldFor = ({ lifecycle }: NodeControllers) =>
-  [...lifecycle.candidates.values()].flatMap(({ heldFor: reason }) => reason ?? []);
+  [...lifecycle.report().findings.values()].flatMap((findings) => findings.map(({ reason }) => reason));
 const shutdown = { key: "node.cloudprovider.kubernetes.io/shutdown", effect: "NoSchedule" };
 
 describe("mass deletion", () => {
@@ -142,6 +142,24 @@ describe("mass deletion", () => {
     w.cloud.machines.delete("n0");
     await w.pass(400);
     expect(w.nodes.names()).toEqual(all.slice(1).sort());
+  });
+
+  test("shows the present numbers of a hold, without another event when they change", async () => {
+    const all = names(13);
+    const w = setUp({ machines: all.map((name) => machine(name)) }).start("lifecycle");
+    ready(w, all);
+    const lose = (name: string) => {
+      w.cloud.hidden.set(name, "both");
+      w.nodes.setReady(name, "Unknown");
+    };
+    const text = () => w.lifecycle.report().findings.get("n0")?.[0]?.text;
+    for (const name of all.slice(0, 4)) lose(name);
+    await w.pass(300);
+    expect(text()).toStartWith("4 of 13 Nodes have no instance.");
+    lose("n4");
+    await w.pass(600);
+    expect(text()).toStartWith("5 of 13 Nodes have no instance.");
+    expect(w.reasons("n0")).toEqual(["MassDeletionHeld"]);
   });
 
   test("keeps the last held Nodes when lookups show the others first, because their proofs are from the same fault", async () => {

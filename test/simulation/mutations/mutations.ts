@@ -90,8 +90,8 @@ export const mutations: readonly Mutation[] = [
     edits: [
       {
         file: "src/controllers/node-lifecycle/controller.ts",
-        find: "      this.#candidates.update(name, { heldFor: reason, heldText: message });\n      report(node, event);",
-        replace: "      this.#candidates.update(name, { heldFor: reason, heldText: message });",
+        find: 'this.#reporter.report(node, "hold", [{ ...event, identity: reason }]);',
+        replace: 'this.#candidates.holds.put(node, "hold", { events: new Map([[reason, event]]) });',
       },
     ],
   },

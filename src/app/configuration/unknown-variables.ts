@@ -26,7 +26,13 @@ function meantBy(name: string, prefix: string | undefined, known: readonly strin
   return meant === undefined ? undefined : prefix + meant;
 }
 
-/** A near miss is an error unless it is allowed. Other variables with the prefix of a setting are only named. */
+/** Whether the setting has a value from the environment, also from a file that is named there. */
+function hasValue(name: string, environment: Environment): boolean {
+  const value = name.replace(/_FILE$/, "");
+  return [value, `${value}_FILE`].some((one) => (environment[one] ?? "") !== "");
+}
+
+/** A near miss is an error unless it is allowed, or the setting has a value: then the variable is meant for another program. Other variables with the prefix of a setting are only named. */
 export function unknownVariables(
   config: Fields,
   environment: Environment,
@@ -40,7 +46,8 @@ export function unknownVariables(
     if (services.some((one) => name.startsWith(one) && ofService.test(name.slice(one.length)))) return [];
     const own = prefixOf(name) ?? "";
     const prefix = prefixes.has(own) ? own : undefined;
-    const meant = meantBy(name, prefix, known);
+    const nearest = meantBy(name, prefix, known);
+    const meant = nearest === undefined || hasValue(nearest, environment) ? undefined : nearest;
     const problem = { reason: "UnknownVariable", key: name };
     if (meant !== undefined && !isAllowed) {
       const text = `The environment variable ${name} is not known; did you mean ${JSON.stringify(meant)}? Nothing is started, because ${meant} would not have the value that was probably meant. Correct or remove the variable, or set --allow-unknown-variables`;

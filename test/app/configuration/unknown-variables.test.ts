@@ -30,6 +30,15 @@ test("a typo in a variable only warns if unknown variables are allowed", () => {
   expect(problemsOf({ HCLUOD_NETWORK: "x" }, true)).toEqual(["warning HCLUOD_NETWORK HCLOUD_NETWORK"]);
 });
 
+test.each([
+  ["HCLOUD_TOKEN_OLD", "HCLOUD_TOKEN", "warning HCLOUD_TOKEN_OLD undefined"],
+  ["HCLOUD_TOKEN2", "HCLOUD_TOKEN_FILE", "warning HCLOUD_TOKEN2 undefined"],
+  ["HCLOUD_NETWORK_ID", "HCLOUD_NETWORK", "warning HCLOUD_NETWORK_ID undefined"],
+  ["GCLOUD_TOKEN", "HCLOUD_TOKEN", undefined],
+])("%s does not stop the start while %s has a value", (name, given, warning) => {
+  expect(problemsOf({ [name]: "x", [given]: "x" })).toEqual(warning === undefined ? [] : [warning]);
+});
+
 test("an unknown variable with the prefix of a setting warns", () => {
   expect(problemsOf({ HCLOUD_CONTEXT: "x", ROBOT_WEBHOOK: "x" })).toEqual([
     "warning HCLOUD_CONTEXT undefined",

@@ -1,5 +1,6 @@
 // Which clusters the marks of load balancers name, and how a mark is moved to this cluster after its name has changed. A mark moves only
-// if all its owners are Services of this cluster: their uids are the proof, not the name.
+// if all its owners are Services of this cluster: their uids are the proof, not the name. A copy of a cluster has the same uids, so a
+// person must know which one is the original.
 
 import { milliseconds, minutes, seconds } from "../../core/brand.ts";
 import { messageOf } from "../../core/errors.ts";
@@ -173,7 +174,7 @@ export function marksText(survey: MarksSurvey, commandLine: string): string {
           ...found.map((one) => `  ${one.name}  ${one.services?.join(", ")}`),
           "",
           cannotMove ??
-            `If this cluster was renamed from ${name} to ${own}: ${commandLine} --move-from=${name}`,
+            `If this cluster was renamed from ${name} to ${own}: ${commandLine} --move-from=${name}\nNot if it is a copy of a cluster that still runs, such as a restored backup: the Services of both have the same uids.`,
         ];
   });
   const limits = balancers.length === 0 && cannotMove !== undefined ? ["", cannotMove] : [];

@@ -14,6 +14,7 @@ export const marksCommand: Command = {
     details: [
       "A manager never changes a load balancer whose mark names another cluster. After a start with another --cluster-name, its own load balancers look like that. If the name was wrong, restore it. If the cluster was renamed, move the marks.",
       "A mark is moved only if all Services that it names exist in this cluster, by uid, and while no manager leads. Nothing else of the load balancer changes.",
+      "Do not move marks to a copy of a cluster that still runs, such as a restored backup. Its Services have the same uids, so the copy would take over the load balancers of the original.",
     ],
     flags: ["cluster-name", "move-from", "yes", "output", "timeout", "kubeconfig", "context"],
     exitCodes: {

@@ -48,6 +48,7 @@ describe("marks", () => {
     expect(result.out).toContain("prod: 3 load balancers, 2 of Services that exist here");
     expect(result.out).toContain("b1  default/shop\n  b2  default/web");
     expect(result.out).toContain("marks --cluster-name=production --move-from=prod");
+    expect(result.out).toContain("Not if it is a copy of a cluster that still runs");
   });
 
   test("shows the same as JSON [N24]", async () => {

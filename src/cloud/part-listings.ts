@@ -107,10 +107,13 @@ export interface ListingFailure {
   readonly retryAt: number;
 }
 
-/** After a failed listing, however many requests arrive: they would cause listings without end. */
-/** From the beginning of one listing to that of the next, in durations of the first: listing takes a quarter of the time at most. */
+/**
+ * From the beginning of one listing to that of the next, in durations of the first. A listing of 250 ms or less takes a quarter of the
+ * time at most. After a longer one, changes must not wait longer than a second for the next.
+ */
 const pauseFactor = 4;
 const longestPause = seconds(1);
+/** After a failed listing, however many requests arrive: they would cause listings without end. */
 const failureBackoff = { first: seconds(1), cap: seconds(15) };
 
 export class SharedListing<T> {

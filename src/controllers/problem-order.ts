@@ -20,6 +20,7 @@ export const isShortWait = (reason: string): boolean => shortWaits.includes(reas
 /** From the whole manager to a single setting. What is not named has the rank of its kind. */
 const blocking: readonly (readonly string[] | "holds" | "errors" | "waits" | "warnings" | "notices")[] = [
   ["ControllerDisabled"],
+  ["CachesOutdated"],
   ["CloudAuthFailed", "CloudPermissionMissing"],
   ["CloudUnavailable", "KubernetesRefused", "InternalError"],
   ["QuotaExceeded"],

@@ -10,7 +10,7 @@ import { keyOf, type Node, type Service } from "../../kube/objects.ts";
 import type { JournalEntry } from "../../runtime/journal.ts";
 import type { WorkQueue } from "../../runtime/work-queue.ts";
 import type { Manager } from "../manager/manager.ts";
-import type { ControllerReports } from "../report/manager-report.ts";
+import { awaitedListsText, type ControllerReports } from "../report/manager-report.ts";
 import { describeNode, factsOfNode, isPlainlySettled, type KnownNode } from "./describe-node.ts";
 import { describeService, factsOfService, type KnownService } from "./describe-service.ts";
 import {
@@ -73,6 +73,9 @@ function generalNotes(manager: Manager, controller: string, isUnfinished: boolea
       "This replica does not lead, so it reconciles nothing and knows only what the leader has written on the object. Ask the leader.";
     notes.push({ kind: isUnfinished ? "wait" : "notice", reason: "Standby", text });
   }
+  const awaited = awaitedListsText(manager.awaitedCaches());
+  if (awaited !== undefined)
+    notes.push({ kind: isUnfinished ? "problem" : "notice", reason: "CachesOutdated", text: awaited });
   if (!manager.controllers.includes(controller)) {
     const text = `The controller ${controller} does not run in this manager: --controllers disables it, or the cloud does not support it. Nothing is changed for this object.`;
     notes.push({ kind: isUnfinished ? "problem" : "notice", reason: "ControllerDisabled", text });

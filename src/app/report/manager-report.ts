@@ -75,6 +75,12 @@ export interface ReportedManager {
   controllerReports(): ControllerReports;
 }
 
+/** Why the controllers stand still although nothing fails and nothing is held; undefined while they run. */
+export const awaitedListsText = (resources: readonly string[]): string | undefined =>
+  resources.length === 0
+    ? undefined
+    : `The controllers wait for a complete list of ${resources.join(" and ")} from the API server. Nothing is changed before it succeeds. The log shows why lists fail.`;
+
 const isoOf = (wall: number): string => new Date(wall).toISOString();
 const secondsOf = (duration: number): number => Math.round(duration / 100) / 10;
 

@@ -1,7 +1,7 @@
 // The top of the page: who leads, one tile per topic, one sentence that sums up, and what concerns the whole manager.
 
 import { isShortWait } from "../../controllers/problem-order.ts";
-import type { ManagerReport } from "../report/manager-report.ts";
+import { awaitedListsText, type ManagerReport } from "../report/manager-report.ts";
 import { type Html, html } from "./html.ts";
 import type { StatusView, ToneCounts } from "./status-view.ts";
 import { counted, number, roughDuration, secondsBetween, type Tone } from "./words.ts";
@@ -49,9 +49,10 @@ export function summaryText({ report, nodeCounts, serviceCounts }: StatusView): 
     waiting === 0
       ? ""
       : ` ${counted(waiting, "load balancer waits", "load balancers wait")} for a proof of the cloud.`;
-  if (parts.length === 0) return `Nothing needs attention.${waits}`;
+  const awaited = awaitedListsText(report.awaitedCaches);
+  if (parts.length === 0) return awaited ?? `Nothing needs attention.${waits}`;
   const list = parts.length === 1 ? last : `${parts.slice(0, -1).join(", ")} and ${last}`;
-  return `${list} ${parts.length === 1 && last.startsWith("1 ") ? "needs" : "need"} attention.${waits}`;
+  return `${awaited === undefined ? "" : `${awaited} `}${list} ${parts.length === 1 && last.startsWith("1 ") ? "needs" : "need"} attention.${waits}`;
 }
 
 function notice(tone: Tone, title: string, text: string): Html {
@@ -69,10 +70,12 @@ function standbyText({ holders }: ManagerReport): string {
 
 export function noticesPart({ report }: StatusView): Html {
   const { leads, holders, mode, isStalledBecause: stalled, pendingRestart, unreadableSources } = report;
+  const awaited = awaitedListsText(report.awaitedCaches);
   const isStandby = !leads && mode !== "observe" && Object.keys(holders).length > 0;
   return html`${isStandby ? notice("quiet", "This replica is on standby:", standbyText(report)) : undefined}
 ${mode === "observe" ? notice("quiet", "Observe mode.", "This replica changes nothing; the changes it would make are listed as decisions.") : undefined}
 ${stalled === undefined ? undefined : notice("bad", "Restart this process:", stalled)}
+${awaited === undefined ? undefined : notice("bad", "Nothing is reconciled:", awaited)}
 ${pendingRestart.length === 0 ? undefined : notice("waiting", "A restart is pending for", `${pendingRestart.join(", ")}. The changed values take effect after it.`)}
 ${unreadableSources.length === 0 ? undefined : notice("quiet", "No access to", `${unreadableSources.join(", ")}. Nodes of these sources are left alone.`)}`;
 }

@@ -26,6 +26,17 @@ const textOf = (w: ServiceWorld, name: string): string =>
   descriptionText(explain(w, name)).split("\n\nLast decisions:")[0] ?? "";
 
 describe("a pending Service", () => {
+  test("names the lists that the leader waits for before anything else [F91 N23]", async () => {
+    const w = await started("--leader-elect=true");
+    await w.pass(10);
+    w.create("web", { annotations: { "balancer.fake.example/algorithm": "fastest" } });
+    await w.pass(10);
+    w.readFault = (path) => (/(nodes|services)$/.test(path) ? new Response("", { status: 500 }) : undefined);
+    w.holdLease("other");
+    await w.pass(30);
+    expect(notesOf(explain(w, "web"))[0]).toBe("problem CachesOutdated");
+  });
+
   test("names the quota that the cloud has reached, and the next attempt [F91 N7]", async () => {
     const w = await started();
     w.cloud.faults.add({ kind: "status", status: 402, operation: "POST /balancers", calls: 1000 });

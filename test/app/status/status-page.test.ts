@@ -44,6 +44,25 @@ const rowOf = (html: string, name: string): string =>
   /<tr[\s\S]*?<\/tr>/.exec(html.slice(html.indexOf(`rowheader" class="text">${name}<`) - 40))?.[0] ?? "";
 
 describe("the page /status", () => {
+  test("says that nothing is reconciled while the leader waits for lists [N23]", async () => {
+    const { w, body } = await open({}, "--leader-elect=true");
+    w.create("web");
+    await w.pass(30);
+    expect(await body()).toContain("Nothing needs attention.");
+    await w.stop();
+    w.readFault = (path) => (/(nodes|services)$/.test(path) ? new Response("", { status: 500 }) : undefined);
+    await w.start("--leader-elect=true");
+    await w.pass(60);
+    const clock = { now: () => w.clock.now(), monotonic: () => w.clock.monotonic() + 2 * ahead };
+    const page = statusPage({ manager: w.manager, program: "fake-cloud-controller-manager", clock });
+    const query = new URLSearchParams();
+    const html = (await page({ method: "GET", path: "/status", query, headers: [], body: async () => "" }))
+      .body;
+    expect(html).not.toContain("Nothing needs attention.");
+    expect(html).toContain("Nothing is reconciled:");
+    expect(html).toContain("The controllers wait for a complete list of nodes and services");
+  });
+
   test("shows Nodes, Services, routes, decisions and requests with their reasons [F91]", async () => {
     const { w, body } = await open({}, ...all);
     w.create("web");

@@ -35,6 +35,14 @@ export function debugState(report: ManagerReport) {
 
 export function explainPage(manager: Manager): Page {
   return ({ query }): ServedResponse => {
+    const unlisted = Object.entries(manager.caches()).flatMap(([plural, { isSynced }]) =>
+      isSynced ? [] : plural,
+    );
+    if (unlisted.length > 0)
+      return refusal(
+        503,
+        `It has not completed its first list of ${unlisted.join(" and ")}, so it does not know which objects exist. Its log shows why lists fail.`,
+      );
     const asked = query.get("kind");
     const name = query.get("name");
     const from = { identity: manager.identity, leads: manager.leads(), mode: manager.flags.mode };

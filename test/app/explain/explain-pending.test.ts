@@ -1,4 +1,5 @@
 import { afterEach, describe, expect, test } from "bun:test";
+import { explainPage } from "../../../src/app/endpoints/debug-pages.ts";
 import { describeEverything, describeObject, isNotFound } from "../../../src/app/explain/describe-object.ts";
 import type { Description } from "../../../src/app/explain/description.ts";
 import { descriptionText, overviewText } from "../../../src/app/explain/explain-text.ts";
@@ -24,6 +25,29 @@ const notesOf = ({ notes }: Description) => notes.map(({ kind, reason }) => `${k
 /** The text up to the decisions, whose times and names do not matter here. */
 const textOf = (w: ServiceWorld, name: string): string =>
   descriptionText(explain(w, name)).split("\n\nLast decisions:")[0] ?? "";
+
+test("the page /debug/explain answers with 503 before the first lists, not that a Service does not exist [F91 N23]", async () => {
+  const w = new ServiceWorld();
+  world = w;
+  w.create("web");
+  let isBroken = true;
+  w.readFault = (path) =>
+    isBroken && /(nodes|services)$/.test(path) ? new Response("", { status: 500 }) : undefined;
+  await w.start("--leader-elect=true");
+  await w.pass(60);
+  const ask = async (query: string) =>
+    explainPage(w.manager)({
+      ...{ method: "GET", path: "/debug/explain", headers: [], body: async () => "" },
+      query: new URLSearchParams(query),
+    });
+  for (const query of ["", "kind=service&name=default/web"]) {
+    const { status, body } = await ask(query);
+    expect([status, body]).toEqual([503, expect.stringContaining("its first list of nodes and services")]);
+  }
+  isBroken = false;
+  await w.pass(60);
+  expect((await ask("kind=service&name=default/web")).status).toBe(200);
+});
 
 describe("a pending Service", () => {
   test("names the lists that the leader waits for before anything else [F91 N23]", async () => {

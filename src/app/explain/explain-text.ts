@@ -6,7 +6,14 @@ import { wrapText } from "../../core/text.ts";
 import { describeChange } from "../../runtime/journal.ts";
 import type { ExitCode } from "../console.ts";
 import type { NotFound } from "./describe-object.ts";
-import type { Decision, DescribedEvent, Description, Note, State } from "./description.ts";
+import {
+  type Decision,
+  type DescribedEvent,
+  type Description,
+  firstSentence,
+  type Note,
+  type State,
+} from "./description.ts";
 
 const width = 100;
 
@@ -67,11 +74,22 @@ export function descriptionText(description: Description): string {
   ].join("\n");
 }
 
-/** One line for each object. */
+/** What the summary of the first problem leaves out, above all what to do. */
+function remainder({ summary, notes: [first] }: Description): string {
+  if (first === undefined) return "";
+  const shown = firstSentence(first.text);
+  return summary.includes(shown) ? first.text.slice(shown.length).trim() : "";
+}
+
+/** The state, and the whole text of what comes first. */
 export function overviewText(descriptions: readonly Description[]): string {
   if (descriptions.length === 0) return "All Nodes and Services are settled.\n";
   return descriptions
-    .map(({ kind, name, state, summary }) => `${kind} ${name}: ${state}\n${wrapText(summary, width, "  ")}\n`)
+    .map((description) => {
+      const { kind, name, state, summary } = description;
+      const text = `${summary} ${remainder(description)}`.trim();
+      return `${kind} ${name}: ${state}\n${wrapText(text, width, "  ")}\n`;
+    })
     .join("");
 }
 

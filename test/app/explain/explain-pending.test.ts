@@ -292,3 +292,14 @@ test("a Service that does not exist is not found, with the closest name [F91 N7]
   });
   expect(describeObject(w.manager, "Node", "node0")).toMatchObject({ meant: "node-0" });
 });
+
+test("the overview of explain tells what to do, not only what is wrong [N7]", async () => {
+  const w = await started();
+  w.create("mail", { annotations: { "balancer.fake.example/algoritm": "least-connections" } });
+  await w.pass(60);
+  const { notes, summary } = explain(w, "mail");
+  const overview = overviewText(describeEverything(w.manager)).replaceAll(/\s+/g, " ");
+  expect(summary).not.toContain("did you mean");
+  expect(notes[0]?.text).toContain("did you mean");
+  expect(overview).toContain(notes[0]?.text.slice(-40) ?? "no note");
+});

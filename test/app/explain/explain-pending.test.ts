@@ -293,7 +293,7 @@ test("a Service that does not exist is not found, with the closest name [F91 N7]
   expect(describeObject(w.manager, "Node", "node0")).toMatchObject({ meant: "node-0" });
 });
 
-test("the overview of explain tells what to do, not only what is wrong [N7]", async () => {
+test("the overview of explain has what to do, not only what is wrong [N7]", async () => {
   const w = await started();
   w.create("mail", { annotations: { "balancer.fake.example/algoritm": "least-connections" } });
   await w.pass(60);

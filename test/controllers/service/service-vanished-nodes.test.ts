@@ -13,10 +13,10 @@ afterEach(async () => {
 const services = ["shop", "web", ...Array.from({ length: 18 }, (_, index) => `app-${index}`)];
 const nodeNames = (count: number) => Array.from({ length: count }, (_, index) => `node-${index}`);
 
-const settled = async (nodes: number): Promise<ServiceWorld> => {
+const settled = async (nodes: number, ...flags: readonly string[]): Promise<ServiceWorld> => {
   const w = new ServiceWorld({ nodes });
   world = w;
-  await w.start();
+  await w.start(...flags);
   for (const name of services) w.create(name);
   const isSettled = () => services.every((name) => w.addressesOf(name).length > 0);
   await w.until(isSettled, "the load balancers");
@@ -101,6 +101,17 @@ describe("targets", () => {
     await w.pass(60);
     expect(targetCounts(w)).toEqual(services.map(() => 4));
     expect(w.manager.removals.held("load-balancers")).toEqual([]);
+  });
+
+  test("follow deletions that a standby replica saw before it became the leader [N24]", async () => {
+    const w = await settled(5, "--leader-elect");
+    w.crash();
+    w.holdLease("another");
+    await w.start("--leader-elect");
+    await w.pass(5);
+    for (const name of nodeNames(3)) w.removeNode(name);
+    await w.pass(60);
+    expect(targetCounts(w)).toEqual(services.map(() => 2));
   });
 
   test("follow a minority of Nodes that vanish, and all Nodes whose deletion was seen [N24]", async () => {

@@ -121,7 +121,6 @@ export class Targets {
 
   #keep(next: readonly BalancerTarget[]): void {
     this.#all = next;
-    this.vanished.noteCandidates(next.length);
     this.#staying = next.some(({ draining }) => draining) ? next.filter(({ draining }) => !draining) : next;
     this.#everyNode = undefined;
   }

@@ -6,8 +6,9 @@ import type { Change } from "../../../kube/watch/store.ts";
 import { removalWindow } from "../../absence/removal-history.ts";
 import { isLeaving } from "../../node-facts.ts";
 import type { ServiceControllerDeps } from "../deps.ts";
+import { isExcluded } from "./candidate-targets.ts";
 
-type VanishedNodesDeps = Pick<ServiceControllerDeps, "nodes" | "settings" | "clock">;
+type VanishedNodesDeps = Pick<ServiceControllerDeps, "nodes" | "isSelected" | "settings" | "clock">;
 
 export class VanishedNodes {
   readonly #deps: VanishedNodesDeps;
@@ -15,17 +16,15 @@ export class VanishedNodes {
   readonly #vanished = new Map<string, number>();
   /** More Nodes have vanished than are left. */
   #haveMostVanished = false;
-  /** The most Nodes that could be targets at once since the start. It explains the targets of load balancers. */
+  /** The Nodes that can be targets. */
+  readonly #candidates = new Set<string>();
+  /** The most candidates at once since the start, on a standby replica too: they explain the targets of load balancers. */
   #most = 0;
 
   /** Follows the Nodes for the life of the process. */
   constructor(deps: VanishedNodesDeps) {
     this.#deps = deps;
     deps.nodes.subscribe((change) => this.#note(change));
-  }
-
-  noteCandidates(count: number): void {
-    this.#most = Math.max(this.#most, count);
   }
 
   /** Whether the Nodes that are shown may take targets from a load balancer that has this many. */
@@ -42,8 +41,11 @@ export class VanishedNodes {
   }
 
   #note({ key, before, after, isFromList }: Change<Node>): void {
-    const { clock, nodes } = this.#deps;
+    const { clock, nodes, isSelected } = this.#deps;
     const now = clock.monotonic();
+    if (after !== undefined && isSelected(after) && !isExcluded(after)) this.#candidates.add(key);
+    else this.#candidates.delete(key);
+    this.#most = Math.max(this.#most, this.#candidates.size);
     this.#vanished.delete(key);
     if (before !== undefined && after === undefined && isFromList === true && !isLeaving(before)) {
       this.#vanished.set(key, now);

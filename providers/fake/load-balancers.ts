@@ -40,6 +40,7 @@ export type FakeStep = Step &
   );
 
 const ownerLabel = "owner-uid";
+const uidLabel = "cluster-uid";
 
 function sameSet(one: readonly string[], other: readonly string[]): boolean {
   return one.toSorted().join() === other.toSorted().join();
@@ -105,13 +106,23 @@ export function fakeLoadBalancers(
   targetLimit: number | undefined,
 ): LoadBalancers<Annotations, FakeBalancer, FakeStep> {
   const marks = { cluster: mark.cluster, "managed-by": mark.owner };
+  const marked = (uid: ServiceUID): Readonly<Record<string, string>> => {
+    const { clusterUID } = mark;
+    return { ...marks, ...(clusterUID !== undefined && { [uidLabel]: clusterUID }), [ownerLabel]: uid };
+  };
+
+  const isOtherUID = ({ [uidLabel]: uid }: ApiBalancer["labels"]): boolean =>
+    uid !== undefined && mark.clusterUID !== undefined && uid !== mark.clusterUID;
+
   const isMarked = ({ labels }: ApiBalancer): boolean =>
-    labels["cluster"] === marks.cluster && labels["managed-by"] === marks["managed-by"];
+    labels["cluster"] === marks.cluster &&
+    labels["managed-by"] === marks["managed-by"] &&
+    !isOtherUID(labels);
 
   const isOtherCluster = ({ labels }: ApiBalancer): boolean =>
     labels["managed-by"] === marks["managed-by"] &&
     labels["cluster"] !== undefined &&
-    labels["cluster"] !== marks.cluster;
+    (labels["cluster"] !== marks.cluster || isOtherUID(labels));
 
   const isUnmarked = ({ labels }: ApiBalancer): boolean =>
     labels["cluster"] === undefined && labels["managed-by"] === undefined;
@@ -124,7 +135,8 @@ export function fakeLoadBalancers(
     }
     // The label holds the uid of a Service, because this provider wrote it.
     const owner = (balancer.labels[ownerLabel] ?? name) as ServiceUID;
-    const owned = { group: owner, name, owners: [owner], state, balancer } as const;
+    const clusterUID = balancer.labels[uidLabel];
+    const owned = { group: owner, name, owners: [owner], clusterUID, state, balancer } as const;
     const { cluster } = balancer.labels;
     return cluster === undefined || isMarked(balancer)
       ? { ...owned, ownership: "ours" }
@@ -136,7 +148,7 @@ export function fakeLoadBalancers(
     on: desired.defaultName,
     spec: {
       name: desired.defaultName,
-      labels: { ...marks, [ownerLabel]: desired.owner.uid },
+      labels: marked(desired.owner.uid),
       ...specOf(desired),
       ...preserved,
     },
@@ -151,12 +163,16 @@ export function fakeLoadBalancers(
     if (status === "changing") return waitFor(`balancer ${name} to be ready`);
     if (observed.ownership !== "ours") {
       if (desired === undefined || desired.ending !== undefined) return { steps: [] };
-      const marked = { ...labels, ...marks, [ownerLabel]: desired.owner.uid };
-      const spec = { labels: marked, ...changesOf(desired, observed.balancer) };
+      const spec = {
+        labels: { ...labels, ...marked(desired.owner.uid) },
+        ...changesOf(desired, observed.balancer),
+      };
       return { steps: [{ do: "adopt balancer", on: name, id, spec }] };
     }
     if (desired?.ending === "release") {
-      const others = Object.entries(labels).filter(([key]) => !(key in marks) && key !== ownerLabel);
+      const others = Object.entries(labels).filter(
+        ([key]) => !(key in marks || key === uidLabel || key === ownerLabel),
+      );
       const spec = { labels: Object.fromEntries(others) };
       return { steps: [{ do: "release balancer", on: name, id, spec }] };
     }
@@ -207,9 +223,17 @@ export function fakeLoadBalancers(
     targetsOnly,
     targetCount: ({ balancer: { targets, draining } }) => targets.length + draining.length,
     apply,
-    moveMark: ({ balancer: { id, name, labels } }) => [
-      { do: "move mark", on: name, id, spec: { labels: { ...labels, ...marks } } },
-    ],
+    moveMark: ({
+      owners: [owner],
+      balancer: {
+        id,
+        name,
+        labels: { [uidLabel]: _, ...labels },
+      },
+    }) =>
+      owner === undefined
+        ? []
+        : [{ do: "move mark", on: name, id, spec: { labels: { ...labels, ...marked(owner) } } }],
     publish: ({ families }, observed) => {
       const balancer = observed?.state === "ready" ? observed.balancer : undefined;
       const ips = families.map((family) => (family === "IPv6" ? balancer?.ipv6 : balancer?.ip));

@@ -40,9 +40,11 @@ export interface CloudSources {
 export interface CloudSettings extends CloudSources {
   readonly environment: Environment;
   readonly cluster: string;
+  /** The uid of the cluster, as soon as it is known. */
+  readonly clusterUID?: () => string | undefined;
 }
 
-type SettingSources = Omit<CloudSettings, "cluster">;
+type SettingSources = Omit<CloudSettings, "cluster" | "clusterUID">;
 
 /** The Service annotations of the provider; a provider without annotations gets a prefix anyway. */
 export function annotationsOf({ annotations }: AnyProvider): NonNullable<AnyProvider["annotations"]> {
@@ -144,7 +146,13 @@ export function connectCloud(
       return opened;
     },
     inputs: { file: (path) => settings.inputFiles?.get(path) },
-    mark: { cluster: settings.cluster, owner: "fairlead" },
+    mark: {
+      cluster: settings.cluster,
+      owner: "fairlead",
+      get clusterUID() {
+        return settings.clusterUID?.();
+      },
+    },
   };
   // A default is public.
   for (const [name, value] of Object.entries(read.values)) {

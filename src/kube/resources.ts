@@ -35,6 +35,14 @@ export const nodes: Resource<Node> = {
   slim: slimNode,
 };
 
+export const namespaces: Resource<KubeObject> = {
+  ...core,
+  plural: "namespaces",
+  kind: "Namespace",
+  namespaced: false,
+  slim: slimMetaOnly,
+};
+
 export const services: Resource<Service> = {
   ...core,
   plural: "services",

@@ -102,6 +102,8 @@ export interface ObservedLoadBalancer {
   readonly ownership: "ours" | "unmarked" | "foreign";
   /** The name of the other cluster, if `ownership` is `foreign` and the mark has it. */
   readonly cluster?: string | undefined;
+  /** `Mark.clusterUID` in the mark, if it has one. */
+  readonly clusterUID?: string | undefined;
   /** `false` if the mark of this load balancer is older than the marks that name the cluster. See `LoadBalancers`. */
   readonly marksNameCluster?: false | undefined;
   /**

@@ -84,8 +84,22 @@ export interface Context {
   account<T>(account: Account<T>): OpenAccount<T>;
   /** The files that `ProviderDefinition.inputs` declared. */
   readonly inputs: Inputs;
-  /** Put this on every object you create, and treat only objects with it as your own: the cluster's id, and `fairlead`. */
-  readonly mark: { readonly cluster: string; readonly owner: string };
+  /** Put this on every object you create, and treat only objects with it as your own. */
+  readonly mark: Mark;
+}
+
+/** Identifies what this cluster created in the cloud. */
+export interface Mark {
+  /** The value of `--cluster-name`. */
+  readonly cluster: string;
+  /** `fairlead`. */
+  readonly owner: string;
+  /**
+   * Names the cluster even where several have the same name. Undefined before the API server has answered, and without the permission: read
+   * it when you need it. Add it to what you create where the mark has room. A mark with another one is `foreign`; a mark without one is
+   * your own.
+   */
+  readonly clusterUID?: string | undefined;
 }
 
 /** A problem with the configuration. It is reported at the start and at a reload; any reason is allowed. */

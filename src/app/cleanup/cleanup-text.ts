@@ -45,7 +45,7 @@ function leftText(found: readonly Leftover[], unselected: readonly Leftover[]): 
 
 function sourceText(cluster: ClusterState): string {
   return cluster.kind === "read"
-    ? `Compared with the API server at ${cluster.origin}: ${cluster.services.length} Services and ${cluster.nodes.length} Nodes exist.`
+    ? `Compared with the API server at ${cluster.origin} (cluster uid ${cluster.uid ?? "unknown, because the namespace kube-system cannot be read"}): ${cluster.services.length} Services and ${cluster.nodes.length} Nodes exist.`
     : `No API server answered, so existing Services and Nodes are not known: ${cluster.why}`;
 }
 
@@ -60,6 +60,7 @@ export function surveyText(survey: ClusterSurvey, { clusterName, noRoutes }: Sho
   const found = leftovers.filter(isDeletable);
   const kept = leftovers.filter((leftover) => !isDeletable(leftover));
   const unselected = kept.filter((leftover) => leftover.kept?.kind === "unselected");
+  const inUse = kept.filter((leftover) => leftover.kept?.kind === "in use");
   const section = (title: string, lines: readonly string[]): readonly string[] =>
     lines.length === 0 ? [] : ["", title, "", ...lines];
   return [
@@ -77,7 +78,7 @@ export function surveyText(survey: ClusterSurvey, { clusterName, noRoutes }: Sho
       [...problems, ...(noRoutes === undefined ? [] : [noRoutes])].map((text) => `  ${text}`),
     ),
     "",
-    `Left: ${leftText(found, unselected)}${problems.length === 0 ? "" : ", and what could not be listed"}. ${kept.length - unselected.length} in use and ${others} without the mark of this cluster stay.`,
+    `Left: ${leftText(found, unselected)}${problems.length === 0 ? "" : ", and what could not be listed"}. ${inUse.length} in use and ${others + kept.length - unselected.length - inUse.length} without the mark of this cluster stay.`,
     "",
   ].join("\n");
 }
@@ -102,7 +103,10 @@ export function removalText(confirmed: readonly Leftover[], { failed, problems }
 /** For scripts. */
 export function surveyData({ leftovers, cluster, problems, others }: ClusterSurvey) {
   return {
-    apiServer: cluster.kind === "read" ? { url: cluster.origin } : { unreachable: cluster.why },
+    apiServer:
+      cluster.kind === "read"
+        ? { url: cluster.origin, clusterUID: cluster.uid }
+        : { unreachable: cluster.why },
     leftovers: leftovers.map(({ what, name, place, owners, addresses, kept }) => ({
       ...{ kind: what, name, place, owners, addresses },
       stays: kept?.why,

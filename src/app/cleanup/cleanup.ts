@@ -76,7 +76,8 @@ export class Cleanup {
     const ranges = readClusterCIDRs(flags["cluster-cidr"]);
     const isWithRoutes = flags["configure-cloud-routes"] && ranges.kind === "run";
     const clusterCIDRs = isWithRoutes ? ranges.cidrs : [];
-    const options = { provider, cloud, cluster, selection, clusterCIDRs, clock: platform.clock };
+    const clusterName = flags["cluster-name"];
+    const options = { provider, clusterName, cloud, cluster, selection, clusterCIDRs, clock: platform.clock };
     return { ...(await takeSurvey(options, this.#access.call)), cluster };
   }
 }
@@ -88,6 +89,10 @@ function assertUnchanged(before: ClusterState, now: ClusterState): void {
     throw new Error(`The API server ${what}, so cleanup stopped. Run it again to see what is left.`);
   }
   if (before.kind !== "read" || now.kind !== "read") return;
+  if (before.uid !== now.uid)
+    throw new Error(
+      `The API server at ${now.origin} is now that of another cluster (uid ${now.uid ?? "unknown"}, before ${before.uid ?? "unknown"}), so cleanup stopped.`,
+    );
   const leader = newLeader(before.lease, now.lease);
   if (leader !== undefined)
     throw new Error(

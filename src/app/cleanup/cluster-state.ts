@@ -10,12 +10,15 @@ import { holderOf, isSameRecord } from "../../kube/leader-election/lease-record.
 import type { Lease, Node, Service } from "../../kube/objects.ts";
 import { leases, nodes, services } from "../../kube/resources.ts";
 import { type Clock, sleep } from "../../platform/clock.ts";
+import { readClusterUID } from "../cluster-identity.ts";
 import type { Flags } from "../flags/table.ts";
 
 export type ClusterState =
   | {
       readonly kind: "read";
       readonly origin: string;
+      /** Undefined without the permission to read it. */
+      readonly uid: string | undefined;
       readonly services: readonly Service[];
       readonly nodes: readonly Node[];
       readonly lease: Lease | undefined;
@@ -47,6 +50,7 @@ export async function readCluster(
     listAll(api, services, signal),
     listAll(api, nodes, signal),
     readLease(api, flags, signal),
+    readClusterUID(api, signal),
   ] as const;
   // Each read ends first: one answer among failures shows that there is a server.
   const ended = await Promise.allSettled(reads);
@@ -54,8 +58,8 @@ export async function readCluster(
   const errors = ended.flatMap((read) => (read.status === "rejected" ? [read.reason] : []));
   if (errors.length === ended.length) return unread(errors);
   if (errors.length > 0) throw refused(errors[0]);
-  const [allServices, allNodes, lease] = await Promise.all(reads);
-  return { kind: "read", origin: api.origin, services: allServices, nodes: allNodes, lease };
+  const [allServices, allNodes, lease, uid] = await Promise.all(reads);
+  return { kind: "read", origin: api.origin, uid, services: allServices, nodes: allNodes, lease };
 }
 
 function unread(errors: readonly unknown[]): ClusterState {

@@ -13,9 +13,9 @@ import type { ObservedRoute } from "../../provider/routes.ts";
 import { type AnyCloud, type AnyProvider, annotationsOf } from "../connect-cloud.ts";
 import type { ClusterState } from "./cluster-state.ts";
 
-/** Why an object stays. `unselected`: a flag would select it. */
+/** Why an object stays. `unselected`: a flag would select it. `foreign`: it belongs to another cluster with the same name. */
 export interface Kept {
-  readonly kind: "in use" | "unselected";
+  readonly kind: "in use" | "unselected" | "foreign";
   readonly why: string;
 }
 
@@ -48,6 +48,12 @@ export interface Selection {
   readonly allMarked: boolean;
 }
 
+/** Whether it belongs to the cluster with this uid beyond doubt: its mark has the uid, or an operator named its owner. */
+export function isProved(leftover: Leftover, uid: string | undefined, { owners }: Selection): boolean {
+  if (leftover.what === "route") return false;
+  return owners.size > 0 || (uid !== undefined && leftover.balancer.clusterUID === uid);
+}
+
 export interface BalancerFacts {
   readonly balancer: ObservedLoadBalancer;
   readonly addresses: readonly string[];
@@ -63,7 +69,9 @@ export function whyKept(
 ): Kept | undefined {
   const user = cluster.kind === "read" ? userOf(balancer, addresses, cluster.services) : undefined;
   if (user !== undefined) return { kind: "in use", why: `${user} exists` };
-  const { owners } = balancer;
+  const { owners, ownership, clusterUID } = balancer;
+  if (ownership === "foreign")
+    return { kind: "foreign", why: `belongs to another cluster with the same name (uid ${clusterUID})` };
   const isSelected = owners.length > 0 && owners.every((uid) => selected.has(uid));
   if (isSelected) return undefined;
   if (selected.size > 0) return { kind: "unselected", why: "not selected with --owner" };

@@ -123,11 +123,12 @@ export class Marks {
     const { loadBalancers } = cloud;
     const { balancers, problems } = await listCloud({ loadBalancers }, platform.clock, this.#access.call);
     const found = balancers.flatMap(({ balancer: observed }): readonly Found[] => {
-      const { group, name = group, owners, ownership, cluster } = observed;
+      const { group, name = group, owners, ownership, cluster, clusterUID } = observed;
       if (ownership === "unmarked" || observed.marksNameCluster === false) return [];
       const services = owners.flatMap((uid) => keys.get(uid) ?? []);
       const isOwn = services.length > 0 && services.length === owners.length;
-      const marked = ownership === "ours" ? own : (cluster ?? "another cluster");
+      const named = cluster === own && clusterUID !== undefined ? `${own} (uid ${clusterUID})` : cluster;
+      const marked = ownership === "ours" ? own : (named ?? "another cluster");
       return [{ name, cluster: marked, owners, services: isOwn ? services : undefined, observed }];
     });
     return { cluster: own, apiServer: state.origin, balancers: found, problems, cannotMove: whyNot(cloud) };
@@ -165,6 +166,7 @@ export function marksText(survey: MarksSurvey, commandLine: string): string {
   });
   const moves = names.flatMap((name) => {
     const found = movable(survey, name);
+    const shown = name.includes(" ") ? `'${name}'` : name;
     return found.length === 0
       ? []
       : [
@@ -174,7 +176,7 @@ export function marksText(survey: MarksSurvey, commandLine: string): string {
           ...found.map((one) => `  ${one.name}  ${one.services?.join(", ")}`),
           "",
           cannotMove ??
-            `If this cluster was renamed from ${name} to ${own}: ${commandLine} --move-from=${name}\nNot if it is a copy of a cluster that still runs, such as a restored backup: the Services of both have the same uids.`,
+            `If this cluster was renamed from ${name} to ${own}: ${commandLine} --move-from=${shown}\nNot if it is a copy of a cluster that still runs, such as a restored backup: the Services of both have the same uids.`,
         ];
   });
   const limits = balancers.length === 0 && cannotMove !== undefined ? ["", cannotMove] : [];

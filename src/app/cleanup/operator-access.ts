@@ -21,10 +21,13 @@ export interface OperatorOptions {
 export class OperatorAccess {
   readonly #options: OperatorOptions;
   readonly #signal: AbortSignal;
+  /** As of the last read. */
+  #clusterUID: string | undefined;
 
   constructor(options: OperatorOptions, signal: AbortSignal) {
     this.#options = options;
     this.#signal = signal;
+    this.#clusterUID = options.settings.flags["cluster-uid"];
   }
 
   get call(): Call {
@@ -32,7 +35,9 @@ export class OperatorAccess {
   }
 
   async cluster(): Promise<ClusterState> {
-    return readCluster(() => this.#api(), this.#options.settings.flags, this.#signal);
+    const cluster = await readCluster(() => this.#api(), this.#options.settings.flags, this.#signal);
+    if (cluster.kind === "read") this.#clusterUID = cluster.uid;
+    return cluster;
   }
 
   /** The replica that leads; undefined if none does. */
@@ -49,7 +54,10 @@ export class OperatorAccess {
     const isReading = access === "read";
     const { connected, problems } = connectCloud(
       provider,
-      { environment, ...settings.cloud, cluster: settings.flags["cluster-name"] },
+      {
+        ...{ environment, ...settings.cloud, cluster: settings.flags["cluster-name"] },
+        clusterUID: () => this.#clusterUID,
+      },
       {
         ...{ clock, random, signal: this.#signal, deadline: settings.flags["cloud-call-timeout"] },
         transport: isReading ? new ReadOnlyTransports().cloud(cloudTransport) : cloudTransport,

@@ -23,6 +23,7 @@ import { type CloudListing, type ListedTable, listCloud } from "./list-cloud.ts"
 
 export interface SurveyOptions {
   readonly provider: AnyProvider;
+  readonly clusterName: string;
   readonly cloud: AnyCloud;
   readonly cluster: ClusterState;
   readonly selection: Selection;
@@ -63,13 +64,14 @@ export async function takeSurvey(options: SurveyOptions, call: Call): Promise<Su
 }
 
 function balancersOf(
-  { provider, cloud: { loadBalancers }, cluster, selection }: SurveyOptions,
+  { provider, clusterName, cloud: { loadBalancers }, cluster, selection }: SurveyOptions,
   { balancers: listed }: CloudListing,
 ): readonly LeftoverBalancer[] {
   if (loadBalancers === undefined) return [];
   const marksNameCluster = loadBalancers.marksNameCluster !== false;
   return listed.flatMap(({ balancer, part }) => {
-    if (balancer.ownership !== "ours") return [];
+    const isNamesake = balancer.ownership === "foreign" && balancer.cluster === clusterName;
+    if (balancer.ownership !== "ours" && !isNamesake) return [];
     const addresses = addressesOf(provider, loadBalancers, balancer);
     const facts = { balancer, addresses, marksNameCluster };
     return {

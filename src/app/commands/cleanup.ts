@@ -2,8 +2,11 @@
 
 import type { Problem } from "../../core/problem.ts";
 import type { Cleanup, ClusterSurvey } from "../cleanup/cleanup.ts";
+import type { Leftover } from "../cleanup/leftovers.ts";
 import { invalidFlag } from "../flags/flag-problems.ts";
+import { defaultClusterName } from "../flags/groups/generic.ts";
 import type { ReadFlags } from "../flags/read-flags.ts";
+import type { Flags } from "../flags/table.ts";
 import { withUserKubeconfig } from "../kube-client.ts";
 import { version } from "../version.ts";
 import type { Command } from "./command.ts";
@@ -27,6 +30,24 @@ function noRoutes({ flags }: ReadFlags): string | undefined {
   if (!flags["configure-cloud-routes"]) return undefined;
   const isSet = flags["cluster-cidr"] !== undefined;
   return isSet ? undefined : "Routes are not listed: set --cluster-cidr to the pod ranges of the cluster.";
+}
+
+/** Many clusters have the default name: with it, `--yes` deletes nothing that only the name connects to this cluster. */
+function wrongCluster(
+  { cluster }: Pick<ClusterSurvey, "cluster">,
+  { yes, "cluster-uid": expected, "cluster-name": name }: Flags,
+  unproved: readonly Leftover[],
+  countText: (leftovers: readonly Leftover[]) => string,
+): string | undefined {
+  const uid = cluster.kind === "read" ? cluster.uid : expected;
+  if (expected !== undefined && uid !== expected)
+    return `--cluster-uid is ${expected}, but the API server is that of the cluster with uid ${uid ?? "unknown, because the namespace kube-system cannot be read"}. Check --kubeconfig and --context`;
+  const isNamed = cluster.kind === "read" && expected !== undefined;
+  if (!yes || name !== defaultClusterName || isNamed || unproved.length === 0) return undefined;
+  const what = `the name ${name} is the default of many clusters, and nothing else shows that this is the cluster of ${countText(unproved)}`;
+  return cluster.kind === "read"
+    ? `${what}. Set --cluster-uid=${uid ?? "…"} if this is the right cluster, or --owner, or omit --yes`
+    : `${what}. Set --cluster-uid, which deletes only what has it in its mark, or --owner, or omit --yes`;
 }
 
 /** Why nothing may be deleted; undefined if it may. */
@@ -60,7 +81,15 @@ export const cleanupCommand: Command = {
       "In some clouds the mark has no place for the name of the cluster. There, select the owners with --owner, or everything with --all-marked.",
     ],
     flags: [
-      ...(["yes", "owner", "all-marked", "cluster-is-gone", "cluster-name", "cluster-cidr"] as const),
+      ...([
+        "yes",
+        "owner",
+        "all-marked",
+        "cluster-is-gone",
+        "cluster-name",
+        "cluster-uid",
+        "cluster-cidr",
+      ] as const),
       ...(["output", "timeout", "kubeconfig", "context"] as const),
     ],
     exitCodes: {
@@ -86,10 +115,12 @@ export const cleanupCommand: Command = {
   requires: "settings",
   async run(invocation) {
     // Loaded only here: the manager never cleans up like this.
-    const [{ Cleanup }, { countText, isDeletable, removalText, surveyData, surveyText }] = await Promise.all([
-      import("../cleanup/cleanup.ts"),
-      import("../cleanup/cleanup-text.ts"),
-    ]);
+    const [{ Cleanup }, { countText, isDeletable, removalText, surveyData, surveyText }, { isProved }] =
+      await Promise.all([
+        import("../cleanup/cleanup.ts"),
+        import("../cleanup/cleanup-text.ts"),
+        import("../cleanup/leftovers.ts"),
+      ]);
     const { configuration, platform, provider, program, console, signal } = invocation;
     const { settings: given } = configuration;
     if (invocation.refuse(flagProblems(given))) return;
@@ -116,7 +147,11 @@ export const cleanupCommand: Command = {
       invocation.exitCode = survey.problems.length > 0 ? 1 : 3;
       return;
     }
-    const refused = await refusal(cleanup, survey, settings);
+    const { cluster } = survey;
+    const uid = cluster.kind === "read" ? cluster.uid : flags["cluster-uid"];
+    const unproved = found.filter((leftover) => !isProved(leftover, uid, selection));
+    const refused =
+      wrongCluster(survey, flags, unproved, countText) ?? (await refusal(cleanup, survey, settings));
     if (refused !== undefined) {
       invocation.writeError(`nothing was deleted: ${refused}`);
       invocation.exitCode = 1;

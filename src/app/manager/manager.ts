@@ -18,6 +18,7 @@ import { Journal } from "../../runtime/journal.ts";
 import { runTogether } from "../../runtime/run-together.ts";
 import type { WriteGate } from "../../runtime/write-gate.ts";
 import type { Log } from "../../telemetry/log.ts";
+import { ClusterIdentity } from "../cluster-identity.ts";
 import { ConfigurationError } from "../configuration/configuration-error.ts";
 import { type AnyProvider, shownCloud } from "../connect-cloud.ts";
 import type { ControllerName } from "../flags/controller-names.ts";
@@ -165,6 +166,11 @@ export async function createManager(options: ManagerOptions, signal: AbortSignal
     signal,
   );
   metrics.kube.serverIs(api.origin);
+  const identified = new ClusterIdentity({
+    ...{ api, clock, log },
+    onProblem: (error) => apiServerProblems.failed(error),
+  });
+  caches.follow(identified);
   const contact = new CloudContact(clock);
   const report: AccountContext["report"] = (call) => {
     requests.cloud(call);
@@ -179,6 +185,7 @@ export async function createManager(options: ManagerOptions, signal: AbortSignal
         log,
         gates,
         generation,
+        clusterUID: () => identified.uid,
         life: life.signal,
         report,
         redaction,

@@ -40,6 +40,7 @@ export interface OpenCloudsOptions {
   readonly gates: { readonly main: WriteGate; readonly migrated: WriteGate | undefined };
   readonly generation: Generation;
   readonly redaction: Redaction;
+  readonly clusterUID: () => string | undefined;
   /** Aborted when the manager has ended. */
   readonly life: AbortSignal;
 }
@@ -60,6 +61,7 @@ export function openClouds({
   report,
   gates,
   redaction,
+  clusterUID,
   generation: { isCurrent, replaced, onAbandoned, budgets, undeclaredReasons },
   life,
 }: OpenCloudsOptions): OpenClouds {
@@ -93,7 +95,7 @@ export function openClouds({
   const open = (gate: WriteGate, place: keyof Generation["budgets"]) => {
     const opened = connectCloud(
       provider,
-      { environment, ...settings.cloud, cluster: flags["cluster-name"] },
+      { environment, ...settings.cloud, cluster: flags["cluster-name"], clusterUID },
       {
         transport,
         openSocket,

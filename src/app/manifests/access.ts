@@ -27,6 +27,13 @@ export const clusterRules: readonly Rule[] = [
   },
   { apiGroups: [""], resources: ["events"], verbs: ["create", "patch"] },
   {
+    [comment]: "The uid of this namespace distinguishes clusters with the same name.",
+    apiGroups: [""],
+    resources: ["namespaces"],
+    resourceNames: ["kube-system"],
+    verbs: ["get"],
+  },
+  {
     [comment]: "Only used with --load-balancer-targets or the annotation fairlead.dev/target-policy.",
     apiGroups: ["discovery.k8s.io"],
     resources: ["endpointslices"],

@@ -70,7 +70,8 @@ test("cleanup --owner does not delete the load balancer of an existing Service [
 test("cleanup --all-marked warns, deletes all with a mark, and keeps existing Services and unmarked ones [N6 F56]", async () => {
   const { w } = await leftBehind();
   const stays = w.world.get("stays").metadata.uid;
-  const result = await cleanup(w, ["--yes", "--all-marked"]);
+  const { uid } = w.world.server.store.get("namespaces", undefined, "kube-system")?.metadata ?? {};
+  const result = await cleanup(w, ["--yes", "--all-marked", `--cluster-uid=${uid}`]);
   expect(result.code).toBe(0);
   expect(result.err).toContain("--all-marked also deletes load balancers of other clusters");
   expect(ownersIn(w)).toEqual([stays, undefined]);

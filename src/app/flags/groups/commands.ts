@@ -96,6 +96,12 @@ const commandFields = {
       { fallback: false },
     ),
   ),
+  "cluster-uid": onlyFor(
+    "cleanup",
+    text(
+      "The uid of the cluster, as the first line of cleanup shows it. Refused if the API server is that of another cluster. With --yes and the default --cluster-name, required to delete what nothing else proves to be of this cluster.",
+    ),
+  ),
   "move-from": onlyFor(
     "marks",
     text(

@@ -6,6 +6,9 @@ import { list, pairs } from "../../../core/list-fields.ts";
 import type { Fields } from "../../../core/settings.ts";
 import { deprecated, type FlagGroup, needsRestart, noEffect } from "../flag-notes.ts";
 
+/** Upstream's. Many clusters have it. */
+export const defaultClusterName = "kubernetes";
+
 const debuggingFields = {
   profiling: needsRestart(
     flag("Serve profiles of the runtime and the log level under /debug/ on the secure port.", {
@@ -104,7 +107,7 @@ const genericFields = {
   ),
   "cluster-name": needsRestart(
     text("Name of the cluster. Resources that Fairlead creates in the cloud are marked with it.", {
-      fallback: "kubernetes",
+      fallback: defaultClusterName,
     }),
   ),
   "cluster-cidr": needsRestart(

@@ -193,20 +193,31 @@ export function foreignOf(
   return index.get(owner) ?? [];
 }
 
+/** With its uid if it has the name of this cluster. */
+function clusterText({ cluster, clusterUID }: ObservedLoadBalancer, clusterName: string): string {
+  if (cluster === undefined) return "another cluster";
+  return cluster === clusterName ? `cluster ${cluster} (uid ${clusterUID})` : `cluster ${cluster}`;
+}
+
 const serviceName = ({ owner }: Desired): string => `${owner.namespace}/${owner.name}`;
 
 function otherCluster(
   desired: Desired,
-  { name, cluster }: ObservedLoadBalancer,
+  balancer: ObservedLoadBalancer,
   hasOwn: boolean,
   clusterName: string,
 ): Problem {
+  const { name, cluster } = balancer;
   const reason = "BelongsToOtherCluster";
-  const other = cluster === undefined ? "another cluster" : `cluster ${cluster}`;
+  const other = clusterText(balancer, clusterName);
   const belongs = `${name === undefined ? "" : `${name} `}of ${serviceName(desired)} belongs to ${other}; this manager runs as ${clusterName}`;
   if (hasOwn) {
     const text = `A second load balancer ${belongs}. It is not changed. If that cluster no longer exists, delete it in the cloud.`;
     return { severity: "warning", reason, text };
+  }
+  if (cluster === clusterName) {
+    const text = `The load balancer ${belongs}, but with another uid. Nothing is created, changed or deleted for this Service, and it keeps its finalizer. Check which cluster the kubeconfig names. If that cluster no longer exists, delete the load balancer in the cloud.`;
+    return { severity: "error", reason, text };
   }
   if (desired.ending !== undefined) {
     const text = `The load balancer ${belongs}. It may be the one that the Service had, so it is not deleted, and the Service keeps its finalizer. If it is, set --cluster-name to ${cluster ?? "the name of that cluster"} and restart, or move its mark with the command marks. If no cluster needs it, delete it in the cloud.`;
@@ -259,12 +270,15 @@ function refused(
   desired: Desired,
   wanted: string,
   taken: ObservedLoadBalancer,
-  { nameOwners }: OwnershipContext,
+  { nameOwners, clusterName }: OwnershipContext,
 ): Problem {
   const owners = taken.ownership === "ours" ? nameOwners(taken) : "";
-  const cluster = taken.cluster === undefined ? "another cluster" : `cluster ${taken.cluster}`;
   const user =
-    taken.ownership === "foreign" ? cluster : owners === "" ? "a Service that no longer exists" : owners;
+    taken.ownership === "foreign"
+      ? clusterText(taken, clusterName)
+      : owners === ""
+        ? "a Service that no longer exists"
+        : owners;
   return {
     severity: "error",
     reason: "AdoptionRefused",

@@ -129,6 +129,16 @@ test.each([
   expect(cloud.balancers.list().map((balancer) => balancer.targets.length)).toEqual([targets]);
 });
 
+test("answers changes and deletions with success, and makes none, with the fault no-effect", async () => {
+  const { ask, cloud } = setUp();
+  await ask("/balancers", "POST", { name: "lb", targets: ["1"] });
+  const path = `/balancers/${cloud.balancers.list()[0]?.id}`;
+  cloud.faults.add({ kind: "no-effect", calls: 2 });
+  expect((await ask(path, "PATCH", { targets: [] })).status).toBe(200);
+  expect((await ask(path, "DELETE")).status).toBe(204);
+  expect(cloud.balancers.list().map(({ targets }) => targets)).toEqual([["1"]]);
+});
+
 test("shows a replaced view of balancers and routes, and keeps its true state", async () => {
   const { ask, cloud } = setUp();
   await ask("/balancers", "POST", { name: "lb" });

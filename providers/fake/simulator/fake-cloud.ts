@@ -45,9 +45,11 @@ const routes = [
  * - `half-made`   a balancer is created without listeners and targets, and the request is answered with this status
  * - `short-page`  the page lacks its last entry
  * - `empty-list`  the listing is empty
+ * - `no-effect`   a change or deletion is answered as if it was made
  */
-export type FaultKind = CommonFault | "half-made" | "short-page" | "empty-list";
-const faultKinds: readonly FaultKind[] = [...commonFaults, "half-made", "short-page", "empty-list"];
+export type FaultKind = CommonFault | "half-made" | "short-page" | "empty-list" | "no-effect";
+const ownFaults = ["half-made", "short-page", "empty-list", "no-effect"] as const;
+const faultKinds: readonly FaultKind[] = [...commonFaults, ...ownFaults];
 export type Fault = CloudFault<FaultKind>;
 
 function operationOf({ method, path }: Query): { operation: string; id: string } {
@@ -118,6 +120,7 @@ export class FakeCloud extends SimulatedApi<FaultKind> {
     };
     // The body is not validated: the only client is the provider.
     const spec = (body ?? {}) as Partial<SimulatedBalancer> & Partial<SimulatedRoute>;
+    if (fault?.kind === "no-effect" && operation.startsWith("DELETE")) return { status: 204 };
     switch (operation as (typeof routes)[number]) {
       case "GET /machines":
         return list("machines", this.#visibleMachines(query));
@@ -132,7 +135,10 @@ export class FakeCloud extends SimulatedApi<FaultKind> {
       case "GET /balancers/{id}":
         return this.#balancer(id);
       case "PATCH /balancers/{id}":
-        return { status: 200, body: { balancer: this.balancers.change(id, spec) } };
+        return {
+          status: 200,
+          body: { balancer: this.balancers.change(id, fault?.kind === "no-effect" ? {} : spec) },
+        };
       case "DELETE /balancers/{id}":
         this.balancers.remove(id);
         return { status: 204 };

@@ -8,13 +8,15 @@
 import type { SimulatedBalancer } from "../../providers/fake/simulator/balancers.ts";
 import type { FakeCloud } from "../../providers/fake/simulator/fake-cloud.ts";
 import type { SimulatedRoute } from "../../providers/fake/simulator/routes.ts";
-import { isLoadBalancer } from "../../src/controllers/service/predicates.ts";
+import { wantsLoadBalancer } from "../../src/controllers/service/predicates.ts";
 import type { Node, Service } from "../../src/kube/objects.ts";
 import type { Clock } from "../../src/platform/clock.ts";
 import type { TransportRequest } from "../../src/platform/transport.ts";
 import type { ApiServer } from "../../src/testing/apiserver/api-server.ts";
 import type { StoredChange } from "../../src/testing/apiserver/storage/store.ts";
 import { AbsenceCount } from "./absence-count.ts";
+import { isMarked } from "./cloud-invariants.ts";
+import { KnownChanges } from "./known-changes.ts";
 
 type Report = (invariant: number, text: string) => void;
 
@@ -32,8 +34,7 @@ export interface CloudChange {
   readonly machine?: string;
 }
 
-/** A manager may not have seen changes of the API that are younger, because its watch may have been silent. */
-const unseenFor = 300_000;
+const never = Number.NEGATIVE_INFINITY;
 
 export const stateOf = (cloud: FakeCloud): CloudState => ({
   balancers: cloud.balancers.list(),
@@ -47,7 +48,7 @@ export const changeOf = ({ method, url, body }: TransportRequest): CloudChange =
 };
 
 const ownerOf = ({ labels }: { readonly labels: Readonly<Record<string, string>> }): string =>
-  labels["owner-uid"] ?? "";
+  isMarked(labels) ? (labels["owner-uid"] ?? "") : "";
 
 const hasAddress = (object: StoredChange["before"]): boolean =>
   ((object as unknown as Service | undefined)?.status?.loadBalancer?.ingress ?? []).length > 0;
@@ -57,8 +58,10 @@ export class AbsenceInvariants {
   readonly #cloud: FakeCloud;
   readonly #clock: Clock;
   readonly #report: Report;
-  /** Uids of Services that for some time needed no load balancer, or whose deletion could be seen. */
-  readonly #unwanted = new Set<string>();
+  /** What the leader must know about the API server. */
+  readonly known: KnownChanges;
+  /** Since when each Service needs a load balancer, by uid. */
+  readonly #wantedSince = new Map<string, number>();
   /** Uids of Services that needed no load balancer when they were last seen. */
   readonly #needsNone = new Set<string>();
   /** Uids of Services, and names of Nodes, that vanished without a deletion. */
@@ -84,6 +87,7 @@ export class AbsenceInvariants {
     this.#cloud = cloud;
     this.#clock = clock;
     this.#report = report;
+    this.known = new KnownChanges(server, clock);
     this.#balancerCount = new AbsenceCount("load balancers", clock, (text) => report(19, text));
     this.#routeCount = new AbsenceCount("routes", clock, (text) => report(19, text));
     server.onWrite((change) => this.#afterWrite(change));
@@ -136,7 +140,7 @@ export class AbsenceInvariants {
 
   #checkNewRoute({ destination = "", machine = "" }: CloudChange, before: CloudState): void {
     // A replacement may be tried again at once, because its Node has no route meanwhile.
-    const isReplacement = this.#clock.monotonic() - (this.#removedAt.get(destination) ?? -unseenFor) < 60_000;
+    const isReplacement = this.#clock.monotonic() - (this.#removedAt.get(destination) ?? never) < 60_000;
     const exists = before.routes.some((one) => one.destination === destination && one.machine === machine);
     // A new Node gets its route at once, and listings may lack the one that was there before it.
     if (exists && !isReplacement && !this.#inherited.has(destination) && !this.#isUnknown(destination)) {
@@ -164,12 +168,14 @@ export class AbsenceInvariants {
 
   #checkRemovedBalancer(balancer: SimulatedBalancer, after: CloudState): void {
     const owner = ownerOf(balancer);
+    // cloud-invariants.ts checks those of others.
+    if (owner === "") return;
     // It is removed because of a change that could be seen, also if its Service has vanished since.
     if (this.#needsNone.has(owner)) return;
     const service = this.#services().find(({ metadata }) => metadata.uid === owner);
     const isOnlyOne = !after.balancers.some((one) => ownerOf(one) === owner);
-    const isWrong =
-      service !== undefined && !this.#unwanted.has(owner) && isOnlyOne && balancer.status !== "failed";
+    const isWanted = this.known.mustKnow(this.#wantedSince.get(owner) ?? Number.POSITIVE_INFINITY);
+    const isWrong = service !== undefined && isWanted && isOnlyOne && balancer.status !== "failed";
     if (this.#vanished.has(owner) || (isWrong && this.#hasReturned(owner))) {
       this.#balancerCount.add(owner, `${balancer.id} of the vanished ${owner}`);
     } else if (isWrong) {
@@ -179,7 +185,8 @@ export class AbsenceInvariants {
 
   /** A manager may not know yet that it is back. */
   #hasReturned(id: string): boolean {
-    return this.#clock.monotonic() - (this.#returnedAt.get(id) ?? Number.NEGATIVE_INFINITY) < unseenFor;
+    const at = this.#returnedAt.get(id);
+    return at !== undefined && !this.known.mustKnow(at);
   }
 
   #checkRemovedRoute({ destination, machine, id }: SimulatedRoute): void {
@@ -193,7 +200,7 @@ export class AbsenceInvariants {
       this.#cloud.machines.list().find(({ id }) => id === machine)?.status === "terminating";
     for (const [node, { route, since }] of this.#wantedRoutes) {
       if (route !== `${destination} ${machine}`) continue;
-      const isWrong = now - since > unseenFor;
+      const isWrong = this.known.mustKnow(since);
       if (this.#vanished.has(node) || (isWrong && this.#hasReturned(node))) {
         if (!isTerminating) this.#routeCount.add(destination, `${destination} of the vanished ${node}`);
       } else if (isWrong) {
@@ -209,12 +216,13 @@ export class AbsenceInvariants {
   #afterWrite({ storage, type, object, before }: StoredChange): void {
     const { uid, name, deletionTimestamp } = object.metadata;
     if (storage === "services") {
-      const isWanted = isLoadBalancer(object as unknown as Service) && deletionTimestamp === undefined;
+      const isWanted = wantsLoadBalancer(object as unknown as Service) && deletionTimestamp === undefined;
       if (this.#vanished.has(uid) && type === "DELETED") return;
       if (isWanted && type !== "DELETED") this.#needsNone.delete(uid);
       else this.#needsNone.add(uid);
+      if (isWanted && !this.#wantedSince.has(uid)) this.#wantedSince.set(uid, this.#clock.monotonic());
       if (!isWanted || type === "DELETED") {
-        this.#unwanted.add(uid);
+        this.#wantedSince.delete(uid);
         // It would have been removed now, so what is created later replaces nothing.
         this.#lost.delete(uid);
       }

@@ -1,5 +1,5 @@
-// Faults of the API server and its network: errors, lost connections and answers, hanging requests, watches that are cut or go
-// silent, compaction, missing support for streaming lists, and slowness.
+// Faults of the API server and its network: errors, lost connections and answers, hanging requests, watches that are cut, go
+// silent or fail for minutes, compaction, missing support for streaming lists, and slowness.
 
 import { milliseconds } from "../../src/core/brand.ts";
 import type { FaultOutcome } from "../../src/testing/apiserver/api-server.ts";
@@ -7,11 +7,11 @@ import type { RequestInfo } from "../../src/testing/apiserver/http/request.ts";
 import type { Dice, Disruption, DisruptionSource } from "./disruptions.ts";
 import type { World } from "./world.ts";
 
-type Target = "all" | "writes" | "watches" | "leases" | "nodes";
+type Target = "all" | "writes" | "lists" | "streams" | "leases" | "nodes";
 
 /** A kind of failure that hits a share of the matching requests for some time. */
 interface Outage {
-  readonly kind: "500" | "503" | "429" | "drop" | "lose-answer" | "hang";
+  readonly kind: "410" | "429" | "500" | "503" | "drop" | "lose-answer" | "hang";
   readonly share: number;
   readonly target: Target;
   readonly until: number;
@@ -25,8 +25,10 @@ const matches = (target: Target, { verb, plural }: RequestInfo): boolean => {
       return true;
     case "writes":
       return !["get", "list", "watch"].includes(verb);
-    case "watches":
+    case "lists":
       return verb === "watch" || verb === "list";
+    case "streams":
+      return verb === "watch";
     case "leases":
     case "nodes":
       return plural === target;
@@ -55,16 +57,29 @@ class Outages {
   }
 
   start(): void {
-    const { clock, history, replicas } = this.#world;
+    const { clock, replicas } = this.#world;
     const dice = this.#dice;
     const outage: Outage = {
       kind: dice.pick(["500", "503", "429", "drop", "lose-answer", "lose-answer", "hang"] as const) ?? "500",
       share: dice.pick([0.1, 0.3, 0.7, 1]) ?? 1,
-      target: dice.pick(["all", "writes", "writes", "watches", "leases", "nodes"] as const) ?? "all",
+      target: dice.pick(["all", "writes", "writes", "lists", "leases", "nodes"] as const) ?? "all",
       until: clock.monotonic() + Math.round(dice.between(3_000, 90_000)),
       replica: dice.chance(0.6) ? dice.pick(replicas)?.name : undefined,
     };
-    history.log(`api server: ${JSON.stringify(outage)}`);
+    this.#add(outage);
+  }
+
+  /** One replica follows nothing for minutes, and goes on holding or renewing its Lease. */
+  blind({ name }: { readonly name: string }): void {
+    const dice = this.#dice;
+    const kind = dice.pick(["500", "429", "410", "drop"] as const) ?? "500";
+    const target = kind === "410" || dice.chance(0.5) ? "streams" : "lists";
+    const until = this.#world.clock.monotonic() + Math.round(dice.between(60_000, 400_000));
+    this.#add({ kind, share: 1, target, until, replica: name });
+  }
+
+  #add(outage: Outage): void {
+    this.#world.history.log(`api server: ${JSON.stringify(outage)}`);
     this.#active.push(outage);
   }
 
@@ -79,7 +94,7 @@ class Outages {
     for (const { kind, share, target, replica } of this.#active) {
       if (replica !== undefined && replica !== history.writer) continue;
       if (!matches(target, info) || !this.#dice.chance(share)) continue;
-      if (kind === "500" || kind === "503") return refusal(Number(kind), undefined);
+      if (kind === "410" || kind === "500" || kind === "503") return refusal(Number(kind), undefined);
       return kind === "429" ? refusal(429, this.#dice.count(1, 8)) : kind;
     }
     return undefined;
@@ -94,6 +109,26 @@ export const apiServerFaults = (world: World, dice: Dice): DisruptionSource => {
     if (replica === undefined) return;
     history.log(`network: ${text} ${replica.name}`);
     apply(replica);
+  };
+  /** Usually a standby replica, which may become the leader meanwhile. */
+  const blind = (): void => {
+    const standby = replicas.filter((replica) => !world.holdsLease(replica));
+    const replica = dice.pick(dice.chance(0.8) ? standby : replicas);
+    if (replica === undefined) return;
+    if (dice.chance(0.5)) outages.blind(replica);
+    else {
+      const duration = Math.round(dice.between(60_000, 400_000));
+      history.log(`network: watches are silent for ${duration / 1000} s for ${replica.name}`);
+      replica.kube.stallStreams(duration);
+    }
+    if (dice.chance(0.5)) replica.kube.cutStreams();
+    const { leader } = world;
+    if (leader === undefined || leader === replica || dice.chance(0.3)) return;
+    clock.after(milliseconds(Math.round(dice.between(2_000, 100_000))), () => {
+      if (!replicas.includes(leader)) return;
+      world.killReplica(leader);
+      clock.after(milliseconds(60_000), () => world.startReplica());
+    });
   };
   const slow = forSomeReplica("slow for", (replica) => {
     replica.latency = { ...replica.latency, kube: Math.round(dice.between(100, 4_000)) };
@@ -117,6 +152,7 @@ export const apiServerFaults = (world: World, dice: Dice): DisruptionSource => {
     { weight: 9, apply: () => outages.start() },
     { weight: 3, apply: forSomeReplica("watches are cut for", ({ kube }) => kube.cutStreams()) },
     { weight: 2, apply: forSomeReplica("watches go silent for", ({ kube }) => kube.stallStreams()) },
+    { weight: 3, apply: blind },
     { weight: 3, apply: slow },
     { weight: 2, apply: compact },
     { weight: 1, apply: streamingLists },
@@ -126,7 +162,10 @@ export const apiServerFaults = (world: World, dice: Dice): DisruptionSource => {
     stop: () => {
       outages.end();
       server.watchSettings.streamingLists = "on";
-      for (const replica of replicas) replica.latency = { ...replica.latency, kube: 2 };
+      for (const replica of replicas) {
+        replica.latency = { ...replica.latency, kube: 2 };
+        replica.kube.stallStreams();
+      }
     },
   };
 };

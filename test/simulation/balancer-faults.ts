@@ -1,7 +1,8 @@
-// Wrong answers of the cloud about balancers and routes, within the limits of the design: shorter than the confirmation time, or
+// Wrong answers of the cloud to reads and writes of balancers and routes, within the limits of the design: shorter than the confirmation time, or
 // about more objects than the mass limit. Other objects are really lost, or half made.
 
 import { milliseconds } from "../../src/core/brand.ts";
+import { isMarked } from "./cloud-invariants.ts";
 import type { CloudLie, Collection } from "./cloud-lies.ts";
 import type { Dice, Disruption, DisruptionSource } from "./disruptions.ts";
 import type { World } from "./world.ts";
@@ -30,7 +31,7 @@ export const balancerFaults = (world: World, dice: Dice): DisruptionSource => {
     dice.pick(["balancers", "balancers", "routes"] as const) ?? "balancers";
   const ids = (of: Collection): readonly string[] =>
     of === "balancers"
-      ? cloud.balancers.list().flatMap(({ id, labels }) => (labels["managed-by"] === "fairlead" ? [id] : []))
+      ? cloud.balancers.list().flatMap(({ id, labels }) => (isMarked(labels) ? [id] : []))
       : cloud.routes.list().flatMap(({ id, labels }) => (labels["cluster"] === "kubernetes" ? [id] : []));
   const lie = (about: Collection, what: CloudLie, duration: number): void => {
     history.log(`cloud: lies about ${about} for ${duration / 1000} s: ${JSON.stringify(what)}`);
@@ -91,7 +92,42 @@ export const balancerFaults = (world: World, dice: Dice): DisruptionSource => {
     cloud.faults.add(planned);
   };
 
+  const disguise = (operation: string, calls: number): void => {
+    const planned = dice.chance(0.5)
+      ? ({ kind: "no-effect", operation, calls } as const)
+      : ({ kind: "status", status: 404, operation, calls } as const);
+    history.log(`cloud: ${JSON.stringify(planned)}`);
+    cloud.faults.add(planned);
+  };
+  /** A deletion fails in disguise, and for a moment listings do not show what it left. */
+  const deleteWithoutEffect = (): void => {
+    const service = dice.pick(world.users.services());
+    const balancer = cloud.balancers
+      .list()
+      .find(({ labels }) => isMarked(labels) && labels["owner-uid"] === service?.metadata.uid);
+    if (service === undefined || balancer === undefined || wereHidden.has(balancer.id)) return;
+    if (cloudLies.balancers.isLying || !isOldEnough(balancer.id)) return;
+    wereHidden.add(balancer.id);
+    disguise("DELETE /balancers/{id}", 1);
+    const duration = Math.round(dice.between(5_000, longest));
+    lie("balancers", { kind: "missing", ids: [balancer.id], from: "listing" }, duration);
+    world.users.delete(service.metadata.name);
+  };
+  /** Success without any effect, or 404 for an object that exists. */
+  const mislead = (): void => {
+    const operation =
+      dice.pick([
+        "DELETE /balancers/{id}",
+        "DELETE /balancers/{id}",
+        "PATCH /balancers/{id}",
+        "DELETE /routes/{id}",
+      ] as const) ?? "DELETE /balancers/{id}";
+    disguise(operation, dice.count(1, 2));
+  };
+
   const disruptions: readonly Disruption[] = [
+    { weight: 3, apply: mislead },
+    { weight: 2, apply: deleteWithoutEffect },
     { weight: 4, apply: unlessLying(hideSome) },
     { weight: 3, apply: unlessLying(hideMany) },
     { weight: 3, apply: unlessLying(lag) },

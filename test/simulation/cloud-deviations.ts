@@ -1,10 +1,11 @@
 // Finds deviations from the expected load balancers and routes once the disruptions are over: missing, duplicate,
 // wrong or left-over objects in the cloud, and wrong status.
 
-import { hasFinalizer, isLoadBalancer } from "../../src/controllers/service/predicates.ts";
+import { hasFinalizer, wantsLoadBalancer } from "../../src/controllers/service/predicates.ts";
 import { isEligible } from "../../src/controllers/service/targets/candidate-targets.ts";
 import { cidr, cidrContains } from "../../src/core/cidr.ts";
 import type { Node, Service } from "../../src/kube/objects.ts";
+import { isMarked } from "./cloud-invariants.ts";
 import { clusterCIDR } from "./pod-ranges.ts";
 import type { World } from "./world.ts";
 
@@ -15,7 +16,7 @@ export const isManagedRoute = (labels: Readonly<Record<string, string>>, range: 
 
 export const serviceDeviations = (world: World): readonly string[] => {
   const { users, cloud } = world;
-  const present = cloud.balancers.list().filter(({ labels }) => labels["managed-by"] === "fairlead");
+  const present = cloud.balancers.list().filter(({ labels }) => isMarked(labels));
   const targets = world
     .nodes()
     .filter((node) => isEligible(node))
@@ -44,7 +45,7 @@ const problemsOf = (
   targets: string,
 ): readonly string[] => {
   const { metadata, spec, status } = service;
-  const isServed = isLoadBalancer(service);
+  const isServed = wantsLoadBalancer(service);
   const ingress = (status.loadBalancer?.ingress ?? []).map(({ ip }) => ip).join();
   const problems: string[] = [];
   if (metadata.deletionTimestamp !== undefined) problems.push("is still being deleted");
@@ -56,7 +57,8 @@ const problemsOf = (
     if (!isTrue) problems.push(`still has the condition ${reason}: ${message}`);
   }
   const [balancer] = own;
-  if (!isServed && ingress !== "") problems.push(`still has the address ${ingress}`);
+  const isOthers = spec.loadBalancerClass !== undefined;
+  if (!isServed && !isOthers && ingress !== "") problems.push(`still has the address ${ingress}`);
   if (!isServed || balancer === undefined) return problems;
   const ports = (spec.ports ?? []).map(({ port, nodePort }) => `${port} ${nodePort}`).join();
   const actual = balancer.listeners.map(({ port, target_port }) => `${port} ${target_port}`).join();

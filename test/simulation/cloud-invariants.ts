@@ -6,8 +6,15 @@
 //  7  Cloud objects without this cluster's marks are never changed or removed, and new ones get the marks.
 //  8  Routes outside the cluster CIDR are never touched.
 // 10  There is at most one change per load balancer or route in flight.
+// 24  No load balancer is created or changed for what a Service was, if the leader must know what it is.
 
-import { finalizer, hasFinalizer, warningCondition } from "../../src/controllers/service/predicates.ts";
+import {
+  finalizer,
+  hasFinalizer,
+  isBeingDeleted,
+  wantsLoadBalancer,
+  warningCondition,
+} from "../../src/controllers/service/predicates.ts";
 import { cloudCondition } from "../../src/controllers/well-known.ts";
 import { cidr, cidrContains } from "../../src/core/cidr.ts";
 import type { Service } from "../../src/kube/objects.ts";
@@ -20,14 +27,18 @@ import type { World } from "./world.ts";
 
 type Report = (invariant: number, text: string) => void;
 
+/** With the marks of this cluster. */
+export const isMarked = (labels: Readonly<Record<string, string>>): boolean =>
+  labels["managed-by"] === "fairlead" && labels["cluster"] === "kubernetes";
+
 const same = (a: unknown, b: unknown): boolean => JSON.stringify(a) === JSON.stringify(b);
 
 export class CloudInvariants {
   readonly #world: World;
   readonly #report: Report;
   readonly #inFlight = new Map<string, number>();
-  /** Objects without this cluster's marks, as they were at the start. */
-  readonly #foreign: string;
+  /** Objects without this cluster's marks, as their owners left them. */
+  #foreign: string;
   /** Number of writes to Services by replicas, and of successful changes of the cloud. */
   serviceWrites = 0;
   changes = 0;
@@ -42,6 +53,11 @@ export class CloudInvariants {
     routes.create({ destination: "172.16.0.0/24", machine: "1", labels: { cluster: "kubernetes" } });
     this.#foreign = this.#foreignObjects();
     world.server.onWrite((change) => this.#afterWrite(change));
+  }
+
+  /** The owners of objects without this cluster's marks changed them. */
+  othersChanged(): void {
+    this.#foreign = this.#foreignObjects();
   }
 
   /** Checks 10 when a replica sends a change. Call the returned function when the request is over. */
@@ -64,8 +80,10 @@ export class CloudInvariants {
     const path = new URL(request.url).pathname;
     if (this.#foreignObjects() !== this.#foreign)
       this.#report(7, `${method} ${path} changed an object without the cluster's marks`);
-    if (method !== "POST") return;
+    if (method === "DELETE") return;
     const wanted = bodyOf(request);
+    if (path.includes("/balancers")) this.#checkListeners(path, wanted);
+    if (method !== "POST") return;
     if (path.endsWith("/balancers")) this.#checkNewBalancer(wanted);
     else this.#checkNewRoute(wanted);
   }
@@ -82,6 +100,19 @@ export class CloudInvariants {
     else if (!hasFinalizer(service)) {
       this.#report(5, `a balancer was created for ${service.metadata.name} before its finalizer`);
     }
+  }
+
+  /** Checks 24. A stale cache sets the ports back, or creates a load balancer for what is none any more. */
+  #checkListeners(path: string, { labels, listeners, name = path }: Body): void {
+    const { users, absence, cloud } = this.#world;
+    const known = cloud.balancers.list().find(({ id }) => path.endsWith(`/${id}`))?.labels;
+    const uid = (labels ?? known)?.["owner-uid"];
+    const service = users.services().find(({ metadata }) => metadata.uid === uid);
+    if (service === undefined || listeners === undefined || !absence.known.mustKnowWish(service)) return;
+    const wanted = wantsLoadBalancer(service) && !isBeingDeleted(service) ? (service.spec.ports ?? []) : [];
+    const [asked, ports] = [listeners.map(({ port }) => port), wanted.map(({ port }) => port)];
+    if (!same(asked.toSorted(), ports.toSorted()))
+      this.#report(24, `${name} got the ports ${asked}, but its Service has ${ports}`);
   }
 
   #checkNewRoute({ destination = "", labels = {} }: Body): void {
@@ -110,7 +141,9 @@ export class CloudInvariants {
   }
 
   #checkRelease({ metadata: { uid } }: Service, report: Report): void {
-    const left = this.#world.cloud.balancers.list().filter(({ labels }) => labels["owner-uid"] === uid);
+    const left = this.#world.cloud.balancers
+      .list()
+      .filter(({ labels }) => isMarked(labels) && labels["owner-uid"] === uid);
     if (left.length > 0)
       report(5, `removed the finalizer while ${left.map(({ id }) => id).join(", ")} still existed`);
   }
@@ -120,9 +153,7 @@ export class CloudInvariants {
     const isInside = (destination: string) => cidrContains(cidr(clusterCIDR), cidr(destination));
     return JSON.stringify([
       // The status changes on its own after the creation.
-      balancers
-        .list()
-        .flatMap(({ status: _, ...one }) => (one.labels["managed-by"] === "fairlead" ? [] : [one])),
+      balancers.list().flatMap(({ status: _, ...one }) => (isMarked(one.labels) ? [] : [one])),
       routes
         .list()
         .filter(({ destination, labels }) => labels["cluster"] !== "kubernetes" || !isInside(destination)),
@@ -145,6 +176,7 @@ interface Body {
   readonly name?: string;
   readonly labels?: Readonly<Record<string, string>>;
   readonly destination?: string;
+  readonly listeners?: readonly { readonly port: number }[];
 }
 
 const bodyOf = ({ body }: TransportRequest): Body =>

@@ -6,9 +6,12 @@ import { type Random, seededRandom } from "../../src/platform/random.ts";
 import { apiServerFaults } from "./api-server-faults.ts";
 import { balancerFaults } from "./balancer-faults.ts";
 import { cloudFaults } from "./cloud-faults.ts";
+import { neighbours } from "./neighbours.ts";
 import { nodeChanges } from "./node-changes.ts";
 import { processFaults } from "./process-faults.ts";
+import { restoredServer } from "./restored-server.ts";
 import { serviceChanges } from "./service-changes.ts";
+import { unstoredRemovals } from "./unstored-removals.ts";
 import { vanishingObjects } from "./vanishing-objects.ts";
 import type { World } from "./world.ts";
 
@@ -75,11 +78,16 @@ export const scheduleDisruptions = (
     balancerFaults,
     apiServerFaults,
     vanishingObjects,
+    restoredServer,
+    neighbours,
+    unstoredRemovals,
     processFaults,
     nodeChanges,
     serviceChanges,
   ].map((make) => make(world, dice));
-  const all = sources.flatMap((source) => source.disruptions);
+  const known = sources.flatMap((source) => source.disruptions);
+  // Half of the seeds use few kinds, often: where everything happens, one fault prevents the consequences of another.
+  const all = dice.chance(0.5) ? known : dice.some(known, dice.count(3, Math.round(known.length / 3)));
   const total = all.reduce((sum, { weight }) => sum + weight, 0);
   let isOver = false;
   for (let index = 0; index < disruptions; index += 1) {

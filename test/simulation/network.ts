@@ -31,6 +31,7 @@ interface OpenStream {
 export class Network {
   readonly #deps: NetworkDeps;
   readonly #streams = new Set<OpenStream>();
+  #silentUntil = 0;
 
   constructor(deps: NetworkDeps) {
     this.#deps = deps;
@@ -41,8 +42,9 @@ export class Network {
     for (const stream of [...this.#streams]) stream.cut();
   }
 
-  /** Makes every stream go silent without an error, as on a half-open connection. */
-  stallStreams(): void {
+  /** Makes every stream go silent without an error, as on a half-open connection; for some time, new ones too. */
+  stallStreams(milliseconds = 0): void {
+    this.#silentUntil = this.#deps.world.monotonic() + milliseconds;
     for (const stream of [...this.#streams]) stream.stall();
   }
 
@@ -113,7 +115,7 @@ export class Network {
     const { world, process } = this.#deps;
     const reader = body.getReader();
     let isOpen = true;
-    let isSilent = false;
+    let isSilent = world.monotonic() < this.#silentUntil;
     let lastArrival = 0;
     const close = (): void => {
       if (!isOpen) return;

@@ -3,6 +3,7 @@
 
 import { milliseconds } from "../../src/core/brand.ts";
 import { isManagedRoute } from "./cloud-deviations.ts";
+import { isMarked } from "./cloud-invariants.ts";
 import type { Dice, Disruption, DisruptionSource } from "./disruptions.ts";
 import type { World } from "./world.ts";
 
@@ -31,6 +32,23 @@ export const serviceChanges = (world: World, dice: Dice): DisruptionSource => {
     for (const type of ["ClusterIP", "LoadBalancer", "NodePort", "LoadBalancer"].slice(0, dice.count(1, 4))) {
       soon(() => users.editSpec(name, { type }));
     }
+  };
+  /** A class belongs to another controller. It can only be set together with the type. */
+  const changeClass = (): void => {
+    const name = anyName();
+    soon(() => users.editSpec(name, { type: "ClusterIP" }));
+    if (dice.chance(0.3)) clock.after(milliseconds(1600), () => users.delete(name));
+    const loadBalancerClass = dice.chance(0.7) ? "other.example/class" : undefined;
+    clock.after(milliseconds(Math.round(dice.between(1_500, 6_000))), () =>
+      users.editSpec(name, {
+        type: "LoadBalancer",
+        ...(loadBalancerClass !== undefined && { loadBalancerClass }),
+      }),
+    );
+    if (dice.chance(0.5)) return;
+    clock.after(milliseconds(Math.round(dice.between(6_000, 120_000))), () =>
+      users.editSpec(name, { type: "ClusterIP" }),
+    );
   };
   const recreate = (): void => {
     const name = anyName();
@@ -73,11 +91,7 @@ export const serviceChanges = (world: World, dice: Dice): DisruptionSource => {
     cloud.faults.add({ kind: "status", operation, status: 422, calls: dice.count(3, 12) });
   };
   const anyBalancer = () =>
-    dice.pick(
-      cloud.balancers
-        .list()
-        .filter(({ labels, status }) => labels["managed-by"] === "fairlead" && status === "active"),
-    );
+    dice.pick(cloud.balancers.list().filter(({ labels, status }) => isMarked(labels) && status === "active"));
   const loseBalancer = (): void => {
     const one = anyBalancer();
     if (one === undefined) return;
@@ -112,6 +126,7 @@ export const serviceChanges = (world: World, dice: Dice): DisruptionSource => {
     { weight: 8, apply: create },
     { weight: 5, apply: () => users.editSpec(anyName(), spec()) },
     { weight: 4, apply: changeTypeRepeatedly },
+    { weight: 3, apply: changeClass },
     { weight: 4, apply: () => users.delete(anyName()) },
     { weight: 4, apply: recreate },
     { weight: 2, apply: () => users.removeFinalizers(anyName()) },

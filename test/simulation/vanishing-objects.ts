@@ -60,6 +60,12 @@ export const vanishingObjects = (world: World, dice: Dice): DisruptionSource => 
     if (dice.chance(0.5)) vanish("services", dice.some(services(), dice.count(1, 2)));
     else vanish("nodes", dice.some(nodes(), dice.count(1, 2)));
   };
+  /** A backup from before the finalizers: a list without these Services looks like deletions that needed no update before. */
+  const vanishWithoutFinalizers = (): void => {
+    if (world.isHidingMany) return;
+    for (const { metadata } of services()) users.removeFinalizers(metadata.name);
+    clock.after(milliseconds(dice.count(3, 40)), () => vanish("services", services()));
+  };
   const vanishMany = (): void => {
     if (dice.chance(0.6)) vanish("services", dice.some(services(), dice.count(3, services().length)));
     else vanish("nodes", dice.some(nodes(), dice.count(3, nodes().length)));
@@ -81,6 +87,7 @@ export const vanishingObjects = (world: World, dice: Dice): DisruptionSource => 
   const disruptions: readonly Disruption[] = [
     { weight: 2, apply: vanishSome },
     { weight: 3, apply: vanishMany },
+    { weight: 1, apply: vanishWithoutFinalizers },
     { weight: 2, apply: noManager },
   ];
   return {

@@ -1,7 +1,7 @@
-// What users and machines do soon after a restart, while nothing else happens. Checks 24: every wait has a wake-up that is on its way.
+// What users and machines do soon after a restart, while nothing else happens. Checks 26: every wait has a wake-up that is on its way.
 // Who waits for an answer of the cloud has asked for one, so what is needed is there long before a periodic listing ends such a wait.
 
-import { isLoadBalancer } from "../../src/controllers/service/predicates.ts";
+import { wantsLoadBalancer } from "../../src/controllers/service/predicates.ts";
 import { type Milliseconds, minutes, seconds } from "../../src/core/brand.ts";
 import type { Service } from "../../src/kube/objects.ts";
 import { findDeviations, mayExceedMassLimit, undeletedNodes } from "./node-deviations.ts";
@@ -20,7 +20,7 @@ export const endsEveryWait = async (world: World, seed: number, pass: Pass): Pro
   for (const replica of [...world.replicas]) world.killReplica(replica);
   world.startReplica();
   if (!(await pass(minutes(1)))) return false;
-  const [disabled, lost] = users.services().filter(isLoadBalancer);
+  const [disabled, lost] = users.services().filter(wantsLoadBalancer);
   if (disabled !== undefined) users.editSpec(disabled.metadata.name, { type: "ClusterIP" });
   if (!(await pass(seconds(5 + 5 * (seed % 6))))) return false;
   if (disabled !== undefined) users.editSpec(disabled.metadata.name, { type: "LoadBalancer" });
@@ -36,12 +36,12 @@ export const endsEveryWait = async (world: World, seed: number, pass: Pass): Pro
   if (!(await pass(proofTime))) return false;
   for (const service of [disabled, lost].filter((one) => one !== undefined)) {
     if (balancersOf(service).length !== 1)
-      invariants.violated(24, `${service.metadata.name} still has no load balancer`);
+      invariants.violated(26, `${service.metadata.name} still has no load balancer`);
   }
   if (!mayExceedMassLimit(world, 1)) world.removeMachine("joins");
   if (!(await pass(departureTime))) return false;
   const left = undeletedNodes(world).map((name) => `${name} should be deleted`);
   const problems = [...findDeviations(world), ...left];
-  if (problems.length > 0) invariants.violated(24, problems.join("; "));
+  if (problems.length > 0) invariants.violated(26, problems.join("; "));
   return problems.length === 0;
 };

@@ -1,5 +1,5 @@
 // The simulation finds each mutation of src within a few fixed seeds, so that neither its faults nor its checks can stop working
-// unnoticed.
+// unnoticed. What the simulated cloud cannot reach is found by the test that a mutation names.
 
 import { describe, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
@@ -13,22 +13,28 @@ const root = resolve(import.meta.dir, "../../..");
 /** A change of src changes what a seed does, so that the first one need not find it forever. */
 const seeds = 12;
 
+const preload = ["--preload", join(root, "test/simulation/mutations/preload.ts")];
+
+/** The failing tests of the file that the mutation names. */
+const failingTests = async ({ name }: Mutation, file: string): Promise<string> => {
+  const run = Bun.spawn([process.execPath, "test", ...preload, `./${file}`], {
+    cwd: root,
+    stdout: "ignore",
+    stderr: "pipe",
+    env: { ...process.env, FAIRLEAD_MUTATION: name },
+  });
+  const lines = (await run.stderr.text()).split("\n");
+  return lines.filter((line) => line.startsWith("(fail)")).join("\n");
+};
+
 /** The result of the first seed that violates an invariant. */
-const findWith = async ({ name, seed }: Mutation): Promise<SeedResult | undefined> => {
-  const worker = Bun.spawn(
-    [
-      process.execPath,
-      "--preload",
-      join(root, "test/simulation/mutations/preload.ts"),
-      join(root, "test/simulation/seed-worker.ts"),
-    ],
-    {
-      cwd: root,
-      stdin: new TextEncoder().encode(Array.from({ length: seeds }, (_, index) => seed + index).join("\n")),
-      stdout: "pipe",
-      env: { ...process.env, FAIRLEAD_MUTATION: name },
-    },
-  );
+const findWith = async ({ name }: Mutation, seed: number): Promise<SeedResult | undefined> => {
+  const worker = Bun.spawn([process.execPath, ...preload, join(root, "test/simulation/seed-worker.ts")], {
+    cwd: root,
+    stdin: new TextEncoder().encode(Array.from({ length: seeds }, (_, index) => seed + index).join("\n")),
+    stdout: "pipe",
+    env: { ...process.env, FAIRLEAD_MUTATION: name },
+  });
   let text = "";
   try {
     for await (const chunk of worker.stdout.pipeThrough(new TextDecoderStream())) {
@@ -48,15 +54,23 @@ const isFound = ({ invariants, failure }: SeedResult): boolean =>
 
 describe("a mutation of src", () => {
   // Each runs whole simulations, so `npm test` only proves with the first two that a mutation is applied and found.
-  const simulated = runsAllTests ? mutations : mutations.slice(0, 2);
-  test.each(simulated.map((mutation) => [mutation.name, mutation] as const))(
-    "%s is found by the simulation",
-    async (_, mutation) => {
-      const { failure, invariants = [] } = (await findWith(mutation)) ?? {};
-      expect(failure).toBeUndefined();
-      expect(invariants.filter((each) => mutation.invariants.includes(each))).not.toEqual([]);
-    },
+  const all = mutations.flatMap((mutation) =>
+    "seed" in mutation.foundBy ? [[mutation.name, mutation, mutation.foundBy] as const] : [],
   );
+  const simulated = runsAllTests ? all : all.slice(0, 2);
+  test.each(simulated)("%s is found by the simulation", async (_, mutation, foundBy) => {
+    const { failure, invariants = [] } = (await findWith(mutation, foundBy.seed)) ?? {};
+    expect(failure).toBeUndefined();
+    expect(invariants.filter((each) => foundBy.invariants.includes(each))).not.toEqual([]);
+  });
+
+  test.each(
+    mutations.flatMap((mutation) =>
+      "test" in mutation.foundBy ? [[mutation.name, mutation, mutation.foundBy] as const] : [],
+    ),
+  )("%s is found by the test that it names", async (_, mutation, { file, test: title }) => {
+    expect(await failingTests(mutation, file)).toContain(title);
+  });
 
   test.each(
     mutations.flatMap((mutation) => mutation.edits.map((edit) => [mutation.name, edit, mutation] as const)),

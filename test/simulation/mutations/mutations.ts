@@ -5,11 +5,22 @@ export interface Mutation {
   readonly name: string;
   /** What no longer works. */
   readonly breaks: string;
+  readonly foundBy: FoundBySimulation | FoundByTest;
+  readonly edits: readonly Edit[];
+}
+
+export interface FoundBySimulation {
   /** The invariants that it may violate. */
   readonly invariants: readonly number[];
   /** The first seed that found it. */
   readonly seed: number;
-  readonly edits: readonly Edit[];
+}
+
+/** For what the simulated cloud cannot do, such as load balancers with several owners. */
+export interface FoundByTest {
+  readonly file: string;
+  /** The part of the title that names the test. */
+  readonly test: string;
 }
 
 /** `find` occurs exactly once in the file. */
@@ -23,8 +34,7 @@ export const mutations: readonly Mutation[] = [
   {
     name: "believe-one-listing-of-balancers",
     breaks: "One listing proves that a load balancer is absent.",
-    invariants: [18, 5],
-    seed: 2,
+    foundBy: { invariants: [18, 5], seed: 8 },
     edits: [
       {
         file: "src/controllers/service/observed/absence.ts",
@@ -36,8 +46,7 @@ export const mutations: readonly Mutation[] = [
   {
     name: "no-limit-for-vanished-services",
     breaks: "Any number of Services may vanish from the API with their load balancers.",
-    invariants: [19],
-    seed: 2,
+    foundBy: { invariants: [19], seed: 3 },
     edits: [
       {
         file: "src/controllers/service/observed/balancer-mass-count.ts",
@@ -49,8 +58,7 @@ export const mutations: readonly Mutation[] = [
   {
     name: "wait-for-a-listing-that-nothing-requests",
     breaks: "A Service whose group became known after the last listing waits for a time that moves.",
-    invariants: [24],
-    seed: 1,
+    foundBy: { invariants: [26], seed: 8 },
     edits: [
       {
         file: "src/controllers/service/reconcile/observe.ts",
@@ -72,8 +80,7 @@ export const mutations: readonly Mutation[] = [
   {
     name: "believe-one-listing-of-routes",
     breaks: "One listing proves that a route is absent, and any number may be absent.",
-    invariants: [18, 19],
-    seed: 2,
+    foundBy: { invariants: [18, 19], seed: 5 },
     edits: [
       {
         file: "src/controllers/route/absence/allowed-changes.ts",
@@ -85,8 +92,7 @@ export const mutations: readonly Mutation[] = [
   {
     name: "hold-nodes-silently",
     breaks: "No event says that the mass limit holds a Node.",
-    invariants: [23],
-    seed: 1,
+    foundBy: { invariants: [23], seed: 2 },
     edits: [
       {
         file: "src/controllers/node-lifecycle/controller.ts",
@@ -98,8 +104,7 @@ export const mutations: readonly Mutation[] = [
   {
     name: "count-one-answer-twice",
     breaks: "An answer of the same moment is accepted as the second proof.",
-    invariants: [18],
-    seed: 2,
+    foundBy: { invariants: [1, 18], seed: 3 },
     edits: [
       {
         file: "src/controllers/absence/proof.ts",
@@ -111,8 +116,7 @@ export const mutations: readonly Mutation[] = [
   {
     name: "forget-removals",
     breaks: "A new leader does not load the removals of its predecessor from the Lease.",
-    invariants: [2, 19],
-    seed: 17,
+    foundBy: { invariants: [2, 19], seed: 26 },
     edits: [
       {
         file: "src/controllers/absence/removal-memory.ts",
@@ -124,13 +128,79 @@ export const mutations: readonly Mutation[] = [
   {
     name: "take-repeated-routes-for-second-ones",
     breaks: "A route that a listing repeats looks like a superfluous second one.",
-    invariants: [18, 10],
-    seed: 17,
+    foundBy: { invariants: [18, 10], seed: 4 },
     edits: [
       {
         file: "src/cloud/own-route-changes.ts",
         find: "if (seen.has(identity)) return false;",
         replace: "",
+      },
+    ],
+  },
+  {
+    name: "believe-a-deletion",
+    breaks:
+      "After a deletion that the cloud reports as done, one listing proves that the load balancer is gone.",
+    foundBy: { invariants: [5], seed: 8 },
+    edits: [
+      {
+        file: "src/controllers/service/state/group-changes.ts",
+        find: "  if (isGone) evidence.noteRemoved(leaving, at);\n",
+        replace: "  if (isGone || at > 0) evidence.noteRemoved(leaving, at);\n",
+      },
+    ],
+  },
+  {
+    name: "keep-route-to-old-machine",
+    breaks: "A Node that was created again keeps the route to the machine of its predecessor.",
+    foundBy: { invariants: [13], seed: 1 },
+    edits: [
+      {
+        file: "src/controllers/route/plan/plan.ts",
+        find: "const right = routes.filter(leadsTo(winner));",
+        replace: "const right = routes;",
+      },
+    ],
+  },
+  {
+    name: "take-missing-services-for-deleted",
+    breaks: "A Service without finalizers that a new list lacks counts as one whose deletion was seen.",
+    foundBy: { invariants: [19], seed: 17 },
+    edits: [
+      {
+        file: "src/controllers/service/queue/relevant-change.ts",
+        find: "length === 0 && isFromList !== true;",
+        replace: "length === 0;",
+      },
+    ],
+  },
+  {
+    name: "share-owners",
+    breaks: "Two load balancers of one owner are changed at the same time.",
+    foundBy: {
+      file: "test/controllers/service/reconcile/reconcile.test.ts",
+      test: "waits while another load balancer of that Service is reconciled",
+    },
+    edits: [
+      {
+        file: "src/controllers/service/reconcile/context.ts",
+        find: "      lock.waiting.add(group);\n      return false;\n",
+        replace: "      lock.waiting.add(group);\n",
+      },
+    ],
+  },
+  {
+    name: "clean-up-a-living-cluster",
+    breaks: "The command cleanup goes on when the API server of a cluster that is gone answers.",
+    foundBy: {
+      file: "test/app/cleanup/cleanup-command.test.ts",
+      test: "when the API server of a cluster that is gone answers midway",
+    },
+    edits: [
+      {
+        file: "src/app/cleanup/cleanup.ts",
+        find: "if (before.kind !== now.kind) {",
+        replace: 'if (before.kind === "read" && now.kind !== "read") {',
       },
     ],
   },

@@ -1,0 +1,59 @@
+// Which changes of the API server the leader must know: those from before it took the Lease, and those that are older than the
+// longest time for which a controller may act on a silent watch.
+
+import type { Service } from "../../src/kube/objects.ts";
+import { maxSilence } from "../../src/kube/watch/watch.ts";
+import type { Clock } from "../../src/platform/clock.ts";
+import type { ApiServer } from "../../src/testing/apiserver/api-server.ts";
+import type { StoredChange } from "../../src/testing/apiserver/storage/store.ts";
+
+/** The controllers stop this long after the watch was last heard. What they sent until then arrives within a second. */
+const longestUnseen = maxSilence + 10_000 + 1_000;
+/** Requests of the previous leader may still arrive after the Lease was taken. */
+const handOver = 1_000;
+
+export class KnownChanges {
+  readonly #clock: Clock;
+  #holder = "";
+  #leaderSince = 0;
+  /** When the part of each Service that decides about its load balancer last changed, and that part. By uid. */
+  readonly #wishes = new Map<string, { readonly text: string; readonly at: number }>();
+
+  constructor(server: ApiServer, clock: Clock) {
+    this.#clock = clock;
+    server.onWrite((change) => this.#follow(change));
+  }
+
+  /** Whether the leader must know what happened at this moment (monotonic). */
+  mustKnow(at: number): boolean {
+    const now = this.#clock.monotonic();
+    if (now - at > longestUnseen) return true;
+    return at < this.#leaderSince && now - this.#leaderSince > handOver;
+  }
+
+  /** Whether the leader must know type, class and ports of this Service. */
+  mustKnowWish({ metadata }: Service): boolean {
+    const wish = this.#wishes.get(metadata.uid);
+    return wish !== undefined && this.mustKnow(wish.at);
+  }
+
+  #follow({ storage, object, type }: StoredChange): void {
+    const at = this.#clock.monotonic();
+    if (storage === "leases" && object.metadata.name === "cloud-controller-manager") {
+      const holder = String(object.spec?.["holderIdentity"] ?? "");
+      if (holder === this.#holder) return;
+      this.#holder = holder;
+      this.#leaderSince = at;
+    }
+    if (storage !== "services") return;
+    const { spec, metadata } = object as unknown as Service;
+    const text = JSON.stringify([
+      type === "DELETED",
+      metadata.deletionTimestamp,
+      spec.type,
+      spec.loadBalancerClass,
+      spec.ports,
+    ]);
+    if (this.#wishes.get(metadata.uid)?.text !== text) this.#wishes.set(metadata.uid, { text, at });
+  }
+}

@@ -1,0 +1,49 @@
+// The API server is restored from a backup that is seconds old: objects have older content and lower versions, and every stream ends.
+
+import { milliseconds } from "../../src/core/brand.ts";
+import type { KubeObject } from "../../src/testing/apiserver/objects/kube-object.ts";
+import type { Dice, DisruptionSource } from "./disruptions.ts";
+import type { World } from "./world.ts";
+
+/** How often a backup is tried. */
+const attempts = 6;
+
+export const restoredServer = (world: World, dice: Dice): DisruptionSource => {
+  const { server, clock, history, replicas } = world;
+
+  /** What must be the same. Objects that appear or vanish are in vanishing-objects.ts, and a new leader has another Lease. */
+  const skeleton = (): string => {
+    const lease = server.store.get("leases", "kube-system", "cloud-controller-manager");
+    return JSON.stringify([
+      lease?.spec?.["holderIdentity"],
+      lease?.metadata.annotations,
+      [...server.store.list("nodes"), ...server.store.list("services")].map(essenceOf),
+    ]);
+  };
+  const restoreSoon = (left: number): void => {
+    const restore = server.store.backup();
+    const before = skeleton();
+    const revision = server.store.revision;
+    clock.after(milliseconds(Math.round(dice.between(1_000, 20_000))), () => {
+      if (skeleton() !== before) {
+        if (left > 1) restoreSoon(left - 1);
+        return;
+      }
+      history.log(`api server: restored from revision ${server.store.revision} to ${revision}`);
+      restore();
+      for (const { kube } of replicas) kube.cutStreams();
+    });
+  };
+  return { disruptions: [{ weight: 3, apply: () => restoreSoon(attempts) }], stop: () => undefined };
+};
+
+/** What the checks follow by the writes that they see, and a restore makes none. */
+const essenceOf = ({ metadata, spec }: KubeObject): unknown => [
+  metadata.uid,
+  metadata.deletionTimestamp,
+  metadata.finalizers,
+  spec?.["type"],
+  spec?.["loadBalancerClass"],
+  spec?.["providerID"],
+  spec?.["podCIDR"],
+];

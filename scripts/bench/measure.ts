@@ -1,7 +1,7 @@
 // Runs benchmarks one after the other, because they would compete for the processors. A failed one is reported and left out of
 // its table.
 
-import { messageOf } from "../../src/core/errors.ts";
+import { messageOf } from "../../src/core/error-message.ts";
 import type { BenchmarkGroup } from "./benchmarks.ts";
 import { type Print, printProgress } from "./progress.ts";
 import type { Section } from "./section.ts";

@@ -1,7 +1,7 @@
 // Generates docs/flags.md from the table that also parses the flags.
 
 import { notesOf } from "../../src/app/flags/flag-notes.ts";
-import { flagGroups, flagsNotInFile } from "../../src/app/flags/table.ts";
+import { flagGroups, flagsNotInFile } from "../../src/app/flags/flag-table.ts";
 import type { Field, Fields } from "../../src/core/settings.ts";
 import { settingsReference } from "../../src/core/settings-reference.ts";
 

@@ -14,7 +14,7 @@ import type { Environment } from "../platform/environment.ts";
 import type { Files } from "../platform/files.ts";
 import type { Transport } from "../platform/transport.ts";
 import type { WriteGate } from "../runtime/write-gate.ts";
-import type { Flags } from "./flags/table.ts";
+import type { Flags } from "./flags/flag-table.ts";
 
 export interface KubePlatform {
   readonly clock: Clock;

@@ -4,11 +4,12 @@
 import type { Milliseconds } from "../core/brand.ts";
 import { defined } from "../core/defined.ts";
 import { formatDuration } from "../core/duration.ts";
-import { messageOf } from "../core/errors.ts";
+import { messageOf } from "../core/error-message.ts";
 import { KubeError } from "../kube/errors/kube-error.ts";
 import { linkedController } from "../runtime/abortable.ts";
 import { drainOn } from "../runtime/draining.ts";
 import type { Log } from "../telemetry/log.ts";
+import { version } from "./build-info.ts";
 import type { Configuration } from "./configuration/configuration.ts";
 import type { ConfigurationDiff } from "./configuration/configuration-diff.ts";
 import { ConfigurationError } from "./configuration/configuration-error.ts";
@@ -19,7 +20,6 @@ import type { Console, ExitCode } from "./console.ts";
 import { openServing, type Serving } from "./endpoints/open-serving.ts";
 import { createManager, type Manager, replicaIdentity } from "./manager/manager.ts";
 import type { ManagerPlatform } from "./system-platform.ts";
-import { version } from "./version.ts";
 
 export interface ProcessOptions {
   readonly provider: AnyProvider;

@@ -1,7 +1,7 @@
 // The entry of an executable: reads the command line and runs the command. Exit codes: 0 for success or a requested
 // stop, 1 for a failure, 2 for an error that the operator must fix. docs/operations.md has the whole list.
 
-import { messageOf } from "../core/errors.ts";
+import { messageOf } from "../core/error-message.ts";
 import { Redaction } from "../core/redaction.ts";
 import {
   keepLoopbackDirect,

@@ -2,7 +2,7 @@
 // rejected as unauthorized is repeated once with a new credential; one that stays rejected is tried with growing intervals.
 
 import { type Milliseconds, minutes, seconds } from "../core/brand.ts";
-import { messageOf } from "../core/errors.ts";
+import { messageOf } from "../core/error-message.ts";
 import { credentialTexts, Redaction } from "../core/redaction.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { Random } from "../platform/random.ts";

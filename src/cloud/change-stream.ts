@@ -3,7 +3,7 @@
 
 import { milliseconds, minutes, seconds } from "../core/brand.ts";
 import { formatDuration } from "../core/duration.ts";
-import { messageOf } from "../core/errors.ts";
+import { messageOf } from "../core/error-message.ts";
 import { type Clock, sleep } from "../platform/clock.ts";
 import type { Random } from "../platform/random.ts";
 import type { ChangeHint, Changes } from "../provider/changes.ts";

@@ -3,7 +3,7 @@
 
 import { type Milliseconds, minutes, seconds } from "../core/brand.ts";
 import { defined } from "../core/defined.ts";
-import { codeOf, messageOf } from "../core/errors.ts";
+import { codeOf, messageOf } from "../core/error-message.ts";
 import type { Redaction } from "../core/redaction.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { Random } from "../platform/random.ts";

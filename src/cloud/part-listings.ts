@@ -1,7 +1,7 @@
 // One shared listing for each part of a cloud, such as a region, so that a part that fails or is slow delays no other one.
 
 import { type Milliseconds, milliseconds, seconds } from "../core/brand.ts";
-import { messageOf } from "../core/errors.ts";
+import { messageOf } from "../core/error-message.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { Random } from "../platform/random.ts";
 import type { Call, Urgency } from "../provider/call.ts";

@@ -1,7 +1,7 @@
 // Parses a file with Kubernetes objects: several documents of YAML or JSON, and lists. Each object knows the position of its fields.
 
 import { type Document, isMap, isScalar, LineCounter, parseAllDocuments } from "yaml";
-import { messageOf } from "../core/errors.ts";
+import { messageOf } from "../core/error-message.ts";
 import { type Place, type PlacedProblem, problemAt } from "./located.ts";
 
 export type FieldPath = readonly (string | number)[];

@@ -4,7 +4,7 @@
 import { backoffAfter, isAccountWide, isFenced } from "../cloud/error-policies.ts";
 import { type Milliseconds, milliseconds, minutes } from "../core/brand.ts";
 import { formatDuration } from "../core/duration.ts";
-import { messageOf } from "../core/errors.ts";
+import { messageOf } from "../core/error-message.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { Random } from "../platform/random.ts";
 import { CloudError } from "../provider/errors.ts";

@@ -1,5 +1,5 @@
 // Renders a settings table as a Markdown table for the reference pages. It shows declarations, not current values. The command
-// line help is in app/flags/help.ts. Pure.
+// line help is in app/flags/help-text.ts. Pure.
 
 import { milliseconds } from "./brand.ts";
 import { formatDuration } from "./duration.ts";

@@ -2,7 +2,7 @@
 // retry or wait: the framework does.
 
 import { defined } from "../core/defined.ts";
-import { messageOf } from "../core/errors.ts";
+import { messageOf } from "../core/error-message.ts";
 import { describePage } from "../core/text.ts";
 import type { Call, CloudRequest, CloudTransport } from "../provider/call.ts";
 import { CloudError, type CloudErrorKind } from "../provider/errors.ts";

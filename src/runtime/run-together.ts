@@ -1,6 +1,6 @@
 // Runs long-lived tasks together: when one fails, all are aborted, and it waits until the last one has ended.
 
-import { messageOf } from "../core/errors.ts";
+import { messageOf } from "../core/error-message.ts";
 import { linkedController } from "./abortable.ts";
 
 export interface Task {

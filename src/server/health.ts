@@ -1,7 +1,7 @@
 // The health checks behind /healthz, /livez and /readyz, and their pages. Components register checks, which return their problem
 // immediately.
 
-import { messageOf } from "../core/errors.ts";
+import { messageOf } from "../core/error-message.ts";
 import { refusal, textAnswer } from "./answers.ts";
 import { type Page, type PageRequest, readOnly } from "./secure-port.ts";
 

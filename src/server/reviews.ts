@@ -4,7 +4,7 @@
 import { createHash } from "node:crypto";
 import { type Milliseconds, milliseconds, seconds } from "../core/brand.ts";
 import { defined } from "../core/defined.ts";
-import { codeOf } from "../core/errors.ts";
+import { codeOf } from "../core/error-message.ts";
 import type { KubeApi } from "../kube/client/api.ts";
 import { isKubeError } from "../kube/errors/kube-error.ts";
 import { type Clock, sleep } from "../platform/clock.ts";

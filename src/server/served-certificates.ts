@@ -4,7 +4,7 @@
 import { createPrivateKey, X509Certificate } from "node:crypto";
 import { join } from "node:path";
 import { type Milliseconds, milliseconds, seconds } from "../core/brand.ts";
-import { messageOf } from "../core/errors.ts";
+import { messageOf } from "../core/error-message.ts";
 import { WatchedFile } from "../kube/connection/watched-file.ts";
 import { type Authority, createAuthority } from "../pki/authority.ts";
 import { type Clock, sleep } from "../platform/clock.ts";

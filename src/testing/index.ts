@@ -9,9 +9,9 @@ export { type OpenSocket, SocketError, type SocketRequest } from "../platform/so
 export type { Transport, TransportRequest } from "../platform/transport.ts";
 // What simulated clouds have in common.
 export * from "./cloud/faults.ts";
-export * from "./cloud/rate-limit.ts";
+export * from "./cloud/reach-cloud.ts";
 export * from "./cloud/simulated-api.ts";
-export * from "./cloud/transport.ts";
+export * from "./cloud/simulated-rate-limit.ts";
 export { changesConformance } from "./conformance/changes-conformance.ts";
 export { type Converged, type ConvergeOptions, converge } from "./conformance/converge.ts";
 export { type DesiredOptions, makeDesired, targetOf } from "./conformance/desired.ts";
@@ -20,7 +20,7 @@ export { type FaultKind, FaultyTransport, faultKinds } from "./conformance/fault
 export { instancesConformance } from "./conformance/instances-conformance.ts";
 export { collect, failureOf, Lab, noInputs } from "./conformance/lab.ts";
 export { loadBalancersConformance } from "./conformance/load-balancers-conformance.ts";
-export { Crash } from "./conformance/process.ts";
+export { Crash } from "./conformance/process-memory.ts";
 export { routesConformance } from "./conformance/routes-conformance.ts";
 export type { AnyCloud, Harness, SimulatedCloud, TargetMachine } from "./conformance/simulated-cloud.ts";
 export { VirtualClock } from "./virtual-time/virtual-clock.ts";

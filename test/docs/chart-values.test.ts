@@ -5,7 +5,7 @@ import { hetzner } from "../../providers/hetzner/index.ts";
 import { rancher } from "../../providers/rancher/index.ts";
 import { rowsOf } from "../../scripts/deploy/chart/value-tree.ts";
 import { chartValues } from "../../scripts/deploy/chart/values.ts";
-import { flagFields } from "../../src/app/flags/table.ts";
+import { flagFields } from "../../src/app/flags/flag-table.ts";
 import type { Fields } from "../../src/core/settings.ts";
 
 // Values of the Helm chart that the pages of the clouds name, in the column that translates a Go manager's chart or manifests.

@@ -6,8 +6,8 @@ import { dirname, join, relative } from "node:path";
 import { flagsPage } from "../../scripts/docs/flags-page.ts";
 import { withValuesTable } from "../../scripts/docs/manifest-values.ts";
 import { metricsPage } from "../../scripts/docs/metrics-page.ts";
+import { flagFields } from "../../src/app/flags/flag-table.ts";
 import { readFlags } from "../../src/app/flags/read-flags.ts";
-import { flagFields } from "../../src/app/flags/table.ts";
 
 const root = join(import.meta.dir, "../..");
 const textOf = (path: string): string => readFileSync(join(root, path), "utf8");

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
+import { flagFields } from "../../src/app/flags/flag-table.ts";
 import { readFlags } from "../../src/app/flags/read-flags.ts";
-import { flagFields } from "../../src/app/flags/table.ts";
 import { chooseWebhooks } from "../../src/app/flags/webhook-names.ts";
 
 // Rows of upstream's tests of command-line options: their defaults, and that each given flag is read.

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { getEventListeners } from "node:events";
 import { milliseconds, seconds } from "../../src/core/brand.ts";
-import { messageOf } from "../../src/core/errors.ts";
+import { messageOf } from "../../src/core/error-message.ts";
 import { seededRandom } from "../../src/platform/random.ts";
 import { alignToGrid, backoff, untilNext } from "../../src/runtime/backoff.ts";
 import { DeadlineError, withDeadline } from "../../src/runtime/deadline.ts";

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { getEventListeners } from "node:events";
 import { milliseconds, seconds } from "../../src/core/brand.ts";
-import { messageOf } from "../../src/core/errors.ts";
+import { messageOf } from "../../src/core/error-message.ts";
 import type { Clock } from "../../src/platform/clock.ts";
 import { runTogether } from "../../src/runtime/run-together.ts";
 import { WorkQueue } from "../../src/runtime/work-queue.ts";

@@ -13,7 +13,7 @@ import type { Node, Service } from "../../src/kube/objects.ts";
 import type { Clock } from "../../src/platform/clock.ts";
 import type { TransportRequest } from "../../src/platform/transport.ts";
 import type { ApiServer } from "../../src/testing/apiserver/api-server.ts";
-import type { StoredChange } from "../../src/testing/apiserver/storage/store.ts";
+import type { StoredChange } from "../../src/testing/apiserver/storage/object-store.ts";
 import { AbsenceCount } from "./absence-count.ts";
 import { isMarked } from "./cloud-invariants.ts";
 import { KnownChanges } from "./known-changes.ts";

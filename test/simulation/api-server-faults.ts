@@ -3,7 +3,7 @@
 
 import { milliseconds } from "../../src/core/brand.ts";
 import type { FaultOutcome } from "../../src/testing/apiserver/api-server.ts";
-import type { RequestInfo } from "../../src/testing/apiserver/http/request.ts";
+import type { RequestInfo } from "../../src/testing/apiserver/http/parse-request.ts";
 import type { Dice, Disruption, DisruptionSource } from "./disruptions.ts";
 import type { World } from "./world.ts";
 

@@ -19,7 +19,7 @@ import { cloudCondition } from "../../src/controllers/well-known.ts";
 import { cidr, cidrContains } from "../../src/core/cidr.ts";
 import type { Service } from "../../src/kube/objects.ts";
 import type { TransportRequest } from "../../src/platform/transport.ts";
-import type { StoredChange } from "../../src/testing/apiserver/storage/store.ts";
+import type { StoredChange } from "../../src/testing/apiserver/storage/object-store.ts";
 import type { RequestOutcome } from "./network.ts";
 import { clusterCIDR } from "./pod-ranges.ts";
 import type { Replica } from "./replica.ts";

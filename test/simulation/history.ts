@@ -3,7 +3,7 @@
 
 import type { Clock } from "../../src/platform/clock.ts";
 import type { ApiServer } from "../../src/testing/apiserver/api-server.ts";
-import type { StoredChange } from "../../src/testing/apiserver/storage/store.ts";
+import type { StoredChange } from "../../src/testing/apiserver/storage/object-store.ts";
 
 interface Line {
   readonly text: string;

@@ -5,7 +5,7 @@ import type { Service } from "../../src/kube/objects.ts";
 import { maxSilence } from "../../src/kube/watch/watch.ts";
 import type { Clock } from "../../src/platform/clock.ts";
 import type { ApiServer } from "../../src/testing/apiserver/api-server.ts";
-import type { StoredChange } from "../../src/testing/apiserver/storage/store.ts";
+import type { StoredChange } from "../../src/testing/apiserver/storage/object-store.ts";
 
 /** The controllers stop this long after the watch was last heard. What they sent until then arrives within a second. */
 const longestUnseen = maxSilence + 10_000 + 1_000;

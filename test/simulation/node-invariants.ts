@@ -27,7 +27,7 @@ import {
 } from "../../src/controllers/well-known.ts";
 import type { Node } from "../../src/kube/objects.ts";
 import type { TransportRequest } from "../../src/platform/transport.ts";
-import type { StoredChange } from "../../src/testing/apiserver/storage/store.ts";
+import type { StoredChange } from "../../src/testing/apiserver/storage/object-store.ts";
 import { LeaseTracker } from "./lease-tracker.ts";
 import type { RequestOutcome } from "./network.ts";
 import type { Replica } from "./replica.ts";

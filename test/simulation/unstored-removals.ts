@@ -6,7 +6,7 @@ import { removalsAnnotation } from "../../src/controllers/well-known.ts";
 import { milliseconds } from "../../src/core/brand.ts";
 import type { TransportRequest } from "../../src/platform/transport.ts";
 import type { FaultOutcome } from "../../src/testing/apiserver/api-server.ts";
-import type { RequestInfo } from "../../src/testing/apiserver/http/request.ts";
+import type { RequestInfo } from "../../src/testing/apiserver/http/parse-request.ts";
 import type { KubeObject } from "../../src/testing/apiserver/objects/kube-object.ts";
 import type { Dice, DisruptionSource } from "./disruptions.ts";
 import type { World } from "./world.ts";

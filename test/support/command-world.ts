@@ -15,7 +15,7 @@ import "../../src/app/lint/lint-output.ts";
 import "../../src/app/observe-once.ts";
 import "../../src/app/plan-answer.ts";
 import "../../src/app/support/collect.ts";
-import "../../src/app/support/redaction.ts";
+import "../../src/app/support/bundle-redaction.ts";
 import "../../src/app/support/tar.ts";
 import type { AnyProvider } from "../../src/app/connect-cloud.ts";
 import { runProgram } from "../../src/app/run.ts";

@@ -2,7 +2,7 @@
 
 import type { OpenSocket } from "../../src/platform/socket.ts";
 import type { Transport } from "../../src/platform/transport.ts";
-import type { Authorize } from "../../src/testing/apiserver/http/reviews.ts";
+import type { Authorize } from "../../src/testing/apiserver/http/serve-reviews.ts";
 import type { JsonObject } from "../../src/testing/apiserver/objects/json.ts";
 import type { VirtualClock } from "../../src/testing/virtual-time/virtual-clock.ts";
 

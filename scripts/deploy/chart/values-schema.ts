@@ -1,7 +1,7 @@
 // The JSON Schema of the chart's values: the tree of values, and for each cloud its settings. Helm checks it before it renders.
 
+import { flagFields, flagsNotInFile } from "../../../src/app/flags/flag-table.ts";
 import { withPresets } from "../../../src/app/flags/provider-flags.ts";
-import { flagFields, flagsNotInFile } from "../../../src/app/flags/table.ts";
 import { type JsonSchema, propertiesOf } from "../../../src/config-file/to-schema.ts";
 import type { Field, Fields } from "../../../src/core/settings.ts";
 import { type DeployedCloud, deployedClouds, settingVariables } from "../clouds.ts";

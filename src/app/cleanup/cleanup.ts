@@ -6,9 +6,9 @@ import { minutes } from "../../core/brand.ts";
 import type { AnyCloud } from "../connect-cloud.ts";
 import { type ClusterState, newLeader } from "./cluster-state.ts";
 import { LeftoverRemoval, type Removal } from "./delete-leftovers.ts";
+import { type Survey, takeSurvey } from "./left-objects.ts";
 import { addressesOf, type Leftover, type Selection, whyKept } from "./leftovers.ts";
 import { OperatorAccess, type OperatorOptions } from "./operator-access.ts";
-import { type Survey, takeSurvey } from "./survey.ts";
 
 export interface CleanupOptions extends OperatorOptions {
   readonly selection: Selection;

@@ -2,7 +2,7 @@
 // leads.
 
 import { milliseconds, seconds } from "../../core/brand.ts";
-import { messageOf } from "../../core/errors.ts";
+import { messageOf } from "../../core/error-message.ts";
 import type { KubeApi } from "../../kube/client/api.ts";
 import { listAll } from "../../kube/client/list-all.ts";
 import { isKubeError, type KubeError } from "../../kube/errors/kube-error.ts";
@@ -11,7 +11,7 @@ import type { Lease, Node, Service } from "../../kube/objects.ts";
 import { leases, nodes, services } from "../../kube/resources.ts";
 import { type Clock, sleep } from "../../platform/clock.ts";
 import { readClusterUID } from "../cluster-identity.ts";
-import type { Flags } from "../flags/table.ts";
+import type { Flags } from "../flags/flag-table.ts";
 
 export type ClusterState =
   | {

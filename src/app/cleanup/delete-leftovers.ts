@@ -1,19 +1,19 @@
 // Deletes what was confirmed, in rounds: each reads the cluster and the cloud again, so that what came into use stays.
 
-import type { RouteTable } from "../../cloud/route-tables.ts";
+import type { RouteTable } from "../../cloud/ideal-route-tables.ts";
 import { type ApplyContext, applyPlan } from "../../controllers/route/apply/apply.ts";
 import { RouteBackoffs } from "../../controllers/route/apply/backoffs.ts";
 import { routeDefaults } from "../../controllers/route/settings.ts";
 import { type Milliseconds, milliseconds, seconds } from "../../core/brand.ts";
-import { messageOf } from "../../core/errors.ts";
+import { messageOf } from "../../core/error-message.ts";
 import { type Clock, sleep } from "../../platform/clock.ts";
 import type { Call } from "../../provider/call.ts";
 import type { AnyCloud } from "../connect-cloud.ts";
 import type { ClusterState } from "./cluster-state.ts";
 import { type DeletionDeps, deleteBalancer } from "./delete-balancer.ts";
+import { routeKey, type Survey } from "./left-objects.ts";
 import type { Leftover, LeftoverBalancer } from "./leftovers.ts";
 import { readsLagOf } from "./list-cloud.ts";
-import { routeKey, type Survey } from "./survey.ts";
 
 export interface RemovalOptions {
   readonly cloud: AnyCloud;

@@ -1,10 +1,10 @@
 // Lists everything that a cloud has: load balancers by part, and routes by table. What cannot be listed is returned as a problem.
 
-import { type RouteTable, routeTablesOf } from "../../cloud/route-tables.ts";
+import { type RouteTable, routeTablesOf } from "../../cloud/ideal-route-tables.ts";
 import { type RouteListing, TableListing } from "../../controllers/route/observed/table-listing.ts";
 import { inTable } from "../../controllers/route/tables.ts";
 import { type Milliseconds, milliseconds } from "../../core/brand.ts";
-import { messageOf } from "../../core/errors.ts";
+import { messageOf } from "../../core/error-message.ts";
 import type { Clock } from "../../platform/clock.ts";
 import type { Call } from "../../provider/call.ts";
 import { inPart, listingPartsOf } from "../../provider/listing-parts.ts";

@@ -3,7 +3,7 @@
 // person must know which one is the original.
 
 import { milliseconds, minutes, seconds } from "../../core/brand.ts";
-import { messageOf } from "../../core/errors.ts";
+import { messageOf } from "../../core/error-message.ts";
 import { countOf } from "../../core/text.ts";
 import { keyOf } from "../../kube/objects.ts";
 import { sleep } from "../../platform/clock.ts";

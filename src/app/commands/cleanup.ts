@@ -1,14 +1,14 @@
 // `cleanup`: lists what a cluster left in the cloud, and deletes it after a confirmation.
 
 import type { Problem } from "../../core/problem.ts";
+import { version } from "../build-info.ts";
 import type { Cleanup, ClusterSurvey } from "../cleanup/cleanup.ts";
 import type { Leftover } from "../cleanup/leftovers.ts";
 import { invalidFlag } from "../flags/flag-problems.ts";
+import type { Flags } from "../flags/flag-table.ts";
 import { defaultClusterName } from "../flags/groups/generic.ts";
 import type { ReadFlags } from "../flags/read-flags.ts";
-import type { Flags } from "../flags/table.ts";
 import { withUserKubeconfig } from "../kube-client.ts";
-import { version } from "../version.ts";
 import type { Command } from "./command.ts";
 
 function flagProblems({ flags, given }: ReadFlags): readonly Problem[] {

@@ -2,11 +2,11 @@
 // before, by flags/pflag.ts, so citty sees only words.
 
 import { type CommandDef, defineCommand, runCommand } from "citty";
-import { codeOf } from "../../core/errors.ts";
+import { codeOf } from "../../core/error-message.ts";
+import { version } from "../build-info.ts";
 import { otherCommandProblems } from "../flags/flag-problems.ts";
+import { flagFields } from "../flags/flag-table.ts";
 import type { ReadFlags } from "../flags/read-flags.ts";
-import { flagFields } from "../flags/table.ts";
-import { version } from "../version.ts";
 import { cleanupCommand } from "./cleanup.ts";
 import type { Command } from "./command.ts";
 import { completeForKubectl, completionCommand } from "./completion.ts";

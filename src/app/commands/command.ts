@@ -2,7 +2,7 @@
 // has one file.
 
 import { wrapText } from "../../core/text.ts";
-import type { FlagName } from "../flags/table.ts";
+import type { FlagName } from "../flags/flag-table.ts";
 import type { Invocation } from "./invocation.ts";
 
 export interface CommandExample {

@@ -3,7 +3,7 @@
 import type { Problem } from "../../core/problem.ts";
 import { serverProblems } from "../explain/find-manager.ts";
 import { invalidFlag } from "../flags/flag-problems.ts";
-import type { Flags } from "../flags/table.ts";
+import type { Flags } from "../flags/flag-table.ts";
 import { withUserKubeconfig } from "../kube-client.ts";
 import type { Command } from "./command.ts";
 

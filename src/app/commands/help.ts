@@ -3,9 +3,9 @@
 
 import { didYouMean } from "../../core/did-you-mean.ts";
 import type { Field } from "../../core/settings.ts";
-import { flagHelp, helpText } from "../flags/help.ts";
+import { flagFields } from "../flags/flag-table.ts";
+import { flagHelp, helpText } from "../flags/help-text.ts";
 import { withPresets } from "../flags/provider-flags.ts";
-import { flagFields } from "../flags/table.ts";
 import { type Command, commandHelp } from "./command.ts";
 
 /** What to use instead of an unknown command. */

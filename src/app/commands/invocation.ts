@@ -1,6 +1,6 @@
 // One call of the executable: what a command reads and writes, and the exit code that it sets.
 
-import { messageOf } from "../../core/errors.ts";
+import { messageOf } from "../../core/error-message.ts";
 import type { Problem } from "../../core/problem.ts";
 import { isKubeError } from "../../kube/errors/kube-error.ts";
 import { programOf } from "../../provider/program.ts";

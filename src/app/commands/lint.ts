@@ -1,7 +1,7 @@
 // `lint`: checks Services and configuration files, for CI.
 
 import { isFactAnnotation } from "../../controllers/service/desired/facts.ts";
-import { codeOf, messageOf } from "../../core/errors.ts";
+import { codeOf, messageOf } from "../../core/error-message.ts";
 import { annotationsOf, connectCloud } from "../connect-cloud.ts";
 import type { Command } from "./command.ts";
 import type { Invocation } from "./invocation.ts";

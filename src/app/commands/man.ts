@@ -1,12 +1,12 @@
 // `man`: the man page of this executable, from the tables of commands, flags and settings, as roff for man(7).
 
 import { everyField, type Field } from "../../core/settings.ts";
+import { version as programVersion } from "../build-info.ts";
 import type { AnyProvider } from "../connect-cloud.ts";
 import { notesOf } from "../flags/flag-notes.ts";
-import { defaultText, flagValue } from "../flags/help.ts";
+import { flagGroups } from "../flags/flag-table.ts";
+import { defaultText, flagValue } from "../flags/help-text.ts";
 import { withPresets } from "../flags/provider-flags.ts";
-import { flagGroups } from "../flags/table.ts";
-import { version as programVersion } from "../version.ts";
 import { type Command, type CommandPage, invalidUsage, usageLines } from "./command.ts";
 
 const outsideAscii = /[^\n -~]/gu;

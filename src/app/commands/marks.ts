@@ -1,10 +1,10 @@
 // `marks`: shows which clusters the marks of load balancers name, and moves them after a change of --cluster-name.
 
 import { countOf } from "../../core/text.ts";
+import { version } from "../build-info.ts";
 import type { ExitCode } from "../console.ts";
 import { invalidFlag } from "../flags/flag-problems.ts";
 import { withUserKubeconfig } from "../kube-client.ts";
-import { version } from "../version.ts";
 import type { Command } from "./command.ts";
 
 export const marksCommand: Command = {

@@ -12,7 +12,7 @@ export const schemaCommand: Command = {
   },
   async run(invocation) {
     const { program, provider, console } = invocation;
-    const { configurationSchema } = await import("../configuration/schema.ts");
+    const { configurationSchema } = await import("../configuration/json-schema.ts");
     await console.out(`${JSON.stringify(configurationSchema(provider, program), undefined, 2)}\n`);
   },
 };

@@ -3,13 +3,13 @@
 
 import { gzipSync } from "node:zlib";
 import { minutes } from "../../core/brand.ts";
-import { messageOf } from "../../core/errors.ts";
+import { messageOf } from "../../core/error-message.ts";
 import { Redaction } from "../../core/redaction.ts";
+import { buildDetails, version } from "../build-info.ts";
 import { findManager, serverProblems } from "../explain/find-manager.ts";
 import { invalidFlag } from "../flags/flag-problems.ts";
 import { connectionSource, withUserKubeconfig } from "../kube-client.ts";
 import type { Collection } from "../support/collect.ts";
-import { buildDetails, version } from "../version.ts";
 import type { Command } from "./command.ts";
 import type { Invocation } from "./invocation.ts";
 
@@ -57,7 +57,7 @@ export const supportBundleCommand: Command = {
     try {
       // Loaded only here: the manager writes no bundle.
       const [{ withoutCredentials }, { tar }] = await Promise.all([
-        import("../support/redaction.ts"),
+        import("../support/bundle-redaction.ts"),
         import("../support/tar.ts"),
       ]);
       const redaction = new Redaction([], { limit: Number.POSITIVE_INFINITY });
@@ -96,7 +96,7 @@ async function collect(invocation: Invocation, redaction: Redaction): Promise<Co
     { readingClient },
   ] = await Promise.all([
     import("../support/collect.ts"),
-    import("../support/redaction.ts"),
+    import("../support/bundle-redaction.ts"),
     import("../../kube/connection/connection.ts"),
     import("../explain/find-answer.ts"),
   ]);

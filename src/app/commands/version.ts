@@ -1,6 +1,6 @@
 // `version`, --version and --notices: what this executable was built from.
 
-import { buildDetails, notices, version } from "../version.ts";
+import { buildDetails, notices, version } from "../build-info.ts";
 import type { Command } from "./command.ts";
 
 export const versionCommand: Command = {

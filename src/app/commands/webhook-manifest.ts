@@ -3,7 +3,7 @@
 import type { Problem } from "../../core/problem.ts";
 import { webhookManifest } from "../endpoints/webhook-registration.ts";
 import { invalidFlag } from "../flags/flag-problems.ts";
-import type { Flags } from "../flags/table.ts";
+import type { Flags } from "../flags/flag-table.ts";
 import { chooseWebhooks } from "../flags/webhook-names.ts";
 import type { Command } from "./command.ts";
 

@@ -4,8 +4,8 @@
 import type { Field } from "../../core/settings.ts";
 import type { AnyProvider } from "../connect-cloud.ts";
 import { notesOf } from "../flags/flag-notes.ts";
+import { flagFields } from "../flags/flag-table.ts";
 import { providerFlags } from "../flags/provider-flags.ts";
-import { flagFields } from "../flags/table.ts";
 
 export interface CompletedCommand {
   readonly name: string;

@@ -9,7 +9,7 @@ import type { Environment } from "../../platform/environment.ts";
 import { type AnyProvider, readConfig } from "../connect-cloud.ts";
 import { controllerSettings } from "../flags/controller-settings.ts";
 import { notesOf } from "../flags/flag-notes.ts";
-import { type FlagName, type Flags, flagFields } from "../flags/table.ts";
+import { type FlagName, type Flags, flagFields } from "../flags/flag-table.ts";
 import type { Configuration } from "./configuration.ts";
 
 /** A changed value that takes effect after a restart. */

@@ -2,7 +2,7 @@
 // nothing, and a change that needs a restart keeps the previous value.
 
 import { type Milliseconds, seconds } from "../../core/brand.ts";
-import { messageOf } from "../../core/errors.ts";
+import { messageOf } from "../../core/error-message.ts";
 import type { Clock } from "../../platform/clock.ts";
 import type { Environment } from "../../platform/environment.ts";
 import type { Files } from "../../platform/files.ts";

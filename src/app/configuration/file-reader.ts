@@ -1,7 +1,7 @@
 // Reads the operator's files up to a size limit, and remembers the version of each, to detect changes. A file that
 // cannot be read is a problem that names it, never an exception.
 
-import { messageOf } from "../../core/errors.ts";
+import { messageOf } from "../../core/error-message.ts";
 import type { Problem } from "../../core/problem.ts";
 import type { Files } from "../../platform/files.ts";
 

@@ -1,7 +1,7 @@
 // Reads credentials that systemd provides as files (`LoadCredential=`, `SetCredentialEncrypted=`): the kubeconfig, and settings of
 // the cloud by the name of their environment variable or their own. Flags and variables take precedence.
 
-import { codeOf } from "../../core/errors.ts";
+import { codeOf } from "../../core/error-message.ts";
 import type { Fields } from "../../core/settings.ts";
 import type { Environment } from "../../platform/environment.ts";
 import type { Files } from "../../platform/files.ts";

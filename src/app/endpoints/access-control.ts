@@ -20,11 +20,11 @@ import {
 } from "../../server/reviews.ts";
 import type { SecurePortOptions } from "../../server/secure-port.ts";
 import type { Log } from "../../telemetry/log.ts";
-import type { Flags } from "../flags/table.ts";
+import { version } from "../build-info.ts";
+import type { Flags } from "../flags/flag-table.ts";
 import { connectKube } from "../kube-client.ts";
 import type { Manager } from "../manager/manager.ts";
 import type { ManagerPlatform } from "../system-platform.ts";
-import { version } from "../version.ts";
 
 export interface AccessOptions {
   readonly flags: Flags;

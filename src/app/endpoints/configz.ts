@@ -1,7 +1,7 @@
 // The flags in the shape of upstream's component configuration, with Go's key names, for /configz.
 
 import { goDuration } from "../../core/duration.ts";
-import type { Flags } from "../flags/table.ts";
+import type { Flags } from "../flags/flag-table.ts";
 import type { LeaderMigration } from "../leadership/leader-migration.ts";
 
 const group = "cloudcontrollermanager.config.k8s.io";

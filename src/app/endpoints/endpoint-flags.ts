@@ -1,7 +1,7 @@
 // The flags of the secure port and of the webhook port under one set of names.
 
 import { ownNames } from "../../server/served-certificates.ts";
-import type { Flags } from "../flags/table.ts";
+import type { Flags } from "../flags/flag-table.ts";
 import { serviceNames, webhookCertificateName } from "./webhook-registration.ts";
 
 export interface PortFlags {

@@ -1,7 +1,7 @@
 // Opens one HTTPS port from its flags, and reloads its certificate when it changes. Errors name the flag.
 
 import { defined } from "../../core/defined.ts";
-import { codeOf, messageOf } from "../../core/errors.ts";
+import { codeOf, messageOf } from "../../core/error-message.ts";
 import type { Problem } from "../../core/problem.ts";
 import { certificateEnd } from "../../kube/connection/certificates.ts";
 import type { Listen, Listener, ServedCertificates, ServedHandler } from "../../platform/listener.ts";

@@ -10,7 +10,7 @@ import { SecurePort } from "../../server/secure-port.ts";
 import type { Log } from "../../telemetry/log.ts";
 import type { AnyProvider } from "../connect-cloud.ts";
 import type { ControllerName } from "../flags/controller-names.ts";
-import type { Flags } from "../flags/table.ts";
+import type { Flags } from "../flags/flag-table.ts";
 import type { Manager } from "../manager/manager.ts";
 import { createHealthMetrics, createProcessMetrics } from "../metrics/process-metrics.ts";
 import type { ManagerPlatform } from "../system-platform.ts";

@@ -3,7 +3,7 @@
 import { X509Certificate } from "node:crypto";
 import { admitService } from "../../controllers/service/annotations/admit.ts";
 import { isFactAnnotation } from "../../controllers/service/desired/facts.ts";
-import { messageOf } from "../../core/errors.ts";
+import { messageOf } from "../../core/error-message.ts";
 import type { Problem } from "../../core/problem.ts";
 import type { Files } from "../../platform/files.ts";
 import type { Listen } from "../../platform/listener.ts";
@@ -12,7 +12,7 @@ import { CertificateSource, lastCertificate } from "../../server/served-certific
 import type { Log } from "../../telemetry/log.ts";
 import { ConfigurationError } from "../configuration/configuration-error.ts";
 import { type AnyProvider, annotationsOf } from "../connect-cloud.ts";
-import type { Flags } from "../flags/table.ts";
+import type { Flags } from "../flags/flag-table.ts";
 import { chooseWebhooks, serviceWebhook, webhookProblems } from "../flags/webhook-names.ts";
 import type { ProcessMetrics } from "../metrics/process-metrics.ts";
 import type { ManagerPlatform } from "../system-platform.ts";

@@ -9,11 +9,11 @@ import type { RuntimeFigures } from "../../platform/runtime-figures.ts";
 import { CachedValue, jsonAnswer, refusal, textAnswer } from "../../server/answers.ts";
 import { type Health, healthPages } from "../../server/health.ts";
 import { type Page, readOnly } from "../../server/secure-port.ts";
-import { commandFlagNames, type FlagName, type Flags, flagFields } from "../flags/table.ts";
+import { commit, version } from "../build-info.ts";
+import { commandFlagNames, type FlagName, type Flags, flagFields } from "../flags/flag-table.ts";
 import type { Manager } from "../manager/manager.ts";
 import type { HealthMetrics, ProcessMetrics } from "../metrics/process-metrics.ts";
 import { statusPage } from "../status/status-page.ts";
-import { commit, version } from "../version.ts";
 import { configz } from "./configz.ts";
 import { debugState, explainPage } from "./debug-pages.ts";
 

@@ -2,7 +2,7 @@
 
 import type { Milliseconds } from "../../core/brand.ts";
 import { defined } from "../../core/defined.ts";
-import { codeOf, messageOf } from "../../core/errors.ts";
+import { codeOf, messageOf } from "../../core/error-message.ts";
 import type { Connection } from "../../kube/connection/connection.ts";
 import type { Clock } from "../../platform/clock.ts";
 import type { Transport } from "../../platform/transport.ts";

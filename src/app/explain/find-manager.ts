@@ -1,6 +1,6 @@
 // Finds the manager that leads, through the Lease, and its secure port.
 
-import { messageOf } from "../../core/errors.ts";
+import { messageOf } from "../../core/error-message.ts";
 import type { Problem } from "../../core/problem.ts";
 import type { KubeApi } from "../../kube/client/api.ts";
 import { isKubeError } from "../../kube/errors/kube-error.ts";
@@ -10,7 +10,7 @@ import { leases, nodes } from "../../kube/resources.ts";
 import type { Files } from "../../platform/files.ts";
 import { ConfigurationError } from "../configuration/configuration-error.ts";
 import { invalidFlag } from "../flags/flag-problems.ts";
-import type { Flags } from "../flags/table.ts";
+import type { Flags } from "../flags/flag-table.ts";
 import { type ManagerAddress, NoAnswer } from "./ask-manager.ts";
 
 export interface Leader {

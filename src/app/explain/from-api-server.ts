@@ -7,7 +7,7 @@ import { listAll } from "../../kube/client/list-all.ts";
 import { isKubeError } from "../../kube/errors/kube-error.ts";
 import { keyOf, type Node, type Service } from "../../kube/objects.ts";
 import { events, nodes, services } from "../../kube/resources.ts";
-import type { Flags } from "../flags/table.ts";
+import type { Flags } from "../flags/flag-table.ts";
 import { isSelectedBy } from "../manager/compose-nodes.ts";
 import { describeNode, factsOfNode, type KnownNode } from "./describe-node.ts";
 import { closestName, needsAttention } from "./describe-object.ts";

@@ -14,7 +14,7 @@ import { type Cidr, milliseconds } from "../../core/brand.ts";
 import type { Problem } from "../../core/problem.ts";
 import type { AddressKind } from "../../provider/instances.ts";
 import { invalidFlag } from "./flag-problems.ts";
-import type { Flags } from "./table.ts";
+import type { Flags } from "./flag-table.ts";
 
 export interface ControllerSettings {
   readonly nodes: NodeSettings;

@@ -3,7 +3,7 @@
 import { type Milliseconds, seconds } from "../../core/brand.ts";
 import type { Problem } from "../../core/problem.ts";
 import { attemptTimeout, electionTimingProblem } from "../../kube/leader-election/leader-election.ts";
-import type { Flags } from "./table.ts";
+import type { Flags } from "./flag-table.ts";
 
 /** Writes stop this long before the Lease can expire, so that a write that was sent has arrived by then. */
 export const writeMargin: Milliseconds = seconds(2);

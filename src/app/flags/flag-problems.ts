@@ -5,7 +5,7 @@ import type { Problem } from "../../core/problem.ts";
 import type { Field, Fields } from "../../core/settings.ts";
 import { quotedUrl } from "../../core/text.ts";
 import { notesOf } from "./flag-notes.ts";
-import type { Flags } from "./table.ts";
+import type { Flags } from "./flag-table.ts";
 
 /** An error whose text starts with the name of the flag; `text` continues it: "must be …, got …". */
 export function invalidFlag(flag: string, text: string): Problem {

@@ -16,10 +16,10 @@ import {
   tracingProblems,
   withoutEmptyStrings,
 } from "./flag-problems.ts";
+import { type Flags, flagFields, flagShapes, shapesOf, upstreamProfile } from "./flag-table.ts";
 import { ownFlags } from "./groups/fairlead.ts";
 import { parseFlags } from "./pflag.ts";
 import { type FlagsOfProvider, providerFlags, recordProblems } from "./provider-flags.ts";
-import { type Flags, flagFields, flagShapes, shapesOf, upstreamProfile } from "./table.ts";
 
 export interface FlagSources {
   readonly provider?: FlagsOfProvider;

@@ -3,7 +3,7 @@
 import { didYouMean } from "../../core/did-you-mean.ts";
 import type { Problem } from "../../core/problem.ts";
 import { invalidFlag } from "./flag-problems.ts";
-import type { Flags } from "./table.ts";
+import type { Flags } from "./flag-table.ts";
 
 export const serviceWebhook = "service-annotations";
 

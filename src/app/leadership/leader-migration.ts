@@ -1,11 +1,11 @@
 // Leader migration: which controllers run under the Lease that is shared with kube-controller-manager while they move out of
 // it. Parses a LeaderMigrationConfiguration strictly.
 
-import { codeOf } from "../../core/errors.ts";
+import { codeOf } from "../../core/error-message.ts";
 import type { Problem } from "../../core/problem.ts";
 import type { Files } from "../../platform/files.ts";
 import { type ControllerName, controllerNamed } from "../flags/controller-names.ts";
-import type { Flags } from "../flags/table.ts";
+import type { Flags } from "../flags/flag-table.ts";
 
 /** Runs under the main Lease, under the shared Lease, or in another component. */
 export type Place = "main" | "migrated" | "elsewhere";

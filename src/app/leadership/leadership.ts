@@ -17,7 +17,7 @@ import type { WriteGate } from "../../runtime/write-gate.ts";
 import type { Log } from "../../telemetry/log.ts";
 import type { ControllerName } from "../flags/controller-names.ts";
 import { writeMargin } from "../flags/election-timing.ts";
-import type { Flags } from "../flags/table.ts";
+import type { Flags } from "../flags/flag-table.ts";
 import type { CurrentCaches } from "./current-caches.ts";
 import { type LeaseEvent, logRelease, releaseDropped, releaseHold } from "./hold-release.ts";
 import type { LeaderMigration, Place } from "./leader-migration.ts";

@@ -11,8 +11,8 @@ import type { Node } from "../../kube/objects.ts";
 import type { Environment } from "../../platform/environment.ts";
 import { type AnyProvider, configProblems } from "../connect-cloud.ts";
 import { cloudNameProblems } from "../flags/flag-problems.ts";
+import { flagFields, flagsNotInFile } from "../flags/flag-table.ts";
 import { readFlags } from "../flags/read-flags.ts";
-import { flagFields, flagsNotInFile } from "../flags/table.ts";
 import { webhookProblems } from "../flags/webhook-names.ts";
 import { type FoundProblem, lintService, type ServiceRules } from "./lint-service.ts";
 

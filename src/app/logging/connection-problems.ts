@@ -4,7 +4,7 @@
 import type { CloudCallReport } from "../../cloud/governed-transport.ts";
 import { minutes, seconds } from "../../core/brand.ts";
 import { defined } from "../../core/defined.ts";
-import { messageOf } from "../../core/errors.ts";
+import { messageOf } from "../../core/error-message.ts";
 import type { Clock } from "../../platform/clock.ts";
 import type { Log } from "../../telemetry/log.ts";
 

@@ -4,7 +4,7 @@
 import { type AbandonedCall, timeToEnd } from "../../cloud/call-guard.ts";
 import type { Inventory } from "../../cloud/inventory.ts";
 import { formatDuration } from "../../core/duration.ts";
-import { messageOf } from "../../core/errors.ts";
+import { messageOf } from "../../core/error-message.ts";
 import { shortList } from "../../core/text.ts";
 import type { Log } from "../../telemetry/log.ts";
 import type { Controllers } from "./compose-controllers.ts";

@@ -16,7 +16,7 @@ import type { Task } from "../../runtime/run-together.ts";
 import type { WorkQueue } from "../../runtime/work-queue.ts";
 import type { AnyProvider } from "../connect-cloud.ts";
 import type { ControllerName } from "../flags/controller-names.ts";
-import type { Flags } from "../flags/table.ts";
+import type { Flags } from "../flags/flag-table.ts";
 import { composeLifecycle, composeNodes, composeRoutes } from "./compose-nodes.ts";
 import { type ComposedServices, composeServices } from "./compose-services.ts";
 import type { ControllerContext } from "./controller-context.ts";

@@ -1,7 +1,7 @@
 // Composes the controllers of Nodes: node, node-lifecycle and route. Without usable flags it logs why routes are skipped; the other
 // controllers still run.
 
-import { routeTablesOf } from "../../cloud/route-tables.ts";
+import { routeTablesOf } from "../../cloud/ideal-route-tables.ts";
 import { NodeController } from "../../controllers/node/controller.ts";
 import type { NodeDeps } from "../../controllers/node-deps.ts";
 import { LifecycleController } from "../../controllers/node-lifecycle/controller.ts";
@@ -11,7 +11,7 @@ import { journalledCloudSend } from "../../controllers/writes/journalled-send.ts
 import { createNodeWrites } from "../../controllers/writes/node-writes.ts";
 import type { Node } from "../../kube/objects.ts";
 import type { Instances } from "../../provider/instances.ts";
-import type { Flags } from "../flags/table.ts";
+import type { Flags } from "../flags/flag-table.ts";
 import { objectReporter } from "../logging/object-reporter.ts";
 import type { ControllerContext } from "./controller-context.ts";
 

@@ -8,7 +8,7 @@ import { ServiceController } from "../../controllers/service/controller.ts";
 import { createServiceWrites } from "../../controllers/service/status/service-writes.ts";
 import { milliseconds, minutes } from "../../core/brand.ts";
 import { defined } from "../../core/defined.ts";
-import { messageOf } from "../../core/errors.ts";
+import { messageOf } from "../../core/error-message.ts";
 import type { Service } from "../../kube/objects.ts";
 import { endpointSlices } from "../../kube/resources.ts";
 import { Reflector } from "../../kube/watch/reflector.ts";

@@ -2,7 +2,7 @@
 // are also written after the Lease is lost.
 
 import { seconds } from "../../core/brand.ts";
-import { messageOf } from "../../core/errors.ts";
+import { messageOf } from "../../core/error-message.ts";
 import type { KubeApi } from "../../kube/client/api.ts";
 import { EventRecorder, type EventRecorderOptions } from "../../kube/events/event-recorder.ts";
 import type { Clock } from "../../platform/clock.ts";

@@ -7,7 +7,7 @@ import type { RuntimeFigures } from "../../platform/runtime-figures.ts";
 import type { CheckResult, HealthPage } from "../../server/health.ts";
 import type { ReviewKind } from "../../server/reviews.ts";
 import { Metrics } from "../../telemetry/metrics.ts";
-import { version } from "../version.ts";
+import { version } from "../build-info.ts";
 
 const reviewBuckets = [0.25, 0.5, 0.7, 1, 1.5, 3, 5, 10];
 

@@ -13,15 +13,15 @@ import type { ControllerReport } from "../../controllers/reporter.ts";
 import type { RouteReport } from "../../controllers/route/controller.ts";
 import type { ServiceReport } from "../../controllers/service/controller.ts";
 import { defined } from "../../core/defined.ts";
-import { messageOf } from "../../core/errors.ts";
+import { messageOf } from "../../core/error-message.ts";
 import { keyOf, type Node, type Service } from "../../kube/objects.ts";
 import type { Clock } from "../../platform/clock.ts";
 import { onlyPart } from "../../provider/listing-parts.ts";
 import type { ObservedLoadBalancer } from "../../provider/load-balancers.ts";
 import type { Journal } from "../../runtime/journal.ts";
 import type { WorkQueue } from "../../runtime/work-queue.ts";
-import type { Flags } from "../flags/table.ts";
-import { version } from "../version.ts";
+import { version } from "../build-info.ts";
+import type { Flags } from "../flags/flag-table.ts";
 import type { CloudContact } from "./cloud-contact.ts";
 
 /** What each controller says; a controller is absent if the cloud has nothing for it, or the flags disable it. */

@@ -1,6 +1,6 @@
 // Collects the parts of a support bundle. A part that cannot be read is named with the reason; the others are complete without it.
 
-import { messageOf } from "../../core/errors.ts";
+import { messageOf } from "../../core/error-message.ts";
 import { isSecretName, type Redaction } from "../../core/redaction.ts";
 import type { KubeApi } from "../../kube/client/api.ts";
 import { listAll } from "../../kube/client/list-all.ts";
@@ -10,9 +10,9 @@ import type { Configuration } from "../configuration/configuration.ts";
 import { type AnyProvider, readConfig } from "../connect-cloud.ts";
 import { type AskDeps, type ManagerAddress, readPage } from "../explain/ask-manager.ts";
 import { explainObjects } from "../explain/from-api-server.ts";
-import type { Flags } from "../flags/table.ts";
+import type { Flags } from "../flags/flag-table.ts";
 import type { ManagerPlatform } from "../system-platform.ts";
-import { addAnnotatedSecrets } from "./redaction.ts";
+import { addAnnotatedSecrets } from "./bundle-redaction.ts";
 import type { TarEntry } from "./tar.ts";
 
 /** The pages of the secure port, by the name of the file. */

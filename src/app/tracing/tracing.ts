@@ -3,7 +3,7 @@
 
 import type { CloudCallReport } from "../../cloud/governed-transport.ts";
 import { type Milliseconds, seconds } from "../../core/brand.ts";
-import { messageOf } from "../../core/errors.ts";
+import { messageOf } from "../../core/error-message.ts";
 import type { RequestObservation } from "../../kube/requests/request.ts";
 import { type Clock, sleep } from "../../platform/clock.ts";
 import type { Transport } from "../../platform/transport.ts";
@@ -13,10 +13,10 @@ import type { WorkQueue } from "../../runtime/work-queue.ts";
 import type { Log } from "../../telemetry/log.ts";
 import type { Counter } from "../../telemetry/metrics.ts";
 import { type Span, type SpanAttributes, Tracer, tracesJson } from "../../telemetry/tracer.ts";
-import type { Flags } from "../flags/table.ts";
+import { version } from "../build-info.ts";
+import type { Flags } from "../flags/flag-table.ts";
 import type { ManagerMetrics } from "../metrics/manager-metrics.ts";
 import type { ManagerPlatform } from "../system-platform.ts";
-import { version } from "../version.ts";
 
 export interface Tracing {
   readonly kube: (request: RequestObservation) => void;

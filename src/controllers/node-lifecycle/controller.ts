@@ -9,7 +9,7 @@ import type { Node } from "../../kube/objects.ts";
 import { WorkQueue } from "../../runtime/work-queue.ts";
 import { type Outcome, requeue, runWorkers, settled, waiting } from "../../runtime/workers.ts";
 import type { RemovalHistory, RemovalKind } from "../absence/removal-history.ts";
-import { delayAfterError } from "../errors.ts";
+import { delayAfterError } from "../classify-error.ts";
 import type { NodeDeps } from "../node-deps.ts";
 import { identityOf, isUninitialized } from "../node-facts.ts";
 import { PendingLookups } from "../pending-lookups.ts";
@@ -20,9 +20,9 @@ import { deletingNodeFailed, massDeletionReason } from "./events.ts";
 import { addAnswer, type NodeEvidence, noEvidence } from "./evidence.ts";
 import { MassCount } from "./mass-count.ts";
 import { type LifecycleDecision, planLifecycle } from "./plan.ts";
-import { isOfInterest } from "./relevant-change.ts";
 import type { LifecycleSettings } from "./settings.ts";
 import { startTriggers } from "./triggers.ts";
+import { isOfInterest } from "./unhealthy-nodes.ts";
 
 export interface LifecycleOptions extends NodeDeps {
   readonly settings: LifecycleSettings;

@@ -1,7 +1,7 @@
 // Every event of the node-lifecycle controller, as a function of what it is about. Pure; messages marked "upstream"
 // begin exactly as in upstream.
 
-import { messageOf } from "../../core/errors.ts";
+import { messageOf } from "../../core/error-message.ts";
 import type { Node } from "../../kube/objects.ts";
 import type { LimitedCounts } from "../absence/mass-limit.ts";
 import { removalWindowText } from "../absence/removal-history.ts";

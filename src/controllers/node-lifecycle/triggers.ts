@@ -6,7 +6,7 @@ import type { WorkQueue } from "../../runtime/work-queue.ts";
 import type { NodeDeps } from "../node-deps.ts";
 import type { PendingLookups } from "../pending-lookups.ts";
 import type { Candidates } from "./candidates.ts";
-import { isOfInterest, isSameForLifecycle } from "./relevant-change.ts";
+import { isOfInterest, isSameForLifecycle } from "./unhealthy-nodes.ts";
 
 export interface TriggerDeps extends Pick<NodeDeps, "nodes" | "inventory"> {
   readonly queue: WorkQueue;

@@ -11,7 +11,7 @@ import type { Instance } from "../../provider/instances.ts";
 import { alignToGrid, type BackoffLimits, backoff } from "../../runtime/backoff.ts";
 import { priorities, WorkQueue } from "../../runtime/work-queue.ts";
 import { type Outcome, requeue, runWorkers, settled, waiting, waitingAtMost } from "../../runtime/workers.ts";
-import { delayAfterError } from "../errors.ts";
+import { delayAfterError } from "../classify-error.ts";
 import type { NodeDeps } from "../node-deps.ts";
 import { identityOf, isBeingDeleted, isUninitialized } from "../node-facts.ts";
 import { isPaused } from "../pause.ts";

@@ -2,7 +2,7 @@
 // messages marked "upstream" begin exactly as in upstream.
 
 import type { Answer, UnansweredSource } from "../../cloud/inventory.ts";
-import { messageOf } from "../../core/errors.ts";
+import { messageOf } from "../../core/error-message.ts";
 import type { Problem } from "../../core/problem.ts";
 import type { Node, NodeAddress } from "../../kube/objects.ts";
 import { CloudError } from "../../provider/errors.ts";

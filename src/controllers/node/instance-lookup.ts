@@ -6,7 +6,7 @@ import { type Milliseconds, milliseconds, minutes } from "../../core/brand.ts";
 import type { Problem } from "../../core/problem.ts";
 import type { Node } from "../../kube/objects.ts";
 import type { Clock } from "../../platform/clock.ts";
-import { describeError } from "../errors.ts";
+import { describeError } from "../classify-error.ts";
 import type { NodeDeps, NodeStore } from "../node-deps.ts";
 import { identityOf, providerIDOf } from "../node-facts.ts";
 import { PendingLookups } from "../pending-lookups.ts";

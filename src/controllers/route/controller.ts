@@ -4,7 +4,7 @@
 import type { Node } from "../../kube/objects.ts";
 import { WorkQueue } from "../../runtime/work-queue.ts";
 import { type Outcome, requeue, runWorkers, settled } from "../../runtime/workers.ts";
-import { delayAfterError } from "../errors.ts";
+import { delayAfterError } from "../classify-error.ts";
 import { identityOf } from "../node-facts.ts";
 import type { ControllerReport } from "../reporter.ts";
 import { SeenDeletions } from "./absence/seen-deletions.ts";

@@ -1,7 +1,7 @@
 // The dependencies of the route controller. `src/app` composes them; tests use small fakes.
 
+import type { RouteTable } from "../../cloud/ideal-route-tables.ts";
 import type { Inventory } from "../../cloud/inventory.ts";
-import type { RouteTable } from "../../cloud/route-tables.ts";
 import type { Cidr, Milliseconds } from "../../core/brand.ts";
 import type { Node } from "../../kube/objects.ts";
 import type { Clock } from "../../platform/clock.ts";

@@ -5,7 +5,7 @@ import { isAccountWide } from "../../cloud/error-policies.ts";
 import type { Cidr, Milliseconds } from "../../core/brand.ts";
 import { defined } from "../../core/defined.ts";
 import { goDuration } from "../../core/duration.ts";
-import { messageOf } from "../../core/errors.ts";
+import { messageOf } from "../../core/error-message.ts";
 import type { Problem } from "../../core/problem.ts";
 import { shortList } from "../../core/text.ts";
 import type { Machine } from "../../provider/instances.ts";

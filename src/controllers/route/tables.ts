@@ -1,6 +1,6 @@
 // Which of the cloud's route tables need a route, which ones a change of a Node concerns, and how messages name a table. Pure.
 
-import type { RouteTable } from "../../cloud/route-tables.ts";
+import type { RouteTable } from "../../cloud/ideal-route-tables.ts";
 import { cidrFamily } from "../../core/cidr.ts";
 import type { DesiredRoute, RouteTarget } from "../../provider/routes.ts";
 

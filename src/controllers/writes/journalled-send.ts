@@ -3,7 +3,7 @@
 
 import { isFenced } from "../../cloud/error-policies.ts";
 import { defined } from "../../core/defined.ts";
-import { messageOf } from "../../core/errors.ts";
+import { messageOf } from "../../core/error-message.ts";
 import type { Clock } from "../../platform/clock.ts";
 import { CloudError } from "../../provider/errors.ts";
 import type { Journal, JournalEntry } from "../../runtime/journal.ts";

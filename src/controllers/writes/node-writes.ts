@@ -4,7 +4,7 @@ import type { KubeApi } from "../../kube/client/api.ts";
 import type { Node } from "../../kube/objects.ts";
 import type { Patch } from "../../kube/patches/patch.ts";
 import { nodes } from "../../kube/resources.ts";
-import { isLostRace } from "../errors.ts";
+import { isLostRace } from "../classify-error.ts";
 import type { NodeWrites } from "../node-deps.ts";
 import { describePatch } from "./describe-patch.ts";
 import { type JournalledOptions, journalledSend } from "./journalled-send.ts";

@@ -2,7 +2,7 @@
 // It makes no request.
 
 import { defined } from "../../core/defined.ts";
-import { codeOf } from "../../core/errors.ts";
+import { codeOf } from "../../core/error-message.ts";
 import type { Clock } from "../../platform/clock.ts";
 import type { Files } from "../../platform/files.ts";
 import { KubeError } from "../errors/kube-error.ts";

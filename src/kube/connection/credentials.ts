@@ -3,7 +3,7 @@
 
 import { dirname, isAbsolute, join } from "node:path";
 import { defined } from "../../core/defined.ts";
-import { codeOf } from "../../core/errors.ts";
+import { codeOf } from "../../core/error-message.ts";
 import type { Clock } from "../../platform/clock.ts";
 import type { Files } from "../../platform/files.ts";
 import type { TlsMaterial } from "../../platform/transport.ts";

@@ -3,7 +3,7 @@
 
 import { minutes } from "../../core/brand.ts";
 import { defined } from "../../core/defined.ts";
-import { codeOf } from "../../core/errors.ts";
+import { codeOf } from "../../core/error-message.ts";
 import { Secret } from "../../core/secret.ts";
 import type { Clock } from "../../platform/clock.ts";
 import type { Files } from "../../platform/files.ts";

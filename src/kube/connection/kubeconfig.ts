@@ -2,7 +2,7 @@
 // refers to, and does not choose a context. Pure.
 
 import { defined } from "../../core/defined.ts";
-import { messageOf } from "../../core/errors.ts";
+import { messageOf } from "../../core/error-message.ts";
 
 export interface KubeconfigCluster {
   readonly server: string;

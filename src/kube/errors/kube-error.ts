@@ -2,7 +2,7 @@
 // Callers decide how to react; nothing is retried here.
 
 import type { Milliseconds } from "../../core/brand.ts";
-import { codeOf } from "../../core/errors.ts";
+import { codeOf } from "../../core/error-message.ts";
 
 export type KubeErrorKind =
   | "not-found"

@@ -3,7 +3,7 @@
 
 import { type Milliseconds, milliseconds, seconds } from "../../core/brand.ts";
 import { formatDuration } from "../../core/duration.ts";
-import { messageOf } from "../../core/errors.ts";
+import { messageOf } from "../../core/error-message.ts";
 import { sleep } from "../../platform/clock.ts";
 import type { Random } from "../../platform/random.ts";
 import { abortable, linkedController } from "../../runtime/abortable.ts";

@@ -7,17 +7,17 @@ import type { Random } from "../../platform/random.ts";
 import type { TransportRequest } from "../../platform/transport.ts";
 import { answerError, answerJson, answerText } from "./http/answer.ts";
 import { discover } from "./http/discovery.ts";
-import { headerOf, type RequestInfo, readObject, readRequest } from "./http/request.ts";
-import { type Authorize, answerReview } from "./http/reviews.ts";
+import { headerOf, type RequestInfo, readObject, readRequest } from "./http/parse-request.ts";
 import { type ReadDeps, serveGet, serveList, serveObject, serveWatch } from "./http/serve-read.ts";
+import { type Authorize, answerReview } from "./http/serve-reviews.ts";
 import { changeFor, serveDelete } from "./http/serve-write.ts";
 import { ApiError, forbidden, methodNotAllowed, noSuchResource } from "./objects/api-error.ts";
 import type { Identity, KubeObject } from "./objects/kube-object.ts";
 import { type Resource, resourceNamed, reviews } from "./objects/resource-table.ts";
 import { Lister } from "./storage/list-objects.ts";
 import { ObjectRegistry, type WriteOptions } from "./storage/object-registry.ts";
+import { type ChangeListener, Store } from "./storage/object-store.ts";
 import type { WatchSettings } from "./storage/plan-watch.ts";
-import { type ChangeListener, Store } from "./storage/store.ts";
 
 export interface ApiServerOptions {
   /** How many changes the history keeps per resource. */

@@ -3,7 +3,7 @@
 import type { Transport } from "../../platform/transport.ts";
 import type { ApiServer } from "./api-server.ts";
 import { answerError } from "./http/answer.ts";
-import { headerOf } from "./http/request.ts";
+import { headerOf } from "./http/parse-request.ts";
 import { unauthorized } from "./objects/api-error.ts";
 import type { Identity } from "./objects/kube-object.ts";
 

@@ -1,8 +1,8 @@
 // Drives a provider's route tables to their desired state: list, plan, apply, repeat. Plans and the adapters of hard clouds are those of
 // the framework; its backoffs and limits are left out.
 
+import type { RouteTable } from "../../cloud/ideal-route-tables.ts";
 import type { RouteChange } from "../../cloud/own-route-changes.ts";
-import type { RouteTable } from "../../cloud/route-tables.ts";
 import { planRoutes } from "../../controllers/route/plan/plan.ts";
 import type { ServingTable } from "../../controllers/route/tables.ts";
 import { milliseconds } from "../../core/brand.ts";
@@ -10,7 +10,7 @@ import { cidr, cidrFamily } from "../../core/cidr.ts";
 import type { Call } from "../../provider/call.ts";
 import type { DesiredRoute, ObservedRoute, RouteOutcome } from "../../provider/routes.ts";
 import { collect, type Lab } from "./lab.ts";
-import { Crash, endOfOperation, memoryOf, repeatPasses } from "./process.ts";
+import { Crash, endOfOperation, memoryOf, repeatPasses } from "./process-memory.ts";
 
 const clusterCIDRs = [cidr("10.244.0.0/16"), cidr("fd00:10:244::/56")];
 const nothing: ReadonlySet<never> = new Set<never>();

@@ -19,7 +19,7 @@ import {
   withChosenTargets,
 } from "./converge-groups.ts";
 import type { Lab } from "./lab.ts";
-import { Crash, endOfOperation, memoryOf, ProcessMemory, repeatPasses } from "./process.ts";
+import { Crash, endOfOperation, memoryOf, ProcessMemory, repeatPasses } from "./process-memory.ts";
 
 /** Which Services are unknown to `converge`, and where the process crashes. */
 export interface ConvergeOptions {

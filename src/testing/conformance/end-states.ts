@@ -3,7 +3,7 @@
 import { expect } from "bun:test";
 import { type FaultKind, faultPositions } from "./faulty-transport.ts";
 import type { Lab } from "./lab.ts";
-import { Crash } from "./process.ts";
+import { Crash } from "./process-memory.ts";
 
 /** What `run` returns is the same with a fault at every operation. Requests of `prepare` do not fail. */
 export async function expectSameEndAfterFaults(

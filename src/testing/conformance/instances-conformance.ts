@@ -3,7 +3,7 @@
 
 import { describe, expect, test } from "bun:test";
 import { getEventListeners } from "node:events";
-import { messageOf } from "../../core/errors.ts";
+import { messageOf } from "../../core/error-message.ts";
 import { CloudError } from "../../provider/errors.ts";
 import type { Instance, InstanceSource, MatchKey } from "../../provider/instances.ts";
 import { faultPositions, readFaultKinds } from "./faulty-transport.ts";

@@ -4,7 +4,7 @@
 import { getEventListeners } from "node:events";
 import { type Milliseconds, minutes, type ServiceUID, seconds } from "../../core/brand.ts";
 import { untilMoment } from "../../core/duration.ts";
-import { messageOf } from "../../core/errors.ts";
+import { messageOf } from "../../core/error-message.ts";
 import { readSettings } from "../../core/read-settings.ts";
 import type { Call, CloudRequest, CloudTransport } from "../../provider/call.ts";
 import { CloudError } from "../../provider/errors.ts";

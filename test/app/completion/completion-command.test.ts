@@ -2,7 +2,7 @@ import { describe, expect, test } from "bun:test";
 import { fake } from "../../../providers/fake/index.ts";
 import { completionTable, menuText } from "../../../src/app/completion/completion-table.ts";
 import type { AnyProvider } from "../../../src/app/connect-cloud.ts";
-import { flagFields } from "../../../src/app/flags/table.ts";
+import { flagFields } from "../../../src/app/flags/flag-table.ts";
 import { runCommandIn } from "../../support/command-world.ts";
 import { ServiceWorld } from "../../support/service-world.ts";
 

@@ -1,5 +1,5 @@
 import { afterEach, expect, test } from "bun:test";
-import type { Authorize } from "../../../src/testing/apiserver/http/reviews.ts";
+import type { Authorize } from "../../../src/testing/apiserver/http/serve-reviews.ts";
 import { ServiceWorld } from "../../support/service-world.ts";
 
 let world: ServiceWorld | undefined;

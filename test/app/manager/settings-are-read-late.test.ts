@@ -2,7 +2,7 @@ import { expect, test } from "bun:test";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { notesOf } from "../../../src/app/flags/flag-notes.ts";
-import { flagFields } from "../../../src/app/flags/table.ts";
+import { flagFields } from "../../../src/app/flags/flag-table.ts";
 import type { Field } from "../../../src/core/settings.ts";
 
 // A reload replaces settings in place. A value that was copied at the start of the process would never change.

@@ -15,7 +15,7 @@ import { Draining } from "../../../src/runtime/draining.ts";
 import { createLog } from "../../../src/telemetry/log.ts";
 import { ApiServer } from "../../../src/testing/apiserver/api-server.ts";
 import { asTransport } from "../../../src/testing/apiserver/as-transport.ts";
-import type { AccessRequest } from "../../../src/testing/apiserver/http/reviews.ts";
+import type { AccessRequest } from "../../../src/testing/apiserver/http/serve-reviews.ts";
 import { resourceNamed } from "../../../src/testing/apiserver/objects/resource-table.ts";
 import { MemoryFiles } from "../../../src/testing/virtual-time/memory-files.ts";
 import { VirtualClock } from "../../../src/testing/virtual-time/virtual-clock.ts";

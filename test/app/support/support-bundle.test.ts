@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, test } from "bun:test";
 import { gunzipSync } from "node:zlib";
-import { withoutCredentials } from "../../../src/app/support/redaction.ts";
+import { withoutCredentials } from "../../../src/app/support/bundle-redaction.ts";
 import { type TarEntry, tar } from "../../../src/app/support/tar.ts";
 import { type CommandOptions, type CommandResult, runCommandIn } from "../../support/command-world.ts";
 import { ServiceWorld } from "../../support/service-world.ts";

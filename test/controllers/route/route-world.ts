@@ -1,8 +1,8 @@
 // The route controller with a test API server, scripted machines and a scripted route table, in virtual time. Tests
 // inspect its members.
 
+import { routeTablesOf } from "../../../src/cloud/ideal-route-tables.ts";
 import { Inventory } from "../../../src/cloud/inventory.ts";
-import { routeTablesOf } from "../../../src/cloud/route-tables.ts";
 import { RemovalMemory } from "../../../src/controllers/absence/removal-memory.ts";
 import { RouteController } from "../../../src/controllers/route/controller.ts";
 import type { RouteSync } from "../../../src/controllers/route/deps.ts";

@@ -2,7 +2,7 @@
 
 import { expect, test } from "bun:test";
 import { fake } from "../../../providers/fake/index.ts";
-import { configurationSchema } from "../../../src/app/configuration/schema.ts";
+import { configurationSchema } from "../../../src/app/configuration/json-schema.ts";
 import type { AnyProvider } from "../../../src/app/connect-cloud.ts";
 import { declareReasons, type Problem } from "../../../src/index.ts";
 import { scriptedWorld } from "../../support/scripted-world.ts";

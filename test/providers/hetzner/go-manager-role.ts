@@ -1,6 +1,6 @@
 // What the ClusterRole in the manifests of the Go manager 1.35.0 grants.
 
-import type { AccessRequest } from "../../../src/testing/apiserver/http/reviews.ts";
+import type { AccessRequest } from "../../../src/testing/apiserver/http/serve-reviews.ts";
 
 const read = ["get", "list", "watch"];
 

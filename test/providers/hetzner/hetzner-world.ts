@@ -7,7 +7,7 @@ import { HetznerCloud } from "../../../providers/hetzner/simulator/index.ts";
 import type { Milliseconds } from "../../../src/core/brand.ts";
 import { milliseconds, seconds } from "../../../src/core/brand.ts";
 import type { Node } from "../../../src/kube/objects.ts";
-import type { Authorize } from "../../../src/testing/apiserver/http/reviews.ts";
+import type { Authorize } from "../../../src/testing/apiserver/http/serve-reviews.ts";
 import type { KubeObject } from "../../../src/testing/apiserver/objects/kube-object.ts";
 import { resourceNamed } from "../../../src/testing/apiserver/objects/resource-table.ts";
 import { toNode } from "../../support/api-server-nodes.ts";

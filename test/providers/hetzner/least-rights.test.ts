@@ -1,7 +1,7 @@
 // A whole manager with exactly the permissions of the Go manager's ClusterRole.
 
 import { expect, test } from "bun:test";
-import type { AccessRequest } from "../../../src/testing/apiserver/http/reviews.ts";
+import type { AccessRequest } from "../../../src/testing/apiserver/http/serve-reviews.ts";
 import { isGranted } from "./go-manager-role.ts";
 import { HetznerWorld } from "./hetzner-world.ts";
 

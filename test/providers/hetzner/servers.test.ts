@@ -4,7 +4,7 @@ import { expect, test } from "bun:test";
 import { asTransport, collect, failureOf, type Harness, Lab } from "#ccm/testing";
 import { harness, token } from "../../../providers/hetzner/simulator/harness.ts";
 import { HetznerCloud as Cloud, type HetznerCloud } from "../../../providers/hetzner/simulator/index.ts";
-import { messageOf } from "../../../src/core/errors.ts";
+import { messageOf } from "../../../src/core/error-message.ts";
 
 function labWith(
   config: Readonly<Record<string, string>>,

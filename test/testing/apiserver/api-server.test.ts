@@ -8,7 +8,7 @@ import { ApiServer, type ApiServerOptions } from "../../../src/testing/apiserver
 import { asTransport } from "../../../src/testing/apiserver/as-transport.ts";
 import { textAt, valueAt } from "../../../src/testing/apiserver/objects/json.ts";
 import { resourceNamed } from "../../../src/testing/apiserver/objects/resource-table.ts";
-import type { StoredChange } from "../../../src/testing/apiserver/storage/store.ts";
+import type { StoredChange } from "../../../src/testing/apiserver/storage/object-store.ts";
 import { VirtualClock } from "../../../src/testing/virtual-time/virtual-clock.ts";
 import { call, type Target, watchLines } from "./cases/target.ts";
 

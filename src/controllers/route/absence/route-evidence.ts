@@ -14,10 +14,10 @@ import {
   type Proof,
   type ProofRule,
 } from "../../absence/proof.ts";
-import { isRefusal } from "../../errors.ts";
+import { isRefusal } from "../../classify-error.ts";
 import { networkCondition } from "../../well-known.ts";
 import { podCIDRsOf } from "../desired/plan-desired.ts";
-import type { ChangeResult } from "../plan/changes.ts";
+import type { ChangeResult } from "../plan/route-change.ts";
 
 interface Known extends Evidence {
   /** Fairlead removed it to replace it. */

@@ -2,7 +2,7 @@
 // removed; a failed removal does not delay other routes.
 
 import { isFenced } from "../../../cloud/error-policies.ts";
-import type { RouteTable } from "../../../cloud/route-tables.ts";
+import type { RouteTable } from "../../../cloud/ideal-route-tables.ts";
 import { type Cidr, type Milliseconds, milliseconds } from "../../../core/brand.ts";
 import { defined } from "../../../core/defined.ts";
 import type { Clock } from "../../../platform/clock.ts";
@@ -10,8 +10,8 @@ import type { Call } from "../../../provider/call.ts";
 import { CloudError } from "../../../provider/errors.ts";
 import type { DesiredRoute, ObservedRoute } from "../../../provider/routes.ts";
 import type { JournalledChange, JournalledSend } from "../../writes/journalled-send.ts";
-import type { ChangeOutcome, ChangeResult, RouteChange } from "../plan/changes.ts";
 import { overlaps, type RoutePlan } from "../plan/plan.ts";
+import type { ChangeOutcome, ChangeResult, RouteChange } from "../plan/route-change.ts";
 import { inTable } from "../tables.ts";
 import type { RouteBackoffs } from "./backoffs.ts";
 

@@ -3,7 +3,7 @@
 
 import type { Milliseconds } from "../../../core/brand.ts";
 import type { Clock } from "../../../platform/clock.ts";
-import { keyOf, type RouteChange } from "../plan/changes.ts";
+import { keyOf, type RouteChange } from "../plan/route-change.ts";
 
 export type BackoffKind = "failed" | "waiting";
 

@@ -1,8 +1,8 @@
 // A route table as last listed. Listings are shared while they run; the listing knows its age, and a change by Fairlead
 // invalidates it.
 
+import type { ListedPage, RouteTable } from "../../../cloud/ideal-route-tables.ts";
 import { type ListedRoute, withoutRepeats } from "../../../cloud/own-route-changes.ts";
-import type { ListedPage, RouteTable } from "../../../cloud/route-tables.ts";
 import type { Milliseconds } from "../../../core/brand.ts";
 import type { Problem } from "../../../core/problem.ts";
 import type { Clock } from "../../../platform/clock.ts";

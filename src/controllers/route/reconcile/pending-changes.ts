@@ -5,7 +5,7 @@ import { type Milliseconds, milliseconds } from "../../../core/brand.ts";
 import { CloudError } from "../../../provider/errors.ts";
 import { type OperationDeps, Operations } from "../../operations.ts";
 import type { RouteBackoffs } from "../apply/backoffs.ts";
-import { type ChangeOutcome, keyOf, type RouteChange } from "../plan/changes.ts";
+import { type ChangeOutcome, keyOf, type RouteChange } from "../plan/route-change.ts";
 import type { UncheckedChange } from "../status/route-reporter.ts";
 
 type PendingOutcome = Extract<ChangeOutcome, { readonly kind: "pending" }>;

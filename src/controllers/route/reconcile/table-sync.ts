@@ -6,13 +6,13 @@ import { type Milliseconds, milliseconds, minutes, seconds } from "../../../core
 import { defined } from "../../../core/defined.ts";
 import { endOf } from "../../../runtime/draining.ts";
 import { type Outcome, requeue, settled } from "../../../runtime/workers.ts";
-import { delayAfterError } from "../../errors.ts";
+import { delayAfterError } from "../../classify-error.ts";
 import { RouteGuard, type SharedEvidence } from "../absence/route-guard.ts";
 import { applyPlan } from "../apply/apply.ts";
 import { RouteBackoffs } from "../apply/backoffs.ts";
 import type { TableOptions } from "../deps.ts";
 import { TableListing } from "../observed/table-listing.ts";
-import type { ChangeResult, RouteChange } from "../plan/changes.ts";
+import type { ChangeResult, RouteChange } from "../plan/route-change.ts";
 import { type Survey, takeSurvey } from "../plan/survey.ts";
 import { SyncSchedule } from "../queue/schedule.ts";
 import { type ConditionWriter, decideNetworkConditions, isTransient } from "../status/network-condition.ts";

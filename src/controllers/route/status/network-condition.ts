@@ -13,8 +13,8 @@ import { isPaused } from "../../pause.ts";
 import { networkCondition } from "../../well-known.ts";
 import type { RouteControllerOptions } from "../deps.ts";
 import type { DesiredRoutes } from "../desired/plan-desired.ts";
-import type { ChangeOutcome, ChangeResult } from "../plan/changes.ts";
 import type { RoutePlan } from "../plan/plan.ts";
+import type { ChangeOutcome, ChangeResult } from "../plan/route-change.ts";
 
 type ConditionWriterOptions = Pick<RouteControllerOptions, "nodes" | "writes" | "clock" | "isSelected">;
 

@@ -30,8 +30,8 @@ import {
   tableNearLimit,
 } from "../events.ts";
 import type { RouteListing } from "../observed/table-listing.ts";
-import type { ChangeResult, RouteChange } from "../plan/changes.ts";
 import type { RoutePlan } from "../plan/plan.ts";
+import type { ChangeResult, RouteChange } from "../plan/route-change.ts";
 
 type ProblemsByNode = ReadonlyMap<string, readonly Problem[]>;
 

@@ -4,7 +4,7 @@
 import { isFenced } from "../../../cloud/error-policies.ts";
 import { recentStep } from "../../../cloud/reads-lag.ts";
 import { type Milliseconds, milliseconds, serviceUID } from "../../../core/brand.ts";
-import { messageOf } from "../../../core/errors.ts";
+import { messageOf } from "../../../core/error-message.ts";
 import { shortList } from "../../../core/text.ts";
 import type { Service } from "../../../kube/objects.ts";
 import { finalizerPatch } from "../../../kube/patches/service-patch.ts";
@@ -12,7 +12,7 @@ import type { Call } from "../../../provider/call.ts";
 import type { Step, StepOutcome } from "../../../provider/plan.ts";
 import { type Outcome, requeue, settled, waiting } from "../../../runtime/workers.ts";
 import { slowerCheck } from "../../check-delay.ts";
-import { isRefusal } from "../../errors.ts";
+import { isRefusal } from "../../classify-error.ts";
 import type { ServiceControllerDeps, StepEntry } from "../deps.ts";
 import { changeOf, describeDesired, describeReason, hashStep, textOfDesired } from "../desired/difference.ts";
 import { factsPatch } from "../desired/facts.ts";

@@ -5,7 +5,7 @@ import { backoffAfter, isFenced, isLasting } from "../../../cloud/error-policies
 import { milliseconds } from "../../../core/brand.ts";
 import type { Service } from "../../../kube/objects.ts";
 import { type Outcome, requeue } from "../../../runtime/workers.ts";
-import { delayAfterError, describeError, isLostRace } from "../../errors.ts";
+import { delayAfterError, describeError, isLostRace } from "../../classify-error.ts";
 import { isEnding } from "../predicates.ts";
 import { syncFailed, updateFailed } from "../status/events.ts";
 import { writeErrorCondition } from "../status/service-reporter.ts";

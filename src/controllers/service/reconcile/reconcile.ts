@@ -10,7 +10,7 @@ import { serviceStatusPatch } from "../../../kube/patches/service-patch.ts";
 import { CloudError } from "../../../provider/errors.ts";
 import type { Done } from "../../../provider/plan.ts";
 import { type Outcome, requeue, settled, waiting } from "../../../runtime/workers.ts";
-import { describeError } from "../../errors.ts";
+import { describeError } from "../../classify-error.ts";
 import { isPaused, pauseOf } from "../../pause.ts";
 import { problemEvent } from "../../reporter.ts";
 import { removalKind } from "../observed/balancer-mass-count.ts";

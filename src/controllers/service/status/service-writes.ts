@@ -6,7 +6,7 @@ import { keyOf, type Service } from "../../../kube/objects.ts";
 import type { Patch } from "../../../kube/patches/patch.ts";
 import { services } from "../../../kube/resources.ts";
 import type { Change } from "../../../kube/watch/store.ts";
-import { isLostRace } from "../../errors.ts";
+import { isLostRace } from "../../classify-error.ts";
 import { describePatch } from "../../writes/describe-patch.ts";
 import { type JournalledOptions, journalledSend } from "../../writes/journalled-send.ts";
 import { OwnWrites } from "../../writes/own-writes.ts";

@@ -2,7 +2,7 @@
 
 import { ApiError } from "../objects/api-error.ts";
 import type { Json, JsonObject } from "../objects/json.ts";
-import { type FieldType, fieldsOf } from "../objects/schema.ts";
+import { type FieldType, fieldsOf } from "../objects/object-fields.ts";
 
 // The fields of each message in the order of their numbers, from the generated.proto files of Kubernetes 1.37; "-" is a number that is
 // not decoded, and "*" marks bytes. The schema has the types of the fields.

@@ -8,13 +8,19 @@ import type { JsonObject } from "../objects/json.ts";
 import type { KubeObject } from "../objects/kube-object.ts";
 import { apiVersionOf, type Resource } from "../objects/resource-table.ts";
 import type { Lister } from "../storage/list-objects.ts";
+import type { Store } from "../storage/object-store.ts";
 import { planWatch, type WatchSettings } from "../storage/plan-watch.ts";
 import { readFieldSelector, readLabelSelector } from "../storage/selectors.ts";
-import type { Store } from "../storage/store.ts";
-import { type Frame, openWatch } from "../storage/watch-stream.ts";
+import { type Frame, openWatch } from "../storage/serve-watch.ts";
 import { answerJson, answerText } from "./answer.ts";
-import type { RequestInfo } from "./request.ts";
-import { type IncludeObject, toMetadataOnly, toTable, wantsMetadataOnly, wantsTable } from "./table.ts";
+import {
+  type IncludeObject,
+  toMetadataOnly,
+  toTable,
+  wantsMetadataOnly,
+  wantsTable,
+} from "./kubectl-table.ts";
+import type { RequestInfo } from "./parse-request.ts";
 
 export interface ReadDeps {
   readonly store: Store;

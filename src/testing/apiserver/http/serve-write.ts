@@ -10,7 +10,13 @@ import { applyJsonPatch, applyMergePatch } from "../patch/json-patch.ts";
 import { applyStrategicMergePatch } from "../patch/strategic-merge-patch.ts";
 import type { ObjectRegistry, Preconditions, WriteOptions } from "../storage/object-registry.ts";
 import { answerJson } from "./answer.ts";
-import { mediaTypeOf, type RequestInfo, readOptions, readPatch, unsupportedMediaType } from "./request.ts";
+import {
+  mediaTypeOf,
+  type RequestInfo,
+  readOptions,
+  readPatch,
+  unsupportedMediaType,
+} from "./parse-request.ts";
 
 type Change = (current: KubeObject) => JsonObject;
 

@@ -3,7 +3,7 @@
 
 import { badRequest } from "../objects/api-error.ts";
 import { isList, isObject, isSame, type Json, type JsonObject, without } from "../objects/json.ts";
-import { type Field, type Fields, type FieldType, fieldsOf } from "../objects/schema.ts";
+import { type Field, type Fields, type FieldType, fieldsOf } from "../objects/object-fields.ts";
 
 const orderPrefix = "$setElementOrder/";
 const deletePrefix = "$deleteFromPrimitiveList/";

@@ -1,11 +1,11 @@
 // Lists objects, whole or in pages. All pages of a listing come from one revision; the remaining items are kept until they
 // expire.
 
-import { messageOf } from "../../../core/errors.ts";
+import { messageOf } from "../../../core/error-message.ts";
 import type { Clock } from "../../../platform/clock.ts";
 import { ApiError, badRequest, expired, forbiddenField, invalid } from "../objects/api-error.ts";
 import type { KubeObject } from "../objects/kube-object.ts";
-import type { Store } from "./store.ts";
+import type { Store } from "./object-store.ts";
 
 export interface Page {
   readonly items: readonly KubeObject[];

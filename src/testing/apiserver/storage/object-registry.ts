@@ -20,8 +20,8 @@ import { type Resource, resourceNamed, resources } from "../objects/resource-tab
 import { type DecodeOptions, decodeObject, decodePatched } from "../validation/decode-object.ts";
 import { rulesFor } from "../validation/object-rules.ts";
 import { createMetaCauses, updateMetaCauses } from "../validation/rules.ts";
+import type { Store } from "./object-store.ts";
 import { ServiceAllocator } from "./service-allocator.ts";
-import type { Store } from "./store.ts";
 
 export interface WriteOptions extends DecodeOptions {
   readonly dryRun?: boolean;

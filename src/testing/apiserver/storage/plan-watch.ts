@@ -1,13 +1,13 @@
 // Turns a watch request into a plan: where it starts, what it sends first, and how the emulated server version answers.
-// watch-stream.ts sends it.
+// serve-watch.ts sends it.
 
 import { milliseconds, seconds } from "../../../core/brand.ts";
 import type { Random } from "../../../platform/random.ts";
 import { expired, invalid, notSupported } from "../objects/api-error.ts";
 import type { KubeObject } from "../objects/kube-object.ts";
 import { listOptionsInvalid, readRevision } from "./list-objects.ts";
-import type { Store } from "./store.ts";
-import { bookmarkDelay, errorFrame, type Frame, frameFor, type WatchPlan } from "./watch-stream.ts";
+import type { Store } from "./object-store.ts";
+import { bookmarkDelay, errorFrame, type Frame, frameFor, type WatchPlan } from "./serve-watch.ts";
 
 /** `on` as since Kubernetes 1.34; `off` answers 422 as 1.33 does; `ignored` as older servers that do not know the parameter. */
 type StreamingLists = "on" | "off" | "ignored";

@@ -5,7 +5,7 @@ import type { Random } from "../../../platform/random.ts";
 import { listAt, textAt, valueAt } from "../objects/json.ts";
 import type { KubeObject } from "../objects/kube-object.ts";
 import type { Allocator } from "../validation/rules.ts";
-import type { StoredChange } from "./store.ts";
+import type { StoredChange } from "./object-store.ts";
 
 const firstPort = 30_000;
 const portCount = 2768;

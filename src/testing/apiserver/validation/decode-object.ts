@@ -3,8 +3,8 @@
 
 import { type ApiError, badRequest, invalid, invalidValue } from "../objects/api-error.ts";
 import { isList, isObject, type Json, type JsonObject, objectAt, textAt } from "../objects/json.ts";
+import { type Field, type FieldType, fieldsOf } from "../objects/object-fields.ts";
 import { apiVersionOf, type Resource } from "../objects/resource-table.ts";
-import { type Field, type FieldType, fieldsOf } from "../objects/schema.ts";
 
 type FieldValidation = "Strict" | "Warn" | "Ignore";
 

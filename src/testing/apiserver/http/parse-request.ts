@@ -1,6 +1,6 @@
 // Parses a method and a URL into verb, resource, namespace, name, subresource and parameters.
 
-import { messageOf } from "../../../core/errors.ts";
+import { messageOf } from "../../../core/error-message.ts";
 import type { TransportRequest } from "../../../platform/transport.ts";
 import { ApiError, badRequest } from "../objects/api-error.ts";
 import type { Json, JsonObject } from "../objects/json.ts";

@@ -9,8 +9,8 @@ import type { Field, Fields } from "../../core/settings.ts";
 import { commonReasons, meaningsOf } from "../../provider/reasons.ts";
 import { type AnyProvider, annotationsOf } from "../connect-cloud.ts";
 import { notesOf } from "../flags/flag-notes.ts";
+import { flagFields, flagsNotInFile } from "../flags/flag-table.ts";
 import { withPresets } from "../flags/provider-flags.ts";
-import { flagFields, flagsNotInFile } from "../flags/table.ts";
 
 function withPrefix(prefix: string, fields: Fields): Readonly<Record<string, Field<unknown>>> {
   return Object.fromEntries(

@@ -2,11 +2,11 @@
 // its own route changes; a restart loses it), how it repeats passes and waits for operations, and its crashes. All in virtual time.
 
 import { requestedDelay } from "../../cloud/error-policies.ts";
+import { type RouteTable, routeTablesOf } from "../../cloud/ideal-route-tables.ts";
 import { RecentSteps } from "../../cloud/reads-lag.ts";
-import { type RouteTable, routeTablesOf } from "../../cloud/route-tables.ts";
 import { RefusedTargets } from "../../controllers/service/state/refused-targets.ts";
 import { type Milliseconds, milliseconds, type ServiceUID, seconds } from "../../core/brand.ts";
-import { messageOf } from "../../core/errors.ts";
+import { messageOf } from "../../core/error-message.ts";
 import type { Clock } from "../../platform/clock.ts";
 import { CloudError } from "../../provider/errors.ts";
 import type { Done } from "../../provider/plan.ts";

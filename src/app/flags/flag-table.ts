@@ -3,7 +3,7 @@
 
 import type { Field, Fields, Values } from "../../core/settings.ts";
 import { type FlagGroup, notesOf } from "./flag-notes.ts";
-import { authenticationFlags, authorizationFlags } from "./groups/access.ts";
+import { authenticationFlags, authorizationFlags } from "./groups/authentication.ts";
 import { commandFlags } from "./groups/commands.ts";
 import { ownFlags } from "./groups/fairlead.ts";
 import {

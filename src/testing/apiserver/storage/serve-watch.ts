@@ -4,7 +4,7 @@
 import { type Milliseconds, milliseconds } from "../../../core/brand.ts";
 import type { Clock } from "../../../platform/clock.ts";
 import type { KubeObject } from "../objects/kube-object.ts";
-import type { Store, StoredChange } from "./store.ts";
+import type { Store, StoredChange } from "./object-store.ts";
 
 type WatchEventType = "ADDED" | "MODIFIED" | "DELETED";
 

@@ -2,7 +2,7 @@
 
 import { backoffAfter, errorPolicies, isFenced, requestedDelay } from "../cloud/error-policies.ts";
 import { type Milliseconds, minutes, seconds } from "../core/brand.ts";
-import { messageOf } from "../core/errors.ts";
+import { messageOf } from "../core/error-message.ts";
 import type { Problem } from "../core/problem.ts";
 import { isKubeError } from "../kube/errors/kube-error.ts";
 import type { Clock } from "../platform/clock.ts";

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { type RouteTable, routeTablesOf } from "../../src/cloud/route-tables.ts";
+import { type RouteTable, routeTablesOf } from "../../src/cloud/ideal-route-tables.ts";
 import { milliseconds, nodeName, seconds } from "../../src/core/brand.ts";
 import { cidr } from "../../src/core/cidr.ts";
 import type { Call } from "../../src/provider/call.ts";

@@ -5,8 +5,8 @@ import { formatDuration } from "../../core/duration.ts";
 import { everyField, type Field, type FieldKind } from "../../core/settings.ts";
 import { wrapText } from "../../core/text.ts";
 import { notesOf } from "./flag-notes.ts";
+import { flagGroups } from "./flag-table.ts";
 import { type FlagsOfProvider, withPresets } from "./provider-flags.ts";
-import { flagGroups } from "./table.ts";
 
 const width = 96;
 const indent = "          ";

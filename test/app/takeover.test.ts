@@ -222,3 +222,85 @@ test("an API server that was restored to older revisions gets the status again t
   setWatches("works");
   await w.until(() => w.addressesOf("web").length > 0, "the status again", 300);
 });
+
+describe("a leader whose lists fail for five minutes while it renews its Lease", () => {
+  const holder = (w: ServiceWorld): unknown =>
+    w.server.store.get("leases", "kube-system", "cloud-controller-manager")?.spec?.["holderIdentity"];
+  const isLeader = (w: ServiceWorld): boolean => String(holder(w)).startsWith("replica-");
+
+  /** A replica that acquires the Lease from another one, when its lists answer this already. */
+  const blindLeader = async (watches: WatchState) => {
+    const { w, setWatches } = await standby(watches);
+    await w.until(() => isLeader(w), "a leader that lists nothing", 60);
+    return { w, setWatches };
+  };
+
+  test.each<[WatchState]>([["is silent"], [500], [429]])(
+    "releases the Lease and leaves it to others (lists: %p) [N23]",
+    async (watches) => {
+      const { w, setWatches } = await blindLeader(watches);
+      if (watches === "is silent") {
+        // Lists that never end, in every form.
+        w.readFault = (path) => (/\/(nodes|services)$/.test(path) ? new Response(new ReadableStream()) : undefined);
+      }
+      await w.pass(280);
+      expect(isLeader(w)).toBe(true);
+      await w.pass(60);
+      expect(holder(w)).toBe("");
+      await w.pass(1200);
+      expect(holder(w)).toBe("");
+      const logged = w.logged.join("\n");
+      expect(logged.match(/Lost leadership: .*/g)).toEqual([
+        expect.stringContaining(
+          "Lost leadership: no complete list of nodes and services succeeded within 5m, so another replica should lead. This replica does not become leader again before its lists succeed.",
+        ),
+      ]);
+      expect(logged).toContain("Released the Lease kube-system/cloud-controller-manager");
+      w.readFault = undefined;
+      setWatches("works");
+      w.create("shop");
+      await w.until(() => w.addressesOf("shop").length > 0, "the load balancer", 300);
+      expect(w.logged.join()).toContain("All caches are current; this replica can become leader again");
+    },
+  );
+
+  test("steps down too when it had complete lists at first [N23]", async () => {
+    const { w, setWatches } = await standby("works");
+    await w.until(() => isLeader(w), "a leader", 60);
+    await w.pass(60);
+    setWatches(500);
+    await w.pass(240);
+    expect(isLeader(w)).toBe(true);
+    await w.pass(100);
+    expect(holder(w)).toBe("");
+  });
+
+  test("keeps the Lease when a list succeeds in time [N23]", async () => {
+    const { w, setWatches } = await blindLeader(500);
+    await w.pass(250);
+    setWatches("works");
+    await w.pass(600);
+    expect(isLeader(w)).toBe(true);
+    expect(w.logged.join()).not.toContain("Lost leadership");
+  });
+});
+
+test("a standby replica with an outdated cache leaves a free Lease to others, and says so once [N23]", async () => {
+  const { w, setWatches } = await standby("works");
+  const renew = (): void => w.holdLease("other");
+  setWatches(500);
+  for (let times = 0; times < 40; times += 1) {
+    renew();
+    await w.pass(5);
+  }
+  await w.pass(120);
+  expect(w.server.store.get("leases", "kube-system", "cloud-controller-manager")?.spec?.["holderIdentity"]).toBe(
+    "other",
+  );
+  expect(w.logged.filter((line) => line.includes("does not become leader"))).toEqual([
+    expect.stringMatching(/The API server has sent nothing about nodes and services for \d+s\. This replica does not become leader before a complete list succeeds\./),
+  ]);
+  setWatches("works");
+  w.create("shop");
+  await w.until(() => w.addressesOf("shop").length > 0, "the load balancer", 300);
+});

@@ -1,7 +1,7 @@
 // Runs the controllers only while their caches are known to be current: after a complete list that began when the Lease was already
-// held, and until the API server has been silent for too long.
+// held, and until the API server has been silent for too long. A leader whose lists do not succeed for minutes steps down.
 
-import { type Milliseconds, milliseconds, seconds } from "../../core/brand.ts";
+import { type Milliseconds, milliseconds, minutes, seconds } from "../../core/brand.ts";
 import { formatDuration } from "../../core/duration.ts";
 import { maxSilence } from "../../kube/watch/watch.ts";
 import { type Clock, sleep } from "../../platform/clock.ts";
@@ -22,17 +22,24 @@ export interface FollowedCache {
 export interface CurrentCachesOptions {
   readonly clock: Clock;
   readonly log: Pick<Log, "info" | "warn">;
+  /** Aborted when the process stops. */
+  readonly stop: AbortSignal;
 }
 
 /** After `maxSilence` the watch lists again, which takes a moment. */
 const maxAge = milliseconds(maxSilence + seconds(10));
 const reportAfter = seconds(10);
+/** A leader without current caches for this long lets another replica lead. */
+const stepDownAfter = minutes(5);
 
 export class CurrentCaches {
   readonly #options: CurrentCachesOptions;
   readonly #followed = new Set<FollowedCache>();
   /** One entry for each session that waits for a list. */
   readonly #awaited = new Set<{ readonly resource: string }>();
+  /** This replica has stepped down, and its caches are not current yet. */
+  #isRecovering = false;
+  #isRefusing = false;
 
   constructor(options: CurrentCachesOptions) {
     this.#options = options;
@@ -55,30 +62,87 @@ export class CurrentCaches {
     return stale.length === 0 || { reason: `${silenceOf(stale)}, so its cache may be outdated.` };
   };
 
-  /** Runs the tasks while all caches are current. They start again when the caches are current again. */
-  async run(tasks: readonly Task[], signal: AbortSignal): Promise<void> {
+  /** Whether this replica may acquire a Lease: one with outdated caches leaves it to others. */
+  readonly mayLead = (): boolean => {
+    const stale = this.#stale();
+    const isRefusing = this.#isRecovering || stale.length > 0;
+    if (isRefusing && !this.#isRefusing) {
+      this.#options.log.warn(
+        `${silenceOf(stale)}. This replica does not become leader before a complete list succeeds. Why lists fail is logged separately.`,
+      );
+    }
+    this.#isRefusing = isRefusing;
+    return !isRefusing;
+  };
+
+  /**
+   * Runs the tasks while all caches are current. They start again when the caches are current again. Calls `stepDown` with the reason
+   * and ends when that takes too long; without it, waits as long as it takes.
+   */
+  async run(tasks: readonly Task[], signal: AbortSignal, stepDown?: (why: string) => void): Promise<void> {
     let due: readonly FollowedCache[] = [...this.#followed];
+    let patience = stepDownAfter;
     do {
-      await this.#makeCurrent(due, signal);
+      const missing = await this.#makeCurrent(due, stepDown && patience, signal);
+      if (stepDown !== undefined && missing.length > 0 && !signal.aborted) {
+        void this.#recover();
+        stepDown(
+          `no complete list of ${missing.join(" and ")} succeeded within ${formatDuration(stepDownAfter)}, so another replica should lead. This replica does not become leader again before its lists succeed. Why lists fail is logged separately.`,
+        );
+        return;
+      }
       due = await this.#runUntilStale(tasks, signal);
+      patience = milliseconds(stepDownAfter - maxAge);
     } while (due.length > 0 && !signal.aborted);
   }
 
-  async #makeCurrent(due: readonly FollowedCache[], signal: AbortSignal): Promise<void> {
+  /** Returns the resources without a current cache when the patience ends, or the signal is aborted. */
+  async #makeCurrent(
+    due: readonly FollowedCache[],
+    patience: Milliseconds | undefined,
+    signal: AbortSignal,
+  ): Promise<readonly string[]> {
     const { clock, log } = this.#options;
+    const { controller, unlink } = linkedController(signal);
+    let missing: readonly string[] = [];
     let isReported = false;
-    const cancel = clock.after(reportAfter, () => {
+    const cancelReport = clock.after(reportAfter, () => {
       isReported = true;
       log.warn(
         `The controllers have waited ${formatDuration(reportAfter)} for a complete list of ${this.awaited.join(" and ")}. Nothing is changed in the cloud or the cluster before it succeeds. Why lists fail is logged separately.`,
       );
     });
+    const cancelWait =
+      patience === undefined
+        ? undefined
+        : clock.after(patience, () => {
+            missing = this.awaited;
+            controller.abort(new Error("the lists do not succeed"));
+          });
+    await this.#listAll(due, controller.signal);
+    cancelReport();
+    cancelWait?.();
+    unlink();
+    if (isReported && !controller.signal.aborted) log.info("All caches are current; the controllers run");
+    return missing;
+  }
+
+  /** After it stepped down, a replica proves its caches before it is a candidate again. */
+  async #recover(): Promise<void> {
+    if (this.#isRecovering) return;
+    const { log, stop } = this.#options;
+    this.#isRecovering = true;
+    this.#isRefusing = true;
+    await this.#listAll([...this.#followed], stop);
+    this.#isRecovering = false;
+    if (!stop.aborted) log.info("All caches are current; this replica can become leader again");
+  }
+
+  async #listAll(due: readonly FollowedCache[], signal: AbortSignal): Promise<void> {
     for (let next = due; next.length > 0 && !signal.aborted; next = this.#stale()) {
-      const since = clock.monotonic();
+      const since = this.#options.clock.monotonic();
       await Promise.all(next.map((cache) => this.#list(cache, since, signal)));
     }
-    cancel();
-    if (isReported && !signal.aborted) log.info("All caches are current; the controllers run");
   }
 
   async #list(cache: FollowedCache, since: number, signal: AbortSignal): Promise<void> {

@@ -10,8 +10,8 @@ type ElectionCallbacks = Pick<LeaderElectionOptions, "onAcquired" | "onLost" | "
 export interface LeadershipSessionsOptions {
   readonly stop: AbortSignal;
   readonly identity: string;
-  /** Runs the controllers until the signal is aborted. */
-  readonly work: (signal: AbortSignal) => Promise<void>;
+  /** Runs the controllers until the signal is aborted. May end earlier, with a call of `stepDown`: then the Lease is released. */
+  readonly work: (signal: AbortSignal, stepDown: (reason: string) => void) => Promise<void>;
   readonly log: Log;
   readonly elect: (callbacks: ElectionCallbacks) => LeaderElection;
   /** Called when a session begins and ends. On shutdown, the Lease is still held when it ends. */
@@ -33,6 +33,7 @@ export class LeadershipSessions {
   readonly #options: LeadershipSessionsOptions;
   readonly #failure = Promise.withResolvers<never>();
   readonly #electionEnd = new AbortController();
+  #election: LeaderElection | undefined;
   #session: Session | undefined;
   #isLeader = false;
 
@@ -44,7 +45,7 @@ export class LeadershipSessions {
 
   async run(): Promise<void> {
     const { stop, elect } = this.#options;
-    const election = elect({
+    this.#election = elect({
       onAcquired: () => this.#begin(),
       onLost: (reason) => this.#lose(reason),
       onHolder: (holder) => this.#logHolder(holder),
@@ -55,7 +56,7 @@ export class LeadershipSessions {
       if (stop.aborted) end();
       else stop.addEventListener("abort", end, { once: true });
     });
-    const elected = election.run(this.#electionEnd.signal);
+    const elected = this.#election.run(this.#electionEnd.signal);
     try {
       await Promise.race([Promise.all([elected, stopped]), this.#failure.promise]);
     } finally {
@@ -73,7 +74,7 @@ export class LeadershipSessions {
     const controller = new AbortController();
     const before = this.#session?.ended ?? Promise.resolve();
     const ended = before
-      .then(() => work(controller.signal))
+      .then(() => work(controller.signal, (reason) => this.#election?.stepDown(reason)))
       .catch((error: unknown) => this.#failure.reject(error));
     this.#session = { controller, cancel: endOf(stop), ended };
   }

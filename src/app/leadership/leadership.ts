@@ -55,7 +55,7 @@ export interface LeadershipRun {
   /** In the reserved lane, without a write gate. */
   readonly reserved: KubeApi;
   readonly tasks: readonly Task[];
-  readonly caches: Pick<CurrentCaches, "run">;
+  readonly caches: Pick<CurrentCaches, "run" | "mayLead">;
   /** Without a write gate, because a session also reports its end. Undefined in observe mode. */
   readonly announcements: EventRecorder | undefined;
   /** For everything else that is reported on a Lease, only while it is held. Undefined in observe mode. */
@@ -218,7 +218,7 @@ export class Leadership {
     const sessions = new LeadershipSessions({
       stop,
       identity,
-      work: (signal) => run.caches.run(tasks, signal),
+      work: (signal, stepDown) => run.caches.run(tasks, signal, stepDown),
       log,
       beforeRelease: run.beforeRelease,
       onProblem,
@@ -245,6 +245,7 @@ export class Leadership {
           leaseDuration: flags["leader-elect-lease-duration"],
           renewDeadline: flags["leader-elect-renew-deadline"],
           retryPeriod: flags["leader-elect-retry-period"],
+          mayLead: run.caches.mayLead,
           onReleased: () => log.info(`Released the Lease ${this.#namespace}/${name}`),
           onSlowPath: () => this.#options.onSlowPath(name),
           ...defined({ annotations: this.#annotationsOf(name) }),

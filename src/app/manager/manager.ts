@@ -140,7 +140,7 @@ export async function createManager(options: ManagerOptions, signal: AbortSignal
     onSlowPath: metrics.slowElection,
     removals: isObserving ? undefined : removals,
   });
-  const caches = new CurrentCaches({ clock, log });
+  const caches = new CurrentCaches({ clock, log, stop: signal });
   const gateOf = (place: "main" | "migrated"): WriteGate => {
     const holdsLease = leadership.gateOf(place);
     return () => {

@@ -59,6 +59,8 @@ export class LeaderElection {
   #renewals: PromiseWithResolvers<void>[] = [];
   /** Why the last attempt failed. */
   #failure: unknown;
+  /** Why this replica gives up the Lease that it holds. */
+  #stepsDownBecause: string | undefined;
 
   constructor(options: LeaderElectionOptions) {
     const { leaseDuration = seconds(15), renewDeadline = seconds(10), retryPeriod = seconds(2) } = options;
@@ -118,19 +120,33 @@ export class LeaderElection {
     return renewal.promise;
   }
 
+  /** Releases the Lease now, so that another replica can lead. Stop work first. */
+  stepDown(reason: string): void {
+    if (!this.isHeld()) return;
+    this.#stepsDownBecause = reason;
+    this.#endPause?.();
+  }
+
   /** Runs for election until aborted, over any number of leadership sessions, then releases the Lease. Stop work first. */
   async run(signal: AbortSignal): Promise<void> {
-    const { onAcquired, onLost, onReleased, onProblem } = this.#options;
+    const { onAcquired, onLost } = this.#options;
     while (!signal.aborted) {
       await this.#acquire(signal);
       if (signal.aborted) break;
+      this.#stepsDownBecause = undefined;
       onAcquired();
       const reason = await this.#hold(signal);
       for (const renewal of this.#renewals.splice(0)) renewal.reject(this.#notHeld());
       if (reason === undefined) break;
-      this.#lock.forfeit();
+      if (reason !== this.#stepsDownBecause) this.#lock.forfeit();
       onLost(reason);
+      if (reason === this.#stepsDownBecause) await this.#release();
     }
+    await this.#release();
+  }
+
+  async #release(): Promise<void> {
+    const { onReleased, onProblem } = this.#options;
     try {
       if (await this.#lock.release()) onReleased?.();
     } catch (error) {
@@ -166,6 +182,7 @@ export class LeaderElection {
       const pause = milliseconds(Math.max(0, Math.min(this.#retryPeriod, remaining())));
       if (this.#renewals.length === 0) await this.#pause(pause, signal);
       if (signal.aborted) return undefined;
+      if (this.#stepsDownBecause !== undefined) return this.#stepsDownBecause;
       const timeout = milliseconds(Math.min(this.#attemptTimeout(), remaining()));
       if (timeout > 0 && (await this.#tryToRenew(timeout, signal))) continue;
       if (signal.aborted) return undefined;

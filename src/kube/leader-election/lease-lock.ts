@@ -26,6 +26,8 @@ export interface LeaseLockOptions {
   readonly name: string;
   readonly identity: string;
   readonly annotations?: LeaseAnnotations;
+  /** Whether this replica may take a Lease that is free; it may if unset. */
+  readonly mayLead?: () => boolean;
   /** Called when the holder changes; "" when no replica holds it. */
   readonly onHolder?: (identity: string) => void;
   /** Called when a renewal must read the Lease first, because another client has written it. */
@@ -108,9 +110,9 @@ export class LeaseLock {
       this.#annotations.read(lease);
     } catch (error) {
       if (!isKubeError(error, "not-found")) throw error;
-      return this.#create(signal);
+      return this.#mayTake() && this.#create(signal);
     }
-    if (this.#observed === undefined || this.#isHeldByOther()) return false;
+    if (this.#observed === undefined || this.#isHeldByOther() || !this.#mayTake()) return false;
     try {
       return await this.#write(this.#observed.lease, signal);
     } catch (error) {
@@ -152,6 +154,10 @@ export class LeaseLock {
     } finally {
       cancel();
     }
+  }
+
+  #mayTake(): boolean {
+    return this.#proof !== undefined || (this.#options.mayLead?.() ?? true);
   }
 
   #isHeldByOther(): boolean {

@@ -241,7 +241,8 @@ describe("a leader whose lists fail for five minutes while it renews its Lease",
       const { w, setWatches } = await blindLeader(watches);
       if (watches === "is silent") {
         // Lists that never end, in every form.
-        w.readFault = (path) => (/\/(nodes|services)$/.test(path) ? new Response(new ReadableStream()) : undefined);
+        w.readFault = (path) =>
+          /\/(nodes|services)$/.test(path) ? new Response(new ReadableStream()) : undefined;
       }
       await w.pass(280);
       expect(isLeader(w)).toBe(true);
@@ -294,11 +295,13 @@ test("a standby replica with an outdated cache leaves a free Lease to others, an
     await w.pass(5);
   }
   await w.pass(120);
-  expect(w.server.store.get("leases", "kube-system", "cloud-controller-manager")?.spec?.["holderIdentity"]).toBe(
-    "other",
-  );
+  expect(
+    w.server.store.get("leases", "kube-system", "cloud-controller-manager")?.spec?.["holderIdentity"],
+  ).toBe("other");
   expect(w.logged.filter((line) => line.includes("does not become leader"))).toEqual([
-    expect.stringMatching(/The API server has sent nothing about nodes and services for \d+s\. This replica does not become leader before a complete list succeeds\./),
+    expect.stringMatching(
+      /The API server has sent nothing about nodes and services for \d+s\. This replica does not become leader before a complete list succeeds\./,
+    ),
   ]);
   setWatches("works");
   w.create("shop");

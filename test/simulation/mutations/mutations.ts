@@ -204,6 +204,21 @@ export const mutations: readonly Mutation[] = [
       },
     ],
   },
+  {
+    name: "lead-without-lists",
+    breaks: "A leader that can list nothing renews its Lease for ever.",
+    foundBy: {
+      file: "test/app/takeover.test.ts",
+      test: "steps down too when it had complete lists at first",
+    },
+    edits: [
+      {
+        file: "src/app/leadership/current-caches.ts",
+        find: "this.#makeCurrent(due, stepDown && patience, signal);",
+        replace: "this.#makeCurrent(due, undefined, signal);",
+      },
+    ],
+  },
 ];
 
 export const mutationNamed = (name: string): Mutation | undefined =>

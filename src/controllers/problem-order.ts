@@ -19,6 +19,7 @@ export const isShortWait = (reason: string): boolean => shortWaits.includes(reas
 
 /** From the whole manager to a single setting. What is not named has the rank of its kind. */
 const blocking: readonly (readonly string[] | "holds" | "errors" | "waits" | "warnings" | "notices")[] = [
+  ["NoLeader"],
   ["ControllerDisabled"],
   ["CachesOutdated"],
   ["CloudAuthFailed", "CloudPermissionMissing"],

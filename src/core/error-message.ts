@@ -2,6 +2,12 @@
 
 export const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
+/** Code and message on one line, without repetition. */
+export function describeError(error: unknown): string {
+  const [code, message] = [codeOf(error), messageOf(error)];
+  return code === "" || message.includes(code) ? message : `${code} ${message}`;
+}
+
 /** The `code` of a runtime error, such as `ECONNREFUSED`; empty without one. Messages differ between versions, codes do not. */
 export function codeOf(error: unknown): string {
   if (typeof error !== "object" || error === null) return "";

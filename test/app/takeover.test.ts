@@ -250,6 +250,9 @@ describe("a leader whose lists fail for five minutes while it renews its Lease",
       expect(holder(w)).toBe("");
       await w.pass(1200);
       expect(holder(w)).toBe("");
+      expect(w.manager.report().noLeader).toStartWith(
+        "No manager leads: no replica holds the Lease kube-system/cloud-controller-manager.",
+      );
       const logged = w.logged.join("\n");
       expect(logged.match(/Lost leadership: .*/g)).toEqual([
         expect.stringContaining(

@@ -31,7 +31,7 @@ export const explainCommand: Command = {
     exitCodes: {
       "0": "every requested object is settled, or not managed by Fairlead",
       "1": "the object does not exist, or nothing could be read",
-      "3": "a requested object waits or has a problem",
+      "3": "a requested object waits or has a problem, or no manager leads",
     },
     examples: [
       { text: "Why is this Service pending?", words: "explain service shop/web" },

@@ -1,13 +1,14 @@
 // The pages /debug/state and /debug/explain: the report of the manager, and why a Node or a Service is as it is. Without a name, all
 // that are not settled.
 
+import { defined } from "../../core/defined.ts";
 import type { ServedResponse } from "../../platform/listener.ts";
 import { jsonAnswer, refusal } from "../../server/answers.ts";
 import type { Page } from "../../server/secure-port.ts";
 import { describeEverything, describeObject, isNotFound } from "../explain/describe-object.ts";
 import { describedKinds } from "../explain/description.ts";
 import type { Manager } from "../manager/manager.ts";
-import type { ManagerReport } from "../report/manager-report.ts";
+import { type ManagerReport, noLeaderText } from "../report/manager-report.ts";
 
 /** Longer lists are truncated; `count` has the full length. */
 const maxListed = 1000;
@@ -45,7 +46,11 @@ export function explainPage(manager: Manager): Page {
       );
     const asked = query.get("kind");
     const name = query.get("name");
-    const from = { identity: manager.identity, leads: manager.leads(), mode: manager.flags.mode };
+    const noLeader = noLeaderText(manager);
+    const from = {
+      ...{ identity: manager.identity, leads: manager.leads(), mode: manager.flags.mode },
+      ...defined({ noLeader }),
+    };
     if (asked === null && name === null) {
       const all = query.get("all") === "true";
       return jsonAnswer({ ...from, objects: describeEverything(manager, all) });

@@ -2,7 +2,7 @@
 
 import type { Milliseconds } from "../../core/brand.ts";
 import { defined } from "../../core/defined.ts";
-import { codeOf, messageOf } from "../../core/error-message.ts";
+import { describeError } from "../../core/error-message.ts";
 import type { Connection } from "../../kube/connection/connection.ts";
 import type { Clock } from "../../platform/clock.ts";
 import type { Transport } from "../../platform/transport.ts";
@@ -29,6 +29,8 @@ export interface AskDeps {
 export interface ManagerAnswer {
   readonly identity: string;
   readonly leads: boolean;
+  /** Present if no replica leads, as far as this one knows. */
+  readonly noLeader?: string;
   readonly objects: readonly Description[];
   readonly notFound?: NotFound;
 }
@@ -50,7 +52,7 @@ function refusalText(url: string, status: number, body: string): string {
 }
 
 function unreachableText(url: string, error: unknown): string {
-  const why = `${codeOf(error)} ${messageOf(error)}`.trim();
+  const why = describeError(error);
   const isTls = /CERT|SELF_SIGNED|UNABLE_TO|TLS|ALTNAME/i.test(why);
   const hint = isTls
     ? "set --server-ca-file to the CA of its certificate; for a generated one that is cloud-controller-manager-ca.crt in its --cert-dir"

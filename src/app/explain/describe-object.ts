@@ -10,7 +10,7 @@ import { keyOf, type Node, type Service } from "../../kube/objects.ts";
 import type { JournalEntry } from "../../runtime/journal.ts";
 import type { WorkQueue } from "../../runtime/work-queue.ts";
 import type { Manager } from "../manager/manager.ts";
-import { awaitedListsText, type ControllerReports } from "../report/manager-report.ts";
+import { awaitedListsText, type ControllerReports, noLeaderText } from "../report/manager-report.ts";
 import { describeNode, factsOfNode, isPlainlySettled, type KnownNode } from "./describe-node.ts";
 import { describeService, factsOfService, type KnownService } from "./describe-service.ts";
 import {
@@ -68,7 +68,10 @@ function generalNotes(manager: Manager, controller: string, isUnfinished: boolea
   const cloud = manager.cloudProblem();
   if (cloud !== undefined)
     notes.push({ kind: "problem", reason: "CloudUnavailable", text: capitalized(cloud) });
-  if (!manager.leads()) {
+  const noLeader = noLeaderText(manager);
+  if (noLeader !== undefined)
+    notes.push({ kind: isUnfinished ? "problem" : "notice", reason: "NoLeader", text: noLeader });
+  else if (!manager.leads()) {
     const text =
       "This replica does not lead, so it reconciles nothing and knows only what the leader has written on the object. Ask the leader.";
     notes.push({ kind: isUnfinished ? "wait" : "notice", reason: "Standby", text });

@@ -103,6 +103,21 @@ export function judgeWithEvents(
 /** Without what costs time for thousands of objects. */
 export type Brief = Omit<Description, "facts" | "decisions">;
 
+/** Without a leader, nothing is settled: the next change of the object would have no effect. */
+export function withoutLeader(description: Description, noLeader: string | undefined): Description {
+  const { state, summary, notes } = description;
+  if (noLeader === undefined || state === "unmanaged") return description;
+  return {
+    ...description,
+    state: state === "held" || state === "paused" ? state : "problem",
+    summary: summary.includes("No manager leads") ? summary : `${firstSentence(noLeader)} ${summary}`,
+    notes: sortNotes([
+      { kind: "problem", reason: "NoLeader", text: noLeader },
+      ...notes.filter(({ reason }) => reason !== "NoLeader"),
+    ]),
+  };
+}
+
 /** What blocks first comes first, and each once. */
 export function sortNotes(notes: readonly Note[]): readonly Note[] {
   const distinct = new Map(notes.map((note) => [`${note.reason} ${note.text}`, note]));

@@ -82,15 +82,16 @@ function remainder({ summary, notes: [first] }: Description): string {
 }
 
 /** The state, and the whole text of what comes first. */
-export function overviewText(descriptions: readonly Description[]): string {
-  if (descriptions.length === 0) return "All Nodes and Services are settled.\n";
-  return descriptions
-    .map((description) => {
-      const { kind, name, state, summary } = description;
-      const text = `${summary} ${remainder(description)}`.trim();
-      return `${kind} ${name}: ${state}\n${wrapText(text, width, "  ")}\n`;
-    })
-    .join("");
+export function overviewText(descriptions: readonly Description[], noLeader?: string): string {
+  const head = noLeader === undefined ? "" : `${wrapText(noLeader, width, "")}\n\n`;
+  if (descriptions.length === 0)
+    return `${head}All Nodes and Services ${noLeader === undefined ? "are" : "were"} settled.\n`;
+  const texts = descriptions.map((description) => {
+    const { kind, name, state, summary } = description;
+    const text = `${summary} ${remainder(description)}`.trim();
+    return `${kind} ${name}: ${state}\n${wrapText(text, width, "  ")}\n`;
+  });
+  return `${head}${texts.join("")}`;
 }
 
 export interface ExplainAnswer {
@@ -98,15 +99,18 @@ export interface ExplainAnswer {
   readonly source: string;
   readonly objects: readonly Description[];
   readonly notFound?: NotFound;
+  /** That no manager leads, and what to do; absent if one leads, or if that is not known. */
+  readonly noLeader?: string;
   /** What could not be found out, and why. */
   readonly warnings?: readonly string[];
 }
 
 const settledStates: readonly State[] = ["settled", "unmanaged"];
 
-/** 0: every object is settled; 3: one is not; 1: it does not exist. */
-export function exitCodeOf({ objects, notFound }: ExplainAnswer): ExitCode {
+/** 0: every object is settled; 3: one is not, or no manager leads; 1: it does not exist. */
+export function exitCodeOf({ objects, notFound, noLeader }: ExplainAnswer): ExitCode {
   if (notFound !== undefined) return 1;
+  if (noLeader !== undefined) return 3;
   return objects.every(({ state }) => settledStates.includes(state)) ? 0 : 3;
 }
 
@@ -117,8 +121,11 @@ export function notFoundText({ kind, name, meant }: NotFound): string {
   return `${kind} ${name} does not exist; ${hint}`;
 }
 
-export function answerText({ source, objects, warnings = [] }: ExplainAnswer, isOverview: boolean): string {
-  const shown = isOverview ? overviewText(objects) : objects.map(descriptionText).join("\n");
+export function answerText(
+  { source, objects, noLeader, warnings = [] }: ExplainAnswer,
+  isOverview: boolean,
+): string {
+  const shown = isOverview ? overviewText(objects, noLeader) : objects.map(descriptionText).join("\n");
   const noted = warnings.map((warning) => `Not known: ${warning}\n`).join("");
   return `${shown}\n${noted}Source: ${source}\n`;
 }

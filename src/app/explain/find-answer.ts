@@ -15,8 +15,9 @@ import { type Evaluated, observeOnce, ReadOnlyTransports } from "../observe-once
 import type { ManagerPlatform } from "../system-platform.ts";
 import { askManager } from "./ask-manager.ts";
 import { describeEverything, describeObject, isNotFound } from "./describe-object.ts";
+import { withoutLeader } from "./description.ts";
 import type { ExplainAnswer } from "./explain-text.ts";
-import { findLeader, findManager, leadershipText } from "./find-manager.ts";
+import { findManager, leadershipText } from "./find-manager.ts";
 import {
   type AskedObject,
   explainObjects,
@@ -56,6 +57,9 @@ const howToAsk =
 function assumedCluster({ "cluster-name": name }: Flags, use: string): string {
   return `The cluster name ${name} (--cluster-name) ${use}; the manager may have another one.`;
 }
+
+const noLeaderOf = (leader: { readonly isHeld: boolean; readonly text: string } | undefined) =>
+  leader?.isHeld === false ? { noLeader: leader.text } : {};
 
 function describe(
   { manager, unfinished, refused }: Evaluated,
@@ -97,7 +101,13 @@ export async function namespaceOf(sources: ExplainSources): Promise<string> {
 export async function findAnswer(sources: ExplainSources, asked: AskedObject): Promise<ExplainAnswer> {
   const { server, offline, "server-ca-file": caFile } = sources.flags;
   const isManagerNamed = server !== undefined || caFile !== undefined;
-  return isManagerNamed && !offline ? fromManager(sources, asked) : fromEvaluation(sources, asked);
+  const answer = await (isManagerNamed && !offline
+    ? fromManager(sources, asked)
+    : fromEvaluation(sources, asked));
+  const { noLeader, objects } = answer;
+  return asked === undefined
+    ? answer
+    : { ...answer, objects: objects.map((object) => withoutLeader(object, noLeader)) };
 }
 
 async function fromManager(sources: ExplainSources, asked: AskedObject): Promise<ExplainAnswer> {
@@ -105,7 +115,11 @@ async function fromManager(sources: ExplainSources, asked: AskedObject): Promise
   const address = await findManager(flags, platform, () => read(sources), signal);
   const deps = { ...platform, connection: await connect(sources), timeout: timeoutOf(flags) };
   const { identity, leads, ...found } = await askManager(address, asked, deps, signal);
-  const role = leads ? "the leader" : "a standby replica, which knows no reasons: ask the leader";
+  const standby =
+    found.noLeader === undefined
+      ? "a standby replica, which knows no reasons: ask the leader"
+      : "a standby replica, which knows no reasons";
+  const role = leads ? "the leader" : standby;
   return { ...found, source: `the manager ${identity} at ${address.url}, ${role}` };
 }
 
@@ -125,32 +139,31 @@ async function fromEvaluation(sources: ExplainSources, asked: AskedObject): Prom
   const options = { provider, settings, platform, timeout: timeoutOf(flags) };
   const reported = await readEvents(api, asked, signal);
   const found = await observeOnce(options, signal, (evaluated) => describe(evaluated, asked, reported));
-  const leader = await leadershipText(api, flags, signal);
+  const leader = await leadershipText(api, flags, platform.clock.now(), signal);
   const source = [
     "offline, from the API server and the cloud.",
     "Decisions are what a manager would do now; earlier attempts are only in the events.",
     assumedCluster(flags, "is compared with the marks of load balancers"),
-    ...(leader === undefined ? [] : [leader.text]),
+    ...(leader?.isHeld === true ? [leader.text] : []),
     ...(leader?.isHeld === true && !flags.offline ? [howToAsk] : []),
   ].join(" ");
-  return { ...found, source };
+  return { ...found, ...noLeaderOf(leader), source };
 }
 
 async function fromObjects(
   api: KubeApi,
   asked: AskedObject,
-  { flags, signal }: ExplainSources,
+  { flags, platform, signal }: ExplainSources,
   why: string,
 ): Promise<ExplainAnswer> {
-  const leader = await findLeader(api, flags, signal);
-  const leads =
-    leader === undefined ? "No leader was found." : `The leader is ${leader.identity}. ${howToAsk}`;
+  const leader = await leadershipText(api, flags, platform.clock.now(), signal);
   const found = await explainObjects(api, asked, flags, signal);
   const source = [
     `the API server only, because ${why}.`,
     "What the cloud has, pending attempts and holds are not known.",
     assumedCluster(flags, "is not checked"),
-    leads,
+    ...(leader === undefined ? ["The leader is not known."] : []),
+    ...(leader?.isHeld === true ? [`${leader.text} ${howToAsk}`] : []),
   ].join(" ");
-  return { ...found, source };
+  return { ...found, ...noLeaderOf(leader), source };
 }

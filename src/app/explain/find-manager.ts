@@ -1,5 +1,6 @@
 // Finds the manager that leads, through the Lease, and its secure port.
-
+import { milliseconds, minutes } from "../../core/brand.ts";
+import { formatDuration } from "../../core/duration.ts";
 import { messageOf } from "../../core/error-message.ts";
 import type { Problem } from "../../core/problem.ts";
 import type { KubeApi } from "../../kube/client/api.ts";
@@ -65,28 +66,35 @@ export async function findLeader(
   return { identity, address: typeof node === "string" ? undefined : addressIn(node) };
 }
 
-/**
- * Undefined if managers with these flags use no Lease, or if it may not be read. Times of different machines are not compared, so the
- * reader sees the last renewal.
- */
+/** The clocks of two machines may differ by so much. */
+const clockSkew = minutes(1);
+const whatToDo =
+  "Nothing is changed in the cloud or the cluster until a manager leads. Check that its pods or its unit run, and read their logs.";
+
+/** Undefined if managers with these flags use no Lease, or if it may not be read. `now` is the wall clock of this machine. */
 export async function leadershipText(
   api: Readable,
   flags: Flags,
+  now: number,
   signal: AbortSignal,
 ): Promise<{ readonly isHeld: boolean; readonly text: string } | undefined> {
   if (!flags["leader-elect"]) return undefined;
   const lease = await readLease(api, flags, signal);
   if (lease === "forbidden") return undefined;
   const holder = lease === "not-found" ? "" : holderOf(lease);
-  if (lease !== "not-found" && holder !== "")
-    return {
-      isHeld: true,
-      text: `The leader is ${holder}, which renewed its Lease at ${lease.spec?.renewTime ?? "an unknown time"}.`,
-    };
+  if (lease !== "not-found" && holder !== "") {
+    const { renewTime, leaseDurationSeconds = 0 } = lease.spec ?? {};
+    const age = now - Date.parse(renewTime ?? "");
+    const isHeld = !(age > leaseDurationSeconds * 1000 + clockSkew);
+    const text = isHeld
+      ? `The leader is ${holder}, which renewed its Lease at ${renewTime ?? "an unknown time"}.`
+      : `No manager leads: ${holder} renewed the Lease last at ${renewTime}, ${formatDuration(milliseconds(Math.round(age / 1000) * 1000))} ago by the clock of this machine. ${whatToDo}`;
+    return { isHeld, text };
+  }
   const name = `${flags["leader-elect-resource-namespace"]}/${flags["leader-elect-resource-name"]}`;
   return {
     isHeld: false,
-    text: `No manager leads: the Lease ${name} ${lease === "not-found" ? "does not exist" : "has no holder"}. Nothing is changed until a manager runs.`,
+    text: `No manager leads: the Lease ${name} ${lease === "not-found" ? "does not exist" : "has no holder"}. ${whatToDo}`,
   };
 }
 

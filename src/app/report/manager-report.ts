@@ -81,6 +81,18 @@ export const awaitedListsText = (resources: readonly string[]): string | undefin
     ? undefined
     : `The controllers wait for a complete list of ${resources.join(" and ")} from the API server. Nothing is changed before it succeeds. The log shows why lists fail.`;
 
+/** Present on a standby replica when a Lease is free. An expired one is taken at once. */
+export function noLeaderText({
+  flags,
+  leads,
+  holders,
+}: Pick<ReportedManager, "flags" | "leads" | "holders">): string | undefined {
+  const free = Object.entries(holders()).flatMap(([name, holder]) => (holder === "" ? name : []));
+  if (leads() || free.length === 0) return undefined;
+  const names = free.map((name) => `${flags["leader-elect-resource-namespace"]}/${name}`).join(" and ");
+  return `No manager leads: no replica holds the Lease ${names}. Nothing is changed in the cloud or the cluster until one does. The log of each replica says why it does not.`;
+}
+
 const isoOf = (wall: number): string => new Date(wall).toISOString();
 const secondsOf = (duration: number): number => Math.round(duration / 100) / 10;
 
@@ -98,6 +110,7 @@ export function reportOf(manager: ReportedManager) {
     mode: manager.flags.mode,
     leads: manager.leads(),
     holders: manager.holders(),
+    noLeader: noLeaderText(manager),
     runsForSeconds: ageOf(manager.startedAt),
     isStalledBecause: manager.stalled(),
     pendingRestart: manager.pendingRestart(),

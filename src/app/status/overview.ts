@@ -49,7 +49,7 @@ export function summaryText({ report, nodeCounts, serviceCounts }: StatusView): 
     waiting === 0
       ? ""
       : ` ${counted(waiting, "load balancer waits", "load balancers wait")} for a proof of the cloud.`;
-  const awaited = awaitedListsText(report.awaitedCaches);
+  const awaited = report.noLeader ?? awaitedListsText(report.awaitedCaches);
   if (parts.length === 0) return awaited ?? `Nothing needs attention.${waits}`;
   const list = parts.length === 1 ? last : `${parts.slice(0, -1).join(", ")} and ${last}`;
   return `${awaited === undefined ? "" : `${awaited} `}${list} ${parts.length === 1 && last.startsWith("1 ") ? "needs" : "need"} attention.${waits}`;
@@ -75,6 +75,7 @@ export function noticesPart({ report }: StatusView): Html {
   return html`${isStandby ? notice("quiet", "This replica is on standby:", standbyText(report)) : undefined}
 ${mode === "observe" ? notice("quiet", "Observe mode.", "This replica changes nothing; the changes it would make are listed as decisions.") : undefined}
 ${stalled === undefined ? undefined : notice("bad", "Restart this process:", stalled)}
+${report.noLeader === undefined ? undefined : notice("bad", "Nothing is reconciled:", report.noLeader)}
 ${awaited === undefined ? undefined : notice("bad", "Nothing is reconciled:", awaited)}
 ${pendingRestart.length === 0 ? undefined : notice("waiting", "A restart is pending for", `${pendingRestart.join(", ")}. The changed values take effect after it.`)}
 ${unreadableSources.length === 0 ? undefined : notice("quiet", "No access to", `${unreadableSources.join(", ")}. Nodes of these sources are left alone.`)}`;

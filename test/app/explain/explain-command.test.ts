@@ -4,6 +4,7 @@ import { hetzner } from "../../../providers/hetzner/index.ts";
 import { explainPage } from "../../../src/app/endpoints/debug-pages.ts";
 import { secret } from "../../../src/core/fields.ts";
 import type { TransportRequest } from "../../../src/platform/transport.ts";
+import { resourceNamed } from "../../../src/testing/apiserver/objects/resource-table.ts";
 import { type CommandOptions, runCommandIn } from "../../support/command-world.ts";
 import { ServiceWorld } from "../../support/service-world.ts";
 
@@ -16,15 +17,16 @@ const algorithm = "balancer.fake.example/algorithm";
 const explain = (w: ServiceWorld, args: readonly string[], options: CommandOptions = {}) =>
   runCommandIn(w, ["explain", ...args, "--master=http://test-api-server"], options);
 
-/** A cluster whose manager has stopped, with a settled Service and one with a wrong annotation. */
+/** A cluster with a settled Service and one with a wrong annotation, whose leader is another manager. */
 const setUp = async (): Promise<ServiceWorld> => {
   const w = new ServiceWorld();
   world = w;
-  await w.start();
+  await w.start("--leader-elect=true");
   w.create("storefront");
   w.create("wrong", { annotations: { [algorithm]: "fastest" } });
   await w.pass(60);
   await w.stop();
+  w.holdLease("another_1");
   return w;
 };
 
@@ -39,13 +41,50 @@ describe("explain without a running manager", () => {
     );
     expect(out).toContain("Normal EnsuredLoadBalancer, from service-controller\n    Ensured load balancer\n");
     expect(out).toEndWith(
-      "Source: offline, from the API server and the cloud. Decisions are what a manager would do now; earlier attempts are only in the events. The cluster name kubernetes (--cluster-name) is compared with the marks of load balancers; the manager may have another one. No manager leads: the Lease kube-system/cloud-controller-manager does not exist. Nothing is changed until a manager runs.\n",
+      "Source: offline, from the API server and the cloud. Decisions are what a manager would do now; earlier attempts are only in the events. The cluster name kubernetes (--cluster-name) is compared with the marks of load balancers; the manager may have another one. The leader is another_1, which renewed its Lease at 2026-01-01T00:01:02.000000Z. For its reasons, set --server-ca-file: it gets your credentials, so its certificate must be one that you trust.\n",
     );
     expect([...kube, ...cloud].filter((request) => !request.startsWith("GET "))).toEqual([]);
     expect(kube.filter((request) => request.includes("leases"))).toEqual([
       expect.stringMatching(/^GET .*\/leases\/cloud-controller-manager/),
     ]);
     expect(w.cloud.balancers.list()).toEqual(before);
+  });
+
+  test.each([
+    [
+      "does not exist",
+      (w: ServiceWorld) => {
+        const lease = w.server.store.get("leases", "kube-system", "cloud-controller-manager");
+        if (lease !== undefined) w.server.store.remove(resourceNamed("leases"), lease);
+      },
+      "the Lease kube-system/cloud-controller-manager does not exist.",
+    ],
+    [
+      "has no holder",
+      (w: ServiceWorld) => w.holdLease(""),
+      "the Lease kube-system/cloud-controller-manager has no holder.",
+    ],
+    [
+      "was not renewed for five minutes",
+      (w: ServiceWorld) => w.pass(300),
+      /another_1 renewed the Lease last at \S+, 5m2s ago by the clock of this machine\./,
+    ],
+  ])("reports that no manager leads when the Lease %s [F91 N7]", async (_, change, text) => {
+    const w = await setUp();
+    await change(w);
+    for (const options of [{}, { provider: hetzner, environment: {} }]) {
+      const one = await explain(w, ["service", "storefront"], options);
+      expect(one.code).toBe(3);
+      expect(one.out).toStartWith("Service default/storefront: problem\n  No manager leads: ");
+      expect(one.out.replaceAll(/\s+/g, " ")).toMatch(text);
+      expect(one.out).toContain("Check that its pods or its unit run");
+      const all = await explain(w, [], options);
+      expect(all.code).toBe(3);
+      expect(all.out).toStartWith("No manager leads: ");
+    }
+    const data = JSON.parse((await explain(w, ["svc/storefront", "-o=json"])).out);
+    expect(data.noLeader).toStartWith("No manager leads: ");
+    expect(data.objects[0]).toMatchObject({ state: "problem", notes: [{ reason: "NoLeader" }] });
   });
 
   test("explains a problem with exit code 3, also as kubectl names objects [F91 N7]", async () => {
@@ -299,7 +338,14 @@ describe("explain with a running manager", () => {
       () => {
         throw Object.assign(new Error("refused"), { code: "ECONNREFUSED" });
       },
-      "kubectl port-forward",
+      "(ECONNREFUSED refused); check the address, or use kubectl port-forward",
+    ],
+    [
+      "no connection, when the message is the code",
+      () => {
+        throw Object.assign(new Error("ECONNREFUSED"), { code: "ECONNREFUSED" });
+      },
+      `cannot reach the manager at ${url} (ECONNREFUSED); check the address`,
     ],
   ];
   test.each(failures)("says what to do after %s [F91 N7]", async (_, answer, text) => {
@@ -312,6 +358,7 @@ describe("explain with a running manager", () => {
 
   test("says that no leader was found [F91 N7]", async () => {
     const w = await setUp();
+    w.holdLease("");
     const files = { "/ca.crt": "the authority" };
     const { code, err } = await explain(w, ["service", "wrong", "--server-ca-file=/ca.crt"], { files });
     expect([code, err]).toEqual([1, expect.stringContaining("no replica holds the Lease")]);
@@ -377,6 +424,6 @@ test("kubectl fairlead without arguments shows the help, and never starts a mana
   expect(alone.out).toContain("Usage:\n  kubectl fairlead [command] [flags]\n");
   const help = await runCommandIn(world, ["explain", "--help"], plugin);
   expect(help.out).toContain("  kubectl fairlead explain service [NAMESPACE/]NAME [flags]\n");
-  expect(help.out).toContain("  3  a requested object waits or has a problem\n");
+  expect(help.out).toContain("  3  a requested object waits or has a problem, or no manager leads\n");
   expect((await runCommandIn(world, ["help", "explain"], plugin)).out).toBe(help.out);
 });

@@ -67,7 +67,7 @@ describe("explain without a running manager", () => {
     [
       "was not renewed for five minutes",
       (w: ServiceWorld) => w.pass(300),
-      /another_1 renewed the Lease last at \S+, 5m2s ago by the clock of this machine\./,
+      /another_1 renewed the Lease last at \S+, 5m\ds ago by the clock of this machine\./,
     ],
   ])("reports that no manager leads when the Lease %s [F91 N7]", async (_, change, text) => {
     const w = await setUp();

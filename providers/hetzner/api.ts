@@ -39,7 +39,6 @@ const kinds: Readonly<Record<string, CloudErrorKind>> = {
   service_error: "unavailable",
   unsupported_error: "invalid",
   locked: "busy",
-  // The protection was switched on since the load balancer was listed.
   protected: "conflict",
   rate_limit_exceeded: "rate-limited",
   bad_gateway: "unavailable",
@@ -90,6 +89,10 @@ export function refusesTarget(message: string): boolean {
   const code = /\[(\w+)\]$/.exec(message)?.[1];
   return code !== undefined && targetCodes.has(code);
 }
+
+/** Delete protection was enabled after the listing. */
+export const isProtected = (error: unknown): boolean =>
+  CloudError.is(error) && error.message.endsWith("[protected]");
 
 /** The largest page that the API serves. */
 const pageSize = 50;

@@ -8,12 +8,14 @@ import {
   deleted,
   deletedWithProof,
   done,
+  inProgress,
   type LoadBalancers,
+  milliseconds,
   parseIp,
   type ServiceUID,
   type StepOutcome,
 } from "#ccm";
-import { type HetznerApi, outcomeOf, refusesTarget } from "./api.ts";
+import { type HetznerApi, isProtected, outcomeOf, refusesTarget } from "./api.ts";
 import {
   type Annotations,
   choicesOf,
@@ -62,6 +64,7 @@ function addressesOf(
 }
 
 const deletion = "delete load balancer";
+const soon = milliseconds(100);
 const removals = new Set([deletion, "delete service", "remove target", "detach from network"]);
 
 /** Explains errors that only the name of the step can explain. */
@@ -104,7 +107,13 @@ function apply(api: HetznerApi, step: HetznerStep, call: Call): Promise<StepOutc
   const started = (response: Awaited<typeof request>) =>
     outcomeOf(response?.action, `"${step.do}" of ${step.on}`);
   if (step.do === deletion)
-    return deletedWithProof(request, () => api.loadBalancer(step.request.path, call), started);
+    return deletedWithProof(request, () => api.loadBalancer(step.request.path, call), started).catch(
+      (error: unknown) => {
+        if (!isProtected(error)) throw error;
+        // The next plan releases it.
+        return inProgress(`a listing that shows the delete protection of ${step.on}`, { checkAfter: soon });
+      },
+    );
   // What a step removes may be gone already: a deleted server is no target any more.
   return deleted(request, started);
 }

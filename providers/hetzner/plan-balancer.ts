@@ -57,10 +57,13 @@ function planEnd(desired: Desired | undefined, balancer: ApiLoadBalancer): Plan<
   const isProtected = balancer.protection.delete;
   if (desired?.ending !== "release" && !isProtected) return { steps: [steps.deleteBalancer()] };
   const { [ownerLabel]: _, ...labels } = balancer.labels;
-  const release = { steps: [steps.change({ labels })] };
-  if (!isProtected) return release;
+  const release = steps.change({ labels });
+  if (!isProtected) return { steps: [release] };
   const text = `The load balancer ${balancer.name} is protected against deletion, so it stays in the cloud, without the label ${ownerLabel}. Remove the protection and delete it there if it is not needed.`;
-  return { ...release, problems: [{ severity: "warning", reason: reasons.LoadBalancerProtected, text }] };
+  return {
+    steps: [{ ...release, releases: true }],
+    problems: [{ severity: "warning", reason: reasons.LoadBalancerProtected, text }],
+  };
 }
 
 /** Everything in one request, except what the API takes only later: an address in the network, and targets by address. */

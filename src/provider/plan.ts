@@ -26,6 +26,12 @@ export interface Step {
    * on a step that leaves a part of the load balancer.
    */
   readonly removes?: true | undefined;
+  /**
+   * When this step is done, the load balancer stays in the cloud without the mark, although its Service wants it deleted: the cloud
+   * protects it against deletion. The Service then reports a release, and not a deletion. Not needed for members whose `ending` is
+   * `release`.
+   */
+  readonly releases?: true | undefined;
   /** The step changes what `LoadBalancers.prefetch` returns: the next plan gets a new result. */
   readonly changesPrefetched?: true | undefined;
 }

@@ -22,7 +22,8 @@ export const onServices: Reasons = {
   },
   ReleasedLoadBalancer: {
     type: "Normal",
-    when: "The load balancer stays in the cloud without Fairlead's mark; the message has its name",
+    when: "The load balancer stays in the cloud without Fairlead's mark, where it may cost money: `on-delete` requires it, or the cloud protects it against deletion. The message has its name and address",
+    whatToDo: "delete it in the cloud if it is not needed",
   },
   DeletionHeld: {
     type: "Warning",
@@ -40,8 +41,14 @@ export const onServices: Reasons = {
   },
   LoadBalancerMissing: {
     type: "Warning",
-    when: "A listing does not show a load balancer that existed, or shows only a duplicate of it. Nothing is created or removed until a second listing, at least 30 s later, or a lookup confirms it",
-    whatToDo: "nothing; check who deleted the load balancer if it is created again",
+    when: "A listing does not show a load balancer that existed, or shows only a duplicate of it. Nothing is created or removed until a second listing, at least 30 s later, or a lookup confirms it. Then a new one is created, usually with another address",
+    whatToDo:
+      "nothing; if a new one is created, find out who deleted the load balancer, and update DNS records",
+  },
+  AddressChanged: {
+    type: "Warning",
+    when: "The Service has none of its former addresses, because its load balancer is another one, or its settings have changed. The message has the former and the new addresses",
+    whatToDo: "update DNS records and clients that use the former address",
   },
   CreatedButNotListed: {
     type: "Warning",

@@ -10,6 +10,7 @@ import {
   wantsLoadBalancer,
   warningCondition,
 } from "../../controllers/service/predicates.ts";
+import { addressesOf } from "../../controllers/service/status/status.ts";
 import { cloudCondition, pausedAnnotation } from "../../controllers/well-known.ts";
 import { defined } from "../../core/defined.ts";
 import { shortList } from "../../core/text.ts";
@@ -43,9 +44,6 @@ export interface KnownService {
   /** What a manager has reported, the newest first. Empty if the manager itself describes the Service. */
   readonly events?: readonly DescribedEvent[];
 }
-
-export const addressesOf = ({ status }: Service): readonly string[] =>
-  (status.loadBalancer?.ingress ?? []).flatMap(({ ip, hostname }) => ip ?? hostname ?? []);
 
 /** The messages of the controller, and the conditions that it has no message for, such as those of another replica. */
 function notesOf({ service, knowledge, general }: KnownService): readonly Note[] {

@@ -1,9 +1,9 @@
 // What /status shows: the report of the manager, and a row for every Node and Service. Computed in one pass.
 
 import { providerIDOf } from "../../controllers/node-facts.ts";
+import { addressesOf } from "../../controllers/service/status/status.ts";
 import type { Node } from "../../kube/objects.ts";
 import { Describer } from "../explain/describe-object.ts";
-import { addressesOf } from "../explain/describe-service.ts";
 import type { Brief } from "../explain/description.ts";
 import type { Manager } from "../manager/manager.ts";
 import { type Tone, toneOf } from "./words.ts";

@@ -37,12 +37,12 @@ test("a load balancer that was deleted in the cloud is reported, and created aga
   await w.pass(600);
   const events = w.events("web").join("\n");
   expect(events).toContain(
-    "lacks it too, it counts as drift: because --load-balancer-drift is report, only a change of the Service's spec or settings creates it again.",
+    "lacks it too, it does not exist any more, and it counts as drift: because --load-balancer-drift is report, only a change of the Service's spec or settings creates a new one.",
   );
   expect(w.events("web").at(-1)).toContain(
-    "Warning LoadBalancerDrift The load balancer differs from the Service. It is not repaired, because --load-balancer-drift is report: create balancer",
+    "Warning LoadBalancerDrift The load balancer no longer exists in the cloud. No new one is created, because --load-balancer-drift is report: create balancer",
   );
-  expect([events.includes("is created again"), created(w)]).toEqual([false, 0]);
+  expect([events.includes("a new one is created"), created(w)]).toEqual([false, 0]);
   w.editSpec("web", { sessionAffinity: "ClientIP" });
   await w.pass(120);
   expect([created(w), w.addressesOf("web")]).toEqual([1, ["192.0.2.2"]]);

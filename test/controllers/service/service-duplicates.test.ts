@@ -90,7 +90,7 @@ test("a Service that is released with a duplicate names both", async () => {
   await w.until(() => w.find("web") === undefined, "the end", 60);
   expect(w.owners()).toEqual(["", ""]);
   expect(w.events("web").at(-1)).toStartWith(
-    `Normal ReleasedLoadBalancer Released load balancer ${first?.name}, second: it stays`,
+    `Normal ReleasedLoadBalancer Released load balancer ${first?.name} (b1) with the address 192.0.2.1, second (b2) with the address 192.0.2.2: it stays`,
   );
   await w.stop();
 });

@@ -31,7 +31,7 @@ test("a load balancer is released with its Service's deletion, and an event name
   expect(w.find("web")).toBeUndefined();
   expect([idsOf(w), labelsOf(w)]).toEqual([[`${balancer?.id}`], [{}]]);
   expect(w.events("web").join()).toContain(
-    `Normal ReleasedLoadBalancer Released load balancer ${balancer?.name}: it stays in the cloud, and Fairlead no longer manages it`,
+    `Normal ReleasedLoadBalancer Released load balancer ${balancer?.name} (${balancer?.id}) with the address 192.0.2.1: it stays in the cloud, where it may cost money, and Fairlead no longer manages it. Delete it there if it is not needed.`,
   );
   expect(w.events("web").join()).not.toContain("DeletedLoadBalancer");
   // Without Fairlead's mark it is not an orphan: it is ignored from now on, also after a restart.

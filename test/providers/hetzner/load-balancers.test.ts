@@ -214,6 +214,10 @@ test("uses the certificate that works when two have the label of the Service", a
   expect(onlyBalancer(h).services[0]?.http?.certificates).toEqual([second.id]);
 });
 
+/** How the load balancer ended. */
+const released = (h: HetznerWorld) =>
+  h.world.events("web").filter((text) => /DeletedLoadBalancer|ReleasedLoadBalancer/.test(text));
+
 test("leaves a protected load balancer in the cloud when its Service is deleted, and says so [F89]", async () => {
   const h = await created({});
   const { id } = onlyBalancer(h);
@@ -226,6 +230,23 @@ test("leaves a protected load balancer in the cloud when its Service is deleted,
   expect(onlyBalancer(h)).toMatchObject({ id, labels: {}, targets: [{}, {}] });
   expect(changesOf(h)).toEqual(["PUT /load_balancers/{id}"]);
   expect(events(h)).toContain("protected against deletion");
+  expect(released(h)).toEqual([
+    expect.stringMatching(
+      /^Normal ReleasedLoadBalancer Released load balancer \S+ \(\d+\) with the address \S+ and \S+: it stays in the cloud, where it may cost money, and /,
+    ),
+  ]);
+});
+
+test("reports no failed deletion when the protection was enabled after the last listing", async () => {
+  const h = await created({});
+  h.cloud.project.balancers.change(onlyBalancer(h).id, { isProtected: true });
+  h.forget();
+  h.world.delete("web");
+  await h.world.pass(5);
+  expect(h.world.find("web")).toBeUndefined();
+  expect(changesOf(h)).toEqual(["DELETE /load_balancers/{id}", "PUT /load_balancers/{id}"]);
+  expect(released(h)).toEqual([expect.stringContaining(" with the address ")]);
+  expect(events(h)).not.toContain("Failed");
 });
 
 test("deletes the load balancer with its Service, and releases it on request [F41]", async () => {

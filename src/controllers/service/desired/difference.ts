@@ -156,6 +156,7 @@ interface ReasonInput {
   readonly difference: Difference;
   readonly change: Change;
   readonly observed: ObservedLoadBalancer | undefined;
+  readonly isLost: boolean;
   /** The desired state now. */
   readonly fingerprint: Fingerprint;
   /** The state before the change. */
@@ -165,12 +166,13 @@ interface ReasonInput {
 /** Why the load balancer is changed, naming the Services. */
 export function describeReason(
   members: readonly Pick<Member, "desired">[],
-  { difference, change, observed, fingerprint, state }: ReasonInput,
+  { difference, change, observed, fingerprint, state, isLost }: ReasonInput,
 ): string {
   const leaving = members.filter(({ desired }) => desired.ending !== undefined);
   if (members.length === 0) return "its Services no longer exist";
   if (leaving.length > 0) return `${namesOf(leaving)}: load balancer no longer needed`;
   const names = namesOf(members);
+  if (isLost) return `${names}: its load balancer no longer exists in the cloud`;
   if (difference === "drift") return `${names}: load balancer changed outside Fairlead`;
   if (observed === undefined) return `${names}: load balancer needed`;
   if (observed.ownership === "unmarked")

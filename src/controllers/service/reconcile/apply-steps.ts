@@ -13,13 +13,14 @@ import type { Step, StepOutcome } from "../../../provider/plan.ts";
 import { type Outcome, requeue, settled, waiting } from "../../../runtime/workers.ts";
 import { slowerCheck } from "../../check-delay.ts";
 import { isRefusal } from "../../classify-error.ts";
-import type { ServiceControllerDeps, StepEntry } from "../deps.ts";
+import type { Desired, ServiceControllerDeps, StepEntry } from "../deps.ts";
 import { changeOf, describeDesired, describeReason, hashStep, textOfDesired } from "../desired/difference.ts";
 import { factsPatch } from "../desired/facts.ts";
 import type { Member } from "../desired/members.ts";
 import { finalizer } from "../predicates.ts";
 import type { Change, GroupState } from "../state/group-record.ts";
 import { changeStarted, waitingFor } from "../status/events.ts";
+import { addressesOf, ingressOf } from "../status/status.ts";
 import { type AllowedPlan, noteRefused, type PlannedGroup } from "./choose-steps.ts";
 import type { ReconcileContext, ReconcileDeps } from "./context.ts";
 import { createsBalancer, endRelease, whatOf } from "./limit-changes.ts";
@@ -132,10 +133,11 @@ export async function executeSteps(
   const { group, call } = context;
   for (const member of plan.members) {
     const { service, desired } = member;
-    const started = changeStarted(desired.ending ?? change);
+    const ending = endingOf(desired, plan.steps);
+    const started = changeStarted(ending ?? change);
     const state = serviceStates.of(service);
-    const name = namesOf(plan.steps);
-    if (desired.ending === "release" && name !== "") {
+    const name = releasedName(deps, desired, plan);
+    if (ending === "release" && name !== "") {
       // Duplicates are released one after the other.
       const names = isNew ? name : addName(state.releasedName, name);
       serviceStates.commit(state, { kind: "releasing", names });
@@ -264,6 +266,24 @@ export function rememberFacts(
       return (await writes.patch(service, patch, "record what was created", signal)) ?? service;
     }),
   );
+}
+
+/** The cloud may not let it be deleted. */
+function endingOf({ ending }: Desired, steps: readonly Step[]): Desired["ending"] {
+  return ending === "delete" && steps.some(({ releases }) => releases === true) ? "release" : ending;
+}
+
+/** How to find it in the cloud. */
+function releasedName({ controller }: ReconcileDeps, desired: Desired, plan: PlannedGroup): string {
+  const { observed, steps } = plan;
+  const changed = namesOf(steps);
+  if (observed === undefined || changed === "") return changed;
+  const { name: listed = changed } = observed;
+  const name = listed.includes(changed) ? listed : `${changed} (${listed})`;
+  const publication = controller.balancers.publish(desired, observed);
+  const ingress = publication.kind === "addresses" ? ingressOf(publication) : [];
+  const addresses = addressesOf({ status: { loadBalancer: { ingress } } });
+  return addresses.length === 0 ? name : `${name} with the address ${addresses.join(" and ")}`;
 }
 
 /** The cloud's names of what the steps change. */

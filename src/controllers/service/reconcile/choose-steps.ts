@@ -38,7 +38,7 @@ import { isManaged } from "../predicates.ts";
 import type { Fingerprint, GroupState } from "../state/group-record.ts";
 import { driftRepaired, driftWithheld } from "../status/events.ts";
 import { showProblems } from "../status/service-reporter.ts";
-import { ingressOf, isOtherIngress } from "../status/status.ts";
+import { addressesOf, ingressOf, isOtherIngress } from "../status/status.ts";
 import type { ReconcileContext, ReconcileDeps } from "./context.ts";
 import { holdTargets } from "./hold-targets.ts";
 
@@ -260,10 +260,10 @@ function desiredFor({ desired, recreate }: Member, observed: ObservedLoadBalance
 /** Reports the drift that is about to be repaired. */
 export function reportRepair(
   { reporter }: Pick<ReconcileDeps, "reporter">,
-  { members, steps, withheld, difference }: AllowedPlan,
+  { members, steps, withheld, difference, isLost }: AllowedPlan,
 ): void {
-  if (difference !== "drift" || steps.length === 0 || withheld.length > 0) return;
-  for (const { service } of members) reporter.report(service, "drift", [driftRepaired(steps)]);
+  if (!(isLost || difference === "drift") || steps.length === 0 || withheld.length > 0) return;
+  for (const { service } of members) reporter.report(service, "drift", [driftRepaired(steps, isLost)]);
 }
 
 export interface AllowedPlan extends PlannedGroup {
@@ -272,6 +272,8 @@ export interface AllowedPlan extends PlannedGroup {
   readonly withheld: PlannedGroup["steps"];
   /** The steps change nothing but targets. */
   readonly areOnlyTargets: boolean;
+  /** A Service had the load balancer, and Fairlead has not removed it. */
+  readonly isLost: boolean;
 }
 
 /** `drift only`: there is nothing that may be changed, and the status cannot be written either. */
@@ -288,14 +290,19 @@ export function withholdDrift(
   const targetsOnly = balancers.targetsOnly?.bind(balancers);
   const { steps, withheld } = allowedSteps(plan.steps, difference, settings.drift, targetsOnly);
   const areOnlyTargets = settings.drift === "report" && difference !== "desired";
+  const isServed = ({ service, desired }: Member): boolean =>
+    desired.ending === undefined && addressesOf(service).length > 0;
+  // While a change is under way, Fairlead may have removed it to create another one.
+  const isLost = observed === undefined && state.change === undefined && members.some(isServed);
   if (withheld.length > 0) {
     groupStates.commit(state, { kind: "driftReported", spec: fingerprint.spec });
-    const event = driftWithheld(withheld, difference === "drift" || targetsOnly !== undefined);
+    const canChangeTargets = difference === "drift" || targetsOnly !== undefined;
+    const event = driftWithheld(withheld, { canChangeTargets, isLost });
     for (const { service } of members) reporter.report(service, "drift", [event]);
-    const isUsable = observed?.state === "ready" && (difference === "drift" || targetsOnly !== undefined);
+    const isUsable = observed?.state === "ready" && canChangeTargets;
     if (steps.length === 0 && !isUsable) return "drift only";
   }
-  return { ...plan, steps, difference, withheld, areOnlyTargets };
+  return { ...plan, steps, difference, withheld, areOnlyTargets, isLost };
 }
 
 /** Returns whether the desired targets have changed because of it. */

@@ -16,9 +16,16 @@ import { isLeftElsewhere } from "../observed/ownership.ts";
 import { finalizer, hasFinalizer, isManaged } from "../predicates.ts";
 import type { Change, GroupState } from "../state/group-record.ts";
 import { dropGroupState, dropServiceStates } from "../state/group-states.ts";
-import { changeCompleted, deletedWithoutService, released, waitingFor } from "../status/events.ts";
+import {
+  addressChange,
+  addressChanged,
+  changeCompleted,
+  deletedWithoutService,
+  released,
+  waitingFor,
+} from "../status/events.ts";
 import { finalConditions, reportRecovery, withOwnWrites } from "../status/service-reporter.ts";
-import { ingressOf, isSameIngress } from "../status/status.ts";
+import { addressesOf, ingressOf, isOtherIngress, isSameIngress } from "../status/status.ts";
 import { checkDelay } from "./apply-steps.ts";
 import type { PlannedGroup } from "./choose-steps.ts";
 import type { ReconcileContext, ReconcileDeps } from "./context.ts";
@@ -96,8 +103,14 @@ async function updateStatus(
   const isWrittenAnyway = ingress !== undefined || completed !== undefined;
   const conditions = finalConditions(current, problems, clock.now(), isWrittenAnyway);
   const patch = serviceStatusPatch(defined({ service: current, ingress, conditions }));
-  const why = ingress === undefined ? "the conditions have changed" : "the load balancer has these addresses";
+  const before = addressesOf(current);
+  const after = addressesOf({ status: { loadBalancer: { ingress: ingress ?? [] } } });
+  const hasOther =
+    ingress !== undefined && isOtherIngress(current.status.loadBalancer?.ingress ?? [], ingress);
+  const named = hasOther ? addressChange(before, after) : "the load balancer has these addresses";
+  const why = ingress === undefined ? "the conditions have changed" : named;
   if (patch !== undefined) await writes.patch(current, patch, why, signal);
+  if (hasOther) reporter.publish(current, addressChanged(before, after));
   return settled;
 }
 
@@ -144,6 +157,8 @@ async function removeFinalizer(
     finalizerPatch(service, finalizer, "absent", "status"),
   ].flatMap((patch) => (patch?.contentType === "application/json-patch+json" ? patch.body : []));
   if (steps.length === 0) return settled;
+  // Its record ends with the Service.
+  const name = deps.serviceStates.get(uid)?.releasedName;
   await writes.patch(
     service,
     jsonPatch(steps, "status"),
@@ -153,11 +168,8 @@ async function removeFinalizer(
   deps.groupStates.commit(state, { kind: "ownersAbsent", owners: [uid] });
   deps.evidenceUpdates.forgetFinalizer(uid);
   if (!hasFinalizer(service)) return settled;
-  const event =
-    desired.ending === "release"
-      ? released(deps.serviceStates.get(uid)?.releasedName)
-      : changeCompleted("delete");
-  deps.reporter.publish(service, event);
+  const isReleased = desired.ending === "release" || name !== undefined;
+  deps.reporter.publish(service, isReleased ? released(name) : changeCompleted("delete"));
   return settled;
 }
 

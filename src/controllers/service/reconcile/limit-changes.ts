@@ -33,6 +33,7 @@ import {
   waitingForListing,
 } from "../status/events.ts";
 import { showProblems } from "../status/service-reporter.ts";
+import { addressesOf } from "../status/status.ts";
 import type { PlannedGroup } from "./choose-steps.ts";
 import { confirmAfterOf, type ReconcileContext, type ReconcileDeps } from "./context.ts";
 
@@ -259,7 +260,11 @@ export function waitForProof(
   for (const service of services) {
     const event = absence.isExpected
       ? waitingForListing(at, isEnding(service))
-      : balancerMissing(at, outcomeOf(service, settings), replacement);
+      : balancerMissing(at, outcomeOf(service, settings), {
+          name: state.managed?.name,
+          addresses: addressesOf(service),
+          replacement,
+        });
     deps.reporter.report(service, absence.isExpected ? "waiting" : "absence", [event]);
     const hold = { reason: event.reason, message: event.message };
     deps.groupStates.commit(state, { kind: "held", hold });

@@ -47,9 +47,23 @@ export function released(name: string | undefined): ObjectEvent {
   const balancer = name === undefined ? "load balancer" : `load balancer ${name}`;
   return normal(
     "ReleasedLoadBalancer",
-    `Released ${balancer}: it stays in the cloud, and Fairlead no longer manages it`,
+    `Released ${balancer}: it stays in the cloud, where it may cost money, and Fairlead no longer manages it. Delete it there if it is not needed.`,
   );
 }
+
+const list = (addresses: readonly string[]): string => shortList(addresses, 200);
+
+/** The Service has none of its former addresses. Upstream changes them silently. */
+export function addressChanged(before: readonly string[], after: readonly string[]): ObjectEvent {
+  return warning(
+    "AddressChanged",
+    `${addressChange(before, after)}. Clients and DNS records with the former address no longer reach the Service; update them.`,
+  );
+}
+
+/** Also the reason of the write. */
+export const addressChange = (before: readonly string[], after: readonly string[]): string =>
+  `Address changed from ${list(before)} to ${list(after)}`;
 
 /** For the log, when the Service no longer exists. */
 export const deletedWithoutService = "Deleted load balancer: its Service is gone";
@@ -96,24 +110,38 @@ export type OutcomeOfAbsence = keyof typeof outcomesOfAbsence;
 
 const outcomesOfAbsence = {
   "finalizer removed": "the finalizer of the Service is removed",
-  "created again": "the load balancer is created again",
+  "created again": "a new one is created",
   reported:
-    "it counts as drift: because --load-balancer-drift is report, only a change of the Service's spec or settings creates it again",
+    "it counts as drift: because --load-balancer-drift is report, only a change of the Service's spec or settings creates a new one",
 } as const;
 
+export interface MissingBalancer {
+  /** Its name in the cloud; undefined if this process has not seen it. */
+  readonly name: string | undefined;
+  /** Those of the Service. */
+  readonly addresses: readonly string[];
+  /** Another load balancer with the same mark. */
+  readonly replacement?: string | undefined;
+}
+
+/** It may be absent: one listing lacks it. */
 export function balancerMissing(
   decidedAt: number,
   ifAbsent: OutcomeOfAbsence,
-  /** Another load balancer with the same mark. */
-  replacement: string | undefined,
+  { name, addresses, replacement }: MissingBalancer,
 ): ObjectEvent {
-  const outcome =
-    replacement === undefined
-      ? outcomesOfAbsence[ifAbsent]
-      : `load balancer ${replacement} with the same mark replaces it`;
+  const balancer = name === undefined ? "the load balancer" : `load balancer ${name}`;
+  const isReplaced = replacement !== undefined;
+  const outcome = isReplaced
+    ? `load balancer ${replacement} with the same mark replaces it`
+    : outcomesOfAbsence[ifAbsent];
+  const isMoved = addresses.length > 0 && (isReplaced || ifAbsent === "created again");
+  const loss = isMoved
+    ? ` The address of the Service then changes (now ${list(addresses)}), unless the cloud assigns the same one again.`
+    : "";
   return warning(
     "LoadBalancerMissing",
-    `The cloud does not list the load balancer of this Service, so nothing is changed yet. If a listing at ${timeText(decidedAt)} or later lacks it too, ${outcome}.`,
+    `The cloud no longer lists ${balancer} of this Service: it was probably deleted there. One listing is no proof, so nothing is changed yet. If a listing at ${timeText(decidedAt)} or later lacks it too, it does not exist any more, and ${outcome}.${loss}`,
   );
 }
 
@@ -194,17 +222,26 @@ export function waitingForPaused(paused: Service): ObjectEvent {
   return waitingFor(`${keyOf(paused.metadata)}, which shares its load balancer and is paused`);
 }
 
-export function driftRepaired(steps: readonly Step[]): ObjectEvent {
-  const text = `The load balancer was changed outside Fairlead. Repairing it: ${describeSteps(steps)}`;
-  return warning("LoadBalancerDrift", text);
+/** `isLost`: it does not exist any more. */
+export function driftRepaired(steps: readonly Step[], isLost: boolean): ObjectEvent {
+  const what = isLost
+    ? "The load balancer no longer exists in the cloud, and Fairlead has not deleted it. Creating a new one"
+    : "The load balancer was changed outside Fairlead. Repairing it";
+  return warning("LoadBalancerDrift", `${what}: ${describeSteps(steps)}`);
 }
 
 /** Says what would be done, and what the user can do. */
-export function driftWithheld(steps: readonly Step[], canChangeTargets: boolean): ObjectEvent {
+export function driftWithheld(
+  steps: readonly Step[],
+  { canChangeTargets, isLost }: { readonly canChangeTargets: boolean; readonly isLost: boolean },
+): ObjectEvent {
   const targets = canChangeTargets
     ? ""
     : " Targets are not changed either, because this cloud cannot change them alone.";
-  const text = `The load balancer differs from the Service. It is not repaired, because --load-balancer-drift is report: ${describeSteps(steps)}.${targets} Any change of the Service's spec or settings applies the whole Service.`;
+  const what = isLost
+    ? "The load balancer no longer exists in the cloud. No new one is created"
+    : "The load balancer differs from the Service. It is not repaired";
+  const text = `${what}, because --load-balancer-drift is report: ${describeSteps(steps)}.${targets} Any change of the Service's spec or settings applies the whole Service.`;
   return warning("LoadBalancerDrift", text);
 }
 

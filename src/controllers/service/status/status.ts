@@ -111,6 +111,10 @@ export function ingressOf(
   );
 }
 
+/** The addresses in the status of a Service. */
+export const addressesOf = ({ status }: Pick<Service, "status">): readonly string[] =>
+  (status.loadBalancer?.ingress ?? []).flatMap(({ ip, hostname }) => ip ?? hostname ?? []);
+
 function portTexts(ports: IngressPorts | undefined): readonly string[] {
   return (ports ?? []).map(({ port, protocol, error }) => JSON.stringify([port, protocol, error ?? ""]));
 }

@@ -1,6 +1,7 @@
 // The manifests in deploy/ for every cloud: what `manifests` prints, with CLOUD and IMAGE where a cloud's executable prints names.
 
 import { readFlags } from "../../src/app/flags/read-flags.ts";
+import { allNeeds } from "../../src/app/manifests/access.ts";
 import {
   accessManifest,
   type Installation,
@@ -31,6 +32,7 @@ export function plainInstallation(program: string, workload: string): Installati
       namespace: flags["leader-elect-resource-namespace"],
       name: flags["leader-elect-resource-name"],
     },
+    needs: allNeeds,
     values: readSet({ kind: "daemonset", entries: [], config: {}, environment: {}, flagNames: [] }).values,
   };
 }

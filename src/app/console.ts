@@ -23,6 +23,7 @@ export interface Console {
 }
 
 /**
- * 0: success or a requested stop; 1: failure; 2: an error that the operator must fix; 3: a command found something to do or to fix.
+ * 0: success or a requested stop; 1: failure; 2: an error that the operator must fix; 3: a command found something to do or to fix;
+ * 4: `doctor` found only warnings.
  */
-export type ExitCode = 0 | 1 | 2 | 3;
+export type ExitCode = 0 | 1 | 2 | 3 | 4;

@@ -13,6 +13,8 @@ import type { ManagerPlatform } from "./system-platform.ts";
 
 /** Methods without effect. */
 const reading = ["GET", "HEAD", "OPTIONS"];
+/** Reviews are answered, and never stored. */
+const review = /^\/apis\/auth(entication|orization)\.k8s\.io\/v1\/[a-z]*reviews$/;
 
 export class ReadOnlyTransports {
   /** The refused requests, as method and URL without query. */
@@ -27,6 +29,14 @@ export class ReadOnlyTransports {
   /** For the API server: reads only. */
   kube(transport: Transport): Transport {
     return (request, signal) => this.#send(transport, request, signal, reading);
+  }
+
+  /** For the API server: reads, and questions about permissions. */
+  kubeWithReviews(transport: Transport): Transport {
+    return (request, signal) =>
+      review.test(new URL(request.url).pathname)
+        ? transport(request, signal)
+        : this.#send(transport, request, signal, reading);
   }
 
   /** For the cloud: some clouds read with POST and sign in with it, so the declaration of each request decides about POST. */

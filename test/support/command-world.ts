@@ -6,6 +6,8 @@ import { fake } from "../../providers/fake/index.ts";
 import "../../src/app/cleanup/cleanup.ts";
 import "../../src/app/cleanup/cleanup-text.ts";
 import "../../src/app/cleanup/marks.ts";
+import "../../src/app/doctor/diagnose.ts";
+import "../../src/app/doctor/gather.ts";
 import "../../src/app/explain/describe-object.ts";
 import "../../src/app/explain/explain-request.ts";
 import "../../src/app/explain/explain-text.ts";

@@ -8,7 +8,7 @@ import { join, resolve } from "node:path";
 import { FakeCloud } from "../../providers/fake/simulator/fake-cloud.ts";
 import { serveFakeCloud } from "../../providers/fake/simulator/http.ts";
 import { deployedClouds } from "../../scripts/deploy/clouds.ts";
-import { clusterRules, leaseRules } from "../../src/app/manifests/access.ts";
+import { allNeeds, permissionsOf } from "../../src/app/manifests/access.ts";
 import { nodes, services } from "../../src/kube/resources.ts";
 import { systemClock } from "../../src/platform/clock.ts";
 import { writeKubeconfig } from "../../src/testing/apiserver/serving/https-server.ts";
@@ -43,11 +43,14 @@ const required: Readonly<Record<string, readonly string[]>> = {
   rancher: ["--set=url=http://rancher/v2-beta", "--set=access-key=a", "--set=secret-key=s"],
 };
 
-const permissions = [...clusterRules, ...leaseRules("east")]
-  .flatMap(({ resources, verbs }) =>
-    resources.flatMap((resource) => verbs.map((verb) => `${verb} ${resource}`)),
-  )
-  .toSorted();
+const permissions = [
+  ...new Set(
+    permissionsOf(allNeeds, { namespace: "kube-system", name: "east" })
+      // The role of the authorities is not part of the chart.
+      .filter(({ resource }) => resource !== "configmaps")
+      .map(({ verb, resource }) => `${verb} ${resource}`),
+  ),
+].toSorted();
 
 const olderServer = "lists for API servers without streaming lists";
 /** Permissions that this test does not use, and why they are needed. */

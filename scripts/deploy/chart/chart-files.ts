@@ -2,7 +2,7 @@
 
 import packageJson from "../../../package.json" with { type: "json" };
 import { webhookManifest } from "../../../src/app/endpoints/webhook-registration.ts";
-import { clusterRules, leaseRules, metricsRules } from "../../../src/app/manifests/access.ts";
+import { allNeeds, clusterRules, leaseRules, metricsRules } from "../../../src/app/manifests/access.ts";
 import { toYaml } from "../../../src/app/manifests/to-yaml.ts";
 import { alertRules } from "../alerts.ts";
 import { credentialVariables, deployedClouds } from "../clouds.ts";
@@ -64,8 +64,8 @@ export function chartFiles(): Files {
     "chart/values.yaml": toYaml(withHeader(generated, defaultsOf(chartValues))),
     "chart/values.schema.json": `${JSON.stringify(valuesSchema(), undefined, 1)}\n`,
     "chart/files/clouds.yaml": toYaml(clouds()),
-    "chart/files/cluster-rules.yaml": toYaml(clusterRules),
-    "chart/files/lease-rules.yaml": toYaml(leaseRules("LEASE")),
+    "chart/files/cluster-rules.yaml": toYaml(clusterRules(allNeeds)),
+    "chart/files/lease-rules.yaml": toYaml(leaseRules("LEASE", allNeeds)),
     "chart/files/metrics-rules.yaml": toYaml(metricsRules),
     "chart/files/webhook.yaml": toYaml(webhook()),
     "chart/files/alerts.yaml": alertRules(),

@@ -10,6 +10,7 @@ import type { ReadFlags } from "../flags/read-flags.ts";
 import { cleanupCommand } from "./cleanup.ts";
 import type { Command } from "./command.ts";
 import { completeForKubectl, completionCommand } from "./completion.ts";
+import { doctorCommand } from "./doctor.ts";
 import { explainCommand } from "./explain.ts";
 import { commandHint, helpCommand } from "./help.ts";
 import type { Invocation } from "./invocation.ts";
@@ -18,6 +19,7 @@ import { manCommand } from "./man.ts";
 import { manifestsCommand } from "./manifests.ts";
 import { marksCommand } from "./marks.ts";
 import { planCommand } from "./plan.ts";
+import { rbacCommand } from "./rbac.ts";
 import { runManagerCommand } from "./run.ts";
 import { schemaCommand } from "./schema.ts";
 import { supportBundleCommand } from "./support-bundle.ts";
@@ -26,11 +28,12 @@ import { webhookManifestCommand } from "./webhook-manifest.ts";
 
 /** In the order of the help. */
 const commands: readonly Command[] = [
-  ...[runManagerCommand, explainCommand, planCommand, lintCommand, cleanupCommand],
+  ...[runManagerCommand, explainCommand, planCommand, doctorCommand, lintCommand, cleanupCommand],
   ...[
     marksCommand,
     supportBundleCommand,
     manifestsCommand,
+    rbacCommand,
     webhookManifestCommand,
     schemaCommand,
     completionCommand,

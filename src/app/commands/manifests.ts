@@ -4,6 +4,7 @@ import { invalidFlag } from "../flags/flag-problems.ts";
 import type { ManifestKind } from "../flags/groups/commands.ts";
 import type { Installation } from "../manifests/kubernetes-manifests.ts";
 import type { Command } from "./command.ts";
+import type { Invocation } from "./invocation.ts";
 
 async function render(kind: ManifestKind, installation: Installation, cluster: string): Promise<string> {
   if (kind === "systemd") {
@@ -16,6 +17,31 @@ async function render(kind: ManifestKind, installation: Installation, cluster: s
   const { toYaml, toYamlStream } = await import("../manifests/to-yaml.ts");
   if (kind === "static-pod") return toYaml(staticPodManifest(installation));
   return toYamlStream(kind === "rbac" ? accessManifest(installation) : clusterManifests(kind, installation));
+}
+
+export async function printManifests(invocation: Invocation, kind: ManifestKind): Promise<void> {
+  const { provider, platform, console, configuration } = invocation;
+  const { flags } = configuration.settings;
+  // Loaded only here: the other commands need no YAML.
+  const { readInstallation } = await import("../manifests/read-installation.ts");
+  const { installation, problems, missing } = readInstallation({
+    provider,
+    kind,
+    read: configuration.settings,
+    environment: platform.environment,
+  });
+  if (invocation.refuse(problems)) return;
+  await console.out(await render(kind, installation, flags["cluster-name"]));
+  for (const text of missing) invocation.writeError(text);
+  if (kind !== "rbac" && (flags.webhooks ?? []).length > 0) {
+    invocation.writeError(
+      "The webhook is not registered, because its certificate is not part of the manifest. Use the Helm chart, or see webhook-manifest --help.",
+    );
+  }
+  const needsImage = kind !== "systemd" && kind !== "rbac";
+  if (needsImage && installation.values.image === undefined) {
+    invocation.writeError("No pod starts until IMAGE is replaced by an image; pass --set image=…");
+  }
 }
 
 export const manifestsCommand: Command = {
@@ -36,34 +62,8 @@ export const manifestsCommand: Command = {
     ],
   },
   async run(invocation) {
-    const { provider, platform, console, configuration } = invocation;
-    const { flags } = configuration.settings;
-    const { as: kind } = flags;
-    if (kind === undefined) {
-      invocation.refuse([
-        invalidFlag("as", "is required: daemonset, deployment, static-pod, systemd or rbac"),
-      ]);
-      return;
-    }
-    // Loaded only here: the other commands need no YAML.
-    const { readInstallation } = await import("../manifests/read-installation.ts");
-    const { installation, problems, missing } = readInstallation({
-      provider,
-      kind,
-      read: configuration.settings,
-      environment: platform.environment,
-    });
-    if (invocation.refuse(problems)) return;
-    await console.out(await render(kind, installation, flags["cluster-name"]));
-    for (const text of missing) invocation.writeError(text);
-    if (kind !== "rbac" && (flags.webhooks ?? []).length > 0) {
-      invocation.writeError(
-        "The webhook is not registered, because its certificate is not part of the manifest. Use the Helm chart, or see webhook-manifest --help.",
-      );
-    }
-    const needsImage = kind !== "systemd" && kind !== "rbac";
-    if (needsImage && installation.values.image === undefined) {
-      invocation.writeError("No pod starts until IMAGE is replaced by an image; pass --set image=…");
-    }
+    const { as: kind } = invocation.configuration.settings.flags;
+    if (kind !== undefined) return printManifests(invocation, kind);
+    invocation.refuse([invalidFlag("as", "is required: daemonset, deployment, static-pod, systemd or rbac")]);
   },
 };

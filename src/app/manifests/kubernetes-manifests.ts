@@ -1,6 +1,6 @@
 // All objects of an installation in Kubernetes, in the order in which they are applied. Pure.
 
-import { accessObjects, scraperObjects } from "./access.ts";
+import { type AccessNeeds, accessObjects, type LeaseName, scraperObjects } from "./access.ts";
 import type { Credential } from "./cloud-inputs.ts";
 import type { EnvironmentVariable, PodOptions } from "./pod.ts";
 import type { ManifestValues } from "./read-set.ts";
@@ -14,7 +14,9 @@ export interface Installation extends Pick<PodOptions, "args" | "bindAddress" | 
   readonly values: ManifestValues;
   readonly credentials: readonly Credential[];
   readonly variables: readonly { readonly name: string; readonly value: string }[];
-  readonly lease: { readonly namespace: string; readonly name: string };
+  readonly lease: LeaseName;
+  /** What its flags decide about permissions. */
+  readonly needs: AccessNeeds;
 }
 
 /** A placeholder that no registry serves and no kubelet accepts. */
@@ -101,11 +103,11 @@ const ownNamespace = ({ values: { namespace } }: Installation): readonly KubeObj
 
 /** Roles, bindings and the service account. */
 export function accessManifest(installation: Installation): readonly KubeObject[] {
-  const { values, lease } = installation;
+  const { values, lease, needs } = installation;
   const { namespace, user, scraper } = values;
   const name = installation.names.access;
   return [
-    ...accessObjects({ name, namespace, lease, user }),
+    ...accessObjects({ name, namespace, lease, needs, user }),
     ...(scraper === undefined ? [] : scraperObjects({ name, scraper })),
   ];
 }

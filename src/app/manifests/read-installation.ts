@@ -10,6 +10,7 @@ import { invalidFlag } from "../flags/flag-problems.ts";
 import { type FlagName, flagFields } from "../flags/flag-table.ts";
 import type { ManifestKind } from "../flags/groups/commands.ts";
 import type { ReadFlags } from "../flags/read-flags.ts";
+import { accessNeeds } from "./access.ts";
 import { cloudInputs } from "./cloud-inputs.ts";
 import type { Installation } from "./kubernetes-manifests.ts";
 import { readSet } from "./read-set.ts";
@@ -153,6 +154,7 @@ export function readInstallation(options: InstallationOptions): ReadInstallation
       namespace: flags["leader-elect-resource-namespace"],
       name: flags["leader-elect-resource-name"],
     },
+    needs: accessNeeds(read),
   };
   const problems = [
     ...flagConflicts(given, kind),

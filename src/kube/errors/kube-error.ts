@@ -97,7 +97,7 @@ const kindByStatus: Readonly<Record<number, KubeErrorKind>> = {
 
 const advice: Partial<Record<KubeErrorKind, string>> = {
   unauthorized: "Check the token or client certificate in use. Fairlead reloads them before it retries.",
-  forbidden: "Grant the missing permission; deploy/rbac.yaml lists all that Fairlead needs.",
+  forbidden: "Grant the missing permission; the command rbac prints all that the manager needs.",
   precondition: "The object changed since Fairlead read it and will be reconciled again.",
 };
 

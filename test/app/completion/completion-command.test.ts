@@ -13,11 +13,13 @@ const commands = [
   "run",
   "explain",
   "plan",
+  "doctor",
   "lint",
   "cleanup",
   "marks",
   "support-bundle",
   "manifests",
+  "rbac",
   "webhook-manifest",
   "schema",
   "completion",
@@ -47,7 +49,7 @@ test.each([
   [["completion", "bash", "zsh"], 'unexpected argument "zsh" after completion'],
   [
     ["completion", "bash", "--output=json"],
-    "--output is for the command explain or plan or lint or cleanup or marks, not for completion",
+    "--output is for the command explain or plan or doctor or lint or cleanup or marks, not for completion",
   ],
   [["man", "page"], 'unexpected argument "page" after man'],
 ])("%j is refused with exit code 2", async (args, text) => {
@@ -69,7 +71,7 @@ test("the table of completion has the kind of each flag's value", () => {
   expect(flags.find(({ name }) => name === "output")).toMatchObject({
     shorthand: "o",
     choices: ["text", "json", "github"],
-    commands: ["explain", "plan", "lint", "cleanup", "marks"],
+    commands: ["explain", "plan", "doctor", "lint", "cleanup", "marks"],
   });
 });
 

@@ -315,6 +315,6 @@ test("the flags of manifests are refused by the manager", async () => {
   const signal = new AbortController().signal;
   expect(await runProgram(fake as unknown as AnyProvider, args, console, platform, signal)).toBe(2);
   expect(errors).toEqual([
-    "fake-cloud-controller-manager: --set is for the command manifests, not for run; omit it\n",
+    "fake-cloud-controller-manager: --set is for the command manifests or rbac, not for run; omit it\n",
   ]);
 });

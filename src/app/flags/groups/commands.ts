@@ -13,14 +13,14 @@ export type ManifestKind = (typeof manifestKinds)[number];
 const commandFields = {
   as: onlyFor("manifests", oneOf("What manifests prints.", manifestKinds)),
   set: onlyFor(
-    "manifests",
+    ["manifests", "rbac"],
     repeated(
       "What the manifests contain: a setting of the cloud, or a value such as image. NAME without a value takes that of the environment variable.",
       "NAME=VALUE, or NAME for the value of an environment variable",
     ),
   ),
   output: onlyFor(
-    ["explain", "plan", "lint", "cleanup", "marks"],
+    ["explain", "plan", "doctor", "lint", "cleanup", "marks"],
     shorthand(
       oneOf("Output format; text if unset. github, for lint, prints annotations of GitHub Actions.", [
         "text",
@@ -46,7 +46,7 @@ const commandFields = {
     ),
   ),
   context: onlyFor(
-    ["explain", "plan", "cleanup", "marks", "support-bundle"],
+    ["explain", "plan", "doctor", "cleanup", "marks", "support-bundle"],
     text("Context of the kubeconfig. If unset, its current-context."),
   ),
   server: onlyFor(
@@ -68,7 +68,7 @@ const commandFields = {
     }),
   ),
   timeout: onlyFor(
-    ["explain", "plan", "cleanup", "marks", "support-bundle"],
+    ["explain", "plan", "doctor", "cleanup", "marks", "support-bundle"],
     duration(
       "Time for the API server and the cloud to answer; 1m if unset. For cleanup, the time until everything must be deleted; 10m if unset.",
       { min: milliseconds(1000) },

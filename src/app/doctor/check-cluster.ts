@@ -1,0 +1,286 @@
+// The checks of the cluster: the Lease, kubelets and Nodes, kube-controller-manager, serving certificates, and the workload of the
+// manager. Pure.
+
+import { uninitializedTaint } from "../../controllers/well-known.ts";
+import { minutes } from "../../core/brand.ts";
+import { countOf, shortList } from "../../core/text.ts";
+import {
+  type ClusterFacts,
+  type Finding,
+  type KnownFacts,
+  leaseNameOf,
+  type NodeFact,
+  type PodFact,
+  type Read,
+  type WorkloadFact,
+} from "./facts.ts";
+
+const namesOf = (objects: readonly { readonly metadata: { readonly name: string } }[]): string =>
+  shortList(objects.map(({ metadata }) => metadata.name));
+
+/** The findings about a fact; one about why it is missing, if it could not be read. */
+function about<T>(what: string, fact: Read<T>, check: (value: T) => readonly Finding[]): readonly Finding[] {
+  if ("value" in fact) return check(fact.value);
+  return [
+    {
+      severity: "unchecked",
+      reason: "NotReadable",
+      problem: `Cannot read ${what}: ${fact.unread}`,
+      effect: "Problems with it are not found.",
+      fix: "Run doctor with a kubeconfig that may read it.",
+    },
+  ];
+}
+
+export function checkLease(facts: KnownFacts): readonly Finding[] {
+  const { flags, program } = facts;
+  const name = leaseNameOf(flags);
+  if (!flags["leader-elect"]) return [];
+  return about(`the Lease ${name}`, facts.cluster.lease, (lease): readonly Finding[] => {
+    if (lease === undefined || lease.holder === "")
+      return [
+        {
+          severity: "warning",
+          reason: "NoLeader",
+          problem: `No manager leads: the Lease ${name} ${lease === undefined ? "does not exist" : "has no holder"}.`,
+          effect: "Nothing is initialized, changed or deleted until a manager runs.",
+          fix: `Start the manager. If it runs, compare its --leader-elect-resource-name with ${name}, and read its log.`,
+        },
+      ];
+    const { holder, isRenewed, renewTime = "an unknown time", program: writer } = lease;
+    if (!isRenewed)
+      return [
+        {
+          severity: "error",
+          reason: "LeaseExpired",
+          problem: `The Lease ${name} of ${holder} was last renewed at ${renewTime}, and not within its duration.`,
+          effect:
+            "Nothing is changed until a replica takes the Lease. A replica that runs takes it within seconds.",
+          fix: "Start the manager. If it runs, read its log: it cannot reach the API server, or lacks a permission.",
+        },
+      ];
+    if (writer === undefined || writer === program) return [];
+    return [
+      {
+        severity: "error",
+        reason: "OtherManagerLeads",
+        problem: `${holder} holds the Lease ${name}, and the program that renews it is ${writer}, not ${program}.`,
+        effect: `${program} waits while the other manager runs, and changes nothing.`,
+        fix: "Stop the other manager to switch; docs/operations.md describes it. To keep it, remove this one.",
+      },
+    ];
+  });
+}
+
+/** A Node that joins is initialized within seconds. */
+const patience = minutes(5);
+
+function ageOf({ metadata }: NodeFact, now: number): number {
+  return now - Date.parse(metadata.creationTimestamp ?? "");
+}
+
+function withoutExternalCloud(nodes: readonly NodeFact[]): readonly Finding[] {
+  const found = nodes.filter(
+    ({ isSelected, isUninitialized, providerID }) =>
+      isSelected && !isUninitialized && providerID === undefined,
+  );
+  if (found.length === 0) return [];
+  return [
+    {
+      severity: "error",
+      reason: "KubeletWithoutExternalCloud",
+      problem: `${countOf(found.length, "Node")} ${found.length === 1 ? "has" : "have"} neither a provider ID nor the taint ${uninitializedTaint}: ${namesOf(found)}. The kubelet registered without --cloud-provider=external, or the taint was removed by hand.`,
+      effect:
+        "The manager initializes only Nodes with the taint, so these never get a provider ID, and volumes and load balancers that need it fail.",
+      fix: `Set --cloud-provider=external on the kubelet, delete the Node object, and restart the kubelet. Without a restart: kubectl taint node NAME ${uninitializedTaint}=true:NoSchedule`,
+    },
+  ];
+}
+
+function tooLongUninitialized(nodes: readonly NodeFact[], now: number, program: string): readonly Finding[] {
+  const found = nodes.filter(
+    (node) => node.isSelected && node.isUninitialized && ageOf(node, now) > patience,
+  );
+  if (found.length === 0) return [];
+  return [
+    {
+      severity: "error",
+      reason: "NodesUninitialized",
+      problem: `${countOf(found.length, "Node")} older than 5 minutes still ${found.length === 1 ? "has" : "have"} the taint ${uninitializedTaint}: ${namesOf(found)}.`,
+      effect: "Pods without a toleration for it, such as cluster DNS, are not scheduled there.",
+      fix: `For the reason, run: ${program} explain node ${found[0]?.metadata.name ?? "NAME"}`,
+    },
+  ];
+}
+
+const inTreeWriter = "kube-controller-manager";
+
+function writtenInTree(nodes: readonly NodeFact[]): readonly Finding[] {
+  const found = nodes.filter(({ providerIDWriter }) => providerIDWriter === inTreeWriter);
+  if (found.length === 0) return [];
+  return [
+    {
+      severity: "warning",
+      reason: "ProviderIDsOfInTreeCloud",
+      problem: `${inTreeWriter} wrote the provider ID of ${countOf(found.length, "Node")}: ${namesOf(found)}. It ran, or still runs, the loops of a cloud.`,
+      effect: "If it still runs them, both managers initialize and delete Nodes, and create load balancers.",
+      fix: `Check that ${inTreeWriter} runs with --cloud-provider=external or without the flag.`,
+    },
+  ];
+}
+
+const minorOf = (version: string): number => Number(/^v?\d+\.(\d+)/.exec(version)?.[1] ?? Number.NaN);
+
+function newerKubelets(nodes: readonly NodeFact[], { gitVersion, minor }: ClusterFacts): readonly Finding[] {
+  const found = nodes.filter(({ kubeletVersion }) => minorOf(kubeletVersion) > minor);
+  if (found.length === 0) return [];
+  return [
+    {
+      severity: "warning",
+      reason: "KubeletNewerThanApiServer",
+      problem: `The kubelet of ${countOf(found.length, "Node")} is newer than the API server (${gitVersion}): ${namesOf(found)}.`,
+      effect: "Kubernetes does not support it: requests of the kubelet may fail.",
+      fix: "Upgrade the control plane first.",
+    },
+  ];
+}
+
+export function checkNodes({ cluster, program }: KnownFacts): readonly Finding[] {
+  return about("the Nodes", cluster.nodes, (nodes) => [
+    ...withoutExternalCloud(nodes),
+    ...tooLongUninitialized(nodes, cluster.now, program),
+    ...writtenInTree(nodes),
+    ...newerKubelets(nodes, cluster),
+  ]);
+}
+
+/** The value of a flag in a command line; undefined if it is not set. */
+function flagOf({ args }: PodFact, name: string): string | undefined {
+  const prefix = `--${name}=`;
+  const last = args.findLast((arg) => arg.startsWith(prefix));
+  return last?.slice(prefix.length);
+}
+
+function ofControllerManager(pod: PodFact, { controllers, flags }: KnownFacts): readonly Finding[] {
+  const { name } = pod.metadata;
+  const manifest = `/etc/kubernetes/manifests/${inTreeWriter}.yaml`;
+  const cloud = flagOf(pod, "cloud-provider") ?? "";
+  const findings: Finding[] = [];
+  if (cloud !== "" && cloud !== "external")
+    findings.push({
+      severity: "error",
+      reason: "ControlPlaneRunsCloudLoops",
+      problem: `${name} runs with --cloud-provider=${cloud}, so it runs the loops of a cloud.`,
+      effect: "Both managers initialize and delete Nodes, and create load balancers and routes.",
+      fix: `Set --cloud-provider=external in ${manifest}.`,
+    });
+  const createsRoutes =
+    controllers.has("node-route") && flags["configure-cloud-routes"] && flags["cluster-cidr"] !== undefined;
+  if (createsRoutes && flagOf(pod, "allocate-node-cidrs") !== "true")
+    findings.push({
+      severity: "warning",
+      reason: "PodCIDRsNotAllocated",
+      problem: `${name} runs without --allocate-node-cidrs=true, and --cluster-cidr asks the manager for routes to pod CIDRs.`,
+      effect: "Nodes get no pod CIDR, unless another program sets it, and no routes are created.",
+      fix: `Set --allocate-node-cidrs=true and --cluster-cidr in ${manifest}, or --configure-cloud-routes=false on the manager.`,
+    });
+  return findings;
+}
+
+export function checkControlPlane(facts: KnownFacts): readonly Finding[] {
+  return about("the pods of kube-system", facts.cluster.pods, (pods) =>
+    pods
+      .filter(({ metadata }) => metadata.labels?.["component"] === inTreeWriter)
+      .flatMap((pod) => ofControllerManager(pod, facts)),
+  );
+}
+
+export function checkServingCertificates({ cluster }: KnownFacts): readonly Finding[] {
+  return about("the CertificateSigningRequests", cluster.signingRequests, (requests) => {
+    const found = requests.filter(({ isPending }) => isPending);
+    if (found.length === 0) return [];
+    const users = [...new Set(found.map(({ username }) => username))];
+    return [
+      {
+        severity: "warning",
+        reason: "ServingCertificatesWaiting",
+        problem: `${countOf(found.length, "request")} for a serving certificate of a kubelet ${found.length === 1 ? "waits" : "wait"} for approval, from ${shortList(users)}.`,
+        effect:
+          "kubectl logs and exec, and metrics of these kubelets, fail where their certificate is verified.",
+        fix: `Compare names and addresses with kubectl describe csr, then run: kubectl certificate approve ${found[0]?.metadata.name ?? "NAME"}`,
+      },
+    ];
+  });
+}
+
+const usesClusterDNS = ({ hostNetwork, dnsPolicy }: WorkloadFact): boolean =>
+  dnsPolicy === "ClusterFirstWithHostNet" || (dnsPolicy === "ClusterFirst" && !hostNetwork);
+
+function ofWorkload(workload: WorkloadFact): readonly Finding[] {
+  const { kind, metadata, untolerated, hostNetwork, desired, ready } = workload;
+  const name = `${kind} ${metadata.namespace}/${metadata.name}`;
+  const findings: Finding[] = [];
+  if (untolerated.includes(uninitializedTaint))
+    findings.push({
+      severity: "error",
+      reason: "TolerationMissing",
+      problem: `${name} does not tolerate the taint ${uninitializedTaint}.`,
+      effect: "In a new cluster no Node accepts the manager that would remove the taint from it.",
+      fix: `Add a toleration with key ${uninitializedTaint}, value "true" and effect NoSchedule.`,
+    });
+  const others = untolerated.filter((key) => key !== uninitializedTaint);
+  if (others.length > 0)
+    findings.push({
+      severity: "warning",
+      reason: "TolerationMissing",
+      problem: `${name} does not tolerate ${others.join(", ")}.`,
+      effect:
+        "It is not scheduled on control plane Nodes, or not before the network of pods works, which may wait for it.",
+      fix: "Add the tolerations that the command manifests prints.",
+    });
+  if (!hostNetwork)
+    findings.push({
+      severity: "warning",
+      reason: "NoHostNetwork",
+      problem: `${name} does not use the host network.`,
+      effect: "Its pods wait for the network of pods, which may wait for Nodes that the manager initializes.",
+      fix: "Set hostNetwork: true, unless the network of pods works on Nodes with the taint.",
+    });
+  if (usesClusterDNS(workload))
+    findings.push({
+      severity: "warning",
+      reason: "WorkloadNeedsClusterDNS",
+      problem: `${name} has the dnsPolicy ${workload.dnsPolicy}, so names such as that of the cloud are resolved by cluster DNS.`,
+      effect: "Cluster DNS runs on Nodes that the manager initializes. In a new cluster neither starts.",
+      fix: "Set dnsPolicy: Default.",
+    });
+  if (desired === 0 || ready === 0)
+    findings.push({
+      severity: "error",
+      reason: "WorkloadNotReady",
+      problem: `${name} has ${ready} ready of ${desired} desired pods.`,
+      effect: "No manager of this workload leads.",
+      fix: `Run: kubectl -n ${metadata.namespace} describe ${kind.toLowerCase()} ${metadata.name}`,
+    });
+  return findings;
+}
+
+export function checkWorkloads({ cluster }: KnownFacts): readonly Finding[] {
+  return about("the DaemonSets and Deployments", cluster.workloads, (workloads) => {
+    const own = workloads.filter(({ isThisProgram }) => isThisProgram);
+    const others = workloads.filter(({ isThisProgram, desired }) => !isThisProgram && desired > 0);
+    const findings = own.flatMap(ofWorkload);
+    if (others.length === 0) return findings;
+    const names = others.map(({ kind, metadata }) => `${kind} ${metadata.namespace}/${metadata.name}`);
+    return [
+      ...findings,
+      {
+        severity: "warning",
+        reason: "OtherManagerInstalled",
+        problem: `Another cloud controller manager is installed: ${shortList(names)}.`,
+        effect: "Two managers with different Leases change the same Nodes and Services.",
+        fix: "Scale it to 0 or delete it. If it manages other Nodes on purpose, set --node-selector.",
+      },
+    ];
+  });
+}

@@ -1,0 +1,176 @@
+// The checks of connections: the API server and its version, permissions, the cloud, clocks, and ports of this machine. Pure.
+
+import { countOf, shortList } from "../../core/text.ts";
+import type { Permission } from "../manifests/access.ts";
+import type { CloudFacts, CloudFailure, Finding, KnownFacts, PortFact, ServerClock } from "./facts.ts";
+
+/** Older API servers lack APIs that Fairlead uses (docs/support.md). */
+const oldestMinor = 21;
+
+/** What to report if no API server answers. */
+export function unreachableServer(why: string): Finding {
+  return {
+    severity: "error",
+    reason: "ApiServerUnreachable",
+    problem: why,
+    effect: "No manager can start with this configuration, and nothing else of the cluster is checked.",
+    fix: "Correct --kubeconfig, --context or --master, or the address and certificates in the kubeconfig.",
+  };
+}
+
+export function checkServer({ cluster: { origin, gitVersion, minor } }: KnownFacts): readonly Finding[] {
+  const host = new URL(origin).hostname;
+  const findings: Finding[] = [];
+  if (minor < oldestMinor)
+    findings.push({
+      severity: "error",
+      reason: "KubernetesTooOld",
+      problem: `The API server has version ${gitVersion}; Fairlead needs Kubernetes 1.${oldestMinor} or later.`,
+      effect: "Requests that this API server does not know fail.",
+      fix: "Upgrade Kubernetes.",
+    });
+  if (isClusterName(host))
+    findings.push({
+      severity: "warning",
+      reason: "ApiServerNeedsClusterDNS",
+      problem: `The address of the API server is ${host}, a name that only cluster DNS resolves.`,
+      effect: `${dnsEffect} After an outage of all Nodes, neither starts.`,
+      fix: "Use the address of the API server or of its load balancer in the kubeconfig or --master.",
+    });
+  return findings;
+}
+
+const dnsEffect =
+  "Cluster DNS runs on Nodes that the manager initializes, so in a new cluster neither starts.";
+
+/** Names that only the DNS of the cluster resolves. */
+const isClusterName = (host: string): boolean => /\.svc(\.|$)|\.cluster\.local$/.test(host);
+
+const maxSkew = 30_000;
+/** Beyond it, clouds reject signed requests, and new tokens and certificates are not valid yet. */
+const maxSignedSkew = 300_000;
+
+function skewOf({ server, aheadMs }: ServerClock): readonly Finding[] {
+  const skew = Math.abs(aheadMs);
+  if (skew <= maxSkew) return [];
+  return [
+    {
+      severity: skew > maxSignedSkew ? "error" : "warning",
+      reason: "ClockSkew",
+      problem: `The clock of this machine is ${Math.round(skew / 1000)}s ${aheadMs > 0 ? "behind" : "ahead of"} that of ${server}.`,
+      effect:
+        "New tokens and certificates can look expired or not valid yet, and clouds reject signed requests with a wrong time. Leader election is not affected.",
+      fix: "Synchronize the clocks of both machines, for example with chrony or systemd-timesyncd.",
+    },
+  ];
+}
+
+export function checkClocks(clocks: readonly (ServerClock | undefined)[]): readonly Finding[] {
+  return clocks.flatMap((clock) => (clock === undefined ? [] : skewOf(clock)));
+}
+
+function ruleText({ verb, group, resource, namespace, name }: Permission): string {
+  const what = `${verb} ${group === "" ? resource : `${resource}.${group}`}`;
+  return `${what}${name === undefined ? "" : ` ${name}`}${namespace === undefined ? "" : ` in ${namespace}`}`;
+}
+
+export function checkPermissions({ cluster: { access }, program }: KnownFacts): readonly Finding[] {
+  if ("unread" in access)
+    return [
+      {
+        severity: "unchecked",
+        reason: "PermissionsUnchecked",
+        problem: `The permissions of the manager could not be checked: ${access.unread}`,
+        effect: "Missing permissions are found only when the manager runs.",
+        fix: "Grant the verb create for selfsubjectaccessreviews, which every authenticated user has by default.",
+      },
+    ];
+  const { subject, refused } = access.value;
+  const finding = (missing: readonly Permission[], isOptional: boolean): readonly Finding[] => {
+    if (missing.length === 0) return [];
+    const users = [...new Set(missing.flatMap(({ users: each }) => each))].join(", ");
+    return [
+      {
+        severity: isOptional ? "warning" : "error",
+        reason: isOptional ? "OptionalPermissionMissing" : "PermissionMissing",
+        problem: `${subject} lacks ${countOf(missing.length, "permission")}: ${shortList(missing.map(ruleText))}.`,
+        effect: isOptional
+          ? `The manager works with less and logs it. Used by: ${users}.`
+          : `Does not work without: ${users}.`,
+        fix: `Apply the output of "${program} rbac" with the flags of the manager.`,
+      },
+    ];
+  };
+  return [
+    ...finding(
+      refused.filter(({ isOptional }) => !isOptional),
+      false,
+    ),
+    ...finding(
+      refused.filter(({ isOptional }) => isOptional),
+      true,
+    ),
+  ];
+}
+
+const cloudFailures: Partial<Record<CloudFailure["kind"], Pick<Finding, "reason" | "effect" | "fix">>> = {
+  settings: {
+    reason: "CloudSettingsInvalid",
+    effect: "The manager ends with exit code 2. The cloud was not called.",
+    fix: "Correct the setting, or run doctor where the manager has its settings and credentials.",
+  },
+  unauthorized: {
+    reason: "CloudCredentialsRejected",
+    effect: "Nodes stay uninitialized, and load balancers and routes are not changed.",
+    fix: "Set valid credentials of the cloud.",
+  },
+  forbidden: {
+    reason: "CloudPermissionMissing",
+    effect: "Nodes stay uninitialized.",
+    fix: "Grant the credentials the permission to list machines.",
+  },
+  "rate-limited": {
+    reason: "CloudRateLimited",
+    effect: "Requests of the manager wait, too.",
+    fix: "Find out which client of this account uses up the limit.",
+  },
+};
+
+export function checkCloud({ failures, origins }: CloudFacts): readonly Finding[] {
+  const names = origins.map((origin) => new URL(origin).hostname).filter(isClusterName);
+  const ofNames: readonly Finding[] = names.map((name) => ({
+    severity: "warning",
+    reason: "CloudNeedsClusterDNS",
+    problem: `The endpoint of the cloud is ${name}, a name that only cluster DNS resolves.`,
+    effect: dnsEffect,
+    fix: "Use an address or a name of another DNS in the settings of the cloud.",
+  }));
+  const ofFailures = failures.map(
+    ({ kind, message }): Finding => ({
+      severity: "error",
+      problem: message,
+      ...(cloudFailures[kind] ?? {
+        reason: "CloudUnavailable",
+        effect: "Nodes stay uninitialized, and load balancers and routes are not changed.",
+        fix: "Check the endpoint in the settings of the cloud, the network, the proxy and the firewall of this machine.",
+      }),
+    }),
+  );
+  return [...ofNames, ...ofFailures];
+}
+
+export function checkPorts(ports: readonly PortFact[]): readonly Finding[] {
+  return ports.flatMap(({ flag, port, listener }): readonly Finding[] =>
+    listener !== "other"
+      ? []
+      : [
+          {
+            severity: "warning",
+            reason: "PortInUse",
+            problem: `Port ${port} of this machine (--${flag}) is in use by a program that is no cloud controller manager.`,
+            effect: "A manager that starts on this machine ends with exit code 1.",
+            fix: `Stop that program, or set --${flag} to a free port.`,
+          },
+        ],
+  );
+}

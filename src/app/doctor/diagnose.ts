@@ -1,0 +1,103 @@
+// Runs all checks of `doctor` on its facts, and renders the result as text. Pure.
+
+import { countOf, wrapText } from "../../core/text.ts";
+import type { ExitCode } from "../console.ts";
+import {
+  checkControlPlane,
+  checkLease,
+  checkNodes,
+  checkServingCertificates,
+  checkWorkloads,
+} from "./check-cluster.ts";
+import {
+  checkClocks,
+  checkCloud,
+  checkPermissions,
+  checkPorts,
+  checkServer,
+  unreachableServer,
+} from "./check-connections.ts";
+import type { Facts, Finding, FindingSeverity, KnownFacts } from "./facts.ts";
+
+const ofCluster: readonly (readonly [name: string, check: (facts: KnownFacts) => readonly Finding[]])[] = [
+  ["API server", checkServer],
+  ["permissions", checkPermissions],
+  ["Lease", checkLease],
+  ["Nodes and kubelets", checkNodes],
+  ["kube-controller-manager", checkControlPlane],
+  ["serving certificates", checkServingCertificates],
+  ["workload", checkWorkloads],
+];
+
+export interface CheckResult {
+  readonly name: string;
+  /** The highest severity of its findings. */
+  readonly status: FindingSeverity | "ok";
+  readonly findings: readonly Finding[];
+}
+
+export interface Diagnosis {
+  readonly apiServer?: { readonly origin: string; readonly version: string };
+  readonly checks: readonly CheckResult[];
+}
+
+const severities: readonly FindingSeverity[] = ["error", "warning", "unchecked"];
+
+function resultOf(name: string, findings: readonly Finding[]): CheckResult {
+  const found = severities.find((severity) => findings.some((finding) => finding.severity === severity));
+  return { name, status: found ?? "ok", findings };
+}
+
+export function diagnose(facts: Facts): Diagnosis {
+  const { cluster, cloud, ports } = facts;
+  const local = [
+    resultOf("cloud", checkCloud(cloud)),
+    resultOf("clocks", checkClocks(["value" in cluster ? cluster.value.clock : undefined, cloud.clock])),
+    resultOf("ports", checkPorts(ports)),
+  ];
+  if ("unread" in cluster)
+    return { checks: [resultOf("API server", [unreachableServer(cluster.unread)]), ...local] };
+  const known = { ...facts, cluster: cluster.value };
+  const { origin, gitVersion: version } = cluster.value;
+  return {
+    apiServer: { origin, version },
+    checks: [...ofCluster.map(([name, check]) => resultOf(name, check(known))), ...local],
+  };
+}
+
+/** 3: at least one error. 4: only warnings, or something could not be checked. */
+export function diagnosisExitCode({ checks }: Diagnosis): ExitCode {
+  if (checks.some(({ status }) => status === "error")) return 3;
+  return checks.every(({ status }) => status === "ok") ? 0 : 4;
+}
+
+const width = 100;
+const indent = "    ";
+
+function findingText({ severity, reason, problem, effect, fix }: Finding): string {
+  return [
+    `  ${severity === "unchecked" ? "not checked" : severity}: ${reason}`,
+    wrapText(problem, width, indent),
+    wrapText(effect, width, indent),
+    wrapText(`Fix: ${fix}`, width, indent),
+  ].join("\n");
+}
+
+export function diagnosisText({ apiServer, checks }: Diagnosis): string {
+  const findings = checks.flatMap((check) => check.findings);
+  const count = (severity: FindingSeverity): number =>
+    findings.filter((finding) => finding.severity === severity).length;
+  const unchecked = count("unchecked");
+  return [
+    ...(apiServer === undefined
+      ? []
+      : [`API server ${apiServer.origin}, Kubernetes ${apiServer.version}`, ""]),
+    ...checks.flatMap(({ name, status, findings: found }) => [
+      status === "ok" ? `${name}: ok` : `${name}:`,
+      ...found.map(findingText),
+    ]),
+    "",
+    `Doctor: ${countOf(count("error"), "error")}, ${countOf(count("warning"), "warning")}${unchecked === 0 ? "" : `, ${unchecked} not checked`}.`,
+    "",
+  ].join("\n");
+}

@@ -1,0 +1,134 @@
+// What `doctor` knows: facts about this machine, the cluster and the cloud, and the findings that checks derive from them.
+
+import type { KubeObject } from "../../kube/objects.ts";
+import type { CloudErrorKind } from "../../provider/errors.ts";
+import type { ControllerName } from "../flags/controller-names.ts";
+import type { Flags } from "../flags/table.ts";
+import type { Permission } from "../manifests/access.ts";
+
+/** `error`: something does not work. `warning`: something may fail. `unchecked`: the facts could not be read. */
+export type FindingSeverity = "error" | "warning" | "unchecked";
+
+export interface Finding {
+  readonly severity: FindingSeverity;
+  readonly reason: string;
+  readonly problem: string;
+  /** What happens because of it. */
+  readonly effect: string;
+  readonly fix: string;
+}
+
+/** A value, or why it could not be read. */
+export type Read<T> = { readonly value: T } | { readonly unread: string };
+
+/** The difference between the clock of a server and the clock here. */
+export interface ServerClock {
+  readonly server: string;
+  /** Positive: the clock here is behind. */
+  readonly aheadMs: number;
+}
+
+export interface AccessFact {
+  /** The user or service account that was checked. */
+  readonly subject: string;
+  readonly refused: readonly Permission[];
+}
+
+export interface LeaseFact {
+  readonly holder: string;
+  /** Whether it was renewed within its duration. */
+  readonly isRenewed: boolean;
+  readonly renewTime: string | undefined;
+  /** The program that wrote it last; undefined if the API server does not say. */
+  readonly program: string | undefined;
+}
+
+export interface NodeFact extends KubeObject {
+  readonly providerID: string | undefined;
+  readonly isUninitialized: boolean;
+  readonly isSelected: boolean;
+  readonly kubeletVersion: string;
+  /** The program that wrote the provider id. */
+  readonly providerIDWriter: string | undefined;
+}
+
+export interface PodFact extends KubeObject {
+  /** The command and arguments of its containers. */
+  readonly args: readonly string[];
+}
+
+export interface WorkloadFact extends KubeObject {
+  readonly kind: "DaemonSet" | "Deployment";
+  /** Whether it runs a cloud controller manager. */
+  readonly isManager: boolean;
+  /** Whether it runs this program, and not the manager of another product or cloud. */
+  readonly isThisProgram: boolean;
+  readonly serviceAccount: string;
+  readonly hostNetwork: boolean;
+  readonly dnsPolicy: string;
+  /** Taints that its pods do not tolerate. */
+  readonly untolerated: readonly string[];
+  readonly desired: number;
+  readonly ready: number;
+}
+
+export interface SigningRequestFact extends KubeObject {
+  readonly username: string;
+  readonly isPending: boolean;
+}
+
+export interface ClusterFacts {
+  readonly origin: string;
+  readonly gitVersion: string;
+  readonly minor: number;
+  /** The time of the API server, which also wrote the creation times of the objects. */
+  readonly now: number;
+  readonly clock: ServerClock | undefined;
+  readonly access: Read<AccessFact>;
+  /** Undefined if it does not exist. */
+  readonly lease: Read<LeaseFact | undefined>;
+  readonly nodes: Read<readonly NodeFact[]>;
+  /** The pods of kube-system. */
+  readonly pods: Read<readonly PodFact[]>;
+  /** The cloud controller managers that run as workloads. */
+  readonly workloads: Read<readonly WorkloadFact[]>;
+  /** Requests for certificates of kubelets. */
+  readonly signingRequests: Read<readonly SigningRequestFact[]>;
+}
+
+export interface CloudFacts {
+  /** Of the requests that were sent. */
+  readonly origins: readonly string[];
+  readonly clock: ServerClock | undefined;
+  /** Empty if each source of machines listed a page. */
+  readonly failures: readonly CloudFailure[];
+}
+
+export interface CloudFailure {
+  readonly kind: CloudErrorKind | "settings" | "other";
+  readonly message: string;
+}
+
+export interface PortFact {
+  readonly flag: string;
+  readonly port: number;
+  /** What listens on this machine: nothing, a program with health checks like those of a manager, or another program. */
+  readonly listener: "none" | "manager" | "other";
+}
+
+export interface Facts {
+  readonly program: string;
+  readonly flags: Flags;
+  readonly controllers: ReadonlySet<ControllerName>;
+  readonly cluster: Read<ClusterFacts>;
+  readonly cloud: CloudFacts;
+  readonly ports: readonly PortFact[];
+}
+
+/** Facts that include those of a cluster that answers. */
+export interface KnownFacts extends Omit<Facts, "cluster"> {
+  readonly cluster: ClusterFacts;
+}
+
+export const leaseNameOf = (flags: Flags): string =>
+  `${flags["leader-elect-resource-namespace"]}/${flags["leader-elect-resource-name"]}`;

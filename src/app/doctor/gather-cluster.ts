@@ -1,0 +1,162 @@
+// Gathers the facts about the cluster: reads and reviews only, so nothing is written.
+
+import { messageOf } from "../../core/errors.ts";
+import type { KubeApi } from "../../kube/client/api.ts";
+import { listAll } from "../../kube/client/list-all.ts";
+import { isKubeError } from "../../kube/errors/kube-error.ts";
+import { holderOf } from "../../kube/leader-election/lease-record.ts";
+import { leases } from "../../kube/resources.ts";
+import type { Clock } from "../../platform/clock.ts";
+import { findLeadership } from "../cleanup/cluster-state.ts";
+import type { ReadFlags } from "../flags/read-flags.ts";
+import { isSelectedBy } from "../manager/compose-nodes.ts";
+import { accessNeeds, type Permission, permissionsOf } from "../manifests/access.ts";
+import { withoutRetry } from "../observe-once.ts";
+import type { AccessFact, ClusterFacts, LeaseFact, Read, WorkloadFact } from "./facts.ts";
+import { nodeFacts, podFacts, signingRequestFacts, workloadFacts, writerOf } from "./raw-objects.ts";
+import type { ServerTimes } from "./server-times.ts";
+
+export interface ClusterSources {
+  /** Without a write gate, over a transport that lets only reads and reviews through. */
+  readonly api: KubeApi;
+  readonly times: ServerTimes;
+  readonly clock: Clock;
+  readonly program: string;
+  readonly settings: ReadFlags;
+}
+
+async function read<T>(signal: AbortSignal, get: () => Promise<T>): Promise<Read<T>> {
+  try {
+    return { value: await get() };
+  } catch (error) {
+    signal.throwIfAborted();
+    if (!isKubeError(error)) throw error;
+    return { unread: withoutRetry(messageOf(error)) };
+  }
+}
+
+const review = (api: KubeApi, group: string, plural: string, body: object, signal: AbortSignal) =>
+  api.request({ verb: "create", resource: plural, path: `/apis/${group}/v1/${plural}`, body }, signal);
+
+/** The name that the API server has for these credentials. */
+async function ownName(api: KubeApi, signal: AbortSignal): Promise<string> {
+  const group = "authentication.k8s.io";
+  const body = { apiVersion: `${group}/v1`, kind: "SelfSubjectReview" };
+  try {
+    const answer = await review(api, group, "selfsubjectreviews", body, signal);
+    const { status } = answer as { readonly status?: { readonly userInfo?: { readonly username?: string } } };
+    return status?.userInfo?.username ?? "";
+  } catch (error) {
+    // Before Kubernetes 1.28 the API server does not answer it.
+    if (!isKubeError(error)) throw error;
+    return "";
+  }
+}
+
+/** Of the service account of the workload, if there is one; else of the credentials of this command. */
+async function readAccess(
+  { api, settings }: ClusterSources,
+  workload: WorkloadFact | undefined,
+  signal: AbortSignal,
+): Promise<AccessFact> {
+  const { flags } = settings;
+  const group = "authorization.k8s.io";
+  const name = await ownName(api, signal);
+  const namespace = workload?.metadata.namespace ?? "";
+  const account =
+    workload === undefined ? undefined : `system:serviceaccount:${namespace}:${workload.serviceAccount}`;
+  const isOther = account !== undefined && account !== name;
+  const kind = isOther ? "SubjectAccessReview" : "SelfSubjectAccessReview";
+  const subject = isOther
+    ? {
+        user: account,
+        groups: ["system:serviceaccounts", `system:serviceaccounts:${namespace}`, "system:authenticated"],
+      }
+    : {};
+  const isAllowed = async ({ verb, group: of, resource, ...where }: Permission): Promise<boolean> => {
+    const [plural = "", subresource = ""] = resource.split("/");
+    const { namespace: within, name: of1 } = where;
+    const resourceAttributes = {
+      verb,
+      group: of,
+      resource: plural,
+      subresource,
+      namespace: within,
+      name: of1,
+    };
+    const body = { apiVersion: `${group}/v1`, kind, spec: { ...subject, resourceAttributes } };
+    const answer = await review(api, group, `${kind.toLowerCase()}s`, body, signal);
+    return (answer as { readonly status?: { readonly allowed?: boolean } }).status?.allowed === true;
+  };
+  const lease = {
+    namespace: flags["leader-elect-resource-namespace"],
+    name: flags["leader-elect-resource-name"],
+  };
+  const checked = await Promise.all(
+    permissionsOf(accessNeeds(settings), lease).map(async (permission) => ({
+      permission,
+      allowed: await isAllowed(permission),
+    })),
+  );
+  return {
+    subject: isOther ? account : name === "" ? "The user of the kubeconfig" : name,
+    refused: checked.flatMap(({ permission, allowed }) => (allowed ? [] : [permission])),
+  };
+}
+
+async function readLease(
+  { api, settings: { flags }, clock }: ClusterSources,
+  signal: AbortSignal,
+): Promise<LeaseFact | undefined> {
+  const namespace = flags["leader-elect-resource-namespace"];
+  const key = { namespace, name: flags["leader-elect-resource-name"] };
+  const lease = await api.get(leases, key, signal).catch((error: unknown) => {
+    if (isKubeError(error, "not-found")) return undefined;
+    throw error;
+  });
+  if (lease === undefined) return undefined;
+  const leader = await findLeadership(api, flags, lease, clock, signal);
+  return {
+    holder: leader ?? holderOf(lease),
+    isRenewed: leader !== undefined,
+    renewTime: lease.spec?.renewTime,
+    program: writerOf(lease, "renewTime"),
+  };
+}
+
+async function readWorkloads(
+  { api, program }: ClusterSources,
+  signal: AbortSignal,
+): Promise<readonly WorkloadFact[]> {
+  const lists = workloadFacts(program).map((resource) => listAll(api, resource, signal));
+  return (await Promise.all(lists))
+    .flat()
+    .filter(({ isManager, isThisProgram }) => isManager || isThisProgram);
+}
+
+/** Throws a KubeError if the API server does not answer. */
+export async function gatherCluster(sources: ClusterSources, signal: AbortSignal): Promise<ClusterFacts> {
+  const { api, times, clock, settings } = sources;
+  const version = (await api.request({ verb: "get", resource: "version", path: "/version" }, signal)) as {
+    readonly gitVersion?: string;
+    readonly minor?: string;
+  };
+  const [workloads, lease, nodes, pods, signingRequests] = await Promise.all([
+    read(signal, () => readWorkloads(sources, signal)),
+    read(signal, () => readLease(sources, signal)),
+    read(signal, () => listAll(api, nodeFacts(isSelectedBy(settings.flags)), signal)),
+    read(signal, () => listAll(api, podFacts, signal, "kube-system")),
+    read(signal, () => listAll(api, signingRequestFacts, signal)),
+  ]);
+  const workload =
+    "value" in workloads ? workloads.value.find(({ isThisProgram }) => isThisProgram) : undefined;
+  const access = await read(signal, () => readAccess(sources, workload, signal));
+  const serverClock = times.of(api.origin);
+  return {
+    ...{ origin: api.origin, access, lease, nodes, pods, workloads, signingRequests },
+    gitVersion: version.gitVersion ?? "an unknown version",
+    minor: Number.parseInt(version.minor ?? "", 10),
+    now: clock.now() + (serverClock?.aheadMs ?? 0),
+    clock: serverClock,
+  };
+}

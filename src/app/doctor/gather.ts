@@ -1,0 +1,144 @@
+// Gathers all facts for `doctor`: about the cluster, the cloud with one page of machines per source, and the ports of this machine.
+
+import { type Milliseconds, minutes, seconds } from "../../core/brand.ts";
+import { codeOf, messageOf } from "../../core/errors.ts";
+import { isKubeError } from "../../kube/errors/kube-error.ts";
+import type { Clock } from "../../platform/clock.ts";
+import type { Transport } from "../../platform/transport.ts";
+import { CloudError } from "../../provider/errors.ts";
+import type { InstanceSource } from "../../provider/instances.ts";
+import { withDeadline } from "../../runtime/deadline.ts";
+import { OperatorAccess } from "../cleanup/operator-access.ts";
+import type { Configuration } from "../configuration/configuration.ts";
+import type { AnyProvider } from "../connect-cloud.ts";
+import type { Flags } from "../flags/table.ts";
+import { connectKube } from "../kube-client.ts";
+import { ReadOnlyTransports, withoutRetry } from "../observe-once.ts";
+import type { ManagerPlatform } from "../system-platform.ts";
+import { version } from "../version.ts";
+import type { CloudFacts, CloudFailure, ClusterFacts, Facts, PortFact, Read } from "./facts.ts";
+import { gatherCluster } from "./gather-cluster.ts";
+import { ServerTimes } from "./server-times.ts";
+
+export interface DoctorSources {
+  readonly provider: AnyProvider;
+  readonly program: string;
+  readonly platform: ManagerPlatform;
+  readonly configuration: Configuration;
+  /** With the kubeconfig of the user. */
+  readonly flags: Flags;
+  readonly signal: AbortSignal;
+}
+
+const timeoutOf = ({ timeout }: Flags): Milliseconds => timeout ?? minutes(1);
+const userAgentOf = (program: string): string => `${program}/${version} doctor`;
+
+async function cluster(sources: DoctorSources): Promise<Read<ClusterFacts>> {
+  const { platform, program, configuration, flags, signal } = sources;
+  const { clock } = platform;
+  const times = new ServerTimes(clock);
+  const transport = times.observe(new ReadOnlyTransports().kubeWithReviews(platform.transport));
+  const settings = { ...configuration.settings, flags };
+  const gather = async (stop: AbortSignal): Promise<ClusterFacts> => {
+    const hooks = {
+      userAgent: userAgentOf(program),
+      mayWrite: () => true as const,
+      onRequest: () => undefined,
+    };
+    const { api } = await connectKube(flags, { ...platform, transport }, hooks, stop);
+    return gatherCluster({ api, times, clock, program, settings }, stop);
+  };
+  try {
+    return { value: await withDeadline(clock, timeoutOf(flags), "The API server", signal, gather) };
+  } catch (error) {
+    signal.throwIfAborted();
+    if (!isKubeError(error) && !(error instanceof Error && error.name === "DeadlineError")) throw error;
+    return { unread: withoutRetry(messageOf(error)) };
+  }
+}
+
+/** One page shows that the endpoint and the credentials work. */
+async function tryListing(
+  source: InstanceSource,
+  clock: Clock,
+  timeout: Milliseconds,
+  signal: AbortSignal,
+): Promise<readonly CloudFailure[]> {
+  const list = async (stop: AbortSignal): Promise<void> => {
+    for await (const _ of source.list({ signal: stop, urgency: "user-change" })) return;
+  };
+  try {
+    await withDeadline(clock, timeout, `The source ${source.name} of the cloud`, signal, list);
+    return [];
+  } catch (error) {
+    signal.throwIfAborted();
+    return [{ kind: CloudError.is(error) ? error.kind : "other", message: withoutRetry(messageOf(error)) }];
+  }
+}
+
+async function cloud(sources: DoctorSources): Promise<CloudFacts> {
+  const { provider, program, platform, configuration, flags, signal } = sources;
+  const { clock } = platform;
+  const errors = configuration.problems.filter(({ severity }) => severity === "error");
+  const failuresOf = errors.map(({ text }): CloudFailure => ({ kind: "settings", message: text }));
+  if (failuresOf.length > 0) return { origins: [], clock: undefined, failures: failuresOf };
+  const times = new ServerTimes(clock);
+  const access = new OperatorAccess(
+    {
+      provider,
+      settings: { ...configuration.settings, flags },
+      platform: { ...platform, cloudTransport: times.observe(platform.cloudTransport) },
+      userAgent: userAgentOf(program),
+    },
+    signal,
+  );
+  const { instances } = access.cloud("read");
+  const tried = await Promise.all(
+    (instances?.sources ?? []).map((source) => tryListing(source, clock, timeoutOf(flags), signal)),
+  );
+  const clocks = times.origins.flatMap((origin) => times.of(origin) ?? []);
+  const worst = clocks.toSorted((a, b) => Math.abs(b.aheadMs) - Math.abs(a.aheadMs))[0];
+  return { origins: times.origins, clock: worst, failures: tried.flat() };
+}
+
+/** Bun and Node.js name it differently. */
+const refused: readonly string[] = ["ECONNREFUSED", "ConnectionRefused"];
+
+async function portFact(
+  flag: string,
+  port: number,
+  transport: Transport,
+  clock: Clock,
+  signal: AbortSignal,
+): Promise<PortFact> {
+  const url = `https://127.0.0.1:${port}/healthz`;
+  const ask = async (stop: AbortSignal): Promise<PortFact["listener"]> => {
+    const response = await transport({ method: "GET", url, tls: { skipVerification: true } }, stop);
+    const body = await response.text();
+    return /^ok$|^\[[+-]\]/.test(body) ? "manager" : "other";
+  };
+  try {
+    return { flag, port, listener: await withDeadline(clock, seconds(3), "The port", signal, ask) };
+  } catch (error) {
+    signal.throwIfAborted();
+    return { flag, port, listener: refused.includes(codeOf(error)) ? "none" : "other" };
+  }
+}
+
+async function ports({ flags, platform, signal }: DoctorSources): Promise<readonly PortFact[]> {
+  const { transport, clock } = platform;
+  const hasWebhook = (flags.webhooks ?? []).length > 0;
+  const names = ["secure-port", ...(hasWebhook ? (["webhook-secure-port"] as const) : [])] as const;
+  return Promise.all(
+    names
+      .filter((name) => flags[name] !== 0)
+      .map((name) => portFact(name, flags[name], transport, clock, signal)),
+  );
+}
+
+export async function gatherFacts(sources: DoctorSources): Promise<Facts> {
+  const { program, flags, configuration } = sources;
+  const { controllers } = configuration.settings;
+  const [ofCluster, ofCloud, ofPorts] = await Promise.all([cluster(sources), cloud(sources), ports(sources)]);
+  return { program, flags, controllers, cluster: ofCluster, cloud: ofCloud, ports: ofPorts };
+}

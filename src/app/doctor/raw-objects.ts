@@ -1,0 +1,153 @@
+// Resources of which `doctor` keeps a few facts of each object: Nodes with the program that wrote their provider id, pods, workloads and
+// certificate signing requests. Pure.
+
+import { uninitializedTaint } from "../../controllers/well-known.ts";
+import type { KubeObject, Node, Taint } from "../../kube/objects.ts";
+import type { Resource } from "../../kube/resources.ts";
+import { slimMetaOnly } from "../../kube/slim.ts";
+import type { NodeFact, PodFact, SigningRequestFact, WorkloadFact } from "./facts.ts";
+
+/** An object as the API server sends it. */
+interface Raw extends KubeObject {
+  readonly spec?: Readonly<Record<string, unknown>>;
+  readonly status?: Readonly<Record<string, unknown>>;
+}
+
+interface ManagedFields {
+  readonly manager?: string;
+  readonly time?: string;
+  readonly fieldsV1?: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
+}
+
+/** The program that last wrote a field of the spec. */
+export function writerOf(object: KubeObject, field: string): string | undefined {
+  const { managedFields = [] } = object.metadata as { readonly managedFields?: readonly ManagedFields[] };
+  return managedFields
+    .filter(({ fieldsV1 }) => fieldsV1?.["f:spec"]?.[`f:${field}`] !== undefined)
+    .toSorted((a, b) => ((a.time ?? "") < (b.time ?? "") ? -1 : 1))
+    .at(-1)?.manager;
+}
+
+/** A resource whose objects are reduced to facts. */
+function factsOf<T extends KubeObject>(
+  { group = "", plural, kind, namespaced = true }: Partial<Resource<T>> & { plural: string; kind: string },
+  reduce: (raw: Raw) => Omit<T, "metadata">,
+): Resource<T> {
+  const slim = (raw: T): T =>
+    ({ ...reduce(raw), metadata: slimMetaOnly({ metadata: raw.metadata }).metadata }) as T;
+  return { group, version: "v1", plural, kind, namespaced, slim };
+}
+
+export const nodeFacts = (isSelected: (node: Node) => boolean): Resource<NodeFact> =>
+  factsOf<NodeFact>({ plural: "nodes", kind: "Node", namespaced: false }, (raw) => {
+    const { providerID, taints = [] } = (raw.spec ?? {}) as {
+      readonly providerID?: string;
+      readonly taints?: readonly Taint[];
+    };
+    const { nodeInfo } = (raw.status ?? {}) as { readonly nodeInfo?: { readonly kubeletVersion?: string } };
+    return {
+      providerID: providerID === "" ? undefined : providerID,
+      isUninitialized: taints.some(({ key }) => key === uninitializedTaint),
+      isSelected: isSelected(raw as unknown as Node),
+      kubeletVersion: nodeInfo?.kubeletVersion ?? "",
+      providerIDWriter: writerOf(raw, "providerID"),
+    };
+  });
+
+interface Container {
+  readonly name?: string;
+  readonly image?: string;
+  readonly command?: readonly string[];
+  readonly args?: readonly string[];
+}
+
+const containersOf = (spec: unknown): readonly Container[] =>
+  (spec as { readonly containers?: readonly Container[] } | undefined)?.containers ?? [];
+
+export const podFacts: Resource<PodFact> = factsOf<PodFact>({ plural: "pods", kind: "Pod" }, ({ spec }) => ({
+  args: containersOf(spec).flatMap(({ command = [], args = [] }) => [...command, ...args]),
+}));
+
+interface Toleration {
+  readonly key?: string;
+  readonly operator?: string;
+  readonly value?: string;
+  readonly effect?: string;
+}
+
+/** Taints that a Node may have before the manager and the network of pods work. */
+const taintsAtStart: readonly Taint[] = [
+  { key: uninitializedTaint, value: "true", effect: "NoSchedule" },
+  { key: "node-role.kubernetes.io/control-plane", effect: "NoSchedule" },
+  { key: "node.kubernetes.io/not-ready", effect: "NoSchedule" },
+];
+
+function tolerates({ key, operator = "Equal", value = "", effect }: Toleration, taint: Taint): boolean {
+  if (effect !== undefined && effect !== "" && effect !== taint.effect) return false;
+  if (key === undefined || key === "") return operator === "Exists";
+  return key === taint.key && (operator === "Exists" || value === (taint.value ?? ""));
+}
+
+interface PodSpec {
+  readonly hostNetwork?: boolean;
+  readonly dnsPolicy?: string;
+  readonly serviceAccountName?: string;
+  readonly tolerations?: readonly Toleration[];
+}
+
+const anyManager = /cloud-controller-manager|(^|[/-])ccm([:@-]|$)/;
+
+function workloadFact(raw: Raw, kind: WorkloadFact["kind"], program: string): Omit<WorkloadFact, "metadata"> {
+  const { template, replicas = 1 } = (raw.spec ?? {}) as {
+    readonly template?: { readonly spec?: PodSpec };
+    readonly replicas?: number;
+  };
+  const spec = template?.spec ?? {};
+  const status = (raw.status ?? {}) as Readonly<Record<string, number | undefined>>;
+  const texts = [
+    raw.metadata.name,
+    ...containersOf(spec).flatMap(({ name = "", image = "", command = [] }) => [name, image, ...command]),
+  ];
+  const isDaemonSet = kind === "DaemonSet";
+  return {
+    kind,
+    isManager: texts.some((text) => anyManager.test(text)),
+    isThisProgram: texts.some((text) => text.includes(program)),
+    serviceAccount: spec.serviceAccountName ?? "default",
+    hostNetwork: spec.hostNetwork === true,
+    dnsPolicy: spec.dnsPolicy ?? "ClusterFirst",
+    untolerated: taintsAtStart
+      .filter((taint) => !(spec.tolerations ?? []).some((toleration) => tolerates(toleration, taint)))
+      .map(({ key }) => key),
+    desired: isDaemonSet ? (status["desiredNumberScheduled"] ?? 0) : replicas,
+    ready: (isDaemonSet ? status["numberReady"] : status["readyReplicas"]) ?? 0,
+  };
+}
+
+export const workloadFacts = (program: string): readonly Resource<WorkloadFact>[] =>
+  [
+    { kind: "DaemonSet", plural: "daemonsets" },
+    { kind: "Deployment", plural: "deployments" },
+  ].map(({ kind, plural }) =>
+    factsOf<WorkloadFact>({ group: "apps", kind, plural }, (raw) =>
+      workloadFact(raw, kind as WorkloadFact["kind"], program),
+    ),
+  );
+
+const kubeletServing = "kubernetes.io/kubelet-serving";
+
+export const signingRequestFacts: Resource<SigningRequestFact> = factsOf<SigningRequestFact>(
+  {
+    group: "certificates.k8s.io",
+    plural: "certificatesigningrequests",
+    kind: "CertificateSigningRequest",
+    namespaced: false,
+  },
+  ({ spec = {}, status = {} }) => ({
+    username: String(spec["username"] ?? ""),
+    isPending:
+      spec["signerName"] === kubeletServing &&
+      status["certificate"] === undefined &&
+      ((status["conditions"] ?? []) as readonly unknown[]).length === 0,
+  }),
+);

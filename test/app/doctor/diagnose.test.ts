@@ -1,0 +1,362 @@
+import { describe, expect, test } from "bun:test";
+import { diagnose, diagnosisExitCode, diagnosisText } from "../../../src/app/doctor/diagnose.ts";
+import type { AccessFact, Finding } from "../../../src/app/doctor/facts.ts";
+import type { Permission } from "../../../src/app/manifests/access.ts";
+import { type FactChanges, factsWith, metaOf, nodeFact, workloadFact } from "./facts.ts";
+
+const findingsOf = (changes: FactChanges): readonly Finding[] =>
+  diagnose(factsWith(changes)).checks.flatMap(({ findings }) => findings);
+
+const patchNodes: Permission = {
+  ...{ verb: "patch", group: "", resource: "nodes", isOptional: false },
+  users: ["cloud-node", "cloud-node-lifecycle"],
+};
+const createEvents: Permission = {
+  ...{ verb: "create", group: "", resource: "events", users: ["cloud-node"], isOptional: true },
+};
+const access: AccessFact = { subject: "fairlead", refused: [patchNodes, createEvents] };
+const controllerManager = (...args: readonly string[]) => ({
+  value: [
+    { metadata: metaOf("kcm-m1", { labels: { component: "kube-controller-manager" } }), args },
+    { metadata: metaOf("other"), args: ["--cloud-provider=aws"] },
+  ],
+});
+const lease = { holder: "m1_a", isRenewed: true, renewTime: "2026-01-01T11:00:00Z", program: undefined };
+const uninitialized = { isUninitialized: true, providerID: undefined };
+const fresh = metaOf("fresh", { creationTimestamp: "2026-01-01T11:58:00Z" });
+const failing = (kind: "settings" | "unauthorized" | "forbidden" | "rate-limited" | "unavailable") => ({
+  cloud: { origins: [], clock: undefined, failures: [{ kind, message: `message of ${kind}` }] },
+});
+const waiting = { username: "system:node:worker-1", isPending: true };
+
+test("finds nothing in a set-up without problems, with exit code 0 [N7 S14]", () => {
+  const diagnosis = diagnose(factsWith());
+  expect(diagnosis.checks.map(({ name, status }) => `${name}: ${status}`)).toEqual([
+    "API server: ok",
+    "permissions: ok",
+    "Lease: ok",
+    "Nodes and kubelets: ok",
+    "kube-controller-manager: ok",
+    "serving certificates: ok",
+    "workload: ok",
+    "cloud: ok",
+    "clocks: ok",
+    "ports: ok",
+  ]);
+  expect(diagnosisExitCode(diagnosis)).toBe(0);
+  expect(diagnosisText(diagnosis)).toEndWith("ports: ok\n\nDoctor: 0 errors, 0 warnings.\n");
+});
+
+const cases: readonly (readonly [
+  reason: string,
+  severity: Finding["severity"],
+  changes: FactChanges,
+  problem: string,
+  fix: string,
+])[] = [
+  [
+    "KubernetesTooOld",
+    "error",
+    { cluster: { gitVersion: "v1.19.3", minor: 19 } },
+    "version v1.19.3; Fairlead needs Kubernetes 1.21",
+    "Upgrade Kubernetes.",
+  ],
+  [
+    "ApiServerNeedsClusterDNS",
+    "warning",
+    { cluster: { origin: "https://kubernetes.default.svc" } },
+    "is kubernetes.default.svc, a name that only cluster DNS resolves",
+    "in the kubeconfig or --master",
+  ],
+  [
+    "PermissionMissing",
+    "error",
+    { cluster: { access: { value: access } } },
+    "fairlead lacks 1 permission: patch nodes.",
+    'the output of "fake-cloud-controller-manager rbac"',
+  ],
+  [
+    "OptionalPermissionMissing",
+    "warning",
+    { cluster: { access: { value: access } } },
+    "fairlead lacks 1 permission: create events.",
+    'the output of "fake-cloud-controller-manager rbac"',
+  ],
+  [
+    "PermissionsUnchecked",
+    "unchecked",
+    { cluster: { access: { unread: "403 for create selfsubjectaccessreviews" } } },
+    "403 for create selfsubjectaccessreviews",
+    "Grant the verb create for selfsubjectaccessreviews",
+  ],
+  [
+    "NoLeader",
+    "warning",
+    { cluster: { lease: { value: undefined } } },
+    "the Lease kube-system/cloud-controller-manager does not exist",
+    "Start the manager.",
+  ],
+  [
+    "NoLeader",
+    "warning",
+    { cluster: { lease: { value: { ...lease, holder: "", isRenewed: false } } } },
+    "has no holder",
+    "--leader-elect-resource-name",
+  ],
+  [
+    "LeaseExpired",
+    "error",
+    { cluster: { lease: { value: { ...lease, isRenewed: false } } } },
+    "of m1_a was last renewed at 2026-01-01T11:00:00Z",
+    "Start the manager.",
+  ],
+  [
+    "OtherManagerLeads",
+    "error",
+    { cluster: { lease: { value: { ...lease, program: "hcloud-cloud-controller-manager" } } } },
+    "the program that renews it is hcloud-cloud-controller-manager, not fake-cloud-controller-manager",
+    "Stop the other manager to switch",
+  ],
+  [
+    "KubeletWithoutExternalCloud",
+    "error",
+    { cluster: { nodes: { value: [nodeFact("a", { providerID: undefined }), nodeFact("b")] } } },
+    "1 Node has neither a provider ID nor the taint node.cloudprovider.kubernetes.io/uninitialized: a.",
+    "Set --cloud-provider=external on the kubelet",
+  ],
+  [
+    "NodesUninitialized",
+    "error",
+    {
+      cluster: {
+        nodes: {
+          value: [nodeFact("a", uninitialized), nodeFact("fresh", { ...uninitialized, metadata: fresh })],
+        },
+      },
+    },
+    "1 Node older than 5 minutes still has the taint node.cloudprovider.kubernetes.io/uninitialized: a.",
+    "fake-cloud-controller-manager explain node a",
+  ],
+  [
+    "ProviderIDsOfInTreeCloud",
+    "warning",
+    { cluster: { nodes: { value: [nodeFact("a", { providerIDWriter: "kube-controller-manager" })] } } },
+    "kube-controller-manager wrote the provider ID of 1 Node: a.",
+    "runs with --cloud-provider=external or without the flag",
+  ],
+  [
+    "KubeletNewerThanApiServer",
+    "warning",
+    { cluster: { nodes: { value: [nodeFact("a", { kubeletVersion: "v1.36.0" })] } } },
+    "of 1 Node is newer than the API server (v1.35.4): a.",
+    "Upgrade the control plane first.",
+  ],
+  [
+    "ControlPlaneRunsCloudLoops",
+    "error",
+    { cluster: { pods: controllerManager("--cloud-provider=aws", "--allocate-node-cidrs=true") } },
+    "kcm-m1 runs with --cloud-provider=aws",
+    "in /etc/kubernetes/manifests/kube-controller-manager.yaml",
+  ],
+  [
+    "PodCIDRsNotAllocated",
+    "warning",
+    { args: ["--cluster-cidr=10.244.0.0/16"], cluster: { pods: controllerManager() } },
+    "kcm-m1 runs without --allocate-node-cidrs=true",
+    "or --configure-cloud-routes=false on the manager",
+  ],
+  [
+    "ServingCertificatesWaiting",
+    "warning",
+    {
+      cluster: {
+        signingRequests: {
+          value: [
+            { metadata: metaOf("csr-1"), ...waiting },
+            { metadata: metaOf("csr-2"), ...waiting, isPending: false },
+          ],
+        },
+      },
+    },
+    "1 request for a serving certificate of a kubelet waits for approval, from system:node:worker-1.",
+    "kubectl certificate approve csr-1",
+  ],
+  [
+    "TolerationMissing",
+    "error",
+    {
+      cluster: {
+        workloads: {
+          value: [workloadFact({ untolerated: ["node.cloudprovider.kubernetes.io/uninitialized"] })],
+        },
+      },
+    },
+    "DaemonSet kube-system/fake-cloud-controller-manager does not tolerate the taint node.cloudprovider.kubernetes.io/uninitialized.",
+    "Add a toleration with key node.cloudprovider.kubernetes.io/uninitialized",
+  ],
+  [
+    "TolerationMissing",
+    "warning",
+    { cluster: { workloads: { value: [workloadFact({ untolerated: ["node.kubernetes.io/not-ready"] })] } } },
+    "does not tolerate node.kubernetes.io/not-ready.",
+    "the command manifests prints",
+  ],
+  [
+    "NoHostNetwork",
+    "warning",
+    { cluster: { workloads: { value: [workloadFact({ hostNetwork: false })] } } },
+    "does not use the host network",
+    "Set hostNetwork: true",
+  ],
+  [
+    "WorkloadNeedsClusterDNS",
+    "warning",
+    { cluster: { workloads: { value: [workloadFact({ dnsPolicy: "ClusterFirstWithHostNet" })] } } },
+    "has the dnsPolicy ClusterFirstWithHostNet",
+    "Set dnsPolicy: Default.",
+  ],
+  [
+    "WorkloadNotReady",
+    "error",
+    { cluster: { workloads: { value: [workloadFact({ ready: 0 })] } } },
+    "has 0 ready of 3 desired pods",
+    "kubectl -n kube-system describe daemonset fake-cloud-controller-manager",
+  ],
+  [
+    "OtherManagerInstalled",
+    "warning",
+    {
+      cluster: {
+        workloads: {
+          value: [
+            workloadFact(),
+            workloadFact({ isThisProgram: false, metadata: metaOf("aws-ccm", { namespace: "aws" }) }),
+          ],
+        },
+      },
+    },
+    "Another cloud controller manager is installed: DaemonSet aws/aws-ccm.",
+    "Scale it to 0 or delete it.",
+  ],
+  ["CloudSettingsInvalid", "error", failing("settings"), "message of settings", "Correct the setting"],
+  [
+    "CloudCredentialsRejected",
+    "error",
+    failing("unauthorized"),
+    "message of unauthorized",
+    "valid credentials",
+  ],
+  ["CloudPermissionMissing", "error", failing("forbidden"), "message of forbidden", "permission to list"],
+  ["CloudRateLimited", "error", failing("rate-limited"), "message of rate-limited", "uses up the limit"],
+  ["CloudUnavailable", "error", failing("unavailable"), "message of unavailable", "Check the endpoint"],
+  [
+    "CloudNeedsClusterDNS",
+    "warning",
+    { cloud: { origins: ["http://cloud.infra.svc.cluster.local"], clock: undefined, failures: [] } },
+    "is cloud.infra.svc.cluster.local, a name that only cluster DNS resolves",
+    "in the settings of the cloud",
+  ],
+  [
+    "ClockSkew",
+    "warning",
+    { cluster: { clock: { server: "https://10.0.0.5:6443", aheadMs: 45_000 } } },
+    "is 45s behind that of https://10.0.0.5:6443",
+    "Synchronize the clocks",
+  ],
+  [
+    "ClockSkew",
+    "error",
+    {
+      cloud: {
+        origins: [],
+        clock: { server: "https://api.fake.example", aheadMs: -400_000 },
+        failures: [],
+      },
+    },
+    "is 400s ahead of that of https://api.fake.example",
+    "Synchronize the clocks",
+  ],
+  [
+    "PortInUse",
+    "warning",
+    { ports: [{ flag: "secure-port", port: 10258, listener: "other" }] },
+    "Port 10258 of this machine (--secure-port) is in use",
+    "set --secure-port to a free port",
+  ],
+];
+
+describe("doctor", () => {
+  test.each(cases)("reports %s as %s [N7 S14]", (reason, severity, changes, problem, fix) => {
+    const found = findingsOf(changes).filter((each) => each.reason === reason);
+    expect(found).toHaveLength(1);
+    expect(found[0]?.severity).toBe(severity);
+    expect(found[0]?.problem).toContain(problem);
+    expect(found[0]?.fix).toContain(fix);
+  });
+
+  test.each([
+    ["a listener that is free", { ports: [{ flag: "secure-port", port: 10258, listener: "none" }] }],
+    [
+      "no leader with --leader-elect=false",
+      { args: ["--leader-elect=false"], cluster: { lease: { value: undefined } } },
+    ],
+    [
+      "a Node that --node-selector does not match",
+      { cluster: { nodes: { value: [nodeFact("a", { isSelected: false, providerID: undefined })] } } },
+    ],
+    [
+      "another manager without pods",
+      { cluster: { workloads: { value: [workloadFact({ isThisProgram: false, desired: 0 })] } } },
+    ],
+    [
+      "cluster DNS of a pod on the host network, which uses that of the host",
+      { cluster: { workloads: { value: [workloadFact({ dnsPolicy: "ClusterFirst" })] } } },
+    ],
+  ] as const satisfies readonly (readonly [string, FactChanges])[])(
+    "does not report %s [N7]",
+    (_, changes) => {
+      expect(findingsOf(changes)).toEqual([]);
+    },
+  );
+
+  test("shows each part that could not be read as not checked, with exit code 4 [N7]", () => {
+    const unread = { unread: "The API server returned 403 for list things." };
+    const diagnosis = diagnose(
+      factsWith({
+        cluster: { lease: unread, nodes: unread, pods: unread, workloads: unread, signingRequests: unread },
+      }),
+    );
+    expect(diagnosis.checks.filter(({ status }) => status === "unchecked")).toHaveLength(5);
+    expect(diagnosisExitCode(diagnosis)).toBe(4);
+    expect(diagnosisText(diagnosis)).toContain(
+      "  not checked: NotReadable\n    Cannot read the Nodes: The API server returned 403 for list things.",
+    );
+    expect(diagnosisText(diagnosis)).toEndWith("Doctor: 0 errors, 0 warnings, 5 not checked.\n");
+  });
+
+  test("reports an API server that does not answer once, and still checks the cloud [N7]", () => {
+    const diagnosis = diagnose({ ...factsWith(failing("unauthorized")), cluster: { unread: "no answer" } });
+    expect(diagnosis.checks.map(({ name, status }) => `${name}: ${status}`)).toEqual([
+      "API server: error",
+      "cloud: error",
+      "clocks: ok",
+      "ports: ok",
+    ]);
+    expect(diagnosisExitCode(diagnosis)).toBe(3);
+  });
+
+  test("shows what is wrong, its effect and the fix of each finding [N7]", () => {
+    const nodes = { value: [nodeFact("a", { providerIDWriter: "kube-controller-manager" })] };
+    const text = diagnosisText(diagnose(factsWith({ cluster: { nodes } })));
+    expect(text).toContain(
+      [
+        "Nodes and kubelets:",
+        "  warning: ProviderIDsOfInTreeCloud",
+        "    kube-controller-manager wrote the provider ID of 1 Node: a. It ran, or still runs, the loops of",
+        "    a cloud.",
+        "    If it still runs them, both managers initialize and delete Nodes, and create load balancers.",
+        "    Fix: Check that kube-controller-manager runs with --cloud-provider=external or without the flag.",
+      ].join("\n"),
+    );
+  });
+});

@@ -1,0 +1,187 @@
+import { afterEach, describe, expect, test } from "bun:test";
+import type { Diagnosis } from "../../../src/app/doctor/diagnose.ts";
+import { milliseconds } from "../../../src/core/brand.ts";
+import type { TransportRequest } from "../../../src/platform/transport.ts";
+import { type CommandOptions, runCommandIn } from "../../support/command-world.ts";
+import { ServiceWorld } from "../../support/service-world.ts";
+
+let world: ServiceWorld | undefined;
+afterEach(() => world?.stop());
+
+const meta = (name: string, namespace?: string) => ({
+  name,
+  namespace,
+  uid: `uid-${name}`,
+  resourceVersion: "1",
+});
+const list = (...items: readonly object[]) => Response.json({ metadata: { resourceVersion: "9" }, items });
+
+const workload = {
+  metadata: meta("fairlead-fake", "ccm"),
+  spec: {
+    template: {
+      spec: {
+        serviceAccountName: "fairlead",
+        dnsPolicy: "ClusterFirst",
+        tolerations: [{ key: "node-role.kubernetes.io/control-plane", operator: "Exists" }],
+        containers: [{ name: "manager", image: "registry.example.com/fake-cloud-controller-manager:1" }],
+      },
+    },
+  },
+  status: { desiredNumberScheduled: 3, numberReady: 2 },
+};
+
+/** What the test API server does not have, as a real one answers it. */
+const answers: Readonly<Record<string, () => Response>> = {
+  "/version": () => Response.json({ major: "1", minor: "35+", gitVersion: "v1.35.4" }),
+  "/apis/apps/v1/daemonsets": () => list(workload),
+  "/apis/apps/v1/deployments": () => list(),
+  "/api/v1/namespaces/kube-system/pods": () =>
+    list({
+      metadata: { ...meta("kcm-m1", "kube-system"), labels: { component: "kube-controller-manager" } },
+      spec: { containers: [{ command: ["kube-controller-manager", "--cloud-provider=aws"] }] },
+    }),
+  "/apis/certificates.k8s.io/v1/certificatesigningrequests": () =>
+    list({
+      metadata: meta("csr-1"),
+      spec: { signerName: "kubernetes.io/kubelet-serving", username: "system:node:worker-1" },
+    }),
+};
+
+async function doctor(
+  w: ServiceWorld,
+  args: readonly string[] = [],
+  { changed = {}, ...options }: CommandOptions & { readonly changed?: typeof answers } = {},
+) {
+  const others = ({ url }: TransportRequest): Response | undefined => {
+    const { pathname, origin } = new URL(url);
+    if (origin === "https://127.0.0.1:10258") throw Object.assign(new Error(), { code: "ECONNREFUSED" });
+    return (changed[pathname] ?? answers[pathname])?.();
+  };
+  const flags = ["doctor", "--master=http://test-api-server", ...args];
+  const result = await runCommandIn(w, flags, { others, ...options });
+  const reasons = (): readonly string[] =>
+    (JSON.parse(result.out) as Diagnosis).checks.flatMap(({ findings }) =>
+      findings.map(({ reason }) => reason),
+    );
+  return { ...result, reasons };
+}
+
+const open = (options: ConstructorParameters<typeof ServiceWorld>[0] = {}): ServiceWorld => {
+  world = new ServiceWorld({ ...options });
+  world.cloud.latency = milliseconds(0);
+  return world;
+};
+
+describe("the command doctor", () => {
+  test("reads the cluster, the cloud and this machine, and sends no write [N7 S14]", async () => {
+    const { code, kube, cloud, reasons } = await doctor(open(), ["--output=json"]);
+    expect(code).toBe(3);
+    expect(reasons().toSorted()).toEqual([
+      "ControlPlaneRunsCloudLoops",
+      "NoHostNetwork",
+      "NoLeader",
+      "ServingCertificatesWaiting",
+      "TolerationMissing",
+      "TolerationMissing",
+      "WorkloadNeedsClusterDNS",
+    ]);
+    expect(kube.filter((request) => !request.startsWith("GET "))).toEqual(
+      kube.filter((request) => /^POST .*reviews$/.test(request)),
+    );
+    expect(cloud).toEqual(["GET /v1/machines"]);
+  });
+
+  test("checks the permissions of the service account of the workload [N7]", async () => {
+    const w = open({
+      authorize: ({ username }, { verb, resource, subresource }) =>
+        username !== "system:serviceaccount:ccm:fairlead" ||
+        `${verb} ${resource}/${subresource}` !== "patch nodes/status",
+    });
+    const { out } = await doctor(w);
+    expect(out).toContain(
+      "    system:serviceaccount:ccm:fairlead lacks 1 permission: patch nodes/status.\n    Does not work without: cloud-node, node-route.",
+    );
+  });
+
+  test("checks the permissions of the kubeconfig without a workload, for the controllers that run [N7]", async () => {
+    const w = open({ authorize: (_, { verb, resource }) => `${verb} ${resource}` !== "list services" });
+    const changed = { "/apis/apps/v1/daemonsets": () => list() };
+    const all = await doctor(w, [], { changed });
+    expect(all.out).toContain("The user of the kubeconfig lacks 1 permission: list services.");
+    const nodesOnly = await doctor(w, ["--controllers=cloud-node"], { changed });
+    expect(nodesOnly.out).toContain("permissions: ok");
+  });
+
+  test("reports rejected credentials of the cloud, and a clock that differs [N7]", async () => {
+    const w = open();
+    w.cloud.faults.add({ operation: "GET /machines", kind: "status", status: 401, calls: 5 });
+    const changed = {
+      "/version": () =>
+        Response.json(
+          { minor: "35", gitVersion: "v1.35.4" },
+          { headers: { date: new Date(w.clock.now() + 90_000).toUTCString() } },
+        ),
+    };
+    const { out, code } = await doctor(w, [], { changed });
+    expect(code).toBe(3);
+    expect(out).toContain("error: CloudCredentialsRejected");
+    expect(out).toMatch(/The clock of this machine is 9[01]s behind that of http:\/\/test-api-server\./);
+  });
+
+  test("reports settings of the cloud that are invalid, instead of refusing to run [N7]", async () => {
+    const { out, code, cloud } = await doctor(open(), ["--config-set=latency=x"]);
+    expect([code, cloud]).toEqual([3, []]);
+    expect(out).toContain("error: CloudSettingsInvalid");
+  });
+
+  test("reports a missing kubeconfig, and still checks the cloud [N7]", async () => {
+    const result = await runCommandIn(open(), ["doctor", "--kubeconfig=/absent", "--secure-port=0"]);
+    expect(result.code).toBe(3);
+    expect(result.out).toContain("Cannot read the kubeconfig /absent");
+    expect(result.out).toContain("cloud: ok");
+  });
+
+  test("reports a port that another program uses, and not one of a manager [N7]", async () => {
+    const on =
+      (body: string) =>
+      ({ url }: TransportRequest) =>
+        url === "https://127.0.0.1:10258/healthz" ? new Response(body) : undefined;
+    const other = await runCommandIn(open(), ["doctor", "--kubeconfig=/absent"], { others: on("<html>") });
+    expect(other.out).toContain("Port 10258 of this machine (--secure-port) is in use");
+    const manager = await runCommandIn(open(), ["doctor", "--kubeconfig=/absent"], { others: on("ok") });
+    expect(manager.out).toContain("ports: ok");
+  });
+});
+
+describe("the command rbac", () => {
+  const rbac = async (...args: readonly string[]) => (await runCommandIn(open(), ["rbac", ...args])).out;
+
+  test("prints what deploy/rbac.yaml has if every flag may be set [N11]", async () => {
+    const shipped = await Bun.file(new URL("../../../deploy/rbac.yaml", import.meta.url)).text();
+    const printed = await rbac("--enable-leader-migration");
+    expect(shipped).toContain(printed);
+  });
+
+  test("prints no permission on Services without the service controller [N11]", async () => {
+    expect(await rbac("--controllers=cloud-node")).not.toMatch(/services|endpointslices|delete/);
+  });
+
+  test("prints only reads with --mode=observe [N11]", async () => {
+    const verbs = [...(await rbac("--mode=observe", "--secure-port=0")).matchAll(/verbs: \[(.*)\]/g)];
+    expect(new Set(verbs.flatMap(([, list = ""]) => list.split(", ")))).toEqual(
+      new Set(["list", "watch", "get"]),
+    );
+  });
+
+  test("prints no Role without a Lease and no reader of authorities without the secure port [N11]", async () => {
+    const printed = await rbac("--leader-elect=false", "--secure-port=0");
+    expect(printed).not.toMatch(/^[^#\n]*(kind: Role$|leases|authentication-reader|reviews)/m);
+  });
+
+  test("grants the same as manifests for the same flags [N11]", async () => {
+    const flags = ["--controllers=service", "--set", "user=ccm", "--set", "name=east"];
+    const manifests = await runCommandIn(open(), ["manifests", "--as=rbac", ...flags]);
+    expect(await rbac(...flags)).toBe(manifests.out);
+  });
+});

@@ -13,7 +13,7 @@ import {
   type PodFact,
   type Read,
   type WorkloadFact,
-} from "./facts.ts";
+} from "./doctor-facts.ts";
 
 const namesOf = (objects: readonly { readonly metadata: { readonly name: string } }[]): string =>
   shortList(objects.map(({ metadata }) => metadata.name));

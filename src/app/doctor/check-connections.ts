@@ -2,7 +2,7 @@
 
 import { countOf, shortList } from "../../core/text.ts";
 import type { Permission } from "../manifests/access.ts";
-import type { CloudFacts, CloudFailure, Finding, KnownFacts, PortFact, ServerClock } from "./facts.ts";
+import type { CloudFacts, CloudFailure, Finding, KnownFacts, PortFact, ServerClock } from "./doctor-facts.ts";
 
 /** Older API servers lack APIs that Fairlead uses (docs/support.md). */
 const oldestMinor = 21;

@@ -17,7 +17,7 @@ import {
   checkServer,
   unreachableServer,
 } from "./check-connections.ts";
-import type { Facts, Finding, FindingSeverity, KnownFacts } from "./facts.ts";
+import type { Facts, Finding, FindingSeverity, KnownFacts } from "./doctor-facts.ts";
 
 const ofCluster: readonly (readonly [name: string, check: (facts: KnownFacts) => readonly Finding[]])[] = [
   ["API server", checkServer],

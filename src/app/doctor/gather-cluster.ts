@@ -1,6 +1,6 @@
 // Gathers the facts about the cluster: reads and reviews only, so nothing is written.
 
-import { messageOf } from "../../core/errors.ts";
+import { messageOf } from "../../core/error-message.ts";
 import type { KubeApi } from "../../kube/client/api.ts";
 import { listAll } from "../../kube/client/list-all.ts";
 import { isKubeError } from "../../kube/errors/kube-error.ts";
@@ -12,7 +12,7 @@ import type { ReadFlags } from "../flags/read-flags.ts";
 import { isSelectedBy } from "../manager/compose-nodes.ts";
 import { accessNeeds, type Permission, permissionsOf } from "../manifests/access.ts";
 import { withoutRetry } from "../observe-once.ts";
-import type { AccessFact, ClusterFacts, LeaseFact, Read, WorkloadFact } from "./facts.ts";
+import type { AccessFact, ClusterFacts, LeaseFact, Read, WorkloadFact } from "./doctor-facts.ts";
 import { nodeFacts, podFacts, signingRequestFacts, workloadFacts, writerOf } from "./raw-objects.ts";
 import type { ServerTimes } from "./server-times.ts";
 

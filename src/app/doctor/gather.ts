@@ -1,22 +1,22 @@
 // Gathers all facts for `doctor`: about the cluster, the cloud with one page of machines per source, and the ports of this machine.
 
 import { type Milliseconds, minutes, seconds } from "../../core/brand.ts";
-import { codeOf, messageOf } from "../../core/errors.ts";
+import { codeOf, messageOf } from "../../core/error-message.ts";
 import { isKubeError } from "../../kube/errors/kube-error.ts";
 import type { Clock } from "../../platform/clock.ts";
 import type { Transport } from "../../platform/transport.ts";
 import { CloudError } from "../../provider/errors.ts";
 import type { InstanceSource } from "../../provider/instances.ts";
 import { withDeadline } from "../../runtime/deadline.ts";
+import { version } from "../build-info.ts";
 import { OperatorAccess } from "../cleanup/operator-access.ts";
 import type { Configuration } from "../configuration/configuration.ts";
 import type { AnyProvider } from "../connect-cloud.ts";
-import type { Flags } from "../flags/table.ts";
+import type { Flags } from "../flags/flag-table.ts";
 import { connectKube } from "../kube-client.ts";
 import { ReadOnlyTransports, withoutRetry } from "../observe-once.ts";
 import type { ManagerPlatform } from "../system-platform.ts";
-import { version } from "../version.ts";
-import type { CloudFacts, CloudFailure, ClusterFacts, Facts, PortFact, Read } from "./facts.ts";
+import type { CloudFacts, CloudFailure, ClusterFacts, Facts, PortFact, Read } from "./doctor-facts.ts";
 import { gatherCluster } from "./gather-cluster.ts";
 import { ServerTimes } from "./server-times.ts";
 

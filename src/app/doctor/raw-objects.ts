@@ -5,7 +5,7 @@ import { uninitializedTaint } from "../../controllers/well-known.ts";
 import type { KubeObject, Node, Taint } from "../../kube/objects.ts";
 import type { Resource } from "../../kube/resources.ts";
 import { slimMetaOnly } from "../../kube/slim.ts";
-import type { NodeFact, PodFact, SigningRequestFact, WorkloadFact } from "./facts.ts";
+import type { NodeFact, PodFact, SigningRequestFact, WorkloadFact } from "./doctor-facts.ts";
 
 /** An object as the API server sends it. */
 interface Raw extends KubeObject {

@@ -3,7 +3,7 @@
 import { milliseconds } from "../../core/brand.ts";
 import type { Clock } from "../../platform/clock.ts";
 import type { Transport } from "../../platform/transport.ts";
-import type { ServerClock } from "./facts.ts";
+import type { ServerClock } from "./doctor-facts.ts";
 
 /** The header has whole seconds. */
 const halfOfResolution = milliseconds(500);

@@ -1,8 +1,8 @@
 import { describe, expect, test } from "bun:test";
 import { diagnose, diagnosisExitCode, diagnosisText } from "../../../src/app/doctor/diagnose.ts";
-import type { AccessFact, Finding } from "../../../src/app/doctor/facts.ts";
+import type { AccessFact, Finding } from "../../../src/app/doctor/doctor-facts.ts";
 import type { Permission } from "../../../src/app/manifests/access.ts";
-import { type FactChanges, factsWith, metaOf, nodeFact, workloadFact } from "./facts.ts";
+import { type FactChanges, factsWith, metaOf, nodeFact, workloadFact } from "./healthy-facts.ts";
 
 const findingsOf = (changes: FactChanges): readonly Finding[] =>
   diagnose(factsWith(changes)).checks.flatMap(({ findings }) => findings);

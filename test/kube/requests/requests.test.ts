@@ -30,10 +30,10 @@ test.each<[number, object, KubeErrorKind]>([
   expect(error).toMatchObject({ kind, status, operation: "patch nodes", object: "a", fatal: false });
 });
 
-test("a 403 points to the file with all permissions", async () => {
+test("points to the command that prints all permissions after a 403", async () => {
   const { api } = scripted(() => json({ message: "nodes is forbidden" }, 403));
   expect(String(await failure(api.get(nodes, key, never)))).toContain(
-    "nodes is forbidden. Grant the missing permission; deploy/rbac.yaml lists all that Fairlead needs.",
+    "nodes is forbidden. Grant the missing permission; the command rbac prints all that the manager needs.",
   );
 });
 

@@ -1,6 +1,6 @@
 // Facts of a set-up without problems, for tests that change one of them.
 
-import type { ClusterFacts, Facts, NodeFact, WorkloadFact } from "../../../src/app/doctor/facts.ts";
+import type { ClusterFacts, Facts, NodeFact, WorkloadFact } from "../../../src/app/doctor/doctor-facts.ts";
 import { readFlags } from "../../../src/app/flags/read-flags.ts";
 import type { ObjectMeta } from "../../../src/kube/objects.ts";
 

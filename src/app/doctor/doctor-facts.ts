@@ -3,7 +3,7 @@
 import type { KubeObject } from "../../kube/objects.ts";
 import type { CloudErrorKind } from "../../provider/errors.ts";
 import type { ControllerName } from "../flags/controller-names.ts";
-import type { Flags } from "../flags/table.ts";
+import type { Flags } from "../flags/flag-table.ts";
 import type { Permission } from "../manifests/access.ts";
 
 /** `error`: something does not work. `warning`: something may fail. `unchecked`: the facts could not be read. */

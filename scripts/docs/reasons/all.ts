@@ -94,8 +94,9 @@ export const inTheLog: Reasons = {
   },
   RoutesUnknown: {
     type: "Warning",
-    when: "The routes of the cloud could not be listed. No route is created or removed",
-    whatToDo: onlyIfItLasts,
+    when: "The routes of the cloud could not be listed. No route is created or removed: Nodes with routes keep them, and new Nodes wait. `explain` and `/status` show it for the route table and for each Node without a route",
+    whatToDo:
+      "see the message for the cloud's answer: an outage ends without you; for a refusal, check the credentials, their permissions, and the network or router of the cloud configuration",
   },
   RoutesUnfinished: {
     type: "Warning",

@@ -122,7 +122,7 @@ export const onNodes: Reasons = {
     type: "Warning",
     when: "The instance looks gone, and so do too many others at once. No Node is deleted",
     whatToDo:
-      "check whether the cloud lists all instances; to delete all held Nodes anyway, annotate the Lease with `fairlead.dev/release-hold=nodes`; to delete one, annotate it with `fairlead.dev/node-deletion=confirmed`",
+      "check first, in the console of the cloud, whether the instances exist, and whether the token belongs to their project; only if they are gone: to delete all held Nodes, annotate the Lease with `fairlead.dev/release-hold=nodes`; to delete one, annotate it with `fairlead.dev/node-deletion=confirmed`",
   },
   MassRouteRecreationHeld: {
     type: "Warning",
@@ -143,7 +143,7 @@ export const onNodes: Reasons = {
   },
   RouteWaitsForMachine: {
     type: "Warning",
-    when: "The cloud has no instance for the Node yet, so its pod ranges get no route",
+    when: "The cloud has no instance for the Node yet, so its pod ranges get no route. A Node that has its routes keeps them, and is not reported",
     whatToDo: "if it lasts, compare its name and provider id with the cloud",
   },
   RouteUnknown: {

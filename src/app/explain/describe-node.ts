@@ -106,13 +106,13 @@ function absenceNotes({ proofs, now, isKept }: KnownNode): readonly Note[] {
   if (first === undefined) return [];
   const consequence = isKept
     ? "The Node is not deleted, because --node-deletion is off."
-    : "The Node is deleted when enough independent answers lack it; an answer with the instance discards them.";
-  const found = proofs.length === 1 ? "One answer" : `${proofs.length} answers`;
+    : "The Node is deleted when a later answer confirms this, a lookup of the instance too if the cloud supports that. An answer with the instance resets this.";
+  const times = proofs.length === 1 ? "once" : `${proofs.length} times`;
   return [
     {
       kind: isKept ? "notice" : "wait",
       reason: "ProofOfAbsence",
-      text: `${found} of the cloud lacked its instance, the first one ${seconds(now - first.beganAt)} ago (${proofs.map(({ kind }) => kind).join(", ")}). ${consequence}`,
+      text: `The cloud has answered ${times} without its instance, at first ${seconds(now - first.beganAt)} ago (${proofs.map(({ kind }) => kind).join(", ")}). ${consequence}`,
     },
   ];
 }

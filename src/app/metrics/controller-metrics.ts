@@ -64,7 +64,7 @@ export function createRouteMetrics(metrics: Metrics): (sync: RouteSync) => void 
   );
   const changes = metrics.counter(
     "fairlead_route_changes_total",
-    "Routes created and removed, and changes that failed.",
+    "Routes created and removed, and changes that failed. While routes cannot be listed, nothing is changed: see fairlead_problems.",
     ["result"],
   );
   /** The last complete sync of each table: an interrupted one has no counts. */

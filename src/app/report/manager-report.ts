@@ -161,6 +161,7 @@ export function reportOf(manager: ReportedManager) {
     /** What the controllers say about objects now: problems, holds, waits and notices. */
     findings: [
       ...findingsAbout("Node", [node, lifecycle, route], ageOf),
+      ...findingsAbout("RouteTable", route && [{ findings: route.tables }], ageOf),
       ...findingsAbout("Service", [service], ageOf),
     ],
     get evidenceOfAbsence() {
@@ -210,8 +211,8 @@ const namesOf = (balancers: ServiceReport["orphans"] = []) =>
   balancers.map(({ group, name }) => defined({ group, name }));
 
 function findingsAbout(
-  object: "Node" | "Service",
-  reports: readonly (ControllerReport | undefined)[],
+  object: "Node" | "Service" | "RouteTable",
+  reports: readonly (ControllerReport | undefined)[] = [],
   ageOf: (monotonic: number) => number,
 ) {
   return reports.flatMap((report) =>

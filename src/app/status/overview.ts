@@ -33,12 +33,19 @@ const shortHolds = ({ balancersOnHold }: ManagerReport): number =>
 const failedRoutes = ({ routes }: ManagerReport): number =>
   routes.reduce((sum, { failed }) => sum + failed, 0);
 
+/** Why whole route tables are not reconciled. */
+const tableFailures = ({ findings }: ManagerReport) =>
+  findings.filter(
+    ({ object, kind, severity }) => object === "RouteTable" && kind === "problem" && severity !== "warning",
+  );
+
 /** For a screen reader that follows the page: it changes only when something matters. */
 export function summaryText({ report, nodeCounts, serviceCounts }: StatusView): string {
   const counts = [
     [nodeCounts.bad, "Node", "Nodes"],
     [serviceCounts.bad, "Service", "Services"],
     [failedRoutes(report), "route", "routes"],
+    [tableFailures(report).length, "route table", "route tables"],
     [lastingHolds(report), "held object", "held objects"],
     [failures(report), "failure of the cloud", "failures of the cloud"],
   ] as const;
@@ -77,6 +84,7 @@ ${mode === "observe" ? notice("quiet", "Observe mode.", "This replica changes no
 ${stalled === undefined ? undefined : notice("bad", "Restart this process:", stalled)}
 ${report.noLeader === undefined ? undefined : notice("bad", "Nothing is reconciled:", report.noLeader)}
 ${awaited === undefined ? undefined : notice("bad", "Nothing is reconciled:", awaited)}
+${tableFailures(report).map(({ text }) => notice("bad", "Routes are not reconciled:", text))}
 ${pendingRestart.length === 0 ? undefined : notice("waiting", "A restart is pending for", `${pendingRestart.join(", ")}. The changed values take effect after it.`)}
 ${unreadableSources.length === 0 ? undefined : notice("quiet", "No access to", `${unreadableSources.join(", ")}. Nodes of these sources are left alone.`)}`;
 }
@@ -102,9 +110,16 @@ export function tilesPart({ report, nodes, nodeCounts, services, serviceCounts }
   const held = lasting + shortHolds(report);
   const faults = failures(report);
   const failed = failedRoutes(report);
+  const isUnreadable = tableFailures(report).length > 0;
   const routeCount = routes.reduce((sum, { there }) => sum + there, 0);
   const routeText =
-    routes.length === 0 ? "not managed" : failed === 0 ? "in order" : `${number(failed)} failed`;
+    routes.length === 0
+      ? "not managed"
+      : isUnreadable
+        ? "not reconciled"
+        : failed === 0
+          ? "in order"
+          : `${number(failed)} failed`;
   const requests = report.requests.reduce((sum, { count }) => sum + count, 0);
   const answers =
     accounts.length === 0 ? "no account" : faults === 0 ? "no failure" : counted(faults, "failure");
@@ -112,7 +127,7 @@ export function tilesPart({ report, nodes, nodeCounts, services, serviceCounts }
   return html`<ul class="tiles">
 ${tile("#nodes", "Nodes", number(nodes.length), inWords(nodeCounts), toneOfAll(nodeCounts))}
 ${tile("#services", "Services", number(services.length), inWords(serviceCounts), toneOfAll(serviceCounts))}
-${tile("#routes", "Routes", number(routeCount), routeText, failed > 0 ? "bad" : "good")}
+${tile("#routes", "Routes", number(routeCount), routeText, failed > 0 || isUnreadable ? "bad" : "good")}
 ${tile("#holds", "Holds", number(held), holdText, lasting > 0 ? "bad" : held > 0 ? "waiting" : "good")}
 ${tile("#decisions", "Decisions", number(journal.length), latest === undefined ? "none yet" : `last ${roughDuration(secondsBetween(latest.at, report.at))} ago`, "good")}
 ${tile("#cloud", "Cloud requests", number(requests), answers, faults > 0 ? "bad" : "good")}

@@ -6,7 +6,7 @@ import { WorkQueue } from "../../runtime/work-queue.ts";
 import { type Outcome, requeue, runWorkers, settled } from "../../runtime/workers.ts";
 import { delayAfterError } from "../classify-error.ts";
 import { identityOf } from "../node-facts.ts";
-import type { ControllerReport } from "../reporter.ts";
+import type { ControllerReport, Finding } from "../reporter.ts";
 import { SeenDeletions } from "./absence/seen-deletions.ts";
 import { TableRemovals } from "./absence/table-removals.ts";
 import type { RouteControllerOptions, RouteSync } from "./deps.ts";
@@ -23,6 +23,8 @@ const conditionKey = (name: string): string => `condition/${name}`;
 const machineKey = (name: string): string => `machine/${name}`;
 
 export interface RouteReport extends ControllerReport {
+  /** What concerns a whole table, by its name. */
+  readonly tables: ReadonlyMap<string, readonly Finding[]>;
   /** The last sync of each table. */
   readonly syncs: readonly RouteSync[];
 }
@@ -73,7 +75,12 @@ export class RouteController {
   }
 
   report(): RouteReport {
-    return { findings: this.#nodeProblems.findings, syncs: [...this.#lastSyncs.values()] };
+    const tables = [...this.#tables].map(([key, { findings }]) => [key, findings] as const);
+    return {
+      findings: this.#nodeProblems.findings,
+      tables: new Map(tables.filter(([, findings]) => findings.length > 0)),
+      syncs: [...this.#lastSyncs.values()],
+    };
   }
 
   /** Runs for one leadership session. */

@@ -13,7 +13,7 @@ import type { ObjectEvent } from "../reporter.ts";
 import type { JournalledSend } from "../writes/journalled-send.ts";
 import type { RouteSettings } from "./settings.ts";
 
-/** The result of one sync of a route table. If it was interrupted, all counts are zero. */
+/** The result of one sync of a route table. If it was interrupted, all counts but `failed` are zero. */
 export interface RouteSync {
   /** Its name, if there are several. */
   readonly table?: string;
@@ -25,6 +25,7 @@ export interface RouteSync {
   readonly limit?: number;
   readonly created: number;
   readonly removed: number;
+  /** Changes that failed since the sync before, also those that the cloud had accepted. */
   readonly failed: number;
 }
 

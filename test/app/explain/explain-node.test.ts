@@ -81,7 +81,7 @@ describe("a Node", () => {
     const found = explain(w, "node-0");
     expect([found.state, found.notes[0]?.reason]).toEqual(["waiting", "ProofOfAbsence"]);
     expect(found.notes[0]?.text).toMatch(
-      /^One answer of the cloud lacked its instance, the first one \d+ s ago \((listing|lookup)\)\./,
+      /^The cloud has answered once without its instance, at first \d+ s ago \((listing|lookup)\)\./,
     );
   });
 

@@ -98,7 +98,7 @@ describe("plan", () => {
     const { code, out } = await plan(w, [noRoutes]);
     expect([code, w.server.store.list("nodes").length]).toEqual([3, 3]);
     expect(out).toContain(
-      "  Node node-0: waiting\n    It is not Ready. One answer of the cloud lacked its instance",
+      "  Node node-0: waiting\n    It is not Ready. The cloud has answered once without its instance",
     );
   });
 

@@ -201,7 +201,7 @@ test("a route whose operation fails is not counted as created", async () => {
   await w.settle();
   await w.pass(7200);
   expect(w.cloud.changes.length).toBeGreaterThan(4);
-  expect(problemsOf(w, "n1")).toEqual([]);
+  expect(problemsOf(w, "n1")).toEqual(["FailedToCreateRoute"]);
 });
 
 test("a route that the cloud accepts without completing it is created twice", async () => {
@@ -251,7 +251,7 @@ test("with several tables, a route is only held in the table that does not show 
   await w.settle();
   await w.pass(3600);
   expect([west.changes.length, east.changes.length, south.changes.length]).toEqual([2, 1, 0]);
-  expect(problemsOf(w, "n1")).toEqual([reason]);
+  expect(problemsOf(w, "n1")).toEqual([reason, "RoutesUnknown"]);
   expect(w.removals.held("routes")).toEqual(["10.244.1.0/24 in table west"]);
 });
 

@@ -146,7 +146,7 @@ export const alertCases: readonly AlertCase[] = [
     fires: { [gauge("fairlead_route_changes_total", `result="failed"`)]: "0+1x60" },
     after: 16,
     labels: { job: "ccm" },
-    summary: "Changes of pod routes fail.",
+    summary: "Pod routes cannot be listed or changed.",
     quiet: {
       [gauge("fairlead_route_changes_total", `result="failed"`)]: "4x60",
       [gauge("fairlead_route_changes_total", `result="created"`)]: "0+1x60",

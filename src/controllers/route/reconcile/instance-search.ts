@@ -8,6 +8,7 @@ import { type Outcome, requeue, settled, waiting } from "../../../runtime/worker
 import { identityOf, isUninitialized } from "../../node-facts.ts";
 import { isPaused } from "../../pause.ts";
 import { PendingLookups } from "../../pending-lookups.ts";
+import { hadRoutes } from "../absence/route-evidence.ts";
 import type { RouteControllerOptions } from "../deps.ts";
 import type { DesiredRoutes } from "../desired/plan-desired.ts";
 import { instanceNotVisible } from "../events.ts";
@@ -84,7 +85,8 @@ export class InstanceSearch {
     const { name } = node.metadata;
     const attempts = (this.#attempts.get(name) ?? 0) + 1;
     this.#attempts.set(name, attempts);
-    if (attempts === attemptsBeforeEvent) report(node, instanceNotVisible(name));
+    // A Node with routes keeps them.
+    if (attempts === attemptsBeforeEvent && !hadRoutes(node)) report(node, instanceNotVisible(name));
     const delay = backoff(attempts, settings.notVisibleBackoff, random);
     return requeue(alignToGrid(clock.monotonic(), delay), "the instance is not visible yet");
   }

@@ -7,6 +7,7 @@ import { defined } from "../../../core/defined.ts";
 import { endOf } from "../../../runtime/draining.ts";
 import { type Outcome, requeue, settled } from "../../../runtime/workers.ts";
 import { delayAfterError } from "../../classify-error.ts";
+import type { Finding } from "../../reporter.ts";
 import { RouteGuard, type SharedEvidence } from "../absence/route-guard.ts";
 import { applyPlan } from "../apply/apply.ts";
 import { RouteBackoffs } from "../apply/backoffs.ts";
@@ -41,6 +42,8 @@ export class TableSync {
   readonly #reporter: RouteReporter;
   #listing: TableListing | undefined;
   #began = 0;
+  /** Failed changes that no result of a sync has counted yet. */
+  #failed = 0;
 
   /** `onUpdate`: a running change has ended. */
   constructor(options: TableOptions, shared: SharedByTables, onUpdate: () => void) {
@@ -60,8 +63,13 @@ export class TableSync {
     // During a drain, a running listing completes.
     this.#listing = new TableListing(routes, clock, endOf(signal).signal);
     this.#schedule.begin();
+    this.#reporter.begin();
     this.#guard.begin();
     this.#pending.begin(signal);
+  }
+
+  get findings(): readonly Finding[] {
+    return this.#reporter.findings;
   }
 
   end(): void {
@@ -114,8 +122,14 @@ export class TableSync {
   failed(error: unknown): void {
     if (this.#listing?.hasFailedWith(error) === true) this.#reporter.failedListing(error);
     else this.#reporter.failedSync(error);
-    const nothing = { wanted: 0, there: 0, created: 0, removed: 0, failed: 0 };
-    this.#options.onSync({ ...this.#measured, isComplete: false, ...nothing });
+    const nothing = { wanted: 0, there: 0, created: 0, removed: 0 };
+    this.#options.onSync({ ...this.#measured, isComplete: false, ...nothing, failed: this.#takeFailed() });
+  }
+
+  #takeFailed(): number {
+    const failed = this.#failed;
+    this.#failed = 0;
+    return failed;
   }
 
   /** When the routes must be listed although nothing has changed. */
@@ -185,6 +199,7 @@ export class TableSync {
   }
 
   #recordFailure(change: RouteChange, error: unknown, took: Milliseconds): void {
+    this.#failed += 1;
     const failures = this.#backoffs.failuresOf(change) + 1;
     this.#backoffs.failed(change, delayAfterError(error, failures, this.#options));
     if (!isTransient(error, failures)) this.#reporter.failure(change, error, took);
@@ -202,7 +217,7 @@ export class TableSync {
       ...defined({ limit: this.#options.routes.limit }),
       created,
       removed,
-      failed: results.filter(({ outcome }) => outcome.kind === "failed").length,
+      failed: this.#takeFailed(),
     });
   }
 

@@ -6,8 +6,12 @@ import { defined } from "../../../core/defined.ts";
 import type { Problem } from "../../../core/problem.ts";
 import { shortList } from "../../../core/text.ts";
 import type { Node } from "../../../kube/objects.ts";
+import { describeError } from "../../classify-error.ts";
+import { isUninitialized } from "../../node-facts.ts";
+import { isPaused } from "../../pause.ts";
 import {
   type Finding,
+  findingsIn,
   type ObjectEvent,
   problemEvent,
   problemFinding,
@@ -15,8 +19,9 @@ import {
   ReportsByName,
 } from "../../reporter.ts";
 import type { LimitedChanges } from "../absence/allowed-changes.ts";
+import { hadRoutes } from "../absence/route-evidence.ts";
 import type { RouteControllerOptions, TableOptions } from "../deps.ts";
-import type { DesiredRoutes } from "../desired/plan-desired.ts";
+import { type DesiredRoutes, podCIDRsOf } from "../desired/plan-desired.ts";
 import {
   changeUnknown,
   createFailed,
@@ -31,32 +36,72 @@ import {
 } from "../events.ts";
 import type { RouteListing } from "../observed/table-listing.ts";
 import type { RoutePlan } from "../plan/plan.ts";
-import type { ChangeResult, RouteChange } from "../plan/route-change.ts";
+import { type ChangeResult, keyOf, type RouteChange } from "../plan/route-change.ts";
+import { targetOf } from "../plan/survey.ts";
+import { concernedTables } from "../tables.ts";
 
 type ProblemsByNode = ReadonlyMap<string, readonly Problem[]>;
+type NodeProblemsOptions = Pick<
+  RouteControllerOptions,
+  "nodes" | "report" | "isSelected" | "inventory" | "tables"
+>;
+
+/** What lasts although no listing of the table succeeds. */
+interface Failures {
+  /** Concerns every Node without a route that the table serves. */
+  readonly listing?: Finding | undefined;
+  /** Of creations, by Node. */
+  readonly byNode: ReadonlyMap<string, readonly Finding[]>;
+}
 
 /** The problems of routes that concern single Nodes. Shared by all tables. */
 export class NodeProblems {
-  readonly #options: Pick<RouteControllerOptions, "nodes" | "report">;
+  readonly #options: NodeProblemsOptions;
+  readonly #failures = new Map<string | undefined, Failures>();
   readonly #byTable = new Map<string | undefined, ProblemsByNode>();
   readonly #reports = new ReportsByName<"routes">();
   readonly #reporter: Reporter<Node, "routes">;
 
-  constructor(options: Pick<RouteControllerOptions, "nodes" | "report">) {
+  constructor(options: NodeProblemsOptions) {
     this.#options = options;
     this.#reporter = new Reporter(options.report, this.#reports);
   }
 
   /** The active problems, by Node. */
   get findings(): ReadonlyMap<string, readonly Finding[]> {
-    const names = new Set([...this.#byTable.values()].flatMap((byNode) => [...byNode.keys()]));
-    const found = [...names].map((name) => [name, this.#of(name).map(problemFinding)] as const);
-    return new Map(found.filter(([, findings]) => findings.length > 0));
+    const found = new Map<string, readonly Finding[]>();
+    const add = (name: string, findings: readonly Finding[]): void => {
+      if (findings.length > 0) found.set(name, [...(found.get(name) ?? []), ...findings]);
+    };
+    for (const byNode of this.#byTable.values())
+      for (const [name, problems] of byNode) add(name, problems.map(problemFinding));
+    for (const [table, { listing, byNode }] of this.#failures) {
+      for (const [name, findings] of byNode) add(name, findings);
+      if (listing !== undefined) for (const name of this.#nodesWithoutRoutes(table)) add(name, [listing]);
+    }
+    return found;
+  }
+
+  /** Replaces what the table fails to do. */
+  failing(table: string | undefined, failures: Failures): void {
+    this.#failures.set(table, failures);
   }
 
   /** Another replica may have led since. */
   clear(): void {
     this.#byTable.clear();
+    this.#failures.clear();
+  }
+
+  /** Those that the table may serve. */
+  #nodesWithoutRoutes(table: string | undefined): readonly string[] {
+    const { nodes, isSelected, inventory, tables } = this.#options;
+    const needsTable = (node: Node): boolean =>
+      concernedTables(tables, [targetOf(inventory, node)]).some(({ name }) => name === table);
+    return nodes
+      .list()
+      .filter((node) => isSelected(node) && awaitsRoutes(node) && needsTable(node))
+      .map(({ metadata }) => metadata.name);
   }
 
   /** Replaces the problems that this table has with each Node. */
@@ -80,6 +125,11 @@ export class NodeProblems {
   }
 }
 
+/** Whether the Node needs routes and does not show that it has them. */
+function awaitsRoutes(node: Node): boolean {
+  return !isPaused(node) && !isUninitialized(node) && podCIDRsOf(node).length > 0 && !hadRoutes(node);
+}
+
 /** One line about the hold is logged for all Nodes. */
 function quietIfHeld(event: ObjectEvent): ObjectEvent {
   return event.reason === massRouteRecreationReason ? { ...event, quiet: true } : event;
@@ -98,7 +148,7 @@ type RouteReporterOptions = Pick<
 
 type Topic = "table" | "listing" | "sync" | "hold";
 
-/** Its problems concern no object, and are logged. */
+/** Its problems concern no object of Kubernetes, and are logged. */
 const wholeTable = { metadata: { name: "table", uid: "" } } as const;
 
 export class RouteReporter {
@@ -107,6 +157,9 @@ export class RouteReporter {
   readonly #nodeProblems: NodeProblems;
   readonly #reports = new ReportsByName<Topic>();
   readonly #reporter: Reporter<typeof wholeTable, Topic>;
+  /** The last failure of each change that is still needed. */
+  readonly #failures = new Map<string, { readonly change: RouteChange; readonly finding: Finding }>();
+  #unlisted: Finding | undefined;
 
   constructor(options: RouteReporterOptions, nodeProblems: NodeProblems) {
     this.#options = options;
@@ -116,6 +169,21 @@ export class RouteReporter {
       (_, event, topic) => (topic === "hold" ? reportHold : reportProblem)(event),
       this.#reports,
     );
+  }
+
+  /** What concerns the whole table. */
+  get findings(): readonly Finding[] {
+    const lasting = [...this.#reports.get(wholeTable.metadata.name)].flatMap(([topic, reported]) =>
+      findingsIn(reported, () => (topic === "hold" ? "hold" : "problem")),
+    );
+    const removals = [...this.#failures.values()].filter(({ change }) => change.do === "remove");
+    return [...lasting, ...removals.map(({ finding }) => finding)];
+  }
+
+  /** Another replica may have led since. */
+  begin(): void {
+    this.#failures.clear();
+    this.#unlisted = undefined;
   }
 
   problems(
@@ -152,6 +220,7 @@ export class RouteReporter {
       if (change.do === "remove") ofTable.push(problem);
       else addToNode(change.route.target.node, problem);
     }
+    this.#unlisted = undefined;
     this.#report("listing", []);
     this.#report("table", ofTable);
     this.#nodeProblems.report(table, byNode);
@@ -170,6 +239,7 @@ export class RouteReporter {
   /** Logs the changes that the cloud accepted in one sync, in one line. */
   changed(results: readonly ChangeResult[]): void {
     this.#report("sync", []);
+    this.#forgetFailuresBut(results);
     const accepted = results.filter(({ outcome: { kind } }) => kind === "done" || kind === "pending");
     if (accepted.length === 0) return;
     const created = accepted.filter(({ change }) => change.do === "create").length;
@@ -192,12 +262,45 @@ export class RouteReporter {
   /** Reports every failure, as upstream does. The backoffs limit how often that happens. */
   failure(change: RouteChange, error: unknown, took: Milliseconds): void {
     const { table, reportProblem } = this.#options;
-    if (change.do === "remove") reportProblem(problemEvent(removeFailed(change.route, error, table)));
-    else this.#nodeProblems.send(change.route.target.node, createFailed(change.route, took, error, table));
+    if (change.do === "remove") {
+      const problem = removeFailed(change.route, error, table);
+      this.#failures.set(keyOf(change), { change, finding: problemFinding(problem) });
+      reportProblem(problemEvent(problem));
+      return;
+    }
+    const event = createFailed(change.route, took, error, table);
+    const { reason, message: text } = event;
+    const finding = defined({ kind: "problem" as const, reason, cause: describeError(error)?.reason, text });
+    this.#failures.set(keyOf(change), { change, finding });
+    this.#updateNodes();
+    this.#nodeProblems.send(change.route.target.node, event);
   }
 
   failedListing(error: unknown): void {
-    this.#report("listing", [listFailed(error, this.#options.table)]);
+    const problem = listFailed(error, this.#options.table);
+    this.#unlisted = defined({ ...problemFinding(problem), cause: describeError(error)?.reason });
+    this.#updateNodes();
+    this.#report("listing", [problem]);
+  }
+
+  #forgetFailuresBut(results: readonly ChangeResult[]): void {
+    const open = results.filter(({ outcome: { kind } }) => kind !== "done" && kind !== "observed");
+    const keys = new Set(open.map(({ change }) => keyOf(change)));
+    for (const key of this.#failures.keys()) if (!keys.has(key)) this.#failures.delete(key);
+    this.#updateNodes();
+  }
+
+  #updateNodes(): void {
+    const creations = [...this.#failures.values()].flatMap(({ change, finding }) =>
+      change.do === "create" ? [{ node: change.route.target.node, finding }] : [],
+    );
+    const byNode = new Map<string, readonly Finding[]>(
+      [...Map.groupBy(creations, ({ node }) => node)].map(([node, failed]) => [
+        node,
+        failed.map(({ finding }) => finding),
+      ]),
+    );
+    this.#nodeProblems.failing(this.#options.table, { listing: this.#unlisted, byNode });
   }
 
   failedSync(error: unknown): void {

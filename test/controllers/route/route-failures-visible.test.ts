@@ -1,0 +1,90 @@
+import { afterEach, expect, test } from "bun:test";
+import { type RouteSetup, RouteWorld } from "./route-world.ts";
+import { refusal } from "./scripted-routes.ts";
+
+// While the cloud refuses requests about routes, the report of the controller says so: for the table, and for each Node without a route.
+
+let world: RouteWorld | undefined;
+afterEach(() => world?.stop());
+const setUp = (setup?: RouteSetup): RouteWorld => {
+  world = new RouteWorld(setup);
+  return world;
+};
+
+const found = (w: RouteWorld): readonly string[] => {
+  const { findings, tables } = w.controller.report();
+  return [...findings, ...tables].flatMap(([name, list]) =>
+    list.map(
+      ({ kind, reason, cause }) => `${name}: ${kind} ${reason}${cause === undefined ? "" : ` (${cause})`}`,
+    ),
+  );
+};
+
+test("a listing that fails is a problem of the table and of the Nodes without a route", async () => {
+  const w = setUp().add("old", "10.244.1.0/24");
+  await w.settle();
+  expect(found(w)).toEqual([]);
+  w.cloud.failures.set("list", refusal("unavailable"));
+  w.add("new", "10.244.2.0/24");
+  w.inventory.requestListing(w.clock.monotonic(), "refresh");
+  await w.pass(120);
+  expect(found(w)).toEqual([
+    "new: problem RoutesUnknown (CloudUnavailable)",
+    "routes: problem RoutesUnknown",
+  ]);
+  const [finding] = w.controller.report().findings.get("new") ?? [];
+  expect(finding?.text).toStartWith(
+    "Could not list the cloud's routes. No route is created or removed until a listing succeeds:",
+  );
+  w.cloud.failures.delete("list");
+  await w.pass(600);
+  expect([w.network("new"), found(w)]).toEqual(["False RouteCreated", []]);
+});
+
+test("a route that cannot be created is a problem of its Node until it exists, and each attempt is counted", async () => {
+  const w = setUp().add("n1", "10.244.1.0/24");
+  w.cloud.failures.set("10.244.1.0/24", refusal("unauthorized"));
+  await w.settle();
+  await w.pass(600);
+  expect(found(w)).toEqual(["n1: problem FailedToCreateRoute (CloudAuthFailed)"]);
+  const attempts = w.cloud.lines.filter((line) => line.startsWith("create")).length;
+  expect(w.syncs.reduce((sum, { failed }) => sum + failed, 0)).toBe(attempts);
+  w.cloud.failures.set("list", refusal("unavailable"));
+  await w.pass(3600);
+  expect(found(w)[0]).toBe("n1: problem FailedToCreateRoute (CloudAuthFailed)");
+  w.cloud.failures.clear();
+  await w.pass(3600);
+  expect([w.network("n1"), found(w)]).toEqual(["False RouteCreated", []]);
+});
+
+test("a failure ends with its Node", async () => {
+  const w = setUp().add("n1", "10.244.1.0/24");
+  w.cloud.failures.set("10.244.1.0/24", refusal("unauthorized"));
+  await w.settle();
+  await w.pass(60);
+  w.nodes.remove("n1");
+  await w.pass(60);
+  expect(found(w)).toEqual([]);
+});
+
+test("a route that cannot be removed is a problem of the table", async () => {
+  const w = setUp().add("n1", "10.244.1.0/24");
+  await w.settle();
+  w.cloud.failures.set("*", refusal("unauthorized"));
+  w.nodes.remove("n1");
+  await w.pass(120);
+  expect(found(w)).toEqual(["routes: problem FailedToRemoveRoute"]);
+  w.cloud.failures.clear();
+  await w.pass(3600);
+  expect(found(w)).toEqual([]);
+});
+
+test("a Node with its route does not wait for its instance when the cloud shows none", async () => {
+  const w = setUp().add("n1", "10.244.1.0/24");
+  await w.settle();
+  w.machines.machines.delete("n1");
+  w.add("n2", "10.244.2.0/24", { hasMachine: false });
+  w.inventory.requestListing(w.clock.monotonic(), "refresh");
+  await w.pass(900);
+  expect([w.reasons("n1"), w.reasons("n2")]).toEqual([[], ["RouteWaitsForMachine"]]);
+});

@@ -107,12 +107,6 @@ export function placeProblems(
         "Neither a location nor a network zone is set, so no load balancer is created. Set load-balancer.hetzner.cloud/location, or HCLOUD_LOAD_BALANCERS_LOCATION for all Services.";
       problems.push({ severity: "error", reason: reasons.LocationMissing, text });
     }
-    if (type === undefined) {
-      warn(
-        reasons.LoadBalancerTypeUnconfigured,
-        "No type is set, so the load balancer is created with type lb11. Set load-balancer.hetzner.cloud/type, or HCLOUD_LOAD_BALANCERS_TYPE for all Services.",
-      );
-    }
     return problems;
   }
   const { name, deprecated } = balancer.load_balancer_type;

@@ -195,8 +195,6 @@ export const reasons = declareReasons({
   LoadBalancerProtected:
     "Deletion protection is on, so the load balancer stays, without an owner. Delete it in the console if it is not needed.",
   LoadBalancerTypeDeprecated: "The type of the load balancer is deprecated. Choose another one.",
-  LoadBalancerTypeUnconfigured:
-    "No type is set, so lb11 is used. Set it by annotation or environment variable.",
   LocationMissing:
     "Neither a location nor a network zone is set. Set one by annotation or environment variable.",
   RobotAddressUnknown:

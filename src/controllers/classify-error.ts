@@ -33,10 +33,17 @@ export function delayAfterError(
   return requestedDelay(error, clock) === undefined ? alignToGrid(clock.monotonic(), delay) : delay;
 }
 
+/** For events and conditions: with what the code of the cloud means. */
+export function textOfError(error: unknown): string {
+  const text = messageOf(error);
+  if (!CloudError.is(error) || error.kind !== "quota") return text;
+  return `A quota of the cloud account is exhausted: ${text.replace(/[.]$/, "")}. Raise the quota, or delete what is not needed. Fairlead will retry.`;
+}
+
 /** Undefined for errors that need no action, such as a lost race. */
 export function describeError(error: unknown): Problem | undefined {
   if (CloudError.is(error)) {
-    return { severity: "error", reason: errorPolicies[error.kind].reason, text: error.message };
+    return { severity: "error", reason: errorPolicies[error.kind].reason, text: textOfError(error) };
   }
   if (isKubeError(error)) {
     if (isLostRace(error) || error.kind === "fenced") return undefined;

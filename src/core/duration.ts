@@ -55,6 +55,18 @@ export function formatDuration(duration: Milliseconds): string {
   return parts.join("");
 }
 
+/** "40s", "12m", "3h 5m", "2d 4h": two units at most. */
+export function roughDuration(inSeconds: number): string {
+  const total = Math.max(0, Math.round(inSeconds));
+  if (total < 60) return `${total}s`;
+  const minutes = Math.floor(total / 60);
+  if (minutes < 10) return total % 60 === 0 ? `${minutes}m` : `${minutes}m ${total % 60}s`;
+  if (minutes < 60) return `${minutes}m`;
+  const hours = Math.floor(minutes / 60);
+  if (hours < 48) return minutes % 60 === 0 ? `${hours}h` : `${hours}h ${minutes % 60}m`;
+  return hours % 24 === 0 ? `${Math.floor(hours / 24)}d` : `${Math.floor(hours / 24)}d ${hours % 24}h`;
+}
+
 /** As Go prints durations, such as `12h0m0s`, `1m2.5s` or `200ms`: for programs that parse upstream's messages. */
 export function goDuration(duration: number): string {
   const whole = Math.max(0, Math.round(duration));

@@ -23,7 +23,7 @@ const inOrder: readonly Ranked[] = [
   { kind: "hold", reason: "LoadBalancerMissing" },
   hint("TargetsUnreachable"),
   hint("LoadBalancerDrift"),
-  hint("LoadBalancerTypeUnconfigured"),
+  hint("LoadBalancerTypeDeprecated"),
   { kind: "notice", reason: "Notice" },
 ];
 

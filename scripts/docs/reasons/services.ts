@@ -153,7 +153,7 @@ export const onServices: Reasons = {
   },
   UnsupportedRequest: {
     type: "Warning",
-    when: "The load balancers of the cloud lack something that the Service requests: source ranges, session affinity, a protocol, or health checks for local traffic. Everything else is applied",
+    when: "The load balancers of the cloud lack something that the Service requests: source ranges, session affinity, a protocol, or health checks for local traffic. Everything else is applied. If no port has a protocol that the cloud supports, no load balancer is created",
     whatToDo:
       "remove it from the Service, or ensure it in another way, such as a NetworkPolicy instead of source ranges",
   },

@@ -6,6 +6,7 @@ import type { ControllerReport, Finding } from "../../controllers/reporter.ts";
 import { isLoadBalancer, isManaged } from "../../controllers/service/predicates.ts";
 import { defined } from "../../core/defined.ts";
 import { didYouMean } from "../../core/did-you-mean.ts";
+import { shortList } from "../../core/text.ts";
 import { keyOf, type Node, type Service } from "../../kube/objects.ts";
 import type { JournalEntry } from "../../runtime/journal.ts";
 import type { WorkQueue } from "../../runtime/work-queue.ts";
@@ -28,6 +29,8 @@ export interface NotFound {
   readonly kind: DescribedKind;
   readonly name: string;
   readonly meant?: string;
+  /** Load balancers that are in the cloud although their Service does not exist. */
+  readonly left?: string;
 }
 
 /** More would hide the newest ones. */
@@ -184,6 +187,7 @@ export class Describer {
       service,
       knowledge,
       general: isManaged(service) ? general : [],
+      now: this.#now,
       ...this.#attemptOf([this.#manager.queues["service"]], knowledge?.group, this.#listingsAt),
     };
   }
@@ -227,9 +231,28 @@ export function describeObject(
     return node === undefined ? notFound(kind, name, manager.nodes.list()) : describer.node(node, events);
   }
   const service = manager.services.get(name);
-  return service === undefined
-    ? notFound(kind, name, manager.services.list())
-    : describer.service(service, events);
+  if (service !== undefined) return describer.service(service, events);
+  return { ...notFound(kind, name, manager.services.list()), ...leftInCloud(manager, name) };
+}
+
+function leftInCloud(manager: Manager, name: string): Pick<NotFound, "left"> {
+  const { service } = manager.controllerReports();
+  if (service === undefined) return {};
+  const namesOf = (list: typeof service.orphans): string =>
+    shortList(list.map(({ name: known, group }) => known ?? group));
+  const own = service.leftOf(name);
+  if (own.length > 0) {
+    const hold = service.holds.find(({ services, group }) =>
+      own.some((one) => one.group === group || services.includes(name)),
+    );
+    const why = hold === undefined ? "" : ` (${hold.reason}: ${hold.message})`;
+    return { left: `Its load balancer is still in the cloud: ${namesOf(own)}${why}` };
+  }
+  const others = [...service.orphans, ...service.possibleOrphans];
+  if (others.length === 0) return {};
+  return {
+    left: `Load balancers with Fairlead's mark whose Service does not exist, maybe this one: ${namesOf(others)}`,
+  };
 }
 
 export const needsAttention = ({ state }: Pick<Brief, "state">): boolean =>
@@ -260,8 +283,13 @@ function notFound(kind: DescribedKind, name: string, others: readonly (Node | Se
 
 /** The name may be right, and only the namespace wrong. */
 export function closestName(kind: DescribedKind, name: string, names: readonly string[]): NotFound {
-  const bare = name.slice(name.indexOf("/") + 1);
-  const meant = names.find((one) => one.endsWith(`/${bare}`)) ?? didYouMean(name, names);
+  const start = name.indexOf("/") + 1;
+  const [namespace, bare] = [name.slice(0, start), name.slice(start)];
+  // Of the namespace too, a long one would make every short name look similar.
+  const near = names.filter((one) => one.startsWith(namespace)).map((one) => one.slice(start));
+  const similar = didYouMean(bare, near);
+  const meant =
+    names.find((one) => one.endsWith(`/${bare}`)) ?? (similar === undefined ? undefined : namespace + similar);
   return meant === undefined ? { kind, name } : { kind, name, meant };
 }
 

@@ -13,6 +13,7 @@ import {
 import { addressesOf } from "../../controllers/service/status/status.ts";
 import { cloudCondition, pausedAnnotation } from "../../controllers/well-known.ts";
 import { defined } from "../../core/defined.ts";
+import { roughDuration } from "../../core/duration.ts";
 import { shortList } from "../../core/text.ts";
 import { keyOf, type Service } from "../../kube/objects.ts";
 import { describeChange } from "../../runtime/journal.ts";
@@ -38,6 +39,8 @@ export interface KnownService {
   readonly knowledge: ServiceKnowledge | undefined;
   /** What concerns all Services, such as a cloud that refuses the credentials. */
   readonly general: readonly Note[];
+  /** Monotonic. */
+  readonly now: number;
   /** It waits for a worker, or one works on it. */
   readonly isDue: boolean;
   readonly nextAttemptInSeconds: number | undefined;
@@ -72,7 +75,7 @@ function conditionNotes({ status }: Service): readonly Note[] {
 function unmanagedBecause(service: Service): string | undefined {
   const { type = "ClusterIP", loadBalancerClass } = service.spec;
   if (isLoadBalancer(service) && loadBalancerClass !== undefined)
-    return `It has loadBalancerClass ${JSON.stringify(loadBalancerClass)}, so another controller serves it. Fairlead serves Services without a class; the field cannot be changed, so create the Service again without it.`;
+    return `It has loadBalancerClass ${JSON.stringify(loadBalancerClass)}, so the controller that implements this class serves it: ${addressesOf(service).length === 0 ? "it has no address yet, so check that this controller is installed and runs" : "its address comes from there"}. Fairlead serves only Services without a class. The field cannot be changed: for a load balancer of this cloud, create the Service again without it.`;
   if (isManaged(service)) return undefined;
   return `It is of type ${type}, so it needs no load balancer. Only Services of type LoadBalancer get one.`;
 }
@@ -136,11 +139,13 @@ function judge(known: KnownService, notes: readonly Note[], decisions: readonly 
   return { state: "working", summary: "It has not been reconciled yet." };
 }
 
-function balancerText({ balancer, isListed, group }: ServiceKnowledge): string {
-  if (balancer !== undefined) return `${balancer.name ?? group} (${balancer.state})`;
-  return isListed
-    ? "the cloud lists none with the mark of this Service"
-    : "unknown: the load balancers of the cloud were not listed yet";
+function balancerText({ balancer, listedAt, group }: ServiceKnowledge, now: number): string {
+  if (listedAt === undefined) return "unknown: the load balancers of the cloud were not listed yet";
+  const shown =
+    balancer === undefined
+      ? "none with the mark of this Service"
+      : `${balancer.name ?? group} (${balancer.state})`;
+  return `${shown}, as listed ${roughDuration((now - listedAt) / 1000)} ago`;
 }
 
 function targetsText(targets: readonly string[] | undefined): string | undefined {
@@ -160,7 +165,7 @@ export function describeService(known: KnownService, decisions: readonly Decisio
 }
 
 /** In the order to show them. */
-export function factsOfService({ service, knowledge }: KnownService): Description["facts"] {
+export function factsOfService({ service, knowledge, now }: KnownService): Description["facts"] {
   const { spec, metadata } = service;
   const { targets, sharedWith = [] } = knowledge ?? {};
   const addresses = addressesOf(service);
@@ -169,7 +174,7 @@ export function factsOfService({ service, knowledge }: KnownService): Descriptio
     Class: spec.loadBalancerClass,
     Addresses: addresses.length === 0 ? "none" : addresses.join(", "),
     Ports: (spec.ports ?? []).map(({ port, protocol = "TCP" }) => `${port}/${protocol}`).join(" "),
-    "Load balancer": knowledge && balancerText(knowledge),
+    "Load balancer": knowledge && balancerText(knowledge, now),
     "Shared with": sharedWith.length === 0 ? undefined : shortList(sharedWith),
     Targets: targetsText(targets),
     Deletion: metadata.deletionTimestamp,

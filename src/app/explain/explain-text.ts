@@ -114,11 +114,12 @@ export function exitCodeOf({ objects, notFound, noLeader }: ExplainAnswer): Exit
   return objects.every(({ state }) => settledStates.includes(state)) ? 0 : 3;
 }
 
-export function notFoundText({ kind, name, meant }: NotFound): string {
+export function notFoundText({ kind, name, meant, left }: NotFound): string {
   const [namespace] = name.split("/");
   const where = kind === "Service" ? `kubectl -n ${namespace} get services` : "kubectl get nodes";
   const hint = meant === undefined ? `${where} lists all` : `did you mean ${meant}?`;
-  return `${kind} ${name} does not exist; ${hint}`;
+  const more = left === undefined ? "" : `${hint.endsWith("?") ? "" : "."} ${left}`;
+  return `${kind} ${name} does not exist; ${hint}${more}`;
 }
 
 export function answerText(

@@ -65,7 +65,8 @@ export async function readEvents(
 const unknown = { isDue: false, nextAttemptInSeconds: undefined } as const;
 
 function ofService(service: Service, events?: readonly DescribedEvent[]): Description {
-  const known = defined({ service, knowledge: undefined, general: [], ...unknown, events }) as KnownService;
+  const nothing = { knowledge: undefined, general: [], now: 0 } as const;
+  const known = defined({ service, ...nothing, ...unknown, events }) as KnownService;
   return defined({ ...describeService(known), facts: factsOfService(known), decisions: [], events });
 }
 

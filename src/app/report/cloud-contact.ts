@@ -12,7 +12,7 @@ export interface OperationCalls {
   readonly totalMs: number;
   /** Wall time, as RFC 3339. */
   readonly lastAt: string;
-  readonly lastError?: { readonly text: string; readonly at: string } | undefined;
+  readonly lastError?: { readonly kind: string; readonly text: string; readonly at: string } | undefined;
 }
 
 /** Operations are a closed list per provider. The limit protects against one that puts an id into the name. */
@@ -45,7 +45,9 @@ export class CloudContact {
       failed: (before?.failed ?? 0) + (hasFailed ? 1 : 0),
       totalMs: (before?.totalMs ?? 0) + durationMs,
       lastAt: now,
-      lastError: hasFailed ? { text: `${failure}: ${message ?? ""}`, at: now } : before?.lastError,
+      lastError: hasFailed
+        ? { kind: failure, text: `${failure}: ${message ?? ""}`, at: now }
+        : before?.lastError,
     });
   }
 

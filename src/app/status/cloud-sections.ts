@@ -1,9 +1,10 @@
 // The sections of the page with the cloud: requests, budgets and listings; and with the queues and watches of this replica.
 
+import { roughDuration } from "../../core/duration.ts";
 import type { ManagerReport } from "../report/manager-report.ts";
 import { type Html, type HtmlValue, html, table } from "./html.ts";
 import type { StatusView } from "./status-view.ts";
-import { ago, badge, number, roughDuration } from "./words.ts";
+import { ago, badge, number } from "./words.ts";
 
 type Account = ManagerReport["accounts"][number];
 

@@ -1,7 +1,7 @@
 // The sections of the page with what the cluster has: Nodes, Services, routes, holds, and the last changes.
 
 import { milliseconds } from "../../core/brand.ts";
-import { formatDuration } from "../../core/duration.ts";
+import { formatDuration, roughDuration } from "../../core/duration.ts";
 import { shortList } from "../../core/text.ts";
 import type { ManagerReport } from "../report/manager-report.ts";
 import { type Html, html, table } from "./html.ts";
@@ -42,10 +42,18 @@ export function nodesPart({ nodes, detailsOf }: StatusView, query: ViewQuery): H
   })}${pager(query, "nodes", part, "Nodes")}`;
 }
 
-export function servicesPart({ services }: StatusView, query: ViewQuery): Html {
+function listedText({ balancerListings }: ManagerReport): string | undefined {
+  const ages = balancerListings.flatMap(({ ageSeconds }) => ageSeconds ?? []);
+  if (balancerListings.length === 0) return undefined;
+  if (ages.length === 0) return "The load balancers of the cloud were not listed yet.";
+  return `As the cloud listed load balancers ${roughDuration(Math.max(...ages))} ago. They are listed every 20 to 30 minutes, and when a Service changes.`;
+}
+
+export function servicesPart({ services, report }: StatusView, query: ViewQuery): Html {
   const shown = services.filter((row) => isShown(query, row));
   const part = slice(shown, "services", query);
-  return html`${table({
+  const listed = listedText(report);
+  return html`${listed === undefined ? undefined : html`<p>${listed}</p>`}${table({
     id: "services-table",
     caption: "Services of type LoadBalancer with their state, address and what is wrong",
     columns: [

@@ -1,10 +1,11 @@
 // The top of the page: who leads, one tile per topic, one sentence that sums up, and what concerns the whole manager.
 
 import { isShortWait } from "../../controllers/problem-order.ts";
+import { roughDuration } from "../../core/duration.ts";
 import { awaitedListsText, type ManagerReport } from "../report/manager-report.ts";
 import { type Html, html } from "./html.ts";
 import type { StatusView, ToneCounts } from "./status-view.ts";
-import { counted, number, roughDuration, secondsBetween, type Tone } from "./words.ts";
+import { counted, number, secondsBetween, type Tone } from "./words.ts";
 
 export function roleOf({ leads, holders, mode }: ManagerReport): {
   readonly tone: Tone;
@@ -17,10 +18,19 @@ export function roleOf({ leads, holders, mode }: ManagerReport): {
     : { tone: "quiet", label: "Standby" };
 }
 
-function failures({ accounts, inventory, balancerListings }: ManagerReport): number {
+/** What fails is tried again after 15 minutes at most. */
+const longestRetry = 16 * 60;
+
+/** Listings that fail, accounts that cannot be reached, and else operations whose last request failed. */
+function failures({ accounts, inventory, balancerListings, requests, at }: ManagerReport): number {
   const broken = accounts.filter(({ endpoints }) => endpoints.some(({ state }) => state !== "closed"));
   const failed = [...inventory, ...balancerListings].filter(({ failure }) => failure !== undefined);
-  return broken.length + failed.length;
+  // A lookup that finds nothing is an answer.
+  const failing = requests.filter(
+    ({ lastAt, lastError: error }) =>
+      error?.at === lastAt && error.kind !== "not-found" && secondsBetween(lastAt, at) < longestRetry,
+  );
+  return broken.length + failed.length || failing.length;
 }
 
 /** A mass limit holds them until an operator decides. Others end with a listing of the cloud. */

@@ -2,6 +2,7 @@
 
 import { isShortWait } from "../../controllers/problem-order.ts";
 import { noticeReason } from "../../controllers/reporter.ts";
+import { roughDuration } from "../../core/duration.ts";
 import type { Brief, Note, State } from "../explain/description.ts";
 import { type Html, html } from "./html.ts";
 
@@ -41,18 +42,6 @@ export const number = (value: number): string => numbers.format(value);
 
 export const counted = (count: number, one: string, many = `${one}s`): string =>
   `${number(count)} ${count === 1 ? one : many}`;
-
-/** "40s", "12m", "3h 5m", "2d 4h": two units at most. */
-export function roughDuration(inSeconds: number): string {
-  const total = Math.max(0, Math.round(inSeconds));
-  if (total < 60) return `${total}s`;
-  const minutes = Math.floor(total / 60);
-  if (minutes < 10) return total % 60 === 0 ? `${minutes}m` : `${minutes}m ${total % 60}s`;
-  if (minutes < 60) return `${minutes}m`;
-  const hours = Math.floor(minutes / 60);
-  if (hours < 48) return minutes % 60 === 0 ? `${hours}h` : `${hours}h ${minutes % 60}m`;
-  return hours % 24 === 0 ? `${Math.floor(hours / 24)}d` : `${Math.floor(hours / 24)}d ${hours % 24}h`;
-}
 
 export const secondsBetween = (earlier: string, later: string): number =>
   (Date.parse(later) - Date.parse(earlier)) / 1000;

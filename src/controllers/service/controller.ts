@@ -51,6 +51,8 @@ export interface ServiceReport extends ControllerReport {
   readonly possibleOrphans: readonly ObservedLoadBalancer[];
   /** Keys of the Services in a group. */
   membersOf(group: string): readonly string[];
+  /** What the cloud lists for a Service that is gone from the API, by its key. */
+  leftOf(key: string): readonly ObservedLoadBalancer[];
   /** Undefined for a Service that is not managed, or was not seen yet. */
   knowledgeOf(service: Service): ServiceKnowledge | undefined;
 }
@@ -235,6 +237,7 @@ export class ServiceController {
       orphans: this.orphans(),
       possibleOrphans: this.#unowned().filter((one) => this.#mayBeForeign(one)),
       membersOf: (group) => this.membersOf(group),
+      leftOf: (key) => this.#leftOf(key),
       knowledgeOf: (service) => knowledgeOf(this.#reconcile, service),
     };
   }
@@ -251,6 +254,13 @@ export class ServiceController {
   orphans(): readonly ObservedLoadBalancer[] {
     const unowned = this.#unowned().filter((one) => !this.#mayBeForeign(one));
     return [...unowned, ...this.#reconcile.groupStates.all.flatMap(({ duplicates }) => duplicates)];
+  }
+
+  #leftOf(key: string): readonly ObservedLoadBalancer[] {
+    const { groupStates, freshListing } = this.#reconcile;
+    return groupStates.all.flatMap(({ group, goneServices }) =>
+      [...goneServices.values()].some((gone) => gone.key === key) ? freshListing.index.ofGroup(group) : [],
+    );
   }
 
   #unowned(): readonly ObservedLoadBalancer[] {
@@ -298,8 +308,8 @@ export interface ServiceKnowledge {
   /** The Services that share its load balancer, without itself. */
   readonly sharedWith: readonly string[];
   readonly balancer: ObservedLoadBalancer | undefined;
-  /** Whether the load balancers of the cloud were listed since the start. */
-  readonly isListed: boolean;
+  /** When the listing began that shows what the cloud has for it (monotonic); undefined before the first one. */
+  readonly listedAt: number | undefined;
   /** The Nodes that should be targets; undefined if they cannot be chosen. Chosen when it is read, which takes time. */
   readonly targets: readonly string[] | undefined;
   /** The change in progress. */
@@ -310,7 +320,7 @@ export interface ServiceKnowledge {
 
 /** Undefined for a Service that the controller has not seen, or does not manage. */
 export function knowledgeOf(
-  { groupStates, serviceStates, desiredServices, freshListing, controller }: ReconcileDeps,
+  { groupStates, serviceStates, desiredServices, freshListing }: ReconcileDeps,
   service: Service,
 ): ServiceKnowledge | undefined {
   const uid = serviceUID(service.metadata.uid);
@@ -323,7 +333,7 @@ export function knowledgeOf(
     group,
     sharedWith: groupStates.membersOf(group).filter((member) => member !== key),
     balancer: listed.find(({ name }) => name !== undefined && name === state?.managed?.name) ?? listed[0],
-    isListed: controller.listing.latest !== undefined,
+    listedAt: state && freshListing.listedAt(state),
     get targets() {
       return desiredServices.tryOf(service)?.desired.targets.map(({ node }) => node);
     },

@@ -87,7 +87,7 @@ describe("a pending Service", () => {
   Type:          LoadBalancer
   Addresses:     none
   Ports:         80/TCP
-  Load balancer: the cloud lists none with the mark of this Service
+  Load balancer: none with the mark of this Service, as listed 30s ago
   Targets:       3: node-0, node-1, node-2
 
 Why:
@@ -217,7 +217,7 @@ Next attempt:
     w.create("web", { spec: { loadBalancerClass: "other.example/x" } });
     await w.pass(30);
     expect(textOf(w, "web")).toContain(
-      'unmanaged\n  It has loadBalancerClass "other.example/x", so another controller serves it.',
+      'unmanaged\n  It has loadBalancerClass "other.example/x", so the controller that implements this class',
     );
   });
 
@@ -228,7 +228,7 @@ Next attempt:
     await world.pass(20);
     const found = explain(world, "web");
     expect([found.state, notesOf(found)]).toEqual(["waiting", ["wait WaitingForCloud"]]);
-    expect(found.facts["Load balancer"]).toBe("b1 (changing)");
+    expect(found.facts["Load balancer"]).toBe("b1 (changing), as listed 1s ago");
     expect(found.nextAttemptInSeconds).toBeLessThan(30);
   });
 

@@ -83,6 +83,19 @@ describe("the page /status", () => {
     expect(html).toContain('<p id="summary" role="status">1 Service needs attention.</p>');
   });
 
+  test("counts an operation of the cloud that fails, until it succeeds, and says how old the listing is [F91]", async () => {
+    const { w, body } = await open();
+    w.cloud.faults.add({ kind: "status", status: 402, operation: "POST /balancers", calls: 3 });
+    w.create("web");
+    await w.pass(30);
+    const html = await body();
+    expect(section(html, "services")).toMatch(/As the cloud listed load balancers \d+s ago\./);
+    expect(html).toMatch(/Cloud requests<\/span> <span class="figure">\d+<\/span> <span class="text">1 failure</);
+    expect(html).toContain("1 failure of the cloud need");
+    await w.until(() => w.addressesOf("web").length === 1, "an address", 1800);
+    expect(await body()).toContain('<span class="text">no failure<');
+  });
+
   test("names load balancers that wait for a proof in the summary and in the tile, each once [F91]", async () => {
     const { w, body } = await open({}, ...all);
     w.create("web");

@@ -214,7 +214,7 @@ test("lists at once when a user changes a Service whose load balancer was delete
   w.forget();
   w.editSpec("web", { ports: [{ port: 81, protocol: "TCP" }] });
   await w.pass(1);
-  expect(w.asked).toEqual(["PATCH /balancers/b1", "GET /balancers"]);
+  expect(w.asked).toEqual(["PATCH /balancers/b1", "GET /balancers", "GET /balancers"]);
   await w.until(() => w.cloud.balancers.list().length === 1, "a new load balancer", 31);
   await w.stop();
 });

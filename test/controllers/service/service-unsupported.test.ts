@@ -8,6 +8,7 @@ import { toService } from "./service-draft.ts";
 // What a Service requests and the cloud lacks is reported on the Service, in one event.
 
 const port = { port: 53, nodePort: 30_053 };
+const tcp = { port: 80, nodePort: 30_080, protocol: "TCP" };
 
 const textOf = (
   spec: ReturnType<typeof toService>["spec"],
@@ -27,8 +28,13 @@ describe("unsupportedRequests", () => {
     readonly string[] | undefined,
     string,
   ][] = [
-    ["UDP", { ports: [{ ...port, protocol: "UDP" }] }, undefined, "UDP (port 53 gets no traffic from it)"],
-    ["SCTP", { ports: [{ ...port, protocol: "SCTP" }] }, undefined, "SCTP (port 53 gets no traffic from it)"],
+    ["UDP", { ports: [tcp, { ...port, protocol: "UDP" }] }, undefined, "UDP (port 53 gets no traffic from it)"],
+    [
+      "SCTP",
+      { ports: [tcp, { ...port, protocol: "SCTP" }] },
+      undefined,
+      "SCTP (port 53 gets no traffic from it)",
+    ],
     ["sourceRanges", {}, ["10.0.0.0/8"], "source ranges (it forwards the traffic of every client)"],
     [
       "sessionAffinity",

@@ -104,10 +104,24 @@ export function unsupportedRequests(
   supports: readonly ServiceFeature[] | undefined,
   choosesEndpoints: boolean,
 ): readonly Problem[] {
+  const isSupported = (feature: ServiceFeature): boolean => supports?.includes(feature) === true;
   const texts = requestsOf(desired, choosesEndpoints).flatMap(([feature, text]) =>
-    supports?.includes(feature) === true ? [] : text,
+    isSupported(feature) ? [] : text,
   );
   if (texts.length === 0) return [];
+  const { ports } = desired;
+  if (ports.length > 0 && ports.every(({ protocol }) => protocol !== "TCP" && !isSupported(protocol))) {
+    const refused = ports.map(({ port, protocol }) => `${port}/${protocol}`).join(", ");
+    const protocols = [...new Set(ports.map(({ protocol }) => protocol))].join(" and ");
+    return [
+      {
+        severity: "error",
+        reason: "UnsupportedRequest",
+        key: "spec.ports",
+        text: `The load balancers of this cloud do not support ${protocols}, and the Service has no other port (${refused}). No load balancer is created; one that exists stays, and forwards no traffic of these ports. Use TCP, or another type of Service.`,
+      },
+    ];
+  }
   return [
     {
       severity: "warning",

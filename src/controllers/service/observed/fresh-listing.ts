@@ -3,7 +3,7 @@
 // holds up no group that cannot have its load balancer there. An index of the listings is built once for all groups.
 
 import type { ListedPart, PartListings } from "../../../cloud/part-listings.ts";
-import type { ServiceUID } from "../../../core/brand.ts";
+import { type Milliseconds, milliseconds, type ServiceUID } from "../../../core/brand.ts";
 import type { Service } from "../../../kube/objects.ts";
 import { inPart } from "../../../provider/listing-parts.ts";
 import type { ObservedLoadBalancer } from "../../../provider/load-balancers.ts";
@@ -127,6 +127,12 @@ export class FreshListing {
     return Math.min(...this.#partsOf(state).map(beganAt));
   }
 
+  /** The same; undefined while one of them is missing. */
+  listedAt(state: GroupState): number | undefined {
+    const at = this.beganAt(state);
+    return Number.isFinite(at) ? at : undefined;
+  }
+
   /** When the newest of them was known (monotonic). */
   knownAt(state: GroupState): number {
     return Math.max(...this.#partsOf(state).map(({ listing }) => listing.latest?.endedAt ?? never));
@@ -169,8 +175,9 @@ export class FreshListing {
     return waiting;
   }
 
-  /** Requests newer listings in the background. No group waits for them. */
-  refresh(state: GroupState): void {
+  /** Requests newer listings in the background, unless these are younger than `age`. No group waits for them. */
+  refresh(state: GroupState, age: Milliseconds = milliseconds(0)): void {
+    if (this.#deps.clock.monotonic() - this.beganAt(state) < age) return;
     for (const { listing } of this.#partsOf(state)) listing.request(this.#deps.clock.monotonic(), "refresh");
   }
 

@@ -2,7 +2,7 @@
 // soon, and measures the time from a change of Nodes until every load balancer has been reconciled.
 
 import type { ListedPart } from "../../../cloud/part-listings.ts";
-import { serviceUID } from "../../../core/brand.ts";
+import { type Milliseconds, seconds, serviceUID } from "../../../core/brand.ts";
 import { keyOf, type Service } from "../../../kube/objects.ts";
 import type { Change } from "../../../kube/watch/store.ts";
 import type { Clock } from "../../../platform/clock.ts";
@@ -14,6 +14,7 @@ import type { DesiredServices } from "../desired/desired-services.ts";
 import type { BalancerMassLimit } from "../observed/balancer-mass-count.ts";
 import type { EvidenceUpdates } from "../observed/evidence-updates.ts";
 import type { FreshListing } from "../observed/fresh-listing.ts";
+import { isEnding } from "../predicates.ts";
 import { coversPart, type GroupState, isBackingOff } from "../state/group-record.ts";
 import { dropGroupState, dropServiceStates, type GroupStates } from "../state/group-states.ts";
 import type { ServiceStates } from "../state/service-states.ts";
@@ -86,17 +87,26 @@ function enqueueAll({ controller, queue, groupStates, serviceStates, assignment 
   for (const group of groupStates.names) queue.add(group);
 }
 
+/** Changes of Services request a new listing only after this time, because a tenant may change one all the time. */
+const sameListingFor: Milliseconds = seconds(30);
+
 function onServiceChange(deps: TriggerDeps, change: Change<Service>): void {
   const { key, before, after } = change;
-  const { controller, groupStates, serviceStates, assignment, ownWrites, massLimit } = deps;
+  const { controller, groupStates, serviceStates, assignment, ownWrites, massLimit, freshListing } = deps;
   const { listing, clock } = controller;
   const isNews = ownWrites.isNews(change);
   // It may be one that vanished. The listing shows whether the mass limit still holds.
   if (before === undefined && massLimit.isHolding) listing.request(clock.monotonic(), "refresh");
   if (before === undefined || before.metadata.uid === after?.metadata.uid) {
     if (isNews) assignment.enqueue(key);
-    if (isNews && before !== undefined)
-      serviceStates.commit(serviceStates.of(before), { kind: "refusalsEnded" });
+    if (isNews && before !== undefined) {
+      const state = serviceStates.of(before);
+      serviceStates.commit(state, { kind: "refusalsEnded" });
+      const group = state.group === undefined ? undefined : groupStates.get(state.group);
+      // A user who changes a Service may have changed something in the cloud too.
+      if (group !== undefined && after !== undefined && !isEnding(after))
+        freshListing.refresh(group, sameListingFor);
+    }
     return;
   }
   // It is gone, or another Service has its name now: its group must release its load balancer.

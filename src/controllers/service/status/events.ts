@@ -5,13 +5,12 @@ import { isAccountWide } from "../../../cloud/error-policies.ts";
 import { type Milliseconds, milliseconds, minutes, seconds } from "../../../core/brand.ts";
 import { defined } from "../../../core/defined.ts";
 import { formatDuration } from "../../../core/duration.ts";
-import { messageOf } from "../../../core/error-message.ts";
 import type { Problem } from "../../../core/problem.ts";
 import { shortList } from "../../../core/text.ts";
 import { keyOf, type Service } from "../../../kube/objects.ts";
 import type { Step } from "../../../provider/plan.ts";
 import { removalWindowText } from "../../absence/removal-history.ts";
-import { describeError } from "../../classify-error.ts";
+import { describeError, textOfError } from "../../classify-error.ts";
 import type { ObjectEvent } from "../../reporter.ts";
 import { pausedAnnotation } from "../../well-known.ts";
 import { isEnding } from "../predicates.ts";
@@ -251,7 +250,7 @@ function describeSteps(steps: readonly Step[]): string {
 
 /** `parts`: where its load balancer may be, if a listing failed and several parts of the cloud are possible. */
 export function syncFailed(service: Service, error: unknown, parts: readonly string[] = []): ObjectEvent {
-  const found = messageOf(error);
+  const found = textOfError(error);
   const why =
     parts.length < 2
       ? found
@@ -270,7 +269,7 @@ export function updateFailed(hosts: readonly string[], error: unknown): ObjectEv
   const shown = hosts.length > maxHostNames ? [...names, `<${hosts.length - maxHostNames} more>`] : names;
   const message =
     `Error updating load balancer with new hosts [${shown.join(" ")}] ` +
-    `[node names limited, total number of nodes: ${hosts.length}], error: ${messageOf(error)}`;
+    `[node names limited, total number of nodes: ${hosts.length}], error: ${textOfError(error)}`;
   return failed("UpdateLoadBalancerFailed", message, error);
 }
 

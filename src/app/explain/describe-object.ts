@@ -289,7 +289,8 @@ export function closestName(kind: DescribedKind, name: string, names: readonly s
   const near = names.filter((one) => one.startsWith(namespace)).map((one) => one.slice(start));
   const similar = didYouMean(bare, near);
   const meant =
-    names.find((one) => one.endsWith(`/${bare}`)) ?? (similar === undefined ? undefined : namespace + similar);
+    names.find((one) => one.endsWith(`/${bare}`)) ??
+    (similar === undefined ? undefined : namespace + similar);
   return meant === undefined ? { kind, name } : { kind, name, meant };
 }
 

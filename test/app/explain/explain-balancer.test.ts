@@ -82,7 +82,11 @@ describe("a Service that does not exist", () => {
     await w.pass(30);
     const { service } = { service: w.get("web") };
     w.server.store.remove(
-      { ...(await import("../../../src/testing/apiserver/objects/resource-table.ts")).resourceNamed("services") },
+      {
+        ...(await import("../../../src/testing/apiserver/objects/resource-table.ts")).resourceNamed(
+          "services",
+        ),
+      },
       service as never,
     );
     await w.pass(5);

@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import type { State } from "../../../src/app/explain/description.ts";
-import { roughDuration } from "../../../src/core/duration.ts";
 import { isUnsettled, toneOf } from "../../../src/app/status/words.ts";
+import { roughDuration } from "../../../src/core/duration.ts";
 
 const hold = (reason: string) => [{ kind: "hold", reason, text: "" }] as const;
 

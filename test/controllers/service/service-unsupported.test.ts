@@ -28,7 +28,12 @@ describe("unsupportedRequests", () => {
     readonly string[] | undefined,
     string,
   ][] = [
-    ["UDP", { ports: [tcp, { ...port, protocol: "UDP" }] }, undefined, "UDP (port 53 gets no traffic from it)"],
+    [
+      "UDP",
+      { ports: [tcp, { ...port, protocol: "UDP" }] },
+      undefined,
+      "UDP (port 53 gets no traffic from it)",
+    ],
     [
       "SCTP",
       { ports: [tcp, { ...port, protocol: "SCTP" }] },

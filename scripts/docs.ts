@@ -3,10 +3,9 @@
 
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { hetzner } from "../providers/hetzner/index.ts";
-import { rancher } from "../providers/rancher/index.ts";
 import { cloudPage } from "./docs/cloud-page.ts";
 import { dashboard } from "./docs/dashboard/dashboard.ts";
+import { documentedClouds } from "./docs/documented-clouds.ts";
 import { eventsPage } from "./docs/events-page.ts";
 import type { Proofs } from "./docs/features.ts";
 import { featuresPage } from "./docs/features.ts";
@@ -79,8 +78,12 @@ const needsTests = args.some((word) => word !== "--check");
 
 const pages = {
   ...(needsTests ? provedPages() : {}),
-  "docs/clouds/hetzner-reference.md": cloudPage("Hetzner", "hetzner", hetzner),
-  "docs/clouds/rancher-reference.md": cloudPage("Rancher 1.6", "rancher", rancher),
+  ...Object.fromEntries(
+    documentedClouds.map(({ title, folder, provider }) => [
+      `docs/clouds/${folder}-reference.md`,
+      cloudPage(title, folder, provider),
+    ]),
+  ),
   "docs/events.md": eventsPage(),
   "docs/flags.md": flagsPage(),
   "docs/kubernetes-install.md": withValuesTable(read("docs/kubernetes-install.md")),

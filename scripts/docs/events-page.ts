@@ -78,7 +78,7 @@ ${table(onServices)}
 ## Of providers
 
 Problems that a provider finds with an instance, a load balancer or a route. A provider may declare further reasons; the command \`schema\`
-of its executable lists them under \`$defs.problemReasons\`.
+of its executable lists them under \`$defs.problemReasons\`. Those of the clouds in this repository have [runbooks](runbooks/README.md#reasons) too.
 
 ${ofProviders()}
 

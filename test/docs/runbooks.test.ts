@@ -81,6 +81,14 @@ test("every reason of an event or condition has a page", () => {
   expect(pagesIn("docs/runbooks/reasons")).toEqual(Object.keys(reasonPages()).toSorted());
 });
 
+test("a reason of one provider has a page with its meaning and the commands of its executable", () => {
+  const page = reasonPages()["LoadBalancerProtected"] ?? "";
+  expect(page).toContain("Reported by the provider of [Hetzner](../../clouds/hetzner.md)");
+  expect(page).toContain("Delete it in the console if it is not needed.");
+  expect(page).toContain("hetzner-cloud-controller-manager explain service NAMESPACE/NAME");
+  expect(Object.values(reasonPages()).join("")).not.toContain("fake-cloud-controller-manager");
+});
+
 test("the pages of the reasons and the index of the runbooks are up to date; npm run docs generates them", () => {
   for (const [name, page] of Object.entries(reasonPages()))
     expect(read(`docs/runbooks/reasons/${name}.md`)).toBe(page);

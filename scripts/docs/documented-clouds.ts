@@ -1,0 +1,17 @@
+// The clouds whose settings, annotations and reasons have pages in docs.
+
+import { hetzner } from "../../providers/hetzner/index.ts";
+import { rancher } from "../../providers/rancher/index.ts";
+import type { DocumentedProvider } from "./cloud-page.ts";
+
+export interface DocumentedCloud {
+  readonly title: string;
+  /** The name of the folder in `providers`, and of the executable. */
+  readonly folder: string;
+  readonly provider: DocumentedProvider;
+}
+
+export const documentedClouds: readonly DocumentedCloud[] = [
+  { title: "Hetzner", folder: "hetzner", provider: hetzner },
+  { title: "Rancher 1.6", folder: "rancher", provider: rancher },
+];

@@ -8,5 +8,8 @@ export type Defined<T> = {
 
 /** The object without its undefined properties: `defined({ name, uid })` instead of a conditional spread per property. */
 export function defined<T extends object>(object: T): Defined<T> {
-  return Object.fromEntries(Object.entries(object).filter(([, value]) => value !== undefined)) as Defined<T>;
+  // A loop, because this runs several times for each request.
+  const result: Record<string, unknown> = {};
+  for (const [key, value] of Object.entries(object)) if (value !== undefined) result[key] = value;
+  return result as Defined<T>;
 }

@@ -18,11 +18,13 @@ export class History {
   writer: string | undefined;
   writes = 0;
   readonly #clock: Clock;
+  readonly #server: ApiServer;
   #lines: string[] = [];
   #hash = 0n;
 
   constructor(clock: Clock, server: ApiServer) {
     this.#clock = clock;
+    this.#server = server;
     server.onWrite((change) => this.#record(change));
   }
 
@@ -53,7 +55,7 @@ export class History {
     const { type, storage, object, before } = change;
     const who = this.writer ?? "others";
     const name = `${storage}/${object.metadata.name}`;
-    this.#hash = BigInt(Bun.hash(JSON.stringify(object), this.#hash));
+    this.#hash = BigInt(Bun.hash(this.#server.store.jsonOf(object), this.#hash));
     const isPrinted = storage === "nodes" && (this.writer !== undefined || type !== "MODIFIED");
     this.#add({ text: `${who} ${type} ${name} ${isPrinted ? changed(before, object) : ""}`, isPrinted });
   }

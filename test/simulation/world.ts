@@ -80,7 +80,8 @@ export class World {
     this.#options = options;
     this.random = seededRandom(seed);
     this.checksRoutesOften = seed % 4 < 2;
-    this.server = new ApiServer({ clock, random: seededRandom(seed ^ 0x5eed) });
+    // Watches resume from versions that are minutes old; a longer history only costs memory.
+    this.server = new ApiServer({ clock, random: seededRandom(seed ^ 0x5eed), options: { historyLimit: 3000 } });
     this.cloud = new FakeCloud({ clock, actionTime: milliseconds([0, 300, 5_000][seed % 3] ?? 0) });
     // Half of the clouds accept two balancers of one name.
     this.cloud.balancers.hasUniqueNames = seed % 2 === 0;
@@ -279,9 +280,9 @@ export class World {
 
 /** Also true for a watch that begins with a listing. */
 const isListing = ({ method, url }: TransportRequest): boolean => {
+  if (method !== "GET") return false;
   const { pathname, searchParams } = new URL(url);
   return (
-    method === "GET" &&
     /\/(nodes|services)$/.test(pathname) &&
     (!searchParams.has("watch") || searchParams.get("sendInitialEvents") === "true")
   );

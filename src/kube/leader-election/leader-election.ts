@@ -47,6 +47,9 @@ export function attemptTimeout(renewDeadline: Milliseconds): Milliseconds {
   return milliseconds(Math.max(1000, renewDeadline / 2));
 }
 
+/** Ends what an attempt left behind. A constant, because an abort without a reason creates an error with a stack. */
+const attemptEnded = new Error("The attempt to renew the Lease has ended.");
+
 export class LeaderElection {
   readonly #options: LeaderElectionOptions;
   readonly #lock: LeaseLock;
@@ -229,10 +232,10 @@ export class LeaderElection {
   async #try(timeout: Milliseconds, signal: AbortSignal): Promise<boolean> {
     const { controller, unlink } = linkedController(signal);
     this.#failure = undefined;
-    const message = `An attempt to acquire or renew the Lease ${this.#lock.key} timed out after ${formatDuration(timeout)}.`;
-    const cancel = this.#options.clock.after(timeout, () =>
-      controller.abort(new DOMException(message, "TimeoutError")),
-    );
+    const cancel = this.#options.clock.after(timeout, () => {
+      const message = `An attempt to acquire or renew the Lease ${this.#lock.key} timed out after ${formatDuration(timeout)}.`;
+      controller.abort(new DOMException(message, "TimeoutError"));
+    });
     try {
       return await abortable(this.#lock.tryHold(controller.signal), controller.signal);
     } catch (error) {
@@ -240,8 +243,8 @@ export class LeaderElection {
       if (!signal.aborted) this.#options.onProblem?.(error);
       return false;
     } finally {
-      // A later response is ignored, because the attempt has ended.
-      controller.abort();
+      // A later response is ignored.
+      controller.abort(attemptEnded);
       cancel();
       unlink();
     }

@@ -69,6 +69,7 @@ export async function* readWatchStream<T extends KubeObject>(
   const pacer = new Pacer(clock);
 
   const read = async () => {
+    const began = clock.monotonic();
     const { controller, unlink } = linkedController(signal);
     const limit = silenceLimit();
     const cancel = clock.after(milliseconds(Math.max(0, limit)), () =>
@@ -85,6 +86,7 @@ export async function* readWatchStream<T extends KubeObject>(
     } finally {
       cancel();
       unlink();
+      pacer.waitedSince(began);
     }
   };
 
@@ -179,6 +181,12 @@ export class Pacer {
   constructor(clock: Clock) {
     this.#clock = clock;
     this.#resumedAt = clock.monotonic();
+  }
+
+  /** Other work ran during a long wait, so that a single event needs no pause. Data that has already arrived is read at once. */
+  waitedSince(began: number): void {
+    const now = this.#clock.monotonic();
+    if (now - began >= this.#maxRun) this.#resumedAt = now;
   }
 
   /** A promise to await when the work has run for long enough; undefined otherwise, because each await costs time. */

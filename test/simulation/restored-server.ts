@@ -1,5 +1,6 @@
 // The API server is restored from a backup that is seconds old: objects have older content and lower versions, and every stream ends.
 
+import { massDeletionReason } from "../../src/controllers/node-lifecycle/events.ts";
 import { milliseconds } from "../../src/core/brand.ts";
 import type { KubeObject } from "../../src/testing/apiserver/objects/kube-object.ts";
 import type { Dice, DisruptionSource } from "./disruptions.ts";
@@ -17,6 +18,8 @@ export const restoredServer = (world: World, dice: Dice): DisruptionSource => {
     return JSON.stringify([
       lease?.spec?.["holderIdentity"],
       lease?.metadata.annotations,
+      // A hold is reported once. A server that loses the event loses the report.
+      server.store.list("events").filter((event) => event["reason"] === massDeletionReason).length,
       [...server.store.list("nodes"), ...server.store.list("services")].map(essenceOf),
     ]);
   };

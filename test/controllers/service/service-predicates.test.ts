@@ -97,6 +97,7 @@ describe("isRelevantChange", () => {
     status: { loadBalancer: { ingress: [{ ip, ...(ipMode !== undefined && { ipMode }) }] } },
   });
   const spec = (more: Service["spec"]): ServiceDraft => ({ spec: more });
+  const ownCondition = { type: "CloudReady", status: "False", reason: "CloudUnavailable", message: "" };
   const cases: readonly [string, ServiceDraft | undefined, ServiceDraft | undefined, boolean][] = [
     ["accepts a new Service", undefined, {}, true],
     ["accepts a removed Service", {}, undefined, true],
@@ -105,6 +106,12 @@ describe("isRelevantChange", () => {
       "accepts a new Service of another type with our finalizer",
       undefined,
       { finalizers, spec: { type: "NodePort" } },
+      true,
+    ],
+    [
+      "accepts a new Service of another type with only Fairlead's condition left",
+      undefined,
+      { spec: { type: "ClusterIP" }, status: { conditions: [ownCondition] } },
       true,
     ],
     ["ignores an update without change", {}, {}, false],

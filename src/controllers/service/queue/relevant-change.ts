@@ -8,7 +8,7 @@ import type { Change } from "../../../kube/watch/store.ts";
 import { readsAnnotation } from "../annotations/annotations.ts";
 import type { ServiceControllerDeps } from "../deps.ts";
 import { isFactAnnotation } from "../desired/facts.ts";
-import { hasFinalizer, isBeingDeleted, wantsLoadBalancer } from "../predicates.ts";
+import { hasFinalizer, isBeingDeleted, isManaged, wantsLoadBalancer } from "../predicates.ts";
 import type { ServiceStates } from "../state/service-states.ts";
 import { isSameIngress } from "../status/status.ts";
 
@@ -64,7 +64,7 @@ const comparedFields = [...upstreamFields, ...omittedFields];
 
 /** A Service of another class may still have a load balancer with Fairlead's mark, so it is included. */
 function mayConcernUs(service: Service | undefined): boolean {
-  return service !== undefined && (wantsLoadBalancer(service) || hasFinalizer(service));
+  return service !== undefined && (isManaged(service) || wantsLoadBalancer(service) || hasFinalizer(service));
 }
 
 /**

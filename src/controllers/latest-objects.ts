@@ -1,7 +1,7 @@
 // The newest known version of each object: the watch cache, overlaid with the results of Fairlead's own writes until
 // the watch has caught up. Without the overlay, a burst of writes would fail on stale versions and be retried.
 
-import { type KubeObject, keyOf } from "../kube/objects.ts";
+import { isNewer, type KubeObject, keyOf } from "../kube/objects.ts";
 import type { Change, ReadonlyStore } from "../kube/watch/store.ts";
 
 export interface ObjectStore<T> {
@@ -11,13 +11,6 @@ export interface ObjectStore<T> {
   /** Whether `get` returns the result of a write that the watch has not delivered yet. */
   isAhead?(key: string): boolean;
   subscribe(listener: (change: Change<T>) => void): () => void;
-}
-
-/**
- * Resource versions are numbers of any length. Comparing them is guaranteed since Kubernetes 1.35, and worked before.
- */
-export function isNewer(a: string, b: string): boolean {
-  return a.length > b.length || (a.length === b.length && a > b);
 }
 
 interface Written<T> {

@@ -143,6 +143,13 @@ export function keyOf({ name, namespace }: ObjectKey): string {
   return namespace === undefined || namespace === "" ? name : `${namespace}/${name}`;
 }
 
+/**
+ * Resource versions are numbers of any length. Comparing them is guaranteed since Kubernetes 1.35, and worked before.
+ */
+export function isNewer(a: string, b: string): boolean {
+  return a.length > b.length || (a.length === b.length && a > b);
+}
+
 /** `metav1.Time`: whole seconds. */
 export const toTime = (now: number): string => `${new Date(now).toISOString().slice(0, 19)}Z`;
 

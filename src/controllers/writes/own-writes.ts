@@ -1,10 +1,9 @@
 // Recognizes Fairlead's own writes when the watch delivers them, so that they do not enqueue the object again. A
 // change by another client that arrives with them still does.
 
-import type { KubeObject } from "../../kube/objects.ts";
+import { isNewer, type KubeObject } from "../../kube/objects.ts";
 import { applySteps, type Patch } from "../../kube/patches/patch.ts";
 import type { Change } from "../../kube/watch/store.ts";
-import { isNewer } from "../latest-objects.ts";
 
 export interface OwnWrite<T> {
   /** The object that the patch was computed from. */

@@ -189,6 +189,9 @@ export class LeaderElection {
       const timeout = milliseconds(Math.min(this.#attemptTimeout(), remaining()));
       if (timeout > 0 && (await this.#tryToRenew(timeout, signal))) continue;
       if (signal.aborted) return undefined;
+      if (this.#lock.isRestored) {
+        return `the Lease ${this.#lock.key} is older than this replica wrote it, so the API server was restored from a backup. Everything is listed again.`;
+      }
       if (this.holder !== identity) {
         return `the Lease ${this.#lock.key} is now held by ${JSON.stringify(this.holder ?? "")}.`;
       }

@@ -6,7 +6,7 @@ import type { Clock } from "../../platform/clock.ts";
 import { abortable } from "../../runtime/abortable.ts";
 import type { KubeApi } from "../client/api.ts";
 import { isKubeError } from "../errors/kube-error.ts";
-import type { Lease, ObjectMeta } from "../objects.ts";
+import { isNewer, type Lease, type ObjectMeta } from "../objects.ts";
 import { leases } from "../resources.ts";
 import {
   annotate,
@@ -50,6 +50,7 @@ export class LeaseLock {
   #observed: { readonly lease: Lease; readonly at: number } | undefined;
   /** When the last successful renewal was sent: no other replica can have seen it earlier. */
   #proof: Moment | undefined;
+  #isRestored = false;
 
   constructor(options: LeaseLockOptions, duration: Milliseconds) {
     this.#options = options;
@@ -64,6 +65,14 @@ export class LeaseLock {
 
   get holder(): string | undefined {
     return this.#observed === undefined ? undefined : holderOf(this.#observed.lease);
+  }
+
+  /**
+   * The Lease is older than this replica wrote it: the API server was restored from a backup, and may lack other writes too. Reset by
+   * `forfeit`.
+   */
+  get isRestored(): boolean {
+    return this.#isRestored;
   }
 
   get uid(): string | undefined {
@@ -106,8 +115,10 @@ export class LeaseLock {
     }
     try {
       const lease = await api.get(leases, { namespace, name }, signal);
+      this.#isRestored ||= this.#proof !== undefined && this.#isOlder(lease);
       this.#observe(lease, signal);
       this.#annotations.read(lease);
+      if (this.#isRestored) return false;
     } catch (error) {
       if (!isKubeError(error, "not-found")) throw error;
       return this.#mayTake() && this.#create(signal);
@@ -124,6 +135,7 @@ export class LeaseLock {
   /** From now on, this replica does not hold the Lease. */
   forfeit(): void {
     this.#proof = undefined;
+    this.#isRestored = false;
   }
 
   /**
@@ -158,6 +170,11 @@ export class LeaseLock {
 
   #mayTake(): boolean {
     return this.#proof !== undefined || (this.#options.mayLead?.() ?? true);
+  }
+
+  #isOlder({ metadata }: Lease): boolean {
+    const before = this.#observed?.lease.metadata;
+    return before?.uid === metadata.uid && isNewer(before.resourceVersion, metadata.resourceVersion);
   }
 
   #isHeldByOther(): boolean {

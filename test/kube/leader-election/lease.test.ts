@@ -49,6 +49,10 @@ const election = () => {
     ...server,
     candidate,
     spec: () => lease?.spec,
+    restore: (backup: Lease | undefined) => {
+      lease = backup;
+    },
+    backup: () => lease,
     write: (spec: Lease["spec"]) =>
       store({
         metadata: { name: "ccm", uid: "u", resourceVersion: "" },
@@ -163,6 +167,24 @@ describe("leader election with failing renewals", () => {
     await clock.advance(seconds(6));
     expect([one.reported, one.leader.isHeld()]).toEqual([["acquired"], true]);
     expect(one.leader.age()).toBeLessThanOrEqual(2000);
+    one.stop.abort();
+    await one.ended;
+  });
+
+  test("loses the Lease and takes it again when the API server has an older version of it [N23]", async () => {
+    const { candidate, clock, backup, restore } = election();
+    const one = candidate("one");
+    await clock.advance(seconds(1));
+    const old = backup();
+    await clock.advance(seconds(5));
+    restore(old);
+    await clock.advance(seconds(5));
+    expect(one.reported).toEqual([
+      "acquired",
+      "the Lease kube-system/ccm is older than this replica wrote it, so the API server was restored from a backup. Everything is listed again.",
+      "acquired",
+    ]);
+    expect(one.leader.mayWrite(milliseconds(0))).toBe(true);
     one.stop.abort();
     await one.ended;
   });

@@ -81,13 +81,19 @@ export class AbsenceInvariants {
   readonly #balancerCount: AbsenceCount;
   readonly #routeCount: AbsenceCount;
 
-  constructor(server: ApiServer, cloud: FakeCloud, report: Report) {
+  /** `sender`: the replica whose request is being handled. */
+  constructor(
+    server: ApiServer,
+    cloud: FakeCloud,
+    report: Report,
+    sender: () => string | undefined = () => undefined,
+  ) {
     const { clock } = cloud;
     this.#server = server;
     this.#cloud = cloud;
     this.#clock = clock;
     this.#report = report;
-    this.known = new KnownChanges(server, clock);
+    this.known = new KnownChanges(server, clock, sender);
     this.#balancerCount = new AbsenceCount("load balancers", clock, (text) => report(19, text));
     this.#routeCount = new AbsenceCount("routes", clock, (text) => report(19, text));
     server.onWrite((change) => this.#afterWrite(change));

@@ -27,9 +27,14 @@ import type { World } from "./world.ts";
 
 type Report = (invariant: number, text: string) => void;
 
+/** The uid of a cluster that has the same name as this one. */
+export const otherClusterUID = "uid-of-another-cluster";
+
 /** With the marks of this cluster. */
 export const isMarked = (labels: Readonly<Record<string, string>>): boolean =>
-  labels["managed-by"] === "fairlead" && labels["cluster"] === "kubernetes";
+  labels["managed-by"] === "fairlead" &&
+  labels["cluster"] === "kubernetes" &&
+  labels["cluster-uid"] !== otherClusterUID;
 
 const same = (a: unknown, b: unknown): boolean => JSON.stringify(a) === JSON.stringify(b);
 

@@ -14,13 +14,16 @@ const handOver = 1_000;
 
 export class KnownChanges {
   readonly #clock: Clock;
+  /** The replica whose request is being handled. */
+  readonly #sender: () => string | undefined;
   #holder = "";
   #leaderSince = 0;
   /** When the part of each Service that decides about its load balancer last changed, and that part. By uid. */
   readonly #wishes = new Map<string, { readonly text: string; readonly at: number }>();
 
-  constructor(server: ApiServer, clock: Clock) {
+  constructor(server: ApiServer, clock: Clock, sender: () => string | undefined) {
     this.#clock = clock;
+    this.#sender = sender;
     server.onWrite((change) => this.#follow(change));
   }
 
@@ -28,7 +31,10 @@ export class KnownChanges {
   mustKnow(at: number): boolean {
     const now = this.#clock.monotonic();
     if (now - at > longestUnseen) return true;
-    return at < this.#leaderSince && now - this.#leaderSince > handOver;
+    if (at >= this.#leaderSince) return false;
+    const sender = this.#sender();
+    const isFromLeader = sender !== undefined && this.#holder.startsWith(`${sender}_`);
+    return isFromLeader || now - this.#leaderSince > handOver;
   }
 
   /** Whether the leader must know type, class and ports of this Service. */

@@ -1,19 +1,19 @@
 // Others who use the same cloud account and the same cluster: another cluster that creates, changes and deletes its own load
 // balancers and routes, and tenants who write large annotations and misspell many.
 
+import { otherClusterUID } from "./cloud-invariants.ts";
 import type { Dice, DisruptionSource } from "./disruptions.ts";
 import type { World } from "./world.ts";
 
 const labels = { cluster: "another", "managed-by": "fairlead" };
+/** A cluster that has the default name too. */
+const namesake = { cluster: "kubernetes", "managed-by": "fairlead", "cluster-uid": otherClusterUID };
 /** Its pod ranges are outside those that Nodes of this cluster get. */
 const ranges = ["10.244.248.0/24", "10.244.249.0/24", "10.96.7.0/24"] as const;
 
 export const neighbours = (world: World, dice: Dice): DisruptionSource => {
   const { cloud, cloudInvariants, history, users } = world;
-  const own = () =>
-    cloud.balancers
-      .list()
-      .filter((one) => one.labels["cluster"] === labels.cluster && one.name.startsWith("another-"));
+  const own = () => cloud.balancers.list().filter(({ name }) => name.startsWith("another-"));
 
   /** The other cluster runs Fairlead too, and a restored copy of this cluster has Services with the same uids. */
   const createBalancer = (): void => {
@@ -21,7 +21,8 @@ export const neighbours = (world: World, dice: Dice): DisruptionSource => {
     const name = `another-${dice.count(1, 6)}`;
     if (own().some((one) => one.name === name)) return;
     history.log(`another cluster creates the balancer ${name} for ${uid}`);
-    cloud.balancers.create({ name, labels: { ...labels, "owner-uid": uid }, targets: ["1"] });
+    const mark = dice.chance(0.5) ? labels : namesake;
+    cloud.balancers.create({ name, labels: { ...mark, "owner-uid": uid }, targets: ["1"] });
   };
   const changeBalancer = (): void => {
     const one = dice.pick(own().filter(({ status }) => status === "active"));

@@ -81,7 +81,11 @@ export class World {
     this.random = seededRandom(seed);
     this.checksRoutesOften = seed % 4 < 2;
     // Watches resume from versions that are minutes old; a longer history only costs memory.
-    this.server = new ApiServer({ clock, random: seededRandom(seed ^ 0x5eed), options: { historyLimit: 3000 } });
+    this.server = new ApiServer({
+      clock,
+      random: seededRandom(seed ^ 0x5eed),
+      options: { historyLimit: 3000 },
+    });
     this.cloud = new FakeCloud({ clock, actionTime: milliseconds([0, 300, 5_000][seed % 3] ?? 0) });
     // Half of the clouds accept two balancers of one name.
     this.cloud.balancers.hasUniqueNames = seed % 2 === 0;
@@ -93,8 +97,11 @@ export class World {
     this.cloudInvariants = new CloudInvariants(this, (invariant, text) =>
       this.invariants.violated(invariant, text),
     );
-    this.absence = new AbsenceInvariants(this.server, this.cloud, (invariant, text) =>
-      this.invariants.violated(invariant, text),
+    this.absence = new AbsenceInvariants(
+      this.server,
+      this.cloud,
+      (invariant, text) => this.invariants.violated(invariant, text),
+      () => this.history.writer,
     );
     this.podRanges = new PodRanges(this.server, clock, seededRandom(seed ^ 0xc1d5));
     this.cloudAccess = new CloudAccess(this, options.divert);
@@ -175,7 +182,8 @@ export class World {
         const send = asTransport(this.server, { username: me.name, groups: ["system:authenticated"] });
         return (request, signal) => history.asWriter(me.name, () => send(request, signal));
       },
-      cloud: () => this.cloudAccess.transport,
+      cloud: (me) => (request, signal) =>
+        history.asWriter(me.name, () => this.cloudAccess.transport(request, signal)),
       onSend: (me, request, to) => {
         if (to === "kube" && isListing(request)) this.listings += 1;
         return invariants.requestSent(me, request, to);

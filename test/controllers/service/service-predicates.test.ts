@@ -97,7 +97,13 @@ describe("isRelevantChange", () => {
     status: { loadBalancer: { ingress: [{ ip, ...(ipMode !== undefined && { ipMode }) }] } },
   });
   const spec = (more: Service["spec"]): ServiceDraft => ({ spec: more });
-  const ownCondition = { type: "CloudReady", status: "False", reason: "CloudUnavailable", message: "" };
+  const ownCondition = {
+    type: "CloudReady",
+    status: "False",
+    reason: "CloudUnavailable",
+    message: "",
+    lastTransitionTime: "2026-01-01T00:00:00Z",
+  };
   const cases: readonly [string, ServiceDraft | undefined, ServiceDraft | undefined, boolean][] = [
     ["accepts a new Service", undefined, {}, true],
     ["accepts a removed Service", {}, undefined, true],

@@ -16,7 +16,7 @@ export interface FoundBySimulation {
   readonly seed: number;
 }
 
-/** For what the simulated cloud cannot do, such as load balancers with several owners. */
+/** For what random faults cannot do, such as load balancers with several owners, or meet rarely. */
 export interface FoundByTest {
   readonly file: string;
   /** The part of the title that names the test. */
@@ -29,6 +29,8 @@ export interface Edit {
   readonly find: string;
   readonly replace: string;
 }
+
+const scripted = (test: string): FoundByTest => ({ file: "test/simulation/scripted-worlds.test.ts", test });
 
 export const mutations: readonly Mutation[] = [
   {
@@ -171,6 +173,102 @@ export const mutations: readonly Mutation[] = [
         file: "src/controllers/service/queue/relevant-change.ts",
         find: "length === 0 && isFromList !== true;",
         replace: "length === 0;",
+      },
+    ],
+  },
+  {
+    name: "remove-before-it-is-stored",
+    breaks: "A removal is applied before it is stored on the Lease.",
+    foundBy: scripted("no Node is deleted before its removal is stored"),
+    edits: [
+      {
+        file: "src/controllers/absence/mass-limit.ts",
+        find: 'await removals.record(kind, ids);\n    return "decide again";',
+        replace: 'removals.record(kind, ids).catch(() => undefined);\n    return "recorded";',
+      },
+    ],
+  },
+  {
+    name: "keep-own-writes-after-a-restore",
+    breaks: "The overlay of own writes survives a complete list with lower versions.",
+    foundBy: scripted("a Service gets its address again after the API server lost the write"),
+    edits: [
+      {
+        file: "src/controllers/latest-objects.ts",
+        find: "else this.#forgetBeforeList();",
+        replace: "",
+      },
+    ],
+  },
+  {
+    name: "overlook-a-restored-server",
+    breaks: "A leader whose Lease became older than it wrote it keeps its caches.",
+    foundBy: scripted("a Service gets its address again after the API server lost the write"),
+    edits: [
+      {
+        file: "src/kube/leader-election/lease-lock.ts",
+        find: "this.#isRestored ||= this.#proof !== undefined && this.#isOlder(lease);",
+        replace: "",
+      },
+    ],
+  },
+  {
+    name: "act-on-old-caches",
+    breaks: "A new leader acts on the caches of the standby replica that it was.",
+    foundBy: scripted("a new leader whose watches were silent changes nothing"),
+    edits: [
+      {
+        file: "src/app/leadership/current-caches.ts",
+        find: "const since = clock.monotonic();",
+        replace: "const since = next === due ? 0 : clock.monotonic();",
+      },
+    ],
+  },
+  {
+    name: "leave-finalizer-of-a-class",
+    breaks: "A Service that gets a class while its load balancer is deleted keeps the finalizer.",
+    foundBy: scripted("a Service that gets a class while its load balancer is deleted"),
+    edits: [
+      {
+        file: "src/controllers/service/queue/group-assignment.ts",
+        find: "(isManaged(service) || this.#hasOwnFinalizer(service))",
+        replace: "isManaged(service)",
+      },
+    ],
+  },
+  {
+    name: "keep-proofs-for-a-name",
+    breaks: "The proofs that the instance of a Node is gone count for its successor of the same name.",
+    foundBy: scripted("the proofs about a Node do not count for its successor"),
+    edits: [
+      {
+        file: "src/controllers/node-lifecycle/candidates.ts",
+        find: "if (before?.subject === subject) return before;",
+        replace: "if (before !== undefined) return before;",
+      },
+    ],
+  },
+  {
+    name: "remove-targets-of-vanished-nodes",
+    breaks: "Load balancers lose the targets of Nodes that a restored etcd does not have.",
+    foundBy: scripted("a load balancer keeps the targets of Nodes that vanished"),
+    edits: [
+      {
+        file: "src/controllers/service/targets/vanished-nodes.ts",
+        find: "return !this.#haveMostVanished && targets <= 2 * this.#most;",
+        replace: "return true;",
+      },
+    ],
+  },
+  {
+    name: "ignore-the-uid-of-a-cluster",
+    breaks: "A load balancer of another cluster with the same name looks like one of this cluster.",
+    foundBy: scripted("a load balancer of another cluster with the same name"),
+    edits: [
+      {
+        file: "providers/fake/load-balancers.ts",
+        find: "uid !== undefined && mark.clusterUID !== undefined && uid !== mark.clusterUID;",
+        replace: "false;",
       },
     ],
   },

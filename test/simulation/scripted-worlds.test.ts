@@ -1,0 +1,182 @@
+// Small worlds with one fault at the worst moment, for defects that random faults meet rarely. The checks are those of all seeds.
+// Mutations name these tests, which proves that each finds its defect.
+
+import { afterEach, expect, test } from "bun:test";
+import { removalsAnnotation } from "../../src/controllers/well-known.ts";
+import { minutes, seconds } from "../../src/core/brand.ts";
+import { resourceNamed } from "../../src/testing/apiserver/objects/resource-table.ts";
+import { otherClusterUID } from "./cloud-invariants.ts";
+import { findDeviations } from "./node-deviations.ts";
+import { World, type WorldOptions } from "./world.ts";
+
+const worlds: World[] = [];
+
+/** A world in which all Nodes and these Services are served. */
+const settled = async (options: WorldOptions, services: readonly string[] = []): Promise<World> => {
+  const world = new World(options);
+  worlds.push(world);
+  for (const name of services) world.users.create(name, {});
+  await world.clock.until(() => findDeviations(world).length === 0, minutes(5), "a settled world");
+  await world.clock.advance(minutes(4));
+  return world;
+};
+
+const replace = (world: World): void => {
+  for (const replica of [...world.replicas]) world.killReplica(replica);
+  world.startReplica();
+};
+
+const uidOf = (world: World, name: string): string => world.users.find(name)?.metadata.uid ?? "";
+
+const balancersOf = ({ cloud }: World, uid: string) =>
+  cloud.balancers.list().filter(({ labels }) => labels["owner-uid"] === uid);
+
+afterEach(() => {
+  for (const world of worlds.splice(0)) {
+    for (const replica of [...world.replicas]) world.killReplica(replica);
+    world.kubelets.stop();
+  }
+});
+
+test("no Node is deleted before its removal is stored on the Lease, although each leader crashes [N13]", async () => {
+  const world = await settled({ seed: 6, nodes: 10, replicas: 1 });
+  const { clock, server, invariants } = world;
+  server.faults.intercept = ({ body }, { plural, verb }) =>
+    plural === "leases" && verb === "update" && String(body).includes(`"${removalsAnnotation}":"`)
+      ? "hang"
+      : undefined;
+  for (const name of ["node-1", "node-2", "node-3", "node-4"]) {
+    world.removeMachine(name);
+    // Each leader alone stays below the mass limit, and its successor has not seen the deletion.
+    for (let waited = 0; waited < 130 && world.node(name) !== undefined; waited += 1)
+      await clock.advance(seconds(1));
+    replace(world);
+  }
+  expect(invariants.violations).toEqual([]);
+  server.faults.intercept = undefined;
+  await clock.advance(minutes(5));
+  world.releaseHolds();
+  await clock.advance(minutes(10));
+  expect(invariants.violations).toEqual([]);
+  expect(world.nodes()).toHaveLength(6);
+});
+
+test("a Service gets its address again after the API server lost the write of it [N23]", async () => {
+  const world = await settled({ seed: 6, nodes: 3, replicas: 1 });
+  const { clock, server, users, history } = world;
+  const [replica] = world.replicas;
+  users.create("web", {});
+  const restore = server.store.backup();
+  // Other objects change, so that the watches are ahead of the backup.
+  users.create("other", { type: "ClusterIP" });
+  const stop = server.onWrite(({ storage, object }) => {
+    const { ingress = [] } =
+      (object["status"] as { loadBalancer?: { ingress?: unknown[] } })?.loadBalancer ?? {};
+    // The manager gets the answer to its write, and no watch shows it.
+    if (storage === "services" && history.writer !== undefined && ingress.length > 0)
+      replica?.kube.stallStreams();
+  });
+  await clock.until(
+    () => users.find("web")?.status.loadBalancer?.ingress !== undefined,
+    minutes(2),
+    "the address",
+  );
+  stop();
+  // The leader renews its Lease meanwhile.
+  await clock.advance(seconds(10));
+  restore();
+  server.compact();
+  replica?.kube.cutStreams();
+  expect(users.find("web")?.status.loadBalancer?.ingress).toBeUndefined();
+  await clock.advance(minutes(6));
+  expect(findDeviations(world)).toEqual([]);
+  expect(world.invariants.violations).toEqual([]);
+});
+
+test("a new leader whose watches were silent changes nothing before its lists are complete [N23]", async () => {
+  const world = await settled({ seed: 6, nodes: 3, replicas: 2 }, ["web"]);
+  const { clock, users, replicas, leader } = world;
+  const standby = replicas.find((replica) => replica !== leader);
+  standby?.kube.stallStreams(120_000);
+  users.editSpec("web", { ports: [{ port: 81, protocol: "TCP" }] });
+  world.addNode("joins");
+  await clock.advance(seconds(30));
+  expect(findDeviations(world)).toEqual([]);
+  if (leader !== undefined) world.killReplica(leader);
+  await clock.advance(minutes(10));
+  expect(world.invariants.violations).toEqual([]);
+  expect(findDeviations(world)).toEqual([]);
+});
+
+test("a Service that gets a class while its load balancer is deleted loses its finalizer [F28]", async () => {
+  const world = await settled({ seed: 6, nodes: 3, replicas: 1 }, ["web"]);
+  const { clock, users, cloud } = world;
+  cloud.faults.add({ kind: "slow", operation: "DELETE /balancers/{id}", milliseconds: 5_000, calls: 1 });
+  users.editSpec("web", { type: "ClusterIP" });
+  await clock.advance(seconds(2));
+  users.editSpec("web", { type: "LoadBalancer", loadBalancerClass: "other.example/class" });
+  await clock.advance(minutes(5));
+  expect(findDeviations(world)).toEqual([]);
+  expect(world.invariants.violations).toEqual([]);
+});
+
+test("the proofs about a Node do not count for its successor, whose machine the cloud does not show yet [F21]", async () => {
+  for (const waits of [5, 10, 15, 20]) {
+    const world = await settled({ seed: 6, nodes: 4, replicas: 1 });
+    const { clock, server, cloud, hiddenMachines } = world;
+    world.removeMachine("node-1");
+    await clock.until(() => isUnknown(world, "node-1"), minutes(2), "the Node to become Unknown");
+    await clock.advance(seconds(waits));
+    world.deleteNode("node-1");
+    const machine = cloud.machines.add("node-1");
+    hiddenMachines.hide(machine.id, "both", 29_000);
+    server.objects.create(resourceNamed("nodes"), "", {
+      metadata: { name: "node-1" },
+      spec: { providerID: `fake://${machine.id}` },
+      status: { conditions: [{ type: "Ready", status: "False" }] },
+    });
+    // The manager sees one Node, then the other, and no deletion.
+    server.compact();
+    for (const { kube } of world.replicas) kube.cutStreams();
+    await clock.advance(minutes(3));
+    expect(world.invariants.violations).toEqual([]);
+    expect(world.node("node-1")).toBeDefined();
+  }
+});
+
+const isUnknown = (world: World, name: string): boolean =>
+  world
+    .node(name)
+    ?.status.conditions?.some(({ type, status }) => type === "Ready" && status === "Unknown") === true;
+
+test("a load balancer keeps the targets of Nodes that vanished while no manager ran [N24]", async () => {
+  const world = await settled({ seed: 6, nodes: 10, replicas: 1 }, ["web"]);
+  const { clock, server, absence, podRanges } = world;
+  for (const replica of [...world.replicas]) world.killReplica(replica);
+  for (const object of server.store.list("nodes").slice(1)) {
+    absence.vanishes(object.metadata.name);
+    podRanges.keep(object.metadata.uid);
+    server.store.remove(resourceNamed("nodes"), object);
+  }
+  world.startReplica();
+  await clock.advance(minutes(5));
+  expect(world.invariants.violations).toEqual([]);
+  expect(balancersOf(world, uidOf(world, "web"))[0]?.targets).toHaveLength(10);
+});
+
+test("a load balancer of another cluster with the same name is neither changed nor deleted [N24]", async () => {
+  const world = await settled({ seed: 6, nodes: 3, replicas: 1 });
+  const { clock, users, cloud, cloudInvariants } = world;
+  // Two Services of a restored copy: one that this cluster has too, and one that it deletes.
+  for (const name of ["web", "mail"]) users.create(name, { type: "ClusterIP" });
+  for (const name of ["web", "mail"]) {
+    const labels = { cluster: "kubernetes", "managed-by": "fairlead", "cluster-uid": otherClusterUID };
+    cloud.balancers.create({ name: `copy-${name}`, labels: { ...labels, "owner-uid": uidOf(world, name) } });
+  }
+  cloudInvariants.othersChanged();
+  for (const name of ["web", "mail"]) users.editSpec(name, { type: "LoadBalancer" });
+  await clock.advance(minutes(3));
+  users.delete("mail");
+  await clock.advance(minutes(7));
+  expect(world.invariants.violations).toEqual([]);
+});

@@ -17,12 +17,15 @@ const preload = ["--preload", join(root, "test/simulation/mutations/preload.ts")
 
 /** The named tests of the file that fail with the mutation. */
 const failingTests = async ({ name }: Mutation, { file, test: title }: FoundByTest): Promise<string> => {
-  const run = Bun.spawn([process.execPath, "test", ...preload, "-t", title, `./${file}`], {
-    cwd: root,
-    stdout: "ignore",
-    stderr: "pipe",
-    env: { ...process.env, FAIRLEAD_MUTATION: name },
-  });
+  const run = Bun.spawn(
+    [process.execPath, "test", ...preload, "--timeout=120000", "-t", title, `./${file}`],
+    {
+      cwd: root,
+      stdout: "ignore",
+      stderr: "pipe",
+      env: { ...process.env, FAIRLEAD_MUTATION: name },
+    },
+  );
   const lines = (await run.stderr.text()).split("\n");
   return lines.filter((line) => line.startsWith("(fail)")).join("\n");
 };

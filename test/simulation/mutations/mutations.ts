@@ -219,8 +219,8 @@ export const mutations: readonly Mutation[] = [
     edits: [
       {
         file: "src/app/leadership/current-caches.ts",
-        find: "const since = clock.monotonic();",
-        replace: "const since = next === due ? 0 : clock.monotonic();",
+        find: "const since = this.#options.clock.monotonic();",
+        replace: "const since = next === due ? 0 : this.#options.clock.monotonic();",
       },
     ],
   },

@@ -28,7 +28,16 @@ export interface NodeIPs {
   readonly internalIPs: readonly IpAddress[];
 }
 
-export function ipsOf({ status }: Node): NodeIPs {
+/** A change of one Node computes the targets from all Nodes, and the others keep their objects. */
+const knownIPs = new WeakMap<Node, NodeIPs>();
+
+export function ipsOf(node: Node): NodeIPs {
+  const known = knownIPs.get(node) ?? readIPs(node);
+  knownIPs.set(node, known);
+  return known;
+}
+
+function readIPs({ status }: Node): NodeIPs {
   const addresses = new Set<IpAddress>();
   const internalIPs = new Set<IpAddress>();
   for (const { type, address } of status.addresses ?? []) {

@@ -116,6 +116,8 @@ test("a released load balancer is not passed to the plan as an orphan, and its o
   await w.pass(30);
   w.edit("web", ({ metadata, ...rest }) => ({ ...rest, metadata: { ...metadata, finalizers: [] } }));
   asked.length = 0;
+  // The release begins before the deletion is seen.
+  await w.pass(0);
   w.delete("web");
   await w.pass(60);
   expect([...script.things.values()]).toMatchObject([{ owners: [] }]);

@@ -103,6 +103,8 @@ export interface SharedListingOptions<T> {
 export interface ListingFailure {
   readonly error: unknown;
   readonly at: number;
+  /** The time of the first failure in a row. */
+  readonly since: number;
   /** When a listing that is requested begins at the earliest, monotonic. */
   readonly retryAt: number;
 }
@@ -196,7 +198,7 @@ export class SharedListing<T> {
       // Never earlier than the cloud's Retry-After.
       const requested = requestedDelay(error, clock) ?? 0;
       const delay = Math.max(requested, backoff(this.#failures, failureBackoff, random));
-      this.#failure = { error, at, retryAt: at + delay };
+      this.#failure = { error, at, since: this.#failure?.since ?? at, retryAt: at + delay };
     }
     this.#isScheduled = false;
     if (signal.aborted) return;

@@ -27,10 +27,13 @@ import {
   type Decision,
   type DescribedEvent,
   type Description,
+  failingText,
   firstSentence,
   isExplained,
   type Judgement,
   judgeWithEvents,
+  type ListingFailure,
+  listingsText,
   type Note,
   sortNotes,
   stateOf,
@@ -48,6 +51,8 @@ export interface KnownNode {
   readonly notes: readonly Note[];
   /** That its instance is absent. */
   readonly proofs: NodeEvidence["proofs"];
+  /** Why the instances of the cloud are not listed; undefined while listings succeed. */
+  readonly listingFailure?: ListingFailure | undefined;
   /** Monotonic. */
   readonly now: number;
   readonly isDue: boolean;
@@ -74,7 +79,9 @@ function instanceText(answer: Answer, now: number): string {
     case "foreign":
       return "the provider ID belongs to another cloud, or to an account that cannot be read";
     case "unknown":
-      return "unknown: the cloud has not answered yet";
+      return answer.failure === undefined
+        ? "unknown: the cloud has not answered yet"
+        : `unknown: ${failingText(answer.failure, now)}`;
   }
 }
 
@@ -182,7 +189,7 @@ export function describeNode(known: KnownNode, decisions: readonly Decision[] = 
 }
 
 /** In the order to show them. */
-export function factsOfNode({ node, answer, now }: KnownNode): Description["facts"] {
+export function factsOfNode({ node, answer, listingFailure, now }: KnownNode): Description["facts"] {
   const { metadata, status } = node;
   const addresses = (status.addresses ?? []).map(({ type, address }) => `${address} (${type})`);
   const taints = taintsOf(node).map(({ key, effect }) => `${key}:${effect}`);
@@ -190,6 +197,8 @@ export function factsOfNode({ node, answer, now }: KnownNode): Description["fact
     Ready: readiness(node),
     "Provider ID": providerIDOf(node) ?? "none",
     Instance: answer === undefined ? undefined : instanceText(answer, now),
+    Listings:
+      answer === undefined || answer.kind === "unknown" ? undefined : listingsText(listingFailure, now),
     Addresses: addresses.length === 0 ? "none" : shortList(addresses),
     Taints: taints.length === 0 ? "none" : shortList(taints),
     Deletion: metadata.deletionTimestamp,

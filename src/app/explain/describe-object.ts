@@ -20,6 +20,7 @@ import {
   type DescribedEvent,
   type DescribedKind,
   type Description,
+  type ListingFailure,
   type Note,
   stateOf,
 } from "./description.ts";
@@ -175,6 +176,7 @@ export class Describer {
       answer: inventory.check(identityOf(node)),
       notes: [...found.map(noteOf), ...general],
       proofs: this.#evidence.get(name)?.proofs ?? [],
+      listingFailure: inventory.sources.find(({ failure }) => failure !== undefined)?.failure,
       now: this.#now,
       ...this.#attemptOf([queues["Nodes"], queues["node-lifecycle"]], name),
     };
@@ -188,8 +190,13 @@ export class Describer {
       knowledge,
       general: isManaged(service) ? general : [],
       now: this.#now,
+      listingFailure: this.#listingFailure,
       ...this.#attemptOf([this.#manager.queues["service"]], knowledge?.group, this.#listingsAt),
     };
+  }
+
+  get #listingFailure(): ListingFailure | undefined {
+    return (this.#manager.balancers?.parts ?? []).flatMap(({ listing }) => listing.failure ?? [])[0];
   }
 
   /** When listings that failed are repeated. A group that waits for one has no time in the queue. */

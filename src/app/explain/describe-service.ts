@@ -27,6 +27,8 @@ import {
   isFailedAttempt,
   type Judgement,
   judgeWithEvents,
+  type ListingFailure,
+  listingsText,
   type Note,
   sortNotes,
   stateOf,
@@ -39,6 +41,8 @@ export interface KnownService {
   readonly knowledge: ServiceKnowledge | undefined;
   /** What concerns all Services, such as a cloud that refuses the credentials. */
   readonly general: readonly Note[];
+  /** Why load balancers are not listed; undefined while listings succeed. */
+  readonly listingFailure?: ListingFailure | undefined;
   /** Monotonic. */
   readonly now: number;
   /** It waits for a worker, or one works on it. */
@@ -165,7 +169,12 @@ export function describeService(known: KnownService, decisions: readonly Decisio
 }
 
 /** In the order to show them. */
-export function factsOfService({ service, knowledge, now }: KnownService): Description["facts"] {
+export function factsOfService({
+  service,
+  knowledge,
+  listingFailure,
+  now,
+}: KnownService): Description["facts"] {
   const { spec, metadata } = service;
   const { targets, sharedWith = [] } = knowledge ?? {};
   const addresses = addressesOf(service);
@@ -175,6 +184,7 @@ export function factsOfService({ service, knowledge, now }: KnownService): Descr
     Addresses: addresses.length === 0 ? "none" : addresses.join(", "),
     Ports: (spec.ports ?? []).map(({ port, protocol = "TCP" }) => `${port}/${protocol}`).join(" "),
     "Load balancer": knowledge && balancerText(knowledge, now),
+    Listings: knowledge && listingsText(listingFailure, now),
     "Shared with": sharedWith.length === 0 ? undefined : shortList(sharedWith),
     Targets: targetsText(targets),
     Deletion: metadata.deletionTimestamp,

@@ -2,6 +2,9 @@
 
 import { byBlocking, type Ranked } from "../../controllers/problem-order.ts";
 import type { Finding } from "../../controllers/reporter.ts";
+import { seconds } from "../../core/brand.ts";
+import { formatDuration } from "../../core/duration.ts";
+import { messageOf } from "../../core/error-message.ts";
 
 export const describedKinds = ["Node", "Service"] as const;
 export type DescribedKind = (typeof describedKinds)[number];
@@ -57,6 +60,22 @@ export interface Description {
   /** The newest first. Only without a running manager, which knows more. */
   readonly events?: readonly DescribedEvent[];
 }
+
+/** Since the first failure in a row; monotonic. */
+export interface ListingFailure {
+  readonly error: unknown;
+  readonly since: number;
+}
+
+/** That the cloud does not answer, since when, and why. */
+export function failingText({ error, since }: ListingFailure, now: number): string {
+  const duration = formatDuration(seconds(Math.round((now - since) / 1000)));
+  return `requests to the cloud have failed for ${duration}: ${messageOf(error)}`;
+}
+
+/** For what is shown from an earlier listing. */
+export const listingsText = (failure: ListingFailure | undefined, now: number): string | undefined =>
+  failure && `What is shown is old, and the present state is not known: ${failingText(failure, now)}`;
 
 const outcomes: readonly string[] = ["SyncLoadBalancerFailed", "EnsuredLoadBalancer", "UpdatedLoadBalancer"];
 

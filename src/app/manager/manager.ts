@@ -6,6 +6,7 @@ import { Inventory } from "../../cloud/inventory.ts";
 import { RemovalMemory } from "../../controllers/absence/removal-memory.ts";
 import type { LatestObjects } from "../../controllers/latest-objects.ts";
 import { defined } from "../../core/defined.ts";
+import { messageOf } from "../../core/error-message.ts";
 import { Redaction } from "../../core/redaction.ts";
 import type { KubeApi } from "../../kube/client/api.ts";
 import type { Node, Service } from "../../kube/objects.ts";
@@ -95,6 +96,13 @@ export function replicaIdentity(
   name: string,
 ): string {
   return `${environment["HOSTNAME"] ?? name}_${random.uuid()}`;
+}
+
+/** Why no instance of the cloud can be known; undefined once any source was listed, even if later listings fail. */
+function neverListed(sources: Inventory["sources"]): string | undefined {
+  if (sources.some(({ latest }) => latest !== undefined)) return undefined;
+  const [failure] = sources.flatMap((source) => source.failure ?? []);
+  return failure && `the instances of the cloud were never listed: ${messageOf(failure.error)}`;
 }
 
 export async function createManager(options: ManagerOptions, signal: AbortSignal): Promise<Manager> {
@@ -289,7 +297,8 @@ export async function createManager(options: ManagerOptions, signal: AbortSignal
     allWatches.every(({ isSynced }) => isSynced) &&
     Object.values(queues).every(({ depth, active }) => depth === 0 && active === 0) &&
     events.pending === 0;
-  const cloudProblem = (): string | undefined => (leads() ? contact.problem : undefined);
+  const cloudProblem = (): string | undefined =>
+    leads() ? (contact.problem ?? neverListed(inventory.sources)) : undefined;
   const reportNow = (): ManagerReport => reportOf(reported);
   metrics.readFrom(reportNow);
 

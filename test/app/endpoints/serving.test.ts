@@ -221,6 +221,25 @@ test("readyz waits for the cloud's first answer and livez does not [F90]", async
   expect(await text("/readyz/cloud")).toContain("the cloud has not answered yet");
 });
 
+test("a leader is not ready before the instances of the cloud were listed, and stays ready later [F90]", async () => {
+  await world.stop();
+  world = new ServiceWorld({ controllers: "*,-node-route" });
+  world.cloud.faults.add({ kind: "status", status: 500, operation: "GET /machines", calls: 1000 });
+  world.create("web");
+  await world.start();
+  await open();
+  await world.pass(10);
+  expect(world.asked).toContain("GET /balancers");
+  expect(await text("/readyz")).toContain("[-]cloud failed");
+  expect(await text("/readyz/cloud")).toContain("the instances of the cloud were never listed: ");
+  world.cloud.faults.clear();
+  await world.pass(120);
+  expect(await text("/readyz")).toBe("ok");
+  world.cloud.faults.add({ kind: "status", status: 500, operation: "GET /machines", calls: 1000 });
+  await world.pass(3600);
+  expect(await text("/readyz")).toBe("ok");
+});
+
 test.each([
   ["TokenReview", [["authorization", "Bearer unknown"]], 401],
   ["SubjectAccessReview", [], 200],

@@ -76,6 +76,20 @@ describe("a pending Service", () => {
     expect(textOf(w, "web")).toMatch(/\nNext attempt:\n {2}in \d+s, or when something changes$/);
   });
 
+  test("says since when and why listings fail, instead of what an old one shows [F91 N7]", async () => {
+    const w = await started();
+    w.create("web");
+    await w.pass(60);
+    expect(textOf(w, "web")).not.toContain("Listings:");
+    w.cloud.faults.add({ kind: "status", status: 500, calls: 100_000 });
+    w.create("shop");
+    await w.pass(300);
+    const failing = /Listings: +What is shown is old, and the present state is not known: requests to the cloud have failed for 5m: .*500/;
+    expect(textOf(w, "shop")).toMatch(failing);
+    const node = describeObject(w.manager, "Node", "node-0");
+    expect("facts" in node && node.facts["Instance"]).toMatch(/^unknown: the cloud has not answered yet|seen/);
+  });
+
   test("names the invalid annotation with the expected values, and says that nothing is created [F91 N7]", async () => {
     const w = await started();
     w.create("web", { annotations: { "balancer.fake.example/algorithm": "fastest" } });

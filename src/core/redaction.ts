@@ -7,6 +7,8 @@ const hidden = "[secret]";
 
 /** Shorter values are words and numbers of any text. */
 const shortestSecret = 6;
+/** A shorter value of letters only, such as `production`, may be any word. It is guessed at once, so it protects nothing. */
+const shortestWord = 12;
 /** A shorter part of a secret does not help to guess the rest. */
 const shortestPart = 8;
 /** The length of the pieces by which parts are found: every part of `shortestPart` characters contains a whole one. */
@@ -29,10 +31,24 @@ function base64Of(secret: string): readonly string[] {
   });
 }
 
+function hexOf(secret: string): readonly string[] {
+  const hex = [...new TextEncoder().encode(secret)]
+    .map((byte) => byte.toString(16).padStart(2, "0"))
+    .join("");
+  return [hex, hex.toUpperCase()];
+}
+
 function encodingsOf(secret: string): readonly string[] {
   const inURL = encodeURIComponent(secret);
   const inLowerCase = inURL.replace(/%../g, (code) => code.toLowerCase());
-  return [secret, inURL, inLowerCase, JSON.stringify(secret).slice(1, -1), ...base64Of(secret)];
+  return [
+    secret,
+    inURL,
+    inLowerCase,
+    JSON.stringify(secret).slice(1, -1),
+    ...hexOf(secret),
+    ...base64Of(secret),
+  ];
 }
 
 /** The values of all `Secret` objects in a value. */
@@ -126,7 +142,7 @@ export class Redaction {
   /** A value that must not appear; each line of it too. */
   add(secret: string): void {
     for (const text of new Set([secret, ...secret.split(/\r?\n/)].map((line) => line.trim()))) {
-      if (text.length < shortestSecret || /^(true|false|null)$/i.test(text)) continue;
+      if (text.length < (/^([A-Za-z]?[a-z]+|[A-Z]+)$/.test(text) ? shortestWord : shortestSecret)) continue;
       // One that is used again is the last one to be forgotten.
       if (this.#secrets.delete(text)) this.#secrets.add(text);
       else {

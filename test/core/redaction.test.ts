@@ -20,6 +20,8 @@ describe("redaction", () => {
       "the URL-encoded secret in lower case",
       encodeURIComponent(token).replace(/%../g, (code) => code.toLowerCase()),
     ],
+    ["the hexadecimal form", Buffer.from(token).toString("hex")],
+    ["the hexadecimal form in upper case", Buffer.from(token).toString("hex").toUpperCase()],
     ["the base64 form", btoa(token).replace(/=+$/, "")],
     ["the base64 form for URLs", btoa(token).replaceAll("+", "-").replaceAll("/", "_").replace(/=+$/, "")],
   ])("removes %s", (_, text) => {
@@ -53,6 +55,19 @@ describe("redaction", () => {
       "cluster kubernetes in kubernetes-production",
     );
     expect(words("kubernetes-production-2024 or production-202")).toBe("[secret] or [secret]");
+  });
+
+  test("removes no word of fewer than 12 letters, because ordinary texts have it", () => {
+    const words = new Redaction([
+      "production",
+      "Kubernetes",
+      "CLUSTER",
+      "correcthorsebattery",
+      "prod2024",
+      "pro-duction",
+    ]);
+    expect(words.apply("Kubernetes production CLUSTER")).toBe("Kubernetes production CLUSTER");
+    expect(words.apply("correcthorsebattery prod2024 pro-duction")).toBe("[secret] [secret] [secret]");
   });
 
   test("leaves no part of 8 characters of any secret in a text that was cut anywhere", () => {

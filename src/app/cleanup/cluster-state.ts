@@ -76,7 +76,7 @@ function refused(error: unknown): Error {
   return new Error(`${messageOf(error)} (${advice}; nothing was deleted)`, { cause: error });
 }
 
-async function readLease(
+export async function readLease(
   api: Pick<KubeApi, "get">,
   flags: Flags,
   signal: AbortSignal,

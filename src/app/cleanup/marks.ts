@@ -9,6 +9,7 @@ import { keyOf } from "../../kube/objects.ts";
 import { sleep } from "../../platform/clock.ts";
 import type { ObservedLoadBalancer } from "../../provider/load-balancers.ts";
 import type { AnyCloud } from "../connect-cloud.ts";
+import type { ClusterState } from "./cluster-state.ts";
 import { applySteps } from "./delete-balancer.ts";
 import { listCloud, readsLagOf } from "./list-cloud.ts";
 import { OperatorAccess, type OperatorOptions } from "./operator-access.ts";
@@ -50,6 +51,8 @@ const maxListings = 3;
 export class Marks {
   readonly #options: OperatorOptions;
   readonly #access: OperatorAccess;
+  /** The cluster when nobody led it. */
+  #unled: ClusterState | undefined;
 
   constructor(options: OperatorOptions, signal: AbortSignal) {
     this.#options = options;
@@ -63,10 +66,14 @@ export class Marks {
 
   /** The replica that leads; undefined if none does. */
   async leader(): Promise<string | undefined> {
-    return this.#access.leader(await this.#access.cluster());
+    this.#unled = await this.#access.cluster();
+    return this.#access.leader(this.#unled);
   }
 
-  /** Lists again, and moves what was confirmed and still has the mark of `from` and Services of this cluster. */
+  /**
+   * Lists again, and moves what was confirmed and still has the mark of `from` and Services of this cluster. Ends when a manager
+   * begins to lead.
+   */
   async move(
     confirmed: readonly MarkedBalancer[],
     from: string,
@@ -84,6 +91,11 @@ export class Marks {
     const open = movable(await this.#survey(cloud), from).filter(({ name }) => names.has(name));
     for (const { name, observed } of open) {
       try {
+        const leader = this.#unled && (await this.#access.newLeader(this.#unled));
+        if (leader !== undefined) {
+          errors.set(name, `the manager ${leader} has begun to lead. Stop it, and run the command again`);
+          continue;
+        }
         await applySteps(deps, loadBalancers.moveMark(observed), this.#access.call);
       } catch (error) {
         this.#access.call.signal.throwIfAborted();

@@ -8,7 +8,7 @@ import { readingClient } from "../explain/find-answer.ts";
 import type { ReadFlags } from "../flags/read-flags.ts";
 import { ReadOnlyTransports } from "../observe-once.ts";
 import type { ManagerPlatform } from "../system-platform.ts";
-import { type ClusterState, findLeadership, readCluster } from "./cluster-state.ts";
+import { type ClusterState, findLeadership, newLeader, readCluster, readLease } from "./cluster-state.ts";
 
 export interface OperatorOptions {
   readonly provider: AnyProvider;
@@ -45,6 +45,13 @@ export class OperatorAccess {
     if (cluster.kind !== "read") return undefined;
     const { settings, platform } = this.#options;
     return findLeadership(await this.#api(), settings.flags, cluster.lease, platform.clock, this.#signal);
+  }
+
+  /** The replica that took or renewed the Lease since the cluster was read, with one request; undefined if none did. */
+  async newLeader(cluster: ClusterState): Promise<string | undefined> {
+    if (cluster.kind !== "read") return undefined;
+    const { flags } = this.#options.settings;
+    return newLeader(cluster.lease, await readLease(await this.#api(), flags, this.#signal));
   }
 
   /** With `read`, the transports refuse every change. */

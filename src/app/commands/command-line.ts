@@ -3,6 +3,7 @@
 
 import { type CommandDef, defineCommand, runCommand } from "citty";
 import { codeOf } from "../../core/error-message.ts";
+import type { Problem } from "../../core/problem.ts";
 import { version } from "../build-info.ts";
 import { otherCommandProblems } from "../flags/flag-problems.ts";
 import { flagFields } from "../flags/flag-table.ts";
@@ -44,12 +45,19 @@ const commands: readonly Command[] = [
 const pages = commands.map(({ page }) => page);
 const names = pages.map(({ name }) => name);
 
+const isUnset = ({ severity, reason }: Problem): boolean =>
+  severity === "error" && reason === "MissingSetting";
+
 async function runChecked(command: Command, invocation: Invocation, words: readonly string[]): Promise<void> {
   const { page, requires } = command;
   if (requires === "nothing") return command.run(invocation, words, pages);
   const { problems, flagProblems } = invocation.configuration;
   const unexpected = page.usage === undefined ? invocation.unexpectedWords(page.name, words) : [];
-  if (invocation.refuse([...(requires === "settings" ? problems : flagProblems), ...unexpected])) return;
+  if (invocation.refuse([...(requires === "settings" ? problems : flagProblems), ...unexpected])) {
+    if (command.withoutSettings !== undefined && problems.some(isUnset))
+      invocation.writeError(command.withoutSettings(invocation));
+    return;
+  }
   try {
     await command.run(invocation, words, pages);
   } catch (error) {

@@ -39,6 +39,8 @@ export interface Command {
    * `settings`: those of the cloud too. `nothing`: it checks what it needs, and handles its errors.
    */
   readonly requires?: "settings" | "nothing";
+  /** How to get the answer of the command without settings of the cloud; shown if one is missing. */
+  readonly withoutSettings?: (invocation: Invocation) => string;
   /**
    * `words` follow the name of the command; `pages` are those of all commands, in the order of the help. Code that only this command
    * needs is loaded here, so that the others start fast.

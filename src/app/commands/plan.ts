@@ -1,6 +1,7 @@
 // `plan`: what a start of the manager would do.
 
 import { minutes } from "../../core/brand.ts";
+import { inPod } from "../explain/find-manager.ts";
 import { withUserKubeconfig } from "../kube-client.ts";
 import type { Command } from "./command.ts";
 
@@ -27,6 +28,8 @@ export const planCommand: Command = {
     ],
   },
   requires: "settings",
+  withoutSettings: ({ program, spokenName, configuration }) =>
+    `plan reads the cloud, so it needs the settings of the manager. In a pod that has them: ${inPod(program, "plan", configuration.settings.flags)}. What is wrong now, without them: ${spokenName} explain`,
   async run(invocation) {
     // Loaded only here: a whole manager.
     const [{ describeEverything }, { observeOnce }, { planAnswer, planExitCode, planText }] =

@@ -26,6 +26,23 @@ function meantBy(name: string, prefix: string | undefined, known: readonly strin
   return meant === undefined ? undefined : prefix + meant;
 }
 
+/**
+ * Whether one name is a mistyped form of the other: few letters of each word differ, or an underscore. Names that differ in a whole word
+ * or in a digit are different things, such as `…_NAME` beside `…_TYPE`.
+ */
+function isTypo(name: string, known: string): boolean {
+  const digits = (text: string): string => text.replaceAll(/\D/g, "");
+  if (digits(name) !== digits(known)) return false;
+  const [words, others] = [name.split("_"), known.split("_")];
+  if (words.length !== others.length)
+    return editDistance(name.replaceAll("_", ""), known.replaceAll("_", ""), 1) !== undefined;
+  const distances = words.map((word, index) => {
+    const other = others[index] ?? "";
+    return editDistance(word, other, other.length < 4 ? 0 : other.length < 7 ? 1 : 2) ?? 3;
+  });
+  return distances.reduce((sum, distance) => sum + distance, 0) <= 2;
+}
+
 /** Whether the setting has a value from the environment, also from a file that is named there. */
 function hasValue(name: string, environment: Environment): boolean {
   const value = name.replace(/_FILE$/, "");
@@ -49,7 +66,7 @@ export function unknownVariables(
     const nearest = meantBy(name, prefix, known);
     const meant = nearest === undefined || hasValue(nearest, environment) ? undefined : nearest;
     const problem = { reason: "UnknownVariable", key: name };
-    if (meant !== undefined && !isAllowed) {
+    if (meant !== undefined && !isAllowed && isTypo(name, meant)) {
       const text = `The environment variable ${name} is not known; did you mean ${JSON.stringify(meant)}? Nothing is started, because ${meant} would not have the value that was probably meant. Correct or remove the variable, or set --allow-unknown-variables`;
       return [{ ...problem, severity: "error", text }];
     }

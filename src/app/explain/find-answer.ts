@@ -17,7 +17,7 @@ import { askManager } from "./ask-manager.ts";
 import { describeEverything, describeObject, isNotFound } from "./describe-object.ts";
 import { withoutLeader } from "./description.ts";
 import type { ExplainAnswer } from "./explain-text.ts";
-import { findManager, leadershipText } from "./find-manager.ts";
+import { findManager, inPod, leadershipText } from "./find-manager.ts";
 import {
   type AskedObject,
   explainObjects,
@@ -153,7 +153,7 @@ async function fromEvaluation(sources: ExplainSources, asked: AskedObject): Prom
 async function fromObjects(
   api: KubeApi,
   asked: AskedObject,
-  { flags, platform, signal }: ExplainSources,
+  { flags, platform, program, signal }: ExplainSources,
   why: string,
 ): Promise<ExplainAnswer> {
   const leader = await leadershipText(api, flags, platform.clock.now(), signal);
@@ -163,7 +163,13 @@ async function fromObjects(
     "What the cloud has, pending attempts and holds are not known.",
     assumedCluster(flags, "is not checked"),
     ...(leader === undefined ? ["The leader is not known."] : []),
-    ...(leader?.isHeld === true ? [`${leader.text} ${howToAsk}`] : []),
+    ...(leader?.isHeld === true
+      ? [
+          leader.text,
+          howToAsk,
+          `Or run explain in the pod of a manager, which has the settings: ${inPod(program, "explain", flags)}`,
+        ]
+      : []),
   ].join(" ");
   return { ...found, ...noLeaderOf(leader), source };
 }

@@ -66,6 +66,10 @@ export async function findLeader(
   return { identity, address: typeof node === "string" ? undefined : addressIn(node) };
 }
 
+/** How to run a command with the settings of a manager in a pod. */
+export const inPod = (program: string, command: string, flags: Flags): string =>
+  `kubectl -n ${flags["leader-elect-resource-namespace"]} exec POD -- ${program} ${command}`;
+
 /** The clocks of two machines may differ by so much. */
 const clockSkew = minutes(1);
 const whatToDo =

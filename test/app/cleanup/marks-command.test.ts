@@ -100,6 +100,21 @@ describe("marks", () => {
     expect(result.err).toContain("master-1_a leads. Stop it, move the marks, and start it again");
   });
 
+  test("stops when a manager begins to lead midway [N24]", async () => {
+    const w = await renamed();
+    const isStarted = (): boolean => clustersIn(w).includes("production");
+    const others = ({ url }: { readonly url: string }) => {
+      if (!url.includes("/leases/")) return undefined;
+      const spec = { holderIdentity: isStarted() ? "master-1_a" : "", leaseDurationSeconds: 15 };
+      return Response.json({ metadata: { name: "cloud-controller-manager", uid: "lease" }, spec });
+    };
+    const result = await marks(w, ["--move-from=prod", "--yes"], { others });
+    expect([result.code, clustersIn(w)]).toEqual([1, ["production", "prod", "prod"]]);
+    expect(result.err).toContain(
+      "the mark of b2 was not moved: the manager master-1_a has begun to lead. Stop it, and run the command again",
+    );
+  });
+
   test("reports each mark that the cloud refuses to move, and moves the others [N24]", async () => {
     const w = await renamed();
     w.cloud.faults.add({ operation: "PATCH /balancers/{id}", kind: "status", status: 403, calls: 1 });

@@ -25,6 +25,14 @@ test.each([
   expect(problemsOf({ [name]: "x" })).toEqual([`error ${name} ${meant}`]);
 });
 
+test.each([
+  ["HCLOUD_LOAD_BALANCERS_NAME", "HCLOUD_LOAD_BALANCERS_TYPE"],
+  ["HCLOUD_LOAD_BALANCERS_NODE", "HCLOUD_LOAD_BALANCERS_TYPE"],
+  ["HCLOUD_LOAD_BALANCERS_DISABLE_IPV4", "HCLOUD_LOAD_BALANCERS_DISABLE_IPV6"],
+])("a variable that is only similar to a setting warns and names it: %s", (name, similar) => {
+  expect(problemsOf({ [name]: "x" })).toEqual([`warning ${name} ${similar}`]);
+});
+
 test("a typo in a variable only warns if unknown variables are allowed", () => {
   expect(problemsOf({ HCLOUD_NETWRK: "x" }, true)).toEqual(["warning HCLOUD_NETWRK HCLOUD_NETWORK"]);
   expect(problemsOf({ HCLUOD_NETWORK: "x" }, true)).toEqual(["warning HCLUOD_NETWORK HCLOUD_NETWORK"]);

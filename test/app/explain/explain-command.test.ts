@@ -235,6 +235,20 @@ describe("explain where the cloud is not configured", () => {
     );
   });
 
+  test("names the ways to a running manager, as plan does [F91 N7]", async () => {
+    const w = await setUp();
+    const { out } = await explain(w, ["service", "storefront"], { provider: hetzner, environment: {} });
+    expect(out).toContain(
+      "Or run explain in the pod of a manager, which has the settings: kubectl -n kube-system exec POD -- hetzner-cloud-controller-manager explain",
+    );
+    const planned = await runCommandIn(w, ["plan", "--master=http://test-api-server"], { provider: hetzner });
+    expect([planned.code, planned.out]).toEqual([2, ""]);
+    expect(planned.err).toContain("HCLOUD_TOKEN or HCLOUD_TOKEN_FILE is required");
+    expect(planned.err).toContain(
+      "plan reads the cloud, so it needs the settings of the manager. In a pod that has them: kubectl -n kube-system exec POD -- hetzner-cloud-controller-manager plan. What is wrong now, without them: hetzner-cloud-controller-manager explain",
+    );
+  });
+
   test("works where a file of the settings does not exist [F91 N7]", async () => {
     const w = await setUp();
     const { code, out } = await explain(w, ["service", "wrong", "--cloud-config=/etc/kubernetes/cloud.yaml"]);

@@ -51,7 +51,7 @@ const maxListings = 3;
 export class Marks {
   readonly #options: OperatorOptions;
   readonly #access: OperatorAccess;
-  /** The cluster when nobody led it. */
+  /** The cluster as it was without a leader. */
   #unled: ClusterState | undefined;
 
   constructor(options: OperatorOptions, signal: AbortSignal) {

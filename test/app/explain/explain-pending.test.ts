@@ -84,10 +84,13 @@ describe("a pending Service", () => {
     w.cloud.faults.add({ kind: "status", status: 500, calls: 100_000 });
     w.create("shop");
     await w.pass(300);
-    const failing = /Listings: +What is shown is old, and the present state is not known: requests to the cloud have failed for 5m: .*500/;
+    const failing =
+      /Listings: +What is shown is old, and the present state is not known: requests to the cloud have failed for 5m: .*500/;
     expect(textOf(w, "shop")).toMatch(failing);
     const node = describeObject(w.manager, "Node", "node-0");
-    expect("facts" in node && node.facts["Instance"]).toMatch(/^unknown: the cloud has not answered yet|seen/);
+    expect("facts" in node && node.facts["Instance"]).toMatch(
+      /^unknown: the cloud has not answered yet|seen/,
+    );
   });
 
   test("names the invalid annotation with the expected values, and says that nothing is created [F91 N7]", async () => {

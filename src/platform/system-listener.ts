@@ -17,6 +17,7 @@ import type {
 
 const limits = {
   headerBytes: 32 * 1024,
+  handshakeWithin: 5000,
   headersWithin: 32_000,
   requestWithin: 60_000,
   idle: 90_000,
@@ -193,9 +194,10 @@ async function onlyHttp1(options: ListenOptions, onRequest: OnRequest) {
   return server as unknown as SwappableServer;
 }
 
-/** The open connections of a listener, to limit them and to close them with it. */
+/** The open connections of a listener, to limit them and to close them with it. They count from before the TLS handshake. */
 class Connections {
   readonly #sockets = new Set<TLSSocket>();
+  readonly #secure = new WeakSet<TLSSocket>();
   readonly #byClient = new Map<string, number>();
   readonly #sessions = new Set<ServerHttp2Session>();
   readonly #peers = new WeakMap<TLSSocket, { readonly peer: PeerCertificate | undefined }>();
@@ -209,6 +211,15 @@ class Connections {
     this.#byClient.set(client, open + 1);
     socket.once("close", () => this.#removeSocket(socket, client));
     socket.on("error", () => socket.destroy());
+    const handshake = setTimeout(() => {
+      if (!this.#secure.has(socket)) socket.destroy();
+    }, limits.handshakeWithin);
+    socket.once("close", () => clearTimeout(handshake));
+  }
+
+  /** Its TLS handshake has succeeded. */
+  secured(socket: TLSSocket): void {
+    this.#secure.add(socket);
   }
 
   #removeSocket(socket: TLSSocket, client: string): void {
@@ -250,7 +261,8 @@ export const systemListen: Listen = async (options) => {
     ? await bothProtocols(options, onRequest, (session) => connections.addSession(session))
     : await onlyHttp1(options, onRequest);
   nameContexts(server, options.certificates);
-  server.on("secureConnection", (socket: TLSSocket) => connections.addSocket(socket));
+  server.on("connection", (socket) => connections.addSocket(socket as TLSSocket));
+  server.on("secureConnection", (socket: TLSSocket) => connections.secured(socket));
   server.on("tlsClientError", (_: unknown, socket: TLSSocket) => socket.destroy());
   return new Promise((resolve, reject) => {
     server.once("error", reject);

@@ -34,6 +34,8 @@ export interface SecurePortOptions {
 
 /** More requests at once would only wait for each other. Each collector of metrics sends one in some seconds. */
 const limits = { inFlight: 256, inFlightOfClient: 64, perSecond: 1000 } as const;
+/** Requests whose client is not known yet. One address must not take all places for reviews of tokens (reviews.ts). */
+const reviewLimits = { inFlight: 64, inFlightOfClient: 16, perSecond: 1000 } as const;
 const notCached = { "cache-control": "no-cache, private" } as const;
 
 function pageOf(pages: Readonly<Record<string, Page>>, path: string): Page | undefined {
@@ -63,10 +65,12 @@ function accessError(error: unknown): ServedResponse {
 export class SecurePort {
   readonly #options: SecurePortOptions;
   readonly #limits: ClientLimits;
+  readonly #reviews: ClientLimits;
 
   constructor(options: SecurePortOptions) {
     this.#options = options;
     this.#limits = new ClientLimits(limits, options.clock);
+    this.#reviews = new ClientLimits(reviewLimits, options.clock);
   }
 
   async handle(request: ServedRequest): Promise<ServedResponse> {
@@ -104,6 +108,16 @@ export class SecurePort {
 
   /** The response to a client without access; undefined when access is allowed. */
   async #denial(request: ServedRequest, path: string): Promise<ServedResponse | undefined> {
+    const leave = this.#reviews.enter(request.client);
+    if (leave === undefined) throw new TooManyReviews();
+    try {
+      return await this.#reviewed(request, path);
+    } finally {
+      leave();
+    }
+  }
+
+  async #reviewed(request: ServedRequest, path: string): Promise<ServedResponse | undefined> {
     const { authenticate, authorize } = this.#options;
     const authentication = await authenticate(request);
     if (authentication.kind === "rejected") return refusal(401, "Unauthorized");

@@ -243,6 +243,28 @@ test("without an API server, the secure port serves only open paths and administ
   expect(await status("/metrics", { peer: certificateOf("root", ["system:masters"]) })).toBe(200);
 });
 
+test("one client cannot take all places for reviews of tokens [N25]", async () => {
+  const silent = Promise.withResolvers<void>();
+  const slow = new SecurePort({
+    clock,
+    redact: (text) => text,
+    authenticate: async ({ client }) => {
+      if (client === "10.0.0.1") await silent.promise;
+      return { kind: "rejected" };
+    },
+    authorize: async () => ({ allowed: false, reason: "" }),
+    pages: {},
+    onInternalError: () => undefined,
+  });
+  const ofOne = Array.from({ length: 20 }, () => slow.handle(request("/metrics")));
+  const refused = await Promise.all(ofOne.slice(16));
+  expect(refused.map((answer) => answer.status)).toEqual([429, 429, 429, 429]);
+  expect((await slow.handle(request("/metrics", { client: "10.0.0.2" }))).status).toBe(401);
+  silent.resolve();
+  expect((await Promise.all(ofOne.slice(0, 16))).every((answer) => answer.status === 401)).toBe(true);
+  expect((await slow.handle(request("/metrics"))).status).toBe(401);
+});
+
 test("a denied authorization expires after its own lifetime", async () => {
   await status("/metrics");
   await clock.advance(seconds(4));

@@ -3,6 +3,7 @@
 import { afterEach, describe, expect, test } from "bun:test";
 import { connect as connectHttp2 } from "node:http2";
 import { request } from "node:https";
+import { connect as connectTCP } from "node:net";
 import { connect, type TLSSocket } from "node:tls";
 import { createAuthority } from "../../src/pki/authority.ts";
 import { systemClock } from "../../src/platform/clock.ts";
@@ -201,7 +202,8 @@ describe("HTTPS listener", () => {
     await listen();
     const sockets: TLSSocket[] = [];
     const isServed = async (): Promise<boolean> => {
-      const socket = await open({ ALPNProtocols: ["http/1.1"] });
+      const socket = await open({ ALPNProtocols: ["http/1.1"] }).catch(() => undefined);
+      if (socket === undefined) return false;
       sockets.push(socket);
       return ask(socket, get("/")).then(
         () => true,
@@ -216,6 +218,32 @@ describe("HTTPS listener", () => {
     const replaced = async (): Promise<boolean> => (await isServed()) || replaced();
     expect(await replaced()).toBe(true);
     for (const socket of sockets) socket.destroy();
+  });
+
+  test.each([true, false])(
+    "counts connections before their TLS handshake, with http2 %p [N25]",
+    async (http2) => {
+      const { port } = await listen({ http2 });
+      const sockets = Array.from({ length: 70 }, () =>
+        connectTCP(port, "127.0.0.1").on("error", () => undefined),
+      );
+      const ends = sockets.map((socket) => new Promise((resolve) => socket.once("close", resolve)));
+      await Promise.race(ends);
+      await expect(open({})).rejects.toThrow();
+      for (const socket of sockets) socket.destroy();
+      await Promise.all(ends);
+      const again = (): Promise<TLSSocket> => open({ ALPNProtocols: ["http/1.1"] }).catch(again);
+      const socket = await again();
+      expect(await ask(socket, get("/"))).toContain("200");
+      socket.destroy();
+    },
+  );
+
+  test("ends a connection whose TLS handshake takes longer than 5 s [N25]", async () => {
+    const { port } = await listen();
+    const socket = connectTCP(port, "127.0.0.1");
+    await new Promise((resolve) => socket.once("close", resolve));
+    expect(socket.destroyed).toBe(true);
   });
 
   test("keeps repeated header lines apart, in HTTP/1.1 and HTTP/2", async () => {

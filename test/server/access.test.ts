@@ -250,7 +250,7 @@ test("one client cannot take all places for reviews of tokens [N25]", async () =
     redact: (text) => text,
     authenticate: async ({ client }) => {
       if (client === "10.0.0.1") await silent.promise;
-      return { kind: "rejected" };
+      return { kind: "rejected", reason: "" };
     },
     authorize: async () => ({ allowed: false, reason: "" }),
     pages: {},

@@ -2,7 +2,7 @@
 // cannot be had is Unavailable, and its tests are skipped with the reason.
 
 import { existsSync } from "node:fs";
-import { basename, join } from "node:path";
+import { basename, join, resolve } from "node:path";
 import { cached, cachedFile, hashOf, run } from "./cached.ts";
 
 /** Why a tool cannot run here. */
@@ -68,6 +68,9 @@ export function goProgram(folder: string, replaced: readonly string[] = []): str
     run([go, "build", "-buildvcs=false", "-o", path, "."], folder, env);
   });
 }
+
+/** The module that makes a Go manager from a cloud. */
+export const goManagerFolder = resolve(import.meta.dir, "../../clients/go-manager");
 
 /** The folder with the files of a Go module. */
 export function goModule(path: string, version: string): string {

@@ -4,9 +4,11 @@
 import { expect, test } from "bun:test";
 import { join, resolve } from "node:path";
 import { type Act, fairlead, isClean, rehearse } from "../../../../../scripts/rehearse/rehearsal.ts";
-import { goProgram, orSkipped } from "../../../../tools/rig/install.ts";
+import { goManagerFolder, goProgram, orSkipped } from "../../../../tools/rig/install.ts";
 
-const goManager = orSkipped("rehearsal with a Go manager", () => goProgram(join(import.meta.dir, "peer")));
+const goManager = orSkipped("rehearsal with a Go manager", () =>
+  goProgram(join(import.meta.dir, "peer"), [goManagerFolder]),
+);
 
 test("says in one line that no peer is given", () => {
   const script = resolve(import.meta.dir, "../../../../../scripts/rehearse.ts");

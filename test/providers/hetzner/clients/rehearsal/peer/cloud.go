@@ -9,6 +9,8 @@ import (
 	"sync"
 	"time"
 
+	"fairlead/manager"
+
 	"github.com/hetznercloud/hcloud-go/v2/hcloud"
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -19,21 +21,17 @@ import (
 var zones = map[string]string{"fsn1": "fsn1-dc14", "nbg1": "nbg1-dc3"}
 
 type cloud struct {
+	manager.Base
 	client            *hcloud.Client
 	network, location string
 	// A network and a load balancer take one change at a time.
 	changing sync.Mutex
 }
 
-func (c *cloud) Initialize(cloudprovider.ControllerClientBuilder, <-chan struct{}) {}
-func (c *cloud) LoadBalancer() (cloudprovider.LoadBalancer, bool)                  { return c, true }
-func (c *cloud) Instances() (cloudprovider.Instances, bool)                        { return nil, false }
-func (c *cloud) InstancesV2() (cloudprovider.InstancesV2, bool)                    { return c, true }
-func (c *cloud) Zones() (cloudprovider.Zones, bool)                                { return nil, false }
-func (c *cloud) Clusters() (cloudprovider.Clusters, bool)                          { return nil, false }
-func (c *cloud) Routes() (cloudprovider.Routes, bool)                              { return c, true }
-func (c *cloud) ProviderName() string                                              { return providerName }
-func (c *cloud) HasClusterID() bool                                                { return false }
+func (c *cloud) LoadBalancer() (cloudprovider.LoadBalancer, bool) { return c, true }
+func (c *cloud) InstancesV2() (cloudprovider.InstancesV2, bool)   { return c, true }
+func (c *cloud) Routes() (cloudprovider.Routes, bool)             { return c, true }
+func (c *cloud) ProviderName() string                             { return providerName }
 
 // apply waits until an action ends. Actions take a fraction of a second in the simulated cloud.
 func (c *cloud) apply(ctx context.Context, action *hcloud.Action, _ *hcloud.Response, err error) error {

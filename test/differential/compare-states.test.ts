@@ -1,0 +1,65 @@
+// The comparison of two states, and the rows of docs/differences.md that explain its differences.
+
+import { expect, test } from "bun:test";
+import { differencesOf, judge } from "./rig/compare-states.ts";
+import { profileOfRows } from "./rig/rows.ts";
+import type { Scenario } from "./rig/scenario.ts";
+import { kubernetes } from "./scenarios/kubernetes-scenarios.ts";
+import { nodes } from "./scenarios/node-scenarios.ts";
+import { restarts } from "./scenarios/restart-scenarios.ts";
+import { routes } from "./scenarios/route-scenarios.ts";
+import { services } from "./scenarios/service-scenarios.ts";
+import { targets } from "./scenarios/target-scenarios.ts";
+
+const states = (...all: readonly Readonly<Record<string, string>>[]) =>
+  new Map(all.map((state, index) => [`step ${index + 1}`, new Map(Object.entries(state))]));
+
+test("reports a line that differs after any step once, with the step", () => {
+  const upstream = states({ "Node a: taint x": "" }, { "Node a: taint x": "" });
+  const fairlead = states({ "Node a: taint x": "" }, {});
+  expect(differencesOf(upstream, fairlead)).toEqual([
+    { at: "Node a: taint x", after: "step 2", upstream: "", fairlead: undefined },
+  ]);
+  expect(differencesOf(upstream, upstream)).toEqual([]);
+});
+
+test("reports only the existence, the events and the calls of an object that one side lacks", () => {
+  const upstream = states({
+    "Node a: exists": "yes",
+    "Node a: label x": "y",
+    "Node a: event Normal Synced: x": "c",
+  });
+  expect(differencesOf(upstream, states({})).map(({ at }) => at)).toEqual([
+    "Node a: exists",
+    "Node a: event Normal Synced: x",
+  ]);
+});
+
+test("explains a difference by pattern, and reports an explanation without a difference", () => {
+  const differences = differencesOf(states({ "Node a: label x": "1", "Node b: label x": "1" }), states({}));
+  const used = { at: "Node a: label *", row: "D1" };
+  const unused = { at: "Node a: taint *", row: "D2" };
+  const { unexplained, missing } = judge(differences, [used, unused]);
+  expect([unexplained.map(({ at }) => at), missing]).toEqual([["Node b: label x"], [unused]]);
+});
+
+test("reads from the page of differences whether the profile restores upstream's behavior", () => {
+  const page = [
+    "| # | U | F | W | K | Flag | Profile | Rows |",
+    "|---|",
+    "| D7 | a \\| b | c | d | e | f | yes | g |",
+  ];
+  expect(profileOfRows([...page, "| D8 | a | b | c | d | e | no | f |"].join("\n"))).toEqual(
+    new Map([
+      ["D7", true],
+      ["D8", false],
+    ]),
+  );
+});
+
+test("explains differences by existing rows of the page of differences only", async () => {
+  const rows = profileOfRows(await Bun.file("docs/differences.md").text());
+  const all: readonly Scenario[] = [...nodes, ...services, ...targets, ...routes, ...restarts, ...kubernetes];
+  const used = all.flatMap(({ explained = [] }) => explained.map(({ row }) => row));
+  expect(used.filter((row) => !rows.has(row))).toEqual([]);
+});

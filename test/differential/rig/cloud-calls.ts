@@ -1,0 +1,54 @@
+// Records the requests that change a simulated cloud, each with the object that it is about.
+
+import type { FakeCloud } from "../../../providers/fake/simulator/fake-cloud.ts";
+import type { SimulatedRoute } from "../../../providers/fake/simulator/routes.ts";
+
+export interface CloudCall {
+  /** Such as `load balancer of UID`, with the uid of the Service, or `route of node-1: to 10.244.1.0/24`. */
+  readonly about: string;
+  /** Such as `change targets`. */
+  readonly what: string;
+}
+
+type Body = Readonly<Record<string, unknown>>;
+const verbs: Readonly<Record<string, string>> = { POST: "create", PATCH: "change", DELETE: "delete" };
+export const ownerLabel = "owner-uid";
+
+/** By the name of its machine, which is that of a Node. */
+export function nameOfRoute(
+  cloud: FakeCloud,
+  { destination, machine = "" }: Partial<SimulatedRoute>,
+): string {
+  return `route of ${cloud.machines.find(machine)[0]?.name ?? "no machine"}: to ${destination}`;
+}
+
+function subject(cloud: FakeCloud, path: string, body: Body): string {
+  const [, collection, id] = path.split("/");
+  if (collection === "routes") {
+    const route = cloud.routes.list().find((one) => one.id === id) ?? (body as Partial<SimulatedRoute>);
+    return nameOfRoute(cloud, route);
+  }
+  const existing = cloud.balancers.list().find((balancer) => balancer.id === id);
+  const labels = (existing?.labels ?? body["labels"] ?? {}) as Body;
+  return `load balancer of ${labels[ownerLabel]}`;
+}
+
+/** The calls from now on, in their order. */
+export function recordCalls(cloud: FakeCloud): readonly CloudCall[] {
+  const calls: CloudCall[] = [];
+  const handle = cloud.handle.bind(cloud);
+  cloud.handle = (query, token) => {
+    const body = (query.body ?? {}) as Body;
+    // Before the call, because a deletion removes the owner.
+    const about = subject(cloud, query.path, body);
+    const delivery = handle(query, token);
+    const { status } = delivery.answer;
+    if (query.method !== "GET") {
+      const members = query.method === "PATCH" ? Object.keys(body).toSorted() : [];
+      const refusal = status < 400 ? [] : [`(${status})`];
+      calls.push({ about, what: [verbs[query.method] ?? query.method, ...members, ...refusal].join(" ") });
+    }
+    return delivery;
+  };
+  return calls;
+}

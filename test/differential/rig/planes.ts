@@ -1,0 +1,58 @@
+// The control planes of a run. scripts/differential-tests.ts starts them, with an audit log of all writes to Nodes and Services.
+
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+
+export interface Plane {
+  readonly kubeconfig: string;
+  /** Path of the audit log. */
+  readonly audit: string;
+}
+
+export const planesVariable = "FAIRLEAD_DIFFERENTIAL_PLANES";
+
+export function planes(): readonly Plane[] {
+  const text = process.env[planesVariable] ?? "";
+  if (text === "") throw new Error("Run these tests with: npm run test:differential");
+  return JSON.parse(text) as readonly Plane[];
+}
+
+const writes = ["create", "update", "patch", "delete"];
+const resources = ["nodes", "nodes/status", "services", "services/status"];
+
+/** Flags that make the API server write the audit log. */
+export function auditFlags(
+  folder: string,
+  write: (path: string, content: string) => void,
+): readonly string[] {
+  const policy = join(folder, "audit-policy.json");
+  const rules = [
+    { level: "Metadata", verbs: writes, resources: [{ group: "", resources }] },
+    { level: "None" },
+  ];
+  const stages = { omitStages: ["RequestReceived"] };
+  write(policy, JSON.stringify({ apiVersion: "audit.k8s.io/v1", kind: "Policy", ...stages, rules }));
+  return [`--audit-policy-file=${policy}`, `--audit-log-path=${auditPath(folder)}`];
+}
+
+export const auditPath = (folder: string): string => join(folder, "audit.log");
+
+interface AuditEvent {
+  readonly verb: string;
+  readonly userAgent?: string;
+  readonly objectRef: { readonly resource: string; readonly subresource?: string; readonly name?: string };
+}
+
+/** The user agent of the tests themselves. */
+export const testAgent = "fairlead-cluster-test";
+
+/** Writes of all but the tests, such as `patch services/status shop`. */
+export function writesOf({ audit }: Plane): readonly string[] {
+  const lines = readFileSync(audit, "utf8").split("\n");
+  const all = lines.filter((line) => line !== "").map((line) => JSON.parse(line) as AuditEvent);
+  return all
+    .filter(({ userAgent = "" }) => !userAgent.startsWith(testAgent))
+    .map(({ verb, objectRef: { resource, subresource, name } }) =>
+      [verb, subresource === undefined ? resource : `${resource}/${subresource}`, name].join(" "),
+    );
+}

@@ -1,0 +1,204 @@
+// One side of a comparison: a control plane, a simulated cloud, and the manager under test. Users, kubelets and the cloud act
+// through it.
+
+import { writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { FakeCloud } from "../../../providers/fake/simulator/fake-cloud.ts";
+import { type ServedCloud, serveFakeCloud } from "../../../providers/fake/simulator/http.ts";
+import type { SimulatedMachine } from "../../../providers/fake/simulator/machines.ts";
+import type { KubeApi } from "../../../src/kube/client/api.ts";
+import type { Event, Node, Service } from "../../../src/kube/objects.ts";
+import { events, namespaces, nodes, services } from "../../../src/kube/resources.ts";
+import { systemClock } from "../../../src/platform/clock.ts";
+import { cleanSlate, orUndefined } from "../../cluster/rig/clean-slate.ts";
+import { type KeptProcess, startProcess } from "../../cluster/rig/kept-process.ts";
+import { createKubectl, type Kubectl } from "../../cluster/rig/kubectl.ts";
+import { kubeletNode, readyCondition } from "../../cluster/rig/kubelet-objects.ts";
+import { until } from "../../cluster/rig/until.ts";
+import { connect, never } from "../../kube/cluster/connect.ts";
+import { type CloudCall, recordCalls } from "./cloud-calls.ts";
+import type { Manager } from "./managers.ts";
+import type { Plane } from "./planes.ts";
+
+const namespace = "default";
+const mergePatch = "application/merge-patch+json";
+
+export interface NodeChanges {
+  readonly spec?: Partial<Node["spec"]>;
+  readonly labels?: Readonly<Record<string, string>>;
+  readonly annotations?: Readonly<Record<string, string>>;
+  readonly isReady?: boolean;
+}
+
+export class World implements AsyncDisposable {
+  readonly plane: Plane;
+  readonly api: KubeApi;
+  readonly kubectl: Kubectl;
+  /** The uid of the namespace kube-system. */
+  readonly clusterUID: string;
+  /** Names of Services by uid, deleted ones too. */
+  readonly serviceNames = new Map<string, string>();
+  cloud!: FakeCloud;
+  calls: readonly CloudCall[] = [];
+  #served: ServedCloud | undefined;
+  #manager: KeptProcess | undefined;
+  #controllerManager: KeptProcess | undefined;
+  #last: Manager | undefined;
+  #log = "";
+
+  private constructor(plane: Plane, api: KubeApi, clusterUID: string) {
+    this.clusterUID = clusterUID;
+    this.plane = plane;
+    this.api = api;
+    this.kubectl = createKubectl(plane.kubeconfig, dirname(plane.audit));
+  }
+
+  static async open(plane: Plane): Promise<World> {
+    const api = await connect(plane.kubeconfig);
+    const { metadata } = await api.get(namespaces, { name: "kube-system" }, never);
+    return new World(plane, api, metadata.uid);
+  }
+
+  /** Removes what an earlier scenario left in Kubernetes and in the cloud. */
+  async reset(): Promise<void> {
+    await this.stop();
+    await cleanSlate(this.api);
+    const left = await this.events();
+    await Promise.all(left.map(({ metadata }) => orUndefined(this.api.delete(events, metadata, {}, never))));
+    await this.#served?.[Symbol.asyncDispose]();
+    this.cloud = new FakeCloud({ clock: systemClock });
+    this.calls = recordCalls(this.cloud);
+    this.#served = serveFakeCloud(this.cloud, 0);
+    this.serviceNames.clear();
+  }
+
+  /** Resolves when the manager has sent its first request to the cloud. By default it is the last one again. */
+  async start(chosen = this.#last): Promise<void> {
+    if (chosen === undefined) throw new Error("No manager was started before.");
+    this.#last = chosen;
+    const { command, flags } = chosen;
+    this.cloud.forget();
+    const all = [`--kubeconfig=${this.plane.kubeconfig}`, ...flags];
+    const manager = startProcess(["sh", "-c", `exec ${command} "$@"`, "sh", ...all], {
+      env: { FAKE_ENDPOINT: this.#served?.url ?? "", FAKE_TOKEN: "fake" },
+    });
+    this.#manager = manager;
+    await until(`a request of ${command} to the cloud`, () => this.cloud.seen.length > 0, {
+      seconds: 60,
+      explain: () => manager.output().slice(-4000),
+    });
+  }
+
+  async stop(): Promise<void> {
+    await this.#manager?.stop(20);
+    this.#log = this.log();
+    this.#manager = undefined;
+  }
+
+  /** The end of the output of the manager that was started last. */
+  log(): string {
+    return this.#manager?.output().slice(-20_000) ?? this.#log;
+  }
+
+  machine(name: string, changes: Partial<SimulatedMachine> = {}): SimulatedMachine {
+    return this.cloud.machines.add(name, changes);
+  }
+
+  /** Registers a Node as a kubelet with an external cloud provider does. */
+  async join(name: string, { spec, labels, annotations, isReady }: NodeChanges = {}): Promise<void> {
+    const draft = kubeletNode(name, spec, isReady);
+    const metadata = {
+      ...draft.metadata,
+      labels: { ...draft.metadata.labels, ...labels },
+      annotations: { ...draft.metadata.annotations, ...annotations },
+    };
+    await this.api.create(nodes, { ...draft, metadata }, never);
+  }
+
+  async ready(name: string, isReady: boolean): Promise<void> {
+    await this.api.patch(nodes, { name }, readyCondition(isReady), never);
+  }
+
+  async editNode(name: string, body: object): Promise<void> {
+    await this.api.patch(nodes, { name }, { contentType: mergePatch, body }, never);
+  }
+
+  async editNodeStatus(name: string, body: object): Promise<void> {
+    await this.api.patch(nodes, { name }, { contentType: mergePatch, body, subresource: "status" }, never);
+  }
+
+  async deleteNode(name: string): Promise<void> {
+    await this.api.delete(nodes, { name }, {}, never);
+  }
+
+  node(name: string): Promise<Node | undefined> {
+    return orUndefined(this.api.get(nodes, { name }, never));
+  }
+
+  /** `spec` is added to that of a load balancer with one port. */
+  async createService(name: string, spec: object = {}, metadata: object = {}): Promise<void> {
+    const ports = [{ name: "web", port: 80, targetPort: 8080 }];
+    const draft = {
+      metadata: { name, namespace, ...metadata },
+      spec: { type: "LoadBalancer", selector: { app: name }, ports, ...spec },
+      status: {},
+    };
+    this.serviceNames.set((await this.api.create(services, draft, never)).metadata.uid, name);
+  }
+
+  async editService(name: string, body: object): Promise<void> {
+    await this.api.patch(services, { namespace, name }, { contentType: mergePatch, body }, never);
+  }
+
+  async editServiceStatus(name: string, body: object): Promise<void> {
+    const patch = { contentType: mergePatch, body, subresource: "status" } as const;
+    await this.api.patch(services, { namespace, name }, patch, never);
+  }
+
+  async deleteService(name: string): Promise<void> {
+    await this.api.delete(services, { namespace, name }, {}, never);
+  }
+
+  service(name: string): Promise<Service | undefined> {
+    return orUndefined(this.api.get(services, { namespace, name }, never));
+  }
+
+  async nodes(): Promise<readonly Node[]> {
+    return (await this.api.listPage(nodes, {}, never)).items;
+  }
+
+  /** Of all namespaces. */
+  async services(): Promise<readonly Service[]> {
+    const { items } = await this.api.listPage(services, {}, never);
+    return items.filter(({ metadata }) => metadata.name !== "kubernetes");
+  }
+
+  async events(): Promise<readonly Event[]> {
+    return (await this.api.listPage(events, {}, never)).items;
+  }
+
+  /** Writes a file, and returns its path. */
+  file(name: string, content: string): string {
+    const path = join(dirname(this.plane.audit), name);
+    writeFileSync(path, content);
+    return path;
+  }
+
+  /** Starts kube-controller-manager as a cluster with an external cloud provider does. */
+  startControllerManager(): void {
+    this.#controllerManager = startProcess([
+      join(process.env["KUBEBUILDER_ASSETS"] ?? "", "kube-controller-manager"),
+      `--kubeconfig=${this.plane.kubeconfig}`,
+      ...["--cloud-provider=external", "--leader-elect=false", "--secure-port=0"],
+      ...["--kube-api-qps=1000", "--kube-api-burst=2000"],
+      // There are no kubelets; steps change the condition Ready.
+      "--node-monitor-grace-period=1h",
+    ]);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.stop();
+    await this.#controllerManager?.stop();
+    await this.#served?.[Symbol.asyncDispose]();
+  }
+}

@@ -18,7 +18,7 @@ export interface Explained {
   readonly row: string;
   /** Whether the profile `upstream` shows it too; by default what the row says. */
   readonly inProfile?: boolean;
-  /** It depends on the time of a listing, so it need not occur. */
+  /** It depends on the time of a retry or a listing, so it need not occur. */
   readonly isSometimes?: boolean;
 }
 

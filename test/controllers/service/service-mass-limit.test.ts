@@ -235,6 +235,23 @@ test("a deleted Service keeps its finalizer while too many load balancers are ab
   expect([w.find("s0"), count(w)]).toEqual([undefined, 19]);
 });
 
+test("a deleted Service keeps its finalizer when too many load balancers become absent with its own", async () => {
+  const w = await settledWorld();
+  const { balancers } = w.cloud;
+  const remove = balancers.remove.bind(balancers);
+  // Whatever hides them, such as credentials of another project, also answers the deletion and the lookup after it.
+  balancers.remove = () => undefined;
+  w.cloud.view = { ...trueView, balancers: () => [] };
+  w.delete("s0");
+  await w.pass(900);
+  expect([w.find("s0")?.metadata.finalizers?.length, count(w)]).toEqual([1, 20]);
+  expect(w.events("s0").join()).toContain("MassRemovalHeld The load balancer of this Service is absent");
+  balancers.remove = remove;
+  w.cloud.view = trueView;
+  await w.pass(300);
+  expect([w.find("s0"), count(w)]).toEqual([undefined, 19]);
+});
+
 test("a deleted Service loses its finalizer when an operator releases what is held", async () => {
   const w = await settledWorld();
   w.cloud.view = { ...trueView, balancers: () => [] };

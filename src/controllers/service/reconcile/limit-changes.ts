@@ -196,7 +196,8 @@ export function checkMassRelease(
 ): Outcome | undefined {
   const { group, state } = context;
   const known = state.evidence.get(serviceUID(service.metadata.uid));
-  const isDoubted = isPossibleByListings(known) && deps.massLimit.isListingDoubted;
+  // Whatever hides the others may also answer the lookup after a deletion.
+  const isDoubted = (known === undefined || isPossibleByListings(known)) && deps.massLimit.isListingDoubted;
   if (!(isProvedByListings(known) || isDoubted)) return undefined;
   if (!deps.massLimit.mayChange(group)) return holdAbsent(deps, context, [service], massReleaseHeld);
   const absence = judgeAbsence(deps, state, [serviceUID(service.metadata.uid)]);

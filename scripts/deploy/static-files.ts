@@ -1,7 +1,6 @@
 // The manifests in deploy/ for every cloud: what `manifests` prints, with CLOUD and IMAGE where a cloud's executable prints names.
 
 import { readFlags } from "../../src/app/flags/read-flags.ts";
-import { allNeeds } from "../../src/app/manifests/access.ts";
 import {
   accessManifest,
   type Installation,
@@ -11,6 +10,7 @@ import {
 import { readSet } from "../../src/app/manifests/read-set.ts";
 import { unitText } from "../../src/app/manifests/systemd-unit.ts";
 import { toYaml, toYamlStream } from "../../src/app/manifests/to-yaml.ts";
+import { allNeeds } from "../../src/app/permissions.ts";
 
 /** Content by path below deploy/. */
 export type Files = Readonly<Record<string, string>>;

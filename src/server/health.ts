@@ -13,11 +13,14 @@ export interface HealthCheck {
   readonly pages: readonly HealthPage[];
   /** The problem; undefined while the check passes. */
   readonly check: () => string | undefined;
+  /** Shown on the page of the check while it passes. */
+  readonly note?: () => string | undefined;
 }
 
 export interface CheckResult {
   readonly name: string;
   readonly problem: string | undefined;
+  readonly note?: string | undefined;
 }
 
 function problemOf(check: HealthCheck): string | undefined {
@@ -62,7 +65,7 @@ export class Health {
   }
 
   #run(page: HealthPage, check: HealthCheck): CheckResult {
-    const result = { name: check.name, problem: problemOf(check) };
+    const result = { name: check.name, problem: problemOf(check), note: check.note?.() };
     this.#onResult(page, result);
     return result;
   }
@@ -94,7 +97,7 @@ function answerOne(health: Health, page: HealthPage, { path }: PageRequest) {
   if (result === undefined)
     return refusal(404, `Check ${path} not found. GET /${page}?verbose lists all checks.`);
   return result.problem === undefined
-    ? textAnswer("ok")
+    ? textAnswer(result.note === undefined ? "ok" : `ok\n${result.note}\n`)
     : textAnswer(`internal server error: ${result.problem}\n`, 500);
 }
 

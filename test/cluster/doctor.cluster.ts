@@ -6,7 +6,7 @@ import { toMicroTime } from "../../src/kube/objects.ts";
 import { leases } from "../../src/kube/resources.ts";
 import { writeKubeconfig } from "../../src/testing/apiserver/serving/https-server.ts";
 import { connect, never } from "../kube/cluster/connect.ts";
-import { signingRequest } from "../support/signing-request.ts";
+import { signingRequest } from "../support/create-signing-request.ts";
 import { type Cluster, openCluster } from "./rig/cluster.ts";
 import { type ControlPlane, startControlPlane } from "./rig/control-plane.ts";
 import { createKubectl, type Kubectl } from "./rig/kubectl.ts";

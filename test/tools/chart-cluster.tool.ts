@@ -8,7 +8,7 @@ import { join, resolve } from "node:path";
 import { FakeCloud } from "../../providers/fake/simulator/fake-cloud.ts";
 import { serveFakeCloud } from "../../providers/fake/simulator/http.ts";
 import { deployedClouds } from "../../scripts/deploy/clouds.ts";
-import { allNeeds, permissionsOf } from "../../src/app/manifests/access.ts";
+import { allNeeds, permissionsOf } from "../../src/app/permissions.ts";
 import { nodes, services } from "../../src/kube/resources.ts";
 import { systemClock } from "../../src/platform/clock.ts";
 import { writeKubeconfig } from "../../src/testing/apiserver/serving/https-server.ts";
@@ -89,7 +89,6 @@ describe.skipIf(tools === undefined || operator === undefined)("on a real API se
   let plane: ControlPlane;
   let kubectl: Kubectl;
 
-  const auditLog = join(folder, "audit.log");
   const programOf = (cloud: string) => join(folder, `${cloud}-cloud-controller-manager`);
   const file = (name: string, content: string): string => {
     const path = join(folder, name);
@@ -107,18 +106,7 @@ describe.skipIf(tools === undefined || operator === undefined)("on a real API se
     for (const cloud of clouds) {
       mustRun([process.execPath, join(root, "scripts/build.ts"), cloud, "--outdir", folder]);
     }
-    const policy = file(
-      "audit-policy.json",
-      JSON.stringify({
-        apiVersion: "audit.k8s.io/v1",
-        kind: "Policy",
-        omitStages: ["RequestReceived", "ResponseStarted"],
-        rules: [{ level: "Metadata" }],
-      }),
-    );
-    plane = await startControlPlane({
-      apiServerFlags: [`--audit-policy-file=${policy}`, `--audit-log-path=${auditLog}`],
-    });
+    plane = await startControlPlane({ audit: true });
     kubectl = createKubectl(plane.kubeconfig, folder);
     // kube-controller-manager would create it; pods need it.
     await kubectl("create", "serviceaccount", "default", "--namespace=kube-system");
@@ -301,7 +289,7 @@ describe.skipIf(tools === undefined || operator === undefined)("on a real API se
     }
     expect(manager.output()).not.toMatch(/\b403\b|forbidden|Missing permission/i);
     const account = `system:serviceaccount:kube-system:${name}`;
-    const used = requestsIn(readFileSync(auditLog, "utf8"), account);
+    const used = requestsIn(readFileSync(plane.auditLog, "utf8"), account);
     expect([...used, ...Object.keys(usedElsewhere)].toSorted()).toEqual(permissions);
 
     const kinds =

@@ -2,8 +2,9 @@
 
 import packageJson from "../../../package.json" with { type: "json" };
 import { webhookManifest } from "../../../src/app/endpoints/webhook-registration.ts";
-import { allNeeds, clusterRules, leaseRules, metricsRules } from "../../../src/app/manifests/access.ts";
+import { clusterRules, leaseRules, metricsRules } from "../../../src/app/manifests/access.ts";
 import { toYaml } from "../../../src/app/manifests/to-yaml.ts";
+import { allNeeds } from "../../../src/app/permissions.ts";
 import { alertRules } from "../alerts.ts";
 import { credentialVariables, deployedClouds } from "../clouds.ts";
 import { type Files, generated, plainInstallation } from "../static-files.ts";

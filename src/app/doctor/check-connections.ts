@@ -1,7 +1,7 @@
 // The checks of connections: the API server and its version, permissions, the cloud, clocks, and ports of this machine. Pure.
 
 import { countOf, shortList } from "../../core/text.ts";
-import type { Permission } from "../manifests/access.ts";
+import type { Permission } from "../permissions.ts";
 import type { CloudFacts, CloudFailure, Finding, KnownFacts, PortFact, ServerClock } from "./doctor-facts.ts";
 
 /** Older API servers lack APIs that Fairlead uses (docs/support.md). */

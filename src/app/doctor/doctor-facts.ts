@@ -4,7 +4,7 @@ import type { KubeObject } from "../../kube/objects.ts";
 import type { CloudErrorKind } from "../../provider/errors.ts";
 import type { ControllerName } from "../flags/controller-names.ts";
 import type { Flags } from "../flags/flag-table.ts";
-import type { Permission } from "../manifests/access.ts";
+import type { Permission } from "../permissions.ts";
 
 /** `error`: something does not work. `warning`: something may fail. `unchecked`: the facts could not be read. */
 export type FindingSeverity = "error" | "warning" | "unchecked";

@@ -59,6 +59,12 @@ function addChecks(health: Health, manager: Manager): void {
   }
   health.add({ name: "caches-synced", pages: ["readyz"], check: () => unsynced(manager) });
   health.add({ name: "cloud", pages: ["readyz"], check: manager.cloudProblem });
+  health.add({
+    name: "permissions",
+    pages: ["readyz"],
+    check: () => manager.permissions.problem,
+    note: () => manager.permissions.notice,
+  });
 }
 
 export interface ServingOptions {

@@ -1,5 +1,6 @@
 // Runs the controllers only while their caches are known to be current: after a complete list that began when the Lease was already
-// held, and until the API server has been silent for too long. A leader whose lists do not succeed for minutes steps down.
+// held, and until the API server has been silent for too long. A leader whose lists do not succeed for minutes steps down. A cache that
+// only one controller needs, and that the API server refuses to list, holds back that controller alone.
 
 import { type Milliseconds, milliseconds, minutes, seconds } from "../../core/brand.ts";
 import { formatDuration } from "../../core/duration.ts";
@@ -17,6 +18,10 @@ export interface FollowedCache {
   age(): Milliseconds | undefined;
   /** Resolves when a list is complete that began at this moment (monotonic) or later. */
   whenListed(since: number, signal: AbortSignal): Promise<void>;
+  /** Whether the last request was refused because a permission is missing. */
+  readonly isRefused?: boolean;
+  /** Resolves when a request is refused. */
+  whenRefused?(signal: AbortSignal): Promise<void>;
 }
 
 export interface CurrentCachesOptions {
@@ -34,7 +39,8 @@ const stepDownAfter = minutes(5);
 
 export class CurrentCaches {
   readonly #options: CurrentCachesOptions;
-  readonly #followed = new Set<FollowedCache>();
+  /** With the name of the only task that needs the cache; undefined if all do. */
+  readonly #followed = new Map<FollowedCache, string | undefined>();
   /** One entry for each session that waits for a list. */
   readonly #awaited = new Set<{ readonly resource: string }>();
   /** This replica has stepped down, and its caches are not current yet. */
@@ -45,9 +51,9 @@ export class CurrentCaches {
     this.#options = options;
   }
 
-  /** Includes the cache until the returned function is called. */
-  follow(cache: FollowedCache): () => void {
-    this.#followed.add(cache);
+  /** Includes the cache until the returned function is called. `task` is the only one that needs it, if there is only one. */
+  follow(cache: FollowedCache, task?: string): () => void {
+    this.#followed.set(cache, task);
     return () => this.#followed.delete(cache);
   }
 
@@ -56,11 +62,13 @@ export class CurrentCaches {
     return namesOf(this.#awaited);
   }
 
-  /** Refuses writes that were decided before a cache became outdated. */
-  readonly gate: WriteGate = () => {
-    const stale = this.#stale();
-    return stale.length === 0 || { reason: `${silenceOf(stale)}, so its cache may be outdated.` };
-  };
+  /** Refuses writes that were decided before a cache became outdated; also one that only this task needs. */
+  gateFor(task?: string): WriteGate {
+    return () => {
+      const stale = [...this.#stale(), ...this.#ownOf(task).filter(isStale)];
+      return stale.length === 0 || { reason: `${silenceOf(stale)}, so its cache may be outdated.` };
+    };
+  }
 
   /** Whether this replica may acquire a Lease: one with outdated caches leaves it to others. */
   readonly mayLead = (): boolean => {
@@ -80,8 +88,10 @@ export class CurrentCaches {
    * and ends when that takes too long; without it, waits as long as it takes.
    */
   async run(tasks: readonly Task[], signal: AbortSignal, stepDown?: (why: string) => void): Promise<void> {
-    let due: readonly FollowedCache[] = [...this.#followed];
+    let due: readonly FollowedCache[] = [...this.#followed.keys()];
     let patience = stepDownAfter;
+    const since = this.#options.clock.monotonic();
+    const held = tasks.map((task) => this.#withOwnCaches(task, since));
     do {
       const missing = await this.#makeCurrent(due, stepDown && patience, signal);
       if (stepDown !== undefined && missing.length > 0 && !signal.aborted) {
@@ -91,7 +101,7 @@ export class CurrentCaches {
         );
         return;
       }
-      due = await this.#runUntilStale(tasks, signal);
+      due = await this.#runUntilStale(held, signal);
       patience = milliseconds(stepDownAfter - maxAge);
     } while (due.length > 0 && !signal.aborted);
   }
@@ -133,7 +143,7 @@ export class CurrentCaches {
     const { log, stop } = this.#options;
     this.#isRecovering = true;
     this.#isRefusing = true;
-    await this.#listAll([...this.#followed], stop);
+    await this.#listAll([...this.#followed.keys()], stop);
     this.#isRecovering = false;
     if (!stop.aborted) log.info("All caches are current; this replica can become leader again");
   }
@@ -150,8 +160,67 @@ export class CurrentCaches {
     if (!this.#followed.has(cache)) return;
     const entry = { resource: cache.resource };
     this.#awaited.add(entry);
-    await cache.whenListed(since, signal).catch(() => undefined);
+    const { controller, unlink } = linkedController(signal);
+    const ends = [cache.whenListed(since, controller.signal)];
+    // Its task waits for it alone.
+    if (this.#followed.get(cache) !== undefined && cache.whenRefused !== undefined)
+      ends.push(cache.whenRefused(controller.signal));
+    await Promise.race(ends.map((end) => end.catch(() => undefined)));
+    controller.abort();
+    unlink();
     this.#awaited.delete(entry);
+  }
+
+  #ownOf(task: string | undefined): readonly FollowedCache[] {
+    if (task === undefined) return [];
+    return [...this.#followed].flatMap(([cache, only]) => (only === task ? [cache] : []));
+  }
+
+  /** The task runs while its own caches are current, also if the API server refuses to list them for a while. */
+  #withOwnCaches(task: Task, began: number): Task {
+    if (this.#ownOf(task.name).length === 0) return task;
+    const run = async (signal: AbortSignal): Promise<void> => {
+      for (let since = began; !signal.aborted; since = this.#options.clock.monotonic()) {
+        await this.#whenOwnListed(task.name, since, signal);
+        if (!signal.aborted && !(await this.#runUntilHeld(task, signal))) return;
+      }
+    };
+    return { ...task, run };
+  }
+
+  /** Returns whether it was stopped, because a cache is outdated that the API server refuses to list. */
+  async #runUntilHeld(task: Task, signal: AbortSignal): Promise<boolean> {
+    const { controller, unlink } = linkedController(signal);
+    const watching = this.#whenHeld(task.name, controller.signal).then((held) => {
+      if (controller.signal.aborted) return false;
+      this.#options.log.warn(`${silenceOf(held)}. The controller ${task.name} stops.`);
+      controller.abort(new Error("a cache may be outdated"));
+      return true;
+    });
+    try {
+      await task.run(controller.signal);
+    } finally {
+      unlink();
+      controller.abort();
+    }
+    return watching;
+  }
+
+  async #whenOwnListed(task: string, since: number, signal: AbortSignal): Promise<void> {
+    const own = this.#ownOf(task);
+    const refused = own.filter(({ isRefused }) => isRefused === true);
+    if (refused.length > 0)
+      this.#options.log.warn(
+        `The API server refuses to list ${namesOf(refused).join(" and ")}, because a permission is missing. ${whyHeld(task)}`,
+      );
+    await Promise.all(own.map((cache) => cache.whenListed(since, signal).catch(() => undefined)));
+    if (refused.length > 0 && !signal.aborted)
+      this.#options.log.info(`All caches are current; the controller ${task} runs`);
+  }
+
+  /** Whether it holds back only its task. */
+  #isHeld(cache: FollowedCache): boolean {
+    return this.#followed.get(cache) !== undefined && cache.isRefused === true;
   }
 
   /** Returns the caches that have become outdated; none if the tasks have ended for another reason. */
@@ -175,20 +244,46 @@ export class CurrentCaches {
     return watching;
   }
 
-  #stale(): readonly FollowedCache[] {
-    return [...this.#followed].filter((cache) => (cache.age() ?? 0) > maxAge);
+  #whenHeld(task: string, signal: AbortSignal): Promise<readonly FollowedCache[]> {
+    return this.#whenAny(
+      () => this.#ownOf(task),
+      (cache) => this.#isHeld(cache),
+      signal,
+    );
   }
 
-  async #whenStale(signal: AbortSignal): Promise<readonly FollowedCache[]> {
-    const { clock } = this.#options;
+  #stale(): readonly FollowedCache[] {
+    return [...this.#followed.keys()].filter((cache) => isStale(cache) && !this.#isHeld(cache));
+  }
+
+  #whenStale(signal: AbortSignal): Promise<readonly FollowedCache[]> {
+    return this.#whenAny(
+      () => [...this.#followed.keys()],
+      (cache) => !this.#isHeld(cache),
+      signal,
+    );
+  }
+
+  /** Resolves with the outdated caches that match, as soon as there are any; with none at the end. */
+  async #whenAny(
+    caches: () => readonly FollowedCache[],
+    matches: (cache: FollowedCache) => boolean,
+    signal: AbortSignal,
+  ): Promise<readonly FollowedCache[]> {
     for (;;) {
-      const stale = this.#stale();
-      if (stale.length > 0 || signal.aborted) return stale;
-      const oldest = Math.max(0, ...[...this.#followed].map((cache) => cache.age() ?? 0));
-      await sleep(clock, milliseconds(maxAge - oldest + 1), signal).catch(() => undefined);
+      const found = caches().filter((cache) => isStale(cache) && matches(cache));
+      if (found.length > 0 || signal.aborted) return found;
+      const ages = caches().map((cache) => (isStale(cache) ? 0 : (cache.age() ?? 0)));
+      const rest = milliseconds(maxAge - Math.max(0, ...ages) + 1);
+      await sleep(this.#options.clock, rest, signal).catch(() => undefined);
     }
   }
 }
+
+const isStale = (cache: FollowedCache): boolean => (cache.age() ?? 0) > maxAge;
+
+const whyHeld = (task: string): string =>
+  `Nothing that ${task} manages is changed before a complete list succeeds; the other controllers run.`;
 
 function namesOf(caches: Iterable<{ readonly resource: string }>): readonly string[] {
   return [...new Set([...caches].map(({ resource }) => resource))].toSorted();

@@ -135,7 +135,7 @@ export function composeServices(
       return {
         store: slices.store,
         run: async (signal) => {
-          const unfollow = followCache(slices);
+          const unfollow = followCache(slices, "service");
           await slices.run(signal).finally(unfollow);
         },
       };

@@ -33,8 +33,8 @@ export interface ControllerContext {
   readonly connected: ConnectedCloud;
   readonly inventory: Inventory;
   readonly nodes: LatestObjects<Node>;
-  /** Controllers stop while this cache may be outdated. Returns how to end that. */
-  readonly followCache: (cache: FollowedCache) => () => void;
+  /** The controller stops while this cache may be outdated. Returns how to end that. */
+  readonly followCache: (cache: FollowedCache, controller: ControllerName) => () => void;
   /** The memory of the mass limits. */
   readonly removals: RemovalHistory;
   /** Reports what concerns a whole controller as an event on its Lease. */

@@ -33,8 +33,10 @@ import { ApiServerProblems, CloudProblems } from "../logging/connection-problems
 import { observationOf, observationTask, PlanReporter } from "../logging/observe-reporter.ts";
 import { requestReporter } from "../logging/request-reporter.ts";
 import { ManagerMetrics } from "../metrics/manager-metrics.ts";
+import { accessNeeds, permissionsOf } from "../permissions.ts";
 import { CloudContact } from "../report/cloud-contact.ts";
 import { type ManagerReport, type ReportedManager, reportOf } from "../report/manager-report.ts";
+import { MissingPermissions } from "../report/missing-permissions.ts";
 import type { ManagerPlatform } from "../system-platform.ts";
 import { openTracing } from "../tracing/tracing.ts";
 import { replaceAfterAbandonedCalls } from "./abandoned-calls.ts";
@@ -76,6 +78,7 @@ export interface Manager extends ReportedManager {
   readonly nodes: LatestObjects<Node>;
   readonly services: LatestObjects<Service>;
   report(): ManagerReport;
+  readonly permissions: Pick<MissingPermissions, "problem" | "notice">;
   /** Why the cloud counts as unavailable; undefined on replicas that do not lead, because they send no requests. */
   cloudProblem(): string | undefined;
   /** Upstream's `leaderElection` health check; undefined when healthy. */
@@ -130,6 +133,14 @@ export async function createManager(options: ManagerOptions, signal: AbortSignal
   });
   const requests = requestReporter(log, metrics, cloudProblems, tracing);
   const apiServerProblems = new ApiServerProblems(log, clock);
+  const permissions = new MissingPermissions(
+    permissionsOf(accessNeeds(live.current), {
+      namespace: flags["leader-elect-resource-namespace"],
+      name: flags["leader-elect-resource-name"],
+    }),
+    name,
+    log,
+  );
 
   const { migration, problems } = await readMigrationOf(flags, files);
   if (problems.length > 0) throw new ConfigurationError(problems);
@@ -149,11 +160,12 @@ export async function createManager(options: ManagerOptions, signal: AbortSignal
     removals: isObserving ? undefined : removals,
   });
   const caches = new CurrentCaches({ clock, log, stop: signal });
-  const gateOf = (place: "main" | "migrated"): WriteGate => {
+  const gateOf = (place: "main" | "migrated", task?: ControllerName): WriteGate => {
     const holdsLease = leadership.gateOf(place);
+    const isCurrent = caches.gateFor(task);
     return () => {
       const allowed = holdsLease();
-      return allowed === true ? caches.gate() : allowed;
+      return allowed === true ? isCurrent() : allowed;
     };
   };
   const gates = {
@@ -167,7 +179,10 @@ export async function createManager(options: ManagerOptions, signal: AbortSignal
     {
       userAgent: `${name}/${version}`,
       mayWrite: gates.main,
-      onRequest: requests.kube,
+      onRequest: (request) => {
+        requests.kube(request);
+        permissions.observe(request);
+      },
       onDecoded: (bytes) => garbage.add(bytes),
       redact,
     },
@@ -233,16 +248,17 @@ export async function createManager(options: ManagerOptions, signal: AbortSignal
     connected,
     inventory,
     nodes: nodes.objects,
-    followCache: (cache) => caches.follow(cache),
+    followCache: (cache, task) => caches.follow(cache, task),
     removals,
     reportOnLease: (controller, event) => leadership.report(controller, event),
     life: life.signal,
   };
   /** Controllers under the shared Lease have their own write gates. */
-  const contextOf = (task: ControllerName): ControllerContext =>
-    gates.migrated !== undefined && leadership.isMigrated(task)
-      ? { ...context, api: api.as({ mayWrite: gates.migrated }), connected: clouds.migrated }
-      : context;
+  const contextOf = (task: ControllerName): ControllerContext => {
+    const isMigrated = gates.migrated !== undefined && leadership.isMigrated(task);
+    const mayWrite = gateOf(isMigrated ? "migrated" : "main", task);
+    return { ...context, api: api.as({ mayWrite }), ...(isMigrated && { connected: clouds.migrated }) };
+  };
   const composed = composeControllers({ provider, instances, contextOf, services: services.objects });
   const { queues, node, lifecycle, service, route } = composed;
   const changes = composeChanges(context, composed);
@@ -262,7 +278,8 @@ export async function createManager(options: ManagerOptions, signal: AbortSignal
   const allWatches: readonly (WatchedResource<Node> | WatchedResource<Service>)[] = needsServices
     ? [nodes, services]
     : [nodes];
-  for (const watch of allWatches) caches.follow(watch);
+  caches.follow(nodes);
+  if (needsServices) caches.follow(services, "service");
 
   const leads = (): boolean => leadership.anyGate() === true;
   const reported: ReportedManager = {
@@ -341,7 +358,7 @@ export async function createManager(options: ManagerOptions, signal: AbortSignal
     );
   const reloadDeps = { live, clouds, inventory, composed, refresh, clock, log };
   return Object.assign(reported, {
-    ...{ metrics, migration, reserved, isIdle, cloudProblem, report: reportNow, run },
+    ...{ metrics, migration, reserved, permissions, isIdle, cloudProblem, report: reportNow, run },
     nodes: nodes.objects,
     services: services.objects,
     onKubeRequest: requests.kube,

@@ -62,6 +62,14 @@ export class WatchedResource<T extends KubeObject = KubeObject> implements Task,
     return this.#reflector.whenListed(since, signal);
   }
 
+  get isRefused(): boolean {
+    return this.#reflector.isRefused;
+  }
+
+  whenRefused(signal: AbortSignal): Promise<void> {
+    return this.#reflector.whenRefused(signal);
+  }
+
   /** For /debug/state. */
   get cache(): CacheState {
     const { store } = this.#reflector;

@@ -1,6 +1,7 @@
 // All objects of an installation in Kubernetes, in the order in which they are applied. Pure.
 
-import { type AccessNeeds, accessObjects, type LeaseName, scraperObjects } from "./access.ts";
+import type { AccessNeeds, LeaseName } from "../permissions.ts";
+import { accessObjects, scraperObjects } from "./access.ts";
 import type { Credential } from "./cloud-inputs.ts";
 import type { EnvironmentVariable, PodOptions } from "./pod.ts";
 import type { ManifestValues } from "./read-set.ts";

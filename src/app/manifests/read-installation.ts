@@ -10,7 +10,7 @@ import { invalidFlag } from "../flags/flag-problems.ts";
 import { type FlagName, flagFields } from "../flags/flag-table.ts";
 import type { ManifestKind } from "../flags/groups/commands.ts";
 import type { ReadFlags } from "../flags/read-flags.ts";
-import { accessNeeds } from "./access.ts";
+import { accessNeeds } from "../permissions.ts";
 import { cloudInputs } from "./cloud-inputs.ts";
 import type { Installation } from "./kubernetes-manifests.ts";
 import { readSet } from "./read-set.ts";

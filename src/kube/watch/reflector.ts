@@ -27,6 +27,7 @@ export class Reflector<T extends KubeObject> {
   #isListing = false;
   #nextList = Promise.withResolvers<void>();
   #listAgain: (() => void) | undefined;
+  #nextRefusal = Promise.withResolvers<void>();
 
   constructor(options: ReflectorOptions<T>) {
     this.#options = options;
@@ -44,6 +45,16 @@ export class Reflector<T extends KubeObject> {
   /** The current problem; undefined while the watch works. */
   get problem(): KubeError | undefined {
     return this.#problem;
+  }
+
+  /** Whether the last request was refused because a permission is missing. */
+  get isRefused(): boolean {
+    return this.#problem?.kind === "forbidden";
+  }
+
+  /** Resolves when a request is refused because a permission is missing. */
+  whenRefused(signal: AbortSignal): Promise<void> {
+    return this.isRefused ? Promise.resolve() : abortable(this.#nextRefusal.promise, signal);
   }
 
   /**
@@ -88,6 +99,10 @@ export class Reflector<T extends KubeObject> {
     this.#lastStepAt = now;
     if (step.type === "failed") {
       this.#problem = step.error;
+      if (this.isRefused) {
+        this.#nextRefusal.resolve();
+        this.#nextRefusal = Promise.withResolvers();
+      }
       onProblem?.(step.error, step.retryIn);
       return;
     }

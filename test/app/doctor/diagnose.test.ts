@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { diagnose, diagnosisExitCode, diagnosisText } from "../../../src/app/doctor/diagnose.ts";
 import type { AccessFact, Finding } from "../../../src/app/doctor/doctor-facts.ts";
-import type { Permission } from "../../../src/app/manifests/access.ts";
+import type { Permission } from "../../../src/app/permissions.ts";
 import { type FactChanges, factsWith, metaOf, nodeFact, workloadFact } from "./healthy-facts.ts";
 
 const findingsOf = (changes: FactChanges): readonly Finding[] =>

@@ -19,6 +19,8 @@ export interface ControlPlaneOptions {
   readonly assets?: string;
   /** Additional flags; they override the default ones. */
   readonly apiServerFlags?: readonly string[];
+  /** Logs the verb, the object and the status of every request. */
+  readonly audit?: boolean;
 }
 
 export interface ControlPlane {
@@ -27,6 +29,8 @@ export interface ControlPlane {
   readonly ca: string;
   /** Temporary folder with its data; removed by `stop`. */
   readonly folder: string;
+  /** Path of the audit log; it exists with `audit`. */
+  readonly auditLog: string;
   /** Path of an administrator's kubeconfig. */
   readonly kubeconfig: string;
   /** Issues a client certificate. */
@@ -75,6 +79,21 @@ export const startControlPlane = async (options: ControlPlaneOptions = {}): Prom
     "--listen-peer-urls=http://127.0.0.1:0",
   ]);
 
+  const auditLog = join(folder, "audit.log");
+  const policy = {
+    apiVersion: "audit.k8s.io/v1",
+    kind: "Policy",
+    omitStages: ["RequestReceived", "ResponseStarted"],
+    rules: [{ level: "Metadata" }],
+  };
+  const audit =
+    options.audit === true
+      ? [
+          `--audit-policy-file=${file("audit-policy.json", JSON.stringify(policy))}`,
+          `--audit-log-path=${auditLog}`,
+        ]
+      : [];
+
   const isUp = async (url: string): Promise<boolean> => {
     const tls = { ca: authority.cert, cert: admin.cert, key: admin.key };
     const signal = AbortSignal.timeout(5000);
@@ -114,6 +133,7 @@ export const startControlPlane = async (options: ControlPlaneOptions = {}): Prom
       "--allow-privileged=true",
       // A loopback address is not allowed as an endpoint of the Service "kubernetes".
       "--endpoint-reconciler-type=none",
+      ...audit,
       ...(options.apiServerFlags ?? []),
     ]);
   // The API server creates the namespaces after it reports that it is ready.
@@ -143,6 +163,7 @@ export const startControlPlane = async (options: ControlPlaneOptions = {}): Prom
     server,
     ca: authority.cert,
     folder,
+    auditLog,
     kubeconfig: file("kubeconfig", writeKubeconfig(authority.cert, [{ name: "admin", server, ...admin }])),
     issue: (commonName, organizations, lifetime) =>
       authority.issueClient({ commonName, organizations }, lifetime),

@@ -1,0 +1,110 @@
+import { afterEach, describe, expect, test } from "bun:test";
+import { allNeeds, permissionsOf } from "../../../src/app/permissions.ts";
+import { MissingPermissions } from "../../../src/app/report/missing-permissions.ts";
+import { ServiceWorld } from "../../support/service-world.ts";
+
+const lease = { namespace: "kube-system", name: "cloud-controller-manager" };
+
+const open = () => {
+  const logged: string[] = [];
+  const log = {
+    info: (text: string) => void logged.push(text),
+    warn: (text: string) => void logged.push(text),
+  };
+  const missing = new MissingPermissions(permissionsOf(allNeeds, lease), "fake-ccm", log);
+  const answer = (verb: "list" | "patch" | "create", resource: string, code: string): void =>
+    missing.observe({ verb, resource, code });
+  return { missing, logged, answer };
+};
+
+describe("missing permissions", () => {
+  test("logs a refused permission once, with what it holds back and what to do [N11]", () => {
+    const { missing, logged, answer } = open();
+    for (let count = 0; count < 3; count += 1) answer("patch", "nodes/status", "403");
+    expect(logged).toEqual([
+      '1 permission missing, the API server returned 403: patch nodes/status (held back: cloud-node, node-route). Apply the output of "fake-ccm rbac" with the flags of the manager.',
+    ]);
+    expect(missing.problem).toBe(logged[0]);
+  });
+
+  test("is no problem while only optional permissions are missing, and is still shown [N11]", () => {
+    const { missing, answer } = open();
+    answer("create", "events", "403");
+    expect(missing.problem).toBeUndefined();
+    expect(missing.notice).toContain("create events (");
+    expect(missing.notice).toContain("work with less)");
+  });
+
+  test("ends when a request succeeds, and not with another error [N11]", () => {
+    const { missing, logged, answer } = open();
+    answer("list", "services", "403");
+    answer("list", "services", "500");
+    answer("list", "nodes", "200");
+    expect(missing.problem).toContain("list services (held back: service)");
+    answer("list", "services", "200");
+    expect([missing.problem, missing.notice]).toEqual([undefined, undefined]);
+    expect(logged.at(-1)).toBe("The permission list services is granted again");
+  });
+
+  test("ignores a 403 for what the manager does not need", () => {
+    const { missing, logged, answer } = open();
+    answer("list", "secrets", "403");
+    expect([missing.notice, logged]).toEqual([undefined, []]);
+  });
+});
+
+let world: ServiceWorld | undefined;
+afterEach(() => world?.stop());
+
+describe("a manager that may not list Services", () => {
+  const openWorld = async () => {
+    let isGranted = false;
+    const w = new ServiceWorld({
+      nodes: 0,
+      controllers: "*",
+      authorize: (_, { verb, resource }) => isGranted || resource !== "services" || verb !== "list",
+    });
+    // The verb of streaming lists is watch.
+    w.server.watchSettings.streamingLists = "off";
+    world = w;
+    w.create("web");
+    await w.start("--configure-cloud-routes=false");
+    w.addNode("node-1");
+    await w.pass(60);
+    return Object.assign(w, { grant: () => (isGranted = true) });
+  };
+
+  test("still manages Nodes, names the permission, and holds back only the service controller [N11]", async () => {
+    const w = await openWorld();
+    expect(w.manager.permissions.problem).toContain("list services (held back: service)");
+    expect(w.logged.join("")).toContain("The API server refuses to list services");
+    expect(w.manager.queues["Nodes"]?.work.isRunning).toBe(true);
+    expect(w.cloud.balancers.list()).toEqual([]);
+  });
+
+  test("creates the load balancer when the permission is granted, without a restart [N11]", async () => {
+    const w = await openWorld();
+    w.grant();
+    await w.pass(120);
+    expect(w.manager.permissions.notice).toBeUndefined();
+    expect(w.addressesOf("web")).toHaveLength(1);
+  });
+
+  test("stops only the service controller when the permission is revoked later [N11]", async () => {
+    let isRevoked = false;
+    const w = new ServiceWorld({
+      nodes: 0,
+      controllers: "*",
+      authorize: (_, { resource }) => !isRevoked || resource !== "services",
+    });
+    world = w;
+    await w.start("--configure-cloud-routes=false");
+    await w.pass(10);
+    isRevoked = true;
+    w.server.compact();
+    await w.pass(1200);
+    expect(w.manager.permissions.problem).toContain("services (held back: service)");
+    expect(w.manager.queues["Nodes"]?.work.isRunning).toBe(true);
+    expect(w.manager.queues["service"]?.work.isRunning).toBe(false);
+  });
+});

@@ -1,0 +1,267 @@
+// The permissions of the manager with real RBAC: the scenario uses each one and no other, and without any single one, only the
+// controllers that need it are held back.
+
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import { readFileSync } from "node:fs";
+import { type AccessUser, allNeeds, type Permission, permissionsOf } from "../../src/app/permissions.ts";
+import { services } from "../../src/kube/resources.ts";
+import { writeKubeconfig } from "../../src/testing/apiserver/serving/https-server.ts";
+import { never } from "../kube/cluster/connect.ts";
+import { type Cluster, openCluster } from "./rig/cluster.ts";
+import { type ControlPlane, startControlPlane } from "./rig/control-plane.ts";
+import { freePort } from "./rig/free-port.ts";
+import type { KeptProcess } from "./rig/kept-process.ts";
+
+let plane: ControlPlane;
+let auditLog = "";
+beforeAll(async () => {
+  plane = await startControlPlane({
+    audit: true,
+    // Streaming lists need only the verb watch; without them every permission is used.
+    apiServerFlags: ["--feature-gates=WatchList=false"],
+  });
+  auditLog = plane.auditLog;
+});
+afterAll(async () => {
+  await plane.stop();
+});
+
+const needs = {
+  ...allNeeds,
+  users: new Set([...allNeeds.users].filter((user) => user !== "leader-migration")),
+};
+const lease = { namespace: "kube-system", name: "ccm-rights" };
+/** Every cluster has a role for the ConfigMap of the authorities; it is bound here rule by rule, too. */
+const permissions = permissionsOf(needs, lease);
+const textOf = ({ verb, resource }: Permission): string => `${verb} ${resource}`;
+
+const ruleOf = ({ group, resource, verb, name }: Permission) => ({
+  apiGroups: [group],
+  resources: [resource],
+  verbs: [verb],
+  ...(name !== undefined && { resourceNames: [name] }),
+});
+
+/** Grants exactly these permissions to the user. */
+const grant = async (cluster: Cluster, user: string, granted: readonly Permission[]): Promise<void> => {
+  const group = "rbac.authorization.k8s.io";
+  const apiVersion = `${group}/v1`;
+  const create = (plural: string, namespace: string | undefined, body: object) => {
+    const within = namespace === undefined ? "" : `/namespaces/${namespace}`;
+    const path = `/apis/${apiVersion}${within}/${plural}`;
+    return cluster.api.request({ verb: "create", resource: plural, path, body }, never);
+  };
+  const subjects = [{ kind: "User", name: user, apiGroup: group }];
+  for (const namespace of [undefined, "kube-system"]) {
+    const kind = namespace === undefined ? "ClusterRole" : "Role";
+    const rules = granted.filter((each) => each.namespace === namespace).map(ruleOf);
+    const metadata = { name: user };
+    await create(`${kind.toLowerCase()}s`, namespace, { apiVersion, kind, metadata, rules });
+    const roleRef = { apiGroup: group, kind, name: user };
+    const binding = { apiVersion, kind: `${kind}Binding`, metadata, roleRef, subjects };
+    await create(`${kind.toLowerCase()}bindings`, namespace, binding);
+  }
+};
+
+const createService = (cluster: Cluster, annotations: Readonly<Record<string, string>>) =>
+  cluster.api.create(
+    services,
+    {
+      metadata: { name: "web", namespace: "default", annotations },
+      spec: { type: "LoadBalancer", ports: [{ port: 80, protocol: "TCP" }], selector: { app: "web" } },
+      status: {},
+    },
+    never,
+  );
+
+const clusterCIDR = "10.244.0.0/16";
+
+class Scenario implements AsyncDisposable {
+  readonly cluster: Cluster;
+  readonly manager: KeptProcess;
+  readonly #port: number;
+
+  private constructor(cluster: Cluster, manager: KeptProcess, port: number) {
+    this.cluster = cluster;
+    this.manager = manager;
+    this.#port = port;
+  }
+
+  static async open(user: string, granted: readonly Permission[]): Promise<Scenario> {
+    const cluster = await openCluster(plane.kubeconfig);
+    await grant(cluster, user, granted);
+    cluster.cloud.machines.add("joins");
+    const { id } = cluster.cloud.machines.add("stays");
+    await cluster.join("joins", { podCIDR: "10.244.1.0/24", podCIDRs: ["10.244.1.0/24"] });
+    const initialized = { taints: [], podCIDR: "10.244.2.0/24", podCIDRs: ["10.244.2.0/24"] };
+    await cluster.join("stays", { ...initialized, providerID: `fake://${id}` });
+    await cluster.join("left", { taints: [], providerID: "fake://999" });
+    await cluster.ready("left", false);
+    await createService(cluster, { "fairlead.dev/target-policy": "endpoints" });
+    const port = freePort();
+    const credentials = { name: user, server: plane.server, ...plane.issue(user, []) };
+    const manager = cluster.manager({
+      kubeconfig: cluster.file("kubeconfig", writeKubeconfig(plane.ca, [credentials])),
+      flags: [
+        `--leader-elect-resource-name=${lease.name}`,
+        `--secure-port=${port}`,
+        "--bind-address=127.0.0.1",
+        `--cert-dir=${cluster.folder}/certificates`,
+        // Authorization of this page needs a permission that a test takes away.
+        "--authorization-always-allow-paths=/healthz,/readyz,/readyz/*",
+        "--absence-confirmation=0s",
+        `--cluster-cidr=${clusterCIDR}`,
+      ],
+    });
+    return new Scenario(cluster, manager, port);
+  }
+
+  async page(path: string, token?: string): Promise<string> {
+    const headers = token === undefined ? {} : { authorization: `Bearer ${token}` };
+    const tls = { rejectUnauthorized: false };
+    return (await fetch(`https://127.0.0.1:${this.#port}${path}`, { headers, tls })).text();
+  }
+
+  /** What each part has done when its work is complete. */
+  readonly done: Readonly<Record<string, () => Promise<boolean>>> = {
+    "cloud-node": async () => ((await this.cluster.node("joins"))?.spec.providerID ?? "") !== "",
+    "cloud-node-lifecycle": async () => (await this.cluster.node("left")) === undefined,
+    service: async () => {
+      const { status } = await this.cluster.api.get(services, { name: "web", namespace: "default" }, never);
+      return (status.loadBalancer?.ingress ?? []).length > 0;
+    },
+    "node-route": async () =>
+      ((await this.cluster.node("stays"))?.status.conditions ?? []).some(
+        ({ type, status }) => type === "NetworkUnavailable" && status === "False",
+      ),
+  };
+
+  async untilDone(part: string): Promise<void> {
+    await this.cluster.until(`the work of ${part}`, async () => this.done[part]?.());
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.manager.stop();
+    const path = `/apis/coordination.k8s.io/v1/namespaces/${lease.namespace}/leases/${lease.name}`;
+    await this.cluster.api
+      .request({ verb: "delete", resource: "leases", path }, never)
+      .catch(() => undefined);
+    await this.cluster[Symbol.asyncDispose]();
+  }
+}
+
+const parts = ["cloud-node", "cloud-node-lifecycle", "service", "node-route"] as const;
+
+/** A client whose token the API server does not know: it still takes a review to find out. */
+const scrape = (scenario: Scenario): Promise<string> => scenario.page("/metrics", "unknown").catch(String);
+
+interface AuditEvent {
+  readonly user: { readonly username: string };
+  readonly verb: string;
+  readonly responseStatus?: { readonly code: number };
+  readonly objectRef?: { readonly resource: string; readonly subresource?: string };
+}
+
+const audited = (user: string): readonly { readonly request: string; readonly code: number }[] =>
+  readFileSync(auditLog, "utf8")
+    .split("\n")
+    .filter((line) => line !== "")
+    .map((line) => JSON.parse(line) as AuditEvent)
+    .flatMap(({ user: { username }, verb, objectRef, responseStatus }) => {
+      if (username !== user || objectRef === undefined) return [];
+      const { resource, subresource } = objectRef;
+      const what = subresource === undefined ? resource : `${resource}/${subresource}`;
+      return [{ request: `${verb} ${what}`, code: responseStatus?.code ?? 0 }];
+    });
+
+test("the manager uses each of its permissions, and no request is refused [N11 F79]", async () => {
+  const user = "all-permissions";
+  {
+    await using scenario = await Scenario.open(user, permissions);
+    for (const part of parts) await scenario.untilDone(part);
+    await scenario.cluster.until("the synced event", async () =>
+      (await scenario.cluster.eventsOf("joins")).some(({ reason }) => reason === "Synced"),
+    );
+    // The same problem again is counted on the first event, which takes a patch.
+    const annotate = async (value: string | null, reason: string, count: number): Promise<void> => {
+      const body = { metadata: { annotations: { "balancer.fake.example/algorithm": value } } };
+      const patch = { contentType: "application/merge-patch+json", body } as const;
+      await scenario.cluster.api.patch(services, { name: "web", namespace: "default" }, patch, never);
+      await scenario.cluster.until(`${count} of ${reason}`, async () => {
+        const path = "/api/v1/namespaces/default/events?fieldSelector=involvedObject.name=web";
+        const list = await scenario.cluster.api.request({ verb: "list", resource: "events", path }, never);
+        const { items } = list as { items: readonly { reason: string; count?: number }[] };
+        return value === null || items.some((each) => each.reason === reason && (each.count ?? 1) >= count);
+      });
+    };
+    await annotate("fastest", "InvalidAnnotation", 1);
+    await annotate(null, "", 0);
+    await scenario.cluster.until("the end of the problem", async () => {
+      const { status } = await scenario.cluster.api.get(
+        services,
+        { name: "web", namespace: "default" },
+        never,
+      );
+      return (status.conditions ?? []).length === 0;
+    });
+    await annotate("fastest", "InvalidAnnotation", 2);
+    const token = { apiVersion: "authentication.k8s.io/v1", kind: "TokenRequest", spec: {} };
+    const account = "/api/v1/namespaces/default/serviceaccounts";
+    const body = { apiVersion: "v1", kind: "ServiceAccount", metadata: { name: "scraper" } };
+    await scenario.cluster.api.request(
+      { verb: "create", resource: "serviceaccounts", path: account, body },
+      never,
+    );
+    const issued = await scenario.cluster.api.request(
+      { verb: "create", resource: "serviceaccounts/token", path: `${account}/scraper/token`, body: token },
+      never,
+    );
+    const { status } = issued as { readonly status: { readonly token: string } };
+    expect(await scenario.page("/metrics", status.token)).toContain("system:serviceaccount:default:scraper");
+    expect(await scenario.page("/readyz/permissions")).toBe("ok");
+    expect(scenario.manager.output()).not.toContain("permission missing");
+  }
+  const requests = audited(user);
+  expect(requests.filter(({ code }) => code === 401 || code === 403)).toEqual([]);
+  const used = new Set(requests.map(({ request }) => request));
+  // No facts of the fake cloud are stored on Services.
+  used.add("patch services");
+  expect([...used].toSorted()).toEqual([...new Set(permissions.map(textOf))].toSorted());
+}, 120_000);
+
+/** Parts that cannot work without the permission, before the first objects are known or the first Lease is held. */
+const stopped = ({ users, verb, isOptional }: Permission): ReadonlySet<AccessUser> => {
+  if (isOptional || verb === "watch") return new Set();
+  return new Set<AccessUser>(users.includes("leader-election") ? parts : users);
+};
+
+/** Not requested by the scenario. */
+const unused = ["patch services", "patch events"];
+
+test.each(
+  permissions.filter((each) => !unused.includes(textOf(each))).map((each) => [textOf(each), each] as const),
+)(
+  "without %s, the log and /readyz name it, and all that does not need it works [N11]",
+  async (text, missing) => {
+    const user = `without-${text.replaceAll(/[ /]/g, "-")}`;
+    await using scenario = await Scenario.open(
+      user,
+      permissions.filter((each) => each !== missing),
+    );
+    const { cluster, manager } = scenario;
+    await cluster.until("the secure port", async () => (await scenario.page("/healthz")) !== "");
+    const held = stopped(missing);
+    for (const part of parts) if (!held.has(part)) await scenario.untilDone(part);
+    await cluster.until(`the log to name ${text}`, async () => {
+      await scrape(scenario);
+      return manager.output().includes(`API server returned 403: ${text} (`);
+    });
+    const page = await scenario.page("/readyz/permissions");
+    expect(page).toContain(text);
+    expect(page.startsWith("ok")).toBe(missing.isOptional);
+    for (const part of held) if (part in scenario.done) expect(await scenario.done[part]?.()).toBe(false);
+    const refused = audited(user).filter(({ code }) => code === 403);
+    expect([...new Set(refused.map(({ request }) => request))]).toEqual([text]);
+  },
+  60_000,
+);

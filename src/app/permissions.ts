@@ -7,7 +7,10 @@ import type { ReadFlags } from "./flags/read-flags.ts";
 /** A part of the manager that needs permissions. Flags decide which parts run. */
 export type AccessUser = ControllerName | "leader-election" | "leader-migration" | "secure-port";
 
-const onNodes: readonly AccessUser[] = ["cloud-node", "cloud-node-lifecycle", "service", "node-route"];
+const byDefault: readonly AccessUser[] = ["cloud-node", "cloud-node-lifecycle", "service", "node-route"];
+const onNodes: readonly AccessUser[] = [...byDefault, "kubelet-serving-csr"];
+/** The signer of serving certificates of kubelets. */
+const servingSigner = "kubernetes.io/kubelet-serving";
 
 /** Verbs on one resource, and what needs each. */
 export interface Grant {
@@ -64,6 +67,24 @@ export const clusterGrants: readonly Grant[] = [
     resource: "endpointslices",
     verbs: { list: ["service"], watch: ["service"] },
     optional: ["list", "watch"],
+  },
+  {
+    about: "Serving certificates of kubelets, with --controllers=*,kubelet-serving-csr.",
+    group: "certificates.k8s.io",
+    resource: "certificatesigningrequests",
+    verbs: { list: ["kubelet-serving-csr"], watch: ["kubelet-serving-csr"] },
+  },
+  {
+    group: "certificates.k8s.io",
+    resource: "certificatesigningrequests/approval",
+    verbs: { patch: ["kubelet-serving-csr"] },
+  },
+  {
+    aboutVerbs: "approve is checked when a request of this signer is approved or denied.",
+    group: "certificates.k8s.io",
+    resource: "signers",
+    names: [servingSigner],
+    verbs: { approve: ["kubelet-serving-csr"] },
   },
   {
     about: "The API server authenticates and authorizes clients of the secure port.",
@@ -128,9 +149,9 @@ export interface AccessNeeds {
   readonly isWriting: boolean;
 }
 
-/** For an installation whose flags may change. */
+/** For an installation whose flags may change. Controllers that are off by default are not included. */
 export const allNeeds: AccessNeeds = {
-  users: new Set<AccessUser>([...onNodes, ...electing, "secure-port"]),
+  users: new Set<AccessUser>([...byDefault, ...electing, "secure-port"]),
   isWriting: true,
 };
 

@@ -4,6 +4,7 @@
 
 import type {
   CoreV1Event,
+  V1CertificateSigningRequest,
   V1Condition,
   V1ConfigMap,
   V1Endpoint,
@@ -130,6 +131,7 @@ export interface Event extends Whole<CoreV1Event> {}
 /** The values of `data` are base64. */
 export interface Secret extends Whole<V1Secret> {}
 export interface ConfigMap extends Whole<V1ConfigMap> {}
+export interface CertificateSigningRequest extends Whole<V1CertificateSigningRequest> {}
 export interface ServiceAccount extends Whole<V1ServiceAccount> {}
 
 /** Identifies an object of a resource. */

@@ -2,6 +2,7 @@
 // custom resources with the same interface.
 
 import type {
+  CertificateSigningRequest,
   ConfigMap,
   EndpointSlice,
   Event,
@@ -87,6 +88,15 @@ export const endpointSlices: Resource<EndpointSlice> = {
   slim: slimEndpointSlice,
 };
 
+export const certificateSigningRequests: Resource<CertificateSigningRequest> = {
+  group: "certificates.k8s.io",
+  version: "v1",
+  plural: "certificatesigningrequests",
+  kind: "CertificateSigningRequest",
+  namespaced: false,
+  slim: slimMetaOnly,
+};
+
 export type Query = Readonly<Record<string, string | number | boolean | undefined>>;
 
 export function apiVersionOf({ group, version }: Pick<Resource<KubeObject>, "group" | "version">): string {
@@ -127,4 +137,5 @@ export const resources = {
   serviceAccounts,
   leases,
   endpointSlices,
+  certificateSigningRequests,
 } as const;

@@ -45,10 +45,10 @@ function textOf({ tag, content }: DerElement): string {
   }
 }
 
-const asciiOf = ({ content }: DerElement): string => {
+function asciiOf({ content }: DerElement): string {
   if (content.some((byte) => byte < 0x21 || byte > 0x7e)) throw new InvalidDer("a name is not ASCII");
   return String.fromCharCode(...content);
-};
+}
 
 function addressOf({ content }: DerElement): string {
   const parts =
@@ -67,11 +67,11 @@ interface Attribute {
   readonly value: DerElement;
 }
 
-const attributeIn = (element: DerElement): Attribute => {
+function attributeIn(element: DerElement): Attribute {
   const [type, value, ...rest] = elementsIn(withTag(element, sequence, "an attribute").content);
   if (value === undefined || rest.length > 0) throw new InvalidDer("an attribute is malformed");
   return { type: objectIDOf(withTag(type, 0x06, "the type of an attribute")), value };
-};
+}
 
 function subjectOf(name: DerElement): Pick<SigningRequest, "commonNames" | "organizations" | "others"> {
   const attributes = elementsIn(name.content).flatMap((relative) =>

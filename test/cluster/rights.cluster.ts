@@ -6,7 +6,7 @@ import { readFileSync } from "node:fs";
 import { type AccessUser, allNeeds, type Permission, permissionsOf } from "../../src/app/permissions.ts";
 import { services } from "../../src/kube/resources.ts";
 import { writeKubeconfig } from "../../src/testing/apiserver/serving/https-server.ts";
-import { never } from "../kube/cluster/connect.ts";
+import { connect, never } from "../kube/cluster/connect.ts";
 import { type Cluster, openCluster } from "./rig/cluster.ts";
 import { type ControlPlane, startControlPlane } from "./rig/control-plane.ts";
 import { freePort } from "./rig/free-port.ts";
@@ -21,6 +21,7 @@ beforeAll(async () => {
     apiServerFlags: ["--feature-gates=WatchList=false"],
   });
   auditLog = plane.auditLog;
+  token = await createScraper();
 });
 afterAll(async () => {
   await plane.stop();
@@ -152,8 +153,25 @@ class Scenario implements AsyncDisposable {
 
 const parts = ["cloud-node", "cloud-node-lifecycle", "service", "node-route"] as const;
 
-/** A client whose token the API server does not know: it still takes a review to find out. */
-const scrape = (scenario: Scenario): Promise<string> => scenario.page("/metrics", "unknown").catch(String);
+let token = "";
+
+/** Its token is reviewed, and so is its access, which is refused. */
+const scrape = (scenario: Scenario): Promise<string> => scenario.page("/metrics", token);
+
+const createScraper = async (): Promise<string> => {
+  const api = await connect(plane.kubeconfig);
+  const accounts = "/api/v1/namespaces/default/serviceaccounts";
+  const create = (resource: string, path: string, body: object) =>
+    api.request({ verb: "create", resource, path, body }, never);
+  await create("serviceaccounts", accounts, {
+    apiVersion: "v1",
+    kind: "ServiceAccount",
+    metadata: { name: "scraper" },
+  });
+  const request = { apiVersion: "authentication.k8s.io/v1", kind: "TokenRequest", spec: {} };
+  const issued = await create("serviceaccounts/token", `${accounts}/scraper/token`, request);
+  return (issued as { readonly status: { readonly token: string } }).status.token;
+};
 
 interface AuditEvent {
   readonly user: { readonly username: string };
@@ -202,22 +220,10 @@ test("the manager uses each of its permissions, and no request is refused [N11 F
         { name: "web", namespace: "default" },
         never,
       );
-      return (status.conditions ?? []).length === 0;
+      return !(status.conditions ?? []).some(({ reason }) => reason === "InvalidAnnotation");
     });
     await annotate("fastest", "InvalidAnnotation", 2);
-    const token = { apiVersion: "authentication.k8s.io/v1", kind: "TokenRequest", spec: {} };
-    const account = "/api/v1/namespaces/default/serviceaccounts";
-    const body = { apiVersion: "v1", kind: "ServiceAccount", metadata: { name: "scraper" } };
-    await scenario.cluster.api.request(
-      { verb: "create", resource: "serviceaccounts", path: account, body },
-      never,
-    );
-    const issued = await scenario.cluster.api.request(
-      { verb: "create", resource: "serviceaccounts/token", path: `${account}/scraper/token`, body: token },
-      never,
-    );
-    const { status } = issued as { readonly status: { readonly token: string } };
-    expect(await scenario.page("/metrics", status.token)).toContain("system:serviceaccount:default:scraper");
+    expect(await scrape(scenario)).toContain("system:serviceaccount:default:scraper");
     expect(await scenario.page("/readyz/permissions")).toBe("ok");
     expect(scenario.manager.output()).not.toContain("permission missing");
   }
@@ -229,9 +235,13 @@ test("the manager uses each of its permissions, and no request is refused [N11 F
   expect([...used].toSorted()).toEqual([...new Set(permissions.map(textOf))].toSorted());
 }, 120_000);
 
-/** Parts that cannot work without the permission, before the first objects are known or the first Lease is held. */
-const stopped = ({ users, verb, isOptional }: Permission): ReadonlySet<AccessUser> => {
-  if (isOptional || verb === "watch") return new Set();
+/** Parts whose work in this scenario is impossible without the permission. A watch only shows later changes. */
+const stopped = (permission: Permission): ReadonlySet<AccessUser> => {
+  const { users, verb, isOptional } = permission;
+  // The Lease is held from its creation until its first renewal is due.
+  if (isOptional || verb === "watch" || textOf(permission) === "update leases") return new Set();
+  // The node lifecycle controller patches Nodes for the shutdown taint only.
+  if (textOf(permission) === "patch nodes") return new Set<AccessUser>(["cloud-node"]);
   return new Set<AccessUser>(users.includes("leader-election") ? parts : users);
 };
 

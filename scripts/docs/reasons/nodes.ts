@@ -171,6 +171,21 @@ export const onNodes: Reasons = {
     when: "Another Node has the same pod range",
     whatToDo: "find the second allocator of pod ranges and disable one",
   },
+  ServingCertificateApproved: {
+    type: "Normal",
+    when: "The request of the kubelet for a serving certificate was approved: its names and addresses are those of the instance",
+  },
+  ServingCertificateDenied: {
+    type: "Warning",
+    when: "The request of the kubelet for a serving certificate was denied; the message names what is wrong",
+    whatToDo:
+      "if a name or an address is missing in the cloud, add it there. A request of another user or for another machine is an attack or a wrong configuration of the kubelet",
+  },
+  ServingCertificateWaiting: {
+    type: "Warning",
+    when: "The request of the kubelet for a serving certificate is neither proved nor certainly wrong; the message has the reason. The kubelet has no such certificate",
+    whatToDo: "fix the reason, or check the request and run `kubectl certificate approve`",
+  },
   RouteTaken: {
     type: "Warning",
     when: "A route that Fairlead does not own has this pod range and leads elsewhere",

@@ -207,7 +207,7 @@ export function checkServingCertificates({ cluster }: KnownFacts): readonly Find
         problem: `${countOf(found.length, "request")} for a serving certificate of a kubelet ${found.length === 1 ? "waits" : "wait"} for approval, from ${shortList(users)}.`,
         effect:
           "kubectl logs and exec, and metrics of these kubelets, fail where their certificate is verified.",
-        fix: `Compare names and addresses with kubectl describe csr, then run: kubectl certificate approve ${found[0]?.metadata.name ?? "NAME"}`,
+        fix: `Compare names and addresses with kubectl describe csr, then run: kubectl certificate approve ${found[0]?.metadata.name ?? "NAME"}. The controller kubelet-serving-csr approves such requests (docs/serving-certificates.md).`,
       },
     ];
   });

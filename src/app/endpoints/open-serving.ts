@@ -25,6 +25,7 @@ const taskQueues = {
   "cloud-node-lifecycle": "node-lifecycle",
   service: "service",
   "node-route": "Routes",
+  "kubelet-serving-csr": "kubelet-serving-csr",
 } as const satisfies Record<ControllerName, string>;
 
 /** Every call has a deadline of some seconds, so a worker that takes this long for one key is stuck. */

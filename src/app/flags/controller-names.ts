@@ -10,9 +10,13 @@ const names = {
   "cloud-node-lifecycle": ["cloud-node-lifecycle-controller"],
   service: ["service-lb-controller", "service-controller"],
   "node-route": ["node-route-controller", "route", "route-controller"],
+  "kubelet-serving-csr": [],
 } as const satisfies Record<string, readonly string[]>;
 
 export type ControllerName = keyof typeof names;
+
+/** As in kube-controller-manager, `*` does not enable these; their name does. */
+const offByDefault: readonly ControllerName[] = ["kubelet-serving-csr"];
 
 const spellings = new Map<string, ControllerName>(
   (Object.keys(names) as ControllerName[]).flatMap((name) =>
@@ -31,7 +35,7 @@ function suggestionsFor(spelling: string): readonly string[] {
   return known.filter((name) => word !== undefined && name.split("-").includes(word));
 }
 
-/** `*` enables all, a name enables one, `-name` disables one and takes precedence in any position. */
+/** `*` enables all that are not off by default, a name enables one, `-name` disables one and takes precedence in any position. */
 export function chooseControllers(wanted: readonly string[]): {
   readonly enabled: ReadonlySet<ControllerName>;
   readonly problems: readonly Problem[];
@@ -42,8 +46,9 @@ export function chooseControllers(wanted: readonly string[]): {
   for (const word of wanted) {
     const spelling = word.replace(/^-/, "");
     const name = spellings.get(spelling);
-    if (word === "*") for (const known of spellings.values()) on.add(known);
-    else if (name !== undefined) (word.startsWith("-") ? off : on).add(name);
+    if (word === "*") {
+      for (const known of spellings.values()) if (!offByDefault.includes(known)) on.add(known);
+    } else if (name !== undefined) (word.startsWith("-") ? off : on).add(name);
     else {
       const sign = word.slice(0, word.length - spelling.length);
       const meant = suggestionsFor(spelling).map((known) => sign + known);

@@ -17,6 +17,7 @@ import type { WorkQueue } from "../../runtime/work-queue.ts";
 import type { AnyProvider } from "../connect-cloud.ts";
 import type { ControllerName } from "../flags/controller-names.ts";
 import type { Flags } from "../flags/flag-table.ts";
+import { composeCertificates } from "./compose-certificates.ts";
 import { composeLifecycle, composeNodes, composeRoutes } from "./compose-nodes.ts";
 import { type ComposedServices, composeServices } from "./compose-services.ts";
 import type { ControllerContext } from "./controller-context.ts";
@@ -53,6 +54,9 @@ export function composeControllers(deps: ControllersDeps): Controllers {
   const lifecycle = composeLifecycle(contextOf("cloud-node-lifecycle"));
   const service = composeServices(contextOf("service"), provider, services);
   const route = composeRoutes(contextOf("node-route"));
+  const certificates = contextOf("kubelet-serving-csr").settings.controllers.has("kubelet-serving-csr")
+    ? composeCertificates(contextOf("kubelet-serving-csr"))
+    : undefined;
   return {
     node,
     lifecycle,
@@ -63,12 +67,14 @@ export function composeControllers(deps: ControllersDeps): Controllers {
       "node-lifecycle": lifecycle.queue,
       service: service?.queue,
       Routes: route?.queue,
+      "kubelet-serving-csr": certificates?.queue,
     }) as Readonly<Record<string, WorkQueue>>,
     tasks: [
       ...taskOf("cloud-node", node),
       ...taskOf("cloud-node-lifecycle", lifecycle),
       ...taskOf("service", service),
       ...taskOf("node-route", route),
+      ...taskOf("kubelet-serving-csr", certificates),
     ],
     reconsider: (changed) => {
       const bySection = { nodes: node, lifecycle, routes: route, services: service };
@@ -77,6 +83,7 @@ export function composeControllers(deps: ControllersDeps): Controllers {
         // A standby replica reconciles everything when it becomes the leader.
         if (controller?.queue.work.isRunning === true) controller.reconsider();
       }
+      certificates?.reconsider();
     },
   };
 }

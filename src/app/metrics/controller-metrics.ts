@@ -57,6 +57,15 @@ export function createServiceMetrics(metrics: Metrics): ServiceObserver {
   };
 }
 
+export function createCertificateMetrics(metrics: Metrics): (decision: "approved" | "denied") => void {
+  const decisions = metrics.counter(
+    "fairlead_serving_certificate_requests_total",
+    "Requests of kubelets for serving certificates that were decided: approved or denied.",
+    ["decision"],
+  );
+  return (decision) => decisions.add({ decision });
+}
+
 export function createRouteMetrics(metrics: Metrics): (sync: RouteSync) => void {
   const syncs = metrics.counter(
     "route_controller_route_sync_total",

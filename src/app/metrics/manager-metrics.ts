@@ -6,6 +6,7 @@ import type { Task } from "../../runtime/run-together.ts";
 import { type Counter, type Gauge, Metrics } from "../../telemetry/metrics.ts";
 import type { ManagerReport } from "../report/manager-report.ts";
 import {
+  createCertificateMetrics,
   createJournalMetrics,
   createNodeMetrics,
   createRouteMetrics,
@@ -18,6 +19,7 @@ import { createCloudMetrics, KubeMetrics } from "./request-metrics.ts";
 export class ManagerMetrics {
   readonly initialized: ReturnType<typeof createNodeMetrics>;
   readonly services: ServiceObserver;
+  readonly servingCertificate: ReturnType<typeof createCertificateMetrics>;
   readonly routeSync: ReturnType<typeof createRouteMetrics>;
   readonly mutation: ReturnType<typeof createJournalMetrics>;
   readonly kube: KubeMetrics;
@@ -39,6 +41,7 @@ export class ManagerMetrics {
     const metrics = this.#metrics;
     this.initialized = createNodeMetrics(metrics);
     this.services = createServiceMetrics(metrics);
+    this.servingCertificate = createCertificateMetrics(metrics);
     this.routeSync = createRouteMetrics(metrics);
     this.mutation = createJournalMetrics(metrics);
     this.kube = new KubeMetrics(metrics);

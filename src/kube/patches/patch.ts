@@ -17,7 +17,7 @@ export type Patch =
   | {
       readonly contentType: "application/strategic-merge-patch+json" | "application/merge-patch+json";
       readonly body: object;
-      readonly subresource?: "status";
+      readonly subresource?: "status" | "approval";
     };
 
 export function jsonPatch(body: readonly JsonPatchStep[], subresource?: "status"): Patch {

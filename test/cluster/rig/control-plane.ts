@@ -37,6 +37,8 @@ export interface ControlPlane {
   issue(commonName: string, groups: readonly string[], lifetime?: Milliseconds): KeyAndCertificate;
   /** Writes a file into the folder and returns its path. */
   file(name: string, content: string): string;
+  /** Starts kube-controller-manager with only these controllers, and the authority as signer. */
+  startControllerManager(controllers: readonly string[]): KeptProcess;
   killServer(): Promise<void>;
   /** Starts the API server again, on the same port and data, and waits until it is ready. */
   startServer(): Promise<void>;
@@ -168,6 +170,16 @@ export const startControlPlane = async (options: ControlPlaneOptions = {}): Prom
     issue: (commonName, organizations, lifetime) =>
       authority.issueClient({ commonName, organizations }, lifetime),
     file,
+    startControllerManager: (controllers) =>
+      startProcess([
+        join(assets, "kube-controller-manager"),
+        `--kubeconfig=${join(folder, "kubeconfig")}`,
+        `--controllers=${controllers.join(",")}`,
+        `--cluster-signing-cert-file=${ca}`,
+        `--cluster-signing-key-file=${file("ca.key", authority.key())}`,
+        "--leader-elect=false",
+        "--secure-port=0",
+      ]),
     killServer: async () => {
       apiServer?.signal("SIGKILL");
       await apiServer?.exited;

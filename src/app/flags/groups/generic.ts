@@ -44,7 +44,7 @@ const genericFields = {
   ),
   controllers: needsRestart(
     list(
-      "Controllers to enable: * enables all, a name enables one, -name disables one. Controllers: cloud-node, cloud-node-lifecycle, service, node-route; upstream's names for them work too.",
+      "Controllers to enable: * enables all, a name enables one, -name disables one. Controllers: cloud-node, cloud-node-lifecycle, service, node-route; upstream's names for them work too. kubelet-serving-csr is off unless it is named: it approves serving certificates of kubelets.",
       { fallback: ["*"] },
     ),
   ),

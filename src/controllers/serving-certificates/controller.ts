@@ -1,0 +1,254 @@
+// The controller of kubelet serving certificates: approves requests whose names and addresses the inventory proves, denies those that
+// are certainly wrong, and leaves all others pending with a reason. It is off by default.
+
+import type { Answer } from "../../cloud/inventory.ts";
+import { type Milliseconds, minutes } from "../../core/brand.ts";
+import type { KubeApi } from "../../kube/client/api.ts";
+import { type CertificateSigningRequest, type Node, toTime } from "../../kube/objects.ts";
+import { certificateSigningRequests } from "../../kube/resources.ts";
+import type { ReadonlyStore } from "../../kube/watch/store.ts";
+import { runTogether } from "../../runtime/run-together.ts";
+import { WorkQueue } from "../../runtime/work-queue.ts";
+import { type Outcome, requeue, runWorkers, settled, waiting } from "../../runtime/workers.ts";
+import { delayAfterError, describeError } from "../classify-error.ts";
+import type { NodeDeps } from "../node-deps.ts";
+import { identityOf, providerIDOf } from "../node-facts.ts";
+import { isPaused } from "../pause.ts";
+import { PendingLookups } from "../pending-lookups.ts";
+import type { ObjectEvent } from "../reporter.ts";
+import type { JournalledSend } from "../writes/journalled-send.ts";
+import {
+  type Decision,
+  decideNames,
+  isPending,
+  nodeOfRequest,
+  type RequestContent,
+  wrongRequest,
+} from "./decide-request.ts";
+
+export interface RequestWatch {
+  readonly store: ReadonlyStore<CertificateSigningRequest>;
+  readonly run: (signal: AbortSignal) => Promise<void>;
+}
+
+export interface ServingCertificateDeps extends Omit<NodeDeps, "writes"> {
+  readonly api: Pick<KubeApi, "patch">;
+  readonly send: JournalledSend;
+  /** Watches the requests of kubelets for one leadership session. */
+  readonly openRequests: () => RequestWatch;
+  /** Reads the PEM of a request. */
+  readonly readRequest: (pem: string) => RequestContent;
+  readonly onDecision: (kind: "approved" | "denied") => void;
+}
+
+/** An instance that was observed so recently proves an address. Its absence takes an answer that is newer than the request. */
+const maxObservationAge: Milliseconds = minutes(1);
+
+const whatNow =
+  "Fairlead denied it; the kubelet requests another one later. If a name or an address is missing in the cloud, add it there.";
+
+export class ServingCertificateController {
+  readonly queue: WorkQueue;
+  readonly #deps: ServingCertificateDeps;
+  readonly #lookups: PendingLookups;
+  /** When this process first saw each request (monotonic), and what it last reported about it. */
+  readonly #seen = new Map<string, { readonly uid: string; readonly at: number; reported?: string }>();
+  #requests: ReadonlyStore<CertificateSigningRequest> | undefined;
+
+  constructor(deps: ServingCertificateDeps) {
+    this.#deps = deps;
+    this.queue = new WorkQueue(deps.clock);
+    this.#lookups = new PendingLookups(deps.inventory, deps.clock);
+  }
+
+  /** Runs for one leadership session. */
+  async run(signal: AbortSignal): Promise<void> {
+    const { nodes, inventory, openRequests, clock, concurrency } = this.#deps;
+    const { store, run } = openRequests();
+    this.#requests = store;
+    const stops = [
+      store.subscribe(({ key }) => this.queue.add(key)),
+      // Few requests are pending at a time, and only while Nodes join or certificates are renewed.
+      nodes.subscribe(({ key }) => this.#enqueueOf(key)),
+      inventory.subscribe(() => this.reconsider()),
+    ];
+    const work = (stop: AbortSignal): Promise<void> =>
+      runWorkers(
+        {
+          queue: this.queue,
+          count: concurrency,
+          reconcile: (name, end) => this.#reconcile(name, end),
+          onError: (name, error, failures) => this.#onError(name, error, failures),
+          clock,
+        },
+        stop,
+      );
+    try {
+      await runTogether(
+        [
+          { name: "the watch of certificate signing requests", run },
+          { name: "kubelet-serving-csr", run: work },
+        ],
+        signal,
+      );
+    } finally {
+      for (const stop of stops) stop();
+      this.#seen.clear();
+      this.#requests = undefined;
+    }
+  }
+
+  /** Settings or answers of the cloud have changed: every pending request is decided again. */
+  reconsider(): void {
+    for (const name of this.#seen.keys()) this.queue.add(name);
+  }
+
+  #enqueueOf(node: string): void {
+    for (const name of this.#seen.keys()) {
+      const request = this.#requests?.get(name);
+      if (request !== undefined && nodeOfRequest(request) === node) this.queue.add(name);
+    }
+  }
+
+  async #reconcile(name: string, signal: AbortSignal): Promise<Outcome> {
+    const request = this.#requests?.get(name);
+    if (request === undefined || !isPending(request)) {
+      this.#seen.delete(name);
+      this.#lookups.forget(name);
+      return settled;
+    }
+    const { uid } = request.metadata;
+    if (this.#seen.get(name)?.uid !== uid) this.#seen.set(name, { uid, at: this.#deps.clock.monotonic() });
+    const content = this.#deps.readRequest(Buffer.from(request.spec.request, "base64").toString("latin1"));
+    const node = this.#deps.nodes.get(nodeOfRequest(request) ?? "");
+    const wrong = wrongRequest(request, content);
+    const decision: Decision | "unanswered" =
+      wrong !== undefined || "malformed" in content
+        ? { kind: "deny", message: wrong ?? "The request is malformed." }
+        : this.#decide(request, content, node);
+    if (decision === "unanswered") return waiting;
+    this.#lookups.forget(name);
+    if (decision.kind === "wait") this.#reportWait(request, node, decision.message);
+    else await this.#answer(request, node, decision, signal);
+    return settled;
+  }
+
+  #decide(
+    request: CertificateSigningRequest,
+    content: Exclude<RequestContent, { readonly malformed: string }>,
+    node: Node | undefined,
+  ): Decision | "unanswered" {
+    const { inventory, isSelected } = this.#deps;
+    const wait = (message: string): Decision => ({ kind: "wait", message });
+    if (node === undefined)
+      return wait(
+        `The Node ${nodeOfRequest(request)} does not exist yet. The request is checked again when it registers.`,
+      );
+    const { name } = node.metadata;
+    const identity = identityOf(node);
+    if (!isSelected(node) || !inventory.manages(identity))
+      return wait(
+        `The Node ${name} is of another cloud, or --node-selector does not match it. Another approver, or kubectl certificate approve, must decide.`,
+      );
+    if (isPaused(node)) return wait(`The Node ${name} is paused.`);
+    if (providerIDOf(node) === undefined)
+      return wait(
+        `The Node ${name} has no provider ID yet. The request is checked again when it is initialized.`,
+      );
+    const answer = inventory.check(identity);
+    const seenAt = this.#seen.get(request.metadata.name)?.at ?? 0;
+    const decision = this.#decisionFrom(answer, content, node);
+    if (decision !== undefined && "asOf" in answer) {
+      const isRecent = answer.asOf >= seenAt - maxObservationAge && decision.kind === "approve";
+      if (isRecent || answer.asOf >= seenAt) return decision;
+    }
+    this.#lookups.ask(request.metadata.name, identity, { urgency: "new-node" });
+    return "unanswered";
+  }
+
+  /** Undefined if the inventory has no answer. */
+  #decisionFrom(
+    answer: Answer,
+    content: Exclude<RequestContent, { readonly malformed: string }>,
+    node: Node,
+  ): Decision | undefined {
+    const { name } = node.metadata;
+    switch (answer.kind) {
+      case "exists":
+        return decideNames(content, { node, instance: answer.instance, sharedWith: this.#sharing(node) });
+      case "gone":
+        return { kind: "wait", message: `The cloud has no instance for the Node ${name}.` };
+      case "ambiguous":
+      case "unconfirmed":
+        return { kind: "wait", message: `The instance of the Node ${name} is not certain.` };
+      case "foreign":
+      case "unknown":
+        return undefined;
+    }
+  }
+
+  #sharing({ metadata, spec }: Node): string | undefined {
+    const { nodes } = this.#deps;
+    const others = nodes
+      .list()
+      .filter((other) => other.spec.providerID === spec.providerID && other.metadata.name !== metadata.name);
+    return others[0]?.metadata.name;
+  }
+
+  async #answer(
+    request: CertificateSigningRequest,
+    node: Node | undefined,
+    { kind, message }: Exclude<Decision, { readonly kind: "wait" }>,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const { api, send, clock, onDecision } = this.#deps;
+    const { name, uid, resourceVersion } = request.metadata;
+    const isApproved = kind === "approve";
+    const reason = isApproved ? "ServingCertificateApproved" : "ServingCertificateDenied";
+    const text = isApproved ? message : `${message} ${whatNow}`;
+    const condition = {
+      type: isApproved ? "Approved" : "Denied",
+      status: "True",
+      reason,
+      message: text,
+      lastUpdateTime: toTime(clock.now()),
+    };
+    // The API server refuses the patch if the request was changed or replaced.
+    const body = { metadata: { uid, resourceVersion }, status: { conditions: [condition] } };
+    const patch = { contentType: "application/merge-patch+json", body, subresource: "approval" } as const;
+    const change = { action: kind, object: `csr/${name}`, why: message };
+    const sent = await send([change], () => api.patch(certificateSigningRequests, { name }, patch, signal));
+    this.#seen.delete(name);
+    if (sent === "observed") return;
+    onDecision(isApproved ? "approved" : "denied");
+    this.#report(request, node, { type: isApproved ? "Normal" : "Warning", reason, message: text });
+  }
+
+  #reportWait(request: CertificateSigningRequest, node: Node | undefined, why: string): void {
+    const seen = this.#seen.get(request.metadata.name);
+    if (seen === undefined || seen.reported === why) return;
+    seen.reported = why;
+    const message = `${why} The kubelet has no serving certificate of the cluster until the request is approved.`;
+    this.#report(request, node, { type: "Warning", reason: "ServingCertificateWaiting", message });
+  }
+
+  #report(
+    { metadata: { name } }: CertificateSigningRequest,
+    node: Node | undefined,
+    event: ObjectEvent,
+  ): void {
+    const message = `Certificate signing request ${name}: ${event.message}`;
+    if (node !== undefined) this.#deps.report(node, { ...event, message });
+    else this.#deps.note(message, { reason: event.reason });
+  }
+
+  #onError(name: string, error: unknown, failures: number): Outcome {
+    const request = this.#requests?.get(name);
+    const problem = describeError(error);
+    if (request !== undefined && problem !== undefined) {
+      const node = this.#deps.nodes.get(nodeOfRequest(request) ?? "");
+      this.#reportWait(request, node, `It cannot be decided now: ${problem.text}`);
+    }
+    return requeue(delayAfterError(error, failures, this.#deps), "an error");
+  }
+}

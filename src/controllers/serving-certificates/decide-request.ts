@@ -1,0 +1,139 @@
+// Decides whether a kubelet gets the serving certificate that it requests: it must be the kubelet of its Node, and ask only for names and
+// addresses that the inventory has for the instance. Pure.
+
+import { ipFamily, isSameIp, parseIp } from "../../core/ip.ts";
+import { shortList } from "../../core/text.ts";
+import type { CertificateSigningRequest, Node } from "../../kube/objects.ts";
+import type { Instance } from "../../provider/instances.ts";
+
+/** What a request contains, or why it is not a well-formed request. */
+export type RequestContent =
+  | {
+      readonly commonNames: readonly string[];
+      readonly organizations: readonly string[];
+      readonly dnsNames: readonly string[];
+      readonly addresses: readonly string[];
+      /** What a kubelet never asks for, in words. */
+      readonly others: readonly string[];
+    }
+  | { readonly malformed: string };
+
+export type Decision =
+  | { readonly kind: "approve"; readonly message: string }
+  | { readonly kind: "deny"; readonly message: string }
+  /** It is neither certain that the request is right, nor that it is wrong. */
+  | { readonly kind: "wait"; readonly message: string };
+
+export const servingSigner = "kubernetes.io/kubelet-serving";
+const userPrefix = "system:node:";
+const nodesGroup = "system:nodes";
+
+/** Undefined for a user that is no kubelet. */
+export function nodeOfRequest({ spec: { username = "" } }: CertificateSigningRequest): string | undefined {
+  return username.startsWith(userPrefix) ? username.slice(userPrefix.length) : undefined;
+}
+
+export const isPending = ({ spec, status }: CertificateSigningRequest): boolean =>
+  spec.signerName === servingSigner &&
+  (status?.conditions ?? []).length === 0 &&
+  status?.certificate === undefined;
+
+/** Usages of the signer; the first one is for RSA keys only. */
+const allowedUsages = ["key encipherment", "digital signature", "server auth"];
+
+const listed = (values: readonly string[]): string => (values.length === 0 ? "none" : shortList(values));
+
+const same = (values: readonly string[], expected: string): boolean =>
+  values.length === 1 && values[0] === expected;
+
+/** Why the request is wrong, whatever the Node is; undefined if it may be right. */
+export function wrongRequest(
+  request: CertificateSigningRequest,
+  content: RequestContent,
+): string | undefined {
+  const { username = "", groups = [], usages = [] } = request.spec;
+  const name = nodeOfRequest(request);
+  if (name === undefined || name === "" || !groups.includes(nodesGroup))
+    return `Only kubelets get serving certificates: the user must be ${userPrefix}NAME in the group ${nodesGroup}, got ${username || "no user"}.`;
+  if ("malformed" in content) return `The request is malformed: ${content.malformed}.`;
+  const { commonNames, organizations, dnsNames, addresses, others } = content;
+  if (!same(commonNames, username))
+    return `The common name must be the user ${username}, got ${listed(commonNames)}.`;
+  if (!same(organizations, nodesGroup))
+    return `The organization must be ${nodesGroup}, got ${listed(organizations)}.`;
+  const isServing = usages.includes("server auth") && usages.includes("digital signature");
+  if (!isServing || !usages.every((usage) => allowedUsages.includes(usage)))
+    return `The usages must be "digital signature" and "server auth", and may include "key encipherment", got ${listed(usages)}.`;
+  if (others.length > 0) return `The request contains what kubelets never ask for: ${listed(others)}.`;
+  if (dnsNames.length + addresses.length === 0)
+    return "The request has neither a DNS name nor an IP address.";
+  return undefined;
+}
+
+const lower = (text: string): string => text.toLowerCase().replace(/\.$/, "");
+
+/** Whether the instance has the name of the Node, or reports no names. */
+function hasNameOf(node: Node, { names, shortName }: Instance): boolean {
+  const name = lower(node.metadata.name);
+  if (names.length === 0 && shortName === undefined) return true;
+  return (
+    names.some((each) => lower(each) === name) ||
+    (shortName !== undefined && lower(shortName) === name.split(".")[0])
+  );
+}
+
+export interface Known {
+  readonly node: Node;
+  readonly instance: Instance;
+  /** Another Node that has the provider id of this one. */
+  readonly sharedWith: string | undefined;
+}
+
+/** Compares the names and addresses of a request that is not wrong with those of the instance. */
+export function decideNames(
+  { dnsNames, addresses }: Exclude<RequestContent, { readonly malformed: string }>,
+  { node, instance, sharedWith }: Known,
+): Decision {
+  const { title, keepsInternalIPs = [] } = instance;
+  const nodeName = node.metadata.name;
+  if (sharedWith !== undefined)
+    return {
+      kind: "wait",
+      message: `The Nodes ${nodeName} and ${sharedWith} have the same provider ID ${node.spec.providerID}, so the instance ${title} proves the addresses of neither. Delete the Node object that is wrong.`,
+    };
+  if (!hasNameOf(node, instance))
+    return {
+      kind: "wait",
+      message: `The instance ${title} of the provider ID ${node.spec.providerID} has another name than the Node ${nodeName}, so it does not prove the addresses of the Node. Rename the instance, or approve the request with kubectl certificate approve.`,
+    };
+  const hostNames = instance.addresses.flatMap(({ kind, value }) => (kind.endsWith("IP") ? [] : [value]));
+  const knownNames = [...new Set([nodeName, ...instance.names, ...hostNames].map(lower))];
+  const knownAddresses = instance.addresses.flatMap(({ kind, value }) =>
+    kind.endsWith("IP") ? [value] : [],
+  );
+  const wrongNames = dnsNames.filter((name) => !knownNames.includes(lower(name)));
+  const unknown = addresses.filter((address) => !knownAddresses.some((known) => isSameIp(known, address)));
+  // The cloud does not know the private network of such an instance; the address is only the kubelet's word.
+  const isUnproved = (address: string): boolean => {
+    const ip = parseIp(address);
+    if (ip === undefined || !keepsInternalIPs.includes(ipFamily(ip))) return false;
+    return (node.status.addresses ?? []).some(
+      (own) => own.type === "InternalIP" && isSameIp(own.address, ip),
+    );
+  };
+  const wrongAddresses = unknown.filter((address) => !isUnproved(address));
+  if (wrongNames.length + wrongAddresses.length > 0)
+    return {
+      kind: "deny",
+      message: `The instance ${title} does not have ${listed([...wrongNames, ...wrongAddresses])}. It has the names ${listed(knownNames)} and the addresses ${listed(knownAddresses)}.`,
+    };
+  if (unknown.length > 0)
+    return {
+      kind: "wait",
+      message: `The cloud does not know the private network of the instance ${title}, so it cannot prove ${listed(unknown)}. Check the address, and run kubectl certificate approve.`,
+    };
+  return {
+    kind: "approve",
+    message: `Requested by the kubelet of ${nodeName}; the instance ${title} has all names and addresses.`,
+  };
+}

@@ -1,0 +1,220 @@
+// Serving certificates of kubelets with the signer of a real kube-controller-manager: a request that the inventory proves becomes a
+// certificate, and a forged one never does.
+
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "bun:test";
+import { X509Certificate } from "node:crypto";
+import type { CertificateSigningRequest, Node } from "../../src/kube/objects.ts";
+import { certificateSigningRequests } from "../../src/kube/resources.ts";
+import { writeKubeconfig } from "../../src/testing/apiserver/serving/https-server.ts";
+import { connect, never } from "../kube/cluster/connect.ts";
+import { type SigningRequestOptions, signingRequest } from "../support/create-signing-request.ts";
+import { type Cluster, openCluster } from "./rig/cluster.ts";
+import { type ControlPlane, startControlPlane } from "./rig/control-plane.ts";
+import type { KeptProcess } from "./rig/kept-process.ts";
+import { createKubectl } from "./rig/kubectl.ts";
+
+let plane: ControlPlane;
+let signer: KeptProcess;
+let cluster: Cluster;
+beforeAll(async () => {
+  plane = await startControlPlane();
+  signer = plane.startControllerManager(["certificatesigningrequest-signing-controller"]);
+});
+afterAll(async () => {
+  await signer.stop();
+  await plane.stop();
+});
+beforeEach(async () => {
+  cluster = await openCluster(plane.kubeconfig);
+});
+afterEach(async () => {
+  await cluster[Symbol.asyncDispose]();
+});
+
+const controllers = "--controllers=*,kubelet-serving-csr";
+const manager = "fairlead-certificates";
+
+/** With exactly the permissions that the command rbac prints for the controller. */
+const startManager = async (): Promise<KeptProcess> => {
+  const flags = [controllers, "--secure-port=0"];
+  const printed = cluster.manager({ flags: ["rbac", "--set", `user=${manager}`, ...flags] });
+  await printed.exited;
+  const kubectl = createKubectl(cluster.kubeconfig, cluster.folder);
+  await kubectl("apply", "-f", cluster.file("rbac.yaml", printed.output()));
+  const user = { name: manager, server: plane.server, ...plane.issue(manager, []) };
+  const kubeconfig = cluster.file("manager", writeKubeconfig(plane.ca, [user]));
+  return cluster.manager({ kubeconfig, flags });
+};
+
+interface Asked extends Partial<SigningRequestOptions> {
+  /** The Node whose kubelet sends the request. */
+  readonly by?: string;
+  readonly usages?: readonly string[];
+}
+
+let count = 0;
+
+/** Sends a request with the credentials of a kubelet. Returns its name. */
+const ask = async ({ by = "worker-1", usages, ...content }: Asked): Promise<string> => {
+  const user = `system:node:${by}`;
+  const credentials = { name: user, server: plane.server, ...plane.issue(user, ["system:nodes"]) };
+  const kubelet = await connect(cluster.file("kubelet", writeKubeconfig(plane.ca, [credentials])));
+  count += 1;
+  const name = `csr-${count}`;
+  await kubelet.create(
+    certificateSigningRequests,
+    {
+      metadata: { name },
+      spec: {
+        request: btoa(signingRequest({ commonName: user, ...content })),
+        signerName: "kubernetes.io/kubelet-serving",
+        usages: [...(usages ?? ["digital signature", "server auth"])],
+      },
+    },
+    never,
+  );
+  return name;
+};
+
+const read = (name: string) => cluster.api.get(certificateSigningRequests, { name }, never);
+
+const conditionOf = ({ status }: CertificateSigningRequest) => status?.conditions?.[0];
+
+const decided = (name: string) =>
+  cluster.until(`the decision about ${name}`, async () => conditionOf(await read(name)));
+
+const addressesOf = ({ status }: Node): readonly string[] =>
+  (status.addresses ?? []).flatMap(({ type, address }) => (type.endsWith("IP") ? [address] : []));
+
+const eventOf = (node: string, reason: string, text: string) =>
+  cluster.until(`the event ${reason} with ${text}`, async () =>
+    (await cluster.eventsOf(node)).some((each) => each.reason === reason && each.message?.includes(text)),
+  );
+
+test("a request that fits the Node and its instance becomes a certificate [F83 N9 S9]", async () => {
+  const running = await startManager();
+  cluster.cloud.machines.add("worker-1");
+  await cluster.join("worker-1");
+  const addresses = addressesOf(await cluster.initialized("worker-1"));
+  expect(addresses).not.toEqual([]);
+  const name = await ask({ dnsNames: ["worker-1"], addresses });
+  expect(await decided(name)).toMatchObject({ type: "Approved", reason: "ServingCertificateApproved" });
+  const encoded = await cluster.until("the certificate", async () => (await read(name)).status?.certificate);
+  const certificate = new X509Certificate(Buffer.from(encoded, "base64"));
+  expect(certificate.subject).toContain("CN=system:node:worker-1");
+  for (const address of addresses) expect(certificate.checkIP(address)).toBe(address);
+  expect(certificate.verify(new X509Certificate(plane.ca).publicKey)).toBe(true);
+  await eventOf("worker-1", "ServingCertificateApproved", name);
+  expect(running.output()).not.toMatch(/\b403\b|permission missing/);
+});
+
+const forged: readonly (readonly [what: string, asked: Asked, why: string])[] = [
+  ["an IP address of another machine", { addresses: ["10.9.9.9"] }, "does not have 10.9.9.9"],
+  [
+    "a DNS name of another machine",
+    { dnsNames: ["worker-1", "api.example.com"] },
+    "does not have api.example.com",
+  ],
+  [
+    "another organization",
+    { dnsNames: ["worker-1"], organizations: ["system:nodes", "system:masters2"] },
+    "organization must be system:nodes",
+  ],
+  [
+    "usages of a client",
+    { dnsNames: ["worker-1"], usages: ["digital signature", "client auth"] },
+    "got digital signature, client auth",
+  ],
+  [
+    "an email address",
+    { dnsNames: ["worker-1"], emails: ["a@example.com"] },
+    "contains what kubelets never ask for: an email address",
+  ],
+  ["no name", {}, "has neither a DNS name nor an IP address"],
+  [
+    "a signature of another key",
+    { dnsNames: ["worker-1"], isForged: true },
+    "its signature does not fit its key",
+  ],
+];
+
+test("requests with forged names, users, usages and signatures are denied with the reason, and never signed [F83 N9 S9]", async () => {
+  await startManager();
+  for (const name of ["worker-1", "worker-2"]) {
+    cluster.cloud.machines.add(name);
+    await cluster.join(name);
+    await cluster.initialized(name);
+  }
+  for (const [what, asked, why] of forged) {
+    const name = await ask(asked);
+    expect([what, await decided(name)]).toEqual([
+      what,
+      expect.objectContaining({
+        type: "Denied",
+        reason: "ServingCertificateDenied",
+        message: expect.stringContaining(why),
+      }),
+    ]);
+    expect((await read(name)).status?.certificate).toBeUndefined();
+  }
+  // A user that is no kubelet.
+  const { metadata } = await cluster.api.create(
+    certificateSigningRequests,
+    {
+      metadata: { name: "csr-admin" },
+      spec: {
+        request: btoa(signingRequest({ commonName: "system:node:worker-1", dnsNames: ["worker-1"] })),
+        signerName: "kubernetes.io/kubelet-serving",
+        usages: ["digital signature", "server auth"],
+      },
+    },
+    never,
+  );
+  expect(await decided(metadata.name)).toMatchObject({
+    type: "Denied",
+    message: expect.stringContaining("Only kubelets get serving certificates"),
+  });
+});
+
+test("a request of a Node of another cloud, or with the provider ID of another Node, stays pending with the reason [F83 N9]", async () => {
+  await startManager();
+  const { id } = cluster.cloud.machines.add("worker-1");
+  await cluster.join("worker-1");
+  await cluster.initialized("worker-1");
+  await cluster.join("foreign", { providerID: "other://1" });
+  const foreign = await ask({ by: "foreign", dnsNames: ["foreign"] });
+  await eventOf("foreign", "ServingCertificateWaiting", "of another cloud");
+  await cluster.join("thief", { providerID: `fake://${id}`, taints: [] });
+  const stolen = await ask({ by: "thief", dnsNames: ["thief"] });
+  await eventOf("thief", "ServingCertificateWaiting", "have the same provider ID");
+  for (const name of [foreign, stolen]) expect(conditionOf(await read(name))).toBeUndefined();
+});
+
+test("a request waits while the cloud does not answer, and is approved when it does [F83 N9]", async () => {
+  await startManager();
+  cluster.cloud.machines.add("worker-1");
+  await cluster.join("worker-1");
+  await cluster.initialized("worker-1");
+  cluster.cloud.machines.add("worker-2");
+  const { id } = cluster.cloud.machines.add("worker-3");
+  cluster.cloud.faults.add({ kind: "status", operation: "GET /machines", status: 500, calls: 1000 });
+  cluster.cloud.faults.add({ kind: "status", operation: "GET /machines/{id}", status: 500, calls: 1000 });
+  await cluster.join("worker-3", { providerID: `fake://${id}`, taints: [] });
+  const name = await ask({ by: "worker-3", dnsNames: ["worker-3"] });
+  await eventOf("worker-3", "ServingCertificateWaiting", "cannot be decided now");
+  expect(conditionOf(await read(name))).toBeUndefined();
+  cluster.cloud.faults.clear();
+  expect(await decided(name)).toMatchObject({ type: "Approved" });
+});
+
+test("no request is decided while the controller is not named in --controllers [F83]", async () => {
+  cluster.manager();
+  cluster.cloud.machines.add("worker-1");
+  await cluster.join("worker-1");
+  await cluster.initialized("worker-1");
+  const name = await ask({ dnsNames: ["worker-1"] });
+  cluster.cloud.machines.add("worker-2");
+  await cluster.join("worker-2");
+  await cluster.initialized("worker-2");
+  expect(conditionOf(await read(name))).toBeUndefined();
+});

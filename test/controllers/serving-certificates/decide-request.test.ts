@@ -1,0 +1,148 @@
+import { describe, expect, test } from "bun:test";
+import {
+  decideNames,
+  isPending,
+  type RequestContent,
+  wrongRequest,
+} from "../../../src/controllers/serving-certificates/decide-request.ts";
+import type { CertificateSigningRequest, Node } from "../../../src/kube/objects.ts";
+import type { Instance } from "../../../src/provider/instances.ts";
+
+const username = "system:node:worker-1";
+const spec = {
+  username,
+  groups: ["system:nodes", "system:authenticated"],
+  usages: ["digital signature", "server auth"],
+  signerName: "kubernetes.io/kubelet-serving",
+  request: "",
+};
+const requestWith = (changes: Partial<typeof spec> = {}): CertificateSigningRequest => ({
+  metadata: { name: "csr-1", uid: "u", resourceVersion: "1" },
+  spec: { ...spec, ...changes },
+});
+type Content = Exclude<RequestContent, { readonly malformed: string }>;
+const content = (changes: Partial<Content> = {}): Content => ({
+  commonNames: [username],
+  organizations: ["system:nodes"],
+  dnsNames: ["worker-1"],
+  addresses: ["10.0.0.7"],
+  others: [],
+  ...changes,
+});
+
+describe("a request", () => {
+  test.each([[[]], [["key encipherment"]]])(
+    "is not wrong with the usages of the signer and %j [F83]",
+    (more) => {
+      const usages = [...spec.usages, ...more];
+      expect(wrongRequest(requestWith({ usages }), content())).toBeUndefined();
+    },
+  );
+
+  test.each([
+    ["a user that is no kubelet", { username: "admin" }, {}, "got admin"],
+    ["a kubelet without a name", { username: "system:node:" }, {}, "got system:node:"],
+    ["a user outside the group", { groups: ["system:authenticated"] }, {}, "in the group system:nodes"],
+    ["another common name", {}, { commonNames: ["system:node:worker-2"] }, "got system:node:worker-2"],
+    ["two common names", {}, { commonNames: [username, username] }, "must be the user system:node:worker-1"],
+    ["no organization", {}, { organizations: [] }, "organization must be system:nodes, got none"],
+    [
+      "two organizations",
+      {},
+      { organizations: ["system:nodes", "system:masters"] },
+      "got system:nodes, system:masters",
+    ],
+    ["usages without server auth", { usages: ["digital signature"] }, {}, "got digital signature"],
+    ["usages of a client", { usages: [...spec.usages, "client auth"] }, {}, "server auth, client auth"],
+    ["another extension", {}, { others: ["extension 2.5.29.19"] }, "extension 2.5.29.19"],
+    ["no names", {}, { dnsNames: [], addresses: [] }, "neither a DNS name nor an IP address"],
+  ] as const)("is wrong with %s [F83]", (_, ofSpec, ofContent, why) => {
+    expect(wrongRequest(requestWith(ofSpec as Partial<typeof spec>), content(ofContent))).toContain(why);
+  });
+
+  test("is wrong if it is malformed [F83]", () => {
+    expect(wrongRequest(requestWith(), { malformed: "an element is truncated" })).toBe(
+      "The request is malformed: an element is truncated.",
+    );
+  });
+
+  test.each([
+    ["a certificate", { certificate: "x" }, {}],
+    ["a decision", { conditions: [{ type: "Denied", status: "True" }] }, {}],
+    ["another signer", {}, { signerName: "kubernetes.io/kube-apiserver-client-kubelet" }],
+  ])("is not pending with %s", (_, status, ofSpec) => {
+    expect(isPending({ ...requestWith(ofSpec), status } as CertificateSigningRequest)).toBe(false);
+    expect(isPending(requestWith())).toBe(true);
+  });
+});
+
+const node = {
+  metadata: { name: "worker-1", uid: "n", resourceVersion: "1" },
+  spec: { providerID: "fake://7" },
+  status: {
+    addresses: [
+      { type: "InternalIP", address: "10.0.0.7" },
+      { type: "InternalIP", address: "192.168.0.7" },
+    ],
+  },
+} as Node;
+const instance: Instance = {
+  key: "7",
+  id: "fake://7" as Instance["id"],
+  names: ["worker-1", "worker-1.example.com"],
+  title: "worker-1 (7)",
+  addresses: [
+    { kind: "InternalIP", value: "10.0.0.7" },
+    { kind: "ExternalIP", value: "2001:DB8::7" },
+    { kind: "InternalDNS", value: "ip-7.internal" },
+  ],
+  type: "small",
+};
+const decide = (asked: Partial<Content>, changes: Partial<Instance> = {}, sharedWith?: string) =>
+  decideNames(content({ dnsNames: [], addresses: [], ...asked }), {
+    node,
+    instance: { ...instance, ...changes },
+    sharedWith,
+  });
+
+describe("the names and addresses of a request", () => {
+  test.each([
+    ["the name of the Node in capitals", { dnsNames: ["WORKER-1"] }],
+    ["all names of the instance", { dnsNames: ["worker-1.example.com.", "ip-7.internal"] }],
+    ["an IPv6 address in another spelling", { addresses: ["2001:db8:0::7", "10.0.0.7"] }],
+  ])("are approved with %s [F83]", (_, asked) => {
+    expect(decide(asked)).toMatchObject({ kind: "approve" });
+  });
+
+  test.each([
+    ["a name that only looks like one", { dnsNames: ["worker-1.example.com.attacker.net"] }],
+    ["a wildcard", { dnsNames: ["*.example.com"] }],
+    ["an address that only the Node object has", { addresses: ["192.168.0.7"] }],
+    ["one wrong address among right ones", { addresses: ["10.0.0.7", "10.0.0.8"] }],
+  ])("are denied with %s, and the message has what the instance has [F83]", (_, asked) => {
+    const decision = decide(asked);
+    expect(decision.kind).toBe("deny");
+    expect(decision.message).toContain("The instance worker-1 (7) does not have ");
+    expect(decision.message).toContain("the addresses 10.0.0.7, 2001:DB8::7");
+  });
+
+  test("stay pending with an address of a private network that the cloud does not know [F83]", () => {
+    const unproved = { keepsInternalIPs: ["IPv4"] } as const;
+    expect(decide({ addresses: ["192.168.0.7"] }, unproved)).toMatchObject({ kind: "wait" });
+    // Not even the Node object has this one.
+    expect(decide({ addresses: ["192.168.0.8"] }, unproved)).toMatchObject({ kind: "deny" });
+  });
+
+  test("stay pending if the instance has another name than the Node [F83]", () => {
+    const decision = decide({ dnsNames: ["worker-1"] }, { names: ["api-server"] });
+    expect(decision).toMatchObject({ kind: "wait" });
+    expect(decision.message).toContain("has another name than the Node worker-1");
+  });
+
+  test("stay pending if two Nodes have the same provider ID [F83]", () => {
+    expect(decide({ dnsNames: ["worker-1"] }, {}, "thief")).toMatchObject({
+      kind: "wait",
+      message: expect.stringContaining("The Nodes worker-1 and thief have the same provider ID fake://7"),
+    });
+  });
+});

@@ -1,0 +1,218 @@
+import { afterEach, describe, expect, test } from "bun:test";
+import { ServingCertificateController } from "../../../src/controllers/serving-certificates/controller.ts";
+import type { RequestContent } from "../../../src/controllers/serving-certificates/decide-request.ts";
+import { journalledSend } from "../../../src/controllers/writes/journalled-send.ts";
+import { KubeError } from "../../../src/kube/errors/kube-error.ts";
+import type { CertificateSigningRequest } from "../../../src/kube/objects.ts";
+import type { Patch } from "../../../src/kube/patches/patch.ts";
+import { Store } from "../../../src/kube/watch/store.ts";
+import { seededRandom } from "../../../src/platform/random.ts";
+import { Journal } from "../../../src/runtime/journal.ts";
+import { NodeControllers } from "../../support/node-controllers.ts";
+import { machine, outage } from "../../support/scripted-source.ts";
+
+class World {
+  readonly at = new NodeControllers({ machines: [machine("n0")] });
+  readonly store = new Store<CertificateSigningRequest>();
+  readonly patches: { readonly name: string; readonly patch: Patch }[] = [];
+  readonly decided: string[] = [];
+  readonly events: { readonly reason: string; readonly message: string }[] = [];
+  conflicts = 0;
+  readonly #stop = new AbortController();
+  readonly #ended: Promise<void>;
+
+  constructor(mode: "enforce" | "observe" = "enforce") {
+    const { clock, inventory, nodes }: NodeControllers = this.at;
+    const controller = new ServingCertificateController({
+      ...{ clock, inventory, nodes: nodes.store, random: seededRandom(1) },
+      isSelected: () => true,
+      concurrency: () => 4,
+      report: (_, event) => this.events.push(event),
+      note: (message) => this.events.push({ reason: "", message }),
+      api: { patch: (_, { name }, patch) => this.#patch(name, patch) },
+      send: journalledSend({ journal: new Journal(), clock, mode }, "cluster", () => false),
+      openRequests: () => ({
+        store: this.store,
+        run: (signal) => new Promise((end) => signal.addEventListener("abort", () => end())),
+      }),
+      readRequest: (pem) => JSON.parse(pem) as RequestContent,
+      onDecision: (kind) => this.decided.push(kind),
+    });
+    this.#ended = controller.run(this.#stop.signal);
+  }
+
+  #patch = async <T>(name: string, patch: Patch): Promise<T> => {
+    if (this.conflicts > 0) {
+      this.conflicts -= 1;
+      throw new KubeError("conflict", "The request was changed.", { operation: "patch" });
+    }
+    this.patches.push({ name, patch });
+    return undefined as T;
+  };
+
+  request(
+    name: string,
+    options: { readonly node?: string; readonly addresses?: readonly string[] } = {},
+  ): void {
+    const { node = "n0", addresses = ["10.0.0.1"] } = options;
+    const username = `system:node:${node}`;
+    const content = {
+      commonNames: [username],
+      organizations: ["system:nodes"],
+      dnsNames: [node],
+      addresses,
+      others: [],
+    };
+    const object: CertificateSigningRequest = {
+      metadata: { name, uid: `uid-${name}`, resourceVersion: "1" },
+      spec: {
+        username,
+        groups: ["system:nodes"],
+        usages: ["digital signature", "server auth"],
+        signerName: "kubernetes.io/kubelet-serving",
+        request: btoa(JSON.stringify(content)),
+      },
+    };
+    this.store.apply({ type: "object", object, initial: false });
+  }
+
+  join(name = "n0", providerID: string | undefined = `fake://${name}`): void {
+    this.at.nodes.add({ name, spec: providerID === undefined ? {} : { providerID } });
+  }
+
+  /** The conditions that were written, as `name type`. */
+  get answers(): readonly string[] {
+    return this.patches.map(({ name, patch }) => {
+      const { status } = patch.body as {
+        readonly status: { readonly conditions: readonly { readonly type: string }[] };
+      };
+      return `${name} ${status.conditions[0]?.type}`;
+    });
+  }
+
+  async end(): Promise<void> {
+    this.#stop.abort();
+    await this.#ended;
+    await this.at.stop();
+  }
+}
+
+let world: World | undefined;
+afterEach(() => world?.end());
+const open = (mode?: "enforce" | "observe"): World => {
+  world = new World(mode);
+  return world;
+};
+
+describe("the controller of serving certificates", () => {
+  test("approves by one listing for all requests that arrive together, and never twice [F83 N9]", async () => {
+    const w = open();
+    for (const name of ["n0", "n1", "n2"]) {
+      w.at.cloud.put(machine(name));
+      w.join(name);
+      w.request(`csr-${name}`, { node: name });
+    }
+    await w.at.pass(60);
+    expect(w.answers.toSorted()).toEqual(["csr-n0 Approved", "csr-n1 Approved", "csr-n2 Approved"]);
+    expect(w.at.cloud.listings).toBe(1);
+    expect(w.decided).toEqual(["approved", "approved", "approved"]);
+    expect(w.patches[0]?.patch).toMatchObject({
+      subresource: "approval",
+      body: { metadata: { uid: "uid-csr-n0", resourceVersion: "1" } },
+    });
+  });
+
+  test("denies an address only after an answer of the cloud that is newer than the request [F83 N9]", async () => {
+    const w = open();
+    w.join();
+    w.request("first");
+    await w.at.pass(30);
+    expect([w.answers, w.at.cloud.listings]).toEqual([["first Approved"], 1]);
+    // The cloud gets the address in the same minute: the answer before it must not lead to a denial.
+    w.at.cloud.put(machine("n0", { addresses: [{ kind: "InternalIP", value: "10.0.0.9" }] }));
+    w.request("second", { addresses: ["10.0.0.9"] });
+    await w.at.pass(30);
+    w.request("third", { addresses: ["10.0.0.1"] });
+    await w.at.pass(30);
+    expect(w.answers).toEqual(["first Approved", "second Approved", "third Denied"]);
+    expect(w.events.at(-1)).toMatchObject({
+      reason: "ServingCertificateDenied",
+      message: expect.stringContaining("The instance n0 does not have 10.0.0.1."),
+    });
+  });
+
+  test("does not approve by an answer that is older than a minute [F83]", async () => {
+    const w = open();
+    w.join();
+    w.request("first");
+    await w.at.pass(120);
+    w.at.cloud.put(machine("n0", { addresses: [] }));
+    w.request("second");
+    await w.at.pass(30);
+    expect(w.answers).toEqual(["first Approved", "second Denied"]);
+  });
+
+  test("waits while the cloud does not answer, reports it once, and approves when it does [F83 N9]", async () => {
+    const w = open();
+    w.join();
+    w.at.cloud.failure = { error: outage() };
+    w.request("csr");
+    await w.at.pass(120);
+    expect(w.answers).toEqual([]);
+    expect(w.events.map(({ reason }) => reason)).toEqual(["ServingCertificateWaiting"]);
+    expect(w.events[0]?.message).toStartWith("Certificate signing request csr: It cannot be decided now: ");
+    w.at.cloud.failure = undefined;
+    await w.at.pass(600);
+    expect(w.answers).toEqual(["csr Approved"]);
+  });
+
+  test("waits for the Node and its provider ID [F83]", async () => {
+    const w = open();
+    w.request("csr");
+    await w.at.pass(10);
+    expect(w.events[0]?.message).toContain("The Node n0 does not exist yet.");
+    w.join("n0", "");
+    await w.at.pass(10);
+    expect(w.events[1]?.message).toContain("The Node n0 has no provider ID yet.");
+    w.at.nodes.change("n0", (node) => ({ ...node, spec: { ...node.spec, providerID: "fake://n0" } }));
+    await w.at.pass(10);
+    expect(w.answers).toEqual(["csr Approved"]);
+  });
+
+  test("waits while the cloud has no instance, and approves when a listing has it [F83]", async () => {
+    const w = open();
+    w.join("late");
+    w.request("csr", { node: "late" });
+    await w.at.pass(30);
+    expect(w.events[0]?.message).toContain("The cloud has no instance for the Node late.");
+    w.at.cloud.put(machine("late"));
+    w.at.inventory.requestListing(w.at.clock.monotonic(), "refresh");
+    await w.at.pass(10);
+    expect(w.answers).toEqual(["csr Approved"]);
+  });
+
+  test("tries again after a conflict, and forgets a request that is gone [F83]", async () => {
+    const w = open();
+    w.join();
+    w.conflicts = 1;
+    w.request("csr");
+    await w.at.pass(60);
+    expect(w.answers).toEqual(["csr Approved"]);
+    w.request("gone", { node: "n9" });
+    await w.at.pass(10);
+    const object = w.store.get("gone");
+    if (object !== undefined) w.store.apply({ type: "deleted", object });
+    w.at.cloud.put(machine("n9"));
+    w.join("n9");
+    await w.at.pass(60);
+    expect(w.answers).toEqual(["csr Approved"]);
+  });
+
+  test("only logs its decision in observe mode [F83]", async () => {
+    const w = open("observe");
+    w.join();
+    w.request("csr");
+    await w.at.pass(60);
+    expect([w.answers, w.decided, w.events]).toEqual([[], [], []]);
+  });
+});

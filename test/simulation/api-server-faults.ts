@@ -115,6 +115,7 @@ export const apiServerFaults = (world: World, dice: Dice): DisruptionSource => {
     const standby = replicas.filter((replica) => !world.holdsLease(replica));
     const replica = dice.pick(dice.chance(0.8) ? standby : replicas);
     if (replica === undefined) return;
+    replica.wasBlind = true;
     if (dice.chance(0.5)) outages.blind(replica);
     else {
       const duration = Math.round(dice.between(60_000, 400_000));

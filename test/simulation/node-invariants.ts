@@ -10,7 +10,7 @@
 // 11  The number of cloud calls in an idle hour depends on pages, not on Nodes or Services.
 // 12  Once converged there are no writes, not even after a restart.
 // 13  Everything converges, and no replica exits on its own.
-// 20  Only a replica that was asked to stop releases its Lease: a reload does not.
+// 20  Only a replica that was asked to stop, or whose lists fail for minutes, releases its Lease: a reload does not.
 //
 // cloud-invariants.ts and absence-invariants.ts check those about Services, load balancers and routes; run-simulation.ts checks 11 to 13.
 
@@ -133,9 +133,9 @@ export class Invariants {
     };
   }
 
-  /** Checks 20: only a replica that was asked to stop releases its Lease. */
-  #checkRelease({ name, isTerminated }: Replica, { body }: TransportRequest): void {
-    if (isTerminated || typeof body !== "string" || !body.includes('"holderIdentity":""')) return;
+  /** Checks 20: only a replica that was asked to stop, or whose lists fail for minutes, releases its Lease. */
+  #checkRelease({ name, isTerminated, wasBlind }: Replica, { body }: TransportRequest): void {
+    if (isTerminated || wasBlind || typeof body !== "string" || !body.includes('"holderIdentity":""')) return;
     this.violated(20, `${name} released its Lease`);
   }
 

@@ -48,6 +48,8 @@ export class Replica {
   latency = { kube: 2, cloud: 20 };
   /** Whether the process was asked to stop. */
   isTerminated = false;
+  /** Whether its lists failed for minutes, so that it may let another replica lead. */
+  wasBlind = false;
   /** Whether the process exited after `terminate`. */
   hasExited = false;
   readonly #stop = new AbortController();

@@ -9,7 +9,7 @@ import { linkedController } from "../../runtime/abortable.ts";
 import { backoff } from "../../runtime/backoff.ts";
 import type { KubeApi } from "../client/api.ts";
 import { isKubeError, KubeError } from "../errors/kube-error.ts";
-import type { KubeObject } from "../objects.ts";
+import { isNewer, type KubeObject } from "../objects.ts";
 import type { WatchOptions, WatchPosition, WatchStep } from "./watch-step.ts";
 import { readWatchStream, SilenceError } from "./watch-stream.ts";
 
@@ -191,6 +191,13 @@ export async function* follow<T extends KubeObject>(
         else if (event.endsInitial) yield { type: "complete", resourceVersion };
         if (event.endsInitial) initial = false;
         if (initial) continue;
+        if (position.resourceVersion !== undefined && isNewer(position.resourceVersion, resourceVersion)) {
+          throw new KubeError(
+            "gone",
+            `A bookmark of ${resource.plural} has the version ${resourceVersion}, which is older than ${position.resourceVersion} before it: the API server was restored from a backup. Fairlead will list again.`,
+            { operation: `watch ${resource.plural}` },
+          );
+        }
         progressTo(resourceVersion, position, clock);
         position.incompleteLists = 0;
         continue;

@@ -4,17 +4,19 @@ import type { Clock } from "../../platform/clock.ts";
 
 const hour = 3_600_000;
 
-/** Requests per hour. */
+/** Requests in a period, by default an hour. */
 export class RequestLimit {
   readonly #clock: Clock;
   readonly #limit: number;
+  readonly #period: number;
   #left: number;
   #counted: number;
 
-  constructor(clock: Clock, perHour: number) {
+  constructor(clock: Clock, limit: number, period: number = hour) {
     this.#clock = clock;
-    this.#limit = perHour;
-    this.#left = perHour;
+    this.#limit = limit;
+    this.#period = period;
+    this.#left = limit;
     this.#counted = clock.monotonic();
   }
 
@@ -40,7 +42,7 @@ export class RequestLimit {
   /** The reset is the time at which the bucket is full again. */
   headers(): Readonly<Record<string, string>> {
     const left = this.#refilled();
-    const full = this.#clock.now() + ((this.#limit - left) * hour) / this.#limit;
+    const full = this.#clock.now() + ((this.#limit - left) * this.#period) / this.#limit;
     return {
       "ratelimit-limit": String(this.#limit),
       "ratelimit-remaining": String(Math.floor(left)),
@@ -50,7 +52,7 @@ export class RequestLimit {
 
   #refilled(): number {
     // Rounded, so that a whole second refills a whole request.
-    const gained = ((this.#clock.monotonic() - this.#counted) * this.#limit) / hour;
+    const gained = ((this.#clock.monotonic() - this.#counted) * this.#limit) / this.#period;
     return Math.min(this.#limit, Math.round((this.#left + gained) * 1e6) / 1e6);
   }
 }

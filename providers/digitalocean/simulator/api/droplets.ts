@@ -1,0 +1,111 @@
+// Operations of droplets.
+
+import { type Answer, fields, flag, listOf, type Operations, Refused, type Stored, text } from "#ccm/testing";
+import type { Account } from "../state/account.ts";
+import { findRegion, sizeOf } from "../state/catalog.ts";
+import type { Droplet } from "../state/droplets.ts";
+import { existing, readOperations } from "./operations.ts";
+
+const newDroplet = fields({
+  name: text(),
+  region: text("nyc3"),
+  size: text(),
+  image: (given: unknown) => given,
+  ssh_keys: listOf((key: unknown) => key),
+  backups: flag(false),
+  ipv6: flag(false),
+  private_networking: flag(true),
+  public_networking: flag(true),
+  monitoring: flag(false),
+  tags: listOf(text()),
+  user_data: text(""),
+  vpc_uuid: text(""),
+  with_droplet_agent: flag(true),
+  volumes: listOf((volume: unknown) => volume),
+});
+
+export function dropletView({ region, ...droplet }: Droplet) {
+  const { memory, vcpus, disk, ...size } = sizeOf(droplet.size_slug);
+  return {
+    ...droplet,
+    ...{ memory, vcpus, disk, locked: false, kernel: null, next_backup_window: null },
+    ...{
+      features: ["droplet_agent", "private_networking"],
+      backup_ids: [],
+      snapshot_ids: [],
+      volume_ids: [],
+    },
+    image: { id: 63_663_980, name: "24.04 x64", distribution: "Ubuntu", slug: "ubuntu-24-04-x64" },
+    size: { ...size, memory, vcpus, disk },
+    region: findRegion(region),
+  };
+}
+
+function matches({ name, tags }: Droplet, query: URLSearchParams): boolean {
+  const [wanted, tag] = [query.get("name"), query.get("tag_name")];
+  // Names are compared without case.
+  return (
+    (wanted === null || name.toLowerCase() === wanted.toLowerCase()) && (tag === null || tags.includes(tag))
+  );
+}
+
+function create({ droplets, later, times }: Account, body: unknown): Answer {
+  const { name, region, size, ipv6, public_networking, tags, vpc_uuid } = newDroplet(body, "");
+  if (findRegion(region) === undefined)
+    throw new Refused(422, "You specified an invalid region for Droplet creation.");
+  const added = droplets.add(name, {
+    region,
+    size_slug: size,
+    isPublic: public_networking,
+    ipv6,
+    tags,
+    vpc_uuid,
+  });
+  const { id, networks } = added;
+  if (times.boot > 0) {
+    droplets.change(id, { status: "new", networks: { v4: [], v6: [] } });
+    later.add(times.boot, () => {
+      if (droplets.get(id)?.status === "new") droplets.change(id, { status: "active", networks });
+    });
+  }
+  return { status: 202, body: { droplet: dropletView(droplets.existing(id)), links: { actions: [] } } };
+}
+
+const powerActions: Readonly<Record<string, Droplet["status"]>> = {
+  ...{ power_off: "off", shutdown: "off", power_on: "active", reboot: "active", power_cycle: "active" },
+};
+
+function act({ droplets }: Account, droplet: Droplet, body: unknown): Answer {
+  const { type = "" } = Object(body) as { readonly type?: string };
+  const status = powerActions[type];
+  if (status === undefined) throw new Refused(422, `${type} is not an action of the simulated API`);
+  droplets.change(droplet.id, { status });
+  const { created_at, region } = droplet;
+  const resource = { resource_id: droplet.id, resource_type: "droplet", region_slug: region };
+  const times = { started_at: created_at, completed_at: created_at };
+  return {
+    status: 201,
+    body: { action: { id: droplet.id, status: "completed", type, ...times, ...resource } },
+  };
+}
+
+export function dropletOperations(account: Account): Operations {
+  const { droplets } = account;
+  const remove = (droplet: Stored) => droplets.remove(droplet.id);
+  return {
+    ...readOperations("/v2/droplets", ["droplets", "droplet"], droplets, dropletView, matches),
+    "POST /v2/droplets": ({ body }) => create(account, body),
+    "DELETE /v2/droplets/{id}": ({ params }) => {
+      remove(existing(droplets, params["id"]));
+      return { status: 204 };
+    },
+    "DELETE /v2/droplets": ({ query }) => {
+      const tag = query.get("tag_name");
+      if (tag === null) throw new Refused(422, "tag_name is required");
+      for (const droplet of droplets.list()) if (droplet.tags.includes(tag)) remove(droplet);
+      return { status: 204 };
+    },
+    "POST /v2/droplets/{id}/actions": ({ params, body }) =>
+      act(account, existing(droplets, params["id"]), body),
+  };
+}

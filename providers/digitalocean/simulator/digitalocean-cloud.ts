@@ -1,0 +1,81 @@
+// The simulated cloud: one account, its rate limits, and its error responses.
+
+import { type Milliseconds, milliseconds, seconds } from "#ccm";
+import {
+  type Answer,
+  type Clock,
+  commonFaults,
+  listLies,
+  type Operations,
+  Refused,
+  RequestLimit,
+  RestApi,
+  type RestFault,
+} from "#ccm/testing";
+import { balancerOperations } from "./api/balancers.ts";
+import { dropletOperations } from "./api/droplets.ts";
+import { Account, type AccountTimes } from "./state/account.ts";
+
+export interface DigitalOceanOptions {
+  readonly clock: Clock;
+  /** By default, a load balancer is `new` for a minute and refuses changes for 2 s after one, and a droplet starts at once. */
+  readonly times?: Partial<AccountTimes>;
+  readonly latency?: Milliseconds | undefined;
+  /** Default 5,000, as in the real cloud. */
+  readonly requestsPerHour?: number;
+  /** Default 250, as in the real cloud. */
+  readonly requestsPerMinute?: number;
+}
+
+/** The id of an error, by status. */
+const errorIds: Readonly<Record<number, string>> = {
+  ...{ 400: "bad_request", 401: "unauthorized", 403: "forbidden", 404: "not_found", 409: "conflict" },
+  ...{ 422: "unprocessable_entity", 429: "too_many_requests", 503: "service_unavailable" },
+};
+
+const minute = 60_000;
+
+export class DigitalOceanCloud extends RestApi {
+  readonly account: Account;
+  readonly hourly: RequestLimit;
+  readonly #perMinute: RequestLimit;
+  protected readonly operations: Operations;
+
+  constructor({
+    clock,
+    times,
+    latency,
+    requestsPerHour = 5000,
+    requestsPerMinute = 250,
+  }: DigitalOceanOptions) {
+    super({ clock, latency }, [...commonFaults, ...listLies] satisfies readonly RestFault[]);
+    const defaults = { activation: seconds(60), change: seconds(2), boot: milliseconds(0) };
+    this.account = new Account(clock, { ...defaults, ...times });
+    this.hourly = new RequestLimit(clock, requestsPerHour);
+    this.#perMinute = new RequestLimit(clock, requestsPerMinute, minute);
+    this.operations = { ...dropletOperations(this.account), ...balancerOperations(this.account) };
+  }
+
+  settle(): void {
+    this.account.later.settle();
+  }
+
+  protected refusal({ status, message, code }: Refused): Answer {
+    const id = code ?? errorIds[status] ?? "server_error";
+    const isLimited = status === 429 && this.hourly.remaining > 0;
+    return {
+      status,
+      body: { id, message, request_id: `request-${this.seen.length}` },
+      ...(isLimited && { headers: { "retry-after": "1" } }),
+    };
+  }
+
+  protected admit(): void {
+    if (!this.hourly.take()) throw new Refused(429, "API rate limit exceeded.");
+    if (!this.#perMinute.take()) throw new Refused(429, "Too many requests");
+  }
+
+  protected headers(): Readonly<Record<string, string>> {
+    return { "x-request-id": `request-${this.seen.length}`, ...this.hourly.headers() };
+  }
+}

@@ -1,0 +1,78 @@
+// The records of one kind in a simulated cloud, by id. Records are never changed in place, so an earlier listing stays valid: with a
+// lag, listings show the state of that long ago, while lookups by id show the current one.
+
+import { type Milliseconds, milliseconds } from "../../core/brand.ts";
+import type { Clock } from "../../platform/clock.ts";
+import { Refused } from "./refused.ts";
+
+export interface Stored {
+  readonly id: number | string;
+  readonly name: string;
+}
+
+export class Records<T extends Stored> {
+  protected readonly clock: Clock;
+  readonly #byID = new Map<T["id"], T>();
+  #list: readonly T[] | undefined;
+  #earlier: { readonly until: number; readonly list: readonly T[] }[] = [];
+  /** How old the state is that listings show. Takes effect for changes made after it is set. */
+  lag: Milliseconds = milliseconds(0);
+
+  constructor(clock: Clock) {
+    this.clock = clock;
+  }
+
+  list(): readonly T[] {
+    this.#list ??= [...this.#byID.values()];
+    return this.#list;
+  }
+
+  /** What a listing shows: without a lag, the current records. */
+  listed(): readonly T[] {
+    const asOf = this.clock.monotonic() - this.lag;
+    this.#earlier = this.#earlier.filter(({ until }) => until > asOf);
+    return this.#earlier[0]?.list ?? this.list();
+  }
+
+  /** The record with this id or name. */
+  find(which: number | string): T | undefined {
+    return this.#byID.get(which) ?? this.list().find(({ name }) => name === which);
+  }
+
+  get(id: T["id"]): T | undefined {
+    return this.#byID.get(id);
+  }
+
+  /** As `find`; refuses the request if there is none. */
+  existing(which: number | string): T {
+    const record = this.find(which);
+    if (record === undefined) throw this.missing(which);
+    return record;
+  }
+
+  change(which: number | string, changes: Partial<T>): T {
+    const record = this.existing(which);
+    return this.put({ ...record, ...changes, id: record.id });
+  }
+
+  put(record: T): T {
+    this.#change(() => this.#byID.set(record.id, record));
+    return record;
+  }
+
+  remove(which: number | string): void {
+    const { id } = this.existing(which);
+    this.#change(() => this.#byID.delete(id));
+  }
+
+  /** The refusal of a request for a record that does not exist. */
+  missing(which: number | string): Error {
+    return new Refused(404, `${which} not found`);
+  }
+
+  #change(change: () => void): void {
+    if (this.lag > 0) this.#earlier.push({ until: this.clock.monotonic(), list: this.list() });
+    change();
+    this.#list = undefined;
+  }
+}

@@ -1,0 +1,115 @@
+// A simulated cloud as a table of operations: `"GET /v2/things/{id}": (request) => answer`. It finds the operation of a request,
+// checks the token and the rate limit, and applies injected faults.
+
+import type { CloudFault, CommonFault } from "./faults.ts";
+import { type ListLie, listLies } from "./paging.ts";
+import { Refused } from "./refused.ts";
+import { type Answer, type Delivery, SimulatedApi, type SimulatedRequest } from "./simulated-api.ts";
+import { Tokens } from "./tokens.ts";
+
+/** A request as an operation gets it. */
+export interface OperationRequest<K extends string = string> {
+  readonly url: URL;
+  readonly query: URLSearchParams;
+  /** What stands for `{name}` in the path. */
+  readonly params: Readonly<Record<string, string>>;
+  readonly body: unknown;
+  readonly fault: CloudFault<K> | undefined;
+  readonly lie: ListLie | undefined;
+  /** Whether an injected fault hides this resource from this request. */
+  readonly isHidden: (resource: { readonly id: number | string; readonly name: string }) => boolean;
+}
+
+export type Operations = Readonly<Record<string, (request: OperationRequest) => Answer>>;
+
+interface Match {
+  readonly operation: string;
+  readonly params: Readonly<Record<string, string>>;
+}
+
+/** Finds the operation of a path. Segments that are not variable take precedence. */
+export class OperationTable {
+  readonly #operations: readonly { readonly name: string; readonly parts: readonly string[] }[];
+
+  constructor(operations: Operations) {
+    const variables = (name: string) => name.split("{").length;
+    this.#operations = Object.keys(operations)
+      .toSorted((one, other) => variables(one) - variables(other))
+      .map((name) => ({ name, parts: name.split("/") }));
+  }
+
+  match(method: string, path: string): Match | undefined {
+    const parts = `${method} ${path}`.split("/");
+    for (const { name, parts: wanted } of this.#operations) {
+      if (wanted.length !== parts.length) continue;
+      const params: Record<string, string> = {};
+      const matches = wanted.every((part, index) => {
+        const actual = parts[index] ?? "";
+        if (!part.startsWith("{")) return part === actual;
+        params[part.slice(1, -1)] = decodeURIComponent(actual);
+        return actual !== "";
+      });
+      if (matches) return { operation: name, params };
+    }
+    return undefined;
+  }
+}
+
+export type RestFault = CommonFault | ListLie;
+
+export abstract class RestApi<K extends string = RestFault> extends SimulatedApi<K> {
+  readonly tokens = new Tokens();
+  #table: OperationTable | undefined;
+
+  protected abstract readonly operations: Operations;
+
+  /** A refusal as the cloud answers it. */
+  protected abstract refusal(refused: Refused): Answer;
+
+  /** Applies changes that are due. */
+  abstract settle(): void;
+
+  /** Takes a request from the rate limit, and refuses it if there is none. */
+  protected abstract admit(): void;
+
+  /** The headers of each response. */
+  protected abstract headers(): Readonly<Record<string, string>>;
+
+  receive(request: SimulatedRequest): Delivery {
+    this.settle();
+    const { method, url } = request;
+    this.#table ??= new OperationTable(this.operations);
+    const match = this.#table.match(method, url.pathname);
+    const operation = match?.operation ?? `${method} ${url.pathname}`;
+    const fault = this.faults.next(operation);
+    const serve = (): Answer => {
+      try {
+        return this.#serve(request, match, fault);
+      } catch (error) {
+        if (error instanceof Refused) return this.refusal(error);
+        throw error;
+      }
+    };
+    const path = url.pathname + url.search;
+    return this.respond(request, { operation, path, fault, serve }, () => this.headers());
+  }
+
+  protected injected({ status = 503, code }: CloudFault<K>): Answer {
+    return this.refusal(new Refused(status, "injected fault", code));
+  }
+
+  #serve(request: SimulatedRequest, match: Match | undefined, fault: CloudFault<K> | undefined): Answer {
+    const { method, url, body, isMalformed, authorization } = request;
+    this.tokens.check(authorization, method);
+    this.admit();
+    const serve = this.operations[match?.operation ?? ""];
+    if (match === undefined || serve === undefined)
+      throw new Refused(404, `${method} ${url.pathname} is not an operation of this API`);
+    if (isMalformed) throw new Refused(400, "the body is no JSON");
+    const lie: ListLie | undefined = listLies.find((each) => each === fault?.kind);
+    const kind = Object.keys(match.params).length === 0 ? "listings" : "lookups";
+    const isHidden: OperationRequest["isHidden"] = (resource) => this.faults.isHidden(resource, kind);
+    const { params } = match;
+    return serve({ url, query: url.searchParams, params, body, fault, lie, isHidden });
+  }
+}

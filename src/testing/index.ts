@@ -10,11 +10,13 @@ export type { Transport, TransportRequest } from "../platform/transport.ts";
 // What simulated clouds have in common.
 export * from "./cloud/due-work.ts";
 export * from "./cloud/faults.ts";
+export * from "./cloud/ids.ts";
 export * from "./cloud/json-fields.ts";
 export * from "./cloud/paging.ts";
 export * from "./cloud/reach-cloud.ts";
 export * from "./cloud/records.ts";
 export * from "./cloud/refused.ts";
+export * from "./cloud/resource-operations.ts";
 export * from "./cloud/rest-api.ts";
 export * from "./cloud/simulated-api.ts";
 export * from "./cloud/simulated-rate-limit.ts";

@@ -13,7 +13,11 @@ import {
   type RestFault,
 } from "#ccm/testing";
 import { balancerOperations } from "./api/balancers.ts";
+import { certificateOperations } from "./api/certificates.ts";
 import { dropletOperations } from "./api/droplets.ts";
+import { firewallOperations } from "./api/firewalls.ts";
+import { networkOperations } from "./api/networks.ts";
+import { tagOperations } from "./api/tags.ts";
 import { Account, type AccountTimes } from "./state/account.ts";
 
 export interface DigitalOceanOptions {
@@ -53,7 +57,9 @@ export class DigitalOceanCloud extends RestApi {
     this.account = new Account(clock, { ...defaults, ...times });
     this.hourly = new RequestLimit(clock, requestsPerHour);
     this.#perMinute = new RequestLimit(clock, requestsPerMinute, minute);
-    this.operations = { ...dropletOperations(this.account), ...balancerOperations(this.account) };
+    const kinds = [dropletOperations, balancerOperations, certificateOperations, firewallOperations];
+    const all = [...kinds, tagOperations, networkOperations].map((operations) => operations(this.account));
+    this.operations = Object.assign({}, ...all);
   }
 
   settle(): void {

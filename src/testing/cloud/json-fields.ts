@@ -46,6 +46,9 @@ export function oneOf<const T extends string>(values: readonly T[], fallback?: T
   return value(`must be one of ${values.join(", ")}`, isValid, fallback);
 }
 
+/** A member that has no effect. */
+export const anything: Field<unknown> = (given) => given;
+
 /** Undefined when it is absent. */
 export function optional<T>(field: Field<T>): Field<T | undefined> {
   return (given, path) => (given === undefined || given === null ? undefined : field(given, path));

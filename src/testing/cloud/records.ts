@@ -12,7 +12,8 @@ export interface Stored {
 
 export class Records<T extends Stored> {
   protected readonly clock: Clock;
-  readonly #byID = new Map<T["id"], T>();
+  /** By id as text, as in a path. */
+  readonly #byID = new Map<string, T>();
   #list: readonly T[] | undefined;
   #earlier: { readonly until: number; readonly list: readonly T[] }[] = [];
   /** How old the state is that listings show. Takes effect for changes made after it is set. */
@@ -36,11 +37,18 @@ export class Records<T extends Stored> {
 
   /** The record with this id or name. */
   find(which: number | string): T | undefined {
-    return this.#byID.get(which) ?? this.list().find(({ name }) => name === which);
+    return this.get(which) ?? this.list().find(({ name }) => name === which);
   }
 
-  get(id: T["id"]): T | undefined {
-    return this.#byID.get(id);
+  get(id: number | string): T | undefined {
+    return this.#byID.get(String(id));
+  }
+
+  /** The record with this id; refuses the request if there is none. */
+  withID(id: number | string): T {
+    const record = this.get(id);
+    if (record === undefined) throw this.missing(id);
+    return record;
   }
 
   /** As `find`; refuses the request if there is none. */
@@ -56,13 +64,13 @@ export class Records<T extends Stored> {
   }
 
   put(record: T): T {
-    this.#change(() => this.#byID.set(record.id, record));
+    this.#change(() => this.#byID.set(String(record.id), record));
     return record;
   }
 
   remove(which: number | string): void {
     const { id } = this.existing(which);
-    this.#change(() => this.#byID.delete(id));
+    this.#change(() => this.#byID.delete(String(id)));
   }
 
   /** The refusal of a request for a record that does not exist. */

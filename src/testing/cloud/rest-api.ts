@@ -11,8 +11,9 @@ import { Tokens } from "./tokens.ts";
 export interface OperationRequest<K extends string = string> {
   readonly url: URL;
   readonly query: URLSearchParams;
-  /** What stands for `{name}` in the path. */
-  readonly params: Readonly<Record<string, string>>;
+  /** What stands for `{…}` in the path, in order. The first is also the `id`. */
+  readonly params: readonly string[];
+  readonly id: string;
   readonly body: unknown;
   readonly fault: CloudFault<K> | undefined;
   readonly lie: ListLie | undefined;
@@ -24,7 +25,7 @@ export type Operations = Readonly<Record<string, (request: OperationRequest) => 
 
 interface Match {
   readonly operation: string;
-  readonly params: Readonly<Record<string, string>>;
+  readonly params: readonly string[];
 }
 
 /** Finds the operation of a path. Segments that are not variable take precedence. */
@@ -42,11 +43,11 @@ export class OperationTable {
     const parts = `${method} ${path}`.split("/");
     for (const { name, parts: wanted } of this.#operations) {
       if (wanted.length !== parts.length) continue;
-      const params: Record<string, string> = {};
+      const params: string[] = [];
       const matches = wanted.every((part, index) => {
         const actual = parts[index] ?? "";
         if (!part.startsWith("{")) return part === actual;
-        params[part.slice(1, -1)] = decodeURIComponent(actual);
+        params.push(decodeURIComponent(actual));
         return actual !== "";
       });
       if (matches) return { operation: name, params };
@@ -107,9 +108,10 @@ export abstract class RestApi<K extends string = RestFault> extends SimulatedApi
       throw new Refused(404, `${method} ${url.pathname} is not an operation of this API`);
     if (isMalformed) throw new Refused(400, "the body is no JSON");
     const lie: ListLie | undefined = listLies.find((each) => each === fault?.kind);
-    const kind = Object.keys(match.params).length === 0 ? "listings" : "lookups";
-    const isHidden: OperationRequest["isHidden"] = (resource) => this.faults.isHidden(resource, kind);
     const { params } = match;
-    return serve({ url, query: url.searchParams, params, body, fault, lie, isHidden });
+    const kind = params.length === 0 ? "listings" : "lookups";
+    const isHidden: OperationRequest["isHidden"] = (resource) => this.faults.isHidden(resource, kind);
+    const [id = ""] = params;
+    return serve({ url, query: url.searchParams, params, id, body, fault, lie, isHidden });
   }
 }

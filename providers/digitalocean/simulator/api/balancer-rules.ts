@@ -65,6 +65,10 @@ export function checkBalancer(account: Account, balancer: Balancer): void {
     require(known !== undefined && known.region === region, `droplet ${droplet} is not in region ${region}`);
   }
   checkRules(balancer);
+  for (const { certificate_id } of balancer.forwarding_rules) {
+    const isKnown = certificate_id === "" || account.certificates.get(certificate_id) !== undefined;
+    require(isKnown, `certificate ${certificate_id} not found`);
+  }
   const hasCookie = sticky_sessions.cookie_name !== "" && sticky_sessions.cookie_ttl_seconds > 0;
   require(sticky_sessions.type === "none" ||
     hasCookie, "sticky sessions need cookie_name and cookie_ttl_seconds");

@@ -1,27 +1,37 @@
 // Operations of droplets.
 
-import { type Answer, fields, flag, listOf, type Operations, Refused, type Stored, text } from "#ccm/testing";
+import {
+  type Answer,
+  anything,
+  fields,
+  flag,
+  listOf,
+  type Operations,
+  Refused,
+  removal,
+  text,
+} from "#ccm/testing";
 import type { Account } from "../state/account.ts";
 import { findRegion, sizeOf } from "../state/catalog.ts";
 import type { Droplet } from "../state/droplets.ts";
-import { existing, readOperations } from "./operations.ts";
+import { reads } from "./pages.ts";
 
 const newDroplet = fields({
   name: text(),
   region: text("nyc3"),
   size: text(),
-  image: (given: unknown) => given,
-  ssh_keys: listOf((key: unknown) => key),
-  backups: flag(false),
   ipv6: flag(false),
-  private_networking: flag(true),
   public_networking: flag(true),
-  monitoring: flag(false),
   tags: listOf(text()),
-  user_data: text(""),
   vpc_uuid: text(""),
-  with_droplet_agent: flag(true),
-  volumes: listOf((volume: unknown) => volume),
+  ...{
+    image: anything,
+    ssh_keys: anything,
+    backups: anything,
+    private_networking: anything,
+    volumes: anything,
+  },
+  ...{ monitoring: anything, user_data: anything, with_droplet_agent: anything },
 });
 
 export function dropletView({ region, ...droplet }: Droplet) {
@@ -49,7 +59,8 @@ function matches({ name, tags }: Droplet, query: URLSearchParams): boolean {
   );
 }
 
-function create({ droplets, later, times }: Account, body: unknown): Answer {
+function create(account: Account, body: unknown): Answer {
+  const { droplets, later, times } = account;
   const { name, region, size, ipv6, public_networking, tags, vpc_uuid } = newDroplet(body, "");
   if (findRegion(region) === undefined)
     throw new Refused(422, "You specified an invalid region for Droplet creation.");
@@ -62,6 +73,7 @@ function create({ droplets, later, times }: Account, body: unknown): Answer {
     vpc_uuid,
   });
   const { id, networks } = added;
+  account.addTags(tags);
   if (times.boot > 0) {
     droplets.change(id, { status: "new", networks: { v4: [], v6: [] } });
     later.add(times.boot, () => {
@@ -91,21 +103,17 @@ function act({ droplets }: Account, droplet: Droplet, body: unknown): Answer {
 
 export function dropletOperations(account: Account): Operations {
   const { droplets } = account;
-  const remove = (droplet: Stored) => droplets.remove(droplet.id);
+  const path = "/v2/droplets";
   return {
-    ...readOperations("/v2/droplets", ["droplets", "droplet"], droplets, dropletView, matches),
-    "POST /v2/droplets": ({ body }) => create(account, body),
-    "DELETE /v2/droplets/{id}": ({ params }) => {
-      remove(existing(droplets, params["id"]));
-      return { status: 204 };
-    },
-    "DELETE /v2/droplets": ({ query }) => {
+    ...reads("droplets", "droplet", { records: droplets, view: dropletView, matches }),
+    [`POST ${path}`]: ({ body }) => create(account, body),
+    ...removal(path, droplets),
+    [`DELETE ${path}`]: ({ query }) => {
       const tag = query.get("tag_name");
       if (tag === null) throw new Refused(422, "tag_name is required");
-      for (const droplet of droplets.list()) if (droplet.tags.includes(tag)) remove(droplet);
+      for (const { id, tags } of droplets.list()) if (tags.includes(tag)) droplets.remove(id);
       return { status: 204 };
     },
-    "POST /v2/droplets/{id}/actions": ({ params, body }) =>
-      act(account, existing(droplets, params["id"]), body),
+    [`POST ${path}/{id}/actions`]: ({ id, body }) => act(account, droplets.withID(id), body),
   };
 }

@@ -1,13 +1,14 @@
 // Everything that an account has, and what is completed later.
 
 import type { Milliseconds } from "#ccm";
-import { type Clock, DueWork } from "#ccm/testing";
+import { type Clock, DueWork, Ids, Records, type Stored } from "#ccm/testing";
 import { type Balancer, Balancers } from "./balancers.ts";
+import { type Certificate, Certificates } from "./certificates.ts";
 import { Droplets } from "./droplets.ts";
-import { Ids } from "./ids.ts";
+import type { Firewall } from "./firewalls.ts";
 
 export interface AccountTimes {
-  /** How long a load balancer is `new`. */
+  /** How long a load balancer is `new`, and a certificate of Let's Encrypt `pending`. */
   activation: Milliseconds;
   /** How long a load balancer refuses further changes after one. */
   change: Milliseconds;
@@ -15,20 +16,60 @@ export interface AccountTimes {
   boot: Milliseconds;
 }
 
+export interface Vpc extends Stored {
+  readonly id: string;
+  readonly urn: string;
+  readonly description: string;
+  readonly region: string;
+  readonly ip_range: string;
+  readonly created_at: string;
+  readonly default: boolean;
+}
+
 export class Account {
+  readonly ids: Ids;
   readonly later: DueWork;
   readonly times: AccountTimes;
   readonly droplets: Droplets;
   readonly balancers: Balancers;
-  /** Load balancers that process a change. */
+  readonly certificates: Certificates;
+  readonly firewalls: Records<Firewall>;
+  readonly vpcs: Records<Vpc>;
+  /** The id of a tag is its name. */
+  readonly tags: Records<Stored>;
+  /** The number of changes that a load balancer processes, by id. */
   readonly #busy = new Map<string, number>();
 
   constructor(clock: Clock, times: AccountTimes) {
-    const ids = new Ids(clock);
+    const ids = new Ids(clock, 3_000_000);
+    this.ids = ids;
     this.times = times;
     this.later = new DueWork(clock);
     this.droplets = new Droplets(ids);
     this.balancers = new Balancers(ids);
+    this.certificates = new Certificates(ids);
+    this.firewalls = new Records(clock);
+    this.vpcs = new Records(clock);
+    this.tags = new Records(clock);
+  }
+
+  /** Creates the tags that do not exist. */
+  addTags(names: readonly string[]): void {
+    for (const name of names) this.tags.put({ id: name, name });
+  }
+
+  /** Renews a certificate under another id, also in load balancers. The one before is gone. Returns the new one. */
+  renew(which: string): Certificate {
+    const { id: before, name, type, dns_names } = this.certificates.existing(which);
+    this.certificates.remove(before);
+    const renewed = this.certificates.add(name, { type, dns_names });
+    for (const { id, forwarding_rules } of this.balancers.list()) {
+      const rules = forwarding_rules.map((rule) =>
+        rule.certificate_id === before ? { ...rule, certificate_id: renewed.id } : rule,
+      );
+      this.balancers.change(id, { forwarding_rules: rules });
+    }
+    return renewed;
   }
 
   isBusy({ id, status }: Balancer): boolean {
@@ -44,7 +85,7 @@ export class Account {
 
   activate(id: string): void {
     this.later.add(this.times.activation, () => {
-      const balancer = this.balancers.find(id);
+      const balancer = this.balancers.get(id);
       if (balancer?.status !== "new") return;
       this.balancers.put({ ...balancer, ...this.balancers.addresses(balancer), status: "active" });
     });

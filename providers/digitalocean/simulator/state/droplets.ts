@@ -1,7 +1,6 @@
 // Droplets: the machines of an account.
 
-import { Records, type Stored } from "#ccm/testing";
-import type { Ids } from "./ids.ts";
+import { type Ids, Records, type Stored } from "#ccm/testing";
 
 export interface DropletAddress {
   readonly ip_address: string;
@@ -39,7 +38,7 @@ export class Droplets extends Records<Droplet> {
 
   /** Adds one that is ready, unless the status is another. */
   add(name: string, { isPublic = true, ipv6 = false, ...changes }: NewDroplet = {}): Droplet {
-    const id = 3_000_000 + this.#ids.next();
+    const id = this.#ids.next();
     return this.put({
       id,
       name,

@@ -34,7 +34,7 @@ export {
 } from "./core/fields.ts";
 export * from "./core/ip.ts";
 export type { IpForm } from "./core/ip-groups.ts";
-export { cidrList, list, pairs, repeated } from "./core/list-fields.ts";
+export { cidrList, entries, list, pairs, repeated } from "./core/list-fields.ts";
 export { type NodeSelector, nodeSelector } from "./core/node-selector.ts";
 export type { Severity } from "./core/problem.ts";
 export { type RecordOptions, records } from "./core/record-fields.ts";
@@ -61,6 +61,7 @@ export type {
 } from "./core/settings.ts";
 export { quotedUrl } from "./core/text.ts";
 export { cutText } from "./kit/cut-text.ts";
+export { ownersOfDefaultName } from "./kit/default-name.ts";
 export * from "./kit/deletions.ts";
 export * from "./kit/etag-update.ts";
 export * from "./kit/job-operations.ts";

@@ -1,6 +1,12 @@
 // What plans of load balancers work with: the desired and the observed load balancer, their names and marks, and single steps. Pure.
 
-import type { DesiredLoadBalancer, ObservedLoadBalancer, ServiceUID, Step } from "#ccm";
+import {
+  type DesiredLoadBalancer,
+  type ObservedLoadBalancer,
+  ownersOfDefaultName,
+  type ServiceUID,
+  type Step,
+} from "#ccm";
 import type { annotations } from "./annotations.ts";
 import type { ApiCertificate, ApiExternalService, ApiHost, ApiLoadBalancer, Metadata } from "./resources.ts";
 
@@ -116,10 +122,7 @@ export const clusterOf = (metadata: Metadata | null | undefined) => textAt(metad
 export const markedOwner = (metadata: Metadata | null | undefined) =>
   textAt(metadata, ownerKey) as ServiceUID | undefined;
 
-/** The Go manager cuts the last digit of the uid from the name, so each digit is possible. */
-export function ownersByName(name: string): readonly ServiceUID[] {
-  const [, a, b, c, d, e] =
-    /^lb-a([0-9a-f]{8})([0-9a-f]{4})([0-9a-f]{4})([0-9a-f]{4})([0-9a-f]{11})$/.exec(name) ?? [];
-  if (a === undefined) return [];
-  return [..."0123456789abcdef"].map((digit) => `${a}-${b}-${c}-${d}-${e}${digit}` as ServiceUID);
-}
+const namePrefix = balancerName("");
+
+export const ownersByName = (name: string): readonly ServiceUID[] =>
+  name.startsWith(namePrefix) ? ownersOfDefaultName(name.slice(namePrefix.length)) : [];

@@ -22,9 +22,9 @@ const tooMany = (entries: readonly string[]) => ({
 function listOf<T>(parseEntry: (entry: string) => T | undefined) {
   return (raw: string): { readonly value: readonly T[] } | { readonly wrong: string } => {
     const value: T[] = [];
-    const entries = entriesOf(raw);
-    if (entries.length > maxEntries) return tooMany(entries);
-    for (const entry of entries) {
+    const texts = entriesOf(raw);
+    if (texts.length > maxEntries) return tooMany(texts);
+    for (const entry of texts) {
       const parsed = parseEntry(entry);
       if (parsed === undefined) return { wrong: quoted(entry) };
       value.push(parsed);
@@ -38,13 +38,22 @@ export function list<const O extends FieldOptions<readonly string[]>>(
   what: string,
   options?: O,
 ): Built<readonly string[], O> {
-  return buildField(
-    what,
-    "a comma-separated list",
-    listOf((entry) => entry),
-    options,
-    { kind: "list" },
-  );
+  return entries(what, "a comma-separated list", (entry) => entry, options);
+}
+
+/**
+ * Values of any kind, separated by commas. `parse` returns undefined for an invalid one, and `expects` completes "must be …".
+ *
+ * @example
+ * entries("Ports with TLS.", "a comma-separated list of ports such as 443,8443", parsePort)
+ */
+export function entries<T, const O extends FieldOptions<readonly T[]>>(
+  what: string,
+  expects: string,
+  parse: (entry: string) => T | undefined,
+  options?: O,
+): Built<readonly T[], O> {
+  return buildField(what, expects, listOf(parse), options, { kind: "list" });
 }
 
 /** CIDRs, separated by commas. Leading zeros are accepted, as Kubernetes does. */
@@ -52,12 +61,11 @@ export function cidrList<const O extends FieldOptions<readonly Cidr[]>>(
   what: string,
   options?: O,
 ): Built<readonly Cidr[], O> {
-  return buildField(
+  return entries(
     what,
     "a comma-separated list of CIDRs such as 10.0.0.0/8",
-    listOf((entry) => parseCidr(entry, "sloppy")),
+    (entry) => parseCidr(entry, "sloppy"),
     options,
-    { kind: "list" },
   );
 }
 
@@ -71,9 +79,9 @@ export function pairs<const O extends FieldOptions<ReadonlyMap<string, string>>>
     "a comma-separated list such as key=value,other=value",
     (raw) => {
       const value = new Map<string, string>();
-      const entries = entriesOf(raw);
-      if (entries.length > maxEntries) return tooMany(entries);
-      for (const entry of entries) {
+      const texts = entriesOf(raw);
+      if (texts.length > maxEntries) return tooMany(texts);
+      for (const entry of texts) {
         const equals = entry.indexOf("=");
         if (equals < 1) return { wrong: quoted(entry) };
         value.set(entry.slice(0, equals).trim(), entry.slice(equals + 1).trim());

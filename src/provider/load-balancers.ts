@@ -75,6 +75,9 @@ export interface DesiredLoadBalancer<A extends Fields> {
   readonly ending?: "delete" | "release";
 }
 
+/** What a Service says about the load balancer that it has. */
+export type MarkingService = Pick<DesiredLoadBalancer<Fields>, "defaultName" | "facts">;
+
 /** What decides which Nodes can be targets. */
 export type DesiredWithoutTargets<A extends Fields> = Omit<DesiredLoadBalancer<A>, "targets">;
 
@@ -102,6 +105,11 @@ export interface ObservedLoadBalancer {
   readonly ownership: "ours" | "unmarked" | "foreign";
   /** The name of the other cluster, if `ownership` is `foreign` and the mark has it. */
   readonly cluster?: string | undefined;
+  /**
+   * Where the mark is on the Service: the names and ids by which a Service owns it, the strongest first. See
+   * `LoadBalancers.ownKeys`.
+   */
+  readonly keys?: readonly string[] | undefined;
   /** `Mark.clusterUID` in the mark, if it has one. */
   readonly clusterUID?: string | undefined;
   /** `false` if the mark of this load balancer is older than the marks that name the cluster. See `LoadBalancers`. */
@@ -225,6 +233,13 @@ export interface LoadBalancers<
    * or an observed owner are never reconciled at the same time.
    */
   groupOf?(desired: DesiredLoadBalancer<A>): string;
+  /**
+   * Pure. For a cloud without a place for the owner, where the mark is on the Service: an id that a step has remembered, or a name
+   * made of the uid. Returns the keys of the load balancer of this Service; none for a Service that gives it up. What is listed with
+   * one of these `keys` is `ours` with this Service as the only owner, unless it is `foreign`; its group is the `defaultName`, which `groupOf` must return. If several Services have its key, those
+   * with an address take precedence; if there is still more than one, it is `unmarked`, and `adopts` decides.
+   */
+  ownKeys?(service: MarkingService): readonly string[];
   /**
    * Lists everything with the cluster's mark, everything that could be adopted, and load balancers with another cluster's mark,
    * page by page. Also finds orphans. Several regions are a list of parts: one that fails then holds up only its own load balancers.

@@ -38,7 +38,8 @@ export interface Step {
 
 /** Where a fact is stored on the Service: where the cloud's Go manager stores it. */
 export type FactPlace =
-  | { readonly annotation: string }
+  /** `isSetting`: users set it too, and the annotations of the provider have a field for it. It says nothing about a load balancer. */
+  | { readonly annotation: string; readonly isSetting?: true }
   | { readonly label: string }
   | { readonly spec: "loadBalancerIP" };
 

@@ -28,7 +28,9 @@ function placeOf(places: Places, name: string): FactPlace {
 export function isFactAnnotation(places: Places, key: string): boolean {
   return (
     key.startsWith(defaultPrefix) ||
-    Object.values(places).some((place) => "annotation" in place && place.annotation === key)
+    Object.values(places).some(
+      (place) => "annotation" in place && place.annotation === key && place.isSetting !== true,
+    )
   );
 }
 
@@ -57,8 +59,11 @@ export function readFacts(service: Service, places: Places): Facts {
 
 /** Whether the Service has an address, or a fact that only Fairlead or a Go manager writes. */
 export function hasAddressOrFact(service: Service, places: Places): boolean {
-  // Users set loadBalancerIP too.
-  const hasFact = Object.keys(readFacts(service, places)).some((name) => !("spec" in placeOf(places, name)));
+  const hasFact = Object.keys(readFacts(service, places)).some((name) => {
+    const place = placeOf(places, name);
+    // Users set loadBalancerIP too.
+    return !("spec" in place) && !("isSetting" in place);
+  });
   return hasFact || (service.status.loadBalancer?.ingress ?? []).length > 0;
 }
 

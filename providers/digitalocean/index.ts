@@ -1,0 +1,31 @@
+// The provider of DigitalOcean: droplets as instances, and load balancers.
+
+import { currentValue, defineProvider } from "#ccm";
+import { annotations } from "./annotations.ts";
+import { digitalOceanApi } from "./api.ts";
+import { facts } from "./balancer.ts";
+import { dropletSource } from "./instances.ts";
+import { digitalOceanLoadBalancers } from "./load-balancers.ts";
+import { config, reasons } from "./settings.ts";
+
+export const digitalocean = defineProvider({
+  contract: 2,
+  name: "digitalocean",
+  schemes: ["digitalocean://"],
+  config,
+  annotations: { prefix: "service.beta.kubernetes.io/do-loadbalancer-", fields: annotations },
+  facts,
+  reasons,
+  presets: { "allow-untagged-cloud": "true", "authentication-skip-lookup": "true" },
+  connect: (settings, context) => {
+    const api = digitalOceanApi({
+      endpoint: settings.endpoint,
+      readToken: () => currentValue(settings, "token", context.inputs),
+      account: context.account,
+    });
+    return {
+      instances: { sources: [dropletSource(api)], matchBy: ["name"] },
+      loadBalancers: digitalOceanLoadBalancers(api, settings),
+    };
+  },
+});

@@ -1,0 +1,50 @@
+// What operators of DigitalOcean set: the environment variables of the Go manager, with its defaults. And what problems are called.
+
+import { declareReasons, operatorDefaults, secret, text, url, type Values } from "#ccm";
+import { annotations } from "./annotations.ts";
+
+const access = {
+  token: secret("The API token, with read and write access.", {
+    env: "DO_ACCESS_TOKEN",
+    file: { required: "the API token" },
+  }),
+  endpoint: url("URL of the DigitalOcean API.", {
+    fallback: "https://api.digitalocean.com",
+    env: "DO_OVERRIDE_URL",
+  }),
+  "cluster-id": text("Id of the cluster: load balancers get the tag k8s:<id>.", { env: "DO_CLUSTER_ID" }),
+  "vpc-id": text("VPC of new load balancers. Default: that of the region.", { env: "DO_CLUSTER_VPC_ID" }),
+  region: text("Region of new load balancers. Default: that of the Nodes.", { env: "REGION" }),
+};
+
+const ineffective = { ineffective: true } as const;
+
+/** Accepted, because manifests of the Go manager set them. */
+const withoutEffect = {
+  "rate-limit-qps": text("Fairlead stays below the limit that the API reports.", {
+    env: "DO_API_RATE_LIMIT_QPS",
+    ...ineffective,
+  }),
+  "debug-address": text("The secure port has /healthz and /readyz.", { env: "DEBUG_ADDR", ...ineffective }),
+  "metrics-address": text("Metrics are on the secure port.", { env: "METRICS_ADDR", ...ineffective }),
+  "firewall-name": text("Fairlead does not manage the firewall: open node ports in it yourself.", {
+    env: "PUBLIC_ACCESS_FIREWALL_NAME",
+    ...ineffective,
+  }),
+  "firewall-tags": text("Fairlead does not manage the firewall.", {
+    env: "PUBLIC_ACCESS_FIREWALL_TAGS",
+    ...ineffective,
+  }),
+};
+
+export const config = { ...access, ...operatorDefaults(annotations, ""), ...withoutEffect };
+export type Settings = Values<typeof config>;
+
+/** The reasons of problems that only DigitalOcean has. */
+export const reasons = declareReasons({
+  LoadBalancerConfigError:
+    "The network stack and the Nodes do not fit together. Change the annotation network-stack, type or network.",
+  LoadBalancerErrored:
+    "The cloud could not set up the load balancer. Delete it in the cloud, or ask its support.",
+  RegionUnknown: "The region of new load balancers is not known or does not exist. Set REGION.",
+});

@@ -99,7 +99,6 @@ export function toObserved(balancer: ApiLoadBalancer, tag: string | undefined): 
     owners,
     ownership: isForeign ? "foreign" : ownership,
     ...(isForeign && { cluster: clusters[0]?.slice(clusterTag.length) }),
-    ...(!clusters.some((one) => one === tag) && { marksNameCluster: false as const }),
     name: `${name} (${id})`,
     keys: [name, id],
     state: states[status] ?? "changing",

@@ -127,6 +127,8 @@ export function digitalOceanLoadBalancers(
     list: async function* (call) {
       for await (const page of api.loadBalancers(call)) yield page.map((one) => toObserved(one, ownTag));
     },
+    // The tag names a cluster, but not with --cluster-name.
+    marksNameCluster: false,
     adopts: (desired, found) => adopts(desired, found, ownTag),
     prefetchKey: (desired) => (needsCertificates(desired) ? "certificates" : ""),
     prefetch: async (desired, call) => ({

@@ -5,7 +5,7 @@ import { PartListings } from "../../cloud/part-listings.ts";
 import type { LatestObjects } from "../../controllers/latest-objects.ts";
 import { identityOf } from "../../controllers/node-facts.ts";
 import { ServiceController } from "../../controllers/service/controller.ts";
-import { listWithOwners } from "../../controllers/service/observed/mark-on-service.ts";
+import { possibleOwners, withOwners } from "../../controllers/service/observed/mark-on-service.ts";
 import { createServiceWrites } from "../../controllers/service/status/service-writes.ts";
 import { milliseconds, minutes } from "../../core/brand.ts";
 import { defined } from "../../core/defined.ts";
@@ -108,12 +108,11 @@ export function composeServices(
     random,
     signal: life,
     names: listingPartsOf(balancers).map(({ name }) => name),
-    list: (name, call) =>
-      listWithOwners(listPart(balancers, name, call), {
-        balancers,
-        services: () => services.list(),
-        facts: provider.facts ?? {},
-      }),
+    list: async function* (name, call) {
+      const owners = () => possibleOwners(services.list(), provider.facts ?? {});
+      for await (const page of listPart(balancers, name, call))
+        yield withOwners(page, balancers.ownKeys, owners);
+    },
     onListenerError: (error) =>
       log.error(
         `Cannot process the listing of load balancers; skipped until the next one: ${messageOf(error)}`,

@@ -1,5 +1,6 @@
 // What a plan gets: the members of each group with their facts and targets, what is listed, what can be adopted, and the context.
 
+import { withOwners } from "../../controllers/service/observed/mark-on-service.ts";
 import type { RefusedTargets } from "../../controllers/service/state/refused-targets.ts";
 import { chooseTargets } from "../../controllers/service/targets/choose-targets.ts";
 import { defined } from "../../core/defined.ts";
@@ -21,7 +22,10 @@ export async function listBalancers(lab: Lab): Promise<readonly ObservedLoadBala
   const all: ObservedLoadBalancer[] = [];
   for (const part of listingPartsOf(lab.loadBalancers))
     all.push(...(await lab.list((call) => part.list(call))));
-  return all;
+  const { loadBalancers, services, savedFacts } = lab;
+  return withOwners(all, loadBalancers.ownKeys, () =>
+    [...services].map((uid) => ({ uid, facts: savedFacts.get(uid) ?? {}, hasAddress: false })),
+  );
 }
 
 /** The group of a Service, whose members share a load balancer. */
@@ -42,10 +46,11 @@ export function contextOf(prefetched: unknown): PlanContext<unknown> {
 export function groupMembers(
   balancers: Balancers,
   all: readonly Desired[],
-  { savedFacts }: Lab,
+  { savedFacts, services }: Lab,
 ): Map<string, readonly Desired[]> {
   const groups = new Map<string, readonly Desired[]>();
   for (const desired of all) {
+    services.add(desired.owner.uid);
     const member = { ...desired, facts: savedFacts.get(desired.owner.uid) ?? {} };
     const group = groupOf(balancers, member);
     groups.set(group, [...(groups.get(group) ?? []), member]);

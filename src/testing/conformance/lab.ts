@@ -32,6 +32,8 @@ export class Lab {
   readonly undeclaredMutations: string[] = [];
   /** The facts of each Service, as annotations keep them: they outlive the provider's process. */
   readonly savedFacts = new Map<ServiceUID, Facts>();
+  /** The Services that exist, for clouds where these have the mark. */
+  readonly services = new Set<ServiceUID>();
   /** Abort listeners that calls did not remove from their signal. */
   leakedListeners = 0;
   cloud: AnyCloud;

@@ -1,62 +1,64 @@
 // Gives the listed load balancers of a cloud without a place for the owner the Services that own them: by an id that is stored on the
-// Service, or by a name made of its uid. All other clouds mark the load balancer itself.
+// Service, or by a name made of its uid. All other clouds mark the load balancer itself. Pure.
 
-import { serviceUID } from "../../../core/brand.ts";
+import { type ServiceUID, serviceUID } from "../../../core/brand.ts";
 import type { Service } from "../../../kube/objects.ts";
 import type { MarkingService, ObservedLoadBalancer } from "../../../provider/load-balancers.ts";
-import type { FactPlace } from "../../../provider/plan.ts";
+import type { FactPlace, Facts } from "../../../provider/plan.ts";
 import { readFacts } from "../desired/facts.ts";
 import { defaultLoadBalancerName } from "../desired/to-desired.ts";
 import { isManaged } from "../predicates.ts";
 
-export interface MarkContext {
-  readonly balancers: { ownKeys?(service: MarkingService): readonly string[] };
-  readonly services: () => readonly Service[];
-  readonly facts: Readonly<Record<string, FactPlace>>;
+/** A Service that may own a load balancer. */
+interface PossibleOwner {
+  readonly uid: ServiceUID;
+  readonly facts: Facts;
+  /** Users can write any id on a Service, but only a manager writes its status. */
+  readonly hasAddress: boolean;
 }
 
-/** The pages of a listing, with owners. */
-export async function* listWithOwners(
-  pages: AsyncIterable<readonly ObservedLoadBalancer[]>,
-  context: MarkContext,
-): AsyncIterable<readonly ObservedLoadBalancer[]> {
-  const { ownKeys } = context.balancers;
-  for await (const page of pages) yield ownKeys === undefined ? page : withOwners(page, context);
+type OwnKeys = ((service: MarkingService) => readonly string[]) | undefined;
+
+export function possibleOwners(
+  services: readonly Service[],
+  facts: Readonly<Record<string, FactPlace>>,
+): readonly PossibleOwner[] {
+  return services.filter(isManaged).map((service) => ({
+    uid: serviceUID(service.metadata.uid),
+    facts: readFacts(service, facts),
+    hasAddress: (service.status.loadBalancer?.ingress ?? []).length > 0,
+  }));
 }
 
-/** Pure. */
+/** Without `ownKeys`, the load balancers have their owners already. */
 export function withOwners(
-  page: readonly ObservedLoadBalancer[],
-  { balancers, services, facts }: MarkContext,
+  listed: readonly ObservedLoadBalancer[],
+  ownKeys: OwnKeys,
+  services: () => readonly PossibleOwner[],
 ): readonly ObservedLoadBalancer[] {
-  const managed = services().filter(isManaged);
-  const uids = new Set(managed.map(({ metadata }) => serviceUID(metadata.uid)));
-  const byKey = new Map<string, Service[]>();
-  for (const service of managed) {
-    const defaultName = defaultLoadBalancerName(serviceUID(service.metadata.uid));
-    for (const key of balancers.ownKeys?.({ defaultName, facts: readFacts(service, facts) }) ?? []) {
+  if (ownKeys === undefined) return listed;
+  const all = services();
+  const uids = new Set(all.map(({ uid }) => uid));
+  const byKey = new Map<string, PossibleOwner[]>();
+  for (const service of all) {
+    const defaultName = defaultLoadBalancerName(service.uid);
+    for (const key of ownKeys({ defaultName, facts: service.facts })) {
       byKey.set(key, [...(byKey.get(key) ?? []), service]);
     }
   }
-  return page.map((balancer) => {
+  return listed.map((balancer) => {
     const { keys = [], ownership, owners } = balancer;
-    const claims = keys.map((key) => byKey.get(key) ?? []).find((services) => services.length > 0) ?? [];
-    const [first, second] = decided(claims);
-    if (first !== undefined && second === undefined) return ownedBy(balancer, first);
+    const claims = keys.map((key) => byKey.get(key) ?? []).find((claim) => claim.length > 0) ?? [];
+    const served = claims.filter(({ hasAddress }) => hasAddress);
+    const [owner, rival] = served.length > 0 ? served : claims;
+    if (owner !== undefined && rival === undefined) return ownedBy(balancer, owner.uid);
     // An existing Service that does not claim it has given it up.
-    const isFree = first !== undefined || owners.some((uid) => uids.has(uid));
+    const isFree = owner !== undefined || owners.some((uid) => uids.has(uid));
     return isFree && ownership === "ours" ? { ...balancer, ownership: "unmarked", owners: [] } : balancer;
   });
 }
 
-/** Users can write any id on a Service, but only a manager writes its status. */
-function decided(claims: readonly Service[]): readonly Service[] {
-  const served = claims.filter(({ status }) => (status.loadBalancer?.ingress ?? []).length > 0);
-  return served.length > 0 ? served : claims;
-}
-
-function ownedBy(balancer: ObservedLoadBalancer, { metadata }: Service): ObservedLoadBalancer {
-  const uid = serviceUID(metadata.uid);
+function ownedBy(balancer: ObservedLoadBalancer, uid: ServiceUID): ObservedLoadBalancer {
   const ownership = balancer.ownership === "foreign" ? "foreign" : "ours";
   return { ...balancer, ownership, owners: [uid], group: defaultLoadBalancerName(uid) };
 }

@@ -1,0 +1,7 @@
+// DigitalOcean passes the conformance suites.
+
+import { instancesConformance, loadBalancersConformance } from "#ccm/testing";
+import { harness } from "../../../providers/digitalocean/simulator/harness.ts";
+
+instancesConformance("digitalocean", harness);
+loadBalancersConformance("digitalocean", harness);

@@ -1,5 +1,6 @@
 // The clients of all clouds.
 
+import { digitaloceanClients } from "../providers/digitalocean/clients/rig/suite.ts";
 import { hetznerClients } from "../providers/hetzner/clients/rig/suite.ts";
 import { rancherClients } from "../providers/rancher/clients/rig/suite.ts";
 import type { ClientSuite } from "./rig/suite.ts";
@@ -7,6 +8,7 @@ import type { ClientSuite } from "./rig/suite.ts";
 export const suites: Readonly<Record<string, ClientSuite>> = {
   hetzner: hetznerClients,
   rancher: rancherClients,
+  digitalocean: digitaloceanClients,
 };
 
 export interface NamedClient {

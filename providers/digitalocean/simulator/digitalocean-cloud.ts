@@ -37,6 +37,12 @@ const errorIds: Readonly<Record<number, string>> = {
   ...{ 422: "unprocessable_entity", 429: "too_many_requests", 503: "service_unavailable" },
 };
 
+/** The API has one message for these. */
+const messages: Readonly<Record<number, string>> = {
+  401: "Unable to authenticate you",
+  404: "The resource you were accessing could not be found.",
+};
+
 const minute = 60_000;
 
 export class DigitalOceanCloud extends RestApi {
@@ -71,7 +77,7 @@ export class DigitalOceanCloud extends RestApi {
     const isLimited = status === 429 && this.hourly.remaining > 0;
     return {
       status,
-      body: { id, message, request_id: `request-${this.seen.length}` },
+      body: { id, message: messages[status] ?? message, request_id: `request-${this.seen.length}` },
       ...(isLimited && { headers: { "retry-after": "1" } }),
     };
   }

@@ -1,6 +1,6 @@
 // Operations of certificates. One that a load balancer uses cannot be deleted.
 
-import { type Answer, fields, listOf, oneOf, type Operations, Refused, removal, text } from "#ccm/testing";
+import { type Answer, fields, listOf, type Operations, oneOf, Refused, removal, text } from "#ccm/testing";
 import type { Account } from "../state/account.ts";
 import { reads } from "./pages.ts";
 
@@ -28,7 +28,7 @@ function create({ certificates, later, times }: Account, body: unknown): Answer 
       if (certificates.get(id)?.state === "pending") certificates.change(id, { state: "verified" });
     });
   }
-  return { status: isUploaded ? 201 : 202, body: { certificate: certificates.existing(id) } };
+  return { status: 201, body: { certificate: certificates.existing(id) } };
 }
 
 export function certificateOperations(account: Account): Operations {

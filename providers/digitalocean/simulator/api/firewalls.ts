@@ -2,7 +2,7 @@
 
 import { type Answer, type Operations, partOperations, Refused, removal } from "#ccm/testing";
 import type { Account } from "../state/account.ts";
-import { type Firewall, firewallShape, firewallLists } from "../state/firewalls.ts";
+import { type Firewall, firewallLists, firewallShape } from "../state/firewalls.ts";
 import { reads } from "./pages.ts";
 
 /** The API shows all ports as "0". */

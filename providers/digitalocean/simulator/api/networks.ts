@@ -1,6 +1,6 @@
 // Operations of VPCs, and what clients read of regions and the account.
 
-import { fields, flag, type Operations, Refused, removal, text } from "#ccm/testing";
+import { type Answer, fields, flag, type Operations, Refused, removal, text } from "#ccm/testing";
 import type { Account } from "../state/account.ts";
 import { findRegion, regions } from "../state/catalog.ts";
 import { pageOf, reads } from "./pages.ts";
@@ -11,7 +11,7 @@ const newVpc = fields({
   description: text(""),
   ip_range: text("10.133.0.0/20"),
 });
-const changedVpc = fields({ name: text(), description: text(""), default: flag(false) });
+const replacedVpc = fields({ name: text(), description: text(""), default: flag(false) });
 
 export function networkOperations({ vpcs, droplets, balancers, ids }: Account): Operations {
   const path = "/v2/vpcs";
@@ -23,6 +23,9 @@ export function networkOperations({ vpcs, droplets, balancers, ids }: Account): 
         .map(({ id, name, created_at }) => ({ urn: `do:${kind}:${id}`, name, created_at })),
     );
   };
+  const replace = (id: string, changes: unknown): Answer => {
+    return { status: 200, body: { vpc: vpcs.put({ ...vpcs.withID(id), ...replacedVpc(changes, "") }) } };
+  };
   return {
     ...reads("vpcs", "vpc", { records: vpcs }),
     [`POST ${path}`]: ({ body }) => {
@@ -32,9 +35,10 @@ export function networkOperations({ vpcs, droplets, balancers, ids }: Account): 
       const vpc = vpcs.put({ ...created, id, urn: `do:vpc:${id}`, created_at: ids.now, default: false });
       return { status: 201, body: { vpc } };
     },
-    [`PUT ${path}/{id}`]: ({ id, body }) => {
-      const vpc = vpcs.put({ ...vpcs.withID(id), ...changedVpc(body, "") });
-      return { status: 200, body: { vpc } };
+    [`PUT ${path}/{id}`]: ({ id, body }) => replace(id, body),
+    [`PATCH ${path}/{id}`]: ({ id, body }) => {
+      const { name, description, default: isDefault } = vpcs.withID(id);
+      return replace(id, { name, description, default: isDefault, ...Object(body) });
     },
     ...removal(path, vpcs, (vpc) => {
       if (vpc.default) throw new Refused(403, "Can not delete default VPCs");

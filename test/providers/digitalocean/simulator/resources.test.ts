@@ -19,7 +19,11 @@ test("shows a droplet with its networks, size and region", async () => {
 
 test("starts a droplet after a while, and switches it off", async () => {
   const { ask, clock } = setUp({ times: { boot: seconds(30) } });
-  const { body, status } = await ask("/droplets", "POST", { name: "a", size: "s-1vcpu-2gb", image: "ubuntu" });
+  const { body, status } = await ask("/droplets", "POST", {
+    name: "a",
+    size: "s-1vcpu-2gb",
+    image: "ubuntu",
+  });
   expect([status, body.droplet.status, body.droplet.networks.v4]).toEqual([202, "new", []]);
   await clock.advance(seconds(30));
   const path = `/droplets/${body.droplet.id}`;
@@ -79,7 +83,10 @@ test("tags droplets and load balancers", async () => {
   expect((await ask("/tags", "POST", { name: "k8s:prod" })).status).toBe(201);
   expect((await ask("/tags/k8s:prod/resources", "POST", { resources })).status).toBe(204);
   expect(account.droplets.existing("node-1").tags).toEqual(["k8s:prod"]);
-  expect((await ask("/tags/k8s:prod")).body.tag.resources).toMatchObject({ count: 2, droplets: { count: 1 } });
+  expect((await ask("/tags/k8s:prod")).body.tag.resources).toMatchObject({
+    count: 2,
+    droplets: { count: 1 },
+  });
   await ask("/tags/k8s:prod/resources", "DELETE", { resources: resources.slice(0, 1) });
   expect(account.droplets.existing("node-1").tags).toEqual([]);
   expect((await ask("/tags/k8s:prod", "DELETE")).status).toBe(204);
@@ -91,7 +98,8 @@ test("keeps firewalls with their rules, droplets and tags", async () => {
   const { id: droplet } = account.droplets.add("node-1");
   const inbound_rules = [{ protocol: "tcp", ports: "80", sources: { addresses: ["0.0.0.0/0"] } }];
   const outbound_rules = [{ protocol: "tcp", ports: "all", destinations: { addresses: ["0.0.0.0/0"] } }];
-  const create = (changes: object) => ask("/firewalls", "POST", { name: "workers", inbound_rules, ...changes });
+  const create = (changes: object) =>
+    ask("/firewalls", "POST", { name: "workers", inbound_rules, ...changes });
   expect((await create({ inbound_rules: [] })).status).toBe(422);
   expect((await create({ tags: ["unknown"] })).status).toBe(422);
   const { firewall } = (await create({ outbound_rules })).body;

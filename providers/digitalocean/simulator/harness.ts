@@ -1,0 +1,66 @@
+// What the conformance suites and `npm run new-provider -- try digitalocean` need: how to make and change a simulated account.
+
+import { milliseconds } from "#ccm";
+import { asTransport, type Harness, type TargetMachine } from "#ccm/testing";
+import { digitalocean } from "../index.ts";
+import { DigitalOceanCloud } from "./digitalocean-cloud.ts";
+import type { Balancer } from "./state/balancers.ts";
+
+const pageSize = 200;
+export const token = "t".repeat(64);
+
+/** The settings of a cluster in New York. */
+export const config = { token, "cluster-id": "prod", region: "nyc3" };
+
+/** Without ids and addresses, which depend on the order of requests. */
+function stateOfBalancer({ id, created_at, ip, ipv6, status, ...balancer }: Balancer) {
+  return balancer;
+}
+
+export const harness: Harness = {
+  definition: digitalocean,
+  config,
+  listingRequests: (machines) => Math.max(1, Math.ceil(machines / pageSize)),
+  unknownKeys: { id: "999999" },
+  adoptionAnnotations: () => ({ name: "by-hand" }),
+  targets: (simulated) => {
+    const names = ["target-1", "target-2", "target-3"] as const;
+    for (const name of names) simulated.addMachine(name);
+    const { droplets } = (simulated as unknown as { readonly cloud: DigitalOceanCloud }).cloud.account;
+    const [first, second, third] = names.map((name): TargetMachine => {
+      const { id, networks, region } = droplets.existing(name);
+      const addressOf = (wanted: string) => networks.v4.find(({ type }) => type === wanted)?.ip_address ?? "";
+      const handles = { region, ipv4: addressOf("public") };
+      return { source: "droplets", key: String(id), handles, addresses: [addressOf("private")] };
+    });
+    if (first === undefined || second === undefined || third === undefined)
+      throw new Error("Expected three targets.");
+    return [first, second, third];
+  },
+  simulate: (clock) => {
+    // The suites do not follow a budget.
+    const budget = { requestsPerHour: 1_000_000, requestsPerMinute: 1_000_000 };
+    const times = { activation: milliseconds(500), change: milliseconds(200) };
+    const cloud = new DigitalOceanCloud({ clock, times, ...budget });
+    const { droplets, balancers } = cloud.account;
+    cloud.tokens.add(token);
+    const simulated = {
+      cloud,
+      transport: asTransport(cloud),
+      settle: () => cloud.settle(),
+      addMachine: (name: string) => void droplets.add(name),
+      stopMachine: (name: string) => void droplets.change(name, { status: "off" }),
+      removeMachine: (name: string) => droplets.remove(name),
+      addUnmarkedBalancer: () => balancers.add("by-hand").id,
+      shortenNextPage: () => cloud.faults.add({ kind: "short-page", operation: "GET /v2/droplets" }),
+      shortenNextBalancerPage: () =>
+        cloud.faults.add({ kind: "short-page", operation: "GET /v2/load_balancers" }),
+      state: () =>
+        balancers
+          .list()
+          .map(stateOfBalancer)
+          .toSorted((one, other) => one.name.localeCompare(other.name)),
+    };
+    return simulated;
+  },
+};

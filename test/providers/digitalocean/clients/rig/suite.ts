@@ -1,0 +1,19 @@
+// The clients of DigitalOcean.
+
+import { join, resolve } from "node:path";
+import { goClient, pythonClient } from "../../../../clients/rig/prepare.ts";
+import type { ClientSuite } from "../../../../clients/rig/suite.ts";
+import { startWorld } from "./world.ts";
+
+const root = resolve(import.meta.dir, "..");
+
+export const digitaloceanClients: ClientSuite = {
+  clients: {
+    go: () => goClient("godo", join(root, "go")),
+    python: () => pythonClient("pydo", join(root, "python")),
+  },
+  start: async () => {
+    const world = startWorld();
+    return { env: world.env, [Symbol.asyncDispose]: () => world[Symbol.asyncDispose]() };
+  },
+};

@@ -135,7 +135,10 @@ export class Balancers extends Records<Balancer> {
     const isPublic = network === "EXTERNAL";
     return {
       ip: ip !== "" ? ip : isPublic ? `198.19.${own}` : `10.133.${own}`,
-      ipv6: isPublic && network_stack === "DUALSTACK" ? `2604:a880:800:15::${number.toString(16)}` : "",
+      ipv6:
+        isPublic && network_stack === "DUALSTACK"
+          ? `2604:a880:800:15::${(number >> 16).toString(16)}:${(number & 0xffff).toString(16)}`
+          : "",
     };
   }
 }

@@ -57,7 +57,7 @@ export class Droplets extends Records<Droplet> {
     const [high, low] = [(id >> 8) & 255, id & 255];
     const own = { ip_address: `10.132.${high}.${low}`, netmask: "255.255.0.0", gateway: "10.132.0.1" };
     const shared = { ip_address: `198.18.${high}.${low}`, netmask: "255.255.240.0", gateway: "198.18.0.1" };
-    const address = `2604:a880:800:14::${id.toString(16)}`;
+    const address = `2604:a880:800:14::${(id >> 16).toString(16)}:${(id & 0xffff).toString(16)}`;
     return {
       v4: [...(isPublic ? [{ ...shared, type: "public" as const }] : []), { ...own, type: "private" }],
       v6: ipv6 ? [{ ip_address: address, netmask: 64, gateway: "2604:a880:800:14::1", type: "public" }] : [],

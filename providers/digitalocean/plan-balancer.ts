@@ -83,24 +83,23 @@ function networkStackOf(desired: Desired, operator: Settings): string | Problem 
   return requested ?? (isDual ? "DUALSTACK" : "IPV4");
 }
 
-/** Under the default name, which is the mark: the id is stored only after the creation. */
 function planCreation(
   desired: Desired,
   spec: BalancerSpec,
   regions: Prefetched["regions"],
   operator: Settings,
 ): Plan<DigitalOceanStep> {
+  if (operator.region !== undefined && regions?.includes(operator.region) === false) {
+    const text = `REGION is ${JSON.stringify(operator.region)}, which DigitalOcean does not have, so no load balancer is created. Set it to one of ${regions.join(", ")}.`;
+    return failed(reasons.RegionUnknown, text);
+  }
   const handles = handlesOf(desired);
   if (handles.includes(undefined)) return waitFor("the droplets of the Nodes to be listed");
   if (handles.length === 0) return waitFor("a Node that can be a target");
-  const ofNodes = [...new Set(handles.flatMap((one) => one?.["region"] ?? []))];
+  const ofNodes = [...new Set(handles.flatMap((one) => one?.["region"] ?? []))].toSorted();
   const [region = "", ...others] = operator.region === undefined ? ofNodes : [operator.region];
   if (others.length > 0) {
     const text = `The Nodes are in the regions ${ofNodes.join(", ")}, and a load balancer is in one, so none is created. Set REGION.`;
-    return failed(reasons.RegionUnknown, text);
-  }
-  if (regions?.includes(region) === false) {
-    const text = `REGION is ${JSON.stringify(region)}, which DigitalOcean does not have, so no load balancer is created. Set it to one of ${regions.join(", ")}.`;
     return failed(reasons.RegionUnknown, text);
   }
   const stack = networkStackOf(desired, operator);
@@ -109,7 +108,6 @@ function planCreation(
   const [tag, vpc_uuid, type] = [tagOf(operator), operator["vpc-id"], typeOf(desired, operator)];
   const body: Body & object = {
     ...spec,
-    name: desired.defaultName,
     ...{ region, type, network: networkOf(desired), network_stack: stack },
     ...(vpc_uuid !== undefined && { vpc_uuid }),
     ...(subnet_uuid !== undefined && { subnet_uuid }),
@@ -134,9 +132,10 @@ function planChanges(
   }
   const tag = tagOf(operator);
   const own = { on: name, id, owner: owner.uid };
+  const isKnown = facts["id"] === id && facts["type"] !== undefined;
   const isTagged = tag === undefined || (balancer.tags ?? []).includes(tag);
   const steps: readonly DigitalOceanStep[] = [
-    ...(facts["id"] === id
+    ...(isKnown
       ? []
       : [{ ...own, do: "adopt load balancer", remember: { id, type: type ?? "REGIONAL" } } as const]),
     ...(isTagged ? [] : [{ ...own, do: "tag load balancer", tag } as const]),

@@ -2,7 +2,10 @@
 
 import { asTransport } from "#ccm/testing";
 import { digitalocean } from "../../../providers/digitalocean/index.ts";
-import { DigitalOceanCloud, type DigitalOceanOptions } from "../../../providers/digitalocean/simulator/index.ts";
+import {
+  DigitalOceanCloud,
+  type DigitalOceanOptions,
+} from "../../../providers/digitalocean/simulator/index.ts";
 import { milliseconds, seconds } from "../../../src/core/brand.ts";
 import type { Node } from "../../../src/kube/objects.ts";
 import type { KubeObject } from "../../../src/testing/apiserver/objects/kube-object.ts";
@@ -55,7 +58,10 @@ export class DigitalOceanWorld {
   }
 
   /** An initialized Node with a new droplet. */
-  addNode(name: string, droplet: Parameters<DigitalOceanCloud["account"]["droplets"]["add"]>[1] = {}): number {
+  addNode(
+    name: string,
+    droplet: Parameters<DigitalOceanCloud["account"]["droplets"]["add"]>[1] = {},
+  ): number {
     const { id } = this.cloud.account.droplets.add(name, droplet);
     this.#put(toNode({ name, uid: `uid-${name}`, spec: { providerID: `digitalocean://${id}` } }));
     return id;

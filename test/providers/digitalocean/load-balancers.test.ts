@@ -1,0 +1,312 @@
+// What is special about load balancers of DigitalOcean: adoption, renaming, giving up, certificates, and what the cloud refuses.
+
+import { expect, test } from "bun:test";
+import { seconds } from "../../../src/core/brand.ts";
+import { DigitalOceanWorld, idAnnotation, prefix, quick, tcpPort } from "./digitalocean-world.ts";
+
+const disown = "service.kubernetes.io/do-loadbalancer-disown";
+const config = { "cluster-id": "prod", region: "nyc3" };
+const spec = { ports: [tcpPort(30_080)] };
+const annotated = (annotations: Readonly<Record<string, string>>) => ({
+  annotations: Object.fromEntries(
+    Object.entries(annotations).map(([name, value]) => [name.includes("/") ? name : prefix + name, value]),
+  ),
+  spec,
+});
+const worldOf = (options: ConstructorParameters<typeof DigitalOceanWorld>[0] = {}) =>
+  new DigitalOceanWorld({ nodes: 2, config, ...quick, ...options });
+const namesIn = (h: DigitalOceanWorld) => h.balancers().map(({ name }) => name);
+const eventsOf = (h: DigitalOceanWorld, name = "web") => h.world.events(name).join("\n");
+
+/** A world with the Service `web` and its load balancer. */
+async function served(annotations: Readonly<Record<string, string>> = {}, h = worldOf()) {
+  await h.start();
+  h.world.create("web", annotated(annotations));
+  await h.settle();
+  const [balancer] = h.balancers();
+  if (balancer === undefined) throw new Error(`No load balancer:\n${eventsOf(h)}`);
+  h.forget();
+  return { h, balancer };
+}
+
+test("waits a minute for a new load balancer with few requests, and then publishes both addresses", async () => {
+  const h = new DigitalOceanWorld({ config });
+  h.addNode("node-1", { ipv6: true });
+  await h.start();
+  h.world.create("web", annotated({}));
+  await h.world.pass(30);
+  expect(h.world.addressesOf("web")).toEqual([]);
+  await h.world.pass(60);
+  const [balancer] = h.balancers();
+  expect(balancer?.network_stack).toBe("DUALSTACK");
+  expect(h.world.addressesOf("web")).toEqual([balancer?.ip ?? "", balancer?.ipv6 ?? ""]);
+  expect(h.requests.filter((each) => each === "GET /v2/load_balancers").length).toBeLessThanOrEqual(12);
+});
+
+test("adopts the load balancer whose id a Service names, renames it and adds the tag [F39]", async () => {
+  const h = worldOf();
+  const { id } = h.cloud.account.balancers.add("by-hand");
+  await h.start();
+  const { uid } = h.world.create("web", annotated({ [idAnnotation]: id })).metadata;
+  await h.settle();
+  expect(h.balancers().map((each) => [each.id, each.name, each.tags])).toEqual([
+    [id, `a${uid.replaceAll("-", "")}`.slice(0, 32), ["k8s:prod"]],
+  ]);
+  expect(h.world.get("web").metadata.annotations?.[`${prefix}type`]).toBe("REGIONAL");
+});
+
+test("adopts a load balancer by name only if it serves this cluster or nothing [F39]", async () => {
+  const h = worldOf();
+  const { id: other } = h.cloud.account.droplets.add("machine-of-another-cluster");
+  h.cloud.account.balancers.add("shop", { droplet_ids: [other] });
+  h.cloud.account.balancers.add("blog");
+  await h.start();
+  h.world.create("blog", { ...annotated({ name: "blog" }) });
+  h.world.create("shop", { ...annotated({ name: "shop" }), spec: { ports: [tcpPort(30_081)] } });
+  await h.settle();
+  expect(namesIn(h).filter((name) => name === "blog")).toHaveLength(1);
+  expect(h.balancers().find(({ name }) => name === "shop")?.droplet_ids).toEqual([other]);
+  expect(h.balancers()).toHaveLength(2);
+  expect(eventsOf(h, "shop")).toContain("name is not unique");
+});
+
+test("finds a renamed load balancer after a restart, and deletes it with its Service [F36]", async () => {
+  const { h, balancer } = await served({ name: "shop" });
+  expect(balancer.name).toBe("shop");
+  h.cloud.account.balancers.change(balancer.id, { name: "renamed-by-hand" });
+  await h.world.stop();
+  await h.start();
+  await h.settle();
+  expect(namesIn(h)).toEqual(["shop"]);
+  h.forget();
+  h.world.delete("web");
+  await h.settle();
+  expect(h.balancers()).toEqual([]);
+  expect(h.world.find("web")).toBeUndefined();
+  expect(h.changes).toEqual(["DELETE /v2/load_balancers/{id}"]);
+});
+
+test("finds a new load balancer whose id was never stored, and creates no second one [F35]", async () => {
+  const h = worldOf();
+  await h.start();
+  h.world.onCrossing = (what, when) => {
+    if (what === "POST /v2/load_balancers" && when === "after") h.world.crash();
+  };
+  h.world.create("web", annotated({ name: "shop" }));
+  await h.world.pass(30);
+  h.world.onCrossing = undefined;
+  await h.start();
+  await h.settle();
+  expect(namesIn(h)).toEqual(["shop"]);
+  expect(h.world.get("web").metadata.annotations?.[idAnnotation]).toBe(h.balancers()[0]?.id ?? "");
+});
+
+test("neither changes nor deletes a disowned load balancer, and lets another Service adopt it [F41]", async () => {
+  const { h, balancer } = await served();
+  h.world.annotate("web", { [disown]: "true" });
+  await h.settle();
+  h.world.editSpec("web", { ports: [{ port: 443, protocol: "TCP", nodePort: 30_443 }] });
+  await h.settle();
+  expect(h.changes).toEqual([]);
+  expect(h.world.addressesOf("web")).toEqual([balancer.ip]);
+  h.world.delete("web");
+  await h.settle();
+  expect([h.changes, h.world.find("web")]).toEqual([[], undefined]);
+  h.world.create("heir", annotated({ [idAnnotation]: balancer.id }));
+  await h.settle();
+  expect(h.balancers().map(({ id }) => id)).toEqual([balancer.id]);
+  expect(h.world.addressesOf("heir")).toEqual([balancer.ip]);
+});
+
+test("gives a load balancer to another Service while the one that disowned it still exists [F41]", async () => {
+  const { h, balancer } = await served();
+  h.world.annotate("web", { [disown]: "true" });
+  h.world.create("heir", {
+    ...annotated({ [idAnnotation]: balancer.id }),
+    spec: { ports: [tcpPort(30_081)] },
+  });
+  await h.settle();
+  h.world.delete("web");
+  await h.settle();
+  expect(h.balancers().map(({ id }) => id)).toEqual([balancer.id]);
+  expect(h.world.find("web")).toBeUndefined();
+  expect(h.world.addressesOf("heir")).toEqual([balancer.ip]);
+});
+
+test("keeps the load balancer of a Service when another one writes its id [S11]", async () => {
+  const { h, balancer } = await served({ name: "shop" });
+  h.world.create("thief", {
+    ...annotated({ [idAnnotation]: balancer.id }),
+    spec: { ports: [tcpPort(30_081)] },
+  });
+  await h.settle();
+  expect(h.balancers().find(({ id }) => id === balancer.id)?.forwarding_rules).toHaveLength(1);
+  h.world.delete("thief");
+  await h.settle();
+  expect(h.balancers().map(({ id }) => id)).toEqual([balancer.id]);
+  expect(h.world.addressesOf("web")).toEqual([balancer.ip]);
+});
+
+test("keeps a certificate of Let's Encrypt that was renewed, and stores its id", async () => {
+  const h = worldOf();
+  const { certificates, balancers } = h.cloud.account;
+  const old = certificates.add("shop", { type: "lets_encrypt" });
+  const annotations = { type: "REGIONAL", "certificate-id": old.id, "tls-ports": "80" };
+  const { balancer } = await served(annotations, h);
+  const renewed = certificates.add("shop", { type: "lets_encrypt" });
+  certificates.remove(old.id);
+  const rules = balancer.forwarding_rules.map((rule) => ({ ...rule, certificate_id: renewed.id }));
+  balancers.change(balancer.id, { forwarding_rules: rules });
+  await h.world.pass(3600);
+  expect(h.changes).toEqual([]);
+  expect(h.world.get("web").metadata.annotations?.[`${prefix}certificate-id`]).toBe(renewed.id);
+  h.addNode("more");
+  await h.settle();
+  expect(h.balancers()[0]?.droplet_ids).toHaveLength(3);
+  expect(h.balancers()[0]?.forwarding_rules[0]?.certificate_id).toBe(renewed.id);
+});
+
+test("never sends the previous certificate when it is renewed between a listing and a change", async () => {
+  const h = worldOf();
+  const { certificates, balancers } = h.cloud.account;
+  const old = certificates.add("shop", { type: "lets_encrypt" });
+  const { balancer } = await served({ type: "REGIONAL", "certificate-name": "shop", "tls-ports": "80" }, h);
+  const renewed = certificates.add("shop", { type: "lets_encrypt" });
+  certificates.remove(old.id);
+  balancers.change(balancer.id, {
+    forwarding_rules: balancer.forwarding_rules.map((rule) => ({ ...rule, certificate_id: renewed.id })),
+  });
+  h.addNode("more");
+  await h.settle();
+  expect(h.balancers()[0]?.forwarding_rules[0]?.certificate_id).toBe(renewed.id);
+  expect(h.balancers()[0]?.droplet_ids).toHaveLength(3);
+});
+
+test("changes the certificate when the annotation names another one", async () => {
+  const h = worldOf();
+  const { certificates } = h.cloud.account;
+  const [old, next] = [certificates.add("old"), certificates.add("next")];
+  await served({ type: "REGIONAL", "certificate-id": old.id, "tls-ports": "80" }, h);
+  h.world.annotate("web", { [`${prefix}certificate-id`]: next.id });
+  await h.settle();
+  expect(h.balancers()[0]?.forwarding_rules[0]?.certificate_id).toBe(next.id);
+});
+
+test.each([
+  [
+    { type: "REGIONAL", "tls-ports": "80" },
+    "needs either a certificate or tls-passthrough; the Service has none",
+  ],
+  [{ type: "REGIONAL", "tls-passthrough": "true", "http3-port": "80" }, "http3, which needs a certificate"],
+  [
+    { type: "REGIONAL", "http-ports": "80", "http2-ports": "80", "tls-passthrough": "true" },
+    "Port 80 is in several lists",
+  ],
+  [{ type: "REGIONAL", "certificate-name": "none" }, 'The certificate "none" does not exist'],
+  [{ "size-unit": "2", "size-slug": "lb-small" }, "are both set"],
+  [{ "sticky-sessions-type": "cookies" }, "need a name and a lifetime"],
+  [{ "override-health-check": "", "healthcheck-port": "81" }, "no TCP port 81"],
+  [{ network: "INTERNAL", "network-stack": "DUALSTACK" }, "Internal load balancers have no IPv6"],
+  [{ "network-stack": "DUALSTACK" }, "Not all Nodes have a public IPv6 address"],
+  [{ type: "GLOBAL" }, "must be one of REGIONAL, REGIONAL_NETWORK"],
+  [{ name: "-shop" }, "without a dot or dash at the start"],
+])(
+  "creates nothing for annotations that contradict each other, and reports it: %p [F34 F46]",
+  async (annotations, text) => {
+    const h = worldOf();
+    await h.start();
+    h.world.create("web", annotated(annotations as Readonly<Record<string, string>>));
+    await h.settle();
+    expect(h.balancers()).toEqual([]);
+    expect(eventsOf(h)).toContain(text);
+  },
+);
+
+test.each([
+  [{ "healthcheck-path": "/" }, "has no effect without"],
+  [{ "http-ports": "80" }, "does not terminate connections"],
+  [
+    { type: "REGIONAL", "tls-passthrough": "true", "http-ports": "80", "http3-port": "81" },
+    "no port of the Service",
+  ],
+])("reports annotations without effect: %p", async (annotations, text) => {
+  const h = worldOf();
+  if (text.startsWith("no port")) {
+    const { id } = h.cloud.account.certificates.add("shop");
+    delete (annotations as Record<string, string>)["tls-passthrough"];
+    Object.assign(annotations, { "certificate-id": id });
+  }
+  await served(annotations as Readonly<Record<string, string>>, h);
+  expect(eventsOf(h)).toContain(text);
+});
+
+test("an invalid annotation freezes only what it governs", async () => {
+  const { h } = await served({ "size-unit": "3" });
+  h.world.annotate("web", { [`${prefix}size-unit`]: "many", [`${prefix}enable-proxy-protocol`]: "true" });
+  await h.settle();
+  expect(h.balancers().map((each) => [each.size_unit, each.enable_proxy_protocol])).toEqual([[3, true]]);
+});
+
+test("leaves out Nodes that a network load balancer cannot reach, and reports them", async () => {
+  const h = worldOf();
+  h.addNode("private", { isPublic: false });
+  h.addNode("far", { region: "fra1" });
+  await served({}, h);
+  expect(h.balancers()[0]?.droplet_ids).toHaveLength(2);
+  expect(eventsOf(h)).toContain("no public IPv4 address");
+  expect(eventsOf(h)).toContain("not in region nyc3");
+});
+
+test.each(["REGIONAL", "INTERNAL"])("reaches Nodes without a public address: %s", async (kind) => {
+  const h = worldOf();
+  h.addNode("private", { isPublic: false });
+  await served(kind === "INTERNAL" ? { network: kind } : { type: kind }, h);
+  expect(h.balancers()[0]?.droplet_ids).toHaveLength(3);
+});
+
+test("creates the load balancer in the region of the Nodes when no region is set", async () => {
+  const h = worldOf({ nodes: 0, config: {} });
+  h.addNode("node-1", { region: "fra1" });
+  await served({}, h);
+  expect(h.balancers()[0]?.region).toBe("fra1");
+});
+
+test.each([
+  ["nyc9", "DigitalOcean does not have"],
+  ["", "Nodes are in the regions fra1, nyc3"],
+])("creates nothing while the region is unknown: %p", async (region, text) => {
+  const h = worldOf({ config: region === "" ? {} : { region } });
+  if (region === "") h.addNode("far", { region: "fra1" });
+  await h.start();
+  h.world.create("web", annotated({}));
+  await h.settle();
+  expect(h.balancers()).toEqual([]);
+  expect(eventsOf(h)).toContain(text);
+});
+
+test("repeats a change that DigitalOcean refuses while it processes the previous one", async () => {
+  const { h } = await served({}, worldOf({ times: { activation: seconds(1), change: seconds(30) } }));
+  h.world.annotate("web", { [`${prefix}size-unit`]: "2" });
+  await h.world.pass(5);
+  h.world.annotate("web", { [`${prefix}size-unit`]: "3" });
+  await h.settle();
+  expect(h.balancers()[0]?.size_unit).toBe(3);
+});
+
+test("publishes the ipMode that is set, by annotation or for all Services", async () => {
+  const { h } = await served({}, worldOf({ config: { ...config, "load-balancer-ip-mode": "Proxy" } }));
+  expect(h.world.get("web").status.loadBalancer?.ingress?.[0]?.ipMode).toBe("Proxy");
+  h.world.annotate("web", { [`${prefix}ip-mode`]: "VIP" });
+  await h.settle();
+  expect(h.world.get("web").status.loadBalancer?.ingress?.[0]?.ipMode).toBe("VIP");
+});
+
+test("reports a load balancer with an error, and changes nothing", async () => {
+  const { h, balancer } = await served();
+  h.cloud.account.balancers.change(balancer.id, { status: "errored" });
+  await h.world.pass(3600);
+  h.world.annotate("web", { [`${prefix}size-unit`]: "2" });
+  await h.world.pass(3600);
+  expect(h.changes).toEqual([]);
+  expect(eventsOf(h)).toContain("LoadBalancerErrored");
+});

@@ -1,5 +1,6 @@
 // The clouds of the Helm chart and of the kustomize overlays: every provider of this repository.
 
+import { digitalocean } from "../../providers/digitalocean/index.ts";
 import { fake } from "../../providers/fake/index.ts";
 import { hetzner } from "../../providers/hetzner/index.ts";
 import { rancher } from "../../providers/rancher/index.ts";
@@ -14,7 +15,7 @@ export interface DeployedCloud {
   readonly provider: AnyProvider;
 }
 
-const providers: Readonly<Record<string, unknown>> = { fake, hetzner, rancher };
+const providers: Readonly<Record<string, unknown>> = { digitalocean, fake, hetzner, rancher };
 
 export const deployedClouds: readonly DeployedCloud[] = Object.entries(providers).map(([name, each]) => {
   const provider = each as AnyProvider;

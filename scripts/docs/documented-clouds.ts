@@ -1,5 +1,6 @@
 // The clouds whose settings, annotations and reasons have pages in docs.
 
+import { digitalocean } from "../../providers/digitalocean/index.ts";
 import { hetzner } from "../../providers/hetzner/index.ts";
 import { rancher } from "../../providers/rancher/index.ts";
 import type { DocumentedProvider } from "./cloud-page.ts";
@@ -12,6 +13,7 @@ export interface DocumentedCloud {
 }
 
 export const documentedClouds: readonly DocumentedCloud[] = [
+  { title: "DigitalOcean", folder: "digitalocean", provider: digitalocean },
   { title: "Hetzner", folder: "hetzner", provider: hetzner },
   { title: "Rancher 1.6", folder: "rancher", provider: rancher },
 ];

@@ -38,6 +38,7 @@ const operator = orSkipped("chart-cluster", () => {
 
 /** Settings without which a manager of the cloud does not start, for `manifests`. */
 const required: Readonly<Record<string, readonly string[]>> = {
+  digitalocean: ["--set=token=t"],
   fake: ["--set=token=t"],
   hetzner: ["--set=token=t"],
   rancher: ["--set=url=http://rancher/v2-beta", "--set=access-key=a", "--set=secret-key=s"],

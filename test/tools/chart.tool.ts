@@ -197,7 +197,7 @@ describe.skipIf(tools === undefined).each([
   });
 
   const wrong: readonly (readonly [string, object, string])[] = [
-    ["no cloud", { image }, "cloud is required: one of fake, hetzner, rancher"],
+    ["no cloud", { image }, "cloud is required: one of digitalocean, fake, hetzner, rancher"],
     ["an unknown cloud", { image, cloud: "hetzer" }, "at '/cloud': value must be one of"],
     ["no image", { cloud: "fake" }, "image.repository is required: no image is published yet"],
     ["an unknown value", { cloud: "fake", image, replcas: 2 }, "additional properties 'replcas' not allowed"],

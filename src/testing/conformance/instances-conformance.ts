@@ -31,9 +31,7 @@ export function instancesConformance(name: string, harness: Harness): void {
   };
   const namesOf = (instances: readonly Instance[]) =>
     // A kubelet may register with an address too.
-    instances
-      .flatMap((instance) => instance.names.filter((one) => parseIp(one) === undefined))
-      .toSorted();
+    instances.flatMap((instance) => instance.names.filter((one) => parseIp(one) === undefined)).toSorted();
   const nameLookups = (sources: readonly InstanceSource[]) =>
     sources.flatMap(({ lookups }) => lookups?.name ?? []);
   const findByName = async (lab: Lab, sources: readonly InstanceSource[], wanted: string) => {

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { parseAllDocuments } from "yaml";
+import { digitalocean } from "../../../providers/digitalocean/index.ts";
 import { fake } from "../../../providers/fake/index.ts";
 import { hetzner } from "../../../providers/hetzner/index.ts";
 import { rancher } from "../../../providers/rancher/index.ts";
@@ -75,6 +76,7 @@ const containerOf = (text: string, kind = "DaemonSet"): Container =>
   one(text, kind).spec.template.spec.containers[0];
 
 describe.each([
+  ["digitalocean", digitalocean, ["--set=token=t"]],
   ["fake", fake, ["--set=token=t"]],
   ["hetzner", hetzner, ["--set=token=t"]],
   ["rancher", rancher, ["--set=url=http://rancher/v2-beta", "--set=access-key=a", "--set=secret-key=s"]],

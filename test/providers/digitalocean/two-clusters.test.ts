@@ -1,0 +1,62 @@
+// Two clusters in one account never change what belongs to the other one.
+
+import { expect, test } from "bun:test";
+import { DigitalOceanWorld, idAnnotation, prefix, quick, tcpPort } from "./digitalocean-world.ts";
+
+const other = { "cluster-id": "staging", region: "nyc3" };
+const spec = { ports: [tcpPort(30_080)] };
+
+/** A load balancer of another cluster, with a droplet of it. */
+function foreign(h: DigitalOceanWorld, name: string, tags: readonly string[]) {
+  const { id } = h.cloud.account.droplets.add(`of-${name}`);
+  return h.cloud.account.balancers.add(name, { droplet_ids: [id], tags });
+}
+
+test.each([
+  ["tagged", { "cluster-id": "prod" }, ["k8s:staging"]],
+  ["tagged, while this cluster has no id", {}, ["k8s:staging"]],
+  ["without a tag", { "cluster-id": "prod" }, []],
+  ["without a tag, while this cluster has no id", {}, []],
+])(
+  "changes nothing of a load balancer of another cluster that has the name a Service asks for: %s [S11]",
+  async (_, config, tags) => {
+    const h = new DigitalOceanWorld({ nodes: 2, config, ...quick });
+    const before = foreign(h, "shop", tags);
+    await h.start();
+    h.world.create("web", { spec, annotations: { [`${prefix}name`]: "shop" } });
+    await h.settle();
+    h.world.delete("web");
+    await h.world.pass(600);
+    expect(h.balancers()).toEqual([before]);
+    expect(h.world.find("web")).toBeUndefined();
+  },
+);
+
+test("does not take a load balancer over whose tag names another cluster, by the id on a copied Service [S11]", async () => {
+  const h = new DigitalOceanWorld({ nodes: 2, config: { "cluster-id": "prod" }, ...quick });
+  const before = foreign(h, "a0123456789abcdef0123456789abcde", ["k8s:staging"]);
+  await h.start();
+  h.world.create("web", { spec, annotations: { [idAnnotation]: before.id } });
+  await h.settle();
+  expect(h.balancers()).toEqual([before]);
+  expect(h.world.events("web").join("\n")).toContain("BelongsToOtherCluster");
+  h.world.delete("web");
+  await h.world.pass(600);
+  expect(h.balancers()).toEqual([before]);
+});
+
+test("deletes nothing of another cluster whose Services it never saw [S11]", async () => {
+  const h = new DigitalOceanWorld({ nodes: 2, config: other, ...quick });
+  const all = [
+    foreign(h, "a0123456789abcdef0123456789abcde", []),
+    foreign(h, "afedcba9876543210fedcba987654321", ["k8s:prod"]),
+    foreign(h, "shop", ["k8s:prod"]),
+    foreign(h, "blog", []),
+  ];
+  await h.start();
+  h.world.create("web", { spec });
+  await h.settle();
+  h.world.delete("web");
+  await h.world.pass(7200);
+  expect(h.balancers()).toEqual(all);
+});

@@ -8,6 +8,7 @@ import {
   type ErrorReport,
   jsonApi,
   numberedPages,
+  objectReader,
   type Secret,
 } from "#ccm";
 import type { ApiCertificate, ApiDroplet, ApiLoadBalancer } from "./resources.ts";
@@ -17,7 +18,7 @@ interface ApiErrorBody {
   readonly message?: string;
 }
 
-export function isApiError(body: unknown): body is ApiErrorBody {
+function isApiError(body: unknown): body is ApiErrorBody {
   return typeof (body as Partial<ApiErrorBody> | undefined)?.id === "string";
 }
 
@@ -28,7 +29,7 @@ function kindOf(status: number, message: string): CloudErrorKind | undefined {
   return /\blimit\b|quota/i.test(message) ? "quota" : undefined;
 }
 
-export function readError(body: unknown, status: number): ErrorReport {
+function readError(body: unknown, status: number): ErrorReport {
   if (!isApiError(body)) return {};
   const { id, message = "no message" } = body;
   return { message: `${message} [${id}]`, kind: kindOf(status, message), scope: "account" };
@@ -39,8 +40,10 @@ interface Paged {
   readonly meta?: { readonly total?: number };
 }
 
-/** The largest page that the API serves. */
-const pageSize = 200;
+function nextPage({ links }: Paged): number | undefined {
+  const next = links?.pages?.next;
+  return next === undefined ? undefined : Number(new URL(next).searchParams.get("page"));
+}
 
 export interface ApiOptions {
   readonly endpoint: string;
@@ -49,42 +52,23 @@ export interface ApiOptions {
   readonly account: Context["account"];
 }
 
-function nextPage({ links }: Paged): number | undefined {
-  const next = links?.pages?.next;
-  return next === undefined ? undefined : Number(new URL(next).searchParams.get("page"));
-}
-
 export function digitalOceanApi({ endpoint, readToken, account }: ApiOptions) {
-  const { transport } = account<Secret>({
-    name: "digitalocean",
-    fetch: async () => ({ value: readToken() }),
-    sign: bearer,
-  });
+  const fetch = async () => ({ value: readToken() });
+  const { transport } = account<Secret>({ name: "digitalocean", fetch, sign: bearer });
   const api = jsonApi({ base: `${endpoint.replace(/\/+$/, "")}/v2`, transport, isApiError, readError });
+  const read = objectReader(api);
   const pages = numberedPages<Paged>(api, {
-    query: { per_page: pageSize },
+    // The largest page that the API serves.
+    query: { per_page: 200 },
     read: (body) => ({ next: nextPage(body), total: body.meta?.total }),
   });
   return {
-    ...api,
+    call: api.call,
     droplets: (call: Call, name?: string) => pages<ApiDroplet>("droplets", call, { name }),
-    droplet: async (id: string, call: Call) =>
-      (
-        await api.call<{ readonly droplet: ApiDroplet }>(
-          { operation: "GET /droplets/{id}", method: "GET", path: `/droplets/${id}`, expects: ["droplet"] },
-          call,
-        )
-      ).droplet,
+    droplet: (id: string, call: Call) => read<ApiDroplet>("droplets", id, call),
     loadBalancers: (call: Call) => pages<ApiLoadBalancer>("load_balancers", call),
-    loadBalancer: async (id: string, call: Call) => {
-      const path = `/load_balancers/${id}`;
-      const request = { operation: "GET /load_balancers/{id}", method: "GET", path } as const;
-      const expects = ["load_balancer"];
-      return (await api.call<{ readonly load_balancer: ApiLoadBalancer }>({ ...request, expects }, call))
-        .load_balancer;
-    },
+    loadBalancer: (id: string, call: Call) => read<ApiLoadBalancer>("load_balancers", id, call),
     certificates: (call: Call) => pages<ApiCertificate>("certificates", call),
-    regions: (call: Call) => pages<{ readonly slug: string }>("regions", call),
   };
 }
 

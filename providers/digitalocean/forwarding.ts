@@ -1,109 +1,74 @@
 // The forwarding rules and the health check that a Service requests. Pure.
 
-import type { BalancerPort, Problem } from "#ccm";
-import { type Annotations, annotation, type Desired } from "./balancer.ts";
-import type { ApiForwardingRule, ApiHealthCheck } from "./resources.ts";
-
-type Name = keyof Annotations & string;
+import { type BalancerPort, errorProblem, type Problem, warningProblem } from "#ccm";
+import { keyOf, type Name } from "./annotations.ts";
+import type { Desired } from "./balancer.ts";
+import type { ApiRule } from "./resources.ts";
 
 function invalid(names: readonly Name[], text: string): Problem {
-  const listed = names.map(annotation).join(", ");
-  const consequence = "Nothing of the load balancer is changed. Correct";
-  return { severity: "error", reason: "InvalidAnnotation", text: `${text} ${consequence} ${listed}.` };
-}
-
-function warn(reason: Problem["reason"], text: string): Problem {
-  return { severity: "warning", reason, text };
+  const keys = names.map(keyOf).join(", ");
+  return errorProblem(
+    "InvalidAnnotation",
+    `${text} Nothing of the load balancer is changed. Correct ${keys}.`,
+  );
 }
 
 export interface Forwarding {
-  readonly rules: readonly ApiForwardingRule[];
+  readonly rules: readonly ApiRule[];
   readonly problems: readonly Problem[];
 }
 
-const supported = ({ ports }: Desired): readonly BalancerPort[] =>
-  ports.filter(({ protocol }) => protocol !== "SCTP");
-
-const terminating: readonly Name[] = [
-  ...([
-    "http-ports",
-    "tls-ports",
-    "http2-ports",
-    "http3-port",
-    "certificate-id",
-    "certificate-name",
-  ] as const),
-  ...(["tls-passthrough", "protocol"] as const),
-];
+const lists = ["http-ports", "tls-ports", "http2-ports"] as const;
+const certificates = ["certificate-id", "certificate-name", "tls-passthrough"] as const;
 
 /** Packets are passed on as they are: to the port of the Service, which kube-proxy accepts for the address of the load balancer. */
-export function networkRules(desired: Desired): Forwarding {
-  const { settings } = desired;
+export function passThroughRules({ settings, ports }: Desired): Forwarding {
+  const terminating = [...lists, ...certificates, "http3-port", "protocol"] as const;
   const unused = terminating.filter(
     (name) => ![undefined, false, "tcp"].includes(settings[name] as undefined),
   );
-  const text = (names: string) =>
-    `${names} has no effect, because a load balancer of type REGIONAL_NETWORK does not terminate connections. Remove it, or recreate the Service with ${annotation("type")}: REGIONAL.`;
-  return {
-    rules: supported(desired).map(({ protocol, port }) => {
-      const name = protocol === "UDP" ? "udp" : "tcp";
-      return { entry_protocol: name, entry_port: port, target_protocol: name, target_port: port };
-    }),
-    problems: unused.map((name) => warn("InvalidAnnotation", text(annotation(name)))),
-  };
+  const text = (name: Name) =>
+    `${keyOf(name)} has no effect, because a load balancer of type REGIONAL_NETWORK does not terminate connections. Remove it, or recreate the Service with ${keyOf("type")}: REGIONAL.`;
+  const rules = ports.flatMap(({ protocol, port }) => {
+    const name = protocol.toLowerCase();
+    const rule = { entry_protocol: name, entry_port: port, target_protocol: name, target_port: port };
+    return protocol === "SCTP" ? [] : [rule];
+  });
+  return { rules, problems: unused.map((name) => warningProblem("InvalidAnnotation", text(name))) };
 }
 
-const secureProtocols = ["https", "http2", "http3"];
-
-/** The protocol of each port: later lists take precedence over the default, and UDP over all of them. */
-function protocolsOf({ settings, ports }: Desired, isSecure: boolean): ReadonlyMap<BalancerPort, string> {
+/** The protocol of a port: a list takes precedence over the default, and UDP over both. */
+function protocolOf({ port, protocol }: BalancerPort, { settings }: Desired, isSecure: boolean): string {
   const http2 = settings["http2-ports"] ?? [];
   const tls = settings["tls-ports"] ?? (isSecure && !http2.includes(443) ? [443] : []);
-  const named = new Map([
-    ...(settings["http-ports"] ?? []).map((port) => [port, "http"] as const),
-    ...tls.map((port) => [port, "https"] as const),
-    ...http2.map((port) => [port, "http2"] as const),
-  ]);
-  return new Map(
-    ports.flatMap((one) => {
-      if (one.protocol === "SCTP") return [];
-      const protocol = one.protocol === "UDP" ? "udp" : (named.get(one.port) ?? settings.protocol);
-      return [[one, protocol] as const];
-    }),
-  );
+  if (protocol === "UDP") return "udp";
+  if (http2.includes(port)) return "http2";
+  if (tls.includes(port)) return "https";
+  return settings["http-ports"]?.includes(port) === true ? "http" : settings.protocol;
 }
 
 /** `certificate`: its id, if the Service has one. */
 export function terminatingRules(desired: Desired, certificate: string | undefined): Forwarding {
-  const { settings } = desired;
+  const { settings, ports } = desired;
   const passthrough = settings["tls-passthrough"];
   const problems: Problem[] = [];
-  const lists = ["http-ports", "tls-ports", "http2-ports"] as const;
   const all = lists.flatMap((name) => settings[name] ?? []);
-  const repeated = [...new Set(all.filter((port, index) => all.indexOf(port) !== index))];
+  const repeated = all.filter((port, index) => all.indexOf(port) !== index);
   if (repeated.length > 0) problems.push(invalid(lists, `Port ${repeated.join(", ")} is in several lists.`));
-  const secure = (
-    port: number,
-    protocol: string,
-  ): Pick<ApiForwardingRule, "certificate_id" | "tls_passthrough"> => {
-    const needs = protocol === "http3" ? "a certificate" : "either a certificate or tls-passthrough";
+  const tlsOf = (port: number, protocol: string): Pick<ApiRule, "certificate_id" | "tls_passthrough"> => {
+    if (!["https", "http2", "http3"].includes(protocol)) return {};
     if (certificate !== undefined && !passthrough) return { certificate_id: certificate };
     if (certificate === undefined && passthrough && protocol !== "http3") return { tls_passthrough: true };
-    const has = certificate === undefined ? (passthrough ? "tls-passthrough" : "none of them") : "both";
-    problems.push(
-      invalid(
-        ["certificate-id", "certificate-name", "tls-passthrough"],
-        `Port ${port} has the protocol ${protocol}, which needs ${needs}; the Service has ${has}.`,
-      ),
-    );
+    const needs = protocol === "http3" ? "a certificate" : "either a certificate or tls-passthrough";
+    const has = certificate !== undefined ? "both" : passthrough ? "tls-passthrough" : "none of them";
+    const text = `Port ${port} has the protocol ${protocol}, which needs ${needs}; the Service has ${has}.`;
+    problems.push(invalid(certificates, text));
     return {};
   };
-  const rule = (port: number, nodePort: number | undefined, protocol: string): ApiForwardingRule => {
-    if (nodePort === undefined) {
-      const text = `Port ${port} has no node port, to which load balancers of type REGIONAL forward. Nothing of the load balancer is changed. Remove allocateLoadBalancerNodePorts: false from the Service.`;
-      problems.push({ severity: "error", reason: "UnsupportedByCloud", text });
-    }
-    const tls = secureProtocols.includes(protocol) ? secure(port, protocol) : {};
+  const ruleOf = ({ port, nodePort }: BalancerPort, protocol: string): ApiRule => {
+    const text = `Port ${port} has no node port, to which load balancers of type REGIONAL forward. Nothing of the load balancer is changed. Remove allocateLoadBalancerNodePorts: false from the Service.`;
+    if (nodePort === undefined) problems.push(errorProblem("UnsupportedByCloud", text));
+    const tls = tlsOf(port, protocol);
     const target = tls.certificate_id === undefined ? protocol : "http";
     return {
       entry_protocol: protocol,
@@ -114,60 +79,56 @@ export function terminatingRules(desired: Desired, certificate: string | undefin
     };
   };
   const isSecure = certificate !== undefined || passthrough;
-  const rules = [...protocolsOf(desired, isSecure)].map(([{ port, nodePort }, protocol]) =>
-    rule(port, nodePort, protocol),
-  );
+  const supported = ports.filter(({ protocol }) => protocol !== "SCTP");
+  const rules = supported.map((one) => ruleOf(one, protocolOf(one, desired, isSecure)));
   const wanted = settings["http3-port"];
-  const http3 = desired.ports.find(({ port }) => port === wanted);
-  if (wanted !== undefined && http3 === undefined) {
-    const text = `${annotation("http3-port")} is ${wanted}, which is no port of the Service, so it has no effect. Correct it.`;
-    problems.push(warn("InvalidAnnotation", text));
-  }
-  const last = http3 === undefined ? [] : [rule(http3.port, http3.nodePort, "http3")];
-  return { rules: [...rules, ...last], problems };
+  const http3 = supported.find(({ port }) => port === wanted);
+  if (http3 !== undefined) return { rules: [...rules, ruleOf(http3, "http3")], problems };
+  const text = `${keyOf("http3-port")} is ${wanted}, which is no port of the Service, so it has no effect. Correct it.`;
+  if (wanted !== undefined) problems.push(warningProblem("InvalidAnnotation", text));
+  return { rules, problems };
 }
 
 const kubeProxyHealthPort = 10256;
 const overridden = ["healthcheck-port", "healthcheck-path", "healthcheck-protocol"] as const;
 
 /** What is checked: kube-proxy, the port for `externalTrafficPolicy: Local`, or with the override a port of the Service. */
-function checkedOf(
-  desired: Desired,
-): Pick<ApiHealthCheck, "protocol" | "port" | "path" | "proxy_protocol"> | Problem {
-  const { settings, healthCheckNodePort } = desired;
-  if (settings["override-health-check"] === undefined) {
-    const port = healthCheckNodePort ?? kubeProxyHealthPort;
-    // None of them understands the PROXY protocol.
-    return { protocol: "http", port, path: "/healthz", proxy_protocol: false };
-  }
-  const { "healthcheck-port": wanted, "healthcheck-path": path } = settings;
-  const { nodePort } =
-    desired.ports.find(({ port, protocol }) => protocol === "TCP" && (wanted ?? port) === port) ?? {};
-  if (nodePort === undefined) {
-    const which = wanted === undefined ? "no TCP port" : `no TCP port ${wanted}`;
-    return invalid(["healthcheck-port"], `The Service has ${which} with a node port that can be checked.`);
-  }
-  const protocol = settings["healthcheck-protocol"] ?? (path === undefined ? "tcp" : "http");
-  return { protocol, port: nodePort, ...(path !== undefined && { path }) };
-}
-
 export function healthCheckOf(desired: Desired): {
-  readonly check?: ApiHealthCheck;
+  readonly check: object;
   readonly problems: readonly Problem[];
 } {
-  const { settings } = desired;
-  const checked = checkedOf(desired);
-  if ("severity" in checked) return { problems: [checked] };
-  const isOverridden = settings["override-health-check"] !== undefined;
-  const unused = overridden.filter((name) => !isOverridden && settings[name] !== undefined);
-  const check = {
-    ...checked,
+  const { settings, healthCheckNodePort = kubeProxyHealthPort, ports } = desired;
+  const { "healthcheck-port": wanted, "healthcheck-path": path, "healthcheck-protocol": protocol } = settings;
+  const times = {
     check_interval_seconds: settings["healthcheck-check-interval-seconds"],
     response_timeout_seconds: settings["healthcheck-response-timeout-seconds"],
     unhealthy_threshold: settings["healthcheck-unhealthy-threshold"],
     healthy_threshold: settings["healthcheck-healthy-threshold"],
   };
-  const text = (name: Name) =>
-    `${annotation(name)} has no effect without ${annotation("override-health-check")}. Set that, or remove it.`;
-  return { check, problems: unused.map((name) => warn("InvalidAnnotation", text(name))) };
+  if (settings["override-health-check"] === undefined) {
+    const unused = overridden.filter((name) => settings[name] !== undefined);
+    const text = (name: Name) =>
+      `${keyOf(name)} has no effect without ${keyOf("override-health-check")}. Set that, or remove it.`;
+    // None of what is checked understands the PROXY protocol.
+    const check = {
+      protocol: "http",
+      port: healthCheckNodePort,
+      path: "/healthz",
+      proxy_protocol: false,
+      ...times,
+    };
+    return { check, problems: unused.map((name) => warningProblem("InvalidAnnotation", text(name))) };
+  }
+  const checked = ports.find((one) => one.protocol === "TCP" && (wanted ?? one.port) === one.port);
+  const which = wanted === undefined ? "no TCP port" : `no TCP port ${wanted}`;
+  const text = `The Service has ${which} with a node port that can be checked.`;
+  if (checked?.nodePort === undefined) return { check: {}, problems: [invalid(["healthcheck-port"], text)] };
+  const own = protocol ?? (path === undefined ? "tcp" : "http");
+  const check = {
+    protocol: own,
+    port: checked.nodePort,
+    ...(own !== "tcp" && { path: path ?? "/" }),
+    ...times,
+  };
+  return { check, problems: [] };
 }

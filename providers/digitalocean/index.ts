@@ -1,7 +1,7 @@
 // The provider of DigitalOcean: droplets as instances, and load balancers.
 
 import { currentValue, defineProvider } from "#ccm";
-import { annotations } from "./annotations.ts";
+import { annotations, prefix } from "./annotations.ts";
 import { digitalOceanApi } from "./api.ts";
 import { facts } from "./balancer.ts";
 import { dropletSource } from "./instances.ts";
@@ -13,7 +13,7 @@ export const digitalocean = defineProvider({
   name: "digitalocean",
   schemes: ["digitalocean://"],
   config,
-  annotations: { prefix: "service.beta.kubernetes.io/do-loadbalancer-", fields: annotations },
+  annotations: { prefix, fields: annotations },
   facts,
   reasons,
   presets: { "allow-untagged-cloud": "true", "authentication-skip-lookup": "true" },

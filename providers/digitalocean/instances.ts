@@ -1,40 +1,35 @@
 // Droplets as instances: one source, with lookups by id and name.
 
 import {
-  type Call,
   collect,
+  errorProblem,
   type Instance,
-  type InstanceAddress,
   type InstanceSource,
-  ifFound,
-  type LookupResult,
-  type Problem,
+  lookupEach,
   parseIp,
   providerID,
 } from "#ccm";
 import type { DigitalOceanApi } from "./api.ts";
 import type { ApiDroplet } from "./resources.ts";
 
-const addressIn = (
-  list: ApiDroplet["networks"]["v4"],
-  wanted: "private" | "public",
-): InstanceAddress["value"] | undefined => list?.find(({ type }) => type === wanted)?.ip_address;
-
-function withoutPrivate(name: string): Problem {
-  const text = `The droplet ${name} has no private IPv4 address. A joining Node stays uninitialized until it has one. Move the droplet into a VPC.`;
-  return { severity: "error", reason: "IncompleteInstance", text };
-}
-
 function toInstance({ id, name, status, size_slug, region, networks }: ApiDroplet): Instance {
-  const internal = addressIn(networks.v4, "private");
-  const ipv4 = addressIn(networks.v4, "public");
-  const ipv6 = addressIn(networks.v6, "public");
-  const external = [ipv4, ipv6].flatMap((value) => value ?? []);
+  const addressOf = (list: ApiDroplet["networks"]["v4"], wanted: "private" | "public") =>
+    list?.find(({ type }) => type === wanted)?.ip_address;
+  const internal = addressOf(networks.v4, "private");
+  const [ipv4, ipv6] = [addressOf(networks.v4, "public"), addressOf(networks.v6, "public")];
+  const addresses = [
+    { kind: "Hostname", value: name },
+    { kind: "InternalIP", value: internal },
+    { kind: "ExternalIP", value: ipv4 },
+    { kind: "ExternalIP", value: ipv6 },
+  ] as const;
+  const known = addresses.flatMap(({ kind, value }) => (value === undefined ? [] : [{ kind, value }]));
+  const text = `The droplet ${name} has no private IPv4 address. A joining Node stays uninitialized until it has one. Move the droplet into a VPC.`;
   return {
     key: String(id),
     id: providerID(`digitalocean://${id}`),
     // The kubelet may register with an address.
-    names: [name, ...(internal === undefined ? [] : [internal]), ...external],
+    names: known.map(({ value }) => value),
     title: name,
     state: status === "off" ? "stopped" : "running",
     handles: {
@@ -42,34 +37,27 @@ function toInstance({ id, name, status, size_slug, region, networks }: ApiDrople
       ...(ipv4 !== undefined && { ipv4 }),
       ...(ipv6 !== undefined && { ipv6 }),
     },
-    addresses: [
-      { kind: "Hostname", value: name },
-      ...(internal === undefined ? [] : [{ kind: "InternalIP", value: internal } as const]),
-      ...external.map((value) => ({ kind: "ExternalIP", value }) as const),
-    ],
+    addresses: known,
     type: size_slug,
     region: region.slug,
-    ...(internal === undefined && { problems: [withoutPrivate(name)] }),
+    ...(internal === undefined && { problems: [errorProblem("IncompleteInstance", text)] }),
   };
 }
 
 export function dropletSource(api: DigitalOceanApi): InstanceSource {
-  const findByID = async ([id = ""]: readonly string[], call: Call): Promise<LookupResult> => {
-    const droplet = await ifFound(api.droplet(id, call));
-    return new Map([[id, droplet === undefined ? [] : [toInstance(droplet)]]]);
-  };
-  const findByName = async ([name = ""]: readonly string[], call: Call): Promise<LookupResult> => {
-    // The filter of the API knows names only, and ignores their case.
-    const filter = parseIp(name) === undefined ? name : undefined;
-    const found = (await collect(api.droplets(call, filter))).map(toInstance);
-    return new Map([[name, found.filter(({ names }) => names.includes(name))]]);
-  };
   return {
     name: "droplets",
     keyOf: (id) => /^digitalocean:\/\/(\d+)$/.exec(id)?.[1],
     list: async function* (call) {
       for await (const page of api.droplets(call)) yield page.map(toInstance);
     },
-    lookups: { id: { limit: 1, find: findByID }, name: { limit: 1, find: findByName } },
+    lookups: {
+      id: lookupEach(api.droplet, toInstance),
+      name: lookupEach(async (name, call) => {
+        // The filter of the API knows names only, and ignores their case.
+        const found = await collect(api.droplets(call, parseIp(name) === undefined ? name : undefined));
+        return found.filter((droplet) => toInstance(droplet).names.includes(name));
+      }, toInstance),
+    },
   };
 }

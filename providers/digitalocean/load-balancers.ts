@@ -1,7 +1,6 @@
 // The load balancers of DigitalOcean: one per Service, found by the id on the Service or by its default name.
 
 import {
-  type BalancerAddress,
   type Call,
   CloudError,
   collect,
@@ -11,17 +10,15 @@ import {
   ifFound,
   inProgress,
   type LoadBalancers,
-  parseIp,
-  resolveOnce,
+  publishIPs,
   type StepOutcome,
 } from "#ccm";
 import type { DigitalOceanApi } from "./api.ts";
+import { disown } from "./annotations.ts";
 import {
   type Annotations,
   adopts,
-  type Desired,
   type DigitalOceanStep,
-  isDisowned,
   type Observed,
   ownKeys,
   type Prefetched,
@@ -29,90 +26,47 @@ import {
   settingsOf,
   tagOf,
   toObserved,
-  type UpdateStep,
 } from "./balancer.ts";
 import { certificateOf, needsCertificates } from "./certificates.ts";
-import { activation, checkAfter, planLoadBalancer } from "./plan-balancer.ts";
+import { activation, checkAfter, planLoadBalancer, taggingTitle } from "./plan-balancer.ts";
 import type { ApiLoadBalancer } from "./resources.ts";
 import type { Settings } from "./settings.ts";
 
-const collection = "/load_balancers";
-
 /** DigitalOcean replaces a certificate that it renews. A change that still has the previous one would put it back. */
-async function checkCertificate(
-  api: DigitalOceanApi,
-  { id, certificate, on }: UpdateStep & { readonly on?: string | undefined },
-  call: Call,
-): Promise<void> {
-  if (certificate === undefined) return;
-  const current = certificateOf(await api.loadBalancer(id, call));
-  if (current === certificate) return;
+async function checkCertificate(api: DigitalOceanApi, step: DigitalOceanStep, call: Call): Promise<void> {
+  const { id = "", certificate, on, request } = step;
+  if (certificate === undefined || certificateOf(await api.loadBalancer(id, call)) === certificate) return;
   const text = `The certificate of ${on} was renewed or changed since the load balancer was listed, so nothing is changed. It is listed again.`;
-  throw new CloudError("conflict", text, { operation: "PUT /load_balancers/{id}" });
+  throw new CloudError("conflict", text, request);
 }
 
-async function tag(api: DigitalOceanApi, name: string, id: string, call: Call): Promise<void> {
-  const resources = [{ resource_id: id, resource_type: "load_balancer" }];
-  const path = `/tags/${encodeURIComponent(name)}/resources`;
-  const add = { operation: "POST /tags/{tag}/resources", method: "POST", path, body: { resources } } as const;
-  if ((await ifFound(api.call(add, call).then(() => true))) === true) return;
-  await api.call({ operation: "POST /tags", method: "POST", path: "/tags", body: { name } }, call);
-  await api.call(add, call);
+/** Creates the tag if it does not exist. */
+async function applyTag(
+  api: DigitalOceanApi,
+  { request }: DigitalOceanStep,
+  call: Call,
+): Promise<StepOutcome> {
+  const send = () => api.call(request, call).then(() => true);
+  if ((await ifFound(send())) === true) return done();
+  const body = { name: decodeURIComponent(request.path.split("/")[2] ?? "") };
+  await api.call({ operation: "POST /tags", method: "POST", path: "/tags", body }, call);
+  await send();
+  return done();
 }
 
 async function apply(api: DigitalOceanApi, step: DigitalOceanStep, call: Call): Promise<StepOutcome> {
-  const remember = step.owner && step.remember && factsOf([step.owner], step.remember);
-  const operation = (method: "PUT" | "DELETE", id: string) =>
-    ({ operation: `${method} ${collection}/{id}`, method, path: `${collection}/${id}` }) as const;
-  switch (step.do) {
-    case "create load balancer": {
-      const { body, owner } = step;
-      const request = { operation: `POST ${collection}`, method: "POST", path: collection, body } as const;
-      type Created = { readonly load_balancer: ApiLoadBalancer };
-      const { load_balancer: created } = await api.call<Created>(
-        { ...request, expects: ["load_balancer"] },
-        call,
-      );
-      const facts = { id: created.id, type: created.type ?? undefined };
-      return inProgress(activation, { checkAfter, remember: owner && factsOf([owner], facts) });
-    }
-    case "delete load balancer":
-      return deletedWithProof(api.call(operation("DELETE", step.id), call), () =>
-        api.loadBalancer(step.id, call),
-      );
-    case "tag load balancer":
-      await tag(api, step.tag, step.id, call);
-      return done();
-    case "adopt load balancer":
-      // The listing may be older than its deletion.
-      await api.loadBalancer(step.id, call);
-      return done(remember);
-    case "follow certificate":
-      return done(remember);
-    default:
-      await checkCertificate(api, step, call);
-      await api.call({ ...operation("PUT", step.id), body: step.body }, call);
-      return done();
-  }
-}
-
-export function targetsOnly(step: DigitalOceanStep): DigitalOceanStep | undefined {
-  const { targets } = "targets" in step ? step : {};
-  return targets && ({ ...step, do: "change targets", body: targets, targets } as DigitalOceanStep);
-}
-
-function addressesOf(
-  { settings }: Desired,
-  { ip, ipv6 }: ApiLoadBalancer,
-  operator: Settings,
-): readonly BalancerAddress[] {
-  const { hostname, "ip-mode": own } = settings;
-  if (hostname !== undefined) return [{ hostname: hostname.toLowerCase() }];
-  const ipMode = own ?? operator["load-balancer-ip-mode"];
-  return [ip, ipv6].flatMap((text) => {
-    const address = parseIp(text ?? "");
-    return address === undefined ? [] : [{ ip: address, ipMode }];
-  });
+  const { id, request, owner, remember } = step;
+  if (request.method === "DELETE")
+    return deletedWithProof(api.call(request, call), () => api.loadBalancer(id ?? "", call));
+  if (step.do === taggingTitle) return applyTag(api, step, call);
+  await checkCertificate(api, step, call);
+  const expects = ["load_balancer"];
+  const response = api.call<{ readonly load_balancer: ApiLoadBalancer }>({ ...request, expects }, call);
+  const { load_balancer: changed } = await response;
+  const owners = owner === undefined ? [] : [owner];
+  if (id !== undefined) return done(remember && factsOf(owners, remember));
+  const created = { id: changed.id, type: changed.type ?? undefined };
+  return inProgress(activation, { checkAfter, remember: factsOf(owners, created) });
 }
 
 export function digitalOceanLoadBalancers(
@@ -120,7 +74,6 @@ export function digitalOceanLoadBalancers(
   operator: Settings,
 ): LoadBalancers<Annotations, Observed, DigitalOceanStep, Prefetched> {
   const ownTag = tagOf(operator);
-  const regions = resolveOnce(async (call) => (await collect(api.regions(call))).map(({ slug }) => slug));
   return {
     groupOf: ({ defaultName }) => defaultName,
     ownKeys,
@@ -133,20 +86,20 @@ export function digitalOceanLoadBalancers(
     prefetchKey: (desired) => (needsCertificates(desired) ? "certificates" : ""),
     prefetch: async (desired, call) => ({
       certificates: desired.some(needsCertificates) ? await collect(api.certificates(call)) : [],
-      regions: operator.region === undefined ? undefined : await regions(call),
     }),
     settingsOf,
     reaches: (desired, target, observed) => reach(desired, target, observed, operator),
     plan: ([desired], observed, { prefetched }) => planLoadBalancer(desired, observed, prefetched, operator),
-    targetsOnly,
+    targetsOnly: (step) => step.targets && { ...step, do: "change targets", request: step.targets },
     targetCount: ({ balancer }) => balancer.droplet_ids?.length ?? 0,
     apply: (step, call) => apply(api, step, call),
     publish: (desired, observed) => {
-      if (isDisowned(desired)) return { kind: "not-ours" };
-      const addresses = observed?.state === "ready" ? addressesOf(desired, observed.balancer, operator) : [];
-      return addresses.length === 0
-        ? { kind: "wait", waitingFor: activation }
-        : { kind: "addresses", addresses };
+      const { hostname, "ip-mode": ipMode = operator["load-balancer-ip-mode"] } = desired.settings;
+      if (desired.settings[disown]) return { kind: "not-ours" };
+      if (observed?.state !== "ready") return { kind: "wait", waitingFor: activation };
+      if (hostname !== undefined)
+        return { kind: "addresses", addresses: [{ hostname: hostname.toLowerCase() }] };
+      return publishIPs([observed.balancer.ip, observed.balancer.ipv6], activation, ipMode);
     },
     supports: ["sourceRanges", "healthCheckNodePort", "UDP"],
   };

@@ -1,65 +1,72 @@
 // Plans the steps from the observed to the desired load balancer. Pure.
 
-import { type Plan, type Problem, seconds, waitFor } from "#ccm";
 import {
-  annotation,
-  type Body,
+  errorProblem,
+  hasAll,
+  type JsonRequest,
+  membersOf,
+  type Plan,
+  type Problem,
+  seconds,
+  waitFor,
+} from "#ccm";
+import { disown, keyOf } from "./annotations.ts";
+import {
   type Desired,
   type DigitalOceanStep,
-  isDisowned,
-  isNetwork,
-  networkOf,
   type Observed,
   type Prefetched,
   tagOf,
   typeOf,
-  type UpdateStep,
 } from "./balancer.ts";
-import { type CertificateChoice, certificateOf, chooseCertificate } from "./certificates.ts";
-import type { ApiLoadBalancer, BalancerSpec } from "./resources.ts";
+import { certificateOf, chooseCertificate } from "./certificates.ts";
+import type { ApiLoadBalancer } from "./resources.ts";
 import { reasons, type Settings } from "./settings.ts";
-import { hasSpec, hasTargets, placeOf, presentSpec, specOf } from "./spec.ts";
+import { type Spec, specOf } from "./spec.ts";
 
 export const activation = "the load balancer to be active";
 /** A load balancer takes about a minute. */
 export const checkAfter = seconds(10);
 
-const nothing: Plan<DigitalOceanStep> = { steps: [] };
-const failed = (
-  reason: Problem["reason"],
-  text: string,
-  others: readonly Problem[] = [],
-): Plan<DigitalOceanStep> => ({
+type BalancerPlan = Plan<DigitalOceanStep>;
+const failed = (reason: Problem["reason"], text: string): BalancerPlan => ({
   steps: [],
-  problems: [...others, { severity: "error", reason, text }],
+  problems: [errorProblem(reason, text)],
 });
+
+const collection = "/load_balancers";
+
+function requestOf(method: JsonRequest["method"], id: string, body?: object): JsonRequest {
+  return { operation: `${method} ${collection}/{id}`, method, path: `${collection}/${id}`, body };
+}
 
 export function planLoadBalancer(
   desired: Desired | undefined,
   observed: Observed | undefined,
-  { certificates, regions }: Prefetched,
+  { certificates }: Prefetched,
   operator: Settings,
-): Plan<DigitalOceanStep> {
-  const isKept = desired !== undefined && isDisowned(desired);
+): BalancerPlan {
+  const isKept = desired?.settings[disown];
   if (desired === undefined || desired.ending !== undefined) {
-    if (observed === undefined) return nothing;
-    const { id, name } = observed.balancer;
+    if (observed === undefined) return { steps: [] };
     // The next listing shows that the Service has given it up.
     if (isKept) return waitFor("the load balancer to be given up");
-    return { steps: [{ do: "delete load balancer", on: name, id }] };
+    const { id, name } = observed.balancer;
+    const request = requestOf("DELETE", id);
+    return { steps: [{ do: "delete load balancer", on: name, id, owner: desired?.owner.uid, request }] };
   }
-  if (isKept) return nothing;
-  const isTerminating = !isNetwork({ type: typeOf(desired, operator) });
-  const choice = isTerminating ? chooseCertificate(desired, certificates, observed?.balancer) : {};
-  const { spec, problems } = specOf(desired, operator, choice.id);
-  const all = [...problems, ...(choice.problem === undefined ? [] : [choice.problem])];
-  if (spec === undefined || all.some(({ severity }) => severity === "error"))
-    return { steps: [], problems: all };
+  if (isKept) return { steps: [] };
+  const isTerminating = typeOf(desired, operator) === "REGIONAL";
+  const certificate = isTerminating ? chooseCertificate(desired, certificates, observed?.balancer) : {};
+  const { spec, problems: found } = specOf(desired, operator, certificate.id);
+  const problems = [...found, ...(certificate.problem === undefined ? [] : [certificate.problem])];
+  if (problems.some(({ severity }) => severity === "error")) return { steps: [], problems };
+  const renewed = certificate.isRenewed === true ? certificate.id : undefined;
   const plan =
     observed === undefined
-      ? planCreation(desired, spec, regions, operator)
-      : planChanges(desired, spec, choice, observed.balancer, operator);
-  return { ...plan, problems: [...all, ...(plan.problems ?? [])] };
+      ? planCreation(desired, spec, operator)
+      : planChanges(desired, spec, renewed, observed.balancer, operator);
+  return { ...plan, problems: [...problems, ...(plan.problems ?? [])] };
 }
 
 const handlesOf = ({ targets }: Desired) =>
@@ -67,32 +74,20 @@ const handlesOf = ({ targets }: Desired) =>
 
 /** REGIONAL ones translate. The others need Nodes of the same family. */
 function networkStackOf(desired: Desired, operator: Settings): string | Problem {
-  const requested = desired.settings["network-stack"];
-  const isInternal = networkOf(desired) === "INTERNAL";
-  if (isInternal && requested === "DUALSTACK") {
-    const text = `Internal load balancers have no IPv6, so none is created. Remove ${annotation("network-stack")}.`;
-    return { severity: "error", reason: reasons.LoadBalancerConfigError, text };
-  }
-  if (isInternal) return "IPV4";
-  if (!isNetwork({ type: typeOf(desired, operator) })) return requested ?? "DUALSTACK";
+  const { "network-stack": requested, network } = desired.settings;
   const isDual = handlesOf(desired).every((handles) => handles?.["ipv6"] !== undefined);
-  if (requested === "DUALSTACK" && !isDual) {
-    const text = `Not all Nodes have a public IPv6 address, which ${annotation("network-stack")}: DUALSTACK needs with the type REGIONAL_NETWORK, so no load balancer is created. Add IPv6 to their droplets, or remove the annotation.`;
-    return { severity: "error", reason: reasons.LoadBalancerConfigError, text };
-  }
-  return requested ?? (isDual ? "DUALSTACK" : "IPV4");
+  const canTranslate = typeOf(desired, operator) === "REGIONAL";
+  const possible = network === "EXTERNAL" && (canTranslate || isDual) ? "DUALSTACK" : "IPV4";
+  if (requested !== "DUALSTACK" || possible === "DUALSTACK") return requested ?? possible;
+  const why =
+    network === "INTERNAL"
+      ? "internal load balancers have no IPv6"
+      : "with the type REGIONAL_NETWORK, all Nodes need a public IPv6 address, and some have none";
+  const text = `${keyOf("network-stack")} is DUALSTACK, but ${why}. No load balancer is created. Remove the annotation, or add IPv6 to the droplets.`;
+  return errorProblem(reasons.LoadBalancerConfigError, text);
 }
 
-function planCreation(
-  desired: Desired,
-  spec: BalancerSpec,
-  regions: Prefetched["regions"],
-  operator: Settings,
-): Plan<DigitalOceanStep> {
-  if (operator.region !== undefined && regions?.includes(operator.region) === false) {
-    const text = `REGION is ${JSON.stringify(operator.region)}, which DigitalOcean does not have, so no load balancer is created. Set it to one of ${regions.join(", ")}.`;
-    return failed(reasons.RegionUnknown, text);
-  }
+function planCreation(desired: Desired, spec: Spec, operator: Settings): BalancerPlan {
   const handles = handlesOf(desired);
   if (handles.includes(undefined)) return waitFor("the droplets of the Nodes to be listed");
   if (handles.length === 0) return waitFor("a Node that can be a target");
@@ -102,71 +97,80 @@ function planCreation(
     const text = `The Nodes are in the regions ${ofNodes.join(", ")}, and a load balancer is in one, so none is created. Set REGION.`;
     return failed(reasons.RegionUnknown, text);
   }
-  const stack = networkStackOf(desired, operator);
-  if (typeof stack !== "string") return { steps: [], problems: [stack] };
-  const { ip, "subnet-uuid": subnet_uuid } = desired.settings;
-  const [tag, vpc_uuid, type] = [tagOf(operator), operator["vpc-id"], typeOf(desired, operator)];
-  const body: Body & object = {
-    ...spec,
-    ...{ region, type, network: networkOf(desired), network_stack: stack },
-    ...(vpc_uuid !== undefined && { vpc_uuid }),
-    ...(subnet_uuid !== undefined && { subnet_uuid }),
-    ...(ip !== undefined && { ip }),
-    ...(tag !== undefined && { tags: [tag] }),
-  };
-  return { steps: [{ do: "create load balancer", on: body.name, owner: desired.owner.uid, body }] };
+  const network_stack = networkStackOf(desired, operator);
+  if (typeof network_stack !== "string") return { steps: [], problems: [network_stack] };
+  const { ip, network, "subnet-uuid": subnet_uuid } = desired.settings;
+  const [tag, type] = [tagOf(operator), typeOf(desired, operator)];
+  const place = { region, type, network, network_stack, vpc_uuid: operator["vpc-id"], subnet_uuid, ip };
+  const body = { ...spec, ...place, tags: tag === undefined ? undefined : [tag] };
+  const request = { operation: `POST ${collection}`, method: "POST", path: collection, body } as const;
+  return { steps: [{ do: "create load balancer", on: spec.name, owner: desired.owner.uid, request }] };
 }
 
 function planChanges(
   desired: Desired,
-  spec: BalancerSpec,
-  { renewedTo }: CertificateChoice,
+  spec: Spec,
+  renewed: string | undefined,
   balancer: ApiLoadBalancer,
   operator: Settings,
-): Plan<DigitalOceanStep> {
-  const { id, name, status, type } = balancer;
+): BalancerPlan {
+  const { id, name, status } = balancer;
   const { owner, facts } = desired;
+  const [tag, type] = [tagOf(operator), balancer.type ?? "REGIONAL"];
+  const which = `The load balancer ${name} (${id})`;
   if (type === "GLOBAL") {
-    const text = `The load balancer ${name} (${id}) is of type GLOBAL, which serves no Nodes, so it is not changed. Remove ${annotation("type")} and kubernetes.digitalocean.com/load-balancer-id to get another one.`;
+    const text = `${which} is of type GLOBAL, which serves no Nodes, so it is not changed. To get another one, remove ${keyOf("type")} and kubernetes.digitalocean.com/load-balancer-id.`;
     return failed("UnsupportedByCloud", text);
   }
-  const tag = tagOf(operator);
   const own = { on: name, id, owner: owner.uid };
+  const read = requestOf("GET", id);
   const isKnown = facts["id"] === id && facts["type"] !== undefined;
-  const isTagged = tag === undefined || (balancer.tags ?? []).includes(tag);
   const steps: readonly DigitalOceanStep[] = [
-    ...(isKnown
+    // The listing may be older than its deletion, so it is read again.
+    ...(isKnown ? [] : [{ ...own, do: "adopt load balancer", request: read, remember: { id, type } }]),
+    ...(tag === undefined || balancer.tags?.includes(tag) === true ? [] : [{ ...own, ...tagging(tag, id) }]),
+    ...(renewed === undefined
       ? []
-      : [{ ...own, do: "adopt load balancer", remember: { id, type: type ?? "REGIONAL" } } as const]),
-    ...(isTagged ? [] : [{ ...own, do: "tag load balancer", tag } as const]),
-    ...(renewedTo === undefined
-      ? []
-      : [{ ...own, do: "follow certificate", remember: { certificate: renewedTo } } as const]),
+      : [{ ...own, do: "follow certificate", request: read, remember: { certificate: renewed } }]),
   ];
   if (status === "new") return { steps, wait: { checkAfter, waitingFor: activation } };
-  if (status !== "active") {
-    const text = `The load balancer ${name} (${id}) has the status ${JSON.stringify(status)} instead of "active", so it is not changed. Delete it in the cloud to get another one, or ask the support of DigitalOcean.`;
-    return failed(reasons.LoadBalancerErrored, text);
-  }
-  return { steps: [...steps, ...updatesOf(spec, balancer)] };
+  const text = `${which} has the status ${JSON.stringify(status)} instead of "active", so it is not changed. Delete it in the cloud to get another one, or ask the support of DigitalOcean.`;
+  if (status !== "active") return failed(reasons.LoadBalancerErrored, text);
+  return { steps: [...steps, ...updatesOf(spec, balancer, owner.uid)] };
 }
 
-/** First what forwards traffic, then the name, which may be taken. */
+export const taggingTitle = "tag load balancer";
+
+function tagging(tag: string, id: string) {
+  const body = { resources: [{ resource_id: id, resource_type: "load_balancer" }] };
+  const path = `/tags/${encodeURIComponent(tag)}/resources`;
+  const request = { operation: "POST /tags/{tag}/resources", method: "POST", path, body } as const;
+  return { do: taggingTitle, request };
+}
+
+/** What is fixed, and what users set in the cloud. */
+const kept = "type network network_stack vpc_uuid subnet_uuid project_id tls_cipher_policy".split(" ");
+
+/** A change sends everything: the API resets what is left out. First what forwards traffic, then the name, which may be taken. */
 function updatesOf(
-  spec: BalancerSpec,
+  spec: Spec,
   balancer: ApiLoadBalancer,
-): readonly (UpdateStep & { readonly on: string })[] {
-  const { id, name } = balancer;
-  const [place, certificate] = [placeOf(balancer), certificateOf(balancer)];
-  const own = { on: name, id, certificate };
-  const { droplet_ids } = spec;
-  const targets = { ...place, ...presentSpec(balancer), droplet_ids };
-  const areTargetsSame = hasTargets(balancer, droplet_ids);
-  const renames =
-    spec.name === name ? [] : [{ ...own, do: "rename load balancer", body: { ...place, ...spec } } as const];
-  if (!hasSpec(balancer, spec)) {
-    const body = { ...place, ...spec, name };
-    return [{ ...own, do: "update load balancer", body, ...(!areTargetsSame && { targets }) }, ...renames];
-  }
-  return areTargetsSame ? renames : [{ ...own, do: "change targets", body: targets, targets }, ...renames];
+  owner: DigitalOceanStep["owner"],
+): readonly DigitalOceanStep[] {
+  const { id, name, region } = balancer;
+  const { name: newName, droplet_ids, ...rest } = spec;
+  const step = (title: string, body: object): DigitalOceanStep => {
+    const request = requestOf("PUT", id, { ...membersOf(balancer, kept), region: region?.slug, ...body });
+    return { do: title, on: name, id, owner, request, certificate: certificateOf(balancer) };
+  };
+  const size = balancer["size_unit"] ? "size_unit" : "size";
+  const present = membersOf(balancer, [...Object.keys(rest).filter((key) => !key.startsWith("size")), size]);
+  const change = step("change targets", { ...present, name, droplet_ids });
+  // Targets by tag are replaced by the Nodes.
+  const areTargetsSame = !balancer.tag && hasAll(balancer.droplet_ids, droplet_ids);
+  const targets = areTargetsSame ? undefined : change.request;
+  const renames = newName === name ? [] : [step("rename load balancer", spec)];
+  if (!hasAll(balancer, rest))
+    return [{ ...step("update load balancer", { ...spec, name }), targets }, ...renames];
+  return targets === undefined ? renames : [{ ...change, targets }, ...renames];
 }

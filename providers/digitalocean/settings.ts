@@ -3,7 +3,11 @@
 import { declareReasons, operatorDefaults, secret, text, url, type Values } from "#ccm";
 import { annotations } from "./annotations.ts";
 
-const access = {
+const ineffective = (what: string, env: string) => text(what, { env, ineffective: true });
+
+const defaults = operatorDefaults(annotations, "");
+
+export const config = {
   token: secret("The API token, with read and write access.", {
     env: "DO_ACCESS_TOKEN",
     file: { required: "the API token" },
@@ -15,29 +19,22 @@ const access = {
   "cluster-id": text("Id of the cluster: load balancers get the tag k8s:<id>.", { env: "DO_CLUSTER_ID" }),
   "vpc-id": text("VPC of new load balancers. Default: that of the region.", { env: "DO_CLUSTER_VPC_ID" }),
   region: text("Region of new load balancers. Default: that of the Nodes.", { env: "REGION" }),
+  ...defaults,
+  "default-lb-type": { ...defaults["default-lb-type"], fallback: "REGIONAL_NETWORK" } as const,
+  // Accepted, because manifests of the Go manager set them.
+  "rate-limit-qps": ineffective(
+    "Fairlead stays below the limit that the API reports.",
+    "DO_API_RATE_LIMIT_QPS",
+  ),
+  "debug-address": ineffective("The secure port has /healthz and /readyz.", "DEBUG_ADDR"),
+  "metrics-address": ineffective("Metrics are on the secure port.", "METRICS_ADDR"),
+  "firewall-name": ineffective(
+    "Fairlead does not manage the firewall: open node ports in it yourself.",
+    "PUBLIC_ACCESS_FIREWALL_NAME",
+  ),
+  "firewall-tags": ineffective("Fairlead does not manage the firewall.", "PUBLIC_ACCESS_FIREWALL_TAGS"),
 };
 
-const ineffective = { ineffective: true } as const;
-
-/** Accepted, because manifests of the Go manager set them. */
-const withoutEffect = {
-  "rate-limit-qps": text("Fairlead stays below the limit that the API reports.", {
-    env: "DO_API_RATE_LIMIT_QPS",
-    ...ineffective,
-  }),
-  "debug-address": text("The secure port has /healthz and /readyz.", { env: "DEBUG_ADDR", ...ineffective }),
-  "metrics-address": text("Metrics are on the secure port.", { env: "METRICS_ADDR", ...ineffective }),
-  "firewall-name": text("Fairlead does not manage the firewall: open node ports in it yourself.", {
-    env: "PUBLIC_ACCESS_FIREWALL_NAME",
-    ...ineffective,
-  }),
-  "firewall-tags": text("Fairlead does not manage the firewall.", {
-    env: "PUBLIC_ACCESS_FIREWALL_TAGS",
-    ...ineffective,
-  }),
-};
-
-export const config = { ...access, ...operatorDefaults(annotations, ""), ...withoutEffect };
 export type Settings = Values<typeof config>;
 
 /** The reasons of problems that only DigitalOcean has. */

@@ -1,76 +1,60 @@
-// What a load balancer is to be and what it is, as the API describes both, and whether they are the same. Pure.
+// What a load balancer is to be, as the API describes it. Pure.
 
-import type { Problem } from "#ccm";
-import { annotation, type Desired, typeOf } from "./balancer.ts";
-import { healthCheckOf, networkRules, terminatingRules } from "./forwarding.ts";
-import type {
-  ApiForwardingRule,
-  ApiLoadBalancer,
-  ApiStickySessions,
-  BalancerPlace,
-  BalancerSpec,
-} from "./resources.ts";
+import { errorProblem, type Problem } from "#ccm";
+import { keyOf } from "./annotations.ts";
+import { type Desired, typeOf } from "./balancer.ts";
+import { healthCheckOf, passThroughRules, terminatingRules } from "./forwarding.ts";
 import type { Settings } from "./settings.ts";
 
-export interface SpecChoice {
-  /** Undefined if the annotations contradict each other. */
-  readonly spec?: BalancerSpec;
-  readonly problems: readonly Problem[];
-}
-
-/** The Nodes whose machine is known. */
-const dropletsOf = ({ targets }: Desired): readonly number[] =>
-  targets.flatMap(({ machine }) => (machine === undefined ? [] : Number(machine.key)));
-
-function stickySessionsOf({ settings }: Desired): ApiStickySessions {
-  const { "sticky-sessions-type": type, "sticky-sessions-cookie-name": cookie_name } = settings;
-  if (type === "none") return { type };
-  return {
-    type,
-    cookie_name: cookie_name ?? "",
-    cookie_ttl_seconds: settings["sticky-sessions-cookie-ttl"] ?? 0,
-  };
+export interface Spec {
+  readonly name: string;
+  readonly droplet_ids: readonly number[];
+  readonly [member: string]: unknown;
 }
 
 function conflicts({ settings }: Desired): readonly Problem[] {
-  const error = (text: string): Problem => ({ severity: "error", reason: "InvalidAnnotation", text });
-  const { "size-slug": slug, "size-unit": unit } = settings;
-  const { cookie_name, cookie_ttl_seconds } = stickySessionsOf({ settings } as Desired);
+  const error = (text: string) =>
+    errorProblem(
+      "InvalidAnnotation",
+      `${text} Nothing of the load balancer is changed until this is corrected.`,
+    );
+  const isSized = settings["size-slug"] !== undefined && (settings["size-unit"] ?? 0) > 0;
+  const isNamed = settings["sticky-sessions-cookie-name"] !== undefined;
+  const hasCookie = isNamed && settings["sticky-sessions-cookie-ttl"] !== undefined;
   return [
-    ...(slug !== undefined && (unit ?? 0) > 0
-      ? [
-          error(
-            `${annotation("size-slug")} and ${annotation("size-unit")} are both set. Nothing of the load balancer is changed. Remove size-slug.`,
-          ),
-        ]
+    ...(isSized
+      ? [error(`${keyOf("size-slug")} and ${keyOf("size-unit")} are both set. Remove size-slug.`)]
       : []),
-    ...(cookie_name === "" || cookie_ttl_seconds === 0
-      ? [
-          error(
-            `Sticky sessions by cookie need a name and a lifetime. Nothing of the load balancer is changed. Set ${annotation("sticky-sessions-cookie-name")} and sticky-sessions-cookie-ttl.`,
-          ),
-        ]
+    ...(settings["sticky-sessions-type"] === "cookies" && !hasCookie
+      ? [error(`Sticky sessions by cookie need ${keyOf("sticky-sessions-cookie-name")} and …-cookie-ttl.`)]
       : []),
   ];
 }
 
-export function specOf(desired: Desired, operator: Settings, certificate: string | undefined): SpecChoice {
-  const { settings, sourceRanges, defaultName } = desired;
-  const isPassedOn = typeOf(desired, operator) === "REGIONAL_NETWORK";
-  const { rules, problems: ofRules } = isPassedOn
-    ? networkRules(desired)
-    : terminatingRules(desired, certificate);
-  const { check, problems: ofCheck } = healthCheckOf(desired);
-  const problems = [...ofRules, ...ofCheck, ...conflicts(desired)];
-  if (check === undefined) return { problems };
-  const { "size-slug": size, "size-unit": unit = 0 } = settings;
+/** With an error among the problems, the specification is not used. */
+export function specOf(
+  desired: Desired,
+  operator: Settings,
+  certificate: string | undefined,
+): { readonly spec: Spec; readonly problems: readonly Problem[] } {
+  const { settings, sourceRanges, targets } = desired;
+  const { rules, problems } =
+    typeOf(desired, operator) === "REGIONAL"
+      ? terminatingRules(desired, certificate)
+      : passThroughRules(desired);
+  const health = healthCheckOf(desired);
+  const { "size-slug": size, "size-unit": unit = 0, "sticky-sessions-type": type } = settings;
+  const cookie = {
+    cookie_name: settings["sticky-sessions-cookie-name"],
+    cookie_ttl_seconds: settings["sticky-sessions-cookie-ttl"],
+  };
   const spec = {
-    name: settings.name ?? defaultName,
+    name: settings.name ?? desired.defaultName,
     ...(size === undefined ? { size_unit: Math.max(unit, 1) } : { size }),
     forwarding_rules: rules,
-    health_check: check,
-    sticky_sessions: stickySessionsOf(desired),
-    droplet_ids: dropletsOf(desired),
+    health_check: health.check,
+    sticky_sessions: { type, ...(type === "cookies" && cookie) },
+    droplet_ids: targets.flatMap(({ machine }) => (machine === undefined ? [] : Number(machine.key))),
     redirect_http_to_https: settings["redirect-http-to-https"],
     enable_proxy_protocol: settings["enable-proxy-protocol"],
     enable_backend_keepalive: settings["enable-backend-keepalive"],
@@ -81,75 +65,5 @@ export function specOf(desired: Desired, operator: Settings, certificate: string
       deny: settings["deny-rules"] ?? [],
     },
   };
-  return { spec, problems };
-}
-
-/** Without the members that are null or absent. */
-function compact<T extends object>(value: T): T {
-  return Object.fromEntries(
-    Object.entries(value).filter(([, one]) => one !== null && one !== undefined),
-  ) as T;
-}
-
-/** What a change cannot or must not change. */
-export function placeOf(balancer: ApiLoadBalancer): Partial<BalancerPlace> {
-  const { type, network, network_stack, vpc_uuid, subnet_uuid, project_id, tls_cipher_policy } = balancer;
-  const fixed = { region: balancer.region?.slug, type, network, network_stack, vpc_uuid, subnet_uuid };
-  return compact({ ...fixed, project_id, tls_cipher_policy }) as Partial<BalancerPlace>;
-}
-
-/** What an existing load balancer has. */
-export function presentSpec(balancer: ApiLoadBalancer): BalancerSpec {
-  const { firewall, size_unit, size } = balancer;
-  return compact({
-    name: balancer.name,
-    ...(size_unit ? { size_unit } : { size }),
-    forwarding_rules: balancer.forwarding_rules ?? [],
-    health_check: compact(balancer.health_check ?? {}),
-    sticky_sessions: compact(balancer.sticky_sessions ?? { type: "none" }),
-    droplet_ids: balancer.droplet_ids ?? [],
-    redirect_http_to_https: balancer.redirect_http_to_https ?? false,
-    enable_proxy_protocol: balancer.enable_proxy_protocol ?? false,
-    enable_backend_keepalive: balancer.enable_backend_keepalive ?? false,
-    disable_lets_encrypt_dns_records: balancer.disable_lets_encrypt_dns_records ?? false,
-    http_idle_timeout_seconds: balancer.http_idle_timeout_seconds ?? 60,
-    firewall: { allow: firewall?.allow ?? [], deny: firewall?.deny ?? [] },
-  }) as BalancerSpec;
-}
-
-function ruleText(rule: ApiForwardingRule): string {
-  const { entry_protocol, entry_port, target_protocol, target_port, certificate_id, tls_passthrough } = rule;
-  const secrets = [certificate_id || "-", tls_passthrough === true];
-  return [entry_protocol, entry_port, target_protocol, target_port, ...secrets].join();
-}
-
-const textOf = (value: unknown): string =>
-  typeof value === "object" && value !== null && "entry_protocol" in value
-    ? ruleText(value as ApiForwardingRule)
-    : String(value);
-
-/** Whether the cloud has all that is wanted. Lists are equal in any order. */
-function has(observed: unknown, wanted: unknown): boolean {
-  if (Array.isArray(wanted)) {
-    const texts = [wanted, Array.isArray(observed) ? observed : []].map((list) =>
-      list.map(textOf).toSorted().join(" "),
-    );
-    return texts[0] === texts[1];
-  }
-  if (typeof wanted !== "object" || wanted === null) return observed === wanted;
-  return Object.entries(wanted).every(([key, value]) =>
-    has((observed as Readonly<Record<string, unknown>> | undefined)?.[key], value),
-  );
-}
-
-/** Targets by tag are replaced by the Nodes. */
-export const hasTargets = ({ droplet_ids, tag }: ApiLoadBalancer, wanted: readonly number[]): boolean =>
-  !tag && has(droplet_ids, wanted);
-
-/** The name and the targets apart. */
-export function hasSpec(
-  balancer: ApiLoadBalancer,
-  { name: _, droplet_ids: __, ...wanted }: BalancerSpec,
-): boolean {
-  return has({ ...presentSpec(balancer), size: balancer.size }, wanted);
+  return { spec, problems: [...problems, ...health.problems, ...conflicts(desired)] };
 }

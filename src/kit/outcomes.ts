@@ -2,7 +2,7 @@
 
 import { type Milliseconds, seconds } from "../core/brand.ts";
 import { parseIp } from "../core/ip.ts";
-import type { Publication } from "../provider/load-balancers.ts";
+import type { BalancerAddress, Publication } from "../provider/load-balancers.ts";
 import type { Done, FactChanges, NoAnswer, RefusedTarget, StepOutcome, Wait } from "../provider/plan.ts";
 
 const usualDelay = seconds(1);
@@ -39,14 +39,15 @@ export function noAnswer(why: string, checkAfter: Milliseconds = usualDelay): No
   return { isUnknown: true, waitingFor: why, checkAfter };
 }
 
-/** Publishes the IP addresses that the cloud reports, or waits while it reports none. */
+/** Publishes the IP addresses that the cloud reports, or waits while it reports none. Without `ipMode`, none is published: it is a VIP. */
 export function publishIPs(
   texts: readonly (string | null | undefined)[],
   waitingFor: string,
+  ipMode?: BalancerAddress["ipMode"],
 ): Exclude<Publication, { kind: "not-ours" }> {
   const addresses = texts.flatMap((text) => {
     const ip = parseIp(text ?? "");
-    return ip === undefined ? [] : [{ ip }];
+    return ip === undefined ? [] : [{ ip, ...(ipMode !== undefined && { ipMode }) }];
   });
   return addresses.length === 0 ? { kind: "wait", waitingFor } : { kind: "addresses", addresses };
 }

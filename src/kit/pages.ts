@@ -172,3 +172,24 @@ export function numberedPages<B extends object>(
     });
   };
 }
+
+/** Reads one object of a collection by its id: `read<ApiServer>("servers", id, call)`. */
+export type ReadObject = <T>(collection: string, id: string | number, call: Call) => Promise<T>;
+
+/**
+ * A function that reads any object of an API whose objects are alike: the body has a member with the name of the collection, without
+ * its last letter.
+ *
+ * @example
+ * const read = objectReader(api);
+ * const server = await read<ApiServer>("servers", id, call);   // the member "server" of GET /servers/{id}
+ */
+export function objectReader(api: JsonApi): ReadObject {
+  return async <T>(collection: string, id: string | number, call: Call): Promise<T> => {
+    const member = collection.slice(0, -1);
+    const [operation, path] = [`GET /${collection}/{id}`, `/${collection}/${id}`];
+    const request = { operation, method: "GET", path, expects: [member] } as const;
+    const body = await api.call<Readonly<Record<string, T>>>(request, call);
+    return body[member] as T;
+  };
+}

@@ -204,10 +204,10 @@ test.each([
   ],
   [{ type: "REGIONAL", "certificate-name": "none" }, 'The certificate "none" does not exist'],
   [{ "size-unit": "2", "size-slug": "lb-small" }, "are both set"],
-  [{ "sticky-sessions-type": "cookies" }, "need a name and a lifetime"],
+  [{ "sticky-sessions-type": "cookies" }, "Sticky sessions by cookie need"],
   [{ "override-health-check": "", "healthcheck-port": "81" }, "no TCP port 81"],
-  [{ network: "INTERNAL", "network-stack": "DUALSTACK" }, "Internal load balancers have no IPv6"],
-  [{ "network-stack": "DUALSTACK" }, "Not all Nodes have a public IPv6 address"],
+  [{ network: "INTERNAL", "network-stack": "DUALSTACK" }, "internal load balancers have no IPv6"],
+  [{ "network-stack": "DUALSTACK" }, "all Nodes need a public IPv6 address"],
   [{ type: "GLOBAL" }, "must be one of REGIONAL, REGIONAL_NETWORK"],
   [{ name: "-shop" }, "without a dot or dash at the start"],
 ])(
@@ -272,7 +272,7 @@ test("creates the load balancer in the region of the Nodes when no region is set
 });
 
 test.each([
-  ["nyc9", "DigitalOcean does not have"],
+  ["nyc9", "they are not in region nyc9"],
   ["", "Nodes are in the regions fra1, nyc3"],
 ])("creates nothing while the region is unknown: %p", async (region, text) => {
   const h = worldOf({ config: region === "" ? {} : { region } });

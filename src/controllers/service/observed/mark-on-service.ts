@@ -42,7 +42,7 @@ export function withOwners(
   const byKey = new Map<string, PossibleOwner[]>();
   for (const service of all) {
     const defaultName = defaultLoadBalancerName(service.uid);
-    for (const key of ownKeys({ defaultName, facts: service.facts })) {
+    for (const key of new Set(ownKeys({ defaultName, facts: service.facts }))) {
       byKey.set(key, [...(byKey.get(key) ?? []), service]);
     }
   }

@@ -3,7 +3,6 @@
 import {
   bearer,
   type Call,
-  type CloudErrorKind,
   type Context,
   type ErrorReport,
   jsonApi,
@@ -23,16 +22,13 @@ function isApiError(body: unknown): body is ApiErrorBody {
 }
 
 /** The API has one status for several errors; only their texts differ. */
-function kindOf(status: number, message: string): CloudErrorKind | undefined {
-  if (status !== 403 && status !== 409 && status !== 422) return undefined;
-  if (/previous action|pending|in progress|being (created|updated)/i.test(message)) return "busy";
-  return /\blimit\b|quota/i.test(message) ? "quota" : undefined;
-}
-
 function readError(body: unknown, status: number): ErrorReport {
   if (!isApiError(body)) return {};
   const { id, message = "no message" } = body;
-  return { message: `${message} [${id}]`, kind: kindOf(status, message), scope: "account" };
+  const isAmbiguous = status === 403 || status === 409 || status === 422;
+  const isBusy = /previous action|pending|in progress|being (created|updated)/i.test(message);
+  const kind = isBusy ? "busy" : /\blimit\b|quota/i.test(message) ? "quota" : undefined;
+  return { message: `${message} [${id}]`, kind: isAmbiguous ? kind : undefined, scope: "account" };
 }
 
 interface Paged {
@@ -45,14 +41,8 @@ function nextPage({ links }: Paged): number | undefined {
   return next === undefined ? undefined : Number(new URL(next).searchParams.get("page"));
 }
 
-export interface ApiOptions {
-  readonly endpoint: string;
-  /** Called again when the cloud has rejected the token. */
-  readonly readToken: () => Secret;
-  readonly account: Context["account"];
-}
-
-export function digitalOceanApi({ endpoint, readToken, account }: ApiOptions) {
+/** `readToken` is called again when the cloud has rejected the token. */
+export function digitalOceanApi(endpoint: string, readToken: () => Secret, account: Context["account"]) {
   const fetch = async () => ({ value: readToken() });
   const { transport } = account<Secret>({ name: "digitalocean", fetch, sign: bearer });
   const api = jsonApi({ base: `${endpoint.replace(/\/+$/, "")}/v2`, transport, isApiError, readError });

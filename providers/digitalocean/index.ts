@@ -18,11 +18,8 @@ export const digitalocean = defineProvider({
   reasons,
   presets: { "allow-untagged-cloud": "true", "authentication-skip-lookup": "true" },
   connect: (settings, context) => {
-    const api = digitalOceanApi({
-      endpoint: settings.endpoint,
-      readToken: () => currentValue(settings, "token", context.inputs),
-      account: context.account,
-    });
+    const readToken = () => currentValue(settings, "token", context.inputs);
+    const api = digitalOceanApi(settings.endpoint, readToken, context.account);
     return {
       instances: { sources: [dropletSource(api)], matchBy: ["name"] },
       loadBalancers: digitalOceanLoadBalancers(api, settings),

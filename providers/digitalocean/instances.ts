@@ -10,10 +10,10 @@ import {
   providerID,
 } from "#ccm";
 import type { DigitalOceanApi } from "./api.ts";
-import type { ApiDroplet } from "./resources.ts";
+import type { ApiAddresses, ApiDroplet } from "./resources.ts";
 
 function toInstance({ id, name, status, size_slug, region, networks }: ApiDroplet): Instance {
-  const addressOf = (list: ApiDroplet["networks"]["v4"], wanted: "private" | "public") =>
+  const addressOf = (list: ApiAddresses | undefined, wanted: "private" | "public") =>
     list?.find(({ type }) => type === wanted)?.ip_address;
   const internal = addressOf(networks.v4, "private");
   const [ipv4, ipv6] = [addressOf(networks.v4, "public"), addressOf(networks.v6, "public")];

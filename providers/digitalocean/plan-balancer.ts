@@ -124,15 +124,13 @@ function planChanges(
   }
   const own = { on: name, id, owner: owner.uid };
   const read = requestOf("GET", id);
-  const isKnown = facts["id"] === id && facts["type"] !== undefined;
-  const steps: readonly DigitalOceanStep[] = [
-    // The listing may be older than its deletion, so it is read again.
-    ...(isKnown ? [] : [{ ...own, do: "adopt load balancer", request: read, remember: { id, type } }]),
-    ...(tag === undefined || balancer.tags?.includes(tag) === true ? [] : [{ ...own, ...tagging(tag, id) }]),
-    ...(renewed === undefined
-      ? []
-      : [{ ...own, do: "follow certificate", request: read, remember: { certificate: renewed } }]),
-  ];
+  const steps: DigitalOceanStep[] = [];
+  // The listing may be older than its deletion, so it is read again.
+  if (facts["id"] !== id || facts["type"] === undefined)
+    steps.push({ ...own, do: "adopt load balancer", request: read, remember: { id, type } });
+  if (tag !== undefined && balancer.tags?.includes(tag) !== true) steps.push({ ...own, ...tagging(tag, id) });
+  if (renewed !== undefined)
+    steps.push({ ...own, do: "follow certificate", request: read, remember: { certificate: renewed } });
   if (status === "new") return { steps, wait: { checkAfter, waitingFor: activation } };
   const text = `${which} has the status ${JSON.stringify(status)} instead of "active", so it is not changed. Delete it in the cloud to get another one, or ask the support of DigitalOcean.`;
   if (status !== "active") return failed(reasons.LoadBalancerErrored, text);

@@ -1,9 +1,6 @@
 // The objects of the DigitalOcean API, with the fields in use.
 
-interface ApiNetwork {
-  readonly ip_address: string;
-  readonly type: string;
-}
+export type ApiAddresses = readonly { readonly ip_address: string; readonly type: string }[] | null;
 
 export interface ApiDroplet {
   readonly id: number;
@@ -11,10 +8,7 @@ export interface ApiDroplet {
   readonly status: string;
   readonly size_slug: string;
   readonly region: { readonly slug: string };
-  readonly networks: {
-    readonly v4?: readonly ApiNetwork[] | null;
-    readonly v6?: readonly ApiNetwork[] | null;
-  };
+  readonly networks: { readonly v4?: ApiAddresses; readonly v6?: ApiAddresses };
 }
 
 export interface ApiRule {

@@ -1,10 +1,133 @@
-// What a load balancer is to be, as the API describes it. Pure.
+// What a load balancer is to be, as the API describes it: its forwarding rules, its health check and everything else. Pure.
 
-import { errorProblem, type Problem } from "#ccm";
-import { keyOf } from "./annotations.ts";
+import { type BalancerPort, errorProblem, type Problem, warningProblem } from "#ccm";
+import { keyOf, type Name } from "./annotations.ts";
 import { type Desired, typeOf } from "./balancer.ts";
-import { healthCheckOf, passThroughRules, terminatingRules } from "./forwarding.ts";
+import type { ApiRule } from "./resources.ts";
 import type { Settings } from "./settings.ts";
+
+function invalid(names: readonly Name[], text: string): Problem {
+  const advice = `Nothing of the load balancer is changed. Correct ${names.map(keyOf).join(", ")}.`;
+  return errorProblem("InvalidAnnotation", `${text} ${advice}`);
+}
+
+interface Forwarding {
+  readonly rules: readonly ApiRule[];
+  readonly problems: readonly Problem[];
+}
+
+const lists = ["http-ports", "tls-ports", "http2-ports"] as const;
+const certificates = ["certificate-id", "certificate-name", "tls-passthrough"] as const;
+
+/** Packets are passed on as they are: to the port of the Service, which kube-proxy accepts for the address of the load balancer. */
+function passThroughRules({ settings, ports }: Desired): Forwarding {
+  const terminating = [...lists, ...certificates, "http3-port", "protocol"] as const;
+  const unused = terminating.filter((name) => !["", "false", "tcp"].includes(String(settings[name] ?? "")));
+  const text = (name: Name) =>
+    `${keyOf(name)} has no effect, because a load balancer of type REGIONAL_NETWORK does not terminate connections. Remove it, or recreate the Service with ${keyOf("type")}: REGIONAL.`;
+  const rules = ports.flatMap(({ protocol, port }) => {
+    const name = protocol.toLowerCase();
+    const rule = { entry_protocol: name, entry_port: port, target_protocol: name, target_port: port };
+    return protocol === "SCTP" ? [] : [rule];
+  });
+  return { rules, problems: unused.map((name) => warningProblem("InvalidAnnotation", text(name))) };
+}
+
+/** The protocol of a port: a list takes precedence over the default, and UDP over both. */
+function protocolOf({ port, protocol }: BalancerPort, { settings }: Desired, isSecure: boolean): string {
+  const http2 = settings["http2-ports"] ?? [];
+  const tls = settings["tls-ports"] ?? (isSecure && !http2.includes(443) ? [443] : []);
+  if (protocol === "UDP") return "udp";
+  if (http2.includes(port)) return "http2";
+  if (tls.includes(port)) return "https";
+  return settings["http-ports"]?.includes(port) === true ? "http" : settings.protocol;
+}
+
+/** `certificate`: its id, if the Service has one. */
+function terminatingRules(desired: Desired, certificate: string | undefined): Forwarding {
+  const { settings, ports } = desired;
+  const passthrough = settings["tls-passthrough"];
+  const problems: Problem[] = [];
+  const all = lists.flatMap((name) => settings[name] ?? []);
+  const repeated = all.filter((port, index) => all.indexOf(port) !== index);
+  if (repeated.length > 0) problems.push(invalid(lists, `Port ${repeated.join(", ")} is in several lists.`));
+  const tlsOf = (port: number, protocol: string): Pick<ApiRule, "certificate_id" | "tls_passthrough"> => {
+    if (!["https", "http2", "http3"].includes(protocol)) return {};
+    if (certificate !== undefined && !passthrough) return { certificate_id: certificate };
+    if (certificate === undefined && passthrough && protocol !== "http3") return { tls_passthrough: true };
+    const needs = protocol === "http3" ? "a certificate" : "either a certificate or tls-passthrough";
+    const has = certificate !== undefined ? "both" : passthrough ? "tls-passthrough" : "none of them";
+    const text = `Port ${port} has the protocol ${protocol}, which needs ${needs}; the Service has ${has}.`;
+    problems.push(invalid(certificates, text));
+    return {};
+  };
+  const ruleOf = ({ port, nodePort }: BalancerPort, protocol: string): ApiRule => {
+    const text = `Port ${port} has no node port, to which load balancers of type REGIONAL forward. Nothing of the load balancer is changed. Remove allocateLoadBalancerNodePorts: false from the Service.`;
+    if (nodePort === undefined) problems.push(errorProblem("UnsupportedByCloud", text));
+    const tls = tlsOf(port, protocol);
+    const target = tls.certificate_id === undefined ? protocol : "http";
+    return {
+      entry_protocol: protocol,
+      entry_port: port,
+      target_protocol: target,
+      target_port: nodePort ?? 0,
+      ...tls,
+    };
+  };
+  const isSecure = certificate !== undefined || passthrough;
+  const supported = ports.filter(({ protocol }) => protocol !== "SCTP");
+  const rules = supported.map((one) => ruleOf(one, protocolOf(one, desired, isSecure)));
+  const wanted = settings["http3-port"];
+  const http3 = supported.find(({ port }) => port === wanted);
+  if (http3 !== undefined) return { rules: [...rules, ruleOf(http3, "http3")], problems };
+  const text = `${keyOf("http3-port")} is ${wanted}, which is no port of the Service, so it has no effect. Correct it.`;
+  if (wanted !== undefined) problems.push(warningProblem("InvalidAnnotation", text));
+  return { rules, problems };
+}
+
+const kubeProxyHealthPort = 10256;
+const overridden = ["healthcheck-port", "healthcheck-path", "healthcheck-protocol"] as const;
+
+/** What is checked: kube-proxy, the port for `externalTrafficPolicy: Local`, or with the override a port of the Service. */
+function healthCheckOf(desired: Desired): {
+  readonly check: object;
+  readonly problems: readonly Problem[];
+} {
+  const { settings, healthCheckNodePort = kubeProxyHealthPort, ports } = desired;
+  const { "healthcheck-port": wanted, "healthcheck-path": path, "healthcheck-protocol": protocol } = settings;
+  const times = {
+    check_interval_seconds: settings["healthcheck-check-interval-seconds"],
+    response_timeout_seconds: settings["healthcheck-response-timeout-seconds"],
+    unhealthy_threshold: settings["healthcheck-unhealthy-threshold"],
+    healthy_threshold: settings["healthcheck-healthy-threshold"],
+  };
+  if (settings["override-health-check"] === undefined) {
+    const unused = overridden.filter((name) => settings[name] !== undefined);
+    const text = (name: Name) =>
+      `${keyOf(name)} has no effect without ${keyOf("override-health-check")}. Set that, or remove it.`;
+    // None of what is checked understands the PROXY protocol.
+    const check = {
+      protocol: "http",
+      port: healthCheckNodePort,
+      path: "/healthz",
+      proxy_protocol: false,
+      ...times,
+    };
+    return { check, problems: unused.map((name) => warningProblem("InvalidAnnotation", text(name))) };
+  }
+  const checked = ports.find((one) => one.protocol === "TCP" && (wanted ?? one.port) === one.port);
+  const which = wanted === undefined ? "no TCP port" : `no TCP port ${wanted}`;
+  const text = `The Service has ${which} with a node port that can be checked.`;
+  if (checked?.nodePort === undefined) return { check: {}, problems: [invalid(["healthcheck-port"], text)] };
+  const own = protocol ?? (path === undefined ? "tcp" : "http");
+  const check = {
+    protocol: own,
+    port: checked.nodePort,
+    ...(own !== "tcp" && { path: path ?? "/" }),
+    ...times,
+  };
+  return { check, problems: [] };
+}
 
 export interface Spec {
   readonly name: string;
@@ -12,21 +135,17 @@ export interface Spec {
   readonly [member: string]: unknown;
 }
 
+const cookieNames = ["sticky-sessions-cookie-name", "sticky-sessions-cookie-ttl"] as const;
+
 function conflicts({ settings }: Desired): readonly Problem[] {
-  const error = (text: string) =>
-    errorProblem(
-      "InvalidAnnotation",
-      `${text} Nothing of the load balancer is changed until this is corrected.`,
-    );
-  const isSized = settings["size-slug"] !== undefined && (settings["size-unit"] ?? 0) > 0;
-  const isNamed = settings["sticky-sessions-cookie-name"] !== undefined;
-  const hasCookie = isNamed && settings["sticky-sessions-cookie-ttl"] !== undefined;
+  const { "size-slug": size, "size-unit": unit = 0, "sticky-sessions-type": type } = settings;
+  const { "sticky-sessions-cookie-name": cookie, "sticky-sessions-cookie-ttl": ttl } = settings;
+  const isSized = size !== undefined && unit > 0;
+  const lacksCookie = type === "cookies" && (cookie === undefined || ttl === undefined);
   return [
-    ...(isSized
-      ? [error(`${keyOf("size-slug")} and ${keyOf("size-unit")} are both set. Remove size-slug.`)]
-      : []),
-    ...(settings["sticky-sessions-type"] === "cookies" && !hasCookie
-      ? [error(`Sticky sessions by cookie need ${keyOf("sticky-sessions-cookie-name")} and …-cookie-ttl.`)]
+    ...(isSized ? [invalid(["size-slug", "size-unit"], "The size is set twice.")] : []),
+    ...(lacksCookie
+      ? [invalid(cookieNames, "Sticky sessions need a name and a lifetime of the cookie.")]
       : []),
   ];
 }

@@ -1,17 +1,7 @@
 // The simulated cloud: one account, its rate limits, and its error responses.
 
 import { type Milliseconds, milliseconds, seconds } from "#ccm";
-import {
-  type Answer,
-  type Clock,
-  commonFaults,
-  listLies,
-  type Operations,
-  Refused,
-  RequestLimit,
-  RestApi,
-  type RestFault,
-} from "#ccm/testing";
+import { type Answer, type Clock, type Operations, type Refused, RequestLimit, RestApi } from "#ccm/testing";
 import { balancerOperations } from "./api/balancers.ts";
 import { certificateOperations } from "./api/certificates.ts";
 import { dropletOperations } from "./api/droplets.ts";
@@ -41,6 +31,7 @@ const errorIds: Readonly<Record<number, string>> = {
 const messages: Readonly<Record<number, string>> = {
   401: "Unable to authenticate you",
   404: "The resource you were accessing could not be found.",
+  429: "API rate limit exceeded.",
 };
 
 const minute = 60_000;
@@ -48,28 +39,19 @@ const minute = 60_000;
 export class DigitalOceanCloud extends RestApi {
   readonly account: Account;
   readonly hourly: RequestLimit;
-  readonly #perMinute: RequestLimit;
+  protected readonly limits: readonly RequestLimit[];
   protected readonly operations: Operations;
 
-  constructor({
-    clock,
-    times,
-    latency,
-    requestsPerHour = 5000,
-    requestsPerMinute = 250,
-  }: DigitalOceanOptions) {
-    super({ clock, latency }, [...commonFaults, ...listLies] satisfies readonly RestFault[]);
+  constructor(options: DigitalOceanOptions) {
+    super(options);
+    const { clock, times, requestsPerHour = 5000, requestsPerMinute = 250 } = options;
     const defaults = { activation: seconds(60), change: seconds(2), boot: milliseconds(0) };
-    this.account = new Account(clock, { ...defaults, ...times });
+    this.account = new Account(this.later, clock, { ...defaults, ...times });
     this.hourly = new RequestLimit(clock, requestsPerHour);
-    this.#perMinute = new RequestLimit(clock, requestsPerMinute, minute);
+    this.limits = [this.hourly, new RequestLimit(clock, requestsPerMinute, minute)];
     const kinds = [dropletOperations, balancerOperations, certificateOperations, firewallOperations];
     const all = [...kinds, tagOperations, networkOperations].map((operations) => operations(this.account));
     this.operations = Object.assign({}, ...all);
-  }
-
-  settle(): void {
-    this.account.later.settle();
   }
 
   protected refusal({ status, message, code }: Refused): Answer {
@@ -82,12 +64,7 @@ export class DigitalOceanCloud extends RestApi {
     };
   }
 
-  protected admit(): void {
-    if (!this.hourly.take()) throw new Refused(429, "API rate limit exceeded.");
-    if (!this.#perMinute.take()) throw new Refused(429, "Too many requests");
-  }
-
-  protected headers(): Readonly<Record<string, string>> {
-    return { "x-request-id": `request-${this.seen.length}`, ...this.hourly.headers() };
+  protected override headers(): Readonly<Record<string, string>> {
+    return { "x-request-id": `request-${this.seen.length}`, ...super.headers() };
   }
 }

@@ -46,8 +46,10 @@ export function oneOf<const T extends string>(values: readonly T[], fallback?: T
   return value(`must be one of ${values.join(", ")}`, isValid, fallback);
 }
 
-/** A member that has no effect. */
 export const anything: Field<unknown> = (given) => given;
+
+/** A member that has no effect, and is not read. */
+export const ignored: Field<undefined> = () => undefined;
 
 /** Undefined when it is absent. */
 export function optional<T>(field: Field<T>): Field<T | undefined> {
@@ -73,10 +75,9 @@ export function fields<F extends Readonly<Record<string, Field<unknown>>>>(decla
     const at = (name: string) => (path === "" ? name : `${path}.${name}`);
     const unknown = Object.keys(object).find((name) => !Object.hasOwn(declared, name));
     if (unknown !== undefined) throw invalid(at(unknown), "is not a field of the simulated API");
-    const read = Object.entries(declared).map(([name, field]) => [
-      name,
-      field((object as Readonly<Record<string, unknown>>)[name], at(name)),
-    ]);
+    const read = Object.entries(declared)
+      .filter(([, field]) => field !== ignored)
+      .map(([name, field]) => [name, field((object as Readonly<Record<string, unknown>>)[name], at(name))]);
     // Each entry comes from the field with its name.
     return Object.fromEntries(read) as FieldsOf<F>;
   };

@@ -1,21 +1,23 @@
 // A simulated cloud as a table of operations: `"GET /v2/things/{id}": (request) => answer`. It finds the operation of a request,
 // checks the token and the rate limit, and applies injected faults.
 
-import type { CloudFault, CommonFault } from "./faults.ts";
+import { DueWork } from "./due-work.ts";
+import { type CloudFault, type CommonFault, commonFaults } from "./faults.ts";
 import { type ListLie, listLies } from "./paging.ts";
+import type { RequestLimit } from "./rate-limit.ts";
 import { Refused } from "./refused.ts";
 import { type Answer, type Delivery, SimulatedApi, type SimulatedRequest } from "./simulated-api.ts";
 import { Tokens } from "./tokens.ts";
 
 /** A request as an operation gets it. */
-export interface OperationRequest<K extends string = string> {
+export interface OperationRequest {
   readonly url: URL;
   readonly query: URLSearchParams;
   /** What stands for `{…}` in the path, in order. The first is also the `id`. */
   readonly params: readonly string[];
   readonly id: string;
   readonly body: unknown;
-  readonly fault: CloudFault<K> | undefined;
+  readonly fault: CloudFault<RestFault> | undefined;
   readonly lie: ListLie | undefined;
   /** Whether an injected fault hides this resource from this request. */
   readonly isHidden: (resource: { readonly id: number | string; readonly name: string }) => boolean;
@@ -56,25 +58,37 @@ export class OperationTable {
   }
 }
 
+/** The faults of every cloud, and the lies of listings. */
 export type RestFault = CommonFault | ListLie;
 
-export abstract class RestApi<K extends string = RestFault> extends SimulatedApi<K> {
+export abstract class RestApi extends SimulatedApi<RestFault> {
   readonly tokens = new Tokens();
+  /** What a request started and a later one completes. */
+  readonly later: DueWork;
   #table: OperationTable | undefined;
 
+  constructor(options: ConstructorParameters<typeof SimulatedApi>[0]) {
+    super(options, [...commonFaults, ...listLies]);
+    this.later = new DueWork(options.clock);
+  }
+
   protected abstract readonly operations: Operations;
+
+  /** The headers of each response show the first. */
+  protected abstract readonly limits: readonly RequestLimit[];
 
   /** A refusal as the cloud answers it. */
   protected abstract refusal(refused: Refused): Answer;
 
-  /** Applies changes that are due. */
-  abstract settle(): void;
-
-  /** Takes a request from the rate limit, and refuses it if there is none. */
-  protected abstract admit(): void;
+  /** Completes what is due, as the next request would. */
+  settle(): void {
+    this.later.settle();
+  }
 
   /** The headers of each response. */
-  protected abstract headers(): Readonly<Record<string, string>>;
+  protected headers(): Readonly<Record<string, string>> {
+    return this.limits[0]?.headers() ?? {};
+  }
 
   receive(request: SimulatedRequest): Delivery {
     this.settle();
@@ -95,14 +109,18 @@ export abstract class RestApi<K extends string = RestFault> extends SimulatedApi
     return this.respond(request, { operation, path, fault, serve }, () => this.headers());
   }
 
-  protected injected({ status = 503, code }: CloudFault<K>): Answer {
+  protected injected({ status = 503, code }: CloudFault<RestFault>): Answer {
     return this.refusal(new Refused(status, "injected fault", code));
   }
 
-  #serve(request: SimulatedRequest, match: Match | undefined, fault: CloudFault<K> | undefined): Answer {
+  #serve(
+    request: SimulatedRequest,
+    match: Match | undefined,
+    fault: CloudFault<RestFault> | undefined,
+  ): Answer {
     const { method, url, body, isMalformed, authorization } = request;
     this.tokens.check(authorization, method);
-    this.admit();
+    for (const limit of this.limits) if (!limit.take()) throw new Refused(429, "rate limit exceeded");
     const serve = this.operations[match?.operation ?? ""];
     if (match === undefined || serve === undefined)
       throw new Refused(404, `${method} ${url.pathname} is not an operation of this API`);

@@ -79,10 +79,8 @@ export function checkBalancer(account: Account, balancer: Balancer): void {
 
 /** Throws if a replacement changes what a load balancer has for its life. */
 export function checkChange(before: Balancer, request: BalancerRequest): void {
-  const { type, network, network_stack, region } = request;
-  require(type === undefined || type === before.type, "type cannot be updated");
-  require(network === undefined || network === before.network, "network cannot be updated");
-  require(network_stack === undefined ||
-    network_stack === before.network_stack, "network_stack cannot be updated");
-  require(region === "" || region === before.region, "region cannot be updated");
+  for (const name of ["type", "network", "network_stack", "region"] as const) {
+    const isSame = (request[name] ?? "") === "" || request[name] === before[name];
+    require(isSame, `${name} cannot be updated`);
+  }
 }

@@ -17,15 +17,14 @@ import { reads } from "./pages.ts";
 
 /** Droplets with the tag are targets of a load balancer that has one. */
 function balancerView({ droplets }: Account, { region, ...balancer }: Balancer) {
-  const { tag, sticky_sessions, ipv6, droplet_ids, ip, ...shown } = balancer;
-  const tagged = droplets.list().filter(({ tags }) => tags.includes(tag));
+  const { tag, sticky_sessions, ipv6, droplet_ids, ...shown } = balancer;
+  const tagged = () => droplets.list().filter(({ tags }) => tags.includes(tag));
   return {
     ...shown,
-    ip,
     ...(ipv6 !== "" && { ipv6 }),
     tag,
     region: findRegion(region),
-    droplet_ids: tag === "" ? droplet_ids : tagged.map(({ id }) => id),
+    droplet_ids: tag === "" ? droplet_ids : tagged().map(({ id }) => id),
     sticky_sessions: sticky_sessions.type === "none" ? { type: "none" } : sticky_sessions,
   };
 }
@@ -39,7 +38,7 @@ function create(account: Account, body: unknown): Answer {
   const { id, tags } = balancers.put(draft);
   account.addTags(tags);
   account.activate(id);
-  return { status: 202, body: { load_balancer: balancerView(account, balancers.existing(id)) } };
+  return { status: 202, body: { load_balancer: balancerView(account, balancers.withID(id)) } };
 }
 
 function store(account: Account, after: Balancer, before: Balancer): void {

@@ -2,9 +2,9 @@
 
 import {
   type Answer,
-  anything,
   fields,
   flag,
+  ignored,
   listOf,
   type Operations,
   Refused,
@@ -24,14 +24,8 @@ const newDroplet = fields({
   public_networking: flag(true),
   tags: listOf(text()),
   vpc_uuid: text(""),
-  ...{
-    image: anything,
-    ssh_keys: anything,
-    backups: anything,
-    private_networking: anything,
-    volumes: anything,
-  },
-  ...{ monitoring: anything, user_data: anything, with_droplet_agent: anything },
+  ...{ image: ignored, ssh_keys: ignored, backups: ignored, private_networking: ignored, volumes: ignored },
+  ...{ monitoring: ignored, user_data: ignored, with_droplet_agent: ignored },
 });
 
 export function dropletView({ region, ...droplet }: Droplet) {
@@ -39,12 +33,7 @@ export function dropletView({ region, ...droplet }: Droplet) {
   return {
     ...droplet,
     ...{ memory, vcpus, disk, locked: false, kernel: null, next_backup_window: null },
-    ...{
-      features: ["droplet_agent", "private_networking"],
-      backup_ids: [],
-      snapshot_ids: [],
-      volume_ids: [],
-    },
+    ...{ features: ["private_networking"], backup_ids: [], snapshot_ids: [], volume_ids: [] },
     image: { id: 63_663_980, name: "24.04 x64", distribution: "Ubuntu", slug: "ubuntu-24-04-x64" },
     size: { ...size, memory, vcpus, disk },
     region: findRegion(region),
@@ -61,19 +50,11 @@ function matches({ name, tags }: Droplet, query: URLSearchParams): boolean {
 
 function create(account: Account, body: unknown): Answer {
   const { droplets, later, times } = account;
-  const { name, region, size, ipv6, public_networking, tags, vpc_uuid } = newDroplet(body, "");
-  if (findRegion(region) === undefined)
+  const { name, size: size_slug, public_networking: isPublic, ...created } = newDroplet(body, "");
+  if (findRegion(created.region) === undefined)
     throw new Refused(422, "You specified an invalid region for Droplet creation.");
-  const added = droplets.add(name, {
-    region,
-    size_slug: size,
-    isPublic: public_networking,
-    ipv6,
-    tags,
-    vpc_uuid,
-  });
-  const { id, networks } = added;
-  account.addTags(tags);
+  const { id, networks } = droplets.add(name, { size_slug, isPublic, ...created });
+  account.addTags(created.tags);
   if (times.boot > 0) {
     droplets.change(id, { status: "new", networks: { v4: [], v6: [] } });
     later.add(times.boot, () => {
@@ -92,13 +73,10 @@ function act({ droplets }: Account, droplet: Droplet, body: unknown): Answer {
   const status = powerActions[type];
   if (status === undefined) throw new Refused(422, `${type} is not an action of the simulated API`);
   droplets.change(droplet.id, { status });
-  const { created_at, region } = droplet;
-  const resource = { resource_id: droplet.id, resource_type: "droplet", region_slug: region };
+  const { id, created_at, region: region_slug } = droplet;
   const times = { started_at: created_at, completed_at: created_at };
-  return {
-    status: 201,
-    body: { action: { id: droplet.id, status: "completed", type, ...times, ...resource } },
-  };
+  const resource = { resource_id: id, resource_type: "droplet", region_slug };
+  return { status: 201, body: { action: { id, status: "completed", type, ...times, ...resource } } };
 }
 
 export function dropletOperations(account: Account): Operations {

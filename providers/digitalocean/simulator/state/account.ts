@@ -1,7 +1,7 @@
 // Everything that an account has, and what is completed later.
 
 import type { Milliseconds } from "#ccm";
-import { type Clock, DueWork, Ids, Records, type Stored } from "#ccm/testing";
+import { type Clock, type DueWork, Ids, Records, type Stored } from "#ccm/testing";
 import { type Balancer, Balancers } from "./balancers.ts";
 import { type Certificate, Certificates } from "./certificates.ts";
 import { Droplets } from "./droplets.ts";
@@ -40,11 +40,11 @@ export class Account {
   /** The number of changes that a load balancer processes, by id. */
   readonly #busy = new Map<string, number>();
 
-  constructor(clock: Clock, times: AccountTimes) {
+  constructor(later: DueWork, clock: Clock, times: AccountTimes) {
     const ids = new Ids(clock, 3_000_000);
     this.ids = ids;
     this.times = times;
-    this.later = new DueWork(clock);
+    this.later = later;
     this.droplets = new Droplets(ids);
     this.balancers = new Balancers(ids);
     this.certificates = new Certificates(ids);

@@ -2,16 +2,19 @@
 
 import { parseArgs } from "node:util";
 import { keepLoopbackDirect } from "../src/platform/environment.ts";
+import { findRehearsal, rehearsals } from "./rehearse/clouds/registry.ts";
 import { type Act, isClean, rehearse } from "./rehearse/rehearsal.ts";
 
-const usage = `Usage: npm run rehearse -- --cloud hetzner --peer "<command line of the Go manager>"
+const names = rehearsals.map(({ name }) => name).join(", ");
+
+const usage = `Usage: npm run rehearse -- --cloud <name> --peer "<command line of the Go manager>"
 
 Runs the peer on a test cluster in a simulated cloud, then Fairlead, then the peer again, with changes of users in between. Nothing outside
-this machine is changed. Both managers get the flags of the manifests, and your variables HCLOUD_LOAD_BALANCERS_* and HCLOUD_INSTANCES_*.
+this machine is changed. Both managers get the flags of the manifests, and the variables that docs/clouds names for the cloud.
 It exits with 1 if Fairlead changes anything when it takes over.
 
-  --cloud <name>   the cloud: hetzner
-  --peer <text>    command line of the Go manager (default: $HCLOUD_CCM)
+  --cloud <name>   the cloud: ${names} (default: hetzner)
+  --peer <text>    command line of the Go manager (default: ${rehearsals.map(({ name, peerVariable }) => `$${peerVariable} for ${name}`).join(", ")})
 `;
 
 function fail(text: string): never {
@@ -22,7 +25,7 @@ function fail(text: string): never {
 function readOptions() {
   const options = {
     cloud: { type: "string", default: "hetzner" },
-    peer: { type: "string", default: process.env["HCLOUD_CCM"] ?? "" },
+    peer: { type: "string" },
     help: { type: "boolean", short: "h", default: false },
   } as const;
   try {
@@ -50,20 +53,23 @@ function report({ title, requests, changes, writes, differences }: Act): void {
   process.stdout.write(`${lines.join("\n")}\n`);
 }
 
-const { cloud, peer, help } = readOptions();
+const { cloud: name, peer: given, help } = readOptions();
 if (help) {
   process.stdout.write(usage);
   process.exit(0);
 }
-if (cloud !== "hetzner") fail(`There is no rehearsal for the cloud ${JSON.stringify(cloud)}.`);
+const cloud =
+  findRehearsal(name) ??
+  fail(`There is no rehearsal for the cloud ${JSON.stringify(name)}. Known: ${names}.`);
+const peer = given ?? process.env[cloud.peerVariable] ?? "";
 if (peer.trim() === "") {
   process.stdout.write(
-    "No peer is given, so nothing was rehearsed. Set HCLOUD_CCM or --peer to the command line of the Go manager.\n",
+    `No peer is given, so nothing was rehearsed. Set ${cloud.peerVariable} or --peer to the command line of the Go manager.\n`,
   );
   process.exit(0);
 }
 keepLoopbackDirect();
-const takeOver = await rehearse({ peer, isWhole: true, report });
+const takeOver = await rehearse({ cloud, peer, isWhole: true, report });
 const summary = isClean(takeOver)
   ? "Fairlead took over without a change."
   : "Fairlead changed something when it took over; see above.";

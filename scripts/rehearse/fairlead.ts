@@ -1,8 +1,10 @@
-// Fairlead for Hetzner as a process, from the sources.
+// Fairlead as a process, from the sources, for the cloud in the variable FAIRLEAD_CLOUD.
 
-import { hetzner } from "../../providers/hetzner/index.ts";
-import type { AnyProvider } from "../../src/app/connect-cloud.ts";
 import { runExecutable } from "../../src/app/run.ts";
+import { findRehearsal } from "./clouds/registry.ts";
 
-// The contract keeps each provider's own types; the framework only hands its values back to it.
-await runExecutable(hetzner as unknown as AnyProvider);
+const name = process.env["FAIRLEAD_CLOUD"] ?? "";
+const definition = findRehearsal(name);
+if (definition === undefined)
+  throw new Error(`FAIRLEAD_CLOUD is ${JSON.stringify(name)}, which is no cloud.`);
+await runExecutable(definition.provider);

@@ -1,6 +1,7 @@
 // A rehearsal of the change from a Go manager to Fairlead and back, on one stage.
 
 import { join } from "node:path";
+import type { RehearsalDefinition } from "./cloud.ts";
 import { type Deeds, Stage } from "./stage.ts";
 import { differences } from "./state.ts";
 
@@ -13,6 +14,7 @@ export interface Act extends Deeds {
 }
 
 export interface RehearsalOptions {
+  readonly cloud: RehearsalDefinition;
   readonly peer: string;
   /** Whether users change Services with each manager, and the peer takes over again. */
   readonly isWhole: boolean;
@@ -20,8 +22,8 @@ export interface RehearsalOptions {
 }
 
 /** Returns the act in which Fairlead took over. Without a fault it has no change, write or difference. */
-export async function rehearse({ peer, isWhole, report }: RehearsalOptions): Promise<Act> {
-  await using stage = await Stage.open();
+export async function rehearse({ cloud, peer, isWhole, report }: RehearsalOptions): Promise<Act> {
+  await using stage = await Stage.open(cloud);
   const play = async (title: string, start: () => void): Promise<Act> => {
     const before = stage.state();
     start();

@@ -1,12 +1,10 @@
-// The environment of a rehearsal: a test API server over HTTPS with kubelets, a simulated project over HTTP, and one manager at
-// a time.
+// The environment of a rehearsal: a test API server over HTTPS with kubelets, a simulated cloud over HTTP, and one manager at a
+// time.
 
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
-import { serveCloud } from "#ccm/testing";
-import { HetznerCloud } from "../../providers/hetzner/simulator/index.ts";
-import { milliseconds, seconds } from "../../src/core/brand.ts";
+import { seconds } from "../../src/core/brand.ts";
 import type { Node, Service } from "../../src/kube/objects.ts";
 import { createAuthority } from "../../src/pki/authority.ts";
 import { systemClock } from "../../src/platform/clock.ts";
@@ -19,19 +17,18 @@ import { resourceNamed } from "../../src/testing/apiserver/objects/resource-tabl
 import { HttpsServer, saveKubeconfig } from "../../src/testing/apiserver/serving/https-server.ts";
 import { type KeptProcess, keepFolder, startProcess } from "../../test/cluster/rig/kept-process.ts";
 import { until } from "../../test/cluster/rig/until.ts";
-import { changed, serviceDraft, serviceDrafts } from "./services.ts";
+import type { RehearsalDefinition, RehearsedCloud } from "./cloud.ts";
+import { serviceDraft, serviceDrafts } from "./services.ts";
 import { type State, stateOf } from "./state.ts";
 
 const root = resolve(import.meta.dir, "../..");
 const nodeCount = 3;
-const token = "t".repeat(64);
 const services = resourceNamed("services");
 
 /** The variables of the operator that change what a manager does. */
-function chosenSettings(): Readonly<Record<string, string>> {
-  const isChosen = (name: string): boolean => /^HCLOUD_(LOAD_BALANCERS|INSTANCES)_/.test(name);
+function chosenSettings(passed: RegExp): Readonly<Record<string, string>> {
   return Object.fromEntries(
-    Object.entries(process.env).flatMap(([name, value = ""]) => (isChosen(name) ? [[name, value]] : [])),
+    Object.entries(process.env).flatMap(([name, value = ""]) => (passed.test(name) ? [[name, value]] : [])),
   );
 }
 
@@ -48,67 +45,62 @@ const isWrite = (key: string): boolean => /^(create|update|patch|delete) (nodes|
 export class Stage implements AsyncDisposable {
   readonly #server: ApiServer;
   readonly #https: HttpsServer;
-  readonly #cloud: HetznerCloud;
-  readonly #served: ReturnType<typeof serveCloud>;
+  readonly #definition: RehearsalDefinition;
+  readonly #cloud: RehearsedCloud;
   readonly #kubelets: Kubelets;
   readonly #folder: string;
   #manager: KeptProcess | undefined;
   #logs = "";
 
-  private constructor(server: ApiServer, https: HttpsServer, folder: string) {
+  private constructor(
+    definition: RehearsalDefinition,
+    server: ApiServer,
+    https: HttpsServer,
+    folder: string,
+  ) {
+    this.#definition = definition;
     this.#server = server;
     this.#https = https;
     this.#folder = folder;
-    this.#cloud = new HetznerCloud({
-      clock: systemClock,
-      actionTime: milliseconds(200),
-      latency: milliseconds(5),
-    });
-    this.#served = serveCloud(this.#cloud, 0);
-    const { networks, servers } = this.#cloud.project;
-    this.#cloud.tokens.add(token);
-    const { id: network } = networks.add("cluster");
+    this.#cloud = definition.open();
     const timing = { readyAfter: seconds(1) };
     const isMachineUp = () => true;
     this.#kubelets = new Kubelets({ server, clock: systemClock, random: systemRandom, isMachineUp, timing });
     for (let index = 0; index < nodeCount; index += 1) {
-      servers.add(`node-${index}`, { networks: [{ network }] });
+      this.#cloud.addMachine(`node-${index}`);
       this.#kubelets.join({ name: `node-${index}`, podCIDRs: [`10.244.${index}.0/24`] });
     }
-    for (const draft of serviceDrafts()) server.objects.create(services, "default", draft);
+    for (const draft of serviceDrafts(this.#cloud.services))
+      server.objects.create(services, "default", draft);
   }
 
-  static async open(): Promise<Stage> {
+  static async open(definition: RehearsalDefinition): Promise<Stage> {
     const server = new ApiServer({ clock: systemClock, random: systemRandom });
     const authority = createAuthority("fairlead rehearsal", systemClock, systemRandom);
     const https = await HttpsServer.start({ server, authority, token: systemRandom.uuid() });
     const folder = mkdtempSync(join(tmpdir(), "fairlead-rehearsal-"));
     keepFolder(folder);
     await saveKubeconfig(https, systemFiles, join(folder, "kubeconfig"));
-    return new Stage(server, https, folder);
+    return new Stage(definition, server, https, folder);
   }
 
   /** Starts a manager with the flags and the environment of the Go manager's manifests. */
   start(commandLine: string): void {
     const flags = [
       `--kubeconfig=${join(this.#folder, "kubeconfig")}`,
-      ...["--cloud-provider=hcloud", "--allow-untagged-cloud", "--leader-elect=false", "--secure-port=0"],
-      ...["--cluster-cidr=10.244.0.0/16", "--allocate-node-cidrs=true", "--webhook-secure-port=0"],
-      "--route-reconciliation-period=30s",
+      ...["--leader-elect=false", "--secure-port=0", "--webhook-secure-port=0"],
+      ...this.#cloud.flags,
     ];
     this.#manager = startProcess(["sh", "-c", `exec ${commandLine} "$@"`, "sh", ...flags], {
       cwd: root,
       env: {
-        HCLOUD_TOKEN: token,
-        HCLOUD_ENDPOINT: `${this.#served.url}/v1`,
-        HCLOUD_NETWORK: "cluster",
-        HCLOUD_NETWORK_DISABLE_ATTACHED_CHECK: "true",
-        HCLOUD_METRICS_ENABLED: "false",
-        HCLOUD_LOAD_BALANCERS_LOCATION: "fsn1",
-        ...chosenSettings(),
+        // For Fairlead only.
+        FAIRLEAD_CLOUD: this.#definition.name,
+        ...this.#cloud.env,
+        ...chosenSettings(this.#definition.passed),
       },
     });
-    this.#cloud.forget();
+    this.#cloud.api.forget();
     this.#server.requests.clear();
   }
 
@@ -120,7 +112,7 @@ export class Stage implements AsyncDisposable {
 
   /** What the manager did since it was started or this was last called. */
   deeds(): Deeds {
-    const { seen } = this.#cloud;
+    const { seen } = this.#cloud.api;
     const found = {
       requests: seen.length,
       changes: seen.filter(({ mutates }) => mutates).map(({ operation }) => operation),
@@ -128,13 +120,13 @@ export class Stage implements AsyncDisposable {
         .filter(([key]) => isWrite(key))
         .map(([key, count]) => `${count} ${key}`),
     };
-    this.#cloud.forget();
+    this.#cloud.api.forget();
     this.#server.requests.clear();
     return found;
   }
 
   state(): State {
-    return stateOf(this.#server, this.#cloud);
+    return stateOf(this.#server, this.#cloud.state());
   }
 
   /** Waits until the manager has listed the cloud, everything has its address, and nothing has changed for some seconds. */
@@ -147,7 +139,7 @@ export class Stage implements AsyncDisposable {
         if (this.#manager !== undefined && this.#manager.exitCode() !== null)
           throw new Error(`The manager exited with ${this.#manager.exitCode()}.`);
         const writes = [...this.#server.requests].filter(([key]) => isWrite(key));
-        const text = JSON.stringify([this.state(), this.#cloud.seen.length, writes]);
+        const text = JSON.stringify([this.state(), this.#cloud.api.seen.length, writes]);
         if (text !== last.text) last = { text, at: performance.now() };
         return this.#isComplete() && performance.now() - last.at > quiet;
       },
@@ -158,11 +150,14 @@ export class Stage implements AsyncDisposable {
   /** Users change a Service, add one and delete one. */
   change(round: number): void {
     const { objects } = this.#server;
-    objects.patch(services, "default", "plain", "", ({ metadata, ...rest }) => ({
-      ...rest,
-      metadata: { ...(metadata as JsonObject), annotations: changed(round) },
-    }));
-    objects.create(services, "default", serviceDraft(`round-${round}`, 100 + round, {}));
+    const [name = ""] = Object.keys(this.#cloud.services);
+    objects.patch(services, "default", name, "", ({ metadata, ...rest }) => {
+      const { annotations, ...others } = metadata as JsonObject;
+      // A manager may have written annotations.
+      const all = { ...(annotations as JsonObject), ...this.#definition.changed(round) };
+      return { ...rest, metadata: { ...others, annotations: all } };
+    });
+    objects.create(services, "default", serviceDraft(`round-${round}`, 100 + round));
     if (round > 0) objects.delete(services, "default", `round-${round - 1}`);
   }
 
@@ -171,19 +166,18 @@ export class Stage implements AsyncDisposable {
     const all = this.#server.store.list("services") as unknown as readonly Service[];
     const wanted = all.filter(({ spec }) => spec.type === "LoadBalancer");
     return (
-      this.#cloud.seen.length > 0 &&
+      this.#cloud.api.seen.length > 0 &&
       nodes.every(({ spec }) => spec.providerID !== undefined && (spec.taints ?? []).length === 0) &&
       wanted.every(({ metadata }) => metadata.deletionTimestamp === undefined) &&
       wanted.every(({ status }) => (status.loadBalancer?.ingress ?? []).length > 0) &&
-      this.#cloud.project.networks.list().every(({ routes }) => routes.length === nodes.length) &&
-      this.#cloud.project.balancers.list().length === wanted.length
+      this.#cloud.isComplete(nodes.length, wanted.length)
     );
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.stop();
     this.#kubelets.stop();
-    await Promise.all([this.#https.stop(), this.#served[Symbol.asyncDispose]()]);
+    await Promise.all([this.#https.stop(), this.#cloud[Symbol.asyncDispose]()]);
     rmSync(this.#folder, { recursive: true, force: true });
   }
 }

@@ -1,18 +1,15 @@
 // The state that two managers must leave identical: Services, Nodes, load balancers and routes, as lines that can be compared.
 // Pure.
 
-import type { HetznerCloud } from "../../providers/hetzner/simulator/index.ts";
 import type { Node, Service } from "../../src/kube/objects.ts";
 import type { ApiServer } from "../../src/testing/apiserver/api-server.ts";
 
 export type State = Readonly<Record<string, unknown>>;
 
-const names = ({ name }: { readonly name: string }) => name;
-
-export function stateOf(server: ApiServer, cloud: HetznerCloud): State {
+/** `cloud` has what managers change in the cloud. */
+export function stateOf(server: ApiServer, cloud: State): State {
   const services = server.store.list("services") as unknown as readonly Service[];
   const nodes = server.store.list("nodes") as unknown as readonly Node[];
-  const { balancers, networks } = cloud.project;
   const entries = [
     ...services.map(({ metadata, status }) => [
       `Service ${metadata.name}`,
@@ -34,10 +31,8 @@ export function stateOf(server: ApiServer, cloud: HetznerCloud): State {
         network: status.conditions?.find(({ type }) => type === "NetworkUnavailable")?.status,
       },
     ]),
-    ...balancers.list().map((balancer) => [`load balancer ${names(balancer)}`, balancer]),
-    ...networks.list().map(({ name, routes }) => [`network ${name}`, { routes }]),
   ];
-  return structuredClone(Object.fromEntries(entries));
+  return structuredClone({ ...Object.fromEntries(entries), ...cloud });
 }
 
 /** Objects by name with the members that differ: "Service web: loadBalancer was … and is …". */

@@ -3,6 +3,7 @@
 
 import { expect, test } from "bun:test";
 import { join, resolve } from "node:path";
+import { hetzner as cloud } from "../../../../../scripts/rehearse/clouds/hetzner.ts";
 import { type Act, fairlead, isClean, rehearse } from "../../../../../scripts/rehearse/rehearsal.ts";
 import { goManagerFolder, goProgram, orSkipped } from "../../../../tools/rig/install.ts";
 
@@ -23,7 +24,7 @@ test("says in one line that no peer is given", () => {
 
 test.concurrent("reports no change when the same manager takes over, and back", async () => {
   const acts: Act[] = [];
-  const takeOver = await rehearse({ peer: fairlead, isWhole: true, report: (act) => acts.push(act) });
+  const takeOver = await rehearse({ cloud, peer: fairlead, isWhole: true, report: (act) => acts.push(act) });
   expect(isClean(takeOver)).toBe(true);
   expect(takeOver.requests).toBeGreaterThan(0);
   expect(acts.map((act) => [act.title, isClean(act)])).toEqual([
@@ -44,7 +45,7 @@ test.concurrent.skipIf(goManager === undefined)(
   async () => {
     const acts: Act[] = [];
     const peer = goManager ?? "";
-    const takeOver = await rehearse({ peer, isWhole: true, report: (act) => acts.push(act) });
+    const takeOver = await rehearse({ cloud, peer, isWhole: true, report: (act) => acts.push(act) });
     const [creation, , , byFairlead, back, byPeer] = acts;
     // Only a Node is replaced as a whole, in protobuf. All other writes of the Go manager are patches.
     expect(creation?.writes.join("\n")).toMatch(/^\d+ update nodes$/m);
@@ -60,7 +61,7 @@ test.concurrent.skipIf(goManager === undefined)(
 test.concurrent("reports changes, writes and differences when the peer had other settings", async () => {
   const settings = "HCLOUD_LOAD_BALANCERS_USE_PRIVATE_IP=true HCLOUD_LOAD_BALANCERS_DISABLE_IPV6=true";
   const peer = `env ${settings} ${fairlead}`;
-  const takeOver = await rehearse({ peer, isWhole: false, report: () => undefined });
+  const takeOver = await rehearse({ cloud, peer, isWhole: false, report: () => undefined });
   expect(isClean(takeOver)).toBe(false);
   expect(takeOver.changes).toContain("POST /load_balancers/{id}/actions/add_target");
   expect(takeOver.writes.join()).toMatch(/^\d+ patch services\/status$/);

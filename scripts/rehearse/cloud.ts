@@ -1,0 +1,48 @@
+// What a rehearsal needs of a cloud: a simulated one, the settings of both managers, and Services with the annotations of the cloud.
+// To add a cloud, write one file in `clouds` and add one line to `clouds/registry.ts`.
+
+import type { Seen } from "#ccm/testing";
+import type { AnyProvider } from "../../src/app/connect-cloud.ts";
+import type { State } from "./state.ts";
+
+/** A Service of the rehearsal, besides what all have. */
+export interface RehearsedService {
+  /** With their prefix. */
+  readonly annotations?: Readonly<Record<string, string>>;
+  /** Absent: port 80. */
+  readonly ports?: readonly { readonly port: number; readonly protocol?: "TCP" | "UDP" }[];
+  readonly spec?: Readonly<Record<string, unknown>>;
+}
+
+/** A simulated cloud that is reached by HTTP. Disposing it closes its port. */
+export interface RehearsedCloud extends AsyncDisposable {
+  readonly api: { readonly seen: readonly Seen[]; forget(): void };
+  readonly flags: readonly string[];
+  readonly env: Readonly<Record<string, string>>;
+  /** By name. The first is the one that users change. */
+  readonly services: Readonly<Record<string, RehearsedService>>;
+  addMachine(name: string): void;
+  /** What managers change in the cloud, by a name such as "load balancer web". */
+  state(): State;
+  /** Whether the cloud has what this many Nodes and Services of type LoadBalancer need. */
+  isComplete(nodes: number, services: number): boolean;
+}
+
+export interface RehearsalDefinition {
+  readonly name: string;
+  readonly provider: AnyProvider;
+  /** The variable with the command line of the Go manager. */
+  readonly peerVariable: string;
+  /** The variables of the operator that both managers get. */
+  readonly passed: RegExp;
+  /** The annotations of a changed Service, in turns. */
+  changed(round: number): Readonly<Record<string, string>>;
+  open(): RehearsedCloud;
+}
+
+export function prefixed(
+  prefix: string,
+  annotations: Readonly<Record<string, string>>,
+): Readonly<Record<string, string>> {
+  return Object.fromEntries(Object.entries(annotations).map(([name, value]) => [prefix + name, value]));
+}

@@ -1,0 +1,11 @@
+// The clouds that can be rehearsed. The first one is the default.
+
+import type { RehearsalDefinition } from "../cloud.ts";
+import { digitalocean } from "./digitalocean.ts";
+import { hetzner } from "./hetzner.ts";
+
+export const rehearsals: readonly RehearsalDefinition[] = [hetzner, digitalocean];
+
+export function findRehearsal(name: string): RehearsalDefinition | undefined {
+  return rehearsals.find((each) => each.name === name);
+}

@@ -13,8 +13,8 @@ import {
   publishIPs,
   type StepOutcome,
 } from "#ccm";
-import type { DigitalOceanApi } from "./api.ts";
 import { disown } from "./annotations.ts";
+import type { DigitalOceanApi } from "./api.ts";
 import {
   type Annotations,
   adopts,

@@ -1,6 +1,7 @@
 // Compares what a plan wants with what an API returns, and prepares it to be sent back. Pure.
 
-type Members = Readonly<Record<string, unknown>>;
+/** An object of an API. */
+export type Members = Readonly<Record<string, unknown>>;
 
 const isObject = (value: unknown): value is Members => typeof value === "object" && value !== null;
 

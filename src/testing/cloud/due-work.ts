@@ -3,6 +3,7 @@
 import type { Milliseconds } from "../../core/brand.ts";
 import type { Clock } from "../../platform/clock.ts";
 
+/** Work of a simulated cloud that is completed later: with the first request after it is due. */
 export class DueWork {
   readonly #clock: Clock;
   #pending: readonly { readonly due: number; readonly complete: () => void }[] = [];

@@ -3,6 +3,7 @@
 
 import type { Clock } from "../../platform/clock.ts";
 
+/** Ids of new resources: numbers and uuids that are the same in every run. */
 export class Ids {
   readonly clock: Clock;
   #last: number;

@@ -9,6 +9,7 @@ import { Refused } from "./refused.ts";
 
 /** Throws for an invalid value. `path` names it in messages. */
 export type Field<T> = (value: unknown, path: string) => T;
+/** What a field returns. */
 export type Read<F> = F extends Field<infer T> ? T : never;
 
 function invalid(path: string, expected: string): Refused {
@@ -27,25 +28,30 @@ function value<T>(expected: string, isValid: (given: unknown) => boolean, fallba
   };
 }
 
+/** A string. Without a fallback, it is required. */
 export function text(fallback?: string): Field<string> {
   return value("must be a string", (given) => typeof given === "string", fallback);
 }
 
+/** True or false. Without a fallback, it is required. */
 export function flag(fallback?: boolean): Field<boolean> {
   return value("must be a boolean", (given) => typeof given === "boolean", fallback);
 }
 
+/** A whole number within bounds. Without a fallback, it is required. */
 export function integer(min: number, max: number, fallback?: number): Field<number> {
   const isValid = (given: unknown) =>
     Number.isSafeInteger(given) && Number(given) >= min && Number(given) <= max;
   return value(`must be an integer between ${min} and ${max}`, isValid, fallback);
 }
 
+/** One of these strings. Without a fallback, it is required. */
 export function oneOf<const T extends string>(values: readonly T[], fallback?: T): Field<T> {
   const isValid = (given: unknown) => values.some((each) => each === given);
   return value(`must be one of ${values.join(", ")}`, isValid, fallback);
 }
 
+/** Any value, also none. */
 export const anything: Field<unknown> = (given) => given;
 
 /** A member that has no effect, and is not read. */
@@ -65,7 +71,8 @@ export function listOf<T>(field: Field<T>): Field<readonly T[]> {
   };
 }
 
-type FieldsOf<F> = { readonly [N in keyof F]: Read<F[N]> };
+/** The object that fields describe. */
+export type FieldsOf<F> = { readonly [N in keyof F]: Read<F[N]> };
 
 /** An object. Absent, it is one with the defaults of its fields. */
 export function fields<F extends Readonly<Record<string, Field<unknown>>>>(declared: F): Field<FieldsOf<F>> {

@@ -9,8 +9,10 @@ import { Refused } from "./refused.ts";
  * - `shift`       an entry of an earlier page disappeared, so this page begins one entry too late and the total is one less
  */
 export const listLies = ["short-page", "empty-list", "duplicate", "shift"] as const;
+/** One of `listLies`. */
 export type ListLie = (typeof listLies)[number];
 
+/** A page of a listing, with what a response says about the other pages. */
 export interface NumberedPage<T> {
   readonly page: number;
   readonly perPage: number;

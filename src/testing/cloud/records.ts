@@ -5,11 +5,13 @@ import { type Milliseconds, milliseconds } from "../../core/brand.ts";
 import type { Clock } from "../../platform/clock.ts";
 import { Refused } from "./refused.ts";
 
+/** What every resource of a simulated cloud has. */
 export interface Stored {
   readonly id: number | string;
   readonly name: string;
 }
 
+/** The resources of one kind, by id. */
 export class Records<T extends Stored> {
   protected readonly clock: Clock;
   /** By id as text, as in a path. */

@@ -5,6 +5,7 @@ import type { Records, Stored } from "./records.ts";
 import type { OperationRequest, Operations } from "./rest-api.ts";
 import type { Answer } from "./simulated-api.ts";
 
+/** The resources that a listing shows, and how. */
 export interface Listing<T extends Stored> {
   readonly records: Records<T>;
   /** A record as the API shows it. Absent: as it is. */
@@ -59,7 +60,8 @@ export function removal<T extends Stored>(
 }
 
 type Lists = Readonly<Record<string, readonly unknown[]>>;
-type ListFields = Readonly<Record<string, Field<readonly unknown[]>>>;
+/** The fields of a body that are lists. */
+export type ListFields = Readonly<Record<string, Field<readonly unknown[]>>>;
 
 /**
  * `POST` and `DELETE` of entries in lists of a resource, such as `/firewalls/{id}/tags`. `parts` has the lists of a body, by the end of

@@ -4,9 +4,9 @@
 import { DueWork } from "./due-work.ts";
 import { type CloudFault, type CommonFault, commonFaults } from "./faults.ts";
 import { type ListLie, listLies } from "./paging.ts";
-import type { RequestLimit } from "./rate-limit.ts";
 import { Refused } from "./refused.ts";
 import { type Answer, type Delivery, SimulatedApi, type SimulatedRequest } from "./simulated-api.ts";
+import type { RequestLimit } from "./simulated-rate-limit.ts";
 import { Tokens } from "./tokens.ts";
 
 /** A request as an operation gets it. */
@@ -23,9 +23,11 @@ export interface OperationRequest {
   readonly isHidden: (resource: { readonly id: number | string; readonly name: string }) => boolean;
 }
 
+/** The operations of a cloud by method and path, such as `GET /v2/things/{id}`. */
 export type Operations = Readonly<Record<string, (request: OperationRequest) => Answer>>;
 
-interface Match {
+/** The operation of a request, and what stands for the variable parts of its path. */
+export interface Match {
   readonly operation: string;
   readonly params: readonly string[];
 }
@@ -59,8 +61,10 @@ export class OperationTable {
 }
 
 /** The faults of every cloud, and the lies of listings. */
+/** The faults that every such cloud can have. */
 export type RestFault = CommonFault | ListLie;
 
+/** A simulated cloud that consists of operations. A subclass adds its state, and how it refuses a request. */
 export abstract class RestApi extends SimulatedApi<RestFault> {
   readonly tokens = new Tokens();
   /** What a request started and a later one completes. */

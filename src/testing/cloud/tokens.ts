@@ -2,8 +2,10 @@
 
 import { Refused } from "./refused.ts";
 
+/** What a token permits. */
 export type Permission = "read" | "read-write";
 
+/** The tokens of a simulated account. */
 export class Tokens {
   readonly #byToken = new Map<string, Permission>();
   #isStrict = false;

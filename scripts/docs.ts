@@ -1,9 +1,10 @@
 // `npm run docs`: generates docs/clouds/*-reference.md, docs/events.md, features.md, flags.md, metrics.md and provider-reference.md,
-// the table in kubernetes-install.md, docs/runbooks without the pages of the alerts, and the dashboard.
+// the tables in comparison.md and kubernetes-install.md, docs/runbooks without the pages of the alerts, and the dashboard.
 
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { cloudPage } from "./docs/cloud-page.ts";
+import { withScenarios } from "./docs/comparison-page.ts";
 import { dashboard } from "./docs/dashboard/dashboard.ts";
 import { documentedClouds } from "./docs/documented-clouds.ts";
 import { eventsPage } from "./docs/events-page.ts";
@@ -84,6 +85,7 @@ const pages = {
       cloudPage(title, folder, provider),
     ]),
   ),
+  "docs/comparison.md": withScenarios(read("docs/comparison.md")),
   "docs/events.md": eventsPage(),
   "docs/flags.md": flagsPage(),
   "docs/kubernetes-install.md": withValuesTable(read("docs/kubernetes-install.md")),

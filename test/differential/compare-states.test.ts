@@ -3,13 +3,7 @@
 import { expect, test } from "bun:test";
 import { differencesOf, judge } from "./rig/compare-states.ts";
 import { profileOfRows } from "./rig/rows.ts";
-import type { Scenario } from "./rig/scenario.ts";
-import { kubernetes } from "./scenarios/kubernetes-scenarios.ts";
-import { nodes } from "./scenarios/node-scenarios.ts";
-import { restarts } from "./scenarios/restart-scenarios.ts";
-import { routes } from "./scenarios/route-scenarios.ts";
-import { services } from "./scenarios/service-scenarios.ts";
-import { targets } from "./scenarios/target-scenarios.ts";
+import { topics } from "./scenarios/topics.ts";
 
 const states = (...all: readonly Readonly<Record<string, string>>[]) =>
   new Map(all.map((state, index) => [`step ${index + 1}`, new Map(Object.entries(state))]));
@@ -59,7 +53,8 @@ test("reads from the page of differences whether the profile restores upstream's
 
 test("explains differences by existing rows of the page of differences only", async () => {
   const rows = profileOfRows(await Bun.file("docs/differences.md").text());
-  const all: readonly Scenario[] = [...nodes, ...services, ...targets, ...routes, ...restarts, ...kubernetes];
-  const used = all.flatMap(({ explained = [] }) => explained.map(({ row }) => row));
+  const used = Object.values(topics)
+    .flat()
+    .flatMap(({ explained = [] }) => explained.map(({ row }) => row));
   expect(used.filter((row) => !rows.has(row))).toEqual([]);
 });

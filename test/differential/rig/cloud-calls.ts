@@ -22,25 +22,39 @@ export function nameOfRoute(
   return `route of ${cloud.machines.find(machine)[0]?.name ?? "no machine"}: to ${destination}`;
 }
 
-function subject(cloud: FakeCloud, path: string, body: Body): string {
-  const [, collection, id] = path.split("/");
-  if (collection === "routes") {
-    const route = cloud.routes.list().find((one) => one.id === id) ?? (body as Partial<SimulatedRoute>);
-    return nameOfRoute(cloud, route);
+/** Finds what a request is about. It remembers the owners of load balancers that no longer exist. */
+class Subjects {
+  readonly #cloud: FakeCloud;
+  readonly #owners = new Map<string, string>();
+
+  constructor(cloud: FakeCloud) {
+    this.#cloud = cloud;
   }
-  const existing = cloud.balancers.list().find((balancer) => balancer.id === id);
-  const labels = (existing?.labels ?? body["labels"] ?? {}) as Body;
-  return `load balancer of ${labels[ownerLabel]}`;
+
+  of(path: string, body: Body): string {
+    const [, collection, id = ""] = path.split("/");
+    const { routes, balancers } = this.#cloud;
+    if (collection === "routes")
+      return nameOfRoute(
+        this.#cloud,
+        routes.list().find((one) => one.id === id) ?? (body as Partial<SimulatedRoute>),
+      );
+    for (const { id: known, labels } of balancers.list())
+      this.#owners.set(known, labels[ownerLabel] ?? known);
+    const labels = (body["labels"] ?? {}) as Body;
+    return `load balancer of ${this.#owners.get(id) ?? labels[ownerLabel]}`;
+  }
 }
 
 /** The calls from now on, in their order. */
 export function recordCalls(cloud: FakeCloud): readonly CloudCall[] {
   const calls: CloudCall[] = [];
+  const subjects = new Subjects(cloud);
   const handle = cloud.handle.bind(cloud);
   cloud.handle = (query, token) => {
     const body = (query.body ?? {}) as Body;
     // Before the call, because a deletion removes the owner.
-    const about = subject(cloud, query.path, body);
+    const about = subjects.of(query.path, body);
     const delivery = handle(query, token);
     const { status } = delivery.answer;
     if (query.method !== "GET") {

@@ -21,8 +21,8 @@ interface StatusCondition {
 /** Heartbeats of kubelets are not compared. */
 const ofKubelets = new Set(["MemoryPressure", "DiskPressure", "PIDPressure", "Ready"]);
 
-/** The node lifecycle controller of kube-controller-manager. Its events depend on when it started. */
-const controllerManager = "node-controller";
+/** Controllers of kube-controller-manager and the API server. Their events depend on when they started. */
+const ofKubernetes = /^(node-controller|.*-repair-controller)$/;
 
 const map = (kind: string, entries: Readonly<Record<string, string>> = {}): readonly Line[] =>
   Object.entries(entries).map(([key, value]) => [`${kind} ${key}`, value]);
@@ -110,7 +110,12 @@ export async function stateOf(world: World): Promise<State> {
     meanings.add(uid, name);
     meanings.add(`a${uid.replaceAll("-", "")}`.slice(0, 32), `default-name-of-${name}`);
   }
-  for (const { metadata } of nodes) meanings.add(metadata.uid, `uid-of-${metadata.name}`);
+  for (const { metadata, spec } of nodes) {
+    meanings.add(metadata.uid, `uid-of-${metadata.name}`);
+    for (const [index, range] of (spec.podCIDRs ?? []).entries())
+      world.ranges.set(range.split("/")[0] ?? range, `range-${index + 1}-of-${metadata.name}`);
+  }
+  for (const [range, name] of world.ranges) meanings.add(range, name);
   for (const { id, ip, ipv6, labels } of balancers.list()) {
     const owner = world.serviceNames.get(labels[ownerLabel] ?? "") ?? id;
     meanings.add(id, `id-of-${owner}`);
@@ -129,7 +134,7 @@ export async function stateOf(world: World): Promise<State> {
   for (const service of services) add(`Service ${service.metadata.name}`, serviceLines(service));
   for (const event of events) {
     const { kind, name } = event.involvedObject;
-    if (event.source?.component === controllerManager) continue;
+    if (ofKubernetes.test(event.source?.component ?? event.reportingComponent ?? "")) continue;
     if (kind === "Node" || kind === "Service") add(`${kind} ${name}`, [eventLine(event)]);
   }
   for (const balancer of balancers.list()) {

@@ -38,6 +38,8 @@ export class World implements AsyncDisposable {
   readonly clusterUID: string;
   /** Names of Services by uid, deleted ones too. */
   readonly serviceNames = new Map<string, string>();
+  /** Names of pod ranges, of deleted Nodes too. */
+  readonly ranges = new Map<string, string>();
   cloud!: FakeCloud;
   calls: readonly CloudCall[] = [];
   #served: ServedCloud | undefined;
@@ -70,6 +72,7 @@ export class World implements AsyncDisposable {
     this.calls = recordCalls(this.cloud);
     this.#served = serveFakeCloud(this.cloud, 0);
     this.serviceNames.clear();
+    this.ranges.clear();
   }
 
   /** Resolves when the manager has sent its first request to the cloud. By default it is the last one again. */
@@ -191,6 +194,11 @@ export class World implements AsyncDisposable {
       `--kubeconfig=${this.plane.kubeconfig}`,
       ...["--cloud-provider=external", "--leader-elect=false", "--secure-port=0"],
       ...["--kube-api-qps=1000", "--kube-api-burst=2000"],
+      ...[
+        "--allocate-node-cidrs=true",
+        "--cluster-cidr=10.244.0.0/16",
+        "--service-cluster-ip-range=10.0.0.0/16",
+      ],
       // There are no kubelets; steps change the condition Ready.
       "--node-monitor-grace-period=1h",
     ]);

@@ -295,6 +295,21 @@ const leaving: readonly Scenario[] = [
     ],
   },
   {
+    name: "denied",
+    title: "keeps a Node whose machine the cloud denies for a moment",
+    explained: [
+      { at: "Node denied: exists", row: "D20" },
+      { at: "Node denied: event Normal DeletingNode: *", row: "D20" },
+    ],
+    steps: [
+      joins("denied"),
+      act("the cloud denies its machine for 5 seconds", async (world) => {
+        world.cloud.faults.hide({ resource: "denied", from: "both", milliseconds: 5000 });
+        await world.ready("denied", false);
+      }),
+    ],
+  },
+  {
     name: "gone-ready",
     title: "keeps a Ready Node without a machine",
     steps: [

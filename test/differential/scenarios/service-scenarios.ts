@@ -1,5 +1,7 @@
 // Services of every shape, and how users change them. Two Nodes are their targets.
 
+import { until } from "../../cluster/rig/until.ts";
+import { ownerLabel } from "../rig/cloud-calls.ts";
 import type { Batch, Explained, Scenario, Step } from "../rig/scenario.ts";
 import type { World } from "../rig/world.ts";
 import { act, joins } from "./node-scenarios.ts";
@@ -41,6 +43,11 @@ export const edits = (name: string, body: object): Step =>
 const changes = (name: string, spec: object): Step => edits(name, { spec });
 const annotates = (name: string, annotations: Readonly<Record<string, string | null>>): Step =>
   edits(name, { metadata: { annotations } });
+
+const balancersOf = async (world: World, name: string) => {
+  const uid = (await world.service(name))?.metadata.uid;
+  return world.cloud.balancers.list().filter(({ labels }) => labels[ownerLabel] === uid);
+};
 
 const isGone = async (world: World, name: string): Promise<boolean> =>
   (await world.service(name)) === undefined;
@@ -279,6 +286,90 @@ const changed: readonly Scenario[] = [
       ...creates("status"),
       act("another writer removes the status", (world) =>
         world.editServiceStatus("status", { status: { loadBalancer: { ingress: null } } }),
+      ),
+    ],
+  },
+  {
+    name: "drifted",
+    title: "restores a load balancer that was changed by hand when its Service changes",
+    explained: [
+      // One call or two, with a report in between: it depends on whether a listing was due.
+      { at: "load balancer of drifted: call change *", row: "D43", isSometimes: true },
+      { at: "Service drifted: event Warning LoadBalancerDrift: *", row: "D43", isSometimes: true },
+    ],
+    steps: [
+      ...creates("drifted"),
+      act("an operator changes it, and a user its Service", async (world) => {
+        const [balancer] = await balancersOf(world, "drifted");
+        world.cloud.balancers.change(balancer?.id ?? "", { algorithm: "least-connections", targets: [] });
+        await world.editService("drifted", { spec: { ports: [port("web", 80), port("tls", 443)] } });
+      }),
+    ],
+  },
+  {
+    name: "lost-balancer",
+    title: "waits for proof before it creates a load balancer again that is not listed",
+    explained: [
+      { at: "load balancer of lost-balancer: exists", row: "D102" },
+      { at: "load balancer of lost-balancer: call create", row: "D102" },
+      { at: "Service lost-balancer: ingress", row: "D102" },
+      { at: "Service lost-balancer: event Normal WaitingForCloud: *", row: "D102" },
+      // With the profile, the new one exists, and its address is another one.
+      { at: "Service lost-balancer: event Warning AddressChanged: *", row: "D108", isSometimes: true },
+      // Upstream asks the cloud before each change; Fairlead uses a listing.
+      { at: "Service lost-balancer: event Warning SyncLoadBalancerFailed: *", row: "D35", isSometimes: true },
+      { at: "load balancer of lost-balancer: call change listeners (404)", row: "D35", isSometimes: true },
+    ],
+    steps: [
+      ...creates("lost-balancer"),
+      act("an operator removes it, and a user changes its Service", async (world) => {
+        const [balancer] = await balancersOf(world, "lost-balancer");
+        world.cloud.balancers.remove(balancer?.id ?? "");
+        await world.editService("lost-balancer", { spec: { ports: [port("web", 80), port("tls", 443)] } });
+      }),
+    ],
+  },
+  {
+    name: "wrong-note",
+    title: "keeps the value of a setting whose annotation is wrong",
+    explained: [
+      { at: "load balancer of wrong-note: algorithm", row: "D46" },
+      { at: "load balancer of wrong-note: call change algorithm", row: "D46" },
+      { at: "Service wrong-note: condition CloudReady", row: "D46" },
+      { at: "Service wrong-note: event Warning InvalidAnnotation: *", row: "D46" },
+    ],
+    steps: [...creates("wrong-note"), annotates("wrong-note", { [algorithm]: "fastest" })],
+  },
+  {
+    name: "recreated",
+    title: "replaces the load balancer of a Service that is created again under its name",
+    steps: [
+      ...creates("recreated"),
+      act(
+        "a user deletes it, and creates it again",
+        async (world) => {
+          const before = (await world.service("recreated"))?.metadata.uid;
+          await world.deleteService("recreated");
+          await until("the deletion of recreated", async () => isGone(world, "recreated"));
+          world.serviceNames.set(before ?? "", "recreated-before");
+          await world.createService("recreated");
+        },
+        (world) => hasAddress(world, "recreated"),
+      ),
+    ],
+  },
+  {
+    name: "external-name",
+    title: "deletes the load balancer when the type changes to ExternalName",
+    steps: [
+      ...creates("external-name"),
+      act(
+        "a user changes the type",
+        (world) =>
+          world.editService("external-name", {
+            spec: { type: "ExternalName", externalName: "example.com", clusterIP: null, clusterIPs: null },
+          }),
+        (world) => hasNoFinalizer(world, "external-name"),
       ),
     ],
   },

@@ -87,6 +87,22 @@ export const targets: readonly Scenario[] = [
   },
   {
     name: "churn",
+    title: "changes the target when a Node is registered again for another machine",
+    steps: [
+      ...start,
+      act(
+        "a Node and its machine are deleted",
+        async (world) => {
+          world.cloud.machines.remove("churn-3");
+          await world.deleteNode("churn-3");
+        },
+        hasTargets(2),
+      ),
+      act("a Node with its name joins", (world) => joins("churn-3").act(world), hasTargets(3)),
+    ],
+  },
+  {
+    name: "churn",
     title: "reports a Service without any target",
     explained: [{ at: "Service churn: condition CloudWarning", row: "D50" }],
     steps: [

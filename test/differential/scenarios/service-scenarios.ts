@@ -318,7 +318,8 @@ const changed: readonly Scenario[] = [
       { at: "Service lost-balancer: event Warning AddressChanged: *", row: "D108", isSometimes: true },
       // Upstream asks the cloud before each change; Fairlead uses a listing.
       { at: "Service lost-balancer: event Warning SyncLoadBalancerFailed: *", row: "D35", isSometimes: true },
-      { at: "load balancer of lost-balancer: call change listeners (404)", row: "D35", isSometimes: true },
+      { at: "load balancer of lost-balancer: call change listeners*", row: "D35", isSometimes: true },
+      { at: "Service lost-balancer: event Warning LoadBalancerDrift: *", row: "D43", isSometimes: true },
     ],
     steps: [
       ...creates("lost-balancer"),

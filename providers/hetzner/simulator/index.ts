@@ -26,11 +26,7 @@
 // Simplified: prices and traffic are examples, there are no images, and uploaded certificates that tests add have no real PEM.
 
 export { type ErrorCode, errorStatuses } from "./base/answer.ts";
-export { type ListLie, listLies } from "./base/listing.ts";
 export {
-  type Fault,
-  type FaultKind,
-  faultKinds,
   HetznerCloud,
   type HetznerOptions,
 } from "./hetzner-cloud.ts";

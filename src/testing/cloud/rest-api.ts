@@ -36,9 +36,9 @@ export interface Match {
 export class OperationTable {
   readonly #operations: readonly { readonly name: string; readonly parts: readonly string[] }[];
 
-  constructor(operations: Operations) {
+  constructor(names: readonly string[]) {
     const variables = (name: string) => name.split("{").length;
-    this.#operations = Object.keys(operations)
+    this.#operations = names
       .toSorted((one, other) => variables(one) - variables(other))
       .map((name) => ({ name, parts: name.split("/") }));
   }
@@ -78,6 +78,9 @@ export abstract class RestApi extends SimulatedApi<RestFault> {
 
   protected abstract readonly operations: Operations;
 
+  /** The beginning of all paths, which names of operations lack. */
+  protected readonly base: string = "";
+
   /** The headers of each response show the first. */
   protected abstract readonly limits: readonly RequestLimit[];
 
@@ -97,9 +100,10 @@ export abstract class RestApi extends SimulatedApi<RestFault> {
   receive(request: SimulatedRequest): Delivery {
     this.settle();
     const { method, url } = request;
-    this.#table ??= new OperationTable(this.operations);
-    const match = this.#table.match(method, url.pathname);
-    const operation = match?.operation ?? `${method} ${url.pathname}`;
+    this.#table ??= new OperationTable(Object.keys(this.operations));
+    const pathname = url.pathname.slice(this.base.length);
+    const match = this.#table.match(method, pathname);
+    const operation = match?.operation ?? `${method} ${pathname}`;
     const fault = this.faults.next(operation);
     const serve = (): Answer => {
       try {
@@ -109,7 +113,7 @@ export abstract class RestApi extends SimulatedApi<RestFault> {
         throw error;
       }
     };
-    const path = url.pathname + url.search;
+    const path = pathname + url.search;
     return this.respond(request, { operation, path, fault, serve }, () => this.headers());
   }
 

@@ -87,7 +87,7 @@ export function certificateHandlers(project: Project): Handlers {
     remove: ({ id }) => {
       if (usersOf(project, id).length > 0)
         throw new Refusal("resource_in_use", "certificate is used by a load balancer");
-      certificates.delete(id);
+      certificates.remove(id);
       return { status: 204 };
     },
   });

@@ -1,5 +1,6 @@
-// All operations of the API, and how a request is matched to one. Here are those for actions and for what the cloud offers.
+// All operations of the API, and those are those for actions and for what the cloud offers.
 
+import type { OperationRequest, Operations } from "#ccm/testing";
 import { notFound, Refusal } from "../base/answer.ts";
 import type { ResourceType } from "../base/collection.ts";
 import { choose, pageOf } from "../base/listing.ts";
@@ -82,19 +83,12 @@ export function allHandlers(project: Project): Handlers {
   };
 }
 
-/** The operation of a request, such as `GET /servers/{id}`, and the ids in its path. */
-export interface Operation {
-  readonly name: string;
-  readonly id: number;
-  readonly actionID: number;
-}
-
-export function operationOf(method: string, path: string): Operation {
-  const ids: number[] = [];
-  const parts = path.split("/").map((part) => {
-    if (!/^\d+$/.test(part)) return part;
-    ids.push(Number(part));
-    return ids.length === 1 ? "{id}" : "{action_id}";
-  });
-  return { name: `${method} ${parts.join("/")}`, id: ids[0] ?? 0, actionID: ids[1] ?? 0 };
+/** The operations as the kit serves them. */
+export function operationsOf(handlers: Handlers): Operations {
+  return Object.fromEntries(
+    Object.entries(handlers).map(([name, handler]) => [
+      name,
+      (request: OperationRequest) => handler({ ...request, id: Number(request.id) }),
+    ]),
+  );
 }

@@ -165,7 +165,7 @@ export function networkHandlers(project: Project): Handlers {
     remove: ({ id }) => {
       for (const server of networks.members(id, "server")) servers.detach(server, id);
       for (const balancer of networks.members(id, "load_balancer")) balancers.detach(balancer, id);
-      networks.delete(id);
+      networks.remove(id);
       return { status: 204 };
     },
     actions: networkActions,

@@ -1,16 +1,14 @@
 // What a handler gets of a request, and what it needs to start an action.
 
-import type { Answer } from "#ccm/testing";
+import type { Answer, ListLie } from "#ccm/testing";
 import { Refusal } from "../base/answer.ts";
 import type { ResourceRef } from "../base/collection.ts";
-import type { ListLie } from "../base/listing.ts";
 import type { ActionView, Work } from "../state/actions.ts";
 import type { Project } from "../state/project.ts";
 
 export interface ApiRequest {
-  /** The ids in the path. */
+  /** The id in the path. */
   readonly id: number;
-  readonly actionID: number;
   readonly query: URLSearchParams;
   readonly body: unknown;
   readonly lie?: ListLie | undefined;

@@ -1,6 +1,6 @@
 // The error responses of the simulated cloud, thrown as a Refusal.
 
-import { type Answer, RequestRefusal } from "#ccm/testing";
+import { type Answer, Refused } from "#ccm/testing";
 
 /** The error codes of the API, each with its status. */
 export const errorStatuses = {
@@ -24,23 +24,24 @@ export const errorStatuses = {
 
 export type ErrorCode = keyof typeof errorStatuses;
 
-export class Refusal extends RequestRefusal {
-  readonly code: ErrorCode;
-  readonly details: unknown;
-
+export class Refusal extends Refused {
   constructor(code: ErrorCode, message: string, details?: unknown) {
-    super(message);
-    this.code = code;
-    this.details = details;
+    super(errorStatuses[code], message, code, details);
   }
+}
 
-  toAnswer(): Answer {
-    const { code, message, details } = this;
-    return {
-      status: errorStatuses[code],
-      body: { error: { code, message, ...(details !== undefined && { details }) } },
-    };
-  }
+/** As the API answers it. Without a code, it has the first one with the status. `forbidden` is the one of 403. */
+export function toAnswer(refused: Refused, forbidden: ErrorCode): Answer {
+  const { message, details } = refused;
+  const [fitting = "server_error"] = Object.entries(errorStatuses).flatMap(([code, status]) =>
+    status === refused.status ? [code as ErrorCode] : [],
+  );
+  const own = fitting === "forbidden" ? forbidden : fitting;
+  const { code, status } = {
+    code: refused.code ?? own,
+    status: refused.code === undefined && refused.status === 403 ? errorStatuses[own] : refused.status,
+  };
+  return { status, body: { error: { code, message, ...(details !== undefined && { details }) } } };
 }
 
 export function notFound(kind: string, id: number | string): Refusal {

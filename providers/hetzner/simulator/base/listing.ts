@@ -1,6 +1,6 @@
 // Listings: labels and their selectors, filters, order, and pages with `meta.pagination`. A lie changes the page and keeps its total.
 
-import type { Answer } from "#ccm/testing";
+import { type Answer, type ListLie, numberedPage } from "#ccm/testing";
 import { invalid } from "./answer.ts";
 
 export type Labels = Readonly<Record<string, string>>;
@@ -44,16 +44,6 @@ export function labelSelector(selector: string, field: string): (labels: Labels)
     });
 }
 
-/**
- * How a listing deviates from the truth:
- * - `short-page`  the page lacks its last entry
- * - `empty-list`  there is no entry, and the total is 0
- * - `duplicate`   the page has its first entry twice, and lacks its last one
- * - `shift`       an entry of an earlier page disappeared, so this page begins one entry too late and the total is one less
- */
-export const listLies = ["short-page", "empty-list", "duplicate", "shift"] as const;
-export type ListLie = (typeof listLies)[number];
-
 interface Listed {
   readonly id: number;
   readonly name: string;
@@ -77,22 +67,7 @@ export function choose<T extends Listed>(all: readonly T[], query: URLSearchPara
   return chosen;
 }
 
-const defaultPerPage = 25;
-const maxPerPage = 50;
-
-function numberIn(query: URLSearchParams, name: string, fallback: number): number {
-  const text = query.get(name);
-  if (text === null) return fallback;
-  if (!/^[1-9]\d{0,8}$/.test(text)) throw invalid(name, "must be a positive integer");
-  return Number(text);
-}
-
-function slice<T>(all: readonly T[], start: number, size: number, lie: ListLie | undefined): readonly T[] {
-  const page = all.slice(start, start + size);
-  if (lie === "short-page") return page.slice(0, -1);
-  if (lie === "duplicate") return [...page.slice(0, 1), ...page].slice(0, page.length);
-  return page;
-}
+const sizes = { default: 25, max: 50 };
 
 /** One page, with `view` applied to its entries. */
 export function pageOf<T>(
@@ -101,14 +76,11 @@ export function pageOf<T>(
   { query, lie }: { readonly query: URLSearchParams; readonly lie?: ListLie | undefined },
   view: (entry: T) => unknown,
 ): Answer {
-  const perPage = Math.min(maxPerPage, numberIn(query, "per_page", defaultPerPage));
-  const page = numberIn(query, "page", 1);
-  const shown = lie === "empty-list" ? [] : lie === "shift" ? all.slice(1) : all;
-  const last = Math.max(1, Math.ceil(shown.length / perPage));
+  const { page, perPage, entries, last, total } = numberedPage(all, query, sizes, lie);
   return {
     status: 200,
     body: {
-      [key]: slice(shown, (page - 1) * perPage, perPage, lie).map(view),
+      [key]: entries.map(view),
       meta: {
         pagination: {
           page,
@@ -116,7 +88,7 @@ export function pageOf<T>(
           previous_page: page > 1 ? page - 1 : null,
           next_page: page < last ? page + 1 : null,
           last_page: last,
-          total_entries: shown.length,
+          total_entries: total,
         },
       },
     },

@@ -2,8 +2,8 @@
 // then it locks the resources that it changes. There are no timers: `settle` ends what is due.
 
 import type { Milliseconds } from "#ccm";
-import type { Clock } from "#ccm/testing";
-import type { Ids, ResourceRef, ResourceType } from "../base/collection.ts";
+import type { Clock, Ids } from "#ccm/testing";
+import type { ResourceRef, ResourceType } from "../base/collection.ts";
 
 interface ActionError {
   readonly code: string;

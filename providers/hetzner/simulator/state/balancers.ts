@@ -1,6 +1,6 @@
 // Load balancers with their services and targets.
 
-import type { Ids } from "../base/collection.ts";
+import type { Ids } from "#ccm/testing";
 import type { Labels } from "../base/listing.ts";
 import { AttachableCollection, type Networks, type PrivateNet } from "./networks.ts";
 

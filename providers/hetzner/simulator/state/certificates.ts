@@ -1,6 +1,7 @@
 // TLS certificates: uploaded ones, and managed ones whose issuance takes an action.
 
-import { Collection, type Ids } from "../base/collection.ts";
+import type { Ids } from "#ccm/testing";
+import { Collection } from "../base/collection.ts";
 import type { Labels } from "../base/listing.ts";
 
 export interface Issued {

@@ -1,7 +1,8 @@
 // Private networks: subnets, routes, and the addresses of servers and load balancers.
 
+import type { Ids } from "#ccm/testing";
 import { Refusal } from "../base/answer.ts";
-import { Collection, type Ids, type ResourceRef, type ResourceType } from "../base/collection.ts";
+import { Collection, type ResourceRef, type ResourceType } from "../base/collection.ts";
 import { ipNumber, ipText, rangeOf } from "../base/ipv4.ts";
 import type { Labels } from "../base/listing.ts";
 import { locations, offer } from "./catalog.ts";
@@ -66,8 +67,9 @@ export class Networks extends Collection<Network> {
     });
   }
 
-  override delete(id: number): void {
-    super.delete(id);
+  override remove(which: number | string): void {
+    const { id } = this.existing(which);
+    super.remove(id);
     this.#holders.delete(id);
   }
 
@@ -175,9 +177,9 @@ export class AttachableCollection<T extends Attachable> extends Collection<T> {
     return this.put({ ...record, privateNets: this.released(record, network) });
   }
 
-  remove(which: number | string): void {
+  override remove(which: number | string): void {
     const record = this.existing(which);
     for (const { network } of record.privateNets) this.released(record, network);
-    this.delete(record.id);
+    super.remove(record.id);
   }
 }

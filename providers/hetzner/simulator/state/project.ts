@@ -1,8 +1,8 @@
 // The state of one project: all its resources and actions.
 
 import type { Milliseconds } from "#ccm";
-import type { Clock } from "#ccm/testing";
-import { Ids, type ResourceRef } from "../base/collection.ts";
+import { type Clock, Ids } from "#ccm/testing";
+import type { ResourceRef } from "../base/collection.ts";
 import { RobotServers } from "../robot.ts";
 import { Actions } from "./actions.ts";
 import { type Balancer, Balancers } from "./balancers.ts";
@@ -19,7 +19,7 @@ export class Project {
   readonly robot = new RobotServers();
 
   constructor(clock: Clock, actionTime: Milliseconds) {
-    const ids = new Ids(clock);
+    const ids = new Ids(clock, 1_000_000);
     this.actions = new Actions(ids, actionTime);
     this.networks = new Networks(ids);
     this.balancers = new Balancers(ids, this.networks);

@@ -1,7 +1,7 @@
 // Servers, and what tests do to them: they add, rebuild, switch off, rename, attach and remove servers at once, without
 // actions.
 
-import type { Ids } from "../base/collection.ts";
+import type { Ids } from "#ccm/testing";
 import type { Labels } from "../base/listing.ts";
 import { AttachableCollection, type Networks, type PrivateNet } from "./networks.ts";
 

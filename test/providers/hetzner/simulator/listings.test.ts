@@ -139,7 +139,7 @@ test("rejects unknown tokens, and changes with a token for reading", async () =>
   expect([refused.status, refused.code]).toEqual([401, "unauthorized"]);
   const changed = await ask("/networks", "POST", {}, "viewer");
   expect([changed.status, changed.code]).toEqual([403, "forbidden"]);
-  cloud.tokens.readonlyCode = "token_readonly";
+  cloud.readonlyCode = "token_readonly";
   const earlier = await ask("/networks", "POST", {}, "viewer");
   expect([earlier.status, earlier.code]).toEqual([401, "token_readonly"]);
 });

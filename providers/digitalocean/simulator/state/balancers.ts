@@ -123,7 +123,8 @@ export class Balancers extends Records<Balancer> {
   replaced({ validate_only, type, network, network_stack, ip, ...request }: BalancerRequest) {
     const { size, size_unit, health_check } = request;
     const unit = size_unit ?? units[size ?? "lb-small"];
-    const slug = Object.entries(units).find(([, each]) => each === unit)?.[0] ?? "";
+    // The largest one that is not above the unit: the API always shows one.
+    const slug = Object.entries(units).findLast(([, each]) => each <= unit)?.[0] ?? "lb-small";
     const path = health_check.path === "" && health_check.protocol !== "tcp" ? "/" : health_check.path;
     return { ...request, size: slug, size_unit: unit, health_check: { ...health_check, path } };
   }

@@ -44,6 +44,16 @@ test("resets the members that a replacement lacks, and keeps tags and VPC", asyn
   });
 });
 
+test("shows the largest slug that is not above the size", async () => {
+  const { ask } = setUp();
+  const slugOf = async (name: string, changes: object) =>
+    (await ask(path, "POST", described(name, changes))).body.load_balancer.size;
+  expect(await slugOf("default", {})).toBe("lb-small");
+  expect(await slugOf("two", { size_unit: 2 })).toBe("lb-small");
+  expect(await slugOf("four", { size_unit: 4 })).toBe("lb-medium");
+  expect(await slugOf("slug", { size: "lb-large" })).toBe("lb-large");
+});
+
 test("adds and removes droplets and forwarding rules", async () => {
   const { account, ask } = setUp({ times: { change: milliseconds(0) } });
   const [one, two] = [account.droplets.add("one"), account.droplets.add("two")];

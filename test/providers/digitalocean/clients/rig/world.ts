@@ -3,7 +3,7 @@
 
 import { serveCloud } from "#ccm/testing";
 import { DigitalOceanCloud } from "../../../../../providers/digitalocean/simulator/index.ts";
-import { milliseconds } from "../../../../../src/core/brand.ts";
+import { milliseconds, seconds } from "../../../../../src/core/brand.ts";
 import { createAuthority } from "../../../../../src/pki/authority.ts";
 import { systemClock as clock } from "../../../../../src/platform/clock.ts";
 import { systemRandom } from "../../../../../src/platform/random.ts";
@@ -14,7 +14,7 @@ export interface World extends AsyncDisposable {
 }
 
 export function startWorld(): World {
-  const times = { activation: milliseconds(300), change: milliseconds(100), boot: milliseconds(100) };
+  const times = { activation: seconds(1), change: milliseconds(700), boot: milliseconds(100) };
   const budget = { requestsPerHour: 1_000_000, requestsPerMinute: 1_000_000 };
   const cloud = new DigitalOceanCloud({ clock, times, ...budget });
   const limited = new DigitalOceanCloud({ clock, requestsPerHour: 3 });

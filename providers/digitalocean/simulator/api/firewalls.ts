@@ -1,8 +1,8 @@
 // Operations of firewalls.
 
-import { type Answer, type Operations, partOperations, Refused, removal } from "#ccm/testing";
+import { type Operations, partOperations, Refused, removal } from "#ccm/testing";
 import type { Account } from "../state/account.ts";
-import { type Firewall, firewallLists, firewallShape } from "../state/firewalls.ts";
+import { type Firewall, type FirewallRequest, firewallLists, firewallShape } from "../state/firewalls.ts";
 import { reads } from "./pages.ts";
 
 /** The API shows all ports as "0". */
@@ -16,11 +16,7 @@ function view({ inbound_rules, outbound_rules, ...firewall }: Firewall) {
 }
 
 /** Throws unless this firewall can exist. */
-function check(
-  { firewalls, droplets, tags }: Account,
-  firewall: Omit<Firewall, "id" | "status" | "created_at">,
-  id?: string,
-) {
+function check({ firewalls, droplets, tags }: Account, firewall: FirewallRequest, id?: string): void {
   const { name, inbound_rules, outbound_rules, droplet_ids } = firewall;
   if (inbound_rules.length + outbound_rules.length === 0)
     throw new Refused(422, "at least one rule is required");
@@ -34,10 +30,7 @@ function check(
 export function firewallOperations(account: Account): Operations {
   const { firewalls, ids } = account;
   const path = "/v2/firewalls";
-  const shown = (status: number, firewall: Firewall): Answer => ({
-    status,
-    body: { firewall: view(firewall) },
-  });
+  const shown = (firewall: Firewall) => ({ firewall: view(firewall) });
   const { droplet_ids, tags, ...rules } = firewallLists;
   const parts = { droplets: { droplet_ids }, tags: { tags }, rules };
   return {
@@ -46,13 +39,13 @@ export function firewallOperations(account: Account): Operations {
       const firewall = firewallShape(body, "");
       check(account, firewall);
       const own = { id: ids.uuid(), status: "succeeded", created_at: ids.now } as const;
-      return shown(202, firewalls.put({ ...firewall, ...own }));
+      return { status: 202, body: shown(firewalls.put({ ...firewall, ...own })) };
     },
     [`PUT ${path}/{id}`]: ({ id, body }) => {
       const before = firewalls.withID(id);
       const firewall = firewallShape(body, "");
       check(account, firewall, id);
-      return shown(200, firewalls.put({ ...before, ...firewall }));
+      return { status: 200, body: shown(firewalls.put({ ...before, ...firewall })) };
     },
     ...removal(path, firewalls),
     ...partOperations(path, firewalls, parts, (after) => {

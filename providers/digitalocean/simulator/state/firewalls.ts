@@ -22,7 +22,9 @@ export const firewallLists = {
 };
 export const firewallShape = fields({ name: text(), ...firewallLists });
 
-export interface Firewall extends Read<typeof firewallShape> {
+export type FirewallRequest = Read<typeof firewallShape>;
+
+export interface Firewall extends FirewallRequest {
   readonly id: string;
   readonly status: "waiting" | "succeeded" | "failed";
   readonly created_at: string;

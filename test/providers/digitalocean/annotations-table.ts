@@ -72,7 +72,7 @@ const network: readonly AnnotationCase[] = [
     balancer: { subnet_uuid: "subnet-1" },
     isFixed: true,
   },
-  { name: "size unit", annotations: { "size-unit": "4" }, balancer: { size_unit: 4, size: "" } },
+  { name: "size unit", annotations: { "size-unit": "4" }, balancer: { size_unit: 4, size: "lb-medium" } },
   {
     name: "size slug",
     annotations: { "size-slug": "lb-large" },

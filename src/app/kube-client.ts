@@ -3,7 +3,7 @@
 import { defined } from "../core/defined.ts";
 import type { KubeApi } from "../kube/client/api.ts";
 import { HttpKubeApi } from "../kube/client/http-api.ts";
-import { type ConnectionSource, openConnection } from "../kube/connection/connection.ts";
+import { type Connection, type ConnectionSource, openConnection } from "../kube/connection/connection.ts";
 import { proxySettingsOf } from "../kube/connection/proxy.ts";
 import type { RequestObservation } from "../kube/requests/request.ts";
 import { RequestLimit, TokenBucket } from "../kube/requests/request-limit.ts";
@@ -28,6 +28,31 @@ export interface KubeClient {
   readonly api: KubeApi;
   /** For leader election: in the reserved lane, without a write gate. */
   readonly reserved: KubeApi;
+  /** The same server, limits and gate with a bearer token instead of the identity of the process. */
+  withToken(token: TokenSource): KubeApi;
+}
+
+export interface TokenSource {
+  current(signal: AbortSignal): Promise<string>;
+  /** The API server rejected it. */
+  invalidate(): void;
+}
+
+function connectionWith(token: TokenSource, connection: Connection): Connection {
+  return {
+    ...connection,
+    access: async (signal) => {
+      const { tls } = await connection.access(signal);
+      const { cert: _, key: __, ...server } = tls ?? {};
+      const headers = { authorization: `Bearer ${await token.current(signal)}` };
+      return { headers, tls: tls === undefined ? undefined : server };
+    },
+    refresh: () => {
+      connection.refresh();
+      token.invalidate();
+    },
+    explainRefusal: () => undefined,
+  };
 }
 
 export function connectionSource(flags: Flags, environment: Environment): ConnectionSource {
@@ -92,24 +117,27 @@ export async function connectKube(
     qps === undefined || qps <= 0
       ? undefined
       : new TokenBucket({ ratePerSecond: qps, burst: Math.max(1, flags["kube-api-burst"] || qps) }, clock);
-  const requests = new Requests(
-    defined({
-      connection,
-      transport:
-        hooks.redact === undefined
-          ? platform.transport
-          : withoutSecretMessages(platform.transport, hooks.redact),
-      clock,
-      requestLimit: new RequestLimit(),
-      writes: new WriteConcurrency(clock),
-      onRequest: hooks.onRequest,
-      onDecoded: hooks.onDecoded,
-      rate,
-    }),
-  );
+  const limits = defined({
+    transport:
+      hooks.redact === undefined
+        ? platform.transport
+        : withoutSecretMessages(platform.transport, hooks.redact),
+    clock,
+    requestLimit: new RequestLimit(),
+    writes: new WriteConcurrency(clock),
+    onRequest: hooks.onRequest,
+    onDecoded: hooks.onDecoded,
+    rate,
+  });
+  const requests = new Requests({ ...limits, connection });
   const client = { userAgent: hooks.userAgent };
   return {
     api: new HttpKubeApi(requests, { ...client, mayWrite: hooks.mayWrite }),
     reserved: new HttpKubeApi(requests, { ...client, lane: "reserved" }),
+    withToken: (token) =>
+      new HttpKubeApi(new Requests({ ...limits, connection: connectionWith(token, connection) }), {
+        ...client,
+        mayWrite: hooks.mayWrite,
+      }),
   };
 }

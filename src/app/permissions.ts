@@ -3,9 +3,15 @@
 
 import type { ControllerName } from "./flags/controller-names.ts";
 import type { ReadFlags } from "./flags/read-flags.ts";
+import { accountNamespace, accountOf } from "./service-account-token.ts";
 
 /** A part of the manager that needs permissions. Flags decide which parts run. */
-export type AccessUser = ControllerName | "leader-election" | "leader-migration" | "secure-port";
+export type AccessUser =
+  | ControllerName
+  | "leader-election"
+  | "leader-migration"
+  | "secure-port"
+  | "service-account-credentials";
 
 const byDefault: readonly AccessUser[] = ["cloud-node", "cloud-node-lifecycle", "service", "node-route"];
 const onNodes: readonly AccessUser[] = [...byDefault, "kubelet-serving-csr"];
@@ -149,6 +155,22 @@ export interface AccessNeeds {
   readonly isWriting: boolean;
 }
 
+/** Service accounts of --use-service-account-credentials, in kube-system. */
+export const accountGrants: readonly Grant[] = [
+  {
+    about: "Creates a service account that does not exist.",
+    group: "",
+    resource: "serviceaccounts",
+    verbs: { create: ["service-account-credentials"] },
+  },
+  {
+    group: "",
+    resource: "serviceaccounts/token",
+    names: [...new Set(Object.values(accountOf).filter((name) => name !== undefined))],
+    verbs: { create: ["service-account-credentials"] },
+  },
+];
+
 /** For an installation whose flags may change. Controllers that are off by default are not included. */
 export const allNeeds: AccessNeeds = {
   users: new Set<AccessUser>([...byDefault, ...electing, "secure-port"]),
@@ -163,6 +185,9 @@ export function accessNeeds({ flags, controllers }: Pick<ReadFlags, "flags" | "c
       ...(flags["leader-elect"] ? (["leader-election"] as const) : []),
       ...(flags["leader-elect"] && flags["enable-leader-migration"] ? (["leader-migration"] as const) : []),
       ...(flags["secure-port"] === 0 ? [] : (["secure-port"] as const)),
+      ...(flags["use-service-account-credentials"] && flags.mode === "enforce"
+        ? (["service-account-credentials"] as const)
+        : []),
     ]),
     isWriting: flags.mode === "enforce",
   };
@@ -171,9 +196,16 @@ export function accessNeeds({ flags, controllers }: Pick<ReadFlags, "flags" | "c
 const reading: readonly string[] = ["get", "list", "watch"];
 
 /** The parts that use a verb of a grant with these flags. */
-function usersOf({ verbs }: Grant, verb: string, { users, isWriting }: AccessNeeds): readonly AccessUser[] {
+function usersOf(
+  { verbs, resource }: Grant,
+  verb: string,
+  { users, isWriting }: AccessNeeds,
+): readonly AccessUser[] {
+  const hasAccounts = users.has("service-account-credentials") && resource !== "events";
+  // Events keep the identity of the process.
+  const isOwn = (user: AccessUser): boolean => isWriting && !(hasAccounts && accountOf[user] !== undefined);
   return (verbs[verb] ?? []).filter(
-    (user) => users.has(user) && (isWriting || reading.includes(verb) || !onNodes.includes(user)),
+    (user) => users.has(user) && (reading.includes(verb) || !onNodes.includes(user) || isOwn(user)),
   );
 }
 
@@ -219,6 +251,6 @@ export function permissionsOf(needs: AccessNeeds, lease: LeaseName): readonly Pe
   return [
     ...flat(clusterGrants),
     ...flat(leaseGrants(lease.name), lease.namespace),
-    ...flat([configMapsOfAuthorities], "kube-system"),
+    ...flat([configMapsOfAuthorities, ...accountGrants], accountNamespace),
   ];
 }

@@ -62,7 +62,7 @@ const openstackArguments = [
   "--cloud-config=/etc/config/cloud.conf",
   "--cloud-provider=openstack",
 ];
-const oneIdentity = "--use-service-account-credentials";
+const separateAccounts = "--use-service-account-credentials";
 
 /** The manifest, its cloud, its arguments, and those of them that have no effect in Fairlead. */
 const shipped: readonly (readonly [string, AnyProvider, readonly string[], readonly string[]])[] = [
@@ -96,33 +96,33 @@ const shipped: readonly (readonly [string, AnyProvider, readonly string[], reado
   [
     "aws examples/existing-cluster/base",
     aws,
-    [...awsArguments, `${oneIdentity}=true`, "--configure-cloud-routes=false"],
-    [oneIdentity],
+    [...awsArguments, `${separateAccounts}=true`, "--configure-cloud-routes=false"],
+    [],
   ],
   [
     "aws examples/existing-cluster/overlays/superset-role",
     aws,
-    [...awsArguments, `${oneIdentity}=false`, "--configure-cloud-routes=false"],
+    [...awsArguments, `${separateAccounts}=false`, "--configure-cloud-routes=false"],
     [],
   ],
   [
     "openstack manifests, DaemonSet",
     openstack,
-    [...openstackArguments, `${oneIdentity}=false`, "--bind-address=127.0.0.1"],
+    [...openstackArguments, `${separateAccounts}=false`, "--bind-address=127.0.0.1"],
     [],
   ],
   [
     "openstack manifests, Pod",
     openstack,
-    [...openstackArguments, `${oneIdentity}=true`, "--bind-address=127.0.0.1"],
-    [oneIdentity],
+    [...openstackArguments, `${separateAccounts}=true`, "--bind-address=127.0.0.1"],
+    [],
   ],
   [
     "openstack chart",
     openstack,
     [
       ...openstackArguments,
-      `${oneIdentity}=false`,
+      `${separateAccounts}=false`,
       "--controllers=cloud-node,cloud-node-lifecycle,route,service",
       "--bind-address=0.0.0.0",
     ],
@@ -165,8 +165,9 @@ test.each(shipped)(
       clock: world.clock,
       random: seededRandom(3),
       files: disk.files,
-      // The test API server has no service accounts, so every client is the administrator.
-      transport: ((request, signal) => {
+      // The test API server issues no tokens, so every client is the administrator.
+      transport: (async (request, signal) => {
+        if (request.url.endsWith("/token")) return Response.json({ status: { token: "issued" } });
         const headers = Object.entries(request.headers ?? {}).filter(([name]) => name !== "authorization");
         return asAdministrator({ ...request, headers: Object.fromEntries(headers) }, signal);
       }) as Transport,

@@ -21,7 +21,7 @@ function readRequest(pem: string): RequestContent {
 }
 
 export function composeCertificates(context: ControllerContext): ServingCertificateController {
-  const { api, clock, random, journal, log, settings, metrics, followCache } = context;
+  const { api, reader, clock, random, journal, log, settings, metrics, followCache } = context;
   const { writes: _, ...deps } = nodeDeps(context, "kubelet-serving-csr-controller");
   return new ServingCertificateController({
     ...deps,
@@ -30,7 +30,7 @@ export function composeCertificates(context: ControllerContext): ServingCertific
     send: journalledSend({ journal, clock, mode: settings.flags.mode }, "cluster", isLostRace),
     openRequests: () => {
       const requests = new Reflector({
-        ...{ api, clock, random, resource: certificateSigningRequests },
+        ...{ api: reader, clock, random, resource: certificateSigningRequests },
         fieldSelector: `spec.signerName=${servingSigner}`,
         onProblem: (problem, retryIn) =>
           log.warn(problem.message, { retryInSeconds: Math.ceil(retryIn / 1000) }),

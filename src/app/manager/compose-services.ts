@@ -79,6 +79,7 @@ export function composeServices(
 ): ComposedServices | undefined {
   const {
     api,
+    reader,
     clock,
     random,
     collectGarbage,
@@ -127,7 +128,7 @@ export function composeServices(
     onMachines: (listener) => inventory.subscribe(listener),
     openSlices: (onProblem) => {
       const slices = new Reflector({
-        api,
+        api: reader,
         resource: endpointSlices,
         clock,
         random,

@@ -19,7 +19,10 @@ import type { LeaseEvent } from "../leadership/hold-release.ts";
 import type { ManagerMetrics } from "../metrics/manager-metrics.ts";
 
 export interface ControllerContext {
+  /** With --use-service-account-credentials, it has the identity of the controller. */
   readonly api: KubeApi;
+  /** For watches: with the identity of the process, as in upstream. */
+  readonly reader: KubeApi;
   readonly clock: Clock;
   readonly random: Random;
   readonly files: Files;

@@ -37,6 +37,7 @@ import { accessNeeds, permissionsOf } from "../permissions.ts";
 import { CloudContact } from "../report/cloud-contact.ts";
 import { type ManagerReport, type ReportedManager, reportOf } from "../report/manager-report.ts";
 import { MissingPermissions } from "../report/missing-permissions.ts";
+import { accountOf, ServiceAccountToken } from "../service-account-token.ts";
 import type { ManagerPlatform } from "../system-platform.ts";
 import { openTracing } from "../tracing/tracing.ts";
 import { replaceAfterAbandonedCalls } from "./abandoned-calls.ts";
@@ -173,7 +174,7 @@ export async function createManager(options: ManagerOptions, signal: AbortSignal
     migrated: migration === undefined ? undefined : gateOf("migrated"),
   };
 
-  const { api, reserved } = await connectKube(
+  const { api, reserved, withToken } = await connectKube(
     flags,
     platform,
     {
@@ -235,6 +236,7 @@ export async function createManager(options: ManagerOptions, signal: AbortSignal
 
   const context: ControllerContext = {
     api,
+    reader: api,
     clock,
     random,
     files,
@@ -253,11 +255,21 @@ export async function createManager(options: ManagerOptions, signal: AbortSignal
     reportOnLease: (controller, event) => leadership.report(controller, event),
     life: life.signal,
   };
+  const accounts = new Map<string, KubeApi>();
+  /** In observe mode nothing is written, not even a service account. */
+  const clientOf = (task: ControllerName): KubeApi => {
+    const account = flags["use-service-account-credentials"] && !isObserving ? accountOf[task] : undefined;
+    if (account === undefined) return api;
+    const client = accounts.get(account) ?? withToken(new ServiceAccountToken(account, reserved, clock));
+    accounts.set(account, client);
+    return client;
+  };
   /** Controllers under the shared Lease have their own write gates. */
   const contextOf = (task: ControllerName): ControllerContext => {
     const isMigrated = gates.migrated !== undefined && leadership.isMigrated(task);
     const mayWrite = gateOf(isMigrated ? "migrated" : "main", task);
-    return { ...context, api: api.as({ mayWrite }), ...(isMigrated && { connected: clouds.migrated }) };
+    const client = clientOf(task).as({ mayWrite });
+    return { ...context, api: client, ...(isMigrated && { connected: clouds.migrated }) };
   };
   const composed = composeControllers({ provider, instances, contextOf, services: services.objects });
   const { queues, node, lifecycle, service, route } = composed;

@@ -3,12 +3,14 @@
 
 import {
   type AccessNeeds,
+  accountGrants,
   clusterGrants,
   type Grant,
   type LeaseName,
   leaseGrants,
   verbsOf,
 } from "../permissions.ts";
+import { accountNamespace } from "../service-account-token.ts";
 import { type Commented, comment, type KubeObject, keyComments } from "./to-yaml.ts";
 
 const rbac = { apiVersion: "rbac.authorization.k8s.io/v1" } as const;
@@ -41,6 +43,8 @@ function toRules(grants: readonly Grant[], needs: AccessNeeds): readonly Rule[] 
 
 export const clusterRules = (needs: AccessNeeds): readonly Rule[] => toRules(clusterGrants, needs);
 
+const accountRules = (needs: AccessNeeds): readonly Rule[] => toRules(accountGrants, needs);
+
 export const leaseRules = (lease: string, needs: AccessNeeds): readonly Rule[] =>
   toRules(leaseGrants(lease), needs);
 
@@ -67,7 +71,9 @@ export function accessObjects({ name, namespace, lease, needs, user }: AccessOpt
     subjects,
   });
   const ofLease = leaseRules(lease.name, needs);
+  const ofAccounts = accountRules(needs);
   const role = { name, namespace: lease.namespace };
+  const accountRole = { name: `${name}-service-accounts`, namespace: accountNamespace };
   return [
     {
       [comment]: [
@@ -84,6 +90,18 @@ export function accessObjects({ name, namespace, lease, needs, user }: AccessOpt
     ...(ofLease.length === 0
       ? []
       : [{ ...rbac, kind: "RoleBinding", metadata: role, ...binding("Role", name) }]),
+    ...(ofAccounts.length === 0
+      ? []
+      : [
+          {
+            [comment]: "For --use-service-account-credentials.",
+            ...rbac,
+            kind: "Role",
+            metadata: accountRole,
+            rules: ofAccounts,
+          },
+          { ...rbac, kind: "RoleBinding", metadata: accountRole, ...binding("Role", accountRole.name) },
+        ]),
     ...(needs.users.has("secure-port")
       ? [
           {

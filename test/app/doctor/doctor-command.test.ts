@@ -179,6 +179,18 @@ describe("the command rbac", () => {
     expect(printed).not.toMatch(/^[^#\n]*(kind: Role$|leases|authentication-reader|reviews)/m);
   });
 
+  test("prints the permissions for tokens instead of writes with --use-service-account-credentials [N11]", async () => {
+    const printed = await rbac("--use-service-account-credentials");
+    expect(printed).not.toMatch(/verbs: \[.*(patch|delete).*\](?<!create, patch\])/);
+    expect(printed).toContain("resources: [serviceaccounts/token]");
+    expect(printed).toContain("name: fairlead-service-accounts");
+  });
+
+  test("grants the approval of serving certificates only to the controller that is named [N11 F83]", async () => {
+    expect(await rbac("--controllers=*,kubelet-serving-csr")).toContain("verbs: [approve]");
+    expect(await rbac("--controllers=*")).not.toContain("certificates.k8s.io");
+  });
+
   test("grants the same as manifests for the same flags [N11]", async () => {
     const flags = ["--controllers=service", "--set", "user=ccm", "--set", "name=east"];
     const manifests = await runCommandIn(open(), ["manifests", "--as=rbac", ...flags]);

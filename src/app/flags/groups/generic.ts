@@ -89,9 +89,11 @@ const genericFields = {
     text("Volume plugin for in-tree volumes of an external cloud."),
     "CSI drivers manage volumes",
   ),
-  "use-service-account-credentials": noEffect(
-    flag("Use a separate service account for each controller.", { fallback: false }),
-    "all controllers use the identity of this process; grant it the permissions of the Go manager's service accounts",
+  "use-service-account-credentials": needsRestart(
+    flag(
+      "Write with a separate service account of kube-system for each controller: node-controller, service-controller, route-controller. Watches, events and the Lease keep the identity of the process, and so does kubelet-serving-csr.",
+      { fallback: false },
+    ),
   ),
   "allow-untagged-cloud": deprecated(
     flag("Run even if instances have no cluster ID.", { fallback: false }),

@@ -1,7 +1,7 @@
 // `npm run cloud <name>`: serves a simulated cloud over HTTP, for development.
 
 import { parseArgs } from "node:util";
-import { faultsPath } from "#ccm/testing";
+import { faultsPath, tokensPath } from "#ccm/testing";
 import { milliseconds } from "../src/core/brand.ts";
 import { systemClock } from "../src/platform/clock.ts";
 import type { LocalCloud, LocalCloudDefinition } from "./clouds/local-cloud.ts";
@@ -110,6 +110,16 @@ for (let index = 0; index < count; index++) cloud.addMachine(`${values.prefix}${
 const variables = Object.entries(cloud.settings).map(
   ([name, value]) => `  export ${definition.provider.config[name]?.env ?? name}=${value}\n`,
 );
+const tokenURL = new URL(tokensPath + encodeURIComponent(options.token), cloud.url);
+const tokenHelp =
+  definition.hasTokens === undefined
+    ? ""
+    : `
+To revoke the token, and to make it valid again:
+
+  curl ${tokenURL} -X DELETE
+  curl ${tokenURL} -X PUT
+`;
 process.stdout.write(
   `The ${definition.name} cloud listens on ${cloud.url} with ${count} machines. Press Ctrl-C to stop it.
 ${definition.hint(cloud.url)}
@@ -121,5 +131,5 @@ To let requests fail, plan faults. An answer names all kinds:
 
   curl ${new URL(faultsPath, cloud.url)} -d '{"kind": "status", "status": 503, "calls": 10}'
   curl ${new URL(faultsPath, cloud.url)} -X DELETE
-`,
+${tokenHelp}`,
 );

@@ -47,6 +47,7 @@ export const digitalocean: LocalCloudDefinition = {
   provider: provider as unknown as AnyProvider,
   defaultPort: 8623,
   defaultActionTime: 1000,
+  hasTokens: true,
   defaultRequestsPerHour: 5000,
   exampleToken: `dop_v1_${"0".repeat(64)}`,
   hint: (url) =>

@@ -45,6 +45,7 @@ export const hetzner: LocalCloudDefinition = {
   provider: provider as unknown as AnyProvider,
   defaultPort: 8621,
   defaultActionTime: 1000,
+  hasTokens: true,
   defaultRequestsPerHour: 3600,
   exampleToken,
   hint: (url) =>

@@ -63,6 +63,8 @@ export interface LocalCloudDefinition {
   readonly defaultActionTime: number;
   /** Undefined if the cloud has no quota. */
   readonly defaultRequestsPerHour?: number;
+  /** Its tokens can be added and revoked by HTTP. */
+  readonly hasTokens?: true;
   /** A token that looks like one of the cloud. */
   readonly exampleToken: string;
   /** Further settings of the manager in the demo, for what its steps show. */

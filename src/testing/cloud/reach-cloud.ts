@@ -11,6 +11,8 @@ export interface Reachable {
   receive(request: SimulatedRequest): Delivery;
   /** Other processes plan faults at `faultsPath`. */
   readonly faults?: { addWritten(written: unknown): string | undefined; clear(): void };
+  /** Other processes add and revoke bearer tokens below `tokensPath`. */
+  readonly tokens?: { add(token: string): void; revoke(token: string): void };
 }
 
 function requestOf(
@@ -84,11 +86,24 @@ async function changeFaults(faults: NonNullable<Reachable["faults"]>, request: R
   return new Response(`${expected}\n`, { status: 400 });
 }
 
+/** `PUT /simulator/tokens/TOKEN` makes a token valid, and DELETE revokes it. No cloud has this path. */
+export const tokensPath = "/simulator/tokens/";
+
+function changeTokens(tokens: NonNullable<Reachable["tokens"]>, { url, method }: Request): Response {
+  const token = decodeURIComponent(new URL(url).pathname.slice(tokensPath.length));
+  if (token === "" || (method !== "PUT" && method !== "DELETE"))
+    return new Response(`Expected PUT or DELETE of ${tokensPath}TOKEN.\n`, { status: 400 });
+  if (method === "PUT") tokens.add(token);
+  else tokens.revoke(token);
+  return new Response(null, { status: 204 });
+}
+
 /** Answers a request that came by HTTP. */
 export async function answerRequest(cloud: Reachable, request: Request): Promise<Response> {
-  const { faults } = cloud;
-  if (faults !== undefined && new URL(request.url).pathname === faultsPath)
-    return changeFaults(faults, request);
+  const { faults, tokens } = cloud;
+  const { pathname } = new URL(request.url);
+  if (faults !== undefined && pathname === faultsPath) return changeFaults(faults, request);
+  if (tokens !== undefined && pathname.startsWith(tokensPath)) return changeTokens(tokens, request);
   try {
     const authorization = request.headers.get("authorization") ?? undefined;
     const received = requestOf(request.method, new URL(request.url), await request.text(), authorization);

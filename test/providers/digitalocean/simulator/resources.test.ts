@@ -1,6 +1,7 @@
 // Droplets, certificates, tags, firewalls, VPCs, pages and rate limits of the simulated DigitalOcean.
 
 import { expect, test } from "bun:test";
+import { serveCloud } from "#ccm/testing";
 import { seconds } from "../../../../src/core/brand.ts";
 import { described, setUp } from "./ask.ts";
 
@@ -151,6 +152,19 @@ test("rejects an unknown token, and a change with a token for reading", async ()
   expect((await ask("/tags", "POST", { name: "a" }, "viewer")).body).toMatchObject({ id: "forbidden" });
   cloud.tokens.revoke("known");
   expect((await ask("/account", "GET", undefined, "known")).status).toBe(401);
+});
+
+test("lets other processes add and revoke tokens", async () => {
+  const { cloud } = setUp();
+  cloud.tokens.add("first");
+  await using served = serveCloud(cloud, 0);
+  const statusOf = async (path: string, method = "GET", token = "") =>
+    (await fetch(served.url + path, { method, headers: { authorization: `Bearer ${token}` } })).status;
+  expect(await statusOf("/simulator/tokens/second", "PUT")).toBe(204);
+  expect(await statusOf("/simulator/tokens/first", "DELETE")).toBe(204);
+  expect(await statusOf("/simulator/tokens/", "DELETE")).toBe(400);
+  expect(await statusOf("/v2/account", "GET", "first")).toBe(401);
+  expect(await statusOf("/v2/account", "GET", "second")).toBe(200);
 });
 
 test("injects faults, hides a droplet, and shows an older state", async () => {

@@ -39,7 +39,8 @@ function bytesOf(pem: string): Uint8Array {
 function textOf({ tag, content }: DerElement): string {
   if (tag !== printable && tag !== utf8) throw new InvalidDer("a name has another type than text");
   try {
-    return new TextDecoder("utf-8", { fatal: true }).decode(content);
+    // A decoder that drops a byte order mark would return another name than the signer reads.
+    return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(content);
   } catch (cause) {
     throw new InvalidDer("a name is not valid UTF-8", { cause });
   }
@@ -104,6 +105,17 @@ function alternativeNames(value: DerElement): Names {
 
 const noNames: Names = { dnsNames: [], addresses: [], others: [] };
 
+function extensionIn(element: DerElement): Attribute {
+  const [type, ...rest] = elementsIn(withTag(element, sequence, "an extension").content);
+  // The second element may say whether the extension is critical. Signers ignore what follows the value.
+  const [value, ...more] = rest[0]?.tag === 0x01 ? rest.slice(1) : rest;
+  if (more.length > 0) throw new InvalidDer("an extension has several values");
+  return {
+    type: objectIDOf(withTag(type, 0x06, "the type of an extension")),
+    value: withTag(value, 0x04, "the value of an extension"),
+  };
+}
+
 /** The requested extensions. Only alternative names are expected. */
 function extensionsIn(attributes: DerElement): Names {
   const [attribute, ...more] = elementsIn(attributes.content).map(attributeIn);
@@ -115,12 +127,7 @@ function extensionsIn(attributes: DerElement): Names {
     sequence,
     "the list of extensions",
   );
-  const extensions = elementsIn(list.content).map((extension) => {
-    const [type, ...rest] = elementsIn(withTag(extension, sequence, "an extension").content);
-    // The second element may say whether the extension is critical.
-    const value = withTag(rest.at(-1), 0x04, "the value of an extension");
-    return { type: objectIDOf(withTag(type, 0x06, "the type of an extension")), value };
-  });
+  const extensions = elementsIn(list.content).map(extensionIn);
   const isNames = ({ type }: { readonly type: string }): boolean => type === "2.5.29.17";
   const [names, ...repeated] = extensions.filter(isNames);
   if (repeated.length > 0) throw new InvalidDer("it has several lists of names");

@@ -43,6 +43,15 @@ test("lists everything else that a request contains [F83]", () => {
   ]);
 });
 
+test("keeps a byte order mark, so that the name differs from that of the user [F83]", () => {
+  const text = signingRequest({ commonName: `\uFEFF${commonName}`, organizations: ["\uFEFFsystem:nodes"] });
+  expect(parseSigningRequest(text)).toMatchObject({
+    commonNames: [`\uFEFF${commonName}`],
+    organizations: ["\uFEFFsystem:nodes"],
+  });
+});
+
+const namesOf = (name: string) => octets(sequence(der(0x82, Uint8Array.from(Buffer.from(name)))));
 const bytes = signingRequestBytes({ commonName, dnsNames: ["worker-1"] });
 
 test.each([
@@ -67,6 +76,20 @@ test.each([
     }),
     "several lists of names",
   ],
+  // Go, which signs the request, ignores what follows the first value.
+  ...[[], [boolean(true)]].map(
+    (critical) =>
+      [
+        `${critical.length === 0 ? "an" : "a critical"} extension of two values`,
+        signingRequest({
+          commonName,
+          extensions: [
+            sequence(objectID("2.5.29.17"), ...critical, namesOf("kubernetes.default"), namesOf("worker-1")),
+          ],
+        }),
+        "several values",
+      ] as const,
+  ),
   [
     "an IP address of five bytes",
     signingRequest({

@@ -2,7 +2,7 @@
 // the watch has caught up. Without the overlay, a burst of writes would fail on stale versions and be retried.
 
 import { isNewer, type KubeObject, keyOf } from "../kube/objects.ts";
-import type { Change, ReadonlyStore } from "../kube/watch/store.ts";
+import type { Change, Index, ReadonlyStore } from "../kube/watch/store.ts";
 
 export interface ObjectStore<T> {
   get(key: string): T | undefined;
@@ -11,6 +11,8 @@ export interface ObjectStore<T> {
   /** Whether `get` returns the result of a write that the watch has not delivered yet. */
   isAhead?(key: string): boolean;
   subscribe(listener: (change: Change<T>) => void): () => void;
+  /** An index of the watch cache; `values` must depend on the object alone. */
+  index(values: (object: T) => readonly string[]): Index<T>;
 }
 
 interface Written<T> {
@@ -58,6 +60,10 @@ export class LatestObjects<T extends KubeObject> implements ObjectStore<T> {
 
   isAhead(key: string): boolean {
     return this.#written.has(key);
+  }
+
+  index(values: (object: T) => readonly string[]): Index<T> {
+    return this.#store.index(values);
   }
 
   subscribe(listener: (change: Change<T>) => void): () => void {

@@ -3,10 +3,11 @@
 
 import type { Answer } from "../../cloud/inventory.ts";
 import { type Milliseconds, minutes } from "../../core/brand.ts";
+import { shortList } from "../../core/text.ts";
 import type { KubeApi } from "../../kube/client/api.ts";
 import { type CertificateSigningRequest, type Node, toTime } from "../../kube/objects.ts";
 import { certificateSigningRequests } from "../../kube/resources.ts";
-import type { ReadonlyStore } from "../../kube/watch/store.ts";
+import type { Index, ReadonlyStore } from "../../kube/watch/store.ts";
 import { runTogether } from "../../runtime/run-together.ts";
 import { WorkQueue } from "../../runtime/work-queue.ts";
 import { type Outcome, requeue, runWorkers, settled, waiting } from "../../runtime/workers.ts";
@@ -23,6 +24,7 @@ import {
   isPending,
   nodeOfRequest,
   type RequestContent,
+  type WellFormed,
   wrongRequest,
 } from "./decide-request.ts";
 
@@ -41,24 +43,39 @@ export interface ServingCertificateDeps extends Omit<NodeDeps, "writes"> {
   readonly onDecision: (kind: "approved" | "denied") => void;
 }
 
-/** An instance that was observed so recently proves an address. Its absence takes an answer that is newer than the request. */
+/**
+ * An instance that was observed so recently proves an address, however long the request has been pending: addresses move. Its absence
+ * also takes an answer that is newer than the request.
+ */
 const maxObservationAge: Milliseconds = minutes(1);
 
 const whatNow =
   "Fairlead denied it; the kubelet requests another one later. If a name or an address is missing in the cloud, add it there.";
 
+interface SeenRequest {
+  readonly uid: string;
+  /** When this process first saw it (monotonic). */
+  readonly at: number;
+  readonly content: RequestContent;
+  /** What was last reported about it. */
+  reported?: string;
+}
+
 export class ServingCertificateController {
   readonly queue: WorkQueue;
   readonly #deps: ServingCertificateDeps;
   readonly #lookups: PendingLookups;
-  /** When this process first saw each request (monotonic), and what it last reported about it. */
-  readonly #seen = new Map<string, { readonly uid: string; readonly at: number; reported?: string }>();
+  /** The pending requests. */
+  readonly #seen = new Map<string, SeenRequest>();
+  /** The Nodes of each machine. A provider id has several spellings. */
+  readonly #byMachine: Index<Node>;
   #requests: ReadonlyStore<CertificateSigningRequest> | undefined;
 
   constructor(deps: ServingCertificateDeps) {
     this.#deps = deps;
     this.queue = new WorkQueue(deps.clock);
     this.#lookups = new PendingLookups(deps.inventory, deps.clock);
+    this.#byMachine = deps.nodes.index((node) => this.#machineOf(node));
   }
 
   /** Runs for one leadership session. */
@@ -66,10 +83,14 @@ export class ServingCertificateController {
     const { nodes, inventory, openRequests, clock, concurrency } = this.#deps;
     const { store, run } = openRequests();
     this.#requests = store;
+    const byNode = store.index((request) => [nodeOfRequest(request) ?? ""]);
     const stops = [
       store.subscribe(({ key }) => this.queue.add(key)),
-      // Few requests are pending at a time, and only while Nodes join or certificates are renewed.
-      nodes.subscribe(({ key }) => this.#enqueueOf(key)),
+      nodes.subscribe(({ key, before }) => {
+        const other = before && this.#sharing(before);
+        for (const node of other === undefined ? [key] : [key, other])
+          this.#enqueue(byNode.get(node).map(({ metadata }) => metadata.name));
+      }),
       inventory.subscribe(() => this.reconsider()),
     ];
     const work = (stop: AbortSignal): Promise<void> =>
@@ -100,14 +121,11 @@ export class ServingCertificateController {
 
   /** Settings or answers of the cloud have changed: every pending request is decided again. */
   reconsider(): void {
-    for (const name of this.#seen.keys()) this.queue.add(name);
+    this.#enqueue(this.#seen.keys());
   }
 
-  #enqueueOf(node: string): void {
-    for (const name of this.#seen.keys()) {
-      const request = this.#requests?.get(name);
-      if (request !== undefined && nodeOfRequest(request) === node) this.queue.add(name);
-    }
+  #enqueue(names: Iterable<string>): void {
+    for (const name of names) if (this.#seen.has(name)) this.queue.add(name);
   }
 
   async #reconcile(name: string, signal: AbortSignal): Promise<Outcome> {
@@ -117,15 +135,14 @@ export class ServingCertificateController {
       this.#lookups.forget(name);
       return settled;
     }
-    const { uid } = request.metadata;
-    if (this.#seen.get(name)?.uid !== uid) this.#seen.set(name, { uid, at: this.#deps.clock.monotonic() });
-    const content = this.#deps.readRequest(Buffer.from(request.spec.request, "base64").toString("latin1"));
+    const seen = this.#see(request);
+    const { content } = seen;
     const node = this.#deps.nodes.get(nodeOfRequest(request) ?? "");
     const wrong = wrongRequest(request, content);
     const decision: Decision | "unanswered" =
       wrong !== undefined || "malformed" in content
         ? { kind: "deny", message: wrong ?? "The request is malformed." }
-        : this.#decide(request, content, node);
+        : this.#decide(request, { ...seen, content }, node);
     if (decision === "unanswered") return waiting;
     this.#lookups.forget(name);
     if (decision.kind === "wait") this.#reportWait(request, node, decision.message);
@@ -133,16 +150,26 @@ export class ServingCertificateController {
     return settled;
   }
 
+  /** What is known about a pending request. It never changes, so it is read once. */
+  #see({ metadata: { name, uid }, spec }: CertificateSigningRequest): SeenRequest {
+    const known = this.#seen.get(name);
+    if (known?.uid === uid) return known;
+    const content = this.#deps.readRequest(Buffer.from(spec.request, "base64").toString("latin1"));
+    const seen = { uid, at: this.#deps.clock.monotonic(), content };
+    this.#seen.set(name, seen);
+    return seen;
+  }
+
   #decide(
     request: CertificateSigningRequest,
-    content: Exclude<RequestContent, { readonly malformed: string }>,
+    { at: seenAt, content }: Pick<SeenRequest, "at"> & { readonly content: WellFormed },
     node: Node | undefined,
   ): Decision | "unanswered" {
-    const { inventory, isSelected } = this.#deps;
+    const { inventory, isSelected, clock } = this.#deps;
     const wait = (message: string): Decision => ({ kind: "wait", message });
     if (node === undefined)
       return wait(
-        `The Node ${nodeOfRequest(request)} does not exist yet. The request is checked again when it registers.`,
+        `The Node ${shortList([nodeOfRequest(request) ?? ""])} does not exist yet. The request is checked again when it registers.`,
       );
     const { name } = node.metadata;
     const identity = identityOf(node);
@@ -156,20 +183,24 @@ export class ServingCertificateController {
         `The Node ${name} has no provider ID yet. The request is checked again when it is initialized.`,
       );
     const answer = inventory.check(identity);
-    const seenAt = this.#seen.get(request.metadata.name)?.at ?? 0;
     const decision = this.#decisionFrom(answer, content, node);
+    const key = request.metadata.name;
     if (decision !== undefined && "asOf" in answer) {
-      const isRecent = answer.asOf >= seenAt - maxObservationAge && decision.kind === "approve";
-      if (isRecent || answer.asOf >= seenAt) return decision;
+      const { asOf } = answer;
+      const oldest = clock.monotonic() - maxObservationAge;
+      // A listing may take longer than that; the one that this request asked for is always recent enough.
+      const isRecent = asOf >= oldest || this.#lookups.isAnsweredBy(key, asOf);
+      if ((isRecent || decision.kind === "wait") && (asOf >= seenAt || decision.kind === "approve"))
+        return decision;
     }
-    this.#lookups.ask(request.metadata.name, identity, { urgency: "new-node" });
+    this.#lookups.ask(key, identity, { urgency: "new-node" });
     return "unanswered";
   }
 
   /** Undefined if the inventory has no answer. */
   #decisionFrom(
     answer: Answer,
-    content: Exclude<RequestContent, { readonly malformed: string }>,
+    content: WellFormed,
     node: Node,
   ): Decision | undefined {
     const { name } = node.metadata;
@@ -187,12 +218,17 @@ export class ServingCertificateController {
     }
   }
 
-  #sharing({ metadata, spec }: Node): string | undefined {
-    const { nodes } = this.#deps;
-    const others = nodes
-      .list()
-      .filter((other) => other.spec.providerID === spec.providerID && other.metadata.name !== metadata.name);
-    return others[0]?.metadata.name;
+  #sharing(node: Node): string | undefined {
+    const [machine = ""] = this.#machineOf(node);
+    return this.#byMachine
+      .get(machine)
+      .map(({ metadata: { name } }) => name)
+      .find((name) => name !== node.metadata.name);
+  }
+
+  #machineOf(node: Node): readonly string[] {
+    const machine = this.#deps.inventory.machineOf(identityOf(node));
+    return machine === undefined ? [] : [`${machine.source} ${machine.key}`];
   }
 
   async #answer(

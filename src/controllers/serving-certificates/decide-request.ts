@@ -6,17 +6,18 @@ import { shortList } from "../../core/text.ts";
 import type { CertificateSigningRequest, Node } from "../../kube/objects.ts";
 import type { Instance } from "../../provider/instances.ts";
 
+/** What a request contains. */
+export interface WellFormed {
+  readonly commonNames: readonly string[];
+  readonly organizations: readonly string[];
+  readonly dnsNames: readonly string[];
+  readonly addresses: readonly string[];
+  /** What a kubelet never asks for, in words. */
+  readonly others: readonly string[];
+}
+
 /** What a request contains, or why it is not a well-formed request. */
-export type RequestContent =
-  | {
-      readonly commonNames: readonly string[];
-      readonly organizations: readonly string[];
-      readonly dnsNames: readonly string[];
-      readonly addresses: readonly string[];
-      /** What a kubelet never asks for, in words. */
-      readonly others: readonly string[];
-    }
-  | { readonly malformed: string };
+export type RequestContent = WellFormed | { readonly malformed: string };
 
 export type Decision =
   | { readonly kind: "approve"; readonly message: string }
@@ -54,7 +55,7 @@ export function wrongRequest(
   const { username = "", groups = [], usages = [] } = request.spec;
   const name = nodeOfRequest(request);
   if (name === undefined || name === "" || !groups.includes(nodesGroup))
-    return `Only kubelets get serving certificates: the user must be ${userPrefix}NAME in the group ${nodesGroup}, got ${username || "no user"}.`;
+    return `Only kubelets get serving certificates: the user must be ${userPrefix}NAME in the group ${nodesGroup}, got ${listed(username === "" ? [] : [username])}.`;
   if ("malformed" in content) return `The request is malformed: ${content.malformed}.`;
   const { commonNames, organizations, dnsNames, addresses, others } = content;
   if (!same(commonNames, username))
@@ -72,14 +73,10 @@ export function wrongRequest(
 
 const lower = (text: string): string => text.toLowerCase().replace(/\.$/, "");
 
-/** Whether the instance has the name of the Node, or reports no names. */
-function hasNameOf(node: Node, { names, shortName }: Instance): boolean {
+/** Whether the instance has the name of the Node, by which the cloud and the client certificate of the kubelet agree. */
+function hasNameOf(node: Node, known: readonly string[], { shortName }: Instance): boolean {
   const name = lower(node.metadata.name);
-  if (names.length === 0 && shortName === undefined) return true;
-  return (
-    names.some((each) => lower(each) === name) ||
-    (shortName !== undefined && lower(shortName) === name.split(".")[0])
-  );
+  return known.includes(name) || (shortName !== undefined && lower(shortName) === name.split(".")[0]);
 }
 
 export interface Known {
@@ -91,7 +88,7 @@ export interface Known {
 
 /** Compares the names and addresses of a request that is not wrong with those of the instance. */
 export function decideNames(
-  { dnsNames, addresses }: Exclude<RequestContent, { readonly malformed: string }>,
+  { dnsNames, addresses }: WellFormed,
   { node, instance, sharedWith }: Known,
 ): Decision {
   const { title, keepsInternalIPs = [] } = instance;
@@ -101,13 +98,14 @@ export function decideNames(
       kind: "wait",
       message: `The Nodes ${nodeName} and ${sharedWith} have the same provider ID ${node.spec.providerID}, so the instance ${title} proves the addresses of neither. Delete the Node object that is wrong.`,
     };
-  if (!hasNameOf(node, instance))
+  const hostNames = instance.addresses.flatMap(({ kind, value }) => (kind.endsWith("IP") ? [] : [value]));
+  const instanceNames = [...instance.names, ...hostNames].map(lower);
+  if (!hasNameOf(node, instanceNames, instance))
     return {
       kind: "wait",
-      message: `The instance ${title} of the provider ID ${node.spec.providerID} has another name than the Node ${nodeName}, so it does not prove the addresses of the Node. Rename the instance, or approve the request with kubectl certificate approve.`,
+      message: `The instance ${title} of the provider ID ${node.spec.providerID} does not have the name of the Node ${nodeName}, so it does not prove the addresses of the Node. Rename the instance, or approve the request with kubectl certificate approve.`,
     };
-  const hostNames = instance.addresses.flatMap(({ kind, value }) => (kind.endsWith("IP") ? [] : [value]));
-  const knownNames = [...new Set([nodeName, ...instance.names, ...hostNames].map(lower))];
+  const knownNames = [...new Set([lower(nodeName), ...instanceNames])];
   const knownAddresses = instance.addresses.flatMap(({ kind, value }) =>
     kind.endsWith("IP") ? [value] : [],
   );

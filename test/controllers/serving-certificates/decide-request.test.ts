@@ -133,10 +133,19 @@ describe("the names and addresses of a request", () => {
     expect(decide({ addresses: ["192.168.0.8"] }, unproved)).toMatchObject({ kind: "deny" });
   });
 
-  test("stay pending if the instance has another name than the Node [F83]", () => {
-    const decision = decide({ dnsNames: ["worker-1"] }, { names: ["api-server"] });
+  test.each([
+    ["another name than the Node", { names: ["api-server"] }],
+    ["only another short name", { names: [], shortName: "worker" }],
+    ["no name", { names: [] }],
+  ])("stay pending if the instance has %s [F83]", (_, changes) => {
+    const decision = decide({ addresses: ["10.0.0.7"] }, changes);
     expect(decision).toMatchObject({ kind: "wait" });
-    expect(decision.message).toContain("has another name than the Node worker-1");
+    expect(decision.message).toContain("does not have the name of the Node worker-1");
+  });
+
+  test("are approved if the name of the Node is a host name among the addresses [F83]", () => {
+    const addresses = [...instance.addresses, { kind: "Hostname", value: "Worker-1" } as const];
+    expect(decide({ dnsNames: ["worker-1"] }, { names: [], addresses })).toMatchObject({ kind: "approve" });
   });
 
   test("stay pending if two Nodes have the same provider ID [F83]", () => {

@@ -1,7 +1,9 @@
 import { afterEach, describe, expect, test } from "bun:test";
 import { ServingCertificateController } from "../../../src/controllers/serving-certificates/controller.ts";
 import type { RequestContent } from "../../../src/controllers/serving-certificates/decide-request.ts";
+import { pausedAnnotation } from "../../../src/controllers/well-known.ts";
 import { journalledSend } from "../../../src/controllers/writes/journalled-send.ts";
+import { seconds } from "../../../src/core/brand.ts";
 import { KubeError } from "../../../src/kube/errors/kube-error.ts";
 import type { CertificateSigningRequest } from "../../../src/kube/objects.ts";
 import type { Patch } from "../../../src/kube/patches/patch.ts";
@@ -18,6 +20,7 @@ class World {
   readonly decided: string[] = [];
   readonly events: { readonly reason: string; readonly message: string }[] = [];
   conflicts = 0;
+  reads = 0;
   readonly #stop = new AbortController();
   readonly #ended: Promise<void>;
 
@@ -35,7 +38,10 @@ class World {
         store: this.store,
         run: (signal) => new Promise((end) => signal.addEventListener("abort", () => end())),
       }),
-      readRequest: (pem) => JSON.parse(pem) as RequestContent,
+      readRequest: (pem) => {
+        this.reads += 1;
+        return JSON.parse(pem) as RequestContent;
+      },
       onDecision: (kind) => this.decided.push(kind),
     });
     this.#ended = controller.run(this.#stop.signal);
@@ -150,6 +156,60 @@ describe("the controller of serving certificates", () => {
     w.request("second");
     await w.at.pass(30);
     expect(w.answers).toEqual(["first Approved", "second Denied"]);
+  });
+
+  test("decides a request that was pending for long by a recent answer only [F83]", async () => {
+    const w = open();
+    w.join();
+    w.request("first");
+    await w.at.pass(10);
+    w.at.nodes.annotate("n0", { [pausedAnnotation]: "true" });
+    w.request("moved");
+    w.request("wrong", { addresses: ["10.0.0.9"] });
+    await w.at.pass(10);
+    w.at.inventory.requestListing(w.at.clock.monotonic(), "refresh");
+    await w.at.pass(1200);
+    // Meanwhile the address is that of another machine.
+    w.at.cloud.put(machine("n0", { addresses: [{ kind: "InternalIP", value: "10.0.0.9" }] }));
+    w.at.nodes.annotate("n0", { [pausedAnnotation]: "false" });
+    await w.at.pass(30);
+    expect(w.answers.toSorted()).toEqual(["first Approved", "moved Denied", "wrong Approved"]);
+  });
+
+  test("decides by a listing that takes longer than an answer is recent [F83]", async () => {
+    const w = open();
+    w.join();
+    w.at.cloud.takes = seconds(100);
+    w.request("csr");
+    await w.at.pass(150);
+    expect([w.answers, w.at.cloud.listings]).toEqual([["csr Approved"], 1]);
+  });
+
+  test("waits while two Nodes have one machine, in any spelling of its provider ID [F83]", async () => {
+    const w = open();
+    w.at.cloud.keyOf = (id) => /^fake:\/+(.+)$/.exec(id)?.[1];
+    w.at.cloud.put(machine("n0", { shortName: "n0" }));
+    w.join("n0");
+    w.join("n0.thief", "fake:///n0");
+    w.request("theft", { node: "n0.thief" });
+    w.request("own");
+    await w.at.pass(30);
+    expect(w.answers).toEqual([]);
+    expect(w.events[0]?.message).toContain("The Nodes n0.thief and n0 have the same provider ID");
+    w.at.nodes.remove("n0.thief");
+    await w.at.pass(30);
+    expect(w.answers).toEqual(["own Approved"]);
+  });
+
+  test("reads a pending request once, however often the cloud answers [F83]", async () => {
+    const w = open();
+    w.join("late");
+    w.request("csr", { node: "late" });
+    for (let count = 0; count < 5; count += 1) {
+      await w.at.pass(30);
+      w.at.inventory.requestListing(w.at.clock.monotonic(), "refresh");
+    }
+    expect([w.reads, w.answers]).toEqual([1, []]);
   });
 
   test("waits while the cloud does not answer, reports it once, and approves when it does [F83 N9]", async () => {

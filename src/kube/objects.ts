@@ -59,6 +59,7 @@ export const keptFields = {
   nodeInfo: ["systemUUID"],
   endpoint: ["nodeName", "conditions"],
   endpointConditions: ["ready"],
+  signingRequest: ["username", "groups", "usages", "signerName", "request"],
 } as const;
 
 type Kept<Name extends keyof typeof keptFields> = (typeof keptFields)[Name][number];
@@ -131,7 +132,11 @@ export interface Event extends Whole<CoreV1Event> {}
 /** The values of `data` are base64. */
 export interface Secret extends Whole<V1Secret> {}
 export interface ConfigMap extends Whole<V1ConfigMap> {}
-export interface CertificateSigningRequest extends Whole<V1CertificateSigningRequest> {}
+export interface CertificateSigningRequest
+  extends Replace<
+    Whole<V1CertificateSigningRequest>,
+    { readonly spec: Pick<Wire<V1CertificateSigningRequest["spec"]>, Kept<"signingRequest">> }
+  > {}
 export interface ServiceAccount extends Whole<V1ServiceAccount> {}
 
 /** Identifies an object of a resource. */

@@ -13,7 +13,7 @@ import type {
   Service,
   ServiceAccount,
 } from "./objects.ts";
-import { slimEndpointSlice, slimMetaOnly, slimNode, slimService } from "./slim.ts";
+import { slimEndpointSlice, slimMetaOnly, slimNode, slimService, slimSigningRequest } from "./slim.ts";
 
 export interface Resource<T extends KubeObject> {
   /** Empty for core. */
@@ -94,7 +94,7 @@ export const certificateSigningRequests: Resource<CertificateSigningRequest> = {
   plural: "certificatesigningrequests",
   kind: "CertificateSigningRequest",
   namespaced: false,
-  slim: slimMetaOnly,
+  slim: slimSigningRequest,
 };
 
 export type Query = Readonly<Record<string, string | number | boolean | undefined>>;

@@ -2,6 +2,7 @@
 // configurations can be collected as garbage. It renames, defaults and validates nothing.
 
 import {
+  type CertificateSigningRequest,
   type Condition,
   type Endpoint,
   type EndpointSlice,
@@ -82,6 +83,23 @@ export function slimNode(raw: Node): Node {
     metadata: slimMeta(raw.metadata, maxNodeAnnotation),
     spec: keep(spec, keptFields.nodeSpec),
     status,
+  };
+}
+
+/** In base64, far above the limit of its reader. */
+const maxSigningRequest = 65_536;
+const tooLong = "A".repeat(maxSigningRequest);
+
+/** A kubelet can send thousands, each of a megabyte. One that is decided, or too long to be read, is kept without its content. */
+export function slimSigningRequest(raw: CertificateSigningRequest): CertificateSigningRequest {
+  const { conditions, certificate } = raw.status ?? {};
+  const isDecided = certificate != null || (conditions ?? []).length > 0;
+  const spec = keep(raw.spec, keptFields.signingRequest) as CertificateSigningRequest["spec"];
+  const request = isDecided ? "" : raw.spec.request.length > maxSigningRequest ? tooLong : raw.spec.request;
+  return {
+    metadata: slimMeta(raw.metadata),
+    spec: { ...spec, request },
+    status: { ...(conditions != null && { conditions }), ...(certificate != null && { certificate: "" }) },
   };
 }
 

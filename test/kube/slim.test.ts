@@ -1,6 +1,7 @@
 import { expect, test } from "bun:test";
-import type { EndpointSlice, Node, Service } from "../../src/kube/objects.ts";
-import { slimEndpointSlice, slimNode, slimService } from "../../src/kube/slim.ts";
+import type { CertificateSigningRequest, EndpointSlice, Node, Service } from "../../src/kube/objects.ts";
+import { slimEndpointSlice, slimNode, slimService, slimSigningRequest } from "../../src/kube/slim.ts";
+import { parseSigningRequest } from "../../src/pki/signing-request.ts";
 
 const applied = "kubectl.kubernetes.io/last-applied-configuration";
 const metadata = { name: "a", uid: "u", resourceVersion: "1", labels: { zone: "z" } };
@@ -44,6 +45,25 @@ test("slimService keeps annotations of any length", () => {
     spec: { type: "LoadBalancer" },
     status: {},
   });
+});
+
+test("slimSigningRequest drops the content of requests that are decided or too long to be read", () => {
+  const spec = { username: "u", groups: ["g"], usages: ["server auth"], signerName: "s" };
+  const slim = (request: string, status: CertificateSigningRequest["status"] = {}) => {
+    const raw = { metadata, spec: { ...spec, request, extra: { x: ["y"] } }, status };
+    return slimSigningRequest(raw as CertificateSigningRequest);
+  };
+  expect(slim("pem")).toEqual({ metadata, spec: { ...spec, request: "pem" }, status: {} });
+  const conditions = [{ type: "Approved", status: "True" }];
+  expect(slim("pem", { conditions, certificate: "pem" })).toEqual({
+    metadata,
+    spec: { ...spec, request: "" },
+    status: { conditions, certificate: "" },
+  });
+  const long = ["x", "y"].map((letter) => slim(letter.repeat(1_000_000)).spec.request);
+  expect(long.map(({ length }) => length)).toEqual([65_536, 65_536]);
+  const decoded = Buffer.from(long[0] ?? "", "base64").toString("latin1");
+  expect(() => parseSigningRequest(decoded)).toThrow("more than 16384 bytes");
 });
 
 test("code that reads a dropped field does not compile", () => {

@@ -198,11 +198,7 @@ export class ServingCertificateController {
   }
 
   /** Undefined if the inventory has no answer. */
-  #decisionFrom(
-    answer: Answer,
-    content: WellFormed,
-    node: Node,
-  ): Decision | undefined {
+  #decisionFrom(answer: Answer, content: WellFormed, node: Node): Decision | undefined {
     const { name } = node.metadata;
     switch (answer.kind) {
       case "exists":

@@ -55,7 +55,8 @@ export class ClusterIdentity implements FollowedCache {
     const { api, clock, log, onProblem } = this.#deps;
     for (;;) {
       try {
-        this.#uid = await readClusterUID(api, signal);
+        // An API server that has just started refuses much for a moment. What was read before stays true.
+        this.#uid = (await readClusterUID(api, signal)) ?? this.#uid;
         break;
       } catch (error) {
         signal.throwIfAborted();

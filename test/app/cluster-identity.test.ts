@@ -1,4 +1,7 @@
 import { afterEach, describe, expect, test } from "bun:test";
+import { ClusterIdentity } from "../../src/app/cluster-identity.ts";
+import { KubeError } from "../../src/kube/errors/kube-error.ts";
+import { VirtualClock } from "../../src/testing/virtual-time/virtual-clock.ts";
 import { ServiceWorld } from "../support/service-world.ts";
 
 // The uid of the namespace kube-system in the marks of the fake cloud, whose labels have room for it.
@@ -90,5 +93,26 @@ describe("a manager", () => {
     isBroken = false;
     await w.until(() => w.addressesOf("web").length > 0, "the load balancer");
     expect(uidLabels(w)).toEqual([uidOf(w)]);
+  });
+
+  test("keeps the uid when a later leadership session may not read the namespace [N24]", async () => {
+    let isRefusing = false;
+    const logged: string[] = [];
+    const identity = new ClusterIdentity({
+      api: {
+        get: async <T>() => {
+          if (isRefusing) throw new KubeError("forbidden", "403", { operation: "get namespaces" });
+          return { metadata: { name: "kube-system", uid: "uid-1", resourceVersion: "1" } } as T;
+        },
+      },
+      clock: new VirtualClock(),
+      log: { warn: (text) => void logged.push(text) },
+      onProblem: () => undefined,
+    });
+    const { signal } = new AbortController();
+    await identity.whenListed(0, signal);
+    isRefusing = true;
+    await identity.whenListed(1, signal);
+    expect([identity.uid, logged]).toEqual(["uid-1", []]);
   });
 });

@@ -86,8 +86,9 @@ export class ServingCertificateController {
     const byNode = store.index((request) => [nodeOfRequest(request) ?? ""]);
     const stops = [
       store.subscribe(({ key }) => this.queue.add(key)),
-      nodes.subscribe(({ key, before }) => {
-        const other = before && this.#sharing(before);
+      nodes.subscribe(({ key, before, after }) => {
+        // The Node that leaves was perhaps the second one of a machine.
+        const other = before && after === undefined ? this.#sharing(before) : undefined;
         for (const node of other === undefined ? [key] : [key, other])
           this.#enqueue(byNode.get(node).map(({ metadata }) => metadata.name));
       }),

@@ -15,6 +15,7 @@ import {
   type JsonRequest,
   jsonApi,
   numberedPages,
+  objectReader,
   operationOf,
   pendingJobs,
   type QueryValue,
@@ -133,22 +134,15 @@ export function hetznerApi({ endpoint, readToken, account }: ApiOptions) {
     }),
   });
 
-  const get = <K extends string, T>(key: K, path: string, call: Call) =>
-    api.call<Readonly<Record<K, T>>>(
-      { operation: `GET /${key}s/{id}`, method: "GET", path, expects: [key] },
-      call,
-    );
+  const read = objectReader(api);
 
   return {
     servers: (call: Call, query?: Query) => pages<ApiServer>("servers", call, query),
-    server: async (id: string, call: Call) =>
-      (await get<"server", ApiServer>("server", `/servers/${id}`, call)).server,
+    server: (id: string, call: Call) => read<ApiServer>("servers", id, call),
     networks: (call: Call, query?: Query) => pages<ApiNetwork>("networks", call, query),
-    network: async (id: number, call: Call) =>
-      (await get<"network", ApiNetwork>("network", `/networks/${id}`, call)).network,
+    network: (id: number, call: Call) => read<ApiNetwork>("networks", id, call),
     loadBalancers: (call: Call) => pages<ApiLoadBalancer>("load_balancers", call),
-    loadBalancer: (path: string, call: Call) =>
-      get<"load_balancer", ApiLoadBalancer>("load_balancer", path, call),
+    loadBalancer: (id: number | string, call: Call) => read<ApiLoadBalancer>("load_balancers", id, call),
     certificates: (call: Call) => pages<ApiCertificate>("certificates", call),
     actions: (ids: readonly string[], call: Call) => pages<ApiAction>("actions", call, { id: ids }),
     /** Sends a change. Its response names the action that carries it out, if there is one, or shows the changed load balancer. */
@@ -202,7 +196,7 @@ export function pendingActions(api: HetznerApi) {
           const [balancer] = action.resources;
           const isDeletion = action.status === "success" && action.command === "delete_load_balancer";
           if (!isDeletion || balancer === undefined) return;
-          const lookup = () => api.loadBalancer(`/load_balancers/${balancer.id}`, call);
+          const lookup = () => api.loadBalancer(balancer.id, call);
           if (await isGone(lookup)) states.set(String(action.id), { facts: {}, isGone: true });
         }),
       );

@@ -7,8 +7,7 @@ import {
   type InstanceAddress,
   type InstanceSource,
   type InstanceState,
-  ifFound,
-  type LookupResult,
+  lookupEach,
   parseIp,
   providerID,
 } from "#ccm";
@@ -86,17 +85,17 @@ export function cloudServers(
   settings: Settings,
   networkOf: NetworkID | undefined,
 ): InstanceSource {
-  const findByID = async ([id = ""]: readonly string[], call: Call): Promise<LookupResult> => {
+  const found = (server: ApiServer, networkID: number | undefined) => toInstance(server, settings, networkID);
+  const byID = async (id: string, call: Call) => {
     const networkID = await networkOf?.(call);
-    const server = await ifFound(api.server(id, call));
-    return new Map([[id, server === undefined ? [] : [toInstance(server, settings, networkID)]]]);
+    return found(await api.server(id, call), networkID);
   };
-  const findByName = async ([name = ""]: readonly string[], call: Call): Promise<LookupResult> => {
+  const byName = async (name: string, call: Call) => {
     const networkID = await networkOf?.(call);
-    const found = await collect(api.servers(call, { name }));
-    const named = found.filter((server) => server.name === name);
-    return new Map([[name, named.map((server) => toInstance(server, settings, networkID))]]);
+    const servers = await collect(api.servers(call, { name }));
+    return servers.filter((server) => server.name === name).map((server) => found(server, networkID));
   };
+  const asFound = (instance: Instance) => instance;
   return {
     name: cloudSource,
     // Within a project.
@@ -108,6 +107,6 @@ export function cloudServers(
         yield page.map((server) => toInstance(server, settings, networkID));
       }
     },
-    lookups: { id: { limit: 1, find: findByID }, name: { limit: 1, find: findByName } },
+    lookups: { id: lookupEach(byID, asFound), name: lookupEach(byName, asFound) },
   };
 }

@@ -107,13 +107,15 @@ function apply(api: HetznerApi, step: HetznerStep, call: Call): Promise<StepOutc
   const started = (response: Awaited<typeof request>) =>
     outcomeOf(response?.action, `"${step.do}" of ${step.on}`);
   if (step.do === deletion)
-    return deletedWithProof(request, () => api.loadBalancer(step.request.path, call), started).catch(
-      (error: unknown) => {
-        if (!isProtected(error)) throw error;
-        // The next plan releases it.
-        return inProgress(`a listing that shows the delete protection of ${step.on}`, { checkAfter: soon });
-      },
-    );
+    return deletedWithProof(
+      request,
+      () => api.loadBalancer(step.request.path.replace("/load_balancers/", ""), call),
+      started,
+    ).catch((error: unknown) => {
+      if (!isProtected(error)) throw error;
+      // The next plan releases it.
+      return inProgress(`a listing that shows the delete protection of ${step.on}`, { checkAfter: soon });
+    });
   // What a step removes may be gone already: a deleted server is no target any more.
   return deleted(request, started);
 }

@@ -1,6 +1,6 @@
 // The ports of a load balancer ("services" in the API): what a Service requests, and whether an existing port already has it. Pure.
 
-import type { Problem } from "#ccm";
+import { hasAll, type Problem } from "#ccm";
 import { type Desired, withDefaults } from "./balancer.ts";
 import type { ApiHealthCheck, ApiService } from "./resources.ts";
 import type { Settings } from "./settings.ts";
@@ -137,17 +137,6 @@ export function completeService({ health_check, proxyprotocol = false, ...rest }
   };
 }
 
-/** Whether the cloud has all that is set. Lists are equal in any order. */
-function has(observed: unknown, wanted: unknown): boolean {
-  if (Array.isArray(wanted)) {
-    return Array.isArray(observed) && observed.toSorted().join() === wanted.toSorted().join();
-  }
-  if (typeof wanted !== "object" || wanted === null) return observed === wanted;
-  return Object.entries(wanted).every(([key, value]) =>
-    has((observed as Readonly<Record<string, unknown>> | undefined)?.[key], value),
-  );
-}
-
 export function isSameService(spec: ServiceSpec, observed: ApiService): boolean {
   const { health_check } = observed;
   // As older versions of the Go manager could write it.
@@ -155,5 +144,5 @@ export function isSameService(spec: ServiceSpec, observed: ApiService): boolean 
   const check = isTls
     ? { ...health_check, protocol: "http", http: { ...health_check.http, tls: true } }
     : health_check;
-  return has({ ...observed, health_check: check }, spec);
+  return hasAll({ ...observed, health_check: check }, spec);
 }

@@ -15,9 +15,9 @@ const isObject = (value: unknown): value is Members => typeof value === "object"
 export function hasAll(observed: unknown, wanted: unknown): boolean {
   if (Array.isArray(wanted)) {
     const list: readonly unknown[] = Array.isArray(observed) ? observed : [];
-    // A set, because lists of targets are long.
-    if (!wanted.some(isObject))
-      return new Set([...list, ...wanted]).size === wanted.length && list.length === wanted.length;
+    // Sets, because lists of targets are long.
+    const [has, wants] = [new Set(list), new Set(wanted)];
+    if (!wanted.some(isObject)) return has.size === wants.size && wanted.every((one) => has.has(one));
     return list.length === wanted.length && wanted.every((one) => list.some((other) => hasAll(other, one)));
   }
   if (!isObject(wanted)) return observed === wanted || (wanted === false && isNothing(observed));

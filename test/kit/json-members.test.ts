@@ -17,6 +17,7 @@ test.each([
   ["a longer list", { a: [1, 2, 3] }, { a: [1, 2] }, false],
   ["a shorter list", { a: [1] }, { a: [1, 2] }, false],
   ["another list of the same length", { a: [1, 3] }, { a: [1, 2] }, false],
+  ["a repeated entry", { a: [1, 2] }, { a: [1, 2, 2] }, true],
   ["no list instead of an empty one", {}, { a: [] }, true],
   ["objects in another order", [{ ...rule(2, 3), more: 1 }, rule(1, 2)], [rule(1, 2), rule(2, 3)], true],
   ["one other object", [rule(1, 2), rule(2, 4)], [rule(1, 2), rule(2, 3)], false],

@@ -1,0 +1,101 @@
+// The settings of DigitalOcean, and its annotations in the webhook and in lint.
+
+import { expect, test } from "bun:test";
+import { digitalocean } from "../../../providers/digitalocean/index.ts";
+import type { AnyProvider } from "../../../src/app/connect-cloud.ts";
+import { annotationsOf } from "../../../src/app/connect-cloud.ts";
+import { admitService } from "../../../src/controllers/service/annotations/admit.ts";
+import { readSettings } from "../../../src/core/read-settings.ts";
+import { runCommandIn } from "../../support/command-world.ts";
+import { ServiceWorld } from "../../support/service-world.ts";
+import { prefix } from "./digitalocean-world.ts";
+
+function textsOf(environment: Readonly<Record<string, string>>): readonly string[] {
+  const { config } = digitalocean;
+  const names = Object.entries(config).map(([name, { env = "" }]) => [env, name]);
+  const byName = new Map(names as readonly (readonly [string, string])[]);
+  const given = Object.fromEntries(
+    Object.entries(environment).map(([env, value]) => [byName.get(env) ?? `no setting for ${env}`, value]),
+  );
+  const { values, problems } = readSettings(config, given, { what: "setting" });
+  if (problems.length > 0) return problems.map(({ text }) => text);
+  return (digitalocean.checkConfig?.(values) ?? []).map(({ severity, text }) => `${severity}: ${text}`);
+}
+
+const all = {
+  ...{
+    DO_ACCESS_TOKEN: "t",
+    DO_OVERRIDE_URL: "http://127.0.0.1:1",
+    DO_CLUSTER_ID: "c",
+    DO_CLUSTER_VPC_ID: "v",
+  },
+  ...{ REGION: "nyc3", DEFAULT_LB_TYPE: "REGIONAL" },
+};
+
+test("accepts every variable of DigitalOcean's Go manager, and reports those without effect [F46]", () => {
+  expect(textsOf(all)).toEqual([]);
+  const ineffective = {
+    ...{ DO_API_RATE_LIMIT_QPS: "2", DEBUG_ADDR: ":1", METRICS_ADDR: ":2" },
+    ...{ PUBLIC_ACCESS_FIREWALL_NAME: "workers", PUBLIC_ACCESS_FIREWALL_TAGS: "worker" },
+  };
+  const texts = textsOf({ ...all, ...ineffective });
+  expect(texts).toHaveLength(5);
+  for (const name of Object.keys(ineffective))
+    expect(texts.join("\n")).toContain(`warning: ${name} is ignored. `);
+});
+
+test.each([
+  [{}, "DO_ACCESS_TOKEN or token-file is required"],
+  [{ ...all, DO_OVERRIDE_URL: "nowhere" }, "DO_OVERRIDE_URL must be a URL"],
+  [{ ...all, DEFAULT_LB_TYPE: "regional" }, "must be one of REGIONAL, REGIONAL_NETWORK"],
+])("refuses settings that DigitalOcean's Go manager refuses or ignores: %p", (environment, text) => {
+  expect(textsOf(environment).join("\n")).toContain(text);
+});
+
+const service = (annotations: Readonly<Record<string, string>>) => ({
+  metadata: { name: "web", namespace: "default", uid: "u", annotations },
+  spec: { type: "LoadBalancer", ports: [{ port: 80 }] },
+});
+const wrong: readonly (readonly [string, string])[] = [
+  ["type", "GLOBAL"],
+  ["network", "internal"],
+  ["network-stack", "IPV6"],
+  ["protocol", "sctp"],
+  ["http-ports", "80;81"],
+  ["tls-ports", "0"],
+  ["http3-port", "443,444"],
+  ["size-slug", "lb-huge"],
+  ["size-unit", "-1"],
+  ["sticky-sessions-type", "cookie"],
+  ["tls-passthrough", "yes"],
+  ["enable-proxy-protocol", "on"],
+  ["http-idle-timeout-seconds", "5"],
+  ["healthcheck-check-interval-seconds", "1"],
+  ["healthcheck-healthy-threshold", "20"],
+  ["healthcheck-protocol", "udp"],
+  ["allow-rules", "192.0.2.1"],
+  ["name", "shop_1"],
+];
+
+test.each(wrong)("the webhook refuses a wrong annotation of DigitalOcean: %s %s [F46]", (name, value) => {
+  const table = annotationsOf(digitalocean as unknown as AnyProvider);
+  const object = service({ [prefix + name]: value });
+  expect(admitService({ operation: "CREATE", object, oldObject: null }, table).refusal).toContain(name);
+});
+
+test("lint reports wrong annotations of DigitalOcean with their lines, and accepts those that managers write [F46 F47]", async () => {
+  const lint = (annotations: string) =>
+    runCommandIn(new ServiceWorld(), ["lint", "a.yaml"], {
+      provider: digitalocean as never,
+      files: {
+        "a.yaml": `apiVersion: v1\nkind: Service\nmetadata:\n  name: web\n  annotations:\n${annotations}spec: { type: LoadBalancer, ports: [{ port: 80 }] }\n`,
+      },
+    });
+  const { code, out } = await lint(`    ${prefix}tls-ports: "443;8443"\n`);
+  expect([code, out]).toEqual([
+    3,
+    expect.stringContaining("a comma-separated list of ports such as 80,8080"),
+  ]);
+  const ids = `    kubernetes.digitalocean.com/load-balancer-id: 4de7\n    ${prefix}type: REGIONAL\n`;
+  expect((await lint(ids)).code).toBe(0);
+});

@@ -82,6 +82,7 @@ export function digitalOceanLoadBalancers(
     },
     // The tag names a cluster, but not with --cluster-name.
     marksNameCluster: false,
+    clusterSetting: { name: "DO_CLUSTER_ID", value: operator["cluster-id"] ?? "a cluster without an id" },
     adopts: (desired, found) => adopts(desired, found, ownTag),
     prefetchKey: (desired) => (needsCertificates(desired) ? "certificates" : ""),
     prefetch: async (desired, call) => ({

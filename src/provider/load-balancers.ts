@@ -301,6 +301,8 @@ export interface LoadBalancers<
   moveMark?(observed: O): readonly S[];
   /** Pure. The status of one Service. */
   publish(member: DesiredLoadBalancer<A>, observed: O | undefined): Publication;
+  /** What names the cluster in marks, where that is not `--cluster-name`: a setting and its value. Shown in messages. */
+  readonly clusterSetting?: { readonly name: string; readonly value: string } | undefined;
   /**
    * False where marks name only the Service, so that load balancers of another cluster in the same account look like orphans. Those
    * of Services that this process never saw are then reported as possible orphans; they are never changed anyway. Absent: true.

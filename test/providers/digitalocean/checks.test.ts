@@ -12,8 +12,7 @@ import { prefix } from "./digitalocean-world.ts";
 
 function textsOf(environment: Readonly<Record<string, string>>): readonly string[] {
   const { config } = digitalocean;
-  const names = Object.entries(config).map(([name, { env = "" }]) => [env, name]);
-  const byName = new Map(names as readonly (readonly [string, string])[]);
+  const byName = new Map(Object.entries(config).map(([name, { env = "" }]) => [env, name] as const));
   const given = Object.fromEntries(
     Object.entries(environment).map(([env, value]) => [byName.get(env) ?? `no setting for ${env}`, value]),
   );

@@ -39,7 +39,9 @@ test("does not take a load balancer over whose tag names another cluster, by the
   h.world.create("web", { spec, annotations: { [idAnnotation]: before.id } });
   await h.settle();
   expect(h.balancers()).toEqual([before]);
-  expect(h.world.events("web").join("\n")).toContain("BelongsToOtherCluster");
+  expect(h.world.events("web").join("\n")).toContain(
+    "belongs to cluster staging; this manager runs as prod. Nothing is created, changed or deleted for this Service. If the name is wrong, set DO_CLUSTER_ID to staging and restart. If that cluster has given it up, remove the mark of that cluster in the cloud.",
+  );
   h.world.delete("web");
   await h.world.pass(600);
   expect(h.balancers()).toEqual([before]);

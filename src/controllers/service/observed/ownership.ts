@@ -131,8 +131,8 @@ function ambiguous(hits: readonly ObservedLoadBalancer[], rivals: readonly Servi
 }
 
 export interface OwnershipContext {
-  readonly balancers: Pick<AnyBalancers, "adopts" | "requestsAdoption">;
-  /** The value of --cluster-name. */
+  readonly balancers: Pick<AnyBalancers, "adopts" | "requestsAdoption" | "clusterSetting">;
+  /** The value of --cluster-name, or of the setting that names the cluster instead. */
   readonly clusterName: string;
   /** The load balancers of the latest listing. */
   readonly listed: readonly ObservedLoadBalancer[];
@@ -159,7 +159,7 @@ export function withOwnership(member: Member, context: OwnershipContext): Member
     context.observed?.owners.includes(desired.owner.uid) === true;
   const foreign = suspect ?? all[0];
   const problems = [
-    ...(foreign === undefined ? [] : [otherCluster(desired, foreign, isOwner, context.clusterName)]),
+    ...(foreign === undefined ? [] : [otherCluster(desired, foreign, isOwner, context)]),
     ...(desired.ending === undefined ? adoptionProblems(desired, context) : []),
   ];
   if (problems.length === 0) return member;
@@ -205,7 +205,7 @@ function otherCluster(
   desired: Desired,
   balancer: ObservedLoadBalancer,
   hasOwn: boolean,
-  clusterName: string,
+  { balancers, clusterName }: OwnershipContext,
 ): Problem {
   const { name, cluster } = balancer;
   const reason = "BelongsToOtherCluster";
@@ -219,12 +219,20 @@ function otherCluster(
     const text = `The load balancer ${belongs}, but with another uid. Nothing is created, changed or deleted for this Service, and it keeps its finalizer. Check which cluster the kubeconfig names. If that cluster no longer exists, delete the load balancer in the cloud.`;
     return { severity: "error", reason, text };
   }
+  const setting = cluster ?? "the name of that cluster";
+  const { clusterSetting: own } = balancers;
+  const flag = own?.name ?? "--cluster-name";
+  const unmark = "remove the mark of that cluster in the cloud";
   if (desired.ending !== undefined) {
-    const text = `The load balancer ${belongs}. It may be the one that the Service had, so it is not deleted, and the Service keeps its finalizer. If it is, set --cluster-name to ${cluster ?? "the name of that cluster"} and restart, or move its mark with the command marks. If no cluster needs it, delete it in the cloud.`;
+    const move = own === undefined ? "move its mark with the command marks" : unmark;
+    const text = `The load balancer ${belongs}. It may be the one that the Service had, so it is not deleted, and the Service keeps its finalizer. If it is, set ${flag} to ${setting} and restart, or ${move}. If no cluster needs it, delete it in the cloud.`;
     return { severity: "error", reason, text };
   }
-  const setting = cluster === undefined ? "the name of that cluster" : cluster;
-  const text = `The load balancer ${belongs}. Nothing is created, changed or deleted for this Service. If the name is wrong, set --cluster-name to ${setting} and restart. If the cluster was renamed, run the command marks with --move-from=${setting}.`;
+  const move =
+    own === undefined
+      ? `If the cluster was renamed, run the command marks with --move-from=${setting}.`
+      : `If that cluster has given it up, ${unmark}.`;
+  const text = `The load balancer ${belongs}. Nothing is created, changed or deleted for this Service. If the name is wrong, set ${flag} to ${setting} and restart. ${move}`;
   return { severity: "error", reason, text };
 }
 

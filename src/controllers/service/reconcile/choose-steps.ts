@@ -119,7 +119,7 @@ function ownershipContext(
   return {
     hadOther,
     balancers,
-    clusterName,
+    clusterName: balancers.clusterSetting === undefined ? clusterName : balancers.clusterSetting.value,
     observed,
     isRemoving: change === "delete" || change === "release",
     listed: listing.latest?.items ?? [],

@@ -7,7 +7,7 @@ import { keepLoopbackDirect } from "../src/platform/environment.ts";
 import { startControlPlane } from "../test/cluster/rig/control-plane.ts";
 import { keepFolder } from "../test/cluster/rig/kept-process.ts";
 import { isOtherPeerVariable, peerVariable, upstreamFolder } from "../test/differential/rig/managers.ts";
-import { auditFlags, auditPath, planesVariable } from "../test/differential/rig/planes.ts";
+import { auditFlags, auditPath, planesPerProcess, planesVariable } from "../test/differential/rig/planes.ts";
 import { goManagerFolder, goProgram, Unavailable } from "../test/tools/rig/install.ts";
 
 const root = resolve(import.meta.dir, "..");
@@ -65,8 +65,9 @@ const built = Bun.spawnSync([process.execPath, "scripts/build.ts", "fake"], {
 });
 if (built.exitCode !== 0) process.exit(1);
 
-/** One for each column of a comparison. */
-const planeCount = 3;
+/** Most of the time is spent waiting. */
+const processCount = Math.min(2, files.length);
+const planeCount = processCount * planesPerProcess;
 const folder = mkdtempSync(join(tmpdir(), "fairlead-differential-"));
 keepFolder(folder);
 // A copy, so that another build does not replace it while the tests run.
@@ -86,7 +87,14 @@ let code = 1;
 try {
   for (const each of started) if (each.status === "rejected") throw each.reason;
   const runner = Bun.spawn(
-    [process.execPath, "test", "--timeout=300000", ...flags, ...files.map((path) => `./${path}`)],
+    [
+      process.execPath,
+      "test",
+      `--parallel=${processCount}`,
+      "--timeout=300000",
+      ...flags,
+      ...files.map((path) => `./${path}`),
+    ],
     {
       cwd: root,
       env: {

@@ -112,7 +112,9 @@ export async function stateOf(world: World): Promise<State> {
   }
   for (const { metadata, spec } of nodes) {
     meanings.add(metadata.uid, `uid-of-${metadata.name}`);
-    for (const [index, range] of (spec.podCIDRs ?? []).entries())
+    // Without it, the scenario chooses them.
+    const allocated = world.hasControllerManager ? (spec.podCIDRs ?? []) : [];
+    for (const [index, range] of allocated.entries())
       world.ranges.set(range.split("/")[0] ?? range, `range-${index + 1}-of-${metadata.name}`);
   }
   for (const [range, name] of world.ranges) meanings.add(range, name);

@@ -11,10 +11,15 @@ export interface Plane {
 
 export const planesVariable = "FAIRLEAD_DIFFERENTIAL_PLANES";
 
+/** One for each column of a comparison. */
+export const planesPerProcess = 3;
+
+/** Those of this process: test files run in several processes. */
 export function planes(): readonly Plane[] {
   const text = process.env[planesVariable] ?? "";
   if (text === "") throw new Error("Run these tests with: npm run test:differential");
-  return JSON.parse(text) as readonly Plane[];
+  const first = (Number(process.env["JEST_WORKER_ID"] ?? 1) - 1) * planesPerProcess;
+  return (JSON.parse(text) as readonly Plane[]).slice(first, first + planesPerProcess);
 }
 
 const writes = ["create", "update", "patch", "delete"];

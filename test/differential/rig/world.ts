@@ -187,6 +187,10 @@ export class World implements AsyncDisposable {
     return path;
   }
 
+  get hasControllerManager(): boolean {
+    return this.#controllerManager !== undefined;
+  }
+
   /** Starts kube-controller-manager as a cluster with an external cloud provider does. */
   startControllerManager(): void {
     this.#controllerManager = startProcess([

@@ -348,7 +348,10 @@ const leaving: readonly Scenario[] = [
   {
     name: "finalized",
     title: "decides about a Node without a machine that is being deleted",
-    explained: [{ at: "Node finalized: event Normal DeletingNode: *", row: "D24" }],
+    explained: [
+      { at: "Node finalized: event Normal DeletingNode: *", row: "D24" },
+      { at: "Node finalized: event Warning DeletingNodeFailed: *", row: "D24", isSometimes: true },
+    ],
     steps: [
       joins("finalized"),
       act("a user deletes it, and a finalizer holds it", async (world) => {

@@ -45,6 +45,9 @@ export const restarts: readonly Scenario[] = [
       { at: "Node away-2: label beta.kubernetes.io/instance-type", row: "D14" },
       { at: "Node away-2: label node.kubernetes.io/instance-type", row: "D14" },
       { at: "Node away-2: label fake.example/type", row: "D15" },
+      // Upstream may update the targets while another worker creates or deletes the load balancer.
+      { at: "Service away-*: event Normal UpdatedLoadBalancer: *", row: "D42", isSometimes: true },
+      { at: "load balancer of away-*: call change targets*", row: "D37", isSometimes: true },
     ],
     steps: [
       nodesJoin(4),

@@ -22,7 +22,7 @@ interface StatusCondition {
 const ofKubelets = new Set(["MemoryPressure", "DiskPressure", "PIDPressure", "Ready"]);
 
 /** Controllers of kube-controller-manager and the API server. Their events depend on when they started. */
-const ofKubernetes = /^(node-controller|.*-repair-controller)$/;
+const ofKubernetes = /^(node-controller|cidrAllocator|.*-repair-controller)$/;
 
 const map = (kind: string, entries: Readonly<Record<string, string>> = {}): readonly Line[] =>
   Object.entries(entries).map(([key, value]) => [`${kind} ${key}`, value]);

@@ -6,6 +6,9 @@ import type { World } from "../rig/world.ts";
 import { act, isGone, joins } from "./node-scenarios.ts";
 import { creates, nothing } from "./service-scenarios.ts";
 
+/** Keeps a Node from changing the targets of the other scenarios. */
+const excluded = "node.kubernetes.io/exclude-from-external-load-balancers";
+
 const manifest = (name: string, note: string): string =>
   JSON.stringify({
     apiVersion: "v1",
@@ -60,21 +63,30 @@ const hasTaint =
   async (world: World): Promise<boolean> =>
     ((await world.node(name))?.spec.taints ?? []).some((taint) => taint.key === key);
 
+/** Initialized, with a route to the range that kube-controller-manager allocated, and without its taints. */
+const isInService = async (world: World, name: string): Promise<boolean> => {
+  const node = await world.node(name);
+  const network = node?.status.conditions?.find(({ type }) => type === "NetworkUnavailable");
+  return network?.status === "False" && (node?.spec.taints ?? []).length === 0;
+};
+
+const joined = ["kube-target", "kube-cordoned", "kube-silent"];
+
 const prepare: Step = act(
-  "a Node joins that is the target of all Services",
+  "three Nodes join",
   async (world) => {
-    await joins("kube-target").act(world);
-    for (const name of ["kube-cordoned", "kube-silent"]) await joins(name).act(world);
+    for (const name of joined) await joins(name).act(world);
   },
-  async (world) => {
-    const names = ["kube-target", "kube-cordoned", "kube-silent"];
-    const results = await Promise.all(names.map((name) => joins(name).until?.(world)));
-    return results.every((result) => result === true);
-  },
+  async (world) =>
+    (await Promise.all(joined.map((name) => isInService(world, name)))).every((isDone) => isDone),
 );
 
 export const kubernetes: Batch = [
-  { name: "kube-target", title: "initializes Nodes beside the node lifecycle controller", steps: [prepare] },
+  {
+    name: "kube-target",
+    title: "initializes Nodes beside kube-controller-manager, with routes to the ranges that it allocates",
+    steps: [prepare],
+  },
   {
     name: "kube-cordoned",
     title: "does nothing for kubectl cordon, drain and uncordon",
@@ -170,7 +182,10 @@ export const kubernetes: Batch = [
     title: "leaves a Node deleted that a user deletes while its machine runs",
     steps: [
       nothing,
-      joins("kube-gone"),
+      {
+        ...joins("kube-gone", { labels: { [excluded]: "" } }),
+        until: (world) => isInService(world, "kube-gone"),
+      },
       act(
         "kubectl delete node",
         (world) => world.kubectl("delete", "node", "kube-gone"),

@@ -73,16 +73,15 @@ async function readAccess(
         groups: ["system:serviceaccounts", `system:serviceaccounts:${namespace}`, "system:authenticated"],
       }
     : {};
-  const isAllowed = async ({ verb, group: of, resource, ...where }: Permission): Promise<boolean> => {
-    const [plural = "", subresource = ""] = resource.split("/");
-    const { namespace: within, name: of1 } = where;
+  const isAllowed = async (permission: Permission): Promise<boolean> => {
+    const [plural, subresource = ""] = permission.resource.split("/");
     const resourceAttributes = {
-      verb,
-      group: of,
+      verb: permission.verb,
+      group: permission.group,
       resource: plural,
       subresource,
-      namespace: within,
-      name: of1,
+      namespace: permission.namespace,
+      name: permission.name,
     };
     const body = { apiVersion: `${group}/v1`, kind, spec: { ...subject, resourceAttributes } };
     const answer = await review(api, group, `${kind.toLowerCase()}s`, body, signal);

@@ -7,7 +7,7 @@ import type { Clock } from "../../platform/clock.ts";
 import type { Transport } from "../../platform/transport.ts";
 import { CloudError } from "../../provider/errors.ts";
 import type { InstanceSource } from "../../provider/instances.ts";
-import { withDeadline } from "../../runtime/deadline.ts";
+import { DeadlineError, withDeadline } from "../../runtime/deadline.ts";
 import { version } from "../build-info.ts";
 import { OperatorAccess } from "../cleanup/operator-access.ts";
 import type { Configuration } from "../configuration/configuration.ts";
@@ -52,7 +52,7 @@ async function cluster(sources: DoctorSources): Promise<Read<ClusterFacts>> {
     return { value: await withDeadline(clock, timeoutOf(flags), "The API server", signal, gather) };
   } catch (error) {
     signal.throwIfAborted();
-    if (!isKubeError(error) && !(error instanceof Error && error.name === "DeadlineError")) throw error;
+    if (!isKubeError(error) && !(error instanceof DeadlineError)) throw error;
     return { unread: withoutRetry(messageOf(error)) };
   }
 }

@@ -111,7 +111,7 @@ export function decideNames(
   );
   const wrongNames = dnsNames.filter((name) => !knownNames.includes(lower(name)));
   const unknown = addresses.filter((address) => !knownAddresses.some((known) => isSameIp(known, address)));
-  // The cloud does not know the private network of such an instance; the address is only the kubelet's word.
+  // The cloud does not know the private network of such an instance. Only the kubelet reports its addresses.
   const isUnproved = (address: string): boolean => {
     const ip = parseIp(address);
     if (ip === undefined || !keepsInternalIPs.includes(ipFamily(ip))) return false;

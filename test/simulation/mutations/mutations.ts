@@ -219,8 +219,8 @@ export const mutations: readonly Mutation[] = [
     edits: [
       {
         file: "src/app/leadership/current-caches.ts",
-        find: "const since = this.#options.clock.monotonic();",
-        replace: "const since = next === due ? 0 : this.#options.clock.monotonic();",
+        find: "this.#list(cache, since, signal)",
+        replace: "this.#list(cache, next === due ? 0 : since, signal)",
       },
     ],
   },

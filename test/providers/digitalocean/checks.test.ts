@@ -31,7 +31,7 @@ const all = {
   ...{ REGION: "nyc3", DEFAULT_LB_TYPE: "REGIONAL" },
 };
 
-test("accepts every variable of DigitalOcean's Go manager, and reports those without effect [F46]", () => {
+test("accepts every variable of DigitalOcean's Go manager, and reports those without effect", () => {
   expect(textsOf(all)).toEqual([]);
   const ineffective = {
     ...{ DO_API_RATE_LIMIT_QPS: "2", DEBUG_ADDR: ":1", METRICS_ADDR: ":2" },
@@ -76,13 +76,13 @@ const wrong: readonly (readonly [string, string])[] = [
   ["name", "shop_1"],
 ];
 
-test.each(wrong)("the webhook refuses a wrong annotation of DigitalOcean: %s %s [F46]", (name, value) => {
+test.each(wrong)("the webhook refuses a wrong annotation of DigitalOcean: %s %s [F48]", (name, value) => {
   const table = annotationsOf(digitalocean as unknown as AnyProvider);
   const object = service({ [prefix + name]: value });
   expect(admitService({ operation: "CREATE", object, oldObject: null }, table).refusal).toContain(name);
 });
 
-test("lint reports wrong annotations of DigitalOcean with their lines, and accepts those that managers write [F46 F47]", async () => {
+test("lint reports wrong annotations of DigitalOcean with their lines, and accepts those that managers write [F47]", async () => {
   const lint = (annotations: string) =>
     runCommandIn(new ServiceWorld(), ["lint", "a.yaml"], {
       provider: digitalocean as never,

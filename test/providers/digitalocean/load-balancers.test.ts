@@ -70,7 +70,7 @@ test("adopts a load balancer by name only if it serves this cluster or nothing [
   expect(eventsOf(h, "shop")).toContain("name is not unique");
 });
 
-test("finds a renamed load balancer after a restart, and deletes it with its Service [F36]", async () => {
+test("finds a renamed load balancer after a restart, and deletes it with its Service [F40]", async () => {
   const { h, balancer } = await served({ name: "shop" });
   expect(balancer.name).toBe("shop");
   h.cloud.account.balancers.change(balancer.id, { name: "renamed-by-hand" });
@@ -86,7 +86,7 @@ test("finds a renamed load balancer after a restart, and deletes it with its Ser
   expect(h.changes).toEqual(["DELETE /v2/load_balancers/{id}"]);
 });
 
-test("finds a new load balancer whose id was never stored, and creates no second one [F35]", async () => {
+test("finds a new load balancer whose id was never stored, and creates no second one [F40]", async () => {
   const h = worldOf();
   await h.start();
   h.world.onCrossing = (what, when) => {
@@ -133,7 +133,7 @@ test("gives a load balancer to another Service while the one that disowned it st
   expect(h.world.addressesOf("heir")).toEqual([balancer.ip]);
 });
 
-test("keeps the load balancer of a Service when another one writes its id [S11]", async () => {
+test("keeps the load balancer of a Service when another one writes its id", async () => {
   const { h, balancer } = await served({ name: "shop" });
   h.world.create("thief", {
     ...annotated({ [idAnnotation]: balancer.id }),
@@ -211,7 +211,7 @@ test.each([
   [{ type: "GLOBAL" }, "must be one of REGIONAL, REGIONAL_NETWORK"],
   [{ name: "-shop" }, "without a dot or dash at the start"],
 ])(
-  "creates nothing for annotations that contradict each other, and reports it: %p [F34 F46]",
+  "creates nothing for annotations that contradict each other, and reports it: %p [F47]",
   async (annotations, text) => {
     const h = worldOf();
     await h.start();

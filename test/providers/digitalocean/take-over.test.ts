@@ -105,7 +105,7 @@ function addManaged(h: DigitalOceanWorld, one: AnnotationCase, index: number, ce
 
 const writes = (h: DigitalOceanWorld) => h.world.written.filter((what) => !what.includes("/events"));
 
-test("takes over Services of DigitalOcean's Go manager without a change in the cloud or of an object, twice [F50 F46]", async () => {
+test("takes over Services of DigitalOcean's Go manager without a change in the cloud or of an object, twice", async () => {
   const { h, id } = worldOf();
   expect(annotationCases.length).toBeGreaterThanOrEqual(30);
   for (const [index, one] of annotationCases.entries()) addManaged(h, one, index, id);
@@ -124,7 +124,7 @@ const titled = annotationCases.map((one) => [one.name, one] as const);
 /** Without what the cloud assigns. */
 const comparable = ({ ip: _, ...wanted }: Partial<Balancer>) => wanted;
 
-test.each(titled)("creates the load balancer as DigitalOcean's Go manager does: %s [F46]", async (_, one) => {
+test.each(titled)("creates the load balancer as DigitalOcean's Go manager does: %s", async (_, one) => {
   const { h, id } = worldOf();
   await h.start();
   h.world.create("web", draftOf(one, id));
@@ -146,7 +146,7 @@ test.each(titled)("creates the load balancer as DigitalOcean's Go manager does: 
 });
 
 test.each(titled.filter(([, { isFixed }]) => isFixed === undefined))(
-  "applies the annotation with one change, as DigitalOcean's Go manager does: %s [F47]",
+  "applies the annotation with one change, as DigitalOcean's Go manager does: %s",
   async (_, one) => {
     const { h, id } = worldOf();
     const { type, network_stack, forwarding_rules: __, ...plain } = one.balancer;

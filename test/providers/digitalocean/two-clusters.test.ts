@@ -18,7 +18,7 @@ test.each([
   ["without a tag", { "cluster-id": "prod" }, []],
   ["without a tag, while this cluster has no id", {}, []],
 ])(
-  "changes nothing of a load balancer of another cluster that has the name a Service asks for: %s [S11]",
+  "changes nothing of a load balancer of another cluster that has the name a Service asks for: %s",
   async (_, config, tags) => {
     const h = new DigitalOceanWorld({ nodes: 2, config, ...quick });
     const before = foreign(h, "shop", tags);
@@ -32,7 +32,7 @@ test.each([
   },
 );
 
-test("does not take a load balancer over whose tag names another cluster, by the id on a copied Service [S11]", async () => {
+test("does not take a load balancer over whose tag names another cluster, by the id on a copied Service", async () => {
   const h = new DigitalOceanWorld({ nodes: 2, config: { "cluster-id": "prod" }, ...quick });
   const before = foreign(h, "a0123456789abcdef0123456789abcde", ["k8s:staging"]);
   await h.start();
@@ -47,7 +47,7 @@ test("does not take a load balancer over whose tag names another cluster, by the
   expect(h.balancers()).toEqual([before]);
 });
 
-test("deletes nothing of another cluster whose Services it never saw [S11]", async () => {
+test("deletes nothing of another cluster whose Services it never saw", async () => {
   const h = new DigitalOceanWorld({ nodes: 2, config: other, ...quick });
   const all = [
     foreign(h, "a0123456789abcdef0123456789abcde", []),

@@ -113,7 +113,9 @@ export const routes: Batch = [
             labels: { cluster: "kubernetes" },
           });
         },
-        (world) => world.cloud.routes.list().every(({ destination }) => destination !== "10.244.11.0/24"),
+        async (world) =>
+          (await network(world, "route-stray")) === "False" &&
+          world.cloud.routes.list().every(({ destination }) => destination !== "10.244.11.0/24"),
       ),
     ],
   },

@@ -188,6 +188,8 @@ export function hostSource(api: RancherApi, field: KeyField, settings: Settings)
   return {
     name: field === "uuid" ? "hosts" : "hosts by API id",
     keyOf: (id) => keyOf(id, field),
+    // The agent of a host, with the credentials on the host.
+    selfReported: true,
     list: async function* (call) {
       const all = await hosts(call);
       const names = namesOfHosts(all, settings["node-domains"] ?? []);

@@ -125,6 +125,11 @@ export interface InstanceSource {
    */
   readonly nameDecides?: true | undefined;
   /**
+   * The machines themselves report their names and addresses, for example through an agent. They prove nothing about the machine, so
+   * no serving certificate is approved by them.
+   */
+  readonly selfReported?: true | undefined;
+  /**
    * For a cloud with a low limit: how many listings the framework sends per hour, and at how many lookups per hour it checks Nodes that
    * are not Ready. A sixth of them may come at once. Stay well below the limit, because others may use it too. Nodes without provider
    * id wait for this source's turn. Absent: at most one listing, or one series of lookups, per second.

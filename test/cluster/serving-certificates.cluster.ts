@@ -5,6 +5,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "bun:te
 import { X509Certificate } from "node:crypto";
 import type { CertificateSigningRequest, Node } from "../../src/kube/objects.ts";
 import { certificateSigningRequests } from "../../src/kube/resources.ts";
+import { implicit, objectID, octets, sequence } from "../../src/pki/der.ts";
 import { writeKubeconfig } from "../../src/testing/apiserver/serving/https-server.ts";
 import { connect, never } from "../kube/cluster/connect.ts";
 import { type SigningRequestOptions, signingRequest } from "../support/create-signing-request.ts";
@@ -130,6 +131,20 @@ const forged: readonly (readonly [what: string, asked: Asked, why: string])[] = 
     "an email address",
     { dnsNames: ["worker-1"], emails: ["a@example.com"] },
     "contains what kubelets never ask for: an email address",
+  ],
+  [
+    "an extension of two values, of which the signer uses the first",
+    {
+      extensions: [
+        sequence(
+          objectID("2.5.29.17"),
+          ...["kubernetes.default.svc", "worker-1"].map((name) =>
+            octets(sequence(implicit(2, Buffer.from(name)))),
+          ),
+        ),
+      ],
+    },
+    "an extension has several values",
   ],
   ["no name", {}, "has neither a DNS name nor an IP address"],
 ];

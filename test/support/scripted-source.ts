@@ -63,6 +63,7 @@ export class ScriptedSource implements InstanceSource {
   readonly unanswered = new Set<string>();
   readonly lookups?: Readonly<Partial<Record<MatchKey, InstanceLookup>>>;
   readonly uniqueNames: true | undefined;
+  selfReported: true | undefined;
   /** Duration of each page or lookup. */
   takes: Milliseconds;
   readonly #options: ScriptOptions;

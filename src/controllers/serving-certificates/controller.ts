@@ -203,6 +203,11 @@ export class ServingCertificateController {
     const { name } = node.metadata;
     switch (answer.kind) {
       case "exists":
+        if (this.#isSelfReported(answer.source))
+          return {
+            kind: "wait",
+            message: `The machine of the Node ${name} reports its own addresses to the cloud, so the cloud cannot prove them. Check the names and addresses of the request, and run kubectl certificate approve.`,
+          };
         return decideNames(content, { node, instance: answer.instance, sharedWith: this.#sharing(node) });
       case "gone":
         return { kind: "wait", message: `The cloud has no instance for the Node ${name}.` };
@@ -213,6 +218,10 @@ export class ServingCertificateController {
       case "unknown":
         return undefined;
     }
+  }
+
+  #isSelfReported(name: string): boolean {
+    return this.#deps.inventory.sources.some(({ source }) => source.name === name && source.selfReported);
   }
 
   #sharing(node: Node): string | undefined {

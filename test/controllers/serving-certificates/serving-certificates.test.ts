@@ -201,6 +201,18 @@ describe("the controller of serving certificates", () => {
     expect(w.answers).toEqual(["own Approved"]);
   });
 
+  test("approves nothing by addresses that the machines report themselves [F83]", async () => {
+    const w = open();
+    w.at.cloud.selfReported = true;
+    w.join();
+    w.request("csr");
+    await w.at.pass(120);
+    expect(w.answers).toEqual([]);
+    expect(w.events.map(({ message }) => message)).toEqual([
+      expect.stringContaining("The machine of the Node n0 reports its own addresses to the cloud"),
+    ]);
+  });
+
   test("reads a pending request once, however often the cloud answers [F83]", async () => {
     const w = open();
     w.join("late");

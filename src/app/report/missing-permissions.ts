@@ -19,9 +19,9 @@ export class MissingPermissions {
     this.#log = log;
   }
 
-  observe({ verb, resource, code }: Pick<RequestObservation, "verb" | "resource" | "code">): void {
+  observe({ verb, resource, code, byAdmission }: Omit<RequestObservation, "duration">): void {
     const key = `${verb} ${resource}`;
-    if (code === "403") this.#refused(key);
+    if (code === "403" && byAdmission !== true) this.#refused(key);
     else if (/^2\d\d$/.test(code) && this.#missing.delete(key))
       this.#log.info(`The permission ${key} is granted again`);
   }

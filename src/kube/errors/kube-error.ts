@@ -33,6 +33,8 @@ export interface KubeErrorFacts {
   readonly object?: string;
   readonly status?: number;
   readonly retryAfter?: Milliseconds;
+  /** A 403 for what the request contains, or for its namespace. No permission is missing. */
+  readonly byAdmission?: boolean;
   readonly cause?: unknown;
 }
 
@@ -49,6 +51,7 @@ export class KubeError extends Error {
   readonly object: string | undefined;
   readonly status: number | undefined;
   readonly retryAfter: Milliseconds | undefined;
+  readonly byAdmission: boolean;
 
   constructor(kind: KubeErrorKind, message: string, facts: KubeErrorFacts) {
     super(truncate(message), facts.cause === undefined ? undefined : { cause: facts.cause });
@@ -57,6 +60,7 @@ export class KubeError extends Error {
     this.object = facts.object;
     this.status = facts.status;
     this.retryAfter = facts.retryAfter;
+    this.byAdmission = facts.byAdmission ?? false;
   }
 
   /** Retrying cannot fix it, so the process may exit with this message. */
@@ -115,6 +119,12 @@ function kindOf(status: number, body: StatusBody | undefined, isJsonPatch: boole
   return kindByStatus[status] ?? (status >= 500 ? "server" : "unexpected");
 }
 
+/** Admission uses the status of a missing permission, for example in a namespace that is being deleted. */
+function isAdmission({ message = "", details }: StatusBody = {}): boolean {
+  const isTerminating = details?.causes?.some(({ reason }) => reason === "NamespaceTerminating") === true;
+  return isTerminating || /denied (?:the )?request|exceeded quota/.test(message);
+}
+
 export function readStatus(text: string): StatusBody | undefined {
   try {
     const parsed: unknown = JSON.parse(text);
@@ -132,12 +142,14 @@ export function statusError(
   isJsonPatch = false,
 ): KubeError {
   const kind = kindOf(status, body, isJsonPatch);
+  const byAdmission = kind === "forbidden" && isAdmission(body);
   const subject = facts.object === undefined ? facts.operation : `${facts.operation} ${facts.object}`;
   const reported = body?.message === undefined ? "" : `: ${body.message}`;
-  const next = advice[kind] === undefined ? "" : `${reported.endsWith(".") ? "" : "."} ${advice[kind]}`;
+  const next = advice[kind] === undefined || byAdmission ? "" : `${reported.endsWith(".") ? "" : "."} ${advice[kind]}`;
   return new KubeError(kind, `The API server returned ${status} for ${subject}${reported}${next}`, {
     ...facts,
     status,
+    byAdmission,
   });
 }
 

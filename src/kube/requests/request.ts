@@ -42,6 +42,8 @@ export interface RequestObservation {
   readonly object?: string;
   /** The status code, or the kind of `KubeError` when no response came. */
   readonly code: string;
+  /** Whether a 403 is no missing permission. */
+  readonly byAdmission?: boolean;
   readonly duration: Milliseconds;
 }
 

@@ -128,16 +128,19 @@ export class Requests {
   async #observed<T>({ verb, resource, object }: KubeRequest, work: () => Promise<T>): Promise<T> {
     const { clock, onRequest } = this.#options;
     const started = clock.monotonic();
-    const report = (code: string): void => {
+    const report = (code: string, byAdmission?: boolean): void => {
       const duration = milliseconds(clock.monotonic() - started);
-      onRequest?.({ verb, resource, code, duration, ...defined({ object }) });
+      onRequest?.({ verb, resource, code, duration, ...defined({ object, byAdmission }) });
     };
     try {
       const result = await work();
       report(verb === "create" ? "201" : "200");
       return result;
     } catch (error) {
-      if (error instanceof KubeError) report(error.status === undefined ? error.kind : String(error.status));
+      if (error instanceof KubeError) {
+        const { status, kind, byAdmission } = error;
+        report(status === undefined ? kind : String(status), byAdmission || undefined);
+      }
       throw error;
     }
   }

@@ -46,6 +46,12 @@ describe("missing permissions", () => {
     expect(logged.at(-1)).toBe("The permission list services is granted again");
   });
 
+  test("ignores a 403 of an admission check, as in a namespace that is being deleted [N11]", () => {
+    const { missing, logged } = open();
+    missing.observe({ verb: "create", resource: "events", code: "403", byAdmission: true });
+    expect([missing.notice, logged]).toEqual([undefined, []]);
+  });
+
   test("ignores a 403 for what the manager does not need", () => {
     const { missing, logged, answer } = open();
     answer("list", "secrets", "403");

@@ -37,6 +37,27 @@ test("points to the command that prints all permissions after a 403", async () =
   );
 });
 
+test.each([
+  [
+    "a namespace that is being deleted",
+    {
+      message: "unable to create new content in namespace shop because it is being terminated",
+      details: { causes: [{ reason: "NamespaceTerminating" }] },
+    },
+  ],
+  ["an admission webhook", { message: 'admission webhook "policy.example" denied the request: no' }],
+  ["a quota", { message: "events is forbidden: exceeded quota: compute" }],
+])("a 403 of %s does not count as a missing permission", async (_, body) => {
+  const observed: unknown[] = [];
+  const { api } = scripted(() => json(body, 403), { onRequest: (request) => observed.push(request) });
+  const error = await failure(api.get(nodes, key, never));
+  expect(String(error)).not.toContain("permission");
+  expect([error, ...observed]).toEqual([
+    expect.objectContaining({ kind: "forbidden", byAdmission: true }),
+    expect.objectContaining({ code: "403", byAdmission: true }),
+  ]);
+});
+
 test("a 422 to a patch without guards is invalid rather than a failed precondition, and Retry-After is passed on", async () => {
   const { api } = scripted((request) =>
     request.method === "PATCH" ? json({}, 422) : json({}, 429, { "retry-after": "7" }),

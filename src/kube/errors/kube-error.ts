@@ -145,7 +145,8 @@ export function statusError(
   const byAdmission = kind === "forbidden" && isAdmission(body);
   const subject = facts.object === undefined ? facts.operation : `${facts.operation} ${facts.object}`;
   const reported = body?.message === undefined ? "" : `: ${body.message}`;
-  const next = advice[kind] === undefined || byAdmission ? "" : `${reported.endsWith(".") ? "" : "."} ${advice[kind]}`;
+  const next =
+    advice[kind] === undefined || byAdmission ? "" : `${reported.endsWith(".") ? "" : "."} ${advice[kind]}`;
   return new KubeError(kind, `The API server returned ${status} for ${subject}${reported}${next}`, {
     ...facts,
     status,

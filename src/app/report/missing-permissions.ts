@@ -6,42 +6,53 @@ import type { RequestObservation } from "../../kube/requests/request.ts";
 import type { Log } from "../../telemetry/log.ts";
 import type { Permission } from "../permissions.ts";
 
+type Asked = Pick<RequestObservation, "verb" | "resource" | "object">;
+
 export class MissingPermissions {
-  readonly #needed: ReadonlyMap<string, Permission>;
-  readonly #missing = new Map<string, Permission>();
+  readonly #needed: readonly Permission[];
+  readonly #missing = new Set<Permission>();
   readonly #log: Pick<Log, "warn" | "info">;
   readonly #program: string;
 
   /** `needed` are the permissions of this configuration. */
   constructor(needed: readonly Permission[], program: string, log: Pick<Log, "warn" | "info">) {
-    this.#needed = new Map(needed.map((permission) => [keyOf(permission), permission]));
+    this.#needed = needed;
     this.#program = program;
     this.#log = log;
   }
 
-  observe({ verb, resource, code, byAdmission }: Omit<RequestObservation, "duration">): void {
-    const key = `${verb} ${resource}`;
-    if (code === "403" && byAdmission !== true) this.#refused(key);
-    else if (/^2\d\d$/.test(code) && this.#missing.delete(key))
-      this.#log.info(`The permission ${key} is granted again`);
+  observe({ code, byAdmission, ...request }: Omit<RequestObservation, "duration">): void {
+    if (code === "403" && byAdmission !== true) this.#refused(this.#permissionFor(request));
+    else if (this.#missing.size > 0 && /^2\d\d$/.test(code)) this.#granted(this.#permissionFor(request));
   }
 
   /** Why this replica is not ready; undefined while no part of it is held back. */
   get problem(): string | undefined {
-    const held = [...this.#missing.values()].filter(({ isOptional }) => !isOptional);
+    const held = [...this.#missing].filter(({ isOptional }) => !isOptional);
     return held.length === 0 ? undefined : this.#describe(held);
   }
 
   /** Everything that is missing, also what holds back nothing; undefined if nothing is. */
   get notice(): string | undefined {
-    return this.#missing.size === 0 ? undefined : this.#describe([...this.#missing.values()]);
+    return this.#missing.size === 0 ? undefined : this.#describe([...this.#missing]);
   }
 
-  #refused(key: string): void {
-    const permission = this.#needed.get(key);
-    if (permission === undefined || this.#missing.has(key)) return;
-    this.#missing.set(key, permission);
-    this.#log.warn(this.#describe([permission]), { permission: key });
+  /** Two Leases have the same verbs: one that works says nothing about the other. */
+  #permissionFor({ verb, resource, object }: Asked): Permission | undefined {
+    const same = this.#needed.filter((each) => each.verb === verb && each.resource === resource);
+    const name = object?.split("/").at(-1);
+    return same.find((each) => each.name === name) ?? same.find((each) => each.name === undefined) ?? same[0];
+  }
+
+  #refused(permission: Permission | undefined): void {
+    if (permission === undefined || this.#missing.has(permission)) return;
+    this.#missing.add(permission);
+    this.#log.warn(this.#describe([permission]), { permission: keyOf(permission) });
+  }
+
+  #granted(permission: Permission | undefined): void {
+    if (permission !== undefined && this.#missing.delete(permission))
+      this.#log.info(`The permission ${keyOf(permission)} is granted again`);
   }
 
   #describe(permissions: readonly Permission[]): string {

@@ -46,6 +46,20 @@ describe("missing permissions", () => {
     expect(logged.at(-1)).toBe("The permission list services is granted again");
   });
 
+  test("keeps a missing permission of one Lease while requests for the other one succeed [N11]", () => {
+    const { missing, logged } = open();
+    const update = (name: string, code: string): void =>
+      missing.observe({ verb: "update", resource: "leases", object: `kube-system/${name}`, code });
+    for (let count = 0; count < 3; count += 1) {
+      update("cloud-provider-extraction-migration", "403");
+      update(lease.name, "200");
+    }
+    expect(missing.problem).toContain("update leases (held back: leader-migration)");
+    expect(logged).toHaveLength(1);
+    update("cloud-provider-extraction-migration", "200");
+    expect(missing.problem).toBeUndefined();
+  });
+
   test("ignores a 403 of an admission check, as in a namespace that is being deleted [N11]", () => {
     const { missing, logged } = open();
     missing.observe({ verb: "create", resource: "events", code: "403", byAdmission: true });

@@ -92,15 +92,11 @@ const tooLong = "A".repeat(maxSigningRequest);
 
 /** A kubelet can send thousands, each of a megabyte. One that is decided, or too long to be read, is kept without its content. */
 export function slimSigningRequest(raw: CertificateSigningRequest): CertificateSigningRequest {
-  const { conditions, certificate } = raw.status ?? {};
-  const isDecided = certificate != null || (conditions ?? []).length > 0;
+  const { status = {} } = raw;
+  const isDecided = (status.conditions ?? []).length > 0;
   const spec = keep(raw.spec, keptFields.signingRequest) as CertificateSigningRequest["spec"];
   const request = isDecided ? "" : raw.spec.request.length > maxSigningRequest ? tooLong : raw.spec.request;
-  return {
-    metadata: slimMeta(raw.metadata),
-    spec: { ...spec, request },
-    status: { ...(conditions != null && { conditions }), ...(certificate != null && { certificate: "" }) },
-  };
+  return { metadata: slimMeta(raw.metadata), spec: { ...spec, request }, status };
 }
 
 export function slimService(raw: Service): Service {

@@ -81,9 +81,16 @@ function remainder({ summary, notes: [first] }: Description): string {
   return summary.includes(shown) ? first.text.slice(shown.length).trim() : "";
 }
 
+const partialText =
+  "The Nodes and Services show no problem. What a manager holds back or waits for is not known here. It reports that in events: kubectl get events --all-namespaces --field-selector type=Warning";
+
 /** The state, and the whole text of what comes first. */
-export function overviewText(descriptions: readonly Description[], noLeader?: string): string {
+export function overviewText(
+  descriptions: readonly Description[],
+  { noLeader, isPartial }: Pick<ExplainAnswer, "noLeader" | "isPartial"> = {},
+): string {
   const head = noLeader === undefined ? "" : `${wrapText(noLeader, width, "")}\n\n`;
+  if (descriptions.length === 0 && isPartial === true) return `${head}${wrapText(partialText, width, "")}\n`;
   if (descriptions.length === 0)
     return `${head}All Nodes and Services ${noLeader === undefined ? "are" : "were"} settled.\n`;
   const texts = descriptions.map((description) => {
@@ -101,6 +108,8 @@ export interface ExplainAnswer {
   readonly notFound?: NotFound;
   /** That no manager leads, and what to do; absent if one leads, or if that is not known. */
   readonly noLeader?: string;
+  /** Neither a manager nor the cloud was asked, so holds and pending attempts are not known. */
+  readonly isPartial?: true;
   /** What could not be found out, and why. */
   readonly warnings?: readonly string[];
 }
@@ -122,11 +131,9 @@ export function notFoundText({ kind, name, meant, left }: NotFound): string {
   return `${kind} ${name} does not exist; ${hint}${more}`;
 }
 
-export function answerText(
-  { source, objects, noLeader, warnings = [] }: ExplainAnswer,
-  isOverview: boolean,
-): string {
-  const shown = isOverview ? overviewText(objects, noLeader) : objects.map(descriptionText).join("\n");
+export function answerText(answer: ExplainAnswer, isOverview: boolean): string {
+  const { source, objects, warnings = [] } = answer;
+  const shown = isOverview ? overviewText(objects, answer) : objects.map(descriptionText).join("\n");
   const noted = warnings.map((warning) => `Not known: ${warning}\n`).join("");
   return `${shown}\n${noted}Source: ${source}\n`;
 }

@@ -171,5 +171,5 @@ async function fromObjects(
         ]
       : []),
   ].join(" ");
-  return { ...found, ...noLeaderOf(leader), source };
+  return { ...found, ...noLeaderOf(leader), isPartial: true, source };
 }

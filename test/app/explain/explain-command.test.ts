@@ -205,6 +205,17 @@ describe("explain where the cloud is not configured", () => {
     expect((await explain(w, [], { provider })).out).toContain("Service default/wrong: problem\n");
   });
 
+  test("claims nothing about holds without the cloud and a manager [F91 N7]", async () => {
+    const w = await setUp();
+    w.delete("wrong");
+    await w.pass(30);
+    const { code, out } = await explain(w, [], { provider });
+    expect(code).toBe(0);
+    expect(out.replaceAll(/\s+/g, " ")).toStartWith(
+      "The Nodes and Services show no problem. What a manager holds back or waits for is not known here.",
+    );
+  });
+
   test("needs only the permissions of a user in the namespace of the Service [F91 N7]", async () => {
     const isOwn = ({ verb, namespace, resource }: { verb: string; namespace: string; resource: string }) =>
       ["get", "list"].includes(verb) && namespace === "default" && ["services", "events"].includes(resource);

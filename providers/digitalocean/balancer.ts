@@ -55,22 +55,32 @@ export const facts = {
 const clusterTag = "k8s:";
 export const tagOf = ({ "cluster-id": id }: Settings): string | undefined => id && clusterTag + id;
 
-/** The id on the Service, and the name that the Go manager gives by default. A Service that disowns its load balancer has none. */
+/** Undefined: the annotation is invalid. */
+export function isDisowned({ disown: text = "false" }: Facts): boolean | undefined {
+  const parsed = annotations[disown].parse(text);
+  return "value" in parsed ? parsed.value : undefined;
+}
+
+/** The name that the Go manager gives by default, and the id on the Service. A Service that disowns its load balancer has none. */
 export function ownKeys({ defaultName, facts }: MarkingService): readonly string[] {
-  const isDisowned = /^(1|t|true)$/i.test(facts["disown"]?.trim() ?? "");
-  return isDisowned ? [] : [facts["id"] ?? defaultName, defaultName];
+  return isDisowned(facts) === true
+    ? []
+    : [defaultName, ...(facts["id"] === undefined ? [] : [`id ${facts["id"]}`])];
 }
 
 const states: Readonly<Record<string, Observed["state"]>> = { active: "ready", errored: "failed" };
 
 /** The tag names the cluster. Without one, only a Service says what it belongs to. */
 export function toObserved(balancer: ApiLoadBalancer, tag: string | undefined): Observed {
-  const { id, name, status, tags } = balancer;
+  const { id, name, status, tags, type, ip, ipv6 } = balancer;
   const clusters = (tags ?? []).filter((one) => one.startsWith(clusterTag));
   const isForeign = clusters.length > 0 && (tag === undefined || !clusters.includes(tag));
   const owners = ownersOfDefaultName(name);
   return {
-    ...{ owners, group: owners.length > 0 ? name : id, name: `${name} (${id})`, keys: [name, id], balancer },
+    ...{ owners, group: owners.length > 0 ? name : id, name: `${name} (${id})`, balancer },
+    // Services have no load balancers of type GLOBAL.
+    keys: type === "GLOBAL" ? [] : [name, `id ${id}`],
+    addresses: [ip, ipv6].flatMap((address) => address || []),
     ownership: isForeign ? "foreign" : owners.length > 0 ? "ours" : "unmarked",
     ...(isForeign && { cluster: clusters[0]?.slice(clusterTag.length) }),
     state: states[status] ?? "changing",
@@ -85,7 +95,7 @@ export function adopts(desired: Desired, { balancer }: Observed, tag: string | u
   const droplets = balancer.droplet_ids ?? [];
   const isTagged = tag !== undefined && balancer.tags?.includes(tag) === true;
   const isOwn = targets.some(({ machine }) => droplets.includes(Number(machine?.key)));
-  return isTagged || isOwn || droplets.length === 0;
+  return isTagged || isOwn || (droplets.length === 0 && !balancer.tag);
 }
 
 export const typeOf = ({ settings }: Pick<Desired, "settings">, operator: Settings): string =>

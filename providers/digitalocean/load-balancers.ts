@@ -9,7 +9,9 @@ import {
   factsOf,
   ifFound,
   inProgress,
+  type JsonRequest,
   type LoadBalancers,
+  membersOf,
   publishIPs,
   type StepOutcome,
 } from "#ccm";
@@ -28,14 +30,28 @@ import {
   toObserved,
 } from "./balancer.ts";
 import { certificateOf, needsCertificates } from "./certificates.ts";
-import { activation, checkAfter, planLoadBalancer, taggingTitle } from "./plan-balancer.ts";
+import {
+  activation,
+  checkAfter,
+  kept,
+  planLoadBalancer,
+  taggingTitle,
+  targetsTitle,
+} from "./plan-balancer.ts";
 import type { ApiLoadBalancer } from "./resources.ts";
 import type { Settings } from "./settings.ts";
 
-/** DigitalOcean replaces a certificate that it renews. A change that still has the previous one would put it back. */
-async function checkCertificate(api: DigitalOceanApi, step: DigitalOceanStep, call: Call): Promise<void> {
+/**
+ * The request with what users have set in the cloud since the listing. DigitalOcean replaces a certificate that it renews, and a change
+ * that still has the previous one would put it back. Changes of targets are frequent, so they are read only for the certificate.
+ */
+async function updated(api: DigitalOceanApi, step: DigitalOceanStep, call: Call): Promise<JsonRequest> {
   const { id = "", certificate, on, request } = step;
-  if (certificate === undefined || certificateOf(await api.loadBalancer(id, call)) === certificate) return;
+  const isTargets = step.do === targetsTitle && certificate === undefined;
+  if (request.method !== "PUT" || isTargets) return request;
+  const found = await api.loadBalancer(id, call);
+  if (certificateOf(found) === certificate)
+    return { ...request, body: { ...(request.body as object), ...membersOf(found, kept) } };
   const text = `The certificate of ${on} was renewed or changed since the load balancer was listed, so nothing is changed. It is listed again.`;
   throw new CloudError("conflict", text, request);
 }
@@ -59,9 +75,9 @@ async function apply(api: DigitalOceanApi, step: DigitalOceanStep, call: Call): 
   if (request.method === "DELETE")
     return deletedWithProof(api.call(request, call), () => api.loadBalancer(id ?? "", call));
   if (step.do === taggingTitle) return applyTag(api, step, call);
-  await checkCertificate(api, step, call);
   const expects = ["load_balancer"];
-  const response = api.call<{ readonly load_balancer: ApiLoadBalancer }>({ ...request, expects }, call);
+  const current = { ...(await updated(api, step, call)), expects };
+  const response = api.call<{ readonly load_balancer: ApiLoadBalancer }>(current, call);
   const { load_balancer: changed } = await response;
   const owners = owner === undefined ? [] : [owner];
   if (id !== undefined) return done(remember && factsOf(owners, remember));
@@ -91,7 +107,7 @@ export function digitalOceanLoadBalancers(
     settingsOf,
     reaches: (desired, target, observed) => reach(desired, target, observed, operator),
     plan: ([desired], observed, { prefetched }) => planLoadBalancer(desired, observed, prefetched, operator),
-    targetsOnly: (step) => step.targets && { ...step, do: "change targets", request: step.targets },
+    targetsOnly: (step) => step.targets && { ...step, do: targetsTitle, request: step.targets },
     targetCount: ({ balancer }) => balancer.droplet_ids?.length ?? 0,
     apply: (step, call) => apply(api, step, call),
     publish: (desired, observed) => {

@@ -14,6 +14,7 @@ import { disown, keyOf } from "./annotations.ts";
 import {
   type Desired,
   type DigitalOceanStep,
+  isDisowned,
   type Observed,
   type Prefetched,
   tagOf,
@@ -34,6 +35,8 @@ const failed = (reason: Problem["reason"], text: string): BalancerPlan => ({
   problems: [errorProblem(reason, text)],
 });
 
+const invalidDisown = `Deletion is on hold: ${disown} is neither true nor false. The load balancer stays until this is corrected. Set it to true to keep the load balancer, or remove it to delete that.`;
+
 const collection = "/load_balancers";
 
 function requestOf(method: JsonRequest["method"], id: string, body?: object): JsonRequest {
@@ -51,9 +54,15 @@ export function planLoadBalancer(
     if (observed === undefined) return { steps: [] };
     // The next listing shows that the Service has given it up.
     if (isKept) return waitFor("the load balancer to be given up");
+    if (desired !== undefined && isDisowned(desired.facts) === undefined)
+      return failed("InvalidAnnotation", invalidDisown);
     const { id, name } = observed.balancer;
-    const request = requestOf("DELETE", id);
-    return { steps: [{ do: "delete load balancer", on: name, id, owner: desired?.owner.uid, request }] };
+    const own = { on: name, id, owner: desired?.owner.uid };
+    const deletion = { ...own, do: "delete load balancer", request: requestOf("DELETE", id) };
+    // Otherwise the Service would own, without this one, the one whose id it has.
+    const isNamed = (desired?.facts["id"] ?? id) === id;
+    const naming = { ...own, do: "store the id", request: requestOf("GET", id), remember: { id } };
+    return { steps: isNamed ? [deletion] : [naming, deletion] };
   }
   if (isKept) return { steps: [] };
   const isTerminating = typeOf(desired, operator) === "REGIONAL";
@@ -147,7 +156,9 @@ function tagging(tag: string, id: string) {
 }
 
 /** What is fixed, and what users set in the cloud. */
-const kept = "type network network_stack vpc_uuid subnet_uuid project_id tls_cipher_policy".split(" ");
+export const kept = "type network network_stack vpc_uuid subnet_uuid project_id tls_cipher_policy".split(" ");
+
+export const targetsTitle = "change targets";
 
 /** A change sends everything: the API resets what is left out. First what forwards traffic, then the name, which may be taken. */
 function updatesOf(
@@ -163,7 +174,7 @@ function updatesOf(
   };
   const size = balancer["size_unit"] ? "size_unit" : "size";
   const present = membersOf(balancer, [...Object.keys(rest).filter((key) => !key.startsWith("size")), size]);
-  const change = step("change targets", { ...present, name, droplet_ids });
+  const change = step(targetsTitle, { ...present, name, droplet_ids });
   // Targets by tag are replaced by the Nodes.
   const areTargetsSame = !balancer.tag && hasAll(balancer.droplet_ids, droplet_ids);
   const targets = areTargetsSame ? undefined : change.request;

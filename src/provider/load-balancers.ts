@@ -106,10 +106,12 @@ export interface ObservedLoadBalancer {
   /** The name of the other cluster, if `ownership` is `foreign` and the mark has it. */
   readonly cluster?: string | undefined;
   /**
-   * Where the mark is on the Service: the names and ids by which a Service owns it, the strongest first. See
-   * `LoadBalancers.ownKeys`.
+   * Where the mark is on the Service: the keys by which a Service owns it, first the name that is made of its uid, then ids. No name may
+   * equal an id. See `LoadBalancers.ownKeys`.
    */
   readonly keys?: readonly string[] | undefined;
+  /** With `keys`: its IP addresses. Several Services may have its id, and one of them has its address. */
+  readonly addresses?: readonly string[] | undefined;
   /** `Mark.clusterUID` in the mark, if it has one. */
   readonly clusterUID?: string | undefined;
   /** `false` if the mark of this load balancer is older than the marks that name the cluster. See `LoadBalancers`. */
@@ -234,10 +236,12 @@ export interface LoadBalancers<
    */
   groupOf?(desired: DesiredLoadBalancer<A>): string;
   /**
-   * Pure. For a cloud without a place for the owner, where the mark is on the Service: an id that a step has remembered, or a name
-   * made of the uid. Returns the keys of the load balancer of this Service; none for a Service that gives it up. What is listed with
-   * one of these `keys` is `ours` with this Service as the only owner, unless it is `foreign`; its group is the `defaultName`, which `groupOf` must return. If several Services have its key, those
-   * with an address take precedence; if there is still more than one, it is `unmarked`, and `adopts` decides.
+   * Pure. For a cloud without a place for the owner, where the mark is on the Service: a name made of the uid, or an id that a step has
+   * remembered. Returns the keys of the load balancer of this Service; none for a Service that gives it up. What is listed with
+   * one of these `keys` is `ours` with this Service as the only owner, unless it is `foreign`; its group is the `defaultName`, which
+   * `groupOf` must return. An id counts only on a Service with the finalizer, which does not own another one by name; otherwise `adopts`
+   * decides. If several Services have the same id, the one with its address is the owner, then the oldest of these, then one without
+   * an address. If that is not certain, it is `unmarked`.
    */
   ownKeys?(service: MarkingService): readonly string[];
   /**

@@ -111,8 +111,9 @@ export function composeServices(
     names: listingPartsOf(balancers).map(({ name }) => name),
     list: async function* (name, call) {
       const owners = () => possibleOwners(services.list(), provider.facts ?? {});
-      for await (const page of listPart(balancers, name, call))
-        yield withOwners(page, balancers.ownKeys, owners);
+      const all: ObservedLoadBalancer[] = [];
+      for await (const page of listPart(balancers, name, call)) all.push(...page);
+      yield withOwners(all, balancers.ownKeys, owners);
     },
     onListenerError: (error) =>
       log.error(

@@ -24,7 +24,10 @@ export async function listBalancers(lab: Lab): Promise<readonly ObservedLoadBala
     all.push(...(await lab.list((call) => part.list(call))));
   const { loadBalancers, services, savedFacts } = lab;
   return withOwners(all, loadBalancers.ownKeys, () =>
-    [...services].map((uid) => ({ uid, facts: savedFacts.get(uid) ?? {}, hasAddress: false })),
+    [...services].map((uid) => ({
+      ...{ uid, facts: savedFacts.get(uid) ?? {}, createdAt: "" },
+      ...{ hasFinalizer: true, addresses: [], hasHostname: false },
+    })),
   );
 }
 

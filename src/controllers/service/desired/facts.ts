@@ -57,14 +57,15 @@ export function readFacts(service: Service, places: Places): Facts {
   return Object.fromEntries(facts);
 }
 
-/** Whether the Service has an address, or a fact that only Fairlead or a Go manager writes. */
-export function hasAddressOrFact(service: Service, places: Places): boolean {
-  const hasFact = Object.keys(readFacts(service, places)).some((name) => {
+export const hasAddress = ({ status }: Service): boolean => (status.loadBalancer?.ingress ?? []).length > 0;
+
+/** Whether the Service has a fact that only Fairlead or a Go manager writes. */
+export function hasFact(service: Service, places: Places): boolean {
+  return Object.keys(readFacts(service, places)).some((name) => {
     const place = placeOf(places, name);
     // Users set loadBalancerIP too.
     return !("spec" in place) && !("isSetting" in place);
   });
-  return hasFact || (service.status.loadBalancer?.ingress ?? []).length > 0;
 }
 
 /** Changes only the given facts; undefined removes one. Returns undefined when nothing changes. */

@@ -4,7 +4,7 @@
 import { type ServiceUID, serviceUID } from "../../../core/brand.ts";
 import type { Service } from "../../../kube/objects.ts";
 import type { ServiceControllerDeps } from "../deps.ts";
-import { hasAddressOrFact } from "../desired/facts.ts";
+import { hasAddress, hasFact } from "../desired/facts.ts";
 import { hasFinalizer, isEnding } from "../predicates.ts";
 import type { Certainty } from "../state/balancer-evidence.ts";
 import { coversPart, type GroupState } from "../state/group-record.ts";
@@ -13,8 +13,12 @@ import type { ListingIndex } from "./fresh-listing.ts";
 
 const never = Number.NEGATIVE_INFINITY;
 
+type EvidenceDeps = Pick<ServiceControllerDeps, "listing" | "services" | "facts" | "clock"> & {
+  readonly balancers: Pick<ServiceControllerDeps["balancers"], "ownKeys">;
+};
+
 export class EvidenceUpdates {
-  readonly #deps: Pick<ServiceControllerDeps, "listing" | "services" | "facts" | "clock">;
+  readonly #deps: EvidenceDeps;
   readonly #groups: GroupStates;
   readonly #index: ListingIndex;
   /** When this leadership session began, or when evidence was forgotten in it, monotonic. Older listings show nothing. */
@@ -24,11 +28,7 @@ export class EvidenceUpdates {
   /** Services that had the finalizer when the session began. One that had it from its creation shows nothing. */
   readonly #finalized = new Set<ServiceUID>();
 
-  constructor(
-    deps: Pick<ServiceControllerDeps, "listing" | "services" | "facts" | "clock">,
-    groups: GroupStates,
-    index: ListingIndex,
-  ) {
+  constructor(deps: EvidenceDeps, groups: GroupStates, index: ListingIndex) {
     this.#deps = deps;
     this.#groups = groups;
     this.#index = index;
@@ -77,7 +77,12 @@ export class EvidenceUpdates {
 
   /** What the Service shows about a load balancer that was created before this leadership session. */
   tracesOf(service: Service): Certainty | undefined {
-    if (hasAddressOrFact(service, this.#deps.facts)) return "exists";
+    if (hasAddress(service)) return "exists";
+    if (hasFact(service, this.#deps.facts)) {
+      // Where it is the mark, an id without the finalizer is a request to adopt, or was copied from another Service.
+      const isMark = this.#deps.balancers.ownKeys === undefined || hasFinalizer(service);
+      return isMark ? "exists" : "possible";
+    }
     return this.#finalized.has(serviceUID(service.metadata.uid)) ? "possible" : undefined;
   }
 

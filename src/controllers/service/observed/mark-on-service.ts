@@ -7,14 +7,18 @@ import type { MarkingService, ObservedLoadBalancer } from "../../../provider/loa
 import type { FactPlace, Facts } from "../../../provider/plan.ts";
 import { readFacts } from "../desired/facts.ts";
 import { defaultLoadBalancerName } from "../desired/to-desired.ts";
-import { isManaged } from "../predicates.ts";
+import { hasFinalizer, isManaged } from "../predicates.ts";
 
 /** A Service that may own a load balancer. */
 interface PossibleOwner {
   readonly uid: ServiceUID;
   readonly facts: Facts;
-  /** Users can write any id on a Service, but only a manager writes its status. */
-  readonly hasAddress: boolean;
+  /** Managers add the finalizer before they adopt or create one. Without it, an id on the Service is only a request to adopt. */
+  readonly hasFinalizer: boolean;
+  /** Users can write any id on a Service, but only a manager writes the addresses in its status. */
+  readonly addresses: readonly string[];
+  readonly hasHostname: boolean;
+  readonly createdAt: string;
 }
 
 type OwnKeys = ((service: MarkingService) => readonly string[]) | undefined;
@@ -23,14 +27,21 @@ export function possibleOwners(
   services: readonly Service[],
   facts: Readonly<Record<string, FactPlace>>,
 ): readonly PossibleOwner[] {
-  return services.filter(isManaged).map((service) => ({
-    uid: serviceUID(service.metadata.uid),
-    facts: readFacts(service, facts),
-    hasAddress: (service.status.loadBalancer?.ingress ?? []).length > 0,
-  }));
+  return services.filter(isManaged).map((service) => {
+    const { metadata, status } = service;
+    const ingress = status.loadBalancer?.ingress ?? [];
+    return {
+      uid: serviceUID(metadata.uid),
+      facts: readFacts(service, facts),
+      hasFinalizer: hasFinalizer(service),
+      addresses: ingress.flatMap(({ ip }) => ip ?? []),
+      hasHostname: ingress.some(({ hostname }) => hostname !== undefined),
+      createdAt: metadata.creationTimestamp ?? "",
+    };
+  });
 }
 
-/** Without `ownKeys`, the load balancers have their owners already. */
+/** Expects all that are listed. Without `ownKeys`, they have their owners already. */
 export function withOwners(
   listed: readonly ObservedLoadBalancer[],
   ownKeys: OwnKeys,
@@ -46,16 +57,40 @@ export function withOwners(
       byKey.set(key, [...(byKey.get(key) ?? []), service]);
     }
   }
+  const claimsOf = (key: string | undefined) => (key === undefined ? [] : (byKey.get(key) ?? []));
+  const named = new Set(listed.flatMap(({ keys }) => claimsOf(keys?.[0])).map(({ uid }) => uid));
   return listed.map((balancer) => {
-    const { keys = [], ownership, owners } = balancer;
-    const claims = keys.map((key) => byKey.get(key) ?? []).find((claim) => claim.length > 0) ?? [];
-    const served = claims.filter(({ hasAddress }) => hasAddress);
-    const [owner, rival] = served.length > 0 ? served : claims;
-    if (owner !== undefined && rival === undefined) return ownedBy(balancer, owner.uid);
+    const { keys: [name, ...ids] = [], ownership, owners } = balancer;
+    const requests = ids.flatMap(claimsOf);
+    // Another id on a Service that has a load balancer adds no second one, which would be deleted with the Service.
+    const mayOwn = (one: PossibleOwner): boolean =>
+      ownership === "foreign" ||
+      (one.hasFinalizer && (!named.has(one.uid) || closeness(one, balancer) === 0));
+    const [own = ownerByID(requests.filter(mayOwn), balancer)] = claimsOf(name);
+    if (own !== undefined) return ownedBy(balancer, own.uid);
     // An existing Service that does not claim it has given it up.
-    const isFree = owner !== undefined || owners.some((uid) => uids.has(uid));
+    const isFree = requests.length > 0 || owners.some((uid) => uids.has(uid));
     return isFree && ownership === "ours" ? { ...balancer, ownership: "unmarked", owners: [] } : balancer;
   });
+}
+
+/** Lower is closer: its address, an unknown one, none yet, that of another load balancer. */
+function closeness({ addresses, hasHostname }: PossibleOwner, balancer: ObservedLoadBalancer): number {
+  if (addresses.some((address) => balancer.addresses?.includes(address) === true)) return 0;
+  if (hasHostname) return 1;
+  return addresses.length === 0 ? 2 : 3;
+}
+
+/** The closest of the Services with its id. A copy that has the same address is younger. Undefined if it is not certain. */
+function ownerByID(
+  claims: readonly PossibleOwner[],
+  balancer: ObservedLoadBalancer,
+): PossibleOwner | undefined {
+  const closest = Math.min(...claims.map((one) => closeness(one, balancer)));
+  const close = claims.filter((one) => closeness(one, balancer) === closest);
+  const [first, second] = close.toSorted((a, b) => (a.createdAt < b.createdAt ? -1 : 1));
+  const isCertain = second === undefined || (closest === 0 && first?.createdAt !== second.createdAt);
+  return isCertain ? first : undefined;
 }
 
 function ownedBy(balancer: ObservedLoadBalancer, uid: ServiceUID): ObservedLoadBalancer {

@@ -158,6 +158,8 @@ function noteObservation(
     groupStates.commit(state, { kind: "shown", owners: balancer.owners, parts });
     return undefined;
   }
+  // The id on the Service names what it adopts, so nothing else is missing.
+  if (balancer?.keys !== undefined) return undefined;
   if (
     balancer === undefined &&
     lookedUpAt !== undefined &&

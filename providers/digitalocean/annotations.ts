@@ -30,23 +30,19 @@ const name: typeof nameText = {
 
 const no = { fallback: false };
 const fixed = { whenChanged: "reject" } as const;
+const networks = ["EXTERNAL", "INTERNAL"] as const;
 const seconds = { min: 3, max: 300 };
 const times = { min: 2, max: 10 };
+const three = { fallback: 3 };
 
 export const annotations = {
   name,
   type: oneOf(
     "REGIONAL terminates connections, REGIONAL_NETWORK passes packets on.",
     ["REGIONAL", "REGIONAL_NETWORK"],
-    {
-      ...fixed,
-      defaultFrom: "default-lb-type",
-    },
+    { ...fixed, defaultFrom: "default-lb-type" },
   ),
-  network: oneOf("Whether it has public addresses.", ["EXTERNAL", "INTERNAL"], {
-    ...fixed,
-    fallback: "EXTERNAL",
-  }),
+  network: oneOf("Whether it has public addresses.", networks, { ...fixed, fallback: "EXTERNAL" }),
   "network-stack": oneOf("The IP families of a new load balancer.", ["IPV4", "DUALSTACK"], fixed),
   ip: address("Own address (BYOIP) of a new load balancer.", fixed),
   "subnet-uuid": textOrEmpty("Subnet of the VPC for a new load balancer.", fixed),
@@ -77,11 +73,9 @@ export const annotations = {
   "healthcheck-port": integer("The checked port of the Service. Default: its first TCP port.", portRange),
   "healthcheck-path": text("Path of HTTP health checks."),
   "healthcheck-protocol": oneOf("Protocol of health checks.", ["tcp", "http", "https"]),
-  "healthcheck-check-interval-seconds": integer("Interval of health checks.", seconds, { fallback: 3 }),
+  "healthcheck-check-interval-seconds": integer("Interval of health checks.", seconds, three),
   "healthcheck-response-timeout-seconds": integer("Timeout of a health check.", seconds, { fallback: 5 }),
-  "healthcheck-unhealthy-threshold": integer("Failures until a Node gets no traffic.", times, {
-    fallback: 3,
-  }),
+  "healthcheck-unhealthy-threshold": integer("Failures until a Node gets no traffic.", times, three),
   "healthcheck-healthy-threshold": integer("Successes until it gets traffic again.", times, { fallback: 5 }),
 
   "allow-rules": rules("Clients that may connect, unless spec.loadBalancerSourceRanges names some."),

@@ -63,9 +63,7 @@ export function isDisowned({ disown: text = "false" }: Facts): boolean | undefin
 
 /** The name that the Go manager gives by default, and the id on the Service. A Service that disowns its load balancer has none. */
 export function ownKeys({ defaultName, facts }: MarkingService): readonly string[] {
-  return isDisowned(facts) === true
-    ? []
-    : [defaultName, ...(facts["id"] === undefined ? [] : [`id ${facts["id"]}`])];
+  return isDisowned(facts) === true ? [] : [defaultName, `id ${facts["id"] ?? "none"}`];
 }
 
 const states: Readonly<Record<string, Observed["state"]>> = { active: "ready", errored: "failed" };

@@ -41,14 +41,11 @@ import {
 import type { ApiLoadBalancer } from "./resources.ts";
 import type { Settings } from "./settings.ts";
 
-/**
- * The request with what users have set in the cloud since the listing. DigitalOcean replaces a certificate that it renews, and a change
- * that still has the previous one would put it back. Changes of targets are frequent, so they are read only for the certificate.
- */
+/** Keeps what users set in the cloud since the listing, and never puts a certificate back that was renewed. Target changes are frequent. */
 async function updated(api: DigitalOceanApi, step: DigitalOceanStep, call: Call): Promise<JsonRequest> {
   const { id = "", certificate, on, request } = step;
-  const isTargets = step.do === targetsTitle && certificate === undefined;
-  if (request.method !== "PUT" || isTargets) return request;
+  const isRead = request.method === "PUT" && (step.do !== targetsTitle || certificate !== undefined);
+  if (!isRead) return request;
   const found = await api.loadBalancer(id, call);
   if (certificateOf(found) === certificate)
     return { ...request, body: { ...(request.body as object), ...membersOf(found, kept) } };

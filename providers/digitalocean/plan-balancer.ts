@@ -60,9 +60,8 @@ export function planLoadBalancer(
     const own = { on: name, id, owner: desired?.owner.uid };
     const deletion = { ...own, do: "delete load balancer", request: requestOf("DELETE", id) };
     // Otherwise the Service would own, without this one, the one whose id it has.
-    const isNamed = (desired?.facts["id"] ?? id) === id;
     const naming = { ...own, do: "store the id", request: requestOf("GET", id), remember: { id } };
-    return { steps: isNamed ? [deletion] : [naming, deletion] };
+    return { steps: (desired?.facts["id"] ?? id) === id ? [deletion] : [naming, deletion] };
   }
   if (isKept) return { steps: [] };
   const isTerminating = typeOf(desired, operator) === "REGIONAL";

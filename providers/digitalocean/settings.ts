@@ -22,16 +22,10 @@ export const config = {
   ...defaults,
   "default-lb-type": { ...defaults["default-lb-type"], fallback: "REGIONAL_NETWORK" } as const,
   // Accepted, because manifests of the Go manager set them.
-  "rate-limit-qps": ineffective(
-    "Fairlead stays below the limit that the API reports.",
-    "DO_API_RATE_LIMIT_QPS",
-  ),
+  "rate-limit-qps": ineffective("Fairlead stays below the limit of the API.", "DO_API_RATE_LIMIT_QPS"),
   "debug-address": ineffective("The secure port has /healthz and /readyz.", "DEBUG_ADDR"),
   "metrics-address": ineffective("Metrics are on the secure port.", "METRICS_ADDR"),
-  "firewall-name": ineffective(
-    "Fairlead does not manage the firewall: open node ports in it yourself.",
-    "PUBLIC_ACCESS_FIREWALL_NAME",
-  ),
+  "firewall-name": ineffective("Open node ports in the firewall yourself.", "PUBLIC_ACCESS_FIREWALL_NAME"),
   "firewall-tags": ineffective("Fairlead does not manage the firewall.", "PUBLIC_ACCESS_FIREWALL_TAGS"),
 };
 

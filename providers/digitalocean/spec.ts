@@ -66,13 +66,8 @@ function terminatingRules(desired: Desired, certificate: string | undefined): Fo
     if (nodePort === undefined) problems.push(errorProblem("UnsupportedByCloud", text));
     const tls = tlsOf(port, protocol);
     const target = tls.certificate_id === undefined ? protocol : "http";
-    return {
-      entry_protocol: protocol,
-      entry_port: port,
-      target_protocol: target,
-      target_port: nodePort ?? 0,
-      ...tls,
-    };
+    const entry = { entry_protocol: protocol, entry_port: port };
+    return { ...entry, target_protocol: target, target_port: nodePort ?? 0, ...tls };
   };
   const isSecure = certificate !== undefined || passthrough;
   const supported = ports.filter(({ protocol }) => protocol !== "SCTP");
@@ -89,10 +84,7 @@ const kubeProxyHealthPort = 10256;
 const overridden = ["healthcheck-port", "healthcheck-path", "healthcheck-protocol"] as const;
 
 /** What is checked: kube-proxy, the port for `externalTrafficPolicy: Local`, or with the override a port of the Service. */
-function healthCheckOf(desired: Desired): {
-  readonly check: object;
-  readonly problems: readonly Problem[];
-} {
+function healthCheckOf(desired: Desired): { readonly check: object; readonly problems: readonly Problem[] } {
   const { settings, healthCheckNodePort = kubeProxyHealthPort, ports } = desired;
   const { "healthcheck-port": wanted, "healthcheck-path": path, "healthcheck-protocol": protocol } = settings;
   const times = {
@@ -106,13 +98,8 @@ function healthCheckOf(desired: Desired): {
     const text = (name: Name) =>
       `${keyOf(name)} has no effect without ${keyOf("override-health-check")}. Set that, or remove it.`;
     // None of what is checked understands the PROXY protocol.
-    const check = {
-      protocol: "http",
-      port: healthCheckNodePort,
-      path: "/healthz",
-      proxy_protocol: false,
-      ...times,
-    };
+    const kubeProxy = { protocol: "http", port: healthCheckNodePort, path: "/healthz" };
+    const check = { ...kubeProxy, proxy_protocol: false, ...times };
     return { check, problems: unused.map((name) => warningProblem("InvalidAnnotation", text(name))) };
   }
   const checked = ports.find((one) => one.protocol === "TCP" && (wanted ?? one.port) === one.port);
@@ -120,13 +107,8 @@ function healthCheckOf(desired: Desired): {
   const text = `The Service has ${which} with a node port that can be checked.`;
   if (checked?.nodePort === undefined) return { check: {}, problems: [invalid(["healthcheck-port"], text)] };
   const own = protocol ?? (path === undefined ? "tcp" : "http");
-  const check = {
-    protocol: own,
-    port: checked.nodePort,
-    ...(own !== "tcp" && { path: path ?? "/" }),
-    ...times,
-  };
-  return { check, problems: [] };
+  const served = { protocol: own, port: checked.nodePort, ...(own !== "tcp" && { path: path ?? "/" }) };
+  return { check: { ...served, ...times }, problems: [] };
 }
 
 export interface Spec {

@@ -68,7 +68,7 @@ export function ownKeys({ defaultName, facts }: MarkingService): readonly string
 
 const states: Readonly<Record<string, Observed["state"]>> = { active: "ready", errored: "failed" };
 
-/** The tag names the cluster. Without one, only a Service says what it belongs to. */
+/** The tag names the cluster. Without one, only a Service says what it belongs to. It never has one of type GLOBAL. */
 export function toObserved(balancer: ApiLoadBalancer, tag: string | undefined): Observed {
   const { id, name, status, tags, type, ip, ipv6 } = balancer;
   const clusters = (tags ?? []).filter((one) => one.startsWith(clusterTag));
@@ -76,7 +76,6 @@ export function toObserved(balancer: ApiLoadBalancer, tag: string | undefined): 
   const owners = ownersOfDefaultName(name);
   return {
     ...{ owners, group: owners.length > 0 ? name : id, name: `${name} (${id})`, balancer },
-    // Services have no load balancers of type GLOBAL.
     keys: type === "GLOBAL" ? [] : [name, `id ${id}`],
     addresses: [ip, ipv6].flatMap((address) => address || []),
     ownership: isForeign ? "foreign" : owners.length > 0 ? "ours" : "unmarked",

@@ -5,16 +5,22 @@ import { withOwners } from "../../../../src/controllers/service/observed/mark-on
 import type { ServiceUID } from "../../../../src/core/brand.ts";
 import type { ObservedLoadBalancer } from "../../../../src/provider/load-balancers.ts";
 
-const owner = (uid: string, id?: string, hasAddress = false) => ({
-  uid: uid as ServiceUID,
-  facts: id === undefined ? {} : { id },
-  hasAddress,
+const owner = (uid: string, id?: string, changes: object = {}) => ({
+  ...{ uid: uid as ServiceUID, facts: id === undefined ? {} : { id }, hasFinalizer: true },
+  ...{
+    addresses: [] as readonly string[],
+    hasHostname: false,
+    createdAt: "2026-01-01T00:00:00Z",
+    ...changes,
+  },
 });
+const [own, other] = [{ addresses: ["192.0.2.7"] }, { addresses: ["192.0.2.8"] }];
 const ownKeys = ({ defaultName, facts }: { defaultName: string; facts: Readonly<Record<string, string>> }) =>
-  facts["id"] === "none" ? [] : [...new Set([facts["id"] ?? defaultName, defaultName])];
+  facts["id"] === "none" ? [] : [defaultName, facts["id"] ?? "none"];
 
 function listed(id: string, name: string, changes: Partial<ObservedLoadBalancer> = {}): ObservedLoadBalancer {
-  return { group: id, owners: [], ownership: "unmarked", state: "ready", keys: [name, id], ...changes };
+  const place = { keys: [name, id], addresses: own.addresses, group: id };
+  return { ...place, owners: [], ownership: "unmarked", state: "ready", ...changes };
 }
 const marksOf = (balancers: readonly ObservedLoadBalancer[]) =>
   balancers.map(({ ownership, owners, group }) => [ownership, owners as readonly string[], group]);
@@ -42,8 +48,38 @@ test.each([
   [
     "the one of two Services with an address",
     listed("7", "shop"),
-    [owner("u1", "7"), owner("u2", "7", true)],
+    [owner("u1", "7"), owner("u2", "7", own)],
     ["ours", ["u2"], "au2"],
+  ],
+  [
+    "the older of two Services with its address",
+    listed("7", "shop"),
+    [owner("u1", "7", own), owner("u2", "7", { ...own, createdAt: "2025-01-01T00:00:00Z" })],
+    ["ours", ["u2"], "au2"],
+  ],
+  [
+    "the one of two Services whose address is its own",
+    listed("7", "shop"),
+    [owner("u1", "7", other), owner("u2", "7", own)],
+    ["ours", ["u2"], "au2"],
+  ],
+  [
+    "a Service with a hostname rather than one with another address",
+    listed("7", "shop"),
+    [owner("u1", "7", other), owner("u2", "7", { hasHostname: true })],
+    ["ours", ["u2"], "au2"],
+  ],
+  [
+    "a Service without an address rather than one with another address",
+    listed("7", "shop"),
+    [owner("u1", "7", other), owner("u2", "7")],
+    ["ours", ["u2"], "au2"],
+  ],
+  [
+    "no Service without the finalizer",
+    listed("7", "au1", named),
+    [owner("u2", "7", { hasFinalizer: false })],
+    ["unmarked", [], "au1"],
   ],
   [
     "a Service, while another cluster has it",
@@ -53,6 +89,16 @@ test.each([
   ],
 ] as const)("a load balancer belongs to %s", (_, balancer, services, expected) => {
   expect(marksOf(withOwners([balancer], ownKeys, () => services))).toEqual([expected as never]);
+});
+
+test("a Service that owns a load balancer by name owns another one by id only with its address", () => {
+  const all = [listed("7", "au1", { addresses: [] }), listed("8", "shop")];
+  const ownersWith = (changes: object) =>
+    withOwners(all, ownKeys, () => [owner("u1", "8", changes)]).map(({ owners }) => owners.length);
+  expect([ownersWith({}), ownersWith(own)]).toEqual([
+    [1, 0],
+    [1, 1],
+  ]);
 });
 
 test("load balancers with marks in the cloud stay as they are", () => {

@@ -49,7 +49,6 @@ export const annotations = {
   "size-unit": integer("Number of nodes of the load balancer. Default: 1.", { min: 0, max: 200 }),
   "size-slug": oneOf("Deprecated: use size-unit.", ["lb-small", "lb-medium", "lb-large"]),
   algorithm: text("No effect: the API ignores it."),
-
   protocol: oneOf("Protocol of TCP ports in none of the lists.", ["tcp", "http", "https", "http2", "http3"], {
     fallback: "tcp",
   }),
@@ -68,7 +67,6 @@ export const annotations = {
   "sticky-sessions-type": oneOf("Send a client to the same Node.", ["none", "cookies"], { fallback: "none" }),
   "sticky-sessions-cookie-name": text("Name of the cookie for sticky sessions."),
   "sticky-sessions-cookie-ttl": integer("Lifetime of that cookie in seconds.", { min: 1 }),
-
   "override-health-check": textOrEmpty("With any value, the next three annotations apply."),
   "healthcheck-port": integer("The checked port of the Service. Default: its first TCP port.", portRange),
   "healthcheck-path": text("Path of HTTP health checks."),
@@ -77,7 +75,6 @@ export const annotations = {
   "healthcheck-response-timeout-seconds": integer("Timeout of a health check.", seconds, { fallback: 5 }),
   "healthcheck-unhealthy-threshold": integer("Failures until a Node gets no traffic.", times, three),
   "healthcheck-healthy-threshold": integer("Successes until it gets traffic again.", times, { fallback: 5 }),
-
   "allow-rules": rules("Clients that may connect, unless spec.loadBalancerSourceRanges names some."),
   "deny-rules": rules("Clients that may not connect."),
   hostname: text("Published instead of the addresses."),

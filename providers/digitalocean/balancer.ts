@@ -63,7 +63,8 @@ export function isDisowned({ disown: text = "false" }: Facts): boolean | undefin
 
 /** The name that the Go manager gives by default, and the id on the Service. A Service that disowns its load balancer has none. */
 export function ownKeys({ defaultName, facts }: MarkingService): readonly string[] {
-  return isDisowned(facts) === true ? [] : [defaultName, `id ${facts["id"] ?? "none"}`];
+  const ids = facts["id"] === undefined ? [] : [`id ${facts["id"]}`];
+  return isDisowned(facts) === true ? [] : [defaultName, ...ids];
 }
 
 const states: Readonly<Record<string, Observed["state"]>> = { active: "ready", errored: "failed" };

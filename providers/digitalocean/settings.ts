@@ -5,6 +5,7 @@ import { annotations } from "./annotations.ts";
 
 const ineffective = (what: string, env: string) => text(what, { env, ineffective: true });
 
+const publicEndpoint = "https://api.digitalocean.com";
 const defaults = operatorDefaults(annotations, "");
 
 export const config = {
@@ -12,10 +13,7 @@ export const config = {
     env: "DO_ACCESS_TOKEN",
     file: { required: "the API token" },
   }),
-  endpoint: url("URL of the DigitalOcean API.", {
-    fallback: "https://api.digitalocean.com",
-    env: "DO_OVERRIDE_URL",
-  }),
+  endpoint: url("URL of the DigitalOcean API.", { fallback: publicEndpoint, env: "DO_OVERRIDE_URL" }),
   "cluster-id": text("Id of the cluster: load balancers get the tag k8s:<id>.", { env: "DO_CLUSTER_ID" }),
   "vpc-id": text("VPC of new load balancers. Default: that of the region.", { env: "DO_CLUSTER_VPC_ID" }),
   region: text("Region of new load balancers. Default: that of the Nodes.", { env: "REGION" }),

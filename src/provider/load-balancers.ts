@@ -241,7 +241,7 @@ export interface LoadBalancers<
    * one of these `keys` is `ours` with this Service as the only owner, unless it is `foreign`; its group is the `defaultName`, which
    * `groupOf` must return. An id counts only on a Service with the finalizer, which does not own another one by name; otherwise `adopts`
    * decides. If several Services have the same id, the one with its address is the owner, then the oldest of these, then one without
-   * an address. If that is not certain, it is `unmarked`.
+   * an address. If that is not certain, it is `unmarked`. A Service with the finalizer and without an id owns what has its address.
    */
   ownKeys?(service: MarkingService): readonly string[];
   /**

@@ -181,3 +181,25 @@ test("keeps what users set in the cloud after the listing on which a change of t
   await h.settle();
   expect(h.balancers().map((each) => [each.size_unit, each.tls_cipher_policy])).toEqual([[2, "STRONG"]]);
 });
+
+test("deletes the load balancer with the address of a Service whose id was removed", async () => {
+  const h = await started();
+  h.world.create("web", draft({ name: "shop" }));
+  await h.settle();
+  await changeWhileStopped(h, () => {
+    h.world.annotate("web", { [idAnnotation]: undefined });
+    h.world.delete("web");
+  });
+  expect([namesIn(h), h.world.find("web")]).toEqual([[], undefined]);
+});
+
+test("stores the id again when it was removed together with a rename", async () => {
+  const h = await started();
+  h.world.create("web", draft({ name: "shop" }));
+  await h.settle();
+  const id = idNamed(h, "shop");
+  h.world.annotate("web", { [idAnnotation]: undefined, [`${prefix}name`]: "store" });
+  await h.settle();
+  expect(h.balancers().map((each) => [each.id, each.name])).toEqual([[id, "store"]]);
+  expect(h.world.get("web").metadata.annotations?.[idAnnotation]).toBe(id);
+});

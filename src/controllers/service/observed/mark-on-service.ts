@@ -51,11 +51,12 @@ export function withOwners(
   const all = services();
   const uids = new Set(all.map(({ uid }) => uid));
   const byKey = new Map<string, PossibleOwner[]>();
+  const withoutID: PossibleOwner[] = [];
   for (const service of all) {
     const defaultName = defaultLoadBalancerName(service.uid);
-    for (const key of new Set(ownKeys({ defaultName, facts: service.facts }))) {
-      byKey.set(key, [...(byKey.get(key) ?? []), service]);
-    }
+    const keys = new Set(ownKeys({ defaultName, facts: service.facts }));
+    for (const key of keys) byKey.set(key, [...(byKey.get(key) ?? []), service]);
+    if (keys.size === 1 && service.hasFinalizer) withoutID.push(service);
   }
   const claimsOf = (key: string | undefined) => (key === undefined ? [] : (byKey.get(key) ?? []));
   const named = new Set(listed.flatMap(({ keys }) => claimsOf(keys?.[0])).map(({ uid }) => uid));
@@ -66,7 +67,9 @@ export function withOwners(
     const mayOwn = (one: PossibleOwner): boolean =>
       ownership === "foreign" ||
       (one.hasFinalizer && (!named.has(one.uid) || closeness(one, balancer) === 0));
-    const [own = ownerByID(requests.filter(mayOwn), balancer)] = claimsOf(name);
+    // A user has removed the id, as kubectl replace does. The address in the status is still there.
+    const others = requests.length > 0 ? [] : withoutID.filter((one) => closeness(one, balancer) === 0);
+    const [own = ownerByID([...requests, ...others].filter(mayOwn), balancer)] = claimsOf(name);
     if (own !== undefined) return ownedBy(balancer, own.uid);
     // An existing Service that does not claim it has given it up.
     const isFree = requests.length > 0 || owners.some((uid) => uids.has(uid));

@@ -104,7 +104,7 @@ export async function stateOf(world: World): Promise<State> {
   for (const { metadata, spec } of services) {
     world.serviceNames.set(metadata.uid, metadata.name);
     for (const { name, port, nodePort } of spec.ports ?? [])
-      meanings.add(nodePort, `nodePort-${name ?? port}`);
+      if (nodePort !== undefined) world.allocated.set(String(nodePort), `nodePort-${name ?? port}`);
   }
   for (const [uid, name] of world.serviceNames) {
     meanings.add(uid, name);
@@ -115,9 +115,9 @@ export async function stateOf(world: World): Promise<State> {
     // Without it, the scenario chooses them.
     const allocated = world.hasControllerManager ? (spec.podCIDRs ?? []) : [];
     for (const [index, range] of allocated.entries())
-      world.ranges.set(range.split("/")[0] ?? range, `range-${index + 1}-of-${metadata.name}`);
+      world.allocated.set(range.split("/")[0] ?? range, `range-${index + 1}-of-${metadata.name}`);
   }
-  for (const [range, name] of world.ranges) meanings.add(range, name);
+  for (const [word, meaning] of world.allocated) meanings.add(word, meaning);
   for (const { id, ip, ipv6, labels } of balancers.list()) {
     const owner = world.serviceNames.get(labels[ownerLabel] ?? "") ?? id;
     meanings.add(id, `id-of-${owner}`);

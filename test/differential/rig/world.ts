@@ -38,8 +38,8 @@ export class World implements AsyncDisposable {
   readonly clusterUID: string;
   /** Names of Services by uid, deleted ones too. */
   readonly serviceNames = new Map<string, string>();
-  /** Names of pod ranges, of deleted Nodes too. */
-  readonly ranges = new Map<string, string>();
+  /** What allocated pod ranges and node ports mean, those of deleted objects too. */
+  readonly allocated = new Map<string, string>();
   cloud!: FakeCloud;
   calls: readonly CloudCall[] = [];
   #served: ServedCloud | undefined;
@@ -72,7 +72,7 @@ export class World implements AsyncDisposable {
     this.calls = recordCalls(this.cloud);
     this.#served = serveFakeCloud(this.cloud, 0);
     this.serviceNames.clear();
-    this.ranges.clear();
+    this.allocated.clear();
   }
 
   /** Resolves when the manager has sent its first request to the cloud. By default it is the last one again. */

@@ -378,9 +378,9 @@ const changed: readonly Scenario[] = [
     name: "unfinalized",
     title: "deletes the load balancer of a Service whose finalizer was removed by hand",
     explained: [
-      { at: "load balancer of unfinalized: exists", row: "D47" },
-      { at: "load balancer of unfinalized: call delete", row: "D47" },
-      // Fairlead may add the finalizer again before the user deletes the Service.
+      // Immediately if Fairlead adds the finalizer again before the user deletes the Service, and otherwise after 30 s.
+      { at: "load balancer of unfinalized: exists", row: "D47", isSometimes: true },
+      { at: "load balancer of unfinalized: call delete", row: "D47", isSometimes: true },
       { at: "Service unfinalized: event Normal Delet*", row: "D47", isSometimes: true },
     ],
     steps: [

@@ -197,7 +197,7 @@ const audited = (user: string): readonly { readonly request: string; readonly co
       return [{ request: `${verb} ${what}`, code: responseStatus?.code ?? 0 }];
     });
 
-test("the manager uses each of its permissions, and no request is refused [N11 F79]", async () => {
+test("the manager uses each of its permissions, and no request is refused [F79]", async () => {
   const user = "all-permissions";
   {
     await using scenario = await Scenario.open(user, permissions);
@@ -240,7 +240,7 @@ test("the manager uses each of its permissions, and no request is refused [N11 F
   expect([...used].toSorted()).toEqual([...new Set(permissions.map(textOf))].toSorted());
 }, 120_000);
 
-test("with --use-service-account-credentials, each controller writes with its account, and the process only reads [N11]", async () => {
+test("with --use-service-account-credentials, each controller writes with its account, and the process only reads", async () => {
   const user = "delegating";
   const withAccounts = {
     ...needs,
@@ -287,7 +287,7 @@ const unused = ["patch services", "patch events"];
 test.each(
   permissions.filter((each) => !unused.includes(textOf(each))).map((each) => [textOf(each), each] as const),
 )(
-  "without %s, the log and /readyz name it, and all that does not need it works [N11]",
+  "without %s, the log and /readyz name it, and all that does not need it works",
   async (text, missing) => {
     const user = `without-${text.replaceAll(/[ /]/g, "-")}`;
     await using scenario = await Scenario.open(

@@ -157,41 +157,41 @@ describe("the command doctor", () => {
 describe("the command rbac", () => {
   const rbac = async (...args: readonly string[]) => (await runCommandIn(open(), ["rbac", ...args])).out;
 
-  test("prints what deploy/rbac.yaml has if every flag may be set [N11]", async () => {
+  test("prints what deploy/rbac.yaml has if every flag may be set", async () => {
     const shipped = await Bun.file(new URL("../../../deploy/rbac.yaml", import.meta.url)).text();
     const printed = await rbac("--enable-leader-migration");
     expect(shipped).toContain(printed);
   });
 
-  test("prints no permission on Services without the service controller [N11]", async () => {
+  test("prints no permission on Services without the service controller", async () => {
     expect(await rbac("--controllers=cloud-node")).not.toMatch(/services|endpointslices|delete/);
   });
 
-  test("prints only reads with --mode=observe [N11]", async () => {
+  test("prints only reads with --mode=observe", async () => {
     const verbs = [...(await rbac("--mode=observe", "--secure-port=0")).matchAll(/verbs: \[(.*)\]/g)];
     expect(new Set(verbs.flatMap(([, list = ""]) => list.split(", ")))).toEqual(
       new Set(["list", "watch", "get"]),
     );
   });
 
-  test("prints no Role without a Lease and no reader of authorities without the secure port [N11]", async () => {
+  test("prints no Role without a Lease and no reader of authorities without the secure port", async () => {
     const printed = await rbac("--leader-elect=false", "--secure-port=0");
     expect(printed).not.toMatch(/^[^#\n]*(kind: Role$|leases|authentication-reader|reviews)/m);
   });
 
-  test("prints the permissions for tokens instead of writes with --use-service-account-credentials [N11]", async () => {
+  test("prints the permissions for tokens instead of writes with --use-service-account-credentials", async () => {
     const printed = await rbac("--use-service-account-credentials");
     expect(printed).not.toMatch(/verbs: \[.*(patch|delete).*\](?<!create, patch\])/);
     expect(printed).toContain("resources: [serviceaccounts/token]");
     expect(printed).toContain("name: fairlead-service-accounts");
   });
 
-  test("grants the approval of serving certificates only to the controller that is named [N11 F83]", async () => {
+  test("grants the approval of serving certificates only to the controller that is named [F83]", async () => {
     expect(await rbac("--controllers=*,kubelet-serving-csr")).toContain("verbs: [approve]");
     expect(await rbac("--controllers=*")).not.toContain("certificates.k8s.io");
   });
 
-  test("grants the same as manifests for the same flags [N11]", async () => {
+  test("grants the same as manifests for the same flags", async () => {
     const flags = ["--controllers=service", "--set", "user=ccm", "--set", "name=east"];
     const manifests = await runCommandIn(open(), ["manifests", "--as=rbac", ...flags]);
     expect(await rbac(...flags)).toBe(manifests.out);

@@ -18,7 +18,7 @@ const open = () => {
 };
 
 describe("missing permissions", () => {
-  test("logs a refused permission once, with what it holds back and what to do [N11]", () => {
+  test("logs a refused permission once, with what it holds back and what to do", () => {
     const { missing, logged, answer } = open();
     for (let count = 0; count < 3; count += 1) answer("patch", "nodes/status", "403");
     expect(logged).toEqual([
@@ -27,7 +27,7 @@ describe("missing permissions", () => {
     expect(missing.problem).toBe(logged[0]);
   });
 
-  test("is no problem while only optional permissions are missing, and is still shown [N11]", () => {
+  test("is no problem while only optional permissions are missing, and is still shown", () => {
     const { missing, answer } = open();
     answer("create", "events", "403");
     expect(missing.problem).toBeUndefined();
@@ -35,7 +35,7 @@ describe("missing permissions", () => {
     expect(missing.notice).toContain("work with less)");
   });
 
-  test("ends when a request succeeds, and not with another error [N11]", () => {
+  test("ends when a request succeeds, and not with another error", () => {
     const { missing, logged, answer } = open();
     answer("list", "services", "403");
     answer("list", "services", "500");
@@ -46,7 +46,7 @@ describe("missing permissions", () => {
     expect(logged.at(-1)).toBe("The permission list services is granted again");
   });
 
-  test("keeps a missing permission of one Lease while requests for the other one succeed [N11]", () => {
+  test("keeps a missing permission of one Lease while requests for the other one succeed", () => {
     const { missing, logged } = open();
     const update = (name: string, code: string): void =>
       missing.observe({ verb: "update", resource: "leases", object: `kube-system/${name}`, code });
@@ -60,7 +60,7 @@ describe("missing permissions", () => {
     expect(missing.problem).toBeUndefined();
   });
 
-  test("ignores a 403 of an admission check, as in a namespace that is being deleted [N11]", () => {
+  test("ignores a 403 of an admission check, as in a namespace that is being deleted", () => {
     const { missing, logged } = open();
     missing.observe({ verb: "create", resource: "events", code: "403", byAdmission: true });
     expect([missing.notice, logged]).toEqual([undefined, []]);
@@ -94,7 +94,7 @@ describe("a manager that may not list Services", () => {
     return Object.assign(w, { grant: () => (isGranted = true) });
   };
 
-  test("still manages Nodes, names the permission, and holds back only the service controller [N11]", async () => {
+  test("still manages Nodes, names the permission, and holds back only the service controller", async () => {
     const w = await openWorld();
     expect(w.manager.permissions.problem).toContain("list services (held back: service)");
     expect(w.logged.join("")).toContain("The API server refuses to list services");
@@ -102,7 +102,7 @@ describe("a manager that may not list Services", () => {
     expect(w.cloud.balancers.list()).toEqual([]);
   });
 
-  test("creates the load balancer when the permission is granted, without a restart [N11]", async () => {
+  test("creates the load balancer when the permission is granted, without a restart", async () => {
     const w = await openWorld();
     w.grant();
     await w.pass(120);
@@ -110,7 +110,7 @@ describe("a manager that may not list Services", () => {
     expect(w.addressesOf("web")).toHaveLength(1);
   });
 
-  test("stops only the service controller when the permission is revoked later [N11]", async () => {
+  test("stops only the service controller when the permission is revoked later", async () => {
     let isRevoked = false;
     const w = new ServiceWorld({
       nodes: 0,

@@ -66,7 +66,17 @@ function skewOf({ server, aheadMs }: ServerClock): readonly Finding[] {
 }
 
 export function checkClocks(clocks: readonly (ServerClock | undefined)[]): readonly Finding[] {
-  return clocks.flatMap((clock) => (clock === undefined ? [] : skewOf(clock)));
+  const known = clocks.filter((clock) => clock !== undefined);
+  if (known.length > 0) return known.flatMap(skewOf);
+  return [
+    {
+      severity: "unchecked",
+      reason: "ClocksUnchecked",
+      problem: "No server has sent its time, so the clock of this machine was not compared.",
+      effect: "With a wrong clock, valid certificates and tokens are rejected.",
+      fix: "Correct the other findings, and run doctor again.",
+    },
+  ];
 }
 
 function ruleText({ verb, group, resource, namespace, name }: Permission): string {

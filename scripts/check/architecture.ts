@@ -17,9 +17,11 @@ export const layers: Readonly<Record<string, readonly string[]>> = {
   telemetry: ["core", "runtime", "platform"],
   pki: ["core", "platform"],
   "config-file": ["core"],
+  grpc: ["core", "platform", "runtime"],
   kube: ["core", "platform", "runtime"],
   cloud: ["core", "platform", "provider", "runtime"],
   controllers: ["core", "platform", "provider", "runtime", "cloud", "kube", "telemetry"],
+  csi: ["core", "platform", "provider", "runtime", "grpc"],
   // The secure port. Its content is injected, so it does not import controllers.
   server: ["core", "platform", "pki", "kube", "telemetry", "runtime"],
   // The conformance suites decide with the same pure functions as the controllers.

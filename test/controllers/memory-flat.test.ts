@@ -1,5 +1,6 @@
 import { expect, test } from "bun:test";
 import { seconds } from "../../src/core/brand.ts";
+import { runsAllTests } from "../../src/testing/breadth.ts";
 import { scriptedWorld } from "../support/scripted-world.ts";
 import { ServiceWorld } from "../support/service-world.ts";
 import { TrackedCollections } from "../support/tracked-collections.ts";
@@ -128,26 +129,29 @@ const handOver = async (w: ServiceWorld, number: number): Promise<void> => {
   await w.pass(2400);
 };
 
-test("objects deleted while another replica leads are forgotten too, and their load balancers are deleted", async () => {
-  const tracked = new TrackedCollections();
-  try {
-    const w = new ServiceWorld({ nodes: 2 });
-    await w.start(
-      "--leader-elect=true",
-      "--controllers=cloud-node,cloud-node-lifecycle,service,node-route",
-      "--cluster-cidr=10.244.0.0/16",
-    );
-    w.create("stays");
-    for (let number = -1; number <= 0; number += 1) await handOver(w, number);
-    const before = await tracked.sizes();
-    for (let number = 1; number <= cycles; number += 1) await handOver(w, number);
-    expect(w.owners()).toEqual(w.wanted());
-    expect(await grownSince(before, tracked)).toEqual([]);
-    await w.stop();
-  } finally {
-    tracked.restore();
-  }
-});
+test.if(runsAllTests)(
+  "objects deleted while another replica leads are forgotten too, and their load balancers are deleted",
+  async () => {
+    const tracked = new TrackedCollections();
+    try {
+      const w = new ServiceWorld({ nodes: 2 });
+      await w.start(
+        "--leader-elect=true",
+        "--controllers=cloud-node,cloud-node-lifecycle,service,node-route",
+        "--cluster-cidr=10.244.0.0/16",
+      );
+      w.create("stays");
+      for (let number = -1; number <= 0; number += 1) await handOver(w, number);
+      const before = await tracked.sizes();
+      for (let number = 1; number <= cycles; number += 1) await handOver(w, number);
+      expect(w.owners()).toEqual(w.wanted());
+      expect(await grownSince(before, tracked)).toEqual([]);
+      await w.stop();
+    } finally {
+      tracked.restore();
+    }
+  },
+);
 
 test("observe mode forgets a planned change with its Service", async () => {
   const tracked = new TrackedCollections();

@@ -7,6 +7,7 @@ import { openSandbox } from "../../scripts/start/sandbox.ts";
 import { milliseconds } from "../../src/core/brand.ts";
 import { systemClock } from "../../src/platform/clock.ts";
 import { createLog } from "../../src/telemetry/log.ts";
+import { runsAllTests } from "../../src/testing/breadth.ts";
 
 /** Asks until the condition holds; the timeout of the test ends it otherwise. */
 const until = async (holds: () => boolean): Promise<void> => {
@@ -44,7 +45,11 @@ test.concurrent("the sandbox shows the state of the manager on a page, only unde
   }
 });
 
-test.concurrent.each(localClouds.map((definition) => [definition.name, definition] as const))(
+test.concurrent.each(
+  (runsAllTests ? localClouds : localClouds.slice(0, 1)).map(
+    (definition) => [definition.name, definition] as const,
+  ),
+)(
   "the sandbox of %s shows the load balancers of the cloud, and its routes if it has any",
   async (_, definition) => {
     const stop = new AbortController();

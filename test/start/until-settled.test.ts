@@ -3,11 +3,16 @@
 import { expect, test } from "bun:test";
 import { join } from "node:path";
 import { localClouds } from "../../scripts/clouds/registry.ts";
+import { runsAllTests } from "../../src/testing/breadth.ts";
 
 const script = join(import.meta.dir, "../../scripts/start.ts");
 
 // The demo runs in real time and mostly waits.
-test.concurrent.each(localClouds.map(({ name, provider }) => [name, provider] as const))(
+test.concurrent.each(
+  (runsAllTests ? localClouds : localClouds.slice(0, 1)).map(
+    ({ name, provider }) => [name, provider] as const,
+  ),
+)(
   "the demo settles in the simulated cloud %s, even if variables for a real cloud are set",
   async (name, { config }) => {
     const variables = Object.values(config).flatMap(({ env }) => (env === undefined ? [] : [env]));

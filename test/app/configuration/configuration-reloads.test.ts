@@ -1,5 +1,6 @@
 import { expect, test } from "bun:test";
 import { minutes } from "../../../src/core/brand.ts";
+import { runsAllTests } from "../../../src/testing/breadth.ts";
 import { configPath, flagsFile, ReloadingProcess } from "../../support/reloading-process.ts";
 import { ServiceWorld } from "../../support/service-world.ts";
 
@@ -15,42 +16,45 @@ const startIn = (world: ServiceWorld, contents: Readonly<Record<string, string>>
 const startWithFile = (world: ServiceWorld) =>
   startIn(world, { [configPath]: body("8") }, `--config=${configPath}`);
 
-test("ten broken and repaired configurations affect no Service and leave nothing behind [F69 N17]", async () => {
-  const world = new ServiceWorld({ actionTime: 300 });
-  const process = startWithFile(world);
-  const names: string[] = [];
-  for (let reload = 0; reload < 10; reload += 1) {
-    for (let each = 0; each < 20; each += 1) {
-      const name = `web-${reload}-${each}`;
-      world.create(name);
-      names.push(name);
+test.if(runsAllTests)(
+  "ten broken and repaired configurations affect no Service and leave nothing behind [F69 N17]",
+  async () => {
+    const world = new ServiceWorld({ actionTime: 300 });
+    const process = startWithFile(world);
+    const names: string[] = [];
+    for (let reload = 0; reload < 10; reload += 1) {
+      for (let each = 0; each < 20; each += 1) {
+        const name = `web-${reload}-${each}`;
+        world.create(name);
+        names.push(name);
+      }
+      // While those Services are being reconciled.
+      await world.pass(1);
+      process.disk.put(configPath, body("8", "no-such-flag: 1"));
+      await world.pass(6);
+      for (const name of names.splice(0, 7)) world.delete(name);
+      process.disk.put(configPath, body(String(9 + reload)));
+      await world.pass(6);
     }
-    // While those Services are being reconciled.
-    await world.pass(1);
-    process.disk.put(configPath, body("8", "no-such-flag: 1"));
-    await world.pass(6);
-    for (const name of names.splice(0, 7)) world.delete(name);
-    process.disk.put(configPath, body(String(9 + reload)));
-    await world.pass(6);
-  }
-  const settled = () =>
-    world.owners().join() === world.wanted().join() &&
-    world.services().every(({ metadata }) => world.addressesOf(metadata.name).length > 0);
-  await world.until(settled, "one balancer for each Service and no other", 600);
-  expect(world.services()).toHaveLength(130);
-  expect(process.linesWith("unknown flag no-such-flag")).toHaveLength(10);
-  expect(process.linesWith("keeping the previous one")).toHaveLength(10);
-  expect(process.linesWith("Configuration: --concurrent-service-syncs")).toHaveLength(10);
-  expect(process.linesWith("Started fake-cloud-controller-manager")).toHaveLength(1);
-  // Another reload changes nothing, because everything has converged.
-  await world.pass(60);
-  process.forget();
-  process.disk.put(configPath, body("30"));
-  await world.pass(60);
-  expect(process.linesWith("18 -> 30")).toHaveLength(1);
-  expect(world.changes).toEqual([]);
-  expect(await process.end()).toBe(0);
-});
+    const settled = () =>
+      world.owners().join() === world.wanted().join() &&
+      world.services().every(({ metadata }) => world.addressesOf(metadata.name).length > 0);
+    await world.until(settled, "one balancer for each Service and no other", 600);
+    expect(world.services()).toHaveLength(130);
+    expect(process.linesWith("unknown flag no-such-flag")).toHaveLength(10);
+    expect(process.linesWith("keeping the previous one")).toHaveLength(10);
+    expect(process.linesWith("Configuration: --concurrent-service-syncs")).toHaveLength(10);
+    expect(process.linesWith("Started fake-cloud-controller-manager")).toHaveLength(1);
+    // Another reload changes nothing, because everything has converged.
+    await world.pass(60);
+    process.forget();
+    process.disk.put(configPath, body("30"));
+    await world.pass(60);
+    expect(process.linesWith("18 -> 30")).toHaveLength(1);
+    expect(world.changes).toEqual([]);
+    expect(await process.end()).toBe(0);
+  },
+);
 
 test("an invalid file keeps the old configuration and is reported once, and again on each requested reload, with file and line [F69]", async () => {
   const world = new ServiceWorld();

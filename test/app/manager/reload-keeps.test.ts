@@ -1,4 +1,5 @@
 import { describe, expect, test } from "bun:test";
+import { runsAllTests } from "../../../src/testing/breadth.ts";
 import { configPath, flagsFile, ReloadingProcess } from "../../support/reloading-process.ts";
 import { ServiceWorld } from "../../support/service-world.ts";
 
@@ -110,21 +111,25 @@ describe("a reload of settings other than the cloud's", () => {
     },
   );
 
-  test("lists and watches nothing again in a cluster of 5,000 Nodes", async () => {
-    // Without the node controller, which would first write all of them.
-    const { world, process } = await start({ nodes: 5000 }, "controllers: [service, cloud-node-lifecycle]");
-    await world.pass(30);
-    const nodes = async () => JSON.parse(await process.page("/debug/state")).caches.nodes;
-    expect(await nodes()).toMatchObject({ isSynced: true, objects: 5000 });
-    process.forget();
-    const changed = ["concurrent-service-syncs: 9", "concurrent-node-syncs: 7"];
-    process.hangUp(configPath, flagsFile("controllers: [service, cloud-node-lifecycle]", ...changed));
-    await world.pass(60);
-    expect(process.linesWith("Configuration: ")).toHaveLength(2);
-    expect([process.listings, process.cloud]).toEqual([[], []]);
-    expect(await nodes()).toMatchObject({ isSynced: true, objects: 5000 });
-    await process.end();
-  }, 30_000);
+  test.if(runsAllTests)(
+    "lists and watches nothing again in a cluster of 5,000 Nodes",
+    async () => {
+      // Without the node controller, which would first write all of them.
+      const { world, process } = await start({ nodes: 5000 }, "controllers: [service, cloud-node-lifecycle]");
+      await world.pass(30);
+      const nodes = async () => JSON.parse(await process.page("/debug/state")).caches.nodes;
+      expect(await nodes()).toMatchObject({ isSynced: true, objects: 5000 });
+      process.forget();
+      const changed = ["concurrent-service-syncs: 9", "concurrent-node-syncs: 7"];
+      process.hangUp(configPath, flagsFile("controllers: [service, cloud-node-lifecycle]", ...changed));
+      await world.pass(60);
+      expect(process.linesWith("Configuration: ")).toHaveLength(2);
+      expect([process.listings, process.cloud]).toEqual([[], []]);
+      expect(await nodes()).toMatchObject({ isSynced: true, objects: 5000 });
+      await process.end();
+    },
+    30_000,
+  );
 });
 
 test("keeps evidence of absence: a Node is deleted when it would have been without reloads", async () => {
@@ -229,7 +234,7 @@ test("reports no problem again, neither as an event nor in the log", async () =>
   await process.end();
 });
 
-test("fifty reloads leave no timer, listener or connection behind", async () => {
+test.if(runsAllTests)("fifty reloads leave no timer, listener or connection behind", async () => {
   const own = "/etc/cloud.conf";
   const world = new ServiceWorld({ nodes: 5 });
   const args = [routes, `--cloud-config=${own}`, `--config=${configPath}`];

@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, test } from "bun:test";
 import { minutes, providerID, seconds } from "../../../src/core/brand.ts";
+import { runsAllTests } from "../../../src/testing/breadth.ts";
 import { joins, NodeControllers, type SetupOptions, uninitialized } from "../../support/node-controllers.ts";
 import { machine, outage, ScriptedSource, type ScriptOptions } from "../../support/scripted-source.ts";
 
@@ -172,7 +173,7 @@ test("two recent listings with one match each are reported as ambiguous without 
   expect(idOf(w)).toBe("west://2");
 });
 
-test("5,000 Nodes that join two regions cost one listing of each [F9 F11]", async () => {
+test.if(runsAllTests)("5,000 Nodes that join two regions cost one listing of each [F9 F11]", async () => {
   const { w, east, west } = regions();
   const names = Array.from({ length: 5000 }, (_, index) => `n${index}`);
   for (const [index, name] of names.entries()) {

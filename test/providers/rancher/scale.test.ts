@@ -1,6 +1,7 @@
 // How many requests Rancher's manager sends in common situations.
 
 import { expect, test } from "bun:test";
+import { runsAllTests } from "../../../src/testing/breadth.ts";
 import { RancherWorld } from "./rancher-world.ts";
 
 const requestsOf = (h: RancherWorld, status: number) =>
@@ -17,44 +18,53 @@ test("initializes 1,000 Nodes with at most 6 requests [S8 F9]", async () => {
   expect(h.cloud.seen.length).toBeLessThanOrEqual(6);
 });
 
-test("50 Services at once share their external services, with one change each when a Node joins or leaves", async () => {
-  const h = new RancherWorld(10);
-  await h.start("service");
-  const names = Array.from({ length: 50 }, (_, index) => `s${index}`);
-  for (const [index, name] of names.entries()) {
-    const ports = [{ port: 1000 + index, protocol: "TCP", nodePort: 30_000 + index }];
-    h.world.create(name, { spec: { ports } });
-  }
-  await h.world.until(() => names.every((name) => h.world.addressesOf(name).length > 0), "all addresses", 60);
-  expect(h.cloud.seen.length).toBeLessThanOrEqual(500);
-  expect([h.balancers.length, h.externals.length]).toEqual([50, 10]);
-  const changes = names.map(() => "PUT /loadBalancerServices/{id}");
-  await h.world.pass(60);
-  h.forget();
-  h.addNode("more");
-  await h.world.pass(120);
-  expect(requestsOf(h, 200)).toEqual(changes);
-  expect(requestsOf(h, 201)).toEqual(["POST /externalServices"]);
-  expect(h.cloud.seen.length).toBeLessThanOrEqual(130);
-  h.forget();
-  h.world.removeNode("node-3");
-  await h.world.pass(120);
-  // Several may remove it at the same moment. The server accepts a second removal, without effect.
-  const isRemoval = (operation: string) => operation === "DELETE /externalServices/{id}";
-  expect(requestsOf(h, 200).filter((operation) => !isRemoval(operation))).toEqual(changes);
-  const removed = h.cloud.seen.filter(({ operation }) => isRemoval(operation)).map(({ path }) => path);
-  expect(new Set(removed).size).toBe(1);
-  expect(h.cloud.seen.length).toBeLessThanOrEqual(190);
-  expect(h.externals).toHaveLength(10);
-  h.forget();
-  await h.world.stop();
-  await h.start("service");
-  await h.world.pass(60);
-  expect(h.changes).toEqual([]);
-  for (const name of names) h.world.delete(name);
-  await h.world.until(() => h.world.services().length === 0, "all deletions", 120);
-  await h.world.pass(60);
-  expect([h.balancers.length, h.externals.length]).toEqual([0, 0]);
-  const warnings = names.flatMap((name) => h.world.events(name)).filter((text) => text.startsWith("Warning"));
-  expect(warnings).toEqual([]);
-});
+test.if(runsAllTests)(
+  "50 Services at once share their external services, with one change each when a Node joins or leaves",
+  async () => {
+    const h = new RancherWorld(10);
+    await h.start("service");
+    const names = Array.from({ length: 50 }, (_, index) => `s${index}`);
+    for (const [index, name] of names.entries()) {
+      const ports = [{ port: 1000 + index, protocol: "TCP", nodePort: 30_000 + index }];
+      h.world.create(name, { spec: { ports } });
+    }
+    await h.world.until(
+      () => names.every((name) => h.world.addressesOf(name).length > 0),
+      "all addresses",
+      60,
+    );
+    expect(h.cloud.seen.length).toBeLessThanOrEqual(500);
+    expect([h.balancers.length, h.externals.length]).toEqual([50, 10]);
+    const changes = names.map(() => "PUT /loadBalancerServices/{id}");
+    await h.world.pass(60);
+    h.forget();
+    h.addNode("more");
+    await h.world.pass(120);
+    expect(requestsOf(h, 200)).toEqual(changes);
+    expect(requestsOf(h, 201)).toEqual(["POST /externalServices"]);
+    expect(h.cloud.seen.length).toBeLessThanOrEqual(130);
+    h.forget();
+    h.world.removeNode("node-3");
+    await h.world.pass(120);
+    // Several may remove it at the same moment. The server accepts a second removal, without effect.
+    const isRemoval = (operation: string) => operation === "DELETE /externalServices/{id}";
+    expect(requestsOf(h, 200).filter((operation) => !isRemoval(operation))).toEqual(changes);
+    const removed = h.cloud.seen.filter(({ operation }) => isRemoval(operation)).map(({ path }) => path);
+    expect(new Set(removed).size).toBe(1);
+    expect(h.cloud.seen.length).toBeLessThanOrEqual(190);
+    expect(h.externals).toHaveLength(10);
+    h.forget();
+    await h.world.stop();
+    await h.start("service");
+    await h.world.pass(60);
+    expect(h.changes).toEqual([]);
+    for (const name of names) h.world.delete(name);
+    await h.world.until(() => h.world.services().length === 0, "all deletions", 120);
+    await h.world.pass(60);
+    expect([h.balancers.length, h.externals.length]).toEqual([0, 0]);
+    const warnings = names
+      .flatMap((name) => h.world.events(name))
+      .filter((text) => text.startsWith("Warning"));
+    expect(warnings).toEqual([]);
+  },
+);

@@ -9,6 +9,7 @@ import { deployedClouds } from "../../scripts/deploy/clouds.ts";
 import { plainInstallation } from "../../scripts/deploy/static-files.ts";
 import { accessManifest, workloadManifests } from "../../src/app/manifests/kubernetes-manifests.ts";
 import { toYamlStream } from "../../src/app/manifests/to-yaml.ts";
+import { type AccessUser, allNeeds } from "../../src/app/permissions.ts";
 import {
   chart,
   mustRun,
@@ -86,6 +87,7 @@ const one = (objects: readonly Rendered[], kind: string, suffix = ""): Rendered 
   if (found === undefined || more.length > 0) throw new Error(`not exactly one ${kind}`);
   return found;
 };
+const byText = (one: object, other: object): number => (JSON.stringify(one) < JSON.stringify(other) ? -1 : 1);
 const specOf = (objects: readonly Rendered[], kind = "DaemonSet") => one(objects, kind).spec.template.spec;
 const containerOf = (objects: readonly Rendered[], kind = "DaemonSet") =>
   (specOf(objects, kind)["containers"] as readonly [Readonly<Record<string, unknown>>])[0];
@@ -129,6 +131,40 @@ describe.skipIf(tools === undefined).each([
       mustRun([helm, "lint", "--strict", chart, "--values", valuesFile(folder, values)]);
       expect(render(values).map(({ kind }) => kind)).toContain("ConfigMap");
     });
+  });
+
+  const optionalParts = {
+    flags: {
+      configuration: {
+        flags: { controllers: ["*", "kubelet-serving-csr"], "use-service-account-credentials": true },
+      },
+    },
+    arguments: { arguments: ["--controllers=*,kubelet-serving-csr", "--use-service-account-credentials"] },
+  };
+  test.each(Object.entries(optionalParts))(
+    "the chart grants what serving certificates and accounts of controllers need when %s enable them [F79 F83 S9]",
+    (_, enabled) => {
+      const printed = (user: AccessUser) => {
+        const needs = { ...allNeeds, users: new Set([...allNeeds.users, user]) };
+        return objectsIn(toYamlStream(accessManifest({ ...plainInstallation("x", "x"), needs })));
+      };
+      const objects = render({ cloud: "fake", image, ...enabled });
+      const expected = one(printed("kubelet-serving-csr"), "ClusterRole").rules;
+      const granted = one(objects, "ClusterRole", "manager").rules;
+      expect(granted?.toSorted(byText)).toEqual(expected?.toSorted(byText));
+      const accounts = (all: readonly Rendered[]) => one(all, "Role", "-service-accounts").rules;
+      expect(accounts(objects)).toEqual(accounts(printed("service-account-credentials")));
+    },
+  );
+
+  test("the chart grants nothing for parts that are off [F79]", () => {
+    const off = { configuration: { flags: { controllers: ["*", "-kubelet-serving-csr"] } } };
+    for (const objects of [render({ cloud: "fake", image }), render({ cloud: "fake", image, ...off })]) {
+      expect(JSON.stringify(one(objects, "ClusterRole", "manager").rules)).not.toContain(
+        "certificates.k8s.io",
+      );
+      expect(objects.map(({ metadata }) => metadata.name).join()).not.toContain("-service-accounts");
+    }
   });
 
   test("the chart grants exactly what the program prints, and runs the same pod", () => {

@@ -2,9 +2,15 @@
 
 import packageJson from "../../../package.json" with { type: "json" };
 import { webhookManifest } from "../../../src/app/endpoints/webhook-registration.ts";
-import { clusterRules, leaseRules, metricsRules } from "../../../src/app/manifests/access.ts";
+import {
+  accountRules,
+  clusterRules,
+  leaseRules,
+  metricsRules,
+  type Rule,
+} from "../../../src/app/manifests/access.ts";
 import { toYaml } from "../../../src/app/manifests/to-yaml.ts";
-import { allNeeds } from "../../../src/app/permissions.ts";
+import { type AccessNeeds, type AccessUser, allNeeds } from "../../../src/app/permissions.ts";
 import { alertRules } from "../alerts.ts";
 import { credentialVariables, deployedClouds } from "../clouds.ts";
 import { type Files, generated, plainInstallation } from "../static-files.ts";
@@ -41,6 +47,8 @@ function clouds(): object {
       "secure-port": securePort,
       "bind-address": "0.0.0.0",
       "webhook-secure-port": 10260,
+      controllers: "*",
+      "use-service-account-credentials": false,
       "leader-elect-resource-name": lease.name,
       "leader-elect-resource-namespace": lease.namespace,
     },
@@ -58,6 +66,17 @@ function webhook(): object {
   return withHeader(generated, registration);
 }
 
+const needsWith = (user: AccessUser): AccessNeeds => ({
+  ...allNeeds,
+  users: new Set([...allNeeds.users, user]),
+});
+
+/** What a part needs that is off by default. The template grants it if the flags enable the part. */
+function rulesOnlyFor(user: AccessUser): readonly Rule[] {
+  const always = clusterRules(allNeeds);
+  return clusterRules(needsWith(user)).filter((rule) => !always.some((other) => Bun.deepEquals(rule, other)));
+}
+
 export function chartFiles(): Files {
   return {
     "chart/Chart.yaml": toYaml(chart()),
@@ -66,6 +85,8 @@ export function chartFiles(): Files {
     "chart/values.schema.json": `${JSON.stringify(valuesSchema(), undefined, 1)}\n`,
     "chart/files/clouds.yaml": toYaml(clouds()),
     "chart/files/cluster-rules.yaml": toYaml(clusterRules(allNeeds)),
+    "chart/files/serving-certificate-rules.yaml": toYaml(rulesOnlyFor("kubelet-serving-csr")),
+    "chart/files/service-account-rules.yaml": toYaml(accountRules(needsWith("service-account-credentials"))),
     "chart/files/lease-rules.yaml": toYaml(leaseRules("LEASE", allNeeds)),
     "chart/files/metrics-rules.yaml": toYaml(metricsRules),
     "chart/files/webhook.yaml": toYaml(webhook()),

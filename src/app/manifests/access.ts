@@ -43,7 +43,7 @@ function toRules(grants: readonly Grant[], needs: AccessNeeds): readonly Rule[] 
 
 export const clusterRules = (needs: AccessNeeds): readonly Rule[] => toRules(clusterGrants, needs);
 
-const accountRules = (needs: AccessNeeds): readonly Rule[] => toRules(accountGrants, needs);
+export const accountRules = (needs: AccessNeeds): readonly Rule[] => toRules(accountGrants, needs);
 
 export const leaseRules = (lease: string, needs: AccessNeeds): readonly Rule[] =>
   toRules(leaseGrants(lease), needs);

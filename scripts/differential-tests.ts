@@ -1,9 +1,10 @@
 // `npm run test:differential`: compares Fairlead with upstream's controllers on real control planes from $KUBEBUILDER_ASSETS.
 
-import { copyFileSync, existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { copyFileSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { keepLoopbackDirect } from "../src/platform/environment.ts";
+import { missingAssets } from "../test/cluster/rig/assets.ts";
 import { startControlPlane } from "../test/cluster/rig/control-plane.ts";
 import { keepFolder } from "../test/cluster/rig/kept-process.ts";
 import { isOtherPeerVariable, peerVariable, upstreamFolder } from "../test/differential/rig/managers.ts";
@@ -36,17 +37,15 @@ function refuse(reason: string): never {
   process.exit(2);
 }
 
-const assets = process.env["KUBEBUILDER_ASSETS"] ?? "";
-if (assets === "") refuse("KUBEBUILDER_ASSETS is not set to a folder with etcd and kube-apiserver");
+const missing = missingAssets(["etcd", "kube-apiserver"]);
+if (missing !== undefined) refuse(missing);
 if (peerAt !== -1 && otherPeer === undefined) refuse("--peer has no command line");
 const all = [...new Bun.Glob("test/differential/*.differential.ts").scanSync({ cwd: root })].toSorted();
 const chosen = all.filter((path) => parts.length === 0 || parts.some((part) => path.includes(part)));
 if (chosen.length === 0) refuse(`no file has ${parts.join(" or ")} in its name; there are ${all.join(", ")}`);
-const isAsset = (name: string): boolean => existsSync(join(assets, name));
-const lacking = ["kube-controller-manager", "kubectl"].filter((name) => !isAsset(name));
-const files = chosen.filter((path) => lacking.length === 0 || !path.includes("kubernetes"));
-if (files.length < chosen.length)
-  process.stderr.write(`(skip) kubernetes: KUBEBUILDER_ASSETS has no ${lacking.join(" and no ")}\n`);
+const missingForKubernetes = missingAssets(["kube-controller-manager", "kubectl"]);
+const files = chosen.filter((path) => missingForKubernetes === undefined || !path.includes("kubernetes"));
+if (files.length < chosen.length) process.stderr.write(`(skip) kubernetes: ${missingForKubernetes}\n`);
 keepLoopbackDirect();
 
 function buildUpstream(): string {
@@ -91,7 +90,7 @@ try {
       process.execPath,
       "test",
       `--parallel=${processCount}`,
-      "--timeout=300000",
+      "--timeout=600000",
       ...flags,
       ...files.map((path) => `./${path}`),
     ],

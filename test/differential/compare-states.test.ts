@@ -1,7 +1,7 @@
 // The comparison of two states, and the rows of docs/differences.md that explain its differences.
 
 import { expect, test } from "bun:test";
-import { differencesOf, judge } from "./rig/compare-states.ts";
+import { clean, differencesOf, judge, repetitionOf } from "./rig/compare-states.ts";
 import { profileOfRows } from "./rig/rows.ts";
 import { topics } from "./scenarios/topics.ts";
 
@@ -35,6 +35,22 @@ test("explains a difference by pattern, and reports an explanation without a dif
   const unused = { at: "Node a: taint *", row: "D2" };
   const { unexplained, missing } = judge(differences, [used, unused]);
   expect([unexplained.map(({ at }) => at), missing]).toEqual([["Node b: label x"], [unused]]);
+});
+
+test("fails for what every play shows, and notes what only some plays show", () => {
+  const play = (found: readonly string[], missing: readonly string[]) => ({
+    unexplained: found.map((at) => ({ at, after: "step 1", upstream: "1", fairlead: undefined })),
+    missing: missing.map((at) => ({ at, row: "D1" })),
+  });
+  const { repeated, notes } = repetitionOf([
+    play(["always", "first only"], ["never there", "late"]),
+    play(["always", "second only"], ["never there"]),
+  ]);
+  expect(repeated).toEqual(play(["always"], ["never there"]));
+  expect(notes).toEqual(play(["first only", "second only"], ["late"]));
+  const { repeated: once } = repetitionOf([play(["planted"], [])]);
+  expect(once).toEqual(play(["planted"], []));
+  expect(repetitionOf([play(["raced"], []), clean]).repeated).toEqual(clean);
 });
 
 test("reads from the page of differences whether the profile restores upstream's behavior", () => {

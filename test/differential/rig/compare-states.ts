@@ -57,6 +57,35 @@ export function judge(differences: readonly Difference[], explained: readonly Ex
   };
 }
 
+/** What several plays of a scenario show that they must not. A difference that depends on a race does not occur in every play. */
+export interface Repetition {
+  /** What every play shows, as the last one does. */
+  readonly repeated: Verdict;
+  /** What only some plays show. */
+  readonly notes: Verdict;
+}
+
+/** Compares the verdicts about one scenario after several plays of it. */
+export function repetitionOf(plays: readonly Verdict[]): Repetition {
+  const split = <T extends { readonly at: string }>(lists: readonly (readonly T[])[]) => {
+    const isAlways = ({ at }: T): boolean => lists.every((list) => list.some((one) => one.at === at));
+    const byPlace = new Map(lists.flat().map((one) => [one.at, one]));
+    return Map.groupBy(byPlace.values(), (one) => isAlways(one));
+  };
+  const unexplained = split(plays.map((play) => play.unexplained));
+  const missing = split(plays.map((play) => play.missing));
+  const verdict = (always: boolean): Verdict => ({
+    unexplained: unexplained.get(always) ?? [],
+    missing: missing.get(always) ?? [],
+  });
+  return { repeated: verdict(true), notes: verdict(false) };
+}
+
+export const clean: Verdict = { unexplained: [], missing: [] };
+
+export const isClean = ({ unexplained, missing }: Verdict): boolean =>
+  unexplained.length === 0 && missing.length === 0;
+
 const shown = (value: string | undefined): string => (value === undefined ? "has none" : `has ${value}`);
 
 export const describe = ({ at, after, upstream, fairlead }: Difference): string =>

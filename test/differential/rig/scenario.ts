@@ -36,5 +36,8 @@ export interface Scenario {
   readonly explained?: readonly Explained[];
 }
 
-/** Scenarios whose objects do not touch each other: their first steps run together, then their second steps, and so on. */
+/**
+ * Scenarios whose objects do not touch each other: their first steps run together, then their second steps, and so on. What several of them
+ * need, such as the Nodes that are targets, belongs to the first one.
+ */
 export type Batch = readonly Scenario[];

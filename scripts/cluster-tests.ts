@@ -1,18 +1,25 @@
-// `npm run test:cluster`: builds the executables that the chosen tests need, starts a control plane from $KUBEBUILDER_ASSETS and runs the cluster tests
+// `npm run test:cluster`: builds the executables that the chosen tests need, starts control planes from $KUBEBUILDER_ASSETS and runs the cluster tests
 // against them.
 
-import { copyFileSync, mkdirSync } from "node:fs";
+import { copyFileSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { basename, join, resolve } from "node:path";
 import { keepLoopbackDirect } from "../src/platform/environment.ts";
+import { missingAssets } from "../test/cluster/rig/assets.ts";
 import { startControlPlane } from "../test/cluster/rig/control-plane.ts";
+import { keepFolder } from "../test/cluster/rig/kept-process.ts";
+import { sharedPlanesVariable } from "../test/cluster/rig/shared-plane.ts";
 
 const root = resolve(import.meta.dir, "..");
 
 const usage = `Usage: npm run test:cluster -- [part of a file name]... [bun test options]
 
-Runs test/cluster against a control plane, for example: npm run test:cluster -- nodes routes -t "shutdown taint"
+Runs test/cluster against control planes, for example: npm run test:cluster -- nodes routes -t "shutdown taint"
 KUBEBUILDER_ASSETS must be a folder with etcd, kube-apiserver and kubectl. To download them:
 "setup-envtest use -p path" (sigs.k8s.io/controller-runtime/tools/setup-envtest).
+
+--nightly                   also the files of test/cluster/nightly, and many more faults
+FAIRLEAD_API_SERVER_FLAGS   additional flags of every API server
 `;
 
 const words = process.argv.slice(2);
@@ -20,18 +27,23 @@ if (words.includes("--help") || words.includes("-h")) {
   process.stdout.write(usage);
   process.exit(0);
 }
-if ((process.env["KUBEBUILDER_ASSETS"] ?? "") === "") {
-  process.stderr.write(`KUBEBUILDER_ASSETS is not set.\n\n${usage}`);
+const missing = missingAssets(["etcd", "kube-apiserver", "kubectl"]);
+if (missing !== undefined) {
+  process.stderr.write(`The cluster tests cannot run: ${missing}.\n`);
   process.exit(2);
 }
 keepLoopbackDirect();
 
+const nightlyAt = words.indexOf("--nightly");
+const isNightly = nightlyAt !== -1;
+if (isNightly) words.splice(nightlyAt, 1);
 const flagsAt = words.findIndex((word) => word.startsWith("-"));
 const parts = flagsAt === -1 ? words : words.slice(0, flagsAt);
 const flags = flagsAt === -1 ? [] : words.slice(flagsAt);
 /** These also run in `npm test`, there against the test API server only. */
 const twins = ["test/kube/cluster/real.test.ts", "test/testing/apiserver/twin.test.ts"];
-const all = [...new Bun.Glob("test/cluster/*.cluster.ts").scanSync({ cwd: root }), ...twins].toSorted();
+const pattern = isNightly ? "test/cluster/{,nightly/}*.cluster.ts" : "test/cluster/*.cluster.ts";
+const all = [...new Bun.Glob(pattern).scanSync({ cwd: root }), ...twins].toSorted();
 const files = all.filter((path) => parts.length === 0 || parts.some((part) => path.includes(part)));
 if (files.length === 0) {
   process.stderr.write(
@@ -67,22 +79,29 @@ for (const cloud of needed) {
   if (built.exitCode !== 0) process.exit(1);
 }
 
-const plane = await startControlPlane();
+/** Most of the time is spent waiting. */
+const processCount = Math.min(2, files.length);
+const folder = mkdtempSync(join(tmpdir(), "fairlead-cluster-tests-"));
+keepFolder(folder);
+const started = await Promise.allSettled(Array.from({ length: processCount }, () => startControlPlane()));
+const planes = started.flatMap((each) => (each.status === "fulfilled" ? [each.value] : []));
 let code = 1;
 try {
+  for (const each of started) if (each.status === "rejected") throw each.reason;
   // A copy, so that another build does not replace it while the tests run.
-  mkdirSync(join(plane.folder, "bin"));
   const copyOf = (cloud: Cloud): string => {
     const name = `${cloud}-cloud-controller-manager`;
-    const copy = join(plane.folder, "bin", name);
+    const copy = join(folder, name);
     copyFileSync(join(root, "dist", name), copy);
     return copy;
   };
-  const runner = Bun.spawn([bun, "test", "--timeout=180000", ...flags, ...files.map((path) => `./${path}`)], {
+  const options = [`--parallel=${processCount}`, "--timeout=180000", ...flags];
+  const runner = Bun.spawn([bun, "test", ...options, ...files.map((path) => `./${path}`)], {
     cwd: root,
     env: {
       ...process.env,
-      FAIRLEAD_CLUSTER_KUBECONFIG: plane.kubeconfig,
+      ...(isNightly && { FAIRLEAD_TESTS: "nightly" }),
+      [sharedPlanesVariable]: planes.map(({ kubeconfig }) => kubeconfig).join(":"),
       ...Object.fromEntries(needed.map((cloud) => [variables[cloud], copyOf(cloud)])),
     },
     stdio: ["ignore", "inherit", "inherit"],
@@ -90,6 +109,7 @@ try {
   for (const name of ["SIGINT", "SIGTERM"] as const) process.on(name, () => runner.kill(name));
   code = await runner.exited;
 } finally {
-  await plane.stop();
+  await Promise.all(planes.map((plane) => plane.stop()));
+  rmSync(folder, { recursive: true, force: true });
 }
 process.exit(code);

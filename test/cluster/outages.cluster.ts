@@ -1,7 +1,7 @@
 // Outages of the API server and its network: a killed server, broken watches, silent connections, rotated
 // credentials. The manager must lose nothing, delete nothing, and need no restart.
 
-import { afterEach, beforeEach, expect, test } from "bun:test";
+import { expect, test } from "bun:test";
 import { renameSync } from "node:fs";
 import { milliseconds } from "../../src/core/brand.ts";
 import { serviceAccounts } from "../../src/kube/resources.ts";
@@ -13,52 +13,63 @@ import { startTcpRelay } from "./rig/tcp-relay.ts";
 
 const quick = ["--absence-confirmation=2s", "--leader-elect=false"];
 
-let cluster: Cluster;
-/** A separate control plane, because these tests kill it. */
-let plane: ControlPlane;
-beforeEach(async () => {
-  plane = await startControlPlane();
-  cluster = await openCluster(plane.kubeconfig);
-});
-afterEach(async () => {
-  await cluster[Symbol.asyncDispose]();
-  await plane.stop();
-});
-
-const joined = async (name: string): Promise<void> => {
-  cluster.cloud.machines.add(name);
-  await cluster.join(name);
-  await cluster.initialized(name);
+/** A control plane of each test, because some kill it. The tests mostly wait, so they run at the same time. */
+const onOwnPlane = (
+  title: string,
+  run: (cluster: Cluster, plane: ControlPlane) => Promise<void>,
+  apiServerFlags: readonly string[] = [],
+): void => {
+  test.concurrent(title, async () => {
+    const plane = await startControlPlane({ apiServerFlags });
+    try {
+      await using cluster = await openCluster(plane.kubeconfig);
+      await run(cluster, plane);
+    } finally {
+      await plane.stop();
+    }
+  }, 300_000);
 };
 
-test("the manager survives an API server outage of 20 s and deletes no Node", async () => {
-  const manager = cluster.manager({ flags: ["--absence-confirmation=2s"] });
-  await joined("before");
-  await plane.killServer();
-  // Longer than the Lease duration.
-  await Bun.sleep(20_000);
-  expect(manager.exitCode()).toBeNull();
-  await plane.startServer();
-  expect((await cluster.node("before"))?.spec.providerID).toStartWith("fake://");
-  await joined("after");
-  expect(await cluster.node("before")).toBeDefined();
-  expect(manager.exitCode()).toBeNull();
-  expect(manager.output()).toContain("Cannot reach the API server");
-});
+const joined = async ({ cloud, join, initialized }: Cluster, name: string): Promise<void> => {
+  cloud.machines.add(name);
+  await join(name);
+  await initialized(name);
+};
+
+onOwnPlane(
+  "the manager survives an API server outage of 20 s and deletes no Node",
+  async (cluster, plane) => {
+    const manager = cluster.manager({ flags: ["--absence-confirmation=2s"] });
+    await joined(cluster, "before");
+    await plane.killServer();
+    // Longer than the Lease duration.
+    await Bun.sleep(20_000);
+    expect(manager.exitCode()).toBeNull();
+    await plane.startServer();
+    expect((await cluster.node("before"))?.spec.providerID).toStartWith("fake://");
+    await joined(cluster, "after");
+    expect(await cluster.node("before")).toBeDefined();
+    expect(manager.exitCode()).toBeNull();
+    expect(manager.output()).toContain("Cannot reach the API server");
+  },
+);
 
 /** A kubeconfig that reaches the API server through the relay. */
-const throughRelay = (port: number, user = plane.issue("relayed", ["system:masters"])): string =>
-  cluster.file(
+const throughRelay = (cluster: Cluster, plane: ControlPlane, port: number): string => {
+  const user = plane.issue("relayed", ["system:masters"]);
+  return cluster.file(
     "relayed.kubeconfig",
     writeKubeconfig(plane.ca, [{ name: "relayed", server: `https://127.0.0.1:${port}`, ...user }]),
   );
+};
 
-const relayed = () => startTcpRelay({ hostname: "127.0.0.1", port: Number(new URL(plane.server).port) });
+const relayed = (plane: ControlPlane) =>
+  startTcpRelay({ hostname: "127.0.0.1", port: Number(new URL(plane.server).port) });
 
-test("a watch that is cut during a burst resumes without missing a Node", async () => {
-  await using relay = relayed();
-  cluster.manager({ kubeconfig: throughRelay(relay.port), flags: quick });
-  await joined("first");
+onOwnPlane("a watch that is cut during a burst resumes without missing a Node", async (cluster, plane) => {
+  await using relay = relayed(plane);
+  cluster.manager({ kubeconfig: throughRelay(cluster, plane, relay.port), flags: quick });
+  await joined(cluster, "first");
   const names = Array.from({ length: 40 }, (_, index) => `cut-${index}`);
   for (const name of names) cluster.cloud.machines.add(name);
   for (const [index, name] of names.entries()) {
@@ -69,10 +80,10 @@ test("a watch that is cut during a burst resumes without missing a Node", async 
   expect(await cluster.node("first")).toBeDefined();
 });
 
-test("a connection that goes silent is replaced by a new one", async () => {
-  await using relay = relayed();
-  cluster.manager({ kubeconfig: throughRelay(relay.port), flags: quick });
-  await joined("first");
+onOwnPlane("a connection that goes silent is replaced by a new one", async (cluster, plane) => {
+  await using relay = relayed(plane);
+  cluster.manager({ kubeconfig: throughRelay(cluster, plane, relay.port), flags: quick });
+  await joined(cluster, "first");
   relay.freeze();
   cluster.cloud.machines.add("second");
   await cluster.join("second");
@@ -80,12 +91,11 @@ test("a connection that goes silent is replaced by a new one", async () => {
   await cluster.until("node second", async () => (await cluster.node("second"))?.spec.providerID, {
     seconds: 220,
   });
-}, 240_000);
+});
 
-test("an API server without streaming lists is listed in pages [F1]", async () => {
-  const old = await startControlPlane({ apiServerFlags: ["--feature-gates=WatchList=false"] });
-  try {
-    await using cluster = await openCluster(old.kubeconfig);
+onOwnPlane(
+  "an API server without streaming lists is listed in pages [F1]",
+  async (cluster) => {
     cluster.cloud.machines.add("paged");
     cluster.cloud.machines.add("watched");
     await cluster.join("paged");
@@ -96,107 +106,112 @@ test("an API server without streaming lists is listed in pages [F1]", async () =
     cluster.cloud.machines.remove("paged");
     await cluster.ready("paged", false);
     await cluster.until("the deletion", async () => (await cluster.node("paged")) === undefined);
-  } finally {
-    await old.stop();
-  }
-});
+  },
+  ["--feature-gates=WatchList=false"],
+);
 
-test("no Node is missed while a token file is rotated and the old token is revoked", async () => {
-  const { api, cloud } = cluster;
-  const tokenOf = async (name: string): Promise<string> => {
-    await api.create(serviceAccounts, { metadata: { name, namespace: "kube-system" } }, never);
-    const answer = (await api.request(
+onOwnPlane(
+  "no Node is missed while a token file is rotated and the old token is revoked",
+  async (cluster, plane) => {
+    const { api, cloud } = cluster;
+    const tokenOf = async (name: string): Promise<string> => {
+      await api.create(serviceAccounts, { metadata: { name, namespace: "kube-system" } }, never);
+      const answer = (await api.request(
+        {
+          verb: "create",
+          resource: "serviceaccounts/token",
+          path: `/api/v1/namespaces/kube-system/serviceaccounts/${name}/token`,
+          body: {
+            apiVersion: "authentication.k8s.io/v1",
+            kind: "TokenRequest",
+            spec: { expirationSeconds: 3600 },
+          },
+        },
+        never,
+      )) as { readonly status: { readonly token: string } };
+      return answer.status.token;
+    };
+    await api.request(
       {
         verb: "create",
-        resource: "serviceaccounts/token",
-        path: `/api/v1/namespaces/kube-system/serviceaccounts/${name}/token`,
+        resource: "clusterrolebindings",
+        path: "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings",
         body: {
-          apiVersion: "authentication.k8s.io/v1",
-          kind: "TokenRequest",
-          spec: { expirationSeconds: 3600 },
+          apiVersion: "rbac.authorization.k8s.io/v1",
+          kind: "ClusterRoleBinding",
+          metadata: { name: "rotated" },
+          roleRef: { apiGroup: "rbac.authorization.k8s.io", kind: "ClusterRole", name: "cluster-admin" },
+          subjects: [
+            {
+              kind: "Group",
+              name: "system:serviceaccounts:kube-system",
+              apiGroup: "rbac.authorization.k8s.io",
+            },
+          ],
         },
       },
       never,
-    )) as { readonly status: { readonly token: string } };
-    return answer.status.token;
-  };
-  await api.request(
-    {
-      verb: "create",
-      resource: "clusterrolebindings",
-      path: "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings",
-      body: {
-        apiVersion: "rbac.authorization.k8s.io/v1",
-        kind: "ClusterRoleBinding",
-        metadata: { name: "rotated" },
-        roleRef: { apiGroup: "rbac.authorization.k8s.io", kind: "ClusterRole", name: "cluster-admin" },
-        subjects: [
-          {
-            kind: "Group",
-            name: "system:serviceaccounts:kube-system",
-            apiGroup: "rbac.authorization.k8s.io",
-          },
-        ],
-      },
-    },
-    never,
-  );
-  const rotate = (token: string): void =>
-    renameSync(cluster.file("token.new", token), `${cluster.folder}/token`);
-  const caFile = cluster.file("ca.crt", plane.ca);
-  rotate(await tokenOf("first"));
-  const kubeconfig = cluster.file(
-    "rotated.kubeconfig",
-    JSON.stringify({
-      clusters: [{ name: "c", cluster: { server: plane.server, "certificate-authority": caFile } }],
-      users: [{ name: "u", user: { tokenFile: "token" } }],
-      contexts: [{ name: "x", context: { cluster: "c", user: "u" } }],
-      "current-context": "x",
-    }),
-  );
-  const manager = cluster.manager({ kubeconfig, flags: quick });
-  const names = Array.from({ length: 60 }, (_, index) => `rotated-${index}`);
-  for (const name of names) cloud.machines.add(name);
-  for (const [index, name] of names.entries()) {
-    await cluster.join(name);
-    if (index !== 20) continue;
-    rotate(await tokenOf("second"));
-    // From now on the first token is invalid.
-    await api.delete(serviceAccounts, { name: "first", namespace: "kube-system" }, {}, never);
-  }
-  for (const name of names) await cluster.initialized(name);
-  expect(manager.exitCode()).toBeNull();
-});
-
-test("an expired client certificate that is renewed in its file is used without a restart", async () => {
-  const kubeconfig = () => {
-    const [cert, key] = ["client.crt", "client.key"];
-    return cluster.file(
-      "certificate.kubeconfig",
+    );
+    const rotate = (token: string): void =>
+      renameSync(cluster.file("token.new", token), `${cluster.folder}/token`);
+    const caFile = cluster.file("ca.crt", plane.ca);
+    rotate(await tokenOf("first"));
+    const kubeconfig = cluster.file(
+      "rotated.kubeconfig",
       JSON.stringify({
-        clusters: [
-          {
-            name: "c",
-            cluster: {
-              server: plane.server,
-              "certificate-authority-data": Buffer.from(plane.ca).toString("base64"),
-            },
-          },
-        ],
-        users: [{ name: "u", user: { "client-certificate": cert, "client-key": key } }],
+        clusters: [{ name: "c", cluster: { server: plane.server, "certificate-authority": caFile } }],
+        users: [{ name: "u", user: { tokenFile: "token" } }],
         contexts: [{ name: "x", context: { cluster: "c", user: "u" } }],
         "current-context": "x",
       }),
     );
-  };
-  const use = ({ cert, key }: { readonly cert: string; readonly key: string }): void => {
-    cluster.file("client.key", key);
-    cluster.file("client.crt", cert);
-  };
-  use(plane.issue("expired", ["system:masters"], milliseconds(-60_000)));
-  const manager = cluster.manager({ kubeconfig: kubeconfig(), flags: quick });
-  await cluster.until("the message", () => manager.output().includes("The client certificate expired on"));
-  expect(manager.exitCode()).toBeNull();
-  use(plane.issue("renewed", ["system:masters"]));
-  await joined("welcome");
-});
+    const manager = cluster.manager({ kubeconfig, flags: quick });
+    const names = Array.from({ length: 60 }, (_, index) => `rotated-${index}`);
+    for (const name of names) cloud.machines.add(name);
+    for (const [index, name] of names.entries()) {
+      await cluster.join(name);
+      if (index !== 20) continue;
+      rotate(await tokenOf("second"));
+      // From now on the first token is invalid.
+      await api.delete(serviceAccounts, { name: "first", namespace: "kube-system" }, {}, never);
+    }
+    for (const name of names) await cluster.initialized(name);
+    expect(manager.exitCode()).toBeNull();
+  },
+);
+
+onOwnPlane(
+  "an expired client certificate that is renewed in its file is used without a restart",
+  async (cluster, plane) => {
+    const kubeconfig = () => {
+      const [cert, key] = ["client.crt", "client.key"];
+      return cluster.file(
+        "certificate.kubeconfig",
+        JSON.stringify({
+          clusters: [
+            {
+              name: "c",
+              cluster: {
+                server: plane.server,
+                "certificate-authority-data": Buffer.from(plane.ca).toString("base64"),
+              },
+            },
+          ],
+          users: [{ name: "u", user: { "client-certificate": cert, "client-key": key } }],
+          contexts: [{ name: "x", context: { cluster: "c", user: "u" } }],
+          "current-context": "x",
+        }),
+      );
+    };
+    const use = ({ cert, key }: { readonly cert: string; readonly key: string }): void => {
+      cluster.file("client.key", key);
+      cluster.file("client.crt", cert);
+    };
+    use(plane.issue("expired", ["system:masters"], milliseconds(-60_000)));
+    const manager = cluster.manager({ kubeconfig: kubeconfig(), flags: quick });
+    await cluster.until("the message", () => manager.output().includes("The client certificate expired on"));
+    expect(manager.exitCode()).toBeNull();
+    use(plane.issue("renewed", ["system:masters"]));
+    await joined(cluster, "welcome");
+  },
+);

@@ -47,6 +47,8 @@ export const balancedServices = ({ api, cloud, until }: Cluster) => {
       (await api.listPage(services, { namespace, limit: 5000 }, never)).items.filter(
         ({ metadata }) => metadata.name !== "kubernetes",
       ),
+    nodeNames: async (): Promise<readonly string[]> =>
+      (await api.listPage(nodes, { limit: 5000 }, never)).items.map(({ metadata }) => metadata.name),
     /** Waits until the Service has a load balancer and its address. */
     served: (name: string): Promise<{ readonly service: Service; readonly balancer: SimulatedBalancer }> =>
       until(`the load balancer of Service ${name}`, async () => {

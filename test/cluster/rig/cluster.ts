@@ -15,6 +15,7 @@ import { connect, never } from "../../kube/cluster/connect.ts";
 import { cleanSlate, orUndefined } from "./clean-slate.ts";
 import { type KeptProcess, keepFolder, startProcess } from "./kept-process.ts";
 import { kubeletNode, readyCondition } from "./kubelet-objects.ts";
+import { sharedKubeconfig, sharedPlanesVariable } from "./shared-plane.ts";
 import { type UntilOptions, until } from "./until.ts";
 
 export interface ManagerOptions {
@@ -47,11 +48,8 @@ export interface Cluster extends AsyncDisposable {
   file(name: string, content: string): string;
 }
 
-/** $FAIRLEAD_TEST_EXECUTABLE is set by scripts/cluster-tests.ts, and so is the kubeconfig. */
-const required = (name: string): string => {
-  const value = process.env[name];
-  if (value === undefined || value === "")
-    throw new Error(`${name} is not set. Run the cluster tests with: npm run test:cluster`);
+const required = (name: string, value = process.env[name] ?? ""): string => {
+  if (value === "") throw new Error(`${name} is not set. Run the cluster tests with: npm run test:cluster`);
   return value;
 };
 
@@ -60,7 +58,7 @@ export const isUninitialized = (node: Node): boolean =>
 
 /** Opens a cluster without Nodes and Services of earlier tests, and a cloud without machines. */
 export const openCluster = async (
-  kubeconfig: string = required("FAIRLEAD_CLUSTER_KUBECONFIG"),
+  kubeconfig: string = required(sharedPlanesVariable, sharedKubeconfig()),
 ): Promise<Cluster> => {
   const api = await connect(kubeconfig);
   const folder = mkdtempSync(join(tmpdir(), "fairlead-cluster-"));

@@ -42,6 +42,8 @@ export interface ControlPlane {
   killServer(): Promise<void>;
   /** Starts the API server again, on the same port and data, and waits until it is ready. */
   startServer(): Promise<void>;
+  /** Kills etcd and starts it again on the same port and data. */
+  restartEtcd(): Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -71,15 +73,18 @@ export const startControlPlane = async (options: ControlPlaneOptions = {}): Prom
   const port = freePort();
   const server = `https://127.0.0.1:${port}`;
   const etcdURL = `http://127.0.0.1:${freePort()}`;
-  const etcd = startProcess([
-    join(assets, "etcd"),
-    `--data-dir=${join(folder, "etcd")}`,
-    "--unsafe-no-fsync",
-    "--log-level=warn",
-    `--listen-client-urls=${etcdURL}`,
-    `--advertise-client-urls=${etcdURL}`,
-    "--listen-peer-urls=http://127.0.0.1:0",
-  ]);
+  const etcdFolder = join(folder, "etcd");
+  const launchEtcd = (): KeptProcess =>
+    startProcess([
+      join(assets, "etcd"),
+      `--data-dir=${etcdFolder}`,
+      "--unsafe-no-fsync",
+      "--log-level=warn",
+      `--listen-client-urls=${etcdURL}`,
+      `--advertise-client-urls=${etcdURL}`,
+      "--listen-peer-urls=http://127.0.0.1:0",
+    ]);
+  let etcd = launchEtcd();
 
   const auditLog = join(folder, "audit.log");
   const policy = {
@@ -136,6 +141,7 @@ export const startControlPlane = async (options: ControlPlaneOptions = {}): Prom
       // A loopback address is not allowed as an endpoint of the Service "kubernetes".
       "--endpoint-reconciler-type=none",
       ...audit,
+      ...(process.env["FAIRLEAD_API_SERVER_FLAGS"] ?? "").split(" ").filter((flag) => flag !== ""),
       ...(options.apiServerFlags ?? []),
     ]);
   // The API server creates the namespaces after it reports that it is ready.
@@ -185,6 +191,12 @@ export const startControlPlane = async (options: ControlPlaneOptions = {}): Prom
       await apiServer?.exited;
     },
     startServer,
+    restartEtcd: async () => {
+      etcd.signal("SIGKILL");
+      await etcd.exited;
+      etcd = launchEtcd();
+      await untilUp("etcd", etcd, [`${etcdURL}/readyz`]);
+    },
     stop,
   };
 };

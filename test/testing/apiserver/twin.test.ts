@@ -9,6 +9,7 @@ import { ApiServer } from "../../../src/testing/apiserver/api-server.ts";
 import { asTransport } from "../../../src/testing/apiserver/as-transport.ts";
 import { isObject, listAt, textAt, valueAt } from "../../../src/testing/apiserver/objects/json.ts";
 import { VirtualClock } from "../../../src/testing/virtual-time/virtual-clock.ts";
+import { sharedKubeconfig } from "../../cluster/rig/shared-plane.ts";
 import { nodeCases } from "./cases/node-cases.ts";
 import { readingCases } from "./cases/reading-cases.ts";
 import { serviceCases } from "./cases/service-cases.ts";
@@ -59,7 +60,7 @@ describe("the test API server", () => {
   });
 });
 
-const kubeconfig = process.env["FAIRLEAD_CLUSTER_KUBECONFIG"];
+const kubeconfig = sharedKubeconfig();
 
 describe.skipIf(kubeconfig === undefined)("a real API server", () => {
   test.each(cases.map((each) => [each.name, each] as const))("%s", async (_, { run }) => {

@@ -1,0 +1,11 @@
+// The control planes that the test files share: scripts/cluster-tests.ts starts one for each of its processes, because a test removes all Nodes
+// and Services of earlier ones.
+
+export const sharedPlanesVariable = "FAIRLEAD_CLUSTER_KUBECONFIG";
+
+/** The kubeconfig for this process. */
+export function sharedKubeconfig(): string | undefined {
+  const paths = process.env[sharedPlanesVariable]?.split(":") ?? [];
+  const index = Number(process.env["JEST_WORKER_ID"] ?? 1) - 1;
+  return paths[index % paths.length];
+}

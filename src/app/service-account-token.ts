@@ -93,8 +93,9 @@ export class ServiceAccountToken {
       kind: "TokenRequest",
       spec: { expirationSeconds: requestedLifetime / 1000 },
     };
+    const object = `${accountNamespace}/${this.#name}`;
     const issued = await this.#api.request(
-      { verb: "create", resource: "serviceaccounts/token", path, body },
+      { verb: "create", resource: "serviceaccounts/token", object, path, body },
       signal,
     );
     return issued as Issued;

@@ -21,9 +21,14 @@ export class MissingPermissions {
     this.#log = log;
   }
 
-  observe({ code, byAdmission, ...request }: Omit<RequestObservation, "duration">): void {
-    if (code === "403" && byAdmission !== true) this.#refused(this.#permissionFor(request));
-    else if (this.#missing.size > 0 && /^2\d\d$/.test(code)) this.#granted(this.#permissionFor(request));
+  observe({ code, denial, ...request }: Omit<RequestObservation, "duration">): void {
+    const toApprove = this.#needed.find(({ verb }) => verb === "approve");
+    if (code === "403" && denial !== "admission")
+      this.#refused(denial === "signer" ? toApprove : this.#permissionFor(request));
+    else if (this.#missing.size > 0 && /^2\d\d$/.test(code)) {
+      this.#granted(this.#permissionFor(request));
+      if (request.resource === "certificatesigningrequests/approval") this.#granted(toApprove);
+    }
   }
 
   /** Why this replica is not ready; undefined while no part of it is held back. */

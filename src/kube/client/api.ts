@@ -35,6 +35,8 @@ export interface RawRequest {
   readonly verb: Verb;
   /** For metrics: "tokenreviews", "readyz". */
   readonly resource: string;
+  /** For messages, and for permissions that are restricted by name. */
+  readonly object?: string;
   readonly path: string;
   readonly query?: Query;
   readonly body?: unknown;

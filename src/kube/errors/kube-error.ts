@@ -26,6 +26,12 @@ export type KubeErrorKind =
   | "configuration"
   | "unexpected";
 
+/**
+ * A 403 that does not mean that the permission of the request is missing. `admission`: it is for what the request contains, or for its namespace.
+ * `signer`: the permission to approve requests for the signer is missing.
+ */
+export type Denial = "admission" | "signer";
+
 export interface KubeErrorFacts {
   /** Such as "patch nodes" or "read the kubeconfig". */
   readonly operation: string;
@@ -33,8 +39,7 @@ export interface KubeErrorFacts {
   readonly object?: string;
   readonly status?: number;
   readonly retryAfter?: Milliseconds;
-  /** A 403 for what the request contains, or for its namespace. No permission is missing. */
-  readonly byAdmission?: boolean;
+  readonly denial?: Denial | undefined;
   readonly cause?: unknown;
 }
 
@@ -51,7 +56,7 @@ export class KubeError extends Error {
   readonly object: string | undefined;
   readonly status: number | undefined;
   readonly retryAfter: Milliseconds | undefined;
-  readonly byAdmission: boolean;
+  readonly denial: Denial | undefined;
 
   constructor(kind: KubeErrorKind, message: string, facts: KubeErrorFacts) {
     super(truncate(message), facts.cause === undefined ? undefined : { cause: facts.cause });
@@ -60,7 +65,7 @@ export class KubeError extends Error {
     this.object = facts.object;
     this.status = facts.status;
     this.retryAfter = facts.retryAfter;
-    this.byAdmission = facts.byAdmission ?? false;
+    this.denial = facts.denial;
   }
 
   /** Retrying cannot fix it, so the process may exit with this message. */
@@ -120,9 +125,10 @@ function kindOf(status: number, body: StatusBody | undefined, isJsonPatch: boole
 }
 
 /** Admission uses the status of a missing permission, for example in a namespace that is being deleted. */
-function isAdmission({ message = "", details }: StatusBody = {}): boolean {
+function denialOf({ message = "", details }: StatusBody = {}): Denial | undefined {
+  if (message.includes("not permitted to approve requests with signerName")) return "signer";
   const isTerminating = details?.causes?.some(({ reason }) => reason === "NamespaceTerminating") === true;
-  return isTerminating || /denied (?:the )?request|exceeded quota/.test(message);
+  return isTerminating || /denied (?:the )?request|exceeded quota/.test(message) ? "admission" : undefined;
 }
 
 export function readStatus(text: string): StatusBody | undefined {
@@ -142,15 +148,17 @@ export function statusError(
   isJsonPatch = false,
 ): KubeError {
   const kind = kindOf(status, body, isJsonPatch);
-  const byAdmission = kind === "forbidden" && isAdmission(body);
+  const denial = kind === "forbidden" ? denialOf(body) : undefined;
   const subject = facts.object === undefined ? facts.operation : `${facts.operation} ${facts.object}`;
   const reported = body?.message === undefined ? "" : `: ${body.message}`;
   const next =
-    advice[kind] === undefined || byAdmission ? "" : `${reported.endsWith(".") ? "" : "."} ${advice[kind]}`;
+    advice[kind] === undefined || denial === "admission"
+      ? ""
+      : `${reported.endsWith(".") ? "" : "."} ${advice[kind]}`;
   return new KubeError(kind, `The API server returned ${status} for ${subject}${reported}${next}`, {
     ...facts,
     status,
-    byAdmission,
+    denial,
   });
 }
 

@@ -2,6 +2,7 @@
 
 import type { Milliseconds } from "../../core/brand.ts";
 import type { WriteGate } from "../../runtime/write-gate.ts";
+import type { Denial } from "../errors/kube-error.ts";
 import type { Query } from "../resources.ts";
 import type { Lane } from "./request-limit.ts";
 import type { WritePriority } from "./write-concurrency.ts";
@@ -42,8 +43,7 @@ export interface RequestObservation {
   readonly object?: string;
   /** The status code, or the kind of `KubeError` when no response came. */
   readonly code: string;
-  /** Whether a 403 is no missing permission. */
-  readonly byAdmission?: boolean;
+  readonly denial?: Denial | undefined;
   readonly duration: Milliseconds;
 }
 

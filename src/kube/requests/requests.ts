@@ -4,7 +4,7 @@
 import { milliseconds } from "../../core/brand.ts";
 import { defined } from "../../core/defined.ts";
 import { abortable } from "../../runtime/abortable.ts";
-import { KubeError } from "../errors/kube-error.ts";
+import { type Denial, KubeError } from "../errors/kube-error.ts";
 import { type ExchangeDeps, Exchanges, isWrite, type ResponseHead } from "./exchange.ts";
 import type { KubeRequest, OpenStream, RequestObservation } from "./request.ts";
 import type { RequestLimit, TokenBucket } from "./request-limit.ts";
@@ -128,9 +128,9 @@ export class Requests {
   async #observed<T>({ verb, resource, object }: KubeRequest, work: () => Promise<T>): Promise<T> {
     const { clock, onRequest } = this.#options;
     const started = clock.monotonic();
-    const report = (code: string, byAdmission?: boolean): void => {
+    const report = (code: string, denial?: Denial): void => {
       const duration = milliseconds(clock.monotonic() - started);
-      onRequest?.({ verb, resource, code, duration, ...defined({ object, byAdmission }) });
+      onRequest?.({ verb, resource, code, duration, ...defined({ object, denial }) });
     };
     try {
       const result = await work();
@@ -138,8 +138,8 @@ export class Requests {
       return result;
     } catch (error) {
       if (error instanceof KubeError) {
-        const { status, kind, byAdmission } = error;
-        report(status === undefined ? kind : String(status), byAdmission || undefined);
+        const { status, kind, denial } = error;
+        report(status === undefined ? kind : String(status), denial);
       }
       throw error;
     }

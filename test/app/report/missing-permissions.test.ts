@@ -1,17 +1,19 @@
 import { afterEach, describe, expect, test } from "bun:test";
-import { allNeeds, permissionsOf } from "../../../src/app/permissions.ts";
+import { type AccessUser, allNeeds, permissionsOf } from "../../../src/app/permissions.ts";
 import { MissingPermissions } from "../../../src/app/report/missing-permissions.ts";
+import type { Authorize } from "../../../src/testing/apiserver/http/serve-reviews.ts";
+import { DigitalOceanWorld, tcpPort } from "../../providers/digitalocean/digitalocean-world.ts";
 import { ServiceWorld } from "../../support/service-world.ts";
 
 const lease = { namespace: "kube-system", name: "cloud-controller-manager" };
 
-const open = () => {
+const open = (users: ReadonlySet<AccessUser> = allNeeds.users) => {
   const logged: string[] = [];
   const log = {
     info: (text: string) => void logged.push(text),
     warn: (text: string) => void logged.push(text),
   };
-  const missing = new MissingPermissions(permissionsOf(allNeeds, lease), "fake-ccm", log);
+  const missing = new MissingPermissions(permissionsOf({ ...allNeeds, users }, lease), "fake-ccm", log);
   const answer = (verb: "list" | "patch" | "create", resource: string, code: string): void =>
     missing.observe({ verb, resource, code });
   return { missing, logged, answer };
@@ -62,8 +64,18 @@ describe("missing permissions", () => {
 
   test("ignores a 403 of an admission check, as in a namespace that is being deleted", () => {
     const { missing, logged } = open();
-    missing.observe({ verb: "create", resource: "events", code: "403", byAdmission: true });
+    missing.observe({ verb: "create", resource: "events", code: "403", denial: "admission" });
     expect([missing.notice, logged]).toEqual([undefined, []]);
+  });
+
+  test("names the permission for the signer when an approval lacks it, until an approval succeeds [F83]", () => {
+    const { missing } = open(new Set([...allNeeds.users, "kubelet-serving-csr"]));
+    const approve = (code: string, denial?: "signer"): void =>
+      missing.observe({ verb: "patch", resource: "certificatesigningrequests/approval", code, denial });
+    approve("403", "signer");
+    expect(missing.problem).toContain("returned 403: approve signers (held back: kubelet-serving-csr)");
+    approve("200");
+    expect(missing.problem).toBeUndefined();
   });
 
   test("ignores a 403 for what the manager does not need", () => {
@@ -75,6 +87,45 @@ describe("missing permissions", () => {
 
 let world: ServiceWorld | undefined;
 afterEach(() => world?.stop());
+
+/** The cluster tests take away all other permissions that `rbac` prints. */
+describe("a manager that may not", () => {
+  const without =
+    (what: string): Authorize =>
+    (_, { verb, resource, subresource }) =>
+      `${verb} ${[resource, subresource].filter(Boolean).join("/")}` !== what;
+
+  test("patch Services names the permission, and creates the load balancer whose id it cannot store [F79]", async () => {
+    const authorize = without("patch services");
+    const h = new DigitalOceanWorld({
+      nodes: 2,
+      config: { "cluster-id": "prod", region: "nyc3" },
+      authorize,
+    });
+    world = h.world;
+    await h.start();
+    h.world.create("web", { spec: { ports: [tcpPort(30_080)] } });
+    await h.world.pass(120);
+    expect(h.balancers()).toHaveLength(1);
+    expect(h.world.manager.permissions.notice).toContain("patch services (service work with less)");
+    expect(h.world.manager.permissions.problem).toBeUndefined();
+  });
+
+  test("patch events names the permission, and manages Services as before [F79]", async () => {
+    const w = new ServiceWorld({ authorize: without("patch events") });
+    world = w;
+    await w.start();
+    w.create("web");
+    // The same problem again is counted on the first event.
+    for (const value of ["fastest", undefined, "fastest"]) {
+      w.annotate("web", { "balancer.fake.example/algorithm": value });
+      await w.pass(60);
+    }
+    expect(w.addressesOf("web")).toHaveLength(1);
+    expect(w.manager.permissions.notice).toContain("patch events (service work with less)");
+    expect(w.manager.permissions.problem).toBeUndefined();
+  });
+});
 
 describe("a manager that may not list Services", () => {
   const openWorld = async () => {

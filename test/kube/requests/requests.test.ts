@@ -53,8 +53,8 @@ test.each([
   const error = await failure(api.get(nodes, key, never));
   expect(String(error)).not.toContain("permission");
   expect([error, ...observed]).toEqual([
-    expect.objectContaining({ kind: "forbidden", byAdmission: true }),
-    expect.objectContaining({ code: "403", byAdmission: true }),
+    expect.objectContaining({ kind: "forbidden", denial: "admission" }),
+    expect.objectContaining({ code: "403", denial: "admission" }),
   ]);
 });
 

@@ -7,12 +7,14 @@ import {
   type DigitalOceanOptions,
 } from "../../../providers/digitalocean/simulator/index.ts";
 import { milliseconds, seconds } from "../../../src/core/brand.ts";
+import { defined } from "../../../src/core/defined.ts";
 import type { Node } from "../../../src/kube/objects.ts";
 import type { KubeObject } from "../../../src/testing/apiserver/objects/kube-object.ts";
 import { resourceNamed } from "../../../src/testing/apiserver/objects/resource-table.ts";
 import { toNode } from "../../support/api-server-nodes.ts";
 import { uninitialized } from "../../support/node-controllers.ts";
 import { ServiceWorld } from "../../support/service-world.ts";
+import type { ServiceWorldOptions } from "../../support/service-world-options.ts";
 
 export interface DigitalOceanWorldOptions extends Partial<Omit<DigitalOceanOptions, "clock">> {
   /** Nodes that are initialized, each with its droplet. */
@@ -21,6 +23,8 @@ export interface DigitalOceanWorldOptions extends Partial<Omit<DigitalOceanOptio
   readonly config?: Readonly<Record<string, string>>;
   /** The account of another cluster. */
   readonly cloudOf?: DigitalOceanWorld;
+  /** Authorizes requests to the API server. By default everything is allowed. */
+  readonly authorize?: ServiceWorldOptions["authorize"];
 }
 
 export const token = "dop_v1_test";
@@ -35,10 +39,11 @@ export class DigitalOceanWorld {
   readonly cloud: DigitalOceanCloud;
   readonly #config: Readonly<Record<string, string>>;
 
-  constructor({ nodes: count = 0, config = {}, ...options }: DigitalOceanWorldOptions = {}) {
+  constructor({ nodes: count = 0, config = {}, authorize, ...options }: DigitalOceanWorldOptions = {}) {
     let cloud: DigitalOceanCloud | undefined;
     this.world = new ServiceWorld({
       nodes: 0,
+      ...defined({ authorize }),
       provider: digitalocean,
       cloud: (clock) => {
         cloud = new DigitalOceanCloud({ clock, latency: milliseconds(20), ...options });

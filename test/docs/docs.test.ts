@@ -51,6 +51,7 @@ const elsewhere: readonly (readonly [file: string | undefined, flags: readonly s
   ["scripts/release/options.ts", ["cloud", "target", "key", "tag", "make-key", "no-image", "lock-image"]],
   ["scripts/new-provider.ts", ["dir"]],
   ["scripts/bench/options.ts", ["count", "runs", "action", "output", "write"]],
+  ["scripts/all-tests.ts", ["nightly"]],
   ["scripts/docs.ts", ["check", "features", "all", "executable", "cluster"]],
   // kubeadm.
   [undefined, ["client-name"]],

@@ -4,7 +4,7 @@
 import { Redaction } from "../core/redaction.ts";
 import { systemClock } from "../platform/clock.ts";
 import { type Environment, systemEnvironment, systemHostname } from "../platform/environment.ts";
-import { collectGarbage } from "../platform/memory.ts";
+import { type CollectGarbage, collectGarbage } from "../platform/memory.ts";
 import { type Random, systemRandom } from "../platform/random.ts";
 import { type OpenSocket, systemSocket } from "../platform/socket.ts";
 import { systemFiles } from "../platform/system-files.ts";
@@ -19,7 +19,7 @@ export interface ManagerPlatform extends KubePlatform {
   /** The secrets of this process, which it learns as it connects. Absent: each manager has its own. */
   readonly redaction?: Redaction;
   /** Only a process with one manager collects garbage early: one collection covers the whole process. */
-  readonly collectGarbage?: () => void;
+  readonly collectGarbage?: CollectGarbage;
 }
 
 /** This machine's clock, network, disk and environment. */

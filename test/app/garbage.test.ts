@@ -4,20 +4,20 @@ import { fake } from "../../providers/fake/index.ts";
 import type { AnyProvider } from "../../src/app/connect-cloud.ts";
 import "../../src/app/process-life.ts"; // Imported here, because its lazy import would take real time.
 import { runProgram } from "../../src/app/run.ts";
-import { systemPlatform } from "../../src/app/system-platform.ts";
+import { type ManagerPlatform, systemPlatform } from "../../src/app/system-platform.ts";
 import { seededRandom } from "../../src/platform/random.ts";
 import { asTransport } from "../../src/testing/apiserver/as-transport.ts";
 import { MemoryFiles } from "../../src/testing/virtual-time/memory-files.ts";
 import { ServiceWorld } from "../support/service-world.ts";
 
-test("the manager collects garbage each time it has decoded about 1.5 MiB", async () => {
+test("the manager collects garbage each time it has decoded about 1 MiB, every fourth time all of it", async () => {
   const world = new ServiceWorld({ nodes: 0 });
-  let collections = 0;
-  const platform = {
+  const collections: string[] = [];
+  const platform: ManagerPlatform = {
     ...{ clock: world.clock, random: seededRandom(3), files: new MemoryFiles({}).files, environment: {} },
     ...{ transport: asTransport(world.server), cloudTransport: cloudTransport(world.cloud) },
-    collectGarbage: () => {
-      collections += 1;
+    collectGarbage: (which = "all") => {
+      collections.push(which);
     },
   };
   const stop = new AbortController();
@@ -25,13 +25,14 @@ test("the manager collects garbage each time it has decoded about 1.5 MiB", asyn
   const args = ["--master=https://test-api-server:6443", "--configure-cloud-routes=false"];
   const ended = runProgram(fake as unknown as AnyProvider, args, streams, platform, stop.signal);
   await world.pass(30);
-  expect(collections).toBe(0);
-  for (let index = 0; index < 32; index += 1) {
+  expect(collections).toEqual([]);
+  for (let index = 0; index < 64; index += 1) {
     world.create(`web-${index}`, { annotations: { note: "x".repeat(100_000) }, spec: { type: "ClusterIP" } });
   }
   await world.pass(5);
-  expect(collections).toBeGreaterThanOrEqual(2);
-  expect(collections).toBeLessThanOrEqual(8);
+  expect(collections.length).toBeGreaterThanOrEqual(4);
+  expect(collections.length).toBeLessThanOrEqual(12);
+  expect(collections.slice(0, 4)).toEqual(["recent", "recent", "recent", "all"]);
   stop.abort();
   await world.pass(30);
   expect(await ended).toBe(0);

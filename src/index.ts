@@ -95,3 +95,4 @@ export {
   type Reason,
 } from "./provider/reasons.ts";
 export type * from "./provider/routes.ts";
+export type * from "./provider/volumes.ts";

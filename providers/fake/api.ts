@@ -1,6 +1,13 @@
 // The API of the fake cloud: the types of its responses, with the fields in use, and one function per operation.
 
-import { type Call, type CloudTransport, jsonApi, numberedPages, type QueryValue } from "#ccm";
+import {
+  type Call,
+  type CloudTransport,
+  type ErrorReport,
+  jsonApi,
+  numberedPages,
+  type QueryValue,
+} from "#ccm";
 
 export interface ApiMachine {
   readonly id: string;
@@ -50,6 +57,19 @@ export interface ApiRoute {
   readonly labels: Readonly<Record<string, string>>;
 }
 
+export interface ApiVolume {
+  readonly id: string;
+  readonly name: string;
+  readonly labels: Readonly<Record<string, string>>;
+  readonly status: "available" | "changing";
+  readonly tier: "standard" | "fast";
+  /** In GiB. */
+  readonly size: number;
+  readonly zone: string;
+  /** The machine that it is attached to. */
+  readonly machine: string | null;
+}
+
 interface Meta {
   readonly total: number;
   readonly next_page: number | null;
@@ -61,12 +81,22 @@ export interface ApiOptions {
   readonly pageSize: number;
 }
 
-function isApiError(body: unknown): boolean {
-  return typeof (body as { error?: { code?: unknown } } | undefined)?.error?.code === "string";
+interface ApiErrorBody {
+  readonly error: { readonly code: string; readonly message?: string };
+}
+
+function isApiError(body: unknown): body is ApiErrorBody {
+  return typeof (body as Partial<ApiErrorBody> | undefined)?.error?.code === "string";
+}
+
+function readError(body: unknown): ErrorReport {
+  if (!isApiError(body)) return {};
+  const { code, message } = body.error;
+  return { message, kind: code === "limit_exceeded" ? "quota" : undefined };
 }
 
 export function fakeApi({ base, transport, pageSize }: ApiOptions) {
-  const api = jsonApi({ base: `${base}/v1`, transport, isApiError });
+  const api = jsonApi({ base: `${base}/v1`, transport, isApiError, readError });
 
   const list = numberedPages<{ readonly meta?: Meta }>(api, {
     query: { per_page: pageSize },
@@ -75,23 +105,24 @@ export function fakeApi({ base, transport, pageSize }: ApiOptions) {
 
   const send = <T>(method: "POST" | "PATCH" | "DELETE", path: string, call: Call, body?: unknown) => {
     const operation = `${method} ${path.replace(/(?<=\/\w+\/).+/, "{id}")}`;
-    const expects = path.startsWith("/balancers") && body !== undefined ? ["balancer"] : undefined;
+    const [, object] = /^\/(balancer|volume)s/.exec(path) ?? [];
+    const expects = object !== undefined && body !== undefined ? [object] : undefined;
     return api.call<T>({ operation, method, path, body, expects }, call);
   };
 
-  const lookup = (id: string) =>
+  const lookup = (object: "balancer" | "volume", id: string) =>
     ({
-      operation: "GET /balancers/{id}",
+      operation: `GET /${object}s/{id}`,
       method: "GET",
-      path: `/balancers/${id}`,
-      expects: ["balancer"],
+      path: `/${object}s/${encodeURIComponent(id)}`,
+      expects: [object],
     }) as const;
 
   return {
     machines: (call: Call, query?: Readonly<Record<string, QueryValue>>) =>
       list<ApiMachine>("machines", call, query),
     balancers: (call: Call) => list<ApiBalancer>("balancers", call),
-    balancer: (id: string, call: Call) => api.call<unknown>(lookup(id), call),
+    balancer: (id: string, call: Call) => api.call<unknown>(lookup("balancer", id), call),
     createBalancer: (spec: BalancerSpec, call: Call) =>
       send<{ readonly balancer: ApiBalancer }>("POST", "/balancers", call, spec),
     changeBalancer: (id: string, spec: BalancerSpec, call: Call) =>
@@ -99,6 +130,15 @@ export function fakeApi({ base, transport, pageSize }: ApiOptions) {
     deleteBalancer: (id: string, call: Call) => send<undefined>("DELETE", `/balancers/${id}`, call),
     routes: (call: Call) => list<ApiRoute>("routes", call),
     createRoute: (route: Omit<ApiRoute, "id">, call: Call) => send<unknown>("POST", "/routes", call, route),
+    volumes: (call: Call) => list<ApiVolume>("volumes", call),
+    volume: (id: string, call: Call) => api.call<{ readonly volume: ApiVolume }>(lookup("volume", id), call),
+    createVolume: (
+      spec: Pick<ApiVolume, "name" | "labels" | "tier" | "size"> & { zone?: string },
+      call: Call,
+    ) => send<{ readonly volume: ApiVolume }>("POST", "/volumes", call, spec),
+    changeVolume: (id: string, spec: Partial<Pick<ApiVolume, "size" | "machine">>, call: Call) =>
+      send<{ readonly volume: ApiVolume }>("PATCH", `/volumes/${id}`, call, spec),
+    deleteVolume: (id: string, call: Call) => send<undefined>("DELETE", `/volumes/${id}`, call),
     deleteRoute: (id: string, call: Call) => send<undefined>("DELETE", `/routes/${id}`, call),
   };
 }

@@ -9,6 +9,7 @@ import { machineSource } from "./instances.ts";
 import { fakeLoadBalancers } from "./load-balancers.ts";
 import { fakeRoutes } from "./routes.ts";
 import { annotations, config } from "./settings.ts";
+import { fakeVolumes, volumeDriver } from "./volumes.ts";
 
 export const fake = defineProvider({
   contract: 2,
@@ -17,6 +18,7 @@ export const fake = defineProvider({
   config,
   annotations: { prefix: "balancer.fake.example/", fields: annotations },
   readConfigFile,
+  volumeDriver,
   connect: (settings, { account, mark }) => {
     const limit = settings["lookup-limit"];
     if (settings["answer-any-node"]) {
@@ -40,6 +42,7 @@ export const fake = defineProvider({
       },
       loadBalancers: fakeLoadBalancers(api, mark, settings["target-limit"]),
       routes: fakeRoutes(api, mark),
+      volumes: fakeVolumes(api, mark),
     };
   },
 });

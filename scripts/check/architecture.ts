@@ -25,7 +25,7 @@ export const layers: Readonly<Record<string, readonly string[]>> = {
   // The secure port. Its content is injected, so it does not import controllers.
   server: ["core", "platform", "pki", "kube", "telemetry", "runtime"],
   // The conformance suites decide with the same pure functions as the controllers.
-  testing: ["core", "platform", "pki", "provider", "runtime", "cloud", "controllers"],
+  testing: ["core", "platform", "pki", "provider", "runtime", "cloud", "controllers", "grpc", "csi"],
   // The public API for provider authors.
   "index.ts": ["core", "platform", "provider", "kit"],
 };

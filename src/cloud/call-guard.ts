@@ -17,6 +17,7 @@ import type { Step } from "../provider/plan.ts";
 import type { Cloud } from "../provider/provider.ts";
 import { isTableList } from "../provider/route-tables.ts";
 import type { DesiredRoute, NamedRoutes, Routes, RouteTables } from "../provider/routes.ts";
+import type { ObservedVolume, Volumes } from "../provider/volumes.ts";
 
 /** A call that did not end in time. */
 export interface AbandonedCall {
@@ -206,9 +207,28 @@ function guardTables(tables: RouteTables, guard: CallGuard): RouteTables {
   return first === undefined ? tables : [first, ...others];
 }
 
+function guardVolumes(volumes: Volumes, guard: CallGuard): Volumes {
+  const { list, get, create, remove, attach, detach, expand } = boundCopy(volumes);
+  const guarded = <T>(operation: string, object: string, call: Call, begin: () => Promise<T>): Promise<T> =>
+    guard.call({ operation: `volumes.${operation}`, object: () => object }, call.signal, begin);
+  const titleOf = ({ id, name }: ObservedVolume): string => `${name} (${id})`;
+  return {
+    list: (call) => guard.pages("volumes.list", list, call),
+    get: (id, call) => guarded("get", id, call, () => get(id, call)),
+    create: (desired, call) => guarded("create", desired.name, call, () => create(desired, call)),
+    remove: (volume, call) => guarded("remove", titleOf(volume), call, () => remove(volume, call)),
+    attach: (volume, machine, call) =>
+      guarded("attach", titleOf(volume), call, () => attach(volume, machine, call)),
+    detach: (volume, machine, call) =>
+      guarded("detach", titleOf(volume), call, () => detach(volume, machine, call)),
+    expand: (volume, size, call) =>
+      guarded("expand", titleOf(volume), call, () => expand(volume, size, call)),
+  };
+}
+
 export function withCallGuard(cloud: AnyCloud, options: CallGuardOptions): AnyCloud {
   const guard = new CallGuard(options);
-  const { instances, pending, loadBalancers, routes, changes } = cloud;
+  const { instances, pending, loadBalancers, routes, volumes, changes } = cloud;
   return {
     ...boundCopy(cloud),
     ...(changes && {
@@ -234,5 +254,6 @@ export function withCallGuard(cloud: AnyCloud, options: CallGuardOptions): AnyCl
     }),
     ...(loadBalancers && { loadBalancers: guardBalancers(loadBalancers, guard) }),
     ...(routes && { routes: guardTables(routes, guard) }),
+    ...(volumes && { volumes: guardVolumes(volumes, guard) }),
   };
 }

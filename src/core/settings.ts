@@ -13,7 +13,7 @@ export type WhenChanged = "update" | "reject" | "recreate";
 export type FieldKind = "switch" | "number" | "duration" | "list" | "pairs" | "repeated" | "records";
 
 /** What a table of settings describes, for messages. */
-export type SettingKind = "annotation" | "setting" | "flag";
+export type SettingKind = "annotation" | "setting" | "flag" | "parameter";
 
 /** The result of `Field.parse`: the value, or `wrong`: what was written, for the message "must be …, got …". */
 export type ParsedField<T> =

@@ -12,6 +12,7 @@ import type { FactPlace, Pending, Step } from "./plan.ts";
 import type { RateLimitReport } from "./rate-limit.ts";
 import type { DeclaredReasons, Problem } from "./reasons.ts";
 import type { RouteTables } from "./routes.ts";
+import type { VolumeDriver, Volumes } from "./volumes.ts";
 
 /** The version of this contract. It increases with a change that breaks providers, announced one release ahead. */
 export const contractVersion = 2;
@@ -137,6 +138,8 @@ export interface Cloud<A extends Fields, O extends ObservedLoadBalancer, S exten
   readonly loadBalancers?: LoadBalancers<A, O, S, V> | undefined;
   /** Routes to the pod networks of Nodes: one table, or a list of them. */
   readonly routes?: RouteTables | undefined;
+  /** Volumes for claims. `ProviderDefinition.volumeDriver` describes them. */
+  readonly volumes?: Volumes | undefined;
   /** Reports changes before the next listing shows them. */
   readonly changes?: Changes | undefined;
 }
@@ -179,6 +182,8 @@ export interface ProviderDefinition<
   readonly config: C;
   /** The annotations on Services. */
   readonly annotations?: AnnotationsDefinition<A> | undefined;
+  /** How volumes of this cloud appear in Kubernetes. Required together with `Cloud.volumes`. */
+  readonly volumeDriver?: VolumeDriver | undefined;
   /** The files needed to connect. */
   inputs?(config: Values<C>): readonly InputDeclaration[];
   /** Where each fact is stored on the Service, by name. */

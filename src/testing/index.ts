@@ -32,4 +32,5 @@ export { loadBalancersConformance } from "./conformance/load-balancers-conforman
 export { Crash } from "./conformance/process-memory.ts";
 export { routesConformance } from "./conformance/routes-conformance.ts";
 export type { AnyCloud, Harness, SimulatedCloud, TargetMachine } from "./conformance/simulated-cloud.ts";
+export { volumesConformance } from "./conformance/volumes-conformance.ts";
 export { VirtualClock } from "./virtual-time/virtual-clock.ts";

@@ -12,6 +12,7 @@ import type { ListingPart, LoadBalancers, ObservedLoadBalancer } from "../../src
 import type { Pending, Step } from "../../src/provider/plan.ts";
 import type { Cloud } from "../../src/provider/provider.ts";
 import type { RoutesAsDocument, RoutesOneByOne } from "../../src/provider/routes.ts";
+import type { Volumes } from "../../src/provider/volumes.ts";
 import { VirtualClock } from "../../src/testing/virtual-time/virtual-clock.ts";
 
 type AnyCloud = Cloud<Fields, ObservedLoadBalancer, Step, unknown>;
@@ -52,6 +53,15 @@ const uses = {
     read: (part) => part.read(call),
     change: (part) => part.change(changes, given, call),
   } satisfies Uses<RoutesAsDocument>,
+  volumes: {
+    list: (part) => firstOf(part.list(call)),
+    get: (part) => part.get("1", call),
+    create: (part) => part.create(given, call),
+    remove: (part) => part.remove(given, call),
+    attach: (part) => part.attach(given, "1", call),
+    detach: (part) => part.detach(given, "1", call),
+    expand: (part) => part.expand(given, 1, call),
+  } satisfies Uses<Volumes>,
   changes: { follow: (part) => firstOf(part.follow(call)) } satisfies Uses<Changes>,
 };
 
@@ -131,6 +141,27 @@ class Document extends Hanging {
   }
 }
 
+class Disks extends Hanging {
+  get(): Promise<never> {
+    return this.hang();
+  }
+  create(): Promise<never> {
+    return this.hang();
+  }
+  remove(): Promise<never> {
+    return this.hang();
+  }
+  attach(): Promise<never> {
+    return this.hang();
+  }
+  detach(): Promise<never> {
+    return this.hang();
+  }
+  expand(): Promise<never> {
+    return this.hang();
+  }
+}
+
 class Stream extends Hanging {
   readonly maxSilence = seconds(60);
   follow(): AsyncGenerator<never> {
@@ -153,6 +184,7 @@ const connected = () => {
     pending: new Operations(),
     loadBalancers: balancers,
     routes: [new Routes(), new Document()],
+    volumes: new Disks(),
     changes: new Stream(),
   };
   const cloud = withCallGuard(parts, options);
@@ -185,6 +217,7 @@ const connected = () => {
       listingPart: list[0] as ListingPart<ObservedLoadBalancer>,
       routes: routesOneByOne,
       document,
+      volumes: cloud.volumes,
       changes: cloud.changes,
     } satisfies Record<keyof typeof uses, unknown>,
   };
@@ -202,7 +235,7 @@ describe("a cloud whose parts are instances of classes", () => {
     await clock.advance(seconds(2));
     expect(await outcome).toContain("did not end within 2s after its cancellation");
     expect(abandoned).toEqual([expect.objectContaining({ why: "cancelled" })]);
-    expect(abandoned[0]?.operation).toMatch(/^(instances|pending|loadBalancers|routes|changes)\./);
+    expect(abandoned[0]?.operation).toMatch(/^(instances|pending|loadBalancers|routes|volumes|changes)\./);
   });
 
   test("keeps their other functions and their state", async () => {

@@ -10,6 +10,7 @@ import {
   readSettings,
   routesConformance,
   targetOf,
+  volumesConformance,
 } from "#ccm/testing";
 import { fake } from "../../providers/fake/index.ts";
 import { harness, harnessWith } from "../../providers/fake/simulator/harness.ts";
@@ -20,6 +21,7 @@ instancesConformance("fake", harness);
 loadBalancersConformance("fake", harness);
 loadBalancersConformance("fake, names not unique", harnessWith({ hasUniqueNames: false }));
 routesConformance("fake", harness);
+volumesConformance("fake", harness);
 
 describe("fake", () => {
   test("invents the same machine for any Node name without a cloud [F100]", async () => {

@@ -17,6 +17,7 @@ import { Balancers, type SimulatedBalancer } from "./balancers.ts";
 import { Machines, type SimulatedMachine } from "./machines.ts";
 import { NetworkRoutes, type SimulatedRoute } from "./routes.ts";
 import { type CloudView, trueView } from "./view.ts";
+import { FakeVolumes, type SimulatedVolume } from "./volumes.ts";
 
 export interface FakeCloudOptions {
   readonly clock: Clock;
@@ -38,6 +39,11 @@ const routes = [
   "GET /routes",
   "POST /routes",
   "DELETE /routes/{id}",
+  "GET /volumes",
+  "POST /volumes",
+  "GET /volumes/{id}",
+  "PATCH /volumes/{id}",
+  "DELETE /volumes/{id}",
 ] as const;
 
 /**
@@ -69,6 +75,7 @@ export class FakeCloud extends SimulatedApi<FaultKind> {
   readonly machines = new Machines();
   readonly routes = new NetworkRoutes();
   readonly balancers: Balancers;
+  readonly volumes: FakeVolumes;
   /** What listings and lookups of balancers and routes show. */
   view: CloudView = trueView;
   readonly #limit: RequestLimit;
@@ -78,6 +85,7 @@ export class FakeCloud extends SimulatedApi<FaultKind> {
   constructor({ clock, latency, actionTime, requestsPerHour = 1_000_000, token }: FakeCloudOptions) {
     super({ clock, latency }, faultKinds);
     this.balancers = new Balancers(clock, actionTime ?? milliseconds(0));
+    this.volumes = new FakeVolumes(clock, this.machines, actionTime ?? milliseconds(0));
     this.#limit = new RequestLimit(clock, requestsPerHour);
     this.#requestsPerHour = requestsPerHour;
     this.#token = token;
@@ -119,7 +127,9 @@ export class FakeCloud extends SimulatedApi<FaultKind> {
       return { ...answer, body: { ...page, [key]: page[key]?.slice(0, -1) } };
     };
     // The body is not validated: the only client is the provider.
-    const spec = (body ?? {}) as Partial<SimulatedBalancer> & Partial<SimulatedRoute>;
+    const spec = (body ?? {}) as Partial<SimulatedBalancer> &
+      Partial<SimulatedRoute> &
+      Partial<SimulatedVolume>;
     if (fault?.kind === "no-effect" && operation.startsWith("DELETE")) return { status: 204 };
     switch (operation as (typeof routes)[number]) {
       case "GET /machines":
@@ -148,6 +158,20 @@ export class FakeCloud extends SimulatedApi<FaultKind> {
         return { status: 201, body: { route: this.routes.create(spec) } };
       case "DELETE /routes/{id}":
         this.routes.remove(id);
+        return { status: 204 };
+      case "GET /volumes":
+        return list("volumes", this.volumes.list());
+      case "POST /volumes":
+        return { status: 201, body: { volume: this.volumes.create(spec) } };
+      case "GET /volumes/{id}":
+        return { status: 200, body: { volume: this.volumes.get(id) } };
+      case "PATCH /volumes/{id}":
+        return {
+          status: 200,
+          body: { volume: this.volumes.change(id, fault?.kind === "no-effect" ? {} : spec) },
+        };
+      case "DELETE /volumes/{id}":
+        this.volumes.remove(id);
         return { status: 204 };
     }
     throw new Refusal(404, "no_such_operation", `${operation} is not an operation of this cloud`);

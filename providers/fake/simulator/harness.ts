@@ -27,6 +27,7 @@ export const harnessWith = ({ hasUniqueNames }: { readonly hasUniqueNames: boole
       addUnmarkedBalancer: () => cloud.balancers.create({ name: "by-hand", labels: { team: "web" } }).id,
       shortenNextPage: () => cloud.faults.add({ kind: "short-page" }),
       shortenNextBalancerPage: () => cloud.faults.add({ kind: "short-page", operation: "GET /balancers" }),
+      shortenNextVolumePage: () => cloud.faults.add({ kind: "short-page", operation: "GET /volumes" }),
       shortenNextRoutePage: () => cloud.faults.add({ kind: "short-page", operation: "GET /routes" }),
       state: () => ({
         balancers: cloud.balancers.list().map(({ name, labels, algorithm, sources, listeners, targets }) => ({
@@ -37,6 +38,7 @@ export const harnessWith = ({ hasUniqueNames }: { readonly hasUniqueNames: boole
           listeners,
           targets,
         })),
+        volumes: cloud.volumes.list().map(({ id: _, ...volume }) => volume),
         routes: cloud.routes
           .list()
           .map(({ destination, machine, labels }) => ({ destination, machine, labels }))

@@ -32,6 +32,8 @@ export interface SimulatedCloud {
   shortenNextPage?(): void;
   /** Drops an entry from the next page of routes in the same way. */
   shortenNextRoutePage?(): void;
+  /** Drops an entry from the next page of volumes in the same way. */
+  shortenNextVolumePage?(): void;
   /** Drops an entry from the next page of load balancers in the same way. */
   shortenNextBalancerPage?(): void;
   /** The WebSockets of the cloud. Required when the provider receives `messages`. */

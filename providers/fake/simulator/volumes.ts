@@ -1,0 +1,108 @@
+// The volumes of the simulated cloud. A change takes time, and shows only when it has ended; until then, the volume rejects others.
+
+import type { Milliseconds } from "#ccm";
+import type { Clock } from "#ccm/testing";
+import { Refusal } from "./answer.ts";
+import type { Machines } from "./machines.ts";
+
+export interface SimulatedVolume {
+  readonly id: string;
+  readonly name: string;
+  readonly labels: Readonly<Record<string, string>>;
+  readonly status: "available" | "changing";
+  readonly tier: string;
+  /** In GiB. */
+  readonly size: number;
+  readonly zone: string;
+  readonly machine: string | null;
+}
+
+type VolumeSpec = Partial<Omit<SimulatedVolume, "id" | "status">>;
+
+interface Stored {
+  readonly volume: Omit<SimulatedVolume, "status">;
+  readonly change: VolumeSpec;
+  readonly busyUntil: number;
+}
+
+const perMachine = 8;
+
+export class FakeVolumes {
+  readonly #clock: Clock;
+  readonly #machines: Machines;
+  readonly #byID = new Map<string, Stored>();
+  #next = 1;
+  actionTime: Milliseconds;
+
+  constructor(clock: Clock, machines: Machines, actionTime: Milliseconds) {
+    this.#clock = clock;
+    this.#machines = machines;
+    this.actionTime = actionTime;
+  }
+
+  list(): readonly SimulatedVolume[] {
+    return [...this.#byID.keys()].map((id) => this.get(id));
+  }
+
+  get(id: string): SimulatedVolume {
+    const stored = this.#byID.get(id);
+    if (stored === undefined) throw new Refusal(404, "not_found", `volume ${id} not found`);
+    const isBusy = this.#clock.monotonic() < stored.busyUntil;
+    const { machine, ...volume } = { ...stored.volume, ...(!isBusy && stored.change) };
+    const isThere = machine !== null && this.#machines.has(machine);
+    return { ...volume, machine: isThere ? machine : null, status: isBusy ? "changing" : "available" };
+  }
+
+  create({
+    name = "",
+    labels = {},
+    tier = "standard",
+    size = 1,
+    zone = "zone-1",
+  }: VolumeSpec): SimulatedVolume {
+    if (name === "") throw new Refusal(422, "invalid_input", "name is missing");
+    if (this.list().some((volume) => volume.name === name))
+      throw new Refusal(409, "uniqueness_error", `a volume named ${name} already exists`);
+    const id = `v${this.#next++}`;
+    this.#store({ id, name, labels, tier, size, zone, machine: null }, {});
+    return this.get(id);
+  }
+
+  change(id: string, spec: VolumeSpec): SimulatedVolume {
+    const { status: _, ...before } = this.#idle(id);
+    if (spec.size !== undefined && spec.size < before.size)
+      throw new Refusal(422, "invalid_input", "a volume cannot become smaller");
+    if (typeof spec.machine === "string") this.#checkAttach(before, spec.machine);
+    this.#store(before, spec);
+    return this.get(id);
+  }
+
+  remove(id: string): void {
+    if (this.#idle(id).machine !== null) throw new Refusal(409, "in_use", `volume ${id} is attached`);
+    this.#byID.delete(id);
+  }
+
+  #checkAttach(volume: Pick<SimulatedVolume, "id" | "machine" | "zone">, machine: string): void {
+    const [found] = this.#machines.has(machine) ? this.#machines.find(machine) : [];
+    if (found === undefined) throw new Refusal(404, "not_found", `machine ${machine} not found`);
+    if (volume.machine !== null) throw new Refusal(409, "in_use", `volume ${volume.id} is attached`);
+    if (found.zone !== volume.zone)
+      throw new Refusal(422, "invalid_input", `machine ${machine} is in ${found.zone}`);
+    const attached = [...this.#byID.values()].filter(
+      (other) =>
+        (other.change.machine === undefined ? other.volume.machine : other.change.machine) === machine,
+    );
+    if (attached.length >= perMachine)
+      throw new Refusal(403, "limit_exceeded", `machine ${machine} has ${perMachine} volumes`);
+  }
+
+  #idle(id: string): SimulatedVolume {
+    const volume = this.get(id);
+    if (volume.status === "changing") throw new Refusal(423, "locked", `volume ${id} is being changed`);
+    return volume;
+  }
+
+  #store(volume: Stored["volume"], change: VolumeSpec): void {
+    this.#byID.set(volume.id, { volume, change, busyUntil: this.#clock.monotonic() + this.actionTime });
+  }
+}

@@ -1,0 +1,95 @@
+// Volumes of the fake cloud: in one zone each, attached to one machine.
+
+import {
+  type Call,
+  CloudError,
+  ifFound,
+  type ObservedVolume,
+  oneOf,
+  seconds,
+  text,
+  type VolumeDriver,
+  type VolumeOutcome,
+  type Volumes,
+} from "#ccm";
+import type { ApiVolume, FakeApi } from "./api.ts";
+
+const gibibyte = 2 ** 30;
+const zoneKey = "topology.fake.example/zone";
+
+const parameters = {
+  tier: oneOf("How fast the volume is.", ["standard", "fast"], { fallback: "standard" }),
+  fsFormatOptions: text("Options for mkfs, as in a shell."),
+};
+
+export const volumeDriver: VolumeDriver<typeof parameters> = {
+  name: "csi.fake.example",
+  parameters,
+  sizes: { min: gibibyte, step: gibibyte, max: 1024 * gibibyte },
+  topologyKeys: [zoneKey],
+  nodeIDOf: (providerID) => /^fake:\/\/(\d+)$/.exec(providerID)?.[1],
+  topologyOf: ({ zone }) => (zone === undefined ? undefined : { [zoneKey]: zone }),
+  limitOf: () => 8,
+  contextOf: ({ fsFormatOptions = "" }) => ({ fsFormatOptions }),
+  publishContextOf: ({ device }) => ({ device }),
+  devicePathOf: ({ device }) => device,
+  formatOptionsOf: ({ fsFormatOptions = "" }) => fsFormatOptions,
+};
+
+function toObserved({ id, name, size, zone, machine, status }: ApiVolume): ObservedVolume {
+  return {
+    ...{ id, name },
+    size: size * gibibyte,
+    topology: { [zoneKey]: zone },
+    attachedTo: machine === null ? [] : [machine],
+    device: `/dev/disk/by-id/fake-${id}`,
+    state: status === "available" ? "ready" : "changing",
+  };
+}
+
+const accepted = (waitingFor: string): VolumeOutcome => ({ done: false, checkAfter: seconds(1), waitingFor });
+
+export function fakeVolumes(api: FakeApi, mark: { readonly cluster: string }): Volumes<typeof parameters> {
+  const change = async (
+    { id, name }: ObservedVolume,
+    spec: Parameters<FakeApi["changeVolume"]>[1],
+    call: Call,
+  ) => {
+    await api.changeVolume(id, spec, call);
+    return accepted(`volume ${name}`);
+  };
+  return {
+    list: async function* (call) {
+      for await (const page of api.volumes(call)) yield page.map(toObserved);
+    },
+    get: async (id, call) => {
+      const found = await ifFound(api.volume(id, call));
+      return found && toObserved(found.volume);
+    },
+    create: async ({ name, size, topology, parameters: { tier } }, call) => {
+      const zone = topology?.[zoneKey];
+      const labels = { cluster: mark.cluster };
+      const spec = { name, labels, tier, size: size / gibibyte, ...(zone !== undefined && { zone }) };
+      const { volume } = await api.createVolume(spec, call);
+      return { ...accepted(`volume ${name}`), id: volume.id };
+    },
+    remove: async ({ id }, call) => {
+      await ifFound(api.deleteVolume(id, call));
+      return { done: true };
+    },
+    attach: (volume, machine, call) => change(volume, { machine }, call),
+    detach: async (volume, machine, call) => {
+      const now = await api.volume(volume.id, call);
+      if (now.volume.machine !== machine)
+        throw new CloudError(
+          "conflict",
+          `Volume ${volume.name} is no longer attached to machine ${machine}.`,
+          {
+            operation: "PATCH /volumes/{id}",
+          },
+        );
+      return change(volume, { machine: null }, call);
+    },
+    expand: (volume, size, call) => change(volume, { size: size / gibibyte }, call),
+  };
+}

@@ -1,0 +1,254 @@
+// Creates, removes, attaches, detaches and expands volumes, each idempotently. A volume is looked up by its id before it is changed and
+// afterwards; only a definite answer counts. Volumes are found by name in a listing that began after the request.
+
+import { type Milliseconds, seconds } from "../core/brand.ts";
+import { messageOf } from "../core/error-message.ts";
+import type { StatusCode } from "../grpc/status.ts";
+import { RpcError } from "../grpc/status.ts";
+import { type Clock, sleep } from "../platform/clock.ts";
+import type { Call } from "../provider/call.ts";
+import { CloudError, type CloudErrorKind } from "../provider/errors.ts";
+import type { Pending } from "../provider/plan.ts";
+import type { DesiredVolume, ObservedVolume, Segments, VolumeOutcome, Volumes } from "../provider/volumes.ts";
+import { abortable } from "../runtime/abortable.ts";
+import { OperationWaits } from "./operation-waits.ts";
+import { isSameTopology, type SizeRange, sizeText } from "./volume-requests.ts";
+
+/**
+ * For sidecars, `ABORTED` and `UNAVAILABLE` mean that the request may have had an effect: they repeat it until it has a definite end.
+ */
+const codes = {
+  "not-found": "NOT_FOUND",
+  conflict: "ABORTED",
+  busy: "ABORTED",
+  invalid: "INVALID_ARGUMENT",
+  quota: "RESOURCE_EXHAUSTED",
+  unauthorized: "UNAUTHENTICATED",
+  forbidden: "PERMISSION_DENIED",
+  "rate-limited": "UNAVAILABLE",
+  unavailable: "UNAVAILABLE",
+} as const satisfies Record<CloudErrorKind, StatusCode>;
+
+function toRpcError(error: unknown): unknown {
+  return CloudError.is(error) ? new RpcError(codes[error.kind], messageOf(error), { cause: error }) : error;
+}
+
+/** The cloud reports a change as done, and still shows it in progress. */
+const checkAfter: Milliseconds = seconds(1);
+
+export interface CloudVolumesOptions {
+  readonly volumes: Volumes;
+  readonly pending: Pending | undefined;
+  readonly clock: Clock;
+  /** Aborted when the process ends. */
+  readonly life: AbortSignal;
+}
+
+/** What a claim asks for. `places` are the allowed topologies, the preferred one first; none: anywhere. */
+export interface VolumeRequest extends Pick<DesiredVolume, "name" | "parameters" | "claim"> {
+  readonly range: SizeRange;
+  readonly places: readonly Segments[];
+}
+
+export class CloudVolumes {
+  readonly #volumes: Volumes;
+  readonly #clock: Clock;
+  readonly #operations: OperationWaits;
+  readonly #listing: SharedListing;
+  /** Names and ids of volumes that a call works on. */
+  readonly #busy = new Set<string>();
+
+  constructor({ volumes, pending, clock, life }: CloudVolumesOptions) {
+    this.#volumes = volumes;
+    this.#clock = clock;
+    this.#operations = new OperationWaits(pending, clock, life);
+    this.#listing = new SharedListing(volumes, life);
+  }
+
+  list(signal: AbortSignal): Promise<readonly ObservedVolume[]> {
+    return answered(this.#listing.next(signal));
+  }
+
+  find(id: string, signal: AbortSignal): Promise<ObservedVolume | undefined> {
+    return answered(this.#volumes.get(id, userCall(signal)));
+  }
+
+  create(request: VolumeRequest, signal: AbortSignal): Promise<ObservedVolume> {
+    const { name, range, places, parameters, claim } = request;
+    return this.#alone(`name ${name}`, async () => {
+      const [found, ...others] = (await this.#listing.next(signal)).filter((volume) => volume.name === name);
+      if (others.length > 0)
+        throw new RpcError(
+          "INTERNAL",
+          `${others.length + 1} volumes have the name ${name}: ${[found, ...others].map((each) => each?.id).join(", ")}. None is used. Delete those without data in the cloud.`,
+        );
+      if (found !== undefined) return ready(compatible(found, request));
+      const desired = { name, size: range.size, topology: places[0], parameters, claim };
+      const outcome = await this.#volumes.create(desired, userCall(signal));
+      const created = await this.#after(outcome, outcome.id, signal);
+      if (created !== undefined) return ready(created);
+      throw noEffect(`Volume ${name} (${outcome.id}) was created`, "does not exist");
+    });
+  }
+
+  remove(id: string, signal: AbortSignal): Promise<void> {
+    return this.#alone(id, async () => {
+      const volume = await this.#volumes.get(id, userCall(signal));
+      if (volume === undefined) return;
+      if (volume.attachedTo.length > 0)
+        throw new RpcError(
+          "FAILED_PRECONDITION",
+          `${titleOf(volume)} is attached to machine ${volume.attachedTo.join(", ")}, so it is not deleted. Delete the pods that use it, or detach it.`,
+        );
+      if (volume.isProtected === true)
+        throw new RpcError(
+          "FAILED_PRECONDITION",
+          `${titleOf(volume)} is protected against deletion in the cloud, so it is not deleted. Remove the protection to delete it.`,
+        );
+      const outcome = await this.#volumes.remove(ready(volume), userCall(signal));
+      if ((await this.#after(outcome, id, signal)) !== undefined)
+        throw noEffect(`${titleOf(volume)} was deleted`, "still exists");
+    });
+  }
+
+  attach(id: string, machine: string, signal: AbortSignal): Promise<ObservedVolume> {
+    return this.#alone(id, async () => {
+      const volume = await this.#volumes.get(id, userCall(signal));
+      if (volume === undefined) throw new RpcError("NOT_FOUND", `Volume ${id} does not exist.`);
+      if (volume.attachedTo.includes(machine)) return ready(volume);
+      if (volume.attachedTo.length > 0)
+        throw new RpcError(
+          "FAILED_PRECONDITION",
+          `${titleOf(volume)} is attached to machine ${volume.attachedTo.join(", ")}, so it is not attached to ${machine}. It is never detached for that.`,
+        );
+      const outcome = await this.#volumes.attach(ready(volume), machine, userCall(signal));
+      const attached = await this.#after(outcome, id, signal);
+      if (attached?.attachedTo.includes(machine) === true) return attached;
+      throw noEffect(`${titleOf(volume)} was attached to machine ${machine}`, "is not attached to it");
+    });
+  }
+
+  /** From one machine, or from all of them. What is not attached there, or does not exist, is left as it is. */
+  detach(id: string, machine: string | undefined, signal: AbortSignal): Promise<void> {
+    return this.#alone(id, async () => {
+      const volume = await this.#volumes.get(id, userCall(signal));
+      for (const from of volume?.attachedTo ?? []) {
+        if (volume === undefined || (machine !== undefined && from !== machine)) continue;
+        const outcome = await this.#volumes.detach(ready(volume), from, userCall(signal));
+        const after = await this.#after(outcome, id, signal);
+        if (after?.attachedTo.includes(from) === true)
+          throw noEffect(`${titleOf(volume)} was detached from machine ${from}`, "is still attached to it");
+      }
+    });
+  }
+
+  expand(id: string, { size, limit }: SizeRange, signal: AbortSignal): Promise<ObservedVolume> {
+    return this.#alone(id, async () => {
+      const volume = await this.#volumes.get(id, userCall(signal));
+      if (volume === undefined) throw new RpcError("NOT_FOUND", `Volume ${id} does not exist.`);
+      if (volume.size > limit)
+        throw new RpcError(
+          "OUT_OF_RANGE",
+          `${titleOf(volume)} has ${sizeText(volume.size)}, which is more than ${sizeText(limit)}. A volume cannot become smaller.`,
+        );
+      if (volume.size >= size) return volume;
+      const outcome = await this.#volumes.expand(ready(volume), size, userCall(signal));
+      const expanded = await this.#after(outcome, id, signal);
+      if (expanded !== undefined && expanded.size >= size) return expanded;
+      throw noEffect(`${titleOf(volume)} was expanded to ${sizeText(size)}`, "has its former size");
+    });
+  }
+
+  /** What the volume is when the change has ended. */
+  async #after(outcome: VolumeOutcome, id: string, signal: AbortSignal): Promise<ObservedVolume | undefined> {
+    if (!outcome.done && outcome.operation !== undefined)
+      await this.#operations.end(outcome.operation, outcome.checkAfter, signal);
+    for (;;) {
+      const volume = await this.#volumes.get(id, userCall(signal));
+      if (volume?.state !== "changing") return volume;
+      await sleep(this.#clock, outcome.done ? checkAfter : outcome.checkAfter, signal);
+    }
+  }
+
+  async #alone<T>(key: string, work: () => Promise<T>): Promise<T> {
+    if (this.#busy.has(key))
+      throw new RpcError("ABORTED", `Another call works on the volume ${key}. Try again.`);
+    this.#busy.add(key);
+    try {
+      return await answered(work());
+    } finally {
+      this.#busy.delete(key);
+    }
+  }
+}
+
+/** Listings of the cloud, one at a time. */
+class SharedListing {
+  readonly #volumes: Volumes;
+  readonly #life: AbortSignal;
+  #running: Promise<unknown> = Promise.resolve();
+  #next: Promise<readonly ObservedVolume[]> | undefined;
+
+  constructor(volumes: Volumes, life: AbortSignal) {
+    this.#volumes = volumes;
+    this.#life = life;
+  }
+
+  /** All volumes, in a listing that begins after this call. Calls that come before it begins share it. */
+  next(signal: AbortSignal): Promise<readonly ObservedVolume[]> {
+    this.#next ??= this.#begin();
+    return abortable(this.#next, signal);
+  }
+
+  async #begin(): Promise<readonly ObservedVolume[]> {
+    await this.#running.catch(() => undefined);
+    this.#next = undefined;
+    const listing = this.#listAll();
+    this.#running = listing;
+    return listing;
+  }
+
+  async #listAll(): Promise<readonly ObservedVolume[]> {
+    const all: ObservedVolume[] = [];
+    for await (const page of this.#volumes.list(userCall(this.#life))) all.push(...page);
+    return all;
+  }
+}
+
+function userCall(signal: AbortSignal): Call {
+  return { signal, urgency: "user-change" };
+}
+
+async function answered<T>(work: Promise<T>): Promise<T> {
+  try {
+    return await work;
+  } catch (error) {
+    throw toRpcError(error);
+  }
+}
+
+const titleOf = ({ id, name }: ObservedVolume): string => `Volume ${name} (${id})`;
+
+function ready(volume: ObservedVolume): ObservedVolume {
+  if (volume.state === "ready") return volume;
+  throw new RpcError("ABORTED", `${titleOf(volume)} is being created or changed by the cloud. Try again.`);
+}
+
+/** The cloud reports a change that cannot be seen. */
+function noEffect(claimed: string, actual: string): RpcError {
+  return new RpcError("UNAVAILABLE", `${claimed} according to the cloud, but it ${actual}. Try again.`);
+}
+
+/** A volume that exists with the name of the claim. */
+function compatible(found: ObservedVolume, { range, places }: VolumeRequest): ObservedVolume {
+  const differs = (what: string) =>
+    new RpcError(
+      "ALREADY_EXISTS",
+      `${titleOf(found)} exists, but ${what}. It is not changed. Delete it in the cloud if it has no data, or correct the claim.`,
+    );
+  if (found.size < range.size || found.size > range.limit)
+    throw differs(`its size is ${sizeText(found.size)}, and the claim needs ${sizeText(range.size)}`);
+  if (places.length > 0 && !places.some((place) => isSameTopology(place, found.topology)))
+    throw differs(`it is in ${Object.values(found.topology).join(", ")}, where the claim cannot use it`);
+  return found;
+}

@@ -1,0 +1,133 @@
+// The CSI services Identity and Controller: what sidecars such as external-provisioner and external-attacher call.
+
+import type { Handlers } from "../grpc/rpc-server.ts";
+import { RpcError } from "../grpc/status.ts";
+import type { ObservedVolume, VolumeDriver } from "../provider/volumes.ts";
+import type { CloudVolumes } from "./cloud-volumes.ts";
+import type { CsiSchema, csiServices } from "./spec.ts";
+import {
+  pageOfVolumes,
+  readParameters,
+  readSize,
+  readTopologies,
+  refusedCapability,
+  requireCapabilities,
+} from "./volume-requests.ts";
+
+type Services = typeof csiServices;
+
+export interface IdentityOptions {
+  readonly driver: VolumeDriver;
+  readonly version: string;
+  readonly hasController: boolean;
+}
+
+export function identityService({
+  driver,
+  version,
+  hasController,
+}: IdentityOptions): Handlers<CsiSchema, Services["Identity"]> {
+  return {
+    GetPluginInfo: () => ({ name: driver.name, vendorVersion: version }),
+    GetPluginCapabilities: () => ({
+      capabilities: [
+        ...(hasController ? [{ service: { type: "CONTROLLER_SERVICE" as const } }] : []),
+        { service: { type: "VOLUME_ACCESSIBILITY_CONSTRAINTS" } },
+        { volumeExpansion: { type: "ONLINE" } },
+      ],
+    }),
+    Probe: () => ({ ready: { value: true } }),
+  };
+}
+
+const capabilities = [
+  "CREATE_DELETE_VOLUME",
+  "PUBLISH_UNPUBLISH_VOLUME",
+  "LIST_VOLUMES",
+  "LIST_VOLUMES_PUBLISHED_NODES",
+  "EXPAND_VOLUME",
+  "SINGLE_NODE_MULTI_WRITER",
+] as const;
+
+/** Throws for a field that must be set. */
+export function requireField(name: string, value: string): string {
+  if (value === "") throw new RpcError("INVALID_ARGUMENT", `The ${name} is missing.`);
+  return value;
+}
+
+export interface ControllerOptions {
+  readonly driver: VolumeDriver;
+  readonly volumes: CloudVolumes;
+  readonly warn: (message: string) => void;
+}
+
+export function controllerService({
+  driver,
+  volumes,
+  warn,
+}: ControllerOptions): Handlers<CsiSchema, Services["Controller"]> {
+  const shown = ({ id, size, topology }: ObservedVolume) => ({
+    volumeID: id,
+    capacityBytes: size,
+    accessibleTopology: [{ segments: topology }],
+  });
+  return {
+    CreateVolume: async (request, { signal }) => {
+      const name = requireField("name", request.name);
+      requireCapabilities(request.volumeCapabilities);
+      if (request.volumeContentSource !== undefined)
+        throw new RpcError("INVALID_ARGUMENT", "Volumes cannot be created from snapshots or volumes.");
+      const range = readSize(request.capacityRange, driver.sizes);
+      const places = readTopologies(request.accessibilityRequirements, driver);
+      const { values, claim, warnings } = readParameters(request.parameters, driver);
+      for (const warning of warnings)
+        warn(`Volume ${name}: ${warning}. The StorageClass has it; it is ignored.`);
+      const volume = await volumes.create({ name, range, places, parameters: values, claim }, signal);
+      return { volume: { ...shown(volume), volumeContext: driver.contextOf(values) } };
+    },
+    DeleteVolume: async ({ volumeID }, { signal }) => {
+      await volumes.remove(requireField("volume id", volumeID), signal);
+      return {};
+    },
+    ControllerPublishVolume: async ({ volumeID, nodeID, volumeCapability, readonly }, { signal }) => {
+      requireField("volume id", volumeID);
+      requireField("node id", nodeID);
+      requireCapabilities([volumeCapability]);
+      if (readonly) throw new RpcError("INVALID_ARGUMENT", "Volumes cannot be attached read-only.");
+      const volume = await volumes.attach(volumeID, nodeID, signal);
+      return { publishContext: driver.publishContextOf(volume) };
+    },
+    ControllerUnpublishVolume: async ({ volumeID, nodeID }, { signal }) => {
+      requireField("volume id", volumeID);
+      await volumes.detach(volumeID, nodeID === "" ? undefined : nodeID, signal);
+      return {};
+    },
+    ValidateVolumeCapabilities: async ({ volumeID, ...asked }, { signal }) => {
+      requireField("volume id", volumeID);
+      if (asked.volumeCapabilities.length === 0)
+        throw new RpcError("INVALID_ARGUMENT", "The volume capabilities are missing.");
+      if ((await volumes.find(volumeID, signal)) === undefined)
+        throw new RpcError("NOT_FOUND", `Volume ${volumeID} does not exist.`);
+      const [refused] = asked.volumeCapabilities.flatMap((each) => refusedCapability(each) ?? []);
+      if (refused !== undefined) return { message: refused };
+      const { volumeContext, volumeCapabilities, parameters } = asked;
+      return { confirmed: { volumeContext, volumeCapabilities, parameters } };
+    },
+    ListVolumes: async (request, { signal }) => {
+      const page = pageOfVolumes(await volumes.list(signal), request);
+      const entries = page.volumes.map((volume) => ({
+        volume: shown(volume),
+        status: { publishedNodeIDs: volume.attachedTo },
+      }));
+      return { entries, nextToken: page.nextToken };
+    },
+    ControllerGetCapabilities: () => ({ capabilities: capabilities.map((type) => ({ rpc: { type } })) }),
+    ControllerExpandVolume: async ({ volumeID, capacityRange, volumeCapability }, { signal }) => {
+      requireField("volume id", volumeID);
+      if (capacityRange === undefined)
+        throw new RpcError("INVALID_ARGUMENT", "The capacity range is missing.");
+      const volume = await volumes.expand(volumeID, readSize(capacityRange, driver.sizes), signal);
+      return { capacityBytes: volume.size, nodeExpansionRequired: volumeCapability?.block === undefined };
+    },
+  };
+}

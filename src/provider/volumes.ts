@@ -1,0 +1,99 @@
+// Volumes: disks that outlive machines. The framework serves CSI, decides what is safe and waits for the cloud; the provider lists,
+// creates, removes, attaches, detaches and expands.
+
+import type { Fields, Values } from "../core/settings.ts";
+import type { Call } from "./call.ts";
+import type { Instance } from "./instances.ts";
+import type { Wait } from "./plan.ts";
+
+/** Where a volume can be used: CSI's topology segments, such as `{ "csi.hetzner.cloud/location": "fsn1" }`. */
+export type Segments = Readonly<Record<string, string>>;
+
+/** What is known of a machine without a request to the cloud: from its Node. */
+export type VolumeMachine = Pick<Instance, "type" | "region" | "zone">;
+
+/**
+ * What identifies the volumes of a cloud in Kubernetes: the names, ids and keys of the cloud's existing CSI driver, so that its
+ * PersistentVolumes work on. Everything here is pure, and known without credentials: the process on each Node uses it.
+ */
+export interface VolumeDriver<P extends Fields = Fields> {
+  /** The name of the CSI driver, as in `spec.csi.driver` of a PersistentVolume. */
+  readonly name: string;
+  /** The parameters of a StorageClass. */
+  readonly parameters: P;
+  /** Sizes in bytes. A claim gets the next multiple of `step`. */
+  readonly sizes: { readonly min: number; readonly step: number; readonly max: number };
+  /** The keys of `Segments`. */
+  readonly topologyKeys: readonly string[];
+  /** The id of a machine in CSI, for its provider id; undefined if the machine can have no volumes. */
+  nodeIDOf(providerID: string): string | undefined;
+  /** Undefined while the machine does not show it. */
+  topologyOf(machine: VolumeMachine): Segments | undefined;
+  /** How many volumes a machine can have. */
+  limitOf(machine: VolumeMachine): number;
+  /** What the Node needs to know of the parameters, as `spec.csi.volumeAttributes` of the PersistentVolume. */
+  contextOf(parameters: Values<P>): Readonly<Record<string, string>>;
+  /** What an attached volume has for the Node, as the VolumeAttachment shows it. */
+  publishContextOf(volume: ObservedVolume): Readonly<Record<string, string>>;
+  /** The path of the device of an attached volume. */
+  devicePathOf(publishContext: Readonly<Record<string, string>>): string | undefined;
+  /** Options for mkfs in the context, written as in a shell. */
+  formatOptionsOf(context: Readonly<Record<string, string>>): string;
+}
+
+/** A volume that should exist. */
+export interface DesiredVolume<P extends Fields = Fields> {
+  /** Unique in the cluster, and derived from the claim: the same claim has the same name again. */
+  readonly name: string;
+  /** In bytes: at least `sizes.min`, and a multiple of `sizes.step`. */
+  readonly size: number;
+  /** Undefined: anywhere. */
+  readonly topology: Segments | undefined;
+  readonly parameters: Values<P>;
+  /** Undefined if the provisioner does not pass it on (`--extra-create-metadata`). */
+  readonly claim: { readonly namespace: string; readonly name: string; readonly volume: string } | undefined;
+}
+
+/** A volume in the cloud. */
+export interface ObservedVolume {
+  /** The cloud's id: `volumeHandle` of its PersistentVolume. */
+  readonly id: string;
+  readonly name: string;
+  /** In bytes. */
+  readonly size: number;
+  readonly topology: Segments;
+  /** The machines that it is attached to, by `VolumeDriver.nodeIDOf`. */
+  readonly attachedTo: readonly string[];
+  /** For `publishContextOf`: the path of the device, or what it is made of. */
+  readonly device: string;
+  /** `changing`: the cloud is still creating or changing it. What it will be is not shown before that has ended. */
+  readonly state: "ready" | "changing";
+  /** The cloud refuses to delete it. */
+  readonly isProtected?: true | undefined;
+}
+
+/** Done, or accepted: `operation` is the id for `Cloud.pending`. Without one, the volume is `changing` until the change has ended. */
+export type VolumeOutcome =
+  | { readonly done: true }
+  | ({ readonly done: false; readonly operation?: string | undefined } & Wait);
+
+/**
+ * The volumes of a cloud. A volume is user data: the framework looks it up by id before it changes it and afterwards, and takes only a
+ * definite answer for its absence.
+ */
+export interface Volumes<P extends Fields = Fields> {
+  /** Lists all volumes of the account, page by page. Throws when a page is missing. */
+  list(call: Call): AsyncIterable<readonly ObservedVolume[]>;
+  /** Reads one volume. Undefined is a definite answer: it does not exist. An id that the cloud cannot have does not exist either. */
+  get(id: string, call: Call): Promise<ObservedVolume | undefined>;
+  /** Throws `conflict` if another volume has the name, and `quota` if the cloud has no room for it. */
+  create(desired: DesiredVolume<P>, call: Call): Promise<VolumeOutcome & { readonly id: string }>;
+  /** Done too if it does not exist any more. Throws if it is attached: it must never detach it. */
+  remove(volume: ObservedVolume, call: Call): Promise<VolumeOutcome>;
+  /** Throws `not-found` if the machine does not exist, and `quota` if it has as many volumes as it can have. */
+  attach(volume: ObservedVolume, machine: string, call: Call): Promise<VolumeOutcome>;
+  /** Only from this machine. */
+  detach(volume: ObservedVolume, machine: string, call: Call): Promise<VolumeOutcome>;
+  /** To a larger size, also while it is attached. */
+  expand(volume: ObservedVolume, size: number, call: Call): Promise<VolumeOutcome>;
+}

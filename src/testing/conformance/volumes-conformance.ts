@@ -1,0 +1,334 @@
+// The contract of a provider's volumes: each change has the effect that it reports, may be repeated, and ends in the same state after
+// any fault and any crash. No volume is made twice, detached to delete or attach it, or taken for absent without a definite answer.
+
+import { describe, expect, test } from "bun:test";
+import { seconds } from "../../core/brand.ts";
+import { CloudVolumes } from "../../csi/cloud-volumes.ts";
+import { readParameters } from "../../csi/volume-requests.ts";
+import { RpcError } from "../../grpc/status.ts";
+import type { Pending } from "../../provider/plan.ts";
+import type { ObservedVolume, Segments, VolumeDriver, Volumes } from "../../provider/volumes.ts";
+import { DeadlineError, withDeadline } from "../../runtime/deadline.ts";
+import { expectSameEndAfterFaults } from "./end-states.ts";
+import { faultPositions, manyRuns, readFaultKinds } from "./faulty-transport.ts";
+import { collect, failureOf, Lab } from "./lab.ts";
+import type { Harness } from "./simulated-cloud.ts";
+
+const requestLimit = seconds(20);
+
+/** What `CloudVolumes` relies on: in production, each request has a deadline. */
+function withDeadlines({ cloud, clock }: Lab): {
+  readonly volumes: Volumes;
+  readonly pending: Pending | undefined;
+} {
+  const { volumes, pending } = cloud;
+  if (volumes === undefined) throw new Error("This provider has no volumes.");
+  return {
+    volumes: {
+      ...volumes,
+      list: async function* (call) {
+        yield* await withDeadline(clock, requestLimit, "The listing", call.signal, (signal) =>
+          collect(volumes.list({ ...call, signal })),
+        );
+      },
+    },
+    pending: pending && {
+      ...pending,
+      check: (ids, call) =>
+        withDeadline(clock, requestLimit, "The check", call.signal, (signal) =>
+          pending.check(ids, { ...call, signal }),
+        ),
+    },
+  };
+}
+
+const retried = ["ABORTED", "UNAVAILABLE"];
+const maxAttempts = 50;
+
+/** Calls a connected provider as sidecars do: again after a failure that is not final. */
+class Orchestrator {
+  readonly lab: Lab;
+  readonly driver: VolumeDriver;
+  /** Restarts the process after each failure. */
+  crashesOnFailure = false;
+  #process: CloudVolumes | undefined;
+  #cloud: unknown;
+
+  constructor(lab: Lab, driver: VolumeDriver) {
+    this.lab = lab;
+    this.driver = driver;
+  }
+
+  /** A new connection is a new process. */
+  get process(): CloudVolumes {
+    if (this.#process === undefined || this.#cloud !== this.lab.cloud) {
+      this.#cloud = this.lab.cloud;
+      const life = new AbortController().signal;
+      this.#process = new CloudVolumes({ ...withDeadlines(this.lab), clock: this.lab.clock, life });
+    }
+    return this.#process;
+  }
+
+  once<T>(work: (volumes: CloudVolumes, signal: AbortSignal) => Promise<T>): Promise<T> {
+    return this.lab.run(({ signal }) => work(this.process, signal));
+  }
+
+  async until<T>(work: (volumes: CloudVolumes, signal: AbortSignal) => Promise<T>): Promise<T> {
+    for (let attempts = 1; ; attempts++) {
+      try {
+        return await this.once(work);
+      } catch (error) {
+        const isRetried =
+          error instanceof RpcError ? retried.includes(error.code) : error instanceof DeadlineError;
+        if (!isRetried || attempts === maxAttempts) throw error;
+        if (this.crashesOnFailure) this.lab.connect();
+        await this.lab.clock.advance(seconds(5));
+      }
+    }
+  }
+
+  create(name: string, place: Segments, steps = 1): Promise<ObservedVolume> {
+    const { driver } = this;
+    const { values, claim } = readParameters({}, driver);
+    const size = driver.sizes.min + (steps - 1) * driver.sizes.step;
+    const range = { size, limit: driver.sizes.max };
+    const request = { name, range, places: [place], parameters: values, claim };
+    return this.until((volumes, signal) => volumes.create(request, signal));
+  }
+
+  attach({ id }: ObservedVolume, machine: string): Promise<ObservedVolume> {
+    return this.until((volumes, signal) => volumes.attach(id, machine, signal));
+  }
+
+  detach({ id }: ObservedVolume, machine?: string): Promise<void> {
+    return this.until((volumes, signal) => volumes.detach(id, machine, signal));
+  }
+
+  expand({ id }: ObservedVolume, size: number): Promise<ObservedVolume> {
+    const { max } = this.driver.sizes;
+    return this.until((volumes, signal) => volumes.expand(id, { size, limit: max }, signal));
+  }
+
+  remove({ id }: ObservedVolume): Promise<void> {
+    return this.until((volumes, signal) => volumes.remove(id, signal));
+  }
+}
+
+interface Machines {
+  /** Two machines in the same place. */
+  readonly ids: readonly [string, string];
+  readonly place: Segments;
+}
+
+/** Adds machines until two of them are in the same place. */
+async function addMachines(lab: Lab, driver: VolumeDriver): Promise<Machines> {
+  for (let count = 0; count < 10; count++) lab.simulated.addMachine(`disk-${count}`);
+  const [source] = lab.cloud.instances?.sources ?? [];
+  if (source === undefined) throw new Error("This provider has no instances.");
+  const found = (await lab.list((call) => source.list(call))).flatMap((instance) => {
+    const [id, place] = [driver.nodeIDOf(instance.id), driver.topologyOf(instance)];
+    return id === undefined || place === undefined ? [] : [{ id, place }];
+  });
+  for (const { id, place } of found) {
+    const other = found.find(
+      (each) => each.id !== id && JSON.stringify(each.place) === JSON.stringify(place),
+    );
+    if (other !== undefined) return { ids: [id, other.id], place };
+  }
+  throw new Error("No two machines of this cloud are in the same place.");
+}
+
+/** Runs the contract of `volumes` as bun tests. Call it at the top level of a test file. */
+export function volumesConformance(name: string, harness: Harness): void {
+  const driver: VolumeDriver | undefined = harness.definition.volumeDriver;
+  if (driver === undefined) throw new Error("This provider has no volume driver.");
+  const fresh = async () => {
+    const lab = new Lab(harness);
+    const machines = await addMachines(lab, driver);
+    return { lab, orchestrator: new Orchestrator(lab, driver), ...machines };
+  };
+
+  const live = async (
+    orchestrator: Orchestrator,
+    { ids: [first, second], place }: Machines,
+  ): Promise<string[]> => {
+    const { lab } = orchestrator;
+    const states: string[] = [lab.state];
+    const note = async <T>(step: Promise<T>): Promise<T> => {
+      const result = await step;
+      states.push(lab.state);
+      return result;
+    };
+    const [one, two] = [
+      await note(orchestrator.create("pvc-1", place)),
+      await note(orchestrator.create("pvc-2", place, 3)),
+    ];
+    expect([one.size, two.size]).toEqual([driver.sizes.min, driver.sizes.min + 2 * driver.sizes.step]);
+    await note(orchestrator.attach(one, first));
+    await note(orchestrator.attach(two, second));
+    await note(orchestrator.expand(one, driver.sizes.min + driver.sizes.step));
+    await note(orchestrator.detach(one, first));
+    await note(orchestrator.attach(one, second));
+    await note(orchestrator.detach(one));
+    await note(orchestrator.remove(one));
+    await note(orchestrator.detach(two, second));
+    await note(orchestrator.remove(two));
+    return states;
+  };
+
+  describe(`${name}: volumes`, () => {
+    test("have sizes that the driver declares", () => {
+      const { min, step, max } = driver.sizes;
+      expect([min % step, max % step, min <= max]).toEqual([0, 0, true]);
+    });
+
+    test("are created, attached, expanded, detached and deleted", async () => {
+      const { lab, orchestrator, ...machines } = await fresh();
+      const states = await live(orchestrator, machines);
+      expect(states.at(-1)).toBe(states[0] as string);
+      for (const [index, state] of states.slice(1).entries()) expect(state).not.toBe(states[index] as string);
+      expect([lab.undeclaredMutations, lab.leakedListeners]).toEqual([[], 0]);
+    });
+
+    test("are not changed by a call that is repeated, also after a restart", async () => {
+      const { lab, orchestrator, ids, place } = await fresh();
+      const made = await orchestrator.create("pvc-1", place);
+      await orchestrator.attach(made, ids[0]);
+      const [before, state] = [lab.mutations, lab.state];
+      for (const _ of [1, 2]) {
+        expect((await orchestrator.create("pvc-1", place)).id).toBe(made.id);
+        const { attachedTo } = await orchestrator.attach(made, ids[0]);
+        expect(attachedTo).toEqual([ids[0]]);
+        await orchestrator.expand(made, made.size);
+        await orchestrator.detach(made, ids[1]);
+        lab.connect();
+      }
+      expect([lab.mutations, lab.state]).toEqual([before, state]);
+      await orchestrator.detach(made, ids[0]);
+      await orchestrator.remove(made);
+      const removed = lab.mutations;
+      await orchestrator.remove(made);
+      await orchestrator.detach(made, ids[0]);
+      expect(lab.mutations).toBe(removed);
+    });
+
+    test.each(readFaultKinds)(
+      "end in the same state with a %p fault at every operation",
+      async (kind) => {
+        let machines: Machines | undefined;
+        const prepare = async () => {
+          const made = await fresh();
+          machines = made;
+          return made.lab;
+        };
+        await expectSameEndAfterFaults(kind, prepare, (lab) =>
+          live(new Orchestrator(lab, driver), machines as Machines),
+        );
+      },
+      manyRuns,
+    );
+
+    test(
+      "end in the same state after a crash while a request is under way",
+      async () => {
+        const clean = await fresh();
+        const first = clean.lab.requests.length;
+        const expected = await live(clean.orchestrator, clean);
+        for (const kind of ["reset", "lost-answer"] as const) {
+          for (const position of faultPositions(clean.lab.requests.slice(first), kind)) {
+            const { lab, orchestrator, ...machines } = await fresh();
+            orchestrator.crashesOnFailure = true;
+            lab.faulty.failAt(position, kind);
+            const states = await live(orchestrator, machines);
+            expect({ kind, position, states }).toEqual({ kind, position, states: expected });
+          }
+        }
+      },
+      manyRuns,
+    );
+
+    test("that are attached are neither deleted nor attached elsewhere", async () => {
+      const { lab, orchestrator, ids, place } = await fresh();
+      const made = await orchestrator.create("pvc-1", place);
+      await orchestrator.attach(made, ids[0]);
+      const before = lab.mutations;
+      for (const refused of [orchestrator.remove(made), orchestrator.attach(made, ids[1])])
+        expect(await failureOf(refused)).toMatchObject({ code: "FAILED_PRECONDITION" });
+      expect(lab.mutations).toBe(before);
+    });
+
+    test("are deleted by the cloud only when they are detached", async () => {
+      const { lab, orchestrator, ids, place } = await fresh();
+      const made = await orchestrator.create("pvc-1", place);
+      await orchestrator.attach(made, ids[0]);
+      const state = lab.state;
+      await failureOf(lab.run(async (call) => lab.cloud.volumes?.remove({ ...made, attachedTo: [] }, call)));
+      await lab.clock.advance(seconds(10));
+      expect(lab.state).toBe(state);
+    });
+
+    test("are never detached from another machine", async () => {
+      const { lab, orchestrator, ids, place } = await fresh();
+      const made = await orchestrator.create("pvc-1", place);
+      await orchestrator.attach(made, ids[0]);
+      const state = lab.state;
+      await failureOf(lab.run(async (call) => lab.cloud.volumes?.detach(made, ids[1], call)));
+      await lab.clock.advance(seconds(10));
+      expect(lab.state).toBe(state);
+    });
+
+    test("are created once for calls that come together, with few listings", async () => {
+      const { lab, orchestrator, place } = await fresh();
+      const before = lab.requests.length;
+      const names = Array.from({ length: 20 }, (_, index) => `pvc-${index}`);
+      const { values, claim } = readParameters({}, driver);
+      const range = { size: driver.sizes.min, limit: driver.sizes.max };
+      const made = await orchestrator.once((volumes, signal) =>
+        Promise.all(
+          names.map((each) =>
+            volumes.create({ name: each, range, places: [place], parameters: values, claim }, signal),
+          ),
+        ),
+      );
+      expect(new Set(made.map(({ id }) => id)).size).toBe(20);
+      const sent = lab.requests.slice(before);
+      expect(sent.filter(({ mutates }) => mutates)).toHaveLength(20);
+      const listed = await lab.list((call) => (lab.cloud.volumes as Volumes).list(call));
+      expect(listed.map((volume) => volume.name).toSorted()).toEqual(names.toSorted());
+    });
+
+    test("are attached until the machine has as many as it can have", async () => {
+      const { orchestrator, ids, place } = await fresh();
+      const limit = driver.limitOf({ type: "" });
+      const made = [];
+      for (let count = 0; count <= limit; count++)
+        made.push(await orchestrator.create(`pvc-${count}`, place));
+      for (const volume of made.slice(0, limit)) await orchestrator.attach(volume, ids[0]);
+      const tooMany = orchestrator.attach(made[limit] as ObservedVolume, ids[0]);
+      expect(await failureOf(tooMany)).toMatchObject({ code: "RESOURCE_EXHAUSTED" });
+    });
+
+    test("are not attached to a machine that does not exist", async () => {
+      const { orchestrator, place } = await fresh();
+      const made = await orchestrator.create("pvc-1", place);
+      for (const machine of ["999999", "no machine"])
+        expect(await failureOf(orchestrator.attach(made, machine))).toMatchObject({ code: "NOT_FOUND" });
+    });
+
+    test("that do not exist are reported as such, whatever their id is", async () => {
+      const { lab } = await fresh();
+      for (const id of ["999999", "no volume", "../machines/1"])
+        expect(await lab.run(async (call) => lab.cloud.volumes?.get(id, call))).toBeUndefined();
+    });
+
+    test("are listed completely, or not at all", async () => {
+      const { lab, orchestrator, place } = await fresh();
+      for (const each of ["pvc-1", "pvc-2"]) await orchestrator.create(each, place);
+      lab.simulated.shortenNextVolumePage?.();
+      const list = (lab.cloud.volumes as Volumes).list;
+      if (lab.simulated.shortenNextVolumePage !== undefined)
+        expect(await failureOf(lab.list(list))).toMatchObject({ kind: "unavailable" });
+      expect(await lab.list(list)).toHaveLength(2);
+    });
+  });
+}

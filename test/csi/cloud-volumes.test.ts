@@ -1,0 +1,217 @@
+// What `CloudVolumes` does with a cloud that lies. The conformance suites cover faults of the transport.
+
+import { describe, expect, test } from "bun:test";
+import { volumeDriver as driver } from "../../providers/fake/volumes.ts";
+import { milliseconds, seconds } from "../../src/core/brand.ts";
+import { CloudVolumes } from "../../src/csi/cloud-volumes.ts";
+import { readParameters } from "../../src/csi/volume-requests.ts";
+import { CloudError } from "../../src/provider/errors.ts";
+import type { Pending } from "../../src/provider/plan.ts";
+import type { ObservedVolume, Volumes } from "../../src/provider/volumes.ts";
+import { VirtualClock } from "../../src/testing/virtual-time/virtual-clock.ts";
+
+const zone = "topology.fake.example/zone";
+const gibibyte = 2 ** 30;
+const signal = new AbortController().signal;
+const done = { done: true } as const;
+
+const disk = (changes: Partial<ObservedVolume> = {}): ObservedVolume => ({
+  ...{ id: "v1", name: "pvc-1", size: gibibyte, topology: { [zone]: "a" } },
+  ...{ attachedTo: [], device: "/dev/x", state: "ready", ...changes },
+});
+
+/** A cloud that answers each read as given, and accepts every change without an effect. */
+function lying(
+  shown: { all?: readonly ObservedVolume[]; one?: ObservedVolume | undefined },
+  pending?: Pending,
+) {
+  const changes: string[] = [];
+  let listings = 0;
+  const change = (name: string) => async () => {
+    changes.push(name);
+    return pending === undefined
+      ? done
+      : ({ done: false, operation: name, checkAfter: seconds(1), waitingFor: "x" } as const);
+  };
+  const volumes: Volumes = {
+    list: async function* () {
+      listings += 1;
+      yield shown.all ?? [];
+    },
+    get: async () => shown.one,
+    create: async () => ({ ...(await change("create")()), id: "v1" }),
+    remove: change("remove"),
+    attach: change("attach"),
+    detach: change("detach"),
+    expand: change("expand"),
+  };
+  const clock = new VirtualClock();
+  const cloud = new CloudVolumes({ volumes, pending, clock, life: signal });
+  return { cloud, changes, clock, listings: () => listings };
+}
+
+const { values } = readParameters({}, driver);
+const range = { size: gibibyte, limit: 10 * gibibyte };
+const request = { name: "pvc-1", range, places: [{ [zone]: "a" }], parameters: values, claim: undefined };
+const failure = (work: Promise<unknown>) =>
+  work.then(
+    () => "succeeded",
+    (error: Error & { code?: string }) => `${error.code}: ${error.message}`,
+  );
+
+describe("a change that the cloud reports, and that has no effect", () => {
+  const attached = disk({ attachedTo: ["7"] });
+  const cases: readonly (readonly [
+    string,
+    ObservedVolume | undefined,
+    (cloud: CloudVolumes) => Promise<unknown>,
+    string,
+  ])[] = [
+    [
+      "creation",
+      undefined,
+      (cloud) => cloud.create(request, signal),
+      "Volume pvc-1 (v1) was created according to the cloud, but it does not exist.",
+    ],
+    [
+      "deletion",
+      disk(),
+      (cloud) => cloud.remove("v1", signal),
+      "was deleted according to the cloud, but it still exists.",
+    ],
+    [
+      "attachment",
+      disk(),
+      (cloud) => cloud.attach("v1", "7", signal),
+      "was attached to machine 7 according to the cloud, but it is not attached to it.",
+    ],
+    [
+      "detachment",
+      attached,
+      (cloud) => cloud.detach("v1", "7", signal),
+      "was detached from machine 7 according to the cloud, but it is still attached to it.",
+    ],
+    [
+      "expansion",
+      disk(),
+      (cloud) => cloud.expand("v1", { size: 2 * gibibyte, limit: range.limit }, signal),
+      "was expanded to 2Gi according to the cloud, but it has its former size.",
+    ],
+  ];
+  test.each(cases)("is no success: %s", async (_, one, work, text) => {
+    const { cloud, changes } = lying({ one });
+    const message = await failure(work(cloud));
+    expect([message.startsWith("UNAVAILABLE: "), message.includes(text), changes.length]).toEqual([
+      true,
+      true,
+      1,
+    ]);
+  });
+});
+
+describe("a volume with the name of the claim", () => {
+  test("is used when it fits, without a change", async () => {
+    const { cloud, changes } = lying({ all: [disk()] });
+    expect((await cloud.create(request, signal)).id).toBe("v1");
+    expect(changes).toEqual([]);
+  });
+
+  const unfit: readonly (readonly [string, readonly ObservedVolume[], string])[] = [
+    [
+      "of another size",
+      [disk({ size: 20 * gibibyte })],
+      "ALREADY_EXISTS: Volume pvc-1 (v1) exists, but its size is 20Gi",
+    ],
+    [
+      "in another place",
+      [disk({ topology: { [zone]: "b" } })],
+      "ALREADY_EXISTS: Volume pvc-1 (v1) exists, but it is in b",
+    ],
+    [
+      "that is being created",
+      [disk({ state: "changing" })],
+      "ABORTED: Volume pvc-1 (v1) is being created or changed",
+    ],
+    [
+      "that exists twice",
+      [disk(), disk({ id: "v2" })],
+      "INTERNAL: 2 volumes have the name pvc-1: v1, v2. None is used.",
+    ],
+  ];
+  test.each(unfit)("%s is neither used nor created again", async (_, all, text) => {
+    const { cloud, changes } = lying({ all });
+    expect(await failure(cloud.create(request, signal))).toContain(text);
+    expect(changes).toEqual([]);
+  });
+});
+
+test("a volume that is protected is not deleted", async () => {
+  const { cloud, changes } = lying({ one: disk({ isProtected: true }) });
+  expect(await failure(cloud.remove("v1", signal))).toContain("is protected against deletion in the cloud");
+  expect(changes).toEqual([]);
+});
+
+test("a volume cannot become smaller than a claim allows", async () => {
+  const { cloud } = lying({ one: disk({ size: 20 * gibibyte }) });
+  expect(await failure(cloud.expand("v1", range, signal))).toContain(
+    "OUT_OF_RANGE: Volume pvc-1 (v1) has 20Gi",
+  );
+});
+
+test("two calls for one volume do not work on it together", async () => {
+  const { cloud, changes } = lying({ one: disk() });
+  const [first, second] = await Promise.all([
+    failure(cloud.attach("v1", "7", signal)),
+    failure(cloud.attach("v1", "8", signal)),
+  ]);
+  expect(first).toContain("is not attached to it");
+  expect(second).toBe("ABORTED: Another call works on the volume v1. Try again.");
+  expect(changes).toEqual(["attach"]);
+});
+
+test("fifty claims at once need two listings", async () => {
+  const { cloud, listings } = lying({ one: disk() });
+  const names = Array.from({ length: 50 }, (_, index) => `pvc-${index}`);
+  await Promise.all(names.map((name) => cloud.create({ ...request, name }, signal)));
+  expect(listings()).toBeLessThanOrEqual(2);
+});
+
+describe("an operation of the cloud", () => {
+  const pendingWith = (answer: (checks: number) => Awaited<ReturnType<Pending["check"]>>) => {
+    const checked: (readonly string[])[] = [];
+    const pending: Pending = {
+      limit: 25,
+      check: async (ids) => {
+        checked.push(ids);
+        return answer(checked.length);
+      },
+    };
+    return { pending, checked };
+  };
+
+  test("that fails has its error, by kind", async () => {
+    const error = new CloudError("quota", "no space left in fsn1", { operation: "GET /actions" });
+    const { pending } = pendingWith(() => new Map([["attach", error]]));
+    const { cloud, clock } = lying({ one: disk() }, pending);
+    const ended = failure(cloud.attach("v1", "7", signal));
+    await clock.advance(seconds(2));
+    expect(await ended).toBe("RESOURCE_EXHAUSTED: no space left in fsn1");
+  });
+
+  test("is checked until it has ended, together with others, also when a check fails", async () => {
+    const running = { done: false, checkAfter: seconds(1), waitingFor: "x" } as const;
+    const { pending, checked } = pendingWith((checks) => {
+      if (checks === 2) throw new CloudError("unavailable", "reset", { operation: "GET /actions" });
+      return checks < 4 ? new Map([["create", running]]) : new Map([["create", done]]);
+    });
+    const { cloud, clock } = lying({ one: disk() }, pending);
+    const names = Array.from({ length: 10 }, (_, index) => `pvc-${index}`);
+    let isDone = false;
+    const all = Promise.all(names.map((name) => cloud.create({ ...request, name }, signal))).then(
+      () => (isDone = true),
+    );
+    await clock.until(() => isDone, milliseconds(60_000), "the creations");
+    await all;
+    expect(checked).toEqual([["create"], ["create"], ["create"], ["create"]]);
+  });
+});

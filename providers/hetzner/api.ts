@@ -22,7 +22,14 @@ import {
   rateLimitHeaders,
   type Secret,
 } from "#ccm";
-import type { ApiAction, ApiCertificate, ApiLoadBalancer, ApiNetwork, ApiServer } from "./resources.ts";
+import type {
+  ApiAction,
+  ApiCertificate,
+  ApiLoadBalancer,
+  ApiNetwork,
+  ApiServer,
+  ApiVolume,
+} from "./resources.ts";
 
 /** Where the status is misleading, or an action fails with the code. */
 const kinds: Readonly<Record<string, CloudErrorKind>> = {
@@ -30,6 +37,10 @@ const kinds: Readonly<Record<string, CloudErrorKind>> = {
   token_readonly: "forbidden",
   forbidden: "forbidden",
   resource_limit_exceeded: "quota",
+  // Volumes of a server, and volumes in a location.
+  limit_exceeded_error: "quota",
+  no_space_left_in_location: "quota",
+  volume_already_attached: "conflict",
   maintenance: "unavailable",
   not_found: "not-found",
   // Another action of the same resource is running.
@@ -144,6 +155,10 @@ export function hetznerApi({ endpoint, readToken, account }: ApiOptions) {
     loadBalancers: (call: Call) => pages<ApiLoadBalancer>("load_balancers", call),
     loadBalancer: (id: number | string, call: Call) => read<ApiLoadBalancer>("load_balancers", id, call),
     certificates: (call: Call) => pages<ApiCertificate>("certificates", call),
+    volumes: (call: Call) => pages<ApiVolume>("volumes", call),
+    volume: (id: string, call: Call) => read<ApiVolume>("volumes", id, call),
+    createVolume: (request: JsonRequest, call: Call) =>
+      api.call<{ readonly action?: ApiAction | null; readonly volume: ApiVolume }>(request, call),
     actions: (ids: readonly string[], call: Call) => pages<ApiAction>("actions", call, { id: ids }),
     /** Sends a change. Its response names the action that carries it out, if there is one, or shows the changed load balancer. */
     change: (request: JsonRequest, call: Call) =>

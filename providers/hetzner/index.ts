@@ -8,6 +8,7 @@ import { hetznerLoadBalancers } from "./load-balancers.ts";
 import { robotSources } from "./robot.ts";
 import { networkIDOf, networkRoutes } from "./routes.ts";
 import { checkSettings, config, reasons } from "./settings.ts";
+import { hetznerVolumes, volumeDriver } from "./volumes.ts";
 
 export const hetzner = defineProvider({
   contract: 2,
@@ -21,6 +22,7 @@ export const hetzner = defineProvider({
     targetSelector: "node-selector",
   },
   reasons,
+  volumeDriver,
   checkConfig: checkSettings,
   connect: (settings, context) => {
     const { network } = settings;
@@ -44,6 +46,7 @@ export const hetzner = defineProvider({
       loadBalancers: settings["load-balancers-enabled"]
         ? hetznerLoadBalancers(api, settings, networkID)
         : undefined,
+      volumes: hetznerVolumes(api, settings),
       routes: hasRoutes ? networkRoutes(api, networkID) : undefined,
     };
   },

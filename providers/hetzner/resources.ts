@@ -107,6 +107,19 @@ export interface ApiCertificate {
   } | null;
 }
 
+export interface ApiVolume {
+  readonly id: number;
+  readonly name: string;
+  readonly status: "creating" | "available";
+  /** In GiB. */
+  readonly size: number;
+  /** The id of the server that it is attached to. */
+  readonly server: number | null;
+  readonly location: { readonly name: string };
+  readonly linux_device: string;
+  readonly protection: { readonly delete: boolean };
+}
+
 export interface ApiAction {
   readonly id: number;
   readonly status: "running" | "success" | "error";

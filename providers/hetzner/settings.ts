@@ -16,6 +16,7 @@ import {
   type Values,
 } from "#ccm";
 import { annotations } from "./annotations.ts";
+import { volumeLabels } from "./volume-labels.ts";
 
 const access = {
   token: secret("The API token of the project.", {
@@ -102,6 +103,13 @@ const loadBalancers = {
   },
 };
 
+const volumes = {
+  "volumes-default-location": text("Location of volumes whose claim does not wait for a pod.", {
+    env: "HCLOUD_VOLUME_DEFAULT_LOCATION",
+  }),
+  "volumes-extra-labels": volumeLabels("Labels of all volumes.", "HCLOUD_VOLUME_EXTRA_LABELS"),
+};
+
 const ineffective = { ineffective: true } as const;
 
 /** Accepted, because manifests of the Go manager set them. */
@@ -136,7 +144,7 @@ const withoutEffect = {
   }),
 };
 
-export const config = { ...access, ...instances, ...robot, ...loadBalancers, ...withoutEffect };
+export const config = { ...access, ...instances, ...robot, ...loadBalancers, ...volumes, ...withoutEffect };
 export type Settings = Values<typeof config>;
 
 /** Checks that involve several settings. Pure. */

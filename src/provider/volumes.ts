@@ -92,7 +92,7 @@ export interface Volumes<P extends Fields = Fields> {
   remove(volume: ObservedVolume, call: Call): Promise<VolumeOutcome>;
   /** Throws `not-found` if the machine does not exist, and `quota` if it has as many volumes as it can have. */
   attach(volume: ObservedVolume, machine: string, call: Call): Promise<VolumeOutcome>;
-  /** Only from this machine. */
+  /** The framework has just read that it is attached to this machine. */
   detach(volume: ObservedVolume, machine: string, call: Call): Promise<VolumeOutcome>;
   /** To a larger size, also while it is attached. */
   expand(volume: ObservedVolume, size: number, call: Call): Promise<VolumeOutcome>;

@@ -67,7 +67,15 @@ export const harness: Harness = {
       shortenNextPage: () => cloud.faults.add({ kind: "short-page", operation: "GET /servers" }),
       shortenNextBalancerPage: () =>
         cloud.faults.add({ kind: "short-page", operation: "GET /load_balancers" }),
+      shortenNextVolumePage: () => cloud.faults.add({ kind: "short-page", operation: "GET /volumes" }),
       state: () => ({
+        volumes: cloud.project.volumes
+          .list()
+          .map(({ name, labels, status, size, location, server }) => ({
+            ...{ name, labels, status, size, location },
+            server: server === null ? null : servers.existing(server).name,
+          }))
+          .toSorted((one, other) => one.name.localeCompare(other.name)),
         balancers: balancers
           .list()
           .map(stateOfBalancer)

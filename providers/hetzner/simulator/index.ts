@@ -2,7 +2,7 @@
 //
 //   const clock = new VirtualClock();
 //   const cloud = new HetznerCloud({ clock });
-//   const { servers, networks, balancers, certificates, robot, actions } = cloud.project;
+//   const { servers, networks, balancers, certificates, volumes, robot, actions } = cloud.project;
 //   const net = networks.add("net");                                        // 10.0.0.0/8, subnet 10.0.0.0/16
 //   const server = servers.add("node-1", { networks: [{ network: net.id }] });  // server.privateNets[0].ip
 //   const transport = asTransport(cloud);   // URLs below /v1 are the cloud's, all others Robot's; any host

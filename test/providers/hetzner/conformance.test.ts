@@ -1,8 +1,14 @@
 // Hetzner passes the conformance suites.
 
-import { instancesConformance, loadBalancersConformance, routesConformance } from "#ccm/testing";
+import {
+  instancesConformance,
+  loadBalancersConformance,
+  routesConformance,
+  volumesConformance,
+} from "#ccm/testing";
 import { harness } from "../../../providers/hetzner/simulator/harness.ts";
 
 instancesConformance("hetzner", harness);
 loadBalancersConformance("hetzner", harness);
 routesConformance("hetzner", harness);
+volumesConformance("hetzner", harness);

@@ -11,8 +11,14 @@ import { certificateHandlers } from "./certificates.ts";
 import { networkHandlers } from "./networks.ts";
 import type { Handler, Handlers } from "./request.ts";
 import { serverHandlers } from "./servers.ts";
+import { volumeHandlers } from "./volumes.ts";
 
-const kinds = { servers: "server", networks: "network", load_balancers: "load_balancer" } as const;
+const kinds = {
+  servers: "server",
+  networks: "network",
+  load_balancers: "load_balancer",
+  volumes: "volume",
+} as const;
 
 function ofResource({ actions }: Project, type: ResourceType): Handler {
   return (request) => {
@@ -80,6 +86,7 @@ export function allHandlers(project: Project): Handlers {
     ...networkHandlers(project),
     ...balancerHandlers(project),
     ...certificateHandlers(project),
+    ...volumeHandlers(project),
   };
 }
 

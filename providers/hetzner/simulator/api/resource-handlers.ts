@@ -23,6 +23,8 @@ export interface ActionWork<T> {
   readonly command?: string;
   /** The network that the resource joins or leaves. */
   readonly network?: number;
+  /** The server that the resource joins or leaves; it is locked too. */
+  readonly server?: number;
   /** While it runs. */
   readonly during?: Partial<T> | undefined;
   /** What changes when it ends. */
@@ -60,12 +62,12 @@ function actionHandlersOf<T extends Resource>(
     `POST /${path}/{id}/actions/${name}`,
     ({ id, body: raw }: ApiRequest): Answer => {
       const work = rule(collection.existing(id), new BodyReader(raw));
-      const { command = name, network, during, end, fail, more } = work;
+      const { command = name, network, server, during, end, fail, more } = work;
       const resource = { type: collection.kind, id };
-      const resources =
-        network === undefined ? [resource] : [resource, { type: "network" as const, id: network }];
+      const locks = server === undefined ? [resource] : [resource, { type: "server" as const, id: server }];
+      const resources = network === undefined ? locks : [...locks, { type: "network" as const, id: network }];
       const answer = startAction(project, {
-        ...{ command, resources },
+        ...{ command, resources, locks },
         end: () => collection.change(id, end(collection.existing(id))),
         ...(fail && { fail }),
       });

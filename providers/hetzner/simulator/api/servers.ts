@@ -60,7 +60,7 @@ function macOf(id: number, network: number): string {
   return `86:00:${(hex.match(/../g) ?? []).join(":")}`;
 }
 
-export function serverView({ actions }: Project, server: Server): unknown {
+export function serverView({ actions, volumes }: Project, server: Server): unknown {
   const { id, name, created, status, labels, ipv4, ipv6 } = server;
   const type = offer(serverTypes, server.type);
   return {
@@ -84,7 +84,7 @@ export function serverView({ actions }: Project, server: Server): unknown {
     ...{ backup_window: null, image: null, iso: null, placement_group: null, rescue_enabled: false },
     ...{ included_traffic: 21_990_232_555_520, ingoing_traffic: 0, outgoing_traffic: 0 },
     primary_disk_size: type.disk,
-    volumes: [],
+    volumes: volumes.list().flatMap((volume) => (volume.server === id ? volume.id : [])),
   };
 }
 

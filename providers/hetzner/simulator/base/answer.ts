@@ -17,6 +17,8 @@ export const errorStatuses = {
   ...{ load_balancer_already_attached: 422, load_balancer_not_attached_to_network: 422 },
   ...{ targets_without_use_private_ip: 422, load_balancer_public_interface_disabled: 422 },
   ...{ invalid_load_balancer_type: 422, robot_unavailable: 503 },
+  // Volumes
+  ...{ limit_exceeded_error: 422, volume_already_attached: 422, no_space_left_in_location: 422 },
   // Networks and servers
   ...{ no_subnet_available: 422, ip_not_available: 422, server_already_attached: 422 },
   ...{ networks_overlap: 422, placement_error: 412 },

@@ -3,7 +3,7 @@
 import { type Ids, Records, type Stored } from "#ccm/testing";
 import { notFound, Refusal } from "./answer.ts";
 
-export type ResourceType = "server" | "network" | "load_balancer" | "certificate";
+export type ResourceType = "server" | "network" | "load_balancer" | "certificate" | "volume";
 
 export interface ResourceRef {
   readonly id: number;

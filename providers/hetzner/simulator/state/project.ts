@@ -9,6 +9,7 @@ import { type Balancer, Balancers } from "./balancers.ts";
 import { Certificates } from "./certificates.ts";
 import { Networks } from "./networks.ts";
 import { Servers } from "./servers.ts";
+import { Volumes } from "./volumes.ts";
 
 export class Project {
   readonly actions: Actions;
@@ -16,6 +17,7 @@ export class Project {
   readonly servers: Servers;
   readonly balancers: Balancers;
   readonly certificates: Certificates;
+  readonly volumes: Volumes;
   readonly robot = new RobotServers();
 
   constructor(clock: Clock, actionTime: Milliseconds) {
@@ -23,7 +25,11 @@ export class Project {
     this.actions = new Actions(ids, actionTime);
     this.networks = new Networks(ids);
     this.balancers = new Balancers(ids, this.networks);
-    this.servers = new Servers(ids, this.networks, (id) => this.balancers.dropServer(id));
+    this.servers = new Servers(ids, this.networks, (id) => {
+      this.balancers.dropServer(id);
+      this.volumes.detachFrom(id);
+    });
+    this.volumes = new Volumes(ids);
     this.certificates = new Certificates(ids);
   }
 
@@ -32,8 +38,11 @@ export class Project {
     this.servers.get(server)?.status === "running" ? "healthy" : "unhealthy";
 
   has({ type, id }: ResourceRef): boolean {
-    const { servers, networks, balancers, certificates } = this;
-    const kinds = { server: servers, network: networks, load_balancer: balancers, certificate: certificates };
+    const { servers, networks, balancers, certificates, volumes } = this;
+    const kinds = {
+      ...{ server: servers, network: networks, load_balancer: balancers },
+      ...{ certificate: certificates, volume: volumes },
+    };
     return kinds[type].get(id) !== undefined;
   }
 }

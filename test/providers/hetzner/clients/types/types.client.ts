@@ -16,6 +16,7 @@ const pairs: readonly Pair[] = [
   ["ApiService", "load_balancer_service"],
   ["ApiTarget", "load_balancer_target"],
   ["ApiCertificate", "certificate"],
+  ["ApiVolume", "volume"],
   ["ApiAction", "action"],
 ];
 

@@ -7,13 +7,13 @@ import { join } from "node:path";
 import { startControlPlane } from "../../test/cluster/rig/control-plane.ts";
 import { keepFolder, startProcess } from "../../test/cluster/rig/kept-process.ts";
 import { until } from "../../test/cluster/rig/until.ts";
-import { readServerWrites, type ServerWrites } from "./server-writes.ts";
+import { readServerRequests, type ServerRequests } from "./server-requests.ts";
 
 export interface BenchServer {
   readonly name: string;
   readonly kubeconfigPath: string;
   /** The server's own counts; undefined when it does not count. */
-  readonly writes: () => Promise<ServerWrites | undefined>;
+  readonly requests: () => Promise<ServerRequests | undefined>;
   stop(): Promise<void>;
 }
 
@@ -27,7 +27,7 @@ async function startRealServer(): Promise<BenchServer> {
   return {
     name: "kube-apiserver and etcd",
     kubeconfigPath: plane.kubeconfig,
-    writes: async () => readServerWrites(await (await fetch(`${plane.server}/metrics`, { tls })).text()),
+    requests: async () => readServerRequests(await (await fetch(`${plane.server}/metrics`, { tls })).text()),
     stop: plane.stop,
   };
 }
@@ -63,7 +63,7 @@ async function startTestApiServer(): Promise<BenchServer> {
   return {
     name: "test API server (KUBEBUILDER_ASSETS is not set)",
     kubeconfigPath,
-    writes: () => Promise.resolve(undefined),
+    requests: () => Promise.resolve(undefined),
     stop,
   };
 }

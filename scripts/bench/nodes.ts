@@ -42,7 +42,7 @@ const columns: Columns<NodesRun> = [
 const quietMs = 5000;
 
 async function describeWrites(bench: Bench): Promise<string> {
-  const counted = await bench.writes();
+  const counted = await bench.requests();
   return counted === undefined
     ? "the server does not count writes"
     : `the server counted ${counted.nodes} patches and ${counted.events} events`;

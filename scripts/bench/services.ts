@@ -27,6 +27,8 @@ const columns: Columns<Row> = [
   ["s", ({ step }) => decimal(step.seconds, 2)],
   ["Cloud requests", ({ step }) => String(step.requests)],
   ["of them mutating", ({ step }) => String(step.mutating)],
+  ["API reads", ({ step }) => String(step.reads ?? "not counted")],
+  ["API writes", ({ step }) => String(step.writes ?? "not counted")],
   ["CPU s so far", ({ step }) => decimal(step.cost?.cpuSeconds, 2)],
   ["Peak RSS MiB so far", ({ step }) => decimal(step.cost?.peakMiB, 0)],
 ];

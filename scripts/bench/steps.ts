@@ -10,6 +10,9 @@ export interface Step {
   readonly seconds: number;
   readonly requests: number;
   readonly mutating: number;
+  /** Requests of the manager to the API server; undefined when it does not count. */
+  readonly reads: number | undefined;
+  readonly writes: number | undefined;
   /** The cost of the process that ran at the end of the step, since its start. */
   readonly cost: ProcessCost | undefined;
 }
@@ -27,13 +30,15 @@ const quietMs = 1500;
 const maxSeconds = 900;
 
 export class StepTimer {
+  readonly #bench: Pick<Bench, "cloud" | "requests">;
   readonly #cloud: Bench["cloud"];
   /** A step may replace the manager. */
   readonly #manager: () => KeptProcess;
   readonly #steps: Step[] = [];
 
-  constructor({ cloud }: Pick<Bench, "cloud">, manager: () => KeptProcess) {
-    this.#cloud = cloud;
+  constructor(bench: Pick<Bench, "cloud" | "requests">, manager: () => KeptProcess) {
+    this.#bench = bench;
+    this.#cloud = bench.cloud;
     this.#manager = manager;
   }
 
@@ -44,6 +49,7 @@ export class StepTimer {
   async measure({ name, start, isDone, describe }: StepPlan): Promise<void> {
     await this.#untilQuiet();
     const before = this.#cloud.seen.length;
+    const counted = await this.#bench.requests();
     using _ = new Progress(() =>
       [
         `${name}: ${describe()}`,
@@ -57,11 +63,15 @@ export class StepTimer {
     const doneAt = performance.now();
     const lastRequestAt = await this.#untilQuiet();
     const seen = this.#cloud.seen.slice(before);
+    const now = await this.#bench.requests();
+    const growth = (kind: "reads" | "writes") => now && counted && now[kind] - counted[kind];
     this.#steps.push({
       name,
       seconds: (Math.max(doneAt, lastRequestAt) - startedAt) / 1000,
       requests: seen.length,
       mutating: seen.filter(({ mutates }) => mutates).length,
+      reads: growth("reads"),
+      writes: growth("writes"),
       cost: processCost(this.#manager().pid),
     });
   }

@@ -7,12 +7,14 @@ import { FakeCloud } from "../../providers/fake/simulator/fake-cloud.ts";
 import { type ServedCloud, serveFakeCloud } from "../../providers/fake/simulator/http.ts";
 import { milliseconds } from "../../src/core/brand.ts";
 import type { KubeApi } from "../../src/kube/client/api.ts";
+import { isWrite } from "../../src/kube/requests/exchange.ts";
+import type { RequestObservation } from "../../src/kube/requests/request.ts";
 import { systemClock } from "../../src/platform/clock.ts";
 import { type KeptProcess, keepFolder, startProcess } from "../../test/cluster/rig/kept-process.ts";
 import { type UntilOptions, until } from "../../test/cluster/rig/until.ts";
 import { connect } from "../../test/kube/cluster/connect.ts";
 import { type BenchServer, startBenchServer } from "./api-server.ts";
-import type { ServerWrites } from "./server-writes.ts";
+import type { ServerRequests } from "./server-requests.ts";
 
 export interface BenchOptions {
   readonly cloudLatencyMs: number;
@@ -33,13 +35,21 @@ export class Bench implements AsyncDisposable {
   readonly executable: string;
   readonly #server: BenchServer;
   readonly #served: ServedCloud;
+  /** Grows with each request of this environment. */
+  readonly #own: Pick<ServerRequests, "reads" | "writes">;
   readonly #folder: string;
   readonly #flags: readonly string[];
   readonly #managers: KeptProcess[] = [];
   readonly #stop = new AbortController();
 
-  private constructor(options: BenchOptions, server: BenchServer, api: KubeApi) {
+  private constructor(
+    options: BenchOptions,
+    server: BenchServer,
+    api: KubeApi,
+    own: Pick<ServerRequests, "reads" | "writes">,
+  ) {
     this.#server = server;
+    this.#own = own;
     this.api = api;
     this.#flags = options.flags;
     this.#folder = mkdtempSync(join(tmpdir(), "fairlead-bench-"));
@@ -56,7 +66,11 @@ export class Bench implements AsyncDisposable {
 
   static async open(options: BenchOptions): Promise<Bench> {
     const server = await startBenchServer();
-    return new Bench(options, server, await connect(server.kubeconfigPath));
+    const own = { reads: 0, writes: 0 };
+    const onRequest = ({ verb }: Pick<RequestObservation, "verb">): void => {
+      if (verb !== "watch") own[isWrite(verb) ? "writes" : "reads"] += 1;
+    };
+    return new Bench(options, server, await connect(server.kubeconfigPath, { onRequest }), own);
   }
 
   get serverName(): string {
@@ -68,9 +82,11 @@ export class Bench implements AsyncDisposable {
     return this.#stop.signal;
   }
 
-  /** The API server's own counts of writes; undefined when it does not count. */
-  writes(): Promise<ServerWrites | undefined> {
-    return this.#server.writes();
+  /** The API server's own counts, without the requests of this environment; undefined when it does not count. */
+  async requests(): Promise<ServerRequests | undefined> {
+    const all = await this.#server.requests();
+    const { reads, writes } = this.#own;
+    return all && { ...all, reads: all.reads - reads, writes: all.writes - writes };
   }
 
   /** Starts the executable. */

@@ -3,7 +3,7 @@
 import { describe, expect, test } from "bun:test";
 import { NameReader } from "../../scripts/bench/read-names.ts";
 import { readResidentMemory } from "../../scripts/bench/resident-memory.ts";
-import { readServerWrites } from "../../scripts/bench/server-writes.ts";
+import { readServerRequests } from "../../scripts/bench/server-requests.ts";
 
 const bytes = (text: string): Uint8Array => new TextEncoder().encode(text);
 const line = (name: string, version: number): string =>
@@ -37,7 +37,7 @@ describe("names in a watch", () => {
   });
 });
 
-test("readServerWrites counts patched Nodes and created events, without rejected requests", () => {
+test("readServerRequests counts patched Nodes and created events without rejected ones, and all reads and writes", () => {
   const counter = (labels: string, value: number): string => `apiserver_request_total{${labels}} ${value}\n`;
   const page = [
     "# TYPE apiserver_request_total counter\n",
@@ -48,9 +48,11 @@ test("readServerWrites counts patched Nodes and created events, without rejected
     counter('code="200",resource="nodes",subresource="status",verb="PATCH"', 1300),
     counter('code="409",resource="nodes",subresource="",verb="PATCH"', 5),
     counter('code="200",resource="nodes",subresource="",verb="LIST"', 9),
+    counter('code="0",resource="nodes",subresource="",verb="WATCH"', 7),
+    counter('code="200",resource="leases",subresource="",verb="PUT"', 70),
     counter('code="201",resource="events",subresource="",verb="POST"', 1.1e3),
   ].join("");
-  expect(readServerWrites(page)).toEqual({ nodes: 1200, events: 1100 });
+  expect(readServerRequests(page)).toEqual({ nodes: 1200, events: 1100, reads: 9, writes: 3605 });
 });
 
 test("readResidentMemory separates private memory from pages of the executable", () => {

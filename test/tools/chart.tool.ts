@@ -1,6 +1,6 @@
 // The Helm chart and the kustomize overlays, rendered by helm and kustomize. chart-cluster.tool.ts applies them.
 
-import { afterAll, describe, expect, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
@@ -10,6 +10,7 @@ import { plainInstallation } from "../../scripts/deploy/static-files.ts";
 import { accessManifest, workloadManifests } from "../../src/app/manifests/kubernetes-manifests.ts";
 import { toYamlStream } from "../../src/app/manifests/to-yaml.ts";
 import { type AccessUser, allNeeds } from "../../src/app/permissions.ts";
+import { keepFolder } from "../cluster/rig/kept-process.ts";
 import {
   chart,
   mustRun,
@@ -102,7 +103,7 @@ describe.skipIf(tools === undefined).each([
   ["Helm 3", helm3],
 ])("with %s", (_, helm) => {
   const folder = mkdtempSync(join(tmpdir(), "fairlead-chart-"));
-  afterAll(() => rmSync(folder, { recursive: true, force: true }));
+  keepFolder(folder);
 
   const template = (values: object) =>
     run([helm, "template", "release", chart, ...target, "--values", valuesFile(folder, values)]);
@@ -292,7 +293,7 @@ describe.skipIf(tools === undefined).each([
 
 describe.skipIf(tools === undefined)("kustomize", () => {
   const folder = mkdtempSync(join(tmpdir(), "fairlead-overlays-"));
-  afterAll(() => rmSync(folder, { recursive: true, force: true }));
+  keepFolder(folder);
 
   test.each(clouds)(
     "kustomize builds the overlay of %s, with credentials only from a file of the user [F95]",

@@ -6,7 +6,7 @@ import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } 
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { startControlPlane } from "../cluster/rig/control-plane.ts";
-import { startProcess } from "../cluster/rig/kept-process.ts";
+import { keepFolder, startProcess } from "../cluster/rig/kept-process.ts";
 import { until } from "../cluster/rig/until.ts";
 import { openWorld } from "../executable/world.ts";
 import { pidInside, startContainer } from "./rig/container.ts";
@@ -34,6 +34,8 @@ const emulator = orSkipped("arm64", () => debianTool("qemu-aarch64-static", ["qe
 
 describe.skipIf(tools === undefined || !hasImages)("the container image", () => {
   const folder = mkdtempSync(join(tmpdir(), "fairlead-image-"));
+  // Hooks do not run when all tests are skipped.
+  keepFolder(folder);
   const layout = join(folder, "layout");
   const { version } = JSON.parse(readFileSync(`${import.meta.dir}/../../package.json`, "utf8")) as {
     readonly version: string;

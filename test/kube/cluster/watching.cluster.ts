@@ -14,6 +14,7 @@ import { systemClock } from "../../../src/platform/clock.ts";
 import { systemRandom } from "../../../src/platform/random.ts";
 import { systemFiles } from "../../../src/platform/system-files.ts";
 import { systemTransport, type Transport } from "../../../src/platform/transport.ts";
+import { keepFolder } from "../../cluster/rig/kept-process.ts";
 import { connect, never } from "./connect.ts";
 
 const refuseStreaming: Transport = (request, signal) =>
@@ -97,7 +98,8 @@ export const cases = (kubeconfigPath: string): void => {
       },
       never,
     )) as { readonly status: { readonly token: string } };
-    const folder = await mkdtemp(join(tmpdir(), "fairlead-"));
+    const folder = await mkdtemp(join(tmpdir(), "fairlead-token-"));
+    keepFolder(folder);
     await writeFile(join(folder, "ca.crt"), `${cluster.caData}\n${cluster.caData}`);
     await writeFile(join(folder, "token"), "not.a.token\n");
     const kubeconfig = join(folder, "kubeconfig");

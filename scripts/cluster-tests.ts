@@ -42,7 +42,7 @@ const parts = flagsAt === -1 ? words : words.slice(0, flagsAt);
 const flags = flagsAt === -1 ? [] : words.slice(flagsAt);
 /** These also run in `npm test`, there against the test API server only. */
 const twins = ["test/kube/cluster/real.test.ts", "test/testing/apiserver/twin.test.ts"];
-const pattern = isNightly ? "test/cluster/{,nightly/}*.cluster.ts" : "test/cluster/*.cluster.ts";
+const pattern = isNightly ? "test/cluster/**/*.cluster.ts" : "test/cluster/*.cluster.ts";
 const all = [...new Bun.Glob(pattern).scanSync({ cwd: root }), ...twins].toSorted();
 const files = all.filter((path) => parts.length === 0 || parts.some((part) => path.includes(part)));
 if (files.length === 0) {

@@ -2,7 +2,7 @@
 // migrated controllers to it until that Lease is free.
 
 import { expect, test } from "bun:test";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { holderOf } from "../../../src/kube/leader-election/lease-record.ts";
 import { leases } from "../../../src/kube/resources.ts";
 import { never } from "../../kube/cluster/connect.ts";
@@ -29,7 +29,9 @@ test("the migrated controllers start when kube-controller-manager releases the s
   const old = startProcess([
     join(process.env["KUBEBUILDER_ASSETS"] ?? "", "kube-controller-manager"),
     `--kubeconfig=${kubeconfig}`,
-    "--controllers=namespace-controller",
+    // With leader migration, kube-controller-manager needs its controller of tokens, and that controller a key.
+    "--controllers=namespace-controller,serviceaccount-token-controller",
+    `--service-account-private-key-file=${join(dirname(kubeconfig), "sa.key")}`,
     "--secure-port=0",
     ...election,
   ]);

@@ -12,22 +12,31 @@ export type Groups = readonly number[];
 const mappedPrefix = [0, 0, 0, 0, 0, 0xffff];
 
 export function isIPv4(groups: Groups): boolean {
-  return groups[5] === 0xffff && groups.slice(0, 5).every((group) => group === 0);
+  for (let index = 0; index < 5; index++) if (groups[index] !== 0) return false;
+  return groups[5] === 0xffff;
 }
 
 function parseIPv4(text: string, form: IpForm): readonly [number, number] | undefined {
-  const parts = text.split(".");
-  if (parts.length !== 4) return undefined;
-  const octets: number[] = [];
-  for (const part of parts) {
-    if (!/^[0-9]+$/.test(part)) return undefined;
-    if (form === "strict" && part.length > 1 && part.startsWith("0")) return undefined;
-    const octet = Number(part);
-    if (octet > 255) return undefined;
-    octets.push(octet);
+  // Character by character, because a Service may have thousands of ranges.
+  let [dots, octet, digits, upper, lower] = [0, 0, 0, 0, 0];
+  for (let index = 0; index <= text.length; index++) {
+    const isEnd = index === text.length;
+    const digit = isEnd ? -1 : text.charCodeAt(index) - 48;
+    if (digit >= 0 && digit <= 9) {
+      if (form === "strict" && digits > 0 && octet === 0) return undefined;
+      octet = octet * 10 + digit;
+      digits += 1;
+      if (octet > 255) return undefined;
+    } else {
+      if (digits === 0 || (isEnd ? dots !== 3 : text[index] !== "." || dots === 3)) return undefined;
+      if (dots < 2) upper = upper * 256 + octet;
+      else lower = lower * 256 + octet;
+      dots += 1;
+      octet = 0;
+      digits = 0;
+    }
   }
-  const [a = 0, b = 0, c = 0, d = 0] = octets;
-  return [a * 256 + b, c * 256 + d];
+  return [upper, lower];
 }
 
 function parseSide(text: string, form: IpForm, mayEndInIPv4: boolean): number[] | undefined {
@@ -80,10 +89,8 @@ function longestRunOfZeros(groups: Groups): { start: number; length: number } {
 /** The form of RFC 5952, as Go prints it: IPv4 and IPv4-mapped addresses with dots. */
 export function formatGroups(groups: Groups): string {
   if (isIPv4(groups)) {
-    return groups
-      .slice(6)
-      .flatMap((group) => [group >> 8, group & 0xff])
-      .join(".");
+    const [, , , , , , upper = 0, lower = 0] = groups;
+    return `${upper >> 8}.${upper & 0xff}.${lower >> 8}.${lower & 0xff}`;
   }
   const hex = groups.map((group) => group.toString(16));
   const run = longestRunOfZeros(groups);

@@ -170,13 +170,14 @@ export function lintService(
   if (!wantsLoadBalancer(service)) return undefined;
   const read = readAnnotations(table, service, { isReadElsewhere });
   const { settings } = read;
-  const { ranges, isSpecified } = sourceRangesOf(service);
+  const written = sourceRangesOf(service);
+  const { ranges, isSpecified } = written;
   const sourceRanges = isSpecified ? ranges : undefined;
   const desired = toDesired({ service, settings, facts: {}, targets: [], sourceRanges });
   const unsupported = balancers === undefined ? [] : unsupportedRequests(desired, balancers.supports, false);
   const found = [
     ...read.problems,
-    ...serviceProblems(service),
+    ...serviceProblems(service, written),
     ...ignoredAnnotations(service, read.own),
     ...unsupported,
     ...otherCloudProblems(service, table.prefix, isReadElsewhere),

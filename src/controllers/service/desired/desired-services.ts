@@ -152,7 +152,7 @@ export class DesiredServices {
       read,
       ranges,
       onDelete: readOnDelete(service, own, { canRelease: this.#canRelease }),
-      problems: [...serviceProblems(service), ...ignoredAnnotations(service, own)],
+      problems: [...serviceProblems(service, ranges), ...ignoredAnnotations(service, own)],
       desired: toDesired({
         ...{ service, settings, facts: readFacts(service, facts), targets: [] },
         sourceRanges: ranges.isSpecified ? ranges.ranges : undefined,

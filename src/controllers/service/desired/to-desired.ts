@@ -21,7 +21,7 @@ import {
   familiesOf,
   healthCheckPathPort,
   type SourceRanges,
-  sourceRangesOf,
+  type SourceRanges,
 } from "../annotations/source-ranges.ts";
 import type { AnyBalancers } from "../deps.ts";
 import type { LastValid } from "../state/service-states.ts";
@@ -99,10 +99,12 @@ export function toDesired<A extends Fields>({
 }
 
 /** Problems of the specification, reported together with those of the annotations. */
-export function serviceProblems(service: Service): readonly Problem[] {
+export function serviceProblems(
+  service: Service,
+  { problems }: Pick<SourceRanges, "problems">,
+): readonly Problem[] {
   const { loadBalancerIP = "" } = service.spec;
   const isInvalid = loadBalancerIP.trim() !== "" && requestedAddressOf(service) === undefined;
-  const { problems } = sourceRangesOf(service);
   if (!isInvalid) return problems;
   const invalidAddress: Problem = {
     severity: "error",

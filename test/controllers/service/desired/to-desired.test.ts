@@ -120,14 +120,14 @@ describe("toDesired", () => {
     const service = toService({
       spec: { type: "LoadBalancer", loadBalancerIP: "any", loadBalancerSourceRanges: ["x", "y"] },
     });
-    const problems = serviceProblems(service);
+    const problems = serviceProblems(service, sourceRangesOf(service));
     expect(problems.map(({ reason }) => reason)).toEqual([
       "InvalidSourceRange",
       "InvalidSourceRange",
       "InvalidAddress",
     ]);
     expect(problems.map(({ text }) => text).join()).toContain('must be an IP address, got "any"');
-    expect(serviceProblems(toService())).toEqual([]);
+    expect(serviceProblems(toService(), sourceRangesOf(toService()))).toEqual([]);
   });
 
   test("derives a default name that clouds accept, for every uid", () => {

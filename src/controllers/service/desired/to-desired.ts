@@ -17,12 +17,7 @@ import type {
 } from "../../../provider/load-balancers.ts";
 import type { Facts } from "../../../provider/plan.ts";
 import { type AnnotationTable, type ReadAnnotations, unreadable } from "../annotations/annotations.ts";
-import {
-  familiesOf,
-  healthCheckPathPort,
-  type SourceRanges,
-  type SourceRanges,
-} from "../annotations/source-ranges.ts";
+import { familiesOf, healthCheckPathPort, type SourceRanges } from "../annotations/source-ranges.ts";
 import type { AnyBalancers } from "../deps.ts";
 import type { LastValid } from "../state/service-states.ts";
 

@@ -306,6 +306,36 @@ test("Services that are deleted while listings lack all load balancers do not en
   await w.until(() => names.filter((name) => w.find(name) !== undefined).length === 3, "the releases", 60);
 });
 
+test("Services that are deleted during a hold do not end it for the next leader", async () => {
+  const w = await settledWorld();
+  const hidden = new Set(names.slice(0, 5).map((name) => w.get(name).metadata.uid));
+  const balancers = () =>
+    w.cloud.balancers.list().filter(({ labels }) => !hidden.has(labels["owner-uid"] ?? ""));
+  w.cloud.view = { ...trueView, balancers };
+  await relist(w);
+  for (const name of ["s0", "s1"]) w.delete(name);
+  await w.pass(5);
+  await w.stop();
+  await w.start(...leaderElection);
+  await w.pass(900);
+  expect([count(w), w.find("s0")?.metadata.finalizers?.length]).toEqual([20, 1]);
+  expect([heldFor(w, "MassRemovalHeld"), heldFor(w, "MassRecreationHeld")]).toEqual([2, 3]);
+  w.cloud.view = trueView;
+  await w.until(() => count(w) === 18, "the removals", 300);
+});
+
+test("Services that were deleted before another leader took over do not wait for an operator", async () => {
+  const w = await settledWorld();
+  // The last requests of the old leader delete the load balancers, and it crashes before it removes the finalizers.
+  for (const name of names.slice(0, 10)) loseBalancer(w, name);
+  const stopped = w.stop();
+  for (const name of names.slice(0, 10)) w.delete(name);
+  await stopped;
+  await w.start(...leaderElection);
+  await w.until(() => w.services().length === 10, "the releases", 120);
+  expect(w.logged.filter((line) => line.includes("treated as a fault"))).toEqual([]);
+});
+
 test("load balancers that Fairlead deletes do not count as absent", async () => {
   const w = await settledWorld();
   // The cloud deletes them, and says that it failed.

@@ -109,6 +109,7 @@ export class BalancerMassLimit {
   #countAll(): MassCount {
     const { removals } = this.#deps;
     const count = { managed: 0, missing: 0, vanished: 0 };
+    let explained = 0;
     for (const state of this.#groups.all) {
       const isRecorded = removals.has(removalKind, state.group);
       const doesExist = [...state.evidence.owners].some(([, { certainty }]) => certainty === "exists");
@@ -117,8 +118,13 @@ export class BalancerMassLimit {
       if (removals.isReleased(removalKind, state.group)) continue;
       const vanished = this.#countVanished(state);
       count.vanished += vanished;
-      if (vanished === 0 && !isRecorded && doesExist && this.#isMissing(state)) count.missing += 1;
+      if (vanished > 0 || isRecorded || !doesExist) continue;
+      const absence = this.#absenceIn(state);
+      if (absence === "missed") count.missing += 1;
+      else if (absence === "explained") explained += 1;
     }
+    // An absence that a deletion explains says nothing alone. Beside one that nothing explains, it may be part of the same lie.
+    if (count.missing > 0) count.missing += explained;
     const recent = removals.count(removalKind);
     return { ...count, managed: count.managed + recent, recent };
   }
@@ -133,20 +139,25 @@ export class BalancerMassLimit {
       .length;
   }
 
-  #isMissing({ group, members, evidence }: GroupState): boolean {
-    if (!evidence.needsProof || this.#index.ofGroup(group).length > 0) return false;
-    return [...members].some((key) => {
+  #absenceIn({ group, members, evidence }: GroupState): Absence {
+    if (!evidence.needsProof || this.#index.ofGroup(group).length > 0) return undefined;
+    const absences = [...members].map((key) => {
       const service = this.#deps.services.get(key);
-      return service !== undefined && isMissed(service, evidence.get(serviceUID(service.metadata.uid)));
+      return service && absenceFor(service, evidence.get(serviceUID(service.metadata.uid)));
     });
+    return absences.includes("missed") ? "missed" : absences.find((absence) => absence !== undefined);
   }
 }
 
+/** `explained`: an earlier leader may have deleted it. */
+type Absence = "missed" | "explained" | undefined;
+
 /** Also for a Service that no longer needs it, if listings are all that says that it is gone. */
-function isMissed(service: Service, known: OwnerEvidence | undefined): boolean {
-  if (!isEnding(service)) return wantsLoadBalancer(service);
-  if (known?.certainty !== "exists" || !hasFinalizer(service)) return false;
-  return known.isRemoving !== true && known.notFoundAt === undefined;
+function absenceFor(service: Service, known: OwnerEvidence | undefined): Absence {
+  if (!isEnding(service)) return wantsLoadBalancer(service) ? "missed" : undefined;
+  if (known?.certainty !== "exists" || !hasFinalizer(service)) return undefined;
+  if (known.removal === "sent" || known.notFoundAt !== undefined) return undefined;
+  return known.removal === undefined ? "missed" : "explained";
 }
 
 /** Whether the Service disappeared without a deletion that was seen, and did not come back. */

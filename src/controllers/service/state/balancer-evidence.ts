@@ -23,8 +23,11 @@ export interface OwnerEvidence extends Evidence {
   readonly isTrace?: true;
   /** When a completed step of Fairlead removed it, although a read showed it afterwards (monotonic). Reads may lag. */
   readonly removedAt?: number;
-  /** A step may have removed it, so its absence is no surprise. */
-  readonly isRemoving?: true;
+  /**
+   * A step may have removed it, so its absence is no surprise. `assumed`: another process, which may have sent that step, or not. `sent`:
+   * this process sent it.
+   */
+  readonly removal?: "assumed" | "sent";
 }
 
 /** Shared: almost all load balancers are shown. */
@@ -87,7 +90,7 @@ export class BalancerEvidence {
   noteListing(listing: Omit<Proof, "kind">, shown: Shown): void {
     for (const [uid, known] of this.#owners) {
       if (shown.here.includes(uid)) continue;
-      const isLeftOut = known.isRemoving === true && shown.here.length > 0;
+      const isLeftOut = known.removal !== undefined && shown.here.length > 0;
       if (isLeftOut || (known.isTrace === true && shown.isElsewhere(uid))) {
         this.#owners.delete(uid);
         if (this.#owners.size === 0) this.places.replace([]);
@@ -103,9 +106,9 @@ export class BalancerEvidence {
     for (const uid of owners) {
       const known = this.#owners.get(uid);
       if (known === undefined || !isKnownToExist(known)) {
-        const { changedAt, isRemoving } = known ?? {};
+        const { changedAt, removal } = known ?? {};
         const removedAt = this.#removed.get(uid);
-        const shown = { certainty: "exists" as const, proofs: none, changedAt, isRemoving, removedAt };
+        const shown = { certainty: "exists" as const, proofs: none, changedAt, removal, removedAt };
         this.#owners.set(uid, defined(shown));
       }
       this.creations.clear();
@@ -121,8 +124,8 @@ export class BalancerEvidence {
 
   /** What was missing so far proves nothing. */
   restartAbsence(): void {
-    for (const [uid, { certainty, changedAt, isTrace, isRemoving }] of this.#owners) {
-      this.#owners.set(uid, defined({ certainty, proofs: none, changedAt, isTrace, isRemoving }));
+    for (const [uid, { certainty, changedAt, isTrace, removal }] of this.#owners) {
+      this.#owners.set(uid, defined({ certainty, proofs: none, changedAt, isTrace, removal }));
     }
   }
 
@@ -150,13 +153,19 @@ export class BalancerEvidence {
     }
   }
 
-  /** A step that removes what these owners have was sent or is done, or another replica may have sent one. */
+  /** A step that removes what these owners have was sent or is done. */
   noteRemoval(owners: Iterable<ServiceUID>, changedAt?: number): void {
     for (const uid of owners) {
       const known = this.#owners.get(uid);
       if (known !== undefined)
-        this.#owners.set(uid, { ...known, isRemoving: true, ...(changedAt !== undefined && { changedAt }) });
+        this.#owners.set(uid, { ...known, removal: "sent", ...(changedAt !== undefined && { changedAt }) });
     }
+  }
+
+  /** Another process may have sent a step that removes what this owner has. */
+  assumeRemoval(uid: ServiceUID): void {
+    const known = this.#owners.get(uid);
+    if (known !== undefined) this.#owners.set(uid, { ...known, removal: known.removal ?? "assumed" });
   }
 
   /** It is certain that these owners have no load balancer in the group. */

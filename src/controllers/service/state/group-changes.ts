@@ -144,7 +144,7 @@ const transitions: Transitions = {
   },
   tracesFound({ evidence }, { uid, certainty, isEnding }) {
     evidence.expect(uid, certainty);
-    if (isEnding) evidence.noteRemoval([uid]);
+    if (isEnding) evidence.assumeRemoval(uid);
   },
   finalizerFound(record, { uid, at }) {
     record.changedAt = at;

@@ -43,11 +43,12 @@ export class LeaseRemovals implements LeaseAnnotations {
 
   /** The ages count from the last renewal, because the clock of its sender wrote both times. */
   read({ metadata, spec }: Lease): void {
-    const { memory, clock } = this.#options;
+    const { memory, clock, identity } = this.#options;
     const text = metadata.annotations?.[removalsAnnotation];
     if (text === undefined) return;
     const renewed = Date.parse(spec?.renewTime ?? "");
-    memory.load(decodeRemovals(text, Number.isNaN(renewed) ? clock.now() : renewed));
+    const by = spec?.holderIdentity === identity ? "this process" : "another";
+    memory.load(decodeRemovals(text, Number.isNaN(renewed) ? clock.now() : renewed), by);
   }
 
   next(before: Lease | undefined, purpose: "hold" | "release"): AnnotationWrite {

@@ -162,16 +162,24 @@ export class RemovalMemory implements RemovalHistory {
     );
   }
 
-  /** Adds stored removals. Those that are known keep their time. */
-  load(stored: readonly StoredRemoval[]): void {
+  /**
+   * Adds stored removals. Those that are known keep their time, unless another process stored them: it may have repeated one since.
+   * What this process stored comes back rounded up, and would never end.
+   */
+  load(stored: readonly StoredRemoval[], by: "this process" | "another"): void {
     const now = this.#clock.monotonic();
     for (const kind of removalKinds) {
       const { removals } = this.#fresh(kind);
-      const added = stored.filter(
-        (one) => one.kind === kind && !removals.has(one.id) && one.age < removalWindow,
-      );
+      const isNews = ({ id, age }: StoredRemoval): boolean => {
+        const known = removals.get(id);
+        return known === undefined || (by === "another" && now - age > known.at);
+      };
+      const added = stored.filter((one) => one.kind === kind && one.age < removalWindow && isNews(one));
       if (added.length === 0) continue;
-      for (const { id, age } of added) removals.set(id, { at: now - age, isOwn: false, isStored: true });
+      for (const { id, age } of added) {
+        const isOwn = removals.get(id)?.isOwn ?? false;
+        removals.set(id, { at: now - age, isOwn, isStored: true });
+      }
       const ordered = [...removals].toSorted(([, one], [, other]) => one.at - other.at);
       removals.clear();
       for (const [id, removal] of ordered.slice(-maxRemovals)) removals.set(id, removal);

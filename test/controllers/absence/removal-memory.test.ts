@@ -115,14 +115,28 @@ describe("stored removals", () => {
     }
   });
 
-  test("keep the time that is known already, and are loaded once", async () => {
+  test("keep the time that is known already when this process stored them", async () => {
     const clock = new VirtualClock();
     const memory = new RemovalMemory(clock);
     memory.note("nodes", ["a"]);
     await clock.advance(milliseconds(60_000));
-    memory.load([removal("a", 0), removal("b", 540_000), removal("c", removalWindow)]);
+    const stored = [removal("a", 0), removal("b", 540_000), removal("c", removalWindow)];
+    memory.load(stored, "this process");
+    memory.load(stored, "this process");
     expect(memory.count("nodes")).toBe(2);
     await clock.advance(milliseconds(60_001));
     expect([memory.has("nodes", "a"), memory.has("nodes", "b")]).toEqual([true, false]);
+  });
+
+  test("get the time of another leader that has repeated the change since", async () => {
+    const clock = new VirtualClock();
+    const memory = new RemovalMemory(clock);
+    await memory.record("nodes", ["a"]);
+    await clock.advance(milliseconds(500_000));
+    memory.load([removal("a", 60_000)], "another");
+    await clock.advance(milliseconds(500_000));
+    expect(memory.has("nodes", "a")).toBe(true);
+    await clock.advance(milliseconds(40_001));
+    expect(memory.has("nodes", "a")).toBe(false);
   });
 });

@@ -193,7 +193,10 @@ describe.each(["one-by-one", "document"] as const)("absent routes, %s", (style) 
 
   test("routes that an earlier process removed count towards the limit until their ten minutes are over", async () => {
     const w = await settled(10);
-    w.removals.load(["a", "b"].map((id) => ({ kind: "routes", id, age: seconds(60) })));
+    w.removals.load(
+      ["a", "b"].map((id) => ({ kind: "routes", id, age: seconds(60) })),
+      "another",
+    );
     w.nodes.vanish(...names(2));
     await w.pass(480);
     expect([w.cloud.table.length, w.held.length]).toEqual([10, 1]);
@@ -326,6 +329,49 @@ describe.each(["one-by-one", "document"] as const)("absent routes, %s", (style) 
     w.cloud.hides = () => false;
     await w.pass(180);
     expect([w.cloud.changes, w.removals.held("routes")]).toEqual([[], []]);
+  });
+
+  test("absent routes of paused Nodes count, and are known when the Nodes are resumed", async () => {
+    const w = await settled(10, { settings: every(60) });
+    w.nodes.annotate("n0", { "fairlead.dev/paused": "true" });
+    w.cloud.hides = ({ destination }) => names(3).map(rangeOf).includes(destination);
+    await w.handOver();
+    await w.pass(180);
+    expect([w.cloud.changes, w.held.length]).toEqual([[], 1]);
+    w.nodes.annotate("n0", { "fairlead.dev/paused": "false" });
+    await w.pass(180);
+    expect([w.cloud.changes, w.removals.held("routes").length]).toEqual([[], 3]);
+    w.cloud.hides = () => false;
+    await w.pass(180);
+    expect([w.cloud.changes, w.removals.held("routes")]).toEqual([[], []]);
+  });
+
+  test("a Node that gets the range of a held route does not end the hold", async () => {
+    const w = await settled(10, { settings: every(60) });
+    w.cloud.hides = ({ destination }) => names(3).map(rangeOf).includes(destination);
+    w.cloud.failures.set(rangeOf("n0"), refusal("conflict"));
+    await w.pass(180);
+    expect(w.held).toHaveLength(1);
+    w.nodes.remove("n0");
+    w.add("late", rangeOf("n0"));
+    w.inventory.requestListing(w.clock.monotonic(), "refresh");
+    await w.pass(600);
+    expect(w.removals.held("routes").length).toBeGreaterThanOrEqual(2);
+    expect(w.removals.count("routes")).toBe(0);
+  });
+
+  test("a route that is still there after its removal is removed again 30 s later", async () => {
+    const w = await settled(5);
+    w.nodes.remove("n0");
+    await w.pass(2);
+    expect(w.cloud.table).toHaveLength(4);
+    // The removal had no effect.
+    w.cloud.put(rangeOf("n0"), { targetKey: "n0" });
+    await w.pass(60);
+    expect(w.cloud.table).toHaveLength(4);
+    const { listings } = w.cloud;
+    await w.pass(600);
+    expect(w.cloud.listings).toBeLessThanOrEqual(listings + 1);
   });
 
   test("a release creates each absent route once, although the listings stay empty", async () => {

@@ -50,7 +50,7 @@ export function countChanges(
     needed,
   }: {
     readonly recent: number;
-    /** Absent routes of which no change is planned. */
+    /** Absent routes that say the listing is wrong, whether or not a change of them is planned. */
     readonly unplanned: ReadonlySet<Cidr>;
     readonly needed: ReadonlySet<Cidr>;
   },
@@ -61,9 +61,15 @@ export function countChanges(
     ({ isCounted, isRecorded, isReleased }) => isCounted && !isRecorded && !isReleased,
   );
   const absent = counted.flatMap(({ absent: what, destination }) => (what === "route" ? destination : []));
+  // The others are new: nothing shows that the routes of these Nodes were ever there.
+  const judged = new Set(
+    candidates.flatMap(({ destination, isCounted, isRecorded, isReleased }) =>
+      isCounted || isRecorded || isReleased ? destination : [],
+    ),
+  );
   const isUncertain = candidates.some(({ isCounted, isReleased }) => !isCounted && !isReleased);
   // They say nothing about Nodes that vanished.
-  const others = absent.length > 0 || isUncertain ? unplanned : new Set<Cidr>();
+  const others = absent.length > 0 || isUncertain ? unplanned.difference(judged) : new Set<Cidr>();
   const total = needed.size + unneeded + recent - recorded;
   // Fewer Nodes than routes without a Node: that is another cluster, or one that was restored empty, however small it is.
   const most = counted.some(({ absent: what }) => what === "node") ? Math.floor(total / 2) : undefined;

@@ -16,7 +16,7 @@ import {
 } from "../../absence/proof.ts";
 import { isRefusal } from "../../classify-error.ts";
 import { networkCondition } from "../../well-known.ts";
-import { podCIDRsOf } from "../desired/plan-desired.ts";
+import { type DesiredRoutes, podCIDRsOf } from "../desired/plan-desired.ts";
 import type { ChangeResult } from "../plan/route-change.ts";
 
 interface Known extends Evidence {
@@ -76,9 +76,7 @@ export class RouteEvidence {
     if (before === undefined) return;
     if (after?.metadata.uid !== before.metadata.uid) {
       // Also on a replica that never leads.
-      for (const { range } of podCIDRsOf(before)) {
-        if (range !== undefined) this.#known.delete(keyFor(range, before.metadata.uid));
-      }
+      for (const key of keysOf(before)) this.#known.delete(key);
       return;
     }
     if (before.spec.podCIDRs === after.spec.podCIDRs && before.spec.podCIDR === after.spec.podCIDR) return;
@@ -113,10 +111,15 @@ export class RouteEvidence {
     }
   }
 
-  /** Forgets routes that no Node needs any more. */
-  keepOnly(routes: readonly DesiredRoute[]): void {
-    const keys = new Set(routes.map(keyOf));
-    for (const key of this.#known.keys()) if (!keys.has(key)) this.#known.delete(key);
+  /** Forgets routes that no Node needs any more. While a Node is paused, or its instance is not known, no proof goes on. */
+  keepOnly({ routes, waiting, paused }: Pick<DesiredRoutes, "routes" | "waiting" | "paused">): void {
+    const needed = new Set(routes.map(keyOf));
+    const unchanged = new Set([...waiting, ...paused].flatMap(keysOf));
+    for (const [key, known] of this.#known) {
+      if (needed.has(key)) continue;
+      if (!unchanged.has(key)) this.#known.delete(key);
+      else if (known.proofs.length > 0) this.#known.set(key, { ...known, proofs: [] });
+    }
   }
 
   /** When the first absence can be proved by another listing, monotonic. */
@@ -142,6 +145,9 @@ function mayHaveCreated(outcome: ChangeResult["outcome"]): boolean {
 /** Another Node may take the name and the range. */
 const keyFor = (destination: Cidr, uid: string): string => `${destination} for ${uid}`;
 export const keyOf = ({ destination, target }: DesiredRoute): string => keyFor(destination, target.uid);
+
+const keysOf = (node: Node): readonly string[] =>
+  podCIDRsOf(node).flatMap(({ range }) => (range === undefined ? [] : keyFor(range, node.metadata.uid)));
 
 /** Fairlead or a Go manager set the condition when all routes of the Node existed. */
 export function hadRoutes({ status }: Node): boolean {

@@ -47,6 +47,8 @@ export class RouteGuard {
   /** What the last survey would change because something is absent, by id. */
   #absent: ReadonlySet<string> = new Set();
   #lastListing = 0;
+  /** When a route was last removed, monotonic. A removal may have had no effect, whatever the cloud answered. */
+  #removedAt = Number.NEGATIVE_INFINITY;
 
   /** Follows the Nodes for the life of the process. */
   constructor(options: RouteGuardOptions, shared: SharedEvidence) {
@@ -85,7 +87,12 @@ export class RouteGuard {
     const { settings } = this.#options;
     if (this.#held.length > 0) return this.#lastListing + settings.heldRecheck;
     const check = this.#creations.nextCheck(this.#confirmAfter, this.#lastListing);
-    const due = [check, this.#evidence.nextProof].filter((at) => at !== undefined);
+    const removalCheck = this.#removedAt + this.#confirmAfter;
+    const due = [
+      check,
+      this.#evidence.nextProof,
+      removalCheck > this.#lastListing ? removalCheck : undefined,
+    ].filter((at) => at !== undefined);
     return due.length === 0 ? undefined : Math.min(...due);
   }
 
@@ -118,6 +125,7 @@ export class RouteGuard {
   noteResults({ desired }: Survey, results: readonly ChangeResult[]): void {
     for (const { change, outcome } of results) {
       if (change.do === "create") this.#noteCreation(change.route, outcome);
+      else if (outcome.kind === "done") this.#removedAt = this.#options.clock.monotonic();
     }
     const routes = new Map(desired.routes.map((route) => [route.destination, route] as const));
     this.#evidence.noteResults(results, ({ route }) => routes.get(route.destination));
@@ -126,7 +134,10 @@ export class RouteGuard {
   /** The operations of changes have ended. */
   noteOperations(failed: readonly RouteChange[], done: readonly RouteChange[]): void {
     for (const change of failed) if (change.do === "create") this.#creations.noteFailed(keyOf(change.route));
-    for (const change of done) if (change.do === "create") this.#evidence.noteThere(change.route);
+    for (const change of done) {
+      if (change.do === "create") this.#evidence.noteThere(change.route);
+      else this.#removedAt = this.#options.clock.monotonic();
+    }
   }
 
   #noteCreation(route: DesiredRoute, outcome: ChangeOutcome): void {
@@ -169,7 +180,7 @@ export class RouteGuard {
   #candidatesOf({ desired, listing, plan }: Survey): readonly Candidate[] {
     const { nodes, clock, table } = this.#options;
     const knownAt = clock.monotonic();
-    this.#evidence.keepOnly(desired.routes);
+    this.#evidence.keepOnly(desired);
     this.#forgetCreations();
     const shown = new Set(
       listing.routes.flatMap(({ destination, isUnshown }) => (isUnshown === true ? [] : destination)),

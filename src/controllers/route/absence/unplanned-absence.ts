@@ -1,5 +1,6 @@
-// Finds absent routes of which no change is planned: of Nodes without a known instance, and of Nodes that were deleted while the
-// listing was doubted. They show that it is wrong: an account that shows nothing lacks instances and routes.
+// Finds absent routes of which no change is planned: of Nodes without a known instance, of paused Nodes, and of Nodes that were deleted
+// while the listing was doubted, also if another Node has the range now. They show that it is wrong: an account that shows nothing lacks
+// instances and routes.
 
 import type { Cidr } from "../../../core/brand.ts";
 import { cidrFamily } from "../../../core/cidr.ts";
@@ -26,9 +27,8 @@ export class UnplannedAbsence {
   }
 
   find(survey: Pick<Survey, "desired" | "listing">): ReadonlySet<Cidr> {
-    const { desired, listing } = survey;
-    const planned = new Set([...listing.routes, ...desired.routes].map(({ destination }) => destination));
-    return new Set([...this.#ofWaiting(survey), ...this.#doubted].filter((range) => !planned.has(range)));
+    const listed = new Set(survey.listing.routes.map(({ destination }) => destination));
+    return new Set([...this.#ofUnchanged(survey), ...this.#doubted].filter((range) => !listed.has(range)));
   }
 
   /**
@@ -37,15 +37,15 @@ export class UnplannedAbsence {
    */
   note(survey: Pick<Survey, "desired" | "listing">, doubted: ReadonlySet<Cidr>): void {
     // Those of Nodes whose instances are not known at this moment do not cause a doubt, but are absent too.
-    if (doubted.size > 0 || this.#ofWaiting(survey).length === 0) this.#doubted = doubted;
+    if (doubted.size > 0 || this.#ofUnchanged(survey).length === 0) this.#doubted = doubted;
   }
 
-  #ofWaiting({ desired, listing }: Pick<Survey, "desired" | "listing">): readonly Cidr[] {
+  #ofUnchanged({ desired, listing }: Pick<Survey, "desired" | "listing">): readonly Cidr[] {
     const { table, routes, clusterCIDRs } = this.#options;
     // With several tables, the condition of the Node does not say which ones had its routes.
     if (table !== undefined) return [];
     const listed = new Set(listing.routes.map(({ destination }) => destination));
-    const ranges = desired.waiting.filter(hadRoutes).flatMap(podCIDRsOf);
+    const ranges = [...desired.waiting, ...desired.paused].filter(hadRoutes).flatMap(podCIDRsOf);
     return ranges.flatMap(({ range }) =>
       range !== undefined &&
       routes.families.includes(cidrFamily(range)) &&

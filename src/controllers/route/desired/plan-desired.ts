@@ -50,6 +50,7 @@ export interface DesiredRoutes {
   readonly exempt: Exempt;
   /** Nodes whose instance is not known yet. */
   readonly waiting: readonly Node[];
+  readonly paused: readonly Node[];
   readonly nodeProblems: ReadonlyMap<string, readonly Problem[]>;
   /** Problems that do not concern a single Node. */
   readonly problems: readonly Problem[];
@@ -61,6 +62,7 @@ export function planDesiredRoutes(input: DesiredRoutesInput): DesiredRoutes {
   const notServed = new Set<Cidr>();
   const tablesOfNode = new Map<string, Set<string | undefined>>();
   const waiting: Node[] = [];
+  const paused: Node[] = [];
   const exemptNodes: Node[] = [];
   const nodeProblems = new Map<string, Problem[]>();
   const missingFamilies = new Set<string>();
@@ -73,6 +75,7 @@ export function planDesiredRoutes(input: DesiredRoutesInput): DesiredRoutes {
     if (answer.kind !== "found") {
       exemptNodes.push(node);
       if (answer.kind === "unknown") waiting.push(node);
+      if (isPaused(node) && isSelected(node)) paused.push(node);
       continue;
     }
     const target = { node: nameOf(node), uid: node.metadata.uid, machine: answer.machine, ...ipsOf(node) };
@@ -100,7 +103,7 @@ export function planDesiredRoutes(input: DesiredRoutesInput): DesiredRoutes {
   }
   const problems = [...missingFamilies].toSorted().map(familyUnsupported);
   const exempt = exemptionOf(exemptNodes, keysOf);
-  return { routes, notServed, tablesOfNode, exempt, waiting, nodeProblems, problems };
+  return { routes, notServed, tablesOfNode, exempt, waiting, paused, nodeProblems, problems };
 }
 
 /** Each range once, even if it is listed several times or in several spellings. */

@@ -1,7 +1,11 @@
 // Wrong answers of the cloud to reads and writes of balancers and routes, within the limits of the design: shorter than the confirmation time, or
 // about more objects than the mass limit. Other objects are really lost, or half made.
 
+import { hadRoutes } from "../../src/controllers/route/absence/route-evidence.ts";
+import { hasAddress } from "../../src/controllers/service/desired/facts.ts";
+import { isBeingDeleted, wantsLoadBalancer } from "../../src/controllers/service/predicates.ts";
 import { milliseconds } from "../../src/core/brand.ts";
+import type { Service } from "../../src/kube/objects.ts";
 import { isMarked } from "./cloud-invariants.ts";
 import type { CloudLie, Collection } from "./cloud-lies.ts";
 import type { Dice, Disruption, DisruptionSource } from "./disruptions.ts";
@@ -13,6 +17,9 @@ const longest = 18_000;
 const longestLag = 10_000;
 /** An object that is younger may have been missing because of a lag. */
 const oldEnough = 180_000;
+
+const isServed = (service: Service): boolean =>
+  wantsLoadBalancer(service) && !isBeingDeleted(service) && hasAddress(service);
 
 export const balancerFaults = (world: World, dice: Dice): DisruptionSource => {
   const { cloud, cloudLies, clock, history } = world;
@@ -55,15 +62,47 @@ export const balancerFaults = (world: World, dice: Dice): DisruptionSource => {
     const kind = dice.chance(0.7) ? "missing" : "foreign mark";
     lie(about, { kind, ids: chosen, from: "both" }, Math.round(dice.between(shortest, longest)));
   };
+  /** Those that are needed according to the Services and Nodes: all that a new leader knows about what a listing lacks. */
+  const needed = (of: Collection): ReadonlySet<string> => {
+    if (of === "balancers") {
+      const owners = new Set(
+        world.users.services().flatMap((service) => (isServed(service) ? service.metadata.uid : [])),
+      );
+      const owned = cloud.balancers.list().filter(({ labels }) => owners.has(labels["owner-uid"] ?? ""));
+      return new Set(owned.flatMap(({ id, labels }) => (isMarked(labels) ? id : [])));
+    }
+    const ranges = new Set(
+      world.nodes().flatMap((node) => (hadRoutes(node) ? (node.spec.podCIDR ?? []) : [])),
+    );
+    return new Set(cloud.routes.list().flatMap(({ id, destination }) => (ranges.has(destination) ? id : [])));
+  };
+  /** How many of those must be hidden to be more than the mass limit, however many were removed recently. */
+  const tooMany = (of: Collection): number => {
+    const owners = of === "balancers" ? world.users.services().length : world.nodes().length;
+    return Math.max(2, Math.floor((Math.max(owners, ids(of).length) + 5) * 0.2)) + 1;
+  };
+  /** The lies about many that a new leader may believe if too few of those objects are needed then. */
+  const hidden = new Map<Collection, readonly string[] | undefined>();
+  const hiddenAndNeeded = (of: Collection): number =>
+    [...needed(of)].filter((id) => hidden.get(of)?.includes(id) ?? true).length;
+  world.onNewLeader = () => {
+    for (const about of hidden.keys()) {
+      if (!cloudLies[about].isLying || hiddenAndNeeded(about) >= tooMany(about)) continue;
+      history.log(`cloud: does not lie about ${about} any more`);
+      cloudLies[about].clear();
+    }
+  };
   /** An empty listing, or one that lacks more objects than the mass limit allows. */
   const hideMany = (about: Collection): void => {
     const all = ids(about);
-    const min = Math.max(2, Math.floor(all.length * 0.2)) + 3;
+    // Objects that stay hidden for long count as proven absent, so that they must remain more than the limit.
+    const min = tooMany(about) + 2;
     if (all.length < min || world.isHidingMany) return;
     const duration = Math.round(dice.between(2_000, 400_000));
-    // Objects that stay hidden for long count as proven absent, so that they must remain more than the limit.
     const isEmpty = dice.chance(0.6);
     const chosen = isEmpty ? undefined : dice.some(all, dice.count(min, all.length));
+    hidden.set(about, chosen);
+    if (hiddenAndNeeded(about) < min) return;
     for (const id of all) wereHidden.add(id);
     world.hidesMany(duration);
     lie(about, { kind: "missing", from: "both", ...(chosen !== undefined && { ids: chosen }) }, duration);

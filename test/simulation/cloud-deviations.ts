@@ -94,6 +94,8 @@ export const routeDeviations = (world: World): readonly string[] => {
     if (range === "" || !cloud.machines.has(id)) continue;
     const { name } = node.metadata;
     const routed = present.flatMap(({ destination, machine }) => (destination === range ? [machine] : []));
+    // A route that was led there by hand leaves no room for that of this Node.
+    if (routed.length > 0 && routed.every((machine) => unknown.has(machine))) continue;
     if (routed.join() !== id) problems.push(`${name} has routes to ${routed.join()}, not ${id}`);
     const network = node.status.conditions?.find(({ type }) => type === "NetworkUnavailable");
     if (network?.status !== "False") problems.push(`${name} has NetworkUnavailable=${network?.status}`);

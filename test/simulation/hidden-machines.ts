@@ -17,6 +17,11 @@ export class HiddenMachines {
     this.#hidden.push({ machine, from, until: this.#clock.monotonic() + milliseconds });
   }
 
+  get isHiding(): boolean {
+    const now = this.#clock.monotonic();
+    return this.#hidden.some(({ until }) => until > now);
+  }
+
   clear(): void {
     this.#hidden = [];
   }

@@ -1,6 +1,7 @@
 // Others who use the same cloud account and the same cluster: another cluster that creates, changes and deletes its own load
 // balancers and routes, and tenants who write large annotations and misspell many.
 
+import { seconds } from "../../src/core/brand.ts";
 import { otherClusterUID } from "./cloud-invariants.ts";
 import type { Dice, DisruptionSource } from "./disruptions.ts";
 import type { World } from "./world.ts";
@@ -12,7 +13,7 @@ const namesake = { cluster: "kubernetes", "managed-by": "fairlead", "cluster-uid
 const ranges = ["10.244.248.0/24", "10.244.249.0/24", "10.96.7.0/24"] as const;
 
 export const neighbours = (world: World, dice: Dice): DisruptionSource => {
-  const { cloud, cloudInvariants, history, users } = world;
+  const { cloud, clock, cloudInvariants, history, users } = world;
   const own = () => cloud.balancers.list().filter(({ name }) => name.startsWith("another-"));
 
   /** The other cluster runs Fairlead too, and a restored copy of this cluster has Services with the same uids. */
@@ -49,6 +50,12 @@ export const neighbours = (world: World, dice: Dice): DisruptionSource => {
         "x".repeat(dice.count(0, 4_000)),
       );
   };
+  /** While another cluster has the load balancer of a Service, this one creates none. */
+  const removeAll = (): void => {
+    for (const { id, status } of own()) if (status !== "changing") cloud.balancers.remove(id);
+    cloudInvariants.othersChanged();
+    if (own().length > 0) clock.after(seconds(1), removeAll);
+  };
   const apart = (change: () => void) => (): void => {
     change();
     cloudInvariants.othersChanged();
@@ -62,9 +69,7 @@ export const neighbours = (world: World, dice: Dice): DisruptionSource => {
       { weight: 1, apply: writeLargeAnnotations },
     ],
     stop: () => {
-      // While another cluster has the load balancer of a Service, this one creates none.
-      for (const one of own()) cloud.balancers.remove(one.id);
-      cloudInvariants.othersChanged();
+      removeAll();
       for (const { metadata } of users.services()) {
         for (const key of Object.keys(metadata.annotations ?? {}))
           if (/algoritm|pausd|on-delet-/.test(key)) users.annotate(metadata.name, key, undefined);

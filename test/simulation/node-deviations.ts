@@ -24,12 +24,18 @@ export const undeletedNodes = (world: World): readonly string[] =>
     return shouldBeDeleted ? [node.metadata.name] : [];
   });
 
-/** Whether the mass limit may prevent their deletion, or that of `more` Nodes as well. Ready Nodes count too: kubelets that still use a predecessor's provider id. */
-export const mayExceedMassLimit = (world: World, more = 0): boolean => {
-  const managed = world.nodes().filter(isManaged);
-  const missing = managed.filter((node) => machineOf(world, node) === undefined).length;
-  return missing + more > Math.max(2, Math.floor(managed.length * 0.2));
-};
+/**
+ * Whether the mass limit may prevent their deletion, or that of `more` Nodes as well. Ready Nodes count too: kubelets that still use a
+ * predecessor's provider id. A hold keeps its limit when Nodes join.
+ */
+export const mayExceedMassLimit = (world: World, more = 0): boolean =>
+  countMissing(world) + more > Math.max(2, Math.floor(world.fewestManaged * 0.2));
+
+export const countManaged = (world: World): number => world.nodes().filter(isManaged).length;
+
+/** The Nodes that are managed and have no machine. */
+export const countMissing = (world: World): number =>
+  world.nodes().filter((node) => isManaged(node) && machineOf(world, node) === undefined).length;
 
 /** All deviations of Nodes, Services and routes; empty once everything has converged. */
 export const findDeviations = (world: World): readonly string[] => {

@@ -23,7 +23,10 @@ export class Phases {
   async pass(duration: Milliseconds): Promise<boolean> {
     const { clock, invariants } = this.#world;
     const end = clock.monotonic() + duration;
-    while (clock.monotonic() < end && invariants.violations.length === 0) await clock.advance(seconds(5));
+    while (clock.monotonic() < end && invariants.violations.length === 0) {
+      await clock.advance(seconds(5));
+      this.#world.observe();
+    }
     return invariants.violations.length === 0;
   }
 

@@ -11,6 +11,7 @@ const attempts = 6;
 
 export const restoredServer = (world: World, dice: Dice): DisruptionSource => {
   const { server, clock, history, replicas } = world;
+  let isOver = false;
 
   /** What must be the same. Objects that appear or vanish are in vanishing-objects.ts, and a new leader has another Lease. */
   const skeleton = (): string => {
@@ -28,6 +29,8 @@ export const restoredServer = (world: World, dice: Dice): DisruptionSource => {
     const before = skeleton();
     const revision = server.store.revision;
     clock.after(milliseconds(Math.round(dice.between(1_000, 20_000))), () => {
+      // Later it would undo what users revert at the end.
+      if (isOver) return;
       if (skeleton() !== before) {
         if (left > 1) restoreSoon(left - 1);
         return;
@@ -37,7 +40,12 @@ export const restoredServer = (world: World, dice: Dice): DisruptionSource => {
       for (const { kube } of replicas) kube.cutStreams();
     });
   };
-  return { disruptions: [{ weight: 3, apply: () => restoreSoon(attempts) }], stop: () => undefined };
+  return {
+    disruptions: [{ weight: 3, apply: () => restoreSoon(attempts) }],
+    stop: () => {
+      isOver = true;
+    },
+  };
 };
 
 /** What the checks follow by the writes that they see, and a restore makes none. */

@@ -2,6 +2,7 @@
 
 import type { Service } from "../../src/kube/objects.ts";
 import type { ApiServer } from "../../src/testing/apiserver/api-server.ts";
+import { ApiError } from "../../src/testing/apiserver/objects/api-error.ts";
 import type { JsonObject } from "../../src/testing/apiserver/objects/json.ts";
 import { resourceNamed } from "../../src/testing/apiserver/objects/resource-table.ts";
 import type { History } from "./history.ts";
@@ -43,13 +44,14 @@ export class Users {
   edit(name: string, what: string, change: (service: Service) => unknown, subresource = ""): void {
     if (this.find(name) === undefined) return;
     this.#history.log(`${what} on the Service ${name}`);
-    this.#server.objects.patch(
-      services,
-      "default",
-      name,
-      subresource,
-      (now) => change(now as unknown as Service) as JsonObject,
-    );
+    const apply = (now: unknown): JsonObject => change(now as Service) as JsonObject;
+    try {
+      this.#server.objects.patch(services, "default", name, subresource, apply);
+    } catch (error) {
+      // Such as a second class, after the Service has changed in between.
+      if (!(error instanceof ApiError) || error.code !== 422) throw error;
+      this.#history.log(`it is refused: ${error.message}`);
+    }
   }
 
   editSpec(name: string, spec: JsonObject): void {

@@ -24,6 +24,7 @@ import { CloudLies } from "./cloud-lies.ts";
 import { configurationFile, type LiveSettings } from "./configuration-file.ts";
 import { HiddenMachines } from "./hidden-machines.ts";
 import { History } from "./history.ts";
+import { countManaged, countMissing } from "./node-deviations.ts";
 import { Invariants } from "./node-invariants.ts";
 import { clusterCIDR, PodRanges } from "./pod-ranges.ts";
 import { Replica } from "./replica.ts";
@@ -68,6 +69,10 @@ export class World {
   readonly silent = new Set<string>();
   /** The live settings in the configuration file of the replicas. */
   settings: LiveSettings = {};
+  /** Called when a leadership session begins, also one of the last leader. */
+  onNewLeader: () => void = () => undefined;
+  /** The fewest Nodes that were managed since some were missing, or hidden: a hold may have begun then. */
+  fewestManaged = Number.POSITIVE_INFINITY;
   /** How often replicas listed Nodes or Services. */
   listings = 0;
   readonly #options: WorldOptions;
@@ -118,6 +123,13 @@ export class World {
     for (let index = 0; index < options.nodes; index += 1) this.addNode(`node-${index}`);
     options.beforeReplicas?.(clock);
     for (let index = 0; index < options.replicas; index += 1) this.startReplica();
+  }
+
+  /** Call it every few seconds. */
+  observe(): void {
+    const isMissing = countMissing(this) > 0 || this.hiddenMachines.isHiding;
+    const managed = countManaged(this);
+    this.fewestManaged = isMissing ? Math.min(this.fewestManaged, managed) : managed;
   }
 
   isIgnored(invariant: number): boolean {
@@ -189,7 +201,10 @@ export class World {
         return invariants.requestSent(me, request, to);
       },
       onError: (me, error) => invariants.replicaExited(me, error),
-      write: (line) => history.log(line.trimEnd()),
+      write: (line) => {
+        history.log(line.trimEnd());
+        if (line.includes("Acquired leadership")) this.onNewLeader();
+      },
     });
     history.log(`${replica.name} starts`);
     this.replicas.push(replica);

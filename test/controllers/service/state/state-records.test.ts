@@ -138,7 +138,7 @@ describe("a change of a group", () => {
     groups.commit(state, { kind: "shown", owners: [uid], parts: [""] });
     const done = { ...owners, serving: [], leaving: [uid], at: 1, removes: true } as const;
     groups.commit(state, { kind: "stepsDone", ...done, isGone: false });
-    expect(state.evidence.get(uid)).toMatchObject({ certainty: "exists", isRemoving: true, changedAt: 1 });
+    expect(state.evidence.get(uid)).toMatchObject({ certainty: "exists", removal: "sent", changedAt: 1 });
   });
 
   test("that removes one of several load balancers leaves its owners with one", () => {

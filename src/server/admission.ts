@@ -2,8 +2,9 @@
 // Invalid reviews get an error status, which `failurePolicy: Ignore` admits. Its clients are not authenticated, so their number,
 // their rate and the size of a review are limited, and reviews are judged one after the other.
 
-import { milliseconds } from "../core/brand.ts";
+import { milliseconds, seconds } from "../core/brand.ts";
 import { defined } from "../core/defined.ts";
+import { formatDuration } from "../core/duration.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { ServedRequest, ServedResponse } from "../platform/listener.ts";
 import { jsonAnswer, refusal } from "./answers.ts";
@@ -45,7 +46,10 @@ export interface AdmissionOptions {
 const maxBody = 1024 * 1024;
 /** An API server sends a review for each write of a Service. */
 const limits = { inFlight: 16, inFlightOfClient: 8, perSecond: 200 } as const;
+/** An API server sends a review at once, and waits for the answer for at most 30 s. */
+const bodyWithin = seconds(2);
 const reviewVersion = "admission.k8s.io/v1";
+const late = Symbol("late");
 /** The API server truncates longer messages. */
 const maxText = 1000;
 
@@ -148,7 +152,8 @@ export class Admission {
   async #judge(webhook: Webhook, request: ServedRequest): Promise<Outcome> {
     if (request.method !== "POST") return failed(405, "Send the AdmissionReview by POST.");
     if (!isJSON(request)) return failed(400, "The content type must be application/json.");
-    const body = await request.body(maxBody);
+    const body = await this.#read(request);
+    if (body === late) return failed(408, `The body must arrive within ${formatDuration(bodyWithin)}.`);
     if (body === undefined) return failed(413, `The body must not exceed ${maxBody} bytes.`);
     await this.#nextTurn();
     const review = readReview(body);
@@ -161,6 +166,15 @@ export class Admission {
       this.#options.onInternalError(webhook.name, error);
       return failed(500, "Internal error; see the log of the controller manager.");
     }
+  }
+
+  /** A client that sends slowly must not hold a place. */
+  #read(request: ServedRequest): Promise<string | typeof late | undefined> {
+    const { clock } = this.#options;
+    return new Promise((resolve, reject) => {
+      const cancel = clock.after(bodyWithin, () => resolve(late));
+      request.body(maxBody).finally(cancel).then(resolve, reject);
+    });
   }
 
   /** One review per turn of the event loop, so that timers and sockets never wait for more than one. */

@@ -9,6 +9,8 @@ let counted: [string, number, boolean][] = [];
 let judgement: () => Judgement = () => ({});
 /** Turns of the event loop that reviews wait for. */
 let turns: (() => void)[] = [];
+/** The limits on the time of bodies. */
+let timers: { readonly delay: number; readonly run: () => void }[] = [];
 const turnEnds = (): void => turns.shift()?.();
 let now = 0;
 let admission: Admission;
@@ -17,15 +19,21 @@ beforeEach(() => {
   judgement = () => ({});
   now = 0;
   turns = [];
+  timers = [];
   admission = new Admission(options);
 });
 const options: AdmissionOptions = {
   webhooks: [{ name: "hook", path: "/hook", judge: () => judgement() }],
   clock: {
     monotonic: () => now,
-    after: (_, run) => {
-      turns.push(run);
-      return () => undefined;
+    after: (delay, run) => {
+      if (delay === 0) {
+        turns.push(run);
+        return () => undefined;
+      }
+      const timer = { delay, run };
+      timers.push(timer);
+      return () => void timers.splice(timers.indexOf(timer), 1);
     },
   },
   onAnswer: (name, code, _, isRefusal) => counted.push([name, code, isRefusal]),
@@ -161,6 +169,20 @@ describe("admission endpoint limits its clients", () => {
     expect((await send(valid)).status).toBe(200);
     expect((await send(valid)).status).toBe(200);
     expect((await begin(valid)).status).toBe(429);
+  });
+
+  test("gives up a body that does not arrive within 2 s, and the place of its client with it [N25]", async () => {
+    const body = (): Promise<string> => new Promise(() => undefined);
+    const slow = Array.from({ length: 8 }, () => begin("", { body }));
+    await flush();
+    expect((await begin(valid)).status).toBe(429);
+    for (const timer of timers.splice(0)) {
+      expect(timer.delay).toBe(2000);
+      timer.run();
+    }
+    expect((await Promise.all(slow)).map(({ status }) => status)).toEqual(Array.from({ length: 8 }, () => 408));
+    expect((await send(valid)).status).toBe(200);
+    expect(timers).toEqual([]);
   });
 
   test("refuses a body above 1 MiB [N25]", async () => {

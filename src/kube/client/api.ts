@@ -20,6 +20,8 @@ export interface ListOptions {
 
 export interface Page<T> {
   readonly items: readonly T[];
+  /** For the next page: lower than requested if so many objects were too large to be parsed without a pause. */
+  readonly limit?: number;
   readonly resourceVersion: string;
   /** Absent on the last page. */
   readonly continue?: string;

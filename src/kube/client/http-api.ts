@@ -6,10 +6,14 @@ import { applySteps, type Patch } from "../patches/patch.ts";
 import type { KubeRequest, OpenStream, Verb } from "../requests/request.ts";
 import type { Requests } from "../requests/requests.ts";
 import { apiVersionOf, type Query, type Resource, resourcePath } from "../resources.ts";
+import { isKubeError } from "../errors/kube-error.ts";
 import type { ClientOptions, Draft, KubeApi, ListOptions, Page, Preconditions, RawRequest } from "./api.ts";
 
 /** A server that does not support it sends the whole object. */
 const metadataOnly = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json";
+
+/** JSON is parsed without a pause. Users decide how large Services are; 500 Nodes have some 4 MB. */
+const maxPageBytes = 8 * 1024 * 1024;
 
 interface WireList<T> {
   readonly metadata?: { readonly resourceVersion?: string; readonly continue?: string };
@@ -44,10 +48,21 @@ export class HttpKubeApi implements KubeApi {
     { namespace, ...query }: ListOptions,
     signal: AbortSignal,
   ): Promise<Page<T>> {
+    const { limit = 1 } = query;
     const path = resourcePath(resource, defined({ namespace }));
-    const request = this.#request("list", resource.plural, path, { query });
-    const { items, metadata } = (await this.#requests.send(request, signal)) as WireList<T>;
+    const maxBytes = limit > 1 ? maxPageBytes : undefined;
+    const request = this.#request("list", resource.plural, path, { query, ...defined({ maxBytes }) });
+    let list: WireList<T>;
+    try {
+      list = (await this.#requests.send(request, signal)) as WireList<T>;
+    } catch (error) {
+      if (!isKubeError(error, "too-large")) throw error;
+      const smaller = defined({ ...query, namespace, limit: Math.ceil(limit / 8) });
+      return this.listPage(resource, smaller, signal);
+    }
+    const { items, metadata } = list;
     return {
+      ...defined({ limit: query.limit }),
       items: (items ?? []).map((raw) => resource.slim(raw)),
       resourceVersion: metadata?.resourceVersion ?? "",
       ...defined({ continue: metadata?.continue || undefined }),

@@ -20,6 +20,8 @@ export type KubeErrorKind =
   | "unreachable"
   | "tls"
   | "server"
+  /** The response exceeds `maxBytes` of the request. */
+  | "too-large"
   /** The write gate refused the request before it was sent: no Lease, or observe mode. */
   | "fenced"
   /** The kubeconfig, context, key or command is invalid: retrying does not help. */

@@ -35,6 +35,8 @@ export interface KubeRequest {
   readonly priority: WritePriority;
   readonly deadline?: Milliseconds;
   readonly mayWrite?: WriteGate;
+  /** A larger response fails as `too-large`, and is not parsed. */
+  readonly maxBytes?: number;
 }
 
 export interface RequestObservation {

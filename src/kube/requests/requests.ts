@@ -148,7 +148,7 @@ export class Requests {
   async #readBody(request: KubeRequest, head: ResponseHead): Promise<unknown> {
     const { response, controller } = head;
     if (!response.ok) throw await this.#refusal(request, head);
-    const text = await abortable(response.text(), controller.signal);
+    const text = await abortable(textOf(response, request), controller.signal);
     head.endDeadline();
     this.#options.onDecoded?.(text.length + requestGarbage);
     if (text === "") return undefined;
@@ -163,4 +163,19 @@ export class Requests {
   #refusal(request: KubeRequest, { response, controller }: ResponseHead): Promise<KubeError> {
     return abortable(this.#exchanges.refusal(request, response), controller.signal);
   }
+}
+
+async function textOf(response: Response, { verb, resource, maxBytes }: KubeRequest): Promise<string> {
+  if (maxBytes === undefined || response.body === null) return response.text();
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  for await (const chunk of response.body) {
+    size += chunk.length;
+    if (size > maxBytes)
+      throw new KubeError("too-large", `The list of ${resource} exceeds ${maxBytes} bytes.`, {
+        operation: `${verb} ${resource}`,
+      });
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks).toString("utf8");
 }

@@ -8,6 +8,7 @@ import { type Clock, sleep } from "../../platform/clock.ts";
 import { linkedController } from "../../runtime/abortable.ts";
 import { backoff } from "../../runtime/backoff.ts";
 import type { KubeApi } from "../client/api.ts";
+import { pageSize } from "../client/list-all.ts";
 import { isKubeError, KubeError } from "../errors/kube-error.ts";
 import { isNewer, type KubeObject } from "../objects.ts";
 import type { WatchOptions, WatchPosition, WatchStep } from "./watch-step.ts";
@@ -230,18 +231,19 @@ function progressTo(resourceVersion: string, position: WatchPosition, clock: Clo
 
 // A complete list in pages, for servers without streaming lists.
 
-const pageSize = 500;
-
 export async function* listPages<T extends KubeObject>(
   { api, resource, clock, namespace, labelSelector, fieldSelector, collectGarbage }: WatchOptions<T>,
   position: WatchPosition,
   signal: AbortSignal,
 ): AsyncGenerator<WatchStep<T>, void> {
   yield { type: "begin" };
-  const options = { limit: pageSize, ...defined({ namespace, labelSelector, fieldSelector }) };
+  const selection = defined({ namespace, labelSelector, fieldSelector });
+  let limit = pageSize;
   let token: string | undefined;
   for (;;) {
-    const page = await api.listPage(resource, { ...options, ...defined({ continue: token }) }, signal);
+    const options = { ...selection, ...defined({ limit, continue: token }) };
+    const page = await api.listPage(resource, options, signal);
+    limit = page.limit ?? limit;
     for (const object of page.items) yield { type: "object", object, initial: true };
     token = page.continue;
     if (token === undefined) {

@@ -28,6 +28,31 @@ test.each([400, 403, 422])(
   },
 );
 
+test("a page above 8 MiB is not parsed, and is requested again with fewer objects, as are the pages after it [N25]", async () => {
+  const lines = openLines();
+  const huge = (): Response => new Response(`{"items":["${"x".repeat(9 * 1024 * 1024)}"]}`);
+  const { steps, clock, seen, finish } = run(
+    inOrder(
+      () => json({}, 400),
+      huge,
+      () => page(["a"], "5", "more"),
+      huge,
+      () => page(["b"], "5"),
+      () => lines.response,
+    ),
+  );
+  await clock.advance(seconds(1));
+  expect(steps).toEqual(["begin", "begin", "initial a", "initial b", "complete 5"]);
+  const asked = seen.slice(1, 5).map((one) => [parameter(one, "limit"), parameter(one, "continue")]);
+  expect(asked).toEqual([
+    ["500", null],
+    ["63", null],
+    ["63", "more"],
+    ["8", "more"],
+  ]);
+  await finish();
+});
+
 test("a paged list collects garbage after each page before the next one", async () => {
   const [lines, pages]: [ReturnType<typeof openLines>, string[]] = [openLines(), []];
   const { clock, finish } = run(

@@ -18,7 +18,8 @@ import { ReloadRequests } from "./configuration/reload-requests.ts";
 import type { AnyProvider } from "./connect-cloud.ts";
 import type { Console, ExitCode } from "./console.ts";
 import { openServing, type Serving } from "./endpoints/open-serving.ts";
-import { createManager, type Manager, replicaIdentity } from "./manager/manager.ts";
+import { replicaIdentity } from "./leadership/replica-identity.ts";
+import { createManager, type Manager } from "./manager/manager.ts";
 import type { ManagerPlatform } from "./system-platform.ts";
 
 export interface ProcessOptions {
@@ -126,7 +127,7 @@ export class ProcessLife {
         settings,
         platform,
         log,
-        identity: replicaIdentity(platform, program),
+        identity: replicaIdentity(platform, program, settings.flags.mode),
         onStatus: systemd?.status,
         pendingRestart: () => this.#reloads.pendingRestart,
       }),

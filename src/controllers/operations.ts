@@ -214,7 +214,7 @@ export class Operations {
     const operations =
       ids.length > 3 ? `${ids.slice(0, 3).join(", ")} and ${ids.length - 3} more` : ids.join(", ");
     this.#deps.note(
-      `Cannot check the operations of the cloud, so their changes stay pending. Fairlead will retry. ${messageOf(error)}`,
+      `Cannot check the operations of the cloud, so their changes stay pending: ${messageOf(error)}`,
       { operations },
     );
   }

@@ -115,6 +115,22 @@ function messageIn(body: unknown): string | undefined {
   return typeof message === "string" ? message : typeof error === "string" ? error : messageIn(error);
 }
 
+/** What an operator must know before the words of the cloud; undefined where those suffice. */
+function failureText(kind: CloudErrorKind, operation: string, from: string): string | undefined {
+  switch (kind) {
+    case "unauthorized":
+      return `The cloud rejected the credentials (${from}).`;
+    case "forbidden":
+      return `The cloud refused ${operation} (${from}).`;
+    case "rate-limited":
+      return `The rate limit of the cloud is used up (${from}). Other clients of the account count, too. Fairlead will retry.`;
+    case "unavailable":
+      return `The cloud did not serve the request (${from}). Fairlead will retry.`;
+    default:
+      return undefined;
+  }
+}
+
 /**
  * A client for a JSON API. Every failure is a CloudError: its kind comes from the status, or from `readError`; a response that
  * `isApiError` does not recognize is `unavailable`, never `not-found`.
@@ -188,9 +204,11 @@ export function jsonApi(options: JsonApiOptions): JsonApi {
       page === undefined ? "the response does not come from the cloud API" : `the response is ${page}`;
     const reason = message ?? (isFromApi ? "no reason given." : `${foreign}; check for a proxy.`);
     const from = `${status} from ${method} ${withoutQuery(url)}: ${reason.replace(/\.$/, "")}`;
-    if (kind === "unauthorized") throw fail(kind, `The cloud rejected the credentials (${from}).`);
-    if (kind === "forbidden") throw fail(kind, `The cloud refused ${operation} (${from}).`);
-    throw fail(kind, `${operation} failed with ${status}: ${reason}`, report?.scope);
+    throw fail(
+      kind,
+      failureText(kind, operation, from) ?? `${operation} failed with ${status}: ${reason}`,
+      report?.scope,
+    );
   };
 
   const answer = async <T>(request: JsonRequest, call: Call): Promise<JsonAnswer<T>> => {

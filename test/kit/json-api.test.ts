@@ -90,7 +90,11 @@ test.each([
       ? "The cloud rejected the credentials (401 from GET https://api.example/v1/things: because)."
       : status === 403
         ? "The cloud refused GET /things (403 from GET https://api.example/v1/things: because)."
-        : `GET /things failed with ${status}: because`,
+        : fromApi === "rate-limited"
+          ? "The rate limit of the cloud is used up (429 from GET https://api.example/v1/things: because). Other clients of the account count, too. Fairlead will retry."
+          : fromApi === "unavailable"
+            ? `The cloud did not serve the request (${status} from GET https://api.example/v1/things: because). Fairlead will retry.`
+            : `GET /things failed with ${status}: because`,
   ]);
   const page = () => new Response("<html>no such host</html>", { status });
   expect((await failure(page, { isApiError })).kind).toBe(fromProxy);
@@ -103,7 +107,7 @@ test.each([
   ["<!DOCTYPE html><html><body>Sign in</body></html>", "a web page"],
 ])("names a web page by its title instead of quoting its markup: %p", async (html, named) => {
   expect((await failure(() => new Response(html, { status: 502 }), { isApiError })).message).toBe(
-    `GET /things failed with 502: the response is ${named}; check for a proxy.`,
+    `The cloud did not serve the request (502 from GET https://api.example/v1/things: the response is ${named}; check for a proxy). Fairlead will retry.`,
   );
   expect((await failure(() => new Response(html))).message).toBe(
     `GET /things returned ${named} instead of JSON; check the endpoint, and for a proxy.`,

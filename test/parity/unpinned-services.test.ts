@@ -96,7 +96,9 @@ describe("events of a Service", () => {
     w.cloud.faults.add({ operation: "GET /balancers", kind: "status", status: 500, calls: 2 });
     await w.pass(120);
     expect(w.events("web").slice(2)).toEqual([
-      "Warning SyncLoadBalancerFailed Error syncing load balancer: GET /balancers failed with 500: injected fault",
+      expect.stringMatching(
+        /^Warning SyncLoadBalancerFailed Error syncing load balancer: The cloud did not serve the request \(500 from GET \S+\/balancers: injected fault\)\. Fairlead will retry\.$/,
+      ),
       "Normal UpdatedLoadBalancer Updated load balancer with new hosts",
     ]);
   });

@@ -180,7 +180,9 @@ describe("admission endpoint limits its clients", () => {
       expect(timer.delay).toBe(2000);
       timer.run();
     }
-    expect((await Promise.all(slow)).map(({ status }) => status)).toEqual(Array.from({ length: 8 }, () => 408));
+    expect((await Promise.all(slow)).map(({ status }) => status)).toEqual(
+      Array.from({ length: 8 }, () => 408),
+    );
     expect((await send(valid)).status).toBe(200);
     expect(timers).toEqual([]);
   });

@@ -4,7 +4,9 @@
 import { uninitializedTaint } from "../../controllers/well-known.ts";
 import { minutes } from "../../core/brand.ts";
 import { countOf, shortList } from "../../core/text.ts";
+import { observerText } from "../leadership/replica-identity.ts";
 import {
+  type CloudFacts,
   type ClusterFacts,
   type Finding,
   type KnownFacts,
@@ -47,6 +49,17 @@ export function checkLease(facts: KnownFacts): readonly Finding[] {
           fix: `Start the manager. If it runs, compare its --leader-elect-resource-name with ${name}, and read its log.`,
         },
       ];
+    const observer = lease.isRenewed ? observerText(lease.holder, name) : undefined;
+    if (observer !== undefined)
+      return [
+        {
+          severity: "error",
+          reason: "ObserverHoldsLease",
+          problem: observer,
+          effect: "Nothing is initialized, changed or deleted.",
+          fix: "Restart it without --mode=observe, or without --leader-elect.",
+        },
+      ];
     const { holder, isRenewed, renewTime = "an unknown time", program: writer } = lease;
     if (!isRenewed)
       return [
@@ -70,6 +83,22 @@ export function checkLease(facts: KnownFacts): readonly Finding[] {
       },
     ];
   });
+}
+
+export function checkOtherLeases({ cluster, flags }: KnownFacts): readonly Finding[] {
+  // During a leader migration, one manager holds two.
+  const ownHolder = "value" in cluster.lease ? cluster.lease.value?.holder : undefined;
+  return about("the Leases", cluster.otherLeases, (leases) =>
+    leases
+      .filter(({ holder }) => holder !== ownHolder)
+      .map(({ name, holder, program }) => ({
+        severity: "error",
+        reason: "TwoManagersLead",
+        problem: `${holder} (${program}) holds the Lease ${flags["leader-elect-resource-namespace"]}/${name}, so two managers work in this cluster at the same time.`,
+        effect: "Both change the same Nodes, load balancers and routes.",
+        fix: `Stop one of them, or give both the same --leader-elect-resource-name. For managers of different Nodes, set --node-selector.`,
+      })),
+  );
 }
 
 /** A Node that joins is initialized within seconds. */
@@ -145,8 +174,26 @@ function newerKubelets(nodes: readonly NodeFact[], { gitVersion, minor }: Cluste
   ];
 }
 
-export function checkNodes({ cluster, program }: KnownFacts): readonly Finding[] {
+function withoutMachines(
+  nodes: readonly NodeFact[],
+  { hasMachines, failures }: CloudFacts,
+): readonly Finding[] {
+  const known = nodes.filter(({ isSelected, providerID }) => isSelected && providerID !== undefined);
+  if (hasMachines || failures.length > 0 || known.length === 0) return [];
+  return [
+    {
+      severity: "error",
+      reason: "NoMachineInCloud",
+      problem: `The cloud lists no machine, and ${countOf(known.length, "Node")} ${known.length === 1 ? "has" : "have"} a provider ID: ${namesOf(known)}.`,
+      effect: "The mass limit holds Nodes that are not Ready; none is initialized.",
+      fix: "Check whether the credentials belong to the account or project of these machines, and its console.",
+    },
+  ];
+}
+
+export function checkNodes({ cluster, cloud, program }: KnownFacts): readonly Finding[] {
   return about("the Nodes", cluster.nodes, (nodes) => [
+    ...withoutMachines(nodes, cloud),
     ...withoutExternalCloud(nodes),
     ...tooLongUninitialized(nodes, cluster.now, program),
     ...writtenInTree(nodes),

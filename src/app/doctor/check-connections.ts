@@ -129,6 +129,11 @@ const cloudFailures: Partial<Record<CloudFailure["kind"], Pick<Finding, "reason"
     effect: "The manager ends with exit code 2. The cloud was not called.",
     fix: "Correct the setting, or run doctor where the manager has its settings and credentials.",
   },
+  invalid: {
+    reason: "CloudRefusesRequest",
+    effect: "Nodes stay uninitialized, and load balancers and routes are not changed.",
+    fix: "Correct the setting that the message names, or see docs/clouds for the settings of this cloud.",
+  },
   unauthorized: {
     reason: "CloudCredentialsRejected",
     effect: "Nodes stay uninitialized, and load balancers and routes are not changed.",
@@ -146,6 +151,17 @@ const cloudFailures: Partial<Record<CloudFailure["kind"], Pick<Finding, "reason"
   },
 };
 
+function unavailable(status: number | undefined): Pick<Finding, "reason" | "effect" | "fix"> {
+  return {
+    reason: "CloudUnavailable",
+    effect: "Nodes stay uninitialized, and load balancers and routes are not changed.",
+    fix:
+      status === undefined
+        ? "Check the endpoint in the settings of the cloud, the network, the proxy and the firewall of this machine."
+        : "Read the status page of the cloud. If the cloud works for others, check the endpoint in its settings, and the proxy.",
+  };
+}
+
 export function checkCloud({ failures, origins }: CloudFacts): readonly Finding[] {
   const names = origins.map((origin) => new URL(origin).hostname).filter(isClusterName);
   const ofNames: readonly Finding[] = names.map((name) => ({
@@ -156,14 +172,10 @@ export function checkCloud({ failures, origins }: CloudFacts): readonly Finding[
     fix: "Use an address or a name of another DNS in the settings of the cloud.",
   }));
   const ofFailures = failures.map(
-    ({ kind, message }): Finding => ({
+    ({ kind, status, message }): Finding => ({
       severity: "error",
       problem: message,
-      ...(cloudFailures[kind] ?? {
-        reason: "CloudUnavailable",
-        effect: "Nodes stay uninitialized, and load balancers and routes are not changed.",
-        fix: "Check the endpoint in the settings of the cloud, the network, the proxy and the firewall of this machine.",
-      }),
+      ...(cloudFailures[kind] ?? unavailable(status)),
     }),
   );
   return [...ofNames, ...ofFailures];

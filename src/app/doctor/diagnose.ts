@@ -1,11 +1,13 @@
 // Runs all checks of `doctor` on its facts, and renders the result as text. Pure.
 
+import { defined } from "../../core/defined.ts";
 import { countOf, wrapText } from "../../core/text.ts";
 import type { ExitCode } from "../console.ts";
 import {
   checkControlPlane,
   checkLease,
   checkNodes,
+  checkOtherLeases,
   checkServingCertificates,
   checkWorkloads,
 } from "./check-cluster.ts";
@@ -22,7 +24,7 @@ import type { Facts, Finding, FindingSeverity, KnownFacts } from "./doctor-facts
 const ofCluster: readonly (readonly [name: string, check: (facts: KnownFacts) => readonly Finding[]])[] = [
   ["API server", checkServer],
   ["permissions", checkPermissions],
-  ["Lease", checkLease],
+  ["Lease", (facts) => [...checkLease(facts), ...checkOtherLeases(facts)]],
   ["Nodes and kubelets", checkNodes],
   ["kube-controller-manager", checkControlPlane],
   ["serving certificates", checkServingCertificates],
@@ -34,6 +36,8 @@ export interface CheckResult {
   /** The highest severity of its findings. */
   readonly status: FindingSeverity | "ok";
   readonly findings: readonly Finding[];
+  /** What was checked, where that is not obvious. */
+  readonly detail?: string;
 }
 
 export interface Diagnosis {
@@ -61,8 +65,18 @@ export function diagnose(facts: Facts): Diagnosis {
   const { origin, gitVersion: version } = cluster.value;
   return {
     apiServer: { origin, version },
-    checks: [...ofCluster.map(([name, check]) => resultOf(name, check(known))), ...local],
+    checks: [...ofCluster.map(([name, check]) => resultOf(name, check(known))), ...local].map((result) =>
+      result.name === "permissions" ? { ...result, ...defined({ detail: subjectOf(known) }) } : result,
+    ),
   };
+}
+
+/** Whose permissions were checked. */
+function subjectOf({ cluster: { access } }: KnownFacts): string | undefined {
+  if ("unread" in access) return undefined;
+  const { subject, isOfWorkload } = access.value;
+  if (isOfWorkload) return `of ${subject}`;
+  return `of ${subject}, the user of this kubeconfig: no DaemonSet or Deployment of this program exists. For the permissions of a manager with another identity, pass its --kubeconfig.`;
 }
 
 /** 3: at least one error. 4: only warnings, or something could not be checked. */
@@ -92,8 +106,9 @@ export function diagnosisText({ apiServer, checks }: Diagnosis): string {
     ...(apiServer === undefined
       ? []
       : [`API server ${apiServer.origin}, Kubernetes ${apiServer.version}`, ""]),
-    ...checks.flatMap(({ name, status, findings: found }) => [
+    ...checks.flatMap(({ name, status, findings: found, detail }) => [
       status === "ok" ? `${name}: ok` : `${name}:`,
+      ...(detail === undefined ? [] : [wrapText(detail, width, indent)]),
       ...found.map(findingText),
     ]),
     "",

@@ -31,6 +31,8 @@ export interface ServerClock {
 export interface AccessFact {
   /** The user or service account that was checked. */
   readonly subject: string;
+  /** Whether the manager runs as this subject; otherwise it is that of the kubeconfig. */
+  readonly isOfWorkload: boolean;
   readonly refused: readonly Permission[];
 }
 
@@ -41,6 +43,13 @@ export interface LeaseFact {
   readonly renewTime: string | undefined;
   /** The program that wrote it last; undefined if the API server does not say. */
   readonly program: string | undefined;
+}
+
+/** Another Lease that a cloud controller manager renews. */
+export interface OtherLease {
+  readonly name: string;
+  readonly holder: string;
+  readonly program: string;
 }
 
 export interface NodeFact extends KubeObject {
@@ -87,6 +96,7 @@ export interface ClusterFacts {
   readonly access: Read<AccessFact>;
   /** Undefined if it does not exist. */
   readonly lease: Read<LeaseFact | undefined>;
+  readonly otherLeases: Read<readonly OtherLease[]>;
   readonly nodes: Read<readonly NodeFact[]>;
   /** The pods of kube-system. */
   readonly pods: Read<readonly PodFact[]>;
@@ -102,10 +112,14 @@ export interface CloudFacts {
   readonly clock: ServerClock | undefined;
   /** Empty if each source of machines listed a page. */
   readonly failures: readonly CloudFailure[];
+  /** Whether any source has a machine. */
+  readonly hasMachines: boolean;
 }
 
 export interface CloudFailure {
   readonly kind: CloudErrorKind | "settings" | "other";
+  /** HTTP status, if there was a response. */
+  readonly status?: number | undefined;
   readonly message: string;
 }
 

@@ -1,5 +1,6 @@
 // Gathers the facts about the cluster: reads and reviews only, so nothing is written.
 
+import { minutes } from "../../core/brand.ts";
 import { messageOf } from "../../core/error-message.ts";
 import type { KubeApi } from "../../kube/client/api.ts";
 import { listAll } from "../../kube/client/list-all.ts";
@@ -12,7 +13,7 @@ import type { ReadFlags } from "../flags/read-flags.ts";
 import { isSelectedBy } from "../manager/compose-nodes.ts";
 import { withoutRetry } from "../observe-once.ts";
 import { accessNeeds, type Permission, permissionsOf } from "../permissions.ts";
-import type { AccessFact, ClusterFacts, LeaseFact, Read, WorkloadFact } from "./doctor-facts.ts";
+import type { AccessFact, ClusterFacts, LeaseFact, OtherLease, Read, WorkloadFact } from "./doctor-facts.ts";
 import { nodeFacts, podFacts, signingRequestFacts, workloadFacts, writerOf } from "./raw-objects.ts";
 import type { ServerTimes } from "./server-times.ts";
 
@@ -99,6 +100,7 @@ async function readAccess(
   );
   return {
     subject: isOther ? account : name === "" ? "The user of the kubeconfig" : name,
+    isOfWorkload: workload !== undefined,
     refused: checked.flatMap(({ permission, allowed }) => (allowed ? [] : [permission])),
   };
 }
@@ -123,6 +125,29 @@ async function readLease(
   };
 }
 
+/** Leases of other cloud controller managers that were renewed lately, by the clock of the API server. */
+async function readOtherLeases(
+  { api, settings: { flags } }: ClusterSources,
+  now: number,
+  signal: AbortSignal,
+): Promise<readonly OtherLease[]> {
+  const all = await listAll(api, leases, signal, flags["leader-elect-resource-namespace"]);
+  return all
+    .map((lease) => ({
+      name: lease.metadata.name,
+      holder: holderOf(lease),
+      program: writerOf(lease, "renewTime") ?? "",
+      age: now - Date.parse(lease.spec?.renewTime ?? ""),
+    }))
+    .filter(
+      ({ name, holder, program, age }) =>
+        holder !== "" &&
+        name !== flags["leader-elect-resource-name"] &&
+        age < minutes(1) &&
+        program.includes("cloud-controller-manager"),
+    );
+}
+
 async function readWorkloads(
   { api, program }: ClusterSources,
   signal: AbortSignal,
@@ -140,22 +165,24 @@ export async function gatherCluster(sources: ClusterSources, signal: AbortSignal
     readonly gitVersion?: string;
     readonly minor?: string;
   };
-  const [workloads, lease, nodes, pods, signingRequests] = await Promise.all([
+  const serverClock = times.of(api.origin);
+  const now = clock.now() + (serverClock?.aheadMs ?? 0);
+  const [workloads, lease, nodes, pods, signingRequests, otherLeases] = await Promise.all([
     read(signal, () => readWorkloads(sources, signal)),
     read(signal, () => readLease(sources, signal)),
     read(signal, () => listAll(api, nodeFacts(isSelectedBy(settings.flags)), signal)),
     read(signal, () => listAll(api, podFacts, signal, "kube-system")),
     read(signal, () => listAll(api, signingRequestFacts, signal)),
+    read(signal, () => readOtherLeases(sources, now, signal)),
   ]);
   const workload =
     "value" in workloads ? workloads.value.find(({ isThisProgram }) => isThisProgram) : undefined;
   const access = await read(signal, () => readAccess(sources, workload, signal));
-  const serverClock = times.of(api.origin);
   return {
-    ...{ origin: api.origin, access, lease, nodes, pods, workloads, signingRequests },
+    ...{ origin: api.origin, access, lease, otherLeases, nodes, pods, workloads, signingRequests },
     gitVersion: version.gitVersion ?? "an unknown version",
     minor: Number.parseInt(version.minor ?? "", 10),
-    now: clock.now() + (serverClock?.aheadMs ?? 0),
+    now,
     clock: serverClock,
   };
 }

@@ -57,22 +57,25 @@ async function cluster(sources: DoctorSources): Promise<Read<ClusterFacts>> {
   }
 }
 
-/** One page shows that the endpoint and the credentials work. */
+/** One page shows that the endpoint and the credentials work. Returns whether it has a machine. */
 async function tryListing(
   source: InstanceSource,
   clock: Clock,
   timeout: Milliseconds,
   signal: AbortSignal,
-): Promise<readonly CloudFailure[]> {
-  const list = async (stop: AbortSignal): Promise<void> => {
-    for await (const _ of source.list({ signal: stop, urgency: "user-change" })) return;
+): Promise<boolean | CloudFailure> {
+  const list = async (stop: AbortSignal): Promise<boolean> => {
+    for await (const page of source.list({ signal: stop, urgency: "user-change" })) return page.length > 0;
+    return false;
   };
   try {
-    await withDeadline(clock, timeout, `The source ${source.name} of the cloud`, signal, list);
-    return [];
+    return await withDeadline(clock, timeout, `The source ${source.name} of the cloud`, signal, list);
   } catch (error) {
     signal.throwIfAborted();
-    return [{ kind: CloudError.is(error) ? error.kind : "other", message: withoutRetry(messageOf(error)) }];
+    const { kind, status } = CloudError.is(error)
+      ? { kind: error.kind, ...error.detail }
+      : { kind: "other" as const, status: undefined };
+    return { kind, status, message: withoutRetry(messageOf(error)) };
   }
 }
 
@@ -81,7 +84,8 @@ async function cloud(sources: DoctorSources): Promise<CloudFacts> {
   const { clock } = platform;
   const errors = configuration.problems.filter(({ severity }) => severity === "error");
   const failuresOf = errors.map(({ text }): CloudFailure => ({ kind: "settings", message: text }));
-  if (failuresOf.length > 0) return { origins: [], clock: undefined, failures: failuresOf };
+  if (failuresOf.length > 0)
+    return { origins: [], clock: undefined, failures: failuresOf, hasMachines: false };
   const times = new ServerTimes(clock);
   const access = new OperatorAccess(
     {
@@ -98,7 +102,8 @@ async function cloud(sources: DoctorSources): Promise<CloudFacts> {
   );
   const clocks = times.origins.flatMap((origin) => times.of(origin) ?? []);
   const worst = clocks.toSorted((a, b) => Math.abs(b.aheadMs) - Math.abs(a.aheadMs))[0];
-  return { origins: times.origins, clock: worst, failures: tried.flat() };
+  const failures = tried.filter((result) => typeof result !== "boolean");
+  return { origins: times.origins, clock: worst, failures, hasMachines: tried.includes(true) };
 }
 
 /** Bun and Node.js name it differently. */

@@ -76,8 +76,7 @@ function generalNotes(manager: Manager, controller: string, isUnfinished: boolea
   if (noLeader !== undefined)
     notes.push({ kind: isUnfinished ? "problem" : "notice", reason: "NoLeader", text: noLeader });
   else if (!manager.leads()) {
-    const text =
-      "This replica does not lead, so it reconciles nothing and knows only what the leader has written on the object. Ask the leader.";
+    const text = `This replica does not lead, so it reconciles nothing and knows only what the leader has written on the object. Ask the leader${leaderNames(manager)}.`;
     notes.push({ kind: isUnfinished ? "wait" : "notice", reason: "Standby", text });
   }
   const awaited = awaitedListsText(manager.awaitedCaches());
@@ -88,6 +87,11 @@ function generalNotes(manager: Manager, controller: string, isUnfinished: boolea
     notes.push({ kind: isUnfinished ? "problem" : "notice", reason: "ControllerDisabled", text });
   }
   return notes;
+}
+
+function leaderNames(manager: Manager): string {
+  const names = Object.values(manager.holders()).filter((holder) => holder !== undefined && holder !== "");
+  return names.length === 0 ? "" : `, ${[...new Set(names)].join(" and ")}`;
 }
 
 const hasAddress = ({ status }: Service): boolean => (status.loadBalancer?.ingress ?? []).length > 0;

@@ -12,6 +12,7 @@ import type { Files } from "../../platform/files.ts";
 import { ConfigurationError } from "../configuration/configuration-error.ts";
 import { invalidFlag } from "../flags/flag-problems.ts";
 import type { Flags } from "../flags/flag-table.ts";
+import { observerText } from "../leadership/replica-identity.ts";
 import { type ManagerAddress, NoAnswer } from "./ask-manager.ts";
 
 export interface Leader {
@@ -86,6 +87,7 @@ export async function leadershipText(
   const lease = await readLease(api, flags, signal);
   if (lease === "forbidden") return undefined;
   const holder = lease === "not-found" ? "" : holderOf(lease);
+  const name = `${flags["leader-elect-resource-namespace"]}/${flags["leader-elect-resource-name"]}`;
   if (lease !== "not-found" && holder !== "") {
     const { renewTime, leaseDurationSeconds = 0 } = lease.spec ?? {};
     const age = now - Date.parse(renewTime ?? "");
@@ -93,9 +95,9 @@ export async function leadershipText(
     const text = isHeld
       ? `The leader is ${holder}, which renewed its Lease at ${renewTime ?? "an unknown time"}.`
       : `No manager leads: ${holder} renewed the Lease last at ${renewTime}, ${formatDuration(milliseconds(Math.round(age / 1000) * 1000))} ago by the clock of this machine. ${whatToDo}`;
-    return { isHeld, text };
+    const observer = isHeld ? observerText(holder, name) : undefined;
+    return observer === undefined ? { isHeld, text } : { isHeld: false, text: observer };
   }
-  const name = `${flags["leader-elect-resource-namespace"]}/${flags["leader-elect-resource-name"]}`;
   return {
     isHeld: false,
     text: `No manager leads: the Lease ${name} ${lease === "not-found" ? "does not exist" : "has no holder"}. ${whatToDo}`,

@@ -248,6 +248,10 @@ export class Leadership {
           mayLead: run.caches.mayLead,
           onReleased: () => log.info(`Released the Lease ${this.#namespace}/${name}`),
           onSlowPath: () => this.#options.onSlowPath(name),
+          onRecreated: () =>
+            log.warn(
+              `The Lease ${this.#namespace}/${name} was deleted. This replica created it again and keeps leading.`,
+            ),
           ...defined({ annotations: this.#annotationsOf(name) }),
           ...callbacks,
           onHolder: (holder) => {

@@ -29,6 +29,7 @@ import { connectKube } from "../kube-client.ts";
 import { CurrentCaches } from "../leadership/current-caches.ts";
 import { type LeaderMigration, readMigrationOf } from "../leadership/leader-migration.ts";
 import { Leadership } from "../leadership/leadership.ts";
+import { replicaIdentity } from "../leadership/replica-identity.ts";
 import { ApiServerProblems, CloudProblems } from "../logging/connection-problems.ts";
 import { observationOf, observationTask, PlanReporter } from "../logging/observe-reporter.ts";
 import { requestReporter } from "../logging/request-reporter.ts";
@@ -94,14 +95,6 @@ export interface Manager extends ReportedManager {
   prepareReload(reload: Reload): () => Promise<void>;
 }
 
-/** Created once per process, so that a reload keeps the Lease. */
-export function replicaIdentity(
-  { environment, random }: Pick<ManagerPlatform, "environment" | "random">,
-  name: string,
-): string {
-  return `${environment["HOSTNAME"] ?? name}_${random.uuid()}`;
-}
-
 /** Why no instance of the cloud can be known; undefined once any source was listed, even if later listings fail. */
 function neverListed(sources: Inventory["sources"]): string | undefined {
   if (sources.some(({ latest }) => latest !== undefined)) return undefined;
@@ -115,7 +108,7 @@ export async function createManager(options: ManagerOptions, signal: AbortSignal
   const { flags, controllers: enabled } = live.current;
   const { clock, random, files, collectGarbage, redaction = new Redaction() } = platform;
   const name = programOf(provider);
-  const identity = options.identity ?? replicaIdentity(platform, name);
+  const identity = options.identity ?? replicaIdentity(platform, name, flags.mode);
   const isObserving = flags.mode === "observe";
   /** Aborted when everything has ended, which after a drain is later than the request to stop. */
   const life = endOf(signal);

@@ -22,6 +22,7 @@ import type { Journal } from "../../runtime/journal.ts";
 import type { WorkQueue } from "../../runtime/work-queue.ts";
 import { version } from "../build-info.ts";
 import type { Flags } from "../flags/flag-table.ts";
+import { observerText } from "../leadership/replica-identity.ts";
 import type { CloudContact } from "./cloud-contact.ts";
 
 /** What each controller says; a controller is absent if the cloud has nothing for it, or the flags disable it. */
@@ -81,15 +82,20 @@ export const awaitedListsText = (resources: readonly string[]): string | undefin
     ? undefined
     : `The controllers wait for a complete list of ${resources.join(" and ")} from the API server. Nothing is changed before it succeeds. The log shows why lists fail.`;
 
-/** Present on a standby replica when a Lease is free. An expired one is taken at once. */
+/** Present when a Lease has no holder, or one that changes nothing. An expired Lease is taken at once. */
 export function noLeaderText({
   flags,
   leads,
   holders,
 }: Pick<ReportedManager, "flags" | "leads" | "holders">): string | undefined {
+  const nameOf = (name: string): string => `${flags["leader-elect-resource-namespace"]}/${name}`;
+  for (const [name, holder = ""] of Object.entries(holders())) {
+    const observer = observerText(holder, nameOf(name));
+    if (observer !== undefined) return observer;
+  }
   const free = Object.entries(holders()).flatMap(([name, holder]) => (holder === "" ? name : []));
   if (leads() || free.length === 0) return undefined;
-  const names = free.map((name) => `${flags["leader-elect-resource-namespace"]}/${name}`).join(" and ");
+  const names = free.map(nameOf).join(" and ");
   return `No manager leads: no replica holds the Lease ${names}. Nothing is changed in the cloud or the cluster until one does. The log of each replica says why it does not.`;
 }
 

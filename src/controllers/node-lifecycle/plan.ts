@@ -119,20 +119,19 @@ function planDeletion({
     return awaited(judge(known, { confirmAfter, kinds: proofKinds, restartedAt }));
   };
   const next = missing();
+  // An operator sees the limit at the first answer, not after all proofs. Announced Nodes do not count, but they are held as well: while
+  // the cloud seems wrong about many Nodes, it is not trusted about any.
+  const isLimited = !isReleased && !isConfirmed(node) && !isDeletionForbidden(node);
+  const allowed = isLimited && evidence.proofs.length > 0 ? mass() : undefined;
+  if (allowed?.mayDelete === false) return { kind: "hold", event: allowed.event };
   if (next !== undefined) return queryFor(next, now);
   // A proof from a time when the instance may not have been visible yet does not count.
   const newest = Math.max(...evidence.proofs.map(({ beganAt }) => beganAt));
   if (mayBeTooNew && newest < now - beyondMinAge) return { kind: "query", after: milliseconds(0) };
   if (isDeletionForbidden(node)) return { kind: "hold", event: deletionForbidden(node) };
   const isAnnounced = isReleased || isAnnouncedAsLeaving(node, evidence);
-  // Announced Nodes do not count, but they are held as well: while the cloud seems wrong about many Nodes, it is not trusted
-  // about any.
-  if (!isReleased && !isConfirmed(node)) {
-    const allowed = mass();
-    if (!allowed.mayDelete) return { kind: "hold", event: allowed.event };
-    const restarted = missing(allowed.restartedAt);
-    if (restarted !== undefined) return queryFor(restarted, now);
-  }
+  const restarted = allowed && missing(allowed.restartedAt);
+  if (restarted !== undefined) return queryFor(restarted, now);
   if (settings.deletion === "observe") return { kind: "hold", event: deletionObserved() };
   if (!isRecent(evidence, now)) return { kind: "query", after: milliseconds(0) };
   return { kind: "delete", isAnnounced };

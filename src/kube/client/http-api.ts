@@ -1,12 +1,12 @@
 // The Kubernetes client over HTTP: makes a request of each verb, decodes and slims the response.
 
 import { defined } from "../../core/defined.ts";
+import { isKubeError } from "../errors/kube-error.ts";
 import { type KubeObject, keyOf, type ObjectKey, type ObjectMeta } from "../objects.ts";
 import { applySteps, type Patch } from "../patches/patch.ts";
 import type { KubeRequest, OpenStream, Verb } from "../requests/request.ts";
 import type { Requests } from "../requests/requests.ts";
 import { apiVersionOf, type Query, type Resource, resourcePath } from "../resources.ts";
-import { isKubeError } from "../errors/kube-error.ts";
 import type { ClientOptions, Draft, KubeApi, ListOptions, Page, Preconditions, RawRequest } from "./api.ts";
 
 /** A server that does not support it sends the whole object. */

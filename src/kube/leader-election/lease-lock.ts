@@ -32,6 +32,8 @@ export interface LeaseLockOptions {
   readonly onHolder?: (identity: string) => void;
   /** Called when a renewal must read the Lease first, because another client has written it. */
   readonly onSlowPath?: () => void;
+  /** Called when another client has deleted the held Lease, and this replica has created it again. */
+  readonly onRecreated?: () => void;
 }
 
 type NewMeta = Partial<ObjectMeta> & { readonly name: string };
@@ -193,7 +195,10 @@ export class LeaseLock {
     const { values, onStored } = this.#annotations.next(undefined, "hold");
     try {
       const metadata = annotate<NewMeta>({ namespace, name }, values);
-      return this.#prove(await api.create(leases, { metadata, spec }, signal), sent, onStored, signal);
+      const wasHeld = this.#proof !== undefined;
+      const created = await api.create(leases, { metadata, spec }, signal);
+      if (wasHeld) this.#options.onRecreated?.();
+      return this.#prove(created, sent, onStored, signal);
     } catch (error) {
       if (isKubeError(error, "already-exists", "conflict")) return false;
       throw error;

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { diagnose, diagnosisExitCode, diagnosisText } from "../../../src/app/doctor/diagnose.ts";
-import type { AccessFact, Finding } from "../../../src/app/doctor/doctor-facts.ts";
+import type { AccessFact, CloudFailure, Finding } from "../../../src/app/doctor/doctor-facts.ts";
 import type { Permission } from "../../../src/app/permissions.ts";
 import { type FactChanges, factsWith, metaOf, nodeFact, workloadFact } from "./healthy-facts.ts";
 
@@ -14,7 +14,7 @@ const patchNodes: Permission = {
 const createEvents: Permission = {
   ...{ verb: "create", group: "", resource: "events", users: ["cloud-node"], isOptional: true },
 };
-const access: AccessFact = { subject: "fairlead", refused: [patchNodes, createEvents] };
+const access: AccessFact = { subject: "fairlead", isOfWorkload: true, refused: [patchNodes, createEvents] };
 const controllerManager = (...args: readonly string[]) => ({
   value: [
     { metadata: metaOf("kcm-m1", { labels: { component: "kube-controller-manager" } }), args },
@@ -24,8 +24,13 @@ const controllerManager = (...args: readonly string[]) => ({
 const lease = { holder: "m1_a", isRenewed: true, renewTime: "2026-01-01T11:00:00Z", program: undefined };
 const uninitialized = { isUninitialized: true, providerID: undefined };
 const fresh = metaOf("fresh", { creationTimestamp: "2026-01-01T11:58:00Z" });
-const failing = (kind: "settings" | "unauthorized" | "forbidden" | "rate-limited" | "unavailable") => ({
-  cloud: { origins: [], clock: undefined, failures: [{ kind, message: `message of ${kind}` }] },
+const failing = (kind: CloudFailure["kind"], status?: number) => ({
+  cloud: {
+    origins: [],
+    clock: undefined,
+    failures: [{ kind, status, message: `message of ${kind}` }],
+    hasMachines: false,
+  },
 });
 const waiting = { username: "system:node:worker-1", isPending: true };
 
@@ -250,9 +255,49 @@ const cases: readonly (readonly [
   ["CloudRateLimited", "error", failing("rate-limited"), "message of rate-limited", "uses up the limit"],
   ["CloudUnavailable", "error", failing("unavailable"), "message of unavailable", "Check the endpoint"],
   [
+    "CloudUnavailable",
+    "error",
+    failing("unavailable", 503),
+    "message of unavailable",
+    "Read the status page of the cloud.",
+  ],
+  ["CloudRefusesRequest", "error", failing("invalid", 404), "message of invalid", "Correct the setting that"],
+  [
+    "NoMachineInCloud",
+    "error",
+    { cloud: { origins: [], clock: undefined, failures: [], hasMachines: false } },
+    "The cloud lists no machine, and 1 Node has a provider ID: worker-1.",
+    "whether the credentials belong to the account",
+  ],
+  [
+    "ObserverHoldsLease",
+    "error",
+    { cluster: { lease: { value: { ...lease, holder: "m1_a-observe" } } } },
+    "m1_a-observe holds the Lease kube-system/cloud-controller-manager with --mode=observe",
+    "Restart it without --mode=observe",
+  ],
+  [
+    "TwoManagersLead",
+    "error",
+    {
+      cluster: {
+        otherLeases: { value: [{ name: "go", holder: "m2_b", program: "hcloud-cloud-controller-manager" }] },
+      },
+    },
+    "m2_b (hcloud-cloud-controller-manager) holds the Lease kube-system/go, so two managers work",
+    "Stop one of them",
+  ],
+  [
     "CloudNeedsClusterDNS",
     "warning",
-    { cloud: { origins: ["http://cloud.infra.svc.cluster.local"], clock: undefined, failures: [] } },
+    {
+      cloud: {
+        origins: ["http://cloud.infra.svc.cluster.local"],
+        clock: undefined,
+        failures: [],
+        hasMachines: true,
+      },
+    },
     "is cloud.infra.svc.cluster.local, a name that only cluster DNS resolves",
     "in the settings of the cloud",
   ],
@@ -271,6 +316,7 @@ const cases: readonly (readonly [
         origins: [],
         clock: { server: "https://api.fake.example", aheadMs: -400_000 },
         failures: [],
+        hasMachines: true,
       },
     },
     "is 400s ahead of that of https://api.fake.example",
@@ -299,6 +345,16 @@ describe("doctor", () => {
     [
       "no leader with --leader-elect=false",
       { args: ["--leader-elect=false"], cluster: { lease: { value: undefined } } },
+    ],
+    [
+      "the second Lease of the same holder, as during a leader migration",
+      {
+        cluster: {
+          otherLeases: {
+            value: [{ name: "migration", holder: "worker-1_a", program: "fake-cloud-controller-manager" }],
+          },
+        },
+      },
     ],
     [
       "a Node that --node-selector does not match",
@@ -343,6 +399,16 @@ describe("doctor", () => {
       "ports: ok",
     ]);
     expect(diagnosisExitCode(diagnosis)).toBe(3);
+  });
+
+  test("names the identity whose permissions were checked, and how to check another one [N7]", () => {
+    expect(diagnosisText(diagnose(factsWith()))).toContain(
+      "permissions: ok\n    of system:serviceaccount:kube-system:fairlead\n",
+    );
+    const value = { subject: "admin", isOfWorkload: false, refused: [] };
+    expect(diagnosisText(diagnose(factsWith({ cluster: { access: { value } } })))).toMatch(
+      /permissions: ok\n {4}of admin, the user of this kubeconfig: no DaemonSet or Deployment [\s\S]* pass its\s+--kubeconfig\.\nLease/,
+    );
   });
 
   test("shows what is wrong, its effect and the fix of each finding [N7]", () => {

@@ -41,7 +41,9 @@ const healthy: ClusterFacts = {
   minor: 35,
   now,
   clock: { server: "https://10.0.0.5:6443", aheadMs: 400 },
-  access: { value: { subject: "system:serviceaccount:kube-system:fairlead", refused: [] } },
+  access: {
+    value: { subject: "system:serviceaccount:kube-system:fairlead", isOfWorkload: true, refused: [] },
+  },
   lease: {
     value: {
       holder: "worker-1_a",
@@ -50,6 +52,7 @@ const healthy: ClusterFacts = {
       program: "fake-cloud-controller-manager",
     },
   },
+  otherLeases: { value: [] },
   nodes: { value: [nodeFact("worker-1")] },
   pods: {
     value: [
@@ -75,7 +78,7 @@ export function factsWith({ cluster = {}, args = [], ...others }: FactChanges = 
     flags,
     controllers,
     cluster: { value: { ...healthy, ...cluster } },
-    cloud: { origins: ["https://api.fake.example"], clock: undefined, failures: [] },
+    cloud: { origins: ["https://api.fake.example"], clock: undefined, failures: [], hasMachines: true },
     ports: [{ flag: "secure-port", port: 10258, listener: "manager" }],
     ...others,
   };

@@ -65,6 +65,11 @@ describe("explain without a running manager", () => {
       "the Lease kube-system/cloud-controller-manager has no holder.",
     ],
     [
+      "is held in observe mode",
+      (w: ServiceWorld) => w.holdLease("another_1-observe"),
+      "another_1-observe holds the Lease kube-system/cloud-controller-manager with --mode=observe, so it changes nothing, and keeps others from leading.",
+    ],
+    [
       "was not renewed for five minutes",
       (w: ServiceWorld) => w.pass(300),
       /another_1 renewed the Lease last at \S+, 5m\ds ago by the clock of this machine\./,
@@ -77,7 +82,7 @@ describe("explain without a running manager", () => {
       expect(one.code).toBe(3);
       expect(one.out).toStartWith("Service default/storefront: problem\n  No manager leads: ");
       expect(one.out.replaceAll(/\s+/g, " ")).toMatch(text);
-      expect(one.out).toContain("Check that its pods or its unit run");
+      expect(one.out).toMatch(/Check that its pods or its unit run|Restart it without/);
       const all = await explain(w, [], options);
       expect(all.code).toBe(3);
       expect(all.out).toStartWith("No manager leads: ");

@@ -146,7 +146,11 @@ Next attempt:
       { status: 401, operation },
       "Error syncing load balancer: The cloud rejected the credentials",
     ],
-    ["an outage", { status: 503, operation }, "Error syncing load balancer: POST /balancers failed with 503"],
+    [
+      "an outage",
+      { status: 503, operation },
+      "Error syncing load balancer: The cloud did not serve the request (503 from POST",
+    ],
     [
       "a quota",
       { status: 402, operation: "POST /balancers" },
@@ -155,7 +159,7 @@ Next attempt:
     [
       "a rate limit",
       { status: 429, operation: "POST /balancers" },
-      "Error syncing load balancer: POST /balancers failed with 429",
+      "Error syncing load balancer: The rate limit of the cloud is used up (429 from POST",
     ],
   ] as const;
   test.each(outages)(
@@ -270,7 +274,7 @@ Next attempt:
     await w.pass(5);
     expect(explain(w, "web")).toMatchObject({
       state: "waiting",
-      notes: [{ reason: "Standby", text: expect.stringContaining("Ask the leader.") }],
+      notes: [{ reason: "Standby", text: expect.stringContaining("Ask the leader, another.") }],
     });
   });
 });

@@ -121,7 +121,7 @@ test("the deadline of requests to the cloud applies, and budgets keep what the c
     process.page("/debug/state").then((page) => JSON.parse(page).accounts[0].budget.closedOperations);
   world.cloud.faults.add({ kind: "status", operation: "POST /balancers", status: 429 });
   world.create("shop");
-  await world.until(() => process.linesWith("failed with 429").length === 1, "the refusal");
+  await world.until(() => process.linesWith("(429 from POST").length === 1, "the refusal");
   process.hangUp(configPath, flagsFile("v: 0", "cloud-call-timeout: 2s"));
   await world.pass(0.1);
   expect(process.linesWith("Configuration: --cloud-call-timeout")).toHaveLength(1);

@@ -179,6 +179,11 @@ describe("planLifecycle", () => {
       { kind: "hold", event: held },
     ],
     [
+      "holds a Node beyond the mass limit at the first proof",
+      { answer: gone("listing", 30_000), evidence: proved(["listing", 30_000]), spec: withID, isHeld: true },
+      { kind: "hold", event: held },
+    ],
+    [
       "leaves a paused Node alone",
       { answer: gone("listing", 30_000), evidence: enough, annotations: { "fairlead.dev/paused": "true" } },
       { kind: "ignore" },

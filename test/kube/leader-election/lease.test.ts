@@ -40,6 +40,7 @@ const election = () => {
       name: "ccm",
       identity,
       onAcquired: () => reported.push("acquired"),
+      onRecreated: () => reported.push("created again"),
       onLost: (reason) => reported.push(reason),
     });
     const stop = new AbortController();
@@ -185,6 +186,18 @@ describe("leader election with failing renewals", () => {
       "acquired",
     ]);
     expect(one.leader.mayWrite(milliseconds(0))).toBe(true);
+    one.stop.abort();
+    await one.ended;
+  });
+
+  test("creates a Lease again that another client has deleted, says so once, and keeps it", async () => {
+    const { candidate, clock, restore, spec } = election();
+    const one = candidate("one");
+    await clock.advance(seconds(3));
+    restore(undefined);
+    await clock.advance(seconds(30));
+    expect(one.reported).toEqual(["acquired", "created again"]);
+    expect(spec()?.holderIdentity).toBe("one");
     one.stop.abort();
     await one.ended;
   });

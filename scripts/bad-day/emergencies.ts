@@ -1,0 +1,305 @@
+// Twelve emergencies: how each begins, where an operator must find its cause and remedy, and the remedy.
+
+import { createServer, type Server } from "node:net";
+import { allNeeds, permissionsOf } from "../../src/app/permissions.ts";
+import { milliseconds } from "../../src/core/brand.ts";
+import { leases, services } from "../../src/kube/resources.ts";
+import { writeKubeconfig } from "../../src/testing/apiserver/serving/https-server.ts";
+import { never } from "../../test/kube/cluster/connect.ts";
+import { nodeNames, type Scene, type Surface, token } from "./scene.ts";
+
+export interface Emergency {
+  readonly name: string;
+  /** What happened, for the report. */
+  readonly what: string;
+  /** The manager runs and everything has converged when this is called, unless `coldStart` is set. */
+  begin(scene: Scene): Promise<unknown>;
+  /** The manager does not run yet, because the emergency is in its set-up. */
+  readonly coldStart?: true;
+  /** What each surface must show. */
+  readonly shows: Readonly<Partial<Record<Surface, RegExp>>>;
+  /** What the operator does about it. */
+  remedy(scene: Scene): Promise<unknown>;
+}
+
+const held = new WeakMap<Scene, Server>();
+const hold = (scene: Scene, port: number): Promise<void> =>
+  new Promise((resolve, reject) => {
+    const server = createServer((socket) => socket.destroy());
+    held.set(scene, server);
+    server.on("error", reject);
+    server.listen(port, "127.0.0.1", resolve);
+  });
+
+/** A kubeconfig with a client certificate. */
+function kubeconfigOf(scene: Scene, user: string, groups: readonly string[], lifetime?: number): string {
+  const { plane, cluster } = scene;
+  const issued = plane.issue(user, groups, lifetime === undefined ? undefined : milliseconds(lifetime));
+  return cluster.file(
+    `${user}.kubeconfig`,
+    writeKubeconfig(plane.ca, [{ name: user, server: plane.server, ...issued }]),
+  );
+}
+
+function outage(scene: Scene, status: number, code: string): void {
+  scene.cloud.faults.add({ kind: "status", status, code, calls: 1_000_000 });
+}
+
+/** Grants everything that a manager needs, except for some permissions. */
+async function grant(scene: Scene, user: string, isMissing: (resource: string, verb: string) => boolean) {
+  const group = "rbac.authorization.k8s.io";
+  const create = (plural: string, namespace: string | undefined, body: object) => {
+    const within = namespace === undefined ? "" : `/namespaces/${namespace}`;
+    const path = `/apis/${group}/v1${within}/${plural}`;
+    const apiVersion = `${group}/v1`;
+    return scene.cluster.api.request(
+      { verb: "create", resource: plural, path, body: { apiVersion, ...body } },
+      never,
+    );
+  };
+  const needed = permissionsOf(allNeeds, { namespace: "kube-system", name: scene.cluster.leaseName });
+  for (const namespace of [undefined, "kube-system"]) {
+    const kind = namespace === undefined ? "ClusterRole" : "Role";
+    const rules = needed
+      .filter((each) => each.namespace === namespace && !isMissing(each.resource, each.verb))
+      .map(({ group: apiGroup, resource, verb, name }) => ({
+        ...{ apiGroups: [apiGroup], resources: [resource], verbs: [verb] },
+        ...(name !== undefined && { resourceNames: [name] }),
+      }));
+    const metadata = { name: user };
+    await create(`${kind.toLowerCase()}s`, namespace, { kind, metadata, rules });
+    const roleRef = { apiGroup: group, kind, name: user };
+    const subjects = [{ kind: "User", name: user, apiGroup: group }];
+    await create(`${kind.toLowerCase()}bindings`, namespace, {
+      kind: `${kind}Binding`,
+      metadata,
+      roleRef,
+      subjects,
+    });
+  }
+}
+
+const restart = async (scene: Scene, options: Parameters<Scene["start"]>[0] = {}): Promise<void> => {
+  await scene.stop();
+  scene.start(options);
+};
+
+const newService = (scene: Scene) => scene.createService("new");
+
+export const emergencies: readonly Emergency[] = [
+  {
+    name: "rejected-token",
+    what: "The token of the cloud was revoked, and a user creates a Service.",
+    begin: async (scene) => {
+      scene.cloud.tokens.revoke(token);
+      await newService(scene);
+    },
+    shows: {
+      log: /rejected the credentials.*HCLOUD_TOKEN/,
+      events: /default|new.*rejected the credentials/,
+      explain: /Service default\/new: problem\n {2}.*rejected the\s+credentials/,
+      offline: /rejected the\s+credentials/,
+      status: /rejected the credentials/,
+      doctor: /CloudCredentialsRejected/,
+    },
+    remedy: async (scene) => scene.cloud.tokens.add(token),
+  },
+  {
+    name: "outage",
+    what: "The cloud answers every request with 503, and a user creates a Service.",
+    begin: async (scene) => {
+      outage(scene, 503, "unavailable");
+      await newService(scene);
+    },
+    shows: {
+      log: /503/,
+      events: /Service\/new.*503/,
+      explain: /Service default\/new: (problem|waiting)\n {2}[\s\S]{0,200}503/,
+      offline: /503/,
+      status: /503/,
+      doctor: /CloudUnavailable/,
+    },
+    remedy: async (scene) => scene.cloud.faults.clear(),
+  },
+  {
+    name: "rate-limit",
+    what: "Another client uses up the requests of the account: 429 for every request, and a user creates a Service.",
+    begin: async (scene) => {
+      outage(scene, 429, "rate_limit_exceeded");
+      await newService(scene);
+    },
+    shows: {
+      log: /429|rate limit/i,
+      events: /Service\/new.*(429|rate limit)/i,
+      explain: /Service default\/new: (problem|waiting)\n {2}[\s\S]{0,200}(429|rate limit)/i,
+      offline: /429|rate limit/i,
+      status: /429|rate limit/i,
+      doctor: /CloudRateLimited/,
+    },
+    remedy: async (scene) => scene.cloud.faults.clear(),
+  },
+  {
+    name: "mistyped-network",
+    what: "The network in HCLOUD_NETWORK does not exist.",
+    coldStart: true,
+    begin: async (scene) => scene.start({ env: { HCLOUD_NETWORK: "clustr" } }),
+    shows: {
+      log: /clustr/,
+      events: /clustr/,
+      explain: /clustr/,
+      offline: /clustr/,
+      status: /clustr/,
+      doctor: /clustr/,
+    },
+    remedy: (scene) => restart(scene),
+  },
+  {
+    name: "mass-disappearance",
+    what: "The cloud shows no server any more, and every Node is NotReady.",
+    begin: async (scene) => {
+      const { servers } = scene.cloud.project;
+      for (const { id } of servers.list())
+        scene.cloud.faults.hide({ resource: id, from: "both", milliseconds: 3_600_000 });
+      for (const name of nodeNames) await scene.cluster.ready(name, false);
+    },
+    shows: {
+      log: /MassDeletionHeld|treated as a cloud fault/,
+      events: /MassDeletionHeld.*(annotate)/,
+      explain: /treated as a\s+cloud fault/,
+      offline: /treated as a\s+cloud fault/,
+      doctor: /NoMachineInCloud/,
+      status: /treated as a cloud fault/,
+    },
+    remedy: async (scene) => {
+      scene.cloud.faults.clear();
+      for (const name of nodeNames) await scene.cluster.ready(name, true);
+    },
+  },
+  {
+    name: "two-managers",
+    what: "A second manager with another Lease runs in the same cluster.",
+    begin: async (scene) => {
+      scene.startSecond();
+      await newService(scene);
+    },
+    shows: {
+      events: /LeaderElection.*Lease\/second.*became leader/,
+      doctor: /TwoManagersLead/,
+    },
+    remedy: (scene) => scene.stopOthers(),
+  },
+  {
+    name: "wrong-cluster-name",
+    what: "The manager restarts with another --cluster-name.",
+    begin: (scene) => restart(scene, { flags: ["--cluster-name=other"] }),
+    shows: {
+      // The marks of this cloud do not name the cluster, so nothing may change.
+      explain: /All Nodes and Services are settled/,
+      offline: /The cluster name other \(--cluster-name\)/,
+    },
+    remedy: (scene) => restart(scene),
+  },
+  {
+    name: "missing-permission",
+    what: "The ClusterRole lacks the permission to patch the status of Services.",
+    coldStart: true,
+    begin: async (scene) => {
+      await grant(scene, "limited", (resource, verb) => resource === "services/status" && verb === "patch");
+      scene.start({ kubeconfig: kubeconfigOf(scene, "limited", []) });
+    },
+    shows: {
+      log: /patch services\/status/,
+      events: /services\/status/,
+      explain: /services\/status/,
+      status: /services\/status/,
+      // Doctor checks the operator here, and must say so.
+      doctor: /of admin, the user of this kubeconfig/,
+    },
+    remedy: (scene) => restart(scene),
+  },
+  {
+    name: "other-holder",
+    what: "A Go manager holds the Lease and renews it.",
+    coldStart: true,
+    begin: async (scene) => {
+      await scene.holdLease("go-node_1f0c");
+      scene.start();
+    },
+    shows: {
+      log: /go-node_1f0c/,
+      explain: /go-node_1f0c/,
+      offline: /go-node_1f0c/,
+      status: /go-node_1f0c/,
+      doctor: /OtherManagerLeads/,
+    },
+    remedy: (scene) => scene.stopOthers(),
+  },
+  {
+    name: "deleted-lease",
+    what: "A user deletes the Lease.",
+    begin: async (scene) => {
+      await scene.cluster.api.delete(
+        leases,
+        { namespace: "kube-system", name: scene.cluster.leaseName },
+        {},
+        never,
+      );
+    },
+    shows: { log: /The Lease \S+ was deleted/ },
+    remedy: async () => undefined,
+  },
+  {
+    name: "stuck-terminating",
+    what: "A Service whose annotation on-delete is misspelt is deleted.",
+    begin: async (scene) => {
+      await scene.createService("gone", { "fairlead.dev/on-delete": "keep" });
+      await scene.cluster.until("the load balancer", () => scene.cloud.project.balancers.list().length === 3);
+      await scene.cluster.api.delete(services, { namespace: "default", name: "gone" }, {}, never);
+    },
+    shows: {
+      log: /on-delete/,
+      events: /Service\/gone.*on-delete/,
+      explain: /Service default\/gone: (problem|held)\n {2}[\s\S]{0,200}on-delete/,
+      offline: /on-delete/,
+      status: /on-delete/,
+    },
+    remedy: (scene) => {
+      const contentType = "application/merge-patch+json";
+      const body = { metadata: { annotations: { "fairlead.dev/on-delete": "delete" } } };
+      const key = { namespace: "default", name: "gone" };
+      return scene.cluster.api.patch(services, key, { contentType, body }, never);
+    },
+  },
+  {
+    name: "port-in-use",
+    what: "Another program listens on the secure port.",
+    coldStart: true,
+    begin: async (scene) => {
+      await hold(scene, scene.port);
+      await scene.start().exited;
+    },
+    shows: {
+      log: /--secure-port/,
+      doctor: /PortInUse/,
+    },
+    remedy: async (scene) => {
+      held.get(scene)?.close();
+      scene.start();
+    },
+  },
+  {
+    name: "expired-certificate",
+    what: "The client certificate in the kubeconfig of the manager has expired.",
+    coldStart: true,
+    begin: async (scene) => {
+      scene.start({ kubeconfig: kubeconfigOf(scene, "expired", ["system:masters"], -60_000) });
+    },
+    shows: {
+      log: /expired on/,
+      offline: /No current leader|does not exist|no holder/,
+      status: /expired|API server/,
+      doctor: /No manager leads/,
+    },
+    remedy: (scene) => restart(scene),
+  },
+];

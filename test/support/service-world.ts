@@ -255,6 +255,10 @@ export class ServiceWorld {
     return (this.find(name)?.status.loadBalancer?.ingress ?? []).map(({ ip }) => ip ?? "");
   }
 
+  conditionsOf(name: string) {
+    return this.find(name)?.status.conditions ?? [];
+  }
+
   /** For example "Warning SyncLoadBalancerFailed …", as stored in the API server; a repeated event appears once. */
   events(name: string): readonly string[] {
     return this.#events("default").flatMap((event) => {

@@ -19,6 +19,7 @@ import type { Clock } from "../../platform/clock.ts";
 import { onlyPart } from "../../provider/listing-parts.ts";
 import type { ObservedLoadBalancer } from "../../provider/load-balancers.ts";
 import type { Journal } from "../../runtime/journal.ts";
+import type { BudgetLevel } from "../../runtime/budget.ts";
 import type { WorkQueue } from "../../runtime/work-queue.ts";
 import { version } from "../build-info.ts";
 import type { Flags } from "../flags/flag-table.ts";
@@ -99,6 +100,16 @@ export function noLeaderText({
   return `No manager leads: no replica holds the Lease ${names}. Nothing is changed in the cloud or the cluster until one does. The log of each replica says why it does not.`;
 }
 
+function budgetReport({ closedFor, closedOperations, ...level }: BudgetLevel) {
+  return {
+    ...level,
+    closedForSeconds: secondsOf(closedFor),
+    closedOperationsForSeconds: Object.fromEntries(
+      Object.entries(closedOperations).map(([operation, time]) => [operation, secondsOf(time)]),
+    ),
+  };
+}
+
 const isoOf = (wall: number): string => new Date(wall).toISOString();
 const secondsOf = (duration: number): number => Math.round(duration / 100) / 10;
 
@@ -154,7 +165,7 @@ export function reportOf(manager: ReportedManager) {
     unreadableSources: manager.inventory.unreadable,
     accounts: manager.accounts.map(({ name, budget, breakers }) => ({
       name,
-      budget: budget.level,
+      budget: budgetReport(budget.level),
       endpoints: breakers(),
     })),
     /** Requests to the cloud since the start of the process, by account and operation. */

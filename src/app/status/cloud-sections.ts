@@ -17,8 +17,8 @@ function stateOfAccount({ budget, endpoints }: Account): Html {
   const broken = endpoints.filter(({ state }) => state !== "closed");
   if (broken.length > 0)
     return html`${badge("bad", "Not reachable")} ${broken.map(({ endpoint }) => endpoint).join(", ")}`;
-  return budget.closedFor > 0
-    ? badge("waiting", `Rate limit: closed for ${roughDuration(budget.closedFor / 1000)}`)
+  return budget.closedForSeconds > 0
+    ? badge("waiting", `Rate limit: closed for ${roughDuration(budget.closedForSeconds)}`)
     : badge("good", "Open");
 }
 

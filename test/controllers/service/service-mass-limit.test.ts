@@ -136,9 +136,13 @@ test("20 load balancers that listings lack for long are not created again, until
   expect(w.events("s0").join("\n")).toContain(
     "Warning MassRecreationHeld The load balancer of this Service is absent",
   );
+  expect(names.flatMap((name) => w.conditionsOf(name)).map(({ status, reason }) => [status, reason])).toEqual(
+    names.map(() => ["False", "MassRecreationHeld"]),
+  );
   w.cloud.view = trueView;
   await w.pass(180);
   expect([w.changes, w.manager.report().balancersOnHold, problemsOf(w.manager).length]).toEqual([[], [], 0]);
+  expect(names.flatMap((name) => w.conditionsOf(name))).toEqual([]);
 });
 
 test("three of fourteen absent load balancers stay held when a Service is created", async () => {

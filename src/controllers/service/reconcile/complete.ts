@@ -140,7 +140,7 @@ async function removeFinalizer(
   }
   const absence = judgeAbsence(deps, state, [uid]);
   if (absence.kind === "unproved") return waitForProof(deps, state, [service], absence);
-  const held = checkMassRelease(deps, context, service);
+  const held = await checkMassRelease(deps, context, service);
   if (held !== undefined) return held;
   // It moved, and its old group has not released it yet. Without the finalizer, that load balancer would become an orphan.
   if (isLeftElsewhere(deps.controller, deps.groupStates, uid, group)) {

@@ -92,11 +92,11 @@ export function waitForDecision(
 }
 
 /** Undefined when the mass limit allows the plan. */
-export function checkMassLimit(
+export async function checkMassLimit(
   deps: ReconcileDeps,
   context: ReconcileContext,
   plan: PlannedGroup,
-): Outcome | undefined {
+): Promise<Outcome | undefined> {
   const { massLimit } = deps;
   const { group, services, state } = context;
   // It is there again, or its Service is.
@@ -189,11 +189,11 @@ const isPossibleByListings = (known: OwnerEvidence | undefined): boolean =>
  * Keeps the finalizer of a Service that no longer needs a load balancer while too many load balancers are absent: the listings that
  * prove it for this one are not believed then. Undefined when it may go.
  */
-export function checkMassRelease(
+export async function checkMassRelease(
   deps: ReconcileDeps,
   context: ReconcileContext,
   service: Service,
-): Outcome | undefined {
+): Promise<Outcome | undefined> {
   const { group, state } = context;
   const known = state.evidence.get(serviceUID(service.metadata.uid));
   // Whatever hides the others may also answer the lookup after a deletion.
@@ -204,22 +204,23 @@ export function checkMassRelease(
   return absence.kind === "certain" ? undefined : waitForProof(deps, state, [service], absence);
 }
 
-function holdAbsent(
+async function holdAbsent(
   deps: ReconcileDeps,
-  { group, state }: ReconcileContext,
+  { group, state, call }: ReconcileContext,
   services: readonly Service[],
   describe: (held: MassHold) => ObjectEvent,
-): Outcome {
-  const { controller, massLimit, reporter } = deps;
+): Promise<Outcome> {
+  const { controller, massLimit } = deps;
   const { removals } = controller;
   const held = massLimit.hold();
   if (held === undefined) return requeue(milliseconds(0), "the mass limit is no longer exceeded");
   const names = deps.groupStates.membersOf(group);
   const event = describe(held);
-  for (const service of services) reporter.report(service, "absence", [event]);
   const hold = { reason: event.reason, message: event.message, isReleasable: true } as const;
   deps.groupStates.commit(state, { kind: "held", hold });
   removals.hold(removalKind, group, names.join(", "));
+  const problem = { severity: "error", reason: event.reason, text: event.message } as const;
+  for (const service of services) await showProblems(deps, "absence", service, [problem], call.signal);
   return recheckListing(deps, state, event.reason);
 }
 

@@ -109,6 +109,8 @@ export interface ServiceStatus extends Wire<V1ServiceStatus> {}
 export interface Service extends KubeObject {
   readonly spec: ServiceSpec;
   readonly status: ServiceStatus;
+  /** The program that added each finalizer. Only of a Service with a class: the finalizer itself does not say whose it is. */
+  readonly finalizerWriters?: Readonly<Record<string, string>>;
 }
 
 export interface Endpoint extends Pick<Wire<V1Endpoint>, Exclude<Kept<"endpoint">, "conditions">> {

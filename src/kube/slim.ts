@@ -101,7 +101,29 @@ export function slimSigningRequest(raw: CertificateSigningRequest): CertificateS
 
 export function slimService(raw: Service): Service {
   const { spec = {}, status = {} } = raw as Partial<Service>;
-  return { metadata: slimMeta(raw.metadata), spec, status };
+  const slimmed = { metadata: slimMeta(raw.metadata), spec, status };
+  if (spec.loadBalancerClass === undefined) return slimmed;
+  // An own write is slimmed again.
+  return { ...slimmed, finalizerWriters: raw.finalizerWriters ?? finalizerWriters(raw.metadata) };
+}
+
+interface ManagedFields {
+  readonly manager?: string;
+  readonly fieldsV1?: {
+    readonly "f:metadata"?: { readonly "f:finalizers"?: Readonly<Record<string, unknown>> };
+  };
+}
+
+/** The API server records the program whose write added an entry. */
+function finalizerWriters(metadata: ObjectMeta): Readonly<Record<string, string>> {
+  const { managedFields = [] } = metadata as { readonly managedFields?: readonly ManagedFields[] };
+  return Object.fromEntries(
+    managedFields.flatMap(({ manager = "", fieldsV1 }) =>
+      Object.keys(fieldsV1?.["f:metadata"]?.["f:finalizers"] ?? {})
+        .filter((key) => key.startsWith("v:"))
+        .map((key) => [JSON.parse(key.slice(2)) as string, manager]),
+    ),
+  );
 }
 
 function slimEndpoint(raw: Endpoint): Endpoint {

@@ -16,6 +16,7 @@ import { Reflector } from "../../kube/watch/reflector.ts";
 import { type Clock, sleep } from "../../platform/clock.ts";
 import type { Random } from "../../platform/random.ts";
 import { listingPartsOf, listPart } from "../../provider/listing-parts.ts";
+import { programOf } from "../../provider/program.ts";
 import type { ObservedLoadBalancer } from "../../provider/load-balancers.ts";
 import { runTogether, type Task } from "../../runtime/run-together.ts";
 import type { Log } from "../../telemetry/log.ts";
@@ -150,6 +151,7 @@ export function composeServices(
     balancers,
     listing,
     clusterName: flags["cluster-name"],
+    program: programOf(provider),
     annotations: annotationsOf(provider),
     facts: provider.facts ?? {},
     pending: connected.cloud.pending,

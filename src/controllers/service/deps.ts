@@ -91,6 +91,8 @@ export interface ServiceControllerDeps {
   readonly journal: (entry: StepEntry) => void;
   readonly observer: ServiceObserver;
   readonly isObserving: boolean;
+  /** The name under which the API server records writes of this program. */
+  readonly program: string;
   readonly clock: Clock;
   readonly random: Random;
   readonly concurrency: () => number;

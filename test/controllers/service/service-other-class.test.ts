@@ -16,6 +16,18 @@ const finalizersOf = (w: ServiceWorld): readonly string[] => w.get("web").metada
 const useClass = (w: ServiceWorld): void =>
   w.editSpec("web", { type: "LoadBalancer", loadBalancerClass: "example.com/other" });
 
+/** As a real API server records it. */
+const writtenBy = (w: ServiceWorld, manager: string): void =>
+  w.edit("web", ({ metadata, ...rest }) => ({
+    ...rest,
+    metadata: {
+      ...metadata,
+      managedFields: [
+        { manager, fieldsV1: { "f:metadata": { "f:finalizers": { [`v:"${lbFinalizer}"`]: {} } } } },
+      ],
+    },
+  }));
+
 test("removes the finalizer of a Service that gets a class while its load balancer is deleted", async () => {
   const w = await settledWorld();
   w.editSpec("web", { type: "ClusterIP" });
@@ -36,6 +48,33 @@ test("removes the finalizer of a Service that gets a class after its load balanc
   useClass(w);
   await w.pass(120);
   expect(finalizersOf(w)).toEqual([]);
+  await w.stop();
+});
+
+test("removes the finalizer that an earlier process added, when the Service has got a class during a restart", async () => {
+  const w = await settledWorld();
+  await w.stop();
+  w.cloud.balancers.clear();
+  w.editSpec("web", { type: "ClusterIP" });
+  useClass(w);
+  writtenBy(w, "fake-cloud-controller-manager");
+  await w.start();
+  await w.pass(120);
+  expect(finalizersOf(w)).toEqual([]);
+  await w.stop();
+});
+
+test("leaves the finalizer that another program added before a restart", async () => {
+  const w = await settledWorld();
+  await w.stop();
+  w.cloud.balancers.clear();
+  w.editSpec("web", { type: "ClusterIP" });
+  useClass(w);
+  writtenBy(w, "other-controller");
+  await w.start();
+  w.forget();
+  await w.pass(120);
+  expect([finalizersOf(w), w.written]).toEqual([[lbFinalizer], []]);
   await w.stop();
 });
 

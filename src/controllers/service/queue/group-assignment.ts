@@ -12,14 +12,14 @@ import type { DesiredServices } from "../desired/desired-services.ts";
 import { hasErrors, type Member } from "../desired/members.ts";
 import type { EvidenceUpdates } from "../observed/evidence-updates.ts";
 import { markedBalancers } from "../observed/ownership.ts";
-import { hasFinalizer, isEnding, isManaged } from "../predicates.ts";
+import { finalizer, hasFinalizer, isEnding, isManaged } from "../predicates.ts";
 import type { GroupStates } from "../state/group-states.ts";
 import type { ServiceStates } from "../state/service-states.ts";
 import { syncFailed } from "../status/events.ts";
 import type { ServiceReporter } from "../status/service-reporter.ts";
 
 export interface GroupAssignmentDeps {
-  readonly controller: Pick<ServiceControllerDeps, "services" | "balancers" | "clock" | "random">;
+  readonly controller: Pick<ServiceControllerDeps, "services" | "balancers" | "clock" | "random" | "program">;
   readonly groupStates: GroupStates;
   readonly serviceStates: ServiceStates;
   readonly desiredServices: Pick<DesiredServices, "of">;
@@ -146,10 +146,14 @@ export class GroupAssignment {
     return groups;
   }
 
-  /** It got a load balancer class while it was managed. Its finalizer is removed as soon as nothing of it is left in the cloud. */
+  /**
+   * It got a load balancer class while it was managed, by this process or one before it. Its finalizer is removed as soon as nothing of
+   * it is left in the cloud.
+   */
   #hasOwnFinalizer(service: Service): boolean {
-    const { uid } = service.metadata;
-    return hasFinalizer(service) && this.#deps.groupStates.groupOf(serviceUID(uid)) !== undefined;
+    if (!hasFinalizer(service)) return false;
+    const isKnown = this.#deps.groupStates.groupOf(serviceUID(service.metadata.uid)) !== undefined;
+    return isKnown || service.finalizerWriters?.[finalizer] === this.#deps.controller.program;
   }
 
   #assignManaged(key: string, service: Service | undefined): readonly string[] {

@@ -269,6 +269,18 @@ describe("lifecycle controller with an existing machine", () => {
     expect(w.nodes.names()).toEqual([]);
   });
 
+  test("begins the proofs with the first listing that lacks a terminating machine, although the next check is later [F22]", async () => {
+    const w = setUp({ machines: [machine("n0", { state: "terminating" })] }).start("lifecycle");
+    settled(w, "n0");
+    await w.pass(65);
+    w.cloud.machines.delete("n0");
+    w.inventory.requestListing(w.clock.monotonic(), "refresh");
+    const since = w.clock.monotonic();
+    while (w.nodes.names().includes("n0") && w.clock.monotonic() < since + 600_000) await w.pass(1);
+    // The confirmation time is 30 s; checks are at least 60 s apart.
+    expect(w.clock.monotonic() - since).toBeLessThanOrEqual(35_000);
+  });
+
   test("adds the shutdown taint while the machine is stopped and removes it when started [F19]", async () => {
     const w = setUp({ machines: [machine("n0", { state: "stopped" })] }).start("lifecycle");
     settled(w, "n0");

@@ -153,6 +153,14 @@ export const alertCases: readonly AlertCase[] = [
     },
   },
   {
+    alert: "FairleadRoutesFailing",
+    fires: { [gauge("fairlead_problems", `object="RouteTable",reason="RoutesUnknown"`)]: "1x60" },
+    after: 15,
+    labels: { job: "ccm" },
+    summary: "Pod routes cannot be listed or changed.",
+    quiet: { [gauge("fairlead_problems", `object="RouteTable",reason="RoutesUnknown"`)]: "0x60" },
+  },
+  {
     alert: "FairleadRouteTableNearlyFull",
     fires: {
       [gauge("fairlead_routes", `table="eu"`)]: "46x60",

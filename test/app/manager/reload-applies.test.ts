@@ -118,7 +118,9 @@ test("the interval of listings applies immediately, however long the last one wa
 test("the deadline of requests to the cloud applies, and budgets keep what the cloud has said", async () => {
   const { world, process } = await start();
   const closedOperations = () =>
-    process.page("/debug/state").then((page) => JSON.parse(page).accounts[0].budget.closedOperationsForSeconds);
+    process
+      .page("/debug/state")
+      .then((page) => JSON.parse(page).accounts[0].budget.closedOperationsForSeconds);
   world.cloud.faults.add({ kind: "status", operation: "POST /balancers", status: 429 });
   world.create("shop");
   await world.until(() => process.linesWith("(429 from POST").length === 1, "the refusal");

@@ -61,7 +61,8 @@ async function reconcileStages(deps: ReconcileDeps, context: ReconcileContext): 
   const allowed = withholdDrift(deps, context, plan);
   if (allowed === "drift only") return settled;
 
-  const held = (await checkMassLimit(deps, context, allowed)) ?? (await checkUnlisted(deps, context, allowed));
+  const held =
+    (await checkMassLimit(deps, context, allowed)) ?? (await checkUnlisted(deps, context, allowed));
   if (held !== undefined) return held;
   reportRepair(deps, allowed);
   const recorded = await recordChange(deps, context, allowed);

@@ -9,6 +9,8 @@ interface Tracked {
 /** The line of src that created it. Formatting a stack is expensive, so it waits until it is known that the collection is live. */
 const siteOf = ({ stack = "" }: Error): string | undefined => /(src\/[^\s:)]+):(\d+)/.exec(stack)?.[0];
 
+const overwriteStack = (depth: number): number => (depth === 0 ? 0 : 1 + overwriteStack(depth - 1));
+
 export class TrackedCollections {
   #tracked: Tracked[] = [];
   readonly #real = { Map: globalThis.Map, Set: globalThis.Set };
@@ -46,6 +48,18 @@ export class TrackedCollections {
       if (site !== undefined) sizes[site] = (sizes[site] ?? 0) + size;
     }
     return sizes;
+  }
+
+  /**
+   * The places in this folder of src whose collections stay. The collector reads the stack conservatively: a stale pointer there keeps a
+   * collection alive until other calls overwrite it. A leak stays however often it is collected.
+   */
+  async leaks(folder: string): Promise<readonly string[]> {
+    for (let attempt = 1; ; attempt += 1) {
+      overwriteStack(500);
+      const sites = Object.keys(await this.sizes()).filter((site) => site.includes(folder));
+      if (sites.length === 0 || attempt === 20) return sites;
+    }
   }
 
   restore(): void {

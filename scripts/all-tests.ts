@@ -61,7 +61,9 @@ function run(args: readonly string[], env: Env): boolean {
 }
 
 if (isNightly) {
-  const missing = missingAssets(["etcd", "kube-apiserver", "kube-controller-manager", "kubectl"]);
+  const missing =
+    missingAssets(["etcd", "kube-apiserver", "kube-controller-manager", "kubectl"]) ??
+    (Bun.which("go") === null ? "go is not installed" : undefined);
   if (missing !== undefined) {
     process.stderr.write(`The nightly tests cannot run: ${missing}.\n`);
     process.exit(2);

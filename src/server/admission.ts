@@ -5,6 +5,7 @@
 import { milliseconds, seconds } from "../core/brand.ts";
 import { defined } from "../core/defined.ts";
 import { formatDuration } from "../core/duration.ts";
+import { exceededLimit } from "../core/json-limits.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { ServedRequest, ServedResponse } from "../platform/listener.ts";
 import { jsonAnswer, refusal } from "./answers.ts";
@@ -44,6 +45,8 @@ export interface AdmissionOptions {
  * renewal of the Lease by 100 ms.
  */
 const maxBody = 1024 * 1024;
+/** A Service has a few hundred members, and each annotation is one more. 20,000 take some 20 ms, 100,000 some 100 ms. */
+const maxStructure = { depth: 64, members: 20_000 } as const;
 /** An API server sends a review for each write of a Service. */
 const limits = { inFlight: 16, inFlightOfClient: 8, perSecond: 200 } as const;
 /** An API server sends a review at once, and waits for the answer for at most 30 s. */
@@ -69,6 +72,9 @@ function fieldsOf(value: unknown): Fields | undefined {
 
 /** The review, or why the text is invalid. */
 function readReview(text: string): Review | string {
+  const exceeded = exceededLimit(text, maxStructure);
+  if (exceeded !== undefined)
+    return `it has a ${exceeded === "depth" ? "depth" : "number of members"} above ${maxStructure[exceeded]}`;
   let review: Fields | undefined;
   try {
     review = fieldsOf(JSON.parse(text));

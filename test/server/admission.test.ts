@@ -187,6 +187,28 @@ describe("admission endpoint limits its clients", () => {
     expect(timers).toEqual([]);
   });
 
+  test("does not parse a review with more than 20,000 members, also if it is valid [N25]", async () => {
+    const annotations = (count: number) =>
+      Object.fromEntries(Array.from({ length: count }, (_, index) => [`k${index}`, 'a:"b"\\']));
+    const withAnnotations = (count: number) =>
+      JSON.stringify(
+        review({ request: { uid: "1", operation: "CREATE", object: { metadata: annotations(count) } } }),
+      );
+    expect((await send(withAnnotations(19_000))).status).toBe(200);
+    const { status, body } = await send(withAnnotations(20_001));
+    expect([status, body]).toEqual([400, expect.stringContaining("it has a number of members above 20000")]);
+  });
+
+  test("does not parse a review with more than 64 levels [N25]", async () => {
+    const nested = (depth: number) => ({
+      request: { uid: "1", operation: "CREATE", object: JSON.parse("[".repeat(depth) + "]".repeat(depth)) },
+    });
+    // Two levels are above the object.
+    expect((await send(JSON.stringify(review(nested(62))))).status).toBe(200);
+    const { status, body } = await send(JSON.stringify(review(nested(63))));
+    expect([status, body]).toEqual([400, expect.stringContaining("it has a depth above 64")]);
+  });
+
   test("refuses a body above 1 MiB [N25]", async () => {
     expect((await begin("x".repeat(1024 * 1024 + 1))).status).toBe(413);
   });

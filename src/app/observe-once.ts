@@ -194,7 +194,8 @@ async function untilEvaluated(
   while (clock.monotonic() < end) {
     await sleep(clock, interval, signal);
     const now = clock.monotonic();
-    const isActive = waitsFor(manager) !== undefined || transports.sent !== activity;
+    const hasSent = transports.sent !== activity && !isCloudFailing(manager);
+    const isActive = waitsFor(manager) !== undefined || hasSent;
     activity = transports.sent;
     if (isActive) quietSince = now;
     else if (now - quietSince >= quietTime) return manager.cloudProblem();
@@ -203,6 +204,12 @@ async function untilEvaluated(
   const cloud = isListed ? manager.cloudProblem() : undefined;
   const reason = cloud ?? waitsFor(manager) ?? "requests are still being sent";
   return `not finished after ${timeout / 1000} s (--timeout): ${withoutRetry(reason).replace(/\.$/, "")}`;
+}
+
+/** Requests are only retried then, perhaps for hours. */
+function isCloudFailing({ inventory: { sources } }: Manager): boolean {
+  const failing = sources.filter(({ latest, failure }) => latest === undefined && failure !== undefined);
+  return sources.length > 0 && failing.length === sources.length;
 }
 
 /** What is not evaluated yet. */

@@ -92,6 +92,15 @@ describe("explain without a running manager", () => {
     expect(data.objects[0]).toMatchObject({ state: "problem", notes: [{ reason: "NoLeader" }] });
   });
 
+  test("names a rate limit of the cloud within seconds, instead of retrying until the timeout [F91 N7]", async () => {
+    const w = await setUp();
+    w.cloud.faults.add({ kind: "status", status: 429, calls: 100_000 });
+    const since = w.clock.monotonic();
+    const { out } = await explain(w, ["service", "wrong"]);
+    expect(w.clock.monotonic() - since).toBeLessThan(5000);
+    expect(out.replaceAll(/\s+/g, " ")).toContain("The rate limit of the cloud is used up (429 from GET");
+  });
+
   test("explains a problem with exit code 3, also as kubectl names objects [F91 N7]", async () => {
     const w = await setUp();
     for (const args of [

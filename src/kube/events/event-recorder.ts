@@ -33,6 +33,8 @@ const temporary = [
   "server",
   "unauthorized",
   "conflict",
+  // The wall clock was set forward, so that the Lease may have expired, until the next renewal.
+  "fenced",
 ] as const;
 
 export class EventRecorder {

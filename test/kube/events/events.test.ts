@@ -3,6 +3,7 @@ import { minutes, seconds } from "../../../src/core/brand.ts";
 import { EventCorrelator, type Occurrence, type Series } from "../../../src/kube/events/event-correlator.ts";
 import { EventRecorder } from "../../../src/kube/events/event-recorder.ts";
 import { seededRandom } from "../../../src/platform/random.ts";
+import type { WriteGate } from "../../../src/runtime/write-gate.ts";
 import { VirtualClock } from "../../../src/testing/virtual-time/virtual-clock.ts";
 import { type Answer, json, scripted } from "../support/scripted.ts";
 
@@ -54,11 +55,11 @@ describe("event correlator", () => {
   });
 });
 
-const recording = (answer: Answer, capacity = 100) => {
+const recording = (answer: Answer, capacity = 100, mayWrite: WriteGate = () => true) => {
   const server = scripted(answer);
   const lost: string[] = [];
   const recorder = new EventRecorder({
-    api: server.api,
+    api: server.api.as({ mayWrite }),
     clock: server.clock,
     random: seededRandom(1),
     capacity,
@@ -122,6 +123,21 @@ test("the event recorder loses none of 5,000 distinct events while the server th
   });
   await clock.until(() => isIdle, minutes(60), "all events");
   expect([names.size, lost.length]).toEqual([5000, 0]);
+  stop.abort();
+  await running;
+});
+
+test("the event recorder writes an event later that must not be written while the Lease may have expired", async () => {
+  let mayHaveExpired = true;
+  const gate: WriteGate = () => (mayHaveExpired ? { reason: "the Lease may have expired." } : true);
+  const { recorder, clock, seen, lost, start, stop } = recording(created, 100, gate);
+  const running = start();
+  recorder.record(about("a"));
+  await clock.advance(seconds(5));
+  expect([seen.length, recorder.pending]).toEqual([0, 1]);
+  mayHaveExpired = false;
+  await clock.advance(seconds(20));
+  expect([seen.length, recorder.pending, lost]).toEqual([1, 0, []]);
   stop.abort();
   await running;
 });

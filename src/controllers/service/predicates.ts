@@ -12,7 +12,7 @@ export const finalizer = "service.kubernetes.io/load-balancer-cleanup";
 export const isLoadBalancer = ({ spec }: Service): boolean => spec.type === "LoadBalancer";
 
 /** Services with a load balancer class belong to another controller. */
-function isForeignClass(service: Service): boolean {
+export function isForeignClass(service: Service): boolean {
   return isLoadBalancer(service) && service.spec.loadBalancerClass !== undefined;
 }
 
@@ -53,8 +53,9 @@ export function isManaged(service: Service): boolean {
   return (
     isServed(service) ||
     needsCleanup(service) ||
-    // It was rejected before it got a load balancer, and no longer needs one: only Fairlead's conditions are left.
-    (!isForeignClass(service) && hasOurConditions(service))
+    // It was rejected before it got a load balancer, and no longer needs one: only Fairlead's conditions are left. A finalizer may be
+    // that of another controller.
+    (hasOurConditions(service) && !(isForeignClass(service) && hasFinalizer(service)))
   );
 }
 

@@ -2,6 +2,7 @@
 // It routes requests; the rules about objects are in storage/object-registry.ts, watches in storage/plan-watch.ts.
 
 import { seconds } from "../../core/brand.ts";
+import { defined } from "../../core/defined.ts";
 import { type Clock, sleep } from "../../platform/clock.ts";
 import type { Random } from "../../platform/random.ts";
 import type { TransportRequest } from "../../platform/transport.ts";
@@ -168,7 +169,9 @@ export class ApiServer {
       throw noSuchResource();
     const accept = headerOf(request, "accept");
     const validation = query.get("fieldValidation");
+    const manager = headerOf(request, "user-agent")?.split("/")[0];
     const options: WriteOptions = {
+      ...defined({ manager }),
       dryRun: query.getAll("dryRun").includes("All"),
       fieldValidation: validation === "Strict" || validation === "Ignore" ? validation : "Warn",
       warn: (text) => warnings.push(text),

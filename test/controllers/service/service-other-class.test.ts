@@ -78,6 +78,49 @@ test("leaves the finalizer that another program added before a restart", async (
   await w.stop();
 });
 
+test("removes the finalizer that an earlier process added before the Service got a class", async () => {
+  const w = await settledWorld();
+  await w.stop();
+  w.editSpec("web", { type: "ClusterIP" });
+  useClass(w);
+  w.edit(
+    "web",
+    (one) => ({ ...one, status: { loadBalancer: { ingress: [{ ip: "203.0.113.9" }] } } }),
+    "status",
+  );
+  w.cloud.balancers.clear();
+  w.delete("web");
+  expect(finalizersOf(w)).toEqual([lbFinalizer]);
+  await w.start();
+  await w.until(() => w.find("web") === undefined, "the release", 120);
+  await w.stop();
+});
+
+test("keeps the address of another controller, and removes the conditions of an earlier process", async () => {
+  const w = await settledWorld();
+  await w.stop();
+  w.editSpec("web", { type: "ClusterIP" });
+  useClass(w);
+  const ingress = [{ ip: "203.0.113.9", ipMode: "VIP" }];
+  const conditions = [
+    {
+      type: "CloudReady",
+      status: "False",
+      reason: "Refused",
+      message: "",
+      lastTransitionTime: "2026-01-01T00:00:00Z",
+    },
+  ];
+  w.edit("web", (one) => ({ ...one, status: { loadBalancer: { ingress }, conditions } }), "status");
+  w.cloud.balancers.clear();
+  await w.start();
+  await w.pass(120);
+  expect(finalizersOf(w)).toEqual([]);
+  expect(w.get("web").status).toMatchObject({ loadBalancer: { ingress } });
+  expect(w.get("web").status.conditions ?? []).toEqual([]);
+  await w.stop();
+});
+
 test("leaves the finalizer that the controller of another class adds", async () => {
   const w = await settledWorld();
   w.editSpec("web", { type: "ClusterIP" });

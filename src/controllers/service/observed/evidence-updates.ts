@@ -5,7 +5,7 @@ import { type ServiceUID, serviceUID } from "../../../core/brand.ts";
 import type { Service } from "../../../kube/objects.ts";
 import type { ServiceControllerDeps } from "../deps.ts";
 import { hasAddress, hasFact } from "../desired/facts.ts";
-import { hasFinalizer, isEnding } from "../predicates.ts";
+import { hasFinalizer, isEnding, isForeignClass } from "../predicates.ts";
 import type { Certainty } from "../state/balancer-evidence.ts";
 import { coversPart, type GroupState } from "../state/group-record.ts";
 import type { GroupStates } from "../state/group-states.ts";
@@ -77,7 +77,8 @@ export class EvidenceUpdates {
 
   /** What the Service shows about a load balancer that was created before this leadership session. */
   tracesOf(service: Service): Certainty | undefined {
-    if (hasAddress(service)) return "exists";
+    // The address of a Service of another class is that of the other load balancer.
+    if (hasAddress(service) && !isForeignClass(service)) return "exists";
     if (hasFact(service, this.#deps.facts)) {
       // Where it is the mark, an id without the finalizer is a request to adopt, or was copied from another Service.
       const isMark = this.#deps.balancers.ownKeys === undefined || hasFinalizer(service);

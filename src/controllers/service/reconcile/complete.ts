@@ -13,7 +13,7 @@ import { type Outcome, requeue, settled } from "../../../runtime/workers.ts";
 import { nextLateCheck } from "../../absence/creations.ts";
 import type { Member } from "../desired/members.ts";
 import { isLeftElsewhere } from "../observed/ownership.ts";
-import { finalizer, hasFinalizer, isManaged } from "../predicates.ts";
+import { finalizer, hasFinalizer, isForeignClass, isManaged } from "../predicates.ts";
 import type { Change, GroupState } from "../state/group-record.ts";
 import { dropGroupState, dropServiceStates } from "../state/group-states.ts";
 import {
@@ -149,7 +149,7 @@ async function removeFinalizer(
     return pollCloud(deps, state, what);
   }
   // In one write: removing the last finalizer deletes the Service, and a second write would fail.
-  const isForeign = balancers.publish(desired, observed).kind === "not-ours";
+  const isForeign = isForeignClass(service) || balancers.publish(desired, observed).kind === "not-ours";
   const ingress = isForeign ? undefined : [];
   const conditions = finalConditions(service, [], clock.now(), true);
   const steps = [

@@ -14,6 +14,7 @@ import {
   modified,
   notFound,
 } from "../objects/api-error.ts";
+import { withManagers } from "../objects/finalizer-managers.ts";
 import { isSame, type JsonObject, objectAt, textAt } from "../objects/json.ts";
 import { type KubeObject, type ObjectMeta, timestamp } from "../objects/kube-object.ts";
 import { type Resource, resourceNamed, resources } from "../objects/resource-table.ts";
@@ -25,6 +26,8 @@ import { ServiceAllocator } from "./service-allocator.ts";
 
 export interface WriteOptions extends DecodeOptions {
   readonly dryRun?: boolean;
+  /** The name of the client in managed fields. */
+  readonly manager?: string;
 }
 
 export interface Preconditions {
@@ -206,7 +209,7 @@ export class ObjectRegistry {
     }
     const version = textAt(meta, "resourceVersion");
     if (version !== "" && version !== current.metadata.resourceVersion) throw modified(resource, name);
-    const next = mergeUpdate(resource, current, given, subresource);
+    const next = withManagers(mergeUpdate(resource, current, given, subresource), current, options.manager);
     const rules = rulesFor(resource.plural);
     const object = shareUnchanged(rules.defaults?.(next, current) ?? next, current);
     const causes = [...updateMetaCauses(object, current), ...(rules.validate?.(object, current) ?? [])];

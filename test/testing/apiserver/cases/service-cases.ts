@@ -3,7 +3,7 @@
 
 import { expect } from "bun:test";
 import { listAt, objectAt, textAt, valueAt } from "../../../../src/testing/apiserver/objects/json.ts";
-import { call, makeService, mergePatch, strategicPatch, type TwinCase } from "./target.ts";
+import { call, makeService, mergePatch, strategicPatch, type Target, type TwinCase } from "./target.ts";
 
 const balanced = { type: "LoadBalancer", ports: [{ port: 80 }] };
 
@@ -198,6 +198,30 @@ export const serviceCases: readonly TwinCase[] = [
       expect([labelled, emptied].map((answer) => valueAt(answer.body, "metadata", "generation"))).toEqual([
         2, 3,
       ]);
+    },
+  },
+  {
+    name: "records which client added a finalizer, until it is removed",
+    run: async (target) => {
+      const { path } = await makeService(target, balanced);
+      const as = (program: string): Target => ({
+        ...target,
+        headers: { ...target.headers, "user-agent": `${program}/1.0 (linux)` },
+      });
+      const write = async (program: string, place: string, ...finalizers: readonly string[]) => {
+        const { body } = await call(as(program), "PATCH", place, { metadata: { finalizers } }, mergePatch);
+        return ["a.example/a", "a.example/b"].map((finalizer) =>
+          listAt(body, "metadata", "managedFields")
+            .filter(
+              (entry) => `v:"${finalizer}"` in objectAt(entry, "fieldsV1", "f:metadata", "f:finalizers"),
+            )
+            .map((entry) => textAt(entry, "manager")),
+        );
+      };
+      expect(await write("one", `${path}/status`, "a.example/a")).toEqual([["one"], []]);
+      expect(await write("two", path, "a.example/a", "a.example/b")).toEqual([["one"], ["two"]]);
+      expect(await write("two", path, "a.example/b")).toEqual([[], ["two"]]);
+      expect(await write("one", path)).toEqual([[], []]);
     },
   },
   {

@@ -19,19 +19,17 @@ type Services = typeof csiServices;
 export interface IdentityOptions {
   readonly driver: VolumeDriver;
   readonly version: string;
-  readonly hasController: boolean;
 }
 
 export function identityService({
   driver,
   version,
-  hasController,
 }: IdentityOptions): Handlers<CsiSchema, Services["Identity"]> {
   return {
     GetPluginInfo: () => ({ name: driver.name, vendorVersion: version }),
     GetPluginCapabilities: () => ({
       capabilities: [
-        ...(hasController ? [{ service: { type: "CONTROLLER_SERVICE" as const } }] : []),
+        { service: { type: "CONTROLLER_SERVICE" } },
         { service: { type: "VOLUME_ACCESSIBILITY_CONSTRAINTS" } },
         { volumeExpansion: { type: "ONLINE" } },
       ],

@@ -3,12 +3,17 @@
 import { digitaloceanClients } from "../providers/digitalocean/clients/rig/suite.ts";
 import { hetznerClients } from "../providers/hetzner/clients/rig/suite.ts";
 import { rancherClients } from "../providers/rancher/clients/rig/suite.ts";
+import { csiSanity } from "./csi/prepare.ts";
 import type { ClientSuite } from "./rig/suite.ts";
 
 export const suites: Readonly<Record<string, ClientSuite>> = {
   hetzner: hetznerClients,
   rancher: rancherClients,
   digitalocean: digitaloceanClients,
+  fake: {
+    clients: { csi: () => csiSanity("fake") },
+    start: async () => ({ env: () => ({}), async [Symbol.asyncDispose]() {} }),
+  },
 };
 
 export interface NamedClient {

@@ -11,6 +11,7 @@ import type { ReadFlags } from "../flags/read-flags.ts";
 import { cleanupCommand } from "./cleanup.ts";
 import type { Command } from "./command.ts";
 import { completeForKubectl, completionCommand } from "./completion.ts";
+import { csiControllerCommand } from "./csi-controller.ts";
 import { doctorCommand } from "./doctor.ts";
 import { explainCommand } from "./explain.ts";
 import { commandHint, helpCommand } from "./help.ts";
@@ -19,6 +20,7 @@ import { lintCommand } from "./lint.ts";
 import { manCommand } from "./man.ts";
 import { manifestsCommand } from "./manifests.ts";
 import { marksCommand } from "./marks.ts";
+import { nodeVolumesCommand } from "./node-volumes.ts";
 import { planCommand } from "./plan.ts";
 import { rbacCommand } from "./rbac.ts";
 import { runManagerCommand } from "./run.ts";
@@ -37,6 +39,8 @@ const commands: readonly Command[] = [
     rbacCommand,
     webhookManifestCommand,
     schemaCommand,
+    csiControllerCommand,
+    nodeVolumesCommand,
     completionCommand,
     manCommand,
   ],

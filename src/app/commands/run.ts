@@ -1,8 +1,8 @@
 // `run`, the default command: checks the configuration and runs the manager until it is asked to stop.
 
-import { defined } from "../../core/defined.ts";
 import { runtimeVariables } from "../runtime-variables.ts";
 import type { Command } from "./command.ts";
+import { openLog } from "./open-log.ts";
 
 export const runManagerCommand: Command = {
   page: {
@@ -13,18 +13,7 @@ export const runManagerCommand: Command = {
   requires: "nothing",
   async run(invocation, words) {
     const { provider, program, console, platform, configuration, readConfiguration, signal } = invocation;
-    // Loaded only here: the other commands do not log.
-    const { createLog } = await import("../../telemetry/log.ts");
-    const { flags } = configuration.settings;
-    const log = createLog(
-      defined({
-        format: flags["logging-format"],
-        verbosity: flags.v,
-        clock: platform.clock,
-        write: console.err,
-        pid: console.pid,
-      }),
-    );
+    const log = await openLog(invocation);
     const problems = [
       ...runtimeVariables(platform.environment).problems,
       ...configuration.problems,

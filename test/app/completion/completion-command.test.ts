@@ -22,6 +22,8 @@ const commands = [
   "rbac",
   "webhook-manifest",
   "schema",
+  "csi-controller",
+  "node-volumes",
   "completion",
   "man",
   "version",

@@ -74,6 +74,24 @@ const commandFields = {
       { min: milliseconds(1000) },
     ),
   ),
+  "csi-endpoint": onlyFor(
+    ["csi-controller", "node-volumes"],
+    text(
+      "Unix socket of the CSI services, such as unix:///run/csi/socket. If unset, that of the variable CSI_ENDPOINT.",
+    ),
+  ),
+  "node-name": onlyFor(
+    "node-volumes",
+    text("Name of the Node of this machine. If unset, that of the variable NODE_NAME or KUBE_NODE_NAME."),
+  ),
+  "plugin-registration-path": onlyFor(
+    "node-volumes",
+    text("Folder in which the kubelet looks for plugins.", { fallback: "/var/lib/kubelet/plugins_registry" }),
+  ),
+  "kubelet-registration-path": onlyFor(
+    "node-volumes",
+    text("Path of the socket of --csi-endpoint as the kubelet sees it. If unset, the same path."),
+  ),
   yes: onlyFor(["cleanup", "marks"], flag("Change what is listed without asking.", { fallback: false })),
   owner: onlyFor(
     "cleanup",

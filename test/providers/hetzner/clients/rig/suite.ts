@@ -2,6 +2,7 @@
 
 import { existsSync } from "node:fs";
 import { join, resolve } from "node:path";
+import { csiSanity } from "../../../../clients/csi/prepare.ts";
 import { goClient, pythonClient, testFile } from "../../../../clients/rig/prepare.ts";
 import type { Results } from "../../../../clients/rig/results.ts";
 import type { ClientSuite, PreparedClient } from "../../../../clients/rig/suite.ts";
@@ -66,6 +67,8 @@ export const hetznerClients: ClientSuite = {
     /** Fairlead's own manager, with the provider under test. */
     fairlead: () => testFile("Fairlead", join(root, "fairlead/manager.client.ts")),
     types: prepareTypes,
+    /** csi-sanity of Kubernetes. It has its own cloud. */
+    csi: () => csiSanity("hetzner"),
     /** The rehearsal of a change between managers. It has its own cloud. */
     rehearsal: () => testFile("rehearsal", join(root, "rehearsal/rehearsal.client.ts"), 300),
   },

@@ -1,0 +1,34 @@
+// `csi-controller`: serves the CSI controller for the sidecars of Kubernetes.
+
+import type { Command } from "./command.ts";
+import { openLog } from "./open-log.ts";
+
+export const csiControllerCommand: Command = {
+  page: {
+    name: "csi-controller",
+    summary:
+      "Serve the CSI services Identity and Controller for volumes of the cloud, for external-provisioner, external-attacher and external-resizer.",
+    details: [
+      "Pass the same settings of the cloud as to the manager. It needs no access to the API server. The sidecars elect a leader and decide what to do; this program does it, and refuses to delete a volume that is attached.",
+    ],
+    flags: ["csi-endpoint", "mode", "cloud-call-timeout"],
+    exitCodes: {
+      "0": "stopped as requested",
+      "1": "the socket could not be opened, or a call to the cloud did not end",
+    },
+    examples: [
+      {
+        text: "In a pod with the sidecars",
+        words: "csi-controller --csi-endpoint=unix:///run/csi/socket",
+      },
+    ],
+  },
+  requires: "settings",
+  async run(invocation) {
+    const log = await openLog(invocation);
+    for (const { severity, text } of invocation.configuration.problems)
+      if (severity === "warning") log.warn(text);
+    const { runController } = await import("../volumes/controller-process.ts");
+    invocation.exitCode = (await runController(invocation, log)) ? 0 : 1;
+  },
+};

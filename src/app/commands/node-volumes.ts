@@ -1,0 +1,34 @@
+// `node-volumes`: serves CSI on a Node for its kubelet, and registers there.
+
+import type { Command } from "./command.ts";
+import { openLog } from "./open-log.ts";
+
+export const nodeVolumesCommand: Command = {
+  page: {
+    name: "node-volumes",
+    summary: "Serve the CSI services Identity and Node on this machine, and register with its kubelet.",
+    details: [
+      "It runs as root on each Node, with the devices and the mounts of the machine. It reads its own Node, which the manager has initialized, and needs no settings or credentials of the cloud. A disk is formatted only when it is provably blank.",
+    ],
+    flags: [
+      ...(["csi-endpoint", "node-name", "plugin-registration-path", "kubelet-registration-path"] as const),
+      "kubeconfig",
+    ],
+    exitCodes: {
+      "0": "stopped as requested",
+      "1": "a socket could not be opened, or the kubelet refused the plugin",
+    },
+    examples: [
+      {
+        text: "In a DaemonSet",
+        words:
+          "node-volumes --csi-endpoint=unix:///run/csi/socket --kubelet-registration-path=/var/lib/kubelet/plugins/csi.example.com/socket",
+      },
+    ],
+  },
+  async run(invocation) {
+    const log = await openLog(invocation);
+    const { runNode } = await import("../volumes/node-process.ts");
+    invocation.exitCode = (await runNode(invocation, log)) ? 0 : 1;
+  },
+};

@@ -1,0 +1,63 @@
+// Serves CSI services on a Unix socket until the command is stopped.
+
+import { describeError } from "../../core/error-message.ts";
+import { Redaction } from "../../core/redaction.ts";
+import { type RpcReport, RpcServer } from "../../grpc/rpc-server.ts";
+import { listenOnSocket } from "../../platform/http2-socket.ts";
+import { abortable } from "../../runtime/abortable.ts";
+import type { Log } from "../../telemetry/log.ts";
+import type { Configuration } from "../configuration/configuration.ts";
+import { ConfigurationError } from "../configuration/configuration-error.ts";
+import type { AnyProvider } from "../connect-cloud.ts";
+import type { ManagerPlatform } from "../system-platform.ts";
+
+/** The process that serves. */
+export interface CsiProcess {
+  readonly provider: AnyProvider;
+  readonly program: string;
+  readonly platform: ManagerPlatform;
+  readonly configuration: Configuration;
+  /** Aborted when the process is asked to stop. */
+  readonly signal: AbortSignal;
+}
+
+/** The longest path of a Unix socket on Linux. */
+const maxPath = 107;
+
+/** The path of `--csi-endpoint`, which is a URL or a path. */
+export function socketPathOf({
+  platform,
+  configuration,
+}: Pick<CsiProcess, "platform" | "configuration">): string {
+  const endpoint = configuration.settings.flags["csi-endpoint"] ?? platform.environment["CSI_ENDPOINT"];
+  const path = (endpoint ?? "").replace(/^unix:(\/\/(?=\/))?/, "");
+  if (path.startsWith("/") && Buffer.byteLength(path) <= maxPath) return path;
+  const text = `--csi-endpoint must be a Unix socket with at most ${maxPath} characters, such as unix:///run/csi/socket, got ${JSON.stringify(endpoint ?? "")}. Set it, or the variable CSI_ENDPOINT.`;
+  throw new ConfigurationError([{ severity: "error", reason: "InvalidFlag", text }]);
+}
+
+function logCall(log: Log, { method, code, message, milliseconds }: RpcReport): void {
+  const took = { milliseconds: Math.round(milliseconds) };
+  if (code === "OK") log.debug(4, `${method} succeeded`, took);
+  else log.warn(`${method} failed: ${code}: ${message}`, took);
+}
+
+/** Resolves when the signal is aborted and the socket is closed. */
+export async function serveCsi(
+  { platform }: Pick<CsiProcess, "platform">,
+  log: Log,
+  { path, signal }: { readonly path: string; readonly signal: AbortSignal },
+  add: (server: RpcServer) => void,
+): Promise<void> {
+  const { clock, redaction = new Redaction() } = platform;
+  const server = new RpcServer({ clock, report: (report) => logCall(log, report), redact: redaction.apply });
+  add(server);
+  const listener = await listenOnSocket(path, server.handle).catch((error: unknown) => {
+    throw new Error(`Cannot listen on ${path}: ${describeError(error)}. Check the folder of the socket.`, {
+      cause: error,
+    });
+  });
+  log.info(`Serving on ${path}`);
+  await abortable(new Promise<never>(() => undefined), signal).catch(() => undefined);
+  await listener.close();
+}

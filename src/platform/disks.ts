@@ -1,0 +1,29 @@
+// Block devices, mount points and file systems of this machine, as far as no program does it. Tests replace it.
+
+export interface DiskPath {
+  readonly kind: "block" | "folder" | "file" | "other";
+  /** The number of a block device. */
+  readonly device: number;
+}
+
+export interface Usage {
+  readonly total: number;
+  readonly available: number;
+  readonly used: number;
+}
+
+export interface Disks {
+  /** What is at the path, through links; undefined if nothing is. */
+  stat(path: string): Promise<DiskPath | undefined>;
+  /** Without links. */
+  realPath(path: string): Promise<string>;
+  makeFolder(path: string): Promise<void>;
+  /** An empty file, for the bind mount of a device. Its folder is created too. */
+  makeFile(path: string): Promise<void>;
+  /** Removes an empty folder or an empty file. Anything else stays, and the call rejects. */
+  removeEmpty(path: string): Promise<void>;
+  /** The first bytes of a device. */
+  head(path: string, length: number): Promise<Uint8Array>;
+  /** Of the file system at the path. */
+  usage(path: string): Promise<{ readonly bytes: Usage; readonly inodes: Usage }>;
+}

@@ -1,0 +1,311 @@
+// The Node service with disks, mounts and programs in memory. csi-sanity uses real ones (npm run test:clients -- csi).
+
+import { describe, expect, test } from "bun:test";
+import { volumeDriver as driver } from "../../providers/fake/volumes.ts";
+import { identityOf } from "../../src/app/volumes/node-process.ts";
+import { splitOptions } from "../../src/csi/file-systems.ts";
+import { parseMounts } from "../../src/csi/mounts.ts";
+import { nodeService } from "../../src/csi/node-service.ts";
+import type { Message } from "../../src/csi/volume-requests.ts";
+import type { DiskPath, Disks } from "../../src/platform/disks.ts";
+import type { Files } from "../../src/platform/files.ts";
+import { VirtualClock } from "../../src/testing/virtual-time/virtual-clock.ts";
+
+const device = "/dev/sdb";
+const staging = "/staging";
+const target = "/pods/1/mount";
+const life = new AbortController().signal;
+const blkidOf = {
+  nothing: { exitCode: 2, stdout: "" },
+  ext4: { exitCode: 0, stdout: `DEVNAME=${device}\nTYPE=ext4\n` },
+};
+
+/** A machine with one attached disk. */
+class Machine {
+  readonly paths = new Map<string, DiskPath>([[device, { kind: "block", device: 2064 }]]);
+  readonly ran: string[] = [];
+  mounts: { path: string; source: string; type: string }[] = [];
+  head: Uint8Array = new Uint8Array(1024 * 1024);
+  blkid: { exitCode: number; stdout: string } = blkidOf.nothing;
+  fsck = 0;
+  readonly clock = new VirtualClock();
+
+  readonly disks: Disks = {
+    stat: async (path) => this.paths.get(path),
+    realPath: async (path) => path,
+    makeFolder: async (path) => void this.paths.set(path, { kind: "folder", device: 0 }),
+    makeFile: async (path) => void this.paths.set(path, { kind: "file", device: 0 }),
+    removeEmpty: async (path) => void this.paths.delete(path),
+    head: async () => this.head,
+    usage: async () => ({
+      bytes: { total: 100, available: 60, used: 30 },
+      inodes: { total: 10, available: 6, used: 4 },
+    }),
+  };
+
+  readonly files: Pick<Files, "read" | "run"> = {
+    read: async () =>
+      this.mounts.map(({ path, source, type }) => `1 2 8:16 / ${path} rw - ${type} ${source} rw`).join("\n"),
+    run: async (command) => {
+      const [program = "", ...args] = command;
+      this.ran.push(command.join(" "));
+      const last = args.at(-1) ?? "";
+      if (program === "blkid") return { ...this.blkid, stderr: "" };
+      if (program === "fsck") return { exitCode: this.fsck, stdout: "", stderr: "" };
+      if (program === "blockdev") return { exitCode: 0, stdout: "67108864\n", stderr: "" };
+      if (program === "umount") this.mounts = this.mounts.filter(({ path }) => path !== last);
+      if (program.startsWith("mkfs.")) this.blkid = { exitCode: 0, stdout: `TYPE=${program.slice(5)}\n` };
+      if (program === "mount" && !args.includes("remount,bind,ro")) {
+        const [source = ""] = args.slice(-2);
+        const from = this.mounts.find(({ path }) => path === source);
+        const type = args[0] === "-t" ? (args[1] ?? "") : (from?.type ?? "devtmpfs");
+        this.mounts.push({ path: last, source: from?.source ?? source, type });
+      }
+      return { exitCode: 0, stdout: "", stderr: "" };
+    },
+  };
+
+  /** What changed something. */
+  get changes(): readonly string[] {
+    return this.ran.filter((command) => !/^(blkid|blockdev|fsck)/.test(command));
+  }
+
+  readonly node = nodeService({
+    ...{ driver, disks: this.disks, files: this.files, clock: this.clock, life },
+    identity: { id: "7", limit: 8, topology: { zone: "a" } },
+  });
+
+  stage(changes: Partial<Message<"NodeStageVolumeRequest">> = {}, fsType = ""): Promise<string> {
+    const mount = { fsType, mountFlags: [], volumeMountGroup: "" };
+    const request = {
+      ...{ volumeID: "v1", stagingTargetPath: staging, secrets: {}, volumeContext: {} },
+      publishContext: { device },
+      volumeCapability: { accessMode: { mode: "SINGLE_NODE_WRITER" as const }, block: undefined, mount },
+      ...changes,
+    };
+    return outcome(async () => this.node.NodeStageVolume?.(request, { signal: life }));
+  }
+
+  publish(changes: Partial<Message<"NodePublishVolumeRequest">> = {}): Promise<string> {
+    const mount = { fsType: "", mountFlags: [], volumeMountGroup: "" };
+    const request = {
+      ...{ volumeID: "v1", stagingTargetPath: staging, targetPath: target, secrets: {}, volumeContext: {} },
+      ...{ publishContext: { device }, readonly: false },
+      volumeCapability: { accessMode: { mode: "SINGLE_NODE_WRITER" as const }, block: undefined, mount },
+      ...changes,
+    };
+    return outcome(async () => this.node.NodePublishVolume?.(request, { signal: life }));
+  }
+}
+
+async function outcome(work: () => Promise<unknown>): Promise<string> {
+  try {
+    await work();
+    return "OK";
+  } catch (error) {
+    const { code, message } = error as Error & { readonly code?: string };
+    return `${code}: ${message}`;
+  }
+}
+
+describe("a disk", () => {
+  test("that is provably blank is formatted and mounted, once", async () => {
+    const machine = new Machine();
+    expect(await machine.stage({ volumeContext: { fsFormatOptions: "-L 'my data'" } })).toBe("OK");
+    expect(machine.changes).toEqual([
+      `mkfs.ext4 -F -m0 -L my data ${device}`,
+      `mount -t ext4 ${device} ${staging}`,
+    ]);
+    expect(await machine.stage()).toBe("OK");
+    expect(machine.changes).toHaveLength(2);
+  });
+
+  test("with the file system is checked and mounted, never formatted", async () => {
+    const machine = new Machine();
+    machine.blkid = blkidOf.ext4;
+    machine.head = new Uint8Array(10).fill(1);
+    expect(await machine.stage()).toBe("OK");
+    expect(machine.ran).toContain(`fsck -a ${device}`);
+    expect(machine.changes).toEqual([`mount -t ext4 ${device} ${staging}`]);
+  });
+
+  const kept: readonly (readonly [string, (machine: Machine) => void, string])[] = [
+    [
+      "with data that is no known file system",
+      (machine) => (machine.head = machine.head.map((_, index) => (index === 1_000_000 ? 1 : 0))),
+      "FAILED_PRECONDITION: /dev/sdb has no file system that is known, but it is not blank, so it is not formatted.",
+    ],
+    [
+      "whose head cannot be read completely",
+      (machine) => (machine.head = new Uint8Array(512)),
+      "FAILED_PRECONDITION: /dev/sdb has no file system that is known, but it is not blank",
+    ],
+    [
+      "with another file system",
+      (machine) => (machine.blkid = { exitCode: 0, stdout: "TYPE=xfs\n" }),
+      "FAILED_PRECONDITION: /dev/sdb has xfs, and the claim asks for ext4, so it is neither mounted nor formatted.",
+    ],
+    [
+      "with a partition table",
+      (machine) => (machine.blkid = { exitCode: 0, stdout: "PTTYPE=gpt\n" }),
+      "FAILED_PRECONDITION: /dev/sdb has a partition table (gpt)",
+    ],
+    [
+      "with several signatures",
+      (machine) => (machine.blkid = { exitCode: 8, stdout: "" }),
+      "FAILED_PRECONDITION: /dev/sdb has several signatures",
+    ],
+    [
+      "that blkid cannot read",
+      (machine) => (machine.blkid = { exitCode: 4, stdout: "" }),
+      "INTERNAL: blkid -p -o export /dev/sdb ended with code 4",
+    ],
+    [
+      "with a file system that fsck cannot correct",
+      (machine) => {
+        machine.blkid = blkidOf.ext4;
+        machine.fsck = 4;
+      },
+      "INTERNAL: The file system on /dev/sdb has errors that fsck -a cannot correct",
+    ],
+  ];
+  test.each(kept)("%s is neither formatted nor mounted", async (_, prepare, text) => {
+    const machine = new Machine();
+    prepare(machine);
+    expect(await machine.stage()).toStartWith(text);
+    expect(machine.changes).toEqual([]);
+  });
+
+  test("that is blank is not formatted for a read-only mount", async () => {
+    const machine = new Machine();
+    const mount = { fsType: "ext4", mountFlags: ["ro"], volumeMountGroup: "" };
+    const volumeCapability = { accessMode: { mode: "SINGLE_NODE_WRITER" as const }, block: undefined, mount };
+    expect(await machine.stage({ volumeCapability })).toStartWith("FAILED_PRECONDITION: /dev/sdb is blank");
+    expect(machine.changes).toEqual([]);
+  });
+
+  test("gets the file system that the claim asks for, or a message", async () => {
+    for (const [type, command] of [
+      ["xfs", `mkfs.xfs ${device}`],
+      ["btrfs", `mkfs.btrfs ${device}`],
+    ] as const) {
+      const machine = new Machine();
+      expect(await machine.stage({}, type)).toBe("OK");
+      expect(machine.changes[0]).toBe(command);
+    }
+    expect(await new Machine().stage({}, "ntfs")).toBe(
+      "INVALID_ARGUMENT: The file system ntfs is not supported. Use one of ext4, xfs, btrfs.",
+    );
+  });
+
+  test("is waited for until it appears, and not for ever", async () => {
+    const machine = new Machine();
+    machine.paths.delete(device);
+    const staged = machine.stage();
+    await machine.clock.advance(1000 as never);
+    machine.paths.set(device, { kind: "block", device: 2064 });
+    await machine.clock.advance(1000 as never);
+    expect(await staged).toBe("OK");
+    const never = new Machine();
+    never.paths.delete(device);
+    const refused = never.stage();
+    await never.clock.advance(31_000 as never);
+    expect(await refused).toStartWith(
+      "UNAVAILABLE: /dev/sdb, the device of volume v1, is not on this machine.",
+    );
+  });
+
+  test("is not mounted where another one is mounted", async () => {
+    const machine = new Machine();
+    machine.paths
+      .set("/dev/sdc", { kind: "block", device: 2080 })
+      .set(staging, { kind: "folder", device: 0 });
+    machine.mounts.push({ path: staging, source: "/dev/sdc", type: "ext4" });
+    expect(await machine.stage()).toStartWith("INTERNAL: /dev/sdc is mounted at /staging");
+    expect(machine.changes).toEqual([]);
+  });
+});
+
+describe("a staged volume", () => {
+  test("is mounted into pods, read-only where they ask for it, and unmounted", async () => {
+    const machine = new Machine();
+    await machine.stage();
+    machine.ran.length = 0;
+    expect(await machine.publish({ readonly: true })).toBe("OK");
+    expect(await machine.publish({ readonly: true })).toBe("OK");
+    expect(machine.changes).toEqual([
+      `mount -o bind ${staging} ${target}`,
+      `mount -o remount,bind,ro ${staging} ${target}`,
+    ]);
+    const clear = () =>
+      outcome(async () =>
+        machine.node.NodeUnpublishVolume?.({ volumeID: "v1", targetPath: target }, { signal: life }),
+      );
+    expect([await clear(), machine.paths.has(target), await clear()]).toEqual(["OK", false, "OK"]);
+    expect(machine.mounts.map(({ path }) => path)).toEqual([staging]);
+  });
+
+  test("is mounted into one pod only with ReadWriteOncePod", async () => {
+    const machine = new Machine();
+    await machine.stage();
+    const mount = { fsType: "", mountFlags: [], volumeMountGroup: "" };
+    const accessMode = { mode: "SINGLE_NODE_SINGLE_WRITER" as const };
+    const volumeCapability = { accessMode, block: undefined, mount };
+    expect(await machine.publish({ volumeCapability })).toBe("OK");
+    expect(await machine.publish({ volumeCapability, targetPath: "/pods/2/mount" })).toStartWith(
+      `FAILED_PRECONDITION: ${device} is mounted at ${target}`,
+    );
+  });
+
+  test("must be staged first", async () => {
+    const machine = new Machine();
+    expect(await machine.publish()).toStartWith("FAILED_PRECONDITION: Nothing is mounted at /staging.");
+  });
+
+  test("is expanded and measured", async () => {
+    const machine = new Machine();
+    await machine.stage();
+    machine.ran.length = 0;
+    const request = { volumeID: "v1", volumePath: staging, stagingTargetPath: "", secrets: {} };
+    const more = { capacityRange: undefined, volumeCapability: undefined };
+    expect(await machine.node.NodeExpandVolume?.({ ...request, ...more }, { signal: life })).toEqual({
+      capacityBytes: 67_108_864,
+    });
+    expect(machine.changes).toEqual([`resize2fs ${device}`]);
+    expect(await machine.node.NodeGetVolumeStats?.(request, { signal: life })).toEqual({
+      usage: [
+        { unit: "BYTES", total: 100, available: 60, used: 30 },
+        { unit: "INODES", total: 10, available: 6, used: 4 },
+      ],
+    });
+  });
+});
+
+test("a device is given to a pod as it is, without a format", async () => {
+  const machine = new Machine();
+  const accessMode = { mode: "SINGLE_NODE_WRITER" as const };
+  const volumeCapability = { accessMode, block: {}, mount: undefined };
+  expect(await machine.stage({ volumeCapability })).toBe("OK");
+  expect(await machine.publish({ volumeCapability })).toBe("OK");
+  expect(machine.changes).toEqual([`mount -o bind ${device} ${target}`]);
+});
+
+test("the identity of the machine is that of its Node, as soon as the manager has initialized it", () => {
+  const node = (providerID: string, labels = {}) =>
+    ({ metadata: { name: "a", labels }, spec: { providerID } }) as never;
+  const zone = { "topology.kubernetes.io/zone": "zone-1" };
+  expect(identityOf(node("fake://7", zone), driver)).toEqual({
+    ...{ id: "7", limit: 8, topology: { "topology.fake.example/zone": "zone-1" } },
+  });
+  expect(identityOf(node("", zone), driver)).toBe("it has no provider id yet");
+  expect(identityOf(node("other://7", zone), driver)).toContain("is of no machine that can have volumes");
+  expect(identityOf(node("fake://7"), driver)).toContain("are not set yet");
+});
+
+test("mounts and options are parsed as the kernel and a shell write them", () => {
+  const line = "42 27 7:0 /sub /mnt/my\\040disk rw,relatime shared:1 - ext4 /dev/loop0 rw";
+  expect(parseMounts(`${line}\n`)).toEqual([
+    { path: "/mnt/my disk", type: "ext4", source: "/dev/loop0", root: "/sub" },
+  ]);
+  expect(splitOptions(`-L "my data" -i 'size=512'  -q`)).toEqual(["-L", "my data", "-i", "size=512", "-q"]);
+});

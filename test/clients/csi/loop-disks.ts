@@ -1,12 +1,12 @@
 // Disks of simulated clouds as loop devices of this machine: a volume that is attached gets one, with real data.
 
-import { closeSync, ftruncateSync, mkdtempSync, openSync, rmSync } from "node:fs";
+import { closeSync, ftruncateSync, mkdtempSync, openSync, rmSync, truncateSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import type { VolumeDriver } from "../../../src/provider/volumes.ts";
 import { Unavailable } from "../../tools/rig/install.ts";
 
-const size = 64 * 1024 * 1024;
+export const diskSize: number = 64 * 1024 * 1024;
 
 function run(...command: readonly string[]): string {
   const { exitCode, stdout, stderr } = Bun.spawnSync([...command]);
@@ -30,11 +30,17 @@ export class LoopDisks implements Disposable {
     if (known !== undefined) return known;
     const image = join(this.folder, basename(path));
     const file = openSync(image, "w");
-    ftruncateSync(file, size);
+    ftruncateSync(file, diskSize);
     closeSync(file);
     const device = run("losetup", "-f", "--show", image);
     this.#devices.set(path, device);
     return device;
+  }
+
+  /** Doubles its size. */
+  grow(path: string): void {
+    truncateSync(join(this.folder, basename(path)), 2 * diskSize);
+    run("losetup", "-c", this.device(path));
   }
 
   /** The same driver, whose devices are here. */

@@ -95,7 +95,8 @@ try {
     copyFileSync(join(root, "dist", name), copy);
     return copy;
   };
-  const options = [`--parallel=${processCount}`, "--timeout=180000", ...flags];
+  // More control planes at once delay each other.
+  const options = [`--parallel=${processCount}`, "--max-concurrency=3", "--timeout=180000", ...flags];
   const runner = Bun.spawn([bun, "test", ...options, ...files.map((path) => `./${path}`)], {
     cwd: root,
     env: {

@@ -127,9 +127,14 @@ try {
     const folder = join(out, emergency.name);
     mkdirSync(folder, { recursive: true });
     await using scene = await Scene.open(plane, executable);
-    const result = await run(scene, emergency, folder);
-    if (!isGood(emergency, result)) failed += 1;
-    process.stdout.write(resultText(emergency, result));
+    try {
+      const result = await run(scene, emergency, folder);
+      if (!isGood(emergency, result)) failed += 1;
+      process.stdout.write(resultText(emergency, result));
+    } catch (error) {
+      failed += 1;
+      process.stdout.write(`${emergency.name}: could not be prepared: ${String(error)}\n`);
+    }
   }
   process.stdout.write(
     `${chosen.length - failed} of ${chosen.length} emergencies were clear; what was shown: ${out}\n`,

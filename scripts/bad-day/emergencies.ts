@@ -84,6 +84,12 @@ const restart = async (scene: Scene, options: Parameters<Scene["start"]>[0] = {}
   scene.start(options);
 };
 
+function annotate(scene: Scene, name: string, onDelete: string): Promise<unknown> {
+  const contentType = "application/merge-patch+json";
+  const body = { metadata: { annotations: { "fairlead.dev/on-delete": onDelete } } };
+  return scene.cluster.api.patch(services, { namespace: "default", name }, { contentType, body }, never);
+}
+
 const newService = (scene: Scene) => scene.createService("new");
 
 export const emergencies: readonly Emergency[] = [
@@ -250,10 +256,11 @@ export const emergencies: readonly Emergency[] = [
   },
   {
     name: "stuck-terminating",
-    what: "A Service whose annotation on-delete is misspelt is deleted.",
+    what: "A Service is deleted, and its annotation on-delete is misspelt.",
     begin: async (scene) => {
-      await scene.createService("gone", { "fairlead.dev/on-delete": "keep" });
-      await scene.cluster.until("the load balancer", () => scene.cloud.project.balancers.list().length === 3);
+      await scene.createService("gone");
+      await scene.settle();
+      await annotate(scene, "gone", "keep");
       await scene.cluster.api.delete(services, { namespace: "default", name: "gone" }, {}, never);
     },
     shows: {
@@ -263,12 +270,7 @@ export const emergencies: readonly Emergency[] = [
       offline: /on-delete/,
       status: /on-delete/,
     },
-    remedy: (scene) => {
-      const contentType = "application/merge-patch+json";
-      const body = { metadata: { annotations: { "fairlead.dev/on-delete": "delete" } } };
-      const key = { namespace: "default", name: "gone" };
-      return scene.cluster.api.patch(services, key, { contentType, body }, never);
-    },
+    remedy: (scene) => annotate(scene, "gone", "delete"),
   },
   {
     name: "port-in-use",

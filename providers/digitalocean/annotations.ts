@@ -82,7 +82,10 @@ export const annotations = {
     defaultFrom: "load-balancer-ip-mode",
   }),
   [disown]: flag("Neither change nor delete the load balancer.", no),
-  "kubernetes.digitalocean.com/firewall-managed": flag("No effect: Fairlead does not manage the firewall."),
+  "kubernetes.digitalocean.com/firewall-managed": flag(
+    "Open the node ports of a Service of type NodePort in the firewall.",
+    { fallback: true },
+  ),
 };
 
 export type Name = keyof typeof annotations & string;

@@ -10,7 +10,7 @@ import {
   objectReader,
   type Secret,
 } from "#ccm";
-import type { ApiCertificate, ApiDroplet, ApiLoadBalancer } from "./resources.ts";
+import type { ApiCertificate, ApiDroplet, ApiFirewall, ApiLoadBalancer } from "./resources.ts";
 
 interface ApiErrorBody {
   readonly id: string;
@@ -59,6 +59,7 @@ export function digitalOceanApi(endpoint: string, readToken: () => Secret, accou
     loadBalancers: (call: Call) => pages<ApiLoadBalancer>("load_balancers", call),
     loadBalancer: (id: string, call: Call) => read<ApiLoadBalancer>("load_balancers", id, call),
     certificates: (call: Call) => pages<ApiCertificate>("certificates", call),
+    firewalls: (call: Call) => pages<ApiFirewall>("firewalls", call),
   };
 }
 

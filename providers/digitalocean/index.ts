@@ -4,9 +4,10 @@ import { currentValue, defineProvider } from "#ccm";
 import { annotations, prefix } from "./annotations.ts";
 import { digitalOceanApi } from "./api.ts";
 import { facts } from "./balancer.ts";
+import { digitalOceanFirewall } from "./firewall.ts";
 import { dropletSource } from "./instances.ts";
 import { digitalOceanLoadBalancers } from "./load-balancers.ts";
-import { config, reasons } from "./settings.ts";
+import { checkConfig, config, reasons } from "./settings.ts";
 
 export const digitalocean = defineProvider({
   contract: 2,
@@ -17,12 +18,14 @@ export const digitalocean = defineProvider({
   facts,
   reasons,
   presets: { "allow-untagged-cloud": "true", "authentication-skip-lookup": "true" },
+  checkConfig,
   connect: (settings, context) => {
     const readToken = () => currentValue(settings, "token", context.inputs);
     const api = digitalOceanApi(settings.endpoint, readToken, context.account);
     return {
       instances: { sources: [dropletSource(api)], matchBy: ["name"] },
       loadBalancers: digitalOceanLoadBalancers(api, settings),
+      nodeFirewall: digitalOceanFirewall(api, settings),
     };
   },
 });

@@ -44,3 +44,25 @@ export interface ApiCertificate {
   readonly name: string;
   readonly type: string;
 }
+
+interface ApiFirewallEnds {
+  readonly addresses?: readonly string[];
+  readonly load_balancer_uids?: readonly string[];
+}
+
+export interface ApiFirewallRule {
+  readonly protocol: string;
+  readonly ports?: string;
+  readonly sources?: ApiFirewallEnds;
+  readonly destinations?: ApiFirewallEnds;
+}
+
+export interface ApiFirewall {
+  readonly id: string;
+  readonly name: string;
+  /** Droplets with one of these tags are protected. */
+  readonly tags: readonly string[] | null;
+  readonly droplet_ids: readonly number[] | null;
+  readonly inbound_rules: readonly ApiFirewallRule[] | null;
+  readonly outbound_rules: readonly ApiFirewallRule[] | null;
+}

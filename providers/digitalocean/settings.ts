@@ -1,6 +1,15 @@
 // What operators of DigitalOcean set: the environment variables of the Go manager, with its defaults. And what problems are called.
 
-import { declareReasons, operatorDefaults, secret, text, url, type Values } from "#ccm";
+import {
+  type ConfigProblem,
+  declareReasons,
+  list,
+  operatorDefaults,
+  secret,
+  text,
+  url,
+  type Values,
+} from "#ccm";
 import { annotations } from "./annotations.ts";
 
 const ineffective = (what: string, env: string) => text(what, { env, ineffective: true });
@@ -17,20 +26,31 @@ export const config = {
   "cluster-id": text("Id of the cluster: load balancers get the tag k8s:<id>.", { env: "DO_CLUSTER_ID" }),
   "vpc-id": text("VPC of new load balancers. Default: that of the region.", { env: "DO_CLUSTER_VPC_ID" }),
   region: text("Region of new load balancers. Default: that of the Nodes.", { env: "REGION" }),
+  "firewall-name": text("Firewall with the ports that Services open on Nodes.", {
+    env: "PUBLIC_ACCESS_FIREWALL_NAME",
+  }),
+  "firewall-tags": list("Tags of the droplets that it protects.", { env: "PUBLIC_ACCESS_FIREWALL_TAGS" }),
   ...defaults,
   "default-lb-type": { ...defaults["default-lb-type"], fallback: "REGIONAL_NETWORK" } as const,
   // Accepted, because manifests of the Go manager set them.
   "rate-limit-qps": ineffective("Fairlead stays below the limit of the API.", "DO_API_RATE_LIMIT_QPS"),
   "debug-address": ineffective("The secure port has /healthz and /readyz.", "DEBUG_ADDR"),
   "metrics-address": ineffective("Metrics are on the secure port.", "METRICS_ADDR"),
-  "firewall-name": ineffective("Open node ports in the firewall yourself.", "PUBLIC_ACCESS_FIREWALL_NAME"),
-  "firewall-tags": ineffective("Fairlead does not manage the firewall.", "PUBLIC_ACCESS_FIREWALL_TAGS"),
 };
 
 export type Settings = Values<typeof config>;
 
+export function checkConfig(settings: Settings): readonly ConfigProblem[] {
+  const { "firewall-name": name, "firewall-tags": tags = [] } = settings;
+  if ((name === undefined) === (tags.length === 0)) return [];
+  const text = `PUBLIC_ACCESS_FIREWALL_NAME and PUBLIC_ACCESS_FIREWALL_TAGS are needed together, and only one of them is set. Set both, or none to keep no firewall.`;
+  return [{ severity: "error", reason: "InvalidSetting", key: "firewall-name", text }];
+}
+
 /** The reasons of problems that only DigitalOcean has. */
 export const reasons = declareReasons({
+  FirewallForeign:
+    "The firewall with the name of the settings has other tags. Correct its tags in the cloud, or the settings.",
   LoadBalancerConfigError:
     "The network stack and the Nodes do not fit together. Change the annotation network-stack, type or network.",
   LoadBalancerErrored:

@@ -80,7 +80,7 @@ function terminatingRules(desired: Desired, certificate: string | undefined): Fo
   return { rules, problems };
 }
 
-const kubeProxyHealthPort = 10256;
+export const kubeProxyHealthPort = 10256;
 const overridden = ["healthcheck-port", "healthcheck-path", "healthcheck-protocol"] as const;
 
 /** What is checked: kube-proxy, the port for `externalTrafficPolicy: Local`, or with the override a port of the Service. */

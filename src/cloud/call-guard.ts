@@ -13,6 +13,7 @@ import { CloudError } from "../provider/errors.ts";
 import type { InstanceLookup, InstanceSource } from "../provider/instances.ts";
 import { inPart } from "../provider/listing-parts.ts";
 import type { LoadBalancers, ObservedLoadBalancer } from "../provider/load-balancers.ts";
+import type { NodeFirewall } from "../provider/node-firewall.ts";
 import type { Step } from "../provider/plan.ts";
 import type { Cloud } from "../provider/provider.ts";
 import { isTableList } from "../provider/route-tables.ts";
@@ -109,6 +110,7 @@ function notEnded(operation: string, why: AbandonedCall["why"]): CloudError {
 
 type AnyCloud = Cloud<Fields, ObservedLoadBalancer, Step, unknown>;
 type AnyBalancers = LoadBalancers<Fields, ObservedLoadBalancer, Step, unknown>;
+type AnyFirewall = NodeFirewall<Fields, Step>;
 
 function guardSource(source: InstanceSource, guard: CallGuard): InstanceSource {
   const guardLookup = (by: string, lookup: InstanceLookup): InstanceLookup => ({
@@ -159,6 +161,19 @@ function guardBalancers(balancers: AnyBalancers, guard: CallGuard): AnyBalancers
       prefetch: (desired, call) =>
         guard.call({ operation: "loadBalancers.prefetch" }, call.signal, () => prefetch(desired, call)),
     }),
+  };
+}
+
+function guardFirewall(firewall: AnyFirewall, guard: CallGuard): AnyFirewall {
+  const copy = boundCopy(firewall);
+  const { observe, apply } = copy;
+  return {
+    ...copy,
+    observe: (call) => guard.call({ operation: "nodeFirewall.observe" }, call.signal, () => observe(call)),
+    apply: (step, call) =>
+      guard.call({ operation: "nodeFirewall.apply", object: () => describeStep(step) }, call.signal, () =>
+        apply(step, call),
+      ),
   };
 }
 
@@ -228,7 +243,7 @@ function guardVolumes(volumes: Volumes, guard: CallGuard): Volumes {
 
 export function withCallGuard(cloud: AnyCloud, options: CallGuardOptions): AnyCloud {
   const guard = new CallGuard(options);
-  const { instances, pending, loadBalancers, routes, volumes, changes } = cloud;
+  const { instances, pending, loadBalancers, nodeFirewall, routes, volumes, changes } = cloud;
   return {
     ...boundCopy(cloud),
     ...(changes && {
@@ -253,6 +268,7 @@ export function withCallGuard(cloud: AnyCloud, options: CallGuardOptions): AnyCl
       },
     }),
     ...(loadBalancers && { loadBalancers: guardBalancers(loadBalancers, guard) }),
+    ...(nodeFirewall && { nodeFirewall: guardFirewall(nodeFirewall, guard) }),
     ...(routes && { routes: guardTables(routes, guard) }),
     ...(volumes && { volumes: guardVolumes(volumes, guard) }),
   };

@@ -120,7 +120,7 @@ export function withDeclaredReasons(
   options: ReasonCheckOptions,
 ): AnyCloud {
   const check = new ReasonCheck(declared, options);
-  const { instances, loadBalancers, routes } = cloud;
+  const { instances, loadBalancers, nodeFirewall, routes } = cloud;
   return {
     ...boundCopy(cloud),
     ...(instances && {
@@ -130,6 +130,12 @@ export function withDeclaredReasons(
       },
     }),
     ...(loadBalancers && { loadBalancers: checkedBalancers(loadBalancers, check) }),
+    ...(nodeFirewall && {
+      nodeFirewall: {
+        ...boundCopy(nodeFirewall),
+        plan: (...args) => check.of(nodeFirewall.plan(...args)),
+      },
+    }),
     ...(routes && { routes: checkedTables(routes, check) }),
   };
 }

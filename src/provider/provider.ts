@@ -8,6 +8,7 @@ import type { Changes } from "./changes.ts";
 import type { InputDeclaration, Inputs } from "./inputs.ts";
 import type { Instances } from "./instances.ts";
 import type { LoadBalancers, ObservedLoadBalancer } from "./load-balancers.ts";
+import type { NodeFirewall } from "./node-firewall.ts";
 import type { FactPlace, Pending, Step } from "./plan.ts";
 import type { RateLimitReport } from "./rate-limit.ts";
 import type { DeclaredReasons, Problem } from "./reasons.ts";
@@ -136,6 +137,8 @@ export interface Cloud<A extends Fields, O extends ObservedLoadBalancer, S exten
   readonly instances?: Instances | undefined;
   /** Load balancers for Services of type LoadBalancer. */
   readonly loadBalancers?: LoadBalancers<A, O, S, V> | undefined;
+  /** The ports that Services open on Nodes, where a firewall of the cloud protects these. Only together with `loadBalancers`. */
+  readonly nodeFirewall?: NodeFirewall<A, S> | undefined;
   /** Routes to the pod networks of Nodes: one table, or a list of them. */
   readonly routes?: RouteTables | undefined;
   /** Volumes for claims. `ProviderDefinition.volumeDriver` describes them. */

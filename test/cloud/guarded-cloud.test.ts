@@ -9,6 +9,7 @@ import type { Fields } from "../../src/core/settings.ts";
 import type { Changes } from "../../src/provider/changes.ts";
 import type { InstanceLookup, InstanceSource, Instances } from "../../src/provider/instances.ts";
 import type { ListingPart, LoadBalancers, ObservedLoadBalancer } from "../../src/provider/load-balancers.ts";
+import type { NodeFirewall } from "../../src/provider/node-firewall.ts";
 import type { Pending, Step } from "../../src/provider/plan.ts";
 import type { Cloud } from "../../src/provider/provider.ts";
 import type { RoutesAsDocument, RoutesOneByOne } from "../../src/provider/routes.ts";
@@ -43,6 +44,10 @@ const uses = {
     prefetch: async (part) => part.prefetch?.([], call),
     apply: (part) => part.apply({ do: "create" }, call),
   } satisfies Uses<AnyBalancers>,
+  nodeFirewall: {
+    observe: (part) => part.observe(call),
+    apply: (part) => part.apply({ do: "open" }, call),
+  } satisfies Uses<NodeFirewall<Fields, Step>>,
   listingPart: { list: (part) => firstOf(part.list(call)) } satisfies Uses<ListingPart<ObservedLoadBalancer>>,
   routes: {
     list: (part) => firstOf(part.list(call)),
@@ -115,6 +120,17 @@ class Balancers extends Hanging {
     return { kind: "wait", waitingFor: String(this.calls) } as const;
   }
 }
+class Firewall extends Hanging {
+  observe(): Promise<never> {
+    return this.hang();
+  }
+  apply(): Promise<never> {
+    return this.hang();
+  }
+  plan() {
+    return { steps: [], open: this.calls, closes: 0 };
+  }
+}
 class Part extends Hanging {
   readonly name = "fsn1";
 }
@@ -183,6 +199,7 @@ const connected = () => {
     instances: { sources: [source], matchBy: ["name"] },
     pending: new Operations(),
     loadBalancers: balancers,
+    nodeFirewall: new Firewall(),
     routes: [new Routes(), new Document()],
     volumes: new Disks(),
     changes: new Stream(),
@@ -197,7 +214,7 @@ const connected = () => {
     },
   };
   const { list } = withCallGuard(inParts, options).loadBalancers ?? {};
-  const { instances, pending, loadBalancers, routes } = cloud;
+  const { instances, pending, loadBalancers, nodeFirewall, routes } = cloud;
   const [routesOneByOne, document] = (routes ?? []) as readonly unknown[] as [
     RoutesOneByOne,
     RoutesAsDocument,
@@ -214,6 +231,7 @@ const connected = () => {
       lookup: instances.sources[0].lookups?.id,
       pending,
       loadBalancers,
+      nodeFirewall,
       listingPart: list[0] as ListingPart<ObservedLoadBalancer>,
       routes: routesOneByOne,
       document,
@@ -235,7 +253,9 @@ describe("a cloud whose parts are instances of classes", () => {
     await clock.advance(seconds(2));
     expect(await outcome).toContain("did not end within 2s after its cancellation");
     expect(abandoned).toEqual([expect.objectContaining({ why: "cancelled" })]);
-    expect(abandoned[0]?.operation).toMatch(/^(instances|pending|loadBalancers|routes|volumes|changes)\./);
+    expect(abandoned[0]?.operation).toMatch(
+      /^(instances|pending|loadBalancers|nodeFirewall|routes|volumes|changes)\./,
+    );
   });
 
   test("keeps their other functions and their state", async () => {

@@ -59,6 +59,12 @@ export const onLeases: Reasons = {
     whatToDo:
       "check the API server and the cloud; to change the routes anyway, annotate the Lease with `fairlead.dev/release-hold=routes`",
   },
+  FirewallChangeHeld: {
+    type: "Warning",
+    when: "More ports of the Nodes would be closed than `--removal-limit` allows, and no Service was seen to be deleted or changed. The firewall stays as it is",
+    whatToDo:
+      "check which cluster the kubeconfig names, and whether etcd was restored; to close the ports anyway, set `--removal-limit=off` until they are closed",
+  },
   HoldReleased: {
     type: "Normal",
     when: "The annotation `fairlead.dev/release-hold` released what a mass limit held; the message names it",

@@ -66,6 +66,7 @@ export function composeControllers(deps: ControllersDeps): Controllers {
       Nodes: node.queue,
       "node-lifecycle": lifecycle.queue,
       service: service?.queue,
+      "node-firewall": service?.firewall?.queue,
       Routes: route?.queue,
       "kubelet-serving-csr": certificates?.queue,
     }) as Readonly<Record<string, WorkQueue>>,

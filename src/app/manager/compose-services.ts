@@ -5,8 +5,10 @@ import { PartListings } from "../../cloud/part-listings.ts";
 import type { LatestObjects } from "../../controllers/latest-objects.ts";
 import { identityOf } from "../../controllers/node-facts.ts";
 import { ServiceController } from "../../controllers/service/controller.ts";
+import { NodeFirewallController, type NodeFirewallDeps } from "../../controllers/service/node-firewall.ts";
 import { possibleOwners, withOwners } from "../../controllers/service/observed/mark-on-service.ts";
 import { createServiceWrites } from "../../controllers/service/status/service-writes.ts";
+import { journalledCloudSend } from "../../controllers/writes/journalled-send.ts";
 import { milliseconds, minutes } from "../../core/brand.ts";
 import { defined } from "../../core/defined.ts";
 import { messageOf } from "../../core/error-message.ts";
@@ -70,6 +72,8 @@ export interface ComposedServices
       "queue" | "report" | "membersOf" | "requestForHints" | "reconsider" | "forgetEvidence"
     > {
   readonly listing: PartListings<ObservedLoadBalancer>;
+  /** Undefined if the cloud has no firewall of the Nodes, or the settings name none. */
+  readonly firewall: NodeFirewallController | undefined;
 }
 
 /** Undefined if the cloud has no load balancers. */
@@ -185,11 +189,15 @@ export function composeServices(
       remember: (service) => services.remember(service),
     }),
   });
+  const firewall = composeFirewall(context, provider, { services, report });
   const run = async (signal: AbortSignal): Promise<void> => {
     const stopReporting = reportOrphans(listing, () => controller.orphans(), log);
     const tasks: readonly Task[] = [
       { name: "service", run: (stop) => controller.run(stop) },
       { name: "load balancer drift", run: (stop) => checkForDrift(listing, context, stop) },
+      ...(firewall === undefined
+        ? []
+        : [{ name: "node firewall", run: (stop: AbortSignal) => firewall.run(stop) }]),
     ];
     try {
       await runTogether(tasks, signal);
@@ -200,6 +208,7 @@ export function composeServices(
   return {
     name: "service",
     queue: controller.queue,
+    firewall,
     listing,
     report: () => controller.report(),
     membersOf: (group) => controller.membersOf(group),
@@ -209,6 +218,27 @@ export function composeServices(
     reconsider: () => {
       warnAboutDrain();
       controller.reconsider();
+      firewall?.reconsider();
     },
   };
+}
+
+function composeFirewall(
+  context: ControllerContext,
+  provider: AnyProvider,
+  deps: Pick<NodeFirewallDeps, "services" | "report">,
+): NodeFirewallController | undefined {
+  const { clock, random, journal, log, settings, connected, reportOnLease } = context;
+  const firewall = connected.cloud.nodeFirewall;
+  if (firewall === undefined) return undefined;
+  return new NodeFirewallController({
+    ...{ ...deps, firewall, clock, random, settings: settings.services },
+    annotations: annotationsOf(provider),
+    facts: provider.facts ?? {},
+    send: journalledCloudSend({ journal, clock, mode: settings.flags.mode }),
+    reportFirewall: ({ type, reason, message }) => {
+      log.warn(message, { reason });
+      reportOnLease("service", { type, reason, message });
+    },
+  });
 }

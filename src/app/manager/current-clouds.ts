@@ -20,7 +20,7 @@ export class CurrentCloud implements ConnectedCloud {
 
   constructor(first: ConnectedCloud) {
     this.#connected = first;
-    const { instances, pending, loadBalancers, routes, changes } = first.cloud;
+    const { instances, pending, loadBalancers, nodeFirewall, routes, changes } = first.cloud;
     const forward = <T extends object>(part: T | undefined, current: () => T | undefined): T | undefined =>
       part && forwardTo(() => current() ?? part);
     this.cloud = defined({
@@ -28,6 +28,7 @@ export class CurrentCloud implements ConnectedCloud {
       instances,
       pending: forward(pending, () => this.#connected.cloud.pending),
       loadBalancers: forward(loadBalancers, () => this.#connected.cloud.loadBalancers),
+      nodeFirewall: forward(nodeFirewall, () => this.#connected.cloud.nodeFirewall),
       routes: routes && this.#forwardRoutes(routes),
       changes: forward(changes, () => this.#connected.cloud.changes),
     });
@@ -79,7 +80,7 @@ export function changedShape(before: AnyCloud, after: AnyCloud): string | undefi
 }
 
 function shapeOf(cloud: AnyCloud): Readonly<Record<string, string>> {
-  const { instances, pending, loadBalancers, routes, changes } = cloud;
+  const { instances, pending, loadBalancers, nodeFirewall, routes, changes } = cloud;
   return {
     "the sources of instances": (instances?.sources ?? []).map(({ name }) => name).join(", "),
     "the sources of instances without access": (instances?.unreadable ?? [])
@@ -90,6 +91,7 @@ function shapeOf(cloud: AnyCloud): Readonly<Record<string, string>> {
     operations: String(pending !== undefined),
     "whether the cloud reports changes": String(changes !== undefined),
     "load balancers": String(loadBalancers !== undefined),
+    "whether there is a firewall of the Nodes": String(nodeFirewall !== undefined),
     "the parts in which load balancers are listed":
       loadBalancers === undefined
         ? ""

@@ -29,16 +29,16 @@ const all = {
     DO_CLUSTER_VPC_ID: "v",
   },
   ...{ REGION: "nyc3", DEFAULT_LB_TYPE: "REGIONAL" },
+  ...{ PUBLIC_ACCESS_FIREWALL_NAME: "workers", PUBLIC_ACCESS_FIREWALL_TAGS: "worker,web" },
 };
 
 test("accepts every variable of DigitalOcean's Go manager, and reports those without effect", () => {
   expect(textsOf(all)).toEqual([]);
   const ineffective = {
     ...{ DO_API_RATE_LIMIT_QPS: "2", DEBUG_ADDR: ":1", METRICS_ADDR: ":2" },
-    ...{ PUBLIC_ACCESS_FIREWALL_NAME: "workers", PUBLIC_ACCESS_FIREWALL_TAGS: "worker" },
   };
   const texts = textsOf({ ...all, ...ineffective });
-  expect(texts).toHaveLength(5);
+  expect(texts).toHaveLength(3);
   for (const name of Object.keys(ineffective))
     expect(texts.join("\n")).toContain(`warning: ${name} is ignored. `);
 });
@@ -46,6 +46,7 @@ test("accepts every variable of DigitalOcean's Go manager, and reports those wit
 test.each([
   [{}, "DO_ACCESS_TOKEN or token-file is required"],
   [{ ...all, DO_OVERRIDE_URL: "nowhere" }, "DO_OVERRIDE_URL must be a URL"],
+  [{ ...all, PUBLIC_ACCESS_FIREWALL_TAGS: "" }, "are needed together, and only one of them is set"],
   [{ ...all, DEFAULT_LB_TYPE: "regional" }, "must be one of REGIONAL, REGIONAL_NETWORK"],
 ])("refuses settings that DigitalOcean's Go manager refuses or ignores: %p", (environment, text) => {
   expect(textsOf(environment).join("\n")).toContain(text);

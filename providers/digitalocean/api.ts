@@ -44,7 +44,12 @@ function nextPage({ links }: Paged): number | undefined {
 /** `readToken` is called again when the cloud has rejected the token. */
 export function digitalOceanApi(endpoint: string, readToken: () => Secret, account: Context["account"]) {
   const fetch = async () => ({ value: readToken() });
-  const { transport } = account<Secret>({ name: "digitalocean", fetch, sign: bearer });
+  const { transport } = account<Secret>({
+    name: "digitalocean",
+    fetch,
+    sign: bearer,
+    requestsPerMinute: 250,
+  });
   const api = jsonApi({ base: `${endpoint.replace(/\/+$/, "")}/v2`, transport, isApiError, readError });
   const read = objectReader(api);
   const pages = numberedPages<Paged>(api, {

@@ -49,7 +49,12 @@ export function openAccount<T>(account: Account<T>, context: AccountContext): Go
   const { redaction = new Redaction() } = context;
   const budget =
     context.budgets?.get(account.name) ??
-    new Budget({ clock, maxInFlight: context.maxInFlight ?? 16, reserve: reserveByRank });
+    new Budget({
+      clock,
+      maxInFlight: context.maxInFlight ?? 16,
+      reserve: reserveByRank,
+      requestsPerMinute: account.requestsPerMinute,
+    });
   context.budgets?.set(account.name, budget);
   const common = {
     account: account.name,

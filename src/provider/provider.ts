@@ -51,6 +51,8 @@ export interface Account<T> {
    * without any of them needs none: after a 429, Fairlead does not send the operation for 5 seconds.
    */
   rateLimit?(response: Pick<Response, "status" | "headers">): RateLimitReport | undefined;
+  /** A limit of requests per minute that no response reports, so that Fairlead would learn it only from refusals. */
+  readonly requestsPerMinute?: number | undefined;
   /** Pure. How much of the rate limit a request uses, in the unit of the limit. Absent: 1. */
   costOf?(request: CloudRequest): number;
 }

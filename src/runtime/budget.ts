@@ -17,6 +17,8 @@ export interface RateLimit {
   readonly closedFor?: Milliseconds | undefined;
 }
 
+const minute = 60_000;
+
 /** Without a reset time in the headers. */
 const defaultReset = seconds(60);
 
@@ -35,6 +37,8 @@ export interface BudgetOptions {
   readonly maxInFlight: number;
   /** By rank (0 is the most urgent): a call of this rank waits when less than this share of the limit remains. */
   readonly reserve: readonly number[];
+  /** A limit that responses do not report. */
+  readonly requestsPerMinute?: number | undefined;
 }
 
 /** How long a call may wait, and for what. */
@@ -82,6 +86,8 @@ export class Budget {
   readonly #closedOperations = new Map<string, number>();
   #known: KnownLimit | undefined;
   #mostRemaining = 0;
+  /** The end of each call of the last minute, oldest first: the cloud has counted it before. */
+  readonly #lastMinute: number[] = [];
   #cancelTimer: (() => void) | undefined;
 
   constructor(options: BudgetOptions) {
@@ -149,8 +155,19 @@ export class Budget {
     const now = this.#options.clock.monotonic();
     if (now < this.#closedUntil) return milliseconds(this.#closedUntil - now);
     const known = this.#current();
-    if (known === undefined || !this.#isLow(rank)) return milliseconds(0);
-    return milliseconds(Math.max(0, this.#enoughAt(known, rank) - now));
+    const enoughAt = known === undefined || !this.#isLow(rank) ? now : this.#enoughAt(known, rank);
+    return milliseconds(Math.max(0, enoughAt - now, this.#inMinuteAt(rank, now) - now));
+  }
+
+  /** When the limit per minute admits a call of this rank. */
+  #inMinuteAt(rank: number, now: number): number {
+    const { requestsPerMinute: limit, reserve } = this.#options;
+    if (limit === undefined) return now;
+    const ended = this.#lastMinute;
+    while (ended[0] !== undefined && ended[0] + minute <= now) ended.shift();
+    const allowed = Math.floor(limit * (1 - (reserve[rank] ?? 0)));
+    const tooMany = ended.length + this.#inFlight + 1 - allowed;
+    return tooMany <= 0 ? now : (ended[tooMany - 1] ?? now) + minute;
   }
 
   /** When a call of this rank may be sent. */
@@ -169,6 +186,7 @@ export class Budget {
   leave({ cost }: Pick<Admission, "cost"> = { cost: 1 }): void {
     this.#inFlight -= 1;
     this.#ended += cost;
+    if (this.#options.requestsPerMinute !== undefined) this.#lastMinute.push(this.#options.clock.monotonic());
     this.#admit();
   }
 
@@ -248,7 +266,7 @@ export class Budget {
 
   #mayEnter(rank: number, now: number): boolean {
     if (this.#inFlight >= this.#options.maxInFlight || now < this.#closedUntil) return false;
-    return !this.#isLow(rank);
+    return !this.#isLow(rank) && this.#inMinuteAt(rank, now) <= now;
   }
 
   /** Whether the remaining requests are reserved for more urgent calls, or used up. */
@@ -268,7 +286,8 @@ export class Budget {
       known === undefined
         ? []
         : this.#waiters.map(({ rank }) => this.#enoughAt(known, rank)).filter((at) => at > now);
-    const ends = [...this.#closedOperations.values(), ...enough];
+    const inMinute = this.#waiters.map(({ rank }) => this.#inMinuteAt(rank, now)).filter((at) => at > now);
+    const ends = [...this.#closedOperations.values(), ...enough, ...inMinute];
     const opens = now < this.#closedUntil ? this.#closedUntil : Math.min(...ends);
     if (opens === Number.POSITIVE_INFINITY) return;
     this.#cancelTimer = this.#options.clock.after(milliseconds(Math.max(1, opens - now)), () =>

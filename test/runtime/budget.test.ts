@@ -55,6 +55,31 @@ describe("a budget [F71 F87]", () => {
     expect(budget.level).toMatchObject({ limit: undefined, remaining: undefined, waiting: 0 });
   });
 
+  test("keeps a limit per minute that no response reports, also for requests in flight", async () => {
+    const { clock, budget, entered, enter } = setUp({ requestsPerMinute: 4 });
+    for (const name of ["a", "b", "c", "d", "e"]) enter(name, 0);
+    await clock.advance(seconds(10));
+    expect(entered).toEqual(["a", "b", "c", "d"]);
+    budget.leave();
+    await clock.advance(seconds(20));
+    for (let index = 0; index < 3; index += 1) budget.leave();
+    await clock.advance(seconds(39));
+    expect(entered).toHaveLength(4);
+    expect(budget.waitFor(0)).toBe(milliseconds(1000));
+    await clock.advance(seconds(1));
+    expect(entered).toEqual(["a", "b", "c", "d", "e"]);
+    expect(budget.waitFor(0)).toBe(milliseconds(20_000));
+  });
+
+  test("reserves a share of the limit per minute for lower ranks", async () => {
+    const { clock, entered, enter } = setUp({ requestsPerMinute: 20 });
+    for (let index = 0; index < 20; index += 1) enter("refresh", 3);
+    enter("user", 0);
+    await clock.advance(seconds(1));
+    expect(entered.filter((name) => name === "refresh")).toHaveLength(15);
+    expect(entered).toContain("user");
+  });
+
   test("counts requests in flight before their responses arrive", async () => {
     const { clock, budget, entered, enter } = setUp();
     budget.learn({ limit: 4, remaining: 2, resetIn: seconds(10) });

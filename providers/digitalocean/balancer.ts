@@ -42,6 +42,8 @@ export interface DigitalOceanStep extends Step {
   readonly certificate?: string | undefined;
   /** The request without other changes than targets, if these change. */
   readonly targets?: JsonRequest | undefined;
+  /** The Nodes of the targets, by the id of the droplet. */
+  readonly nodes?: Readonly<Record<string, string>>;
 }
 
 /** Where the Go manager stores what it remembers. */

@@ -13,6 +13,7 @@ import {
   type LoadBalancers,
   membersOf,
   publishIPs,
+  type RefusedTarget,
   type StepOutcome,
 } from "#ccm";
 import { disown } from "./annotations.ts";
@@ -33,24 +34,80 @@ import { certificateOf, needsCertificates } from "./certificates.ts";
 import {
   activation,
   checkAfter,
+  deletionTitle,
   kept,
   planLoadBalancer,
   taggingTitle,
   targetsTitle,
+  unchanged,
 } from "./plan-balancer.ts";
 import type { ApiLoadBalancer } from "./resources.ts";
 import type { Settings } from "./settings.ts";
 
-/** Keeps what users set in the cloud since the listing, and never puts a certificate back that was renewed. Target changes are frequent. */
+/** Keeps what users set in the cloud since the listing, and never puts a certificate back that was renewed. */
 async function updated(api: DigitalOceanApi, step: DigitalOceanStep, call: Call): Promise<JsonRequest> {
   const { id = "", certificate, on, request } = step;
-  const isRead = request.method === "PUT" && (step.do !== targetsTitle || certificate !== undefined);
-  if (!isRead) return request;
+  if (request.method !== "PUT") return request;
   const found = await api.loadBalancer(id, call);
-  if (certificateOf(found) === certificate)
-    return { ...request, body: { ...(request.body as object), ...membersOf(found, kept) } };
+  const current = step.do === targetsTitle ? unchanged(found) : membersOf(found, kept);
+  if (step.do === targetsTitle || certificateOf(found) === certificate)
+    return { ...request, body: { ...(request.body as object), ...current } };
   const text = `The certificate of ${on} was renewed or changed since the load balancer was listed, so nothing is changed. It is listed again.`;
   throw new CloudError("conflict", text, request);
+}
+
+interface Refusal {
+  readonly request: JsonRequest;
+  readonly refused: readonly RefusedTarget[];
+}
+
+/** The request without the droplets that the error names, or that do not exist any more. Undefined: it has another cause. */
+async function withoutRefused(
+  api: DigitalOceanApi,
+  request: JsonRequest,
+  nodes: DigitalOceanStep["nodes"],
+  error: unknown,
+  call: Call,
+): Promise<Refusal | undefined> {
+  const { droplet_ids: sent = [], ...body } = (request.body ?? {}) as { readonly droplet_ids?: number[] };
+  const isAboutTargets = CloudError.is(error) && ["invalid", "not-found"].includes(error.kind);
+  if (!isAboutTargets || sent.length === 0 || request.method === "DELETE") return undefined;
+  const numbers = new Set(error.message.match(/\d+/g));
+  const named = sent.filter((id) => numbers.has(String(id)));
+  const existing = named.length > 0 ? [] : await collect(api.droplets(call));
+  const known = new Set(existing.map(({ id }) => id));
+  const gone = named.length > 0 ? named : sent.filter((id) => !known.has(id));
+  if (gone.length === 0) return undefined;
+  const droplet_ids = sent.filter((id) => !gone.includes(id));
+  const refused = gone.flatMap((id) => {
+    const node = nodes?.[id];
+    return node === undefined ? [] : [{ node, text: error.message }];
+  });
+  return { request: { ...request, body: { ...body, droplet_ids } }, refused };
+}
+
+/** One droplet that the API refuses must not hold up the others, nor the creation. */
+async function send(
+  api: DigitalOceanApi,
+  request: JsonRequest,
+  nodes: DigitalOceanStep["nodes"],
+  call: Call,
+): Promise<{ readonly changed: ApiLoadBalancer | undefined; readonly refused?: readonly RefusedTarget[] }> {
+  const isPart = request.path.endsWith("/droplets");
+  const expects = isPart ? undefined : ["load_balancer"];
+  try {
+    const response = api.call<{ readonly load_balancer: ApiLoadBalancer }>({ ...request, expects }, call);
+    return { changed: (await response)?.load_balancer };
+  } catch (error) {
+    const rest = await withoutRefused(api, request, nodes, error, call);
+    if (rest === undefined) throw error;
+    const { droplet_ids } = rest.request.body as { readonly droplet_ids: readonly number[] };
+    const isEmpty = isPart && droplet_ids.length === 0;
+    const { changed, refused = [] } = isEmpty
+      ? { changed: undefined }
+      : await send(api, rest.request, nodes, call);
+    return { changed, refused: [...rest.refused, ...refused] };
+  }
 }
 
 /** Creates the tag if it does not exist. */
@@ -68,18 +125,15 @@ async function applyTag(
 }
 
 async function apply(api: DigitalOceanApi, step: DigitalOceanStep, call: Call): Promise<StepOutcome> {
-  const { id, request, owner, remember } = step;
-  if (request.method === "DELETE")
+  const { id, request, owner, remember, nodes } = step;
+  if (step.do === deletionTitle)
     return deletedWithProof(api.call(request, call), () => api.loadBalancer(id ?? "", call));
   if (step.do === taggingTitle) return applyTag(api, step, call);
-  const expects = ["load_balancer"];
-  const current = { ...(await updated(api, step, call)), expects };
-  const response = api.call<{ readonly load_balancer: ApiLoadBalancer }>(current, call);
-  const { load_balancer: changed } = await response;
+  const { changed, refused } = await send(api, await updated(api, step, call), nodes, call);
   const owners = owner === undefined ? [] : [owner];
-  if (id !== undefined) return done(remember && factsOf(owners, remember));
+  if (id !== undefined || changed === undefined) return done(remember && factsOf(owners, remember), refused);
   const created = { id: changed.id, type: changed.type ?? undefined };
-  return inProgress(activation, { checkAfter, remember: factsOf(owners, created) });
+  return inProgress(activation, { checkAfter, remember: factsOf(owners, created), refused });
 }
 
 export function digitalOceanLoadBalancers(

@@ -39,8 +39,9 @@ const invalidDisown = `Deletion is on hold: ${disown} is neither true nor false.
 
 const collection = "/load_balancers";
 
-function requestOf(method: JsonRequest["method"], id: string, body?: object): JsonRequest {
-  return { operation: `${method} ${collection}/{id}`, method, path: `${collection}/${id}`, body };
+function requestOf(method: JsonRequest["method"], id: string, body?: object, part = ""): JsonRequest {
+  const operation = `${method} ${collection}/{id}${part}`;
+  return { operation, method, path: `${collection}/${id}${part}`, body };
 }
 
 export function planLoadBalancer(
@@ -58,7 +59,7 @@ export function planLoadBalancer(
       return failed("InvalidAnnotation", invalidDisown);
     const { id, name } = observed.balancer;
     const own = { on: name, id, owner: desired?.owner.uid };
-    const deletion = { ...own, do: "delete load balancer", request: requestOf("DELETE", id) };
+    const deletion = { ...own, do: deletionTitle, request: requestOf("DELETE", id) };
     // Otherwise the Service would own, without this one, the one whose id it has.
     const naming = { ...own, do: "store the id", request: requestOf("GET", id), remember: { id } };
     return { steps: (desired?.facts["id"] ?? id) === id ? [deletion] : [naming, deletion] };
@@ -79,6 +80,10 @@ export function planLoadBalancer(
 
 const handlesOf = ({ targets }: Desired) =>
   targets.flatMap(({ machine }) => (machine === undefined ? [] : [machine.handles]));
+
+function nodesOf({ targets }: Desired): Readonly<Record<string, string>> {
+  return Object.fromEntries(targets.map(({ machine, node }) => [machine?.key ?? "", node]));
+}
 
 /** REGIONAL ones translate. The others need Nodes of the same family. */
 function networkStackOf(desired: Desired, operator: Settings): string | Problem {
@@ -112,7 +117,8 @@ function planCreation(desired: Desired, spec: Spec, operator: Settings): Balance
   const place = { region, type, network, network_stack, vpc_uuid: operator["vpc-id"], subnet_uuid, ip };
   const body = { ...spec, ...place, tags: tag === undefined ? undefined : [tag] };
   const request = { operation: `POST ${collection}`, method: "POST", path: collection, body } as const;
-  return { steps: [{ do: "create load balancer", on: spec.name, owner: desired.owner.uid, request }] };
+  const own = { owner: desired.owner.uid, nodes: nodesOf(desired) };
+  return { steps: [{ do: "create load balancer", on: spec.name, ...own, request }] };
 }
 
 function planChanges(
@@ -130,7 +136,7 @@ function planChanges(
     const text = `${which} is of type GLOBAL, which serves no Nodes, so it is not changed. To get another one, remove ${keyOf("type")} and kubernetes.digitalocean.com/load-balancer-id.`;
     return failed("UnsupportedByCloud", text);
   }
-  const own = { on: name, id, owner: owner.uid };
+  const own = { on: name, id, owner: owner.uid, nodes: nodesOf(desired) };
   const read = requestOf("GET", id);
   const steps: DigitalOceanStep[] = [];
   // The listing may be older than its deletion, so it is read again.
@@ -142,7 +148,7 @@ function planChanges(
   if (status === "new") return { steps, wait: { checkAfter, waitingFor: activation } };
   const text = `${which} has the status ${JSON.stringify(status)} instead of "active", so it is not changed. Delete it in the cloud to get another one, or ask the support of DigitalOcean.`;
   if (status !== "active") return failed(reasons.LoadBalancerErrored, text);
-  return { steps: [...steps, ...updatesOf(spec, balancer, owner.uid)] };
+  return { steps: [...steps, ...updatesOf(spec, balancer, own)] };
 }
 
 export const taggingTitle = "tag load balancer";
@@ -155,30 +161,54 @@ function tagging(tag: string, id: string) {
 }
 
 /** What is fixed, and what users set in the cloud. */
+const changeable = [
+  ..."forwarding_rules health_check sticky_sessions redirect_http_to_https enable_proxy_protocol".split(" "),
+  ..."enable_backend_keepalive disable_lets_encrypt_dns_records http_idle_timeout_seconds firewall".split(
+    " ",
+  ),
+];
 export const kept = "type network network_stack vpc_uuid subnet_uuid project_id tls_cipher_policy".split(" ");
 
 export const targetsTitle = "change targets";
+export const deletionTitle = "delete load balancer";
+
+/** Names of what a change of targets sends as it is, where the API has only the complete change. */
+export function unchanged(balancer: ApiLoadBalancer): object {
+  const size = balancer["size_unit"] ? "size_unit" : "size";
+  const region = balancer.region?.slug;
+  return { ...membersOf(balancer, [...kept, ...changeable, size, "name"]), region };
+}
+
+/** Adding and removing droplets changes nothing else. Both at once, and instead of a tag, are a complete change. */
+function targetsRequest(balancer: ApiLoadBalancer, wanted: readonly number[]): JsonRequest | undefined {
+  const { id, tag } = balancer;
+  const present = balancer.droplet_ids ?? [];
+  const [has, wants] = [new Set(present), new Set(wanted)];
+  const added = wanted.filter((one) => !has.has(one));
+  const removed = present.filter((one) => !wants.has(one));
+  if (tag || (added.length > 0 && removed.length > 0))
+    return requestOf("PUT", id, { ...unchanged(balancer), droplet_ids: wanted });
+  const [method, droplet_ids] =
+    added.length > 0 ? (["POST", added] as const) : (["DELETE", removed] as const);
+  return droplet_ids.length === 0 ? undefined : requestOf(method, id, { droplet_ids }, "/droplets");
+}
 
 /** A change sends everything: the API resets what is left out. First what forwards traffic, then the name, which may be taken. */
 function updatesOf(
   spec: Spec,
   balancer: ApiLoadBalancer,
-  owner: DigitalOceanStep["owner"],
+  own: Pick<DigitalOceanStep, "on" | "id" | "owner" | "nodes">,
 ): readonly DigitalOceanStep[] {
   const { id, name, region } = balancer;
   const { name: newName, droplet_ids, ...rest } = spec;
   const step = (title: string, body: object): DigitalOceanStep => {
     const request = requestOf("PUT", id, { ...membersOf(balancer, kept), region: region?.slug, ...body });
-    return { do: title, on: name, id, owner, request, certificate: certificateOf(balancer) };
+    return { ...own, do: title, request, certificate: certificateOf(balancer) };
   };
-  const size = balancer["size_unit"] ? "size_unit" : "size";
-  const present = membersOf(balancer, [...Object.keys(rest).filter((key) => !key.startsWith("size")), size]);
-  const change = step(targetsTitle, { ...present, name, droplet_ids });
-  // Targets by tag are replaced by the Nodes.
-  const areTargetsSame = !balancer.tag && hasAll(balancer.droplet_ids, droplet_ids);
-  const targets = areTargetsSame ? undefined : change.request;
+  const targets = targetsRequest(balancer, droplet_ids);
   const renames = newName === name ? [] : [step("rename load balancer", spec)];
   if (!hasAll(balancer, rest))
     return [{ ...step("update load balancer", { ...spec, name }), targets }, ...renames];
-  return targets === undefined ? renames : [{ ...change, targets }, ...renames];
+  if (targets === undefined) return renames;
+  return [{ ...own, do: targetsTitle, request: targets, targets }, ...renames];
 }

@@ -19,8 +19,12 @@ const namesIn = (h: DigitalOceanWorld) => h.balancers().map(({ name }) => name);
 const eventsOf = (h: DigitalOceanWorld, name = "web") => h.world.events(name).join("\n");
 
 /** A world with the Service `web` and its load balancer. */
-async function served(annotations: Readonly<Record<string, string>> = {}, h = worldOf()) {
-  await h.start();
+async function served(
+  annotations: Readonly<Record<string, string>> = {},
+  h = worldOf(),
+  ...flags: readonly string[]
+) {
+  await h.start("service", ...flags);
   h.world.create("web", annotated(annotations));
   await h.settle();
   const [balancer] = h.balancers();
@@ -309,4 +313,77 @@ test("reports a load balancer with an error, and changes nothing", async () => {
   await h.world.pass(3600);
   expect(h.changes).toEqual([]);
   expect(eventsOf(h)).toContain("LoadBalancerErrored");
+});
+
+const portsOf = (h: DigitalOceanWorld) =>
+  h.balancers()[0]?.forwarding_rules.map(({ entry_port }) => entry_port);
+
+test.each([
+  ["that the API names", undefined],
+  ["that the API does not name", "The request is invalid."],
+])(
+  "leaves out a droplet %s as unknown, makes the rest of the change, and reports the Node",
+  async (_, message) => {
+    const { h } = await served();
+    const gone = h.addNode("gone");
+    h.cloud.account.droplets.remove("gone");
+    h.cloud.account.refusalOfDroplets = message;
+    h.addNode("more");
+    h.world.editSpec("web", { ports: [{ port: 443, protocol: "TCP", nodePort: 30_443 }] });
+    await h.settle();
+    expect(h.balancers()[0]?.droplet_ids).toHaveLength(3);
+    expect(h.balancers()[0]?.droplet_ids).not.toContain(gone);
+    expect(portsOf(h)).toEqual([443]);
+    expect(eventsOf(h)).toContain("TargetRefused The cloud refuses 1 of 4 targets: gone");
+    expect(h.world.addressesOf("web")).toHaveLength(1);
+  },
+);
+
+test("creates a load balancer although the API refuses a droplet, and reports the Node", async () => {
+  const h = worldOf();
+  h.addNode("gone");
+  await h.start("cloud-node,service");
+  await h.settle();
+  h.cloud.account.droplets.lag = seconds(3600);
+  h.cloud.account.droplets.remove("gone");
+  h.world.create("web", annotated({}));
+  await h.settle();
+  expect(h.balancers()[0]?.droplet_ids).toHaveLength(2);
+  expect(h.world.addressesOf("web")).toHaveLength(1);
+  expect(eventsOf(h)).toContain("TargetRefused The cloud refuses 1 of 3 targets: gone");
+});
+
+test("adds and removes a target without sending anything else, when drift is only reported", async () => {
+  const { h, balancer } = await served({}, worldOf(), "--load-balancer-drift=report");
+  h.addNode("more");
+  h.world.onCrossing = (what, when) => {
+    // A user changes it between the listing and the request.
+    if (what.endsWith("/droplets") && when === "before")
+      h.cloud.account.balancers.change(balancer.id, { http_idle_timeout_seconds: 90 });
+  };
+  await h.world.pass(10);
+  expect(h.changes).toEqual(["POST /v2/load_balancers/{id}/droplets"]);
+  expect(h.balancers()[0]).toMatchObject({ http_idle_timeout_seconds: 90 });
+  expect(h.balancers()[0]?.droplet_ids).toHaveLength(3);
+  h.world.onCrossing = undefined;
+  await h.settle();
+  h.forget();
+  h.world.removeNode("more");
+  await h.settle();
+  expect(h.changes).toEqual(["DELETE /v2/load_balancers/{id}/droplets"]);
+  expect(h.balancers()[0]?.droplet_ids).toHaveLength(2);
+});
+
+test("reads the load balancer before it replaces targets, and sends what a user has changed since", async () => {
+  const { h, balancer } = await served({}, worldOf(), "--load-balancer-drift=report");
+  h.world.onCrossing = (what, when) => {
+    if (what === `GET /v2/load_balancers/${balancer.id}` && when === "before")
+      h.cloud.account.balancers.change(balancer.id, { http_idle_timeout_seconds: 90 });
+  };
+  h.world.removeNode("node-0");
+  h.addNode("more");
+  await h.world.pass(10);
+  expect(h.changes).toEqual(["PUT /v2/load_balancers/{id}"]);
+  expect(h.balancers()[0]).toMatchObject({ http_idle_timeout_seconds: 90 });
+  expect(h.balancers()[0]?.droplet_ids).toHaveLength(2);
 });

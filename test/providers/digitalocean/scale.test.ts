@@ -15,7 +15,7 @@ test("initializes 1,000 Nodes of DigitalOcean with at most 8 requests [F9]", asy
 });
 
 test.if(runsAllTests)(
-  "creates 200 load balancers of DigitalOcean with at most 230 requests, adds a Node with one change each, and restarts with at most 10, without a change [F9 F51]",
+  "creates 200 load balancers of DigitalOcean with at most 230 requests, adds a Node with one change each, restarts with at most 10, without a change, and deletes them without a 429 [F9 F51]",
   async () => {
     const h = new DigitalOceanWorld({ nodes: 10 });
     await h.start(`${nodeControllers},service`);
@@ -30,7 +30,7 @@ test.if(runsAllTests)(
     h.forget();
     h.addNode("more");
     await h.world.pass(300);
-    expect(h.changes).toEqual(names.map(() => "PUT /v2/load_balancers/{id}"));
+    expect(h.changes).toEqual(names.map(() => "POST /v2/load_balancers/{id}/droplets"));
     expect(h.requests.length).toBeLessThanOrEqual(225);
     h.forget();
     await h.world.stop();
@@ -38,5 +38,11 @@ test.if(runsAllTests)(
     await h.world.pass(60);
     expect(h.changes).toEqual([]);
     expect(h.requests.length).toBeLessThanOrEqual(10);
+    h.forget();
+    for (const name of names) h.world.delete(name);
+    await h.world.until(() => names.every((name) => h.world.find(name) === undefined), "all gone", 600);
+    expect(h.changes).toEqual(names.map(() => "DELETE /v2/load_balancers/{id}"));
+    expect(h.requests.length).toBeLessThanOrEqual(420);
+    expect(h.cloud.seen.filter(({ status }) => status === 429)).toEqual([]);
   },
 );

@@ -62,7 +62,8 @@ export function checkBalancer(account: Account, balancer: Balancer): void {
   require(tag === "" || droplet_ids.length === 0, "droplet_ids and tag are mutually exclusive");
   for (const droplet of droplet_ids) {
     const known = account.droplets.get(droplet);
-    require(known !== undefined && known.region === region, `droplet ${droplet} is not in region ${region}`);
+    const text = account.refusalOfDroplets ?? `droplet ${droplet} is not in region ${region}`;
+    require(known !== undefined && known.region === region, text);
   }
   checkRules(balancer);
   for (const { certificate_id } of balancer.forwarding_rules) {

@@ -37,6 +37,8 @@ export class Account {
   readonly vpcs: Records<Vpc>;
   /** The id of a tag is its name. */
   readonly tags: Records<Stored>;
+  /** What a refusal of a droplet says. Its text is not documented; by default it names the droplet. */
+  refusalOfDroplets: string | undefined;
   /** The number of changes that a load balancer processes, by id. */
   readonly #busy = new Map<string, number>();
 

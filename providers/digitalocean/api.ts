@@ -64,6 +64,8 @@ export function digitalOceanApi(endpoint: string, readToken: () => Secret, accou
     loadBalancers: (call: Call) => pages<ApiLoadBalancer>("load_balancers", call),
     loadBalancer: (id: string, call: Call) => read<ApiLoadBalancer>("load_balancers", id, call),
     certificates: (call: Call) => pages<ApiCertificate>("certificates", call),
+    regions: (call: Call) => pages<{ readonly slug: string }>("regions", call),
+    vpc: (id: string, call: Call) => read<object>("vpcs", id, call),
     firewalls: (call: Call) => pages<ApiFirewall>("firewalls", call),
   };
 }

@@ -7,7 +7,7 @@ import { facts } from "./balancer.ts";
 import { digitalOceanFirewall } from "./firewall.ts";
 import { dropletSource } from "./instances.ts";
 import { digitalOceanLoadBalancers } from "./load-balancers.ts";
-import { checkConfig, config, reasons } from "./settings.ts";
+import { checkConfig, checkWithCloud, config, reasons } from "./settings.ts";
 
 export const digitalocean = defineProvider({
   contract: 2,
@@ -25,6 +25,7 @@ export const digitalocean = defineProvider({
     return {
       instances: { sources: [dropletSource(api)], matchBy: ["name"] },
       loadBalancers: digitalOceanLoadBalancers(api, settings),
+      checkSettings: (call) => checkWithCloud(api, settings, call),
       nodeFirewall: digitalOceanFirewall(api, settings),
     };
   },

@@ -1,8 +1,12 @@
 // What operators of DigitalOcean set: the environment variables of the Go manager, with its defaults. And what problems are called.
 
 import {
+  type Call,
   type ConfigProblem,
+  collect,
   declareReasons,
+  didYouMean,
+  ifFound,
   list,
   operatorDefaults,
   secret,
@@ -11,6 +15,7 @@ import {
   type Values,
 } from "#ccm";
 import { annotations } from "./annotations.ts";
+import type { DigitalOceanApi } from "./api.ts";
 
 const ineffective = (what: string, env: string) => text(what, { env, ineffective: true });
 
@@ -45,6 +50,30 @@ export function checkConfig(settings: Settings): readonly ConfigProblem[] {
   if ((name === undefined) === (tags.length === 0)) return [];
   const text = `PUBLIC_ACCESS_FIREWALL_NAME and PUBLIC_ACCESS_FIREWALL_TAGS are needed together, and only one of them is set. Set both, or none to keep no firewall.`;
   return [{ severity: "error", reason: "InvalidSetting", key: "firewall-name", text }];
+}
+
+/** Whether the cloud has the region and the VPC of the settings. */
+export async function checkWithCloud(
+  api: DigitalOceanApi,
+  { region, "vpc-id": vpc }: Settings,
+  call: Call,
+): Promise<readonly ConfigProblem[]> {
+  const wrong = (reason: string, key: string, text: string): ConfigProblem => ({
+    ...{ severity: "error", reason, key },
+    text: `${text} No load balancer is created until this is corrected; existing ones keep what they have.`,
+  });
+  const slugs = region === undefined ? [] : (await collect(api.regions(call))).map(({ slug }) => slug);
+  const nearest = didYouMean(region ?? "", slugs);
+  const hint = nearest === undefined ? `The regions are ${slugs.toSorted().join(", ")}.` : `Did you mean ${nearest}?`;
+  const isUnknown = vpc !== undefined && (await ifFound(api.vpc(vpc, call))) === undefined;
+  return [
+    ...(region === undefined || slugs.includes(region)
+      ? []
+      : [wrong(reasons.RegionUnknown, "region", `REGION is ${JSON.stringify(region)}, which DigitalOcean does not have. ${hint}`)]),
+    ...(isUnknown
+      ? [wrong("MissingCloudObject", "vpc-id", `DO_CLUSTER_VPC_ID is ${JSON.stringify(vpc)}, which the account does not have.`)]
+      : []),
+  ];
 }
 
 /** The reasons of problems that only DigitalOcean has. */

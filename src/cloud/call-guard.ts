@@ -243,9 +243,14 @@ function guardVolumes(volumes: Volumes, guard: CallGuard): Volumes {
 
 export function withCallGuard(cloud: AnyCloud, options: CallGuardOptions): AnyCloud {
   const guard = new CallGuard(options);
-  const { instances, pending, loadBalancers, nodeFirewall, routes, volumes, changes } = cloud;
+  const copy = boundCopy(cloud);
+  const { instances, pending, loadBalancers, nodeFirewall, routes, volumes, changes, checkSettings } = copy;
   return {
-    ...boundCopy(cloud),
+    ...copy,
+    ...(checkSettings && {
+      checkSettings: (call) =>
+        guard.call({ operation: "checkSettings" }, call.signal, () => checkSettings(call)),
+    }),
     ...(changes && {
       changes: {
         maxSilence: changes.maxSilence,

@@ -145,6 +145,11 @@ export interface Cloud<A extends Fields, O extends ObservedLoadBalancer, S exten
   readonly routes?: RouteTables | undefined;
   /** Volumes for claims. `ProviderDefinition.volumeDriver` describes them. */
   readonly volumes?: Volumes | undefined;
+  /**
+   * Checks with the cloud what settings name: a region, a network. Called when this replica becomes the leader, and by `doctor`.
+   * Problems are reported on the Lease; nothing stops for them, so a plan that needs the setting must report it, too.
+   */
+  checkSettings?(call: Call): Promise<readonly ConfigProblem[]>;
   /** Reports changes before the next listing shows them. */
   readonly changes?: Changes | undefined;
 }

@@ -34,6 +34,7 @@ const given = {} as never;
 const changes = { create: [], remove: [] };
 
 const uses = {
+  cloud: { checkSettings: async (part) => part.checkSettings?.(call) } satisfies Uses<AnyCloud>,
   source: { list: (part) => firstOf(part.list(call)) } satisfies Uses<InstanceSource>,
   instances: {} satisfies Uses<Instances>,
   lookup: { find: (part) => part.find(["1"], call) } satisfies Uses<InstanceLookup>,
@@ -203,6 +204,7 @@ const connected = () => {
     routes: [new Routes(), new Document()],
     volumes: new Disks(),
     changes: new Stream(),
+    checkSettings: () => balancers.hang(),
   };
   const cloud = withCallGuard(parts, options);
   const inParts: AnyCloud = {
@@ -226,6 +228,7 @@ const connected = () => {
     clock,
     abandoned,
     guarded: {
+      cloud,
       source: instances.sources[0],
       instances,
       lookup: instances.sources[0].lookups?.id,
@@ -254,7 +257,7 @@ describe("a cloud whose parts are instances of classes", () => {
     expect(await outcome).toContain("did not end within 2s after its cancellation");
     expect(abandoned).toEqual([expect.objectContaining({ why: "cancelled" })]);
     expect(abandoned[0]?.operation).toMatch(
-      /^(instances|pending|loadBalancers|nodeFirewall|routes|volumes|changes)\./,
+      /^(instances|pending|loadBalancers|nodeFirewall|routes|volumes|changes|checkSettings)(\.|$)/,
     );
   });
 

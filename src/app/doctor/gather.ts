@@ -11,7 +11,7 @@ import { DeadlineError, withDeadline } from "../../runtime/deadline.ts";
 import { version } from "../build-info.ts";
 import { OperatorAccess } from "../cleanup/operator-access.ts";
 import type { Configuration } from "../configuration/configuration.ts";
-import type { AnyProvider } from "../connect-cloud.ts";
+import type { AnyCloud, AnyProvider } from "../connect-cloud.ts";
 import type { Flags } from "../flags/flag-table.ts";
 import { connectKube } from "../kube-client.ts";
 import { ReadOnlyTransports, withoutRetry } from "../observe-once.ts";
@@ -79,6 +79,22 @@ async function tryListing(
   }
 }
 
+async function tryCheck(
+  checkSettings: AnyCloud["checkSettings"],
+  clock: Clock,
+  timeout: Milliseconds,
+  signal: AbortSignal,
+): Promise<readonly CloudFailure[]> {
+  const check = async (stop: AbortSignal) => checkSettings?.({ signal: stop, urgency: "user-change" }) ?? [];
+  try {
+    const problems = await withDeadline(clock, timeout, "The check of the settings", signal, check);
+    return problems.map(({ text }) => ({ kind: "settings", message: text }));
+  } catch (error) {
+    signal.throwIfAborted();
+    return [{ kind: CloudError.is(error) ? error.kind : "other", message: withoutRetry(messageOf(error)) }];
+  }
+}
+
 async function cloud(sources: DoctorSources): Promise<CloudFacts> {
   const { provider, program, platform, configuration, flags, signal } = sources;
   const { clock } = platform;
@@ -96,13 +112,17 @@ async function cloud(sources: DoctorSources): Promise<CloudFacts> {
     },
     signal,
   );
-  const { instances } = access.cloud("read");
+  const { instances, checkSettings } = access.cloud("read");
   const tried = await Promise.all(
     (instances?.sources ?? []).map((source) => tryListing(source, clock, timeoutOf(flags), signal)),
   );
+  const notListed = tried.filter((result) => typeof result !== "boolean");
+  // What the listing has shown is not reported twice.
+  const isChecked = notListed.length === 0;
+  const refused = isChecked ? await tryCheck(checkSettings, clock, timeoutOf(flags), signal) : [];
+  const failures = [...notListed, ...refused];
   const clocks = times.origins.flatMap((origin) => times.of(origin) ?? []);
   const worst = clocks.toSorted((a, b) => Math.abs(b.aheadMs) - Math.abs(a.aheadMs))[0];
-  const failures = tried.filter((result) => typeof result !== "boolean");
   return { origins: times.origins, clock: worst, failures, hasMachines: tried.includes(true) };
 }
 

@@ -7,9 +7,11 @@ import type { LatestObjects } from "../../controllers/latest-objects.ts";
 import type { NodeController } from "../../controllers/node/controller.ts";
 import type { LifecycleController } from "../../controllers/node-lifecycle/controller.ts";
 import type { RouteController } from "../../controllers/route/controller.ts";
+import { minutes } from "../../core/brand.ts";
 import { defined } from "../../core/defined.ts";
 import type { Service } from "../../kube/objects.ts";
-import type { Clock } from "../../platform/clock.ts";
+import { type Clock, sleep } from "../../platform/clock.ts";
+import { CloudError } from "../../provider/errors.ts";
 import type { Instances } from "../../provider/instances.ts";
 import { PausableWork } from "../../runtime/pausable-work.ts";
 import type { Task } from "../../runtime/run-together.ts";
@@ -91,6 +93,29 @@ export function composeControllers(deps: ControllersDeps): Controllers {
 
 function taskOf(name: ControllerName, controller: Pick<Task, "run"> | undefined): readonly ControllerTask[] {
   return controller === undefined ? [] : [{ name, run: (signal) => controller.run(signal) }];
+}
+
+const checkPause = minutes(1);
+
+/** Checks what the settings of the cloud name, until the cloud has answered once. */
+export function composeSettingsCheck({ connected, clock, log, reportOnLease }: ControllerContext): Task {
+  const run = async (signal: AbortSignal): Promise<void> => {
+    while (!signal.aborted) {
+      try {
+        const problems = await connected.cloud.checkSettings?.({ signal, urgency: "refresh" });
+        for (const { reason, severity, text } of problems ?? []) {
+          log[severity === "error" ? "error" : "warn"](text, { reason });
+          reportOnLease("service", { type: "Warning", reason, message: text });
+        }
+        return;
+      } catch (error) {
+        // The listings report an outage.
+        if (!CloudError.is(error)) throw error;
+        await sleep(clock, checkPause, signal).catch(() => undefined);
+      }
+    }
+  };
+  return { name: "check of the cloud settings", run };
 }
 
 export interface ComposedRefresh extends Task {

@@ -5,6 +5,7 @@
 import type { GovernedAccount } from "../../cloud/account.ts";
 import type { AbandonedCall } from "../../cloud/call-guard.ts";
 import { defined } from "../../core/defined.ts";
+import type { Call } from "../../provider/call.ts";
 import type { Instances } from "../../provider/instances.ts";
 import { listingPartsOf } from "../../provider/listing-parts.ts";
 import { isTableList, type ServingTable, tablesOf } from "../../provider/route-tables.ts";
@@ -31,6 +32,7 @@ export class CurrentCloud implements ConnectedCloud {
       nodeFirewall: forward(nodeFirewall, () => this.#connected.cloud.nodeFirewall),
       routes: routes && this.#forwardRoutes(routes),
       changes: forward(changes, () => this.#connected.cloud.changes),
+      checkSettings: async (call: Call) => this.#connected.cloud.checkSettings?.(call) ?? [],
     });
   }
 

@@ -43,7 +43,7 @@ import type { ManagerPlatform } from "../system-platform.ts";
 import { openTracing } from "../tracing/tracing.ts";
 import { replaceAfterAbandonedCalls } from "./abandoned-calls.ts";
 import { composeChanges } from "./compose-changes.ts";
-import { composeControllers, composeRefresh } from "./compose-controllers.ts";
+import { composeControllers, composeRefresh, composeSettingsCheck } from "./compose-controllers.ts";
 import { isSelectedBy } from "./compose-nodes.ts";
 import type { ControllerContext } from "./controller-context.ts";
 import { CurrentClouds } from "./current-clouds.ts";
@@ -276,6 +276,7 @@ export async function createManager(options: ManagerOptions, signal: AbortSignal
   }
 
   const refresh = composeRefresh(inventory, clock, flags);
+  const check = composeSettingsCheck(context);
   const controllers = composed.tasks.filter((task) => enabled.has(task.name) && leadership.isHere(task.name));
   const needsServices = controllers.some((task) => task.name === "service");
   // Without the service controller, the permission to list Services may be missing.
@@ -331,7 +332,7 @@ export async function createManager(options: ManagerOptions, signal: AbortSignal
         {
           reserved,
           caches,
-          tasks: [...controllers.map(metrics.whileRunning), refresh, ...changes.tasks],
+          tasks: [...controllers.map(metrics.whileRunning), refresh, check, ...changes.tasks],
           beforeRelease: () => managerEvents.flush(),
           announcements: isObserving ? undefined : managerEvents.announcements,
           events: isObserving ? undefined : events,

@@ -387,3 +387,13 @@ test("reads the load balancer before it replaces targets, and sends what a user 
   expect(h.balancers()[0]).toMatchObject({ http_idle_timeout_seconds: 90 });
   expect(h.balancers()[0]?.droplet_ids).toHaveLength(2);
 });
+
+test("reports a REGION and a VPC that DigitalOcean does not have, at the start and with a suggestion", async () => {
+  const h = worldOf({ config: { region: "nyc2", "vpc-id": "c33931f2-a26a-4e61-b85c-4e95a2ec431b" } });
+  await h.start();
+  await h.world.pass(600);
+  const logged = h.world.logged.join("");
+  expect(logged).toContain('REGION is "nyc2", which DigitalOcean does not have. Did you mean nyc3?');
+  expect(logged).toContain("DO_CLUSTER_VPC_ID is");
+  expect(h.requests.filter((each) => each === "GET /v2/regions")).toHaveLength(1);
+});

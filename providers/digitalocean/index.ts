@@ -8,13 +8,14 @@ import { digitalOceanFirewall } from "./firewall.ts";
 import { dropletSource } from "./instances.ts";
 import { digitalOceanLoadBalancers } from "./load-balancers.ts";
 import { checkConfig, checkWithCloud, config, reasons } from "./settings.ts";
+import { contradictions } from "./spec.ts";
 
 export const digitalocean = defineProvider({
   contract: 2,
   name: "digitalocean",
   schemes: ["digitalocean://"],
   config,
-  annotations: { prefix, fields: annotations },
+  annotations: { prefix, fields: annotations, check: contradictions },
   facts,
   reasons,
   presets: { "allow-untagged-cloud": "true", "authentication-skip-lookup": "true" },

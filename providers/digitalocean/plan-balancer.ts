@@ -92,11 +92,7 @@ function networkStackOf(desired: Desired, operator: Settings): string | Problem 
   const canTranslate = typeOf(desired, operator) === "REGIONAL";
   const possible = network === "EXTERNAL" && (canTranslate || isDual) ? "DUALSTACK" : "IPV4";
   if (requested !== "DUALSTACK" || possible === "DUALSTACK") return requested ?? possible;
-  const why =
-    network === "INTERNAL"
-      ? "internal load balancers have no IPv6"
-      : "with the type REGIONAL_NETWORK, all Nodes need a public IPv6 address, and some have none";
-  const text = `${keyOf("network-stack")} is DUALSTACK, but ${why}. No load balancer is created. Remove the annotation, or add IPv6 to the droplets.`;
+  const text = `${keyOf("network-stack")} is DUALSTACK, but with the type REGIONAL_NETWORK, all Nodes need a public IPv6 address, and some have none. No load balancer is created. Remove the annotation, or add IPv6 to the droplets.`;
   return errorProblem(reasons.LoadBalancerConfigError, text);
 }
 

@@ -64,14 +64,27 @@ export async function checkWithCloud(
   });
   const slugs = region === undefined ? [] : (await collect(api.regions(call))).map(({ slug }) => slug);
   const nearest = didYouMean(region ?? "", slugs);
-  const hint = nearest === undefined ? `The regions are ${slugs.toSorted().join(", ")}.` : `Did you mean ${nearest}?`;
+  const hint =
+    nearest === undefined ? `The regions are ${slugs.toSorted().join(", ")}.` : `Did you mean ${nearest}?`;
   const isUnknown = vpc !== undefined && (await ifFound(api.vpc(vpc, call))) === undefined;
   return [
     ...(region === undefined || slugs.includes(region)
       ? []
-      : [wrong(reasons.RegionUnknown, "region", `REGION is ${JSON.stringify(region)}, which DigitalOcean does not have. ${hint}`)]),
+      : [
+          wrong(
+            reasons.RegionUnknown,
+            "region",
+            `REGION is ${JSON.stringify(region)}, which DigitalOcean does not have. ${hint}`,
+          ),
+        ]),
     ...(isUnknown
-      ? [wrong("MissingCloudObject", "vpc-id", `DO_CLUSTER_VPC_ID is ${JSON.stringify(vpc)}, which the account does not have.`)]
+      ? [
+          wrong(
+            "MissingCloudObject",
+            "vpc-id",
+            `DO_CLUSTER_VPC_ID is ${JSON.stringify(vpc)}, which the account does not have.`,
+          ),
+        ]
       : []),
   ];
 }

@@ -1,15 +1,23 @@
 // What a load balancer is to be, as the API describes it: its forwarding rules, its health check and everything else. Pure.
 
-import { type BalancerPort, errorProblem, type Problem, warningProblem } from "#ccm";
+import {
+  type BalancerPort,
+  type DesiredWithoutTargets,
+  errorProblem,
+  type Problem,
+  warningProblem,
+} from "#ccm";
 import { keyOf, type Name } from "./annotations.ts";
-import { type Desired, typeOf } from "./balancer.ts";
+import { type Annotations, type Desired, typeOf } from "./balancer.ts";
 import type { ApiRule } from "./resources.ts";
 import type { Settings } from "./settings.ts";
 
-function invalid(names: readonly Name[], text: string): Problem {
+function invalid(names: readonly [Name, ...Name[]], text: string): Problem {
   const advice = `Nothing of the load balancer is changed. Correct ${names.map(keyOf).join(", ")}.`;
-  return errorProblem("InvalidAnnotation", `${text} ${advice}`);
+  return { ...errorProblem("InvalidAnnotation", `${text} ${advice}`), key: keyOf(names[0]) };
 }
+
+type Member = DesiredWithoutTargets<Annotations>;
 
 interface Forwarding {
   readonly rules: readonly ApiRule[];
@@ -20,7 +28,7 @@ const lists = ["http-ports", "tls-ports", "http2-ports"] as const;
 const certificates = ["certificate-id", "certificate-name", "tls-passthrough"] as const;
 
 /** Packets are passed on as they are: to the port of the Service, which kube-proxy accepts for the address of the load balancer. */
-function passThroughRules({ settings, ports }: Desired): Forwarding {
+function passThroughRules({ settings, ports }: Member): Forwarding {
   const terminating = [...lists, ...certificates, "http3-port", "protocol"] as const;
   const unused = terminating.filter((name) => !["", "false", "tcp"].includes(String(settings[name] ?? "")));
   const text = (name: Name) =>
@@ -34,7 +42,7 @@ function passThroughRules({ settings, ports }: Desired): Forwarding {
 }
 
 /** The protocol of a port: a list takes precedence over the default, and UDP over both. */
-function protocolOf({ port, protocol }: BalancerPort, { settings }: Desired, isSecure: boolean): string {
+function protocolOf({ port, protocol }: BalancerPort, { settings }: Member, isSecure: boolean): string {
   const http2 = settings["http2-ports"] ?? [];
   const tls = settings["tls-ports"] ?? (isSecure && !http2.includes(443) ? [443] : []);
   if (protocol === "UDP") return "udp";
@@ -44,7 +52,7 @@ function protocolOf({ port, protocol }: BalancerPort, { settings }: Desired, isS
 }
 
 /** `certificate`: its id, if the Service has one. */
-function terminatingRules(desired: Desired, certificate: string | undefined): Forwarding {
+function terminatingRules(desired: Member, certificate: string | undefined): Forwarding {
   const { settings, ports } = desired;
   const passthrough = settings["tls-passthrough"];
   const problems: Problem[] = [];
@@ -84,7 +92,7 @@ export const kubeProxyHealthPort = 10256;
 const overridden = ["healthcheck-port", "healthcheck-path", "healthcheck-protocol"] as const;
 
 /** What is checked: kube-proxy, the port for `externalTrafficPolicy: Local`, or with the override a port of the Service. */
-function healthCheckOf(desired: Desired): { readonly check: object; readonly problems: readonly Problem[] } {
+function healthCheckOf(desired: Member): { readonly check: object; readonly problems: readonly Problem[] } {
   const { settings, healthCheckNodePort = kubeProxyHealthPort, ports } = desired;
   const { "healthcheck-port": wanted, "healthcheck-path": path, "healthcheck-protocol": protocol } = settings;
   const times = {
@@ -119,18 +127,35 @@ export interface Spec {
 
 const cookieNames = ["sticky-sessions-cookie-name", "sticky-sessions-cookie-ttl"] as const;
 
-function conflicts({ settings }: Desired): readonly Problem[] {
-  const { "size-slug": size, "size-unit": unit = 0, "sticky-sessions-type": type } = settings;
+function conflicts({ settings }: Member): readonly Problem[] {
+  const { "size-slug": size, "size-unit": unit = 0, "sticky-sessions-type": type, network } = settings;
   const { "sticky-sessions-cookie-name": cookie, "sticky-sessions-cookie-ttl": ttl } = settings;
   const isSized = size !== undefined && unit > 0;
   const lacksCookie = type === "cookies" && (cookie === undefined || ttl === undefined);
+  const isDual = network === "INTERNAL" && settings["network-stack"] === "DUALSTACK";
   return [
+    ...(isDual ? [invalid(["network-stack", "network"], "Internal load balancers have no IPv6.")] : []),
     ...(isSized ? [invalid(["size-slug", "size-unit"], "The size is set twice.")] : []),
     ...(lacksCookie
       ? [invalid(cookieNames, "Sticky sessions need a name and a lifetime of the cookie.")]
       : []),
   ];
 }
+
+/** What contradicts itself whatever the cloud has. Without an annotation, the type is known to the manager only. */
+export function contradictions(service: Member): readonly Problem[] {
+  const { settings, ports } = service;
+  const { type, "certificate-id": id, "certificate-name": name } = settings;
+  const member = {
+    ...service,
+    ports: ports.map((port) => ({ ...port, nodePort: port.nodePort ?? port.port })),
+  };
+  const rules = type === undefined ? [] : rulesOf(member, type, id ?? name).problems;
+  return [...rules, ...healthCheckOf(member).problems, ...conflicts(member)];
+}
+
+const rulesOf = (member: Member, type: string, certificate: string | undefined): Forwarding =>
+  type === "REGIONAL" ? terminatingRules(member, certificate) : passThroughRules(member);
 
 /** With an error among the problems, the specification is not used. */
 export function specOf(
@@ -139,10 +164,7 @@ export function specOf(
   certificate: string | undefined,
 ): { readonly spec: Spec; readonly problems: readonly Problem[] } {
   const { settings, sourceRanges, targets } = desired;
-  const { rules, problems } =
-    typeOf(desired, operator) === "REGIONAL"
-      ? terminatingRules(desired, certificate)
-      : passThroughRules(desired);
+  const { rules, problems } = rulesOf(desired, typeOf(desired, operator), certificate);
   const health = healthCheckOf(desired);
   const { "size-slug": size, "size-unit": unit = 0, "sticky-sessions-type": type } = settings;
   const cookie = {

@@ -7,7 +7,7 @@ import type { Call, CloudRequest, CloudTransport, Moment } from "./call.ts";
 import type { Changes } from "./changes.ts";
 import type { InputDeclaration, Inputs } from "./inputs.ts";
 import type { Instances } from "./instances.ts";
-import type { LoadBalancers, ObservedLoadBalancer } from "./load-balancers.ts";
+import type { DesiredWithoutTargets, LoadBalancers, ObservedLoadBalancer } from "./load-balancers.ts";
 import type { NodeFirewall } from "./node-firewall.ts";
 import type { FactPlace, Pending, Step } from "./plan.ts";
 import type { RateLimitReport } from "./rate-limit.ts";
@@ -170,6 +170,11 @@ export interface AnnotationsDefinition<A extends Fields> {
    * `fairlead.dev/target-policy` says. Targets do not change while it is invalid.
    */
   readonly targetSelector?: SelectorName<A> | undefined;
+  /**
+   * Pure. Contradictions between the annotations and ports of one Service, for `lint` and the webhook. All single values are valid, and
+   * node ports may not be allocated yet. Use the same rule in `LoadBalancers.plan`.
+   */
+  check?(service: DesiredWithoutTargets<A>): readonly Problem[];
 }
 
 /** A provider: what an executable of Fairlead is built from. Make one with `defineProvider`. */

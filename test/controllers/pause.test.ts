@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import { pauseOf } from "../../src/controllers/pause.ts";
-import { admitService } from "../../src/controllers/service/annotations/admit.ts";
+import { admitService } from "../../src/controllers/service/admit.ts";
 
 // One table of the values of fairlead.dev/paused, for Nodes, Services and the webhook.
 

@@ -1,7 +1,7 @@
 // Opens the port of the admission webhook. Without `--webhooks` no port is opened.
 
 import { X509Certificate } from "node:crypto";
-import { admitService } from "../../controllers/service/annotations/admit.ts";
+import { admitService } from "../../controllers/service/admit.ts";
 import { isFactAnnotation } from "../../controllers/service/desired/facts.ts";
 import { messageOf } from "../../core/error-message.ts";
 import type { Problem } from "../../core/problem.ts";

@@ -8,7 +8,11 @@ import {
   unsupportedRequests,
 } from "../../controllers/service/annotations/without-effect.ts";
 import type { AnyBalancers } from "../../controllers/service/deps.ts";
-import { serviceProblems, toDesired } from "../../controllers/service/desired/to-desired.ts";
+import {
+  contradictionsIn,
+  serviceProblems,
+  toDesired,
+} from "../../controllers/service/desired/to-desired.ts";
 import { wantsLoadBalancer } from "../../controllers/service/predicates.ts";
 import type { Problem } from "../../core/problem.ts";
 import type { Fields } from "../../core/settings.ts";
@@ -177,6 +181,7 @@ export function lintService(
   const unsupported = balancers === undefined ? [] : unsupportedRequests(desired, balancers.supports, false);
   const found = [
     ...read.problems,
+    ...contradictionsIn(table, service, read),
     ...serviceProblems(service, written),
     ...ignoredAnnotations(service, read.own),
     ...unsupported,

@@ -4,7 +4,7 @@ import { expect, test } from "bun:test";
 import { digitalocean } from "../../../providers/digitalocean/index.ts";
 import type { AnyProvider } from "../../../src/app/connect-cloud.ts";
 import { annotationsOf } from "../../../src/app/connect-cloud.ts";
-import { admitService } from "../../../src/controllers/service/annotations/admit.ts";
+import { admitService } from "../../../src/controllers/service/admit.ts";
 import { readSettings } from "../../../src/core/read-settings.ts";
 import { runCommandIn } from "../../support/command-world.ts";
 import { ServiceWorld } from "../../support/service-world.ts";
@@ -82,6 +82,43 @@ test.each(wrong)("the webhook refuses a wrong annotation of DigitalOcean: %s %s 
   const object = service({ [prefix + name]: value });
   expect(admitService({ operation: "CREATE", object, oldObject: null }, table).refusal).toContain(name);
 });
+
+const contradictions: readonly (readonly [Readonly<Record<string, string>>, string])[] = [
+  [{ type: "REGIONAL", "tls-ports": "80" }, "which needs either a certificate or tls-passthrough"],
+  [
+    { type: "REGIONAL", "tls-passthrough": "true", "certificate-id": "c", "tls-ports": "80" },
+    "the Service has both",
+  ],
+  [{ type: "REGIONAL", "tls-passthrough": "true", "http3-port": "80" }, "http3, which needs a certificate"],
+  [{ type: "REGIONAL", "http-ports": "80", "tls-ports": "80", "certificate-name": "c" }, "in several lists"],
+  [{ "size-unit": "2", "size-slug": "lb-small" }, "The size is set twice"],
+  [{ "sticky-sessions-type": "cookies" }, "need a name and a lifetime"],
+  [{ "override-health-check": "", "healthcheck-port": "81" }, "no TCP port 81"],
+  [{ network: "INTERNAL", "network-stack": "DUALSTACK" }, "Internal load balancers have no IPv6"],
+];
+const keyed = (annotations: Readonly<Record<string, string>>) =>
+  Object.fromEntries(Object.entries(annotations).map(([name, value]) => [prefix + name, value]));
+
+test.each(contradictions)(
+  "the webhook and lint refuse annotations of DigitalOcean that contradict each other: %p [F47 F48]",
+  async (annotations, text) => {
+    const table = annotationsOf(digitalocean as unknown as AnyProvider);
+    const object = service(keyed(annotations));
+    const created = admitService({ operation: "CREATE", object, oldObject: null }, table);
+    expect(created.refusal).toContain(text);
+    // It had the contradiction before, so other changes are possible.
+    const changed = { ...object, metadata: { ...object.metadata, labels: { a: "b" } } };
+    expect(admitService({ operation: "UPDATE", object: changed, oldObject: object }, table)).toEqual({});
+    const repaired = admitService({ operation: "UPDATE", object: service({}), oldObject: object }, table);
+    expect(repaired).toEqual({});
+    const file = JSON.stringify({ apiVersion: "v1", kind: "Service", ...object });
+    const { code, out } = await runCommandIn(new ServiceWorld(), ["lint", "a.json"], {
+      provider: digitalocean as never,
+      files: { "a.json": file },
+    });
+    expect([code, out]).toEqual([3, expect.stringContaining(text)]);
+  },
+);
 
 test("lint reports wrong annotations of DigitalOcean with their lines, and accepts those that managers write [F47]", async () => {
   const lint = (annotations: string) =>

@@ -210,7 +210,7 @@ test.each([
   [{ "size-unit": "2", "size-slug": "lb-small" }, "The size is set twice"],
   [{ "sticky-sessions-type": "cookies" }, "need a name and a lifetime"],
   [{ "override-health-check": "", "healthcheck-port": "81" }, "no TCP port 81"],
-  [{ network: "INTERNAL", "network-stack": "DUALSTACK" }, "internal load balancers have no IPv6"],
+  [{ network: "INTERNAL", "network-stack": "DUALSTACK" }, "Internal load balancers have no IPv6"],
   [{ "network-stack": "DUALSTACK" }, "all Nodes need a public IPv6 address"],
   [{ type: "GLOBAL" }, "must be one of REGIONAL, REGIONAL_NETWORK"],
   [{ name: "-shop" }, "without a dot or dash at the start"],

@@ -10,6 +10,7 @@ import type { Problem } from "../../../core/problem.ts";
 import { readSettings } from "../../../core/read-settings.ts";
 import type { Fields, Values } from "../../../core/settings.ts";
 import type { Service } from "../../../kube/objects.ts";
+import type { DesiredWithoutTargets } from "../../../provider/load-balancers.ts";
 import { pauseValues } from "../../pause.ts";
 import { ownPrefix } from "../../well-known.ts";
 import type { ServiceSettings } from "../settings.ts";
@@ -20,6 +21,7 @@ export interface AnnotationTable<A extends Fields> {
   readonly fields: A;
   /** The field that selects the target Nodes. */
   readonly targetSelector?: (keyof A & string) | undefined;
+  check?(service: DesiredWithoutTargets<A>): readonly Problem[];
 }
 
 export interface ReadAnnotations<A extends Fields> {

@@ -93,6 +93,18 @@ export function toDesired<A extends Fields>({
   };
 }
 
+/** Contradictions between annotations. Those with single invalid values are reported first. */
+export function contradictionsIn(
+  table: AnnotationTable<Fields>,
+  service: Service,
+  { settings, frozen }: Pick<ReadAnnotations<Fields>, "settings" | "frozen">,
+): readonly Problem[] {
+  if (frozen.size > 0) return [];
+  return (
+    table.check?.(toDesired({ service, settings, facts: {}, targets: [], sourceRanges: undefined })) ?? []
+  );
+}
+
 /** Problems of the specification, reported together with those of the annotations. */
 export function serviceProblems(
   service: Service,

@@ -1,8 +1,8 @@
 // What the admission webhook refuses on Services, and what it must never block.
 
 import { describe, expect, test } from "bun:test";
-import { admitService } from "../../../../src/controllers/service/annotations/admit.ts";
-import { integer, oneOf } from "../../../../src/core/fields.ts";
+import { admitService } from "../../../src/controllers/service/admit.ts";
+import { integer, oneOf } from "../../../src/core/fields.ts";
 
 const table = {
   prefix: "lb.acme.example/",

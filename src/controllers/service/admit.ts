@@ -1,11 +1,12 @@
 // The admission webhook's decision on a write to a Service: rejects invalid values of known annotations and warns about unknown
 // ones. Only annotations that the request changes are checked, so that an existing error does not block other writes. Pure.
 
-import { defined } from "../../../core/defined.ts";
-import type { Fields } from "../../../core/settings.ts";
-import type { Service } from "../../../kube/objects.ts";
-import { isBeingDeleted, wantsLoadBalancer } from "../predicates.ts";
-import { type AnnotationTable, type ReadAnnotationsOptions, readAnnotations } from "./annotations.ts";
+import { defined } from "../../core/defined.ts";
+import type { Fields } from "../../core/settings.ts";
+import type { Service } from "../../kube/objects.ts";
+import { contradictionsIn } from "./desired/to-desired.ts";
+import { isBeingDeleted, wantsLoadBalancer } from "./predicates.ts";
+import { type AnnotationTable, type ReadAnnotationsOptions, readAnnotations } from "./annotations/annotations.ts";
 
 export interface ServiceWrite {
   readonly operation: string;
@@ -26,6 +27,11 @@ function annotationsOf(value: unknown): Readonly<Record<string, string>> {
   );
 }
 
+const withAnnotations = (value: unknown, annotations: Readonly<Record<string, string>>): Service => ({
+  ...(value as Service),
+  metadata: { ...(value as Service).metadata, annotations },
+});
+
 function isServiceForUs(value: unknown): boolean {
   const service = value as Partial<Service> | null | undefined;
   if (service?.spec === undefined || service.metadata === undefined) return false;
@@ -43,8 +49,16 @@ export function admitService(
   const isNew = operation === "CREATE" || !isServiceForUs(oldObject);
   const isTouched = (key: string | undefined): boolean =>
     key !== undefined && Object.hasOwn(now, key) && (isNew || now[key] !== before[key]);
-  const service = { metadata: { ...(object as Service).metadata, annotations: now } } as Service;
-  const problems = readAnnotations(table, service, options).problems.filter(({ key }) => isTouched(key));
+  const service = withAnnotations(object, now);
+  const read = readAnnotations(table, service, options);
+  // A Service may have had a contradiction before.
+  const old = isNew ? undefined : withAnnotations(oldObject, before);
+  const known = old && contradictionsIn(table, old, readAnnotations(table, old, options));
+  const isKnown = (text: string): boolean => known?.some((one) => one.text === text) === true;
+  const problems = [
+    ...read.problems.filter(({ key }) => isTouched(key)),
+    ...contradictionsIn(table, service, read).filter(({ text }) => !isKnown(text)),
+  ];
   const texts = (severity: string) =>
     problems.filter((problem) => problem.severity === severity).map(({ text }) => text);
   const [errors, warnings] = [texts("error"), texts("warning")];

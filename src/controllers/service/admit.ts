@@ -4,9 +4,13 @@
 import { defined } from "../../core/defined.ts";
 import type { Fields } from "../../core/settings.ts";
 import type { Service } from "../../kube/objects.ts";
+import {
+  type AnnotationTable,
+  type ReadAnnotationsOptions,
+  readAnnotations,
+} from "./annotations/annotations.ts";
 import { contradictionsIn } from "./desired/to-desired.ts";
 import { isBeingDeleted, wantsLoadBalancer } from "./predicates.ts";
-import { type AnnotationTable, type ReadAnnotationsOptions, readAnnotations } from "./annotations/annotations.ts";
 
 export interface ServiceWrite {
   readonly operation: string;

@@ -39,7 +39,6 @@ import {
   planLoadBalancer,
   taggingTitle,
   targetsTitle,
-  unchanged,
 } from "./plan-balancer.ts";
 import type { ApiLoadBalancer } from "./resources.ts";
 import type { Settings } from "./settings.ts";
@@ -49,64 +48,60 @@ async function updated(api: DigitalOceanApi, step: DigitalOceanStep, call: Call)
   const { id = "", certificate, on, request } = step;
   if (request.method !== "PUT") return request;
   const found = await api.loadBalancer(id, call);
-  const current = step.do === targetsTitle ? unchanged(found) : membersOf(found, kept);
-  if (step.do === targetsTitle || certificateOf(found) === certificate)
-    return { ...request, body: { ...(request.body as object), ...current } };
+  const { droplet_ids, region, ...rest } = request.body as Body;
+  const isTargets = step.do === targetsTitle;
+  const current = membersOf(found, isTargets ? Object.keys(rest) : kept);
+  if (isTargets || certificateOf(found) === certificate)
+    return { ...request, body: { ...rest, droplet_ids, region, ...current } };
   const text = `The certificate of ${on} was renewed or changed since the load balancer was listed, so nothing is changed. It is listed again.`;
   throw new CloudError("conflict", text, request);
 }
 
-interface Refusal {
-  readonly request: JsonRequest;
-  readonly refused: readonly RefusedTarget[];
+interface Body {
+  readonly droplet_ids?: readonly number[];
+  readonly region?: string;
 }
 
-/** The request without the droplets that the error names, or that do not exist any more. Undefined: it has another cause. */
-async function withoutRefused(
-  api: DigitalOceanApi,
-  request: JsonRequest,
-  nodes: DigitalOceanStep["nodes"],
-  error: unknown,
-  call: Call,
-): Promise<Refusal | undefined> {
-  const { droplet_ids: sent = [], ...body } = (request.body ?? {}) as { readonly droplet_ids?: number[] };
-  const isAboutTargets = CloudError.is(error) && ["invalid", "not-found"].includes(error.kind);
-  if (!isAboutTargets || sent.length === 0 || request.method === "DELETE") return undefined;
+/** The droplets that the error names, or that do not exist any more. None: it has another cause. */
+async function refusedIn(error: CloudError, sent: readonly number[], api: DigitalOceanApi, call: Call) {
+  if (sent.length === 0 || !["invalid", "not-found"].includes(error.kind)) return [];
   const numbers = new Set(error.message.match(/\d+/g));
   const named = sent.filter((id) => numbers.has(String(id)));
-  const existing = named.length > 0 ? [] : await collect(api.droplets(call));
-  const known = new Set(existing.map(({ id }) => id));
-  const gone = named.length > 0 ? named : sent.filter((id) => !known.has(id));
-  if (gone.length === 0) return undefined;
-  const droplet_ids = sent.filter((id) => !gone.includes(id));
-  const refused = gone.flatMap((id) => {
-    const node = nodes?.[id];
-    return node === undefined ? [] : [{ node, text: error.message }];
-  });
-  return { request: { ...request, body: { ...body, droplet_ids } }, refused };
+  if (named.length > 0) return named;
+  const existing = new Set((await collect(api.droplets(call))).map(({ id }) => id));
+  return sent.filter((id) => !existing.has(id));
+}
+
+interface Sent {
+  readonly changed?: ApiLoadBalancer | undefined;
+  readonly refused?: readonly RefusedTarget[];
 }
 
 /** One droplet that the API refuses must not hold up the others, nor the creation. */
 async function send(
   api: DigitalOceanApi,
   request: JsonRequest,
-  nodes: DigitalOceanStep["nodes"],
+  nodes: DigitalOceanStep["nodes"] = {},
   call: Call,
-): Promise<{ readonly changed: ApiLoadBalancer | undefined; readonly refused?: readonly RefusedTarget[] }> {
+): Promise<Sent> {
   const isPart = request.path.endsWith("/droplets");
   const expects = isPart ? undefined : ["load_balancer"];
+  const body = (request.body ?? {}) as Body;
+  const { droplet_ids: sent = [] } = body;
   try {
     const response = api.call<{ readonly load_balancer: ApiLoadBalancer }>({ ...request, expects }, call);
     return { changed: (await response)?.load_balancer };
   } catch (error) {
-    const rest = await withoutRefused(api, request, nodes, error, call);
-    if (rest === undefined) throw error;
-    const { droplet_ids } = rest.request.body as { readonly droplet_ids: readonly number[] };
-    const isEmpty = isPart && droplet_ids.length === 0;
-    const { changed, refused = [] } = isEmpty
-      ? { changed: undefined }
-      : await send(api, rest.request, nodes, call);
-    return { changed, refused: [...rest.refused, ...refused] };
+    if (!CloudError.is(error) || request.method === "DELETE") throw error;
+    const gone = await refusedIn(error, sent, api, call);
+    if (gone.length === 0) throw error;
+    const text = error.message;
+    const own = gone.flatMap((id) => (nodes[id] === undefined ? [] : [{ node: nodes[id], text }]));
+    const droplet_ids = sent.filter((id) => !gone.includes(id));
+    const isDone = isPart && droplet_ids.length === 0;
+    const rest = { ...request, body: { ...body, droplet_ids } };
+    const { changed, refused = [] } = isDone ? {} : ((await send(api, rest, nodes, call)) as Sent);
+    return { changed, refused: [...own, ...refused] };
   }
 }
 

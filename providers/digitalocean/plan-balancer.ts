@@ -157,36 +157,25 @@ function tagging(tag: string, id: string) {
 }
 
 /** What is fixed, and what users set in the cloud. */
-const changeable = [
-  ..."forwarding_rules health_check sticky_sessions redirect_http_to_https enable_proxy_protocol".split(" "),
-  ..."enable_backend_keepalive disable_lets_encrypt_dns_records http_idle_timeout_seconds firewall".split(
-    " ",
-  ),
-];
 export const kept = "type network network_stack vpc_uuid subnet_uuid project_id tls_cipher_policy".split(" ");
 
 export const targetsTitle = "change targets";
 export const deletionTitle = "delete load balancer";
 
-/** Names of what a change of targets sends as it is, where the API has only the complete change. */
-export function unchanged(balancer: ApiLoadBalancer): object {
-  const size = balancer["size_unit"] ? "size_unit" : "size";
-  const region = balancer.region?.slug;
-  return { ...membersOf(balancer, [...kept, ...changeable, size, "name"]), region };
-}
-
-/** Adding and removing droplets changes nothing else. Both at once, and instead of a tag, are a complete change. */
-function targetsRequest(balancer: ApiLoadBalancer, wanted: readonly number[]): JsonRequest | undefined {
-  const { id, tag } = balancer;
-  const present = balancer.droplet_ids ?? [];
-  const [has, wants] = [new Set(present), new Set(wanted)];
+/** Adding and removing droplets changes nothing else. Both at once, and instead of a tag, are the complete change. */
+function targetsRequest(
+  { id, tag, droplet_ids }: ApiLoadBalancer,
+  wanted: readonly number[],
+  complete: JsonRequest,
+): JsonRequest | undefined {
+  const [has, wants] = [new Set(droplet_ids), new Set(wanted)];
   const added = wanted.filter((one) => !has.has(one));
-  const removed = present.filter((one) => !wants.has(one));
-  if (tag || (added.length > 0 && removed.length > 0))
-    return requestOf("PUT", id, { ...unchanged(balancer), droplet_ids: wanted });
-  const [method, droplet_ids] =
-    added.length > 0 ? (["POST", added] as const) : (["DELETE", removed] as const);
-  return droplet_ids.length === 0 ? undefined : requestOf(method, id, { droplet_ids }, "/droplets");
+  const removed = [...has].filter((one) => !wants.has(one));
+  if (tag || (added.length > 0 && removed.length > 0)) return complete;
+  const part = (method: "POST" | "DELETE", ids: readonly number[]) =>
+    requestOf(method, id, { droplet_ids: ids }, "/droplets");
+  if (added.length > 0) return part("POST", added);
+  return removed.length > 0 ? part("DELETE", removed) : undefined;
 }
 
 /** A change sends everything: the API resets what is left out. First what forwards traffic, then the name, which may be taken. */
@@ -201,10 +190,13 @@ function updatesOf(
     const request = requestOf("PUT", id, { ...membersOf(balancer, kept), region: region?.slug, ...body });
     return { ...own, do: title, request, certificate: certificateOf(balancer) };
   };
-  const targets = targetsRequest(balancer, droplet_ids);
+  const size = balancer["size_unit"] ? "size_unit" : "size";
+  const present = membersOf(balancer, [...Object.keys(rest).filter((key) => !key.startsWith("size")), size]);
+  const complete = step(targetsTitle, { ...present, name, droplet_ids });
+  const targets = targetsRequest(balancer, droplet_ids, complete.request);
   const renames = newName === name ? [] : [step("rename load balancer", spec)];
   if (!hasAll(balancer, rest))
     return [{ ...step("update load balancer", { ...spec, name }), targets }, ...renames];
   if (targets === undefined) return renames;
-  return [{ ...own, do: targetsTitle, request: targets, targets }, ...renames];
+  return [{ ...complete, request: targets, targets }, ...renames];
 }

@@ -56,6 +56,9 @@ export const facts = {
 
 const clusterTag = "k8s:";
 export const tagOf = ({ "cluster-id": id }: Settings): string | undefined => id && clusterTag + id;
+/** The API ignores the case of tags, and shows the spelling with which a tag was created. */
+export const hasTag = (tags: readonly string[] | null | undefined, wanted: string | undefined): boolean =>
+  tags?.some((tag) => tag.toLowerCase() === wanted?.toLowerCase()) === true;
 
 /** Undefined: the annotation is invalid. */
 export function isDisowned({ disown: text = "false" }: Facts): boolean | undefined {
@@ -74,8 +77,8 @@ const states: Readonly<Record<string, Observed["state"]>> = { active: "ready", e
 /** The tag names the cluster. Without one, only a Service says what it belongs to. It never has one of type GLOBAL. */
 export function toObserved(balancer: ApiLoadBalancer, tag: string | undefined): Observed {
   const { id, name, status, tags, type, ip, ipv6 } = balancer;
-  const clusters = (tags ?? []).filter((one) => one.startsWith(clusterTag));
-  const isForeign = clusters.length > 0 && (tag === undefined || !clusters.includes(tag));
+  const clusters = (tags ?? []).filter((one) => one.toLowerCase().startsWith(clusterTag));
+  const isForeign = clusters.length > 0 && !hasTag(clusters, tag);
   const owners = ownersOfDefaultName(name);
   return {
     ...{ owners, group: owners.length > 0 ? name : id, name: `${name} (${id})`, balancer },
@@ -93,7 +96,7 @@ export function adopts(desired: Desired, { balancer }: Observed, tag: string | u
   if (facts["id"] !== undefined) return facts["id"] === balancer.id;
   if (balancer.name !== settings.name) return false;
   const droplets = balancer.droplet_ids ?? [];
-  const isTagged = tag !== undefined && balancer.tags?.includes(tag) === true;
+  const isTagged = hasTag(balancer.tags, tag);
   const isOwn = targets.some(({ machine }) => droplets.includes(Number(machine?.key)));
   return isTagged || isOwn || (droplets.length === 0 && !balancer.tag);
 }

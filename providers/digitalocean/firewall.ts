@@ -39,6 +39,8 @@ function areEqual(one: ReadonlySet<string>, other: ReadonlySet<string>): boolean
   return one.size === other.size && [...one].every((entry) => other.has(entry));
 }
 
+const lower = (tags: readonly string[] | null) => new Set(tags?.map((tag) => tag.toLowerCase()));
+
 const deciding = ["kubernetes.digitalocean.com/firewall-managed", "type", "network"] as const;
 
 /** What a paused Service, or one with an invalid annotation, has opened stays; nothing is opened for it. */
@@ -82,7 +84,7 @@ function plan(
   const existing = all.find((one) => one.name === name);
   const { id } = existing ?? {};
   const found = invalidAnnotations(services);
-  if (existing !== undefined && !areEqual(new Set(existing.tags), new Set(tags))) {
+  if (existing !== undefined && !areEqual(lower(existing.tags), lower(tags))) {
     const text = `The firewall ${name} (${id}) has the tags ${JSON.stringify(existing.tags)}, and PUBLIC_ACCESS_FIREWALL_TAGS is ${JSON.stringify(tags)}, so it may belong to another cluster. It is not changed: no port is opened or closed. If it belongs to this cluster, give it these tags in the cloud; otherwise choose another PUBLIC_ACCESS_FIREWALL_NAME.`;
     return {
       steps: [],

@@ -14,6 +14,7 @@ import { disown, keyOf } from "./annotations.ts";
 import {
   type Desired,
   type DigitalOceanStep,
+  hasTag,
   isDisowned,
   type Observed,
   type Prefetched,
@@ -138,7 +139,7 @@ function planChanges(
   // The listing may be older than its deletion, so it is read again.
   if (facts["id"] !== id || facts["type"] === undefined)
     steps.push({ ...own, do: "adopt load balancer", request: read, remember: { id, type } });
-  if (tag !== undefined && balancer.tags?.includes(tag) !== true) steps.push({ ...own, ...tagging(tag, id) });
+  if (tag !== undefined && !hasTag(balancer.tags, tag)) steps.push({ ...own, ...tagging(tag, id) });
   if (renewed !== undefined)
     steps.push({ ...own, do: "follow certificate", request: read, remember: { certificate: renewed } });
   if (status === "new") return { steps, wait: { checkAfter, waitingFor: activation } };

@@ -5,7 +5,7 @@ import { countOf } from "../../core/text.ts";
 import type { ClusterSurvey } from "./cleanup.ts";
 import type { ClusterState } from "./cluster-state.ts";
 import type { Removal } from "./delete-leftovers.ts";
-import type { Leftover } from "./leftovers.ts";
+import { type Leftover, uidStartOf } from "./leftovers.ts";
 
 export const isDeletable = ({ kept }: Leftover): boolean => kept === undefined;
 
@@ -13,11 +13,13 @@ const nameOf = ({ what, name, place }: Leftover): string =>
   `${what} ${name}${place === undefined ? "" : ` in ${place}`}`;
 
 function ownerText({ what, owners, kept }: Leftover, cluster: ClusterState): string {
-  const names = owners.length === 0 ? "unknown" : owners.join(", ");
+  const start = uidStartOf(owners);
+  const known = start === undefined ? owners.join(", ") : `${start}… (its name lacks the last digit)`;
+  const names = owners.length === 0 ? "unknown" : known;
   if (what === "route") return `    target:  ${names}`;
   if (kept?.kind === "in use") return `    owner:   ${names}`;
-  const known = cluster.kind === "read" ? "no such Service exists" : "whether it exists is not known";
-  return `    owner:   ${names} (${known})`;
+  const state = cluster.kind === "read" ? "no such Service exists" : "whether it exists is not known";
+  return `    owner:   ${names} (${state})`;
 }
 
 function leftoverLines(leftover: Leftover, cluster: ClusterState): readonly string[] {

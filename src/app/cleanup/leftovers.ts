@@ -61,6 +61,13 @@ export interface BalancerFacts {
   readonly marksNameCluster: boolean;
 }
 
+/** The start of the uid, where the name that is made of it lacks its last digit, so that each of 16 Services may be the owner. */
+export function uidStartOf(owners: readonly string[]): string | undefined {
+  const start = owners[0]?.slice(0, -1) ?? "";
+  const areAlternatives = owners.length === 16 && owners.every((uid) => uid.slice(0, -1) === start);
+  return areAlternatives ? start : undefined;
+}
+
 /** Why it stays; undefined if it is to be deleted. The load balancers of existing Services always stay, whatever is selected. */
 export function whyKept(
   { balancer, addresses, marksNameCluster }: BalancerFacts,
@@ -72,11 +79,18 @@ export function whyKept(
   const { owners, ownership, clusterUID } = balancer;
   if (ownership === "foreign")
     return { kind: "foreign", why: `belongs to another cluster with the same name (uid ${clusterUID})` };
-  const isSelected = owners.length > 0 && owners.every((uid) => selected.has(uid));
+  const start = uidStartOf(owners);
+  const isSelected =
+    start === undefined
+      ? owners.length > 0 && owners.every((uid) => selected.has(uid))
+      : owners.some((uid) => selected.has(uid));
   if (isSelected) return undefined;
   if (selected.size > 0) return { kind: "unselected", why: "not selected with --owner" };
   if ((marksNameCluster && balancer.marksNameCluster !== false) || allMarked) return undefined;
-  const flags = owners.map((uid) => `--owner=${uid}`).join(" ");
+  const flags =
+    start === undefined
+      ? owners.map((uid) => `--owner=${uid}`).join(" ")
+      : `--owner and the uid of its Service, which begins with ${start}`;
   return {
     kind: "unselected",
     why: `its mark does not name the cluster, so it may belong to another one. If it does not, select it${flags === "" ? "" : ` with ${flags}, or all`} with --all-marked`,

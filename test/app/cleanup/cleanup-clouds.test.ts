@@ -2,12 +2,19 @@
 
 import { expect, test } from "bun:test";
 import { asTransport, asTransport as rancherTransport } from "#ccm/testing";
+import { digitalocean } from "../../../providers/digitalocean/index.ts";
 import { hetzner } from "../../../providers/hetzner/index.ts";
 import { token } from "../../../providers/hetzner/simulator/harness.ts";
 import { rancher } from "../../../providers/rancher/index.ts";
 import { milliseconds } from "../../../src/core/brand.ts";
 import type { KubeObject } from "../../../src/testing/apiserver/objects/kube-object.ts";
 import { resourceNamed } from "../../../src/testing/apiserver/objects/resource-table.ts";
+import {
+  DigitalOceanWorld,
+  token as doToken,
+  quick,
+  tcpPort,
+} from "../../providers/digitalocean/digitalocean-world.ts";
 import { HetznerWorld } from "../../providers/hetzner/hetzner-world.ts";
 import { draft, RancherWorld } from "../../providers/rancher/rancher-world.ts";
 import { type CommandOptions, runCommandIn } from "../../support/command-world.ts";
@@ -130,4 +137,30 @@ test("cleanup leaves no part of a load balancer in Rancher, and nothing of anoth
   expect(result.code).toBe(0);
   expect(a.balancers.map(({ id }) => id)).toEqual([ofB?.id ?? ""]);
   expect(a.externals.map(({ name }) => name)).toEqual(["node-of-b"]);
+});
+
+test("cleanup names the owner of a name without the last digit of the uid, and --owner selects it [N6 F56]", async () => {
+  const w = new DigitalOceanWorld({ nodes: 2, ...quick });
+  await w.start();
+  w.world.create("web", { spec: { ports: [tcpPort(30_080)] } });
+  await w.settle();
+  const web = w.world.get("web");
+  const { uid } = web.metadata;
+  await w.world.stop();
+  w.world.server.store.remove(resourceNamed("services"), web as unknown as KubeObject);
+  const run = (...args: readonly string[]) =>
+    runCommandIn(w.world, ["cleanup", "--master=http://test-api-server", "--yes", ...args], {
+      ...{ provider: digitalocean as never, cloud: asTransport(w.cloud) },
+      environment: { DO_ACCESS_TOKEN: doToken },
+    });
+  const shown = await run();
+  expect(shown.out).toContain(
+    `owner:   ${uid.slice(0, -1)}… (its name lacks the last digit) (no such Service exists)`,
+  );
+  expect(shown.out).toContain(`--owner and the uid of its Service, which begins with ${uid.slice(0, -1)}`);
+  expect(shown.out).not.toContain(uid.slice(0, -1) + (uid.endsWith("0") ? "1" : "0"));
+  await run("--owner=00000000-0000-0000-0000-000000000000");
+  expect(w.balancers()).toHaveLength(1);
+  expect((await run(`--owner=${uid}`)).code).toBe(0);
+  expect(w.balancers()).toEqual([]);
 });

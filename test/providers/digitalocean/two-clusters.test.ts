@@ -62,3 +62,17 @@ test("deletes nothing of another cluster whose Services it never saw", async () 
   await h.world.pass(7200);
   expect(h.balancers()).toEqual(all);
 });
+
+test("recognizes its tag in another spelling, because DigitalOcean ignores the case of tags", async () => {
+  const h = new DigitalOceanWorld({ nodes: 2, config: { "cluster-id": "Prod" }, ...quick });
+  h.cloud.account.addTags(["k8s:prod"]);
+  await h.start();
+  h.world.create("web", { spec });
+  await h.settle();
+  expect(h.balancers().map(({ tags }) => tags)).toEqual([["k8s:prod"]]);
+  h.forget();
+  h.world.annotate("web", { [`${prefix}size-unit`]: "2" });
+  await h.world.pass(7200);
+  expect(h.changes).toEqual(["PUT /v2/load_balancers/{id}"]);
+  expect(h.world.addressesOf("web")).toHaveLength(1);
+});

@@ -35,8 +35,7 @@ function create(account: Account, body: unknown): Answer {
   const draft = balancers.draft(request);
   checkBalancer(account, draft);
   if (request.validate_only) return { status: 204 };
-  const { id, tags } = balancers.put(draft);
-  account.addTags(tags);
+  const { id } = balancers.put({ ...draft, tags: account.addTags(draft.tags) });
   account.activate(id);
   return { status: 202, body: { load_balancer: balancerView(account, balancers.withID(id)) } };
 }

@@ -34,7 +34,8 @@ export function tagOperations({ tags, droplets, balancers }: Account): Operation
   };
   const change = (changed: (tags: readonly string[], tag: string) => readonly string[]) => {
     return ({ id, body }: OperationRequest): Answer => {
-      const { name } = tags.withID(id);
+      const known = tags.list().find((tag) => tag.name.toLowerCase() === id.toLowerCase());
+      const { name } = known ?? tags.withID(id);
       for (const { resource_id, resource_type } of taggedResources(body, "").resources) {
         const records = { droplet: droplets, load_balancer: balancers }[resource_type];
         if (records === undefined)

@@ -55,9 +55,12 @@ export class Account {
     this.tags = new Records(clock);
   }
 
-  /** Creates the tags that do not exist. */
-  addTags(names: readonly string[]): void {
-    for (const name of names) this.tags.put({ id: name, name });
+  /** Creates the tags that do not exist. Case is ignored: returns them as they were first spelled. */
+  addTags(names: readonly string[]): readonly string[] {
+    return names.map((name) => {
+      const known = this.tags.list().find((tag) => tag.name.toLowerCase() === name.toLowerCase());
+      return (known ?? this.tags.put({ id: name, name })).name;
+    });
   }
 
   /** Renews a certificate under another id, also in load balancers. The one before is gone. Returns the new one. */

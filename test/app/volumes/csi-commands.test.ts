@@ -15,10 +15,18 @@ import { systemPlatform } from "../../../src/app/system-platform.ts";
 import { milliseconds } from "../../../src/core/brand.ts";
 import { csiSchema } from "../../../src/csi/spec.ts";
 import { Codec } from "../../../src/grpc/messages.ts";
-import { systemClock } from "../../../src/platform/clock.ts";
+import { type Clock, systemClock } from "../../../src/platform/clock.ts";
 import { systemRandom } from "../../../src/platform/random.ts";
+import type { Transport } from "../../../src/platform/transport.ts";
+import { ApiServer } from "../../../src/testing/apiserver/api-server.ts";
+import { asTransport as asKubeTransport } from "../../../src/testing/apiserver/as-transport.ts";
 
 const codec = new Codec(csiSchema);
+/** No test waits for an interval. */
+const hurried: Clock = {
+  ...systemClock,
+  after: (delay, callback) => systemClock.after(milliseconds(Math.min(delay, 20)), callback),
+};
 const closers: (() => unknown)[] = [];
 afterEach(async () => {
   for (const close of closers.splice(0).toReversed()) await close();
@@ -26,28 +34,43 @@ afterEach(async () => {
 
 function start(
   args: readonly string[],
-  options: { readonly provider?: unknown; readonly cloud?: FakeCloud } = {},
+  options: { readonly provider?: unknown; readonly cloud?: FakeCloud; readonly kube?: Transport } = {},
 ) {
   const folder = mkdtempSync(join(tmpdir(), "csi-"));
   closers.push(() => rmSync(folder, { recursive: true, force: true }));
   const cloud = options.cloud ?? new FakeCloud({ clock: systemClock, token: "fake" });
   const lines: string[] = [];
-  const serving = Promise.withResolvers<void>();
+  const waiting: (() => void)[] = [];
   const write = (text: string): void => {
     lines.push(text);
-    if (text.includes("Serving on")) serving.resolve();
+    for (const check of waiting) check();
   };
+  /** Resolves when the log has the text. */
+  const until = (text: string): Promise<void> =>
+    new Promise((resolve) => {
+      const check = (): void => {
+        if (lines.join("").includes(text)) resolve();
+      };
+      waiting.push(check);
+      check();
+    });
   const stop = new AbortController();
   const socket = join(folder, "csi.sock");
-  const platform = { ...systemPlatform({}), random: systemRandom, cloudTransport: asTransport(cloud) };
+  const platform = {
+    ...systemPlatform({}),
+    clock: hurried,
+    random: systemRandom,
+    cloudTransport: asTransport(cloud),
+    ...(options.kube && { transport: options.kube }),
+  };
   const provider = (options.provider ?? fake) as AnyProvider;
-  const given = args.map((arg) => arg.replace("SOCKET", socket));
+  const given = args.map((arg) => arg.replace("SOCKET", socket).replace("FOLDER", folder));
   const exit = runProgram(provider, given, { out: write, err: write }, platform, stop.signal);
   closers.push(async () => {
     stop.abort();
     await exit;
   });
-  return { cloud, socket, lines, exit, serving: serving.promise, stop };
+  return { cloud, socket, lines, exit, serving: until("Serving on"), until, stop };
 }
 
 function call(
@@ -125,6 +148,60 @@ describe("csi-controller", () => {
 });
 
 describe("node-volumes", () => {
+  test("is the machine of its Node once that is initialized, and registers with the kubelet", async () => {
+    const api = new ApiServer({ clock: systemClock, random: systemRandom });
+    const kube = asKubeTransport(api);
+    const labels = { "topology.kubernetes.io/zone": "zone-1" };
+    const send = async (method: string, path: string, body: object): Promise<void> => {
+      const headers = {
+        "content-type": method === "PATCH" ? "application/merge-patch+json" : "application/json",
+      };
+      const url = `http://test-api-server/api/v1/nodes${path}`;
+      const answer = await kube(
+        { method, url, headers, body: JSON.stringify(body) },
+        new AbortController().signal,
+      );
+      expect(answer.ok).toBe(true);
+    };
+    await send("POST", "", { apiVersion: "v1", kind: "Node", metadata: { name: "node-1", labels } });
+    const { socket, lines, until } = start(
+      [
+        ...[
+          "node-volumes",
+          "--csi-endpoint=SOCKET",
+          "--node-name=node-1",
+          "--plugin-registration-path=FOLDER",
+        ],
+        ...["--kubelet-registration-path=/plugins/csi.sock", "--master=http://test-api-server"],
+      ],
+      { kube },
+    );
+    await until("Waiting for Node node-1: it has no provider id yet.");
+    await send("PATCH", "/node-1", { spec: { providerID: "fake://7" } });
+    await until("csi.fake.example-reg.sock");
+    await until("csi.sock");
+    const client = connect("http://localhost", { createConnection: () => socketTo(socket) });
+    const registry = socket.replace("csi.sock", "csi.fake.example-reg.sock");
+    const kubelet = connect("http://localhost", { createConnection: () => socketTo(registry) });
+    closers.push(
+      () => client.destroy(),
+      () => kubelet.destroy(),
+    );
+    const [status, body] = await call(client, "/csi.v1.Node/NodeGetInfo", new Uint8Array());
+    expect([status, codec.decode("NodeGetInfoResponse", body)]).toEqual([
+      "0",
+      {
+        ...{ nodeID: "7", maxVolumesPerNode: 8 },
+        accessibleTopology: { segments: { "topology.fake.example/zone": "zone-1" } },
+      },
+    ]);
+    const [, info] = await call(kubelet, "/pluginregistration.Registration/GetInfo", new Uint8Array());
+    expect(info.toString("latin1")).toContain("csi.fake.example\x1a\x11/plugins/csi.sock");
+    const registered = Buffer.from("0801", "hex");
+    await call(kubelet, "/pluginregistration.Registration/NotifyRegistrationStatus", registered);
+    expect(lines.join("")).toContain("The kubelet has registered csi.fake.example");
+  });
+
   test("requires the name of its Node", async () => {
     const { exit, lines } = start(["node-volumes", "--csi-endpoint=SOCKET"]);
     expect(await exit).toBe(2);

@@ -317,6 +317,67 @@ export const mutations: readonly Mutation[] = [
       },
     ],
   },
+  {
+    name: "explain-absences-by-deletions",
+    breaks:
+      "A new leader takes what listings lack of deleted Services for deleted, although they lack others too.",
+    foundBy: {
+      file: "test/controllers/service/service-mass-limit.test.ts",
+      test: "Services that are deleted during a hold do not end it for the next leader",
+    },
+    edits: [
+      {
+        file: "src/controllers/service/observed/balancer-mass-count.ts",
+        find: "if (count.missing > 0) count.missing += explained;",
+        replace: "count.missing += Math.min(0, explained);",
+      },
+    ],
+  },
+  {
+    name: "keep-own-times-of-removals",
+    breaks: "A leader that led before counts a removal by its own old time.",
+    foundBy: {
+      file: "test/controllers/absence/removal-memory.test.ts",
+      test: "get the time of another leader that has repeated the change since",
+    },
+    edits: [
+      {
+        file: "src/controllers/absence/removal-memory.ts",
+        find: 'by === "another" && now - age > known.at',
+        replace: 'by === "another" && now - age < 0',
+      },
+    ],
+  },
+  {
+    name: "believe-a-removal-of-a-route",
+    breaks: "A route whose removal had no effect stays until the next full check.",
+    foundBy: {
+      file: "test/controllers/route/route-absence.test.ts",
+      test: "a route that is still there after its removal is removed again 30 s later",
+    },
+    edits: [
+      {
+        file: "src/controllers/route/absence/route-guard.ts",
+        find: "removalCheck > this.#lastListing",
+        replace: "removalCheck > Number.POSITIVE_INFINITY",
+      },
+    ],
+  },
+  {
+    name: "forget-routes-of-paused-nodes",
+    breaks: "Routes of paused Nodes that a listing lacks do not count.",
+    foundBy: {
+      file: "test/controllers/route/route-absence.test.ts",
+      test: "absent routes of paused Nodes count, and are known when the Nodes are resumed",
+    },
+    edits: [
+      {
+        file: "src/controllers/route/absence/unplanned-absence.ts",
+        find: "[...desired.waiting, ...desired.paused].filter(hadRoutes)",
+        replace: "desired.waiting.filter(hadRoutes)",
+      },
+    ],
+  },
 ];
 
 export const mutationNamed = (name: string): Mutation | undefined =>

@@ -232,7 +232,10 @@ export class World {
     this.history.log(`configuration: ${JSON.stringify(settings)}`);
     for (const replica of this.replicas) {
       const by = this.random.fraction() < 0.5 ? "file" : "signal";
-      this.clock.after(milliseconds(delay()), () => replica.configure(configurationFile(settings), by));
+      this.clock.after(milliseconds(delay()), () => {
+        // A later one may have arrived, which an earlier one never replaces.
+        if (this.settings === settings) replica.configure(configurationFile(settings), by);
+      });
     }
   }
 

@@ -29,7 +29,7 @@ export interface SocketListener {
 
 /**
  * Listens on the path, where a socket that a former process left is removed; only this user can connect. Rejects with an error that has
- * the system's `code`: `EADDRINUSE` when another process listens there.
+ * the system's `code`: `EADDRINUSE` when another process listens there, `EEXIST` when it is no socket.
  */
 export type ListenOnSocket = (path: string, handle: HandleStream) => Promise<SocketListener>;
 
@@ -78,9 +78,12 @@ async function serve(stream: ServerHttp2Stream, raw: object, handle: HandleStrea
   send(stream, response);
 }
 
-/** A socket of a process that has ended refuses connections. */
+/** A socket of a process that has ended refuses connections. Anything that is no socket stays. */
 async function removeAbandoned(path: string): Promise<void> {
-  const [{ connect }, { rm }] = await Promise.all([import("node:net"), import("node:fs/promises")]);
+  const [{ connect }, { lstat, rm }] = await Promise.all([import("node:net"), import("node:fs/promises")]);
+  const found = await lstat(path).catch(() => undefined);
+  if (found === undefined) return;
+  if (!found.isSocket()) throw Object.assign(new Error("it is no socket, so it stays"), { code: "EEXIST" });
   const isServed = await new Promise<boolean>((resolve) => {
     const socket = connect(path, () => {
       socket.destroy();

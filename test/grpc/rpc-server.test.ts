@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, test } from "bun:test";
-import { mkdtempSync, rmSync } from "node:fs";
+import { linkSync, mkdtempSync, rmSync } from "node:fs";
 import { type ClientHttp2Session, connect } from "node:http2";
 import { connect as socketTo } from "node:net";
 import { tmpdir } from "node:os";
@@ -211,13 +211,20 @@ describe("a gRPC server on a Unix socket", () => {
     expect(tooLarge.status).toBe("8");
   });
 
-  test("replaces the socket of a process that has ended, and not one in use", async () => {
+  test("replaces the socket of a process that has ended, and neither one in use nor a file", async () => {
     const folder = mkdtempSync(join(tmpdir(), "grpc-"));
     closers.push(() => rmSync(folder, { recursive: true, force: true }));
-    const path = join(folder, "csi.sock");
-    await Bun.write(path, "left behind");
-    const first = await listenOnSocket(path, serverOf({}).server.handle);
+    const [path, file] = [join(folder, "csi.sock"), join(folder, "file")];
+    const serve = (at: string) => listenOnSocket(at, serverOf({}).server.handle);
+    const former = await serve(join(folder, "former"));
+    // A second name of its socket stays when it ends, as the socket of a killed process does.
+    linkSync(join(folder, "former"), path);
+    await former.close();
+    const first = await serve(path);
     closers.push(() => first.close());
-    expect(listenOnSocket(path, serverOf({}).server.handle)).rejects.toMatchObject({ code: "EADDRINUSE" });
+    await expect(serve(path)).rejects.toMatchObject({ code: "EADDRINUSE" });
+    await Bun.write(file, "data");
+    await expect(serve(file)).rejects.toMatchObject({ code: "EEXIST" });
+    expect(await Bun.file(file).text()).toBe("data");
   });
 });

@@ -123,11 +123,24 @@ export function checkPermissions({ cluster: { access }, program }: KnownFacts): 
   ];
 }
 
-const cloudFailures: Partial<Record<CloudFailure["kind"], Pick<Finding, "reason" | "effect" | "fix">>> = {
+type FailureText = Pick<Finding, "reason" | "effect" | "fix"> & Partial<Pick<Finding, "severity">>;
+
+const cloudFailures: Partial<Record<CloudFailure["kind"], FailureText>> = {
   settings: {
     reason: "CloudSettingsInvalid",
     effect: "The manager ends with exit code 2. The cloud was not called.",
     fix: "Correct the setting, or run doctor where the manager has its settings and credentials.",
+  },
+  "settings not in the cloud": {
+    reason: "CloudSettingsUnknown",
+    effect: "What needs the setting does not work.",
+    fix: "Correct the setting.",
+  },
+  "settings unchecked": {
+    severity: "unchecked",
+    reason: "CloudSettingsUnchecked",
+    effect: "A typo in a setting that names something of the cloud is found only when it is used.",
+    fix: "Grant the credentials the permission to read what the message names, and run doctor again.",
   },
   invalid: {
     reason: "CloudRefusesRequest",

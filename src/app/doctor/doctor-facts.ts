@@ -117,7 +117,7 @@ export interface CloudFacts {
 }
 
 export interface CloudFailure {
-  readonly kind: CloudErrorKind | "settings" | "other";
+  readonly kind: CloudErrorKind | "settings" | "settings not in the cloud" | "settings unchecked" | "other";
   /** HTTP status, if there was a response. */
   readonly status?: number | undefined;
   readonly message: string;

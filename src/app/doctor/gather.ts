@@ -88,10 +88,10 @@ async function tryCheck(
   const check = async (stop: AbortSignal) => checkSettings?.({ signal: stop, urgency: "user-change" }) ?? [];
   try {
     const problems = await withDeadline(clock, timeout, "The check of the settings", signal, check);
-    return problems.map(({ text }) => ({ kind: "settings", message: text }));
+    return problems.map(({ text }) => ({ kind: "settings not in the cloud", message: text }));
   } catch (error) {
     signal.throwIfAborted();
-    return [{ kind: CloudError.is(error) ? error.kind : "other", message: withoutRetry(messageOf(error)) }];
+    return [{ kind: "settings unchecked", message: withoutRetry(messageOf(error)) }];
   }
 }
 

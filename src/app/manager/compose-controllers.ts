@@ -109,8 +109,14 @@ export function composeSettingsCheck({ connected, clock, log, reportOnLease }: C
         }
         return;
       } catch (error) {
-        // The listings report an outage.
         if (!CloudError.is(error)) throw error;
+        // The listings report an outage. Anything else lasts.
+        if (error.kind !== "unavailable" && error.kind !== "rate-limited") {
+          log.warn(`The settings of the cloud could not be checked: ${error.message}`, {
+            operation: error.detail.operation,
+          });
+          return;
+        }
         await sleep(clock, checkPause, signal).catch(() => undefined);
       }
     }

@@ -1,6 +1,7 @@
 // The settings of DigitalOcean, and its annotations in the webhook and in lint.
 
 import { expect, test } from "bun:test";
+import { asTransport } from "#ccm/testing";
 import { digitalocean } from "../../../providers/digitalocean/index.ts";
 import type { AnyProvider } from "../../../src/app/connect-cloud.ts";
 import { annotationsOf } from "../../../src/app/connect-cloud.ts";
@@ -8,7 +9,7 @@ import { admitService } from "../../../src/controllers/service/admit.ts";
 import { readSettings } from "../../../src/core/read-settings.ts";
 import { runCommandIn } from "../../support/command-world.ts";
 import { ServiceWorld } from "../../support/service-world.ts";
-import { prefix } from "./digitalocean-world.ts";
+import { DigitalOceanWorld, prefix, token } from "./digitalocean-world.ts";
 
 function textsOf(environment: Readonly<Record<string, string>>): readonly string[] {
   const { config } = digitalocean;
@@ -135,4 +136,20 @@ test("lint reports wrong annotations of DigitalOcean with their lines, and accep
   ]);
   const ids = `    kubernetes.digitalocean.com/load-balancer-id: 4de7\n    ${prefix}type: REGIONAL\n`;
   expect((await lint(ids)).code).toBe(0);
+});
+
+test("doctor reports a REGION that DigitalOcean does not have, with a suggestion [N7]", async () => {
+  const h = new DigitalOceanWorld({ nodes: 1 });
+  const run = (REGION: string) =>
+    runCommandIn(h.world, ["doctor", "--master=http://test-api-server", "--secure-port=0"], {
+      ...{ provider: digitalocean as never, cloud: asTransport(h.cloud) },
+      environment: { DO_ACCESS_TOKEN: token, REGION },
+    });
+  const text = ({ out }: { readonly out: string }) => out.replace(/\s+/g, " ");
+  expect(text(await run("nyc33"))).toContain(
+    'REGION is "nyc33", which DigitalOcean does not have. Did you mean nyc3? No load balancer is created',
+  );
+  expect(text(await run("nyc3"))).not.toContain("REGION");
+  h.cloud.faults.add({ kind: "status", status: 403, operation: "GET /v2/regions" });
+  expect(text(await run("nyc3"))).toContain("CloudSettingsUnchecked The cloud refused GET /regions");
 });

@@ -397,3 +397,15 @@ test("reports a REGION and a VPC that DigitalOcean does not have, at the start a
   expect(logged).toContain("DO_CLUSTER_VPC_ID is");
   expect(h.requests.filter((each) => each === "GET /v2/regions")).toHaveLength(1);
 });
+
+test.each([
+  [403, 1, "The settings of the cloud could not be checked: The cloud refused GET /regions"],
+  [500, 3, ""],
+])("checks REGION again only after an outage: status %p", async (status, requests, text) => {
+  const h = worldOf();
+  h.cloud.faults.add({ kind: "status", status, operation: "GET /v2/regions", calls: 2 });
+  await h.start();
+  await h.world.pass(3600);
+  expect(h.requests.filter((each) => each === "GET /v2/regions")).toHaveLength(requests);
+  expect(h.world.logged.join("")).toContain(text);
+});

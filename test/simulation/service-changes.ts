@@ -1,6 +1,7 @@
 // Changes of Services, and faults of load balancers and routes: users who revert a change within a second, tools that
 // edit continuously, and a cloud in which objects are lost, refused or edited by hand.
 
+import { hasAddress } from "../../src/controllers/service/desired/facts.ts";
 import { milliseconds } from "../../src/core/brand.ts";
 import { isManagedRoute } from "./cloud-deviations.ts";
 import { isMarked } from "./cloud-invariants.ts";
@@ -96,7 +97,9 @@ export const serviceChanges = (world: World, dice: Dice): DisruptionSource => {
     const one = anyBalancer();
     if (one === undefined) return;
     history.log(`cloud: balancer ${one.id} of ${one.labels["owner-uid"]} is lost`);
-    absence.lost(one.labels["owner-uid"] ?? "");
+    const owner = users.services().find(({ metadata }) => metadata.uid === one.labels["owner-uid"]);
+    // Before the Service shows its address, the answer to the creation may be all that shows it, and may be lost too.
+    if (owner !== undefined && hasAddress(owner)) absence.lost(owner.metadata.uid);
     cloud.balancers.remove(one.id);
   };
   const editBalancer = (): void => {

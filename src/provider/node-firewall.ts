@@ -22,11 +22,15 @@ export interface FirewallProblem extends Problem {
   readonly service?: ExposedService<Fields>["owner"] | undefined;
 }
 
-/** The steps to the desired rules, and how many of the open ports they close. */
+/** The steps to the desired rules, and what they open and close, each as a short text. */
 export interface FirewallPlan<S extends Step> extends Pick<Plan<S>, "steps"> {
+  /** Instead of `steps` while closing is on hold: they only open. */
+  readonly opening: readonly S[];
   readonly problems?: readonly FirewallProblem[] | undefined;
+  /** How many ports are open now. */
   readonly open: number;
-  readonly closes: number;
+  readonly opens: readonly string[];
+  readonly closes: readonly string[];
 }
 
 /**
@@ -35,7 +39,9 @@ export interface FirewallPlan<S extends Step> extends Pick<Plan<S>, "steps"> {
  */
 export interface NodeFirewall<A extends Fields, S extends Step, O = unknown> {
   observe(call: Call): Promise<O>;
-  /** Pure. Never change a firewall without the mark. */
+  /** The ports that this Service opens. Pure. A change that loses none of them explains no closed port. */
+  opens(service: ExposedService<A>): readonly string[];
+  /** Pure. Never change a firewall without the mark, and close no port that a load balancer still forwards. */
   plan(services: readonly ExposedService<A>[], observed: O): FirewallPlan<S>;
   apply(step: S, call: Call): Promise<StepOutcome>;
 }

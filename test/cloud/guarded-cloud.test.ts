@@ -129,7 +129,10 @@ class Firewall extends Hanging {
     return this.hang();
   }
   plan() {
-    return { steps: [], open: this.calls, closes: 0 };
+    return { steps: [], opening: [], open: this.calls, opens: [], closes: [] };
+  }
+  opens() {
+    return [];
   }
 }
 class Part extends Hanging {

@@ -61,7 +61,7 @@ export const onLeases: Reasons = {
   },
   FirewallChangeHeld: {
     type: "Warning",
-    when: "More ports of the Nodes would be closed than `--removal-limit` allows, and no Service was seen to be deleted or changed. The firewall stays as it is",
+    when: "More ports of the Nodes would be closed than `--removal-limit` allows, and too few Services were seen to be deleted or changed. No port is closed; ports of new Services are opened",
     whatToDo:
       "check which cluster the kubeconfig names, and whether etcd was restored; to close the ports anyway, set `--removal-limit=off` until they are closed",
   },

@@ -43,6 +43,14 @@ const key = "firewall";
 const checkInterval = minutes(5);
 const collectFor = seconds(1);
 
+const maxListed = 5;
+
+function listOf(ports: readonly string[]): string {
+  if (ports.length === 0) return "none";
+  const more = ports.length - maxListed;
+  return `${ports.slice(0, maxListed).join(", ")}${more > 0 ? ` and ${more} more` : ""}`;
+}
+
 const isExposed = (service: Service): boolean =>
   service.spec.type === "NodePort" || wantsLoadBalancer(service);
 
@@ -64,7 +72,7 @@ export class NodeFirewallController {
   /** Ports of Services that were seen to change or to be deleted, within the window of the mass limits. */
   #seen: { readonly at: number; readonly ports: number }[] = [];
   #observed: { readonly at: number; readonly firewall: unknown } | undefined;
-  #reported = new Set<string>();
+  readonly #reported = { problems: new Set<string>(), errors: new Set<string>() };
 
   constructor(deps: NodeFirewallDeps) {
     this.#deps = deps;
@@ -72,9 +80,8 @@ export class NodeFirewallController {
     // For the life of the process, because the next leader must know which changes were seen.
     deps.services.subscribe((change) => {
       if (exposureOf(change.before) === exposureOf(change.after)) return;
-      // With the port of its health check.
-      const ports = 1 + (change.before?.spec.ports?.length ?? 0);
-      if (isSeen(change)) this.#seen.push({ at: deps.clock.monotonic(), ports });
+      const ports = this.#closedBy(change);
+      if (isSeen(change) && ports > 0) this.#seen.push({ at: deps.clock.monotonic(), ports });
       if (this.queue.work.isRunning) this.queue.add(key, { delay: collectFor });
     });
   }
@@ -116,34 +123,60 @@ export class NodeFirewallController {
     this.#observed = { at: now, firewall: observed };
     const plan = firewall.plan(services, observed);
     const hold = this.#holdOf(plan, now);
-    this.#report([...(plan.problems ?? []), ...hold]);
-    if (hold.length > 0 || plan.steps.length === 0) return requeue(checkInterval, "the regular check");
+    this.#report("problems", [...(plan.problems ?? []), ...hold]);
+    const isHeld = hold.length > 0;
+    const steps = isHeld ? plan.opening : plan.steps;
     // What is applied is read before the next change.
-    this.#observed = undefined;
-    for (const step of plan.steps) {
+    if (steps.length > 0) this.#observed = undefined;
+    for (const step of steps) {
+      const closes = isHeld ? [] : plan.closes;
       const change = {
         action: step.do,
         object: `firewall/${step.on ?? ""}`,
-        why: "Services open other ports",
+        why: `Services open other ports: opens ${listOf(plan.opens)}, closes ${listOf(closes)}`,
       };
       await send([change], () => firewall.apply(step, call));
     }
-    this.#seen = this.#seen.filter(({ at }) => at > now);
+    this.#report("errors", []);
+    if (!isHeld) this.#explain(plan.closes.length);
     return requeue(checkInterval, "the regular check");
   }
 
   #exposed(): readonly ExposedService<Fields>[] {
-    const { services, annotations, facts: places } = this.#deps;
-    const all = services.list().filter(isExposed);
-    return all
+    const { services } = this.#deps;
+    return services
+      .list()
+      .filter(isExposed)
       .toSorted((one, other) => (keyOf(one.metadata) < keyOf(other.metadata) ? -1 : 1))
-      .map((service) => {
-        const { settings, frozen } = readAnnotations(annotations, service);
-        const facts = readFacts(service, places);
-        const desired = toDesired({ service, settings, facts, targets: [], sourceRanges: undefined });
-        const type = service.spec.type === "NodePort" ? "NodePort" : "LoadBalancer";
-        return { ...desired, type, frozen, isPaused: isPaused(service) };
-      });
+      .map((service) => this.#toExposed(service));
+  }
+
+  #toExposed(service: Service): ExposedService<Fields> {
+    const { annotations, facts: places } = this.#deps;
+    const { settings, frozen } = readAnnotations(annotations, service);
+    const facts = readFacts(service, places);
+    const desired = toDesired({ service, settings, facts, targets: [], sourceRanges: undefined });
+    const type = service.spec.type === "NodePort" ? "NodePort" : "LoadBalancer";
+    return { ...desired, type, frozen, isPaused: isPaused(service) };
+  }
+
+  /** How many ports the Service no longer opens, with that of its health check. */
+  #closedBy({ before, after }: Change<Service>): number {
+    const opens = (service: Service | undefined) =>
+      service === undefined || !isExposed(service) ? [] : this.#deps.firewall.opens(this.#toExposed(service));
+    const opened = opens(after);
+    const closed = opens(before).filter((one) => !opened.includes(one));
+    return closed.length === 0 ? 0 : closed.length + 1;
+  }
+
+  /** What was closed needs its explanation no longer. Load balancers forward for a while after their Service has changed. */
+  #explain(closed: number): void {
+    let left = closed;
+    this.#seen = this.#seen.flatMap(({ at, ports }) => {
+      const used = Math.min(ports, left);
+      left -= used;
+      return used === ports ? [] : [{ at, ports: ports - used }];
+    });
   }
 
   /** An empty or restored cluster must not close the ports of a working one. */
@@ -151,15 +184,16 @@ export class NodeFirewallController {
     const { removalLimit } = this.#deps.settings;
     this.#seen = this.#seen.filter(({ at }) => at > now - removalWindow);
     const seen = this.#seen.reduce((sum, { ports }) => sum + ports, 0);
-    if (removalLimit === "off" || closes <= seen + allowedRemovals(removalLimit, open)) return [];
-    const text = `${closes} of the ${open} ports that the firewall of the Nodes opens belong to no Service, and no Service was seen to be deleted or changed. This may be another cluster, or one that was restored, so the firewall is not changed. To close them anyway, set --removal-limit=off until they are closed.`;
+    const count = closes.length;
+    if (removalLimit === "off" || count <= seen + allowedRemovals(removalLimit, open)) return [];
+    const text = `${count} of the ${open} ports that the firewall of the Nodes opens belong to no Service, and only ${seen} belong to Services that were seen to be deleted or changed. This may be another cluster, or one that was restored, so no port is closed; new ones are opened. To close them anyway, set --removal-limit=off until they are closed: ${listOf(closes)}.`;
     return [{ reason: "FirewallChangeHeld", text }];
   }
 
-  #report(problems: readonly Reported[]): void {
+  #report(kind: "problems" | "errors", problems: readonly Reported[]): void {
     const { services, report, reportFirewall } = this.#deps;
-    const before = this.#reported;
-    this.#reported = new Set(problems.map(({ text }) => text));
+    const before = this.#reported[kind];
+    this.#reported[kind] = new Set(problems.map(({ text }) => text));
     for (const { reason, text, service: owner } of problems) {
       if (before.has(text)) continue;
       const service = owner && services.get(keyOf(owner));
@@ -173,7 +207,7 @@ export class NodeFirewallController {
     const problem = describeError(error);
     if (problem !== undefined) {
       const text = `The firewall of the Nodes stays as it is: ${messageOf(error)} Fairlead will retry.`;
-      this.#report([{ reason: problem.reason, text }]);
+      this.#report("errors", [{ reason: problem.reason, text }]);
     }
     this.#observed = undefined;
     return requeue(delayAfterError(error, failures, this.#deps), "an error");

@@ -3,7 +3,7 @@
 import type { Service } from "../../kube/objects.ts";
 import { cloudCondition } from "../well-known.ts";
 
-/** A warning on a Service: an unknown annotation, or or a limit that was reached. */
+/** A warning on a Service: an unknown annotation, or a limit that was reached. */
 export const warningCondition = "CloudWarning";
 
 /** The name that the Go managers use. It must never change: every Service with a load balancer has this finalizer. */

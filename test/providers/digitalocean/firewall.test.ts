@@ -14,8 +14,8 @@ const everyone = { addresses: ["0.0.0.0/0", "::/0"] };
 const managed = "kubernetes.digitalocean.com/firewall-managed";
 const changes = ["POST /v2/firewalls", "PUT /v2/firewalls/{id}"];
 
-function worldOf(settings: Readonly<Record<string, string>> = config, cloudOf?: DigitalOceanWorld) {
-  const h = new DigitalOceanWorld({ nodes: 2, config: settings, ...quick, ...(cloudOf && { cloudOf }) });
+function worldOf(settings: Readonly<Record<string, string>> = config) {
+  const h = new DigitalOceanWorld({ nodes: 2, config: settings, ...quick });
   h.cloud.account.addTags(["worker", "other"]);
   return h;
 }
@@ -180,6 +180,92 @@ test.each<readonly [string, Readonly<Record<string, string>>]>([
   expect(portsOf(h)).toEqual(["tcp 30000"]);
   if (Object.hasOwn(annotations, managed))
     expect(h.world.events("new").join()).toContain(`${managed} must be true or false`);
+});
+
+/** A world with a network load balancer that forwards port 80. */
+async function serving() {
+  const h = worldOf();
+  await h.start();
+  h.world.create("web", { spec: { ports: [tcpPort(30_080)] } });
+  await h.settle();
+  await h.world.pass(600);
+  expect(portsOf(h)).toEqual(["tcp 10256", "tcp 80"]);
+  return h;
+}
+
+test.each<readonly [string, Readonly<Record<string, string>>]>([
+  ["another type, which an existing load balancer cannot get", { [`${prefix}type`]: "REGIONAL" }],
+  ["another network, which an existing load balancer cannot get", { [`${prefix}network`]: "INTERNAL" }],
+  ["a contradiction and another port", { [`${prefix}sticky-sessions-type`]: "cookies" }],
+  ["a pause and another port", { "fairlead.dev/paused": "true" }],
+])("keeps the ports open that a load balancer forwards after %s [F46]", async (what, annotations) => {
+  const h = await serving();
+  h.world.annotate("web", annotations);
+  if (what.endsWith("port"))
+    h.world.edit("web", (service) => ({
+      ...service,
+      spec: { ...service.spec, ports: [{ ...tcpPort(30_080), port: 8080 }] },
+    }));
+  await h.world.pass(1800);
+  expect(h.cloud.account.balancers.list()).toMatchObject([{ forwarding_rules: [{ entry_port: 80 }] }]);
+  expect(portsOf(h)).toContain("tcp 80");
+  expect(portsOf(h)).toContain("tcp 10256");
+});
+
+test("closes the ports of a load balancer after its Service was deleted [F46]", async () => {
+  const h = await serving();
+  h.world.delete("web");
+  await h.world.pass(900);
+  expect(portsOf(h)).toEqual([]);
+});
+
+test("names in a rule no load balancer that only an annotation names [F46]", async () => {
+  const h = worldOf();
+  await h.start();
+  h.world.create("web", {
+    spec: { ports: [tcpPort(30_080)] },
+    annotations: { [idAnnotation]: "not-a-uuid", "fairlead.dev/paused": "true" },
+  });
+  h.world.create("other", { spec: nodePort(30_081) });
+  await h.world.pass(900);
+  expect(portsOf(h)).toEqual(["tcp 30081"]);
+});
+
+test("opens the port of a new Service while closing others is on hold [F46]", async () => {
+  const h = await opened(20);
+  await h.world.stop();
+  for (const service of h.world.services().slice(0, 15))
+    h.world.server.store.remove(resourceNamed("services"), service as never);
+  await h.start();
+  h.world.create("new", { spec: nodePort(31_000) });
+  await h.world.pass(900);
+  expect(portsOf(h)).toHaveLength(21);
+  expect(portsOf(h)).toContain("tcp 31000");
+  expect(reported(h)).toContain("no port is closed; new ones are opened");
+});
+
+test("counts no change that closes no port as the reason for closed ports [F46]", async () => {
+  const h = await opened(20);
+  for (const { metadata } of h.world.services()) h.world.annotate(metadata.name, { note: "x" });
+  const [before] = firewalls(h);
+  if (before === undefined) throw new Error("No firewall.");
+  const more = Array.from({ length: 30 }, (_, index) => ({
+    ...{ protocol: "tcp" as const, ports: String(20_000 + index), sources: everyone },
+  }));
+  h.cloud.account.firewalls.put({ ...before, inbound_rules: [...before.inbound_rules, ...more] } as never);
+  await h.world.pass(900);
+  expect(portsOf(h)).toHaveLength(50);
+  expect(reported(h)).toContain("30 of the 50 ports");
+});
+
+test("says in observe mode which ports a change of the firewall would open and close [F46]", async () => {
+  const h = await opened(1);
+  await h.world.stop();
+  await h.start("service", "--mode=observe");
+  h.world.create("more", { spec: nodePort(30_500) });
+  h.world.delete("s0");
+  await h.settle();
+  expect(reported(h)).toContain("opens tcp 30500 from 0.0.0.0/0 ::/0, closes tcp 30000 from 0.0.0.0/0 ::/0");
 });
 
 test("holds the ports of a cluster that seems to be empty, until the limit is lifted [F46]", async () => {

@@ -66,15 +66,18 @@ export class Replica {
     return code;
   }
 
-  /** Those of these writes whose request was not sent before this moment, by the log of this replica. */
+  /** Those of these writes whose request was not sent before this moment, nor after it led again, by the log of this replica. */
   begunSince(moment: number, writes: readonly Write[]): readonly Write[] {
-    const sentBefore = this.#process
-      .output()
-      .split("\n")
-      .filter((line) => line.startsWith("{") && line.includes('"milliseconds"'))
-      .map((line) => JSON.parse(line) as LogLine)
-      .filter(({ ts, milliseconds = 0 }) => ts - milliseconds <= moment);
+    const lines = this.#process.output().split("\n");
+    const parsed = lines
+      .filter((line) => line.startsWith("{") && /"milliseconds"|Acquired leadership/.test(line))
+      .map((line) => JSON.parse(line) as LogLine);
+    const again = parsed.find(({ ts, msg }) => ts > moment && msg === "Acquired leadership");
+    const sentBefore = parsed.filter(
+      ({ ts, milliseconds }) => milliseconds !== undefined && ts - milliseconds <= moment,
+    );
     return writes.filter(({ what, at }) => {
+      if (again !== undefined && at >= again.ts) return false;
       const index = sentBefore.findIndex(({ msg, ts }) => msg === what && ts >= at);
       // A request explains one write.
       return index === -1 || sentBefore.splice(index, 1).length === 0;

@@ -87,17 +87,17 @@ test.concurrent.each(clusters)(
       let landed = 0;
       const faults = {
         pause: async (old: Replica): Promise<void> => {
-          const paused = Date.now();
           old.signal("SIGSTOP");
           const next = await leader(old);
           await works(next);
+          // It begins nothing while it is paused, so what it began earlier than now, it began before the pause.
           const resumed = Date.now();
           old.signal("SIGCONT");
           await until(`${old.name} to notice`, () => !old.leads());
           await works(next);
           const late = replicas.writes().filter(({ by, at }) => by === old.name && at >= resumed);
           // A request that was handed to the network before the pause may arrive after it.
-          expect(old.begunSince(paused, late)).toEqual([]);
+          expect(old.begunSince(resumed, late)).toEqual([]);
           landed += late.length;
         },
         kill: async (old: Replica): Promise<void> => {

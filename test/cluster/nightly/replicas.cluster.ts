@@ -2,13 +2,13 @@
 // lost its Lease begins no write, and everything converges.
 
 import { expect, test } from "bun:test";
-import { milliseconds } from "../../src/core/brand.ts";
-import { seededRandom } from "../../src/platform/random.ts";
-import { runsNightly } from "../../src/testing/breadth.ts";
-import { type BalancedServices, balancedServices } from "./rig/balanced-services.ts";
-import { type Cluster, openCluster } from "./rig/cluster.ts";
-import { startControlPlane } from "./rig/control-plane.ts";
-import { type Replica, Replicas } from "./rig/replicas.ts";
+import { milliseconds } from "../../../src/core/brand.ts";
+import { seededRandom } from "../../../src/platform/random.ts";
+import { runsNightly } from "../../../src/testing/breadth.ts";
+import { type BalancedServices, balancedServices } from "../rig/balanced-services.ts";
+import { type Cluster, openCluster } from "../rig/cluster.ts";
+import { startControlPlane } from "../rig/control-plane.ts";
+import { type Replica, Replicas } from "../rig/replicas.ts";
 
 /** Clusters at the same time: most of the time is spent waiting for a Lease to expire. */
 const clusters = runsNightly ? [1, 2, 3, 4] : [1];

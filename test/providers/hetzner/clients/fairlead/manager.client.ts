@@ -92,8 +92,6 @@ beforeAll(async () => {
     443,
   );
   create("ports", 210, {});
-  create("place", 220, { "private-ipv4": "10.0.0.200", "use-private-ip": "true" });
-  create("subnet", 221, { ...atTheEdge, "disable-public-network": "true" });
   await cluster.start(network);
 });
 afterAll(() => cluster.stop());
@@ -113,6 +111,9 @@ test("initializes Nodes with their addresses in the network, and creates their r
 
 test("creates a load balancer for each annotation", async () => {
   await settled();
+  // After the routes: while the cloud changes a network, it refuses to attach load balancers to it.
+  create("place", 220, { "private-ipv4": "10.0.0.200", "use-private-ip": "true" });
+  create("subnet", 221, { ...atTheEdge, "disable-public-network": "true" });
   await cluster.until("all load balancers", () => expectCases(created));
   const { services } = await balancerOf("uploaded");
   expect(services[0]?.http).toMatchObject({ certificates: uploaded, redirect_http: true });

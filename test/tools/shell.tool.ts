@@ -3,7 +3,7 @@
 import { describe, expect, test } from "bun:test";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 import { fake } from "../../providers/fake/index.ts";
 import { hetzner } from "../../providers/hetzner/index.ts";
 import { runCommandIn } from "../support/command-world.ts";
@@ -18,6 +18,20 @@ async function output(words: readonly string[], provider: unknown = fake): Promi
   return out;
 }
 
+const root = resolve(import.meta.dir, "../..");
+
+/** The program, from its sources: the completions ask it. */
+function writeProgram(folder: string): void {
+  const entry = join(folder, "entry.ts");
+  const imports = [
+    `import { runExecutable } from "${root}/src/app/run.ts";`,
+    `import { fake } from "${root}/providers/fake/index.ts";`,
+  ];
+  writeFileSync(entry, `${imports.join("\n")}\nawait runExecutable(fake as never);\n`);
+  const call = `exec ${process.execPath} ${entry} "$@"`;
+  writeFileSync(join(folder, program), `#!/bin/sh\n${call}\n`, { mode: 0o755 });
+}
+
 /** Runs a program with a file, and returns its output. */
 function withFile(content: string, name: string, use: (path: string, folder: string) => readonly string[]) {
   const folder = mkdtempSync(join(tmpdir(), "fairlead-shell-"));
@@ -25,10 +39,11 @@ function withFile(content: string, name: string, use: (path: string, folder: str
     const path = join(folder, name);
     writeFileSync(path, content);
     writeFileSync(join(folder, "service.yaml"), "");
+    writeProgram(folder);
     const { stdout, stderr, exitCode } = Bun.spawnSync([...use(path, folder)], {
       cwd: folder,
       timeout: 60_000,
-      env: { PATH: process.env["PATH"] ?? "", HOME: folder, LC_ALL: "C.UTF-8" },
+      env: { PATH: `${folder}:${process.env["PATH"] ?? ""}`, HOME: folder, LC_ALL: "C.UTF-8" },
     });
     return { exitCode, out: stdout.toString().trim(), err: stderr.toString().trim() };
   } finally {

@@ -10,7 +10,7 @@ import { flagFields } from "../flags/flag-table.ts";
 import type { ReadFlags } from "../flags/read-flags.ts";
 import { cleanupCommand } from "./cleanup.ts";
 import type { Command } from "./command.ts";
-import { completeForKubectl, completionCommand } from "./completion.ts";
+import { complete, completionCommand, wordsToComplete } from "./completion.ts";
 import { csiControllerCommand } from "./csi-controller.ts";
 import { doctorCommand } from "./doctor.ts";
 import { explainCommand } from "./explain.ts";
@@ -93,7 +93,8 @@ function wordsOf({ flags, positional }: ReadFlags, isPlugin: boolean): string[] 
 /** `args` are the words and flags as they were given. */
 export async function runCommandLine(invocation: Invocation, args: readonly string[]): Promise<void> {
   const { program, provider, configuration } = invocation;
-  if (invocation.isCompletion) return completeForKubectl(invocation, pages, args);
+  const completed = wordsToComplete(invocation, args);
+  if (completed !== undefined) return complete(invocation, pages, completed);
   const root = defineCommand({
     meta: { name: program, version, description: `Cloud controller manager for ${provider.name}.` },
     default: "run",

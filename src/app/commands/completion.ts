@@ -1,29 +1,27 @@
 // `completion`: the completion of commands, flags and their values for a shell.
 
 import { didYouMean } from "../../core/did-you-mean.ts";
+import { askedByShell, completionFor, shells } from "../completion/shells.ts";
 import type { Command, CommandPage } from "./command.ts";
 import type { Invocation } from "./invocation.ts";
 
-const shells = ["bash", "zsh", "fish"] as const;
-
-async function tableOf({ program, provider }: Invocation, pages: readonly CommandPage[]) {
-  // Loaded only here: the manager completes nothing.
-  const { completionTable } = await import("../completion/completion-table.ts");
-  const commands = pages.map(({ name, summary, words = [], takesFiles = false }) => ({
-    ...{ name, summary, takesFiles },
-    words: name === "help" ? pages.map((page) => page.name) : words,
-  }));
-  return completionTable(program, provider, commands);
+/**
+ * The words to complete if a shell or kubectl asks for that, else undefined. kubectl starts kubectl_complete-NAME with the words of the
+ * command line.
+ */
+export function wordsToComplete({ isCompletion }: Invocation, args: readonly string[]) {
+  if (isCompletion) return args;
+  return args[0] === askedByShell ? args.slice(1) : undefined;
 }
 
-/** kubectl starts kubectl_complete-NAME with the words of the command line, to complete the last one. */
-export async function completeForKubectl(
-  invocation: Invocation,
+export async function complete(
+  { provider, console }: Invocation,
   pages: readonly CommandPage[],
   words: readonly string[],
 ): Promise<void> {
-  const { cobraText, completeWords } = await import("../completion/shells.ts");
-  await invocation.console.out(cobraText(completeWords(await tableOf(invocation, pages), words)));
+  // Loaded only here: the manager completes nothing.
+  const { completeWords } = await import("../completion/complete-words.ts");
+  await console.out(completeWords(provider, pages, words));
 }
 
 export const completionCommand: Command = {
@@ -39,7 +37,7 @@ export const completionCommand: Command = {
       },
     ],
   },
-  async run(invocation, [word = "", ...rest], pages) {
+  async run(invocation, [word = "", ...rest]) {
     const shell = shells.find((one) => one === word);
     if (shell === undefined) {
       const meant = didYouMean(word, shells);
@@ -49,7 +47,6 @@ export const completionCommand: Command = {
       return;
     }
     if (invocation.refuse(invocation.unexpectedWords("completion", rest))) return;
-    const { completionFor } = await import("../completion/shells.ts");
-    await invocation.console.out(completionFor(shell, await tableOf(invocation, pages)));
+    await invocation.console.out(completionFor(shell, invocation.program));
   },
 };

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
-import { fake } from "../../../providers/fake/index.ts";
-import { completionTable, menuText } from "../../../src/app/completion/completion-table.ts";
+import { hetzner } from "../../../providers/hetzner/index.ts";
+import { completedFlags, menuText } from "../../../src/app/completion/complete-words.ts";
 import type { AnyProvider } from "../../../src/app/connect-cloud.ts";
 import { flagFields } from "../../../src/app/flags/flag-table.ts";
 import { runCommandIn } from "../../support/command-world.ts";
@@ -30,19 +30,18 @@ const commands = [
   "help",
 ];
 
-describe.each(["bash", "zsh", "fish"])("completion %s", (shell) => {
-  test("has every command, and every flag that has an effect", async () => {
-    const { code, out, err } = await run("completion", shell);
-    expect([code, err]).toEqual([0, ""]);
-    for (const command of commands) expect(out).toContain(command);
-    const { flags } = completionTable("x", fake as unknown as AnyProvider, []);
-    expect(flags.length).toBeGreaterThan(90);
-    for (const { name } of flags)
-      expect(out).toContain(shell === "fish" && name !== "v" ? `-l ${name} ` : `--${name}`);
-    for (const choice of ["local-endpoints", "VersionTLS13", "static-pod"]) expect(out).toContain(choice);
-    expect(out).not.toContain("vmodule");
-    expect(out).toContain("fake-cloud-controller-manager");
-  });
+test.each(["bash", "zsh", "fish"])("the completion for %s asks the program", async (shell) => {
+  const { code, out, err } = await run("completion", shell);
+  expect([code, err]).toEqual([0, ""]);
+  expect(out).toContain("fake-cloud-controller-manager");
+  expect(out).toContain(" __complete ");
+});
+
+test("completion has every flag that has an effect, also those of the cloud", () => {
+  const names = completedFlags(hetzner as unknown as AnyProvider).map(([name]) => name);
+  expect(names.length).toBeGreaterThan(90);
+  expect(names).toContain("removal-limit");
+  expect(names).not.toContain("vmodule");
 });
 
 test.each([
@@ -60,26 +59,13 @@ test.each([
   expect(err).toContain(text);
 });
 
-test("the table of completion has the kind of each flag's value", () => {
-  const { flags } = completionTable("x", fake as unknown as AnyProvider, []);
-  const kindOf = (name: string) => flags.find((flag) => flag.name === name)?.value;
-  expect(["offline", "kubeconfig", "cert-dir", "mode", "cluster-name"].map(kindOf)).toEqual([
-    "none",
-    "file",
-    "file",
-    "words",
-    "text",
-  ]);
-  expect(flags.find(({ name }) => name === "output")).toMatchObject({
-    shorthand: "o",
-    choices: ["text", "json", "github"],
-    commands: ["explain", "plan", "doctor", "lint", "cleanup", "marks"],
-  });
-});
-
-test("kubectl gets the completion of its plugin, and never starts a manager", async () => {
-  const complete = async (...args: readonly string[]) => {
-    const options = { invokedAs: "/usr/bin/kubectl_complete-fairlead" };
+test.each([
+  ["kubectl", ""],
+  ["a shell", "__complete"],
+])("%s gets the completion of the last word, and never starts a manager", async (_, asked) => {
+  const complete = async (...words: readonly string[]) => {
+    const options = asked === "" ? { invokedAs: "/usr/bin/kubectl_complete-fairlead" } : {};
+    const args = asked === "" ? words : [asked, ...words];
     const { code, out, kube, cloud } = await runCommandIn(new ServiceWorld(), args, options);
     expect([code, kube, cloud]).toEqual([0, [], []]);
     return out.split("\n").flatMap((line) => line.split("\t")[0] || []);
@@ -101,6 +87,12 @@ test("kubectl gets the completion of its plugin, and never starts a manager", as
   expect(await complete("lint", "a")).toEqual([":0"]);
   expect(await complete("explain", "--server-ca-file", "")).toEqual([":0"]);
   expect(await complete("explain", "--nonsense=")).toEqual([":4"]);
+  expect(await complete("--cluster-name", "")).toEqual([":4"]);
+  expect(await complete("--cert-dir", "")).toEqual([":0"]);
+  expect(await complete("--mode", "")).toEqual(["enforce", "observe", ":4"]);
+  // As bash splits it.
+  expect(await complete("explain", "--output", "=", "js")).toEqual(["--output=json", ":4"]);
+  expect(await complete("explain", "--output", "=")).toHaveLength(4);
 });
 
 test("a text for a menu is one short sentence", () => {

@@ -1,6 +1,6 @@
 // Generates docs/flags.md from the table that also parses the flags.
 
-import { notesOf } from "../../src/app/flags/flag-notes.ts";
+import { needsRestart, notesOf } from "../../src/app/flags/flag-notes.ts";
 import { flagGroups, flagsNotInFile } from "../../src/app/flags/flag-table.ts";
 import type { Field, Fields } from "../../src/core/settings.ts";
 import { settingsReference } from "../../src/core/settings-reference.ts";
@@ -9,12 +9,12 @@ import { settingsReference } from "../../src/core/settings-reference.ts";
 function explained(fields: Fields): Fields {
   return Object.fromEntries(
     Object.entries<Field<unknown>>(fields).map(([name, field]) => {
-      const { noEffect, deprecated, needsRestart, commands } = notesOf(field);
+      const { noEffect, deprecated, commands } = notesOf(field);
       const old = deprecated === true ? "Deprecated. " : "";
       const nothing = noEffect === undefined ? "" : ` No effect: ${noEffect}.`;
       const only = commands === undefined ? "" : ` Only for ${commands.join(", ")}.`;
       const restart =
-        needsRestart === true && !Object.hasOwn(flagsNotInFile, name)
+        needsRestart(field) && !Object.hasOwn(flagsNotInFile, name)
           ? " A change of this flag needs a restart."
           : "";
       return [name, { ...field, text: `${old}${field.text}${only}${nothing}${restart}` }];

@@ -8,7 +8,7 @@ import type { Field } from "../../core/settings.ts";
 import type { Environment } from "../../platform/environment.ts";
 import { type AnyProvider, readConfig } from "../connect-cloud.ts";
 import { controllerSettings } from "../flags/controller-settings.ts";
-import { notesOf } from "../flags/flag-notes.ts";
+import { needsRestart } from "../flags/flag-notes.ts";
 import { type FlagName, type Flags, flagFields } from "../flags/flag-table.ts";
 import type { Configuration } from "./configuration.ts";
 
@@ -53,8 +53,8 @@ function flagDifferences(before: Configuration, after: Configuration): readonly 
     const [old, next] = [before.settings.flags[name], after.settings.flags[name]];
     if (isSame(old, next)) return [];
     const field: Field<unknown> = flagFields[name];
-    const needsRestart = notesOf(field).needsRestart === true;
-    return { name, text: `--${name}: ${describeDifference(field, old, next)}`, needsRestart };
+    const text = `--${name}: ${describeDifference(field, old, next)}`;
+    return { name, text, needsRestart: needsRestart(field) };
   });
 }
 

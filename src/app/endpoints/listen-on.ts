@@ -41,20 +41,19 @@ function flagError(flag: string, text: string): ConfigurationError {
 
 /** Throws a ConfigurationError for inconsistent flags. */
 export function certificateSettings(flags: PortFlags): CertificateSettings {
-  const { prefix, certFile, keyFile, folder, fileName, names } = flags;
+  const { prefix, fileName, names, "cert-dir": folder } = flags;
+  const { "tls-cert-file": certFile, "tls-private-key-file": keyFile } = flags;
   if ((certFile === undefined) !== (keyFile === undefined)) {
     const [given, missing] =
       certFile === undefined ? ["private-key-file", "cert-file"] : ["cert-file", "private-key-file"];
     throw flagError(`${prefix}tls-${given}`, `requires --${prefix}tls-${missing}`);
   }
-  const byName = flags.namedPairs.map((text) => {
+  const byName = (flags["tls-sni-cert-key"] ?? []).map((text) => {
     const pair = readNamedPair(text);
     if (pair !== undefined) return pair;
     const expected = "cert.pem,key.pem or cert.pem,key.pem:*.example.com";
-    throw flagError(
-      `${prefix}tls-sni-cert-key`,
-      `must be like ${expected}, got ${JSON.stringify(text.slice(0, 200))}`,
-    );
+    const got = JSON.stringify(text.slice(0, 200));
+    throw flagError(`${prefix}tls-sni-cert-key`, `must be like ${expected}, got ${got}`);
   });
   return defined({
     byName,
@@ -74,16 +73,22 @@ const listenErrors: Readonly<Record<string, string>> = {
 /** What may be over after a restart: the other process ends, the address is assigned. systemd does not restart a wrong configuration. */
 const temporary: readonly string[] = ["EADDRINUSE", "EADDRNOTAVAIL"];
 
-function listenError({ portFlag, host, port }: PortFlags, error: unknown): Error {
+function listenError(flags: PortFlags, error: unknown): Error {
   const code = codeOf(error);
   const why = listenErrors[code] ?? `cannot be opened: ${messageOf(error)}`;
-  const text = `${port} on ${host} ${why}`;
-  return temporary.includes(code) ? new Error(`--${portFlag} ${text}`) : flagError(portFlag, text);
+  const flag = `${flags.prefix}secure-port`;
+  const text = `${flags["secure-port"]} on ${flags["bind-address"]} ${why}`;
+  return temporary.includes(code) ? new Error(`--${flag} ${text}`) : flagError(flag, text);
 }
 
 export async function listenOn(flags: PortFlags, options: ListenOnOptions): Promise<OpenPort> {
   const { platform, listen, log, handle, asksForCertificate, onCertificate } = options;
-  const names = tlsNames({ ...flags });
+  const names = tlsNames({
+    prefix: flags.prefix,
+    minVersion: flags["tls-min-version"],
+    ciphers: flags["tls-cipher-suites"] ?? [],
+    curves: flags["tls-curve-preferences"] ?? [],
+  });
   for (const { text } of names.problems as readonly Problem[]) log.warn(text);
   const source = new CertificateSource({
     settings: certificateSettings(flags),
@@ -104,15 +109,14 @@ export async function listenOn(flags: PortFlags, options: ListenOnOptions): Prom
     throw flagError(`${flags.prefix}tls-cert-file`, `is unusable: ${error.message}`);
   }
   report(certificates);
-  const { host, port, http2, sharePort } = flags;
   let listener: Listener;
   try {
     listener = await listen(
       defined({
-        host,
-        port,
-        http2,
-        sharePort,
+        host: flags["bind-address"],
+        port: flags["secure-port"],
+        http2: !flags["disable-http2-serving"],
+        sharePort: flags.sharesPort,
         certificates,
         asksForCertificate,
         handle,
@@ -131,7 +135,7 @@ export async function listenOn(flags: PortFlags, options: ListenOnOptions): Prom
       source.follow((next) => {
         listener.renew(next);
         report(next);
-        log.info("Reloaded the serving certificate", { flag: `--${flags.portFlag}` });
+        log.info("Reloaded the serving certificate", { flag: `--${flags.prefix}secure-port` });
       }, signal),
     close: () => listener.close(),
   };

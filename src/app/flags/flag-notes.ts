@@ -1,5 +1,5 @@
-// Notes that a flag may have besides its field: why it has no effect, that it is deprecated, its shorthand, and whether a
-// change needs a restart. Each is a wrapper around the field.
+// Notes that flags may have besides their fields: why they have no effect, that they are deprecated, a shorthand, and the only commands
+// that accept them. A note applies to a whole table of fields.
 
 import type { Field, Fields } from "../../core/settings.ts";
 
@@ -9,11 +9,6 @@ export interface FlagNotes {
   /** Hidden from the help; setting it gives a warning. */
   readonly deprecated?: true;
   readonly shorthand?: string;
-  /**
-   * A change needs a restart: it configures something that is created once per process, such as a port or the Lease, or it decides
-   * which Nodes and which objects in the cloud belong to this process. A reload applies changes of all other flags.
-   */
-  readonly needsRestart?: true;
   /** The only commands that accept the flag. */
   readonly commands?: readonly string[];
 }
@@ -26,44 +21,35 @@ export interface FlagGroup<F extends Fields = Fields> {
 
 export const notesOf = (field: Field<unknown> & FlagNotes): FlagNotes => field;
 
-/** For flags that are accepted only so that argument lists of the Go managers work unchanged. */
-export function noEffect<F extends Field<unknown>>(field: F, why: string): F & FlagNotes {
-  return {
-    ...field,
-    noEffect: why,
-  };
+/**
+ * A change needs a restart unless the flag is `live`: it may configure something that is created once per process, such as a port or the
+ * Lease, or decide which Nodes and which objects in the cloud belong to this process.
+ */
+export function needsRestart(field: Field<unknown>): boolean {
+  const { noEffect: why, commands } = notesOf(field);
+  return field.reload !== "live" && why === undefined && commands === undefined;
 }
+
+function withNotes<F extends Fields>(fields: F, notes: FlagNotes & Pick<Field<unknown>, "reload">): F {
+  const noted = Object.entries<Field<unknown>>(fields).map(([name, field]) => [name, { ...field, ...notes }]);
+  return Object.fromEntries(noted) as F;
+}
+
+/** A reload applies changes. */
+export const live = <F extends Fields>(fields: F): F => withNotes(fields, { reload: "live" });
+
+/** For flags that are accepted only so that argument lists of the Go managers work unchanged. */
+export const noEffect = <F extends Fields>(why: string, fields: F): F => withNotes(fields, { noEffect: why });
 
 /** As in upstream: hidden from the help, but still accepted. */
-export function deprecated<F extends Field<unknown>>(field: F, why: string): F & FlagNotes {
-  return {
-    ...field,
-    noEffect: why,
-    deprecated: true,
-  };
-}
+export const deprecated = <F extends Fields>(why: string, fields: F): F =>
+  withNotes(fields, { noEffect: why, deprecated: true });
 
-/** For a flag of some commands; every other command refuses it. */
-export function onlyFor<F extends Field<unknown>>(
-  commands: string | readonly string[],
-  field: F,
-): F & FlagNotes {
-  return {
-    ...field,
-    commands: [commands].flat(),
-  };
-}
+/** For flags of some commands; every other command refuses them. */
+export const onlyFor = <F extends Fields>(commands: readonly string[], fields: F): F =>
+  withNotes(fields, { commands });
 
-export function shorthand<F extends Field<unknown>>(field: F, letter: string): F & FlagNotes {
-  return {
-    ...field,
-    shorthand: letter,
-  };
-}
-
-export function needsRestart<F extends Field<unknown>>(field: F): F & FlagNotes {
-  return {
-    ...field,
-    needsRestart: true,
-  };
-}
+export const shorthand = <F extends Field<unknown>>(letter: string, field: F): F & FlagNotes => ({
+  ...field,
+  shorthand: letter,
+});

@@ -3,62 +3,56 @@
 
 import type { Field, Fields, Values } from "../../core/settings.ts";
 import { type FlagGroup, notesOf } from "./flag-notes.ts";
-import { authenticationFlags, authorizationFlags } from "./groups/authentication.ts";
-import { commandFlags } from "./groups/commands.ts";
-import { ownFlags } from "./groups/fairlead.ts";
+import { authenticationFields, authorizationFields } from "./groups/authentication.ts";
+import { commandFields } from "./groups/commands.ts";
+import { ownFields } from "./groups/fairlead.ts";
 import {
-  cloudNodeFlags,
-  debuggingFlags,
-  genericFlags,
-  leaderMigrationFlags,
-  miscFlags,
-  serviceFlags,
+  cloudNodeFields,
+  debuggingFields,
+  genericFields,
+  leaderMigrationFields,
+  miscFields,
+  serviceFields,
 } from "./groups/generic.ts";
-import { globalFlags } from "./groups/global.ts";
-import { secureServingFlags, webhookFlags, webhookServingFlags } from "./groups/serving.ts";
+import { globalFields } from "./groups/global.ts";
+import { secureServingFields, webhookFields, webhookServingFields } from "./groups/serving.ts";
 import type { FlagShape } from "./pflag.ts";
 
 /** In the order of the help: what most operators set comes first. */
-export const flagGroups: readonly FlagGroup[] = [
-  genericFlags,
-  miscFlags,
-  ownFlags,
-  cloudNodeFlags,
-  serviceFlags,
-  secureServingFlags,
-  authenticationFlags,
-  authorizationFlags,
-  webhookFlags,
-  webhookServingFlags,
-  leaderMigrationFlags,
-  globalFlags,
-  debuggingFlags,
-  commandFlags,
-];
+const groups = {
+  generic: genericFields,
+  misc: miscFields,
+  Fairlead: ownFields,
+  "cloud-node-controller": cloudNodeFields,
+  "service-lb-controller": serviceFields,
+  "secure serving": secureServingFields,
+  authentication: authenticationFields,
+  authorization: authorizationFields,
+  webhook: webhookFields,
+  "webhook serving": webhookServingFields,
+  "leader-migration": leaderMigrationFields,
+  global: globalFields,
+  debugging: debuggingFields,
+  "single commands": commandFields,
+} as const satisfies Record<string, Fields>;
 
-export const flagFields = {
-  ...debuggingFlags.fields,
-  ...leaderMigrationFlags.fields,
-  ...genericFlags.fields,
-  ...cloudNodeFlags.fields,
-  ...serviceFlags.fields,
-  ...webhookFlags.fields,
-  ...webhookServingFlags.fields,
-  ...secureServingFlags.fields,
-  ...authenticationFlags.fields,
-  ...authorizationFlags.fields,
-  ...miscFlags.fields,
-  ...globalFlags.fields,
-  ...ownFlags.fields,
-  ...commandFlags.fields,
-} as const satisfies Fields;
+export const flagGroups: readonly FlagGroup[] = Object.entries(groups).map(([title, fields]) => ({
+  title,
+  fields,
+}));
+
+type All<G> = (G extends unknown ? (group: G) => void : never) extends (all: infer A) => void ? A : never;
+
+export const flagFields = Object.assign({}, ...Object.values(groups)) as All<
+  (typeof groups)[keyof typeof groups]
+>;
 
 export type FlagName = keyof typeof flagFields;
 
 const commandLineOnly = "can only be set on the command line";
 
-type CommandFlag = keyof typeof commandFlags.fields;
-export const commandFlagNames = Object.keys(commandFlags.fields) as readonly CommandFlag[];
+type CommandFlag = keyof typeof commandFields;
+export const commandFlagNames = Object.keys(commandFields) as readonly CommandFlag[];
 
 /** Flags that the --config file cannot contain, with what to do about each. */
 export const flagsNotInFile: Readonly<Record<string, string>> = {

@@ -60,7 +60,8 @@ export function providerFlags({ config = {}, ignoredFlags = {} }: FlagsOfProvide
   }
   for (const [name, why] of Object.entries(ignoredFlags)) {
     // As a switch, `--name` and `--name=value` are both accepted, whatever the original type was.
-    fields[name] = noEffect({ ...text("Accepted for compatibility."), kind: "switch" }, why);
+    const accepted = { [name]: { ...text("Accepted for compatibility."), kind: "switch" } } as const;
+    Object.assign(fields, noEffect(why, accepted));
   }
   return {
     fields,

@@ -17,7 +17,7 @@ import {
   withoutEmptyStrings,
 } from "./flag-problems.ts";
 import { type Flags, flagFields, flagShapes, shapesOf, upstreamProfile } from "./flag-table.ts";
-import { ownFlags } from "./groups/fairlead.ts";
+import { ownFields } from "./groups/fairlead.ts";
 import { parseFlags } from "./pflag.ts";
 import { type FlagsOfProvider, providerFlags, recordProblems } from "./provider-flags.ts";
 
@@ -90,7 +90,7 @@ export function readFlags(args: readonly string[], { provider = {}, file }: Flag
 /** The Go manager of a cloud changes only upstream's flags, so its defaults take precedence over the profile for these. */
 function defaultsFor({ presets = {} }: FlagsOfProvider, { compatibility }: RawFlags): RawFlags {
   if (compatibility !== "upstream") return presets;
-  const isOwn = ([name]: readonly [string, string]): boolean => Object.hasOwn(ownFlags.fields, name);
+  const isOwn = ([name]: readonly [string, string]): boolean => Object.hasOwn(ownFields, name);
   const ofUpstream = Object.fromEntries(Object.entries(presets).filter((preset) => !isOwn(preset)));
   return { ...upstreamProfile, ...ofUpstream };
 }

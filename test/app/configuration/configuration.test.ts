@@ -159,7 +159,7 @@ test("a diff names changes and required restarts, and hides secrets", async () =
   const after = await read({ [config]: body }, args);
   const diff = diffConfigurations(before, after, { provider, environment: {} });
   expect(diff).toEqual({
-    changes: ["--v: 1 -> 4", "--drain-timeout: 10s -> 1m30s", "token: changed"],
+    changes: ["--drain-timeout: 10s -> 1m30s", "--v: 1 -> 4", "token: changed"],
     pending: [
       { name: "--cluster-name", text: '--cluster-name: "kubernetes" -> "new"' },
       { name: "--secure-port", text: "--secure-port: 10258 -> 0" },

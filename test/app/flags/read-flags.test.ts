@@ -2,7 +2,7 @@ import { describe, expect, test } from "bun:test";
 import { fake } from "../../../providers/fake/index.ts";
 import { configurationSchema } from "../../../src/app/configuration/json-schema.ts";
 import type { AnyProvider } from "../../../src/app/connect-cloud.ts";
-import { notesOf } from "../../../src/app/flags/flag-notes.ts";
+import { needsRestart } from "../../../src/app/flags/flag-notes.ts";
 import { flagFields } from "../../../src/app/flags/flag-table.ts";
 import { helpText } from "../../../src/app/flags/help-text.ts";
 import { readFlags } from "../../../src/app/flags/read-flags.ts";
@@ -168,5 +168,5 @@ test("what decides marks, ownership, leadership or which controllers run needs a
     ...["cluster-name", "cluster-cidr", "node-selector", "cloud-provider", "controllers", "mode"],
     ...["configure-cloud-routes", "leader-elect", "leader-elect-resource-name", "kubeconfig", "master"],
   ] as const;
-  expect(names.filter((name) => notesOf(flagFields[name]).needsRestart !== true)).toEqual([]);
+  expect(names.filter((name) => !needsRestart(flagFields[name]))).toEqual([]);
 });

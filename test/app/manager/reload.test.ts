@@ -45,7 +45,7 @@ test("a reload reports settings that take effect only after a restart", async ()
   const process = await start("profiling: true");
   await process.write("profiling: false", "logging-format: json");
   expect(process.linesWith("take effect after a restart")).toEqual([
-    expect.stringContaining("--profiling, --logging-format take effect after a restart"),
+    expect.stringContaining("--logging-format, --profiling take effect after a restart"),
   ]);
   expect(await process.page("/flagz")).toContain("\nprofiling=true\n");
   await process.end();

@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { notesOf } from "../../../src/app/flags/flag-notes.ts";
+import { needsRestart, notesOf } from "../../../src/app/flags/flag-notes.ts";
 import { flagFields } from "../../../src/app/flags/flag-table.ts";
 import type { Field } from "../../../src/core/settings.ts";
 
@@ -17,7 +17,7 @@ const fields: Readonly<Record<string, Field<unknown>>> = flagFields;
 /** Whether a reload applies a change of the flag. */
 const isLive = (name: string): boolean => {
   const field = fields[name];
-  return field !== undefined && notesOf(field).needsRestart !== true && notesOf(field).noEffect === undefined;
+  return field !== undefined && !needsRestart(field) && notesOf(field).noEffect === undefined;
 };
 
 /** Read each time when they are used, or compared by the reload itself. */

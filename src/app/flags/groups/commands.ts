@@ -4,128 +4,103 @@ import { milliseconds } from "../../../core/brand.ts";
 import { duration, flag, oneOf, text } from "../../../core/fields.ts";
 import { repeated } from "../../../core/list-fields.ts";
 import type { Fields } from "../../../core/settings.ts";
-import { type FlagGroup, onlyFor, shorthand } from "../flag-notes.ts";
+import { onlyFor, shorthand } from "../flag-notes.ts";
 
 /** What `manifests` prints. */
 const manifestKinds = ["daemonset", "deployment", "static-pod", "systemd", "rbac"] as const;
 export type ManifestKind = (typeof manifestKinds)[number];
 
-const commandFields = {
-  as: onlyFor("manifests", oneOf("What manifests prints.", manifestKinds)),
-  set: onlyFor(
-    ["manifests", "rbac"],
-    repeated(
+export const commandFields = {
+  ...onlyFor(["manifests"], { as: oneOf("What manifests prints.", manifestKinds) }),
+  ...onlyFor(["manifests", "rbac"], {
+    set: repeated(
       "What the manifests contain: a setting of the cloud, or a value such as image. NAME without a value takes that of the environment variable.",
       "NAME=VALUE, or NAME for the value of an environment variable",
     ),
-  ),
-  output: onlyFor(
-    ["explain", "plan", "doctor", "lint", "cleanup", "marks"],
-    shorthand(
+  }),
+  ...onlyFor(["explain", "plan", "doctor", "lint", "cleanup", "marks"], {
+    output: shorthand(
+      "o",
       oneOf("Output format; text if unset. github, for lint, prints annotations of GitHub Actions.", [
         "text",
         "json",
         "github",
       ]),
-      "o",
     ),
-  ),
-  namespace: onlyFor(
-    "explain",
-    shorthand(
-      text(
-        "Namespace of a Service that is given without one. If unset, that of the kubeconfig's context, or default.",
-      ),
-      "n",
-    ),
-  ),
-  file: onlyFor(
-    "support-bundle",
-    text(
-      "File to write. If unset, fairlead-support-TIME.tar.gz in the current folder. An existing file is not replaced.",
-    ),
-  ),
-  context: onlyFor(
-    ["explain", "plan", "doctor", "cleanup", "marks", "support-bundle"],
-    text("Context of the kubeconfig. If unset, its current-context."),
-  ),
-  server: onlyFor(
-    ["explain", "support-bundle"],
-    text(
-      "URL of the secure port of a running manager, such as https://localhost:10258. The leader knows the reasons.",
-    ),
-  ),
-  "server-ca-file": onlyFor(
-    ["explain", "support-bundle"],
-    text(
-      "File with the CA certificates of the secure port. Without --server, the leader is found through its Lease. The manager's own CA is cloud-controller-manager-ca.crt in its --cert-dir.",
-    ),
-  ),
-  offline: onlyFor(
-    "explain",
-    flag("Ask no running manager; read the API server and the cloud, and decide as a manager would.", {
-      fallback: false,
-    }),
-  ),
-  timeout: onlyFor(
-    ["explain", "plan", "doctor", "cleanup", "marks", "support-bundle"],
-    duration(
+  }),
+  ...onlyFor(["explain", "plan", "doctor", "cleanup", "marks", "support-bundle"], {
+    context: text("Context of the kubeconfig. If unset, its current-context."),
+    timeout: duration(
       "Time for the API server and the cloud to answer; 1m if unset. For cleanup, the time until everything must be deleted; 10m if unset.",
       { min: milliseconds(1000) },
     ),
-  ),
-  "csi-endpoint": onlyFor(
-    ["csi-controller", "node-volumes"],
-    text(
+  }),
+  ...onlyFor(["explain", "support-bundle"], {
+    server: text(
+      "URL of the secure port of a running manager, such as https://localhost:10258. The leader knows the reasons.",
+    ),
+    "server-ca-file": text(
+      "File with the CA certificates of the secure port. Without --server, the leader is found through its Lease. The manager's own CA is cloud-controller-manager-ca.crt in its --cert-dir.",
+    ),
+  }),
+  ...onlyFor(["explain"], {
+    namespace: shorthand(
+      "n",
+      text(
+        "Namespace of a Service that is given without one. If unset, that of the kubeconfig's context, or default.",
+      ),
+    ),
+    offline: flag(
+      "Ask no running manager; read the API server and the cloud, and decide as a manager would.",
+      {
+        fallback: false,
+      },
+    ),
+  }),
+  ...onlyFor(["support-bundle"], {
+    file: text(
+      "File to write. If unset, fairlead-support-TIME.tar.gz in the current folder. An existing file is not replaced.",
+    ),
+  }),
+  ...onlyFor(["csi-controller", "node-volumes"], {
+    "csi-endpoint": text(
       "Unix socket of the CSI services, such as unix:///run/csi/socket. If unset, that of the variable CSI_ENDPOINT.",
     ),
-  ),
-  "node-name": onlyFor(
-    "node-volumes",
-    text("Name of the Node of this machine. If unset, that of the variable NODE_NAME or KUBE_NODE_NAME."),
-  ),
-  "plugin-registration-path": onlyFor(
-    "node-volumes",
-    text("Folder in which the kubelet looks for plugins.", { fallback: "/var/lib/kubelet/plugins_registry" }),
-  ),
-  "kubelet-registration-path": onlyFor(
-    "node-volumes",
-    text("Path of the socket of --csi-endpoint as the kubelet sees it. If unset, the same path."),
-  ),
-  yes: onlyFor(["cleanup", "marks"], flag("Change what is listed without asking.", { fallback: false })),
-  owner: onlyFor(
-    "cleanup",
-    repeated(
+  }),
+  ...onlyFor(["node-volumes"], {
+    "node-name": text(
+      "Name of the Node of this machine. If unset, that of the variable NODE_NAME or KUBE_NODE_NAME.",
+    ),
+    "plugin-registration-path": text("Folder in which the kubelet looks for plugins.", {
+      fallback: "/var/lib/kubelet/plugins_registry",
+    }),
+    "kubelet-registration-path": text(
+      "Path of the socket of --csi-endpoint as the kubelet sees it. If unset, the same path.",
+    ),
+  }),
+  ...onlyFor(["cleanup", "marks"], {
+    yes: flag("Change what is listed without asking.", { fallback: false }),
+  }),
+  ...onlyFor(["cleanup"], {
+    owner: repeated(
       "Delete only load balancers of this owner, the uid of a Service as cleanup lists it, and no routes.",
       "uid of a Service",
     ),
-  ),
-  "all-marked": onlyFor(
-    "cleanup",
-    flag(
+    "all-marked": flag(
       "Also delete load balancers whose mark does not name the cluster. Those of other clusters in the same project look the same: set it only if no other cluster uses the project.",
       { fallback: false },
     ),
-  ),
-  "cluster-is-gone": onlyFor(
-    "cleanup",
-    flag(
+    "cluster-is-gone": flag(
       "The cluster no longer exists, so no API server can be asked which Services and Nodes still exist. Refused while the API server answers.",
       { fallback: false },
     ),
-  ),
-  "cluster-uid": onlyFor(
-    "cleanup",
-    text(
+    "cluster-uid": text(
       "The uid of the cluster, as the first line of cleanup shows it. Refused if the API server is that of another cluster. With --yes and the default --cluster-name, required to delete what nothing else proves to be of this cluster.",
     ),
-  ),
-  "move-from": onlyFor(
-    "marks",
-    text(
+  }),
+  ...onlyFor(["marks"], {
+    "move-from": text(
       "Former name of this cluster. Load balancers with its mark, whose Services all exist here, get the mark of --cluster-name.",
     ),
-  ),
+  }),
 } as const satisfies Fields;
-
-export const commandFlags = { title: "single commands", fields: commandFields } satisfies FlagGroup;

@@ -4,130 +4,122 @@ import { milliseconds, minutes, seconds } from "../../../core/brand.ts";
 import { duration, flag, integer, oneOf, text } from "../../../core/fields.ts";
 import { cidrList, list, pairs } from "../../../core/list-fields.ts";
 import type { Fields } from "../../../core/settings.ts";
-import { type FlagGroup, needsRestart } from "../flag-notes.ts";
+import { live } from "../flag-notes.ts";
 
-const ownFields = {
-  mode: needsRestart(
-    oneOf(
-      "enforce applies changes; observe only logs the changes it would make, and writes nothing.",
-      ["enforce", "observe"],
-      {
-        fallback: "enforce",
-      },
-    ),
-  ),
-  compatibility: oneOf(
-    "fairlead: use Fairlead's defaults. upstream: use the Go managers' defaults where Fairlead's differ (see docs/differences.md); flags set explicitly take precedence.",
-    ["fairlead", "upstream"],
-    { fallback: "fairlead" },
-  ),
-  "node-selector": needsRestart(
-    pairs(
-      "Manage only Nodes with these labels: initialization, shutdown taint, deletion, routes and load balancer targets. Nodes with another cloud's provider ID are never managed.",
-    ),
-  ),
-  "node-address-families": list("IP families of Node addresses, in order of preference: IPv4, IPv6."),
-  "node-address-include": cidrList("Set only addresses in these CIDR ranges on Nodes."),
-  "node-address-exclude": cidrList("Do not set addresses in these CIDR ranges on Nodes."),
-  "node-address-networks": list("Set only addresses in these networks of the cloud on Nodes."),
-  "node-address-order": list(
-    "Address types to list first on Nodes: InternalIP, ExternalIP, Hostname, InternalDNS, ExternalDNS.",
-  ),
-  "label-policy": pairs(
-    "What to do when a Node label differs from the cloud, as key=policy. sync: overwrite it; report: emit an event; once: set it only when the Node joins.",
-  ),
-  "reconcile-labels": flag(
-    "Keep Node labels in sync with the cloud after the Node is initialized. The Go managers set them only once.",
-    {
-      fallback: true,
-    },
-  ),
-  "prefer-beta-labels": flag(
-    "If a Node has both the beta and the GA label, the beta label overwrites the GA label, as upstream does.",
-    {
-      fallback: false,
-    },
-  ),
-  "node-match-timeout": duration(
-    "How long a Node whose instance was found in one account or region waits for the others to answer, because they may have an instance of the same name. After that, it gets the provider ID of the instance that was found. 0s does not wait. If unset, the wait has no limit.",
-  ),
-  "remove-shutdown-taint": oneOf(
-    "When to remove the shutdown taint: when the instance runs, or when the Node is Ready (as upstream does).",
-    ["when-running", "when-ready"],
-    { fallback: "when-running" },
-  ),
-  "node-deletion": oneOf(
-    "What to do with Nodes whose instance no longer exists: off keeps them, observe only reports them, enforce deletes them.",
-    ["off", "observe", "enforce"],
+export const ownFields = {
+  mode: oneOf(
+    "enforce applies changes; observe only logs the changes it would make, and writes nothing.",
+    ["enforce", "observe"],
     {
       fallback: "enforce",
     },
   ),
-  "absence-confirmation": duration(
-    "Minimum time between the first and the last answer without an instance, load balancer or route before a Node is deleted, or what existed is created again or its finalizer removed; also how long a Service that vanished may come back. 0s: one answer is enough, also to delete a Node without provider ID that is younger than ten minutes, as upstream does.",
-    {},
-    { fallback: seconds(30) },
+  "node-selector": pairs(
+    "Manage only Nodes with these labels: initialization, shutdown taint, deletion, routes and load balancer targets. Nodes with another cloud's provider ID are never managed.",
   ),
-  "removal-limit": text(
-    "Maximum number of Nodes, and of load balancers and of routes, to remove or create again within ten minutes because something is absent: 20% (at least two), 20%,min=0,max=50, a number such as 5, or off. Nodes annotated for deletion do not count.",
-    { fallback: "20%" },
-  ),
-  "vanished-service-policy": oneOf(
-    "What to do with the load balancer of a Service that is gone although Fairlead did not remove its finalizer: a user removed it by hand, or the API server lost the Service. delete: delete it; --removal-limit applies if no deletion of the Service was seen. keep: report it as an orphan.",
-    ["delete", "keep"],
-    { fallback: "delete" },
-  ),
-  "load-balancer-drift": oneOf(
-    "What to do when a load balancer is changed in the cloud. repair: report and repair it. report: only report it, until the Service changes; a change of Nodes still changes the targets. A difference that is found after a start may come from either side: repair applies the Service, report only reports it.",
-    ["report", "repair"],
-    { fallback: "repair" },
-  ),
-  "load-balancer-targets": oneOf(
-    "Default targets of load balancers. all: every Node; endpoints: Nodes with a ready endpoint; local-endpoints: the same, only for Services with externalTrafficPolicy: Local. The last two need to read EndpointSlices.",
-    ["all", "endpoints", "local-endpoints"],
-    { fallback: "all" },
-  ),
-  "load-balancer-target-drain": duration(
-    "How long a Node stays a draining target, without new connections, before it is removed. Only for clouds that support draining.",
-    { max: minutes(60) },
-    { fallback: milliseconds(0) },
-  ),
-  "cloud-call-timeout": duration(
-    "Deadline for a single request to the cloud.",
-    { min: milliseconds(100) },
-    { fallback: seconds(30) },
-  ),
-  "exit-on-lost-lease": needsRestart(
-    flag(
-      "Exit with code 1 when the Lease is lost, as the Go managers do, instead of waiting to lead again.",
+  ...live({
+    compatibility: oneOf(
+      "fairlead: use Fairlead's defaults. upstream: use the Go managers' defaults where Fairlead's differ (see docs/differences.md); flags set explicitly take precedence.",
+      ["fairlead", "upstream"],
+      { fallback: "fairlead" },
+    ),
+    "node-address-families": list("IP families of Node addresses, in order of preference: IPv4, IPv6."),
+    "node-address-include": cidrList("Set only addresses in these CIDR ranges on Nodes."),
+    "node-address-exclude": cidrList("Do not set addresses in these CIDR ranges on Nodes."),
+    "node-address-networks": list("Set only addresses in these networks of the cloud on Nodes."),
+    "node-address-order": list(
+      "Address types to list first on Nodes: InternalIP, ExternalIP, Hostname, InternalDNS, ExternalDNS.",
+    ),
+    "label-policy": pairs(
+      "What to do when a Node label differs from the cloud, as key=policy. sync: overwrite it; report: emit an event; once: set it only when the Node joins.",
+    ),
+    "reconcile-labels": flag(
+      "Keep Node labels in sync with the cloud after the Node is initialized. The Go managers set them only once.",
+      {
+        fallback: true,
+      },
+    ),
+    "prefer-beta-labels": flag(
+      "If a Node has both the beta and the GA label, the beta label overwrites the GA label, as upstream does.",
       {
         fallback: false,
       },
     ),
-  ),
-  "drain-timeout": duration(
-    "Time for in-flight work to finish after SIGTERM, and before a reload applies changes; 0s cancels it immediately.",
-    {},
-    { fallback: seconds(10) },
-  ),
-  "tracing-endpoint": needsRestart(
-    text(
-      "OpenTelemetry collector that receives traces of reconciles and requests as OTLP over HTTP, for example http://127.0.0.1:4318; unset sends none. OTEL_EXPORTER_OTLP_HEADERS may hold headers, as name=value.",
+    "node-match-timeout": duration(
+      "How long a Node whose instance was found in one account or region waits for the others to answer, because they may have an instance of the same name. After that, it gets the provider ID of the instance that was found. 0s does not wait. If unset, the wait has no limit.",
     ),
+    "remove-shutdown-taint": oneOf(
+      "When to remove the shutdown taint: when the instance runs, or when the Node is Ready (as upstream does).",
+      ["when-running", "when-ready"],
+      { fallback: "when-running" },
+    ),
+    "node-deletion": oneOf(
+      "What to do with Nodes whose instance no longer exists: off keeps them, observe only reports them, enforce deletes them.",
+      ["off", "observe", "enforce"],
+      {
+        fallback: "enforce",
+      },
+    ),
+    "absence-confirmation": duration(
+      "Minimum time between the first and the last answer without an instance, load balancer or route before a Node is deleted, or what existed is created again or its finalizer removed; also how long a Service that vanished may come back. 0s: one answer is enough, also to delete a Node without provider ID that is younger than ten minutes, as upstream does.",
+      {},
+      { fallback: seconds(30) },
+    ),
+    "removal-limit": text(
+      "Maximum number of Nodes, and of load balancers and of routes, to remove or create again within ten minutes because something is absent: 20% (at least two), 20%,min=0,max=50, a number such as 5, or off. Nodes annotated for deletion do not count.",
+      { fallback: "20%" },
+    ),
+    "vanished-service-policy": oneOf(
+      "What to do with the load balancer of a Service that is gone although Fairlead did not remove its finalizer: a user removed it by hand, or the API server lost the Service. delete: delete it; --removal-limit applies if no deletion of the Service was seen. keep: report it as an orphan.",
+      ["delete", "keep"],
+      { fallback: "delete" },
+    ),
+    "load-balancer-drift": oneOf(
+      "What to do when a load balancer is changed in the cloud. repair: report and repair it. report: only report it, until the Service changes; a change of Nodes still changes the targets. A difference that is found after a start may come from either side: repair applies the Service, report only reports it.",
+      ["report", "repair"],
+      { fallback: "repair" },
+    ),
+    "load-balancer-targets": oneOf(
+      "Default targets of load balancers. all: every Node; endpoints: Nodes with a ready endpoint; local-endpoints: the same, only for Services with externalTrafficPolicy: Local. The last two need to read EndpointSlices.",
+      ["all", "endpoints", "local-endpoints"],
+      { fallback: "all" },
+    ),
+    "load-balancer-target-drain": duration(
+      "How long a Node stays a draining target, without new connections, before it is removed. Only for clouds that support draining.",
+      { max: minutes(60) },
+      { fallback: milliseconds(0) },
+    ),
+    "cloud-call-timeout": duration(
+      "Deadline for a single request to the cloud.",
+      { min: milliseconds(100) },
+      { fallback: seconds(30) },
+    ),
+    "drain-timeout": duration(
+      "Time for in-flight work to finish after SIGTERM, and before a reload applies changes; 0s cancels it immediately.",
+      {},
+      { fallback: seconds(10) },
+    ),
+    "config-set": pairs(
+      "Settings of the cloud, as name=value. They take precedence over files and environment variables.",
+    ),
+    "allow-unknown-variables": flag(
+      "Start although the name of an environment variable is nearly that of a setting. It is then only logged.",
+      { fallback: false },
+    ),
+  }),
+  "exit-on-lost-lease": flag(
+    "Exit with code 1 when the Lease is lost, as the Go managers do, instead of waiting to lead again.",
+    {
+      fallback: false,
+    },
   ),
-  "tracing-sampling-rate-per-million": needsRestart(
-    integer("Number of traces to record per million.", { min: 0, max: 1_000_000 }, { fallback: 1_000_000 }),
+  "tracing-endpoint": text(
+    "OpenTelemetry collector that receives traces of reconciles and requests as OTLP over HTTP, for example http://127.0.0.1:4318; unset sends none. OTEL_EXPORTER_OTLP_HEADERS may hold headers, as name=value.",
   ),
-  "config-set": pairs(
-    "Settings of the cloud, as name=value. They take precedence over files and environment variables.",
+  "tracing-sampling-rate-per-million": integer(
+    "Number of traces to record per million.",
+    { min: 0, max: 1_000_000 },
+    { fallback: 1_000_000 },
   ),
-  "allow-unknown-variables": flag(
-    "Start although the name of an environment variable is nearly that of a setting. It is then only logged.",
-    { fallback: false },
-  ),
-  config: needsRestart(
-    text("Path of a YAML file with flags and settings of the cloud; it is reloaded when it changes."),
-  ),
+  config: text("Path of a YAML file with flags and settings of the cloud; it is reloaded when it changes."),
 } as const satisfies Fields;
-
-export const ownFlags = { title: "Fairlead", fields: ownFields } satisfies FlagGroup;

@@ -4,7 +4,7 @@ import { seconds } from "../../../core/brand.ts";
 import { buildField, duration, flag, integer, oneOf, quoted, text } from "../../../core/fields.ts";
 import { pairs } from "../../../core/list-fields.ts";
 import type { Fields } from "../../../core/settings.ts";
-import { type FlagGroup, needsRestart, noEffect, shorthand } from "../flag-notes.ts";
+import { live, noEffect, shorthand } from "../flag-notes.ts";
 
 /** The values of --version. */
 export type VersionAsked = "false" | "true" | "raw";
@@ -17,52 +17,33 @@ function versionAsked(raw: string): { readonly value: VersionAsked } | { readonl
   return word === "raw" ? { value: "raw" } : { wrong: quoted(raw) };
 }
 
-const unbuffered = "every line is written to stderr immediately";
-
-const globalFields = {
-  version: buildField<VersionAsked, { readonly fallback: "false" }>(
-    "Print the version and exit; raw prints all details of the build.",
-    "true, false or raw",
-    versionAsked,
-    { fallback: "false" },
-    { kind: "switch" },
-  ),
-  notices: flag("Print the licenses of everything in this executable and exit.", { fallback: false }),
-  v: shorthand(
-    integer(
-      "Log verbosity: 0 logs decisions and problems, 2 adds details, 4 adds every request.",
-      { min: 0, max: 10 },
-      { fallback: 0 },
+export const globalFields = {
+  ...live({
+    version: buildField<VersionAsked, { readonly fallback: "false" }>(
+      "Print the version and exit; raw prints all details of the build.",
+      "true, false or raw",
+      versionAsked,
+      { fallback: "false" },
+      { kind: "switch" },
     ),
-    "v",
-  ),
-  vmodule: noEffect(pairs("Log verbosity by source file."), "-v applies to the whole process"),
-  "log-flush-frequency": noEffect(
-    duration("Maximum interval between log flushes.", {}, { fallback: seconds(5) }),
-    unbuffered,
-  ),
-  "logging-format": needsRestart(
-    oneOf("Log format.", ["text", "json"], {
-      fallback: "text",
-    }),
-  ),
-  "log-text-split-stream": noEffect(
-    flag("Write errors to stderr and info messages to stdout.", { fallback: false }),
-    unbuffered,
-  ),
-  "log-json-split-stream": noEffect(
-    flag("Write errors to stderr and info messages to stdout.", { fallback: false }),
-    unbuffered,
-  ),
-  "log-text-info-buffer-size": noEffect(
-    text("Size of the buffer for info messages.", { fallback: "0" }),
-    unbuffered,
-  ),
-  "log-json-info-buffer-size": noEffect(
-    text("Size of the buffer for info messages.", { fallback: "0" }),
-    unbuffered,
-  ),
-  help: shorthand(flag("Show this help and exit.", { fallback: false }), "h"),
+    notices: flag("Print the licenses of everything in this executable and exit.", { fallback: false }),
+    v: shorthand(
+      "v",
+      integer(
+        "Log verbosity: 0 logs decisions and problems, 2 adds details, 4 adds every request.",
+        { min: 0, max: 10 },
+        { fallback: 0 },
+      ),
+    ),
+    help: shorthand("h", flag("Show this help and exit.", { fallback: false })),
+  }),
+  "logging-format": oneOf("Log format.", ["text", "json"], { fallback: "text" }),
+  ...noEffect("-v applies to the whole process", { vmodule: pairs("Log verbosity by source file.") }),
+  ...noEffect("every line is written to stderr immediately", {
+    "log-flush-frequency": duration("Maximum interval between log flushes.", {}, { fallback: seconds(5) }),
+    "log-text-split-stream": flag("Write errors to stderr and info messages to stdout.", { fallback: false }),
+    "log-json-split-stream": flag("Write errors to stderr and info messages to stdout.", { fallback: false }),
+    "log-text-info-buffer-size": text("Size of the buffer for info messages.", { fallback: "0" }),
+    "log-json-info-buffer-size": text("Size of the buffer for info messages.", { fallback: "0" }),
+  }),
 } as const satisfies Fields;
-
-export const globalFlags = { title: "global", fields: globalFields } satisfies FlagGroup;

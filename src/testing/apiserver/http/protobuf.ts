@@ -2,75 +2,7 @@
 
 import { ApiError } from "../objects/api-error.ts";
 import type { Json, JsonObject } from "../objects/json.ts";
-import { type FieldType, fieldsOf } from "../objects/object-fields.ts";
-
-// The fields of each message in the order of their numbers, from the generated.proto files of Kubernetes 1.37; "-" is a number that is
-// not decoded, and "*" marks bytes. The schema has the types of the fields.
-const fieldNumbers = `
-AttachedVolume name devicePath
-ClientIPConfig timeoutSeconds
-Condition type status observedGeneration lastTransitionTime reason message
-ConfigMap metadata data binaryData* immutable
-ContainerImage names sizeBytes
-DaemonEndpoint Port
-DeleteOptions gracePeriodSeconds preconditions orphanDependents propagationPolicy dryRun
-Endpoint addresses conditions hostname targetRef deprecatedTopology nodeName zone hints
-EndpointConditions ready serving terminating
-EndpointHints forZones forNodes
-EndpointSlice metadata endpoints ports addressType
-Event metadata involvedObject reason message source firstTimestamp lastTimestamp count type eventTime series action related reportingComponent reportingInstance
-EventSeries count lastObservedTime
-EventSource component host
-ForNode name
-ForZone name
-Lease metadata spec
-LeaseSpec holderIdentity leaseDurationSeconds acquireTime renewTime leaseTransitions strategy preferredHolder
-LoadBalancerIngress ip hostname ipMode ports
-LoadBalancerStatus ingress
-LocalObjectReference name
-Namespace metadata spec status
-NamespaceCondition type status - lastTransitionTime reason message
-NamespaceSpec finalizers
-NamespaceStatus phase conditions
-Node metadata spec status
-NodeAddress type address
-NodeCondition type status lastHeartbeatTime lastTransitionTime reason message
-NodeDaemonEndpoints kubeletEndpoint
-NodeFeatures supplementalGroupsPolicy
-NodeRuntimeHandler name features
-NodeRuntimeHandlerFeatures recursiveReadOnlyMounts userNamespaces
-NodeSpec podCIDR externalID providerID unschedulable taints - podCIDRs
-NodeStatus capacity allocatable phase conditions addresses daemonEndpoints nodeInfo images volumesInUse volumesAttached - runtimeHandlers features declaredFeatures
-NodeSwapStatus capacity
-NodeSystemInfo machineID systemUUID bootID kernelVersion osImage containerRuntimeVersion kubeletVersion kubeProxyVersion operatingSystem architecture swap
-NonResourceAttributes path verb
-ObjectMeta name generateName namespace selfLink uid resourceVersion generation creationTimestamp deletionTimestamp deletionGracePeriodSeconds labels annotations ownerReferences finalizers
-ObjectReference kind namespace name uid apiVersion resourceVersion fieldPath
-OwnerReference kind - name uid apiVersion controller blockOwnerDeletion
-PortStatus port protocol error
-Preconditions uid resourceVersion
-ResourceAttributes namespace verb group version resource subresource name
-Secret metadata data* type stringData immutable
-SelfSubjectAccessReview metadata spec status
-SelfSubjectAccessReviewSpec resourceAttributes nonResourceAttributes
-Service metadata spec status
-ServiceAccount metadata secrets imagePullSecrets automountServiceAccountToken
-ServicePort name protocol port targetPort nodePort appProtocol
-ServiceSpec ports selector clusterIP type externalIPs - sessionAffinity loadBalancerIP loadBalancerSourceRanges externalName externalTrafficPolicy healthCheckNodePort publishNotReadyAddresses sessionAffinityConfig - - ipFamilyPolicy clusterIPs ipFamilies allocateLoadBalancerNodePorts loadBalancerClass internalTrafficPolicy trafficDistribution
-ServiceStatus loadBalancer conditions
-SessionAffinityConfig clientIP
-SlicePort name protocol port appProtocol
-SubjectAccessReviewStatus allowed reason evaluationError denied
-Taint key value effect timeAdded
-`;
-
-const messages = new Map(
-  fieldNumbers
-    .trim()
-    .split("\n")
-    .map((line) => line.split(" "))
-    .map(([name = "", ...fields]): [string, readonly string[]] => [name, fields]),
-);
+import { type Field, type FieldType, fieldsOf } from "../objects/object-fields.ts";
 
 /** The client must send JSON: what is not decoded would be lost. */
 function undecodable(what: string): ApiError {
@@ -122,31 +54,23 @@ function timeIn(parts: ReadonlyMap<number, Part>): Json {
 function readScalar(part: Part, scalar: string): Json {
   if (typeof part === "number") return scalar === "b" ? part !== 0 : part;
   if (scalar === "s") return decoder.decode(part);
+  if (scalar === "y") return Buffer.from(part).toString("base64");
   const parts = new Map(readParts(part));
-  switch (scalar) {
-    case "t":
-      return timeIn(parts);
-    case "q":
-      return textIn(parts.get(1));
-    default: {
-      const isText = parts.get(1) === 1;
-      return isText ? textIn(parts.get(3)) : numberIn(parts.get(2));
-    }
-  }
+  if (scalar === "t") return timeIn(parts);
+  const isText = scalar === "q" || parts.get(1) === 1;
+  return isText ? textIn(parts.get(scalar === "q" ? 1 : 3)) : numberIn(parts.get(2));
 }
 
 /** A part of a repeated field or of a map is one entry; `before` has those that came earlier. */
-function readField(part: Part, type: FieldType, isBytes: boolean, before: Json | undefined): Json {
+function readField(part: Part, type: FieldType, before: Json | undefined): Json {
   switch (type.is) {
     case "scalar":
-      return isBytes && typeof part !== "number"
-        ? Buffer.from(part).toString("base64")
-        : readScalar(part, type.scalar);
+      return readScalar(part, type.scalar);
     case "list":
-      return [...((before ?? []) as readonly Json[]), readField(part, type.item, isBytes, undefined)];
+      return [...((before ?? []) as readonly Json[]), readField(part, type.item, undefined)];
     case "map": {
       const entry = new Map(typeof part === "number" ? [] : readParts(part));
-      const value = readField(entry.get(2) ?? new Uint8Array(), type.item, isBytes, undefined);
+      const value = readField(entry.get(2) ?? new Uint8Array(), type.item, undefined);
       return { ...(before as JsonObject | undefined), [textIn(entry.get(1))]: value };
     }
     case "type":
@@ -155,14 +79,14 @@ function readField(part: Part, type: FieldType, isBytes: boolean, before: Json |
 }
 
 function readMessage(bytes: Uint8Array, name: string): JsonObject {
-  const [numbered, fields] = [messages.get(name), fieldsOf(name)];
-  if (numbered === undefined || fields === undefined) throw undecodable(name);
+  const fields = [...(fieldsOf(name)?.values() ?? [])];
+  if (fields.every((field) => field.number === undefined)) throw undecodable(name);
+  const byNumber = new Map(fields.map((field): [number | undefined, Field] => [field.number, field]));
   const result: Record<string, Json> = {};
   for (const [number, part] of readParts(bytes)) {
-    const [, field = "", bytesMark] = /^(\w+)(\*?)$/.exec(numbered[number - 1] ?? "") ?? [];
-    const type = fields.get(field)?.type;
-    if (type === undefined) throw undecodable(`field ${number} of ${name}`);
-    result[field] = readField(part, type, bytesMark === "*", result[field]);
+    const field = byNumber.get(number);
+    if (field === undefined) throw undecodable(`field ${number} of ${name}`);
+    result[field.name] = readField(part, field.type, result[field.name]);
   }
   return result;
 }

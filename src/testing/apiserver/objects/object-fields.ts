@@ -1,75 +1,77 @@
-// The fields of every type that the test API server serves, one type per line, from the OpenAPI document of Kubernetes 1.35, and their parsed form.
+// The fields of every type that the test API server serves, one type per line, from the OpenAPI document of Kubernetes 1.35, and their parsed
+// form. They are in the order of their numbers in protobuf, from the generated.proto files; "-" is a number that is not decoded, and fields
+// after "|" have none.
 //
 // name[!]:type[@merge key]   ! required, @ strategic merge by that key (none: a set)
-// s string, i integer, n number, b boolean, t time, q quantity, x integer or string, o anything, [T] list, {T} map, else a type
+// s string, y bytes, i integer, n number, b boolean, t time, q quantity, x integer or string, o anything, [T] list, {T} map, else a type
 
 import { defined } from "../../../core/defined.ts";
 
 const schemaTable = `
-AttachedVolume devicePath!:s name!:s
+AttachedVolume name!:s devicePath!:s
 ClientIPConfig timeoutSeconds:i
-Condition lastTransitionTime!:t message!:s observedGeneration:i reason!:s status!:s type!:s
-ConfigMap apiVersion:s binaryData:{s} data:{s} immutable:b kind:s metadata:ObjectMeta
-ConfigMapNodeConfigSource kubeletConfigKey!:s name!:s namespace!:s resourceVersion:s uid:s
+Condition type!:s status!:s observedGeneration:i lastTransitionTime!:t reason!:s message!:s
+ConfigMap metadata:ObjectMeta data:{s} binaryData:{y} immutable:b | apiVersion:s kind:s
+ConfigMapNodeConfigSource | kubeletConfigKey!:s name!:s namespace!:s resourceVersion:s uid:s
 ContainerImage names:[s] sizeBytes:i
 DaemonEndpoint Port!:i
-DeleteOptions apiVersion:s dryRun:[s] gracePeriodSeconds:i kind:s orphanDependents:b preconditions:Preconditions propagationPolicy:s
-Endpoint addresses!:[s] conditions:EndpointConditions deprecatedTopology:{s} hints:EndpointHints hostname:s nodeName:s targetRef:ObjectReference zone:s
+DeleteOptions gracePeriodSeconds:i preconditions:Preconditions orphanDependents:b propagationPolicy:s dryRun:[s] | apiVersion:s kind:s
+Endpoint addresses!:[s] conditions:EndpointConditions hostname:s targetRef:ObjectReference deprecatedTopology:{s} nodeName:s zone:s hints:EndpointHints
 EndpointConditions ready:b serving:b terminating:b
-EndpointHints forNodes:[ForNode] forZones:[ForZone]
-EndpointSlice addressType!:s apiVersion:s endpoints!:[Endpoint] kind:s metadata:ObjectMeta ports:[SlicePort]
-Event action:s apiVersion:s count:i eventTime:t firstTimestamp:t involvedObject!:ObjectReference kind:s lastTimestamp:t message:s metadata!:ObjectMeta reason:s related:ObjectReference reportingComponent:s reportingInstance:s series:EventSeries source:EventSource type:s
+EndpointHints forZones:[ForZone] forNodes:[ForNode]
+EndpointSlice metadata:ObjectMeta endpoints!:[Endpoint] ports:[SlicePort] addressType!:s | apiVersion:s kind:s
+Event metadata!:ObjectMeta involvedObject!:ObjectReference reason:s message:s source:EventSource firstTimestamp:t lastTimestamp:t count:i type:s eventTime:t series:EventSeries action:s related:ObjectReference reportingComponent:s reportingInstance:s | apiVersion:s kind:s
 EventSeries count:i lastObservedTime:t
 EventSource component:s host:s
 ForNode name!:s
 ForZone name!:s
-Lease apiVersion:s kind:s metadata:ObjectMeta spec:LeaseSpec
-LeaseSpec acquireTime:t holderIdentity:s leaseDurationSeconds:i leaseTransitions:i preferredHolder:s renewTime:t strategy:s
-LoadBalancerIngress hostname:s ip:s ipMode:s ports:[PortStatus]
+Lease metadata:ObjectMeta spec:LeaseSpec | apiVersion:s kind:s
+LeaseSpec holderIdentity:s leaseDurationSeconds:i acquireTime:t renewTime:t leaseTransitions:i strategy:s preferredHolder:s
+LoadBalancerIngress ip:s hostname:s ipMode:s ports:[PortStatus]
 LoadBalancerStatus ingress:[LoadBalancerIngress]
 LocalObjectReference name:s
-ManagedFieldsEntry apiVersion:s fieldsType:s fieldsV1:o manager:s operation:s subresource:s time:t
-Namespace apiVersion:s kind:s metadata:ObjectMeta spec:NamespaceSpec status:NamespaceStatus
-NamespaceCondition lastTransitionTime:t message:s reason:s status!:s type!:s
+ManagedFieldsEntry | apiVersion:s fieldsType:s fieldsV1:o manager:s operation:s subresource:s time:t
+Namespace metadata:ObjectMeta spec:NamespaceSpec status:NamespaceStatus | apiVersion:s kind:s
+NamespaceCondition type!:s status!:s - lastTransitionTime:t reason:s message:s
 NamespaceSpec finalizers:[s]
-NamespaceStatus conditions:[NamespaceCondition]@type phase:s
-Node apiVersion:s kind:s metadata:ObjectMeta spec:NodeSpec status:NodeStatus
-NodeAddress address!:s type!:s
-NodeCondition lastHeartbeatTime:t lastTransitionTime:t message:s reason:s status!:s type!:s
-NodeConfigSource configMap:ConfigMapNodeConfigSource
-NodeConfigStatus active:NodeConfigSource assigned:NodeConfigSource error:s lastKnownGood:NodeConfigSource
+NamespaceStatus phase:s conditions:[NamespaceCondition]@type
+Node metadata:ObjectMeta spec:NodeSpec status:NodeStatus | apiVersion:s kind:s
+NodeAddress type!:s address!:s
+NodeCondition type!:s status!:s lastHeartbeatTime:t lastTransitionTime:t reason:s message:s
+NodeConfigSource | configMap:ConfigMapNodeConfigSource
+NodeConfigStatus | active:NodeConfigSource assigned:NodeConfigSource error:s lastKnownGood:NodeConfigSource
 NodeDaemonEndpoints kubeletEndpoint:DaemonEndpoint
 NodeFeatures supplementalGroupsPolicy:b
-NodeRuntimeHandler features:NodeRuntimeHandlerFeatures name:s
+NodeRuntimeHandler name:s features:NodeRuntimeHandlerFeatures
 NodeRuntimeHandlerFeatures recursiveReadOnlyMounts:b userNamespaces:b
-NodeSpec configSource:NodeConfigSource externalID:s podCIDR:s podCIDRs:[s]@ providerID:s taints:[Taint] unschedulable:b
-NodeStatus addresses:[NodeAddress]@type allocatable:{q} capacity:{q} conditions:[NodeCondition]@type config:NodeConfigStatus daemonEndpoints:NodeDaemonEndpoints declaredFeatures:[s] features:NodeFeatures images:[ContainerImage] nodeInfo:NodeSystemInfo phase:s runtimeHandlers:[NodeRuntimeHandler] volumesAttached:[AttachedVolume] volumesInUse:[s]
+NodeSpec podCIDR:s externalID:s providerID:s unschedulable:b taints:[Taint] - podCIDRs:[s]@ | configSource:NodeConfigSource
+NodeStatus capacity:{q} allocatable:{q} phase:s conditions:[NodeCondition]@type addresses:[NodeAddress]@type daemonEndpoints:NodeDaemonEndpoints nodeInfo:NodeSystemInfo images:[ContainerImage] volumesInUse:[s] volumesAttached:[AttachedVolume] - runtimeHandlers:[NodeRuntimeHandler] features:NodeFeatures declaredFeatures:[s] | config:NodeConfigStatus
 NodeSwapStatus capacity:i
-NodeSystemInfo architecture!:s bootID!:s containerRuntimeVersion!:s kernelVersion!:s kubeProxyVersion!:s kubeletVersion!:s machineID!:s operatingSystem!:s osImage!:s swap:NodeSwapStatus systemUUID!:s
+NodeSystemInfo machineID!:s systemUUID!:s bootID!:s kernelVersion!:s osImage!:s containerRuntimeVersion!:s kubeletVersion!:s kubeProxyVersion!:s operatingSystem!:s architecture!:s swap:NodeSwapStatus
 NonResourceAttributes path:s verb:s
-ObjectMeta annotations:{s} creationTimestamp:t deletionGracePeriodSeconds:i deletionTimestamp:t finalizers:[s]@ generateName:s generation:i labels:{s} managedFields:[ManagedFieldsEntry] name:s namespace:s ownerReferences:[OwnerReference]@uid resourceVersion:s selfLink:s uid:s
-ObjectReference apiVersion:s fieldPath:s kind:s name:s namespace:s resourceVersion:s uid:s
-OwnerReference apiVersion!:s blockOwnerDeletion:b controller:b kind!:s name!:s uid!:s
-PortStatus error:s port!:i protocol!:s
-Preconditions resourceVersion:s uid:s
-ResourceAttributes group:s name:s namespace:s resource:s subresource:s verb:s version:s
-Secret apiVersion:s data:{s} immutable:b kind:s metadata:ObjectMeta stringData:{s} type:s
-SelfSubjectAccessReview apiVersion:s kind:s metadata:ObjectMeta spec:SelfSubjectAccessReviewSpec status:SubjectAccessReviewStatus
-SelfSubjectAccessReviewSpec nonResourceAttributes:NonResourceAttributes resourceAttributes:ResourceAttributes
-Service apiVersion:s kind:s metadata:ObjectMeta spec:ServiceSpec status:ServiceStatus
-ServiceAccount apiVersion:s automountServiceAccountToken:b imagePullSecrets:[LocalObjectReference] kind:s metadata:ObjectMeta secrets:[ObjectReference]@name
-ServicePort appProtocol:s name:s nodePort:i port!:i protocol:s targetPort:x
-ServiceSpec allocateLoadBalancerNodePorts:b clusterIP:s clusterIPs:[s] externalIPs:[s] externalName:s externalTrafficPolicy:s healthCheckNodePort:i internalTrafficPolicy:s ipFamilies:[s] ipFamilyPolicy:s loadBalancerClass:s loadBalancerIP:s loadBalancerSourceRanges:[s] ports:[ServicePort]@port publishNotReadyAddresses:b selector:{s} sessionAffinity:s sessionAffinityConfig:SessionAffinityConfig trafficDistribution:s type:s
-ServiceStatus conditions:[Condition]@type loadBalancer:LoadBalancerStatus
+ObjectMeta name:s generateName:s namespace:s selfLink:s uid:s resourceVersion:s generation:i creationTimestamp:t deletionTimestamp:t deletionGracePeriodSeconds:i labels:{s} annotations:{s} ownerReferences:[OwnerReference]@uid finalizers:[s]@ | managedFields:[ManagedFieldsEntry]
+ObjectReference kind:s namespace:s name:s uid:s apiVersion:s resourceVersion:s fieldPath:s
+OwnerReference kind!:s - name!:s uid!:s apiVersion!:s controller:b blockOwnerDeletion:b
+PortStatus port!:i protocol!:s error:s
+Preconditions uid:s resourceVersion:s
+ResourceAttributes namespace:s verb:s group:s version:s resource:s subresource:s name:s
+Secret metadata:ObjectMeta data:{y} type:s stringData:{s} immutable:b | apiVersion:s kind:s
+SelfSubjectAccessReview metadata:ObjectMeta spec:SelfSubjectAccessReviewSpec status:SubjectAccessReviewStatus | apiVersion:s kind:s
+SelfSubjectAccessReviewSpec resourceAttributes:ResourceAttributes nonResourceAttributes:NonResourceAttributes
+Service metadata:ObjectMeta spec:ServiceSpec status:ServiceStatus | apiVersion:s kind:s
+ServiceAccount metadata:ObjectMeta secrets:[ObjectReference]@name imagePullSecrets:[LocalObjectReference] automountServiceAccountToken:b | apiVersion:s kind:s
+ServicePort name:s protocol:s port!:i targetPort:x nodePort:i appProtocol:s
+ServiceSpec ports:[ServicePort]@port selector:{s} clusterIP:s type:s externalIPs:[s] - sessionAffinity:s loadBalancerIP:s loadBalancerSourceRanges:[s] externalName:s externalTrafficPolicy:s healthCheckNodePort:i publishNotReadyAddresses:b sessionAffinityConfig:SessionAffinityConfig - - ipFamilyPolicy:s clusterIPs:[s] ipFamilies:[s] allocateLoadBalancerNodePorts:b loadBalancerClass:s internalTrafficPolicy:s trafficDistribution:s
+ServiceStatus loadBalancer:LoadBalancerStatus conditions:[Condition]@type
 SessionAffinityConfig clientIP:ClientIPConfig
-SlicePort appProtocol:s name:s port:i protocol:s
-SubjectAccessReviewStatus allowed:b denied:b evaluationError:s reason:s
-Taint effect!:s key!:s timeAdded:t value:s
+SlicePort name:s protocol:s port:i appProtocol:s
+SubjectAccessReviewStatus allowed:b reason:s evaluationError:s denied:b
+Taint key!:s value:s effect!:s timeAdded:t
 `;
 
 // The parsed schema table: the type of each field, and how its lists are merged.
 
-export type Scalar = "s" | "i" | "n" | "b" | "t" | "q" | "x" | "o";
+export type Scalar = "s" | "y" | "i" | "n" | "b" | "t" | "q" | "x" | "o";
 
 export type FieldType =
   | { readonly is: "scalar"; readonly scalar: Scalar }
@@ -79,6 +81,8 @@ export type FieldType =
 
 export interface Field {
   readonly name: string;
+  /** In protobuf. */
+  readonly number: number | undefined;
   readonly isRequired: boolean;
   readonly type: FieldType;
   /** The key by which a strategic merge patch merges the list; the empty key merges scalars as a set. */
@@ -94,27 +98,24 @@ function readType(text: string): FieldType {
   return { is: "type", name: text };
 }
 
-function readField(text: string): Field {
+function readField(text: string, number: number | undefined): Field {
   const [, name, bang, type, merge] = /^([^:!]+)(!?):([^@]+)(@.*)?$/.exec(text) ?? [];
   if (name === undefined || type === undefined)
     throw new TypeError(`Invalid field in the schema table: ${text}`);
-  return defined({
-    name,
-    isRequired: bang === "!",
-    type: readType(type),
-    mergeKey: merge?.slice(1),
-  });
+  const mergeKey = merge?.slice(1);
+  return { name, number, isRequired: bang === "!", type: readType(type), ...defined({ mergeKey }) };
 }
 
-const types = new Map(
-  schemaTable
-    .trim()
-    .split("\n")
-    .map((line): [string, Fields] => {
-      const [name = "", ...fields] = line.split(" ");
-      return [name, new Map(fields.map(readField).map((field) => [field.name, field]))];
-    }),
-);
+function readLine(line: string): [string, Fields] {
+  const [name = "", ...words] = line.split(" ");
+  const end = words.includes("|") ? words.indexOf("|") : words.length;
+  const fields = words.flatMap((word, index) =>
+    word === "-" || word === "|" ? [] : readField(word, index < end ? index + 1 : undefined),
+  );
+  return [name, new Map(fields.map((field) => [field.name, field]))];
+}
+
+const types = new Map(schemaTable.trim().split("\n").map(readLine));
 
 /** The fields of a type, or undefined for a type that is not in the table. */
 export const fieldsOf = (type: string): Fields | undefined => types.get(type);

@@ -126,6 +126,7 @@ function jsonTypeOf(value: Json): string {
 function fits(value: Json, scalar: string): boolean {
   switch (scalar) {
     case "s":
+    case "y":
     case "t":
       return typeof value === "string";
     case "i":

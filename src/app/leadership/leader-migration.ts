@@ -2,7 +2,9 @@
 // it. Parses a LeaderMigrationConfiguration strictly.
 
 import { codeOf } from "../../core/error-message.ts";
+import { oneOf, text } from "../../core/fields.ts";
 import type { Problem } from "../../core/problem.ts";
+import { records } from "../../core/record-fields.ts";
 import type { Files } from "../../platform/files.ts";
 import { type ControllerName, controllerNamed } from "../flags/controller-names.ts";
 import type { Flags } from "../flags/flag-table.ts";
@@ -56,90 +58,46 @@ export function createMigration(
   return { leaderName, controllerLeaders, placeOf: (controller) => places.get(controller) ?? "main" };
 }
 
-const kind = "LeaderMigrationConfiguration";
 const group = "controllermanager.config.k8s.io";
-const versions = ["v1alpha1", "v1beta1", "v1"].map((version) => `${group}/${version}`);
 
-function isFields(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
+/** The file, as a list with one entry, so that it is read and checked like every other setting. */
+const file = records("The configuration.", {
+  apiVersion: oneOf("Version.", [`${group}/v1`, `${group}/v1beta1`, `${group}/v1alpha1`], { required: true }),
+  kind: oneOf("Kind.", ["LeaderMigrationConfiguration"], { required: true }),
+  leaderName: text("Name of the shared Lease.", { required: true }),
+  // Kubernetes has no other lock any more.
+  resourceLock: oneOf("Type of the lock.", ["leases"], { fallback: "leases" }),
+  controllerLeaders: records(
+    "Which component runs each controller.",
+    {
+      name: text("Name of the controller.", { required: true }),
+      component: text("The component, or * for all.", { required: true }),
+    },
+    { fallback: [] },
+  ),
+});
+
+function problem(why: string): Problem {
+  const key = "--leader-migration-config";
+  return { severity: "error", reason: "InvalidLeaderMigration", key, text: `${key}: ${why}` };
 }
 
-/** Reports every problem at once; each text starts with its path. */
-export function readMigration(source: unknown): ParsedMigration {
-  const problems: Problem[] = [];
-  const report = (text: string): undefined => {
-    problems.push({
-      severity: "error",
-      reason: "InvalidLeaderMigration",
-      key: "--leader-migration-config",
-      text: `--leader-migration-config: ${text}`,
-    });
-  };
-  const refuseUnknown = (fields: object, known: readonly string[], path: string): void => {
-    for (const key of Object.keys(fields))
-      if (!known.includes(key)) report(`${path}${key} is unknown; allowed: ${known.join(", ")}`);
-  };
-  const textOf = (value: unknown, path: string): string => {
-    if (typeof value === "string" && value !== "") return value;
-    report(`${path} must be a non-empty string, got ${JSON.stringify(value) ?? "nothing"}`);
-    return "";
-  };
-
-  if (!isFields(source)) {
-    report(`the file must contain an object of kind ${kind}`);
-    return { problems };
-  }
-  const { apiVersion, resourceLock = "leases", controllerLeaders = [] } = source;
-  refuseUnknown(source, ["apiVersion", "kind", "leaderName", "resourceLock", "controllerLeaders"], "");
-  if (source["kind"] !== kind) report(`kind must be ${kind}, got ${JSON.stringify(source["kind"])}`);
-  if (!versions.includes(String(apiVersion)))
-    report(`apiVersion must be one of ${versions.join(", ")}, got ${JSON.stringify(apiVersion)}`);
-  const leaderName = textOf(source["leaderName"], "leaderName");
-  if (resourceLock === "endpoints")
-    report('resourceLock "endpoints" no longer exists in Kubernetes; use leases');
-  else if (resourceLock !== "leases")
-    report(`resourceLock must be leases, got ${JSON.stringify(resourceLock)}`);
-  if (!Array.isArray(controllerLeaders)) {
-    report(`controllerLeaders must be a list, got ${JSON.stringify(controllerLeaders)}`);
-    return { problems };
-  }
-  const leaders = (controllerLeaders as unknown[]).map((leader, index): ControllerLeader => {
-    const path = `controllerLeaders[${index}]`;
-    if (!isFields(leader)) {
-      report(`${path} must be an object with name and component`);
-      return { name: "", component: "" };
-    }
-    refuseUnknown(leader, ["name", "component"], `${path}.`);
-    return {
-      name: textOf(leader["name"], `${path}.name`),
-      component: textOf(leader["component"], `${path}.component`),
-    };
-  });
-  return problems.length > 0
-    ? { problems }
-    : { migration: { leaderName, controllerLeaders: leaders }, problems };
-}
-
-// Reads the leader migration from the file of --leader-migration-config, or uses upstream's default configuration.
-
-function problem(text: string): Problem {
-  return {
-    severity: "error",
-    reason: "InvalidLeaderMigration",
-    key: "--leader-migration-config",
-    text: `--leader-migration-config: ${text}`,
-  };
-}
-
-/** Strict: duplicate fields are errors. */
-export async function readMigrationText(text: string): Promise<ParsedMigration> {
+/** Strict: duplicate and unknown fields are errors. */
+export async function readMigrationText(source: string): Promise<ParsedMigration> {
   // Loaded only here: the parser takes a megabyte of memory, and few clusters migrate.
   const { parseDocument } = await import("yaml");
-  const document = parseDocument(text, { uniqueKeys: true });
+  const document = parseDocument(source, { uniqueKeys: true });
   if (document.errors.length > 0) {
     return { problems: document.errors.map(({ message }) => problem(message.split("\n")[0] ?? message)) };
   }
-  return readMigration(document.toJS() as unknown);
+  const parsed = file.parse(JSON.stringify([document.toJS()]), { key: "file", what: "setting" });
+  if ("wrong" in parsed) return { problems: [problem("the file must contain one object")] };
+  const problems = "problems" in parsed ? parsed.problems : [];
+  const [read] = parsed.value;
+  if (problems.length > 0 || read === undefined)
+    return { problems: problems.map(({ text: why }) => problem(why.replaceAll("file[0].", ""))) };
+  const { leaderName, controllerLeaders } = read;
+  return { migration: { leaderName, controllerLeaders }, problems };
 }
 
 /** As in upstream, there is no leader migration without leader election. */
@@ -150,19 +108,14 @@ export async function readMigrationOf(
   if (!flags["leader-elect"] || !flags["enable-leader-migration"]) return { problems: [] };
   const path = flags["leader-migration-config"];
   if (path === undefined) return { migration: createMigration(defaultMigration), problems: [] };
-  let text: string;
+  let source: string;
   try {
-    text = await files.read(path);
+    source = await files.read(path);
   } catch (error) {
     const code = codeOf(error) || "unknown error";
-    return {
-      problems: [
-        problem(
-          `cannot read ${path} (${code}); check that the file exists and that this process may read it`,
-        ),
-      ],
-    };
+    const why = `cannot read ${path} (${code}); check that the file exists and that this process may read it`;
+    return { problems: [problem(why)] };
   }
-  const { migration, problems } = await readMigrationText(text);
+  const { migration, problems } = await readMigrationText(source);
   return migration === undefined ? { problems } : { migration: createMigration(migration), problems };
 }

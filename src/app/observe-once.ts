@@ -3,63 +3,10 @@
 
 import { type Milliseconds, milliseconds, seconds } from "../core/brand.ts";
 import { type Clock, sleep } from "../platform/clock.ts";
-import type { Transport, TransportRequest } from "../platform/transport.ts";
 import type { JournalEntry } from "../runtime/journal.ts";
 import type { Log, LogFields } from "../telemetry/log.ts";
-import type { AnyProvider } from "./connect-cloud.ts";
-import type { ReadFlags } from "./flags/read-flags.ts";
 import { createManager, type Manager } from "./manager/manager.ts";
-import type { ManagerPlatform } from "./system-platform.ts";
-
-/** Methods without effect. */
-const reading = ["GET", "HEAD", "OPTIONS"];
-/** Reviews are answered, and never stored. */
-const review = /^\/apis\/auth(entication|orization)\.k8s\.io\/v1\/[a-z]*reviews$/;
-
-export class ReadOnlyTransports {
-  /** The refused requests, as method and URL without query. */
-  readonly refused: string[] = [];
-  #sent = 0;
-
-  /** The number of requests that were sent, without watches. */
-  get sent(): number {
-    return this.#sent;
-  }
-
-  /** For the API server: reads only. */
-  kube(transport: Transport): Transport {
-    return (request, signal) => this.#send(transport, request, signal, reading);
-  }
-
-  /** For the API server: reads, and questions about permissions. */
-  kubeWithReviews(transport: Transport): Transport {
-    return (request, signal) =>
-      review.test(new URL(request.url).pathname)
-        ? transport(request, signal)
-        : this.#send(transport, request, signal, reading);
-  }
-
-  /** For the cloud: some clouds read with POST and sign in with it, so the declaration of each request decides about POST. */
-  cloud(transport: Transport): Transport {
-    return (request, signal) => this.#send(transport, request, signal, [...reading, "POST"]);
-  }
-
-  async #send(
-    transport: Transport,
-    request: TransportRequest,
-    signal: AbortSignal,
-    allowed: readonly string[],
-  ): Promise<Response> {
-    const { method, url } = request;
-    if (!allowed.includes(method.toUpperCase())) {
-      const { origin, pathname } = new URL(url);
-      this.refused.push(`${method} ${origin}${pathname}`);
-      throw new Error(`${method} ${pathname} was not sent: this command changes nothing.`);
-    }
-    if (!url.includes("watch=true")) this.#sent += 1;
-    return transport(request, signal);
-  }
-}
+import { type Operator, patienceOf, ReadOnlyTransports } from "./operator.ts";
 
 const capacity = 1000;
 
@@ -98,13 +45,6 @@ export function withoutRetry(message: string): string {
   return message.replace(/ Fairlead (?:keeps retrying|will retry)[^.]*\.?$/, "");
 }
 
-export interface ObserveOptions {
-  readonly provider: AnyProvider;
-  readonly settings: ReadFlags;
-  readonly platform: ManagerPlatform;
-  readonly timeout: Milliseconds;
-}
-
 export interface Evaluated {
   readonly manager: Manager;
   /** What would be changed, each change once. */
@@ -123,11 +63,11 @@ const interval = milliseconds(100);
 
 /** Calls `use` with the manager that has evaluated everything, and then ends it. Throws what makes the manager end. */
 export async function observeOnce<T>(
-  { provider, settings, platform, timeout }: ObserveOptions,
-  signal: AbortSignal,
+  { provider, settings, platform, signal }: Pick<Operator, "provider" | "settings" | "platform" | "signal">,
   use: (evaluated: Evaluated) => T | Promise<T>,
 ): Promise<T> {
   const { clock } = platform;
+  const timeout = patienceOf(settings.flags);
   const transports = new ReadOnlyTransports();
   const log = new CollectedLog();
   const changes = new Map<string, JournalEntry>();

@@ -4,27 +4,26 @@
 import { readClusterCIDRs } from "../../controllers/route/desired/cluster-cidrs.ts";
 import { minutes } from "../../core/brand.ts";
 import type { AnyCloud } from "../connect-cloud.ts";
+import type { Operator } from "../operator.ts";
 import { type ClusterState, newLeader } from "./cluster-state.ts";
 import { LeftoverRemoval, type Removal } from "./delete-leftovers.ts";
 import { type Survey, takeSurvey } from "./left-objects.ts";
 import { addressesOf, type Leftover, type Selection, whyKept } from "./leftovers.ts";
-import { OperatorAccess, type OperatorOptions } from "./operator-access.ts";
-
-export interface CleanupOptions extends OperatorOptions {
-  readonly selection: Selection;
-}
+import { OperatorAccess } from "./operator-access.ts";
 
 export interface ClusterSurvey extends Survey {
   readonly cluster: ClusterState;
 }
 
 export class Cleanup {
-  readonly #options: CleanupOptions;
+  readonly #operator: Operator;
+  readonly #selection: Selection;
   readonly #access: OperatorAccess;
 
-  constructor(options: CleanupOptions, signal: AbortSignal) {
-    this.#options = options;
-    this.#access = new OperatorAccess(options, signal);
+  constructor(operator: Operator, selection: Selection) {
+    this.#operator = operator;
+    this.#selection = selection;
+    this.#access = new OperatorAccess(operator);
   }
 
   /** Changes nothing. */
@@ -43,7 +42,8 @@ export class Cleanup {
     { cluster: before }: ClusterSurvey,
     progress: (text: string) => void,
   ): Promise<Removal> {
-    const { provider, settings, platform, selection } = this.#options;
+    const { provider, settings, platform } = this.#operator;
+    const selection = this.#selection;
     const cloud = this.#access.cloud("change");
     const removal = new LeftoverRemoval(
       {
@@ -70,7 +70,8 @@ export class Cleanup {
   }
 
   async #survey(cloud: AnyCloud): Promise<ClusterSurvey> {
-    const { provider, settings, platform, selection } = this.#options;
+    const { provider, settings, platform } = this.#operator;
+    const selection = this.#selection;
     const { flags } = settings;
     const cluster = await this.#access.cluster();
     const ranges = readClusterCIDRs(flags["cluster-cidr"]);

@@ -9,10 +9,11 @@ import { keyOf } from "../../kube/objects.ts";
 import { sleep } from "../../platform/clock.ts";
 import type { ObservedLoadBalancer } from "../../provider/load-balancers.ts";
 import type { AnyCloud } from "../connect-cloud.ts";
+import type { Operator } from "../operator.ts";
 import type { ClusterState } from "./cluster-state.ts";
 import { applySteps } from "./delete-balancer.ts";
 import { listCloud, readsLagOf } from "./list-cloud.ts";
-import { OperatorAccess, type OperatorOptions } from "./operator-access.ts";
+import { OperatorAccess } from "./operator-access.ts";
 
 export interface MarkedBalancer {
   readonly name: string;
@@ -49,19 +50,20 @@ export interface Moved {
 const maxListings = 3;
 
 export class Marks {
-  readonly #options: OperatorOptions;
+  readonly #operator: Operator;
   readonly #access: OperatorAccess;
   /** The cluster as it was without a leader. */
   #unled: ClusterState | undefined;
 
-  constructor(options: OperatorOptions, signal: AbortSignal) {
-    this.#options = options;
-    this.#access = new OperatorAccess(options, signal);
+  constructor(operator: Operator) {
+    this.#operator = operator;
+    this.#access = new OperatorAccess(operator);
   }
 
   /** Changes nothing. */
   async survey(): Promise<MarksSurvey> {
-    return this.#survey(this.#access.cloud("read"));
+    const survey = await this.#survey(this.#access.cloud("read"));
+    return { ...survey, balancers: survey.balancers.map(({ observed: _, ...shown }) => shown) };
   }
 
   /** The replica that leads; undefined if none does. */
@@ -79,7 +81,7 @@ export class Marks {
     from: string,
     progress: (text: string) => void,
   ): Promise<Moved> {
-    const { settings, platform } = this.#options;
+    const { settings, platform } = this.#operator;
     const { clock } = platform;
     const cloud = this.#access.cloud("change");
     const { loadBalancers, pending } = cloud;
@@ -112,7 +114,7 @@ export class Marks {
   }
 
   async #leftAfter(cloud: AnyCloud, from: string, names: ReadonlySet<string>): Promise<ReadonlySet<string>> {
-    const { clock } = this.#options.platform;
+    const { clock } = this.#operator.platform;
     const delay = milliseconds(Math.max(seconds(1), readsLagOf(cloud) ?? 0));
     for (let listing = 1; ; listing += 1) {
       const survey = await this.#survey(cloud);
@@ -124,7 +126,7 @@ export class Marks {
   }
 
   async #survey(cloud: AnyCloud): Promise<FoundSurvey> {
-    const { settings, platform } = this.#options;
+    const { settings, platform } = this.#operator;
     const own = settings.flags["cluster-name"];
     const state = await this.#access.cluster();
     if (state.kind !== "read")

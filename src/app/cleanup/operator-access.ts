@@ -3,39 +3,28 @@
 import type { KubeApi } from "../../kube/client/api.ts";
 import type { Call } from "../../provider/call.ts";
 import { ConfigurationError } from "../configuration/configuration-error.ts";
-import { type AnyCloud, type AnyProvider, connectCloud } from "../connect-cloud.ts";
-import { readingClient } from "../explain/find-answer.ts";
-import type { ReadFlags } from "../flags/read-flags.ts";
-import { ReadOnlyTransports } from "../observe-once.ts";
-import type { ManagerPlatform } from "../system-platform.ts";
+import { type AnyCloud, connectCloud } from "../connect-cloud.ts";
+
+import { type Operator, ReadOnlyTransports, readingClient } from "../operator.ts";
 import { type ClusterState, findLeadership, newLeader, readCluster, readLease } from "./cluster-state.ts";
 
-export interface OperatorOptions {
-  readonly provider: AnyProvider;
-  /** With the kubeconfig of the user. */
-  readonly settings: ReadFlags;
-  readonly platform: ManagerPlatform;
-  readonly userAgent: string;
-}
-
 export class OperatorAccess {
-  readonly #options: OperatorOptions;
-  readonly #signal: AbortSignal;
+  readonly #operator: Operator;
   /** As of the last read. */
   #clusterUID: string | undefined;
 
-  constructor(options: OperatorOptions, signal: AbortSignal) {
-    this.#options = options;
-    this.#signal = signal;
-    this.#clusterUID = options.settings.flags["cluster-uid"];
+  constructor(operator: Operator) {
+    this.#operator = operator;
+    this.#clusterUID = operator.settings.flags["cluster-uid"];
   }
 
   get call(): Call {
-    return { signal: this.#signal, urgency: "user-change" };
+    return { signal: this.#operator.signal, urgency: "user-change" };
   }
 
   async cluster(): Promise<ClusterState> {
-    const cluster = await readCluster(() => this.#api(), this.#options.settings.flags, this.#signal);
+    const { settings, signal } = this.#operator;
+    const cluster = await readCluster(() => this.#api(), settings.flags, signal);
     if (cluster.kind === "read") this.#clusterUID = cluster.uid;
     return cluster;
   }
@@ -43,20 +32,20 @@ export class OperatorAccess {
   /** The replica that leads; undefined if none does. */
   async leader(cluster: ClusterState): Promise<string | undefined> {
     if (cluster.kind !== "read") return undefined;
-    const { settings, platform } = this.#options;
-    return findLeadership(await this.#api(), settings.flags, cluster.lease, platform.clock, this.#signal);
+    const { settings, platform, signal } = this.#operator;
+    return findLeadership(await this.#api(), settings.flags, cluster.lease, platform.clock, signal);
   }
 
   /** The replica that took or renewed the Lease since the cluster was read, with one request; undefined if none did. */
   async newLeader(cluster: ClusterState): Promise<string | undefined> {
     if (cluster.kind !== "read") return undefined;
-    const { flags } = this.#options.settings;
-    return newLeader(cluster.lease, await readLease(await this.#api(), flags, this.#signal));
+    const { settings, signal } = this.#operator;
+    return newLeader(cluster.lease, await readLease(await this.#api(), settings.flags, signal));
   }
 
   /** With `read`, the transports refuse every change. */
   cloud(access: "read" | "change"): AnyCloud {
-    const { provider, settings, platform } = this.#options;
+    const { provider, settings, platform, signal } = this.#operator;
     const { clock, random, environment, cloudTransport } = platform;
     const isReading = access === "read";
     const { connected, problems } = connectCloud(
@@ -66,7 +55,7 @@ export class OperatorAccess {
         clusterUID: () => this.#clusterUID,
       },
       {
-        ...{ clock, random, signal: this.#signal, deadline: settings.flags["cloud-call-timeout"] },
+        ...{ clock, random, signal, deadline: settings.flags["cloud-call-timeout"] },
         transport: isReading ? new ReadOnlyTransports().cloud(cloudTransport) : cloudTransport,
         mayMutate: () => (isReading ? { reason: "nothing is changed before it is confirmed." } : true),
         report: () => undefined,
@@ -77,7 +66,7 @@ export class OperatorAccess {
   }
 
   async #api(): Promise<KubeApi> {
-    const { settings, platform, userAgent } = this.#options;
-    return (await readingClient(settings.flags, platform, userAgent, this.#signal)).api;
+    const { settings, platform, userAgent, signal } = this.#operator;
+    return (await readingClient(settings.flags, platform, userAgent, signal)).api;
   }
 }

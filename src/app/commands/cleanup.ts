@@ -1,14 +1,12 @@
 // `cleanup`: lists what a cluster left in the cloud, and deletes it after a confirmation.
 
 import type { Problem } from "../../core/problem.ts";
-import { version } from "../build-info.ts";
 import type { Cleanup, ClusterSurvey } from "../cleanup/cleanup.ts";
 import type { Leftover } from "../cleanup/leftovers.ts";
 import { invalidFlag } from "../flags/flag-problems.ts";
 import type { Flags } from "../flags/flag-table.ts";
 import { defaultClusterName } from "../flags/groups/generic.ts";
 import type { ReadFlags } from "../flags/read-flags.ts";
-import { withUserKubeconfig } from "../kube-client.ts";
 import type { Command } from "./command.ts";
 
 function flagProblems({ flags, given }: ReadFlags): readonly Problem[] {
@@ -121,27 +119,23 @@ export const cleanupCommand: Command = {
         import("../cleanup/cleanup-text.ts"),
         import("../cleanup/leftovers.ts"),
       ]);
-    const { configuration, platform, provider, program, console, signal } = invocation;
-    const { settings: given } = configuration;
-    if (invocation.refuse(flagProblems(given))) return;
-    const flags = await withUserKubeconfig(given.flags, platform);
-    const settings = { ...given, flags };
+    const { configuration, console, printsJson } = invocation;
+    if (invocation.refuse(flagProblems(configuration.settings))) return;
+    const operator = await invocation.operator("cleanup");
+    const { settings } = operator;
+    const { flags } = settings;
     const selection = { owners: new Set(flags.owner ?? []), allMarked: flags["all-marked"] };
-    const userAgent = `${program}/${version} cleanup`;
-    const cleanup = new Cleanup({ provider, settings, platform, userAgent, selection }, signal);
+    const cleanup = new Cleanup(operator, selection);
     const survey = await cleanup.survey();
-    const isData = flags.output === "json";
     const shown = { clusterName: flags["cluster-name"], noRoutes: noRoutes(settings) };
-    await console.out(
-      isData ? `${JSON.stringify(surveyData(survey), undefined, 2)}\n` : surveyText(survey, shown),
-    );
+    await invocation.print(surveyData(survey), surveyText(survey, shown));
     const found = survey.leftovers.filter(isDeletable);
     if (found.length === 0) {
       const isLeft = survey.leftovers.some(({ kept }) => kept?.kind === "unselected");
       invocation.exitCode = survey.problems.length > 0 ? 1 : isLeft ? 3 : 0;
       return;
     }
-    const canAsk = console.readLine !== undefined && !isData;
+    const canAsk = console.readLine !== undefined && !printsJson;
     if (!flags.yes && !canAsk) {
       invocation.writeError("nothing was deleted; to delete what is left, run cleanup again with --yes");
       invocation.exitCode = survey.problems.length > 0 ? 1 : 3;
@@ -168,7 +162,7 @@ export const cleanupCommand: Command = {
     }
     const result = await cleanup.remove(found, survey, (text) => console.err(`${text}\n`));
     const text = removalText(found, result);
-    if (isData) console.err(text);
+    if (printsJson) console.err(text);
     else await console.out(text);
     const isComplete = [result.failed, result.problems, survey.problems].every(({ length }) => length === 0);
     invocation.exitCode = isComplete ? 0 : 1;

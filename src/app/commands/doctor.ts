@@ -1,6 +1,5 @@
 // `doctor`: checks the set-up of the cluster, the cloud and this machine, and says how to fix what is wrong.
 
-import { withUserKubeconfig } from "../kube-client.ts";
 import type { Command } from "./command.ts";
 
 export const doctorCommand: Command = {
@@ -28,14 +27,8 @@ export const doctorCommand: Command = {
       import("../doctor/gather.ts"),
       import("../doctor/diagnose.ts"),
     ]);
-    const { provider, program, platform, configuration, console, signal } = invocation;
-    const flags = await withUserKubeconfig(configuration.settings.flags, platform);
-    const diagnosis = diagnose(
-      await gatherFacts({ provider, program, platform, configuration, flags, signal }),
-    );
-    await console.out(
-      flags.output === "json" ? `${JSON.stringify(diagnosis, undefined, 2)}\n` : diagnosisText(diagnosis),
-    );
+    const diagnosis = diagnose(await gatherFacts(await invocation.operator("doctor")));
+    await invocation.print(diagnosis, diagnosisText(diagnosis));
     invocation.exitCode = diagnosisExitCode(diagnosis);
   },
 };

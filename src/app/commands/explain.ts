@@ -4,7 +4,6 @@ import type { Problem } from "../../core/problem.ts";
 import { serverProblems } from "../explain/find-manager.ts";
 import { invalidFlag } from "../flags/flag-problems.ts";
 import type { Flags } from "../flags/flag-table.ts";
-import { withUserKubeconfig } from "../kube-client.ts";
 import type { Command } from "./command.ts";
 
 /** Why the command cannot start; exit code 2. */
@@ -50,20 +49,16 @@ export const explainCommand: Command = {
         import("../explain/explain-request.ts"),
         import("../explain/find-answer.ts"),
       ]);
-    const { configuration, platform, console } = invocation;
-    const given = configuration.settings.flags;
-    if (invocation.refuse(flagProblems(given))) return;
+    const { flags } = invocation.configuration.settings;
+    if (invocation.refuse(flagProblems(flags))) return;
     const first = readExplainRequest(words, "default");
     if ("wrong" in first) return invocation.refuseText(first.wrong);
-    const { provider, program, signal } = invocation;
-    const flags = await withUserKubeconfig(given, platform);
-    const sources = { provider, program, platform, configuration, flags, signal };
-    const request = readExplainRequest(words, await namespaceOf(sources));
+    const operator = await invocation.operator("explain");
+    const request = readExplainRequest(words, await namespaceOf(operator));
     if ("wrong" in request) return invocation.refuseText(request.wrong);
-    const answer = await findAnswer(sources, request.object);
-    if (given.output === "json") await console.out(`${JSON.stringify(answer, undefined, 2)}\n`);
-    else if (answer.notFound === undefined)
-      await console.out(answerText(answer, request.object === undefined));
+    const answer = await findAnswer(operator, request.object);
+    if (answer.notFound === undefined || invocation.printsJson)
+      await invocation.print(answer, answerText(answer, request.object === undefined));
     if (answer.notFound !== undefined) invocation.writeError(notFoundText(answer.notFound));
     invocation.exitCode = exitCodeOf(answer);
   },

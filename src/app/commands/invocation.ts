@@ -5,11 +5,14 @@ import type { Problem } from "../../core/problem.ts";
 import { isKubeError } from "../../kube/errors/kube-error.ts";
 import { programOf } from "../../provider/program.ts";
 import { abortable } from "../../runtime/abortable.ts";
+import { version } from "../build-info.ts";
 import type { Configuration } from "../configuration/configuration.ts";
 import { ConfigurationError } from "../configuration/configuration-error.ts";
 import type { AnyProvider } from "../connect-cloud.ts";
 import type { Console, ExitCode } from "../console.ts";
+import { withUserKubeconfig } from "../kube-client.ts";
 import { withoutRetry } from "../observe-once.ts";
+import type { Operator } from "../operator.ts";
 import type { ManagerPlatform } from "../system-platform.ts";
 
 export interface InvocationOptions {
@@ -41,6 +44,24 @@ export class Invocation {
     this.configuration = options.configuration;
     this.readConfiguration = options.readConfiguration;
     this.signal = options.signal;
+  }
+
+  /** The person who runs this command. */
+  async operator(command: string): Promise<Operator> {
+    const { provider, program, platform, configuration, signal } = this;
+    const flags = await withUserKubeconfig(configuration.settings.flags, platform);
+    const settings = { ...configuration.settings, flags };
+    const userAgent = `${program}/${version} ${command}`;
+    return { provider, program, platform, configuration, settings, signal, userAgent };
+  }
+
+  get printsJson(): boolean {
+    return this.configuration.settings.flags.output === "json";
+  }
+
+  /** Prints the data with --output=json, otherwise the text. */
+  async print(data: unknown, text: string): Promise<void> {
+    await this.console.out(this.printsJson ? `${JSON.stringify(data, undefined, 2)}\n` : text);
   }
 
   /** Asks the person at the terminal. */

@@ -103,8 +103,7 @@ export const lintCommand: Command = {
     }
     const { result } = linter;
     const { output } = configuration.settings.flags;
-    if (output === "json") await console.out(`${JSON.stringify(result, undefined, 2)}\n`);
-    else await console.out((output === "github" ? lintAnnotations : lintText)(result, unreadable));
+    await invocation.print(result, (output === "github" ? lintAnnotations : lintText)(result, unreadable));
     invocation.exitCode = unreadable > 0 ? 1 : result.problems.length > 0 ? 3 : 0;
   },
 };

@@ -1,10 +1,8 @@
 // `marks`: shows which clusters the marks of load balancers name, and moves them after a change of --cluster-name.
 
 import { countOf } from "../../core/text.ts";
-import { version } from "../build-info.ts";
 import type { ExitCode } from "../console.ts";
 import { invalidFlag } from "../flags/flag-problems.ts";
-import { withUserKubeconfig } from "../kube-client.ts";
 import type { Command } from "./command.ts";
 
 export const marksCommand: Command = {
@@ -30,24 +28,17 @@ export const marksCommand: Command = {
   requires: "settings",
   async run(invocation) {
     const { Marks, marksText, movable } = await import("../cleanup/marks.ts");
-    const { configuration, platform, provider, program, console, signal } = invocation;
-    const { settings: given } = configuration;
-    const from = given.flags["move-from"];
-    if (from !== undefined && from === given.flags["cluster-name"]) {
+    const { configuration, program, console, printsJson } = invocation;
+    const { flags } = configuration.settings;
+    const from = flags["move-from"];
+    if (from !== undefined && from === flags["cluster-name"]) {
       invocation.refuse([invalidFlag("move-from", `must differ from --cluster-name, got ${from} for both`)]);
       return;
     }
-    const flags = await withUserKubeconfig(given.flags, platform);
-    const userAgent = `${program}/${version} marks`;
-    const marks = new Marks({ provider, settings: { ...given, flags }, platform, userAgent }, signal);
+    const marks = new Marks(await invocation.operator("marks"));
     const survey = await marks.survey();
-    const isData = flags.output === "json";
     const commandLine = `${program} marks --cluster-name=${flags["cluster-name"]}`;
-    await console.out(
-      isData
-        ? `${JSON.stringify(survey, (key, value) => (key === "observed" ? undefined : value), 2)}\n`
-        : marksText(survey, commandLine),
-    );
+    await invocation.print(survey, marksText(survey, commandLine));
     if (survey.problems.length > 0) {
       invocation.exitCode = 1;
       return;
@@ -60,7 +51,7 @@ export const marksCommand: Command = {
     };
     if (survey.cannotMove !== undefined) return refuse(1, survey.cannotMove);
     const question = `Move the ${found.length === 1 ? "mark" : "marks"} of ${countOf(found.length, "load balancer")} from ${from} to ${survey.cluster}?`;
-    if (!flags.yes && (console.readLine === undefined || isData))
+    if (!flags.yes && (console.readLine === undefined || printsJson))
       return refuse(3, "to move them, run the command again with --yes");
     const leader = await marks.leader();
     if (leader !== undefined)
@@ -68,7 +59,7 @@ export const marksCommand: Command = {
     if (!flags.yes && !(await invocation.isConfirmed(question))) return refuse(3, "not confirmed");
     const { moved, failed } = await marks.move(found, from, (text) => console.err(`${text}\n`));
     const summary = `Moved the marks of ${countOf(moved.length, "load balancer")} from ${from} to ${survey.cluster}.\n`;
-    if (isData) console.err(summary);
+    if (printsJson) console.err(summary);
     else await console.out(summary);
     for (const { name, why } of failed) invocation.writeError(`the mark of ${name} was not moved: ${why}`);
     invocation.exitCode = failed.length > 0 ? 1 : 0;

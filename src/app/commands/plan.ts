@@ -1,8 +1,6 @@
 // `plan`: what a start of the manager would do.
 
-import { minutes } from "../../core/brand.ts";
 import { inPod } from "../explain/find-manager.ts";
-import { withUserKubeconfig } from "../kube-client.ts";
 import type { Command } from "./command.ts";
 
 export const planCommand: Command = {
@@ -38,21 +36,12 @@ export const planCommand: Command = {
         import("../observe-once.ts"),
         import("../plan-answer.ts"),
       ]);
-    const { configuration, platform, provider, console, signal } = invocation;
-    const { settings } = configuration;
-    for (const { text } of configuration.problems) invocation.writeError(text);
-    const flags = await withUserKubeconfig(settings.flags, platform);
-    const options = {
-      provider,
-      settings: { ...settings, flags },
-      platform,
-      timeout: flags.timeout ?? minutes(1),
-    };
-    const answer = await observeOnce(options, signal, (evaluated) =>
+    for (const { text } of invocation.configuration.problems) invocation.writeError(text);
+    const operator = await invocation.operator("plan");
+    const answer = await observeOnce(operator, (evaluated) =>
       planAnswer(evaluated, describeEverything(evaluated.manager, true)),
     );
-    const isData = flags.output === "json";
-    await console.out(isData ? `${JSON.stringify(answer, undefined, 2)}\n` : planText(answer));
+    await invocation.print(answer, planText(answer));
     invocation.exitCode = planExitCode(answer);
   },
 };

@@ -2,13 +2,12 @@
 // and lists what it contains.
 
 import { gzipSync } from "node:zlib";
-import { minutes } from "../../core/brand.ts";
 import { messageOf } from "../../core/error-message.ts";
 import { Redaction } from "../../core/redaction.ts";
-import { buildDetails, version } from "../build-info.ts";
+import { buildDetails } from "../build-info.ts";
 import { findManager, serverProblems } from "../explain/find-manager.ts";
 import { invalidFlag } from "../flags/flag-problems.ts";
-import { connectionSource, withUserKubeconfig } from "../kube-client.ts";
+import { connectionSource } from "../kube-client.ts";
 import type { Collection } from "../support/collect.ts";
 import type { Command } from "./command.ts";
 import type { Invocation } from "./invocation.ts";
@@ -88,31 +87,32 @@ export const supportBundleCommand: Command = {
 };
 
 async function collect(invocation: Invocation, redaction: Redaction): Promise<Collection> {
-  const { configuration, platform, provider, program, signal } = invocation;
+  const operator = await invocation.operator("support-bundle");
+  const { configuration, platform, provider, program, signal, userAgent } = operator;
+  const { flags } = operator.settings;
   const [
     { Collection, collectCluster, collectLog, collectManager, collectPodLogs, describeConfiguration },
     { addConfiguredSecrets },
     { openConnection },
-    { readingClient },
+    { patienceOf, readingClient },
   ] = await Promise.all([
     import("../support/collect.ts"),
     import("../support/bundle-redaction.ts"),
     import("../../kube/connection/connection.ts"),
-    import("../explain/find-answer.ts"),
+    import("../operator.ts"),
   ]);
   const collection = new Collection();
   addConfiguredSecrets(redaction, provider, configuration, platform.environment);
   collection.add("version.json", buildDetails(program));
   collection.add("configuration.json", describeConfiguration(provider, configuration, platform.environment));
-  const flags = await withUserKubeconfig(configuration.settings.flags, platform);
-  const connect = () => readingClient(flags, platform, `${program}/${version} support-bundle`, signal);
+  const connect = () => readingClient(flags, platform, userAgent, signal);
   try {
     const connection = await openConnection(connectionSource(flags, platform.environment), platform, signal);
     const { headers } = await connection.access(signal);
     for (const value of Object.values(headers)) redaction.add(value.replace(/^(Bearer|Basic) /, ""));
     const { api } = await connect();
     await collectCluster(collection, redaction, api, flags, signal);
-    const deps = { ...platform, connection, timeout: flags.timeout ?? minutes(1) };
+    const deps = { ...platform, connection, timeout: patienceOf(flags) };
     const namespace = flags["leader-elect-resource-namespace"];
     await collectPodLogs(collection, program, { ...deps, api, namespace }, signal);
     if (flags.server === undefined && flags["server-ca-file"] === undefined) {

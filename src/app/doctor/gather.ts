@@ -1,6 +1,6 @@
 // Gathers all facts for `doctor`: about the cluster, the cloud with one page of machines per source, and the ports of this machine.
 
-import { type Milliseconds, minutes, seconds } from "../../core/brand.ts";
+import { type Milliseconds, seconds } from "../../core/brand.ts";
 import { codeOf, messageOf } from "../../core/error-message.ts";
 import { isKubeError } from "../../kube/errors/kube-error.ts";
 import type { Clock } from "../../platform/clock.ts";
@@ -8,48 +8,27 @@ import type { Transport } from "../../platform/transport.ts";
 import { CloudError } from "../../provider/errors.ts";
 import type { InstanceSource } from "../../provider/instances.ts";
 import { DeadlineError, withDeadline } from "../../runtime/deadline.ts";
-import { version } from "../build-info.ts";
 import { OperatorAccess } from "../cleanup/operator-access.ts";
-import type { Configuration } from "../configuration/configuration.ts";
-import type { AnyCloud, AnyProvider } from "../connect-cloud.ts";
-import type { Flags } from "../flags/flag-table.ts";
+import type { AnyCloud } from "../connect-cloud.ts";
 import { connectKube } from "../kube-client.ts";
-import { ReadOnlyTransports, withoutRetry } from "../observe-once.ts";
-import type { ManagerPlatform } from "../system-platform.ts";
+import { withoutRetry } from "../observe-once.ts";
+import { type Operator, patienceOf, ReadOnlyTransports } from "../operator.ts";
 import type { CloudFacts, CloudFailure, ClusterFacts, Facts, PortFact, Read } from "./doctor-facts.ts";
 import { gatherCluster } from "./gather-cluster.ts";
 import { ServerTimes } from "./server-times.ts";
 
-export interface DoctorSources {
-  readonly provider: AnyProvider;
-  readonly program: string;
-  readonly platform: ManagerPlatform;
-  readonly configuration: Configuration;
-  /** With the kubeconfig of the user. */
-  readonly flags: Flags;
-  readonly signal: AbortSignal;
-}
-
-const timeoutOf = ({ timeout }: Flags): Milliseconds => timeout ?? minutes(1);
-const userAgentOf = (program: string): string => `${program}/${version} doctor`;
-
-async function cluster(sources: DoctorSources): Promise<Read<ClusterFacts>> {
-  const { platform, program, configuration, flags, signal } = sources;
+async function cluster(operator: Operator): Promise<Read<ClusterFacts>> {
+  const { platform, program, settings, userAgent, signal } = operator;
   const { clock } = platform;
   const times = new ServerTimes(clock);
   const transport = times.observe(new ReadOnlyTransports().kubeWithReviews(platform.transport));
-  const settings = { ...configuration.settings, flags };
   const gather = async (stop: AbortSignal): Promise<ClusterFacts> => {
-    const hooks = {
-      userAgent: userAgentOf(program),
-      mayWrite: () => true as const,
-      onRequest: () => undefined,
-    };
-    const { api } = await connectKube(flags, { ...platform, transport }, hooks, stop);
+    const hooks = { userAgent, mayWrite: () => true as const, onRequest: () => undefined };
+    const { api } = await connectKube(settings.flags, { ...platform, transport }, hooks, stop);
     return gatherCluster({ api, times, clock, program, settings }, stop);
   };
   try {
-    return { value: await withDeadline(clock, timeoutOf(flags), "The API server", signal, gather) };
+    return { value: await withDeadline(clock, patienceOf(settings.flags), "The API server", signal, gather) };
   } catch (error) {
     signal.throwIfAborted();
     if (!isKubeError(error) && !(error instanceof DeadlineError)) throw error;
@@ -95,31 +74,25 @@ async function tryCheck(
   }
 }
 
-async function cloud(sources: DoctorSources): Promise<CloudFacts> {
-  const { provider, program, platform, configuration, flags, signal } = sources;
+async function cloud(operator: Operator): Promise<CloudFacts> {
+  const { platform, configuration, settings, signal } = operator;
   const { clock } = platform;
+  const timeout = patienceOf(settings.flags);
   const errors = configuration.problems.filter(({ severity }) => severity === "error");
   const failuresOf = errors.map(({ text }): CloudFailure => ({ kind: "settings", message: text }));
   if (failuresOf.length > 0)
     return { origins: [], clock: undefined, failures: failuresOf, hasMachines: false };
   const times = new ServerTimes(clock);
-  const access = new OperatorAccess(
-    {
-      provider,
-      settings: { ...configuration.settings, flags },
-      platform: { ...platform, cloudTransport: times.observe(platform.cloudTransport) },
-      userAgent: userAgentOf(program),
-    },
-    signal,
-  );
+  const cloudTransport = times.observe(platform.cloudTransport);
+  const access = new OperatorAccess({ ...operator, platform: { ...platform, cloudTransport } });
   const { instances, checkSettings } = access.cloud("read");
   const tried = await Promise.all(
-    (instances?.sources ?? []).map((source) => tryListing(source, clock, timeoutOf(flags), signal)),
+    (instances?.sources ?? []).map((source) => tryListing(source, clock, timeout, signal)),
   );
   const notListed = tried.filter((result) => typeof result !== "boolean");
   // What the listing has shown is not reported twice.
   const isChecked = notListed.length === 0;
-  const refused = isChecked ? await tryCheck(checkSettings, clock, timeoutOf(flags), signal) : [];
+  const refused = isChecked ? await tryCheck(checkSettings, clock, timeout, signal) : [];
   const failures = [...notListed, ...refused];
   const clocks = times.origins.flatMap((origin) => times.of(origin) ?? []);
   const worst = clocks.toSorted((a, b) => Math.abs(b.aheadMs) - Math.abs(a.aheadMs))[0];
@@ -150,7 +123,7 @@ async function portFact(
   }
 }
 
-async function ports({ flags, platform, signal }: DoctorSources): Promise<readonly PortFact[]> {
+async function ports({ settings: { flags }, platform, signal }: Operator): Promise<readonly PortFact[]> {
   const { transport, clock } = platform;
   const hasWebhook = (flags.webhooks ?? []).length > 0;
   const names = ["secure-port", ...(hasWebhook ? (["webhook-secure-port"] as const) : [])] as const;
@@ -161,9 +134,13 @@ async function ports({ flags, platform, signal }: DoctorSources): Promise<readon
   );
 }
 
-export async function gatherFacts(sources: DoctorSources): Promise<Facts> {
-  const { program, flags, configuration } = sources;
-  const { controllers } = configuration.settings;
-  const [ofCluster, ofCloud, ofPorts] = await Promise.all([cluster(sources), cloud(sources), ports(sources)]);
+export async function gatherFacts(operator: Operator): Promise<Facts> {
+  const { program, settings } = operator;
+  const { flags, controllers } = settings;
+  const [ofCluster, ofCloud, ofPorts] = await Promise.all([
+    cluster(operator),
+    cloud(operator),
+    ports(operator),
+  ]);
   return { program, flags, controllers, cluster: ofCluster, cloud: ofCloud, ports: ofPorts };
 }

@@ -1,18 +1,14 @@
 // An explanation: asks a running manager if one is named. Otherwise a manager that changes nothing evaluates everything once, with the
 // same functions, if the cloud is configured here.
 
-import { minutes } from "../../core/brand.ts";
 import type { Problem } from "../../core/problem.ts";
 import type { KubeApi } from "../../kube/client/api.ts";
 import { openConnection } from "../../kube/connection/connection.ts";
-import { version } from "../build-info.ts";
-import type { Configuration } from "../configuration/configuration.ts";
 import { ConfigurationError } from "../configuration/configuration-error.ts";
-import type { AnyProvider } from "../connect-cloud.ts";
 import type { Flags } from "../flags/flag-table.ts";
-import { connectionSource, connectKube } from "../kube-client.ts";
-import { type Evaluated, observeOnce, ReadOnlyTransports } from "../observe-once.ts";
-import type { ManagerPlatform } from "../system-platform.ts";
+import { connectionSource } from "../kube-client.ts";
+import { type Evaluated, observeOnce } from "../observe-once.ts";
+import { type Operator, patienceOf, readingClient } from "../operator.ts";
 import { askManager } from "./ask-manager.ts";
 import { describeEverything, describeObject, isNotFound } from "./describe-object.ts";
 import { withoutLeader } from "./description.ts";
@@ -26,22 +22,6 @@ import {
   type ReadEvents,
   readEvents,
 } from "./from-api-server.ts";
-
-/** A client that cannot write. */
-export function readingClient(
-  flags: Flags,
-  platform: ManagerPlatform,
-  userAgent: string,
-  signal: AbortSignal,
-) {
-  const transport = new ReadOnlyTransports().kube(platform.transport);
-  const hooks = {
-    userAgent,
-    mayWrite: () => ({ reason: "this command changes nothing." }),
-    onRequest: () => undefined,
-  };
-  return connectKube(flags, { ...platform, transport }, hooks, signal);
-}
 
 const isOnlyAbsent = ({ reason }: Problem): boolean =>
   reason === "MissingSetting" || reason === "UnreadableFile";
@@ -76,44 +56,36 @@ function describe(
   return isNotFound(answer) ? { objects: [], notFound: answer, warnings } : { objects: [answer], warnings };
 }
 
-export interface ExplainSources {
-  readonly provider: AnyProvider;
-  readonly program: string;
-  readonly platform: ManagerPlatform;
-  readonly configuration: Configuration;
-  /** With the kubeconfig of the user. */
-  readonly flags: Flags;
-  readonly signal: AbortSignal;
+const connect = ({ settings, platform, signal }: Operator) =>
+  openConnection(connectionSource(settings.flags, platform.environment), platform, signal);
+
+const read = ({ settings, platform, userAgent, signal }: Operator) =>
+  readingClient(settings.flags, platform, userAgent, signal);
+
+export async function namespaceOf(operator: Operator): Promise<string> {
+  return operator.settings.flags.namespace ?? (await connect(operator)).namespace ?? "default";
 }
 
-const connect = ({ flags, platform, signal }: ExplainSources) =>
-  openConnection(connectionSource(flags, platform.environment), platform, signal);
-
-const read = ({ flags, platform, program, signal }: ExplainSources) =>
-  readingClient(flags, platform, `${program}/${version} explain`, signal);
-
-const timeoutOf = ({ timeout }: Flags) => timeout ?? minutes(1);
-
-export async function namespaceOf(sources: ExplainSources): Promise<string> {
-  return sources.flags.namespace ?? (await connect(sources)).namespace ?? "default";
-}
-
-export async function findAnswer(sources: ExplainSources, asked: AskedObject): Promise<ExplainAnswer> {
-  const { server, offline, "server-ca-file": caFile } = sources.flags;
+export async function findAnswer(operator: Operator, asked: AskedObject): Promise<ExplainAnswer> {
+  const { server, offline, "server-ca-file": caFile } = operator.settings.flags;
   const isManagerNamed = server !== undefined || caFile !== undefined;
   const answer = await (isManagerNamed && !offline
-    ? fromManager(sources, asked)
-    : fromEvaluation(sources, asked));
+    ? fromManager(operator, asked)
+    : fromEvaluation(operator, asked));
   const { noLeader, objects } = answer;
   return asked === undefined
     ? answer
     : { ...answer, objects: objects.map((object) => withoutLeader(object, noLeader)) };
 }
 
-async function fromManager(sources: ExplainSources, asked: AskedObject): Promise<ExplainAnswer> {
-  const { flags, platform, signal } = sources;
-  const address = await findManager(flags, platform, () => read(sources), signal);
-  const deps = { ...platform, connection: await connect(sources), timeout: timeoutOf(flags) };
+async function fromManager(operator: Operator, asked: AskedObject): Promise<ExplainAnswer> {
+  const {
+    settings: { flags },
+    platform,
+    signal,
+  } = operator;
+  const address = await findManager(flags, platform, () => read(operator), signal);
+  const deps = { ...platform, connection: await connect(operator), timeout: patienceOf(flags) };
   const { identity, leads, ...found } = await askManager(address, asked, deps, signal);
   const standby =
     found.noLeader === undefined
@@ -123,22 +95,25 @@ async function fromManager(sources: ExplainSources, asked: AskedObject): Promise
   return { ...found, source: `the manager ${identity} at ${address.url}, ${role}` };
 }
 
-async function fromEvaluation(sources: ExplainSources, asked: AskedObject): Promise<ExplainAnswer> {
-  const { provider, platform, configuration, flags, signal } = sources;
+async function fromEvaluation(operator: Operator, asked: AskedObject): Promise<ExplainAnswer> {
+  const {
+    platform,
+    configuration,
+    settings: { flags },
+    signal,
+  } = operator;
   const errors = configuration.problems.filter(({ severity }) => severity === "error");
   const [missing] = errors;
   // On the machine of an operator, settings and files with credentials are usually absent. What is set must be right.
   if (!errors.every(isOnlyAbsent)) throw new ConfigurationError(errors);
-  const { api } = await read(sources);
+  const { api } = await read(operator);
   if (missing !== undefined)
-    return fromObjects(api, asked, sources, `the cloud is not configured here (${missing.text})`);
+    return fromObjects(api, asked, operator, `the cloud is not configured here (${missing.text})`);
   const refusal = await listingRefusal(api, signal);
   if (refusal !== undefined)
-    return fromObjects(api, asked, sources, `a manager needs more permissions (${refusal})`);
-  const settings = { ...configuration.settings, flags };
-  const options = { provider, settings, platform, timeout: timeoutOf(flags) };
+    return fromObjects(api, asked, operator, `a manager needs more permissions (${refusal})`);
   const reported = await readEvents(api, asked, signal);
-  const found = await observeOnce(options, signal, (evaluated) => describe(evaluated, asked, reported));
+  const found = await observeOnce(operator, (evaluated) => describe(evaluated, asked, reported));
   const leader = await leadershipText(api, flags, platform.clock.now(), signal);
   const source = [
     "offline, from the API server and the cloud.",
@@ -153,7 +128,7 @@ async function fromEvaluation(sources: ExplainSources, asked: AskedObject): Prom
 async function fromObjects(
   api: KubeApi,
   asked: AskedObject,
-  { flags, platform, program, signal }: ExplainSources,
+  { settings: { flags }, platform, program, signal }: Operator,
   why: string,
 ): Promise<ExplainAnswer> {
   const leader = await leadershipText(api, flags, platform.clock.now(), signal);

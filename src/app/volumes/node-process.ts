@@ -15,7 +15,7 @@ import { linkedController } from "../../runtime/abortable.ts";
 import type { Log } from "../../telemetry/log.ts";
 import { version } from "../build-info.ts";
 import { ConfigurationError } from "../configuration/configuration-error.ts";
-import { readingClient } from "../explain/find-answer.ts";
+import { readingClient } from "../operator.ts";
 import { driverOf } from "./controller-process.ts";
 import { type CsiProcess, serveCsi, socketPathOf } from "./serve-csi.ts";
 

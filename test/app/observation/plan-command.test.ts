@@ -1,6 +1,7 @@
 import { afterEach, describe, expect, test } from "bun:test";
 import { fake } from "../../../providers/fake/index.ts";
-import { ReadOnlyTransports } from "../../../src/app/observe-once.ts";
+import { ReadOnlyTransports } from "../../../src/app/operator.ts";
+
 import type { Call, CloudRequest, CloudTransport } from "../../../src/provider/call.ts";
 import { type CommandOptions, runCommandIn } from "../../support/command-world.ts";
 import { ServiceWorld } from "../../support/service-world.ts";

@@ -1,0 +1,92 @@
+// A person who runs a command: the settings with the kubeconfig that kubectl would use, and clients that cannot write.
+
+import { type Milliseconds, minutes } from "../core/brand.ts";
+import type { Transport, TransportRequest } from "../platform/transport.ts";
+import type { Configuration } from "./configuration/configuration.ts";
+import type { AnyProvider } from "./connect-cloud.ts";
+import type { Flags } from "./flags/flag-table.ts";
+import type { ReadFlags } from "./flags/read-flags.ts";
+import { connectKube } from "./kube-client.ts";
+import type { ManagerPlatform } from "./system-platform.ts";
+
+export interface Operator {
+  readonly provider: AnyProvider;
+  readonly program: string;
+  readonly platform: ManagerPlatform;
+  /** As it was read at the start, with its problems. */
+  readonly configuration: Configuration;
+  /** Those of the configuration, with the kubeconfig of the person. */
+  readonly settings: ReadFlags;
+  readonly signal: AbortSignal;
+  /** Of requests to the API server. */
+  readonly userAgent: string;
+}
+
+/** How long a command waits for the API server and the cloud. */
+export const patienceOf = ({ timeout }: Flags): Milliseconds => timeout ?? minutes(1);
+
+/** Methods without effect. */
+const reading = ["GET", "HEAD", "OPTIONS"];
+/** Reviews are answered, and never stored. */
+const review = /^\/apis\/auth(entication|orization)\.k8s\.io\/v1\/[a-z]*reviews$/;
+
+export class ReadOnlyTransports {
+  /** The refused requests, as method and URL without query. */
+  readonly refused: string[] = [];
+  #sent = 0;
+
+  /** The number of requests that were sent, without watches. */
+  get sent(): number {
+    return this.#sent;
+  }
+
+  /** For the API server: reads only. */
+  kube(transport: Transport): Transport {
+    return (request, signal) => this.#send(transport, request, signal, reading);
+  }
+
+  /** For the API server: reads, and questions about permissions. */
+  kubeWithReviews(transport: Transport): Transport {
+    return (request, signal) =>
+      review.test(new URL(request.url).pathname)
+        ? transport(request, signal)
+        : this.#send(transport, request, signal, reading);
+  }
+
+  /** For the cloud: some clouds read with POST and sign in with it, so the declaration of each request decides about POST. */
+  cloud(transport: Transport): Transport {
+    return (request, signal) => this.#send(transport, request, signal, [...reading, "POST"]);
+  }
+
+  async #send(
+    transport: Transport,
+    request: TransportRequest,
+    signal: AbortSignal,
+    allowed: readonly string[],
+  ): Promise<Response> {
+    const { method, url } = request;
+    if (!allowed.includes(method.toUpperCase())) {
+      const { origin, pathname } = new URL(url);
+      this.refused.push(`${method} ${origin}${pathname}`);
+      throw new Error(`${method} ${pathname} was not sent: this command changes nothing.`);
+    }
+    if (!url.includes("watch=true")) this.#sent += 1;
+    return transport(request, signal);
+  }
+}
+
+/** A client that cannot write. */
+export function readingClient(
+  flags: Flags,
+  platform: ManagerPlatform,
+  userAgent: string,
+  signal: AbortSignal,
+) {
+  const transport = new ReadOnlyTransports().kube(platform.transport);
+  const hooks = {
+    userAgent,
+    mayWrite: () => ({ reason: "this command changes nothing." }),
+    onRequest: () => undefined,
+  };
+  return connectKube(flags, { ...platform, transport }, hooks, signal);
+}

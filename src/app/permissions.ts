@@ -2,6 +2,7 @@
 // missing permissions use these tables. Pure.
 
 import type { ControllerName } from "./flags/controller-names.ts";
+import type { Flags } from "./flags/flag-table.ts";
 import type { ReadFlags } from "./flags/read-flags.ts";
 import { accountNamespace, accountOf } from "./service-account-token.ts";
 
@@ -216,6 +217,12 @@ export interface LeaseName {
   readonly namespace: string;
   readonly name: string;
 }
+
+/** The Lease of the leader election. */
+export const leaseOf = (flags: Flags): LeaseName => ({
+  namespace: flags["leader-elect-resource-namespace"],
+  name: flags["leader-elect-resource-name"],
+});
 
 /** One verb on one resource. */
 export interface Permission {

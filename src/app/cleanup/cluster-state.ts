@@ -12,6 +12,7 @@ import { leases, nodes, services } from "../../kube/resources.ts";
 import { type Clock, sleep } from "../../platform/clock.ts";
 import { readClusterUID } from "../cluster-identity.ts";
 import type { Flags } from "../flags/flag-table.ts";
+import { leaseOf } from "../permissions.ts";
 
 export type ClusterState =
   | {
@@ -76,14 +77,14 @@ function refused(error: unknown): Error {
   return new Error(`${messageOf(error)} (${advice}; nothing was deleted)`, { cause: error });
 }
 
+/** Undefined if it does not exist. */
 export async function readLease(
   api: Pick<KubeApi, "get">,
   flags: Flags,
   signal: AbortSignal,
 ): Promise<Lease | undefined> {
-  const namespace = flags["leader-elect-resource-namespace"];
   try {
-    return await api.get(leases, { namespace, name: flags["leader-elect-resource-name"] }, signal);
+    return await api.get(leases, leaseOf(flags), signal);
   } catch (error) {
     if (isKubeError(error, "not-found")) return undefined;
     throw error;

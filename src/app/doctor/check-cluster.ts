@@ -5,16 +5,16 @@ import { uninitializedTaint } from "../../controllers/well-known.ts";
 import { minutes } from "../../core/brand.ts";
 import { countOf, shortList } from "../../core/text.ts";
 import { observerText } from "../leadership/replica-identity.ts";
-import {
-  type CloudFacts,
-  type ClusterFacts,
-  type Finding,
-  type KnownFacts,
-  leaseNameOf,
-  type NodeFact,
-  type PodFact,
-  type Read,
-  type WorkloadFact,
+import { leaseOf } from "../permissions.ts";
+import type {
+  CloudFacts,
+  ClusterFacts,
+  Finding,
+  KnownFacts,
+  NodeFact,
+  PodFact,
+  Read,
+  WorkloadFact,
 } from "./doctor-facts.ts";
 
 const namesOf = (objects: readonly { readonly metadata: { readonly name: string } }[]): string =>
@@ -36,7 +36,8 @@ function about<T>(what: string, fact: Read<T>, check: (value: T) => readonly Fin
 
 export function checkLease(facts: KnownFacts): readonly Finding[] {
   const { flags, program } = facts;
-  const name = leaseNameOf(flags);
+  const { namespace, name: bare } = leaseOf(flags);
+  const name = `${namespace}/${bare}`;
   if (!flags["leader-elect"]) return [];
   return about(`the Lease ${name}`, facts.cluster.lease, (lease): readonly Finding[] => {
     if (lease === undefined || lease.holder === "")

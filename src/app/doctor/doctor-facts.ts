@@ -143,6 +143,3 @@ export interface Facts {
 export interface KnownFacts extends Omit<Facts, "cluster"> {
   readonly cluster: ClusterFacts;
 }
-
-export const leaseNameOf = (flags: Flags): string =>
-  `${flags["leader-elect-resource-namespace"]}/${flags["leader-elect-resource-name"]}`;

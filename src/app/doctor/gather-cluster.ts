@@ -8,11 +8,11 @@ import { isKubeError } from "../../kube/errors/kube-error.ts";
 import { holderOf } from "../../kube/leader-election/lease-record.ts";
 import { leases } from "../../kube/resources.ts";
 import type { Clock } from "../../platform/clock.ts";
-import { findLeadership } from "../cleanup/cluster-state.ts";
+import { findLeadership, readLease } from "../cleanup/cluster-state.ts";
 import type { ReadFlags } from "../flags/read-flags.ts";
 import { isSelectedBy } from "../manager/compose-nodes.ts";
 import { withoutRetry } from "../observe-once.ts";
-import { accessNeeds, type Permission, permissionsOf } from "../permissions.ts";
+import { accessNeeds, leaseOf, type Permission, permissionsOf } from "../permissions.ts";
 import type { AccessFact, ClusterFacts, LeaseFact, OtherLease, Read, WorkloadFact } from "./doctor-facts.ts";
 import { nodeFacts, podFacts, signingRequestFacts, workloadFacts, writerOf } from "./raw-objects.ts";
 import type { ServerTimes } from "./server-times.ts";
@@ -60,7 +60,6 @@ async function readAccess(
   workload: WorkloadFact | undefined,
   signal: AbortSignal,
 ): Promise<AccessFact> {
-  const { flags } = settings;
   const group = "authorization.k8s.io";
   const name = await ownName(api, signal);
   const namespace = workload?.metadata.namespace ?? "";
@@ -88,12 +87,8 @@ async function readAccess(
     const answer = await review(api, group, `${kind.toLowerCase()}s`, body, signal);
     return (answer as { readonly status?: { readonly allowed?: boolean } }).status?.allowed === true;
   };
-  const lease = {
-    namespace: flags["leader-elect-resource-namespace"],
-    name: flags["leader-elect-resource-name"],
-  };
   const checked = await Promise.all(
-    permissionsOf(accessNeeds(settings), lease).map(async (permission) => ({
+    permissionsOf(accessNeeds(settings), leaseOf(settings.flags)).map(async (permission) => ({
       permission,
       allowed: await isAllowed(permission),
     })),
@@ -105,16 +100,11 @@ async function readAccess(
   };
 }
 
-async function readLease(
+async function leaseFact(
   { api, settings: { flags }, clock }: ClusterSources,
   signal: AbortSignal,
 ): Promise<LeaseFact | undefined> {
-  const namespace = flags["leader-elect-resource-namespace"];
-  const key = { namespace, name: flags["leader-elect-resource-name"] };
-  const lease = await api.get(leases, key, signal).catch((error: unknown) => {
-    if (isKubeError(error, "not-found")) return undefined;
-    throw error;
-  });
+  const lease = await readLease(api, flags, signal);
   if (lease === undefined) return undefined;
   const leader = await findLeadership(api, flags, lease, clock, signal);
   return {
@@ -169,7 +159,7 @@ export async function gatherCluster(sources: ClusterSources, signal: AbortSignal
   const now = clock.now() + (serverClock?.aheadMs ?? 0);
   const [workloads, lease, nodes, pods, signingRequests, otherLeases] = await Promise.all([
     read(signal, () => readWorkloads(sources, signal)),
-    read(signal, () => readLease(sources, signal)),
+    read(signal, () => leaseFact(sources, signal)),
     read(signal, () => listAll(api, nodeFacts(isSelectedBy(settings.flags)), signal)),
     read(signal, () => listAll(api, podFacts, signal, "kube-system")),
     read(signal, () => listAll(api, signingRequestFacts, signal)),

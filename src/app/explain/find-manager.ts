@@ -6,13 +6,15 @@ import type { Problem } from "../../core/problem.ts";
 import type { KubeApi } from "../../kube/client/api.ts";
 import { isKubeError } from "../../kube/errors/kube-error.ts";
 import { holderOf } from "../../kube/leader-election/lease-record.ts";
-import type { Node } from "../../kube/objects.ts";
-import { leases, nodes } from "../../kube/resources.ts";
+import type { Lease, Node } from "../../kube/objects.ts";
+import { nodes } from "../../kube/resources.ts";
 import type { Files } from "../../platform/files.ts";
+import { readLease } from "../cleanup/cluster-state.ts";
 import { ConfigurationError } from "../configuration/configuration-error.ts";
 import { invalidFlag } from "../flags/flag-problems.ts";
 import type { Flags } from "../flags/flag-table.ts";
 import { observerText } from "../leadership/replica-identity.ts";
+import { leaseOf } from "../permissions.ts";
 import { type ManagerAddress, NoAnswer } from "./ask-manager.ts";
 
 export interface Leader {
@@ -36,15 +38,9 @@ function podIPOf(pod: unknown): string | undefined {
 
 type Readable = Pick<KubeApi, "get" | "request">;
 
-function orUnreadable(error: unknown): "not-found" | "forbidden" {
-  if (isKubeError(error) && (error.kind === "not-found" || error.kind === "forbidden")) return error.kind;
-  throw error;
-}
-
-function readLease(api: Readable, flags: Flags, signal: AbortSignal) {
-  const namespace = flags["leader-elect-resource-namespace"];
-  const name = flags["leader-elect-resource-name"];
-  return api.get(leases, { namespace, name }, signal).catch(orUnreadable);
+/** Undefined if it does not exist, or may not be read. */
+function unlessUnreadable(error: unknown): undefined {
+  if (!isKubeError(error, "not-found", "forbidden")) throw error;
 }
 
 /** Undefined if no replica leads, or the Lease cannot be read. */
@@ -53,23 +49,22 @@ export async function findLeader(
   flags: Flags,
   signal: AbortSignal,
 ): Promise<Leader | undefined> {
-  const lease = await readLease(api, flags, signal);
-  const identity = typeof lease === "string" ? "" : holderOf(lease);
+  const lease = await readLease(api, flags, signal).catch(unlessUnreadable);
+  const identity = lease === undefined ? "" : holderOf(lease);
   if (identity === "") return undefined;
   const host = hostOf(identity);
   if (host === "") return { identity, address: undefined };
-  const namespace = flags["leader-elect-resource-namespace"];
-  const path = `/api/v1/namespaces/${namespace}/pods/${encodeURIComponent(host)}`;
-  const pod = await api.request({ verb: "get", resource: "pods", path }, signal).catch(orUnreadable);
+  const path = `/api/v1/namespaces/${leaseOf(flags).namespace}/pods/${encodeURIComponent(host)}`;
+  const pod = await api.request({ verb: "get", resource: "pods", path }, signal).catch(unlessUnreadable);
   const address = podIPOf(pod);
   if (address !== undefined) return { identity, address };
-  const node = await api.get(nodes, { name: host }, signal).catch(orUnreadable);
-  return { identity, address: typeof node === "string" ? undefined : addressIn(node) };
+  const node = await api.get(nodes, { name: host }, signal).catch(unlessUnreadable);
+  return { identity, address: node && addressIn(node) };
 }
 
 /** How to run a command with the settings of a manager in a pod. */
 export const inPod = (program: string, command: string, flags: Flags): string =>
-  `kubectl -n ${flags["leader-elect-resource-namespace"]} exec POD -- ${program} ${command}`;
+  `kubectl -n ${leaseOf(flags).namespace} exec POD -- ${program} ${command}`;
 
 /** The clocks of two machines may differ by so much. */
 const clockSkew = minutes(1);
@@ -84,11 +79,17 @@ export async function leadershipText(
   signal: AbortSignal,
 ): Promise<{ readonly isHeld: boolean; readonly text: string } | undefined> {
   if (!flags["leader-elect"]) return undefined;
-  const lease = await readLease(api, flags, signal);
-  if (lease === "forbidden") return undefined;
-  const holder = lease === "not-found" ? "" : holderOf(lease);
-  const name = `${flags["leader-elect-resource-namespace"]}/${flags["leader-elect-resource-name"]}`;
-  if (lease !== "not-found" && holder !== "") {
+  let lease: Lease | undefined;
+  try {
+    lease = await readLease(api, flags, signal);
+  } catch (error) {
+    if (isKubeError(error, "forbidden")) return undefined;
+    throw error;
+  }
+  const { namespace, name: bare } = leaseOf(flags);
+  const name = `${namespace}/${bare}`;
+  const holder = lease === undefined ? "" : holderOf(lease);
+  if (lease !== undefined && holder !== "") {
     const { renewTime, leaseDurationSeconds = 0 } = lease.spec ?? {};
     const age = now - Date.parse(renewTime ?? "");
     const isHeld = !(age > leaseDurationSeconds * 1000 + clockSkew);
@@ -100,7 +101,7 @@ export async function leadershipText(
   }
   return {
     isHeld: false,
-    text: `No manager leads: the Lease ${name} ${lease === "not-found" ? "does not exist" : "has no holder"}. ${whatToDo}`,
+    text: `No manager leads: the Lease ${name} ${lease === undefined ? "does not exist" : "has no holder"}. ${whatToDo}`,
   };
 }
 

@@ -34,7 +34,7 @@ import { ApiServerProblems, CloudProblems } from "../logging/connection-problems
 import { observationOf, observationTask, PlanReporter } from "../logging/observe-reporter.ts";
 import { requestReporter } from "../logging/request-reporter.ts";
 import { ManagerMetrics } from "../metrics/manager-metrics.ts";
-import { accessNeeds, permissionsOf } from "../permissions.ts";
+import { accessNeeds, leaseOf, permissionsOf } from "../permissions.ts";
 import { CloudContact } from "../report/cloud-contact.ts";
 import { type ManagerReport, type ReportedManager, reportOf } from "../report/manager-report.ts";
 import { MissingPermissions } from "../report/missing-permissions.ts";
@@ -128,10 +128,7 @@ export async function createManager(options: ManagerOptions, signal: AbortSignal
   const requests = requestReporter(log, metrics, cloudProblems, tracing);
   const apiServerProblems = new ApiServerProblems(log, clock);
   const permissions = new MissingPermissions(
-    permissionsOf(accessNeeds(live.current), {
-      namespace: flags["leader-elect-resource-namespace"],
-      name: flags["leader-elect-resource-name"],
-    }),
+    permissionsOf(accessNeeds(live.current), leaseOf(flags)),
     name,
     log,
   );

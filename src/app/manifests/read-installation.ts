@@ -10,7 +10,7 @@ import { invalidFlag } from "../flags/flag-problems.ts";
 import { type FlagName, flagFields } from "../flags/flag-table.ts";
 import type { ManifestKind } from "../flags/groups/commands.ts";
 import type { ReadFlags } from "../flags/read-flags.ts";
-import { accessNeeds } from "../permissions.ts";
+import { accessNeeds, leaseOf } from "../permissions.ts";
 import { cloudInputs } from "./cloud-inputs.ts";
 import type { Installation } from "./kubernetes-manifests.ts";
 import { readSet } from "./read-set.ts";
@@ -150,10 +150,7 @@ export function readInstallation(options: InstallationOptions): ReadInstallation
     values: set.values,
     credentials: inputs.credentials,
     variables: inputs.variables,
-    lease: {
-      namespace: flags["leader-elect-resource-namespace"],
-      name: flags["leader-elect-resource-name"],
-    },
+    lease: leaseOf(flags),
     needs: accessNeeds(read),
   };
   const problems = [

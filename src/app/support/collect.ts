@@ -11,6 +11,7 @@ import { type AnyProvider, readConfig } from "../connect-cloud.ts";
 import { type AskDeps, type ManagerAddress, readPage } from "../explain/ask-manager.ts";
 import { explainObjects } from "../explain/from-api-server.ts";
 import type { Flags } from "../flags/flag-table.ts";
+import { leaseOf } from "../permissions.ts";
 import type { ManagerPlatform } from "../system-platform.ts";
 import { addAnnotatedSecrets } from "./bundle-redaction.ts";
 import type { TarEntry } from "./tar.ts";
@@ -102,12 +103,7 @@ export async function collectCluster(
     });
   }
   await collection.try("cluster/lease.json", async () => {
-    const namespace = flags["leader-elect-resource-namespace"];
-    const { metadata, spec } = await api.get(
-      leases,
-      { namespace, name: flags["leader-elect-resource-name"] },
-      signal,
-    );
+    const { metadata, spec } = await api.get(leases, leaseOf(flags), signal);
     return shown({ name: metadata.name, namespace: metadata.namespace, spec });
   });
 }

@@ -10,7 +10,14 @@ import {
   objectReader,
   type Secret,
 } from "#ccm";
-import type { ApiCertificate, ApiDroplet, ApiFirewall, ApiLoadBalancer } from "./resources.ts";
+import type {
+  ApiAction,
+  ApiCertificate,
+  ApiDroplet,
+  ApiFirewall,
+  ApiLoadBalancer,
+  ApiVolume,
+} from "./resources.ts";
 
 interface ApiErrorBody {
   readonly id: string;
@@ -27,7 +34,7 @@ function readError(body: unknown, status: number): ErrorReport {
   const { id, message = "no message" } = body;
   const isAmbiguous = status === 403 || status === 409 || status === 422;
   const isBusy = /previous action|pending|in progress|being (created|updated)/i.test(message);
-  const kind = isBusy ? "busy" : /\blimit\b|quota/i.test(message) ? "quota" : undefined;
+  const kind = isBusy ? "busy" : /\blimit\b|quota|cannot attach more/i.test(message) ? "quota" : undefined;
   return { message: `${message} [${id}]`, kind: isAmbiguous ? kind : undefined, scope: "account" };
 }
 
@@ -66,6 +73,9 @@ export function digitalOceanApi(endpoint: string, readToken: () => Secret, accou
     certificates: (call: Call) => pages<ApiCertificate>("certificates", call),
     regions: (call: Call) => pages<{ readonly slug: string }>("regions", call),
     vpc: (id: string, call: Call) => read<object>("vpcs", id, call),
+    volumes: (call: Call) => pages<ApiVolume>("volumes", call),
+    volume: (id: string, call: Call) => read<ApiVolume>("volumes", id, call),
+    action: (id: string, call: Call) => read<ApiAction>("actions", id, call),
     firewalls: (call: Call) => pages<ApiFirewall>("firewalls", call),
   };
 }

@@ -16,6 +16,7 @@ import {
 import { annotations, disown, keyOf } from "./annotations.ts";
 import type { ApiCertificate, ApiLoadBalancer } from "./resources.ts";
 import type { Settings } from "./settings.ts";
+import { clusterTag, hasTag } from "./tags.ts";
 
 export type Annotations = typeof annotations;
 export type Desired = DesiredLoadBalancer<Annotations>;
@@ -53,12 +54,6 @@ export const facts = {
   certificate: { annotation: keyOf("certificate-id"), isSetting: true },
   disown: { annotation: disown, isSetting: true },
 } as const;
-
-const clusterTag = "k8s:";
-export const tagOf = ({ "cluster-id": id }: Settings): string | undefined => id && clusterTag + id;
-/** The API ignores the case of tags, and shows the spelling with which a tag was created. */
-export const hasTag = (tags: readonly string[] | null | undefined, wanted: string | undefined): boolean =>
-  tags?.some((tag) => tag.toLowerCase() === wanted?.toLowerCase()) === true;
 
 /** Undefined: the annotation is invalid. */
 export function isDisowned({ disown: text = "false" }: Facts): boolean | undefined {

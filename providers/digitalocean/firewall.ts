@@ -12,10 +12,11 @@ import {
   type NodeFirewall,
 } from "#ccm";
 import type { DigitalOceanApi } from "./api.ts";
-import { type Annotations, type DigitalOceanStep, tagOf, toObserved, typeOf } from "./balancer.ts";
+import { type Annotations, type DigitalOceanStep, toObserved, typeOf } from "./balancer.ts";
 import type { ApiFirewall, ApiFirewallRule, ApiLoadBalancer } from "./resources.ts";
 import { reasons, type Settings } from "./settings.ts";
 import { kubeProxyHealthPort } from "./spec.ts";
+import { tagOf } from "./tags.ts";
 
 type Service = ExposedService<Annotations>;
 

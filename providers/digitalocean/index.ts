@@ -1,4 +1,4 @@
-// The provider of DigitalOcean: droplets as instances, and load balancers.
+// The provider of DigitalOcean: droplets as instances, load balancers, volumes, and the firewall of the Nodes.
 
 import { currentValue, defineProvider } from "#ccm";
 import { annotations, prefix } from "./annotations.ts";
@@ -9,6 +9,7 @@ import { dropletSource } from "./instances.ts";
 import { digitalOceanLoadBalancers } from "./load-balancers.ts";
 import { checkConfig, checkWithCloud, config, reasons } from "./settings.ts";
 import { contradictions } from "./spec.ts";
+import { digitalOceanVolumes, pendingActions, volumeDriver } from "./volumes.ts";
 
 export const digitalocean = defineProvider({
   contract: 2,
@@ -18,15 +19,18 @@ export const digitalocean = defineProvider({
   annotations: { prefix, fields: annotations, check: contradictions },
   facts,
   reasons,
+  volumeDriver,
   presets: { "allow-untagged-cloud": "true", "authentication-skip-lookup": "true" },
   checkConfig,
   connect: (settings, context) => {
     const readToken = () => currentValue(settings, "token", context.inputs);
     const api = digitalOceanApi(settings.endpoint, readToken, context.account);
     return {
+      pending: pendingActions(api),
       instances: { sources: [dropletSource(api)], matchBy: ["name"] },
       loadBalancers: digitalOceanLoadBalancers(api, settings),
       checkSettings: (call) => checkWithCloud(api, settings, call),
+      volumes: digitalOceanVolumes(api, settings),
       nodeFirewall: digitalOceanFirewall(api, settings),
     };
   },

@@ -44,10 +44,13 @@ function toInstance({ id, name, status, size_slug, region, networks }: ApiDrople
   };
 }
 
+/** The id of the droplet, for its provider id. */
+export const dropletIDOf = (id: string): string | undefined => /^digitalocean:\/\/(\d+)$/.exec(id)?.[1];
+
 export function dropletSource(api: DigitalOceanApi): InstanceSource {
   return {
     name: "droplets",
-    keyOf: (id) => /^digitalocean:\/\/(\d+)$/.exec(id)?.[1],
+    keyOf: dropletIDOf,
     list: async function* (call) {
       for await (const page of api.droplets(call)) yield page.map(toInstance);
     },

@@ -7,7 +7,6 @@ import {
   deletedWithProof,
   done,
   factsOf,
-  ifFound,
   inProgress,
   type JsonRequest,
   type LoadBalancers,
@@ -27,7 +26,6 @@ import {
   type Prefetched,
   reach,
   settingsOf,
-  tagOf,
   toObserved,
 } from "./balancer.ts";
 import { certificateOf, needsCertificates } from "./certificates.ts";
@@ -42,6 +40,7 @@ import {
 } from "./plan-balancer.ts";
 import type { ApiLoadBalancer } from "./resources.ts";
 import type { Settings } from "./settings.ts";
+import { applyTag, tagOf } from "./tags.ts";
 
 /** Keeps what users set in the cloud since the listing, and never puts a certificate back that was renewed. */
 async function updated(api: DigitalOceanApi, step: DigitalOceanStep, call: Call): Promise<JsonRequest> {
@@ -105,25 +104,11 @@ async function send(
   }
 }
 
-/** Creates the tag if it does not exist. */
-async function applyTag(
-  api: DigitalOceanApi,
-  { request }: DigitalOceanStep,
-  call: Call,
-): Promise<StepOutcome> {
-  const send = () => api.call(request, call).then(() => true);
-  if ((await ifFound(send())) === true) return done();
-  const body = { name: decodeURIComponent(request.path.split("/")[2] ?? "") };
-  await api.call({ operation: "POST /tags", method: "POST", path: "/tags", body }, call);
-  await send();
-  return done();
-}
-
 async function apply(api: DigitalOceanApi, step: DigitalOceanStep, call: Call): Promise<StepOutcome> {
   const { id, request, owner, remember, nodes } = step;
   if (step.do === deletionTitle)
     return deletedWithProof(api.call(request, call), () => api.loadBalancer(id ?? "", call));
-  if (step.do === taggingTitle) return applyTag(api, step, call);
+  if (step.do === taggingTitle) return applyTag(api, request, call).then(() => done());
   const { changed, refused } = await send(api, await updated(api, step, call), nodes, call);
   const owners = owner === undefined ? [] : [owner];
   if (id !== undefined || changed === undefined) return done(remember && factsOf(owners, remember), refused);

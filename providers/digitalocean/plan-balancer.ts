@@ -14,17 +14,16 @@ import { disown, keyOf } from "./annotations.ts";
 import {
   type Desired,
   type DigitalOceanStep,
-  hasTag,
   isDisowned,
   type Observed,
   type Prefetched,
-  tagOf,
   typeOf,
 } from "./balancer.ts";
 import { certificateOf, chooseCertificate } from "./certificates.ts";
 import type { ApiLoadBalancer } from "./resources.ts";
 import { reasons, type Settings } from "./settings.ts";
 import { type Spec, specOf } from "./spec.ts";
+import { hasTag, taggingRequest, tagOf } from "./tags.ts";
 
 export const activation = "the load balancer to be active";
 /** A load balancer takes about a minute. */
@@ -139,7 +138,8 @@ function planChanges(
   // The listing may be older than its deletion, so it is read again.
   if (facts["id"] !== id || facts["type"] === undefined)
     steps.push({ ...own, do: "adopt load balancer", request: read, remember: { id, type } });
-  if (tag !== undefined && !hasTag(balancer.tags, tag)) steps.push({ ...own, ...tagging(tag, id) });
+  if (tag !== undefined && !hasTag(balancer.tags, tag))
+    steps.push({ ...own, do: taggingTitle, request: taggingRequest(tag, "load_balancer", id) });
   if (renewed !== undefined)
     steps.push({ ...own, do: "follow certificate", request: read, remember: { certificate: renewed } });
   if (status === "new") return { steps, wait: { checkAfter, waitingFor: activation } };
@@ -149,13 +149,6 @@ function planChanges(
 }
 
 export const taggingTitle = "tag load balancer";
-
-function tagging(tag: string, id: string) {
-  const body = { resources: [{ resource_id: id, resource_type: "load_balancer" }] };
-  const path = `/tags/${encodeURIComponent(tag)}/resources`;
-  const request = { operation: "POST /tags/{tag}/resources", method: "POST", path, body } as const;
-  return { do: taggingTitle, request };
-}
 
 /** What is fixed, and what users set in the cloud. */
 export const kept = "type network network_stack vpc_uuid subnet_uuid project_id tls_cipher_policy".split(" ");

@@ -39,6 +39,21 @@ export interface ApiLoadBalancer {
   readonly [member: string]: unknown;
 }
 
+export interface ApiVolume {
+  readonly id: string;
+  readonly name: string;
+  readonly size_gigabytes: number;
+  readonly region: { readonly slug: string };
+  readonly droplet_ids: readonly number[] | null;
+  readonly tags: readonly string[] | null;
+}
+
+export interface ApiAction {
+  readonly id: number;
+  readonly status: "in-progress" | "completed" | "errored";
+  readonly type: string;
+}
+
 export interface ApiCertificate {
   readonly id: string;
   readonly name: string;

@@ -84,11 +84,14 @@ export class FileSystems {
     return fileSystems[type]?.mountOptions ?? [];
   }
 
-  /** Makes sure that the device has this file system. A disk with anything else on it is never formatted. */
+  /**
+   * Makes sure that the device has this file system. A disk with anything else on it is never formatted, and none without
+   * `formatOptions`.
+   */
   async prepare(
     device: string,
     type: string,
-    formatOptions: readonly string[],
+    formatOptions: string | undefined,
     isReadOnly: boolean,
   ): Promise<void> {
     const found = await this.#found(device);
@@ -107,8 +110,13 @@ export class FileSystems {
         "FAILED_PRECONDITION",
         `${device} is blank, and a read-only volume is not formatted.`,
       );
+    if (formatOptions === undefined)
+      throw new RpcError(
+        "FAILED_PRECONDITION",
+        `${device} is blank, and its PersistentVolume forbids to format it. Format it by hand, or remove the attribute from the PersistentVolume.`,
+      );
     await this.#requireBlank(device);
-    const make = fileSystems[type]?.make(device, formatOptions) ?? [];
+    const make = fileSystems[type]?.make(device, splitOptions(formatOptions)) ?? [];
     await runProgram(this.#programs, make);
   }
 

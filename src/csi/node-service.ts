@@ -8,7 +8,7 @@ import type { Disks, Usage } from "../platform/disks.ts";
 import type { Files } from "../platform/files.ts";
 import type { Segments, VolumeDriver } from "../provider/volumes.ts";
 import { requireField } from "./controller-service.ts";
-import { FileSystems, splitOptions } from "./file-systems.ts";
+import { FileSystems } from "./file-systems.ts";
 import { Mounts } from "./mounts.ts";
 import type { CsiSchema, csiServices } from "./spec.ts";
 import { type Message, requireCapabilities } from "./volume-requests.ts";
@@ -81,7 +81,7 @@ class NodeVolumes {
     const { driver, disks } = this.#options;
     if (await this.#isMounted(device, path)) return;
     const isReadOnly = mount.mountFlags.includes("ro");
-    const options = splitOptions(driver.formatOptionsOf(request.volumeContext));
+    const options = driver.formatOptionsOf(request.volumeContext);
     await this.#systems.prepare(device, type, options, isReadOnly);
     await disks.makeFolder(path);
     await this.#mounts.mount(device, path, [...this.#systems.mountOptions(type), ...mount.mountFlags], type);

@@ -37,8 +37,8 @@ export interface VolumeDriver<P extends Fields = Fields> {
   publishContextOf(volume: ObservedVolume): Readonly<Record<string, string>>;
   /** The path of the device of an attached volume. */
   devicePathOf(publishContext: Readonly<Record<string, string>>): string | undefined;
-  /** Options for mkfs in the context, written as in a shell. */
-  formatOptionsOf(context: Readonly<Record<string, string>>): string;
+  /** Options for mkfs in the context, written as in a shell. Undefined: it is never formatted, also when it is blank. */
+  formatOptionsOf(context: Readonly<Record<string, string>>): string | undefined;
 }
 
 /** A volume that should exist. */

@@ -9,6 +9,7 @@ import { nodeService } from "../../src/csi/node-service.ts";
 import type { Message } from "../../src/csi/volume-requests.ts";
 import type { DiskPath, Disks } from "../../src/platform/disks.ts";
 import type { Files } from "../../src/platform/files.ts";
+import type { VolumeDriver } from "../../src/provider/volumes.ts";
 import { VirtualClock } from "../../src/testing/virtual-time/virtual-clock.ts";
 
 const device = "/dev/sdb";
@@ -29,6 +30,12 @@ class Machine {
   blkid: { exitCode: number; stdout: string } = blkidOf.nothing;
   fsck = 0;
   readonly clock = new VirtualClock();
+  readonly #changes: Partial<VolumeDriver>;
+  #node: ReturnType<typeof nodeService> | undefined;
+
+  constructor(changes: Partial<VolumeDriver> = {}) {
+    this.#changes = changes;
+  }
 
   readonly disks: Disks = {
     stat: async (path) => this.paths.get(path),
@@ -70,10 +77,14 @@ class Machine {
     return this.ran.filter((command) => !/^(blkid|blockdev|fsck)/.test(command));
   }
 
-  readonly node = nodeService({
-    ...{ driver, disks: this.disks, files: this.files, clock: this.clock, life },
-    identity: { id: "7", limit: 8, topology: { zone: "a" } },
-  });
+  get node() {
+    this.#node ??= nodeService({
+      driver: { ...(driver as VolumeDriver), ...this.#changes },
+      ...{ disks: this.disks, files: this.files, clock: this.clock, life },
+      identity: { id: "7", limit: 8, topology: { zone: "a" } },
+    });
+    return this.#node;
+  }
 
   stage(changes: Partial<Message<"NodeStageVolumeRequest">> = {}, fsType = ""): Promise<string> {
     const mount = { fsType, mountFlags: [], volumeMountGroup: "" };
@@ -126,6 +137,17 @@ describe("a disk", () => {
     machine.head = new Uint8Array(10).fill(1);
     expect(await machine.stage()).toBe("OK");
     expect(machine.ran).toContain(`fsck -a ${device}`);
+    expect(machine.changes).toEqual([`mount -t ext4 ${device} ${staging}`]);
+  });
+
+  test("that is blank is not formatted when its PersistentVolume forbids it", async () => {
+    const machine = new Machine({ formatOptionsOf: () => undefined });
+    expect(await machine.stage()).toContain(
+      "/dev/sdb is blank, and its PersistentVolume forbids to format it.",
+    );
+    expect(machine.changes).toEqual([]);
+    machine.blkid = blkidOf.ext4;
+    expect(await machine.stage()).toBe("OK");
     expect(machine.changes).toEqual([`mount -t ext4 ${device} ${staging}`]);
   });
 

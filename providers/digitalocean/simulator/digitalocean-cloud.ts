@@ -8,6 +8,7 @@ import { dropletOperations } from "./api/droplets.ts";
 import { firewallOperations } from "./api/firewalls.ts";
 import { networkOperations } from "./api/networks.ts";
 import { tagOperations } from "./api/tags.ts";
+import { volumeOperations } from "./api/volumes.ts";
 import { Account, type AccountTimes } from "./state/account.ts";
 
 export interface DigitalOceanOptions {
@@ -50,7 +51,9 @@ export class DigitalOceanCloud extends RestApi {
     this.hourly = new RequestLimit(clock, requestsPerHour);
     this.limits = [this.hourly, new RequestLimit(clock, requestsPerMinute, minute)];
     const kinds = [dropletOperations, balancerOperations, certificateOperations, firewallOperations];
-    const all = [...kinds, tagOperations, networkOperations].map((operations) => operations(this.account));
+    const all = [...kinds, tagOperations, networkOperations, volumeOperations].map((operations) =>
+      operations(this.account),
+    );
     this.operations = Object.assign({}, ...all);
   }
 

@@ -17,6 +17,9 @@ function stateOfBalancer({ id, created_at, ip, ipv6, status, ...balancer }: Bala
   return balancer;
 }
 
+const sorted = <T extends { readonly name: string }>(all: readonly T[]): readonly T[] =>
+  all.toSorted((one, other) => one.name.localeCompare(other.name));
+
 export const harness: Harness = {
   definition: digitalocean,
   config,
@@ -42,7 +45,7 @@ export const harness: Harness = {
     const budget = { requestsPerHour: 1_000_000, requestsPerMinute: 1_000_000 };
     const times = { activation: milliseconds(500), change: milliseconds(200) };
     const cloud = new DigitalOceanCloud({ clock, times, ...budget });
-    const { droplets, balancers } = cloud.account;
+    const { droplets, balancers, volumes } = cloud.account;
     cloud.tokens.add(token);
     const simulated = {
       cloud,
@@ -55,11 +58,16 @@ export const harness: Harness = {
       shortenNextPage: () => cloud.faults.add({ kind: "short-page", operation: "GET /v2/droplets" }),
       shortenNextBalancerPage: () =>
         cloud.faults.add({ kind: "short-page", operation: "GET /v2/load_balancers" }),
-      state: () =>
-        balancers
-          .list()
-          .map(stateOfBalancer)
-          .toSorted((one, other) => one.name.localeCompare(other.name)),
+      shortenNextVolumePage: () => cloud.faults.add({ kind: "short-page", operation: "GET /v2/volumes" }),
+      state: () => ({
+        balancers: sorted(balancers.list().map(stateOfBalancer)),
+        volumes: sorted(
+          volumes.list().map(({ id, created_at, droplet_ids, ...volume }) => ({
+            ...volume,
+            droplets: droplet_ids.map((each) => droplets.get(each)?.name ?? each),
+          })),
+        ),
+      }),
     };
     return simulated;
   },

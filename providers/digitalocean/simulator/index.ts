@@ -18,8 +18,11 @@
 //   cloud.tokens.add("token"); cloud.tokens.revoke("token");               // without any, every token is valid
 //   cloud.counts(); cloud.mutations; cloud.seen; cloud.forget();           // what was requested
 //
+// An action of a volume is in progress for `times.change`, and its volume and droplet refuse others until then.
+//
 // Simplified: sizes, images and prices are examples, and most texts of validation errors are the simulator's own.
 
 export { DigitalOceanCloud, type DigitalOceanOptions } from "./digitalocean-cloud.ts";
 export type { Balancer, ForwardingRule } from "./state/balancers.ts";
 export type { Droplet, NewDroplet } from "./state/droplets.ts";
+export type { Volume } from "./state/volumes.ts";

@@ -3,13 +3,16 @@
 
 import { expect, test } from "bun:test";
 import { seconds } from "../../core/brand.ts";
+import { readParameters } from "../../csi/volume-requests.ts";
 import { CloudError } from "../../provider/errors.ts";
 import type { Pending } from "../../provider/plan.ts";
+import type { ObservedVolume, VolumeDriver } from "../../provider/volumes.ts";
 import { contextOf, prefetchFor } from "./converge-groups.ts";
 import { balancerTargets, labWithTargets, makeDesired } from "./desired.ts";
 import { readFaultKinds } from "./faulty-transport.ts";
 import { failureOf, type Lab } from "./lab.ts";
 import type { Harness } from "./simulated-cloud.ts";
+import { addMachines } from "./volumes-conformance.ts";
 
 const maxChecks = 50;
 
@@ -26,7 +29,26 @@ export function operationsConformance(harness: Harness): void {
     return { lab, pending };
   };
 
-  /** Applies the first step of this many Services and returns their operations, still running. */
+  /** Attaches this many volumes and returns the operations, still running. */
+  const beginAttachments = async (lab: Lab, count: number): Promise<readonly string[]> => {
+    const { volumes } = lab.cloud;
+    const driver: VolumeDriver | undefined = harness.definition.volumeDriver;
+    if (volumes === undefined || driver === undefined) return [];
+    const { ids, place } = await addMachines(lab, driver);
+    const { values } = readParameters({}, driver);
+    const desired = { size: driver.sizes.min, topology: place, parameters: values, claim: undefined };
+    const operations: string[] = [];
+    for (let index = 0; index < count; index += 1) {
+      const outcome = await lab.run(async (call) => {
+        const { id } = await volumes.create({ name: `pvc-${index}`, ...desired }, call);
+        return volumes.attach((await volumes.get(id, call)) as ObservedVolume, ids[0], call);
+      });
+      if (!outcome.done && outcome.operation !== undefined) operations.push(outcome.operation);
+    }
+    return operations;
+  };
+
+  /** Applies the first step of this many Services and returns their operations, still running; without any, those of volumes. */
   const begin = async (lab: Lab, count: number): Promise<readonly string[]> => {
     const { loadBalancers } = lab;
     const desired = Array.from({ length: count }, (_, index) =>
@@ -45,7 +67,7 @@ export function operationsConformance(harness: Harness): void {
       const outcome = await lab.run((call) => loadBalancers.apply(step, call));
       if (!outcome.done && outcome.operation !== undefined) operations.push(outcome.operation);
     }
-    return operations;
+    return operations.length > 0 ? operations : beginAttachments(lab, count);
   };
 
   const check = async (lab: Lab, pending: Pending, operations: readonly string[]) => {

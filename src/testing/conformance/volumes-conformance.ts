@@ -121,7 +121,7 @@ interface Machines {
 }
 
 /** Adds machines until two of them are in the same place. */
-async function addMachines(lab: Lab, driver: VolumeDriver): Promise<Machines> {
+export async function addMachines(lab: Lab, driver: VolumeDriver): Promise<Machines> {
   for (let count = 0; count < 10; count++) lab.simulated.addMachine(`disk-${count}`);
   const [source] = lab.cloud.instances?.sources ?? [];
   if (source === undefined) throw new Error("This provider has no instances.");

@@ -6,6 +6,8 @@ import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { serveCloud } from "#ccm/testing";
+import { digitalocean } from "../../../providers/digitalocean/index.ts";
+import { DigitalOceanCloud } from "../../../providers/digitalocean/simulator/index.ts";
 import { fake } from "../../../providers/fake/index.ts";
 import { FakeCloud } from "../../../providers/fake/simulator/fake-cloud.ts";
 import { serveFakeCloud } from "../../../providers/fake/simulator/http.ts";
@@ -75,6 +77,22 @@ const clouds: Readonly<Record<string, () => Cloud>> = {
       stop: async () => served[Symbol.asyncDispose](),
     };
   },
+  digitalocean: () => {
+    const times = { change: actionTime };
+    const budget = { requestsPerHour: 1_000_000, requestsPerMinute: 1_000_000 };
+    const cloud = new DigitalOceanCloud({ clock: systemClock, times, ...budget });
+    const { id, size_slug: type, region } = cloud.account.droplets.add("node-1");
+    const served = serveCloud(cloud, 0);
+    return {
+      ...{
+        provider: digitalocean as unknown as AnyProvider,
+        driver: digitalocean.volumeDriver as VolumeDriver,
+      },
+      environment: { DO_OVERRIDE_URL: served.url, DO_ACCESS_TOKEN: "token", REGION: region },
+      ...{ machine: String(id), place: { type, region }, bytes: 2 ** 30 },
+      stop: async () => served[Symbol.asyncDispose](),
+    };
+  },
 };
 
 /** Cases of csi-sanity that are skipped, by a part of their title, each with what the services lack. */
@@ -95,6 +113,7 @@ const skipped: Readonly<Record<string, string>> = {
 /** Also skipped for one cloud. */
 const skippedOf: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   fake: {},
+  digitalocean: {},
   hetzner: {
     "maximum-length name": "names have at most 64 characters in this cloud",
     "more volumes than the node max attach limit":

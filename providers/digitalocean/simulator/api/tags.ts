@@ -23,13 +23,13 @@ const taggedResources = fields({
 const without = (all: readonly string[], name: string): readonly string[] =>
   all.filter((tag) => tag !== name);
 
-export function tagOperations({ tags, droplets, balancers }: Account): Operations {
+export function tagOperations({ tags, droplets, balancers, volumes }: Account): Operations {
   const path = "/v2/tags";
   const counted = (all: readonly { readonly tags: readonly string[] }[], name: string) => ({
     count: all.filter((each) => each.tags.includes(name)).length,
   });
   const view = ({ name }: Stored) => {
-    const all = counted([...droplets.list(), ...balancers.list()], name);
+    const all = counted([...droplets.list(), ...balancers.list(), ...volumes.list()], name);
     return { name, resources: { ...all, droplets: counted(droplets.list(), name) } };
   };
   const change = (changed: (tags: readonly string[], tag: string) => readonly string[]) => {
@@ -37,7 +37,7 @@ export function tagOperations({ tags, droplets, balancers }: Account): Operation
       const known = tags.list().find((tag) => tag.name.toLowerCase() === id.toLowerCase());
       const { name } = known ?? tags.withID(id);
       for (const { resource_id, resource_type } of taggedResources(body, "").resources) {
-        const records = { droplet: droplets, load_balancer: balancers }[resource_type];
+        const records = { droplet: droplets, load_balancer: balancers, volume: volumes }[resource_type];
         if (records === undefined)
           throw new Refused(422, `the simulated API has no resource_type ${resource_type}`);
         records.change(resource_id, { tags: changed(records.withID(resource_id).tags, name) });
@@ -53,7 +53,7 @@ export function tagOperations({ tags, droplets, balancers }: Account): Operation
       return { status: 201, body: { tag: view(tags.put({ id: name, name })) } };
     },
     ...removal(path, tags, ({ name }) => {
-      for (const records of [droplets, balancers])
+      for (const records of [droplets, balancers, volumes])
         for (const { id, tags: before } of records.list())
           records.change(id, { tags: without(before, name) });
     }),

@@ -6,11 +6,12 @@ import { type Balancer, Balancers } from "./balancers.ts";
 import { type Certificate, Certificates } from "./certificates.ts";
 import { Droplets } from "./droplets.ts";
 import type { Firewall } from "./firewalls.ts";
+import type { Action, Volume } from "./volumes.ts";
 
 export interface AccountTimes {
   /** How long a load balancer is `new`, and a certificate of Let's Encrypt `pending`. */
   activation: Milliseconds;
-  /** How long a load balancer refuses further changes after one. */
+  /** How long a load balancer refuses further changes after one, and how long an action of a volume takes. */
   change: Milliseconds;
   /** How long a droplet is `new`. */
   boot: Milliseconds;
@@ -35,6 +36,9 @@ export class Account {
   readonly certificates: Certificates;
   readonly firewalls: Records<Firewall>;
   readonly vpcs: Records<Vpc>;
+  readonly volumes: Records<Volume>;
+  /** Of volumes. */
+  readonly actions: Records<Action>;
   /** The id of a tag is its name. */
   readonly tags: Records<Stored>;
   /** What a refusal of a droplet says. Its text is not documented; by default it names the droplet. */
@@ -52,6 +56,8 @@ export class Account {
     this.certificates = new Certificates(ids);
     this.firewalls = new Records(clock);
     this.vpcs = new Records(clock);
+    this.volumes = new Records(clock);
+    this.actions = new Records(clock);
     this.tags = new Records(clock);
   }
 

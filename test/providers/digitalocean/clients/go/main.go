@@ -225,6 +225,7 @@ func main() {
 		{Name: "tags resources", Run: tagsResources},
 		{Name: "creates certificates", Run: createsCertificates},
 		{Name: "changes firewalls", Run: changesFirewalls},
+		{Name: "attaches and resizes volumes", Run: attachesVolumes},
 		{Name: "creates a load balancer", Run: createsALoadBalancer},
 		{Name: "replaces a load balancer", Run: replacesALoadBalancer},
 		{Name: "changes droplets and rules of a load balancer", Run: changesParts},

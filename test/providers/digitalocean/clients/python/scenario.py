@@ -190,6 +190,27 @@ def changes_firewalls():
     client.firewalls.delete(created["id"])
 
 
+@step
+def attaches_volumes():
+    request = {"name": "py-volume", "region": "nyc3", "size_gigabytes": 10, "tags": ["k8s:py"]}
+    volume = client.volumes.create(request)["volume"]["id"]
+    refuses(409, "already exists", lambda: client.volumes.create(request))
+    equal([each["id"] for each in client.volumes.list(name="py-volume")["volumes"]], [volume])
+
+    def act(**body):
+        action = client.volume_actions.post_by_id(volume, {"region": "nyc3", **body})["action"]["id"]
+        ended = lambda: client.volume_actions.get(volume, action)["action"]["status"] == "completed"
+        until("the action of the volume", lambda: ended() or None)
+        return client.volumes.get(volume)["volume"]
+
+    equal(act(type="attach", droplet_id=world.one)["droplet_ids"], [world.one])
+    refuses(409, "attached", lambda: client.volumes.delete(volume))
+    equal(act(type="resize", size_gigabytes=20)["size_gigabytes"], 20)
+    equal(act(type="detach", droplet_id=world.one)["droplet_ids"], [])
+    client.volumes.delete(volume)
+    refuses(404, "could not be found", lambda: client.volumes.get(volume))
+
+
 def rule(port):
     ports = {"entry_port": port, "target_port": 30_000 + port}
     return {"entry_protocol": "http", "target_protocol": "http", **ports}

@@ -1,0 +1,125 @@
+// Operations of volumes. An action is under way for a while; until then, the volume and the droplet accept no other.
+
+import {
+  type Answer,
+  fields,
+  ignored,
+  integer,
+  listOf,
+  type Operations,
+  oneOf,
+  optional,
+  Refused,
+  removal,
+  text,
+} from "#ccm/testing";
+import type { Account } from "../state/account.ts";
+import { findRegion } from "../state/catalog.ts";
+import type { Action, Volume } from "../state/volumes.ts";
+import { reads } from "./pages.ts";
+
+const limits = { account: 100, droplet: 7 };
+const gigabytes = () => integer(1, 16_384);
+const newVolume = fields({
+  name: text(),
+  region: text(),
+  size_gigabytes: gigabytes(),
+  description: text(""),
+  tags: listOf(text()),
+  ...{ filesystem_type: ignored, filesystem_label: ignored },
+});
+const change = fields({
+  type: oneOf(["attach", "detach", "resize"]),
+  droplet_id: optional(integer(1, Number.MAX_SAFE_INTEGER)),
+  size_gigabytes: optional(gigabytes()),
+  region: text(""),
+});
+
+const attachedTo = ({ droplets }: Account, { droplet_ids }: Volume): readonly number[] =>
+  droplet_ids.filter((id) => droplets.get(id) !== undefined);
+
+function create(account: Account, body: unknown): Volume {
+  const { volumes, ids } = account;
+  const created = newVolume(body, "");
+  const { name, region } = created;
+  if (!/^[a-z][a-z0-9-]{0,63}$/.test(name)) throw new Refused(422, "name is invalid");
+  if (findRegion(region) === undefined) throw new Refused(422, "region is invalid");
+  if (volumes.list().some((other) => other.name === name && other.region === region))
+    throw new Refused(409, "volume name already exists");
+  if (volumes.list().length >= limits.account)
+    throw new Refused(403, "volume/snapshot capacity limit exceeded");
+  const tags = account.addTags(created.tags);
+  return volumes.put({ ...created, tags, id: ids.uuid(), droplet_ids: [], created_at: ids.now });
+}
+
+/** The droplets of the volume when the action has ended. */
+function dropletsAfter(account: Account, volume: Volume, type: string, id: number): readonly number[] {
+  const { droplets, volumes } = account;
+  const attached = attachedTo(account, volume);
+  if (type === "detach") {
+    if (!attached.includes(id)) throw new Refused(422, "Attachment not found");
+    return attached.filter((each) => each !== id);
+  }
+  if (attached.length > 0) throw new Refused(422, "This volume is already attached");
+  if (droplets.withID(id).region !== volume.region)
+    throw new Refused(422, "Droplet and volume must be in the same region");
+  if (volumes.list().filter(({ droplet_ids }) => droplet_ids.includes(id)).length >= limits.droplet)
+    throw new Refused(422, `cannot attach more than ${limits.droplet} volumes to a single Droplet`);
+  return [id];
+}
+
+function act(account: Account, volume: Volume, body: unknown): Answer {
+  const { volumes, actions, ids, later, times } = account;
+  const { type, droplet_id = 0, size_gigabytes = 0 } = change(body, "");
+  const pending = actions.list().filter(({ status }) => status === "in-progress");
+  const names = [volume.id, String(droplet_id)];
+  if (pending.some(({ name, resource_id }) => names.includes(name) || names.includes(resource_id)))
+    throw new Refused(422, "Droplet already has a pending event.");
+  if (type === "resize" && size_gigabytes < volume.size_gigabytes)
+    throw new Refused(422, "a volume cannot become smaller");
+  const after =
+    type === "resize"
+      ? { size_gigabytes }
+      : { droplet_ids: dropletsAfter(account, volume, type, droplet_id) };
+  const { id } = actions.put({
+    // By the name, the action is found that a droplet waits for.
+    ...{ id: ids.next(), name: String(droplet_id), status: "in-progress", type: `${type}_volume` },
+    ...{ started_at: ids.now, completed_at: null, resource_type: "volume" },
+    ...{ resource_id: volume.id, region_slug: volume.region },
+  });
+  later.add(times.change, () => {
+    volumes.change(volume.id, after);
+    actions.change(id, { status: "completed", completed_at: ids.now });
+  });
+  return { status: 202, body: { action: view(actions.existing(id)) } };
+}
+
+const view = ({ name: _, ...action }: Action) => action;
+
+export function volumeOperations(account: Account): Operations {
+  const { volumes, actions } = account;
+  const path = "/v2/volumes";
+  const shown = (volume: Volume) => ({
+    ...{ ...volume, region: findRegion(volume.region), droplet_ids: attachedTo(account, volume) },
+    ...{ filesystem_type: "", filesystem_label: "" },
+  });
+  return {
+    ...reads("volumes", "volume", {
+      records: volumes,
+      view: shown,
+      matches: ({ name, region }, query) =>
+        (query.get("name") ?? name) === name && (query.get("region") ?? region) === region,
+    }),
+    ...reads("actions", "action", { records: actions, view }),
+    [`POST ${path}`]: ({ body }) => ({ status: 201, body: { volume: shown(create(account, body)) } }),
+    ...removal(path, volumes, (volume) => {
+      if (attachedTo(account, volume).length > 0)
+        throw new Refused(409, "A volume that's attached to a Droplet can not be deleted");
+    }),
+    [`POST ${path}/{id}/actions`]: ({ id, body }) => act(account, volumes.withID(id), body),
+    [`GET ${path}/{id}/actions/{action}`]: ({ params: [, action = ""] }) => ({
+      status: 200,
+      body: { action: view(actions.withID(action)) },
+    }),
+  };
+}

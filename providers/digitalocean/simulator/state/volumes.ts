@@ -1,0 +1,26 @@
+// Volumes, and the actions that attach, detach and resize them.
+
+import type { Stored } from "#ccm/testing";
+
+export interface Volume extends Stored {
+  readonly id: string;
+  /** The slug of its region. */
+  readonly region: string;
+  readonly description: string;
+  readonly size_gigabytes: number;
+  /** Also droplets that were deleted since. */
+  readonly droplet_ids: readonly number[];
+  readonly tags: readonly string[];
+  readonly created_at: string;
+}
+
+export interface Action extends Stored {
+  readonly id: number;
+  readonly status: "in-progress" | "completed" | "errored";
+  readonly type: string;
+  readonly started_at: string;
+  readonly completed_at: string | null;
+  readonly resource_id: string;
+  readonly resource_type: "volume";
+  readonly region_slug: string;
+}

@@ -1,0 +1,132 @@
+// Volumes of DigitalOcean, with the names, ids and keys of its CSI driver, so that its PersistentVolumes work on.
+
+import {
+  type Call,
+  CloudError,
+  done,
+  ifFound,
+  inProgress,
+  type JsonRequest,
+  type ObservedVolume,
+  operationOf,
+  type Pending,
+  pendingJobs,
+  type VolumeDriver,
+  type VolumeOutcome,
+  type Volumes,
+} from "#ccm";
+import type { DigitalOceanApi } from "./api.ts";
+import { dropletIDOf } from "./instances.ts";
+import type { ApiAction, ApiVolume } from "./resources.ts";
+import type { Settings } from "./settings.ts";
+import { applyTag, hasTag, taggingRequest, tagOf } from "./tags.ts";
+
+const gibibyte = 2 ** 30;
+const name = "dobs.csi.digitalocean.com";
+const volumeName = `${name}/volume-name`;
+/** On a PersistentVolume: the former name of the driver is valid, too. */
+const neverFormat = [`${name}/noformat`, "com.digitalocean.csi.dobs/noformat"];
+
+export const volumeDriver: VolumeDriver<Record<never, never>> = {
+  name,
+  parameters: {},
+  sizes: { min: gibibyte, step: gibibyte, max: 16_384 * gibibyte },
+  topologyKeys: ["region"],
+  nodeIDOf: dropletIDOf,
+  topologyOf: ({ region }) => (region === undefined ? undefined : { region }),
+  limitOf: () => 7,
+  contextOf: () => ({}),
+  publishContextOf: ({ device }) => ({ [volumeName]: device }),
+  devicePathOf: ({ [volumeName]: device }) => device && `/dev/disk/by-id/scsi-0DO_Volume_${device}`,
+  formatOptionsOf: (context) => (neverFormat.some((key) => key in context) ? undefined : ""),
+};
+
+interface Observed extends ObservedVolume {
+  readonly tags: ApiVolume["tags"];
+}
+
+/** A change is shown when it has ended; until then, only its action shows it. */
+function toObserved({ id, name, size_gigabytes, region, droplet_ids, tags }: ApiVolume): Observed {
+  return {
+    ...{ id, name, tags, device: name, state: "ready" },
+    size: size_gigabytes * gibibyte,
+    topology: { region: region.slug },
+    attachedTo: (droplet_ids ?? []).map(String),
+  };
+}
+
+function outcomeOf({ id, status }: ApiAction, { name }: ObservedVolume): VolumeOutcome {
+  if (status === "completed") return done();
+  const waitingFor = `volume ${name}`;
+  return inProgress(waitingFor, { operation: operationOf({ job: String(id), owners: [], waitingFor }) });
+}
+
+/** The API shows actions one by one, and no reason for one that failed. */
+export function pendingActions(api: DigitalOceanApi): Pending {
+  return pendingJobs({ limit: 1 }, async ([id = ""], call) => {
+    const action = await ifFound(api.action(id, call));
+    if (action === undefined) return new Map();
+    const text = `DigitalOcean reports an error of the action ${action.type} (${id}).`;
+    const failed = new CloudError("unavailable", text, { operation: "GET /actions/{id}" });
+    const ends = { "in-progress": "running", completed: { facts: {} }, errored: failed } as const;
+    return new Map([[id, ends[action.status]]]);
+  });
+}
+
+const operation = "POST /volumes/{id}/actions";
+
+export function digitalOceanVolumes(
+  api: DigitalOceanApi,
+  settings: Settings,
+): Volumes<typeof volumeDriver.parameters> {
+  const tag = tagOf(settings);
+  const act = async (volume: ObservedVolume, change: JsonRequest["body"], call: Call) => {
+    const path = `/volumes/${volume.id}/actions`;
+    const body = { ...(change as object), ...volume.topology };
+    const request = { operation, method: "POST", path, body, expects: ["action"] } as const;
+    const { action } = await api.call<{ readonly action: ApiAction }>(request, call);
+    return outcomeOf(action, volume);
+  };
+  return {
+    list: async function* (call) {
+      for await (const page of api.volumes(call)) yield page.map(toObserved);
+    },
+    get: async (id, call) => {
+      const found = /^[0-9a-f-]{36}$/.test(id) ? await ifFound(api.volume(id, call)) : undefined;
+      return found && toObserved(found);
+    },
+    create: async ({ name, size, topology, claim }, call) => {
+      const region = topology?.["region"] ?? settings.region;
+      const text = `No region is known for volume ${name}. Use volumeBindingMode: WaitForFirstConsumer in the StorageClass, or set REGION.`;
+      if (region === undefined) throw new CloudError("invalid", text, { operation: "POST /volumes" });
+      const description = claim && `PersistentVolumeClaim ${claim.namespace}/${claim.name}`;
+      const place = { region, tags: tag === undefined ? undefined : [tag] };
+      const body = { name, description, size_gigabytes: size / gibibyte, ...place };
+      const request = { operation: "POST /volumes", method: "POST", path: "/volumes", body } as const;
+      type Created = { readonly volume: ApiVolume };
+      const { volume } = await api.call<Created>({ ...request, expects: ["volume"] }, call);
+      return { ...done(), id: volume.id };
+    },
+    remove: async ({ id }, call) => {
+      const request = { operation: "DELETE /volumes/{id}", method: "DELETE" } as const;
+      await ifFound(api.call({ ...request, path: `/volumes/${id}` }, call));
+      return done();
+    },
+    attach: async (volume, machine, call) => {
+      const missing = new CloudError("not-found", `Droplet ${machine} does not exist.`, { operation });
+      if (!/^\d+$/.test(machine)) throw missing;
+      if (tag !== undefined && !hasTag((volume as Observed).tags, tag))
+        await applyTag(api, taggingRequest(tag, "volume", volume.id), call);
+      try {
+        return await act(volume, { type: "attach", droplet_id: Number(machine) }, call);
+      } catch (error) {
+        // The API does not say which of the two is missing.
+        const isUnclear = CloudError.is(error) && ["not-found", "invalid"].includes(error.kind);
+        if (isUnclear && (await ifFound(api.droplet(machine, call))) === undefined) throw missing;
+        throw error;
+      }
+    },
+    detach: (volume, machine, call) => act(volume, { type: "detach", droplet_id: Number(machine) }, call),
+    expand: (volume, size, call) => act(volume, { type: "resize", size_gigabytes: size / gibibyte }, call),
+  };
+}

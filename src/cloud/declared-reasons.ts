@@ -133,7 +133,7 @@ export function withDeclaredReasons(
     ...(nodeFirewall && {
       nodeFirewall: {
         ...boundCopy(nodeFirewall),
-        plan: (...args) => check.of(nodeFirewall.plan(...args)),
+        observe: async (call) => check.of(await nodeFirewall.observe(call)),
       },
     }),
     ...(routes && { routes: checkedTables(routes, check) }),

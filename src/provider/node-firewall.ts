@@ -3,7 +3,7 @@
 import type { Fields, Values } from "../core/settings.ts";
 import type { Call } from "./call.ts";
 import type { DesiredLoadBalancer } from "./load-balancers.ts";
-import type { Plan, Step, StepOutcome } from "./plan.ts";
+import type { Step, StepOutcome } from "./plan.ts";
 import type { Problem } from "./reasons.ts";
 
 /** A Service that clients or load balancers reach through ports of the Nodes. */
@@ -11,37 +11,39 @@ export interface ExposedService<A extends Fields>
   extends Pick<DesiredLoadBalancer<A>, "owner" | "ports" | "healthCheckNodePort" | "facts"> {
   readonly type: "NodePort" | "LoadBalancer";
   readonly settings: Values<A>;
-  /** Settings with an invalid annotation. */
-  readonly frozen: ReadonlySet<keyof A & string>;
-  /** It is paused: open nothing new for it, and keep what is open. */
-  readonly isPaused: boolean;
+  /** It is paused, or an annotation in `deciding` is invalid: nothing new is opened for it, and what it has open stays. */
+  readonly isHeld: boolean;
 }
 
-/** A problem of one Service, or of the firewall itself. */
-export interface FirewallProblem extends Problem {
-  readonly service?: ExposedService<Fields>["owner"] | undefined;
-}
-
-/** The steps to the desired rules, and what they open and close, each as a short text. */
-export interface FirewallPlan<S extends Step> extends Pick<Plan<S>, "steps"> {
-  /** Instead of `steps` while closing is on hold: they only open. */
-  readonly opening: readonly S[];
-  readonly problems?: readonly FirewallProblem[] | undefined;
-  /** How many ports are open now. */
-  readonly open: number;
-  readonly opens: readonly string[];
-  readonly closes: readonly string[];
+/** The firewall as the cloud has it. `R` is one rule that opens ports. */
+export interface ObservedFirewall<R> {
+  readonly rules: readonly R[];
+  /** With any, nothing is opened or closed: the firewall may belong to another cluster. */
+  readonly problems?: readonly Problem[] | undefined;
 }
 
 /**
  * Firewalls and security groups of Nodes with rules for all Services together. The framework observes before every change, and every five
- * minutes. It holds a change that closes many ports although no Service was seen to change.
+ * minutes; it decides what is opened and closed. It holds a change that closes many ports although no Service was seen to change. All
+ * functions but `observe` and `apply` are pure.
  */
-export interface NodeFirewall<A extends Fields, S extends Step, O = unknown> {
+export interface NodeFirewall<
+  A extends Fields,
+  S extends Step,
+  R = unknown,
+  O extends ObservedFirewall<R> = ObservedFirewall<R>,
+> {
+  /** The annotations that decide what a Service opens. */
+  readonly deciding: readonly (keyof A & string)[];
+  /** Reports a problem for a firewall without the mark. */
   observe(call: Call): Promise<O>;
-  /** The ports that this Service opens. Pure. A change that loses none of them explains no closed port. */
-  opens(service: ExposedService<A>): readonly string[];
-  /** Pure. Never change a firewall without the mark, and close no port that a load balancer still forwards. */
-  plan(services: readonly ExposedService<A>[], observed: O): FirewallPlan<S>;
+  /** What this Service opens; for one that is held, whatever its annotations say. `observed` is absent while only Services are compared. */
+  rulesOf(service: ExposedService<A>, observed: O | undefined): readonly R[];
+  /** Those of the observed rules that load balancers still need, whatever their Services say now. */
+  inUse(services: readonly ExposedService<A>[], observed: O): readonly R[];
+  /** A short text, such as `tcp 30080 from 0.0.0.0/0`: the same for equal rules. */
+  textOf(rule: R): string;
+  /** The step to exactly these rules; undefined if the firewall has them. */
+  change(rules: readonly R[], observed: O): S | undefined;
   apply(step: S, call: Call): Promise<StepOutcome>;
 }

@@ -128,11 +128,18 @@ class Firewall extends Hanging {
   apply(): Promise<never> {
     return this.hang();
   }
-  plan() {
-    return { steps: [], opening: [], open: this.calls, opens: [], closes: [] };
-  }
-  opens() {
+  readonly deciding = [];
+  rulesOf() {
     return [];
+  }
+  inUse() {
+    return [];
+  }
+  textOf() {
+    return String(this.calls);
+  }
+  change() {
+    return undefined;
   }
 }
 class Part extends Hanging {

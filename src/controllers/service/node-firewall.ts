@@ -7,7 +7,7 @@ import type { Problem } from "../../core/problem.ts";
 import type { Fields } from "../../core/settings.ts";
 import { keyOf, type Service } from "../../kube/objects.ts";
 import type { Change } from "../../kube/watch/store.ts";
-import type { ExposedService, FirewallPlan, NodeFirewall } from "../../provider/node-firewall.ts";
+import type { ExposedService, NodeFirewall, ObservedFirewall } from "../../provider/node-firewall.ts";
 import type { Step } from "../../provider/plan.ts";
 import { WorkQueue } from "../../runtime/work-queue.ts";
 import { type Outcome, requeue, runWorkers } from "../../runtime/workers.ts";
@@ -17,10 +17,11 @@ import { delayAfterError, describeError } from "../classify-error.ts";
 import { isPaused } from "../pause.ts";
 import type { ObjectEvent } from "../reporter.ts";
 import type { JournalledSend } from "../writes/journalled-send.ts";
-import { readAnnotations } from "./annotations/annotations.ts";
+import { annotationKey, readAnnotations } from "./annotations/annotations.ts";
 import type { ServiceControllerDeps } from "./deps.ts";
 import { readFacts } from "./desired/facts.ts";
 import { toDesired } from "./desired/to-desired.ts";
+import { type FirewallPlan, planFirewall } from "./firewall-plan.ts";
 import { isBeingDeleted, wantsLoadBalancer } from "./predicates.ts";
 
 export interface NodeFirewallDeps
@@ -71,7 +72,7 @@ export class NodeFirewallController {
   readonly #deps: NodeFirewallDeps;
   /** Ports of Services that were seen to change or to be deleted, within the window of the mass limits. */
   #seen: { readonly at: number; readonly ports: number }[] = [];
-  #observed: { readonly at: number; readonly firewall: unknown } | undefined;
+  #observed: { readonly at: number; readonly firewall: ObservedFirewall<unknown> } | undefined;
   readonly #reported = { problems: new Set<string>(), errors: new Set<string>() };
 
   constructor(deps: NodeFirewallDeps) {
@@ -108,27 +109,27 @@ export class NodeFirewallController {
 
   async #reconcile(signal: AbortSignal): Promise<Outcome> {
     const { firewall, clock, send } = this.#deps;
-    const services = this.#exposed();
+    const { services, problems } = this.#exposed();
     const now = clock.monotonic();
     const known = this.#observed;
     const age = known === undefined ? checkInterval : now - known.at;
     if (
       known !== undefined &&
       age < checkInterval &&
-      firewall.plan(services, known.firewall).steps.length === 0
+      planFirewall(firewall, services, known.firewall).step === undefined
     )
       return requeue(seconds((checkInterval - age) / 1000), "the regular check");
     const call = { signal, urgency: known === undefined ? "refresh" : "user-change" } as const;
     const observed = await firewall.observe(call);
     this.#observed = { at: now, firewall: observed };
-    const plan = firewall.plan(services, observed);
+    const plan = planFirewall(firewall, services, observed);
     const hold = this.#holdOf(plan, now);
-    this.#report("problems", [...(plan.problems ?? []), ...hold]);
+    this.#report("problems", [...problems, ...(observed.problems ?? []), ...hold]);
     const isHeld = hold.length > 0;
-    const steps = isHeld ? plan.opening : plan.steps;
-    // What is applied is read before the next change.
-    if (steps.length > 0) this.#observed = undefined;
-    for (const step of steps) {
+    const step = isHeld ? plan.opening : plan.step;
+    if (step !== undefined) {
+      // What is applied is read before the next change.
+      this.#observed = undefined;
       const closes = isHeld ? [] : plan.closes;
       const change = {
         action: step.do,
@@ -142,28 +143,52 @@ export class NodeFirewallController {
     return requeue(checkInterval, "the regular check");
   }
 
-  #exposed(): readonly ExposedService<Fields>[] {
+  #exposed(): {
+    readonly services: readonly ExposedService<Fields>[];
+    readonly problems: readonly Reported[];
+  } {
     const { services } = this.#deps;
-    return services
+    const all = services
       .list()
       .filter(isExposed)
       .toSorted((one, other) => (keyOf(one.metadata) < keyOf(other.metadata) ? -1 : 1))
       .map((service) => this.#toExposed(service));
+    return { services: all.map(({ exposed }) => exposed), problems: all.flatMap(({ problems }) => problems) };
   }
 
-  #toExposed(service: Service): ExposedService<Fields> {
-    const { annotations, facts: places } = this.#deps;
-    const { settings, frozen } = readAnnotations(annotations, service);
+  #toExposed(service: Service) {
+    const { annotations, facts: places, firewall } = this.#deps;
+    const { settings, frozen, problems } = readAnnotations(annotations, service);
     const facts = readFacts(service, places);
     const desired = toDesired({ service, settings, facts, targets: [], sourceRanges: undefined });
     const type = service.spec.type === "NodePort" ? "NodePort" : "LoadBalancer";
-    return { ...desired, type, frozen, isPaused: isPaused(service) };
+    const invalid = firewall.deciding.filter((name) => frozen.has(name));
+    const keys = invalid.map((name) => annotationKey(name, annotations.prefix));
+    const advice =
+      "No port of the Nodes is opened for this Service until it is corrected, and open ones stay open.";
+    const exposed: ExposedService<Fields> = {
+      ...desired,
+      type,
+      isHeld: isPaused(service) || invalid.length > 0,
+    };
+    return {
+      exposed,
+      // The service controller reports those of load balancers.
+      problems: problems.flatMap(({ reason, text, key }) =>
+        type === "NodePort" && key !== undefined && keys.includes(key)
+          ? [{ reason, text: `${text} ${advice}`, service: desired.owner }]
+          : [],
+      ),
+    };
   }
 
   /** How many ports the Service no longer opens, with that of its health check. */
   #closedBy({ before, after }: Change<Service>): number {
+    const { firewall } = this.#deps;
     const opens = (service: Service | undefined) =>
-      service === undefined || !isExposed(service) ? [] : this.#deps.firewall.opens(this.#toExposed(service));
+      service === undefined || !isExposed(service)
+        ? []
+        : firewall.rulesOf(this.#toExposed(service).exposed, undefined).map(firewall.textOf);
     const opened = opens(after);
     const closed = opens(before).filter((one) => !opened.includes(one));
     return closed.length === 0 ? 0 : closed.length + 1;
@@ -180,7 +205,7 @@ export class NodeFirewallController {
   }
 
   /** An empty or restored cluster must not close the ports of a working one. */
-  #holdOf({ closes, open }: FirewallPlan<Step>, now: number): readonly Reported[] {
+  #holdOf({ closes, open }: FirewallPlan, now: number): readonly Reported[] {
     const { removalLimit } = this.#deps.settings;
     this.#seen = this.#seen.filter(({ at }) => at > now - removalWindow);
     const seen = this.#seen.reduce((sum, { ports }) => sum + ports, 0);

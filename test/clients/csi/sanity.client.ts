@@ -82,6 +82,7 @@ const clouds: Readonly<Record<string, () => Cloud>> = {
     const budget = { requestsPerHour: 1_000_000, requestsPerMinute: 1_000_000 };
     const cloud = new DigitalOceanCloud({ clock: systemClock, times, ...budget });
     const { id, size_slug: type, region } = cloud.account.droplets.add("node-1");
+    cloud.account.volumeName = /./;
     const served = serveCloud(cloud, 0);
     return {
       ...{

@@ -39,10 +39,10 @@ const attachedTo = ({ droplets }: Account, { droplet_ids }: Volume): readonly nu
   droplet_ids.filter((id) => droplets.get(id) !== undefined);
 
 function create(account: Account, body: unknown): Volume {
-  const { volumes, ids } = account;
+  const { volumes, ids, volumeName } = account;
   const created = newVolume(body, "");
   const { name, region } = created;
-  if (!/^[a-z][a-z0-9-]{0,63}$/.test(name)) throw new Refused(422, "name is invalid");
+  if (!volumeName.test(name)) throw new Refused(422, "name is invalid");
   if (findRegion(region) === undefined) throw new Refused(422, "region is invalid");
   if (volumes.list().some((other) => other.name === name && other.region === region))
     throw new Refused(409, "volume name already exists");

@@ -37,6 +37,8 @@ export class Account {
   readonly firewalls: Records<Firewall>;
   readonly vpcs: Records<Vpc>;
   readonly volumes: Records<Volume>;
+  /** csi-sanity uses other names. */
+  volumeName = /^[a-z][a-z0-9-]{0,63}$/;
   /** Of volumes. */
   readonly actions: Records<Action>;
   /** The id of a tag is its name. */

@@ -8,6 +8,7 @@ import {
   membersOf,
   type NodeFirewall,
   type ObservedFirewall,
+  requestTo,
 } from "#ccm";
 import type { DigitalOceanApi } from "./api.ts";
 import { type Annotations, type DigitalOceanStep, toObserved, typeOf } from "./balancer.ts";
@@ -122,13 +123,11 @@ export function digitalOceanFirewall(
         tags,
         ...membersOf(firewall ?? {}, ["droplet_ids"]),
       };
-      const [action, method, path] = id === undefined ? create : (["change", "PUT", `/${id}`] as const);
-      const operation = `${method} /firewalls${id === undefined ? "" : "/{id}"}`;
-      const request = { operation, method, path: `/firewalls${path}`, body, expects: ["firewall"] };
-      return { do: `${action} firewall`, on: name, owner: undefined, request };
+      const own = { on: name, owner: undefined };
+      return id === undefined
+        ? { ...own, do: "create firewall", request: requestTo("POST /firewalls", {}, body) }
+        : { ...own, do: "change firewall", request: requestTo("PUT /firewalls/{id}", { id }, body) };
     },
-    apply: ({ request }, call) => api.call(request, call).then(() => done()),
+    apply: ({ request }, call) => api.call({ ...request, expects: ["firewall"] }, call).then(() => done()),
   };
 }
-
-const create = ["create", "POST", ""] as const;

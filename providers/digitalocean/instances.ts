@@ -6,6 +6,7 @@ import {
   type Instance,
   type InstanceSource,
   lookupEach,
+  mapEntries,
   parseIp,
   providerID,
 } from "#ccm";
@@ -51,9 +52,7 @@ export function dropletSource(api: DigitalOceanApi): InstanceSource {
   return {
     name: "droplets",
     keyOf: dropletIDOf,
-    list: async function* (call) {
-      for await (const page of api.droplets(call)) yield page.map(toInstance);
-    },
+    list: (call) => mapEntries(api.droplets(call), toInstance),
     lookups: {
       id: lookupEach(api.droplet, toInstance),
       name: lookupEach(async (name, call) => {

@@ -10,6 +10,7 @@ import {
   inProgress,
   type JsonRequest,
   type LoadBalancers,
+  mapEntries,
   membersOf,
   publishIPs,
   type RefusedTarget,
@@ -124,9 +125,7 @@ export function digitalOceanLoadBalancers(
   return {
     groupOf: ({ defaultName }) => defaultName,
     ownKeys,
-    list: async function* (call) {
-      for await (const page of api.loadBalancers(call)) yield page.map((one) => toObserved(one, ownTag));
-    },
+    list: (call) => mapEntries(api.loadBalancers(call), (one) => toObserved(one, ownTag)),
     // The tag names a cluster, but not with --cluster-name.
     marksNameCluster: false,
     clusterSetting: { name: "DO_CLUSTER_ID", value: operator["cluster-id"] ?? "a cluster without an id" },

@@ -7,6 +7,7 @@ import {
   membersOf,
   type Plan,
   type Problem,
+  requestTo,
   seconds,
   waitFor,
 } from "#ccm";
@@ -37,12 +38,7 @@ const failed = (reason: Problem["reason"], text: string): BalancerPlan => ({
 
 const invalidDisown = `Deletion is on hold: ${disown} is neither true nor false. The load balancer stays until this is corrected. Set it to true to keep the load balancer, or remove it to delete that.`;
 
-const collection = "/load_balancers";
-
-function requestOf(method: JsonRequest["method"], id: string, body?: object, part = ""): JsonRequest {
-  const operation = `${method} ${collection}/{id}${part}`;
-  return { operation, method, path: `${collection}/${id}${part}`, body };
-}
+const reading = "GET /load_balancers/{id}";
 
 export function planLoadBalancer(
   desired: Desired | undefined,
@@ -59,9 +55,9 @@ export function planLoadBalancer(
       return failed("InvalidAnnotation", invalidDisown);
     const { id, name } = observed.balancer;
     const own = { on: name, id, owner: desired?.owner.uid };
-    const deletion = { ...own, do: deletionTitle, request: requestOf("DELETE", id) };
+    const deletion = { ...own, do: deletionTitle, request: requestTo("DELETE /load_balancers/{id}", { id }) };
     // Otherwise the Service would own, without this one, the one whose id it has.
-    const naming = { ...own, do: "store the id", request: requestOf("GET", id), remember: { id } };
+    const naming = { ...own, do: "store the id", request: requestTo(reading, { id }), remember: { id } };
     return { steps: (desired?.facts["id"] ?? id) === id ? [deletion] : [naming, deletion] };
   }
   if (isKept) return { steps: [] };
@@ -112,7 +108,7 @@ function planCreation(desired: Desired, spec: Spec, operator: Settings): Balance
   const [tag, type] = [tagOf(operator), typeOf(desired, operator)];
   const place = { region, type, network, network_stack, vpc_uuid: operator["vpc-id"], subnet_uuid, ip };
   const body = { ...spec, ...place, tags: tag === undefined ? undefined : [tag] };
-  const request = { operation: `POST ${collection}`, method: "POST", path: collection, body } as const;
+  const request = requestTo("POST /load_balancers", {}, body);
   const own = { owner: desired.owner.uid, nodes: nodesOf(desired) };
   return { steps: [{ do: "create load balancer", on: spec.name, ...own, request }] };
 }
@@ -133,7 +129,7 @@ function planChanges(
     return failed("UnsupportedByCloud", text);
   }
   const own = { on: name, id, owner: owner.uid, nodes: nodesOf(desired) };
-  const read = requestOf("GET", id);
+  const read = requestTo(reading, { id });
   const steps: DigitalOceanStep[] = [];
   // The listing may be older than its deletion, so it is read again.
   if (facts["id"] !== id || facts["type"] === undefined)
@@ -167,7 +163,7 @@ function targetsRequest(
   const removed = [...has].filter((one) => !wants.has(one));
   if (tag || (added.length > 0 && removed.length > 0)) return complete;
   const part = (method: "POST" | "DELETE", ids: readonly number[]) =>
-    requestOf(method, id, { droplet_ids: ids }, "/droplets");
+    requestTo(`${method} /load_balancers/{id}/droplets`, { id }, { droplet_ids: ids });
   if (added.length > 0) return part("POST", added);
   return removed.length > 0 ? part("DELETE", removed) : undefined;
 }
@@ -181,7 +177,8 @@ function updatesOf(
   const { id, name, region } = balancer;
   const { name: newName, droplet_ids, ...rest } = spec;
   const step = (title: string, body: object): DigitalOceanStep => {
-    const request = requestOf("PUT", id, { ...membersOf(balancer, kept), region: region?.slug, ...body });
+    const whole = { ...membersOf(balancer, kept), region: region?.slug, ...body };
+    const request = requestTo("PUT /load_balancers/{id}", { id }, whole);
     return { ...own, do: title, request, certificate: certificateOf(balancer) };
   };
   const size = balancer["size_unit"] ? "size_unit" : "size";

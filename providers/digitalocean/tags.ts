@@ -1,6 +1,6 @@
 // The tag k8s:<cluster id>, by which load balancers and volumes name their cluster.
 
-import { type Call, ifFound, type JsonRequest } from "#ccm";
+import { type Call, ifFound, type JsonRequest, requestTo } from "#ccm";
 import type { DigitalOceanApi } from "./api.ts";
 import type { Settings } from "./settings.ts";
 
@@ -16,16 +16,14 @@ export function taggingRequest(
   resource_type: "load_balancer" | "volume",
   resource_id: string,
 ): JsonRequest {
-  const path = `/tags/${encodeURIComponent(tag)}/resources`;
-  const body = { resources: [{ resource_id, resource_type }] };
-  return { operation: "POST /tags/{tag}/resources", method: "POST", path, body };
+  return requestTo("POST /tags/{tag}/resources", { tag }, { resources: [{ resource_id, resource_type }] });
 }
 
 /** Creates the tag if it does not exist. */
 export async function applyTag(api: DigitalOceanApi, request: JsonRequest, call: Call): Promise<void> {
   const send = () => api.call(request, call).then(() => true);
   if ((await ifFound(send())) === true) return;
-  const body = { name: decodeURIComponent(request.path.split("/")[2] ?? "") };
-  await api.call({ operation: "POST /tags", method: "POST", path: "/tags", body }, call);
+  const name = decodeURIComponent(request.path.split("/")[2] ?? "");
+  await api.call(requestTo("POST /tags", {}, { name }), call);
   await send();
 }

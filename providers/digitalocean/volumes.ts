@@ -6,11 +6,12 @@ import {
   done,
   ifFound,
   inProgress,
-  type JsonRequest,
+  mapEntries,
   type ObservedVolume,
   operationOf,
   type Pending,
   pendingJobs,
+  requestTo,
   type VolumeDriver,
   type VolumeOutcome,
   type Volumes,
@@ -73,24 +74,22 @@ export function pendingActions(api: DigitalOceanApi): Pending {
   });
 }
 
-const operation = "POST /volumes/{id}/actions";
+const creating = "POST /volumes";
+const acting = "POST /volumes/{id}/actions";
 
 export function digitalOceanVolumes(
   api: DigitalOceanApi,
   settings: Settings,
 ): Volumes<typeof volumeDriver.parameters> {
   const tag = tagOf(settings);
-  const act = async (volume: ObservedVolume, change: JsonRequest["body"], call: Call) => {
-    const path = `/volumes/${volume.id}/actions`;
-    const body = { ...(change as object), ...volume.topology };
-    const request = { operation, method: "POST", path, body, expects: ["action"] } as const;
-    const { action } = await api.call<{ readonly action: ApiAction }>(request, call);
+  const act = async (volume: ObservedVolume, change: object, call: Call) => {
+    const request = requestTo(acting, { id: volume.id }, { ...change, ...volume.topology });
+    const response = api.call<{ readonly action: ApiAction }>({ ...request, expects: ["action"] }, call);
+    const { action } = await response;
     return outcomeOf(action, volume);
   };
   return {
-    list: async function* (call) {
-      for await (const page of api.volumes(call)) yield page.map(toObserved);
-    },
+    list: (call) => mapEntries(api.volumes(call), toObserved),
     get: async (id, call) => {
       const found = /^[0-9a-f-]{36}$/.test(id) ? await ifFound(api.volume(id, call)) : undefined;
       return found && toObserved(found);
@@ -98,22 +97,22 @@ export function digitalOceanVolumes(
     create: async ({ name, size, topology, claim }, call) => {
       const region = topology?.["region"] ?? settings.region;
       const text = `No region is known for volume ${name}. Use volumeBindingMode: WaitForFirstConsumer in the StorageClass, or set REGION.`;
-      if (region === undefined) throw new CloudError("invalid", text, { operation: "POST /volumes" });
+      if (region === undefined) throw new CloudError("invalid", text, { operation: creating });
       const description = claim && `PersistentVolumeClaim ${claim.namespace}/${claim.name}`;
       const place = { region, tags: tag === undefined ? undefined : [tag] };
       const body = { name, description, size_gigabytes: size / gibibyte, ...place };
-      const request = { operation: "POST /volumes", method: "POST", path: "/volumes", body } as const;
-      type Created = { readonly volume: ApiVolume };
-      const { volume } = await api.call<Created>({ ...request, expects: ["volume"] }, call);
+      const request = { ...requestTo(creating, {}, body), expects: ["volume"] };
+      const { volume } = await api.call<{ readonly volume: ApiVolume }>(request, call);
       return { ...done(), id: volume.id };
     },
     remove: async ({ id }, call) => {
-      const request = { operation: "DELETE /volumes/{id}", method: "DELETE" } as const;
-      await ifFound(api.call({ ...request, path: `/volumes/${id}` }, call));
+      await ifFound(api.call(requestTo("DELETE /volumes/{id}", { id }), call));
       return done();
     },
     attach: async (volume, machine, call) => {
-      const missing = new CloudError("not-found", `Droplet ${machine} does not exist.`, { operation });
+      const missing = new CloudError("not-found", `Droplet ${machine} does not exist.`, {
+        operation: acting,
+      });
       if (!/^\d+$/.test(machine)) throw missing;
       if (tag !== undefined && !hasTag((volume as Observed).tags, tag))
         await applyTag(api, taggingRequest(tag, "volume", volume.id), call);

@@ -1,6 +1,6 @@
 // The machines of the fake cloud as instances: one source, listed page by page, with lookups by id and name.
 
-import { type Instance, type InstanceLookup, type InstanceSource, providerID } from "#ccm";
+import { type Instance, type InstanceLookup, type InstanceSource, mapEntries, providerID } from "#ccm";
 import type { ApiMachine, FakeApi } from "./api.ts";
 
 function toInstance(machine: ApiMachine): Instance {
@@ -37,9 +37,7 @@ export function machineSource(api: FakeApi, limit: number): InstanceSource {
   return {
     name: "machines",
     keyOf: (id) => /^fake:\/\/(\d+)$/.exec(id)?.[1],
-    list: async function* (call) {
-      for await (const page of api.machines(call)) yield page.map(toInstance);
-    },
+    list: (call) => mapEntries(api.machines(call), toInstance),
     lookups: { id: lookup("ids", ({ id }) => id), name: lookup("names", ({ name }) => name) },
   };
 }

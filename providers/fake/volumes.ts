@@ -3,6 +3,7 @@
 import {
   type Call,
   ifFound,
+  mapEntries,
   type ObservedVolume,
   oneOf,
   seconds,
@@ -58,9 +59,7 @@ export function fakeVolumes(api: FakeApi, mark: { readonly cluster: string }): V
     return accepted(`volume ${name}`);
   };
   return {
-    list: async function* (call) {
-      for await (const page of api.volumes(call)) yield page.map(toObserved);
-    },
+    list: (call) => mapEntries(api.volumes(call), toObserved),
     get: async (id, call) => {
       const found = await ifFound(api.volume(id, call));
       return found && toObserved(found.volume);

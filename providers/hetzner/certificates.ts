@@ -1,6 +1,6 @@
 // The certificates of a Service: uploaded ones by name or id, or one managed by Hetzner that is created when missing. Pure.
 
-import type { Problem } from "#ccm";
+import { type Problem, requestTo } from "#ccm";
 import { type Desired, type HetznerStep, ownerLabel } from "./balancer.ts";
 import type { ApiCertificate } from "./resources.ts";
 import { reasons } from "./settings.ts";
@@ -75,7 +75,7 @@ function managedCertificate(
     create: {
       do: "create certificate",
       on: name,
-      request: { operation: "POST /certificates", method: "POST", path: "/certificates", body },
+      request: requestTo("POST /certificates", {}, body),
       changesPrefetched: true,
     },
     problems: [],

@@ -1,6 +1,6 @@
 // Plans the changes of an existing load balancer, so that what the cloud refuses holds up as little as possible. Pure.
 
-import type { JsonRequest } from "#ccm";
+import { requestTo } from "#ccm";
 import { type Choices, type Desired, type HetznerStep, ownerLabel } from "./balancer.ts";
 import type { CertificateChoice } from "./certificates.ts";
 import type { ApiLoadBalancer, ApiTarget } from "./resources.ts";
@@ -8,12 +8,7 @@ import { completeService, isSameService, type ServiceSpec } from "./services.ts"
 import { diffTargets, type TargetSpec } from "./targets.ts";
 
 export function createStep(name: string, body: object): HetznerStep {
-  const operation = "POST /load_balancers";
-  return {
-    do: "create load balancer",
-    on: name,
-    request: { operation, method: "POST", path: "/load_balancers", body },
-  };
+  return { do: "create load balancer", on: name, request: requestTo("POST /load_balancers", {}, body) };
 }
 
 /** The body of a creation without its targets; undefined if it has none. */
@@ -28,22 +23,16 @@ function targetToRemove({ type, server, ip }: ApiTarget): ApiTarget {
 }
 
 export function stepsFor({ id, name }: Pick<ApiLoadBalancer, "id" | "name">) {
-  const send = (title: string, method: JsonRequest["method"], rest: string, body?: object): HetznerStep => ({
-    do: title,
-    on: name,
-    request: {
-      operation: `${method} /load_balancers/{id}${rest}`,
-      method,
-      path: `/load_balancers/${id}${rest}`,
-      ...(body && { body }),
-    },
+  const send = (title: string, operation: string, body?: object): HetznerStep => ({
+    ...{ do: title, on: name },
+    request: requestTo(operation, { id }, body),
   });
   const act = (title: string, action: string, body?: object) =>
-    send(title, "POST", `/actions/${action}`, body);
+    send(title, `POST /load_balancers/{id}/actions/${action}`, body);
   return {
     change: (body: { readonly name?: string; readonly labels?: ApiLoadBalancer["labels"] }) =>
-      send("change load balancer", "PUT", "", body),
-    deleteBalancer: () => send("delete load balancer", "DELETE", ""),
+      send("change load balancer", "PUT /load_balancers/{id}", body),
+    deleteBalancer: () => send("delete load balancer", "DELETE /load_balancers/{id}"),
     changeReverseDNS: (ip: string, dns_ptr: string) =>
       act("change reverse DNS", "change_dns_ptr", { ip, dns_ptr }),
     changeAlgorithm: (type: string) => act("change algorithm", "change_algorithm", { type }),

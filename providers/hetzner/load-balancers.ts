@@ -10,6 +10,7 @@ import {
   done,
   inProgress,
   type LoadBalancers,
+  mapEntries,
   milliseconds,
   parseIp,
   type ServiceUID,
@@ -128,9 +129,7 @@ export function hetznerLoadBalancers(
   const choicesFor = (desired: Pick<Desired, "settings" | "ports">, observed: Observed | undefined) =>
     possibleChoices(choicesOf(desired, operator), desired, observed?.balancer);
   return {
-    list: async function* (call) {
-      for await (const page of api.loadBalancers(call)) yield page.map(toObserved);
-    },
+    list: (call) => mapEntries(api.loadBalancers(call), toObserved),
     // The label has no place for the cluster, and several clusters may share a project.
     marksNameCluster: false,
     adopts: ({ settings, defaultName }, { balancer }) => balancer.name === (settings.name ?? defaultName),

@@ -7,6 +7,7 @@ import {
   parseCidr,
   parseIp,
   type RoutesOneByOne,
+  requestTo,
   resolveOnce,
 } from "#ccm";
 import { type HetznerApi, outcomeOf } from "./api.ts";
@@ -51,11 +52,7 @@ export function networkRoutes(api: HetznerApi, networkID: NetworkID): RoutesOneB
   ) => {
     const id = await networkID(call);
     const operation = `POST /networks/{id}/actions/${action}`;
-    const path = `/networks/${id}/actions/${action}`;
-    const response = await api.change(
-      { operation, method: "POST", path, body: { destination, gateway } },
-      call,
-    );
+    const response = await api.change(requestTo(operation, { id }, { destination, gateway }), call);
     return outcomeOf(response?.action, `the route to ${destination} in network ${id}`);
   };
   return {

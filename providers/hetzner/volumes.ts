@@ -4,8 +4,9 @@ import {
   type Call,
   CloudError,
   ifFound,
-  type JsonRequest,
+  mapEntries,
   type ObservedVolume,
+  requestTo,
   text,
   type VolumeDriver,
   type Volumes,
@@ -66,18 +67,14 @@ export function hetznerVolumes(api: HetznerApi, settings: Settings): Volumes<typ
   const act = async (
     action: "attach" | "detach" | "resize",
     { id, name }: ObservedVolume,
-    body: JsonRequest["body"],
+    body: object | undefined,
     call: Call,
   ) => {
-    const operation = `POST /volumes/{id}/actions/${action}`;
-    const path = `/volumes/${id}/actions/${action}`;
-    const response = await api.change({ operation, method: "POST", path, body }, call);
+    const response = await api.change(requestTo(`POST /volumes/{id}/actions/${action}`, { id }, body), call);
     return outcomeOf(response?.action, `volume ${name}`);
   };
   return {
-    list: async function* (call) {
-      for await (const page of api.volumes(call)) yield page.map(toObserved);
-    },
+    list: (call) => mapEntries(api.volumes(call), toObserved),
     get: async (id, call) => {
       const found = isID(id) ? await ifFound(api.volume(id, call)) : undefined;
       return found && toObserved(found);
@@ -101,15 +98,14 @@ export function hetznerVolumes(api: HetznerApi, settings: Settings): Volumes<typ
       const all = { "managed-by": "csi-driver", ...extra, ...owner, ...own };
       const body = { name, size: size / gibibyte, location, labels: all };
       const created = await api
-        .createVolume({ operation, method: "POST", path: "/volumes", body, expects: ["volume"] }, call)
+        .createVolume({ ...requestTo(operation, {}, body), expects: ["volume"] }, call)
         .catch((error: unknown) => {
           throw takenName(error);
         });
       return { ...outcomeOf(created.action, `volume ${name}`), id: String(created.volume.id) };
     },
     remove: async ({ id }, call) => {
-      const operation = "DELETE /volumes/{id}";
-      await ifFound(api.change({ operation, method: "DELETE", path: `/volumes/${id}` }, call));
+      await ifFound(api.change(requestTo("DELETE /volumes/{id}", { id }), call));
       return { done: true };
     },
     attach: async (volume, machine, call) => {

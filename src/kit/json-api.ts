@@ -34,6 +34,22 @@ export interface JsonRequest {
   readonly mutates?: boolean | undefined;
 }
 
+/**
+ * A request whose method and path are those of its operation. The values in braces are encoded.
+ *
+ * @example
+ * requestTo("POST /servers/{id}/actions", { id }, { type: "stop" })
+ */
+export function requestTo(
+  operation: string,
+  values: Readonly<Record<string, string | number>> = {},
+  body?: object,
+): JsonRequest {
+  const [method = "", path = ""] = operation.split(" ");
+  const filled = path.replaceAll(/\{(\w+)\}/g, (_, name) => encodeURIComponent(values[name] ?? ""));
+  return { operation, method: method as JsonRequest["method"], path: filled, body };
+}
+
 /** The content of an error body: its message, and the kind of error if it is more precise than the status. */
 export interface ErrorReport {
   readonly message?: string | undefined;

@@ -137,6 +137,19 @@ export async function collect<T>(pages: AsyncIterable<readonly T[]>): Promise<re
   return all;
 }
 
+/**
+ * The pages of a listing with other entries.
+ *
+ * @example
+ * list: (call) => mapEntries(api.volumes(call), toObserved),
+ */
+export async function* mapEntries<T, R>(
+  pages: AsyncIterable<readonly T[]>,
+  map: (entry: T) => R,
+): AsyncGenerator<readonly R[], void, undefined> {
+  for await (const page of pages) yield page.map(map);
+}
+
 /** Lists a collection: `pages<ApiServer>("servers", call, { name })`. */
 export type Pages = <T>(
   collection: string,

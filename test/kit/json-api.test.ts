@@ -2,7 +2,7 @@
 
 import { expect, test } from "bun:test";
 import { getEventListeners } from "node:events";
-import { type JsonApiOptions, type JsonRequest, jsonApi } from "../../src/kit/json-api.ts";
+import { type JsonApiOptions, type JsonRequest, jsonApi, requestTo } from "../../src/kit/json-api.ts";
 import type { Call, CloudRequest, CloudTransport } from "../../src/provider/call.ts";
 import { CloudError } from "../../src/provider/errors.ts";
 
@@ -207,4 +207,12 @@ test("takes a body for a proxy's response if the request expects none", async ()
   ]);
   const { api } = apiWith(() => new Response(null, { status: 204 }));
   expect(await api.call(remove, callOf())).toBeUndefined();
+});
+
+test("makes the method and the path of a request from its operation, and encodes the values", () => {
+  expect(requestTo("PUT /things/{id}/parts/{part}", { id: "a/b", part: 7 }, { size: 1 })).toEqual({
+    ...{ operation: "PUT /things/{id}/parts/{part}", method: "PUT", path: "/things/a%2Fb/parts/7" },
+    body: { size: 1 },
+  });
+  expect(requestTo("GET /things")).toMatchObject({ method: "GET", path: "/things", body: undefined });
 });

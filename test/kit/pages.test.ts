@@ -4,6 +4,7 @@ import { expect, test } from "bun:test";
 import { jsonApi } from "../../src/kit/json-api.ts";
 import {
   collect,
+  mapEntries,
   nextLink,
   numberedPages,
   pagesByCursor,
@@ -137,4 +138,18 @@ test("lists any collection of an API by number, with the query of the listing an
   expect(await collect(pages<string>("things", call, { name: "a" }))).toEqual(things);
   expect(sent).toEqual([1, 2, 3].map((page) => `GET /things ?size=3&name=a&page=${page}`));
   expect(collect(pages("others", call))).rejects.toThrow("page 1 contains no list");
+});
+
+test("changes the entries of pages, and passes on an error", async () => {
+  async function* pages() {
+    yield [1, 2];
+    yield [3];
+    throw new Error("page 3");
+  }
+  const seen: (readonly string[])[] = [];
+  const read = async () => {
+    for await (const page of mapEntries(pages(), String)) seen.push(page);
+  };
+  await expect(read()).rejects.toThrow("page 3");
+  expect(seen).toEqual([["1", "2"], ["3"]]);
 });

@@ -26,7 +26,7 @@ const newVolume = fields({
   size_gigabytes: gigabytes(),
   description: text(""),
   tags: listOf(text()),
-  ...{ filesystem_type: ignored, filesystem_label: ignored },
+  ...{ filesystem_type: ignored, filesystem_label: ignored, snapshot_id: ignored },
 });
 const change = fields({
   type: oneOf(["attach", "detach", "resize"]),

@@ -1,6 +1,6 @@
 // The servers of Acme as instances: one source, listed in pages.
 
-import type { Instance, InstanceSource } from "#ccm";
+import { type Instance, type InstanceSource, mapEntries } from "#ccm";
 import type { ApiServer, CloudApi } from "./api.ts";
 import { unwritten } from "./unwritten.ts";
 
@@ -10,8 +10,6 @@ export function machineSource(api: CloudApi): InstanceSource {
   return {
     name: "servers",
     keyOf: (id) => /^acme:\/\/([\w-]+)$/.exec(id)?.[1],
-    list: async function* (call) {
-      for await (const page of api.servers(call)) yield page.map(toInstance);
-    },
+    list: (call) => mapEntries(api.servers(call), toInstance),
   };
 }

@@ -94,7 +94,8 @@ function act(account: Account, volume: Volume, body: unknown): Answer {
   return { status: 202, body: { action: view(actions.existing(id)) } };
 }
 
-const view = ({ name: _, ...action }: Action) => action;
+/** The API shows no id of the volume. */
+const view = ({ name: _, ...action }: Action) => ({ ...action, resource_id: null });
 
 export function volumeOperations(account: Account): Operations {
   const { volumes, actions } = account;

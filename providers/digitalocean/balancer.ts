@@ -41,8 +41,6 @@ export interface DigitalOceanStep extends Step {
   readonly remember?: Facts;
   /** The certificate that the load balancer must still have: DigitalOcean replaces it when it renews it. */
   readonly certificate?: string | undefined;
-  /** The request without other changes than targets, if these change. */
-  readonly targets?: JsonRequest | undefined;
   /** The Nodes of the targets, by the id of the droplet. */
   readonly nodes?: Readonly<Record<string, string>>;
 }

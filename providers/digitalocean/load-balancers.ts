@@ -37,30 +37,27 @@ import {
   kept,
   planLoadBalancer,
   taggingTitle,
-  targetsTitle,
 } from "./plan-balancer.ts";
 import type { ApiLoadBalancer } from "./resources.ts";
 import type { Settings } from "./settings.ts";
 import { applyTag, tagOf } from "./tags.ts";
 
-/** Keeps what users set in the cloud since the listing, and never puts a certificate back that was renewed. */
+/** Keeps targets, and what users set in the cloud since the listing. Never puts a certificate back that was renewed. */
 async function updated(api: DigitalOceanApi, step: DigitalOceanStep, call: Call): Promise<JsonRequest> {
   const { id = "", certificate, on, request } = step;
   if (request.method !== "PUT") return request;
   const found = await api.loadBalancer(id, call);
-  const { droplet_ids, region, ...rest } = request.body as Body;
-  const isTargets = step.do === targetsTitle;
-  const current = membersOf(found, isTargets ? Object.keys(rest) : kept);
-  if (isTargets || certificateOf(found) === certificate)
-    return { ...request, body: { ...rest, droplet_ids, region, ...current } };
+  const body = { droplet_ids: found.droplet_ids ?? [], ...(request.body as Body), ...membersOf(found, kept) };
+  if (certificateOf(found) === certificate) return { ...request, body };
   const text = `The certificate of ${on} was renewed or changed since the load balancer was listed, so nothing is changed. It is listed again.`;
   throw new CloudError("conflict", text, request);
 }
 
 interface Body {
   readonly droplet_ids?: readonly number[];
-  readonly region?: string;
 }
+
+const isOfTargets = ({ path }: JsonRequest): boolean => path.endsWith("/droplets");
 
 /** The droplets that the error names, or that do not exist any more. None: it has another cause. */
 async function refusedIn(error: CloudError, sent: readonly number[], api: DigitalOceanApi, call: Call) {
@@ -84,7 +81,7 @@ async function send(
   nodes: DigitalOceanStep["nodes"] = {},
   call: Call,
 ): Promise<Sent> {
-  const isPart = request.path.endsWith("/droplets");
+  const isPart = isOfTargets(request);
   const expects = isPart ? undefined : ["load_balancer"];
   const body = (request.body ?? {}) as Body;
   const { droplet_ids: sent = [] } = body;
@@ -137,7 +134,7 @@ export function digitalOceanLoadBalancers(
     settingsOf,
     reaches: (desired, target, observed) => reach(desired, target, observed, operator),
     plan: ([desired], observed, { prefetched }) => planLoadBalancer(desired, observed, prefetched, operator),
-    targetsOnly: (step) => step.targets && { ...step, do: targetsTitle, request: step.targets },
+    targetsOnly: (step) => (isOfTargets(step.request) ? step : undefined),
     targetCount: ({ balancer }) => balancer.droplet_ids?.length ?? 0,
     apply: (step, call) => apply(api, step, call),
     publish: (desired, observed) => {

@@ -1,16 +1,6 @@
 // Plans the steps from the observed to the desired load balancer. Pure.
 
-import {
-  errorProblem,
-  hasAll,
-  type JsonRequest,
-  membersOf,
-  type Plan,
-  type Problem,
-  requestTo,
-  seconds,
-  waitFor,
-} from "#ccm";
+import { errorProblem, hasAll, membersOf, type Plan, type Problem, requestTo, seconds, waitFor } from "#ccm";
 import { disown, keyOf } from "./annotations.ts";
 import {
   type Desired,
@@ -149,45 +139,41 @@ export const taggingTitle = "tag load balancer";
 /** What is fixed, and what users set in the cloud. */
 export const kept = "type network network_stack vpc_uuid subnet_uuid project_id tls_cipher_policy".split(" ");
 
-export const targetsTitle = "change targets";
 export const deletionTitle = "delete load balancer";
 
-/** Adding and removing droplets changes nothing else. Both at once, and instead of a tag, are the complete change. */
-function targetsRequest(
-  { id, tag, droplet_ids }: ApiLoadBalancer,
+type Own = Pick<DigitalOceanStep, "on" | "id" | "owner" | "nodes">;
+
+/** Each changes nothing else. */
+function targetSteps(
+  { id, droplet_ids }: ApiLoadBalancer,
   wanted: readonly number[],
-  complete: JsonRequest,
-): JsonRequest | undefined {
+  own: Own,
+): readonly DigitalOceanStep[] {
   const [has, wants] = [new Set(droplet_ids), new Set(wanted)];
+  const change = (title: string, method: "POST" | "DELETE", ids: readonly number[]) => {
+    const request = requestTo(`${method} /load_balancers/{id}/droplets`, { id }, { droplet_ids: ids });
+    return ids.length === 0 ? [] : [{ ...own, do: title, request }];
+  };
   const added = wanted.filter((one) => !has.has(one));
   const removed = [...has].filter((one) => !wants.has(one));
-  if (tag || (added.length > 0 && removed.length > 0)) return complete;
-  const part = (method: "POST" | "DELETE", ids: readonly number[]) =>
-    requestTo(`${method} /load_balancers/{id}/droplets`, { id }, { droplet_ids: ids });
-  if (added.length > 0) return part("POST", added);
-  return removed.length > 0 ? part("DELETE", removed) : undefined;
+  return [...change("add targets", "POST", added), ...change("remove targets", "DELETE", removed)];
 }
 
-/** A change sends everything: the API resets what is left out. First what forwards traffic, then the name, which may be taken. */
-function updatesOf(
-  spec: Spec,
-  balancer: ApiLoadBalancer,
-  own: Pick<DigitalOceanStep, "on" | "id" | "owner" | "nodes">,
-): readonly DigitalOceanStep[] {
-  const { id, name, region } = balancer;
-  const { name: newName, droplet_ids, ...rest } = spec;
-  const step = (title: string, body: object): DigitalOceanStep => {
-    const whole = { ...membersOf(balancer, kept), region: region?.slug, ...body };
-    const request = requestTo("PUT /load_balancers/{id}", { id }, whole);
+/** Any other change sends everything: the API resets what is left out. The name is last, because it may be taken. */
+function updatesOf(spec: Spec, balancer: ApiLoadBalancer, own: Own): readonly DigitalOceanStep[] {
+  const { id, name, region, tag } = balancer;
+  const { droplet_ids, ...rest } = spec;
+  const update = (title: string, newName: string): DigitalOceanStep => {
+    // Instead of droplets with the tag.
+    const targets = tag ? { droplet_ids } : {};
+    const body = { ...membersOf(balancer, kept), region: region?.slug, ...rest, name: newName, ...targets };
+    const request = requestTo("PUT /load_balancers/{id}", { id }, body);
     return { ...own, do: title, request, certificate: certificateOf(balancer) };
   };
-  const size = balancer["size_unit"] ? "size_unit" : "size";
-  const present = membersOf(balancer, [...Object.keys(rest).filter((key) => !key.startsWith("size")), size]);
-  const complete = step(targetsTitle, { ...present, name, droplet_ids });
-  const targets = targetsRequest(balancer, droplet_ids, complete.request);
-  const renames = newName === name ? [] : [step("rename load balancer", spec)];
-  if (!hasAll(balancer, rest))
-    return [{ ...step("update load balancer", { ...spec, name }), targets }, ...renames];
-  if (targets === undefined) return renames;
-  return [{ ...complete, request: targets, targets }, ...renames];
+  const isSame = !tag && hasAll({ ...balancer, name: spec.name }, rest);
+  return [
+    ...(isSame ? [] : [update("update load balancer", name)]),
+    ...(tag ? [] : targetSteps(balancer, droplet_ids, own)),
+    ...(spec.name === name ? [] : [update("rename load balancer", spec.name)]),
+  ];
 }

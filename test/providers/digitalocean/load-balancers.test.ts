@@ -374,16 +374,16 @@ test("adds and removes a target without sending anything else, when drift is onl
   expect(h.balancers()[0]?.droplet_ids).toHaveLength(2);
 });
 
-test("reads the load balancer before it replaces targets, and sends what a user has changed since", async () => {
+test("replaces targets without sending anything else, so that what a user has changed since stays", async () => {
   const { h, balancer } = await served({}, worldOf(), "--load-balancer-drift=report");
-  h.world.onCrossing = (what, when) => {
-    if (what === `GET /v2/load_balancers/${balancer.id}` && when === "before")
-      h.cloud.account.balancers.change(balancer.id, { http_idle_timeout_seconds: 90 });
-  };
+  h.cloud.account.balancers.change(balancer.id, { http_idle_timeout_seconds: 90 });
   h.world.removeNode("node-0");
   h.addNode("more");
   await h.world.pass(10);
-  expect(h.changes).toEqual(["PUT /v2/load_balancers/{id}"]);
+  expect(h.changes).toEqual([
+    "POST /v2/load_balancers/{id}/droplets",
+    "DELETE /v2/load_balancers/{id}/droplets",
+  ]);
   expect(h.balancers()[0]).toMatchObject({ http_idle_timeout_seconds: 90 });
   expect(h.balancers()[0]?.droplet_ids).toHaveLength(2);
 });
@@ -408,4 +408,27 @@ test.each([
   await h.world.pass(3600);
   expect(h.requests.filter((each) => each === "GET /v2/regions")).toHaveLength(requests);
   expect(h.world.logged.join("")).toContain(text);
+});
+
+test("replaces a tag, by which droplets are chosen, by the droplets of the Nodes", async () => {
+  const { h, balancer } = await served();
+  const { id } = h.cloud.account.droplets.add("tagged", { tags: ["web"] });
+  h.cloud.account.balancers.change(balancer.id, { tag: "web", droplet_ids: [] });
+  await h.world.pass(3600);
+  expect(h.balancers()).toMatchObject([{ tag: "", droplet_ids: balancer.droplet_ids }]);
+  expect(h.balancers()[0]?.droplet_ids).not.toContain(id);
+  expect(h.changes).toEqual(["PUT /v2/load_balancers/{id}"]);
+});
+
+test("keeps the targets of a load balancer that were changed since the listing when it changes anything else", async () => {
+  const { h, balancer } = await served();
+  const more = h.cloud.account.droplets.add("more").id;
+  h.world.onCrossing = (what, when) => {
+    if (what === `GET /v2/load_balancers/${balancer.id}` && when === "before")
+      h.cloud.account.balancers.change(balancer.id, { droplet_ids: [...balancer.droplet_ids, more] });
+  };
+  h.world.annotate("web", { [`${prefix}size-unit`]: "2" });
+  await h.world.pass(5);
+  const sent = h.cloud.seen.find(({ operation }) => operation === "PUT /v2/load_balancers/{id}")?.body;
+  expect(sent).toMatchObject({ size_unit: 2, droplet_ids: [...balancer.droplet_ids, more] });
 });

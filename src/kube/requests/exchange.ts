@@ -56,10 +56,10 @@ export class Exchanges {
     this.#host = new URL(deps.connection.server).hostname;
   }
 
-  /** Sends the request and passes the head of its response to `use`, under one deadline. */
+  /** Sends the request and passes the head of its response to `use`, under one deadline. `onSent`: it was handed to the network. */
   async run<T>(
     request: KubeRequest,
-    use: (head: ResponseHead) => Promise<T>,
+    { use, onSent }: { readonly use: (head: ResponseHead) => Promise<T>; readonly onSent: () => void },
     signal: AbortSignal,
   ): Promise<T> {
     const { connection, transport, clock } = this.#deps;
@@ -83,7 +83,9 @@ export class Exchanges {
       if (isWrite(request.verb) && request.mayWrite !== undefined) {
         checkWriteGate(request.mayWrite, factsOf(request));
       }
-      const response = await abortable(transport(sent, controller.signal), controller.signal);
+      const sending = transport(sent, controller.signal);
+      onSent();
+      const response = await abortable(sending, controller.signal);
       this.#answered(response);
       return await use({ response, controller, generation, endDeadline });
     } catch (error) {

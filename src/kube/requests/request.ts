@@ -43,7 +43,7 @@ export interface RequestObservation {
   readonly verb: Verb;
   readonly resource: string;
   readonly object?: string;
-  /** The status code, or the kind of `KubeError` when no response came. */
+  /** The status code, or the kind of `KubeError` when no response came, or "aborted" when the caller did not wait for it. */
   readonly code: string;
   readonly denial?: Denial | undefined;
   readonly duration: Milliseconds;

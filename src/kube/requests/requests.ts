@@ -38,8 +38,8 @@ export class Requests {
   /** The decoded JSON of a success; undefined for an empty body. */
   async send(request: KubeRequest, signal: AbortSignal): Promise<unknown> {
     const exchange = () =>
-      this.#authenticated(request, () =>
-        this.#exchanges.run(request, (head) => this.#readBody(request, head), signal),
+      this.#authenticated(request, (onSent) =>
+        this.#exchanges.run(request, { use: (head) => this.#readBody(request, head), onSent }, signal),
       );
     if (!isWrite(request.verb) || request.lane === "reserved") {
       return this.#withPlace(request, exchange, signal);
@@ -87,7 +87,9 @@ export class Requests {
       };
     };
     try {
-      return await this.#authenticated(request, () => this.#exchanges.run(request, accept, signal));
+      return await this.#authenticated(request, (onSent) =>
+        this.#exchanges.run(request, { use: accept, onSent }, signal),
+      );
     } catch (error) {
       leave();
       throw error;
@@ -115,7 +117,7 @@ export class Requests {
   }
 
   /** The server acts on no request that it answers with 401, so every verb may be sent again. */
-  async #authenticated<T>(request: KubeRequest, work: () => Promise<T>): Promise<T> {
+  async #authenticated<T>(request: KubeRequest, work: (onSent: () => void) => Promise<T>): Promise<T> {
     try {
       return await this.#observed(request, work);
     } catch (error) {
@@ -125,22 +127,29 @@ export class Requests {
     }
   }
 
-  async #observed<T>({ verb, resource, object }: KubeRequest, work: () => Promise<T>): Promise<T> {
+  /** A request that was sent may have been applied, so it is reported even if the caller is aborted before the response. */
+  async #observed<T>(
+    { verb, resource, object }: KubeRequest,
+    work: (onSent: () => void) => Promise<T>,
+  ): Promise<T> {
     const { clock, onRequest } = this.#options;
     const started = clock.monotonic();
+    let wasSent = false;
     const report = (code: string, denial?: Denial): void => {
       const duration = milliseconds(clock.monotonic() - started);
       onRequest?.({ verb, resource, code, duration, ...defined({ object, denial }) });
     };
     try {
-      const result = await work();
+      const result = await work(() => {
+        wasSent = true;
+      });
       report(verb === "create" ? "201" : "200");
       return result;
     } catch (error) {
       if (error instanceof KubeError) {
         const { status, kind, denial } = error;
         report(status === undefined ? kind : String(status), denial);
-      }
+      } else if (wasSent) report("aborted");
       throw error;
     }
   }

@@ -27,7 +27,16 @@ interface LogLine {
   readonly ts: number;
   readonly msg: string;
   readonly milliseconds?: number;
+  /** Of a request to the API server, with the namespace. */
+  readonly object?: string;
+  /** Of a request to the API server: the status, or why there is none. */
+  readonly code?: string;
+  /** Of a request to the cloud: why there is no response. */
+  readonly failure?: string;
 }
+
+/** Of a request that was not sent. */
+const refusals = ["fenced", "breaker"];
 
 const writing = ["create", "update", "patch", "delete"];
 const flags = [
@@ -74,11 +83,18 @@ export class Replica {
       .map((line) => JSON.parse(line) as LogLine);
     const again = parsed.find(({ ts, msg }) => ts > moment && msg === "Acquired leadership");
     const sentBefore = parsed.filter(
-      ({ ts, milliseconds }) => milliseconds !== undefined && ts - milliseconds <= moment,
+      ({ ts, milliseconds, code, failure }) =>
+        milliseconds !== undefined &&
+        ts - milliseconds <= moment &&
+        !refusals.includes(code ?? failure ?? ""),
     );
-    return writes.filter(({ what, at }) => {
+    return writes.filter(({ what, at, object: written }) => {
       if (again !== undefined && at >= again.ts) return false;
-      const index = sentBefore.findIndex(({ msg, ts }) => msg === what && ts >= at);
+      const index = sentBefore.findIndex(({ msg, ts, object, code, failure }) => {
+        // An aborted request is logged at once, and arrives later.
+        const mayArriveNow = ts >= at || (code ?? failure) === "aborted";
+        return msg === what && mayArriveNow && (object === undefined || object.endsWith(written));
+      });
       // A request explains one write.
       return index === -1 || sentBefore.splice(index, 1).length === 0;
     });

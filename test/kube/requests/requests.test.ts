@@ -98,6 +98,26 @@ describe("request deadline", () => {
   });
 });
 
+test("reports a request as aborted when its caller is cancelled after it was sent", async () => {
+  const observed: unknown[] = [];
+  const sent = Promise.withResolvers<void>();
+  const { api } = scripted(
+    (_, signal) => {
+      sent.resolve();
+      return silence(signal);
+    },
+    { onRequest: (request) => observed.push(request) },
+  );
+  const cancel = new AbortController();
+  const written = failure(api.patch(nodes, key, merge, cancel.signal));
+  await sent.promise;
+  cancel.abort(new Error("the Lease is lost"));
+  expect(String(await written)).toContain("the Lease is lost");
+  expect(observed).toEqual([
+    expect.objectContaining({ verb: "patch", resource: "nodes", object: "a", code: "aborted" }),
+  ]);
+});
+
 test("a write that is cancelled while the credential is read never reaches the network", async () => {
   const [read, credential] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
   const connection = {
@@ -109,7 +129,9 @@ test("a write that is cancelled while the credential is read never reaches the n
     },
     explainRefusal: () => undefined,
   };
-  const { api, seen, requestLimit } = scripted(() => json(node), { connection });
+  const observed: unknown[] = [];
+  const onRequest = (request: unknown) => observed.push(request);
+  const { api, seen, requestLimit } = scripted(() => json(node), { connection, onRequest });
   const cancel = new AbortController();
   const written = failure(api.patch(nodes, key, merge, cancel.signal));
   await read.promise;
@@ -117,6 +139,7 @@ test("a write that is cancelled while the credential is read never reaches the n
   credential.resolve();
   expect(String(await written)).toContain("a reload has cancelled it");
   expect([seen.length, requestLimit.inFlight]).toEqual([0, 0]);
+  expect(observed).toEqual([]);
 });
 
 test("an aborted request rejects with the signal's reason and releases everything", async () => {

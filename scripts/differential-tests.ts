@@ -90,7 +90,7 @@ try {
       process.execPath,
       "test",
       `--parallel=${processCount}`,
-      "--timeout=600000",
+      "--timeout=3600000",
       ...flags,
       ...files.map((path) => `./${path}`),
     ],

@@ -52,10 +52,8 @@ class Stage {
   /** Takes the steps, and waits until the manager has settled. */
   async settle(...steps: readonly Step[]): Promise<void> {
     for (const step of steps) await step.act(this.#world);
-    this.#state = await settle(
-      this.#world,
-      steps.map((step) => ({ scenario: "takeover", step })),
-    );
+    const turns = steps.map((step) => ({ scenario: "takeover", step }));
+    [this.#state = this.#state] = await settle([this.#world], turns);
     expect([...this.#state.keys()].filter((at) => at.startsWith("scenario "))).toEqual([]);
   }
 }

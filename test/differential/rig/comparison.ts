@@ -17,7 +17,7 @@ import {
 } from "./compare-states.ts";
 import { isOtherPeer, managers } from "./managers.ts";
 import { planes } from "./planes.ts";
-import { play } from "./play.ts";
+import { type Expectation, nameOfStep, play } from "./play.ts";
 import { profileOfRows } from "./rows.ts";
 import type { Batch, Explained, Scenario } from "./scenario.ts";
 import { World } from "./world.ts";
@@ -30,26 +30,35 @@ interface Options {
   readonly withControllerManager?: boolean;
 }
 
-async function playAll(
-  batch: Batch,
-  { withControllerManager = false }: Options,
-): Promise<Readonly<Record<Column, readonly Difference[]>>> {
-  const sides = await Promise.all(
-    [managers.upstream(), managers.fairlead(), managers.profile()].map(
-      async (manager, index): Promise<States> => {
-        const plane = planes()[index];
-        if (plane === undefined) throw new Error(`There is no control plane ${index}.`);
-        await using world = await World.open(plane);
-        if (withControllerManager) world.startControllerManager();
-        return await play(world, manager, batch);
-      },
-    ),
-  );
+type Columns = Readonly<Record<Column, readonly Difference[]>>;
+
+function compareSides(sides: readonly States[]): Columns {
   const [upstream, defaults, profile] = sides as [States, States, States];
   return {
     "the defaults": differencesOf(upstream, defaults),
     "the profile upstream": differencesOf(upstream, profile),
   };
+}
+
+async function playAll(
+  batch: Batch,
+  isExpected: Expectation,
+  { withControllerManager = false }: Options,
+): Promise<readonly States[]> {
+  await using rooms = new AsyncDisposableStack();
+  const all = [managers.upstream(), managers.fairlead(), managers.profile()];
+  const worlds = await Promise.all(
+    all.map(async (manager, index): Promise<World> => {
+      const plane = planes()[index];
+      if (plane === undefined) throw new Error(`There is no control plane ${index}.`);
+      const world = rooms.use(await World.open(plane));
+      if (withControllerManager) world.startControllerManager();
+      await world.reset();
+      await world.start(manager);
+      return world;
+    }),
+  );
+  return await play(worlds, batch, isExpected);
 }
 
 /** The scenario that an object belongs to: its name begins with that of the scenario. */
@@ -73,10 +82,11 @@ function explanations(
 
 const titleOf = ({ title }: Scenario, column: Column): string => `${title}, with ${column}`;
 
-/** What a play shows, by the title of the test. */
-async function verdictsOf(batch: Batch, options: Options): Promise<ReadonlyMap<string, Verdict>> {
-  const rows = profileOfRows(await Bun.file(join(import.meta.dir, "../../../docs/differences.md")).text());
-  const differences = await playAll(batch, options);
+type Verdicts = ReadonlyMap<string, Verdict>;
+
+/** What the states show, by the title of the test. */
+function judgeAll(batch: Batch, sides: readonly States[], rows: ReadonlyMap<string, boolean>): Verdicts {
+  const differences = compareSides(sides);
   const judged = (scenario: Scenario, column: Column): Verdict => {
     const own = differences[column].filter((one) => scenarioOf(one, batch) === scenario);
     const verdict = judge(own, explanations(scenario, column, rows));
@@ -90,12 +100,34 @@ async function verdictsOf(batch: Batch, options: Options): Promise<ReadonlyMap<s
   );
 }
 
+/** Nothing is unexplained that no earlier step showed, and the scenarios that end have shown what they must. */
+function expectationOf(batch: Batch, rows: ReadonlyMap<string, boolean>): Expectation {
+  return (sides, index) => {
+    const verdicts = judgeAll(batch, sides, rows);
+    return batch.every((scenario) =>
+      columns.every((column) => {
+        const { unexplained, missing } = verdicts.get(titleOf(scenario, column)) ?? clean;
+        const isEnding = scenario.steps.length === index + 1;
+        return (
+          unexplained.every(({ after }) => after !== nameOfStep(index)) && (!isEnding || missing.length === 0)
+        );
+      }),
+    );
+  };
+}
+
+/** What a play shows. */
+async function verdictsOf(batch: Batch, options: Options): Promise<Verdicts> {
+  const rows = profileOfRows(await Bun.file(join(import.meta.dir, "../../../docs/differences.md")).text());
+  return judgeAll(batch, await playAll(batch, expectationOf(batch, rows), options), rows);
+}
+
 const maxPlays = 3;
 
 /** Plays scenarios again while something in them occurred in every play so far. */
 async function repetitionsOf(batch: Batch, options: Options): Promise<ReadonlyMap<string, Repetition>> {
   const found = new Map<string, Repetition>();
-  const plays: ReadonlyMap<string, Verdict>[] = [];
+  const plays: Verdicts[] = [];
   let scenarios = batch;
   while (scenarios.length > 0 && plays.length < maxPlays) {
     const verdicts = await verdictsOf(scenarios, options);

@@ -1,58 +1,122 @@
-// Plays the scenarios of a batch in one world, and records the state after each step.
+// Plays the scenarios of a batch in one world for each manager, and records the states after each step.
 
 import { until } from "../../cluster/rig/until.ts";
 import type { States } from "./compare-states.ts";
 import { type State, stateOf } from "./compared-state.ts";
-import type { Manager } from "./managers.ts";
 import type { Batch, Step } from "./scenario.ts";
 import type { World } from "./world.ts";
-
-/** Longer than every interval of the peer with the flags of managers.ts. */
-const quietMs = 2500;
-/** What a manager has not done by then is recorded as a difference. */
-const patience = 60_000;
 
 export interface Turn {
   readonly scenario: string;
   readonly step: Step;
 }
 
-/** Waits until the steps have had their effects and nothing has changed for a while. */
-export async function settle(world: World, turns: readonly Turn[]): Promise<State> {
-  const begun = performance.now();
-  let last = { text: "", at: begun };
-  let open = turns.filter(({ step }) => step.until !== undefined);
-  let state: State = new Map();
-  await until(
-    "the manager to settle",
-    async () => {
-      const results = await Promise.all(open.map(({ step }) => step.until?.(world)));
-      open = open.filter((_, index) => results[index] !== true);
-      state = await stateOf(world);
-      const text = JSON.stringify([...state]);
-      const now = performance.now();
-      if (text !== last.text) last = { text, at: now };
-      return (open.length === 0 || now - begun > patience) && now - last.at > quietMs;
-    },
-    { seconds: 180, everyMs: 150, explain: () => world.log() },
-  );
-  const late = open.map(({ scenario, step }): [string, string] => [`scenario ${scenario}: late`, step.what]);
-  return new Map([...state, ...late]);
+/** For how long nothing changes. Looks count too, because on a busy machine a look takes long, and so does a manager. */
+interface Silence {
+  readonly ms: number;
+  readonly looks: number;
 }
 
-export async function play(world: World, manager: Manager, batch: Batch): Promise<States> {
-  await world.reset();
-  await world.start(manager);
-  const states = new Map<string, State>();
+/** Longer than every interval of the peer with the flags of managers.ts. */
+const quiet: Silence = { ms: 2500, looks: 12 };
+/** After this, what is not as expected is recorded as a difference. */
+const lasting: Silence = { ms: 20_000, looks: 40 };
+/** What a manager has not done by then is recorded as a difference. */
+const patience = 120_000;
+
+/** One world while a step settles. */
+class Side {
+  readonly world: World;
+  readonly #begun = performance.now();
+  #open: readonly Turn[];
+  #state: State = new Map();
+  #text = "";
+  #changedAt = 0;
+  #looks = 0;
+
+  constructor(world: World, turns: readonly Turn[]) {
+    this.world = world;
+    this.#open = turns.filter(({ step }) => step.until !== undefined);
+  }
+
+  async look(): Promise<void> {
+    const results = await Promise.all(this.#open.map(({ step }) => step.until?.(this.world)));
+    this.#open = this.#open.filter((_, index) => results[index] !== true);
+    this.#state = await stateOf(this.world);
+    const text = JSON.stringify([...this.#state]);
+    this.#looks += 1;
+    if (text === this.#text) return;
+    this.#text = text;
+    this.#looks = 0;
+    this.#changedAt = performance.now();
+  }
+
+  isSilent({ ms, looks }: Silence): boolean {
+    const now = performance.now();
+    const isOver = this.#open.length === 0 || now - this.#begun > patience;
+    return isOver && now - this.#changedAt > ms && this.#looks >= looks;
+  }
+
+  /** With the effects that are still missing. */
+  get state(): State {
+    const late = this.#open.map(({ scenario, step }): [string, string] => [
+      `scenario ${scenario}: late`,
+      step.what,
+    ]);
+    return new Map([...this.#state, ...late]);
+  }
+}
+
+/**
+ * Waits until the steps have had their effects and nothing changes. States that are not as expected get much longer: a manager may only be
+ * slower than another one.
+ */
+export async function settle(
+  worlds: readonly World[],
+  turns: readonly Turn[],
+  isExpected: (states: readonly State[]) => boolean = () => true,
+): Promise<readonly State[]> {
+  const sides = worlds.map((world) => new Side(world, turns));
+  const states = () => sides.map(({ state }) => state);
+  await until(
+    "the managers to settle",
+    async () => {
+      await Promise.all(sides.map((side) => side.look()));
+      const areSilent = (silence: Silence) => sides.every((side) => side.isSilent(silence));
+      return areSilent(quiet) && (isExpected(states()) || areSilent(lasting));
+    },
+    { seconds: 600, everyMs: 150, explain: () => worlds.map((world) => world.log()).join("\n") },
+  );
+  return states();
+}
+
+/** Whether these states are what a scenario expects after this step, the last one that they have. */
+export type Expectation = (sides: readonly States[], step: number) => boolean;
+
+export const nameOfStep = (index: number): string => `step ${index + 1}`;
+
+/** The managers of the worlds run. */
+export async function play(
+  worlds: readonly World[],
+  batch: Batch,
+  isExpected: Expectation,
+): Promise<readonly States[]> {
+  const sides = worlds.map((): Map<string, State> => new Map());
   const count = Math.max(...batch.map(({ steps }) => steps.length));
   for (let index = 0; index < count; index += 1) {
     const turns = batch.flatMap(({ name, steps }) =>
       steps.slice(index, index + 1).map((step): Turn => ({ scenario: name, step })),
     );
-    // One after the other, so that each world's cloud numbers its machines in the same order.
-    for (const { step } of turns) await step.act(world);
-    states.set(`step ${index + 1}`, await settle(world, turns));
+    const record = (states: readonly State[]) => {
+      for (const [at, side] of sides.entries()) side.set(nameOfStep(index), states[at] ?? new Map());
+      return sides;
+    };
+    const actIn = async (world: World): Promise<void> => {
+      // One after the other, so that each world's cloud numbers its machines in the same order.
+      for (const { step } of turns) await step.act(world);
+    };
+    await Promise.all(worlds.map(actIn));
+    record(await settle(worlds, turns, (states) => isExpected(record(states), index)));
   }
-  await world.stop();
-  return states;
+  return sides;
 }

@@ -40,7 +40,16 @@ const createsOther = (name: string, spec: object, metadata: object = {}): readon
 
 export const edits = (name: string, body: object): Step =>
   act(`a user changes the Service ${name}`, (world) => world.editService(name, body));
-const changes = (name: string, spec: object): Step => edits(name, { spec });
+/** Ends when the load balancer has the ports of the Service. */
+const changes = (name: string, spec: object): Step => ({
+  ...edits(name, { spec }),
+  until: async (world) => {
+    const wanted = (await world.service(name))?.spec.ports ?? [];
+    const [balancer] = await balancersOf(world, name);
+    const forwarded = balancer?.listeners.map(({ port: number }) => number) ?? [];
+    return Bun.deepEquals(forwarded.toSorted(), wanted.map(({ port: number }) => number).toSorted());
+  },
+});
 const annotates = (name: string, annotations: Readonly<Record<string, string | null>>): Step =>
   edits(name, { metadata: { annotations } });
 

@@ -7,6 +7,7 @@ import { join } from "node:path";
 import { FakeCloud } from "../../../providers/fake/simulator/fake-cloud.ts";
 import { type ServedCloud, serveFakeCloud } from "../../../providers/fake/simulator/http.ts";
 import { uninitializedTaint } from "../../../src/controllers/well-known.ts";
+import { defined } from "../../../src/core/defined.ts";
 import type { KubeApi } from "../../../src/kube/client/api.ts";
 import type { Event, Lease, Node } from "../../../src/kube/objects.ts";
 import { events, leases, nodes } from "../../../src/kube/resources.ts";
@@ -24,6 +25,8 @@ export interface ManagerOptions {
   /** Another cloud's executable. It does not use the simulated cloud of this environment. */
   readonly executable?: string;
   readonly env?: Readonly<Record<string, string>>;
+  /** Called with each chunk of output, of which only the end is kept. */
+  readonly onOutput?: (text: string) => void;
 }
 
 export interface Cluster extends AsyncDisposable {
@@ -85,7 +88,14 @@ export const openCluster = async (
     endpoint: served.url,
     leaseName,
     folder,
-    manager: ({ kubeconfig: other = kubeconfig, flags = [], executable: otherCloud, env = {} } = {}) => {
+    manager: (options = {}) => {
+      const {
+        kubeconfig: other = kubeconfig,
+        flags = [],
+        executable: otherCloud,
+        env = {},
+        onOutput,
+      } = options;
       const started = startProcess(
         [
           otherCloud ?? required("FAIRLEAD_TEST_EXECUTABLE"),
@@ -96,7 +106,7 @@ export const openCluster = async (
           `--leader-elect-resource-name=${leaseName}`,
           ...flags,
         ],
-        { cwd: folder, env },
+        { cwd: folder, env, ...defined({ onOutput }) },
       );
       managers.push(started);
       return started;

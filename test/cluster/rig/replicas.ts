@@ -35,9 +35,6 @@ interface LogLine {
   readonly failure?: string;
 }
 
-/** Of a request that was not sent. */
-const refusals = ["fenced", "breaker"];
-
 const writing = ["create", "update", "patch", "delete"];
 const flags = [
   "--leader-elect-lease-duration=3s",
@@ -48,41 +45,44 @@ const flags = [
   "--logging-format=json",
 ];
 
-export class Replica {
-  readonly name: string;
-  readonly #start: () => KeptProcess;
-  #process: KeptProcess;
+/** Of a request that was not sent. */
+const refusals = ["fenced", "breaker"];
+const isOfWrite = /^(?:API server: (?:create|update|patch|delete) |Cloud: (?!GET ))/;
+const aboutLeading = /^(?:Acquired|Lost) leadership/;
+/** Writes that ended earlier explain none that arrives now. */
+const keptMs = 120_000;
 
-  constructor(name: string, start: () => KeptProcess) {
-    this.name = name;
-    this.#start = start;
-    this.#process = start();
+/** What the log of a replica says about its writes and its leadership, read while it grows. */
+class ReplicaLog {
+  #rest = "";
+  #lines: LogLine[] = [];
+  leads = false;
+
+  /** Of a new process. */
+  begin(): void {
+    this.#rest = "";
+    this.leads = false;
   }
 
-  leads(): boolean {
-    const log = this.#process.output();
-    return log.lastIndexOf("Acquired leadership") > log.lastIndexOf("Lost leadership");
+  add(text: string): void {
+    const lines = (this.#rest + text).split("\n");
+    this.#rest = lines.pop() ?? "";
+    for (const line of lines) {
+      if (!line.startsWith("{")) continue;
+      const parsed = JSON.parse(line) as LogLine;
+      const concernsLeading = aboutLeading.test(parsed.msg);
+      if (concernsLeading) this.leads = parsed.msg.startsWith("Acquired");
+      if (concernsLeading || isOfWrite.test(parsed.msg)) this.#lines.push(parsed);
+    }
+    const oldest = Date.now() - keptMs;
+    if ((this.#lines[0]?.ts ?? oldest) < oldest - keptMs)
+      this.#lines = this.#lines.filter(({ ts }) => ts >= oldest);
   }
 
-  signal(name: NodeJS.Signals): void {
-    this.#process.signal(name);
-  }
-
-  /** Starts it again after its process has ended. */
-  async again(): Promise<number> {
-    const code = await this.#process.exited;
-    this.#process = this.#start();
-    return code;
-  }
-
-  /** Those of these writes whose request was not sent before this moment, nor after it led again, by the log of this replica. */
+  /** Those of these writes whose request was not sent before this moment, nor after it led again. */
   begunSince(moment: number, writes: readonly Write[]): readonly Write[] {
-    const lines = this.#process.output().split("\n");
-    const parsed = lines
-      .filter((line) => line.startsWith("{") && /"milliseconds"|Acquired leadership/.test(line))
-      .map((line) => JSON.parse(line) as LogLine);
-    const again = parsed.find(({ ts, msg }) => ts > moment && msg === "Acquired leadership");
-    const sentBefore = parsed.filter(
+    const again = this.#lines.find(({ ts, msg }) => ts > moment && msg.startsWith("Acquired"));
+    const sentBefore = this.#lines.filter(
       ({ ts, milliseconds, code, failure }) =>
         milliseconds !== undefined &&
         ts - milliseconds <= moment &&
@@ -98,6 +98,41 @@ export class Replica {
       // A request explains one write.
       return index === -1 || sentBefore.splice(index, 1).length === 0;
     });
+  }
+
+  /** The writes, and what the log says about them and the Lease. */
+  explain(writes: readonly Write[]): string {
+    const lines = this.#lines.filter(
+      ({ msg, object }) =>
+        aboutLeading.test(msg) ||
+        writes.some((write) => object?.endsWith(write.object) ?? msg === write.what),
+    );
+    return [...writes, ...lines.slice(-100)].map((one) => JSON.stringify(one)).join("\n");
+  }
+}
+
+export class Replica {
+  readonly name: string;
+  readonly log = new ReplicaLog();
+  readonly #start: (onOutput: (text: string) => void) => KeptProcess;
+  #process: KeptProcess;
+
+  constructor(name: string, start: (onOutput: (text: string) => void) => KeptProcess) {
+    this.name = name;
+    this.#start = start;
+    this.#process = start((text) => this.log.add(text));
+  }
+
+  signal(name: NodeJS.Signals): void {
+    this.#process.signal(name);
+  }
+
+  /** Starts it again after its process has ended. */
+  async again(): Promise<number> {
+    const code = await this.#process.exited;
+    this.log.begin();
+    this.#process = this.#start((text) => this.log.add(text));
+    return code;
   }
 }
 
@@ -124,13 +159,13 @@ export class Replicas {
       const user = { name, server: plane.server, ...plane.issue(name, ["system:masters"]) };
       const kubeconfig = cluster.file(name, writeKubeconfig(plane.ca, [user]));
       const own = [...flags, `--config-set=token=${name}`];
-      return new Replica(name, () => cluster.manager({ kubeconfig, flags: own }));
+      return new Replica(name, (onOutput) => cluster.manager({ kubeconfig, flags: own, onOutput }));
     });
   }
 
   /** The leader, unless it is `except`. */
   leader(except?: Replica): Replica | undefined {
-    return this.all.find((each) => each !== except && each.leads());
+    return this.all.find((each) => each !== except && each.log.leads);
   }
 
   /** All writes to the cloud and the cluster so far, without Leases and the events about them. */

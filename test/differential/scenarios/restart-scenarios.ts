@@ -93,6 +93,8 @@ export const restarts: readonly Scenario[] = [
       { at: "Service away-web: event Warning UpdateLoadBalancerFailed: *", row: "D45" },
       { at: "Service away-web: event Warning SyncLoadBalancerFailed: *", row: "D45" },
       { at: "Node away-3: event Warning CloudUnavailable: *", row: "D5" },
+      // After the third failure.
+      { at: "Node away-3: condition CloudReady", row: "D5", isSometimes: true },
       // Which of the two is first, the Node or the load balancer, depends on the retries, and some on whether a listing was due.
       { at: "Service away-new: event Normal UpdatedLoadBalancer: *", row: "D42", isSometimes: true },
       { at: "load balancer of away-new: call change targets", row: "D42", isSometimes: true },

@@ -1,7 +1,7 @@
 // `npm run test:cluster`: builds the executables that the chosen tests need, starts control planes from $KUBEBUILDER_ASSETS and runs the cluster tests
 // against them.
 
-import { copyFileSync, mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, join, resolve } from "node:path";
 import { keepLoopbackDirect } from "../src/platform/environment.ts";
@@ -69,9 +69,12 @@ function cloudOf(path: string): Cloud | undefined {
   return clouds.find((cloud) => cloud === name) ?? "fake";
 }
 
+const folder = mkdtempSync(join(tmpdir(), "fairlead-cluster-tests-"));
+keepFolder(folder);
 const needed = clouds.filter((cloud) => files.some((path) => cloudOf(path) === cloud));
 for (const cloud of needed) {
-  const built = Bun.spawnSync([bun, "scripts/build.ts", cloud], {
+  // Not into dist, because another build may replace it while the tests run.
+  const built = Bun.spawnSync([bun, "scripts/build.ts", cloud, "--outdir", folder], {
     cwd: root,
     stdout: "inherit",
     stderr: "inherit",
@@ -81,29 +84,22 @@ for (const cloud of needed) {
 
 /** Most of the time is spent waiting. */
 const processCount = Math.min(2, files.length);
-const folder = mkdtempSync(join(tmpdir(), "fairlead-cluster-tests-"));
-keepFolder(folder);
 const started = await Promise.allSettled(Array.from({ length: processCount }, () => startControlPlane()));
 const planes = started.flatMap((each) => (each.status === "fulfilled" ? [each.value] : []));
 let code = 1;
 try {
   for (const each of started) if (each.status === "rejected") throw each.reason;
-  // A copy, so that another build does not replace it while the tests run.
-  const copyOf = (cloud: Cloud): string => {
-    const name = `${cloud}-cloud-controller-manager`;
-    const copy = join(folder, name);
-    copyFileSync(join(root, "dist", name), copy);
-    return copy;
-  };
   // More control planes at once delay each other.
-  const options = [`--parallel=${processCount}`, "--max-concurrency=3", "--timeout=180000", ...flags];
+  const options = [`--parallel=${processCount}`, "--max-concurrency=3", "--timeout=900000", ...flags];
   const runner = Bun.spawn([bun, "test", ...options, ...files.map((path) => `./${path}`)], {
     cwd: root,
     env: {
       ...process.env,
       ...(isNightly && { FAIRLEAD_TESTS: "nightly" }),
       [sharedPlanesVariable]: planes.map(({ kubeconfig }) => kubeconfig).join(":"),
-      ...Object.fromEntries(needed.map((cloud) => [variables[cloud], copyOf(cloud)])),
+      ...Object.fromEntries(
+        needed.map((cloud) => [variables[cloud], join(folder, `${cloud}-cloud-controller-manager`)]),
+      ),
     },
     stdio: ["ignore", "inherit", "inherit"],
   });

@@ -1,6 +1,6 @@
 // `npm run test:differential`: compares Fairlead with upstream's controllers on real control planes from $KUBEBUILDER_ASSETS.
 
-import { copyFileSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { keepLoopbackDirect } from "../src/platform/environment.ts";
@@ -57,21 +57,20 @@ function buildUpstream(): string {
   }
 }
 const peer = otherPeer ?? buildUpstream();
-const built = Bun.spawnSync([process.execPath, "scripts/build.ts", "fake"], {
+const folder = mkdtempSync(join(tmpdir(), "fairlead-differential-"));
+keepFolder(folder);
+// Not into dist, because another build may replace it while the tests run.
+const built = Bun.spawnSync([process.execPath, "scripts/build.ts", "fake", "--outdir", folder], {
   cwd: root,
   stdout: "ignore",
   stderr: "inherit",
 });
 if (built.exitCode !== 0) process.exit(1);
+const executable = join(folder, "fake-cloud-controller-manager");
 
 /** Most of the time is spent waiting. */
 const processCount = Math.min(2, files.length);
 const planeCount = processCount * planesPerProcess;
-const folder = mkdtempSync(join(tmpdir(), "fairlead-differential-"));
-keepFolder(folder);
-// A copy, so that another build does not replace it while the tests run.
-const executable = join(folder, "fake-cloud-controller-manager");
-copyFileSync(join(root, "dist/fake-cloud-controller-manager"), executable);
 
 async function startPlane(index: number) {
   const audit = mkdtempSync(join(folder, `audit-${index}-`));

@@ -31,7 +31,7 @@ if (files.length === 0) {
   process.exit(2);
 }
 const child = Bun.spawn(
-  [process.execPath, "test", "--timeout=120000", ...flags, ...files.map((path) => `./${path}`)],
+  [process.execPath, "test", "--timeout=600000", ...flags, ...files.map((path) => `./${path}`)],
   { cwd: root, stdio: ["inherit", "inherit", "inherit"] },
 );
 process.exit(await child.exited);

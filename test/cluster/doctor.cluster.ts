@@ -166,7 +166,7 @@ test("doctor finds several things that are broken at once, and changes nothing [
   const after = await doctor();
   expect(after.reasons).not.toContain("PermissionMissing");
   expect(after.reasons).not.toContain("OptionalPermissionMissing");
-}, 60_000);
+});
 
 test("doctor reports what its kubeconfig may not read as not checked [N7]", async () => {
   const user = plane.issue("guest", []);

@@ -99,9 +99,7 @@ test("the Hetzner manager handles Nodes, load balancers and routes of a Hetzner 
   // In this order: the manager looks for the server when the Node becomes NotReady.
   servers.remove("node-3");
   await cluster.ready("node-3", false);
-  await cluster.until("the deletion of the Node", async () => (await cluster.node("node-3")) === undefined, {
-    seconds: 60,
-  });
+  await cluster.until("the deletion of the Node", async () => (await cluster.node("node-3")) === undefined);
   await cluster.until("the removal of its route", () => networks.existing(network.id).routes.length === 2);
   // The target is gone with its server. Until the Node is gone too, the cloud may refuse it as a target.
   expect(accepted().filter((operation) => !operation.endsWith("delete_route"))).toEqual([]);

@@ -38,9 +38,7 @@ const joined = async (...names: readonly string[]): Promise<void> => {
 const listed = (count: number): Promise<true> => {
   const seen = () => cluster.cloud.seen.filter(({ operation }) => operation === "GET /machines").length;
   const before = seen();
-  return cluster.until(`${count} more listings of the cloud`, () => seen() >= before + count, {
-    seconds: 90,
-  });
+  return cluster.until(`${count} more listings of the cloud`, () => seen() >= before + count);
 };
 
 test("a new Node gets addresses, provider id and labels before it loses its taint [F1 S4]", async () => {
@@ -165,8 +163,6 @@ describe("a Node stays without proof of absence", () => {
     await listed(3);
     expect(await cluster.node("doubtful")).toBeDefined();
     cluster.cloud.faults.clear();
-    await cluster.until("the deletion", async () => (await cluster.node("doubtful")) === undefined, {
-      seconds: 150,
-    });
+    await cluster.until("the deletion", async () => (await cluster.node("doubtful")) === undefined);
   });
 });

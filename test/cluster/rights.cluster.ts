@@ -267,7 +267,7 @@ test("the manager uses each of its permissions, and no request is refused [F79]"
   // No facts of the fake cloud are stored on Services.
   used.add("patch services");
   expect([...used].toSorted()).toEqual([...new Set(permissions.map(textOf))].toSorted());
-}, 120_000);
+});
 
 test("with --use-service-account-credentials, each controller writes with its account, and the process only reads", async () => {
   const user = "delegating";
@@ -299,7 +299,7 @@ test("with --use-service-account-credentials, each controller writes with its ac
   ]);
   expect([...requestsOf(account("service-controller"))]).toEqual(["patch services/status"]);
   expect([...requestsOf(account("route-controller"))]).toEqual(["patch nodes/status"]);
-}, 60_000);
+});
 
 /** Parts that are off by default, and what enables them. */
 const optionalParts = {
@@ -382,5 +382,4 @@ test.each(
     const request = missing.verb === "approve" ? "patch certificatesigningrequests/approval" : text;
     expect([...new Set(refused.map((each) => each.request))]).toEqual([request]);
   },
-  60_000,
 );

@@ -105,13 +105,7 @@ test("the shipped roles suffice for a leader outside the cluster to initialize a
   );
   cluster.cloud.machines.remove("rights-2");
   await cluster.ready("rights-2", false);
-  await cluster.until(
-    "the deletion of the Node",
-    async () => (await cluster.node("rights-2")) === undefined,
-    {
-      seconds: 60,
-    },
-  );
+  await cluster.until("the deletion of the Node", async () => (await cluster.node("rights-2")) === undefined);
   manager.signal("SIGTERM");
   expect(await manager.exited).toBe(0);
   // Whole words, because 403 may be part of the process id.

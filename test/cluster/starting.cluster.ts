@@ -97,7 +97,7 @@ describe("a temporary problem is reported and retried", () => {
   ];
   test.each(cases)("%s", async (_, path, text) => {
     const manager = cluster.manager({ kubeconfig: path() });
-    await cluster.until(`the message "${text}"`, () => manager.output().includes(text), { seconds: 30 });
+    await cluster.until(`the message "${text}"`, () => manager.output().includes(text));
     expect(manager.exitCode()).toBeNull();
     expect(manager.output()).not.toContain("PRIVATE KEY");
     manager.signal("SIGTERM");

@@ -150,7 +150,7 @@ test("building the same sources again produces the same file, with its checksum 
     readonly components: readonly { readonly name: string }[];
   };
   expect(list.components.map((each) => each.name)).toContain("consola");
-}, 60_000);
+});
 
 test("the build also produces executables for other platforms [F93 F94]", () => {
   const machines: Readonly<Record<string, number>> = { "linux-arm64": 0xb7, "linux-x64-musl": 0x3e };

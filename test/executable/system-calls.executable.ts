@@ -22,5 +22,4 @@ test.skipIf(!canFilter)(
     Bun.spawnSync([...underUnitFilter(calls), "unshare", "--mount", "true"]);
     await until("a rejected call", () => /mount\(.*INJECTED/.test(readFileSync(calls, "utf8")));
   },
-  60_000,
 );

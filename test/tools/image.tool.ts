@@ -53,7 +53,7 @@ describe.skipIf(tools === undefined || !hasImages)("the container image", () => 
     const archive = join(builtRelease().folder, `${program}-image.oci.tar`);
     ran("mkdir", layout);
     ran("tar", "-xf", archive, "-C", layout);
-  }, 120_000);
+  });
   afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
   test("is one index for amd64 and arm64, with labels, a user and an entrypoint [F93]", () => {
@@ -100,7 +100,7 @@ describe.skipIf(tools === undefined || !hasImages)("the container image", () => 
       const size = Number(ran("du", "--summarize", "--bytes", root).split("\t")[0]);
       expect(size - statSync(executable).size).toBeLessThan(5_000_000);
     }
-  }, 60_000);
+  });
 
   test.skipIf(crane === undefined)(
     "is pushed to a registry with both processors, as docs/install.md says",
@@ -128,7 +128,6 @@ describe.skipIf(tools === undefined || !hasImages)("the container image", () => 
         await registry.stop();
       }
     },
-    60_000,
   );
 
   test("initializes Nodes on a read-only root, as another user and without capabilities [F80]", async () => {

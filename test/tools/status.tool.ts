@@ -61,7 +61,7 @@ describe.if(chromium !== undefined)("the page /status in Chromium", () => {
     });
     standby = await world.start("--cluster-cidr=10.244.0.0/16");
     browser = await Browser.start(chromium ?? "");
-  }, 120_000);
+  });
   afterAll(async () => {
     await browser?.[Symbol.asyncDispose]();
     await world?.[Symbol.asyncDispose]();

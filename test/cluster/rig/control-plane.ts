@@ -114,7 +114,7 @@ export const startControlPlane = async (options: ControlPlaneOptions = {}): Prom
         for (const url of urls) if (!(await isUp(url))) return false;
         return true;
       },
-      { seconds: 90, everyMs: 50, explain: () => child.output().slice(-4000) },
+      { everyMs: 50, explain: () => child.output().slice(-4000) },
     ).then((up) => {
       if (child.exitCode() === null) return up;
       throw new Error(`${name} exited with ${child.exitCode()}:\n${child.output().slice(-4000)}`);

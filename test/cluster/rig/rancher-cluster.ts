@@ -131,14 +131,10 @@ export class RancherCluster {
 
   /** Waits until the Service has an address. */
   served(name: string): Promise<Service> {
-    return this.cluster.until(
-      `an address of Service ${name}`,
-      async () => {
-        const service = await this.service(name);
-        return (service?.status.loadBalancer?.ingress ?? []).length > 0 && service;
-      },
-      { seconds: 120 },
-    );
+    return this.cluster.until(`an address of Service ${name}`, async () => {
+      const service = await this.service(name);
+      return (service?.status.loadBalancer?.ingress ?? []).length > 0 && service;
+    });
   }
 
   /** Waits for an event of the object that contains the text. */

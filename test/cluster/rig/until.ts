@@ -1,4 +1,5 @@
-// Polls until a condition holds, up to a deadline. The error names the missing condition.
+// Polls until a condition holds. The error names the missing condition. The deadline only ends a test that would wait forever, so it is long: the machine
+// may be busy.
 
 export interface UntilOptions {
   readonly seconds?: number;
@@ -11,7 +12,7 @@ export interface UntilOptions {
 export const until = async <T>(
   what: string,
   probe: () => T | undefined | false | Promise<T | undefined | false>,
-  { seconds = 60, everyMs = 25, explain = () => "" }: UntilOptions = {},
+  { seconds = 300, everyMs = 25, explain = () => "" }: UntilOptions = {},
 ): Promise<T> => {
   const deadline = performance.now() + seconds * 1000;
   let last: unknown;

@@ -87,7 +87,7 @@ export const managerBehaviors: readonly Unpinned[] = [
     provedBy: [
       "exits with 2 for wrong flags, reports all of them and contacts no server, unlike upstream",
       "ends the process with --exit-on-lost-lease, as upstream does [F67]",
-      "test/cluster/leadership.cluster.ts: SIGTERM: a leader exits with 0 within 2 s and releases the Lease",
+      "test/cluster/leadership.cluster.ts: a leader exits with 0 after SIGTERM, and releases the Lease",
     ],
     note: "D68",
   },

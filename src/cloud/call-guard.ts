@@ -11,7 +11,6 @@ import type { Clock } from "../platform/clock.ts";
 import type { Call } from "../provider/call.ts";
 import { CloudError } from "../provider/errors.ts";
 import type { InstanceLookup, InstanceSource } from "../provider/instances.ts";
-import { inPart } from "../provider/listing-parts.ts";
 import type { LoadBalancers, ObservedLoadBalancer } from "../provider/load-balancers.ts";
 import type { NodeFirewall } from "../provider/node-firewall.ts";
 import type { Step } from "../provider/plan.ts";
@@ -137,14 +136,7 @@ function guardBalancers(balancers: AnyBalancers, guard: CallGuard): AnyBalancers
   const { list, apply, observe, prefetch } = copy;
   return {
     ...copy,
-    list:
-      typeof list === "function"
-        ? (call) => guard.pages("loadBalancers.list", list, call)
-        : list.map((part) => ({
-            name: part.name,
-            list: (call) =>
-              guard.pages(`loadBalancers.list${inPart(part.name)}`, (given) => part.list(given), call),
-          })),
+    list: (call) => guard.pages("loadBalancers.list", list, call),
     apply: (step, call) =>
       guard.call({ operation: "loadBalancers.apply", object: () => describeStep(step) }, call.signal, () =>
         apply(step, call),

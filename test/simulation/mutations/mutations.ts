@@ -69,7 +69,7 @@ export const mutations: readonly Mutation[] = [
       },
       {
         file: "src/controllers/service/reconcile/limit-changes.ts",
-        find: "listedAt: freshListing.knownAt(state) });",
+        find: "listedAt: freshListing.knownAt });",
         replace: "listedAt: controller.clock.monotonic() });",
       },
       {

@@ -10,13 +10,22 @@ function stateOf({ id, state, fault }: ApiJob): JobState {
 }
 
 export function quarryJobs(regions: readonly Region[]): Pending {
-  const partOf = (job: string) => job.split("/")[0] ?? "";
-  return pendingJobs({ limit: 20, partOf }, async (asked, call) => {
-    const region = regions.find(({ name }) => name === partOf(asked[0] ?? ""));
-    if (region === undefined) return new Map();
-    const [query, expects] = [{ id: asked.map((job) => job.slice(region.name.length + 1)) }, ["jobs"]];
-    const request = { operation: "ListJobs", method: "GET", path: "/jobs", query, expects } as const;
-    const { jobs } = await region.api.call<{ readonly jobs: readonly ApiJob[] }>(request, call);
-    return new Map(jobs.map((job) => [`${region.name}/${job.id}`, stateOf(job)]));
+  return pendingJobs({ limit: 20 }, async (asked, call) => {
+    const states = new Map<string, JobState>();
+    for (const { name, api } of regions) {
+      const ids = asked.flatMap((job) => (job.startsWith(`${name}/`) ? job.slice(name.length + 1) : []));
+      if (ids.length === 0) continue;
+      const [query, expects] = [{ id: ids }, ["jobs"]];
+      const request = { operation: "ListJobs", method: "GET", path: "/jobs", query, expects } as const;
+      try {
+        const { jobs } = await api.call<{ readonly jobs: readonly ApiJob[] }>(request, call);
+        for (const job of jobs) states.set(`${name}/${job.id}`, stateOf(job));
+      } catch (error) {
+        // One region that fails holds up only its own jobs, unless it is the only one.
+        if (call.signal.aborted || ids.length === asked.length) throw error;
+        for (const id of ids) states.set(`${name}/${id}`, "running");
+      }
+    }
+    return states;
   });
 }

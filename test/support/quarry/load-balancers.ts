@@ -116,8 +116,9 @@ export function loadBalancers(
     observed?.region ?? settings.region ?? names[0] ?? "";
   return {
     readsLag: seconds(20),
-    list: all.map((region) => ({ name: region.name, list: (call) => listPools(region, mark, call) })),
-    partOf: ({ settings }) => settings.region ?? names[0],
+    list: async function* (call) {
+      for (const region of all) yield* listPools(region, mark, call);
+    },
     observe: async ([member], listed, call) => {
       if (listed !== undefined)
         return observePool(regions, { region: listed.region, id: listed.pool.id }, mark, call);

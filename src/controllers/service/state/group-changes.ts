@@ -43,35 +43,28 @@ interface Changes {
   /** A Service of the group has changed. */
   serviceChanged: object;
 
-  /** The load balancer may be in other parts of the cloud than before. */
-  partsChosen: { readonly parts: ReadonlySet<string> };
-  listingRequested: { readonly part: string; readonly at: number };
-  requestsEnded: object;
+  listingRequested: { readonly at: number };
+  requestEnded: object;
   listingDue: { readonly at: number | undefined };
-  /** Listings show these owners; also which they lack, if all parts are listed where the load balancer may be. */
+  /** A complete listing shows these owners, and no others. */
   listed: {
-    readonly parts: readonly string[];
     readonly owners: readonly ServiceUID[];
-    readonly complete?: {
-      readonly beganAt: number;
-      readonly knownAt: number;
-      readonly isElsewhere: (uid: ServiceUID) => boolean;
-    };
+    readonly beganAt: number;
+    readonly knownAt: number;
+    readonly isElsewhere: (uid: ServiceUID) => boolean;
   };
 
   /** A reconcile observes the cloud as it was then. */
   observed: { readonly at: number };
   managedChosen: { readonly managed: ManagedBalancer };
   duplicatesFound: { readonly duplicates: readonly ObservedLoadBalancer[] };
-  /** The load balancer of the group is shown in these parts; in none if only a lookup shows it. */
-  shown: { readonly owners: readonly ServiceUID[]; readonly parts: readonly string[] };
-  /** A lookup that covers every part did not find it. */
+  /** The load balancer of the group is shown. */
+  shown: { readonly owners: readonly ServiceUID[] };
+  /** A lookup did not find it. */
   notFound: {
     readonly lookup: { readonly beganAt: number; readonly knownAt: number };
     readonly confirmAfter: Milliseconds;
   };
-  /** It is certain that the group has no load balancer. */
-  absent: object;
   /** It is certain that these owners have no load balancer in the group. */
   ownersAbsent: { readonly owners: readonly ServiceUID[] };
 
@@ -149,34 +142,22 @@ const transitions: Transitions = {
   finalizerFound(record, { uid, at }) {
     record.changedAt = at;
     record.evidence.noteChange([uid], at, "possible");
-    record.evidence.places.forget();
   },
   serviceChanged(record) {
     restartPacing(record);
   },
 
-  partsChosen(record, { parts }) {
-    const { parts: before, evidence } = record;
-    record.parts = parts;
-    // In a part that is new, earlier listings proved less than they seemed to.
-    if (before !== undefined && [...parts].some((part) => !before.has(part))) evidence.restartAbsence();
+  listingRequested(record, { at }) {
+    record.listingRequestedAt = at;
   },
-  listingRequested(record, { part, at }) {
-    record.requestedListings = new Map(record.requestedListings).set(part, at);
-  },
-  requestsEnded(record) {
-    endRequests(record);
+  requestEnded(record) {
+    record.listingRequestedAt = undefined;
   },
   listingDue(record, { at }) {
     record.listingDueAt = at;
   },
-  listed({ evidence }, { parts, owners, complete }) {
-    evidence.places.noteSeen(parts);
-    if (complete === undefined) evidence.noteShown(owners);
-    else {
-      const { beganAt, knownAt, isElsewhere } = complete;
-      evidence.noteListing({ beganAt, knownAt }, { here: owners, isElsewhere });
-    }
+  listed({ evidence }, { owners, beganAt, knownAt, isElsewhere }) {
+    evidence.noteListing({ beganAt, knownAt }, { here: owners, isElsewhere });
   },
 
   observed({ recentSteps }, { at }) {
@@ -188,16 +169,11 @@ const transitions: Transitions = {
   duplicatesFound(record, { duplicates }) {
     record.duplicates = duplicates;
   },
-  shown({ evidence, parts: possible }, { owners, parts }) {
+  shown({ evidence }, { owners }) {
     evidence.noteShown(owners);
-    if (parts.length > 0) evidence.places.replace(parts);
-    else evidence.places.notePossible([...(possible ?? [])]);
   },
   notFound({ evidence }, { lookup, confirmAfter }) {
     evidence.noteLookup(lookup, confirmAfter);
-  },
-  absent({ evidence }) {
-    evidence.places.replace([]);
   },
   ownersAbsent({ evidence }, { owners }) {
     evidence.forget(owners);
@@ -220,7 +196,6 @@ const transitions: Transitions = {
   },
 
   changeBegan(record, { change, steps }) {
-    record.evidence.places.notePossible([...(record.parts ?? [])]);
     // A change of targets may become a larger change before it is complete.
     if (record.change === undefined || record.change === "update") record.change = change;
     record.progress.notePlan(steps);
@@ -314,7 +289,7 @@ const transitions: Transitions = {
     progress.noteFailure();
   },
   errorHandled(record) {
-    endRequests(record);
+    record.listingRequestedAt = undefined;
     record.failedChange = undefined;
   },
   backsOff(record, { until }) {
@@ -343,12 +318,6 @@ function noteStepsDone(
   else evidence.noteChange(serving, at, "exists");
   if (isGone) evidence.noteRemoved(leaving, at);
   else evidence.noteRemoval(leaving, at);
-}
-
-const noRequests: ReadonlyMap<string, number> = new Map();
-
-function endRequests(record: GroupRecord): void {
-  record.requestedListings = noRequests;
 }
 
 /** The desired load balancer has changed, so waits and counts start over. */

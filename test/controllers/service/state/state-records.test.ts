@@ -135,7 +135,7 @@ describe("a change of a group", () => {
 
   test("that removes a load balancer needs an answer of the cloud as proof", () => {
     const { groups, state } = newGroups();
-    groups.commit(state, { kind: "shown", owners: [uid], parts: [""] });
+    groups.commit(state, { kind: "shown", owners: [uid] });
     const done = { ...owners, serving: [], leaving: [uid], at: 1, removes: true } as const;
     groups.commit(state, { kind: "stepsDone", ...done, isGone: false });
     expect(state.evidence.get(uid)).toMatchObject({ certainty: "exists", removal: "sent", changedAt: 1 });
@@ -143,7 +143,7 @@ describe("a change of a group", () => {
 
   test("that removes one of several load balancers leaves its owners with one", () => {
     const { groups, state } = newGroups();
-    groups.commit(state, { kind: "shown", owners: [uid], parts: [""] });
+    groups.commit(state, { kind: "shown", owners: [uid] });
     const done = { ...owners, serving: [], leaving: [uid], at: 1, removes: true, isGone: true } as const;
     groups.commit(state, { kind: "stepsDone", ...done, isOnlyOne: false });
     expect(state.evidence.uids).toEqual([uid]);

@@ -142,7 +142,7 @@ export class ServiceController {
     freshListing.expire();
     evidenceUpdates.begin();
     standbyChanges.isLeading = true;
-    for (const state of groupStates.all) groupStates.commit(state, { kind: "sessionBegan" });
+    for (const state of groupStates.all) groupStates.commit(state, { kind: "ended", event: "session" });
     operations.begin(signal);
     const stopTriggers = startTriggers(this.#triggers);
     const stopReleases = controller.removals.subscribe((kind) => this.#onRelease(kind));

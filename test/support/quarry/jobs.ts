@@ -10,22 +10,14 @@ function stateOf({ id, state, fault }: ApiJob): JobState {
 }
 
 export function quarryJobs(regions: readonly Region[]): Pending {
+  const request = { operation: "ListJobs", method: "GET", path: "/jobs", expects: ["jobs"] } as const;
   return pendingJobs({ limit: 20 }, async (asked, call) => {
-    const states = new Map<string, JobState>();
-    for (const { name, api } of regions) {
-      const ids = asked.flatMap((job) => (job.startsWith(`${name}/`) ? job.slice(name.length + 1) : []));
-      if (ids.length === 0) continue;
-      const [query, expects] = [{ id: ids }, ["jobs"]];
-      const request = { operation: "ListJobs", method: "GET", path: "/jobs", query, expects } as const;
-      try {
-        const { jobs } = await api.call<{ readonly jobs: readonly ApiJob[] }>(request, call);
-        for (const job of jobs) states.set(`${name}/${job.id}`, stateOf(job));
-      } catch (error) {
-        // One region that fails holds up only its own jobs, unless it is the only one.
-        if (call.signal.aborted || ids.length === asked.length) throw error;
-        for (const id of ids) states.set(`${name}/${id}`, "running");
-      }
-    }
-    return states;
+    const states = regions.map(async ({ name, api }) => {
+      const id = asked.flatMap((job) => (job.startsWith(`${name}/`) ? job.slice(name.length + 1) : []));
+      if (id.length === 0) return [];
+      const { jobs } = await api.call<{ jobs: readonly ApiJob[] }>({ ...request, query: { id } }, call);
+      return jobs.map((job) => [`${name}/${job.id}`, stateOf(job)] as const);
+    });
+    return new Map((await Promise.all(states)).flat());
   });
 }

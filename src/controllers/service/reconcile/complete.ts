@@ -187,7 +187,7 @@ export function completeGroup(
     for (const { service } of members) standbyChanges.forget(service);
   } else {
     if (state.change !== undefined) note(deletedWithoutService, { balancer: group });
-    groupStates.commit(state, { kind: "gone" });
+    groupStates.commit(state, { kind: "ended", event: "gone" });
   }
   // The load balancer is absent, and the plan needs none.
   if (observed === undefined)

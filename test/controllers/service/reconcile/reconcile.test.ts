@@ -100,7 +100,7 @@ test("a failed listing of an earlier leadership session is requested again and n
   fresh.request(groupStates.of("web"));
   listing.failure = { error: new Error("the cloud was away"), at: clock.monotonic() };
   fresh.expire();
-  groupStates.commit(groupStates.of("web"), { kind: "sessionBegan" });
+  groupStates.commit(groupStates.of("web"), { kind: "ended", event: "session" });
   expect(fresh.request(groupStates.of("web"))).toBe(waiting);
   expect(wants).toHaveLength(2);
 });

@@ -115,8 +115,8 @@ const transitions = {
     record.listingDueAt = at;
   },
   /** A complete listing shows these owners, and no others. */
-  listed({ evidence }: GroupRecord, { owners, isElsewhere, ...listing }: Listed) {
-    evidence.noteListing(listing, { here: owners, isElsewhere });
+  listed({ evidence }: GroupRecord, { owners, beganAt, knownAt, isElsewhere }: Listed) {
+    evidence.noteListing({ beganAt, knownAt }, { here: owners, isElsewhere });
   },
 
   /** A reconcile observes the cloud as it was then. */

@@ -144,7 +144,7 @@ export const manifestValues = {
 export type ManifestValues = Values<typeof manifestValues>;
 
 const scheduled: readonly ManifestKind[] = ["daemonset", "deployment"];
-const pods: readonly ManifestKind[] = [...scheduled, "static-pod"];
+const pods: readonly ManifestKind[] = [...scheduled, "static-pod", "node-volumes"];
 const withAccess: readonly ManifestKind[] = [...scheduled, "rbac"];
 
 /** The kinds that use each value. */

@@ -239,7 +239,7 @@ describe("settings of the cloud", () => {
 });
 
 const wrong: readonly (readonly [unknown, readonly string[], string])[] = [
-  [fake, [], "--as is required: daemonset, deployment, static-pod, systemd or rbac"],
+  [fake, [], "--as is required: daemonset, deployment, static-pod, systemd, rbac or node-volumes"],
   [fake, ["--as=daemon"], "--as must be one of daemonset"],
   [fake, ["--as=rbac", "please"], 'unexpected argument "please" after manifests'],
   [
@@ -264,6 +264,8 @@ const wrong: readonly (readonly [unknown, readonly string[], string])[] = [
   [fake, ["--as=daemonset", "--kubeconfig=/k"], "--kubeconfig cannot be used with --as daemonset"],
   [fake, ["--as=static-pod", "--set=token=t"], "write the value to /etc/fairlead/FAKE_TOKEN on the machine"],
   [fake, ["--as=systemd", "--set=page-size=5", "--node-selector=a=b c"], "which contains a space"],
+  [rancher, ["--as=node-volumes"], "rancher-cloud-controller-manager has no volumes"],
+  [fake, ["--as=node-volumes", "--set=replicas=2"], "has no effect with --as node-volumes"],
   [fake, ["--as=systemd", "--cluster-name=a;id"], "--cluster-name must have only letters, digits"],
 ];
 test.each(wrong)("%#: %j is refused with a reason, and nothing is printed", async (provider, args, text) => {

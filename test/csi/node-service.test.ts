@@ -196,7 +196,7 @@ describe("a disk", () => {
     [
       "that blkid cannot read",
       (machine) => (machine.blkid = { exitCode: 4, stdout: "" }),
-      "INTERNAL: blkid -p -o export /dev/sdb ended with code 4",
+      "INTERNAL: flock -E 75 -w 10 /dev/sdb blkid -p -o export /dev/sdb ended with code 4",
     ],
     [
       "with a file system that fsck cannot correct",

@@ -74,7 +74,7 @@ function webhook(): object {
 function nodeVolumes(): readonly object[] {
   return nodeVolumesObjects({
     ...{ driver: { name: "DRIVER" }, image: "IMAGE", name: "OBJECTS", namespace: "NAMESPACE" },
-    ...{ priorityClass: "PRIORITY", args: [] },
+    ...{ priorityClass: "PRIORITY", kubeletFolder: "KUBELET_FOLDER", args: [] },
   });
 }
 

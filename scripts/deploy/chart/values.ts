@@ -137,6 +137,7 @@ export const chartValues: ValueTree = {
     enabled: boolean("Run node-volumes on each Node.", false),
     csiDriver: boolean("Create the CSIDriver. Set it to false if another release has it.", true),
     storageClass: boolean("Create the StorageClass fairlead, which is not the default.", true),
+    kubeletFolder: string("The root folder of the kubelet.", "/var/lib/kubelet"),
     arguments: strings("More arguments of node-volumes."),
   }),
   webhook: group("The admission webhook, which rejects Services with wrong annotations.", {

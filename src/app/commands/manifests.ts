@@ -65,6 +65,8 @@ export const manifestsCommand: Command = {
   async run(invocation) {
     const { as: kind } = invocation.configuration.settings.flags;
     if (kind !== undefined) return printManifests(invocation, kind);
-    invocation.refuse([invalidFlag("as", "is required: daemonset, deployment, static-pod, systemd, rbac or node-volumes")]);
+    invocation.refuse([
+      invalidFlag("as", "is required: daemonset, deployment, static-pod, systemd, rbac or node-volumes"),
+    ]);
   },
 };

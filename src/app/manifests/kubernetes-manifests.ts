@@ -161,6 +161,7 @@ export function nodeVolumesManifest(installation: Installation): readonly KubeOb
     ...{ driver, args, namespace: values.namespace, priorityClass: values["priority-class"] },
     image: values.image ?? missingImage,
     name: values.name ?? "fairlead-volumes",
+    kubeletFolder: values["kubelet-folder"],
   });
 }
 

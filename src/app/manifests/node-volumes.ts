@@ -2,7 +2,7 @@
 // start with. Pure.
 
 import type { VolumeDriver } from "../../provider/volumes.ts";
-import { runtimeVariable } from "./pod.ts";
+import { nodeVolumesVariable } from "./pod.ts";
 import { comment, type KubeObject, keyComments } from "./to-yaml.ts";
 
 export interface NodeVolumesOptions {
@@ -12,6 +12,8 @@ export interface NodeVolumesOptions {
   readonly name: string;
   readonly namespace: string;
   readonly priorityClass: string;
+  /** The root folder of the kubelet. */
+  readonly kubeletFolder: string;
   /** Further arguments. */
   readonly args: readonly string[];
 }
@@ -28,7 +30,7 @@ const labelsOf = (name: string) => ({
   component: "node-volumes",
 });
 
-function podSpec({ driver, image, name, priorityClass, args }: NodeVolumesOptions) {
+function podSpec({ driver, image, name, priorityClass, kubeletFolder, args }: NodeVolumesOptions) {
   const probe = (path: string) => ({ httpGet: { host: health.host, path, port: health.port } });
   return {
     serviceAccountName: name,
@@ -45,7 +47,8 @@ function podSpec({ driver, image, name, priorityClass, args }: NodeVolumesOption
         image,
         args: [
           "node-volumes",
-          `--csi-endpoint=unix:///var/lib/kubelet/plugins/${driver.name}/csi.sock`,
+          `--csi-endpoint=unix://${kubeletFolder}/plugins/${driver.name}/csi.sock`,
+          `--plugin-registration-path=${kubeletFolder}/plugins_registry`,
           `--host-root=${hostRoot}`,
           `--http-endpoint=${health.host}:${health.port}`,
           ...args,
@@ -53,7 +56,7 @@ function podSpec({ driver, image, name, priorityClass, args }: NodeVolumesOption
         env: [
           { name: "NODE_NAME", valueFrom: { fieldRef: { fieldPath: "spec.nodeName" } } },
           { name: "PATH", value: programs },
-          runtimeVariable,
+          nodeVolumesVariable,
         ],
         securityContext: { privileged: true, runAsUser: 0, runAsGroup: 0 },
         resources: { requests: { cpu: "10m", memory: "48Mi" } },

@@ -81,7 +81,10 @@ function secretProblems(kind: ManifestKind, installation: Installation): readonl
 function volumeProblems(kind: ManifestKind, { program, driver }: Installation): readonly Problem[] {
   if (kind !== "node-volumes" || driver !== undefined) return [];
   return [
-    invalidFlag("as", `${program} has no volumes, so node-volumes has nothing to do. Use the CSI driver of the cloud`),
+    invalidFlag(
+      "as",
+      `${program} has no volumes, so node-volumes has nothing to do. Use the CSI driver of the cloud`,
+    ),
   ];
 }
 
@@ -169,7 +172,11 @@ export function readInstallation(options: InstallationOptions): ReadInstallation
     ...secretProblems(kind, installation),
     ...volumeProblems(kind, installation),
   ];
-  const isPrinted = kind !== "rbac" && kind !== "node-volumes" && flags["cloud-config"] === undefined && flags.config === undefined;
+  const isPrinted =
+    kind !== "rbac" &&
+    kind !== "node-volumes" &&
+    flags["cloud-config"] === undefined &&
+    flags.config === undefined;
   const missing = isPrinted ? missingOf(options, installation, settings) : [];
   return { installation, problems, missing };
 }

@@ -1,6 +1,6 @@
 // The systemd units of the manager and of node-volumes. deploy/systemd and the packages have them too. Pure.
 
-import { runtimeVariable } from "./pod.ts";
+import { nodeVolumesVariable, runtimeVariable } from "./pod.ts";
 
 export interface UnitOptions {
   readonly program: string;
@@ -21,8 +21,6 @@ function credentialLines(variables: readonly string[]): string {
 const runtimeLines = `# The embedded runtime reads these variables before the program starts.
 UnsetEnvironment=BUN_BE_BUN BUN_OPTIONS BUN_INSPECT BUN_INSPECT_CONNECT_TO BUN_INSPECT_NOTIFY BUN_INSPECT_PRELOAD
 UnsetEnvironment=BUN_CONFIG_VERBOSE_FETCH NODE_OPTIONS NODE_TLS_REJECT_UNAUTHORIZED
-# Disables the slowest compiler of the runtime: it costs more memory and CPU than it gains (docs/operations.md).
-Environment=${runtimeVariable.name}=${runtimeVariable.value}
 `;
 
 /** A template: one instance per cluster. */
@@ -45,7 +43,9 @@ ExecReload=/bin/sh -c "kill -HUP $MAINPID"
 EnvironmentFile=-/etc/fairlead/environment
 EnvironmentFile=-/etc/fairlead/%i/environment
 LoadCredential=kubeconfig:/etc/fairlead/%i/kubeconfig
-${credentialLines(variables)}${runtimeLines}Restart=always
+${credentialLines(variables)}${runtimeLines}# Disables the slowest compiler of the runtime: it costs more memory and CPU than it gains (docs/operations.md).
+Environment=${runtimeVariable.name}=${runtimeVariable.value}
+Restart=always
 RestartSec=2
 # Exit code 2 is a configuration error; a restart would not help.
 RestartPreventExitStatus=2
@@ -112,7 +112,9 @@ Environment=NODE_NAME=%H
 Environment=FAIRLEAD_VOLUMES_FLAGS=--kubeconfig=/etc/kubernetes/kubelet.conf
 EnvironmentFile=-/etc/fairlead/volumes
 ExecStart=${folder}/${program} node-volumes --csi-endpoint=unix:///var/lib/kubelet/plugins/${driver}/csi.sock --http-endpoint=127.0.0.1:9808 $FAIRLEAD_VOLUMES_FLAGS
-${runtimeLines}Restart=always
+${runtimeLines}# Disables the compilers of the runtime that node-volumes does not need, for less memory (docs/volumes.md).
+Environment=${nodeVolumesVariable.name}=${nodeVolumesVariable.value}
+Restart=always
 RestartSec=2
 RestartPreventExitStatus=2
 # A format that has begun goes on when this process ends, and keeps the lock of its disk.

@@ -78,7 +78,10 @@ export async function runController(invocation: ControllerProcess, log: Log): Pr
     );
     life.abort(new Error("a call to the cloud did not end"));
   };
-  const { metrics, call: onCall } = createVolumeMetrics(driver.name, systemFigures);
+  const sockets: string[] = [];
+  const { metrics, call: onCall } = createVolumeMetrics({
+    ...{ driver: driver.name, figures: systemFigures, isReady: () => sockets.length > 0 },
+  });
   const options = { signal: life.signal, onAbandoned, onRequest: createCloudMetrics(metrics) };
   let cloud = connect(invocation, configuration, options);
   const volumes = new CloudVolumes({
@@ -86,7 +89,11 @@ export async function runController(invocation: ControllerProcess, log: Log): Pr
     ...{ clock: platform.clock, life: life.signal },
   });
   const reloads = new ConfigurationReloads({
-    ...{ first: configuration, readConfiguration: invocation.readConfiguration, provider: invocation.provider },
+    ...{
+      first: configuration,
+      readConfiguration: invocation.readConfiguration,
+      provider: invocation.provider,
+    },
     ...{ environment: platform.environment, files: platform.files, clock: platform.clock, log },
     reloads: console.reloads ?? new ReloadRequests(),
     prepare: (next) => {
@@ -98,7 +105,6 @@ export async function runController(invocation: ControllerProcess, log: Log): Pr
     onReload: () => console.systemd?.ready(),
   });
   const path = socketPathOf(invocation);
-  const sockets: string[] = [];
   const http = await serveHttp(configuration, log, {
     unhealthy: () => missingSocket(invocation, sockets),
     notReady: () => (sockets.length === 0 ? "The socket is not open yet." : undefined),
@@ -125,7 +131,7 @@ export async function runController(invocation: ControllerProcess, log: Log): Pr
   return signal.aborted;
 }
 
-/** Calls that begin after a reload use the new connection; calls that run keep theirs. */
+/** Calls that begin after a reload use the new connection; calls that run keep the one they have. */
 function throughCurrent(current: () => VolumeCloud): Pick<CloudVolumesOptions, "volumes" | "pending"> {
   const { pending } = current();
   return {

@@ -80,9 +80,11 @@ export async function runNode(invocation: CsiProcess, log: Log): Promise<boolean
   const driver = driverOf(invocation);
   const path = socketPathOf(invocation);
   const registration = `${flags["plugin-registration-path"]}/${driver.name}-reg.sock`;
-  const { metrics, call: onCall } = createVolumeMetrics(driver.name, systemFigures);
   const { controller: life, unlink } = linkedController(signal);
   let waitsFor: string | undefined = "Waiting until the manager has initialized the Node.";
+  const { metrics, call: onCall } = createVolumeMetrics({
+    ...{ driver: driver.name, figures: systemFigures, isReady: () => waitsFor === undefined },
+  });
   const sockets: string[] = [];
   const http = await serveHttp(configuration, log, {
     unhealthy: () => missingSocket(invocation, sockets),

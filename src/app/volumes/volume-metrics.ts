@@ -22,7 +22,14 @@ export interface VolumeMetrics {
   readonly call: (report: RpcReport) => void;
 }
 
-export function createVolumeMetrics(driver: string, figures: RuntimeFigures): VolumeMetrics {
+export interface VolumeMetricsOptions {
+  /** The name of the CSI driver. */
+  readonly driver: string;
+  readonly figures: RuntimeFigures;
+  readonly isReady: () => boolean;
+}
+
+export function createVolumeMetrics({ driver, figures, isReady }: VolumeMetricsOptions): VolumeMetrics {
   const metrics = new Metrics();
   const calls = metrics.histogram(
     "csi_plugin_operations_seconds",
@@ -39,9 +46,12 @@ export function createVolumeMetrics(driver: string, figures: RuntimeFigures): Vo
   metrics.gaugeFrom("process_resident_memory_bytes", "Resident memory size in bytes.", [], () => [
     [{}, figures.residentBytes()],
   ]);
-  metrics.gaugeFrom("fairlead_build_info", "Version of this executable; always 1.", ["version"], () => [
-    [{ version }, 1],
-  ]);
+  metrics.gaugeFrom(
+    "fairlead_volumes_ready",
+    "1 while this process serves volumes: node-volumes is registered with the kubelet, csi-controller has its socket.",
+    ["version"],
+    () => [[{ version }, isReady() ? 1 : 0]],
+  );
   return {
     metrics,
     call: ({ method, code, milliseconds }) =>

@@ -35,7 +35,12 @@ afterEach(async () => {
 
 function start(
   args: readonly string[],
-  options: { readonly provider?: unknown; readonly cloud?: FakeCloud; readonly kube?: Transport; readonly environment?: Readonly<Record<string, string>> } = {},
+  options: {
+    readonly provider?: unknown;
+    readonly cloud?: FakeCloud;
+    readonly kube?: Transport;
+    readonly environment?: Readonly<Record<string, string>>;
+  } = {},
 ) {
   const folder = mkdtempSync(join(tmpdir(), "csi-"));
   closers.push(() => rmSync(folder, { recursive: true, force: true }));
@@ -191,13 +196,16 @@ describe("csi-controller", () => {
     expect((await create())[0]).toBe("0");
   });
 
-  test.each(["9808", "127.0.0.1", "127.0.0.1:99999", "::1:9808"])("refuses --http-endpoint=%s", async (given) => {
-    const { exit, lines } = start(["csi-controller", "--csi-endpoint=SOCKET", `--http-endpoint=${given}`]);
-    expect(await exit).toBe(2);
-    expect(lines.join("")).toContain(
-      `--http-endpoint must be an address with a port, such as 127.0.0.1:9808 or :9808, got "${given}".`,
-    );
-  });
+  test.each(["9808", "127.0.0.1", "127.0.0.1:99999", "::1:9808"])(
+    "refuses --http-endpoint=%s",
+    async (given) => {
+      const { exit, lines } = start(["csi-controller", "--csi-endpoint=SOCKET", `--http-endpoint=${given}`]);
+      expect(await exit).toBe(2);
+      expect(lines.join("")).toContain(
+        `--http-endpoint must be an address with a port, such as 127.0.0.1:9808 or :9808, got "${given}".`,
+      );
+    },
+  );
 
   test("refuses an endpoint that is no Unix socket", async () => {
     const { exit, lines } = start(["csi-controller", "--csi-endpoint=tcp://127.0.0.1:1"]);

@@ -14,7 +14,17 @@ function run(...command: readonly string[]): string {
 
 export function needLoopDevices(): void {
   if (process.getuid?.() !== 0) throw new Unavailable("loop devices and mounts need root");
-  for (const name of ["losetup", "mount", "umount", "blkid", "flock", "mkfs.ext4", "resize2fs", "blockdev", "fsck"])
+  for (const name of [
+    "losetup",
+    "mount",
+    "umount",
+    "blkid",
+    "flock",
+    "mkfs.ext4",
+    "resize2fs",
+    "blockdev",
+    "fsck",
+  ])
     if (Bun.which(name) === null) throw new Unavailable(`${name} is not installed`);
 }
 

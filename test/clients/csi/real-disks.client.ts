@@ -8,7 +8,7 @@ import { join } from "node:path";
 import { fake } from "../../../providers/fake/index.ts";
 import { systemDisks } from "../../../src/platform/system-disks.ts";
 import type { VolumeDriver } from "../../../src/provider/volumes.ts";
-import { diskSize, LoopDisks } from "./loop-disks.ts";
+import { LoopDisks } from "./loop-disks.ts";
 import { type NodeCall, nodeOf, runCall } from "./real-node.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "fairlead-real-"));
@@ -95,7 +95,9 @@ describe.each(types)("a volume with %s", (type) => {
     const { device, call } = newDisk();
     expect(shell("mkfs.ext2", "-q", device)).toBe(0);
     await expect(call({ method: "stage", type })).rejects.toMatchObject({ code: "FAILED_PRECONDITION" });
-    expect(Bun.spawnSync(["blkid", "-p", "-s", "TYPE", "-o", "value", device]).stdout.toString()).toBe("ext2\n");
+    expect(Bun.spawnSync(["blkid", "-p", "-s", "TYPE", "-o", "value", device]).stdout.toString()).toBe(
+      "ext2\n",
+    );
   });
 });
 
@@ -138,14 +140,16 @@ test("mount options reach the kernel", async () => {
 const moments = ["before", "during", "cut", "after"] as const;
 
 /** Runs the call in a process that is killed at the position. Returns whether the call ended first, because it has fewer positions. */
-async function killedAt(
-  device: string,
-  call: NodeCall,
-  position: number,
-  moment: string,
-): Promise<boolean> {
+async function killedAt(device: string, call: NodeCall, position: number, moment: string): Promise<boolean> {
   const child = Bun.spawn(
-    [process.execPath, join(import.meta.dir, "crash-child.ts"), device, JSON.stringify(call), `${position}`, moment],
+    [
+      process.execPath,
+      join(import.meta.dir, "crash-child.ts"),
+      device,
+      JSON.stringify(call),
+      `${position}`,
+      moment,
+    ],
     { stdio: ["ignore", "pipe", "inherit"] },
   );
   const output = await new Response(child.stdout).text();
@@ -171,26 +175,29 @@ async function repeated(work: () => Promise<unknown>): Promise<string> {
 }
 
 describe.each(types)("a process that is killed with SIGKILL, with %s", (type) => {
-  test.each(moments)("%s each program of the first mount leaves a disk that is used without a loss", async (moment) => {
-    for (let position = 0; ; position += 1) {
-      const { device, staging, call } = newDisk();
-      const stage: NodeCall = { method: "stage", staging, type };
-      if (await killedAt(device, stage, position, moment)) {
+  test.each(moments)(
+    "%s each program of the first mount leaves a disk that is used without a loss",
+    async (moment) => {
+      for (let position = 0; ; position += 1) {
+        const { device, staging, call } = newDisk();
+        const stage: NodeCall = { method: "stage", staging, type };
+        if (await killedAt(device, stage, position, moment)) {
+          await call({ method: "unstage" });
+          expect(position).toBeGreaterThanOrEqual(4);
+          break;
+        }
+        const code = await repeated(() => call({ method: "stage", type }));
+        // A format that is cut off may leave a disk that is neither blank nor a file system. It is refused, not formatted on a guess.
+        if (moment === "cut" && code === "FAILED_PRECONDITION") continue;
+        expect([position, code]).toEqual([position, "OK"]);
+        await write(join(staging, "file"), "precious");
         await call({ method: "unstage" });
-        expect(position).toBeGreaterThanOrEqual(4);
-        break;
+        await call({ method: "stage", type });
+        expect(await Bun.file(join(staging, "file")).text()).toBe("precious");
+        await call({ method: "unstage" });
       }
-      const code = await repeated(() => call({ method: "stage", type }));
-      // A format that is cut off may leave a disk that is neither blank nor a file system. It is refused, not formatted on a guess.
-      if (moment === "cut" && code === "FAILED_PRECONDITION") continue;
-      expect([position, code]).toEqual([position, "OK"]);
-      await write(join(staging, "file"), "precious");
-      await call({ method: "unstage" });
-      await call({ method: "stage", type });
-      expect(await Bun.file(join(staging, "file")).text()).toBe("precious");
-      await call({ method: "unstage" });
-    }
-  });
+    },
+  );
 
   test.each(moments)("%s each program of a later mount keeps the data", async (moment) => {
     for (let position = 0; ; position += 1) {
@@ -243,7 +250,10 @@ test("a format that goes on without its process is waited for, and its disk is f
       ...[process.execPath, join(import.meta.dir, "crash-child.ts"), device],
       ...[JSON.stringify({ method: "stage", staging, type: "ext4" }), "2", "during"],
     ],
-    { stdio: ["ignore", "ignore", "inherit"], env: { ...process.env, PATH: `${bin}:${process.env["PATH"]}` } },
+    {
+      stdio: ["ignore", "ignore", "inherit"],
+      env: { ...process.env, PATH: `${bin}:${process.env["PATH"]}` },
+    },
   );
   await child.exited;
   while (!(await Bun.file(log).exists())) await Bun.sleep(10);

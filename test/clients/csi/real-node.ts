@@ -32,7 +32,9 @@ export async function runCall(
   const accessMode = { mode: "SINGLE_NODE_WRITER" as const };
   const mount = { fsType: type ?? "", mountFlags: [...flags], volumeMountGroup: "" };
   const volumeCapability =
-    type === undefined ? { accessMode, block: {}, mount: undefined } : { accessMode, block: undefined, mount };
+    type === undefined
+      ? { accessMode, block: {}, mount: undefined }
+      : { accessMode, block: undefined, mount };
   const volume = { volumeID: "v1", stagingTargetPath: staging, secrets: {}, volumeCapability };
   const context = { publishContext: {}, volumeContext: {} };
   const capacityRange = { requiredBytes: bytes, limitBytes: 0 };

@@ -34,6 +34,7 @@ export const volumeDriver: VolumeDriver<Record<never, never>> = {
   sizes: { min: gibibyte, step: gibibyte, max: 16_384 * gibibyte },
   topologyKeys: ["region"],
   nodeIDOf: dropletIDOf,
+  providerIDOf: (nodeID) => `digitalocean://${nodeID}`,
   topologyOf: ({ region }) => (region === undefined ? undefined : { region }),
   limitOf: () => 7,
   contextOf: () => ({}),

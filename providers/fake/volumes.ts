@@ -28,6 +28,7 @@ export const volumeDriver: VolumeDriver<typeof parameters> = {
   sizes: { min: gibibyte, step: gibibyte, max: 1024 * gibibyte },
   topologyKeys: [zoneKey],
   nodeIDOf: (providerID) => /^fake:\/\/(\d+)$/.exec(providerID)?.[1],
+  providerIDOf: (nodeID) => `fake://${nodeID}`,
   topologyOf: ({ zone }) => (zone === undefined ? undefined : { [zoneKey]: zone }),
   limitOf: () => 8,
   contextOf: ({ fsFormatOptions = "" }) => ({ fsFormatOptions }),

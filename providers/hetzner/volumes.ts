@@ -30,6 +30,7 @@ export const volumeDriver: VolumeDriver<typeof parameters> = {
   sizes: { min: 10 * gibibyte, step: gibibyte, max: 10_240 * gibibyte },
   topologyKeys: [locationKey],
   nodeIDOf: (providerID) => /^hcloud:\/\/(\d+)$/.exec(providerID)?.[1],
+  providerIDOf: (nodeID) => `hcloud://${nodeID}`,
   topologyOf: ({ region }) => (region === undefined ? undefined : { [locationKey]: region }),
   limitOf: () => 16,
   contextOf: ({ fsFormatOptions = "" }) => ({ fsFormatOptions }),

@@ -27,6 +27,8 @@ export interface VolumeDriver<P extends Fields = Fields> {
   readonly topologyKeys: readonly string[];
   /** The id of a machine in CSI, for its provider id; undefined if the machine can have no volumes. */
   nodeIDOf(providerID: string): string | undefined;
+  /** The provider id for an id of `nodeIDOf`. */
+  providerIDOf(nodeID: string): string;
   /** Undefined while the machine does not show it. */
   topologyOf(machine: VolumeMachine): Segments | undefined;
   /** How many volumes a machine can have. */

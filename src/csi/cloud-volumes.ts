@@ -36,6 +36,9 @@ function toRpcError(error: unknown): unknown {
 /** The cloud reports a change as done, and still shows it in progress. */
 const checkAfter: Milliseconds = seconds(1);
 
+/** With more creations at a time, volumes are read in listings. */
+const fewCreations = 2;
+
 export interface CloudVolumesOptions {
   readonly volumes: Volumes;
   readonly pending: Pending | undefined;
@@ -57,6 +60,7 @@ export class CloudVolumes {
   readonly #listing: SharedListing;
   /** Names and ids of volumes that a call works on. */
   readonly #busy = new Set<string>();
+  #creations = 0;
 
   constructor({ volumes, pending, clock, life }: CloudVolumesOptions) {
     this.#volumes = volumes;
@@ -84,11 +88,20 @@ export class CloudVolumes {
         );
       if (found !== undefined) return ready(compatible(found, request));
       const desired = { name, size: range.size, topology: places[0], parameters, claim };
+      return ready(await this.#create(desired, signal));
+    });
+  }
+
+  async #create(desired: DesiredVolume, signal: AbortSignal): Promise<ObservedVolume> {
+    this.#creations += 1;
+    try {
       const outcome = await this.#volumes.create(desired, userCall(signal));
       const created = await this.#after(outcome, outcome.id, signal);
-      if (created !== undefined) return ready(created);
-      throw noEffect(`Volume ${name} (${outcome.id}) was created`, "does not exist");
-    });
+      if (created !== undefined) return created;
+      throw noEffect(`Volume ${desired.name} (${outcome.id}) was created`, "does not exist");
+    } finally {
+      this.#creations -= 1;
+    }
   }
 
   remove(id: string, signal: AbortSignal): Promise<void> {
@@ -163,11 +176,22 @@ export class CloudVolumes {
   async #after(outcome: VolumeOutcome, id: string, signal: AbortSignal): Promise<ObservedVolume | undefined> {
     if (!outcome.done && outcome.operation !== undefined)
       await this.#operations.end(outcome.operation, outcome.checkAfter, signal);
+    else if (!outcome.done && this.#areMany) await sleep(this.#clock, outcome.checkAfter, signal);
     for (;;) {
-      const volume = await this.#volumes.get(id, userCall(signal));
+      const volume = await this.#read(id, signal);
       if (volume?.state !== "changing") return volume;
       await sleep(this.#clock, outcome.done ? checkAfter : outcome.checkAfter, signal);
     }
+  }
+
+  /** While many volumes are created, a listing replaces the lookups of all of them. */
+  async #read(id: string, signal: AbortSignal): Promise<ObservedVolume | undefined> {
+    const all = this.#areMany ? await this.#listing.next(signal) : [];
+    return all.find((volume) => volume.id === id) ?? (await this.#volumes.get(id, userCall(signal)));
+  }
+
+  get #areMany(): boolean {
+    return this.#creations > fewCreations;
   }
 
   async #alone<T>(key: string, work: () => Promise<T>): Promise<T> {

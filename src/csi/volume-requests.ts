@@ -86,7 +86,7 @@ export function readParameters<P extends Fields>(
   if (errors.length > 0)
     throw new RpcError(
       "INVALID_ARGUMENT",
-      `The StorageClass is invalid, so no volume is created: ${errors.join("; ")}. Create a StorageClass with correct parameters.`,
+      `The StorageClass is invalid, so no volume is created: ${errors.join("; ").replace(/[^?]$/, "$&.")} Create a StorageClass with correct parameters.`,
     );
   const metadata = (name: string): string => raw[`${metadataPrefix}${name}`] ?? "";
   const claim = {
@@ -112,7 +112,11 @@ export function refusedCapability(capability: Message<"VolumeCapability"> | unde
   if (capability === undefined) return "The volume capability is missing.";
   const { accessMode, block, mount } = capability;
   if (block === undefined && mount === undefined) return "The volume capability has no access type.";
-  const mode = accessMode?.mode ?? "UNKNOWN";
+  return refusedMode(accessMode?.mode ?? "UNKNOWN");
+}
+
+/** Why a volume cannot be used in this access mode of CSI; undefined if it can. */
+export function refusedMode(mode: string): string | undefined {
   if (supportedModes.includes(mode)) return undefined;
   return `The access mode ${mode} is not supported: a volume is attached to one machine. Use ReadWriteOnce or ReadWriteOncePod.`;
 }

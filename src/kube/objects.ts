@@ -20,12 +20,16 @@ import type {
   V1ObjectMeta,
   V1ObjectReference,
   V1OwnerReference,
+  V1PersistentVolume,
+  V1PersistentVolumeClaim,
   V1Secret,
   V1ServiceAccount,
   V1ServicePort,
   V1ServiceSpec,
   V1ServiceStatus,
+  V1StorageClass,
   V1Taint,
+  V1VolumeAttachment,
 } from "@kubernetes/client-node";
 
 /** A model as it is in JSON: times are strings. Read-only, because stores share their objects. */
@@ -54,7 +58,7 @@ export const keptFields = {
   ],
   ownerReference: ["apiVersion", "kind", "name", "uid"],
   nodeSpec: ["providerID", "podCIDR", "podCIDRs", "taints", "unschedulable"],
-  nodeStatus: ["addresses", "conditions", "nodeInfo"],
+  nodeStatus: ["addresses", "conditions", "nodeInfo", "volumesInUse"],
   nodeCondition: ["type", "status", "reason", "message", "lastTransitionTime"],
   nodeInfo: ["systemUUID"],
   endpoint: ["nodeName", "conditions"],
@@ -140,6 +144,10 @@ export interface CertificateSigningRequest
     { readonly spec: Pick<Wire<V1CertificateSigningRequest["spec"]>, Kept<"signingRequest">> }
   > {}
 export interface ServiceAccount extends Whole<V1ServiceAccount> {}
+export interface PersistentVolumeClaim extends Whole<V1PersistentVolumeClaim> {}
+export interface PersistentVolume extends Whole<V1PersistentVolume> {}
+export interface StorageClass extends Whole<V1StorageClass> {}
+export interface VolumeAttachment extends Whole<V1VolumeAttachment> {}
 
 /** Identifies an object of a resource. */
 export interface ObjectKey {

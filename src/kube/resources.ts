@@ -9,9 +9,13 @@ import type {
   KubeObject,
   Lease,
   Node,
+  PersistentVolume,
+  PersistentVolumeClaim,
   Secret,
   Service,
   ServiceAccount,
+  StorageClass,
+  VolumeAttachment,
 } from "./objects.ts";
 import { slimEndpointSlice, slimMetaOnly, slimNode, slimService, slimSigningRequest } from "./slim.ts";
 
@@ -97,6 +101,37 @@ export const certificateSigningRequests: Resource<CertificateSigningRequest> = {
   slim: slimSigningRequest,
 };
 
+export const persistentVolumeClaims: Resource<PersistentVolumeClaim> = {
+  ...core,
+  plural: "persistentvolumeclaims",
+  kind: "PersistentVolumeClaim",
+  slim: slimMetaOnly,
+};
+
+export const persistentVolumes: Resource<PersistentVolume> = {
+  ...core,
+  plural: "persistentvolumes",
+  kind: "PersistentVolume",
+  namespaced: false,
+  slim: slimMetaOnly,
+};
+
+const storage = { group: "storage.k8s.io", version: "v1", namespaced: false } as const;
+
+export const storageClasses: Resource<StorageClass> = {
+  ...storage,
+  plural: "storageclasses",
+  kind: "StorageClass",
+  slim: slimMetaOnly,
+};
+
+export const volumeAttachments: Resource<VolumeAttachment> = {
+  ...storage,
+  plural: "volumeattachments",
+  kind: "VolumeAttachment",
+  slim: slimMetaOnly,
+};
+
 export type Query = Readonly<Record<string, string | number | boolean | undefined>>;
 
 export function apiVersionOf({ group, version }: Pick<Resource<KubeObject>, "group" | "version">): string {
@@ -138,4 +173,8 @@ export const resources = {
   leases,
   endpointSlices,
   certificateSigningRequests,
+  persistentVolumeClaims,
+  persistentVolumes,
+  storageClasses,
+  volumeAttachments,
 } as const;

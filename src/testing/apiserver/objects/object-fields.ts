@@ -9,6 +9,7 @@ import { defined } from "../../../core/defined.ts";
 
 const schemaTable = `
 AttachedVolume name!:s devicePath!:s
+CSIVolume | controllerExpandSecretRef:o controllerPublishSecretRef:o driver!:s fsType:s nodeExpandSecretRef:o nodePublishSecretRef:o nodeStageSecretRef:o readOnly:b volumeAttributes:{s} volumeHandle!:s
 ClientIPConfig timeoutSeconds:i
 Condition type!:s status!:s observedGeneration:i lastTransitionTime!:t reason!:s message!:s
 ConfigMap metadata:ObjectMeta data:{s} binaryData:{y} immutable:b | apiVersion:s kind:s
@@ -52,6 +53,13 @@ NonResourceAttributes path:s verb:s
 ObjectMeta name:s generateName:s namespace:s selfLink:s uid:s resourceVersion:s generation:i creationTimestamp:t deletionTimestamp:t deletionGracePeriodSeconds:i labels:{s} annotations:{s} ownerReferences:[OwnerReference]@uid finalizers:[s]@ | managedFields:[ManagedFieldsEntry]
 ObjectReference kind:s namespace:s name:s uid:s apiVersion:s resourceVersion:s fieldPath:s
 OwnerReference kind!:s - name!:s uid!:s apiVersion!:s controller:b blockOwnerDeletion:b
+PersistentVolume metadata:ObjectMeta spec:PersistentVolumeSpec status:PersistentVolumeStatus | apiVersion:s kind:s
+PersistentVolumeClaim metadata:ObjectMeta spec:PersistentVolumeClaimSpec status:PersistentVolumeClaimStatus | apiVersion:s kind:s
+PersistentVolumeClaimCondition | lastProbeTime:t lastTransitionTime:t message:s reason:s status!:s type!:s
+PersistentVolumeClaimSpec | accessModes:[s]@ dataSource:o dataSourceRef:o resources:VolumeResources selector:o storageClassName:s volumeAttributesClassName:s volumeMode:s volumeName:s
+PersistentVolumeClaimStatus | accessModes:[s] allocatedResourceStatuses:{s} allocatedResources:{q} capacity:{q} conditions:[PersistentVolumeClaimCondition]@type currentVolumeAttributesClassName:s modifyVolumeStatus:o phase:s
+PersistentVolumeSpec | accessModes:[s]@ capacity:{q} claimRef:ObjectReference csi:CSIVolume hostPath:o mountOptions:[s] nodeAffinity:o persistentVolumeReclaimPolicy:s storageClassName:s volumeAttributesClassName:s volumeMode:s
+PersistentVolumeStatus | lastPhaseTransitionTime:t message:s phase:s reason:s
 PortStatus port!:i protocol!:s error:s
 Preconditions uid:s resourceVersion:s
 ResourceAttributes namespace:s verb:s group:s version:s resource:s subresource:s name:s
@@ -65,8 +73,15 @@ ServiceSpec ports:[ServicePort]@port selector:{s} clusterIP:s type:s externalIPs
 ServiceStatus loadBalancer:LoadBalancerStatus conditions:[Condition]@type
 SessionAffinityConfig clientIP:ClientIPConfig
 SlicePort name:s protocol:s port:i appProtocol:s
+StorageClass metadata:ObjectMeta | allowVolumeExpansion:b allowedTopologies:o apiVersion:s kind:s mountOptions:[s] parameters:{s} provisioner!:s reclaimPolicy:s volumeBindingMode:s
 SubjectAccessReviewStatus allowed:b reason:s evaluationError:s denied:b
 Taint key!:s value:s effect!:s timeAdded:t
+VolumeAttachment metadata:ObjectMeta spec:VolumeAttachmentSpec status:VolumeAttachmentStatus | apiVersion:s kind:s
+VolumeAttachmentSource | inlineVolumeSpec:PersistentVolumeSpec persistentVolumeName:s
+VolumeAttachmentSpec | attacher!:s nodeName!:s source!:VolumeAttachmentSource
+VolumeAttachmentStatus | attachError:VolumeError attached!:b attachmentMetadata:{s} detachError:VolumeError
+VolumeError | errorCode:i message:s time:t
+VolumeResources | limits:{q} requests:{q}
 `;
 
 // The parsed schema table: the type of each field, and how its lists are merged.

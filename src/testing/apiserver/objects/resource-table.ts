@@ -49,6 +49,10 @@ export const resources: readonly Resource[] = [
     createsOnUpdate: true,
     needsVersionOnUpdate: true,
   }),
+  resource("PersistentVolume", "persistentvolumes", false, { shortNames: ["pv"], hasStatus: true }),
+  resource("PersistentVolumeClaim", "persistentvolumeclaims", true, { shortNames: ["pvc"], hasStatus: true }),
+  resource("StorageClass", "storageclasses", false, { group: "storage.k8s.io", shortNames: ["sc"] }),
+  resource("VolumeAttachment", "volumeattachments", false, { group: "storage.k8s.io", hasStatus: true }),
   resource("EndpointSlice", "endpointslices", true, {
     group: "discovery.k8s.io",
     tracksGeneration: true,

@@ -103,6 +103,16 @@ const sliceRules: Rules = {
   },
 };
 
+const volumeRules: Rules = {
+  defaults: (object, before) => (before === undefined ? { ...object, status: { phase: "Pending" } } : object),
+};
+
+/** The server keeps no status that a client creates. */
+const attachmentRules: Rules = {
+  defaults: (attachment, before) =>
+    before === undefined ? { ...attachment, status: { attached: false } } : attachment,
+};
+
 // The rules of each kind. Kinds without an entry follow only the general rules.
 
 const table: Readonly<Record<string, Rules>> = {
@@ -113,6 +123,9 @@ const table: Readonly<Record<string, Rules>> = {
   leases: leaseRules,
   secrets: secretRules,
   endpointslices: sliceRules,
+  persistentvolumes: volumeRules,
+  persistentvolumeclaims: volumeRules,
+  volumeattachments: attachmentRules,
 };
 
 export const rulesFor = (storage: string): Rules => table[storage] ?? {};

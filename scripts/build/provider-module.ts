@@ -59,8 +59,6 @@ export interface ProviderModule {
     readonly text: string;
     readonly isSecret: boolean;
   }[];
-  /** The name of the CSI driver, if the cloud has volumes. */
-  readonly driver: string | undefined;
 }
 
 function contractMismatch(name: string, contract: unknown): string {
@@ -96,12 +94,9 @@ export async function readModule(path: string): Promise<ProviderModule> {
   );
   if (exported === undefined) throw new BuildError(`${path} has no export made with defineProvider.`);
   const [exportName, provider] = exported;
-  const { name, executable, contract, config, volumeDriver } = provider as Partial<ProviderDefinition> & {
+  const { name, executable, contract, config } = provider as Partial<ProviderDefinition> & {
     readonly name: string;
   };
   if (contract !== contractVersion) throw new BuildError(contractMismatch(name, contract));
-  return {
-    ...{ path, exportName, name, program: programOf({ name, executable }) },
-    ...{ variables: variablesOf(config), driver: volumeDriver?.name },
-  };
+  return { path, exportName, name, program: programOf({ name, executable }), variables: variablesOf(config) };
 }

@@ -20,7 +20,7 @@ export const layers: Readonly<Record<string, readonly string[]>> = {
   grpc: ["core", "platform", "runtime"],
   kube: ["core", "platform", "runtime"],
   cloud: ["core", "platform", "provider", "runtime"],
-  controllers: ["core", "platform", "provider", "runtime", "cloud", "kube", "telemetry"],
+  controllers: ["core", "platform", "provider", "runtime", "cloud", "kube", "telemetry", "grpc", "csi"],
   csi: ["core", "platform", "provider", "runtime", "grpc"],
   // The secure port. Its content is injected, so it does not import controllers.
   server: ["core", "platform", "pki", "kube", "telemetry", "runtime"],

@@ -5,6 +5,7 @@ import { inTheLog, ofNetworks, ofTheCloud, onLeases } from "./reasons/all.ts";
 import { onNodes } from "./reasons/nodes.ts";
 import type { Reason, Reasons } from "./reasons/reason.ts";
 import { onServices } from "./reasons/services.ts";
+import { onVolumes } from "./reasons/volumes.ts";
 
 function row([name, { type, when, whatToDo = "", upstream }]: readonly [string, Reason]): string {
   return `| \`${name}\` | ${type} | ${when} | ${whatToDo} | ${upstream === true ? "yes" : ""} |`;
@@ -74,6 +75,12 @@ ${table(ofTheCloud)}
 Reported by \`service-controller\`.
 
 ${table(onServices)}
+
+## On claims, PersistentVolumes and VolumeAttachments
+
+Reported by \`volume-controller\`, with \`--controllers=*,volume\` ([volumes.md](volumes.md)).
+
+${table(onVolumes)}
 
 ## Of providers
 

@@ -7,6 +7,7 @@ import { inTheLog, ofNetworks, ofTheCloud, onLeases } from "./reasons/all.ts";
 import { onNodes } from "./reasons/nodes.ts";
 import type { Reason, Reasons } from "./reasons/reason.ts";
 import { onServices } from "./reasons/services.ts";
+import { onVolumes } from "./reasons/volumes.ts";
 
 /** Where a reason appears, and how to find the objects that have it. */
 interface Place {
@@ -34,6 +35,11 @@ const places: readonly Place[] = [
     where: "an event or condition of a Service",
     reasons: onServices,
     look: (reason) => [events(reason), `${plugin} explain service NAMESPACE/NAME`],
+  },
+  {
+    where: "an event on a claim, a PersistentVolume or a VolumeAttachment",
+    reasons: onVolumes,
+    look: (reason) => [events(reason)],
   },
   { where: "an event on the Lease", reasons: onLeases, look: (reason) => [events(reason)] },
   {

@@ -15,7 +15,8 @@ export type AccessUser =
   | "service-account-credentials";
 
 const byDefault: readonly AccessUser[] = ["cloud-node", "cloud-node-lifecycle", "service", "node-route"];
-const onNodes: readonly AccessUser[] = [...byDefault, "kubelet-serving-csr"];
+const onNodes: readonly AccessUser[] = [...byDefault, "kubelet-serving-csr", "volume"];
+const forVolumes: readonly AccessUser[] = ["volume"];
 /** The signer of serving certificates of kubelets. */
 const servingSigner = "kubernetes.io/kubelet-serving";
 
@@ -92,6 +93,35 @@ export const clusterGrants: readonly Grant[] = [
     resource: "signers",
     names: [servingSigner],
     verbs: { approve: ["kubelet-serving-csr"] },
+  },
+  {
+    about: "Volumes, with --controllers=*,volume.",
+    group: "",
+    resource: "persistentvolumeclaims",
+    verbs: { get: forVolumes, list: forVolumes, watch: forVolumes, patch: forVolumes },
+  },
+  { group: "", resource: "persistentvolumeclaims/status", verbs: { patch: forVolumes } },
+  {
+    group: "",
+    resource: "persistentvolumes",
+    verbs: { list: forVolumes, watch: forVolumes, create: forVolumes, patch: forVolumes, delete: forVolumes },
+  },
+  {
+    group: "storage.k8s.io",
+    resource: "storageclasses",
+    verbs: { list: forVolumes, watch: forVolumes },
+  },
+  {
+    group: "storage.k8s.io",
+    resource: "volumeattachments",
+    verbs: { list: forVolumes, watch: forVolumes, patch: forVolumes },
+  },
+  { group: "storage.k8s.io", resource: "volumeattachments/status", verbs: { patch: forVolumes } },
+  {
+    aboutVerbs: "list finds the Leases of sidecars, beside which the volume controller does not run.",
+    group: "coordination.k8s.io",
+    resource: "leases",
+    verbs: { list: forVolumes },
   },
   {
     about: "The API server authenticates and authorizes clients of the secure port.",

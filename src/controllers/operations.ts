@@ -58,7 +58,8 @@ export class Operations {
   readonly #operations = new Map<string, Operation>();
   #signal: AbortSignal | undefined;
   #cancelCheck: (() => void) | undefined;
-  #isChecking = false;
+  /** The parts of the cloud whose operations are being checked. */
+  readonly #checking = new Set<string>();
   #isNoted = false;
 
   constructor(deps: OperationDeps, enqueue: (key: string) => void) {
@@ -123,20 +124,42 @@ export class Operations {
     const { clock } = this.#deps;
     this.#cancelCheck?.();
     this.#cancelCheck = undefined;
-    if (this.#isChecking) return;
-    const times = this.#running().map(([, { checkAt }]) => checkAt);
+    const times = this.#uncheckedParts().flatMap(([, operations]) =>
+      operations.map(([, one]) => one.checkAt),
+    );
     if (times.length === 0 || this.#signal === undefined || this.#signal.aborted) return;
     const delay = Math.max(0, Math.min(...times) - clock.monotonic());
-    this.#cancelCheck = clock.after(milliseconds(delay + batchWindow), () => void this.#checkDue());
+    this.#cancelCheck = clock.after(milliseconds(delay + batchWindow), () => this.#checkDue());
   }
 
-  async #checkDue(): Promise<void> {
-    const { pending, clock } = this.#deps;
+  /** Running operations by part, without the parts that are being checked. */
+  #uncheckedParts(): readonly (readonly [part: string, operations: readonly Keyed[]])[] {
+    const parts = new Map<string, Keyed[]>();
+    for (const keyed of this.#running()) {
+      const part = this.#deps.pending?.partOf?.(keyed[1].id) ?? "";
+      if (this.#checking.has(part)) continue;
+      const operations = parts.get(part);
+      if (operations === undefined) parts.set(part, [keyed]);
+      else operations.push(keyed);
+    }
+    return [...parts];
+  }
+
+  #checkDue(): void {
+    const now = this.#deps.clock.monotonic();
+    for (const [part, operations] of this.#uncheckedParts()) {
+      const due = operations.filter(([, { checkAt }]) => checkAt <= now);
+      if (due.length > 0) void this.#check(part, due);
+    }
+    // For the other parts.
+    this.#scheduleCheck();
+  }
+
+  async #check(part: string, due: readonly Keyed[]): Promise<void> {
+    const { pending } = this.#deps;
     const signal = this.#signal;
     if (pending === undefined || signal === undefined) return;
-    const now = clock.monotonic();
-    const due = this.#running().filter(([, { checkAt }]) => checkAt <= now);
-    this.#isChecking = true;
+    this.#checking.add(part);
     try {
       let failuresInARow = 0;
       for (let at = 0; at < due.length && !signal.aborted; at += pending.limit) {
@@ -147,7 +170,7 @@ export class Operations {
         break;
       }
     } finally {
-      this.#isChecking = false;
+      this.#checking.delete(part);
       this.#noteSuccess();
       this.#scheduleCheck();
     }

@@ -2,7 +2,7 @@
 
 import { describe, expect, test } from "bun:test";
 import { volumeDriver as driver } from "../../providers/fake/volumes.ts";
-import { identityOf } from "../../src/app/volumes/node-process.ts";
+import { volumeNodeOf } from "../../src/controllers/volume/volume-node.ts";
 import { splitOptions } from "../../src/csi/file-systems.ts";
 import { parseMounts } from "../../src/csi/mounts.ts";
 import { nodeService } from "../../src/csi/node-service.ts";
@@ -15,7 +15,6 @@ import { VirtualClock } from "../../src/testing/virtual-time/virtual-clock.ts";
 const device = "/dev/sdb";
 const staging = "/staging";
 const target = "/pods/1/mount";
-const folders = new Set(["/", "/pods/1", "/pods/2"]);
 const life = new AbortController().signal;
 const blkidOf = {
   nothing: { exitCode: 2, stdout: "" },
@@ -30,24 +29,17 @@ class Machine {
   head: Uint8Array = new Uint8Array(1024 * 1024);
   blkid: { exitCode: number; stdout: string } = blkidOf.nothing;
   fsck = 0;
-  /** Another program has the lock of the device. */
-  isLocked = false;
-  /** Programs that end when these promises do. */
-  readonly delays = new Map<string, Promise<void>>();
-  readonly warnings: string[] = [];
   readonly clock = new VirtualClock();
   readonly #changes: Partial<VolumeDriver>;
-  #service: ReturnType<typeof nodeService> | undefined;
+  #node: ReturnType<typeof nodeService> | undefined;
 
   constructor(changes: Partial<VolumeDriver> = {}) {
     this.#changes = changes;
   }
 
   readonly disks: Disks = {
-    stat: async (path) =>
-      this.paths.get(path) ?? (folders.has(path) ? { kind: "folder", device: 0 } : undefined),
+    stat: async (path) => this.paths.get(path),
     realPath: async (path) => path,
-    hold: async (path) => ({ path, [Symbol.asyncDispose]: async () => undefined }),
     makeFolder: async (path) => void this.paths.set(path, { kind: "folder", device: 0 }),
     makeFile: async (path) => void this.paths.set(path, { kind: "file", device: 0 }),
     removeEmpty: async (path) => void this.paths.delete(path),
@@ -61,12 +53,9 @@ class Machine {
   readonly files: Pick<Files, "read" | "run"> = {
     read: async () =>
       this.mounts.map(({ path, source, type }) => `1 2 8:16 / ${path} rw - ${type} ${source} rw`).join("\n"),
-    run: async (given) => {
-      const command = given[0] === "flock" ? given.slice(6) : given;
+    run: async (command) => {
       const [program = "", ...args] = command;
       this.ran.push(command.join(" "));
-      if (given[0] === "flock" && this.isLocked) return { exitCode: 75, stdout: "", stderr: "" };
-      await this.delays.get(program);
       const last = args.at(-1) ?? "";
       if (program === "blkid") return { ...this.blkid, stderr: "" };
       if (program === "fsck") return { exitCode: this.fsck, stdout: "", stderr: "" };
@@ -88,18 +77,13 @@ class Machine {
     return this.ran.filter((command) => !/^(blkid|blockdev|fsck)/.test(command));
   }
 
-  get service() {
-    this.#service ??= nodeService({
-      driver: { ...(driver as VolumeDriver), ...this.#changes },
-      ...{ disks: this.disks, files: this.files, clock: this.clock },
-      identity: { id: "7", limit: 8, topology: { zone: "a" } },
-      warn: (message) => this.warnings.push(message),
-    });
-    return this.#service;
-  }
-
   get node() {
-    return this.service.handlers;
+    this.#node ??= nodeService({
+      driver: { ...(driver as VolumeDriver), ...this.#changes },
+      ...{ disks: this.disks, files: this.files, clock: this.clock, life },
+      identity: { id: "7", limit: 8, topology: { zone: "a" } },
+    });
+    return this.#node;
   }
 
   stage(changes: Partial<Message<"NodeStageVolumeRequest">> = {}, fsType = ""): Promise<string> {
@@ -196,7 +180,7 @@ describe("a disk", () => {
     [
       "that blkid cannot read",
       (machine) => (machine.blkid = { exitCode: 4, stdout: "" }),
-      "INTERNAL: flock -E 75 -w 10 /dev/sdb blkid -p -o export /dev/sdb ended with code 4",
+      "INTERNAL: blkid -p -o export /dev/sdb ended with code 4",
     ],
     [
       "with a file system that fsck cannot correct",
@@ -264,45 +248,6 @@ describe("a disk", () => {
   });
 });
 
-test("a disk that a former process still formats is neither formatted nor mounted", async () => {
-  const machine = new Machine();
-  machine.isLocked = true;
-  expect(await machine.stage()).toStartWith(`ABORTED: Another program works on ${device}`);
-  expect(machine.mounts).toEqual([]);
-  machine.isLocked = false;
-  machine.ran.length = 0;
-  expect(await machine.stage()).toBe("OK");
-  expect(machine.changes).toEqual([`mkfs.ext4 -F -m0 ${device}`, `mount -t ext4 ${device} ${staging}`]);
-});
-
-test("the Node service is idle once a format that has begun has ended", async () => {
-  const machine = new Machine();
-  const format = Promise.withResolvers<void>();
-  machine.delays.set("mkfs.ext4", format.promise);
-  const staged = machine.stage();
-  await Bun.sleep(0);
-  let isIdle = false;
-  const idle = machine.service.idle().then(() => {
-    isIdle = true;
-  });
-  await Bun.sleep(0);
-  expect(isIdle).toBe(false);
-  format.resolve();
-  expect(await staged).toBe("OK");
-  await idle;
-});
-
-test("what is mounted of a device that the machine has lost gives way to the device of the volume", async () => {
-  const machine = new Machine();
-  machine.blkid = blkidOf.ext4;
-  machine.mounts.push({ path: staging, source: "/dev/sdx", type: "ext4" });
-  expect(await machine.stage()).toBe("OK");
-  expect(machine.changes).toEqual([`umount ${staging}`, `mount -t ext4 ${device} ${staging}`]);
-  expect(machine.warnings).toEqual([
-    `/dev/sdx, which is mounted at ${staging}, is no longer on this machine. It is unmounted, and ${device} is mounted there. Pods that used it must be started again.`,
-  ]);
-});
-
 describe("a staged volume", () => {
   test("is mounted into pods, read-only where they ask for it, and unmounted", async () => {
     const machine = new Machine();
@@ -349,13 +294,6 @@ describe("a staged volume", () => {
       capacityBytes: 67_108_864,
     });
     expect(machine.changes).toEqual([`resize2fs ${device}`]);
-    const unseen = { requiredBytes: 2 ** 30, limitBytes: 0 };
-    expect(
-      await outcome(async () =>
-        machine.node.NodeExpandVolume?.({ ...request, ...more, capacityRange: unseen }, { signal: life }),
-      ),
-    ).toStartWith(`UNAVAILABLE: ${device} has 67108864 bytes, and the volume has 1Gi`);
-    expect(machine.changes).toHaveLength(1);
     expect(await machine.node.NodeGetVolumeStats?.(request, { signal: life })).toEqual({
       usage: [
         { unit: "BYTES", total: 100, available: 60, used: 30 },
@@ -363,15 +301,6 @@ describe("a staged volume", () => {
       ],
     });
   });
-});
-
-test("the SELinux label that the kubelet asks for is an option of the mount", async () => {
-  const machine = new Machine();
-  const context = 'context="system_u:object_r:container_file_t:s0:c1,c2"';
-  const mount = { fsType: "xfs", mountFlags: [context, "noatime"], volumeMountGroup: "" };
-  const accessMode = { mode: "SINGLE_NODE_WRITER" as const };
-  expect(await machine.stage({ volumeCapability: { accessMode, block: undefined, mount } })).toBe("OK");
-  expect(machine.changes).toContain(`mount -t xfs -o nouuid,${context},noatime ${device} ${staging}`);
 });
 
 test("a device is given to a pod as it is, without a format", async () => {
@@ -387,12 +316,12 @@ test("the identity of the machine is that of its Node, as soon as the manager ha
   const node = (providerID: string, labels = {}) =>
     ({ metadata: { name: "a", labels }, spec: { providerID } }) as never;
   const zone = { "topology.kubernetes.io/zone": "zone-1" };
-  expect(identityOf(node("fake://7", zone), driver)).toEqual({
+  expect(volumeNodeOf(node("fake://7", zone), driver)).toEqual({
     ...{ id: "7", limit: 8, topology: { "topology.fake.example/zone": "zone-1" } },
   });
-  expect(identityOf(node("", zone), driver)).toBe("it has no provider id yet");
-  expect(identityOf(node("other://7", zone), driver)).toContain("is of no machine that can have volumes");
-  expect(identityOf(node("fake://7"), driver)).toContain("are not set yet");
+  expect(volumeNodeOf(node("", zone), driver)).toBe("it has no provider id yet");
+  expect(volumeNodeOf(node("other://7", zone), driver)).toContain("is of no machine that can have volumes");
+  expect(volumeNodeOf(node("fake://7"), driver)).toContain("are not set yet");
 });
 
 test("mounts and options are parsed as the kernel and a shell write them", () => {

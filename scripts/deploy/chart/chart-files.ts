@@ -9,7 +9,6 @@ import {
   metricsRules,
   type Rule,
 } from "../../../src/app/manifests/access.ts";
-import { nodeVolumesObjects } from "../../../src/app/manifests/node-volumes.ts";
 import { toYaml } from "../../../src/app/manifests/to-yaml.ts";
 import { type AccessNeeds, type AccessUser, allNeeds } from "../../../src/app/permissions.ts";
 import { alertRules } from "../alerts.ts";
@@ -41,10 +40,7 @@ function clouds(): object {
     clouds: Object.fromEntries(
       deployedClouds.map((cloud) => [
         cloud.name,
-        {
-          ...{ program: cloud.program, credentials: credentialVariables(cloud) },
-          driver: cloud.provider.volumeDriver?.name ?? "",
-        },
+        { program: cloud.program, credentials: credentialVariables(cloud) },
       ]),
     ),
     flags: {
@@ -70,14 +66,6 @@ function webhook(): object {
   return withHeader(generated, registration);
 }
 
-/** With placeholders, which the template replaces. */
-function nodeVolumes(): readonly object[] {
-  return nodeVolumesObjects({
-    ...{ driver: { name: "DRIVER" }, image: "IMAGE", name: "OBJECTS", namespace: "NAMESPACE" },
-    ...{ priorityClass: "PRIORITY", kubeletFolder: "KUBELET_FOLDER", args: [] },
-  });
-}
-
 const needsWith = (user: AccessUser): AccessNeeds => ({
   ...allNeeds,
   users: new Set([...allNeeds.users, user]),
@@ -98,11 +86,11 @@ export function chartFiles(): Files {
     "chart/files/clouds.yaml": toYaml(clouds()),
     "chart/files/cluster-rules.yaml": toYaml(clusterRules(allNeeds)),
     "chart/files/serving-certificate-rules.yaml": toYaml(rulesOnlyFor("kubelet-serving-csr")),
+    "chart/files/volume-rules.yaml": toYaml(rulesOnlyFor("volume")),
     "chart/files/service-account-rules.yaml": toYaml(accountRules(needsWith("service-account-credentials"))),
     "chart/files/lease-rules.yaml": toYaml(leaseRules("LEASE", allNeeds)),
     "chart/files/metrics-rules.yaml": toYaml(metricsRules),
     "chart/files/webhook.yaml": toYaml(webhook()),
-    "chart/files/node-volumes.yaml": toYaml(nodeVolumes()),
     "chart/files/alerts.yaml": alertRules(),
   };
 }

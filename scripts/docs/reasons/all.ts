@@ -5,6 +5,7 @@
 import { onNodes } from "./nodes.ts";
 import { onlyIfItLasts, type Reasons, seeAnswer } from "./reason.ts";
 import { onServices } from "./services.ts";
+import { inVolumeLog, onVolumeLease, onVolumes } from "./volumes.ts";
 
 /** The answer of the cloud, by kind of error: events on Nodes that join, and reasons of conditions. */
 export const ofTheCloud: Reasons = {
@@ -48,6 +49,7 @@ export const ofTheCloud: Reasons = {
 };
 
 export const onLeases: Reasons = {
+  ...onVolumeLease,
   LeaderElection: {
     type: "Normal",
     when: "A replica became leader or stopped leading; the message names it",
@@ -93,6 +95,7 @@ export const ofNetworks: Reasons = {
 
 /** Reasons that concern no single Node. */
 export const inTheLog: Reasons = {
+  ...inVolumeLog,
   RoutesSkipped: {
     type: "Warning",
     when: "`--cluster-cidr` is missing or invalid. No route is created or removed",
@@ -130,6 +133,7 @@ export const allReasons: Reasons = {
   ...onNodes,
   ...ofTheCloud,
   ...onServices,
+  ...onVolumes,
   ...onLeases,
   ...ofNetworks,
   ...inTheLog,

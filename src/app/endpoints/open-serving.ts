@@ -26,6 +26,7 @@ const taskQueues = {
   service: "service",
   "node-route": "Routes",
   "kubelet-serving-csr": "kubelet-serving-csr",
+  volume: "volume",
 } as const satisfies Record<ControllerName, string>;
 
 /** Every call has a deadline of some seconds, so a worker that takes this long for one key is stuck. */

@@ -200,13 +200,12 @@ export class Describer {
   }
 
   get #listingFailure(): ListingFailure | undefined {
-    return this.#manager.balancers?.failure;
+    return (this.#manager.balancers?.parts ?? []).flatMap(({ listing }) => listing.failure ?? [])[0];
   }
 
-  /** When a listing that failed is repeated. A group that waits for it has no time in the queue. */
+  /** When listings that failed are repeated. A group that waits for one has no time in the queue. */
   get #listingsAt(): readonly number[] {
-    const { retryAt } = this.#manager.balancers?.failure ?? {};
-    return retryAt === undefined ? [] : [retryAt];
+    return (this.#manager.balancers?.parts ?? []).flatMap(({ listing }) => listing.failure?.retryAt ?? []);
   }
 
   /** When a key is tried again; at one of the other times if it has none. */

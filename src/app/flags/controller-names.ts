@@ -11,12 +11,13 @@ const names = {
   service: ["service-lb-controller", "service-controller"],
   "node-route": ["node-route-controller", "route", "route-controller"],
   "kubelet-serving-csr": [],
+  volume: [],
 } as const satisfies Record<string, readonly string[]>;
 
 export type ControllerName = keyof typeof names;
 
 /** As in kube-controller-manager, `*` does not enable these; their name does. */
-const offByDefault: readonly ControllerName[] = ["kubelet-serving-csr"];
+const offByDefault: readonly ControllerName[] = ["kubelet-serving-csr", "volume"];
 
 const spellings = new Map<string, ControllerName>(
   (Object.keys(names) as ControllerName[]).flatMap((name) =>

@@ -15,6 +15,7 @@ const kindNames: Readonly<Record<RemovalKind, string>> = {
   nodes: "Nodes",
   "load-balancers": "load balancers",
   routes: "routes",
+  volumes: "volumes",
 };
 
 export interface LeaseEvent {

@@ -49,6 +49,7 @@ const removers: Readonly<Record<RemovalKind, ControllerName>> = {
   nodes: "cloud-node-lifecycle",
   "load-balancers": "service",
   routes: "node-route",
+  volumes: "volume",
 };
 
 export interface LeadershipRun {

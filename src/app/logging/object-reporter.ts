@@ -3,6 +3,7 @@
 // be a line for each of 5,000 Nodes.
 
 import type { ObjectEvent } from "../../controllers/reporter.ts";
+import type { ReportedKind } from "../../controllers/volume/deps.ts";
 import { type Milliseconds, seconds } from "../../core/brand.ts";
 import { defined } from "../../core/defined.ts";
 import { shortList } from "../../core/text.ts";
@@ -96,7 +97,7 @@ export interface ReporterDeps {
 export function objectReporter(
   { log, events, isObserving, clock, life }: ReporterDeps,
   component: string,
-  kind: "Node" | "Service",
+  kind: "Node" | "Service" | ReportedKind,
 ): (object: KubeObject, event: ObjectEvent) => void {
   const warnings = new WarningLog(log, clock, life);
   return ({ metadata: { name: bare, namespace, uid } }, { type, reason, message, quiet }) => {
@@ -107,7 +108,8 @@ export function objectReporter(
     if (quiet === true) log.debug(2, message, fields);
     else if (type === "Warning") warnings.warn({ kind, name, reason, message });
     else log.info(message, fields);
-    const object = defined({ apiVersion: "v1", kind, name: bare, namespace, uid });
+    const apiVersion = kind === "VolumeAttachment" ? "storage.k8s.io/v1" : "v1";
+    const object = defined({ apiVersion, kind, name: bare, namespace, uid });
     if (!isObserving) events.record({ component, object, type, reason, message });
   };
 }

@@ -7,6 +7,7 @@ import type { LatestObjects } from "../../controllers/latest-objects.ts";
 import type { NodeController } from "../../controllers/node/controller.ts";
 import type { LifecycleController } from "../../controllers/node-lifecycle/controller.ts";
 import type { RouteController } from "../../controllers/route/controller.ts";
+import type { VolumeController } from "../../controllers/volume/controller.ts";
 import { minutes } from "../../core/brand.ts";
 import { defined } from "../../core/defined.ts";
 import type { Service } from "../../kube/objects.ts";
@@ -22,6 +23,7 @@ import type { Flags } from "../flags/flag-table.ts";
 import { composeCertificates } from "./compose-certificates.ts";
 import { composeLifecycle, composeNodes, composeRoutes } from "./compose-nodes.ts";
 import { type ComposedServices, composeServices } from "./compose-services.ts";
+import { composeVolumes, type VolumeWatches } from "./compose-volumes.ts";
 import type { ControllerContext } from "./controller-context.ts";
 import type { SettingsSection } from "./live-settings.ts";
 
@@ -30,6 +32,8 @@ export interface ControllersDeps {
   readonly instances: Instances;
   readonly contextOf: (name: ControllerName) => ControllerContext;
   readonly services: LatestObjects<Service>;
+  /** Undefined without the volume controller. */
+  readonly volumeWatches: VolumeWatches | undefined;
 }
 
 export interface ControllerTask extends Task {
@@ -43,6 +47,8 @@ export interface Controllers {
   readonly service: ComposedServices | undefined;
   /** Undefined if the cloud has no routes, or the flags disable them. */
   readonly route: RouteController | undefined;
+  /** Undefined unless it is enabled. */
+  readonly volume: VolumeController | undefined;
   /** By upstream's names. */
   readonly queues: Readonly<Record<string, WorkQueue>>;
   readonly tasks: readonly ControllerTask[];
@@ -51,7 +57,7 @@ export interface Controllers {
 }
 
 export function composeControllers(deps: ControllersDeps): Controllers {
-  const { provider, instances, contextOf, services } = deps;
+  const { provider, instances, contextOf, services, volumeWatches } = deps;
   const node = composeNodes(contextOf("cloud-node"), instances);
   const lifecycle = composeLifecycle(contextOf("cloud-node-lifecycle"));
   const service = composeServices(contextOf("service"), provider, services);
@@ -59,11 +65,13 @@ export function composeControllers(deps: ControllersDeps): Controllers {
   const certificates = contextOf("kubelet-serving-csr").settings.controllers.has("kubelet-serving-csr")
     ? composeCertificates(contextOf("kubelet-serving-csr"))
     : undefined;
+  const volume = volumeWatches && composeVolumes(contextOf("volume"), provider, volumeWatches);
   return {
     node,
     lifecycle,
     service,
     route,
+    volume,
     queues: defined({
       Nodes: node.queue,
       "node-lifecycle": lifecycle.queue,
@@ -71,6 +79,7 @@ export function composeControllers(deps: ControllersDeps): Controllers {
       "node-firewall": service?.firewall?.queue,
       Routes: route?.queue,
       "kubelet-serving-csr": certificates?.queue,
+      volume: volume?.queue,
     }) as Readonly<Record<string, WorkQueue>>,
     tasks: [
       ...taskOf("cloud-node", node),
@@ -78,6 +87,7 @@ export function composeControllers(deps: ControllersDeps): Controllers {
       ...taskOf("service", service),
       ...taskOf("node-route", route),
       ...taskOf("kubelet-serving-csr", certificates),
+      ...taskOf("volume", volume),
     ],
     reconsider: (changed) => {
       const bySection = { nodes: node, lifecycle, routes: route, services: service };
@@ -87,6 +97,7 @@ export function composeControllers(deps: ControllersDeps): Controllers {
         if (controller?.queue.work.isRunning === true) controller.reconsider();
       }
       certificates?.reconsider();
+      if (volume?.queue.work.isRunning === true) volume.reconsider();
     },
   };
 }

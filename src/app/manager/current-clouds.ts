@@ -7,6 +7,7 @@ import type { AbandonedCall } from "../../cloud/call-guard.ts";
 import { defined } from "../../core/defined.ts";
 import type { Call } from "../../provider/call.ts";
 import type { Instances } from "../../provider/instances.ts";
+import { listingPartsOf } from "../../provider/listing-parts.ts";
 import { isTableList, type ServingTable, tablesOf } from "../../provider/route-tables.ts";
 import type { RouteTables } from "../../provider/routes.ts";
 import { ConfigurationError } from "../configuration/configuration-error.ts";
@@ -20,7 +21,7 @@ export class CurrentCloud implements ConnectedCloud {
 
   constructor(first: ConnectedCloud) {
     this.#connected = first;
-    const { instances, pending, loadBalancers, nodeFirewall, routes, changes } = first.cloud;
+    const { instances, pending, loadBalancers, nodeFirewall, routes, volumes, changes } = first.cloud;
     const forward = <T extends object>(part: T | undefined, current: () => T | undefined): T | undefined =>
       part && forwardTo(() => current() ?? part);
     this.cloud = defined({
@@ -30,6 +31,7 @@ export class CurrentCloud implements ConnectedCloud {
       loadBalancers: forward(loadBalancers, () => this.#connected.cloud.loadBalancers),
       nodeFirewall: forward(nodeFirewall, () => this.#connected.cloud.nodeFirewall),
       routes: routes && this.#forwardRoutes(routes),
+      volumes: forward(volumes, () => this.#connected.cloud.volumes),
       changes: forward(changes, () => this.#connected.cloud.changes),
       checkSettings: async (call: Call) => this.#connected.cloud.checkSettings?.(call) ?? [],
     });
@@ -81,7 +83,7 @@ export function changedShape(before: AnyCloud, after: AnyCloud): string | undefi
 }
 
 function shapeOf(cloud: AnyCloud): Readonly<Record<string, string>> {
-  const { instances, pending, loadBalancers, nodeFirewall, routes, changes } = cloud;
+  const { instances, pending, loadBalancers, nodeFirewall, routes, volumes, changes } = cloud;
   return {
     "the sources of instances": (instances?.sources ?? []).map(({ name }) => name).join(", "),
     "the sources of instances without access": (instances?.unreadable ?? [])
@@ -92,7 +94,14 @@ function shapeOf(cloud: AnyCloud): Readonly<Record<string, string>> {
     operations: String(pending !== undefined),
     "whether the cloud reports changes": String(changes !== undefined),
     "load balancers": String(loadBalancers !== undefined),
+    volumes: String(volumes !== undefined),
     "whether there is a firewall of the Nodes": String(nodeFirewall !== undefined),
+    "the parts in which load balancers are listed":
+      loadBalancers === undefined
+        ? ""
+        : listingPartsOf(loadBalancers)
+            .map(({ name }) => name)
+            .join(", "),
     routes:
       routes === undefined
         ? "none"

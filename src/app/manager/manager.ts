@@ -45,13 +45,14 @@ import { replaceAfterAbandonedCalls } from "./abandoned-calls.ts";
 import { composeChanges } from "./compose-changes.ts";
 import { composeControllers, composeRefresh, composeSettingsCheck } from "./compose-controllers.ts";
 import { isSelectedBy } from "./compose-nodes.ts";
+import { watchVolumes } from "./compose-volumes.ts";
 import type { ControllerContext } from "./controller-context.ts";
 import { CurrentClouds } from "./current-clouds.ts";
 import { LiveSettings } from "./live-settings.ts";
 import { ManagerEvents } from "./manager-events.ts";
 import { openClouds } from "./open-clouds.ts";
 import { prepareReload, type Reload } from "./reload.ts";
-import { WatchedResource } from "./watched-resource.ts";
+import { type AnyWatch, WatchedResource } from "./watched-resource.ts";
 
 export interface ManagerOptions {
   readonly provider: AnyProvider;
@@ -261,8 +262,15 @@ export async function createManager(options: ManagerOptions, signal: AbortSignal
     const client = clientOf(task).as({ mayWrite });
     return { ...context, api: client, ...(isMigrated && { connected: clouds.migrated }) };
   };
-  const composed = composeControllers({ provider, instances, contextOf, services: services.objects });
-  const { queues, node, lifecycle, service, route } = composed;
+  const volumeWatches =
+    enabled.has("volume") && leadership.isHere("volume")
+      ? watchVolumes(provider, connected.cloud, watchDeps)
+      : undefined;
+  const composed = composeControllers({
+    ...{ provider, instances, contextOf, volumeWatches },
+    services: services.objects,
+  });
+  const { queues, node, lifecycle, service, route, volume } = composed;
   const changes = composeChanges(context, composed);
   clouds.onReplaced(changes.restart);
   for (const [queue, work] of Object.entries(queues)) metrics.queues.watch(queue, work);
@@ -277,12 +285,11 @@ export async function createManager(options: ManagerOptions, signal: AbortSignal
   const controllers = composed.tasks.filter((task) => enabled.has(task.name) && leadership.isHere(task.name));
   const needsServices = controllers.some((task) => task.name === "service");
   // Without the service controller, the permission to list Services may be missing.
-  const watches = defined({ nodes, services: needsServices ? services : undefined });
-  const allWatches: readonly (WatchedResource<Node> | WatchedResource<Service>)[] = needsServices
-    ? [nodes, services]
-    : [nodes];
+  const watches = defined({ nodes, services: needsServices ? services : undefined, ...volumeWatches });
+  const allWatches: readonly AnyWatch[] = Object.values(watches).filter((watch) => watch !== undefined);
   caches.follow(nodes);
   if (needsServices) caches.follow(services, "service");
+  for (const watch of Object.values(volumeWatches ?? {})) caches.follow(watch, "volume");
 
   const leads = (): boolean => leadership.anyGate() === true;
   const reported: ReportedManager = {
@@ -311,6 +318,7 @@ export async function createManager(options: ManagerOptions, signal: AbortSignal
       lifecycle: lifecycle.report(),
       service: service?.report(),
       route: route?.report(),
+      volume: volume?.report(),
     }),
   };
   const isIdle = (): boolean =>

@@ -76,6 +76,7 @@ async function apply(
       composed.lifecycle.forgetEvidence();
       composed.service?.forgetEvidence();
       composed.route?.forgetEvidence();
+      composed.volume?.forgetEvidence();
     },
   );
   if (flags["node-status-update-frequency"] !== frequency) {

@@ -23,6 +23,21 @@ export interface WatchDeps {
   readonly collectGarbage?: (() => void) | undefined;
 }
 
+/** What does not depend on the kind of the objects. */
+export type AnyWatch = Pick<
+  WatchedResource,
+  | "name"
+  | "run"
+  | "resource"
+  | "age"
+  | "whenListed"
+  | "isRefused"
+  | "whenRefused"
+  | "isSynced"
+  | "cache"
+  | "stalled"
+>;
+
 export class WatchedResource<T extends KubeObject = KubeObject> implements Task, FollowedCache {
   readonly name: string;
   readonly resource: string;

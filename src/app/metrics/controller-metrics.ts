@@ -2,6 +2,7 @@
 
 import type { RouteSync } from "../../controllers/route/deps.ts";
 import type { ServiceObserver } from "../../controllers/service/deps.ts";
+import type { VolumeDeps } from "../../controllers/volume/deps.ts";
 import { defined } from "../../core/defined.ts";
 import type { JournalEntry } from "../../runtime/journal.ts";
 import type { Metrics } from "../../telemetry/metrics.ts";
@@ -64,6 +65,22 @@ export function createCertificateMetrics(metrics: Metrics): (decision: "approved
     ["decision"],
   );
   return (decision) => decisions.add({ decision });
+}
+
+/** The histogram of the sidecars, by CSI's names of the calls. */
+export function createVolumeMetrics(metrics: Metrics): (driver: string) => VolumeDeps["onCall"] {
+  const operations = metrics.histogram(
+    "csi_sidecar_operations_seconds",
+    "[ALPHA] Container Storage Interface operation duration with gRPC error code status total",
+    [0.1, 0.25, 0.5, 1, 2.5, 5, 10, 15, 25, 50, 120, 300, 600],
+    ["driver_name", "method_name", "grpc_status_code"],
+  );
+  return (driver) => (method, code, durationMs) =>
+    operations.observe(durationMs / 1000, {
+      driver_name: driver,
+      method_name: `/csi.v1.Controller/${method}`,
+      grpc_status_code: code,
+    });
 }
 
 export function createRouteMetrics(metrics: Metrics): (sync: RouteSync) => void {

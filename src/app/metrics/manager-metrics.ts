@@ -11,6 +11,7 @@ import {
   createNodeMetrics,
   createRouteMetrics,
   createServiceMetrics,
+  createVolumeMetrics,
 } from "./controller-metrics.ts";
 import { QueueMetrics } from "./queue-metrics.ts";
 import { addReportMetrics } from "./report-metrics.ts";
@@ -20,6 +21,7 @@ export class ManagerMetrics {
   readonly initialized: ReturnType<typeof createNodeMetrics>;
   readonly services: ServiceObserver;
   readonly servingCertificate: ReturnType<typeof createCertificateMetrics>;
+  readonly volumeCall: ReturnType<typeof createVolumeMetrics>;
   readonly routeSync: ReturnType<typeof createRouteMetrics>;
   readonly mutation: ReturnType<typeof createJournalMetrics>;
   readonly kube: KubeMetrics;
@@ -42,6 +44,7 @@ export class ManagerMetrics {
     this.initialized = createNodeMetrics(metrics);
     this.services = createServiceMetrics(metrics);
     this.servingCertificate = createCertificateMetrics(metrics);
+    this.volumeCall = createVolumeMetrics(metrics);
     this.routeSync = createRouteMetrics(metrics);
     this.mutation = createJournalMetrics(metrics);
     this.kube = new KubeMetrics(metrics);

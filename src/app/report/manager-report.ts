@@ -4,7 +4,7 @@
 import type { GovernedAccount } from "../../cloud/account.ts";
 import type { ChangeStream } from "../../cloud/change-stream.ts";
 import type { Inventory } from "../../cloud/inventory.ts";
-import type { SharedListing } from "../../cloud/shared-listing.ts";
+import type { PartListings } from "../../cloud/part-listings.ts";
 import { type RemovalHistory, removalKinds } from "../../controllers/absence/removal-history.ts";
 import type { LatestObjects } from "../../controllers/latest-objects.ts";
 import { identityOf, isUninitialized } from "../../controllers/node-facts.ts";
@@ -12,10 +12,13 @@ import type { LifecycleReport } from "../../controllers/node-lifecycle/controlle
 import type { ControllerReport } from "../../controllers/reporter.ts";
 import type { RouteReport } from "../../controllers/route/controller.ts";
 import type { ServiceReport } from "../../controllers/service/controller.ts";
+import type { VolumeReport } from "../../controllers/volume/controller.ts";
+import type { ReportedKind } from "../../controllers/volume/deps.ts";
 import { defined } from "../../core/defined.ts";
 import { messageOf } from "../../core/error-message.ts";
 import { keyOf, type Node, type Service } from "../../kube/objects.ts";
 import type { Clock } from "../../platform/clock.ts";
+import { onlyPart } from "../../provider/listing-parts.ts";
 import type { ObservedLoadBalancer } from "../../provider/load-balancers.ts";
 import type { BudgetLevel } from "../../runtime/budget.ts";
 import type { Journal } from "../../runtime/journal.ts";
@@ -31,6 +34,7 @@ export interface ControllerReports {
   readonly lifecycle: LifecycleReport;
   readonly service: ServiceReport | undefined;
   readonly route: RouteReport | undefined;
+  readonly volume: VolumeReport | undefined;
 }
 
 /** A cache of watched objects. */
@@ -55,7 +59,7 @@ export interface ReportedManager {
   readonly accounts: readonly GovernedAccount<unknown>[];
   readonly queues: Readonly<Record<string, WorkQueue>>;
   /** Undefined if the cloud has no load balancers. */
-  readonly balancers: SharedListing<ObservedLoadBalancer> | undefined;
+  readonly balancers: PartListings<ObservedLoadBalancer> | undefined;
   /** Undefined if the cloud does not report changes. */
   readonly changes: Pick<ChangeStream, "state"> | undefined;
   readonly nodes: Pick<LatestObjects<Node>, "list">;
@@ -118,7 +122,7 @@ export type ManagerReport = ReturnType<typeof reportOf>;
 export function reportOf(manager: ReportedManager) {
   const now = manager.clock.monotonic();
   const ageOf = (since: number): number => secondsOf(now - since);
-  const { node, lifecycle, service, route } = manager.controllerReports();
+  const { node, lifecycle, service, route, volume } = manager.controllerReports();
   return {
     at: isoOf(manager.clock.now()),
     version,
@@ -179,6 +183,7 @@ export function reportOf(manager: ReportedManager) {
       ...findingsAbout("Node", [node, lifecycle, route], ageOf),
       ...findingsAbout("RouteTable", route && [{ findings: route.tables }], ageOf),
       ...findingsAbout("Service", [service], ageOf),
+      ...[...(volume ?? [])].flatMap(([kind, findings]) => findingsAbout(kind, [{ findings }], ageOf)),
     ],
     get evidenceOfAbsence() {
       return [...lifecycle.evidence].map(([name, { since, proofs }]) => ({
@@ -190,14 +195,14 @@ export function reportOf(manager: ReportedManager) {
     get balancers() {
       return balancersOf(manager, service);
     },
-    /** The listing of load balancers, if the cloud has them. */
-    balancerListings: (manager.balancers === undefined ? [] : [manager.balancers]).map(
-      ({ latest, failure }) =>
-        defined({
-          balancers: latest?.items.length,
-          ageSeconds: latest && ageOf(latest.beganAt),
-          failure: failure && messageOf(failure.error),
-        }),
+    /** The listings of load balancers, one per part of the cloud. */
+    balancerListings: (manager.balancers?.parts ?? []).map(({ name, listing: { latest, failure } }) =>
+      defined({
+        part: name === onlyPart ? undefined : name,
+        balancers: latest?.items.length,
+        ageSeconds: latest && ageOf(latest.beganAt),
+        failure: failure && messageOf(failure.error),
+      }),
     ),
     /** Load balancers that are neither created nor removed until an absence is proved. */
     balancersOnHold: service?.holds ?? [],
@@ -227,7 +232,7 @@ const namesOf = (balancers: ServiceReport["orphans"] = []) =>
   balancers.map(({ group, name }) => defined({ group, name }));
 
 function findingsAbout(
-  object: "Node" | "Service" | "RouteTable",
+  object: "Node" | "Service" | "RouteTable" | ReportedKind,
   reports: readonly (ControllerReport | undefined)[] = [],
   ageOf: (monotonic: number) => number,
 ) {

@@ -102,7 +102,9 @@ export function routesPart({ report: { routes } }: StatusView): Html {
   });
 }
 
-const titles = { nodes: "Nodes", "load-balancers": "Load balancers", routes: "Routes" } as const;
+const titles = {
+  ...{ nodes: "Nodes", "load-balancers": "Load balancers", routes: "Routes", volumes: "Volumes" },
+} as const;
 /** More rows would hide the cause, which is the same for all. */
 const maxHolds = 50;
 

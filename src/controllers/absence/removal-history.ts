@@ -1,9 +1,9 @@
-// What the mass limits remember: which Nodes, load balancers and routes were removed, or made again, because something was
+// What the mass limits remember: which Nodes, load balancers, routes and volumes were removed, or made again, because something was
 // absent. Controllers depend on this interface; `RemovalMemory` implements it.
 
 import { type Milliseconds, minutes } from "../../core/brand.ts";
 
-export const removalKinds = ["nodes", "load-balancers", "routes"] as const;
+export const removalKinds = ["nodes", "load-balancers", "routes", "volumes"] as const;
 export type RemovalKind = (typeof removalKinds)[number];
 
 /** Every mass limit counts the removals of this long. */

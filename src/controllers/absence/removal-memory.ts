@@ -21,7 +21,7 @@ export interface RemovalStore {
 const processMemory: RemovalStore = {
   store: () => Promise.resolve(),
   howToRelease: () =>
-    "set --removal-limit=off until they are removed; it lifts the limits of Nodes, load balancers and routes",
+    "set --removal-limit=off until they are removed; it lifts the limits of Nodes, load balancers, routes and volumes",
 };
 
 interface Removal {
@@ -54,7 +54,7 @@ export class RemovalMemory implements RemovalHistory {
   constructor(clock: Clock) {
     this.#clock = clock;
     const memory = (): Memory => ({ removals: new Map(), held: new Map(), released: new Map() });
-    this.#memories = { nodes: memory(), "load-balancers": memory(), routes: memory() };
+    this.#memories = { nodes: memory(), "load-balancers": memory(), routes: memory(), volumes: memory() };
   }
 
   /** Without a store, removals last as long as the process. */

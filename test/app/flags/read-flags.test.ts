@@ -27,7 +27,10 @@ test.each([
   ["-nod", "did you mean -cloud-node or -cloud-node-lifecycle or -node-route?"],
   ["nodes", "did you mean cloud-node or cloud-node-lifecycle or node-route?"],
   ["-rout", "did you mean -route?"],
-  ["tagging", "controllers: cloud-node, cloud-node-lifecycle, service, node-route, kubelet-serving-csr"],
+  [
+    "tagging",
+    "controllers: cloud-node, cloud-node-lifecycle, service, node-route, kubelet-serving-csr, volume",
+  ],
 ])("--controllers=%s is refused with the names that it may stand for", (word, hint) => {
   expect(errorsOf(`--controllers=*,${word}`).map(({ text }) => text)).toEqual([
     `--controllers contains the unknown controller ${JSON.stringify(word)}; ${hint}`,

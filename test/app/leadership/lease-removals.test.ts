@@ -179,7 +179,7 @@ describe("a release whose answer is lost", () => {
 test.each([
   ["nodes", ["nodes"]],
   ["routes, load-balancers", ["load-balancers", "routes"]],
-  ["all", ["nodes", "load-balancers", "routes"]],
+  ["all", ["nodes", "load-balancers", "routes", "volumes"]],
   ["all,nodes", undefined],
   ["Nodes", undefined],
   ["", undefined],

@@ -187,8 +187,8 @@ test("releases a whole hold by one annotation of the Lease, and reports what it 
 });
 
 test.each([
-  ["node", 'must be nodes, load-balancers, routes or all, got "node"'],
-  ["all", "--removal-limit holds no Nodes, load balancers, routes at the moment"],
+  ["node", 'must be nodes, load-balancers, routes, volumes or all, got "node"'],
+  ["all", "--removal-limit holds no Nodes, load balancers, routes, volumes at the moment"],
 ])("reports a release that releases nothing: %s", async (value, text) => {
   const { w, annotateLease, lease, leaseEvents } = await setUp();
   annotateLease({ "fairlead.dev/release-hold": value });

@@ -26,6 +26,7 @@ const readLate = [
   "compose-nodes.ts concurrent-node-syncs",
   "compose-services.ts concurrent-service-syncs",
   "compose-services.ts load-balancer-target-drain",
+  "compose-volumes.ts concurrent-node-syncs",
   "open-clouds.ts cloud-call-timeout",
   "reload.ts drain-timeout",
   "reload.ts node-status-update-frequency",

@@ -69,7 +69,7 @@ export const mutations: readonly Mutation[] = [
       },
       {
         file: "src/controllers/service/reconcile/limit-changes.ts",
-        find: "listedAt: freshListing.knownAt });",
+        find: "listedAt: freshListing.knownAt(state) });",
         replace: "listedAt: controller.clock.monotonic() });",
       },
       {
@@ -372,7 +372,7 @@ export const mutations: readonly Mutation[] = [
     },
     edits: [
       {
-        file: "src/controllers/route/absence/allowed-changes.ts",
+        file: "src/controllers/route/absence/unplanned-absence.ts",
         find: "[...desired.waiting, ...desired.paused].filter(hadRoutes)",
         replace: "desired.waiting.filter(hadRoutes)",
       },

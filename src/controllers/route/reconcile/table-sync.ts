@@ -10,7 +10,7 @@ import { delayAfterError } from "../../classify-error.ts";
 import type { Finding } from "../../reporter.ts";
 import { RouteGuard, type SharedEvidence } from "../absence/route-guard.ts";
 import { applyPlan } from "../apply/apply.ts";
-import { OpenChanges } from "../apply/open-changes.ts";
+import { RouteBackoffs } from "../apply/backoffs.ts";
 import type { TableOptions } from "../deps.ts";
 import { TableListing } from "../observed/table-listing.ts";
 import type { ChangeResult, RouteChange } from "../plan/route-change.ts";
@@ -19,6 +19,7 @@ import { SyncSchedule } from "../queue/schedule.ts";
 import { type ConditionWriter, decideNetworkConditions, isTransient } from "../status/network-condition.ts";
 import { type NodeProblems, RouteReporter } from "../status/route-reporter.ts";
 import type { InstanceSearch } from "./instance-search.ts";
+import { PendingChanges } from "./pending-changes.ts";
 
 /** What all tables share. */
 export interface SharedByTables extends SharedEvidence {
@@ -35,7 +36,8 @@ export class TableSync {
   readonly #options: TableOptions;
   readonly #shared: SharedByTables;
   readonly #schedule: SyncSchedule;
-  readonly #open: OpenChanges;
+  readonly #backoffs: RouteBackoffs;
+  readonly #pending: PendingChanges;
   readonly #guard: RouteGuard;
   readonly #reporter: RouteReporter;
   #listing: TableListing | undefined;
@@ -48,7 +50,8 @@ export class TableSync {
     this.#options = options;
     this.#shared = shared;
     this.#schedule = new SyncSchedule(options);
-    this.#open = new OpenChanges(options, onUpdate);
+    this.#backoffs = new RouteBackoffs(options.clock);
+    this.#pending = new PendingChanges(options, this.#backoffs, onUpdate);
     this.#guard = new RouteGuard(options, shared);
     this.#reporter = new RouteReporter(options, shared.nodeProblems);
   }
@@ -62,7 +65,7 @@ export class TableSync {
     this.#schedule.begin();
     this.#reporter.begin();
     this.#guard.begin();
-    this.#open.begin(signal);
+    this.#pending.begin(signal);
   }
 
   get findings(): readonly Finding[] {
@@ -70,7 +73,7 @@ export class TableSync {
   }
 
   end(): void {
-    this.#open.end();
+    this.#pending.end();
     this.#guard.end();
   }
 
@@ -100,7 +103,7 @@ export class TableSync {
     );
     const { desired, listing, plan } = survey;
     this.#schedule.synced(this.#began, desired.waiting.length === 0);
-    this.#reporter.problems(desired, listing, plan, this.#open.unchecked, limited);
+    this.#reporter.problems(desired, listing, plan, this.#pending.unchecked, limited);
     this.#reporter.hold(limited);
     const results = await this.#apply(survey, table, signal);
     this.#recordResults(results);
@@ -108,7 +111,10 @@ export class TableSync {
     this.#decideConditions(survey, results);
     this.#shared.instances.follow(desired);
     this.#reportSync(survey, results);
-    const end = Math.min(this.#open.nextAfter(this.#began) ?? Number.POSITIVE_INFINITY, this.#nextListing);
+    const end = Math.min(
+      this.#backoffs.nextAfter(this.#began) ?? Number.POSITIVE_INFINITY,
+      this.#nextListing,
+    );
     return requeue(this.#schedule.delayToNext(end), "the next sync");
   }
 
@@ -142,10 +148,10 @@ export class TableSync {
     const { settings, ...options } = this.#options;
     const context = {
       ...options,
-      open: this.#open,
+      backoffs: this.#backoffs,
       concurrentChanges: settings.concurrentChanges,
       listed: listing.routes.length,
-      isBusy: this.#open.isBusy,
+      isBusy: this.#pending.isBusy,
     };
     try {
       return await applyPlan(plan, context, { signal, urgency: "new-node" });
@@ -159,7 +165,7 @@ export class TableSync {
     const decided = decideNetworkConditions(
       plan,
       results,
-      (route) => this.#open.failuresOf({ do: "create", route }),
+      (route) => this.#backoffs.failuresOf({ do: "create", route }),
       (node) => desired.nodeProblems.has(node),
     );
     this.#shared.conditions.update(this.#options.table, decided, desired.tablesOfNode);
@@ -168,13 +174,13 @@ export class TableSync {
   #recordResults(results: readonly ChangeResult[]): void {
     const { routes } = this.#options;
     for (const { change, outcome } of results) {
-      if (outcome.kind === "done") this.#open.clear(change);
-      if (outcome.kind === "pending") this.#open.accepted(change, outcome);
-      if (outcome.kind === "fenced") this.#open.wait(change, fencedBackoff);
-      if (outcome.kind === "observed") this.#open.wait(change, observedBackoff);
+      if (outcome.kind === "done") this.#backoffs.clear(change);
+      if (outcome.kind === "pending") this.#pending.add(change, outcome);
+      if (outcome.kind === "fenced") this.#backoffs.wait(change, fencedBackoff);
+      if (outcome.kind === "observed") this.#backoffs.wait(change, observedBackoff);
       if (outcome.kind === "failed") this.#recordFailure(change, outcome.error, outcome.took);
     }
-    this.#open.keepOnly(results.map(({ change }) => change));
+    this.#backoffs.keepOnly(results.map(({ change }) => change));
     this.#reporter.changed(results);
     if (routes.oneAtATime && results.some(({ outcome }) => outcome.kind === "waiting"))
       this.#schedule.continueSoon();
@@ -182,7 +188,7 @@ export class TableSync {
 
   /** Records how pending changes ended since the last sync; returns whether they may have changed the table. */
   #recordUpdates(): boolean {
-    const { failed, done, hasEnded } = this.#open.takeEnded();
+    const { failed, done, hasEnded } = this.#pending.takeUpdates();
     for (const { change, error, took } of failed) this.#recordFailure(change, error, took);
     for (const change of done) this.#options.routes.noteDone(change);
     this.#guard.noteOperations(
@@ -194,8 +200,8 @@ export class TableSync {
 
   #recordFailure(change: RouteChange, error: unknown, took: Milliseconds): void {
     this.#failed += 1;
-    const failures = this.#open.failuresOf(change) + 1;
-    this.#open.failed(change, delayAfterError(error, failures, this.#options));
+    const failures = this.#backoffs.failuresOf(change) + 1;
+    this.#backoffs.failed(change, delayAfterError(error, failures, this.#options));
     if (!isTransient(error, failures)) this.#reporter.failure(change, error, took);
   }
 

@@ -27,6 +27,7 @@ import {
 } from "../desired/difference.ts";
 import { hasErrors, type Member, type Selection, selectMembers } from "../desired/members.ts";
 import {
+  foreignOf,
   isHeldByOwnership,
   isStillUsed,
   nameOwners,
@@ -78,7 +79,7 @@ export async function reportOtherCluster(
 ): Promise<readonly Service[]> {
   const ownership = ownershipContext(deps, state, undefined);
   const isSuspect = (uid: ServiceUID): boolean =>
-    state.evidence.get(uid)?.isTrace === true && ownership.index.foreignOf(uid).length > 0;
+    state.evidence.get(uid)?.isTrace === true && foreignOf(ownership.listed, uid).length > 0;
   const others: Service[] = [];
   for (const service of services) {
     const member = isSuspect(serviceUID(service.metadata.uid))
@@ -100,11 +101,11 @@ function recheckMarks({ controller, groupStates }: ReconcileDeps, state: GroupSt
 }
 
 function ownershipContext(
-  { controller, freshListing }: Pick<ReconcileDeps, "controller" | "freshListing">,
+  { controller }: Pick<ReconcileDeps, "controller">,
   { change }: GroupState,
   observed: ObservedLoadBalancer | undefined,
 ): OwnershipContext {
-  const { balancers, clusterName, services } = controller;
+  const { balancers, clusterName, listing, services } = controller;
   const hadOther: OwnershipContext["hadOther"] = ({ service, desired }, balancer) => {
     try {
       const publication = balancers.publish(desired, balancer);
@@ -121,7 +122,7 @@ function ownershipContext(
     clusterName: balancers.clusterSetting === undefined ? clusterName : balancers.clusterSetting.value,
     observed,
     isRemoving: change === "delete" || change === "release",
-    index: freshListing.index,
+    listed: listing.latest?.items ?? [],
     nameOwners: (balancer) => nameOwners(services, balancer),
   };
 }
@@ -217,7 +218,7 @@ async function planWithProvider(
     prefetched,
     orphans,
     duplicates,
-    others: observed === undefined ? othersListed(deps) : undefined,
+    others: observed === undefined ? othersListed(controller) : undefined,
   });
   const plan = withoutRecent(planned, state.recentSteps, balancers, {
     hashOf: hashStep,
@@ -234,8 +235,8 @@ async function planWithProvider(
 }
 
 /** What is listed without the mark of this cluster. */
-function othersListed({ freshListing }: ReconcileDeps): readonly ObservedLoadBalancer[] {
-  return freshListing.index.items.filter(({ ownership }) => ownership !== "ours");
+function othersListed({ listing }: ReconcileDeps["controller"]): readonly ObservedLoadBalancer[] {
+  return (listing.latest?.items ?? []).filter(({ ownership }) => ownership !== "ours");
 }
 
 /** The last desired state of a Service that disappeared with on-delete "release". */

@@ -45,18 +45,19 @@ export function handleError(deps: ReconcileDeps, group: string, error: unknown, 
   if (isLostRace(error))
     return requeue(delayAfterError(error, failures, { clock, random }), "the Service has changed");
   if (!isFenced(error)) {
+    const places = isOfListing(deps, error) ? deps.freshListing.possibleParts(state) : [];
     const isUpdate = failures === 1 && failedChange === "update";
     for (const service of servicesOf(deps, group)) {
       const event =
         isUpdate && !isEnding(service)
           ? updateFailed(hostsOf(deps, service), error)
-          : syncFailed(service, error);
+          : syncFailed(service, error, places);
       deps.reporter.report(service, "failure", [event]);
     }
   }
   // Collects proof during the backoff: what failed may have created a load balancer.
   if (state.evidence.needsProof && !isOfListing(deps, error)) {
-    deps.freshListing.refresh();
+    deps.freshListing.refresh(state);
   }
   const sinceProgress = isFenced(error) ? failures : Math.max(1, Math.min(failures, state.progress.failures));
   const delay = milliseconds(
@@ -69,7 +70,7 @@ export function handleError(deps: ReconcileDeps, group: string, error: unknown, 
 }
 
 function isOfListing({ controller: { listing } }: ReconcileDeps, error: unknown): boolean {
-  return listing.failure !== undefined && listing.failure.error === error;
+  return listing.parts.some(({ listing: { failure } }) => failure !== undefined && failure.error === error);
 }
 
 function hostsOf({ desiredServices }: ReconcileDeps, service: Service): readonly string[] {

@@ -4,19 +4,16 @@
 import type { AcceptedStep } from "../../../cloud/reads-lag.ts";
 import type { Milliseconds, ServiceUID } from "../../../core/brand.ts";
 import type { ObservedLoadBalancer } from "../../../provider/load-balancers.ts";
-import type { Proof } from "../../absence/proof.ts";
 import type { BalancerEvidence, Certainty } from "./balancer-evidence.ts";
 import {
   type Change,
   type Fingerprint,
   type GroupRecord,
-  type GroupReset,
   type Hold,
   type ManagedBalancer,
   type OperationOf,
   resetGroup,
 } from "./group-record.ts";
-import { applyTransition, type ChangeIn } from "./transitions.ts";
 
 /** A step that creates the load balancer. */
 type Creation = Omit<Parameters<BalancerEvidence["creations"]["note"]>[0], "isAccepted">;
@@ -29,202 +26,256 @@ interface Owners {
   readonly isOnlyOne: boolean;
 }
 
-interface Traces {
-  readonly uid: ServiceUID;
-  readonly certainty: Certainty | undefined;
-  readonly isEnding: boolean;
-}
-
-interface Listed extends Omit<Proof, "kind"> {
-  readonly owners: readonly ServiceUID[];
-  readonly isElsewhere: (uid: ServiceUID) => boolean;
-}
-
-interface NotFound {
-  readonly lookup: Omit<Proof, "kind">;
-  readonly confirmAfter: Milliseconds;
-}
-
-interface BegunChange {
-  readonly change: Change;
-  readonly steps: number;
-  readonly isCreation: boolean;
-}
-
-interface AcceptedRequest {
-  readonly hash: string;
-  readonly isFirst: boolean;
-  readonly isProgress: boolean;
-  readonly creation: Creation | undefined;
-  /** Only where reads lag. */
-  readonly recent: AcceptedStep | undefined;
-}
-
-interface RunningStep extends Owners {
-  readonly hash: string;
-  readonly at: number;
-  readonly isOperation: boolean;
-  readonly isLast: boolean;
-  readonly isCreation: boolean;
-  readonly removes: boolean;
-}
-
-interface DoneSteps extends Owners {
-  readonly at: number;
-  readonly removes: boolean;
-  readonly isGone: boolean;
-}
-
-interface FailedSteps extends Pick<Owners, "serving" | "leaving"> {
-  readonly at: number;
-  readonly applied: number;
-}
-
-/** Each happens to a record as a function; its second parameter is the change. Times are monotonic. */
-const transitions = {
-  ended(record: GroupRecord, { event }: { readonly event: GroupReset }) {
-    resetGroup(record, event);
-  },
+/** Times are monotonic. */
+interface Changes {
+  /** This replica takes the Lease. */
+  sessionBegan: object;
   /** Another process may have created or removed load balancers, or another account answers from now on. */
-  proofRestarted({ evidence }: GroupRecord, { isOtherAccount }: { readonly isOtherAccount: boolean }) {
+  proofRestarted: { readonly isOtherAccount: boolean };
+  /** The Service shows traces of a load balancer from before this session, or that it may have been removed. */
+  tracesFound: {
+    readonly uid: ServiceUID;
+    readonly certainty: Certainty | undefined;
+    readonly isEnding: boolean;
+  };
+  /** Another replica added the finalizer, so it may have created a load balancer. */
+  finalizerFound: { readonly uid: ServiceUID; readonly at: number };
+  /** A Service of the group has changed. */
+  serviceChanged: object;
+
+  /** The load balancer may be in other parts of the cloud than before. */
+  partsChosen: { readonly parts: ReadonlySet<string> };
+  listingRequested: { readonly part: string; readonly at: number };
+  requestsEnded: object;
+  listingDue: { readonly at: number | undefined };
+  /** Listings show these owners; also which they lack, if all parts are listed where the load balancer may be. */
+  listed: {
+    readonly parts: readonly string[];
+    readonly owners: readonly ServiceUID[];
+    readonly complete?: {
+      readonly beganAt: number;
+      readonly knownAt: number;
+      readonly isElsewhere: (uid: ServiceUID) => boolean;
+    };
+  };
+
+  /** A reconcile observes the cloud as it was then. */
+  observed: { readonly at: number };
+  managedChosen: { readonly managed: ManagedBalancer };
+  duplicatesFound: { readonly duplicates: readonly ObservedLoadBalancer[] };
+  /** The load balancer of the group is shown in these parts; in none if only a lookup shows it. */
+  shown: { readonly owners: readonly ServiceUID[]; readonly parts: readonly string[] };
+  /** A lookup that covers every part did not find it. */
+  notFound: {
+    readonly lookup: { readonly beganAt: number; readonly knownAt: number };
+    readonly confirmAfter: Milliseconds;
+  };
+  /** It is certain that the group has no load balancer. */
+  absent: object;
+  /** It is certain that these owners have no load balancer in the group. */
+  ownersAbsent: { readonly owners: readonly ServiceUID[] };
+
+  held: { readonly hold: Hold | undefined };
+  /** The group waits for the cloud from now on, if it does not wait already. */
+  waits: { readonly at: number };
+  /** Listings that began before are too old for the next plan. */
+  outdated: { readonly at: number };
+  driftReported: { readonly spec: string };
+  stepsReported: { readonly text: string };
+
+  changeBegan: { readonly change: Change; readonly steps: number };
+  creationBegan: object;
+  /** The request for a step failed, and the cloud may have accepted it. */
+  stepFailed: { readonly creation: Creation | undefined };
+  stepAccepted: {
+    readonly hash: string;
+    readonly isFirst: boolean;
+    readonly isProgress: boolean;
+    readonly creation: Creation | undefined;
+    /** Only where reads lag. */
+    readonly recent: AcceptedStep | undefined;
+  };
+  /** The last accepted step is not complete. */
+  stepInProgress: Owners & {
+    readonly hash: string;
+    readonly at: number;
+    readonly isOperation: boolean;
+    readonly isLast: boolean;
+    readonly isCreation: boolean;
+    readonly removes: boolean;
+  };
+  stepsDone: Owners & { readonly at: number; readonly removes: boolean; readonly isGone: boolean };
+  /** A step failed after others were applied, or may have had an effect. */
+  stepsFailed: Pick<Owners, "serving" | "leaving"> & { readonly at: number; readonly applied: number };
+  /** All requests of a change were sent. `failed`: the change, if one of them failed. */
+  changeSent: { readonly at: number; readonly failed: Change | undefined };
+  /** `gone`: done, and proved that what was listed is gone. */
+  operationEnded: { readonly at: number; readonly result: "done" | "gone" | "failed" | "lost" };
+  operationProblem: { readonly isShown: boolean };
+
+  completed: { readonly desired: Fingerprint };
+  /** No Service needs the load balancer, and it is gone. */
+  gone: object;
+  /** No Service is left, and only releases are pending. */
+  left: object;
+  /** A reconcile ended without an error. `isSettled`: nothing is left to do. */
+  succeeded: { readonly isSettled: boolean };
+  failed: object;
+  errorHandled: object;
+  /** Until then, only a change of a Service retries it. */
+  backsOff: { readonly until: number };
+}
+
+export type GroupChange = {
+  readonly [K in keyof Changes]: { readonly kind: K } & Changes[K];
+}[keyof Changes];
+
+type Transitions = {
+  readonly [K in keyof Changes]: (record: GroupRecord, change: Changes[K]) => void;
+};
+
+const transitions: Transitions = {
+  sessionBegan(record) {
+    resetGroup(record, "session");
+  },
+  proofRestarted({ evidence }, { isOtherAccount }) {
     evidence.restartProof();
     if (isOtherAccount) evidence.creations.clear();
   },
-  /** The Service shows traces of a load balancer from before this session, or that it may have been removed. */
-  tracesFound({ evidence }: GroupRecord, traces: Traces) {
-    evidence.expect(traces.uid, traces.certainty);
-    if (traces.isEnding) evidence.assumeRemoval(traces.uid);
+  tracesFound({ evidence }, { uid, certainty, isEnding }) {
+    evidence.expect(uid, certainty);
+    if (isEnding) evidence.assumeRemoval(uid);
   },
-  /** Another replica added the finalizer, so it may have created a load balancer. */
-  finalizerFound(record: GroupRecord, { uid, at }: { readonly uid: ServiceUID; readonly at: number }) {
+  finalizerFound(record, { uid, at }) {
     record.changedAt = at;
     record.evidence.noteChange([uid], at, "possible");
+    record.evidence.places.forget();
   },
-  /** A Service of the group has changed. */
-  serviceChanged(record: GroupRecord) {
+  serviceChanged(record) {
     restartPacing(record);
   },
 
-  listingRequested(record: GroupRecord, { at }: { readonly at: number }) {
-    record.listingRequestedAt = at;
+  partsChosen(record, { parts }) {
+    const { parts: before, evidence } = record;
+    record.parts = parts;
+    // In a part that is new, earlier listings proved less than they seemed to.
+    if (before !== undefined && [...parts].some((part) => !before.has(part))) evidence.restartAbsence();
   },
-  requestEnded(record: GroupRecord) {
-    record.listingRequestedAt = undefined;
+  listingRequested(record, { part, at }) {
+    record.requestedListings = new Map(record.requestedListings).set(part, at);
   },
-  listingDue(record: GroupRecord, { at }: { readonly at: number | undefined }) {
+  requestsEnded(record) {
+    endRequests(record);
+  },
+  listingDue(record, { at }) {
     record.listingDueAt = at;
   },
-  /** A complete listing shows these owners, and no others. */
-  listed({ evidence }: GroupRecord, { owners, beganAt, knownAt, isElsewhere }: Listed) {
-    evidence.noteListing({ beganAt, knownAt }, { here: owners, isElsewhere });
+  listed({ evidence }, { parts, owners, complete }) {
+    evidence.places.noteSeen(parts);
+    if (complete === undefined) evidence.noteShown(owners);
+    else {
+      const { beganAt, knownAt, isElsewhere } = complete;
+      evidence.noteListing({ beganAt, knownAt }, { here: owners, isElsewhere });
+    }
   },
 
-  /** A reconcile observes the cloud as it was then. */
-  observed({ recentSteps }: GroupRecord, { at }: { readonly at: number }) {
+  observed({ recentSteps }, { at }) {
     recentSteps.observedAt = at;
   },
-  managedChosen(record: GroupRecord, { managed }: { readonly managed: ManagedBalancer }) {
+  managedChosen(record, { managed }) {
     record.managed = managed;
   },
-  duplicatesFound(
-    record: GroupRecord,
-    { duplicates }: { readonly duplicates: readonly ObservedLoadBalancer[] },
-  ) {
+  duplicatesFound(record, { duplicates }) {
     record.duplicates = duplicates;
   },
-  /** The load balancer of the group is shown. */
-  shown({ evidence }: GroupRecord, { owners }: { readonly owners: readonly ServiceUID[] }) {
+  shown({ evidence, parts: possible }, { owners, parts }) {
     evidence.noteShown(owners);
+    if (parts.length > 0) evidence.places.replace(parts);
+    else evidence.places.notePossible([...(possible ?? [])]);
   },
-  /** A lookup did not find it. */
-  notFound({ evidence }: GroupRecord, { lookup, confirmAfter }: NotFound) {
+  notFound({ evidence }, { lookup, confirmAfter }) {
     evidence.noteLookup(lookup, confirmAfter);
   },
-  /** It is certain that these owners have no load balancer in the group. */
-  ownersAbsent({ evidence }: GroupRecord, { owners }: { readonly owners: readonly ServiceUID[] }) {
+  absent({ evidence }) {
+    evidence.places.replace([]);
+  },
+  ownersAbsent({ evidence }, { owners }) {
     evidence.forget(owners);
   },
 
-  held(record: GroupRecord, { hold }: { readonly hold: Hold | undefined }) {
+  held(record, { hold }) {
     record.hold = hold;
   },
-  /** The group waits for the cloud from now on, if it does not wait already. */
-  waits(record: GroupRecord, { at }: { readonly at: number }) {
+  waits(record, { at }) {
     record.waitingSince ??= at;
   },
-  /** Listings that began before are too old for the next plan. */
-  outdated(record: GroupRecord, { at }: { readonly at: number }) {
+  outdated(record, { at }) {
     record.changedAt = at;
   },
-  driftReported(record: GroupRecord, { spec }: { readonly spec: string }) {
+  driftReported(record, { spec }) {
     record.knownSpec = spec;
   },
-  stepsReported(record: GroupRecord, { text }: { readonly text: string }) {
+  stepsReported(record, { text }) {
     record.reportedSteps = text;
   },
 
-  changeBegan(record: GroupRecord, { change, steps, isCreation }: BegunChange) {
+  changeBegan(record, { change, steps }) {
+    record.evidence.places.notePossible([...(record.parts ?? [])]);
     // A change of targets may become a larger change before it is complete.
     if (record.change === undefined || record.change === "update") record.change = change;
     record.progress.notePlan(steps);
-    if (isCreation) record.evidence.creations.begin();
   },
-  /** The request for a step failed, and the cloud may have accepted it. */
-  stepFailed(record: GroupRecord, { creation }: { readonly creation: Creation | undefined }) {
+  creationBegan({ evidence }) {
+    evidence.creations.begin();
+  },
+  stepFailed(record, { creation }) {
     if (creation === undefined) return;
     record.evidence.creations.note({ ...creation, isAccepted: false });
     record.uncertainCreationAt = creation.at;
   },
-  stepAccepted({ evidence, progress, recentSteps }: GroupRecord, step: AcceptedRequest) {
-    if (step.isFirst) progress.noteChange();
-    if (step.creation !== undefined) evidence.creations.note({ ...step.creation, isAccepted: true });
-    if (step.recent !== undefined) recentSteps.note(step.hash, step.recent);
-    if (step.isProgress) progress.noteCompleted(step.hash);
+  stepAccepted({ evidence, progress, recentSteps }, { hash, isFirst, isProgress, creation, recent }) {
+    if (isFirst) progress.noteChange();
+    if (creation !== undefined) evidence.creations.note({ ...creation, isAccepted: true });
+    if (recent !== undefined) recentSteps.note(hash, recent);
+    if (isProgress) progress.noteCompleted(hash);
   },
-  /** The last accepted step is not complete. */
-  stepInProgress(record: GroupRecord, step: RunningStep) {
+  stepInProgress(
+    record,
+    { hash, serving, leaving, at, isOnlyOne, isOperation, isLast, isCreation, removes },
+  ) {
     const { evidence, progress } = record;
-    const { hash, at, serving, leaving, isOnlyOne, isOperation, isLast, removes } = step;
     // What it does may fail later. Without an operation that reports it, the next observation does.
     if (!isOperation && !removes) progress.noteCompleted(hash);
     // An operation may fail without a trace in the cloud.
     evidence.noteChange(serving, at, isOperation ? "possible" : "exists");
     evidence.noteRemoval(leaving);
+    const isRemoval = removes && isOnlyOne;
     record.operation = {
       step: hash,
       serving,
       leaving: isOnlyOne && (isLast || removes) ? leaving : [],
-      isRemoval: removes && isOnlyOne,
+      isRemoval,
       isProgress: !removes,
-      isCreation: isLast && step.isCreation,
+      isCreation: isLast && isCreation,
     };
   },
   /** A created load balancer exists even if listings do not show it yet. */
-  stepsDone({ evidence }: GroupRecord, { serving, leaving, isOnlyOne, removes, at, isGone }: DoneSteps) {
+  stepsDone({ evidence }, { serving, leaving, at, isOnlyOne, removes, isGone }) {
     const isRemoval = removes && isOnlyOne;
-    noteStepsDone(evidence, { serving, leaving: isOnlyOne ? leaving : [], isRemoval }, at, isGone);
+    noteStepsDone(evidence, { serving, leaving: isOnlyOne ? leaving : [], at, isRemoval, isGone });
   },
-  /** A step failed after others were applied, or may have had an effect. */
-  stepsFailed({ evidence }: GroupRecord, { serving, leaving, at, applied }: FailedSteps) {
+  stepsFailed({ evidence }, { serving, leaving, at, applied }) {
     evidence.noteChange(serving, at, applied > 0 ? "exists" : "possible");
     evidence.noteRemoval(leaving);
   },
-  /** All requests of a change were sent. `failed`: the change, if one of them failed. */
-  changeSent(
-    record: GroupRecord,
-    { at, failed }: { readonly at: number; readonly failed: Change | undefined },
-  ) {
+  changeSent(record, { at, failed }) {
     record.changedAt = at;
     record.managed = undefined;
     if (failed !== undefined) record.failedChange = failed;
     // The cloud accepts changes again, even if this one is still in progress.
     else record.backoffUntil = undefined;
   },
-  /** `gone`: done, and proved that what was listed is gone. */
-  operationEnded(
-    record: GroupRecord,
-    { at, result }: { readonly at: number; readonly result: "done" | "gone" | "failed" | "lost" },
-  ) {
+  operationEnded(record, { at, result }) {
     const { operation, evidence, progress, recentSteps } = record;
     record.changedAt = at;
     if (operation === undefined || result === "lost") return;
@@ -236,38 +287,40 @@ const transitions = {
     }
     if (isProgress) progress.noteCompleted(step);
     recentSteps.renew(step, at);
-    noteStepsDone(evidence, operation, at, result === "gone");
+    noteStepsDone(evidence, { ...operation, at, isGone: result === "gone" });
   },
-  operationProblem(record: GroupRecord, { isShown }: { readonly isShown: boolean }) {
+  operationProblem(record, { isShown }) {
     record.hasOperationProblem = isShown;
   },
 
-  completed(record: GroupRecord, { desired }: { readonly desired: Fingerprint }) {
+  completed(record, { desired }) {
     record.change = undefined;
     restartPacing(record);
     record.lastCompleted = desired;
     record.knownSpec = desired.spec;
   },
-  /** A reconcile ended without an error. `isSettled`: nothing is left to do. */
-  succeeded(record: GroupRecord, { isSettled }: { readonly isSettled: boolean }) {
+  gone(record) {
+    resetGroup(record, "gone");
+  },
+  left(record) {
+    resetGroup(record, "left");
+  },
+  succeeded(record, { isSettled }) {
     // What waits for a proof after a failure has not succeeded yet.
     if (isSettled) record.progress.endFailures();
     record.backoffUntil = undefined;
   },
-  failed({ progress }: GroupRecord) {
+  failed({ progress }) {
     progress.noteFailure();
   },
-  errorHandled(record: GroupRecord) {
-    record.listingRequestedAt = undefined;
+  errorHandled(record) {
+    endRequests(record);
     record.failedChange = undefined;
   },
-  /** Until then, only a change of a Service retries it. */
-  backsOff(record: GroupRecord, { until }: { readonly until: number }) {
+  backsOff(record, { until }) {
     record.backoffUntil = until;
   },
 };
-
-export type GroupChange = ChangeIn<typeof transitions>;
 
 /**
  * A deletion that the cloud reports as done may have had no effect. Before a Service may go, listings must prove it, unless a later answer
@@ -275,14 +328,27 @@ export type GroupChange = ChangeIn<typeof transitions>;
  */
 function noteStepsDone(
   evidence: BalancerEvidence,
-  { serving, leaving, isRemoval }: Pick<OperationOf, "serving" | "leaving" | "isRemoval">,
-  at: number,
-  isGone: boolean,
+  {
+    serving,
+    leaving,
+    at,
+    isRemoval,
+    isGone,
+  }: Pick<OperationOf, "serving" | "leaving" | "isRemoval"> & {
+    readonly at: number;
+    readonly isGone: boolean;
+  },
 ): void {
   if (isRemoval) evidence.noteRemoved(serving, at);
   else evidence.noteChange(serving, at, "exists");
   if (isGone) evidence.noteRemoved(leaving, at);
   else evidence.noteRemoval(leaving, at);
+}
+
+const noRequests: ReadonlyMap<string, number> = new Map();
+
+function endRequests(record: GroupRecord): void {
+  record.requestedListings = noRequests;
 }
 
 /** The desired load balancer has changed, so waits and counts start over. */
@@ -293,5 +359,6 @@ function restartPacing(record: GroupRecord): void {
 
 /** Called only by `GroupStates.commit`. */
 export function applyChange(record: GroupRecord, change: GroupChange): void {
-  applyTransition(transitions, record, change);
+  const transition = transitions[change.kind] as (record: GroupRecord, change: GroupChange) => void;
+  transition(record, change);
 }

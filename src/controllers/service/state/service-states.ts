@@ -9,7 +9,6 @@ import type { Reported } from "../../reporter.ts";
 import type { TargetRules } from "../annotations/annotations.ts";
 import type { Desired } from "../deps.ts";
 import { RefusedTargets } from "./refused-targets.ts";
-import { applyTransition, type ChangeIn } from "./transitions.ts";
 
 /** New events of a topic replace the topic's earlier events. */
 export type EventTopic =
@@ -117,73 +116,86 @@ export function untilReleased(record: ServiceRecord): ServiceRecord {
   return Object.assign(newService(record.key, record.uid), Object.fromEntries(kept));
 }
 
-interface Read extends LastValid {
-  readonly onDelete: Desired | "on hold" | undefined;
-  readonly choosesEndpoints: boolean;
-  /** It needs a load balancer. */
-  readonly isServed: boolean;
+/** Times are monotonic. */
+interface Changes {
+  /** Its desired state was computed. `isServed`: it needs a load balancer. */
+  read: LastValid & {
+    readonly onDelete: Desired | "on hold" | undefined;
+    readonly choosesEndpoints: boolean;
+    readonly isServed: boolean;
+  };
+  endpointsOpened: { readonly subscription: EndpointSubscription };
+  targetRefused: {
+    readonly target: BalancerTarget;
+    readonly text: string;
+    readonly at: number;
+    readonly retryAfter: Parameters<RefusedTargets["note"]>[3];
+  };
+  targetsAccepted: { readonly targets: readonly BalancerTarget[]; readonly at: number };
+  /** The Service or the settings have changed: every refused target is tried again. */
+  refusalsEnded: object;
+  leftovers: { readonly exist: boolean };
+  vanished: { readonly isDeletionSeen: boolean };
+  finalizer: { readonly isPresent: boolean };
+  /** Names of load balancers that are being released. */
+  releasing: { readonly names: string };
+  /** These events apply now. */
+  published: { readonly topic: EventTopic; readonly reported: Reported | undefined };
 }
 
-interface Refused {
-  readonly target: BalancerTarget;
-  readonly text: string;
-  readonly at: number;
-  readonly retryAfter: Parameters<RefusedTargets["note"]>[3];
-}
+export type ServiceChange = {
+  readonly [K in keyof Changes]: { readonly kind: K } & Changes[K];
+}[keyof Changes];
 
-/** Each happens to a record as a function; its second parameter is the change. Times are monotonic. */
-const transitions = {
-  /** Its desired state was computed. */
-  read(record: ServiceRecord, { choosesEndpoints, isServed, ...known }: Read) {
+type Transitions = {
+  readonly [K in keyof Changes]: (record: ServiceRecord, change: Changes[K]) => void;
+};
+
+const transitions: Transitions = {
+  read(record, { lastSettings, lastRanges, lastTargetRules, onDelete, choosesEndpoints, isServed }) {
     if (!choosesEndpoints) closeEndpoints(record);
     if (!isServed) record.refused.clear();
-    const { lastSettings, lastRanges, lastTargetRules, onDelete } = known;
     Object.assign(record, { lastSettings, lastRanges, lastTargetRules, onDelete });
   },
-  endpointsOpened(record: ServiceRecord, { subscription }: { readonly subscription: EndpointSubscription }) {
+  endpointsOpened(record, { subscription }) {
     record.endpoints = subscription;
   },
-  targetRefused({ refused }: ServiceRecord, { target, text, at, retryAfter }: Refused) {
+  targetRefused({ refused }, { target, text, at, retryAfter }) {
     refused.note(target, text, at, retryAfter);
   },
-  targetsAccepted(
-    { refused }: ServiceRecord,
-    { targets, at }: { readonly targets: readonly BalancerTarget[]; readonly at: number },
-  ) {
+  targetsAccepted({ refused }, { targets, at }) {
     refused.accept(targets, at);
   },
-  /** The Service or the settings have changed: every refused target is tried again. */
-  refusalsEnded({ refused }: ServiceRecord) {
+  refusalsEnded({ refused }) {
     refused.clear();
   },
-  leftovers(record: ServiceRecord, { exist }: { readonly exist: boolean }) {
+  leftovers(record, { exist }) {
     record.hasLeftovers = exist;
   },
-  vanished(record: ServiceRecord, { isDeletionSeen }: { readonly isDeletionSeen: boolean }) {
+  vanished(record, { isDeletionSeen }) {
     record.isDeletionSeen = isDeletionSeen;
   },
-  finalizer(record: ServiceRecord, { isPresent }: { readonly isPresent: boolean }) {
+  finalizer(record, { isPresent }) {
     record.lacksFinalizer = !isPresent;
   },
-  /** Names of load balancers that are being released. */
-  releasing(record: ServiceRecord, { names }: { readonly names: string }) {
+  releasing(record, { names }) {
     record.releasedName = names;
   },
-  /** These events apply now. */
-  published(
-    { published }: ServiceRecord,
-    { topic, reported }: { readonly topic: EventTopic; readonly reported: Reported | undefined },
-  ) {
+  published({ published }, { topic, reported }) {
     if (reported === undefined) published.delete(topic);
     else published.set(topic, reported);
   },
 };
 
-export type ServiceChange = ChangeIn<typeof transitions>;
-
 export function closeEndpoints(record: ServiceRecord): void {
   record.endpoints?.close();
   record.endpoints = undefined;
+}
+
+/** Called only by `ServiceStates.commit`. */
+export function applyServiceChange(record: ServiceRecord, change: ServiceChange): void {
+  const transition = transitions[change.kind] as (record: ServiceRecord, change: ServiceChange) => void;
+  transition(record, change);
 }
 
 export class ServiceStates {
@@ -223,7 +235,7 @@ export class ServiceStates {
   /** Applies what happened to a Service. Everything else may only read its state. */
   commit(state: ServiceState, change: ServiceChange): void {
     // Every state that this store gives away is a record.
-    applyTransition(transitions, state, change);
+    applyServiceChange(state as ServiceRecord, change);
     if (change.kind === "read") this.#indexSelector(state);
   }
 

@@ -1,0 +1,88 @@
+// Composes the volume controller and its watches.
+
+import { isLostRace } from "../../controllers/classify-error.ts";
+import type { ObjectEvent } from "../../controllers/reporter.ts";
+import { VolumeController } from "../../controllers/volume/controller.ts";
+import type { ReportedKind } from "../../controllers/volume/deps.ts";
+import { journalledCloudSend, journalledSend } from "../../controllers/writes/journalled-send.ts";
+import { CloudVolumes } from "../../csi/cloud-volumes.ts";
+import type {
+  KubeObject,
+  PersistentVolume,
+  PersistentVolumeClaim,
+  StorageClass,
+  VolumeAttachment,
+} from "../../kube/objects.ts";
+import {
+  persistentVolumeClaims,
+  persistentVolumes,
+  storageClasses,
+  volumeAttachments,
+} from "../../kube/resources.ts";
+import { ConfigurationError } from "../configuration/configuration-error.ts";
+import type { AnyCloud, AnyProvider } from "../connect-cloud.ts";
+import { objectReporter } from "../logging/object-reporter.ts";
+import type { ControllerContext } from "./controller-context.ts";
+import { type WatchDeps, WatchedResource } from "./watched-resource.ts";
+
+export interface VolumeWatches {
+  readonly persistentvolumeclaims: WatchedResource<PersistentVolumeClaim>;
+  readonly persistentvolumes: WatchedResource<PersistentVolume>;
+  readonly volumeattachments: WatchedResource<VolumeAttachment>;
+  readonly storageclasses: WatchedResource<StorageClass>;
+}
+
+/** Throws for a cloud without volumes: the controller was asked for by name. */
+export function watchVolumes(
+  { name, volumeDriver }: AnyProvider,
+  { volumes }: Pick<AnyCloud, "volumes">,
+  deps: WatchDeps,
+): VolumeWatches {
+  if (volumeDriver === undefined || volumes === undefined) {
+    const text = `--controllers has volume, but ${volumeDriver === undefined ? `the provider ${name} has no volumes` : `the settings of ${name} leave it without volumes`}. Remove volume from --controllers.`;
+    throw new ConfigurationError([{ severity: "error", reason: "NoVolumes", text }]);
+  }
+  return {
+    persistentvolumeclaims: new WatchedResource(persistentVolumeClaims, deps),
+    persistentvolumes: new WatchedResource(persistentVolumes, deps),
+    volumeattachments: new WatchedResource(volumeAttachments, deps),
+    storageclasses: new WatchedResource(storageClasses, deps),
+  };
+}
+
+const reportedKinds = ["PersistentVolumeClaim", "PersistentVolume", "VolumeAttachment", "Node"] as const;
+
+export function composeVolumes(
+  context: ControllerContext,
+  { volumeDriver }: AnyProvider,
+  watches: VolumeWatches,
+): VolumeController | undefined {
+  const { api, clock, random, journal, log, settings, metrics, connected, inventory, nodes, removals } =
+    context;
+  const { volumes, pending } = connected.cloud;
+  if (volumeDriver === undefined || volumes === undefined) return undefined;
+  const driver = volumeDriver;
+  const reporters = new Map<ReportedKind, (object: KubeObject, event: ObjectEvent) => void>(
+    reportedKinds.map((kind) => [kind, objectReporter(context, "volume-controller", kind)]),
+  );
+  const journalled = { journal, clock, mode: settings.flags.mode };
+  return new VolumeController({
+    ...{ driver, nodes, inventory, api, clock, random, removals },
+    openVolumes: (life) => new CloudVolumes({ volumes, pending, clock, life }),
+    stores: {
+      claims: watches.persistentvolumeclaims.objects,
+      volumes: watches.persistentvolumes.objects,
+      attachments: watches.volumeattachments.objects,
+      classes: watches.storageclasses.objects,
+    },
+    sendToCluster: journalledSend(journalled, "cluster", isLostRace),
+    sendToCloud: journalledCloudSend(journalled),
+    report: (kind, object, event) => reporters.get(kind)?.(object, event),
+    reportOnLease: (event) => context.reportOnLease("volume", event),
+    note: (message, fields) => log.info(message, fields),
+    settings: settings.lifecycle,
+    identity: `${clock.now()}-${Math.floor(random.fraction() * 10_000)}-${driver.name}`,
+    concurrency: () => settings.flags["concurrent-node-syncs"],
+    onCall: metrics.volumeCall(driver.name),
+  });
+}

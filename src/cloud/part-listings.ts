@@ -1,0 +1,222 @@
+// One shared listing for each part of a cloud, such as a region, so that a part that fails or is slow delays no other one.
+
+import { type Milliseconds, milliseconds, seconds } from "../core/brand.ts";
+import { messageOf } from "../core/error-message.ts";
+import type { Clock } from "../platform/clock.ts";
+import type { Random } from "../platform/random.ts";
+import type { Call, Urgency } from "../provider/call.ts";
+import { CloudError } from "../provider/errors.ts";
+import { inPart } from "../provider/listing-parts.ts";
+import { backoff } from "../runtime/backoff.ts";
+import { type Complete, Snapshot } from "../runtime/snapshot.ts";
+import { requestedDelay } from "./error-policies.ts";
+import { mostUrgent } from "./urgency.ts";
+
+/** A part, and its listing. A cloud with one part has one without a name. */
+export interface ListedPart<T> {
+  readonly name: string;
+  readonly listing: Pick<SharedListing<T>, "latest" | "failure" | "request" | "subscribe">;
+}
+
+export interface PartListingsOptions<T> extends Omit<SharedListingOptions<T>, "list"> {
+  readonly names: readonly string[];
+  readonly list: (name: string, call: Call) => AsyncIterable<readonly T[]>;
+}
+
+export class PartListings<T> {
+  readonly parts: readonly ListedPart<T>[];
+  #latest: Complete<T> | undefined;
+  #versions = "";
+
+  constructor({ names, list, ...shared }: PartListingsOptions<T>) {
+    this.parts = names.map((name) => ({
+      name,
+      listing: new SharedListing({ ...shared, list: (call) => withPartInErrors(name, list(name, call)) }),
+    }));
+  }
+
+  /** The latest listings of all parts that were listed, as one. It began when the oldest of them began. */
+  get latest(): Complete<T> | undefined {
+    const { parts } = this;
+    const all = parts.flatMap(({ listing }) => listing.latest ?? []);
+    const [first, ...others] = all;
+    if (first === undefined || (others.length === 0 && parts.length === 1)) return first;
+    const versions = parts.map(({ listing }) => listing.latest?.version ?? 0).join();
+    if (versions !== this.#versions) this.#latest = merged(all);
+    this.#versions = versions;
+    return this.#latest;
+  }
+
+  /** Requests a listing of every part that begins after this moment. */
+  request(since: number, urgency: Urgency): void {
+    for (const { listing } of this.parts) listing.request(since, urgency);
+  }
+
+  /** Calls the listener after each listing of a part, successful or not. Returns how to unsubscribe. */
+  subscribe(listener: (part: ListedPart<T>) => void): () => void {
+    const stops = this.parts.map((part) => part.listing.subscribe(() => listener(part)));
+    return () => stops.forEach((stop) => void stop());
+  }
+}
+
+function merged<T>(all: readonly Complete<T>[]): Complete<T> {
+  const sum = (pick: (one: Complete<T>) => number): number =>
+    all.reduce((total, one) => total + pick(one), 0);
+  return {
+    items: all.flatMap(({ items }) => items),
+    pages: sum(({ pages }) => pages),
+    beganAt: Math.min(...all.map(({ beganAt }) => beganAt)),
+    endedAt: Math.max(...all.map(({ endedAt }) => endedAt)),
+    version: sum(({ version }) => version),
+  };
+}
+
+/** An error says which part it is about, because only the load balancers there have to wait. */
+async function* withPartInErrors<T>(name: string, pages: AsyncIterable<T>): AsyncIterable<T> {
+  try {
+    yield* pages;
+  } catch (error) {
+    throw inPart(name) === "" ? error : namePart(inPart(name), error);
+  }
+}
+
+function namePart(where: string, error: unknown): unknown {
+  const text = `Waiting for the listing of load balancers${where}, which failed: ${messageOf(error)}`;
+  return CloudError.is(error)
+    ? new CloudError(error.kind, text, error.detail)
+    : new Error(text, { cause: error });
+}
+
+// A listing shared by many callers: requests are collected briefly and answered by one listing that began after the last of
+// them. Subscribers are notified of the result, so no worker is blocked.
+
+export interface SharedListingOptions<T> {
+  readonly list: (call: Call) => AsyncIterable<readonly T[]>;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly signal: AbortSignal;
+  /** How long requests are collected before they are answered together. */
+  readonly collectFor?: Milliseconds;
+  readonly onListenerError?: (error: unknown) => void;
+}
+
+export interface ListingFailure {
+  readonly error: unknown;
+  readonly at: number;
+  /** The time of the first failure in a row. */
+  readonly since: number;
+  /** When a listing that is requested begins at the earliest, monotonic. */
+  readonly retryAt: number;
+}
+
+/**
+ * From the beginning of one listing to that of the next, in durations of the first. A listing of 250 ms or less takes a quarter of the
+ * time at most. After a longer one, changes must not wait longer than a second for the next.
+ */
+const pauseFactor = 4;
+const longestPause = seconds(1);
+/** After a failed listing, however many requests arrive: they would cause listings without end. */
+const failureBackoff = { first: seconds(1), cap: seconds(15) };
+
+export class SharedListing<T> {
+  readonly #options: SharedListingOptions<T>;
+  readonly #snapshot: Snapshot<T>;
+  readonly #listeners = new Set<() => void>();
+  #requests: { readonly since: number; readonly urgency: Urgency }[] = [];
+  #isScheduled = false;
+  #urgency: Urgency = "refresh";
+  #failure: ListingFailure | undefined;
+  #failures = 0;
+
+  constructor(options: SharedListingOptions<T>) {
+    this.#options = options;
+    this.#snapshot = new Snapshot({
+      clock: options.clock,
+      signal: options.signal,
+      list: (signal) => options.list({ signal, urgency: this.#urgency }),
+    });
+  }
+
+  get latest(): Complete<T> | undefined {
+    return this.#snapshot.latest;
+  }
+
+  /** The failure of the last attempt; undefined once a listing has succeeded. */
+  get failure(): ListingFailure | undefined {
+    return this.#failure;
+  }
+
+  /** Calls the listener after each listing, successful or not. Returns how to unsubscribe. */
+  subscribe(listener: () => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  /** Requests a listing that begins after this moment. */
+  request(since: number, urgency: Urgency): void {
+    this.#requests.push({ since, urgency });
+    this.#schedule();
+  }
+
+  #schedule(): void {
+    if (this.#isScheduled || this.#requests.length === 0 || this.#options.signal.aborted) return;
+    this.#isScheduled = true;
+    this.#options.clock.after(this.#delay(), () => void this.#refresh());
+  }
+
+  #delay(): Milliseconds {
+    const { clock, collectFor = milliseconds(20) } = this.#options;
+    if (this.#failure === undefined) return milliseconds(Math.max(collectFor, this.#pause()));
+    return milliseconds(Math.max(collectFor, this.#failure.retryAt - clock.monotonic()));
+  }
+
+  /** While many groups change one after the other, one listing serves those that ask within a few times its duration. */
+  #pause(): number {
+    const { latest } = this;
+    if (latest === undefined) return 0;
+    const pause = Math.min(pauseFactor * (latest.endedAt - latest.beganAt), longestPause);
+    return latest.beganAt + pause - this.#options.clock.monotonic();
+  }
+
+  async #refresh(): Promise<void> {
+    const { clock, random, signal } = this.#options;
+    const requests = this.#requests;
+    this.#requests = [];
+    this.#urgency = mostUrgent(requests);
+    const since = Math.max(...requests.map((request) => request.since));
+    try {
+      // A listing that began at the same moment may miss a change made at that moment.
+      const isAnswered = this.latest !== undefined && this.latest.beganAt > since;
+      if (!isAnswered) await this.#snapshot.beganAfter(clock.monotonic());
+      this.#failure = undefined;
+      this.#failures = 0;
+    } catch (error) {
+      this.#failures += 1;
+      const at = clock.monotonic();
+      // Kept during an outage, because the backoffs of those who asked may be longer than it.
+      if (CloudError.is(error) && error.kind === "unavailable") this.#requests.unshift(...requests);
+      // Never earlier than the cloud's Retry-After.
+      const requested = requestedDelay(error, clock) ?? 0;
+      const delay = Math.max(requested, backoff(this.#failures, failureBackoff, random));
+      this.#failure = { error, at, since: this.#failure?.since ?? at, retryAt: at + delay };
+    }
+    this.#isScheduled = false;
+    if (signal.aborted) return;
+    try {
+      this.#notify();
+    } finally {
+      this.#schedule();
+    }
+  }
+
+  /** A listener that throws does not affect the others or the next listings. */
+  #notify(): void {
+    for (const listener of this.#listeners) {
+      try {
+        listener();
+      } catch (error) {
+        this.#options.onListenerError?.(error);
+      }
+    }
+  }
+}

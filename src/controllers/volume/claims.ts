@@ -1,0 +1,220 @@
+// Claims: creates their volumes, as external-provisioner does, and expands them, as external-resizer does.
+
+import { milliseconds } from "../../core/brand.ts";
+import { messageOf } from "../../core/error-message.ts";
+import { RpcError } from "../../grpc/status.ts";
+import { type PersistentVolume, type PersistentVolumeClaim, toTime } from "../../kube/objects.ts";
+import type { Patch } from "../../kube/patches/patch.ts";
+import { persistentVolumeClaims, persistentVolumes } from "../../kube/resources.ts";
+import type { ObservedVolume } from "../../provider/volumes.ts";
+import { type Outcome, requeue, settled, waiting } from "../../runtime/workers.ts";
+import { isPaused } from "../pause.ts";
+import { BackgroundWork } from "./background-work.ts";
+import { selectedNodeKey } from "./names.ts";
+import {
+  classNameOf,
+  needsVolume,
+  type Provisioning,
+  persistentVolumeFor,
+  planProvisioning,
+  volumeNameOf,
+} from "./plan-claim.ts";
+import {
+  capacityPatch,
+  expandedPatch,
+  expandingPatch,
+  expansionFailedPatch,
+  resizedPatch,
+  sizeToExpandTo,
+} from "./plan-expansion.ts";
+import { cloudErrorIn, isNoProblem, keyFor, type VolumeActions } from "./volume-actions.ts";
+
+const kind = "PersistentVolumeClaim";
+
+interface Finished {
+  readonly volume: ObservedVolume;
+  /** Undefined after an expansion. */
+  readonly provisioning?: Provisioning;
+}
+
+/** After these, an expansion may still be under way in the cloud. */
+const unfinished: readonly string[] = [
+  "CANCELLED",
+  "DEADLINE_EXCEEDED",
+  "UNAVAILABLE",
+  "RESOURCE_EXHAUSTED",
+  "ABORTED",
+];
+const infeasible: readonly string[] = ["INVALID_ARGUMENT", "OUT_OF_RANGE", "NOT_FOUND"];
+
+export class Claims {
+  readonly works: BackgroundWork<Finished | undefined>;
+  readonly #actions: VolumeActions;
+
+  constructor(actions: VolumeActions, enqueue: (key: string) => void) {
+    this.#actions = actions;
+    this.works = new BackgroundWork(enqueue);
+  }
+
+  async reconcile(key: string, signal: AbortSignal): Promise<Outcome> {
+    const { stores } = this.#actions.deps;
+    const claim = stores.claims.get(key);
+    const work = this.works.take(key);
+    if (work === "running") return waiting;
+    if (work !== undefined && "value" in work) {
+      // Observe mode created nothing.
+      if (work.value === undefined) return settled;
+      const { provisioning, volume } = work.value;
+      if (provisioning !== undefined) {
+        await this.#publish(provisioning, volume, signal);
+        return requeue(milliseconds(0), "the volume was created");
+      }
+    }
+    if (claim === undefined) {
+      this.#actions.forget(kind, key);
+      return settled;
+    }
+    if (isPaused(claim)) return settled;
+    const bound = stores.volumes.get(claim.spec?.volumeName ?? "");
+    if (bound !== undefined) return this.#expand(key, claim, bound, work, signal);
+    const storageClass = stores.classes.get(classNameOf(claim));
+    const { driver, nodes } = this.#actions.deps;
+    if (
+      !needsVolume(claim, storageClass, driver.name) ||
+      stores.volumes.get(volumeNameOf(claim)) !== undefined
+    ) {
+      this.#actions.report(kind, claim, "provision", []);
+      return settled;
+    }
+    try {
+      if (work !== undefined && "error" in work) throw work.error;
+      this.#create(key, planProvisioning(claim, storageClass, nodes.list(), driver));
+      return waiting;
+    } catch (error) {
+      this.#actions.reportFailure(kind, claim, "provision", { reason: "ProvisioningFailed", error });
+      if (await this.#reschedule(claim, error, signal)) return settled;
+      throw error;
+    }
+  }
+
+  #create(key: string, provisioning: Provisioning): void {
+    const { claim, request, warnings } = provisioning;
+    const { note } = this.#actions.deps;
+    for (const text of warnings) note(text, { claim: key, reason: "IgnoredParameter" });
+    const text = `External provisioner is provisioning volume for claim "${keyFor(claim)}"`;
+    this.#actions.publish(kind, claim, { reason: "Provisioning", message: text });
+    const change = { object: `volume/${request.name}`, why: `claim ${key} needs a volume` };
+    this.#actions.start(this.works, key, "CreateVolume", change, async (cloud, life) => ({
+      volume: await cloud.create(request, life),
+      provisioning,
+    }));
+  }
+
+  /** The claim may be gone by now: its volume is then deleted through its PersistentVolume. */
+  async #publish(provisioning: Provisioning, volume: ObservedVolume, signal: AbortSignal): Promise<void> {
+    const { driver, identity } = this.#actions.deps;
+    const { claim } = provisioning;
+    const draft = persistentVolumeFor(provisioning, volume, driver.name, identity);
+    const why = `volume ${volume.id} was created for claim ${keyFor(claim)}`;
+    await this.#actions.create(persistentVolumes, draft, why, signal);
+    this.#actions.report(kind, claim, "provision", []);
+    const { name } = draft.metadata;
+    const message = `Successfully provisioned volume ${name}`;
+    this.#actions.publish(kind, claim, { reason: "ProvisioningSucceeded", message });
+  }
+
+  /** Where there is no room, the scheduler may choose another Node. */
+  async #reschedule(claim: PersistentVolumeClaim, error: unknown, signal: AbortSignal): Promise<boolean> {
+    const { annotations = {}, uid } = claim.metadata;
+    const isFull = error instanceof RpcError && error.code === "RESOURCE_EXHAUSTED";
+    if (!isFull || annotations[selectedNodeKey] === undefined) return false;
+    const body = { metadata: { uid, annotations: { [selectedNodeKey]: null } } };
+    const patch = { contentType: "application/merge-patch+json", body } as const;
+    const why = `the scheduler must choose another Node: ${messageOf(error)}`;
+    const { claims } = this.#actions.deps.stores;
+    await this.#actions.patch(persistentVolumeClaims, claims, claim, patch, why, signal);
+    return true;
+  }
+
+  async #expand(
+    key: string,
+    claim: PersistentVolumeClaim,
+    volume: PersistentVolume,
+    work: ReturnType<BackgroundWork<Finished | undefined>["take"]>,
+    signal: AbortSignal,
+  ): Promise<Outcome> {
+    const { driver, clock } = this.#actions.deps;
+    this.#actions.report(kind, claim, "provision", []);
+    const done = resizedPatch(volume, claim);
+    if (done !== undefined && volume.spec?.csi?.driver === driver.name)
+      await this.#patchVolume(volume, done, "the file system was expanded", signal);
+    if (typeof work === "object" && "value" in work && work.value !== undefined)
+      return this.#finish(claim, volume, work.value.volume.size, signal);
+    const size = sizeToExpandTo(claim, volume, driver.name);
+    const handle = volume.spec?.csi?.volumeHandle;
+    if (size === undefined || handle === undefined) {
+      this.#actions.report(kind, claim, "expand", []);
+      return settled;
+    }
+    if (typeof work === "object" && "error" in work) {
+      await this.#fail(claim, work.error, signal);
+      throw work.error;
+    }
+    const patch = expandingPatch(claim, size, toTime(clock.now()));
+    const why = `volume ${volume.metadata.name} is being expanded`;
+    if (patch !== undefined && (await this.#patchClaim(claim, patch, why, signal)) === undefined)
+      return settled;
+    const text = `External resizer is resizing volume ${volume.metadata.name}`;
+    this.#actions.publish(kind, claim, { reason: "Resizing", message: text });
+    const { step, max } = driver.sizes;
+    const range = { size: Math.ceil(size / step) * step, limit: max };
+    const change = { object: `volume/${volume.metadata.name}`, why: `claim ${key} asks for more` };
+    this.#actions.start(this.works, key, "ControllerExpandVolume", change, async (cloud, life) => ({
+      volume: await cloud.expand(handle, range, life),
+    }));
+    return waiting;
+  }
+
+  async #finish(
+    claim: PersistentVolumeClaim,
+    volume: PersistentVolume,
+    size: number,
+    signal: AbortSignal,
+  ): Promise<Outcome> {
+    const capacity = capacityPatch(volume, claim, size);
+    const why = "the volume was expanded";
+    if (capacity !== undefined) await this.#patchVolume(volume, capacity, why, signal);
+    const patch = expandedPatch(claim, size, toTime(this.#actions.deps.clock.now()));
+    if (patch !== undefined) await this.#patchClaim(claim, patch, why, signal);
+    this.#actions.report(kind, claim, "expand", []);
+    const event =
+      claim.spec?.volumeMode === "Block"
+        ? { reason: "VolumeResizeSuccessful", message: "Resize volume succeeded" }
+        : {
+            reason: "FileSystemResizeRequired",
+            message: "Require file system resize of volume on node",
+          };
+    this.#actions.publish(kind, claim, event);
+    return settled;
+  }
+
+  async #fail(claim: PersistentVolumeClaim, error: unknown, signal: AbortSignal): Promise<void> {
+    if (isNoProblem(error)) return;
+    this.#actions.reportFailure(kind, claim, "expand", { reason: "VolumeResizeFailed", error });
+    if (!(error instanceof RpcError) || unfinished.includes(error.code)) return;
+    const why = messageOf(cloudErrorIn(error));
+    const { clock } = this.#actions.deps;
+    const patch = expansionFailedPatch(claim, why, infeasible.includes(error.code), toTime(clock.now()));
+    if (patch !== undefined) await this.#patchClaim(claim, patch, why, signal);
+  }
+
+  #patchClaim(claim: PersistentVolumeClaim, patch: Patch, why: string, signal: AbortSignal) {
+    const { claims } = this.#actions.deps.stores;
+    return this.#actions.patch(persistentVolumeClaims, claims, claim, patch, why, signal);
+  }
+
+  #patchVolume(volume: PersistentVolume, patch: Patch, why: string, signal: AbortSignal) {
+    const { volumes } = this.#actions.deps.stores;
+    return this.#actions.patch(persistentVolumes, volumes, volume, patch, why, signal);
+  }
+}

@@ -1,0 +1,64 @@
+// What the volume controller works with. `src/app` composes it.
+
+import type { Inventory } from "../../cloud/inventory.ts";
+import type { CloudVolumes } from "../../csi/cloud-volumes.ts";
+import type { StatusCode } from "../../grpc/status.ts";
+import type { KubeApi } from "../../kube/client/api.ts";
+import type {
+  KubeObject,
+  PersistentVolume,
+  PersistentVolumeClaim,
+  StorageClass,
+  VolumeAttachment,
+} from "../../kube/objects.ts";
+import type { Clock } from "../../platform/clock.ts";
+import type { Random } from "../../platform/random.ts";
+import type { VolumeDriver } from "../../provider/volumes.ts";
+import type { RemovalHistory } from "../absence/removal-history.ts";
+import type { LatestObjects } from "../latest-objects.ts";
+import type { NodeStore, Note } from "../node-deps.ts";
+import type { LifecycleSettings } from "../node-lifecycle/settings.ts";
+import type { ObjectEvent } from "../reporter.ts";
+import type { JournalledSend } from "../writes/journalled-send.ts";
+
+/** The kinds that reports are about. */
+export type ReportedKind = "PersistentVolumeClaim" | "PersistentVolume" | "VolumeAttachment" | "Node";
+
+export interface VolumeStores {
+  readonly claims: LatestObjects<PersistentVolumeClaim>;
+  readonly volumes: LatestObjects<PersistentVolume>;
+  readonly attachments: LatestObjects<VolumeAttachment>;
+  readonly classes: LatestObjects<StorageClass>;
+}
+
+export interface VolumeDeps {
+  readonly driver: VolumeDriver;
+  /** For one leadership session: its changes end with the signal. */
+  readonly openVolumes: (life: AbortSignal) => CloudVolumes;
+  readonly stores: VolumeStores;
+  readonly nodes: NodeStore;
+  readonly inventory: Inventory;
+  readonly api: Pick<KubeApi, "create" | "delete" | "get" | "listPage" | "patch">;
+  readonly sendToCluster: JournalledSend;
+  readonly sendToCloud: JournalledSend;
+  readonly report: (kind: ReportedKind, object: KubeObject, event: ObjectEvent) => void;
+  readonly reportOnLease: (event: ObjectEvent) => void;
+  readonly note: Note;
+  readonly removals: RemovalHistory;
+  /** As for Nodes: how far apart two proofs are, and how much may be removed. */
+  readonly settings: Pick<LifecycleSettings, "confirmAfter" | "removalLimit">;
+  /** `csiProvisionerIdentity` of the volumes that this process creates. */
+  readonly identity: string;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly concurrency: () => number;
+  /** After each call, by CSI's name of it. */
+  readonly onCall: (method: CallName, code: StatusCode, durationMs: number) => void;
+}
+
+export type CallName =
+  | "CreateVolume"
+  | "DeleteVolume"
+  | "ControllerPublishVolume"
+  | "ControllerUnpublishVolume"
+  | "ControllerExpandVolume";

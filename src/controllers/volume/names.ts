@@ -1,0 +1,47 @@
+// Names that Kubernetes and its sidecars have fixed: annotations, finalizers, conditions and taints of volumes. None may ever change. Pure.
+
+export const provisionerKeys = [
+  "volume.kubernetes.io/storage-provisioner",
+  "volume.beta.kubernetes.io/storage-provisioner",
+] as const;
+export const classKey = "volume.beta.kubernetes.io/storage-class";
+/** Set by the scheduler; removed to make it choose another Node. */
+export const selectedNodeKey = "volume.kubernetes.io/selected-node";
+export const provisionedByKey = "pv.kubernetes.io/provisioned-by";
+/** Empty: the deletion of the volume needs no secret. */
+export const deletionSecretKeys = [
+  "volume.kubernetes.io/provisioner-deletion-secret-name",
+  "volume.kubernetes.io/provisioner-deletion-secret-namespace",
+] as const;
+export const identityKey = "storage.kubernetes.io/csiProvisionerIdentity";
+/** On a VolumeAttachment: the id of the machine, for when its Node is gone. */
+export const nodeIDKey = "csi.alpha.kubernetes.io/node-id";
+export const preResizeKey = "volume.alpha.kubernetes.io/pre-resize-capacity";
+export const noNodeExpansionKey = "volume.kubernetes.io/node-expansion-not-required";
+
+/** On PersistentVolumes: the volume in the cloud is deleted first. */
+export const provisionerFinalizer = "external-provisioner.volume.kubernetes.io/finalizer";
+
+/** On VolumeAttachments, and on PersistentVolumes that have one. */
+export function attacherFinalizer(driver: string): string {
+  return `external-attacher/${sanitized(driver)}`;
+}
+
+/** An administrator confirms that the machine no longer runs. */
+export const outOfServiceTaint = "node.kubernetes.io/out-of-service";
+
+/** How kubelets name the volume in `status.volumesInUse` of a Node. */
+export function nameInUse(driver: string, handle: string): string {
+  return `kubernetes.io/csi/${driver}^${handle}`;
+}
+
+/** The Leases of the sidecars that work for this driver. */
+export function sidecarLeases(driver: string): readonly string[] {
+  const name = sanitized(driver);
+  return [name, `external-attacher-leader-${name}`, `external-resizer-${name}`];
+}
+
+function sanitized(driver: string): string {
+  const name = driver.replaceAll(/[^a-zA-Z0-9-]/g, "-");
+  return name.endsWith("-") ? `${name}X` : name;
+}

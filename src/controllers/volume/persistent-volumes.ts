@@ -1,0 +1,252 @@
+// PersistentVolumes: deletes the volumes of claims that are gone, keeps finalizers as the sidecars do, and adds the topology that others
+// have left out.
+
+import { type Milliseconds, milliseconds, minutes } from "../../core/brand.ts";
+import { isKubeError } from "../../kube/errors/kube-error.ts";
+import type { PersistentVolume, VolumeAttachment } from "../../kube/objects.ts";
+import { finalizerPatch } from "../../kube/patches/service-patch.ts";
+import { persistentVolumeClaims, persistentVolumes } from "../../kube/resources.ts";
+import type { Index } from "../../kube/watch/store.ts";
+import { type Outcome, requeue, settled, waiting } from "../../runtime/workers.ts";
+import { MassLimit } from "../absence/mass-limit.ts";
+import { addProof, type Proof } from "../absence/proof.ts";
+import { removalWindowText } from "../absence/removal-history.ts";
+import { isPaused } from "../pause.ts";
+import { BackgroundWork } from "./background-work.ts";
+import { attacherFinalizer, provisionerFinalizer } from "./names.ts";
+import { desiredFinalizer, isManagedVolume, isReleased, planDeletion } from "./plan-deletion.ts";
+import type { VolumeActions } from "./volume-actions.ts";
+
+const kind = "PersistentVolume";
+const removalKind = "volumes";
+/** While the mass limit holds volumes. A release, or a change, is noticed at once. */
+const holdRecheck: Milliseconds = minutes(1);
+
+interface Released {
+  readonly uid: string;
+  readonly proofs: readonly Proof[];
+}
+
+export class PersistentVolumes {
+  readonly works: BackgroundWork<"deleted" | undefined>;
+  readonly #actions: VolumeActions;
+  readonly #limit: MassLimit;
+  readonly #attachments: Index<VolumeAttachment>;
+  readonly #byHandle: Index<PersistentVolume>;
+  /** PersistentVolumes whose claim disappeared unseen, by name. */
+  readonly #released = new Map<string, Released>();
+  /** Claims whose deletion this process has seen, by uid. */
+  readonly #deletedClaims = new Set<string>();
+
+  constructor(actions: VolumeActions, enqueue: (key: string) => void) {
+    const { settings, removals, clock, stores } = actions.deps;
+    this.#actions = actions;
+    this.works = new BackgroundWork(enqueue);
+    this.#limit = new MassLimit({ kind: removalKind, settings, removals, clock });
+    this.#attachments = stores.attachments.index(({ spec }) => [spec.source.persistentVolumeName ?? ""]);
+    this.#byHandle = stores.volumes.index(({ spec }) => [spec?.csi?.volumeHandle ?? ""]);
+    // For the life of the process, not for a leadership session.
+    stores.claims.subscribe(({ before, after, isFromList }) => {
+      const isLeaving = after?.metadata.deletionTimestamp !== undefined;
+      const leaving = isLeaving ? after : after === undefined && isFromList !== true ? before : undefined;
+      if (leaving?.spec?.volumeName !== undefined) this.#deletedClaims.add(leaving.metadata.uid);
+    });
+    stores.volumes.subscribe(({ before, after }) => {
+      const uid = before?.spec?.claimRef?.uid;
+      if (after === undefined && uid !== undefined) this.#deletedClaims.delete(uid);
+    });
+  }
+
+  begin(): void {
+    this.#released.clear();
+    this.#limit.begin();
+  }
+
+  end(): void {
+    this.#actions.deps.removals.endHolds(removalKind);
+  }
+
+  /** Those that the mass limit may hold. */
+  get held(): Iterable<string> {
+    return this.#released.keys();
+  }
+
+  async reconcile(name: string, signal: AbortSignal): Promise<Outcome> {
+    const { stores, driver } = this.#actions.deps;
+    const volume = stores.volumes.get(name);
+    const work = this.works.take(name);
+    if (work === "running") return waiting;
+    if (volume === undefined || !isManagedVolume(volume, driver.name)) {
+      this.#forget(name);
+      return settled;
+    }
+    if (isPaused(volume)) return settled;
+    await this.#updateFinalizers(volume, signal);
+    if (!isReleased(volume)) {
+      this.#settle(volume);
+      return settled;
+    }
+    if (work !== undefined && "error" in work) {
+      const { error } = work;
+      this.#actions.reportFailure(kind, volume, "delete", { reason: "VolumeFailedDelete", error });
+      throw error;
+    }
+    return work === undefined ? this.#delete(volume, signal) : this.#noteDeleted(volume, work.value, signal);
+  }
+
+  async #updateFinalizers(volume: PersistentVolume, signal: AbortSignal): Promise<void> {
+    const { stores, driver } = this.#actions.deps;
+    const desired = desiredFinalizer(volume);
+    const policy = volume.spec?.persistentVolumeReclaimPolicy;
+    const first = desired && finalizerPatch(volume, provisionerFinalizer, desired);
+    const why = `the reclaim policy is ${policy}`;
+    const kept =
+      first && (await this.#actions.patch(persistentVolumes, stores.volumes, volume, first, why, signal));
+    const isAttached = this.#attachments.get(volume.metadata.name).length > 0;
+    if (volume.metadata.deletionTimestamp === undefined || isAttached) return;
+    const second = finalizerPatch(kept ?? volume, attacherFinalizer(driver.name), "absent");
+    if (second !== undefined)
+      await this.#actions.patch(
+        persistentVolumes,
+        stores.volumes,
+        volume,
+        second,
+        "no attachment needs it",
+        signal,
+      );
+  }
+
+  async #delete(volume: PersistentVolume, signal: AbortSignal): Promise<Outcome> {
+    const { stores, clock, settings, removals } = this.#actions.deps;
+    const { name, uid } = volume.metadata;
+    const { claimRef, csi } = volume.spec ?? {};
+    const isAnnounced = this.#deletedClaims.has(claimRef?.uid ?? "");
+    if (isAnnounced) this.#released.delete(name);
+    else if (this.#released.get(name)?.uid !== uid) this.#released.set(name, { uid, proofs: [] });
+    const { proofs } = this.#released.get(name) ?? { proofs: [] };
+    const plan = planDeletion({
+      volume,
+      claim: stores.claims.get(`${claimRef?.namespace}/${claimRef?.name}`),
+      attachments: this.#attachments.get(name),
+      sharing: this.#byHandle
+        .get(csi?.volumeHandle ?? "")
+        .filter(({ spec }) => spec?.csi?.driver === csi?.driver),
+      ...{ isAnnounced, proofs, confirmAfter: settings.confirmAfter },
+    });
+    switch (plan.kind) {
+      case "keep":
+        this.#actions.report(kind, volume, "delete", [{ type: "Warning", ...plan }]);
+        return settled;
+      case "in-use":
+        this.#actions.report(kind, volume, "delete", [
+          { type: "Normal", reason: "VolumeDelete", message: plan.message },
+        ]);
+        return settled;
+      case "prove":
+      case "delete": {
+        const isLimited = !isAnnounced && !removals.isReleased(removalKind, uid);
+        if (isLimited && this.#hold(volume)) return requeue(holdRecheck, "the mass limit");
+        if (plan.kind === "delete") {
+          const isStored = !isLimited || (await this.#limit.record([uid])) === "recorded";
+          return isStored ? this.#start(volume) : requeue(milliseconds(0), "the deletion is recorded");
+        }
+        const due = (plan.next.at ?? 0) - clock.monotonic();
+        return due > 0 ? requeue(milliseconds(due), "the next proof") : this.#prove(volume, signal);
+      }
+    }
+  }
+
+  /** Asks the API server for the claim, without a cache. */
+  async #prove({ metadata: { name, uid }, spec }: PersistentVolume, signal: AbortSignal): Promise<Outcome> {
+    const { api, clock } = this.#actions.deps;
+    const { name: claim = "", namespace = "", uid: claimUID } = spec?.claimRef ?? {};
+    const beganAt = clock.monotonic();
+    const found = await api
+      .get(persistentVolumeClaims, { name: claim, namespace }, signal)
+      .catch((error: unknown) => {
+        if (isKubeError(error, "not-found")) return undefined;
+        throw error;
+      });
+    const known = this.#released.get(name)?.proofs ?? [];
+    const isGone = found?.metadata.uid !== claimUID;
+    const proof = { kind: "lookup", beganAt, knownAt: clock.monotonic() } as const;
+    this.#released.set(name, { uid, proofs: isGone ? addProof(known, proof) : [] });
+    return requeue(isGone ? milliseconds(0) : holdRecheck, "an answer about the claim");
+  }
+
+  /** Too many at once have lost their claim unseen: it may be the API server that is wrong. */
+  #hold(volume: PersistentVolume): boolean {
+    const { stores, removals, driver } = this.#actions.deps;
+    const { name, uid } = volume.metadata;
+    const managed = stores.volumes
+      .list()
+      .filter((one) => isManagedVolume(one, driver.name) && !removals.has(removalKind, one.metadata.uid));
+    const affected = managed.filter((one) => isReleased(one) && this.#isUnseen(one)).length;
+    const recent = removals.count(removalKind);
+    const total = managed.length + recent;
+    const { isHeld, allowed } = this.#limit.decide({ recent, affected, total });
+    if (!isHeld) {
+      removals.endHold(removalKind, uid);
+      return false;
+    }
+    removals.hold(removalKind, uid, name);
+    const message = `${affected} of ${total} PersistentVolumes were released by claims whose deletion was not seen, and ${recent} volumes were deleted in the last ${removalWindowText}. More than ${allowed} at once is treated as a fault of the API server, so no volume is deleted. Check that the claims are meant to be gone. To delete the volumes: ${removals.howToRelease(removalKind)}`;
+    this.#actions.report(kind, volume, "delete", [
+      { type: "Warning", reason: "MassDeletionHeld", message, identity: "MassDeletionHeld" },
+    ]);
+    return true;
+  }
+
+  #isUnseen({ metadata, spec }: PersistentVolume): boolean {
+    const { removals } = this.#actions.deps;
+    return (
+      !this.#deletedClaims.has(spec?.claimRef?.uid ?? "") && !removals.isReleased(removalKind, metadata.uid)
+    );
+  }
+
+  #start(volume: PersistentVolume): Outcome {
+    const { name } = volume.metadata;
+    const handle = volume.spec?.csi?.volumeHandle ?? "";
+    const why = `its claim ${volume.spec?.claimRef?.namespace}/${volume.spec?.claimRef?.name} is gone, and the reclaim policy is Delete`;
+    const change = { object: `volume/${name}`, why };
+    this.#actions.start(this.works, name, "DeleteVolume", change, async (cloud, life) => {
+      await cloud.remove(handle, life);
+      return "deleted" as const;
+    });
+    return waiting;
+  }
+
+  async #noteDeleted(
+    volume: PersistentVolume,
+    result: "deleted" | undefined,
+    signal: AbortSignal,
+  ): Promise<Outcome> {
+    if (result === undefined) return settled;
+    const { stores } = this.#actions.deps;
+    const why = "its volume was deleted in the cloud";
+    await this.#actions.delete(persistentVolumes, volume, why, signal);
+    const patch = finalizerPatch(volume, provisionerFinalizer, "absent");
+    if (patch !== undefined)
+      await this.#actions
+        .patch(persistentVolumes, stores.volumes, volume, patch, why, signal)
+        .catch((error: unknown) => {
+          if (!isKubeError(error, "not-found")) throw error;
+        });
+    return settled;
+  }
+
+  #settle(volume: PersistentVolume): void {
+    const { removals } = this.#actions.deps;
+    this.#released.delete(volume.metadata.name);
+    removals.endHold(removalKind, volume.metadata.uid);
+    removals.endRelease(removalKind, volume.metadata.uid);
+    this.#actions.report(kind, volume, "delete", []);
+  }
+
+  #forget(name: string): void {
+    const known = this.#released.get(name);
+    if (known !== undefined) this.#actions.deps.removals.endHold(removalKind, known.uid);
+    this.#released.delete(name);
+    this.#actions.forget(kind, name);
+  }
+}

@@ -1,0 +1,188 @@
+// How the volume controller acts: journalled and guarded writes to the cluster, journalled changes in the cloud, and reports.
+
+import { isFenced } from "../../cloud/error-policies.ts";
+import { defined } from "../../core/defined.ts";
+import type { CloudVolumes } from "../../csi/cloud-volumes.ts";
+import { RpcError } from "../../grpc/status.ts";
+import type { Draft } from "../../kube/client/api.ts";
+import { isKubeError } from "../../kube/errors/kube-error.ts";
+import { type KubeObject, keyOf, type ObjectKey } from "../../kube/objects.ts";
+import type { Patch } from "../../kube/patches/patch.ts";
+import type { Resource } from "../../kube/resources.ts";
+import { CloudError } from "../../provider/errors.ts";
+import { isLostRace, textOfError } from "../classify-error.ts";
+import type { LatestObjects } from "../latest-objects.ts";
+import { type Finding, findingsIn, type ObjectEvent, Reporter, ReportsByName } from "../reporter.ts";
+import type { BackgroundWork } from "./background-work.ts";
+import type { CallName, ReportedKind, VolumeDeps } from "./deps.ts";
+
+/** What was reported about an object. Names are unique within a kind. */
+interface Subject {
+  readonly kind: ReportedKind;
+  readonly object: KubeObject;
+  readonly metadata: { readonly name: string; readonly uid: string };
+}
+
+export type Topic = "provision" | "expand" | "attach" | "detach" | "delete" | "label" | "write";
+
+export const keyFor = ({ metadata: { name, namespace } }: KubeObject): string =>
+  keyOf(defined({ name, namespace }));
+
+export const objectKey = ({ metadata: { name, namespace } }: KubeObject): ObjectKey =>
+  defined({ name, namespace });
+
+/** The error of the cloud, if that is what a CSI error is about. */
+export function cloudErrorIn(error: unknown): unknown {
+  return error instanceof RpcError && CloudError.is(error.cause) ? error.cause : error;
+}
+
+/** Nothing went wrong: the object changed in between, or this replica no longer leads. */
+export function isNoProblem(error: unknown): boolean {
+  return isLostRace(error) || isKubeError(error, "fenced") || isFenced(cloudErrorIn(error));
+}
+
+export class VolumeActions {
+  readonly deps: VolumeDeps;
+  /** Set while a leadership session lasts. */
+  #session: { readonly cloud: CloudVolumes; readonly signal: AbortSignal } | undefined;
+  readonly #reports = new ReportsByName<Topic>();
+  readonly #reporter: Reporter<Subject, Topic>;
+
+  constructor(deps: VolumeDeps) {
+    this.deps = deps;
+    this.#reporter = new Reporter<Subject, Topic>(
+      ({ kind, object }, event) => deps.report(kind, object, event),
+      this.#reports,
+    );
+  }
+
+  begin(signal: AbortSignal): void {
+    this.#session = { cloud: this.deps.openVolumes(signal), signal };
+  }
+
+  /** Starts a change in the cloud, unless in observe mode. */
+  start<T>(
+    works: BackgroundWork<T | undefined>,
+    key: string,
+    method: CallName,
+    change: { readonly object: string; readonly why: string },
+    work: (cloud: CloudVolumes, signal: AbortSignal) => Promise<T>,
+  ): void {
+    const { clock, sendToCloud, onCall } = this.deps;
+    const session = this.#session;
+    if (session === undefined) throw new Error("The volume controller does not run.");
+    works.start(key, async () => {
+      const began = clock.monotonic();
+      try {
+        const sent = await sendToCloud([{ action: method, ...change }], () =>
+          work(session.cloud, session.signal),
+        );
+        if (sent === "observed") return undefined;
+        onCall(method, "OK", clock.monotonic() - began);
+        return sent;
+      } catch (error) {
+        onCall(method, error instanceof RpcError ? error.code : "UNKNOWN", clock.monotonic() - began);
+        throw error;
+      }
+    });
+  }
+
+  /** Returns undefined in observe mode. */
+  async patch<T extends KubeObject>(
+    resource: Resource<T>,
+    store: LatestObjects<T>,
+    object: T,
+    patch: Patch,
+    why: string,
+    signal: AbortSignal,
+  ): Promise<T | undefined> {
+    const change = { action: "patch", object: `${resource.plural}/${keyFor(object)}`, why };
+    const written = await this.deps.sendToCluster([change], () =>
+      this.deps.api.patch(resource, objectKey(object), patch, signal),
+    );
+    if (written === "observed") return undefined;
+    store.remember(written);
+    return written;
+  }
+
+  /** One that exists is left as it is. */
+  async create<T extends KubeObject>(
+    resource: Resource<T>,
+    draft: Draft<T>,
+    why: string,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const change = { action: "create", object: `${resource.plural}/${draft.metadata.name}`, why };
+    try {
+      await this.deps.sendToCluster([change], () => this.deps.api.create(resource, draft, signal));
+    } catch (error) {
+      if (!isKubeError(error, "already-exists")) throw error;
+    }
+  }
+
+  /** One that is gone is no error. */
+  async delete<T extends KubeObject>(
+    resource: Resource<T>,
+    object: T,
+    why: string,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const change = { action: "delete", object: `${resource.plural}/${keyFor(object)}`, why };
+    try {
+      await this.deps.sendToCluster([change], () =>
+        this.deps.api.delete(resource, objectKey(object), { uid: object.metadata.uid }, signal),
+      );
+    } catch (error) {
+      if (!isKubeError(error, "not-found")) throw error;
+    }
+  }
+
+  /** These events apply to the object now. */
+  report(kind: ReportedKind, object: KubeObject, topic: Topic, events: readonly ObjectEvent[]): void {
+    this.#reporter.report(subjectOf(kind, object), topic, events);
+  }
+
+  /** An event about something that does not last. */
+  publish(kind: ReportedKind, object: KubeObject, event: Pick<ObjectEvent, "reason" | "message">): void {
+    this.#reporter.publish(subjectOf(kind, object), { type: "Normal", ...event });
+  }
+
+  reportFailure(
+    kind: ReportedKind,
+    object: KubeObject,
+    topic: Topic,
+    { reason, error }: { readonly reason: string; readonly error: unknown },
+  ): void {
+    if (isNoProblem(error)) return;
+    this.report(kind, object, topic, [
+      { type: "Warning", reason, message: textOfError(cloudErrorIn(error)) },
+    ]);
+  }
+
+  /** The object is gone. */
+  forget(kind: ReportedKind, key: string): void {
+    this.#reports.forget(`${kind} ${key}`);
+  }
+
+  /** Keys of the objects of a kind about which something is reported. */
+  reported(kind: ReportedKind): readonly string[] {
+    return [...this.#reports.names]
+      .filter((name) => name.startsWith(`${kind} `))
+      .map((name) => name.slice(kind.length + 1));
+  }
+
+  findings(kind: ReportedKind): ReadonlyMap<string, readonly Finding[]> {
+    return new Map(
+      this.reported(kind).map((key) => [
+        key,
+        [...this.#reports.get(`${kind} ${key}`).values()].flatMap((reported) =>
+          findingsIn(reported, ({ type }) => (type === "Warning" ? "problem" : "wait")),
+        ),
+      ]),
+    );
+  }
+}
+
+function subjectOf(kind: ReportedKind, object: KubeObject): Subject {
+  return { kind, object, metadata: { name: `${kind} ${keyFor(object)}`, uid: object.metadata.uid } };
+}

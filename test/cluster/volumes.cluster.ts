@@ -1,0 +1,135 @@
+// The volume controller with the binder and the attach/detach controller of a real kube-controller-manager, and with exactly the permissions
+// that the command rbac prints: a claim becomes a volume, a pod attaches it, and everything is deleted again. No sidecar runs.
+
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "bun:test";
+import type { PersistentVolumeClaim, VolumeAttachment } from "../../src/kube/objects.ts";
+import { persistentVolumeClaims, persistentVolumes, volumeAttachments } from "../../src/kube/resources.ts";
+import { writeKubeconfig } from "../../src/testing/apiserver/serving/https-server.ts";
+import { never } from "../kube/cluster/connect.ts";
+import { type Cluster, openCluster } from "./rig/cluster.ts";
+import { type ControlPlane, startControlPlane } from "./rig/control-plane.ts";
+import type { KeptProcess } from "./rig/kept-process.ts";
+import { createKubectl } from "./rig/kubectl.ts";
+
+let plane: ControlPlane;
+let controllerManager: KeptProcess;
+let cluster: Cluster;
+beforeAll(async () => {
+  plane = await startControlPlane();
+  controllerManager = plane.startControllerManager([
+    "persistentvolume-binder-controller",
+    "persistentvolume-attach-detach-controller",
+    "persistentvolume-protection-controller",
+    "persistentvolumeclaim-protection-controller",
+    "serviceaccount-controller",
+  ]);
+});
+afterAll(async () => {
+  await controllerManager.stop();
+  await plane.stop();
+});
+beforeEach(async () => {
+  cluster = await openCluster(plane.kubeconfig);
+});
+afterEach(async () => {
+  await cluster[Symbol.asyncDispose]();
+});
+
+const driver = "csi.fake.example";
+const manager = "fairlead-volumes";
+
+const startManager = async (): Promise<KeptProcess> => {
+  const flags = ["--controllers=*,volume", "--secure-port=0"];
+  const printed = cluster.manager({ flags: ["rbac", "--set", `user=${manager}`, ...flags] });
+  await printed.exited;
+  const kubectl = createKubectl(cluster.kubeconfig, cluster.folder);
+  await kubectl("apply", "-f", cluster.file("rbac.yaml", printed.output()));
+  const user = { name: manager, server: plane.server, ...plane.issue(manager, []) };
+  return cluster.manager({ kubeconfig: cluster.file("manager", writeKubeconfig(plane.ca, [user])), flags });
+};
+
+const objects = `
+apiVersion: storage.k8s.io/v1
+kind: StorageClass
+metadata: { name: fake }
+provisioner: ${driver}
+allowVolumeExpansion: true
+---
+apiVersion: storage.k8s.io/v1
+kind: CSIDriver
+metadata: { name: ${driver} }
+spec: { attachRequired: true }
+---
+apiVersion: v1
+kind: PersistentVolumeClaim
+metadata: { name: data, namespace: default }
+spec:
+  accessModes: [ReadWriteOnce]
+  storageClassName: fake
+  resources: { requests: { storage: 2Gi } }
+`;
+
+const podOn = (node: string): string => `
+apiVersion: v1
+kind: Pod
+metadata: { name: app, namespace: default }
+spec:
+  nodeName: ${node}
+  automountServiceAccountToken: false
+  containers: [{ name: app, image: app, volumeMounts: [{ name: data, mountPath: /data }] }]
+  volumes: [{ name: data, persistentVolumeClaim: { claimName: data } }]
+`;
+
+const claim = (): Promise<PersistentVolumeClaim> =>
+  cluster.api.get(persistentVolumeClaims, { name: "data", namespace: "default" }, never);
+
+const attachments = async (): Promise<readonly VolumeAttachment[]> =>
+  (await cluster.api.listPage(volumeAttachments, {}, never)).items;
+
+test("a claim becomes a volume, which a pod attaches, and which is expanded, detached and deleted", async () => {
+  const kubectl = createKubectl(cluster.kubeconfig, cluster.folder);
+  const running = await startManager();
+  const nodes = ["worker-1", "worker-2", "worker-3"];
+  for (const node of nodes) {
+    cluster.cloud.machines.add(node);
+    await cluster.join(node);
+    await cluster.initialized(node);
+    await kubectl("annotate", "node", node, "volumes.kubernetes.io/controller-managed-attach-detach=true");
+  }
+  await kubectl("apply", "-f", cluster.file("objects.yaml", objects));
+  await cluster.until("the claim is bound", async () => (await claim()).status?.phase === "Bound");
+  const [volume] = cluster.cloud.volumes.list();
+  expect(volume).toMatchObject({ size: 2, machine: null });
+  const { spec } = await cluster.api.get(
+    persistentVolumes,
+    { name: (await claim()).spec?.volumeName ?? "" },
+    never,
+  );
+  expect(spec?.csi?.volumeHandle).toBe(volume?.id ?? "");
+  const inZone = cluster.cloud.machines.list().find(({ zone }) => zone === volume?.zone);
+  const node = inZone?.name ?? "";
+
+  await kubectl("apply", "-f", cluster.file("pod.yaml", podOn(node)));
+  await cluster.until("attached", async () => (await attachments())[0]?.status?.attached === true);
+  expect(cluster.cloud.volumes.get(volume?.id ?? "").machine).toBe(inZone?.id ?? "");
+
+  const larger = '{"spec":{"resources":{"requests":{"storage":"3Gi"}}}}';
+  await kubectl("patch", "pvc", "data", "-p", larger);
+  await cluster.until("expanded", async () =>
+    (await claim()).status?.conditions?.some(({ type }) => type === "FileSystemResizePending"),
+  );
+  expect(cluster.cloud.volumes.get(volume?.id ?? "").size).toBe(3);
+
+  await kubectl("delete", "pod", "app", "--force", "--grace-period=0");
+  await cluster.until("detached", async () => (await attachments()).length === 0);
+  expect(cluster.cloud.volumes.get(volume?.id ?? "").machine).toBeNull();
+  await kubectl("delete", "pvc", "data");
+  await cluster.until("deleted", async () => {
+    const left = await cluster.api.listPage(persistentVolumes, {}, never);
+    return left.items.length === 0 && cluster.cloud.volumes.list().length === 0;
+  });
+  const described = await kubectl("get", "events", "-o", "custom-columns=REASON:.reason", "--no-headers");
+  for (const reason of ["Provisioning", "ProvisioningSucceeded", "Resizing", "FileSystemResizeRequired"])
+    expect(described).toContain(reason);
+  expect(running.output()).not.toMatch(/\b403\b|permission missing/);
+});

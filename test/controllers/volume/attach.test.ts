@@ -1,0 +1,202 @@
+import { afterEach, describe, expect, test } from "bun:test";
+import { Refusal } from "../../../providers/fake/simulator/answer.ts";
+import { VolumeWorld } from "../../support/volume-world.ts";
+
+let world: VolumeWorld | undefined;
+afterEach(async () => {
+  await world?.stop();
+  expect(world?.unexpectedErrors ?? []).toEqual([]);
+});
+
+/** A claim whose volume is attached and in use. */
+async function attached(nodes = 6): Promise<{
+  readonly w: VolumeWorld;
+  readonly node: string;
+  readonly other: string;
+  readonly name: string;
+  readonly machine: string;
+}> {
+  const w = new VolumeWorld({ nodes });
+  world = w;
+  await w.start();
+  w.claim("data");
+  await w.until(() => w.isBound("data"), "bound");
+  const [node, other] = w.nodesFor("data");
+  const name = w.attach("data", node);
+  await w.until(() => w.isAttached(name), "attached");
+  w.setInUse(node, ["data"]);
+  await w.pass(5);
+  w.forget();
+  return { w, node, other, name, machine: w.machineOf(node) };
+}
+
+const isAttachedInCloud = (w: VolumeWorld): boolean => w.cloud.volumes.get("v1").machine !== null;
+const detached = (w: VolumeWorld, name: string) => () => w.attachment(name) === undefined;
+const messageOn = (w: VolumeWorld, name: string) => w.attachment(name)?.status?.detachError?.message ?? "";
+
+describe("a volume that is to be detached", () => {
+  test("is detached when its kubelet has unmounted it, without a question about the machine", async () => {
+    const { w, node, name } = await attached();
+    w.setInUse(node, []);
+    w.setReady(node, "False");
+    w.detach(name);
+    await w.until(detached(w, name), "detached", 5);
+    expect(w.changes).toEqual(["PATCH /volumes/v1"]);
+    expect(w.events(name)).toEqual([]);
+  });
+
+  test("stays attached while the kubelet has it mounted and the machine runs, and says so on the VolumeAttachment and the Node", async () => {
+    const { w, node, name, machine } = await attached();
+    w.changeNode(node, (now) => ({
+      ...now,
+      status: { ...now.status, conditions: [{ type: "Ready", status: "Unknown" }] },
+    }));
+    w.detach(name);
+    await w.pass(3600);
+    expect(isAttachedInCloud(w)).toBe(true);
+    expect(w.changes).toEqual([]);
+    const pv = w.volumeOf("data").metadata.name;
+    const message = `The kubelet of the Node ${node} has not reported that the volume is unmounted, and machine ${machine} may still write to it. The volume ${pv} is not detached before the machine is proved to be stopped or gone. If it certainly does not run, run: kubectl taint node ${node} node.kubernetes.io/out-of-service=nodeshutdown:NoExecute.`;
+    expect(messageOn(w, name)).toBe(message);
+    for (const object of [name, node])
+      expect(w.events(object)).toContain(`Warning DetachmentWaits ${message}`);
+    // One question a minute about the machine, and none about the volume.
+    expect(w.asked.length).toBeLessThanOrEqual(0);
+    expect(w.cloud.seen.length).toBeLessThanOrEqual(130);
+    w.setInUse(node, []);
+    await w.until(detached(w, name), "detached", 5);
+  });
+
+  test("moves when the kubelet reports the unmount a moment after the attachment was deleted, without a warning", async () => {
+    const { w, node, name } = await attached();
+    w.detach(name);
+    await w.pass(2);
+    w.setInUse(node, []);
+    await w.until(detached(w, name), "detached", 5);
+    expect(w.events(name)).toEqual([]);
+  });
+
+  test("is detached from a Node that an administrator has put out of service", async () => {
+    const { w, node, name } = await attached();
+    w.detach(name);
+    await w.pass(60);
+    expect(isAttachedInCloud(w)).toBe(true);
+    w.changeNode(node, ({ spec, ...rest }) => ({
+      ...rest,
+      spec: {
+        ...spec,
+        taints: [{ key: "node.kubernetes.io/out-of-service", effect: "NoExecute", value: "x" }],
+      },
+    }));
+    await w.until(detached(w, name), "detached", 5);
+  });
+
+  test.each(["stopped", "removed"] as const)(
+    "is detached from a machine that is %s, after two answers",
+    async (what) => {
+      const { w, name, machine } = await attached();
+      if (what === "stopped") w.cloud.machines.setStatus(machine, "stopped");
+      else w.cloud.machines.remove(machine);
+      w.detach(name);
+      await w.pass(20);
+      expect(w.attachment(name)).toBeDefined();
+      await w.until(detached(w, name), "detached", 180);
+    },
+  );
+
+  test("stays attached when the cloud hides a machine that runs for a moment", async () => {
+    const { w, node, name, machine } = await attached();
+    w.cloud.faults.hide({ resource: machine, from: "both", milliseconds: 20_000 });
+    w.detach(name);
+    await w.pass(1800);
+    expect(isAttachedInCloud(w)).toBe(true);
+    expect(messageOn(w, name)).toContain(`The kubelet of the Node ${node} has not reported`);
+  });
+
+  test("stays attached when its Node was deleted and the machine runs", async () => {
+    const { w, node, name, machine } = await attached();
+    w.removeNode(node);
+    w.detach(name);
+    await w.pass(1800);
+    expect(isAttachedInCloud(w)).toBe(true);
+    expect(messageOn(w, name)).toStartWith(
+      `The Node ${node} no longer exists, and machine ${machine} may still`,
+    );
+    w.cloud.machines.remove(machine);
+    await w.until(detached(w, name), "detached", 180);
+  });
+
+  test("stays attached when a new machine has the name of its Node", async () => {
+    const { w, node, name, machine } = await attached();
+    w.changeNode(node, (now) => ({ ...now, spec: { providerID: "fake://99" }, status: {} }));
+    w.detach(name);
+    await w.pass(600);
+    expect(isAttachedInCloud(w)).toBe(true);
+    expect(messageOn(w, name)).toStartWith(
+      `The Node ${node} has another machine now, and machine ${machine}`,
+    );
+  });
+
+  test("stays attached while the cloud does not answer", async () => {
+    const { w, name } = await attached();
+    w.cloud.faults.add({ kind: "refused", calls: 1_000_000 });
+    w.detach(name);
+    await w.pass(1800);
+    expect(isAttachedInCloud(w)).toBe(true);
+  });
+
+  test("moves to another Node only when it is detached from the first one", async () => {
+    const { w, node, other, name } = await attached();
+    const second = w.attach("data", other);
+    await w.pass(60);
+    expect(w.isAttached(second)).toBe(false);
+    expect(w.attachment(second)?.status?.attachError?.message).toContain("It is never detached for that.");
+    w.setInUse(node, []);
+    w.detach(name);
+    await w.until(() => w.isAttached(second), "attached", 400);
+    expect(w.cloud.volumes.get("v1").machine).toBe(w.machineOf(other));
+  });
+
+  test("that the cloud does not have any more is detached without a request that changes anything", async () => {
+    const { w, node, name } = await attached();
+    Object.assign(w.cloud.volumes, {
+      get: () => {
+        throw new Refusal(404, "not_found", "no such volume");
+      },
+    });
+    w.setInUse(node, []);
+    w.detach(name);
+    await w.until(detached(w, name), "detached", 5);
+    expect(w.changes).toEqual([]);
+  });
+});
+
+describe("a volume that is to be attached", () => {
+  test("waits with a message while the machine has as many volumes as it can have", async () => {
+    const w = new VolumeWorld({ nodes: 1 });
+    world = w;
+    await w.start();
+    const names = Array.from({ length: 9 }, (_, index) => `data-${index}`);
+    for (const name of names) w.claim(name);
+    await w.until(() => names.every((name) => w.isBound(name)), "bound");
+    const attachments = names.map((name) => w.attach(name, "node-0"));
+    await w.until(() => attachments.filter((name) => w.isAttached(name)).length === 8, "8 attached");
+    const waits = attachments.find((name) => !w.isAttached(name)) ?? "";
+    await w.until(() => w.attachment(waits)?.status?.attachError !== undefined, "the message");
+    expect(w.attachment(waits)?.status?.attachError?.message).toMatch(/has 8 volumes/);
+    w.detach(attachments.find((name) => w.isAttached(name)) ?? "");
+    await w.until(() => w.isAttached(waits), "attached", 10);
+  });
+
+  test("waits for the Node to have a machine", async () => {
+    const { w } = await attached();
+    w.claim("more");
+    await w.until(() => w.isBound("more"), "bound");
+    const name = w.attach("more", "node-9");
+    await w.until(() => w.attachment(name)?.status?.attachError !== undefined, "the message");
+    expect(w.attachment(name)?.status?.attachError?.message).toContain(
+      "cannot be attached to the Node node-9: it does not exist.",
+    );
+    expect(w.attachment(name)?.metadata.finalizers).toBeUndefined();
+  });
+});

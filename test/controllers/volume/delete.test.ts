@@ -1,0 +1,161 @@
+import { afterEach, describe, expect, test } from "bun:test";
+import type { RemovalMemory } from "../../../src/controllers/absence/removal-memory.ts";
+import { VolumeWorld } from "../../support/volume-world.ts";
+
+let world: VolumeWorld | undefined;
+afterEach(async () => {
+  await world?.stop();
+  expect(world?.unexpectedErrors ?? []).toEqual([]);
+});
+
+/** Bound claims, `data-0` and so on. */
+async function bound(
+  count: number,
+  ofClass: Parameters<VolumeWorld["createClass"]>[1] = {},
+): Promise<VolumeWorld> {
+  const w = new VolumeWorld({ nodes: 6 });
+  world = w;
+  await w.start();
+  w.createClass("used", ofClass);
+  const names = Array.from({ length: count }, (_, index) => `data-${index}`);
+  for (const name of names) w.claim(name, { spec: { storageClassName: "used" } });
+  await w.until(() => names.every((name) => w.isBound(name)), "bound");
+  await w.pass(5);
+  w.forget();
+  return w;
+}
+
+/** The claims are deleted while no manager runs, so that their deletion is not seen. */
+async function deleteUnseen(w: VolumeWorld, count: number): Promise<void> {
+  await w.stop();
+  for (let index = 0; index < count; index += 1) w.deleteClaim(`data-${index}`);
+  await w.pass(1);
+  await w.start();
+}
+
+const eventsOfVolumes = (w: VolumeWorld) => w.volumes().flatMap(({ metadata }) => w.events(metadata.name));
+
+describe("the volume of a claim", () => {
+  test("is deleted with the claim, without a limit for deletions that were seen", async () => {
+    const w = await bound(10);
+    for (let index = 0; index < 10; index += 1) w.deleteClaim(`data-${index}`);
+    await w.until(() => w.volumes().length === 0, "deleted", 10);
+    expect(w.cloud.volumes.list()).toEqual([]);
+  });
+
+  test("is kept with the reclaim policy Retain, and its PersistentVolume has no finalizer of the provisioner", async () => {
+    const w = await bound(1, { reclaimPolicy: "Retain" });
+    expect(w.volumes()[0]?.metadata.finalizers ?? []).toEqual([]);
+    w.deleteClaim("data-0");
+    await w.pass(1800);
+    expect([w.cloud.volumes.list().length, w.changes]).toEqual([1, []]);
+  });
+
+  test("keeps the finalizer only as long as the reclaim policy is Delete", async () => {
+    const w = await bound(1);
+    const finalizers = () => w.volumes()[0]?.metadata.finalizers ?? [];
+    const setPolicy = (persistentVolumeReclaimPolicy: string) =>
+      w.changeVolume(w.volumes()[0]?.metadata.name ?? "", (now) => ({
+        ...now,
+        spec: { ...now.spec, persistentVolumeReclaimPolicy },
+      }));
+    setPolicy("Retain");
+    await w.pass(2);
+    expect(finalizers()).toEqual([]);
+    setPolicy("Delete");
+    await w.pass(2);
+    expect(finalizers()).toEqual(["external-provisioner.volume.kubernetes.io/finalizer"]);
+  });
+
+  test("is deleted after two answers of the API server if the deletion of the claim was not seen", async () => {
+    const w = await bound(10);
+    await deleteUnseen(w, 1);
+    await w.pass(20);
+    expect(w.changes).toEqual([]);
+    await w.until(() => w.volumes().length === 9, "deleted", 60);
+    expect(w.cloud.volumes.list()).toHaveLength(9);
+  });
+
+  test("is kept, with a message, when more claims than the mass limit allows have vanished unseen, until a release", async () => {
+    const w = await bound(10);
+    await deleteUnseen(w, 3);
+    await w.pass(1800);
+    expect([w.cloud.volumes.list().length, w.changes]).toEqual([10, []]);
+    expect(eventsOfVolumes(w).filter((text) => text.includes("MassDeletionHeld"))).toEqual(
+      Array(3).fill(
+        expect.stringContaining(
+          "3 of 10 PersistentVolumes were released by claims whose deletion was not seen, and 0 volumes were deleted in the last 10 minutes. More than 2 at once is treated as a fault of the API server, so no volume is deleted.",
+        ),
+      ),
+    );
+    const held = w.manager.report().massLimits.find(({ kind }) => kind === "volumes")?.held;
+    expect(held).toHaveLength(3);
+    (w.manager.removals as RemovalMemory).release("volumes");
+    await w.until(() => w.volumes().length === 7, "deleted", 120);
+  });
+
+  test("is kept when its PersistentVolume is released and the claim exists", async () => {
+    const w = await bound(1);
+    w.binds = false;
+    w.changeVolume(
+      w.volumeOf("data-0").metadata.name,
+      (now) => ({ ...now, status: { phase: "Released" } }),
+      "status",
+    );
+    await w.pass(1800);
+    expect(w.changes).toEqual([]);
+    expect(eventsOfVolumes(w).at(-1)).toContain(
+      "but its claim default/data-0 exists, so its volume is not deleted",
+    );
+  });
+
+  test("is kept when another PersistentVolume has the same volume", async () => {
+    const w = await bound(1);
+    const { csi } = w.volumeOf("data-0").spec ?? {};
+    w.createVolume("copy", { spec: { persistentVolumeReclaimPolicy: "Retain", csi: { ...csi } } });
+    w.deleteClaim("data-0");
+    await w.pass(1800);
+    expect(w.changes).toEqual([]);
+    expect(eventsOfVolumes(w).at(-1)).toContain("The PersistentVolume copy has the same volume v1 as pvc-");
+  });
+
+  test("is kept when its PersistentVolume does not say which claim it had", async () => {
+    const w = await bound(1);
+    const { csi } = w.volumeOf("data-0").spec ?? {};
+    w.createVolume("strange", { spec: { csi: { ...csi, volumeHandle: "v7" } } });
+    w.changeVolume("strange", (now) => ({ ...now, status: { phase: "Released" } }), "status");
+    await w.pass(1800);
+    expect(w.changes).toEqual([]);
+    expect(w.events("strange").at(-1)).toContain("does not say from which claim (claimRef.uid)");
+  });
+
+  test("is not deleted while it is attached, and waits without a warning", async () => {
+    const w = await bound(1);
+    const [node] = w.nodesFor("data-0");
+    const name = w.attach("data-0", node);
+    await w.until(() => w.isAttached(name), "attached");
+    w.forget();
+    const { name: volume } = w.volumeOf("data-0").metadata;
+    w.deleteClaim("data-0");
+    await w.pass(600);
+    expect(w.changes).toEqual([]);
+    expect(w.events(volume)).toEqual([
+      `Normal VolumeDelete persistentvolume ${volume} is still attached to node ${node}, waiting for detach`,
+    ]);
+    w.detach(name);
+    await w.until(() => w.volumes().length === 0, "deleted", 60);
+    expect(w.cloud.volumes.list()).toEqual([]);
+  });
+
+  test("is not deleted when the cloud has it attached to a machine, whatever Kubernetes shows", async () => {
+    const w = await bound(1);
+    const machine = w.machineOf(w.nodesFor("data-0")[0]);
+    w.cloud.volumes.change("v1", { machine });
+    w.deleteClaim("data-0");
+    await w.pass(900);
+    expect(w.cloud.volumes.get("v1").machine).toBe(machine);
+    expect(eventsOfVolumes(w).at(-1)).toContain(
+      "so it is not deleted. Delete the pods that use it, or detach it.",
+    );
+  });
+});

@@ -1,0 +1,131 @@
+// A volume from its claim to its deletion: once without faults, then with a crash and with each kind of fault at every request.
+
+import { afterEach, describe, expect, test } from "bun:test";
+import { runsAllTests } from "../../../src/testing/breadth.ts";
+import type { Crossing } from "../../support/service-world-options.ts";
+import { VolumeWorld } from "../../support/volume-world.ts";
+
+let world: VolumeWorld | undefined;
+afterEach(async () => {
+  await world?.stop();
+  expect(world?.unexpectedErrors ?? []).toEqual([]);
+});
+
+/** Takes a claim through everything, and checks what must hold at each step. */
+async function live(w: VolumeWorld): Promise<void> {
+  const inCloud = () => w.cloud.volumes.list();
+  w.claim("data");
+  await w.until(() => w.isBound("data"), "bound", 900);
+  // The ids of the cloud count up: there was never a second one.
+  expect(inCloud()).toMatchObject([{ id: "v1", size: 1, machine: null }]);
+  const { name } = w.volumeOf("data").metadata;
+  const [node] = w.nodesFor("data");
+  const attachment = w.attach("data", node);
+  await w.until(() => w.isAttached(attachment), "attached", 900);
+  expect(inCloud()).toMatchObject([{ machine: w.machineOf(node) }]);
+  expect(w.volumeOf("data").metadata.finalizers).toContain("external-attacher/csi-fake-example");
+  expect(w.attachment(attachment)).toMatchObject({
+    metadata: {
+      finalizers: ["external-attacher/csi-fake-example"],
+      annotations: { "csi.alpha.kubernetes.io/node-id": w.machineOf(node) },
+    },
+    status: { attached: true, attachmentMetadata: { device: "/dev/disk/by-id/fake-v1" } },
+  });
+  w.setInUse(node, ["data"]);
+  w.changeClaim("data", (claim) => ({
+    ...claim,
+    spec: { ...claim.spec, resources: { requests: { storage: "3Gi" } } },
+  }));
+  const isExpanded = () =>
+    w.getClaim("data").status?.allocatedResourceStatuses?.["storage"] === "NodeResizePending";
+  await w.until(isExpanded, "expanded", 900);
+  expect(inCloud()).toMatchObject([{ size: 3 }]);
+  expect(w.volumeOf("data").spec?.capacity).toEqual({ storage: "3Gi" });
+  w.setInUse(node, []);
+  w.detach(attachment);
+  await w.until(() => w.attachment(attachment) === undefined, "detached", 900);
+  expect(inCloud()).toMatchObject([{ machine: null }]);
+  w.deleteClaim("data");
+  await w.until(() => w.volumes().length === 0, `${name} deleted`, 900);
+  expect(inCloud()).toEqual([]);
+}
+
+describe("a volume", () => {
+  test("is created, attached, expanded, detached and deleted", async () => {
+    const w = new VolumeWorld();
+    world = w;
+    await w.start();
+    await live(w);
+    expect(w.changes).toEqual([
+      "POST /volumes",
+      "PATCH /volumes/v1",
+      "PATCH /volumes/v1",
+      "PATCH /volumes/v1",
+      "DELETE /volumes/v1",
+    ]);
+    expect(w.events("data").map((text) => text.split(" ").slice(0, 2).join(" "))).toEqual([
+      "Normal Provisioning",
+      "Normal ProvisioningSucceeded",
+      "Normal Resizing",
+      "Normal FileSystemResizeRequired",
+    ]);
+  });
+
+  test("is neither lost nor made twice when the process is killed at any request", async () => {
+    const crossings: Parameters<Crossing>[] = [];
+    const clean = new VolumeWorld();
+    await clean.start();
+    clean.onCrossing = (...crossing) => void crossings.push(crossing);
+    await live(clean);
+    await clean.stop();
+    const isRelevant = ([what]: Parameters<Crossing>) => /volume/.test(what);
+    const positions = crossings.flatMap((crossing, index) => (isRelevant(crossing) ? [index] : []));
+    const chosen = runsAllTests ? positions : positions.filter((_, index) => index % 4 === 0);
+    expect(positions.length).toBeGreaterThan(30);
+    for (const position of chosen) {
+      const w = new VolumeWorld();
+      world = w;
+      let count = 0;
+      let isKilled = false;
+      w.onCrossing = () => {
+        if (count++ !== position) return;
+        isKilled = true;
+        w.crash();
+        void w.start();
+      };
+      await w.start();
+      await live(w);
+      expect({ position, isKilled }).toEqual({ position, isKilled: true });
+      await w.stop();
+    }
+  });
+
+  const faults = [
+    { kind: "reset" },
+    { kind: "lost-answer" },
+    { kind: "false-error", status: 500 },
+    { kind: "status", status: 503 },
+    { kind: "status", status: 429 },
+    { kind: "no-effect" },
+    { kind: "cut" },
+  ] as const;
+  test.each(faults)(
+    "comes to the same end with the fault %p at every request to the cloud",
+    async (fault) => {
+      const clean = new VolumeWorld();
+      await clean.start();
+      await live(clean);
+      const operations = clean.asked.length;
+      await clean.stop();
+      for (let after = 0; after < operations; after += runsAllTests ? 1 : 3) {
+        const w = new VolumeWorld();
+        world = w;
+        await w.start();
+        await w.until(() => w.manager.isIdle(), "idle");
+        w.cloud.faults.add({ ...fault, after });
+        await live(w);
+        await w.stop();
+      }
+    },
+  );
+});

@@ -1,0 +1,235 @@
+// A `ServiceWorld` whose manager runs the volume controller, and the parts of kube-controller-manager and of kubelets that volumes need:
+// it binds claims and releases volumes, and kubelets report which volumes they use.
+
+import type {
+  Node,
+  PersistentVolume,
+  PersistentVolumeClaim,
+  VolumeAttachment,
+} from "../../src/kube/objects.ts";
+import type { JsonObject } from "../../src/testing/apiserver/objects/json.ts";
+import { resourceNamed } from "../../src/testing/apiserver/objects/resource-table.ts";
+import { ServiceWorld } from "./service-world.ts";
+import type { ServiceWorldOptions } from "./service-world-options.ts";
+
+export const driver = "csi.fake.example";
+export const zoneKey = "topology.fake.example/zone";
+
+const stored = {
+  claims: resourceNamed("persistentvolumeclaims"),
+  volumes: resourceNamed("persistentvolumes"),
+  classes: resourceNamed("storageclasses"),
+  attachments: resourceNamed("volumeattachments"),
+};
+
+const json = (value: unknown): JsonObject => value as JsonObject;
+
+export interface ClaimDraft {
+  readonly size?: string;
+  readonly annotations?: Readonly<Record<string, string>>;
+  readonly spec?: JsonObject;
+}
+
+export class VolumeWorld extends ServiceWorld {
+  /** While false, kube-controller-manager does nothing. */
+  binds = true;
+  #isBinding = false;
+
+  constructor(options: ServiceWorldOptions = {}) {
+    super({ controllers: "volume", actionTime: 300, nodes: 4, ...options });
+    const { nodes = 4 } = options;
+    for (let index = 0; index < nodes; index += 1) this.setZone(`node-${index}`);
+    this.server.store.onWrite(() => {
+      if (this.#isBinding) return;
+      this.#isBinding = true;
+      queueMicrotask(() => {
+        this.#isBinding = false;
+        if (this.binds) this.bindAll();
+      });
+    });
+    this.createClass("fake", {});
+  }
+
+  /** The labels that the node controller sets. */
+  setZone(node: string): void {
+    const [machine] = this.cloud.machines.find(this.machineOf(node));
+    const zone = machine?.zone ?? "";
+    this.changeNode(node, ({ metadata, ...rest }) => ({
+      ...rest,
+      metadata: { ...metadata, labels: { ...metadata.labels, "topology.kubernetes.io/zone": zone } },
+    }));
+  }
+
+  createClass(name: string, fields: JsonObject): void {
+    const draft = { apiVersion: "storage.k8s.io/v1", kind: "StorageClass", metadata: { name } };
+    const all = {
+      ...draft,
+      provisioner: driver,
+      reclaimPolicy: "Delete",
+      allowVolumeExpansion: true,
+      ...fields,
+    };
+    this.server.objects.create(stored.classes, "", json(all));
+  }
+
+  claim(name: string, { size = "1Gi", annotations = {}, spec = {} }: ClaimDraft = {}): void {
+    const draft = {
+      ...{
+        apiVersion: "v1",
+        kind: "PersistentVolumeClaim",
+        metadata: { name, namespace: "default", annotations },
+      },
+      spec: {
+        accessModes: ["ReadWriteOnce"],
+        storageClassName: "fake",
+        volumeMode: "Filesystem",
+        resources: { requests: { storage: size } },
+        ...spec,
+      },
+      status: { phase: "Pending" },
+    };
+    this.server.objects.create(stored.claims, "default", json(draft));
+  }
+
+  deleteClaim(name: string): void {
+    this.server.objects.delete(stored.claims, "default", name);
+  }
+
+  changeClaim(name: string, change: (claim: PersistentVolumeClaim) => unknown, subresource = ""): void {
+    this.server.objects.patch(stored.claims, "default", name, subresource, (now) =>
+      json(change(now as unknown as PersistentVolumeClaim)),
+    );
+  }
+
+  findClaim(name: string): PersistentVolumeClaim | undefined {
+    return this.server.store.get("persistentvolumeclaims", "default", name) as unknown as
+      | PersistentVolumeClaim
+      | undefined;
+  }
+
+  getClaim(name: string): PersistentVolumeClaim {
+    const found = this.findClaim(name);
+    if (found === undefined) throw new Error(`There is no claim ${name}.`);
+    return found;
+  }
+
+  volumes(): readonly PersistentVolume[] {
+    return this.server.store.list("persistentvolumes") as unknown as readonly PersistentVolume[];
+  }
+
+  /** Of a bound claim. */
+  volumeOf(claim: string): PersistentVolume {
+    const { spec } = this.getClaim(claim);
+    const found = this.volumes().find(({ metadata }) => metadata.name === spec?.volumeName);
+    if (found === undefined) throw new Error(`The claim ${claim} is not bound.`);
+    return found;
+  }
+
+  createVolume(name: string, fields: { readonly metadata?: JsonObject; readonly spec: JsonObject }): void {
+    const draft = {
+      ...{ apiVersion: "v1", kind: "PersistentVolume", metadata: { name, ...fields.metadata } },
+      spec: {
+        ...{ accessModes: ["ReadWriteOnce"], capacity: { storage: "1Gi" } },
+        persistentVolumeReclaimPolicy: "Delete",
+        ...fields.spec,
+      },
+    };
+    this.server.objects.create(stored.volumes, "", json(draft));
+  }
+
+  changeVolume(name: string, change: (volume: PersistentVolume) => unknown, subresource = ""): void {
+    this.server.objects.patch(stored.volumes, "", name, subresource, (now) =>
+      json(change(now as unknown as PersistentVolume)),
+    );
+  }
+
+  /** The Nodes that can use the volume of a claim, the first of them. */
+  nodesFor(claim: string): readonly [string, string] {
+    const handle = this.volumeOf(claim).spec?.csi?.volumeHandle ?? "";
+    const { zone } = this.cloud.volumes.get(handle);
+    const names = (this.server.store.list("nodes") as unknown as readonly Node[])
+      .filter(({ metadata }) => metadata.labels?.["topology.kubernetes.io/zone"] === zone)
+      .map(({ metadata }) => metadata.name);
+    const [one = "", other = ""] = names;
+    return [one, other];
+  }
+
+  isBound(claim: string): boolean {
+    return this.findClaim(claim)?.status?.phase === "Bound";
+  }
+
+  /** As the attach/detach controller does for a pod. */
+  attach(claim: string, node: string, name = `attach-${claim}-${node}`): string {
+    const source = { persistentVolumeName: this.volumeOf(claim).metadata.name };
+    const draft = { apiVersion: "storage.k8s.io/v1", kind: "VolumeAttachment", metadata: { name } };
+    const spec = { attacher: driver, nodeName: node, source };
+    this.server.objects.create(stored.attachments, "", json({ ...draft, spec }));
+    return name;
+  }
+
+  detach(name: string): void {
+    this.server.objects.delete(stored.attachments, "", name);
+  }
+
+  attachment(name: string): VolumeAttachment | undefined {
+    return this.server.store.get("volumeattachments", undefined, name) as unknown as
+      | VolumeAttachment
+      | undefined;
+  }
+
+  isAttached(name: string): boolean {
+    return this.attachment(name)?.status?.attached === true;
+  }
+
+  /** What the kubelet of the Node reports. */
+  setInUse(node: string, claims: readonly string[]): void {
+    const volumesInUse = claims.map(
+      (claim) => `kubernetes.io/csi/${driver}^${this.volumeOf(claim).spec?.csi?.volumeHandle}`,
+    );
+    this.changeNode(node, (now) => ({ ...now, status: { ...now.status, volumesInUse } }));
+  }
+
+  machineOf(node: string): string {
+    const found = this.server.store.get("nodes", undefined, node) as unknown as {
+      spec: { providerID: string };
+    };
+    return found.spec.providerID.replace("fake://", "");
+  }
+
+  /** Every change in the cloud, without machines. */
+  bindAll(): void {
+    for (const claim of this.server.store.list("persistentvolumeclaims"))
+      this.#bind(claim as unknown as PersistentVolumeClaim);
+    for (const volume of this.volumes()) {
+      const { claimRef } = volume.spec ?? {};
+      const claim = claimRef && this.findClaim(claimRef.name ?? "");
+      if (volume.status?.phase === "Bound" && claim?.metadata.uid !== claimRef?.uid)
+        this.#setPhase(volume, "Released");
+    }
+  }
+
+  #setPhase({ metadata: { name } }: PersistentVolume, phase: string): void {
+    this.changeVolume(name, (now) => ({ ...now, status: { ...now.status, phase } }), "status");
+  }
+
+  #bind(claim: PersistentVolumeClaim): void {
+    const { name, uid, annotations = {} } = claim.metadata;
+    if (claim.status?.phase === "Bound") return;
+    const volume = this.volumes().find(({ spec }) => spec?.claimRef?.uid === uid);
+    const key = "volume.kubernetes.io/storage-provisioner";
+    if (volume !== undefined) {
+      this.#setPhase(volume, "Bound");
+      const { name: volumeName } = volume.metadata;
+      this.changeClaim(name, (now) => ({ ...now, spec: { ...now.spec, volumeName } }));
+      const status = {
+        ...{ phase: "Bound", capacity: volume.spec?.capacity, accessModes: volume.spec?.accessModes },
+      };
+      this.changeClaim(name, (now) => ({ ...now, status }), "status");
+    } else if (annotations[key] === undefined) {
+      this.changeClaim(name, ({ metadata, ...rest }) => ({
+        ...rest,
+        metadata: { ...metadata, annotations: { ...metadata.annotations, [key]: driver } },
+      }));
+    }
+  }
+}

@@ -64,6 +64,19 @@ test("an address that another program announces is never written, not even when 
   expect(w.get("a").metadata.finalizers).toEqual(["example.com/agent"]);
 });
 
+test("a Service does not get the address of another Service's load balancer that a lookup by its id returns [F40]", async () => {
+  const { w, cloud } = awkwardWorld();
+  await w.start();
+  w.create("victim");
+  await w.until(() => w.addressesOf("victim").length > 0, "its address");
+  const [id = ""] = cloud.balancers.keys();
+  w.create("other", { annotations: { [fact]: id } });
+  await w.until(() => w.events("other").length > 0 || w.addressesOf("other").length > 0, "an outcome", 60);
+  expect(w.addressesOf("other")).toEqual([]);
+  expect(w.events("other").join()).toContain("Warning BelongsToOtherService");
+  await w.stop();
+});
+
 test("a Service that names the load balancer of another one by its id neither changes nor deletes it [F40]", async () => {
   const { w, cloud } = awkwardWorld();
   await w.start();

@@ -378,6 +378,36 @@ export const mutations: readonly Mutation[] = [
       },
     ],
   },
+  {
+    name: "accept-a-listing-of-the-same-moment",
+    breaks: "A listing that began at the moment of the last change counts as newer than it.",
+    foundBy: {
+      file: "test/controllers/service/observed/parts-evidence.test.ts",
+      test: "a listing that began in the moment of the last change is neither planned on nor a proof",
+    },
+    edits: [
+      {
+        file: "src/controllers/service/observed/fresh-listing.ts",
+        find: "began >= oldest && began > changedAt;",
+        replace: "began >= oldest && began >= changedAt;",
+      },
+    ],
+  },
+  {
+    name: "believe-a-lookup-of-another-owner",
+    breaks: "A load balancer of another Service that a lookup returns is taken for the own one.",
+    foundBy: {
+      file: "test/controllers/service/service-remembered-id.test.ts",
+      test: "a Service does not get the address of another Service's load balancer",
+    },
+    edits: [
+      {
+        file: "src/controllers/service/reconcile/observe.ts",
+        find: "if (own.some((uid) => balancer.owners.includes(uid))) return false;",
+        replace: "return false;",
+      },
+    ],
+  },
 ];
 
 export const mutationNamed = (name: string): Mutation | undefined =>

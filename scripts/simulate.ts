@@ -79,6 +79,8 @@ async function work(): Promise<void> {
       stderr: "inherit",
       env: {
         ...process.env,
+        // The last tier of the compiler costs more processor time than its code saves: most code of a seed runs rarely.
+        BUN_JSC_useFTLJIT: "0",
         FAIRLEAD_MUTATION: mutation ?? "",
         FAIRLEAD_IGNORE: optionValue("--ignore") ?? "",
       },

@@ -10,6 +10,6 @@ export type Defined<T> = {
 export function defined<T extends object>(object: T): Defined<T> {
   // A loop, because this runs several times for each request.
   const result: Record<string, unknown> = {};
-  for (const [key, value] of Object.entries(object)) if (value !== undefined) result[key] = value;
+  for (const key in object) if (object[key] !== undefined) result[key] = object[key];
   return result as Defined<T>;
 }

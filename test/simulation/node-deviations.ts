@@ -7,14 +7,14 @@ import type { Node } from "../../src/kube/objects.ts";
 import { routeDeviations, serviceDeviations } from "./cloud-deviations.ts";
 import type { World } from "./world.ts";
 
+const scheme = "fake://";
 const isManaged = ({ spec }: Node): boolean => /^(fake:\/\/\d+)?$/.test(spec.providerID ?? "");
 
-const machineOf = (world: World, node: Node) => {
-  const { providerID } = node.spec;
-  const machines = world.cloud.machines.list();
-  return (providerID ?? "") === ""
-    ? machines.find(({ name }) => name === node.metadata.name)
-    : machines.find(({ id }) => providerID === `fake://${id}`);
+const machineOf = (world: World, { spec: { providerID = "" }, metadata }: Node) => {
+  if (providerID === "") return world.machineNamed(metadata.name);
+  return providerID.startsWith(scheme)
+    ? world.cloud.machines.get(providerID.slice(scheme.length))
+    : undefined;
 };
 
 /** Nodes without a machine that are not Ready, so Fairlead should have deleted them. */

@@ -58,6 +58,11 @@ export class Machines {
     return byID === undefined ? this.list().filter(({ name }) => name === which) : [byID];
   }
 
+  /** The machine with this id. */
+  get(id: string): SimulatedMachine | undefined {
+    return this.#byID.get(id);
+  }
+
   has(id: string): boolean {
     return this.#byID.has(id);
   }

@@ -7,6 +7,16 @@ export interface ProcessCost {
   readonly peakMiB: number;
 }
 
+/** Milliseconds that the first thread of the process has run: in Bun, the one with the event loop. */
+export function mainThreadMs(pid: number): number {
+  try {
+    const [nanoseconds] = readFileSync(`/proc/${pid}/task/${pid}/schedstat`, "utf8").split(" ");
+    return Number(nanoseconds) / 1e6;
+  } catch {
+    return Number.NaN;
+  }
+}
+
 /** USER_HZ is 100 on every supported architecture. */
 const ticksPerSecond = 100;
 

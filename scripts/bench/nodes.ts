@@ -7,7 +7,7 @@ import { kubeletNode } from "../../test/cluster/rig/kubelet-objects.ts";
 import { never } from "../../test/kube/cluster/connect.ts";
 import { type ChartRow, figureText } from "./charts.ts";
 import { FollowedNames } from "./follow-names.ts";
-import { type ProcessCost, processCost } from "./process-cost.ts";
+import { type ProcessCost, perObject, processCost } from "./process-cost.ts";
 import { describeCost, Progress } from "./progress.ts";
 import { type Columns, decimal, type Section, sectionOf } from "./section.ts";
 import { Bench, type BenchOptions, untilDone } from "./world.ts";
@@ -35,6 +35,7 @@ const columns: Columns<NodesRun> = [
   ["Events", (run) => String(run.events)],
   ["Cloud calls", ({ cloudCalls }) => String(cloudCalls)],
   ["CPU s", ({ cost }) => decimal(cost?.cpuSeconds, 2)],
+  ["CPU ms per Node", ({ cost, count }) => decimal(perObject(cost, count), 1)],
   ["Peak RSS MiB", ({ cost }) => decimal(cost?.peakMiB, 0)],
 ];
 

@@ -17,6 +17,11 @@ export function mainThreadMs(pid: number): number {
   }
 }
 
+/** Milliseconds of processor time, shared out among this many objects. */
+export function perObject(cost: ProcessCost | undefined, count: number): number | undefined {
+  return cost && (cost.cpuSeconds * 1000) / count;
+}
+
 /** USER_HZ is 100 on every supported architecture. */
 const ticksPerSecond = 100;
 

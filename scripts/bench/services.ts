@@ -7,6 +7,7 @@ import { services } from "../../src/kube/resources.ts";
 import { inParallel } from "../../test/cluster/rig/in-parallel.ts";
 import { never } from "../../test/kube/cluster/connect.ts";
 import { joinNode, joinNodes } from "./joined-nodes.ts";
+import { perObject } from "./process-cost.ts";
 import { type Columns, decimal, type Section, sectionOf } from "./section.ts";
 import { type Step, StepTimer } from "./steps.ts";
 import { Bench, type BenchOptions } from "./world.ts";
@@ -30,6 +31,7 @@ const columns: Columns<Row> = [
   ["API reads", ({ step }) => String(step.reads ?? "not counted")],
   ["API writes", ({ step }) => String(step.writes ?? "not counted")],
   ["CPU s so far", ({ step }) => decimal(step.cost?.cpuSeconds, 2)],
+  ["CPU ms per Service", ({ step, count }) => decimal(perObject(step.cost, count), 1)],
   ["Peak RSS MiB so far", ({ step }) => decimal(step.cost?.peakMiB, 0)],
 ];
 

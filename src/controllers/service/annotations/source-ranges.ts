@@ -35,15 +35,51 @@ export interface SourceRanges {
 /** Further invalid ranges are only counted: the problems of a Service become one message. */
 const maxListed = 5;
 
-/** The field takes precedence over the annotation. Without either, all addresses of each family are allowed. */
+/** The ranges as a Service names them, and where. */
+interface WrittenRanges {
+  readonly key: string;
+  readonly texts: readonly string[];
+}
+
+/** The field takes precedence over the annotation. */
+function writtenRanges({ spec, metadata }: Service): WrittenRanges | undefined {
+  const fromField = spec.loadBalancerSourceRanges ?? [];
+  if (fromField.length > 0) return { key: field, texts: fromField };
+  const fromAnnotation = (metadata.annotations?.[sourceRangesAnnotation] ?? "").trim();
+  return fromAnnotation === ""
+    ? undefined
+    : { key: sourceRangesAnnotation, texts: fromAnnotation.split(",") };
+}
+
+/** If a Service names no ranges, all addresses of each family are allowed. */
 export function sourceRangesOf(service: Service): SourceRanges {
-  const fromField = service.spec.loadBalancerSourceRanges ?? [];
-  const fromAnnotation = (service.metadata.annotations?.[sourceRangesAnnotation] ?? "").trim();
-  if (fromField.length === 0 && fromAnnotation === "") {
-    return { isSpecified: false, ranges: allAddresses(familiesOf(service)), problems: [] };
+  const written = writtenRanges(service);
+  if (written !== undefined) return readRanges(written);
+  return { isSpecified: false, ranges: allAddresses(familiesOf(service)), problems: [] };
+}
+
+/** Reads the ranges of a Service again only when their text has changed. Each write of the status is another object of the Service. */
+export class RememberedRanges {
+  readonly #byService = new WeakMap<object, WrittenRanges & { readonly read: SourceRanges }>();
+
+  /** `owner` stays the same while the Service exists. */
+  of(service: Service, owner: object): SourceRanges {
+    const written = writtenRanges(service);
+    if (written === undefined) return sourceRangesOf(service);
+    const { key, texts } = written;
+    const known = this.#byService.get(owner);
+    const isSame =
+      known?.key === key &&
+      known.texts.length === texts.length &&
+      texts.every((text, index) => text === known.texts[index]);
+    if (isSame) return known.read;
+    const read = readRanges(written);
+    this.#byService.set(owner, { key, texts, read });
+    return read;
   }
-  const key = fromField.length > 0 ? field : sourceRangesAnnotation;
-  const texts = fromField.length > 0 ? fromField : fromAnnotation.split(",");
+}
+
+function readRanges({ key, texts }: WrittenRanges): SourceRanges {
   const ranges = new Set<Cidr>();
   const invalid: string[] = [];
   for (const text of texts) {

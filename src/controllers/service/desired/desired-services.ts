@@ -14,7 +14,7 @@ import {
   type TargetRules,
   unreadable,
 } from "../annotations/annotations.ts";
-import { type SourceRanges, sourceRangesOf } from "../annotations/source-ranges.ts";
+import { RememberedRanges, type SourceRanges } from "../annotations/source-ranges.ts";
 import { ignoredAddress, ignoredAnnotations, unsupportedRequests } from "../annotations/without-effect.ts";
 import type { AnyBalancers, Desired, ServiceControllerDeps } from "../deps.ts";
 import { isEnding } from "../predicates.ts";
@@ -81,6 +81,7 @@ export class DesiredServices {
   readonly #targets: Targets;
   /** By version of the Service: a change is another object. */
   readonly #parsed = new WeakMap<Service, ParsedService>();
+  readonly #ranges = new RememberedRanges();
   readonly #canRelease: boolean;
   /** Also true if the field holds a fact of the provider. */
   readonly #honorsAddress: boolean;
@@ -147,7 +148,7 @@ export class DesiredServices {
       isReadElsewhere: (key) => isFactAnnotation(facts, key),
     });
     const { settings, own } = read;
-    const ranges = sourceRangesOf(service);
+    const ranges = this.#ranges.of(service, this.#states.of(service));
     const parsed: ParsedService = {
       read,
       ranges,

@@ -6,7 +6,10 @@ import {
   readsAnnotation,
   unreadable,
 } from "../../../../src/controllers/service/annotations/annotations.ts";
-import { sourceRangesOf } from "../../../../src/controllers/service/annotations/source-ranges.ts";
+import {
+  RememberedRanges,
+  sourceRangesOf,
+} from "../../../../src/controllers/service/annotations/source-ranges.ts";
 import { holdImmutable } from "../../../../src/controllers/service/desired/to-desired.ts";
 import { seconds } from "../../../../src/core/brand.ts";
 import { duration, flag, integer, oneOf, text } from "../../../../src/core/fields.ts";
@@ -251,6 +254,23 @@ test("lists the first invalid source ranges, and counts the others [N25]", () =>
     "spec.loadBalancerSourceRanges must be a list of address ranges such as 10.0.0.0/24, got 99995 more invalid ranges",
   );
   expect(ranges).toEqual([]);
+});
+
+test("source ranges are read again when their text or their place has changed, and for no other change of a Service [N25]", () => {
+  const known = new RememberedRanges();
+  const owner = {};
+  const texts = ["10.0.0.0/24", "10.1.0.0/24"];
+  const service = (spec: object, annotations = {}) => toService({ spec, annotations });
+  const first = known.of(service({ loadBalancerSourceRanges: texts }), owner);
+  expect(known.of(service({ loadBalancerSourceRanges: [...texts], ports: [] }), owner)).toBe(first);
+  expect(known.of(service({ loadBalancerSourceRanges: texts }), {})).not.toBe(first);
+  const annotations = { "service.beta.kubernetes.io/load-balancer-source-ranges": texts.join() };
+  const moved = known.of(service({}, annotations), owner);
+  expect(moved).not.toBe(first);
+  expect(moved).toEqual(first);
+  const changed = known.of(service({ loadBalancerSourceRanges: ["10.0.0.0/24", "10.1.0.0/16"] }), owner);
+  expect(changed.ranges as readonly string[]).toEqual(["10.0.0.0/24", "10.1.0.0/16"]);
+  expect(known.of(service({}), owner)).toEqual(sourceRangesOf(service({})));
 });
 
 test("lists the first annotations with a misspelt prefix only [N25]", () => {

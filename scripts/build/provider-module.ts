@@ -59,6 +59,8 @@ export interface ProviderModule {
     readonly text: string;
     readonly isSecret: boolean;
   }[];
+  /** The name of the CSI driver, if the cloud has volumes. */
+  readonly driver: string | undefined;
 }
 
 function contractMismatch(name: string, contract: unknown): string {
@@ -94,9 +96,12 @@ export async function readModule(path: string): Promise<ProviderModule> {
   );
   if (exported === undefined) throw new BuildError(`${path} has no export made with defineProvider.`);
   const [exportName, provider] = exported;
-  const { name, executable, contract, config } = provider as Partial<ProviderDefinition> & {
+  const { name, executable, contract, config, volumeDriver } = provider as Partial<ProviderDefinition> & {
     readonly name: string;
   };
   if (contract !== contractVersion) throw new BuildError(contractMismatch(name, contract));
-  return { path, exportName, name, program: programOf({ name, executable }), variables: variablesOf(config) };
+  return {
+    ...{ path, exportName, name, program: programOf({ name, executable }) },
+    ...{ variables: variablesOf(config), driver: volumeDriver?.name },
+  };
 }

@@ -1,12 +1,13 @@
 // The generated files of deploy/kustomize: a base for every cloud, and one overlay per cloud.
 
 import packageJson from "../../package.json" with { type: "json" };
-import { comment, podLabels, toYaml } from "../../src/app/manifests/to-yaml.ts";
+import { nodeVolumesManifest } from "../../src/app/manifests/kubernetes-manifests.ts";
+import { comment, podLabels, toYaml, toYamlStream } from "../../src/app/manifests/to-yaml.ts";
 import { hostFolder } from "../../src/app/manifests/workloads.ts";
 import { configurationKind, configurationVersion } from "../../src/config-file/parse-configuration.ts";
 import { alertRules } from "./alerts.ts";
 import { credentialVariables, type DeployedCloud, deployedClouds } from "./clouds.ts";
-import { type Files, generated, staticFiles } from "./static-files.ts";
+import { type Files, generated, plainInstallation, staticFiles } from "./static-files.ts";
 
 /** The name of the objects in the base, and of the Secret and the ConfigMap that the overlays generate. */
 const name = "cloud-controller-manager";
@@ -116,6 +117,24 @@ function operatorComponent(): Files {
   };
 }
 
+/** What runs on each Node for the volumes of a cloud. An overlay names it under `components`. */
+function volumesComponent(cloud: DeployedCloud): Files {
+  const driver = cloud.provider.volumeDriver;
+  if (driver === undefined) return {};
+  const folder = `kustomize/components/node-volumes-${cloud.name}`;
+  return {
+    [`${folder}/kustomization.yaml`]: toYaml({
+      [comment]: generated,
+      apiVersion: "kustomize.config.k8s.io/v1alpha1",
+      kind: "Component",
+      resources: ["node-volumes.yaml"],
+    }),
+    [`${folder}/node-volumes.yaml`]: `# ${generated}\n${toYamlStream(
+      nodeVolumesManifest({ ...plainInstallation(cloud.program, cloud.program), driver }),
+    )}`,
+  };
+}
+
 export function kustomizeFiles(): Files {
   const { "rbac.yaml": access = "", "daemonset.yaml": workload = "" } = staticFiles();
   return {
@@ -125,6 +144,6 @@ export function kustomizeFiles(): Files {
     "kustomize/base/rbac.yaml": access,
     "kustomize/base/daemonset.yaml": workload,
     ...operatorComponent(),
-    ...Object.assign({}, ...deployedClouds.map(overlay)),
+    ...Object.assign({}, ...deployedClouds.flatMap((cloud) => [overlay(cloud), volumesComponent(cloud)])),
   };
 }

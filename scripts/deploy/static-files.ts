@@ -4,11 +4,12 @@ import { readFlags } from "../../src/app/flags/read-flags.ts";
 import {
   accessManifest,
   type Installation,
+  nodeVolumesManifest,
   staticPodManifest,
   workloadManifests,
 } from "../../src/app/manifests/kubernetes-manifests.ts";
 import { readSet } from "../../src/app/manifests/read-set.ts";
-import { unitText } from "../../src/app/manifests/systemd-unit.ts";
+import { unitText, volumesUnitText } from "../../src/app/manifests/systemd-unit.ts";
 import { toYaml, toYamlStream } from "../../src/app/manifests/to-yaml.ts";
 import { allNeeds } from "../../src/app/permissions.ts";
 
@@ -33,6 +34,7 @@ export function plainInstallation(program: string, workload: string): Installati
       name: flags["leader-elect-resource-name"],
     },
     needs: allNeeds,
+    driver: { name: "DRIVER" },
     values: readSet({ kind: "daemonset", entries: [], config: {}, environment: {}, flagNames: [] }).values,
   };
 }
@@ -50,6 +52,13 @@ export function staticFiles(): Files {
       header(replace("daemonset"), "rbac.yaml has the service account.") +
       toYamlStream(workloadManifests("daemonset", installation)),
     "static-pod.yaml": header(replace("static-pod")) + toYaml(staticPodManifest(installation)),
+    "node-volumes.yaml":
+      header(
+        "Replace IMAGE and DRIVER, or print it for your cloud: CLOUD-cloud-controller-manager manifests --as node-volumes",
+      ) + toYamlStream(nodeVolumesManifest(installation)),
+    "systemd/fairlead-volumes.service":
+      header("Replace CLOUD, and DRIVER by the name of the CSI driver of your cloud (docs/volumes.md).") +
+      volumesUnitText({ program: "CLOUD-cloud-controller-manager", driver: "DRIVER" }),
     "systemd/fairlead@.service":
       header(
         "Replace CLOUD, or print it for your cloud: CLOUD-cloud-controller-manager manifests --as systemd",

@@ -2,6 +2,7 @@
 
 import { ManagerMetrics } from "../../src/app/metrics/manager-metrics.ts";
 import { createHealthMetrics, createProcessMetrics } from "../../src/app/metrics/process-metrics.ts";
+import { createVolumeMetrics } from "../../src/app/volumes/volume-metrics.ts";
 import { systemClock } from "../../src/platform/clock.ts";
 import { systemFigures } from "../../src/platform/runtime-figures.ts";
 import type { MetricDeclaration } from "../../src/telemetry/metrics.ts";
@@ -24,6 +25,7 @@ export function metricsPage(): string {
   const sorted = [...manager.declarations, ...processWide.declarations].toSorted((a, b) =>
     a.name.localeCompare(b.name),
   );
+  const volumes = createVolumeMetrics({ driver: "", figures: systemFigures, isReady: () => false });
   const isOwn = ({ name }: MetricDeclaration): boolean => name.startsWith("fairlead_");
   return `# Metrics
 
@@ -41,6 +43,13 @@ ${table(sorted.filter((metric) => !isOwn(metric)))}
 ## Metrics of Fairlead
 
 ${table(sorted.filter(isOwn))}
+
+## Of node-volumes and csi-controller
+
+Served on \`/metrics\` of \`--http-endpoint\`, with \`fairlead_cloud_requests_total\` and \`fairlead_cloud_request_duration_seconds\` for
+csi-controller. Names, labels and buckets of CSI calls are those of upstream's drivers.
+
+${table(volumes.metrics.declarations)}
 
 ## On /metrics/slis
 

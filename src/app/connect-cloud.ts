@@ -9,7 +9,6 @@ import { secretsIn } from "../core/redaction.ts";
 import type { Secret } from "../core/secret.ts";
 import { type Fields, topLevelName } from "../core/settings.ts";
 import type { Environment } from "../platform/environment.ts";
-import { listingPartProblems } from "../provider/listing-parts.ts";
 import type { ObservedLoadBalancer } from "../provider/load-balancers.ts";
 import type { Step } from "../provider/plan.ts";
 import type { Cloud, Context, ProviderDefinition } from "../provider/provider.ts";
@@ -160,7 +159,7 @@ export function connectCloud(
       for (const text of secretsIn(value)) accountContext.redaction?.add(text);
   }
   const cloud = provider.connect(read.values, context);
-  const shapes = [...tableNameProblems(cloud.routes), ...listingPartProblems(cloud.loadBalancers)];
+  const shapes = tableNameProblems(cloud.routes);
   if (shapes.length > 0) return { problems: [...problems, ...shapes] };
   return { connected: { cloud, accounts, origins: originsIn(read.values) }, problems };
 }

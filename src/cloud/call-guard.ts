@@ -1,7 +1,6 @@
 // Gives up calls of a provider that ignore their cancellation: a promise that never settles must not hold up a reload, the end of
 // leadership or a shutdown. The caller gets an error, and a late result is discarded. No error contains a secret.
 
-import { boundCopy } from "../core/bound-copy.ts";
 import { minutes, seconds } from "../core/brand.ts";
 import { formatDuration } from "../core/duration.ts";
 import type { Redaction } from "../core/redaction.ts";
@@ -10,15 +9,11 @@ import { shortList } from "../core/text.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { Call } from "../provider/call.ts";
 import { CloudError } from "../provider/errors.ts";
-import type { InstanceLookup, InstanceSource } from "../provider/instances.ts";
-import { inPart } from "../provider/listing-parts.ts";
-import type { LoadBalancers, ObservedLoadBalancer } from "../provider/load-balancers.ts";
-import type { NodeFirewall } from "../provider/node-firewall.ts";
+import type { DesiredLoadBalancer } from "../provider/load-balancers.ts";
 import type { Step } from "../provider/plan.ts";
-import type { Cloud } from "../provider/provider.ts";
-import { isTableList } from "../provider/route-tables.ts";
-import type { DesiredRoute, NamedRoutes, Routes, RouteTables } from "../provider/routes.ts";
-import type { ObservedVolume, Volumes } from "../provider/volumes.ts";
+import type { DesiredRoute, RoutesAsDocument } from "../provider/routes.ts";
+import type { DesiredVolume, ObservedVolume } from "../provider/volumes.ts";
+import { type CloudParts, type PartName, wrapParts } from "./cloud-parts.ts";
 
 /** A call that did not end in time. */
 export interface AbandonedCall {
@@ -106,175 +101,57 @@ function notEnded(operation: string, why: AbandonedCall["why"]): CloudError {
   );
 }
 
-// Passes every asynchronous call of a provider through a `CallGuard`, which gives up calls that ignore their cancellation.
+type Describe = (first: never) => string;
 
-type AnyCloud = Cloud<Fields, ObservedLoadBalancer, Step, unknown>;
-type AnyBalancers = LoadBalancers<Fields, ObservedLoadBalancer, Step, unknown>;
-type AnyFirewall = NodeFirewall<Fields, Step>;
+const nothing = (): string => "";
+const describeStep = ({ do: what, on }: Step): string => (on === undefined ? what : `${what} ${on}`);
+const destinationOf = ({ destination }: Pick<DesiredRoute, "destination">): string => destination;
+const titleOf = ({ id, name }: ObservedVolume): string => `${name} (${id})`;
+const ownersOf = (members: readonly Pick<DesiredLoadBalancer<Fields>, "owner">[]): string =>
+  shortList(members.map(({ owner }) => `${owner.namespace}/${owner.name}`));
 
-function guardSource(source: InstanceSource, guard: CallGuard): InstanceSource {
-  const guardLookup = (by: string, lookup: InstanceLookup): InstanceLookup => ({
-    limit: lookup.limit,
-    find: (keys, call) =>
-      guard.call({ operation: `instances.lookups.${by}`, object: () => shortList(keys) }, call.signal, () =>
-        lookup.find(keys, call),
-      ),
-  });
-  const copy = boundCopy(source);
-  const lookups = Object.entries(source.lookups ?? {}).map(([by, lookup]) => [
-    by,
-    lookup && guardLookup(by, lookup),
-  ]);
-  return {
-    ...copy,
-    list: (call) => guard.pages("instances.list", copy.list, call),
-    ...(source.lookups !== undefined && { lookups: Object.fromEntries(lookups) }),
-  };
+/** Everything that calls the cloud, and what the first argument says about each call. `pages`: it returns page after page. */
+const calls: Readonly<Record<PartName, Readonly<Record<string, Describe | "pages">>>> = {
+  cloud: { checkSettings: nothing },
+  instances: { list: "pages" },
+  lookups: { find: shortList },
+  pending: { check: shortList },
+  loadBalancers: { list: "pages", apply: describeStep, observe: ownersOf, prefetch: nothing },
+  nodeFirewall: { observe: nothing, apply: describeStep },
+  routes: {
+    ...{ list: "pages", create: destinationOf, remove: destinationOf, read: nothing },
+    change: ({ create, remove }: Parameters<RoutesAsDocument["change"]>[0]) =>
+      shortList([...create, ...remove].map(destinationOf)),
+  },
+  volumes: {
+    ...{ list: "pages", get: (id: string) => id, create: ({ name }: DesiredVolume) => name },
+    ...{ remove: titleOf, attach: titleOf, detach: titleOf, expand: titleOf },
+  },
+  changes: { follow: "pages" },
+};
+
+function operationOf(name: PartName, path: string, member: string): string {
+  if (name === "cloud") return member;
+  return name === "lookups" ? path : `${path}.${member}`;
 }
 
-function guardBalancers(balancers: AnyBalancers, guard: CallGuard): AnyBalancers {
-  const copy = boundCopy(balancers);
-  const { list, apply, observe, prefetch } = copy;
-  return {
-    ...copy,
-    list:
-      typeof list === "function"
-        ? (call) => guard.pages("loadBalancers.list", list, call)
-        : list.map((part) => ({
-            name: part.name,
-            list: (call) =>
-              guard.pages(`loadBalancers.list${inPart(part.name)}`, (given) => part.list(given), call),
-          })),
-    apply: (step, call) =>
-      guard.call({ operation: "loadBalancers.apply", object: () => describeStep(step) }, call.signal, () =>
-        apply(step, call),
-      ),
-    ...(observe && {
-      observe: (members, listed, call) => {
-        const object = (): string =>
-          shortList(members.map(({ owner }) => `${owner.namespace}/${owner.name}`));
-        const begin = (): ReturnType<typeof observe> => observe(members, listed, call);
-        return guard.call({ operation: "loadBalancers.observe", object }, call.signal, begin);
-      },
-    }),
-    ...(prefetch && {
-      prefetch: (desired, call) =>
-        guard.call({ operation: "loadBalancers.prefetch" }, call.signal, () => prefetch(desired, call)),
-    }),
-  };
-}
-
-function guardFirewall(firewall: AnyFirewall, guard: CallGuard): AnyFirewall {
-  const copy = boundCopy(firewall);
-  const { observe, apply } = copy;
-  return {
-    ...copy,
-    observe: (call) => guard.call({ operation: "nodeFirewall.observe" }, call.signal, () => observe(call)),
-    apply: (step, call) =>
-      guard.call({ operation: "nodeFirewall.apply", object: () => describeStep(step) }, call.signal, () =>
-        apply(step, call),
-      ),
-  };
-}
-
-function describeStep(step: Step): string {
-  return step.on === undefined ? step.do : `${step.do} ${step.on}`;
-}
-
-function describeRoutes(routes: readonly Pick<DesiredRoute, "destination">[]): string {
-  return shortList(routes.map(({ destination }) => destination));
-}
-
-function guardRoutes(routes: Routes, guard: CallGuard): Routes {
-  if (routes.style === "document") {
-    const copy = boundCopy(routes);
-    const { read, change } = copy;
-    return {
-      ...copy,
-      read: (call) => guard.call({ operation: "routes.read" }, call.signal, () => read(call)),
-      change: (changes, before, call) => {
-        const object = (): string => describeRoutes([...changes.create, ...changes.remove]);
-        return guard.call({ operation: "routes.change", object }, call.signal, () =>
-          change(changes, before, call),
-        );
-      },
-    };
-  }
-  const copy = boundCopy(routes);
-  const { list, create, remove } = copy;
-  return {
-    ...copy,
-    list: (call) => guard.pages("routes.list", list, call),
-    create: (route, call) =>
-      guard.call({ operation: "routes.create", object: () => describeRoutes([route]) }, call.signal, () =>
-        create(route, call),
-      ),
-    remove: (route, call) =>
-      guard.call({ operation: "routes.remove", object: () => describeRoutes([route]) }, call.signal, () =>
-        remove(route, call),
-      ),
-  };
-}
-
-function guardTables(tables: RouteTables, guard: CallGuard): RouteTables {
-  if (!isTableList(tables)) return guardRoutes(tables, guard);
-  const [first, ...others] = tables.map((table) => guardRoutes(table, guard) as NamedRoutes);
-  return first === undefined ? tables : [first, ...others];
-}
-
-function guardVolumes(volumes: Volumes, guard: CallGuard): Volumes {
-  const { list, get, create, remove, attach, detach, expand } = boundCopy(volumes);
-  const guarded = <T>(operation: string, object: string, call: Call, begin: () => Promise<T>): Promise<T> =>
-    guard.call({ operation: `volumes.${operation}`, object: () => object }, call.signal, begin);
-  const titleOf = ({ id, name }: ObservedVolume): string => `${name} (${id})`;
-  return {
-    list: (call) => guard.pages("volumes.list", list, call),
-    get: (id, call) => guarded("get", id, call, () => get(id, call)),
-    create: (desired, call) => guarded("create", desired.name, call, () => create(desired, call)),
-    remove: (volume, call) => guarded("remove", titleOf(volume), call, () => remove(volume, call)),
-    attach: (volume, machine, call) =>
-      guarded("attach", titleOf(volume), call, () => attach(volume, machine, call)),
-    detach: (volume, machine, call) =>
-      guarded("detach", titleOf(volume), call, () => detach(volume, machine, call)),
-    expand: (volume, size, call) =>
-      guarded("expand", titleOf(volume), call, () => expand(volume, size, call)),
-  };
-}
-
-export function withCallGuard(cloud: AnyCloud, options: CallGuardOptions): AnyCloud {
+/** Passes every call of a provider through a `CallGuard`. The last argument of each is its `Call`. */
+export function withCallGuard(cloud: CloudParts["cloud"], options: CallGuardOptions): CloudParts["cloud"] {
   const guard = new CallGuard(options);
-  const copy = boundCopy(cloud);
-  const { instances, pending, loadBalancers, nodeFirewall, routes, volumes, changes, checkSettings } = copy;
-  return {
-    ...copy,
-    ...(checkSettings && {
-      checkSettings: (call) =>
-        guard.call({ operation: "checkSettings" }, call.signal, () => checkSettings(call)),
-    }),
-    ...(changes && {
-      changes: {
-        maxSilence: changes.maxSilence,
-        follow: (call) => guard.pages("changes.follow", (given) => changes.follow(given), call),
-      },
-    }),
-    ...(instances && {
-      instances: {
-        ...boundCopy(instances),
-        sources: instances.sources.map((source) => guardSource(source, guard)) as [InstanceSource],
-      },
-    }),
-    ...(pending && {
-      pending: {
-        ...boundCopy(pending),
-        check: (ids, call) =>
-          guard.call({ operation: "pending.check", object: () => shortList(ids) }, call.signal, () =>
-            pending.check(ids, call),
-          ),
-      },
-    }),
-    ...(loadBalancers && { loadBalancers: guardBalancers(loadBalancers, guard) }),
-    ...(nodeFirewall && { nodeFirewall: guardFirewall(nodeFirewall, guard) }),
-    ...(routes && { routes: guardTables(routes, guard) }),
-    ...(volumes && { volumes: guardVolumes(volumes, guard) }),
-  };
+  return wrapParts(cloud, (name, part, path) => {
+    const guarded = Object.entries(calls[name]).flatMap(([member, about]) => {
+      const original: unknown = Reflect.get(part, member);
+      if (typeof original !== "function") return [];
+      const operation = operationOf(name, path, member);
+      const wrapped = (...args: never[]): unknown => {
+        const call: Call = args.at(-1) as never;
+        if (about === "pages") return guard.pages(operation, () => original(...args), call);
+        return guard.call({ operation, object: () => about(args[0] as never) }, call.signal, () =>
+          original(...args),
+        );
+      };
+      return [[member, wrapped] as const];
+    });
+    return Object.fromEntries(guarded) as never;
+  });
 }

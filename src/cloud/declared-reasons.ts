@@ -2,13 +2,8 @@
 // have a closed list of reasons. An undeclared reason is a fault of the provider, and is logged once.
 // Their texts lose the secrets.
 
-import { boundCopy } from "../core/bound-copy.ts";
 import type { Problem } from "../core/problem.ts";
-import type { Fields } from "../core/settings.ts";
-import type { Instance, InstanceLookup, InstanceSource } from "../provider/instances.ts";
-import type { LoadBalancers, ObservedLoadBalancer } from "../provider/load-balancers.ts";
-import type { Step } from "../provider/plan.ts";
-import type { Cloud } from "../provider/provider.ts";
+import type { Instance } from "../provider/instances.ts";
 import {
   commonReasons,
   type DeclaredReasons,
@@ -17,11 +12,8 @@ import {
   type Reason,
   undeclaredReason,
 } from "../provider/reasons.ts";
-import { isTableList } from "../provider/route-tables.ts";
-import type { NamedRoutes, RouteDocument, RoutePage, Routes, RouteTables } from "../provider/routes.ts";
-
-type AnyCloud = Cloud<Fields, ObservedLoadBalancer, Step, unknown>;
-type AnyBalancers = LoadBalancers<Fields, ObservedLoadBalancer, Step, unknown>;
+import type { RouteDocument, RoutePage } from "../provider/routes.ts";
+import { type CloudParts, type PartName, wrapParts } from "./cloud-parts.ts";
 
 interface WithProblems {
   readonly problems?: readonly ProviderProblem[] | undefined;
@@ -77,65 +69,34 @@ async function* mapPages<T, R>(pages: AsyncIterable<T>, change: (page: T) => R):
   for await (const page of pages) yield change(page);
 }
 
-function checkedSource(source: InstanceSource, check: ReasonCheck): InstanceSource {
+export function withDeclaredReasons(
+  cloud: CloudParts["cloud"],
+  declared: DeclaredReasons | undefined,
+  options: ReasonCheckOptions,
+): CloudParts["cloud"] {
+  const check = new ReasonCheck(declared, options);
   const checkedAll = (instances: readonly Instance[]): readonly Instance[] =>
     instances.some(({ problems }) => problems !== undefined) ? instances.map(check.of) : instances;
-  const { lookups = {} } = source;
-  const checkedLookup = (lookup: InstanceLookup): InstanceLookup => ({
-    limit: lookup.limit,
-    find: async (keys, call) =>
-      new Map([...(await lookup.find(keys, call))].map(([asked, found]) => [asked, checkedAll(found)])),
-  });
-  const checkedLookups = Object.entries(lookups).map(([by, lookup]) => [by, lookup && checkedLookup(lookup)]);
-  return {
-    ...boundCopy(source),
-    list: (call) => mapPages(source.list(call), checkedAll),
-    ...(source.lookups !== undefined && { lookups: Object.fromEntries(checkedLookups) }),
-  };
-}
-
-function checkedBalancers(balancers: AnyBalancers, check: ReasonCheck): AnyBalancers {
-  return { ...boundCopy(balancers), plan: (...args) => check.of(balancers.plan(...args)) };
-}
-
-function checkedTables(tables: RouteTables, check: ReasonCheck): RouteTables {
-  if (!isTableList(tables)) return checkedRoutes(tables, check);
-  const [first, ...others] = tables.map((table) => checkedRoutes(table, check) as NamedRoutes);
-  return first === undefined ? tables : [first, ...others];
-}
-
-function checkedRoutes(routes: Routes, check: ReasonCheck): Routes {
-  const checked = <P extends RoutePage | RouteDocument>(page: P): P => ({
+  const checkedPage = <P extends RoutePage | RouteDocument>(page: P): P => ({
     ...check.of(page),
     routes: page.routes.map(check.of),
   });
-  return routes.style === "document"
-    ? { ...boundCopy(routes), read: async (call) => checked(await routes.read(call)) }
-    : { ...boundCopy(routes), list: (call) => mapPages(routes.list(call), checked) };
-}
-
-export function withDeclaredReasons(
-  cloud: AnyCloud,
-  declared: DeclaredReasons | undefined,
-  options: ReasonCheckOptions,
-): AnyCloud {
-  const check = new ReasonCheck(declared, options);
-  const { instances, loadBalancers, nodeFirewall, routes } = cloud;
-  return {
-    ...boundCopy(cloud),
-    ...(instances && {
-      instances: {
-        ...boundCopy(instances),
-        sources: instances.sources.map((source) => checkedSource(source, check)) as [InstanceSource],
-      },
+  const checked: { readonly [Name in PartName]?: (part: CloudParts[Name]) => Partial<CloudParts[Name]> } = {
+    instances: ({ list }) => ({ list: (call) => mapPages(list(call), checkedAll) }),
+    lookups: ({ find }) => ({
+      find: async (keys, call) =>
+        new Map([...(await find(keys, call))].map(([asked, found]) => [asked, checkedAll(found)])),
     }),
-    ...(loadBalancers && { loadBalancers: checkedBalancers(loadBalancers, check) }),
-    ...(nodeFirewall && {
-      nodeFirewall: {
-        ...boundCopy(nodeFirewall),
-        observe: async (call) => check.of(await nodeFirewall.observe(call)),
-      },
-    }),
-    ...(routes && { routes: checkedTables(routes, check) }),
+    loadBalancers: ({ plan }) => ({ plan: (...args) => check.of(plan(...args)) }),
+    nodeFirewall: ({ observe }) => ({ observe: async (call) => check.of(await observe(call)) }),
+    routes: (routes) => {
+      if (routes.style === "document") {
+        const { read } = routes;
+        return { read: async (call) => checkedPage(await read(call)) };
+      }
+      const { list } = routes;
+      return { list: (call) => mapPages(list(call), checkedPage) };
+    },
   };
+  return wrapParts(cloud, (name, part) => checked[name]?.(part) ?? {});
 }

@@ -58,8 +58,7 @@ export class Operations {
   readonly #operations = new Map<string, Operation>();
   #signal: AbortSignal | undefined;
   #cancelCheck: (() => void) | undefined;
-  /** The parts of the cloud whose operations are being checked. */
-  readonly #checking = new Set<string>();
+  #isChecking = false;
   #isNoted = false;
 
   constructor(deps: OperationDeps, enqueue: (key: string) => void) {
@@ -124,42 +123,20 @@ export class Operations {
     const { clock } = this.#deps;
     this.#cancelCheck?.();
     this.#cancelCheck = undefined;
-    const times = this.#uncheckedParts().flatMap(([, operations]) =>
-      operations.map(([, one]) => one.checkAt),
-    );
+    if (this.#isChecking) return;
+    const times = this.#running().map(([, { checkAt }]) => checkAt);
     if (times.length === 0 || this.#signal === undefined || this.#signal.aborted) return;
     const delay = Math.max(0, Math.min(...times) - clock.monotonic());
-    this.#cancelCheck = clock.after(milliseconds(delay + batchWindow), () => this.#checkDue());
+    this.#cancelCheck = clock.after(milliseconds(delay + batchWindow), () => void this.#checkDue());
   }
 
-  /** Running operations by part, without the parts that are being checked. */
-  #uncheckedParts(): readonly (readonly [part: string, operations: readonly Keyed[]])[] {
-    const parts = new Map<string, Keyed[]>();
-    for (const keyed of this.#running()) {
-      const part = this.#deps.pending?.partOf?.(keyed[1].id) ?? "";
-      if (this.#checking.has(part)) continue;
-      const operations = parts.get(part);
-      if (operations === undefined) parts.set(part, [keyed]);
-      else operations.push(keyed);
-    }
-    return [...parts];
-  }
-
-  #checkDue(): void {
-    const now = this.#deps.clock.monotonic();
-    for (const [part, operations] of this.#uncheckedParts()) {
-      const due = operations.filter(([, { checkAt }]) => checkAt <= now);
-      if (due.length > 0) void this.#check(part, due);
-    }
-    // For the other parts.
-    this.#scheduleCheck();
-  }
-
-  async #check(part: string, due: readonly Keyed[]): Promise<void> {
-    const { pending } = this.#deps;
+  async #checkDue(): Promise<void> {
+    const { pending, clock } = this.#deps;
     const signal = this.#signal;
     if (pending === undefined || signal === undefined) return;
-    this.#checking.add(part);
+    const now = clock.monotonic();
+    const due = this.#running().filter(([, { checkAt }]) => checkAt <= now);
+    this.#isChecking = true;
     try {
       let failuresInARow = 0;
       for (let at = 0; at < due.length && !signal.aborted; at += pending.limit) {
@@ -170,7 +147,7 @@ export class Operations {
         break;
       }
     } finally {
-      this.#checking.delete(part);
+      this.#isChecking = false;
       this.#noteSuccess();
       this.#scheduleCheck();
     }

@@ -35,20 +35,26 @@ const defaultType = "ext4";
 /** File systems, partition tables and volume managers have their mark here, or where blkid finds it. */
 const headLength = 1024 * 1024;
 
+/** The offset of `sb_inprogress` in the superblock of XFS, which is at the beginning of the device. */
+const xfsInProgress = 126;
+
+const clearCommand = (device: string): string => `dd if=/dev/zero of=${device} bs=1M count=1`;
+
 export interface Programs {
-  /** Ends with the process, not with a call: a program that formats must not be stopped halfway. */
-  readonly life: AbortSignal;
   readonly files: Pick<Files, "run">;
 }
 
+/** A program that formats, checks or grows must not be stopped halfway, neither with a call nor with this process. */
+const never = new AbortController().signal;
+
 /** Throws INTERNAL with what the program wrote, unless it ends with one of the codes. */
 export async function runProgram(
-  { life, files }: Programs,
+  { files }: Programs,
   command: readonly string[],
   accepted: readonly number[] = [0],
 ): Promise<{ readonly exitCode: number; readonly stdout: string }> {
   const { exitCode, stdout, stderr } = await files
-    .run(command, { LC_ALL: "C" }, life)
+    .run(command, { LC_ALL: "C" }, never)
     .catch((error: unknown) => {
       throw new RpcError(
         "INTERNAL",
@@ -61,6 +67,34 @@ export async function runProgram(
   if (accepted.includes(exitCode)) return { exitCode, stdout };
   const said = shortList([stderr, stdout].filter((text) => text.trim() !== ""));
   throw new RpcError("INTERNAL", `${command.join(" ")} ended with code ${exitCode}: ${said}`);
+}
+
+/** Its sums of 1, 2, 4, 8, 16, 32 and 128. With 64, flock could not start it. */
+const fsckCodes = Array.from({ length: 256 }, (_, code) => code).filter((code) => (code & 64) === 0);
+
+/** Exit code of `flock` when another program has the lock. No program here ends with it. */
+const isLocked = 75;
+
+/**
+ * While it has the lock of the device that udev respects too. A format that a former process began, and that goes on without it, has the
+ * lock until it has ended.
+ */
+async function runOnDevice(
+  programs: Programs,
+  device: string,
+  command: readonly string[],
+  accepted: readonly number[] = [0],
+): Promise<{ readonly exitCode: number; readonly stdout: string }> {
+  const { exitCode, stdout } = await runProgram(
+    programs,
+    ["flock", "-E", String(isLocked), "-w", "10", device, ...command],
+    [...accepted, isLocked],
+  );
+  if (exitCode !== isLocked) return { exitCode, stdout };
+  throw new RpcError(
+    "ABORTED",
+    `Another program works on ${device}, such as a format that began before this process was started again. It is not interrupted. Try again.`,
+  );
 }
 
 export class FileSystems {
@@ -96,6 +130,7 @@ export class FileSystems {
   ): Promise<void> {
     const found = await this.#found(device);
     if (found === type) {
+      if (type === "xfs") await this.#requireComplete(device);
       // 1: errors were corrected. Others than 4 mean that this file system needs no check here.
       if (!isReadOnly && type === "ext4") await this.#check(device);
       return;
@@ -117,7 +152,7 @@ export class FileSystems {
       );
     await this.#requireBlank(device);
     const make = fileSystems[type]?.make(device, splitOptions(formatOptions)) ?? [];
-    await runProgram(this.#programs, make);
+    await runOnDevice(this.#programs, device, make);
   }
 
   async grow(device: string, path: string, type: string): Promise<void> {
@@ -127,7 +162,7 @@ export class FileSystems {
         "FAILED_PRECONDITION",
         `${path} has ${type}, which cannot be expanded here. Expand it by hand.`,
       );
-    await runProgram(this.#programs, system.grow(device, path));
+    await runOnDevice(this.#programs, device, system.grow(device, path));
   }
 
   async sizeOf(device: string): Promise<number> {
@@ -138,7 +173,7 @@ export class FileSystems {
   /** The type on the device, or what else is there; undefined if blkid finds nothing. */
   async #found(device: string): Promise<string | undefined> {
     const probe = ["blkid", "-p", "-o", "export", device];
-    const { exitCode, stdout } = await runProgram(this.#programs, probe, [0, 2, 8]);
+    const { exitCode, stdout } = await runOnDevice(this.#programs, device, probe, [0, 2, 8]);
     const value = (name: string): string | undefined => new RegExp(`^${name}=(.+)$`, "m").exec(stdout)?.[1];
     // 8: several signatures. 2: nothing, or the device cannot be read; reading its head decides.
     if (exitCode === 8) return "several signatures";
@@ -154,16 +189,22 @@ export class FileSystems {
     if (expected > 0 && head.length === expected && head.every((byte) => byte === 0)) return;
     throw new RpcError(
       "FAILED_PRECONDITION",
-      `${device} has no file system that is known, but it is not blank, so it is not formatted. If it has no data, for example because a former format was cut off, clear it: dd if=/dev/zero of=${device} bs=1M count=1`,
+      `${device} has no file system that is known, but it is not blank, so it is not formatted. If it has no data, for example because a former format was cut off, clear it: ${clearCommand(device)}`,
+    );
+  }
+
+  /** mkfs.xfs sets a mark when it begins, and removes it at the end. */
+  async #requireComplete(device: string): Promise<void> {
+    const head = await this.#disks.head(device, xfsInProgress + 1);
+    if (head[xfsInProgress] === 0) return;
+    throw new RpcError(
+      "FAILED_PRECONDITION",
+      `${device} has an XFS file system whose format was cut off, so it is neither mounted nor formatted. It has no files; clear it: ${clearCommand(device)}`,
     );
   }
 
   async #check(device: string): Promise<void> {
-    const { exitCode } = await runProgram(
-      this.#programs,
-      ["fsck", "-a", device],
-      Array.from({ length: 256 }, (_, code) => code),
-    );
+    const { exitCode } = await runOnDevice(this.#programs, device, ["fsck", "-a", device], fsckCodes);
     if ((exitCode & 4) === 0) return;
     throw new RpcError(
       "INTERNAL",

@@ -1,5 +1,6 @@
 // The mounts of this machine: which device is mounted where, and how to mount and unmount.
 
+import { basename, dirname, join } from "node:path";
 import type { Disks } from "../platform/disks.ts";
 import type { Files } from "../platform/files.ts";
 import { type Programs, runProgram } from "./file-systems.ts";
@@ -41,10 +42,11 @@ export class Mounts {
     this.#programs = programs;
   }
 
-  /** What is mounted at the path; the last one if there are several. */
+  /** What is mounted at the path; the last one if there are several. The path itself may be unreadable, if its device is gone. */
   async at(path: string): Promise<Mount | undefined> {
-    if ((await this.#disks.stat(path)) === undefined) return undefined;
-    const real = await this.#disks.realPath(path);
+    const folder = dirname(path);
+    if ((await this.#disks.stat(folder)) === undefined) return undefined;
+    const real = join(await this.#disks.realPath(folder), basename(path));
     return (await this.#all()).findLast((mount) => mount.path === real);
   }
 

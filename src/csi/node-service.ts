@@ -4,14 +4,14 @@ import { type Milliseconds, milliseconds, seconds } from "../core/brand.ts";
 import type { Handlers } from "../grpc/rpc-server.ts";
 import { RpcError } from "../grpc/status.ts";
 import { type Clock, sleep } from "../platform/clock.ts";
-import type { Disks, Usage } from "../platform/disks.ts";
+import type { Disks, HeldDevice, Usage } from "../platform/disks.ts";
 import type { Files } from "../platform/files.ts";
 import type { Segments, VolumeDriver } from "../provider/volumes.ts";
 import { requireField } from "./controller-service.ts";
 import { FileSystems } from "./file-systems.ts";
 import { Mounts } from "./mounts.ts";
 import type { CsiSchema, csiServices } from "./spec.ts";
-import { type Message, requireCapabilities } from "./volume-requests.ts";
+import { type Message, requireCapabilities, sizeText } from "./volume-requests.ts";
 
 /** This machine, as CSI names it. */
 export interface NodeIdentity {
@@ -26,8 +26,13 @@ export interface NodeOptions {
   readonly disks: Disks;
   readonly files: Pick<Files, "read" | "run">;
   readonly clock: Clock;
-  /** Aborted when the process ends. */
-  readonly life: AbortSignal;
+  readonly warn: (message: string) => void;
+}
+
+export interface NodeService {
+  readonly handlers: Handlers<CsiSchema, (typeof csiServices)["Node"]>;
+  /** Resolves when nothing is being formatted or mounted. */
+  readonly idle: () => Promise<void>;
 }
 
 const capabilities = [
@@ -50,24 +55,30 @@ class NodeVolumes {
   readonly #options: NodeOptions;
   readonly #systems: FileSystems;
   readonly #mounts: Mounts;
-  readonly #busy = new Set<string>();
+  readonly #running = new Map<string, Promise<unknown>>();
 
   constructor(options: NodeOptions) {
-    const { disks, files, life } = options;
+    const { disks, files } = options;
     this.#options = options;
-    this.#systems = new FileSystems(disks, { life, files });
-    this.#mounts = new Mounts(disks, files, { life, files });
+    this.#systems = new FileSystems(disks, { files });
+    this.#mounts = new Mounts(disks, files, { files });
   }
 
   async alone<T>(volumeID: string, work: () => Promise<T>): Promise<T> {
     const id = requireField("volume id", volumeID);
-    if (this.#busy.has(id)) throw new RpcError("ABORTED", `Another call works on volume ${id}. Try again.`);
-    this.#busy.add(id);
+    if (this.#running.has(id))
+      throw new RpcError("ABORTED", `Another call works on volume ${id}. Try again.`);
+    const running = work();
+    this.#running.set(id, running);
     try {
-      return await work();
+      return await running;
     } finally {
-      this.#busy.delete(id);
+      this.#running.delete(id);
     }
+  }
+
+  async idle(): Promise<void> {
+    while (this.#running.size > 0) await Promise.allSettled(this.#running.values());
   }
 
   async stage(request: Message<"NodeStageVolumeRequest">, signal: AbortSignal): Promise<void> {
@@ -75,7 +86,8 @@ class NodeVolumes {
     requireCapabilities([request.volumeCapability]);
     const { mount } = request.volumeCapability ?? {};
     const type = this.#systems.typeOf(mount?.fsType ?? "");
-    const device = await this.#device(request, signal);
+    await using held = await this.#device(request, signal);
+    const device = held.path;
     // The pod gets the device itself.
     if (mount === undefined) return;
     const { driver, disks } = this.#options;
@@ -93,7 +105,8 @@ class NodeVolumes {
     const staging = request.stagingTargetPath;
     const { disks } = this.#options;
     if (request.volumeCapability?.block !== undefined) {
-      const device = await this.#device(request, signal);
+      await using held = await this.#device(request, signal);
+      const device = held.path;
       const [wanted, found] = [await disks.stat(device), await disks.stat(path)];
       if (found?.kind === "block" && found.device === wanted?.device) return;
       if (found?.kind === "block") throw occupied(path, "another device");
@@ -143,17 +156,24 @@ class NodeVolumes {
     await this.#mounts.clear(requireField("target path", path));
   }
 
-  async expand({ volumePath, volumeCapability }: Message<"NodeExpandVolumeRequest">): Promise<number> {
+  async expand(request: Message<"NodeExpandVolumeRequest">): Promise<number> {
+    const { volumePath, volumeCapability, capacityRange } = request;
     requireField("volume path", volumePath);
-    const { disks } = this.#options;
-    const found = await disks.stat(volumePath);
+    const found = await this.#options.disks.stat(volumePath);
     if (found === undefined) throw missing(volumePath);
-    if (found.kind === "block" || volumeCapability?.block !== undefined)
-      return this.#systems.sizeOf(volumePath);
-    const mount = await this.#mounts.at(volumePath);
-    if (mount === undefined) throw missing(volumePath);
-    await this.#systems.grow(mount.source, volumePath, mount.type);
-    return this.#systems.sizeOf(mount.source);
+    const isBlock = found.kind === "block" || volumeCapability?.block !== undefined;
+    const mount = isBlock ? undefined : await this.#mounts.at(volumePath);
+    if (!isBlock && mount === undefined) throw missing(volumePath);
+    const device = mount?.source ?? volumePath;
+    const size = await this.#systems.sizeOf(device);
+    const required = capacityRange?.requiredBytes ?? 0;
+    if (size < required)
+      throw new RpcError(
+        "UNAVAILABLE",
+        `${device} has ${sizeText(size)}, and the volume has ${sizeText(required)}: this machine does not see its new size yet. Try again.`,
+      );
+    if (mount !== undefined) await this.#systems.grow(device, volumePath, mount.type);
+    return size;
   }
 
   async usage(volumePath: string) {
@@ -168,14 +188,16 @@ class NodeVolumes {
     return [shown("BYTES", bytes), shown("INODES", inodes)];
   }
 
-  /** The path of the device, once it is there. */
-  async #device({ volumeID, publishContext }: PathRequest, signal: AbortSignal): Promise<string> {
+  /** The device, open, once it is there. */
+  async #device({ volumeID, publishContext }: PathRequest, signal: AbortSignal): Promise<HeldDevice> {
     const { driver, disks, clock } = this.#options;
     const path = driver.devicePathOf(publishContext);
     if (path === undefined || path === "")
       throw new RpcError("INVALID_ARGUMENT", `The publish context of volume ${volumeID} names no device.`);
     const end = clock.monotonic() + deviceWait;
-    while ((await disks.stat(path))?.kind !== "block") {
+    for (;;) {
+      const held = (await disks.stat(path))?.kind === "block" ? await disks.hold(path) : undefined;
+      if (held !== undefined) return held;
       if (clock.monotonic() >= end)
         throw new RpcError(
           "UNAVAILABLE",
@@ -183,15 +205,21 @@ class NodeVolumes {
         );
       await sleep(clock, deviceInterval, signal);
     }
-    return path;
   }
 
-  /** Throws if something else is mounted there. */
+  /** Throws if something else is mounted there. What is left of a device that the machine has lost is unmounted. */
   async #isMounted(device: string, path: string): Promise<boolean> {
     const mount = await this.#mounts.at(path);
     if (mount === undefined) return false;
-    const { disks } = this.#options;
+    const { disks, warn } = this.#options;
     const [wanted, found] = [await disks.stat(device), await disks.stat(mount.source)];
+    if (found === undefined && mount.source.startsWith("/dev/")) {
+      warn(
+        `${mount.source}, which is mounted at ${path}, is no longer on this machine. It is unmounted, and ${device} is mounted there. Pods that used it must be started again.`,
+      );
+      await this.#mounts.unmount(path);
+      return false;
+    }
     if (found?.kind === "block" && found.device === wanted?.device) return true;
     throw occupied(path, mount.source);
   }
@@ -208,14 +236,14 @@ function occupied(path: string, what: string): RpcError {
   );
 }
 
-export function nodeService(options: NodeOptions): Handlers<CsiSchema, (typeof csiServices)["Node"]> {
+export function nodeService(options: NodeOptions): NodeService {
   const volumes = new NodeVolumes(options);
   const { id, limit, topology } = options.identity;
   const nothing = async (work: Promise<unknown>) => {
     await work;
     return {};
   };
-  return {
+  const handlers: NodeService["handlers"] = {
     NodeStageVolume: (request, { signal }) =>
       nothing(volumes.alone(request.volumeID, () => volumes.stage(request, signal))),
     NodeUnstageVolume: ({ volumeID, stagingTargetPath }) =>
@@ -238,4 +266,5 @@ export function nodeService(options: NodeOptions): Handlers<CsiSchema, (typeof c
       accessibleTopology: topology && { segments: topology },
     }),
   };
+  return { handlers, idle: () => volumes.idle() };
 }

@@ -68,8 +68,6 @@ export interface PendingJobsOptions {
   readonly limit: number;
   /** When a job that still runs is checked again. Absent: after one second. */
   readonly checkAfter?: Milliseconds;
-  /** Pure. The part of the cloud that runs a job, see `Pending.partOf`. */
-  readonly partOf?: (job: string) => string;
 }
 
 /**
@@ -84,7 +82,7 @@ export interface PendingJobsOptions {
  * })
  */
 export function pendingJobs(
-  { limit, checkAfter = seconds(1), partOf }: PendingJobsOptions,
+  { limit, checkAfter = seconds(1) }: PendingJobsOptions,
   check: (jobs: readonly string[], call: Call) => Promise<ReadonlyMap<string, JobState>>,
 ): Pending {
   const stateOf = (
@@ -102,7 +100,6 @@ export function pendingJobs(
   };
   return {
     limit,
-    ...(partOf && { partOf: (id: string) => partOf(parseOperation(id)?.job ?? "") }),
     check: async (operations, call) => {
       const known = new Map(
         operations.flatMap((id) => {

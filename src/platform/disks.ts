@@ -12,9 +12,17 @@ export interface Usage {
   readonly used: number;
 }
 
+/** A device that is open. While it is, no other device gets its path, even if the machine loses it. */
+export interface HeldDevice extends AsyncDisposable {
+  /** Without links, such as `/dev/sdb`. */
+  readonly path: string;
+}
+
 export interface Disks {
   /** What is at the path, through links; undefined if nothing is. */
   stat(path: string): Promise<DiskPath | undefined>;
+  /** Opens the device that a link names. Undefined if the link changes meanwhile. */
+  hold(path: string): Promise<HeldDevice | undefined>;
   /** Without links. */
   realPath(path: string): Promise<string>;
   makeFolder(path: string): Promise<void>;

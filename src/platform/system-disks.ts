@@ -30,6 +30,22 @@ export const systemDisks: Disks = {
       throw error;
     }
   },
+  hold: async (path) => {
+    const { open, realpath, stat } = await disk();
+    const file = await open(path, "r");
+    const close = (): Promise<void> => file.close();
+    try {
+      const real = await realpath(path);
+      const [opened, named] = [await file.stat(), await stat(real)];
+      if (opened.isBlockDevice() && named.isBlockDevice() && opened.rdev === named.rdev)
+        return { path: real, [Symbol.asyncDispose]: close };
+    } catch (error) {
+      await close();
+      throw error;
+    }
+    await close();
+    return undefined;
+  },
   realPath: async (path) => (await disk()).realpath(path),
   makeFolder: async (path) => {
     await (await disk()).mkdir(path, { recursive: true, mode: folderMode });

@@ -8,7 +8,7 @@ import type { Call } from "./call.ts";
  * Names that Fairlead does not know have no effect.
  *
  * - `instance`       the machine with this `Instance.key`; without `key`, any machine of the source
- * - `load-balancer`  the load balancer of this group, as listed; without `group`, any of the part; without `part`, in any part
+ * - `load-balancer`  the load balancer of this group, as listed; without `group`, any of them
  *
  * `version` is anything that differs when what `list` returns for the object differs. A hint with the version of the previous one for
  * the same object is ignored. Without it, each hint counts.
@@ -22,7 +22,6 @@ export type ChangeHint =
     }
   | {
       readonly of: "load-balancer";
-      readonly part?: string | undefined;
       readonly group?: string | undefined;
       readonly version?: string | undefined;
     };

@@ -169,16 +169,6 @@ export interface PlanContext<V, O extends ObservedLoadBalancer = ObservedLoadBal
   readonly others?: readonly O[] | undefined;
 }
 
-/** Lists load balancers page by page. Throws when a page is missing. */
-export type ListBalancers<O extends ObservedLoadBalancer> = (call: Call) => AsyncIterable<readonly O[]>;
-
-/** A region or zone whose load balancers are listed as a whole. Each load balancer is in exactly one part. */
-export interface ListingPart<O extends ObservedLoadBalancer> {
-  /** Shown in messages, as in "in fsn1". It must not change while the process runs. */
-  readonly name: string;
-  list: ListBalancers<O>;
-}
-
 /**
  * The load balancers of a cloud. A group is what is observed and changed together: one Service on most clouds, several where
  * they share a load balancer. Only `list`, `plan`, `apply` and `publish` are required.
@@ -246,21 +236,15 @@ export interface LoadBalancers<
   ownKeys?(service: MarkingService): readonly string[];
   /**
    * Lists everything with the cluster's mark, everything that could be adopted, and load balancers with another cluster's mark,
-   * page by page. Also finds orphans. Several regions are a list of parts: one that fails then holds up only its own load balancers.
+   * page by page. Also finds orphans. It must throw when a page is missing, or a region of several: what is missing would count as absent.
    */
-  readonly list: ListBalancers<O> | readonly ListingPart<O>[];
-  /**
-   * Pure. The part in which this Service's load balancer is, or would be created. Undefined while that is not known. Without it, or
-   * while undefined, a Service whose load balancer is not listed waits for all parts.
-   */
-  partOf?(member: DesiredLoadBalancer<A>): string | undefined;
+  list(call: Call): AsyncIterable<readonly O[]>;
   /**
    * Reads one group. Called before a plan when the listing has nothing for the group, or only a `shallow` object; plans also follow
    * each complete listing. Without members, there is always a `listed` object. Undefined is a definite answer: a load balancer that
    * existed may then be created again, without a second listing that confirms it. Where the cloud has no definite answer now,
    * return `noAnswer`: nothing is changed, and the Service shows what it waits for. Return only a load balancer with the cluster's mark,
-   * or the `listed` one, which is unmarked while a Service adopts it. With several parts, look where `listed` is; without it, in the part
-   * that `partOf` returns. That is enough: undefined counts as definite for this part only, and listings decide for all others.
+   * or the `listed` one, which is unmarked while a Service adopts it.
    */
   observe?(
     members: readonly DesiredLoadBalancer<A>[],

@@ -63,11 +63,6 @@ export interface Pending {
   /** The maximum number of operations per `check`. */
   readonly limit: number;
   /**
-   * Pure. The part of the cloud, such as a region, that runs this operation. One `check` has operations of one part, so a part that
-   * fails or is slow delays only its own. Absent: there is one part, and a check may have operations of any region.
-   */
-  partOf?(operation: string): string;
-  /**
    * The state of each operation, or the error with which it failed. An operation that is missing from the result is lost, and the
    * framework observes what it has done. If this throws, all of them are checked again later. If only one of several regions fails,
    * return its operations as still running.

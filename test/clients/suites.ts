@@ -3,7 +3,7 @@
 import { digitaloceanClients } from "../providers/digitalocean/clients/rig/suite.ts";
 import { hetznerClients } from "../providers/hetzner/clients/rig/suite.ts";
 import { rancherClients } from "../providers/rancher/clients/rig/suite.ts";
-import { csiSanity } from "./csi/prepare.ts";
+import { csiSanity, realDisks } from "./csi/prepare.ts";
 import type { ClientSuite } from "./rig/suite.ts";
 
 export const suites: Readonly<Record<string, ClientSuite>> = {
@@ -11,7 +11,7 @@ export const suites: Readonly<Record<string, ClientSuite>> = {
   rancher: rancherClients,
   digitalocean: digitaloceanClients,
   fake: {
-    clients: { csi: () => csiSanity("fake") },
+    clients: { csi: () => csiSanity("fake"), disks: realDisks },
     start: async () => ({ env: () => ({}), async [Symbol.asyncDispose]() {} }),
   },
 };

@@ -8,7 +8,7 @@ import { Redaction } from "../../src/core/redaction.ts";
 import type { Fields } from "../../src/core/settings.ts";
 import type { Changes } from "../../src/provider/changes.ts";
 import type { InstanceLookup, InstanceSource, Instances } from "../../src/provider/instances.ts";
-import type { ListingPart, LoadBalancers, ObservedLoadBalancer } from "../../src/provider/load-balancers.ts";
+import type { LoadBalancers, ObservedLoadBalancer } from "../../src/provider/load-balancers.ts";
 import type { NodeFirewall } from "../../src/provider/node-firewall.ts";
 import type { Pending, Step } from "../../src/provider/plan.ts";
 import type { Cloud } from "../../src/provider/provider.ts";
@@ -40,7 +40,7 @@ const uses = {
   lookup: { find: (part) => part.find(["1"], call) } satisfies Uses<InstanceLookup>,
   pending: { check: (part) => part.check(["1"], call) } satisfies Uses<Pending>,
   loadBalancers: {
-    list: async (part) => typeof part.list === "function" && firstOf(part.list(call)),
+    list: (part) => firstOf(part.list(call)),
     observe: async (part) => part.observe?.([], undefined, call),
     prefetch: async (part) => part.prefetch?.([], call),
     apply: (part) => part.apply({ do: "create" }, call),
@@ -49,7 +49,6 @@ const uses = {
     observe: (part) => part.observe(call),
     apply: (part) => part.apply({ do: "open" }, call),
   } satisfies Uses<NodeFirewall<Fields, Step>>,
-  listingPart: { list: (part) => firstOf(part.list(call)) } satisfies Uses<ListingPart<ObservedLoadBalancer>>,
   routes: {
     list: (part) => firstOf(part.list(call)),
     create: (part) => part.create({ destination: "10.0.0.0/24" } as never, call),
@@ -142,9 +141,6 @@ class Firewall extends Hanging {
     return undefined;
   }
 }
-class Part extends Hanging {
-  readonly name = "fsn1";
-}
 class Routes extends Hanging {
   readonly style = "one-by-one";
   readonly name = "lan";
@@ -217,15 +213,6 @@ const connected = () => {
     checkSettings: () => balancers.hang(),
   };
   const cloud = withCallGuard(parts, options);
-  const inParts: AnyCloud = {
-    loadBalancers: {
-      list: [new Part()],
-      plan: () => ({ steps: [] }),
-      apply: () => balancers.apply(),
-      publish: () => balancers.publish(),
-    },
-  };
-  const { list } = withCallGuard(inParts, options).loadBalancers ?? {};
   const { instances, pending, loadBalancers, nodeFirewall, routes } = cloud;
   const [routesOneByOne, document] = (routes ?? []) as readonly unknown[] as [
     RoutesOneByOne,
@@ -233,7 +220,6 @@ const connected = () => {
   ];
   if (instances === undefined || pending === undefined || loadBalancers === undefined)
     throw new Error("A part is missing.");
-  if (!Array.isArray(list)) throw new Error("The parts are missing.");
   return {
     clock,
     abandoned,
@@ -245,7 +231,6 @@ const connected = () => {
       pending,
       loadBalancers,
       nodeFirewall,
-      listingPart: list[0] as ListingPart<ObservedLoadBalancer>,
       routes: routesOneByOne,
       document,
       volumes: cloud.volumes,

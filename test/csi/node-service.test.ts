@@ -15,6 +15,7 @@ import { VirtualClock } from "../../src/testing/virtual-time/virtual-clock.ts";
 const device = "/dev/sdb";
 const staging = "/staging";
 const target = "/pods/1/mount";
+const folders = new Set(["/", "/pods/1", "/pods/2"]);
 const life = new AbortController().signal;
 const blkidOf = {
   nothing: { exitCode: 2, stdout: "" },
@@ -29,17 +30,24 @@ class Machine {
   head: Uint8Array = new Uint8Array(1024 * 1024);
   blkid: { exitCode: number; stdout: string } = blkidOf.nothing;
   fsck = 0;
+  /** Another program has the lock of the device. */
+  isLocked = false;
+  /** Programs that end when these promises do. */
+  readonly delays = new Map<string, Promise<void>>();
+  readonly warnings: string[] = [];
   readonly clock = new VirtualClock();
   readonly #changes: Partial<VolumeDriver>;
-  #node: ReturnType<typeof nodeService> | undefined;
+  #service: ReturnType<typeof nodeService> | undefined;
 
   constructor(changes: Partial<VolumeDriver> = {}) {
     this.#changes = changes;
   }
 
   readonly disks: Disks = {
-    stat: async (path) => this.paths.get(path),
+    stat: async (path) =>
+      this.paths.get(path) ?? (folders.has(path) ? { kind: "folder", device: 0 } : undefined),
     realPath: async (path) => path,
+    hold: async (path) => ({ path, [Symbol.asyncDispose]: async () => undefined }),
     makeFolder: async (path) => void this.paths.set(path, { kind: "folder", device: 0 }),
     makeFile: async (path) => void this.paths.set(path, { kind: "file", device: 0 }),
     removeEmpty: async (path) => void this.paths.delete(path),
@@ -53,9 +61,12 @@ class Machine {
   readonly files: Pick<Files, "read" | "run"> = {
     read: async () =>
       this.mounts.map(({ path, source, type }) => `1 2 8:16 / ${path} rw - ${type} ${source} rw`).join("\n"),
-    run: async (command) => {
+    run: async (given) => {
+      const command = given[0] === "flock" ? given.slice(6) : given;
       const [program = "", ...args] = command;
       this.ran.push(command.join(" "));
+      if (given[0] === "flock" && this.isLocked) return { exitCode: 75, stdout: "", stderr: "" };
+      await this.delays.get(program);
       const last = args.at(-1) ?? "";
       if (program === "blkid") return { ...this.blkid, stderr: "" };
       if (program === "fsck") return { exitCode: this.fsck, stdout: "", stderr: "" };
@@ -77,13 +88,18 @@ class Machine {
     return this.ran.filter((command) => !/^(blkid|blockdev|fsck)/.test(command));
   }
 
-  get node() {
-    this.#node ??= nodeService({
+  get service() {
+    this.#service ??= nodeService({
       driver: { ...(driver as VolumeDriver), ...this.#changes },
-      ...{ disks: this.disks, files: this.files, clock: this.clock, life },
+      ...{ disks: this.disks, files: this.files, clock: this.clock },
       identity: { id: "7", limit: 8, topology: { zone: "a" } },
+      warn: (message) => this.warnings.push(message),
     });
-    return this.#node;
+    return this.#service;
+  }
+
+  get node() {
+    return this.service.handlers;
   }
 
   stage(changes: Partial<Message<"NodeStageVolumeRequest">> = {}, fsType = ""): Promise<string> {
@@ -180,7 +196,7 @@ describe("a disk", () => {
     [
       "that blkid cannot read",
       (machine) => (machine.blkid = { exitCode: 4, stdout: "" }),
-      "INTERNAL: blkid -p -o export /dev/sdb ended with code 4",
+      "INTERNAL: flock -E 75 -w 10 /dev/sdb blkid -p -o export /dev/sdb ended with code 4",
     ],
     [
       "with a file system that fsck cannot correct",
@@ -248,6 +264,45 @@ describe("a disk", () => {
   });
 });
 
+test("a disk that a former process still formats is neither formatted nor mounted", async () => {
+  const machine = new Machine();
+  machine.isLocked = true;
+  expect(await machine.stage()).toStartWith(`ABORTED: Another program works on ${device}`);
+  expect(machine.mounts).toEqual([]);
+  machine.isLocked = false;
+  machine.ran.length = 0;
+  expect(await machine.stage()).toBe("OK");
+  expect(machine.changes).toEqual([`mkfs.ext4 -F -m0 ${device}`, `mount -t ext4 ${device} ${staging}`]);
+});
+
+test("the Node service is idle once a format that has begun has ended", async () => {
+  const machine = new Machine();
+  const format = Promise.withResolvers<void>();
+  machine.delays.set("mkfs.ext4", format.promise);
+  const staged = machine.stage();
+  await Bun.sleep(0);
+  let isIdle = false;
+  const idle = machine.service.idle().then(() => {
+    isIdle = true;
+  });
+  await Bun.sleep(0);
+  expect(isIdle).toBe(false);
+  format.resolve();
+  expect(await staged).toBe("OK");
+  await idle;
+});
+
+test("what is mounted of a device that the machine has lost gives way to the device of the volume", async () => {
+  const machine = new Machine();
+  machine.blkid = blkidOf.ext4;
+  machine.mounts.push({ path: staging, source: "/dev/sdx", type: "ext4" });
+  expect(await machine.stage()).toBe("OK");
+  expect(machine.changes).toEqual([`umount ${staging}`, `mount -t ext4 ${device} ${staging}`]);
+  expect(machine.warnings).toEqual([
+    `/dev/sdx, which is mounted at ${staging}, is no longer on this machine. It is unmounted, and ${device} is mounted there. Pods that used it must be started again.`,
+  ]);
+});
+
 describe("a staged volume", () => {
   test("is mounted into pods, read-only where they ask for it, and unmounted", async () => {
     const machine = new Machine();
@@ -294,6 +349,13 @@ describe("a staged volume", () => {
       capacityBytes: 67_108_864,
     });
     expect(machine.changes).toEqual([`resize2fs ${device}`]);
+    const unseen = { requiredBytes: 2 ** 30, limitBytes: 0 };
+    expect(
+      await outcome(async () =>
+        machine.node.NodeExpandVolume?.({ ...request, ...more, capacityRange: unseen }, { signal: life }),
+      ),
+    ).toStartWith(`UNAVAILABLE: ${device} has 67108864 bytes, and the volume has 1Gi`);
+    expect(machine.changes).toHaveLength(1);
     expect(await machine.node.NodeGetVolumeStats?.(request, { signal: life })).toEqual({
       usage: [
         { unit: "BYTES", total: 100, available: 60, used: 30 },
@@ -301,6 +363,15 @@ describe("a staged volume", () => {
       ],
     });
   });
+});
+
+test("the SELinux label that the kubelet asks for is an option of the mount", async () => {
+  const machine = new Machine();
+  const context = 'context="system_u:object_r:container_file_t:s0:c1,c2"';
+  const mount = { fsType: "xfs", mountFlags: [context, "noatime"], volumeMountGroup: "" };
+  const accessMode = { mode: "SINGLE_NODE_WRITER" as const };
+  expect(await machine.stage({ volumeCapability: { accessMode, block: undefined, mount } })).toBe("OK");
+  expect(machine.changes).toContain(`mount -t xfs -o nouuid,${context},noatime ${device} ${staging}`);
 });
 
 test("a device is given to a pod as it is, without a format", async () => {

@@ -54,7 +54,7 @@ test("the dashboard groups only by labels that its metrics have", () => {
   );
   const always = ["cluster", "job", "instance", "le"];
   for (const { expr } of panels.flatMap(({ targets = [] }) => targets)) {
-    const names = [...expr.matchAll(/\b(\w+?)(?:_bucket)?\{/g)].map(([, name = ""]) => name);
+    const names = [...expr.matchAll(/\b(\w+?)(?:_bucket|_count)?\{/g)].map(([, name = ""]) => name);
     const known = [...always, ...names.flatMap((name) => labelsOf.get(name) ?? [])];
     const grouped = [...expr.matchAll(/\b(?:by|on) \(([^)]*)\)/g)].flatMap(([, list = ""]) =>
       list.split(", "),

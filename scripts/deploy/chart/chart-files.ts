@@ -9,6 +9,7 @@ import {
   metricsRules,
   type Rule,
 } from "../../../src/app/manifests/access.ts";
+import { nodeVolumesObjects } from "../../../src/app/manifests/node-volumes.ts";
 import { toYaml } from "../../../src/app/manifests/to-yaml.ts";
 import { type AccessNeeds, type AccessUser, allNeeds } from "../../../src/app/permissions.ts";
 import { alertRules } from "../alerts.ts";
@@ -40,7 +41,10 @@ function clouds(): object {
     clouds: Object.fromEntries(
       deployedClouds.map((cloud) => [
         cloud.name,
-        { program: cloud.program, credentials: credentialVariables(cloud) },
+        {
+          ...{ program: cloud.program, credentials: credentialVariables(cloud) },
+          driver: cloud.provider.volumeDriver?.name ?? "",
+        },
       ]),
     ),
     flags: {
@@ -64,6 +68,14 @@ function webhook(): object {
     clientConfig?: object;
   }[];
   return withHeader(generated, registration);
+}
+
+/** With placeholders, which the template replaces. */
+function nodeVolumes(): readonly object[] {
+  return nodeVolumesObjects({
+    ...{ driver: { name: "DRIVER" }, image: "IMAGE", name: "OBJECTS", namespace: "NAMESPACE" },
+    ...{ priorityClass: "PRIORITY", kubeletFolder: "KUBELET_FOLDER", args: [] },
+  });
 }
 
 const needsWith = (user: AccessUser): AccessNeeds => ({
@@ -91,6 +103,7 @@ export function chartFiles(): Files {
     "chart/files/lease-rules.yaml": toYaml(leaseRules("LEASE", allNeeds)),
     "chart/files/metrics-rules.yaml": toYaml(metricsRules),
     "chart/files/webhook.yaml": toYaml(webhook()),
+    "chart/files/node-volumes.yaml": toYaml(nodeVolumes()),
     "chart/files/alerts.yaml": alertRules(),
   };
 }

@@ -133,6 +133,13 @@ export const chartValues: ValueTree = {
       labels: labels("Labels by which your Prometheus selects it."),
     }),
   }),
+  volumes: group("Volumes (docs/volumes.md). The cloud must have a CSI driver here.", {
+    enabled: boolean("Run node-volumes on each Node.", false),
+    csiDriver: boolean("Create the CSIDriver. Set it to false if another release has it.", true),
+    storageClass: boolean("Create the StorageClass fairlead, which is not the default.", true),
+    kubeletFolder: string("The root folder of the kubelet.", "/var/lib/kubelet"),
+    arguments: strings("More arguments of node-volumes."),
+  }),
   webhook: group("The admission webhook, which rejects Services with wrong annotations.", {
     enabled: boolean("Serve and register the webhook.", false),
     certificateSecret: string(

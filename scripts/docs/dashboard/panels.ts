@@ -259,4 +259,28 @@ const processRow: Row = {
   ],
 };
 
-export const rows: readonly Row[] = [overview, objects, cloud, server, processRow];
+/** Of node-volumes and csi-controller, which are other processes. */
+const volumes: Row = {
+  title: "Volumes",
+  graphs: [
+    [
+      graph(
+        "Nodes that serve volumes",
+        "Registered with the kubelet; csi-controller counts once it listens. Runbook: FairleadVolumesNotReady.",
+        "short",
+        ["sum by (cluster) (fairlead_volumes_ready{SEL})", "ready"],
+        ["count by (cluster) (fairlead_volumes_ready{SEL})", "all"],
+      ),
+      graph("CSI calls that failed", "By method and status. Runbook: FairleadVolumeCallsFail.", "ops", [
+        'sum by (method_name, grpc_status_code) (rate(csi_plugin_operations_seconds_count{SEL,grpc_status_code!="OK"}[$__rate_interval]))',
+        "{{method_name}} {{grpc_status_code}}",
+      ]),
+      graph("Duration of CSI calls", "99 % of the calls are shorter.", "s", [
+        quantile(0.99, "csi_plugin_operations_seconds", "method_name"),
+        "{{method_name}}",
+      ]),
+    ],
+  ],
+};
+
+export const rows: readonly Row[] = [overview, objects, cloud, server, volumes, processRow];

@@ -2,7 +2,7 @@
 
 import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
-import { unitText } from "../../../src/app/manifests/systemd-unit.ts";
+import { unitText, volumesUnitText } from "../../../src/app/manifests/systemd-unit.ts";
 import type { Prepared } from "../../build/executable.ts";
 import { environmentFile } from "./environment-file.ts";
 import { type Format, type ProgramTexts, textFiles } from "./program-texts.ts";
@@ -54,6 +54,14 @@ export interface PackageInput {
   readonly format: Format;
 }
 
+/** It is installed for clouds with volumes, and runs on each machine that enables it. */
+function volumesUnit({ program, driver }: Prepared["provider"]): readonly PackageFile[] {
+  if (driver === undefined) return [];
+  const unit = volumesUnitText({ program, folder: "/usr/bin", driver });
+  const path = "usr/lib/systemd/system/fairlead-volumes.service";
+  return [{ path, mode: 0o644, content: text(unit) }];
+}
+
 export function packageContent({ cloud, executable, texts, format }: PackageInput): PackageContent {
   const { provider, sources, notices } = cloud;
   const documentation = (path: string, content: Uint8Array): PackageFile => {
@@ -83,7 +91,9 @@ export function packageContent({ cloud, executable, texts, format }: PackageInpu
       },
       { path: `usr/bin/${provider.program}`, mode: 0o755, content: executable },
       { path: "usr/lib/systemd/system/fairlead@.service", mode: 0o644, content: text(unit) },
+      ...volumesUnit(provider),
       documentation("fairlead/operations.md", fileOf("docs/operations.md")),
+      documentation("fairlead/volumes.md", fileOf("docs/volumes.md")),
       documentation("fairlead/CHANGELOG.md", fileOf("CHANGELOG.md")),
       documentation(`${provider.program}/copyright`, text(notices)),
       ...textFiles(provider.program, texts, format),

@@ -2,7 +2,6 @@
 
 import type { RouteTable } from "../../cloud/ideal-route-tables.ts";
 import { type ApplyContext, applyPlan } from "../../controllers/route/apply/apply.ts";
-import { RouteBackoffs } from "../../controllers/route/apply/backoffs.ts";
 import { routeDefaults } from "../../controllers/route/settings.ts";
 import { type Milliseconds, milliseconds, seconds } from "../../core/brand.ts";
 import { messageOf } from "../../core/error-message.ts";
@@ -129,8 +128,8 @@ export class LeftoverRemoval {
     const { clock } = this.#options;
     const { concurrentChanges } = routeDefaults;
     const send: ApplyContext["send"] = (_, request) => request();
-    const backoffs = new RouteBackoffs(clock);
-    return { routes, send, clock, backoffs, concurrentChanges, listed, isBusy: false };
+    const open = { of: () => undefined };
+    return { routes, send, clock, open, concurrentChanges, listed, isBusy: false };
   }
 
   async #delete(

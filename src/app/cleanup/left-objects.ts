@@ -6,7 +6,6 @@ import { nameOf } from "../../controllers/service/observed/ownership.ts";
 import type { Cidr } from "../../core/brand.ts";
 import type { Clock } from "../../platform/clock.ts";
 import type { Call } from "../../provider/call.ts";
-import { onlyPart } from "../../provider/listing-parts.ts";
 import type { ObservedRoute } from "../../provider/routes.ts";
 import type { AnyCloud, AnyProvider } from "../connect-cloud.ts";
 import type { ClusterState } from "./cluster-state.ts";
@@ -69,16 +68,16 @@ function balancersOf(
 ): readonly LeftoverBalancer[] {
   if (loadBalancers === undefined) return [];
   const marksNameCluster = loadBalancers.marksNameCluster !== false;
-  return listed.flatMap(({ balancer, part }) => {
+  return listed.flatMap((balancer) => {
     const isNamesake = balancer.ownership === "foreign" && balancer.cluster === clusterName;
     if (balancer.ownership !== "ours" && !isNamesake) return [];
     const addresses = addressesOf(provider, loadBalancers, balancer);
     const facts = { balancer, addresses, marksNameCluster };
     return {
       what: "load balancer",
-      key: `load balancer ${part} ${balancer.group} ${nameOf(balancer)}`,
+      key: `load balancer ${balancer.group} ${nameOf(balancer)}`,
       name: nameOf(balancer),
-      place: part === onlyPart ? undefined : part,
+      place: undefined,
       owners: balancer.owners,
       addresses,
       kept: whyKept(facts, cluster, selection),

@@ -1,4 +1,4 @@
-// Lists everything that a cloud has: load balancers by part, and routes by table. What cannot be listed is returned as a problem.
+// Lists everything that a cloud has: load balancers, and routes by table. What cannot be listed is returned as a problem.
 
 import { type RouteTable, routeTablesOf } from "../../cloud/ideal-route-tables.ts";
 import { type RouteListing, TableListing } from "../../controllers/route/observed/table-listing.ts";
@@ -7,15 +7,9 @@ import { type Milliseconds, milliseconds } from "../../core/brand.ts";
 import { messageOf } from "../../core/error-message.ts";
 import type { Clock } from "../../platform/clock.ts";
 import type { Call } from "../../provider/call.ts";
-import { inPart, listingPartsOf } from "../../provider/listing-parts.ts";
 import type { ObservedLoadBalancer } from "../../provider/load-balancers.ts";
 import { tablesOf } from "../../provider/route-tables.ts";
 import type { AnyCloud } from "../connect-cloud.ts";
-
-export interface ListedBalancer {
-  readonly balancer: ObservedLoadBalancer;
-  readonly part: string;
-}
 
 export interface ListedTable {
   readonly table: RouteTable;
@@ -23,7 +17,7 @@ export interface ListedTable {
 }
 
 export interface CloudListing {
-  readonly balancers: readonly ListedBalancer[];
+  readonly balancers: readonly ObservedLoadBalancer[];
   readonly tables: readonly ListedTable[];
   /** What could not be listed, and why. */
   readonly problems: readonly string[];
@@ -44,15 +38,11 @@ export async function listCloud(
       return [];
     }
   };
-  const parts = loadBalancers === undefined ? [] : listingPartsOf(loadBalancers);
-  const balancers = parts.map((part) =>
-    orProblem(`Load balancers${inPart(part.name)}`, async () => {
-      const all: ListedBalancer[] = [];
-      for await (const page of part.list(call))
-        all.push(...page.map((balancer) => ({ balancer, part: part.name })));
-      return all;
-    }),
-  );
+  const balancers = orProblem("Load balancers", async () => {
+    const all: ObservedLoadBalancer[] = [];
+    for await (const page of loadBalancers?.list(call) ?? []) all.push(...page);
+    return all;
+  });
   const tables = (routes === undefined ? [] : routeTablesOf(routes, clock)).map((table) =>
     orProblem(`Routes${inTable(table.name)}`, async () => {
       const listing = new TableListing(table, clock, call.signal);
@@ -60,7 +50,7 @@ export async function listCloud(
     }),
   );
   return {
-    balancers: (await Promise.all(balancers)).flat(),
+    balancers: await balancers,
     tables: (await Promise.all(tables)).flat(),
     problems,
   };

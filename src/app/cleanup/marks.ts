@@ -136,7 +136,7 @@ export class Marks {
     const keys = new Map(state.services.map(({ metadata }) => [String(metadata.uid), keyOf(metadata)]));
     const { loadBalancers } = cloud;
     const { balancers, problems } = await listCloud({ loadBalancers }, platform.clock, this.#access.call);
-    const found = balancers.flatMap(({ balancer: observed }): readonly Found[] => {
+    const found = balancers.flatMap((observed): readonly Found[] => {
       const { group, name = group, owners, ownership, cluster, clusterUID } = observed;
       if (ownership === "unmarked" || observed.marksNameCluster === false) return [];
       const services = owners.flatMap((uid) => keys.get(uid) ?? []);

@@ -11,7 +11,7 @@ export const csiControllerCommand: Command = {
     details: [
       "Pass the same settings of the cloud as to the manager. It needs no access to the API server. The sidecars elect a leader and decide what to do; this program does it, and refuses to delete a volume that is attached.",
     ],
-    flags: ["csi-endpoint", "mode", "cloud-call-timeout"],
+    flags: ["csi-endpoint", "http-endpoint", "mode", "cloud-call-timeout"],
     exitCodes: {
       "0": "stopped as requested",
       "1": "the socket could not be opened, or a call to the cloud did not end",

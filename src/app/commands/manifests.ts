@@ -11,10 +11,11 @@ async function render(kind: ManifestKind, installation: Installation, cluster: s
     const { installScript } = await import("../manifests/install-script.ts");
     return installScript({ ...installation, cluster });
   }
-  const { accessManifest, clusterManifests, staticPodManifest } = await import(
+  const { accessManifest, clusterManifests, nodeVolumesManifest, staticPodManifest } = await import(
     "../manifests/kubernetes-manifests.ts"
   );
   const { toYaml, toYamlStream } = await import("../manifests/to-yaml.ts");
+  if (kind === "node-volumes") return toYamlStream(nodeVolumesManifest(installation));
   if (kind === "static-pod") return toYaml(staticPodManifest(installation));
   return toYamlStream(kind === "rbac" ? accessManifest(installation) : clusterManifests(kind, installation));
 }
@@ -48,7 +49,7 @@ export const manifestsCommand: Command = {
   page: {
     name: "manifests",
     summary:
-      "Print the manifests of an installation with --as daemonset, deployment, static-pod, systemd or rbac. --set NAME=VALUE sets the image and settings of the cloud; all other flags become those of the manager.",
+      "Print the manifests of an installation with --as daemonset, deployment, static-pod, systemd or rbac, and with --as node-volumes what runs on each Node for volumes. --set NAME=VALUE sets the image and settings of the cloud; all other flags become those of the manager.",
     details: [
       "Setting the variable of a credential by name alone, such as --set TOKEN, takes its value from the environment, so that it is not in the history of the shell. docs/kubernetes-install.md describes each kind.",
     ],
@@ -64,6 +65,8 @@ export const manifestsCommand: Command = {
   async run(invocation) {
     const { as: kind } = invocation.configuration.settings.flags;
     if (kind !== undefined) return printManifests(invocation, kind);
-    invocation.refuse([invalidFlag("as", "is required: daemonset, deployment, static-pod, systemd or rbac")]);
+    invocation.refuse([
+      invalidFlag("as", "is required: daemonset, deployment, static-pod, systemd, rbac or node-volumes"),
+    ]);
   },
 };

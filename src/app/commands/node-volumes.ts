@@ -11,7 +11,8 @@ export const nodeVolumesCommand: Command = {
       "It runs as root on each Node, with the devices and the mounts of the machine. It reads its own Node, which the manager has initialized, and needs no settings or credentials of the cloud. A disk is formatted only when it is provably blank.",
     ],
     flags: [
-      ...(["csi-endpoint", "node-name", "plugin-registration-path", "kubelet-registration-path"] as const),
+      ...(["csi-endpoint", "http-endpoint", "node-name", "plugin-registration-path"] as const),
+      ...(["kubelet-registration-path", "host-root"] as const),
       "kubeconfig",
     ],
     exitCodes: {

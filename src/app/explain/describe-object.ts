@@ -200,12 +200,13 @@ export class Describer {
   }
 
   get #listingFailure(): ListingFailure | undefined {
-    return (this.#manager.balancers?.parts ?? []).flatMap(({ listing }) => listing.failure ?? [])[0];
+    return this.#manager.balancers?.failure;
   }
 
-  /** When listings that failed are repeated. A group that waits for one has no time in the queue. */
+  /** When a listing that failed is repeated. A group that waits for it has no time in the queue. */
   get #listingsAt(): readonly number[] {
-    return (this.#manager.balancers?.parts ?? []).flatMap(({ listing }) => listing.failure?.retryAt ?? []);
+    const { retryAt } = this.#manager.balancers?.failure ?? {};
+    return retryAt === undefined ? [] : [retryAt];
   }
 
   /** When a key is tried again; at one of the other times if it has none. */

@@ -18,10 +18,11 @@ export interface ComposedChanges {
   readonly restart: () => void;
 }
 
-/** What the hints of one leadership session are about, by source and by part. */
+/** What the hints of one leadership session are about. */
 interface Targets {
+  /** By source. */
   readonly instances: ReadonlyMap<string, ChangeHints>;
-  readonly balancers: ReadonlyMap<string, ChangeHints>;
+  readonly balancers: ChangeHints | undefined;
 }
 
 export function composeChanges(context: ControllerContext, composed: Controllers): ComposedChanges {
@@ -29,8 +30,11 @@ export function composeChanges(context: ControllerContext, composed: Controllers
   const first = connected.cloud.changes;
   if (first === undefined) return { stream: undefined, tasks: [], restart: () => undefined };
   const work = new PausableWork();
-  let targets: Targets = { instances: new Map(), balancers: new Map() };
-  const all = (): readonly ChangeHints[] => [...targets.instances.values(), ...targets.balancers.values()];
+  let targets: Targets = { instances: new Map(), balancers: undefined };
+  const all = (): readonly ChangeHints[] => [
+    ...targets.instances.values(),
+    ...(targets.balancers === undefined ? [] : [targets.balancers]),
+  ];
   const stream = new ChangeStream({
     changes: () => connected.cloud.changes ?? first,
     clock,
@@ -62,8 +66,7 @@ export function composeChanges(context: ControllerContext, composed: Controllers
 /** Returns whether it is about something that is known, and not a repetition. */
 function addHint({ instances, balancers }: Targets, hint: ChangeHint): boolean {
   if (hint.of === "instance") return instances.get(hint.source)?.add(hint.key, hint.version) === true;
-  const parts = hint.part === undefined ? [...balancers.values()] : [balancers.get(hint.part)];
-  return parts.map((part) => part?.add(hint.group, hint.version)).includes(true);
+  return balancers?.add(hint.group, hint.version) === true;
 }
 
 function targetsOf(context: ControllerContext, composed: Controllers): Targets {
@@ -74,15 +77,17 @@ function targetsOf(context: ControllerContext, composed: Controllers): Targets {
     const requests = (): number => source.latest?.pages ?? 1;
     return [source.source.name, new ChangeHints({ clock, refresh, requests })] as const;
   });
-  const balancers = (composed.service?.listing.parts ?? []).map((part) => {
-    const refresh = (hinted: Hinted, since: number): void => {
-      if (composed.service?.queue.work.isRunning === true)
-        composed.service.requestForHints(part, hinted, since);
-    };
-    const requests = (): number => part.listing.latest?.pages ?? 1;
-    return [part.name, new ChangeHints({ clock, refresh, requests })] as const;
-  });
-  return { instances: new Map(instances), balancers: new Map(balancers) };
+  const { service } = composed;
+  const balancers =
+    service &&
+    new ChangeHints({
+      clock,
+      refresh: (hinted, since) => {
+        if (service.queue.work.isRunning) service.requestForHints(hinted, since);
+      },
+      requests: () => service.listing.latest?.pages ?? 1,
+    });
+  return { instances: new Map(instances), balancers };
 }
 
 /** An unknown machine may be the one that a joining Node waits for. */

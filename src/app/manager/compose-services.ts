@@ -1,7 +1,7 @@
 // Composes the service controller: its watches, the shared listing of load balancers, its writes and its events; and what runs next to
 // it, a regular listing that finds drift and a warning about orphans.
 
-import { PartListings } from "../../cloud/part-listings.ts";
+import { SharedListing } from "../../cloud/shared-listing.ts";
 import type { LatestObjects } from "../../controllers/latest-objects.ts";
 import { identityOf } from "../../controllers/node-facts.ts";
 import { ServiceController } from "../../controllers/service/controller.ts";
@@ -17,7 +17,6 @@ import { endpointSlices } from "../../kube/resources.ts";
 import { Reflector } from "../../kube/watch/reflector.ts";
 import { type Clock, sleep } from "../../platform/clock.ts";
 import type { Random } from "../../platform/random.ts";
-import { listingPartsOf, listPart } from "../../provider/listing-parts.ts";
 import type { ObservedLoadBalancer } from "../../provider/load-balancers.ts";
 import { programOf } from "../../provider/program.ts";
 import { runTogether, type Task } from "../../runtime/run-together.ts";
@@ -31,7 +30,7 @@ const checkInterval = minutes(20);
 
 /** Requests a listing regularly, so that changes made in the cloud are found. */
 export async function checkForDrift(
-  listing: Pick<PartListings<unknown>, "request">,
+  listing: Pick<SharedListing<unknown>, "request">,
   { clock, random }: { readonly clock: Clock; readonly random: Random },
   signal: AbortSignal,
 ): Promise<void> {
@@ -45,7 +44,7 @@ export async function checkForDrift(
 
 /** Logs each set of orphans once, after the listing that shows it. Returns how to unsubscribe. */
 export function reportOrphans(
-  listing: Pick<PartListings<unknown>, "subscribe">,
+  listing: Pick<SharedListing<unknown>, "subscribe">,
   orphans: () => readonly { readonly group: string; readonly name?: string | undefined }[],
   log: Log,
 ): () => void {
@@ -71,7 +70,7 @@ export interface ComposedServices
       ServiceController,
       "queue" | "report" | "membersOf" | "requestForHints" | "reconsider" | "forgetEvidence"
     > {
-  readonly listing: PartListings<ObservedLoadBalancer>;
+  readonly listing: SharedListing<ObservedLoadBalancer>;
   /** Undefined if the cloud has no firewall of the Nodes, or the settings name none. */
   readonly firewall: NodeFirewallController | undefined;
 }
@@ -109,15 +108,14 @@ export function composeServices(
     );
   };
   warnAboutDrain();
-  const listing = new PartListings<ObservedLoadBalancer>({
+  const listing = new SharedListing<ObservedLoadBalancer>({
     clock,
     random,
     signal: life,
-    names: listingPartsOf(balancers).map(({ name }) => name),
-    list: async function* (name, call) {
+    list: async function* (call) {
       const owners = () => possibleOwners(services.list(), provider.facts ?? {});
       const all: ObservedLoadBalancer[] = [];
-      for await (const page of listPart(balancers, name, call)) all.push(...page);
+      for await (const page of balancers.list(call)) all.push(...page);
       yield withOwners(all, balancers.ownKeys, owners);
     },
     onListenerError: (error) =>
@@ -212,7 +210,7 @@ export function composeServices(
     listing,
     report: () => controller.report(),
     membersOf: (group) => controller.membersOf(group),
-    requestForHints: (part, groups, since) => controller.requestForHints(part, groups, since),
+    requestForHints: (groups, since) => controller.requestForHints(groups, since),
     run,
     forgetEvidence: () => controller.forgetEvidence(),
     reconsider: () => {

@@ -7,7 +7,6 @@ import type { AbandonedCall } from "../../cloud/call-guard.ts";
 import { defined } from "../../core/defined.ts";
 import type { Call } from "../../provider/call.ts";
 import type { Instances } from "../../provider/instances.ts";
-import { listingPartsOf } from "../../provider/listing-parts.ts";
 import { isTableList, type ServingTable, tablesOf } from "../../provider/route-tables.ts";
 import type { RouteTables } from "../../provider/routes.ts";
 import { ConfigurationError } from "../configuration/configuration-error.ts";
@@ -96,12 +95,6 @@ function shapeOf(cloud: AnyCloud): Readonly<Record<string, string>> {
     "load balancers": String(loadBalancers !== undefined),
     volumes: String(volumes !== undefined),
     "whether there is a firewall of the Nodes": String(nodeFirewall !== undefined),
-    "the parts in which load balancers are listed":
-      loadBalancers === undefined
-        ? ""
-        : listingPartsOf(loadBalancers)
-            .map(({ name }) => name)
-            .join(", "),
     routes:
       routes === undefined
         ? "none"

@@ -3,6 +3,7 @@
 import type { AccessNeeds, LeaseName } from "../permissions.ts";
 import { accessObjects, scraperObjects } from "./access.ts";
 import type { Credential } from "./cloud-inputs.ts";
+import { type NodeVolumesOptions, nodeVolumesObjects } from "./node-volumes.ts";
 import type { EnvironmentVariable, PodOptions } from "./pod.ts";
 import type { ManifestValues } from "./read-set.ts";
 import { comment, type KubeObject, keyComments, labelsOf, podLabels } from "./to-yaml.ts";
@@ -18,6 +19,8 @@ export interface Installation extends Pick<PodOptions, "args" | "bindAddress" | 
   readonly lease: LeaseName;
   /** What its flags decide about permissions. */
   readonly needs: AccessNeeds;
+  /** The volumes of the cloud, if it has some. */
+  readonly driver: NodeVolumesOptions["driver"] | undefined;
 }
 
 /** A placeholder that no registry serves and no kubelet accepts. */
@@ -148,6 +151,18 @@ export function clusterManifests(
     ...accessManifest(installation),
     ...workloadManifests(kind, installation),
   ];
+}
+
+/** Nothing for a cloud without volumes. */
+export function nodeVolumesManifest(installation: Installation): readonly KubeObject[] {
+  const { driver, values, args } = installation;
+  if (driver === undefined) return [];
+  return nodeVolumesObjects({
+    ...{ driver, args, namespace: values.namespace, priorityClass: values["priority-class"] },
+    image: values.image ?? missingImage,
+    name: values.name ?? "fairlead-volumes",
+    kubeletFolder: values["kubelet-folder"],
+  });
 }
 
 export function staticPodManifest(installation: Installation): KubeObject {

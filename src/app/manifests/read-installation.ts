@@ -32,7 +32,7 @@ function argsOf(given: Readonly<Record<string, string>>, kind: ManifestKind): re
 }
 
 function flagConflicts(given: Readonly<Record<string, string>>, kind: ManifestKind): readonly Problem[] {
-  if (kind !== "daemonset" && kind !== "deployment") return [];
+  if (kind !== "daemonset" && kind !== "deployment" && kind !== "node-volumes") return [];
   return Object.keys(given).flatMap((name) => {
     if (name === "kubeconfig") {
       return [invalidFlag(name, `cannot be used with --as ${kind}: the pods use a service account. Omit it`)];
@@ -76,6 +76,16 @@ function secretProblems(kind: ManifestKind, installation: Installation): readonl
           ),
         ],
   );
+}
+
+function volumeProblems(kind: ManifestKind, { program, driver }: Installation): readonly Problem[] {
+  if (kind !== "node-volumes" || driver !== undefined) return [];
+  return [
+    invalidFlag(
+      "as",
+      `${program} has no volumes, so node-volumes has nothing to do. Use the CSI driver of the cloud`,
+    ),
+  ];
 }
 
 export interface InstallationOptions {
@@ -152,6 +162,7 @@ export function readInstallation(options: InstallationOptions): ReadInstallation
     variables: inputs.variables,
     lease: leaseOf(flags),
     needs: accessNeeds(read),
+    driver: provider.volumeDriver,
   };
   const problems = [
     ...flagConflicts(given, kind),
@@ -159,8 +170,13 @@ export function readInstallation(options: InstallationOptions): ReadInstallation
     ...inputs.problems,
     ...systemdProblems(kind, flags["cluster-name"], args),
     ...secretProblems(kind, installation),
+    ...volumeProblems(kind, installation),
   ];
-  const isPrinted = kind !== "rbac" && flags["cloud-config"] === undefined && flags.config === undefined;
+  const isPrinted =
+    kind !== "rbac" &&
+    kind !== "node-volumes" &&
+    flags["cloud-config"] === undefined &&
+    flags.config === undefined;
   const missing = isPrinted ? missingOf(options, installation, settings) : [];
   return { installation, problems, missing };
 }

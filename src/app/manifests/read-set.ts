@@ -135,6 +135,7 @@ export const manifestValues = {
   user: text("User of a kubeconfig that gets the permissions too."),
   scraper: reference("Service account that may read the metrics, such as monitoring/prometheus."),
   "host-network": flag("Use the network of the machine, which works before CNI.", { fallback: true }),
+  "kubelet-folder": text("The root folder of the kubelet.", { fallback: "/var/lib/kubelet" }),
   "priority-class": text("Priority class of the pods.", { fallback: "system-node-critical" }),
   "pod-node-selector": pairs("Labels of the Nodes that run the pods; an empty list selects all Nodes.", {
     fallback: new Map([["node-role.kubernetes.io/control-plane", ""]]),
@@ -144,7 +145,7 @@ export const manifestValues = {
 export type ManifestValues = Values<typeof manifestValues>;
 
 const scheduled: readonly ManifestKind[] = ["daemonset", "deployment"];
-const pods: readonly ManifestKind[] = [...scheduled, "static-pod"];
+const pods: readonly ManifestKind[] = [...scheduled, "static-pod", "node-volumes"];
 const withAccess: readonly ManifestKind[] = [...scheduled, "rbac"];
 
 /** The kinds that use each value. */
@@ -157,6 +158,7 @@ export const kindsOfValue: Readonly<Record<keyof typeof manifestValues, readonly
   user: withAccess,
   scraper: withAccess,
   "host-network": scheduled,
+  "kubelet-folder": ["node-volumes"],
   "priority-class": pods,
   "pod-node-selector": scheduled,
 };

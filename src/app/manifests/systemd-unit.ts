@@ -1,6 +1,6 @@
-// The systemd unit. deploy/systemd and the packages have it too. Pure.
+// The systemd units of the manager and of node-volumes. deploy/systemd and the packages have them too. Pure.
 
-import { runtimeVariable } from "./pod.ts";
+import { nodeVolumesVariable, runtimeVariable } from "./pod.ts";
 
 export interface UnitOptions {
   readonly program: string;
@@ -16,6 +16,12 @@ function credentialLines(variables: readonly string[]): string {
   const lines = variables.map((name) => `# LoadCredential=${name}:/etc/fairlead/%i/${name}\n`);
   return `# A secret setting of the cloud, by the name of its variable (see --help), in a drop-in. systemd requires that the file exists:\n${lines.join("")}`;
 }
+
+/** The variables by which the embedded runtime would change before the program starts. */
+const runtimeLines = `# The embedded runtime reads these variables before the program starts.
+UnsetEnvironment=BUN_BE_BUN BUN_OPTIONS BUN_INSPECT BUN_INSPECT_CONNECT_TO BUN_INSPECT_NOTIFY BUN_INSPECT_PRELOAD
+UnsetEnvironment=BUN_CONFIG_VERBOSE_FETCH NODE_OPTIONS NODE_TLS_REJECT_UNAUTHORIZED
+`;
 
 /** A template: one instance per cluster. */
 export function unitText({ program, folder = "/usr/local/bin", variables }: UnitOptions): string {
@@ -37,10 +43,7 @@ ExecReload=/bin/sh -c "kill -HUP $MAINPID"
 EnvironmentFile=-/etc/fairlead/environment
 EnvironmentFile=-/etc/fairlead/%i/environment
 LoadCredential=kubeconfig:/etc/fairlead/%i/kubeconfig
-${credentialLines(variables)}# The embedded runtime reads these variables before the program starts.
-UnsetEnvironment=BUN_BE_BUN BUN_OPTIONS BUN_INSPECT BUN_INSPECT_CONNECT_TO BUN_INSPECT_NOTIFY BUN_INSPECT_PRELOAD
-UnsetEnvironment=BUN_CONFIG_VERBOSE_FETCH NODE_OPTIONS NODE_TLS_REJECT_UNAUTHORIZED
-# Disables the slowest compiler of the runtime: it costs more memory and CPU than it gains (docs/operations.md).
+${credentialLines(variables)}${runtimeLines}# Disables the slowest compiler of the runtime: it costs more memory and CPU than it gains (docs/operations.md).
 Environment=${runtimeVariable.name}=${runtimeVariable.value}
 Restart=always
 RestartSec=2
@@ -79,6 +82,53 @@ SystemCallErrorNumber=EPERM
 UMask=0077
 MemoryMax=512M
 # Not MemoryDenyWriteExecute: the runtime has a JIT compiler.
+
+[Install]
+WantedBy=multi-user.target
+`;
+}
+
+export interface VolumesUnitOptions extends Pick<UnitOptions, "program" | "folder"> {
+  /** The name of the CSI driver. */
+  readonly driver: string;
+}
+
+/**
+ * On each machine with a kubelet. It has the mounts of the machine, so no setting may give it its own: what it mounts must be visible for
+ * the kubelet.
+ */
+export function volumesUnitText({ program, folder = "/usr/local/bin", driver }: VolumesUnitOptions): string {
+  return `# Formats and mounts volumes for the kubelet of this machine, with the programs of the machine (docs/volumes.md).
+[Unit]
+Description=Fairlead, volumes of this machine
+Documentation=file:/usr/share/doc/fairlead/volumes.md
+After=network.target
+StartLimitIntervalSec=0
+
+[Service]
+Type=notify
+# The name of the Node, if the kubelet does not use the name of the machine, and further flags: NODE_NAME=…, FAIRLEAD_VOLUMES_FLAGS=…
+Environment=NODE_NAME=%H
+Environment=FAIRLEAD_VOLUMES_FLAGS=--kubeconfig=/etc/kubernetes/kubelet.conf
+EnvironmentFile=-/etc/fairlead/volumes
+ExecStart=${folder}/${program} node-volumes --csi-endpoint=unix:///var/lib/kubelet/plugins/${driver}/csi.sock --http-endpoint=127.0.0.1:9808 $FAIRLEAD_VOLUMES_FLAGS
+${runtimeLines}# Disables the compilers of the runtime that node-volumes does not need, for less memory (docs/volumes.md).
+Environment=${nodeVolumesVariable.name}=${nodeVolumesVariable.value}
+Restart=always
+RestartSec=2
+RestartPreventExitStatus=2
+# A format that has begun goes on when this process ends, and keeps the lock of its disk.
+KillMode=process
+TimeoutStopSec=60
+
+NoNewPrivileges=yes
+CapabilityBoundingSet=CAP_SYS_ADMIN CAP_SYS_RESOURCE CAP_DAC_OVERRIDE CAP_DAC_READ_SEARCH CAP_FOWNER CAP_CHOWN CAP_FSETID
+RestrictAddressFamilies=AF_INET AF_INET6 AF_UNIX
+RestrictRealtime=yes
+LockPersonality=yes
+SystemCallArchitectures=native
+UMask=0077
+# No MemoryMax: the check of a large file system needs much memory. No ProtectSystem, PrivateTmp or PrivateMounts: they would hide mounts.
 
 [Install]
 WantedBy=multi-user.target

@@ -4,7 +4,7 @@
 import type { GovernedAccount } from "../../cloud/account.ts";
 import type { ChangeStream } from "../../cloud/change-stream.ts";
 import type { Inventory } from "../../cloud/inventory.ts";
-import type { PartListings } from "../../cloud/part-listings.ts";
+import type { SharedListing } from "../../cloud/shared-listing.ts";
 import { type RemovalHistory, removalKinds } from "../../controllers/absence/removal-history.ts";
 import type { LatestObjects } from "../../controllers/latest-objects.ts";
 import { identityOf, isUninitialized } from "../../controllers/node-facts.ts";
@@ -18,7 +18,6 @@ import { defined } from "../../core/defined.ts";
 import { messageOf } from "../../core/error-message.ts";
 import { keyOf, type Node, type Service } from "../../kube/objects.ts";
 import type { Clock } from "../../platform/clock.ts";
-import { onlyPart } from "../../provider/listing-parts.ts";
 import type { ObservedLoadBalancer } from "../../provider/load-balancers.ts";
 import type { BudgetLevel } from "../../runtime/budget.ts";
 import type { Journal } from "../../runtime/journal.ts";
@@ -59,7 +58,7 @@ export interface ReportedManager {
   readonly accounts: readonly GovernedAccount<unknown>[];
   readonly queues: Readonly<Record<string, WorkQueue>>;
   /** Undefined if the cloud has no load balancers. */
-  readonly balancers: PartListings<ObservedLoadBalancer> | undefined;
+  readonly balancers: SharedListing<ObservedLoadBalancer> | undefined;
   /** Undefined if the cloud does not report changes. */
   readonly changes: Pick<ChangeStream, "state"> | undefined;
   readonly nodes: Pick<LatestObjects<Node>, "list">;
@@ -195,14 +194,14 @@ export function reportOf(manager: ReportedManager) {
     get balancers() {
       return balancersOf(manager, service);
     },
-    /** The listings of load balancers, one per part of the cloud. */
-    balancerListings: (manager.balancers?.parts ?? []).map(({ name, listing: { latest, failure } }) =>
-      defined({
-        part: name === onlyPart ? undefined : name,
-        balancers: latest?.items.length,
-        ageSeconds: latest && ageOf(latest.beganAt),
-        failure: failure && messageOf(failure.error),
-      }),
+    /** The listing of load balancers, if the cloud has them. */
+    balancerListings: (manager.balancers === undefined ? [] : [manager.balancers]).map(
+      ({ latest, failure }) =>
+        defined({
+          balancers: latest?.items.length,
+          ageSeconds: latest && ageOf(latest.beganAt),
+          failure: failure && messageOf(failure.error),
+        }),
     ),
     /** Load balancers that are neither created nor removed until an absence is proved. */
     balancersOnHold: service?.holds ?? [],

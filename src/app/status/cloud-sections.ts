@@ -65,8 +65,8 @@ function listingsTable({ inventory, balancerListings }: ManagerReport): Html {
         failure: failure?.text,
         ageSeconds,
       })),
-      ...balancerListings.map(({ part = "", balancers, failure, ageSeconds }) => ({
-        name: `Load balancers ${part}`.trim(),
+      ...balancerListings.map(({ balancers, failure, ageSeconds }) => ({
+        name: "Load balancers",
         objects: balancers,
         failure,
         ageSeconds,

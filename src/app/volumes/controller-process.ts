@@ -1,17 +1,25 @@
 // The process that serves the CSI controller: the guarded cloud, without a manager and without the API server.
 
+import type { AccountContext } from "../../cloud/account.ts";
 import { type AbandonedCall, withCallGuard } from "../../cloud/call-guard.ts";
 import { Redaction } from "../../core/redaction.ts";
-import { CloudVolumes } from "../../csi/cloud-volumes.ts";
+import { CloudVolumes, type CloudVolumesOptions } from "../../csi/cloud-volumes.ts";
 import { controllerService, identityService } from "../../csi/controller-service.ts";
 import { csiSchema, csiServices } from "../../csi/spec.ts";
+import { systemFigures } from "../../platform/runtime-figures.ts";
 import type { VolumeDriver, Volumes } from "../../provider/volumes.ts";
 import { linkedController } from "../../runtime/abortable.ts";
 import type { Log } from "../../telemetry/log.ts";
 import { version } from "../build-info.ts";
+import type { Configuration } from "../configuration/configuration.ts";
 import { ConfigurationError } from "../configuration/configuration-error.ts";
+import { ConfigurationReloads } from "../configuration/configuration-reloads.ts";
+import { ReloadRequests } from "../configuration/reload-requests.ts";
 import { type AnyCloud, connectCloud } from "../connect-cloud.ts";
-import { type CsiProcess, serveCsi, socketPathOf } from "./serve-csi.ts";
+import { createCloudMetrics } from "../metrics/request-metrics.ts";
+import { serveHttp } from "./http-endpoint.ts";
+import { type CsiProcess, missingSocket, serveCsi, socketPathOf } from "./serve-csi.ts";
+import { createVolumeMetrics } from "./volume-metrics.ts";
 
 /** The driver of the provider. Throws where there are no volumes. */
 export function driverOf({ provider }: Pick<CsiProcess, "provider">): VolumeDriver {
@@ -20,20 +28,29 @@ export function driverOf({ provider }: Pick<CsiProcess, "provider">): VolumeDriv
   throw new ConfigurationError([{ severity: "error", reason: "NoVolumes", text }]);
 }
 
+type VolumeCloud = AnyCloud & { readonly volumes: Volumes };
+
+interface ConnectOptions {
+  readonly signal: AbortSignal;
+  readonly onAbandoned: (call: AbandonedCall) => void;
+  readonly onRequest: AccountContext["report"];
+}
+
+/** Throws a ConfigurationError if the settings cannot be used. */
 function connect(
-  { provider, platform, configuration }: CsiProcess,
-  signal: AbortSignal,
-  onAbandoned: (call: AbandonedCall) => void,
-): AnyCloud & { readonly volumes: Volumes } {
+  { provider, platform }: CsiProcess,
+  { settings }: Pick<Configuration, "settings">,
+  { signal, onAbandoned, onRequest }: ConnectOptions,
+): VolumeCloud {
   const { clock, random, environment, cloudTransport: transport, redaction = new Redaction() } = platform;
-  const { flags, cloud: sources } = configuration.settings;
+  const { flags, cloud: sources } = settings;
   const { connected, problems } = connectCloud(
     provider,
     { environment, ...sources, cluster: flags["cluster-name"] },
     {
       ...{ transport, clock, random, redaction, signal, deadline: flags["cloud-call-timeout"] },
       mayMutate: () => flags.mode !== "observe" || { reason: "--mode=observe changes nothing." },
-      report: () => undefined,
+      report: onRequest,
     },
   );
   if (connected === undefined) throw new ConfigurationError(problems);
@@ -44,9 +61,14 @@ function connect(
   throw new ConfigurationError([{ severity: "error", reason: "NoVolumes", text }]);
 }
 
+export interface ControllerProcess extends CsiProcess {
+  /** Reads the configuration again, for reloads. */
+  readonly readConfiguration: () => Promise<Configuration>;
+}
+
 /** Runs until it is stopped. Returns whether it was stopped as requested. */
-export async function runController(invocation: CsiProcess, log: Log): Promise<boolean> {
-  const { platform, signal } = invocation;
+export async function runController(invocation: ControllerProcess, log: Log): Promise<boolean> {
+  const { platform, signal, configuration, console } = invocation;
   const driver = driverOf(invocation);
   const { controller: life, unlink } = linkedController(signal);
   const onAbandoned = ({ operation, object }: AbandonedCall): void => {
@@ -56,21 +78,75 @@ export async function runController(invocation: CsiProcess, log: Log): Promise<b
     );
     life.abort(new Error("a call to the cloud did not end"));
   };
-  const cloud = connect(invocation, life.signal, onAbandoned);
+  const sockets: string[] = [];
+  const { metrics, call: onCall } = createVolumeMetrics({
+    ...{ driver: driver.name, figures: systemFigures, isReady: () => sockets.length > 0 },
+  });
+  const options = { signal: life.signal, onAbandoned, onRequest: createCloudMetrics(metrics) };
+  let cloud = connect(invocation, configuration, options);
   const volumes = new CloudVolumes({
-    ...{ volumes: cloud.volumes, pending: cloud.pending },
+    ...throughCurrent(() => cloud),
     ...{ clock: platform.clock, life: life.signal },
   });
+  const reloads = new ConfigurationReloads({
+    ...{
+      first: configuration,
+      readConfiguration: invocation.readConfiguration,
+      provider: invocation.provider,
+    },
+    ...{ environment: platform.environment, files: platform.files, clock: platform.clock, log },
+    reloads: console.reloads ?? new ReloadRequests(),
+    prepare: (next) => {
+      const replacement = connect(invocation, next, options);
+      return async () => {
+        cloud = replacement;
+      };
+    },
+    onReload: () => console.systemd?.ready(),
+  });
+  const path = socketPathOf(invocation);
+  const http = await serveHttp(configuration, log, {
+    unhealthy: () => missingSocket(invocation, sockets),
+    notReady: () => (sockets.length === 0 ? "The socket is not open yet." : undefined),
+    metrics: () => metrics.text(),
+  });
+  const checking = reloads.run(life.signal);
   try {
-    const socket = { path: socketPathOf(invocation), signal: life.signal };
-    await serveCsi(invocation, log, socket, (server) => {
+    const onListen = (): void => {
+      sockets.push(path);
+      console.systemd?.ready();
+    };
+    await serveCsi(invocation, log, { path, signal: life.signal, onCall, onListen }, (server) => {
       const identity = identityService({ driver, version });
       const controller = controllerService({ driver, volumes, warn: (text) => log.warn(text) });
       server.add("csi.v1.Identity", csiSchema, csiServices.Identity, identity);
       server.add("csi.v1.Controller", csiSchema, csiServices.Controller, controller);
     });
   } finally {
+    life.abort();
     unlink();
+    await checking;
+    await http?.close();
   }
   return signal.aborted;
+}
+
+/** Calls that begin after a reload use the new connection; calls that run keep the one they have. */
+function throughCurrent(current: () => VolumeCloud): Pick<CloudVolumesOptions, "volumes" | "pending"> {
+  const { pending } = current();
+  return {
+    volumes: {
+      list: (call) => current().volumes.list(call),
+      get: (id, call) => current().volumes.get(id, call),
+      create: (desired, call) => current().volumes.create(desired, call),
+      remove: (volume, call) => current().volumes.remove(volume, call),
+      attach: (volume, machine, call) => current().volumes.attach(volume, machine, call),
+      detach: (volume, machine, call) => current().volumes.detach(volume, machine, call),
+      expand: (volume, size, call) => current().volumes.expand(volume, size, call),
+    },
+    pending: pending && {
+      limit: pending.limit,
+      check: (ids, call) => (current().pending ?? pending).check(ids, call),
+    },
+  };
 }

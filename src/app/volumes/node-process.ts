@@ -1,14 +1,17 @@
 // The process that serves volumes on each Node: it learns from the Node who it is, and needs no credentials of the cloud.
 
+import { dirname } from "node:path";
 import { volumeNodeOf } from "../../controllers/volume/volume-node.ts";
 import { seconds } from "../../core/brand.ts";
 import { messageOf } from "../../core/error-message.ts";
 import { identityService } from "../../csi/controller-service.ts";
-import { type NodeIdentity, nodeService } from "../../csi/node-service.ts";
+import { type NodeIdentity, type NodeService, nodeService } from "../../csi/node-service.ts";
 import { addRegistration } from "../../csi/registration.ts";
 import { csiSchema, csiServices } from "../../csi/spec.ts";
 import { nodes } from "../../kube/resources.ts";
+import { changeRoot } from "../../platform/change-root.ts";
 import { sleep } from "../../platform/clock.ts";
+import { systemFigures } from "../../platform/runtime-figures.ts";
 import { systemDisks } from "../../platform/system-disks.ts";
 import type { VolumeDriver } from "../../provider/volumes.ts";
 import { linkedController } from "../../runtime/abortable.ts";
@@ -17,7 +20,9 @@ import { version } from "../build-info.ts";
 import { ConfigurationError } from "../configuration/configuration-error.ts";
 import { readingClient } from "../operator.ts";
 import { driverOf } from "./controller-process.ts";
-import { type CsiProcess, serveCsi, socketPathOf } from "./serve-csi.ts";
+import { serveHttp } from "./http-endpoint.ts";
+import { type CsiProcess, missingSocket, serveCsi, socketPathOf } from "./serve-csi.ts";
+import { createVolumeMetrics } from "./volume-metrics.ts";
 
 const interval = seconds(2);
 
@@ -53,28 +58,56 @@ async function readIdentity(
 
 /** Runs until it is stopped. Returns whether it was stopped as requested. */
 export async function runNode(invocation: CsiProcess, log: Log): Promise<boolean> {
-  const { platform, signal, configuration } = invocation;
-  const { clock, files } = platform;
+  const { platform, signal, configuration, console } = invocation;
   const { flags } = configuration.settings;
   const driver = driverOf(invocation);
   const path = socketPathOf(invocation);
+  const registration = `${flags["plugin-registration-path"]}/${driver.name}-reg.sock`;
   const { controller: life, unlink } = linkedController(signal);
+  let waitsFor: string | undefined = "Waiting until the manager has initialized the Node.";
+  const { metrics, call: onCall } = createVolumeMetrics({
+    ...{ driver: driver.name, figures: systemFigures, isReady: () => waitsFor === undefined },
+  });
+  const sockets: string[] = [];
+  const http = await serveHttp(configuration, log, {
+    unhealthy: () => missingSocket(invocation, sockets),
+    notReady: () => waitsFor,
+    metrics: () => metrics.text(),
+  });
+  let node: NodeService | undefined;
+  console.systemd?.ready();
+  console.systemd?.status("Waiting for the Node");
   try {
     const identity = await readIdentity(invocation, driver, log, life.signal);
     log.info(`This machine is ${identity.id}`, { ...identity.topology });
-    const serving = serveCsi(invocation, log, { path, signal: life.signal }, (server) => {
-      const node = nodeService({ driver, identity, disks: systemDisks, files, clock, life: life.signal });
+    // The credentials for the API server are no longer needed: they are files of the container.
+    if (flags["host-root"] !== undefined) await changeRoot(flags["host-root"]);
+    // Before the kubelet has run for the first time, they do not exist.
+    for (const at of [path, registration]) await systemDisks.makeFolder(dirname(at));
+    const { clock, files } = platform;
+    const warn = (text: string) => log.warn(text);
+    const service = nodeService({ driver, identity, disks: systemDisks, files, clock, warn });
+    node = service;
+    waitsFor = "Waiting until the kubelet registers the plugin.";
+    const socketAt = (at: string) => ({
+      ...{ path: at, signal: life.signal, onCall },
+      onListen: () => void sockets.push(at),
+    });
+    const serving = serveCsi(invocation, log, socketAt(path), (server) => {
       const about = identityService({ driver, version });
       server.add("csi.v1.Identity", csiSchema, csiServices.Identity, about);
-      server.add("csi.v1.Node", csiSchema, csiServices.Node, node);
+      server.add("csi.v1.Node", csiSchema, csiServices.Node, service.handlers);
     });
-    const registration = `${flags["plugin-registration-path"]}/${driver.name}-reg.sock`;
-    const registering = serveCsi(invocation, log, { path: registration, signal: life.signal }, (server) => {
+    const registering = serveCsi(invocation, log, socketAt(registration), (server) => {
       addRegistration(server, {
         name: driver.name,
         endpoint: flags["kubelet-registration-path"] ?? path,
         onStatus: (error) => {
-          if (error === undefined) return log.info(`The kubelet has registered ${driver.name}`);
+          if (error === undefined) {
+            waitsFor = undefined;
+            console.systemd?.status(`Registered with the kubelet as ${driver.name}`);
+            return log.info(`The kubelet has registered ${driver.name}`);
+          }
           log.error(
             `The kubelet refuses ${driver.name}: ${error}. This process ends; it must be started again.`,
           );
@@ -88,6 +121,9 @@ export async function runNode(invocation: CsiProcess, log: Log): Promise<boolean
   } finally {
     life.abort();
     unlink();
+    // A format that is cut off leaves a disk that is refused afterwards.
+    await node?.idle();
+    await http?.close();
   }
   return signal.aborted;
 }

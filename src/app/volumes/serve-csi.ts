@@ -9,12 +9,14 @@ import type { Log } from "../../telemetry/log.ts";
 import type { Configuration } from "../configuration/configuration.ts";
 import { ConfigurationError } from "../configuration/configuration-error.ts";
 import type { AnyProvider } from "../connect-cloud.ts";
+import type { Console } from "../console.ts";
 import type { ManagerPlatform } from "../system-platform.ts";
 
 /** The process that serves. */
 export interface CsiProcess {
   readonly provider: AnyProvider;
   readonly program: string;
+  readonly console: Pick<Console, "systemd" | "reloads">;
   readonly platform: ManagerPlatform;
   readonly configuration: Configuration;
   /** Aborted when the process is asked to stop. */
@@ -42,15 +44,27 @@ function logCall(log: Log, { method, code, message, milliseconds }: RpcReport): 
   else log.warn(`${method} failed: ${code}: ${message}`, took);
 }
 
+export interface SocketOptions {
+  readonly path: string;
+  readonly signal: AbortSignal;
+  readonly onListen?: () => void;
+  /** Called with each call that has ended. */
+  readonly onCall?: (report: RpcReport) => void;
+}
+
 /** Resolves when the signal is aborted and the socket is closed. */
 export async function serveCsi(
   { platform }: Pick<CsiProcess, "platform">,
   log: Log,
-  { path, signal }: { readonly path: string; readonly signal: AbortSignal },
+  { path, signal, onListen, onCall }: SocketOptions,
   add: (server: RpcServer) => void,
 ): Promise<void> {
   const { clock, redaction = new Redaction() } = platform;
-  const server = new RpcServer({ clock, report: (report) => logCall(log, report), redact: redaction.apply });
+  const report = (ended: RpcReport): void => {
+    logCall(log, ended);
+    onCall?.(ended);
+  };
+  const server = new RpcServer({ clock, report, redact: redaction.apply });
   add(server);
   const listener = await listenOnSocket(path, server.handle).catch((error: unknown) => {
     throw new Error(`Cannot listen on ${path}: ${describeError(error)}. Check the folder of the socket.`, {
@@ -58,6 +72,18 @@ export async function serveCsi(
     });
   });
   log.info(`Serving on ${path}`);
+  onListen?.();
   await abortable(new Promise<never>(() => undefined), signal).catch(() => undefined);
   await listener.close();
+}
+
+/** Why no client reaches the sockets any more; undefined while they exist. */
+export async function missingSocket(
+  { platform }: Pick<CsiProcess, "platform">,
+  paths: readonly string[],
+): Promise<string | undefined> {
+  for (const path of paths)
+    if ((await platform.files.version(path)) === undefined)
+      return `The socket ${path} was removed, so no client can connect. Start this process again.`;
+  return undefined;
 }

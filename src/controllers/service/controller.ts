@@ -2,7 +2,6 @@
 // follow one reconcile, start at `reconcile/reconcile.ts`.
 
 import type { Hinted } from "../../cloud/change-hints.ts";
-import type { ListedPart } from "../../cloud/part-listings.ts";
 import { seconds, serviceUID } from "../../core/brand.ts";
 import type { Service } from "../../kube/objects.ts";
 import type { ObservedLoadBalancer } from "../../provider/load-balancers.ts";
@@ -19,7 +18,6 @@ import { SharedPrefetch } from "./desired/shared-prefetch.ts";
 import { BalancerMassLimit, removalKind } from "./observed/balancer-mass-count.ts";
 import { EvidenceUpdates } from "./observed/evidence-updates.ts";
 import { FreshListing } from "./observed/fresh-listing.ts";
-import { markedBalancers } from "./observed/ownership.ts";
 import { GroupAssignment } from "./queue/group-assignment.ts";
 import { followDeletions, isRelevantChange, StandbyChanges } from "./queue/relevant-change.ts";
 import { NodeSyncLatency, startTriggers, type TriggerDeps } from "./queue/triggers.ts";
@@ -27,7 +25,7 @@ import { OwnerLock, type ReconcileDeps } from "./reconcile/context.ts";
 import { handleError } from "./reconcile/failure.ts";
 import { targetRemovalHeld } from "./reconcile/hold-targets.ts";
 import { reconcileGroup } from "./reconcile/reconcile.ts";
-import { type Change, coversPart, isBackingOff, type MassHold } from "./state/group-record.ts";
+import { type Change, isBackingOff, type MassHold } from "./state/group-record.ts";
 import { GroupStates } from "./state/group-states.ts";
 import { type ServiceState, ServiceStates } from "./state/service-states.ts";
 import { describeMassHold, massHoldEnded } from "./status/events.ts";
@@ -141,10 +139,10 @@ export class ServiceController {
     const deps = this.#reconcile;
     const { controller, groupStates, operations, freshListing, evidenceUpdates, standbyChanges } = deps;
     deps.massLimit.begin();
-    freshListing.begin();
+    freshListing.expire();
     evidenceUpdates.begin();
     standbyChanges.isLeading = true;
-    for (const state of groupStates.all) groupStates.commit(state, { kind: "sessionBegan" });
+    for (const state of groupStates.all) groupStates.commit(state, { kind: "ended", event: "session" });
     operations.begin(signal);
     const stopTriggers = startTriggers(this.#triggers);
     const stopReleases = controller.removals.subscribe((kind) => this.#onRelease(kind));
@@ -175,21 +173,18 @@ export class ServiceController {
   }
 
   /**
-   * The cloud says that these load balancers may have changed: lists the part, unless none of them is known there, or a group that has
-   * waited for a short time lists it soon anyway. After a change, the cloud reports each of its effects.
+   * The cloud says that these load balancers may have changed: lists them, unless none of them is known, or a group that has
+   * waited for a short time lists them soon anyway. After a change, the cloud reports each of its effects.
    */
-  requestForHints({ name, listing }: ListedPart<ObservedLoadBalancer>, groups: Hinted, since: number): void {
-    const { groupStates } = this.#reconcile;
-    const isHere = (group: string): boolean => {
-      const state = groupStates.get(group);
-      return state !== undefined && coversPart(state, name);
-    };
-    if (groups !== "any" && ![...groups].some(isHere)) return;
+  requestForHints(groups: Hinted, since: number): void {
+    const { groupStates, controller } = this.#reconcile;
+    const isKnown = (group: string): boolean => groupStates.get(group) !== undefined;
+    if (groups !== "any" && ![...groups].some(isKnown)) return;
     const isListedSoon = [...this.queue.dueTimes].some(([group, due]) => {
       const waitingSince = groupStates.get(group)?.waitingSince ?? Number.NEGATIVE_INFINITY;
-      return isHere(group) && due - since < soon && since - waitingSince < shortWait;
+      return isKnown(group) && due - since < soon && since - waitingSince < shortWait;
     });
-    if (!isListedSoon) listing.request(since, "refresh");
+    if (!isListedSoon) controller.listing.request(since, "refresh");
   }
 
   /** The settings have changed: every group is reconciled again, unless it waits for a backoff. */
@@ -264,13 +259,13 @@ export class ServiceController {
   }
 
   #unowned(): readonly ObservedLoadBalancer[] {
-    const { groupStates, controller } = this.#reconcile;
+    const { groupStates, freshListing } = this.#reconcile;
     const { names } = groupStates;
     const isOwned = (group: string): boolean => {
       const state = groupStates.get(group);
       return names.has(group) && (state?.hold === undefined || state.members.size > 0);
     };
-    return markedBalancers(controller).filter(({ group }) => !isOwned(group));
+    return freshListing.index.marked.filter(({ group }) => !isOwned(group));
   }
 
   /** Without the cluster in the mark, an owner that was never seen may be a Service of another cluster. */
@@ -333,7 +328,7 @@ export function knowledgeOf(
     group,
     sharedWith: groupStates.membersOf(group).filter((member) => member !== key),
     balancer: listed.find(({ name }) => name !== undefined && name === state?.managed?.name) ?? listed[0],
-    listedAt: state && freshListing.listedAt(state),
+    listedAt: state && Number.isFinite(freshListing.beganAt) ? freshListing.beganAt : undefined,
     get targets() {
       return desiredServices.tryOf(service)?.desired.targets.map(({ node }) => node);
     },

@@ -1,6 +1,6 @@
 // The dependencies of the service controller. `src/app` composes them; tests use small fakes.
 
-import type { PartListings } from "../../cloud/part-listings.ts";
+import type { SharedListing } from "../../cloud/shared-listing.ts";
 import type { Problem } from "../../core/problem.ts";
 import type { Fields } from "../../core/settings.ts";
 import type { KubeError } from "../../kube/errors/kube-error.ts";
@@ -24,6 +24,12 @@ import type { AnnotationTable } from "./annotations/annotations.ts";
 import type { ServiceSettings } from "./settings.ts";
 
 export type AnyBalancers = LoadBalancers<Fields, ObservedLoadBalancer, Step, unknown>;
+
+/** The listing that all groups share. */
+export type BalancerListing = Pick<
+  SharedListing<ObservedLoadBalancer>,
+  "latest" | "failure" | "request" | "subscribe"
+>;
 
 /** The desired load balancer of one Service. */
 export type Desired = DesiredLoadBalancer<Fields>;
@@ -74,7 +80,7 @@ export interface ServiceControllerDeps {
   /** Opens a watch of EndpointSlices. It is opened only while a Service chooses its targets by endpoints. */
   readonly openSlices: OpenSlices;
   readonly balancers: AnyBalancers;
-  readonly listing: PartListings<ObservedLoadBalancer>;
+  readonly listing: BalancerListing;
   /** The value of --cluster-name, for messages. */
   readonly clusterName: string;
   readonly annotations: AnnotationTable<Fields>;

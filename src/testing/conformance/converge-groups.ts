@@ -5,7 +5,6 @@ import type { RefusedTargets } from "../../controllers/service/state/refused-tar
 import { chooseTargets } from "../../controllers/service/targets/choose-targets.ts";
 import { defined } from "../../core/defined.ts";
 import type { Fields } from "../../core/settings.ts";
-import { listingPartsOf } from "../../provider/listing-parts.ts";
 import type {
   DesiredLoadBalancer,
   ObservedLoadBalancer,
@@ -19,9 +18,7 @@ export type Desired = DesiredLoadBalancer<Fields>;
 
 /** Everything that the provider lists. */
 export async function listBalancers(lab: Lab): Promise<readonly ObservedLoadBalancer[]> {
-  const all: ObservedLoadBalancer[] = [];
-  for (const part of listingPartsOf(lab.loadBalancers))
-    all.push(...(await lab.list((call) => part.list(call))));
+  const all = await lab.list((call) => lab.loadBalancers.list(call));
   const { loadBalancers, services, savedFacts } = lab;
   return withOwners(all, loadBalancers.ownKeys, () =>
     [...services].map((uid) => ({

@@ -4,14 +4,9 @@
 import { describe, expect, test } from "bun:test";
 import type { Cidr } from "../../core/brand.ts";
 import type { Fields } from "../../core/settings.ts";
-import { isPartList } from "../../provider/listing-parts.ts";
 import { VirtualClock } from "../virtual-time/virtual-clock.ts";
 import { adoptionConformance } from "./adoption-conformance.ts";
-import {
-  balancerListingConformance,
-  listingPartsConformance,
-  type Phases,
-} from "./balancer-listing-conformance.ts";
+import { balancerListingConformance, type Phases } from "./balancer-listing-conformance.ts";
 import { converge, crashAt } from "./converge.ts";
 import { contextOf, listBalancers, prefetchFor } from "./converge-groups.ts";
 import {
@@ -92,8 +87,6 @@ export function loadBalancersConformance(
 
     balancerListingConformance(harness, { first, second, gone });
     refusalsConformance(harness, { first, second, gone });
-    if (parts !== undefined && isPartList(parts.list))
-      listingPartsConformance(harness, first, desired({ name: "later", ports: [8080], targets }));
 
     test("creates, updates and deletes load balancers, and leaves nothing behind", async () => {
       const lab = fresh();

@@ -6,7 +6,6 @@ import { CurrentCloud, CurrentClouds, changedShape } from "../../../src/app/mana
 import { LiveSettings } from "../../../src/app/manager/live-settings.ts";
 import type { Generation } from "../../../src/app/manager/open-clouds.ts";
 import type { InstanceSource } from "../../../src/provider/instances.ts";
-import { listingPartProblems, listPart } from "../../../src/provider/listing-parts.ts";
 import { tableNameProblems, tablesOf } from "../../../src/provider/route-tables.ts";
 import type { RouteTables } from "../../../src/provider/routes.ts";
 
@@ -124,51 +123,5 @@ describe("several route tables", () => {
     expect(tableNameProblems(routes).map(({ text }) => text)).toEqual([
       'Two route tables of the cloud have the name "west", so none can be managed. Give each network or region of the configuration its own name.',
     ]);
-  });
-});
-
-describe("several parts of load balancers", () => {
-  const connected = (...names: readonly string[]): ConnectedCloud => {
-    const list = names.map((name) => ({ name, list: async function* () {} }));
-    return { cloud: { loadBalancers: { list } } as unknown as AnyCloud, accounts: [], origins: [] };
-  };
-  const problemsOf = (...names: readonly string[]) =>
-    listingPartProblems(connected(...names).cloud.loadBalancers).map(({ text }) => text);
-
-  test("requires a restart for parts of load balancers with other names", () => {
-    const [before, more] = [connected("west"), connected("west", "east")];
-    expect(changedShape(before.cloud, more.cloud)).toBe("the parts in which load balancers are listed");
-    expect(changedShape(more.cloud, before.cloud)).toBe("the parts in which load balancers are listed");
-    expect(changedShape(before.cloud, connected("west").cloud)).toBeUndefined();
-  });
-
-  test("lists parts of load balancers with the current connection", async () => {
-    const current = new CurrentCloud(connected("west", "east"));
-    const { loadBalancers } = current.cloud;
-    if (loadBalancers === undefined) throw new Error("The cloud has load balancers.");
-    const listed: string[] = [];
-    const list = ["east", "west"].map((name) => ({
-      name,
-      list: async function* () {
-        listed.push(name);
-        yield [];
-      },
-    }));
-    current.replace({ ...connected(), cloud: { loadBalancers: { list } } as unknown as AnyCloud });
-    for await (const _ of listPart(loadBalancers, "west", {} as never)) break;
-    expect(listed).toEqual(["west"]);
-  });
-
-  test("refuses parts of load balancers without a name, with a repeated name, and an empty list", () => {
-    expect(problemsOf("west", "west")).toEqual([
-      'Two parts of the listing of load balancers have the name "west", so none can be managed. Give each region or zone of the configuration its own name.',
-    ]);
-    expect(problemsOf("west", "")).toEqual([
-      "A part of the listing of load balancers has no name, so none can be managed. Give each region or zone of the configuration a name.",
-    ]);
-    expect(problemsOf()).toEqual([
-      "The cloud has no region or zone in which load balancers are listed, so none can be managed. Configure one.",
-    ]);
-    expect(problemsOf("west", "east")).toEqual([]);
   });
 });

@@ -238,8 +238,38 @@ describe("settings of the cloud", () => {
   });
 });
 
+test("prints what runs on each Node for volumes, with the CSIDriver of the cloud and only the permission to read Nodes [S10]", async () => {
+  const { out, errors, code } = await print(hetzner, [
+    ...["--as=node-volumes", "--set=image=ccm:1", "--set=kubelet-folder=/var/lib/k0s/kubelet", "--v=4"],
+  ]);
+  expect([code, errors]).toEqual([0, ""]);
+  const objects = parseAllDocuments(out).map((document) => document.toJS() as Record<string, never>);
+  const one = (kind: string) => objects.find((each) => each["kind"] === kind) ?? {};
+  expect(objects.map((each) => String(each["kind"]))).toEqual([
+    ...["CSIDriver", "StorageClass", "ServiceAccount", "ClusterRole", "ClusterRoleBinding", "DaemonSet"],
+  ]);
+  expect(one("CSIDriver")["metadata"]).toEqual({ name: "csi.hetzner.cloud" } as never);
+  expect(one("StorageClass")).toMatchObject({ provisioner: "csi.hetzner.cloud" });
+  expect(one("ClusterRole")["rules"]).toEqual([
+    { apiGroups: [""], resources: ["nodes"], verbs: ["get"] },
+  ] as never);
+  const daemonSet = one("DaemonSet") as unknown as {
+    readonly spec: {
+      readonly template: { readonly spec: { readonly containers: readonly [Record<string, unknown>] } };
+    };
+  };
+  const [container] = daemonSet.spec.template.spec.containers;
+  expect(container["args"]).toEqual([
+    ...["node-volumes", "--csi-endpoint=unix:///var/lib/k0s/kubelet/plugins/csi.hetzner.cloud/csi.sock"],
+    ...["--plugin-registration-path=/var/lib/k0s/kubelet/plugins_registry", "--host-root=/host"],
+    ...["--http-endpoint=127.0.0.1:9808", "--v=4"],
+  ]);
+  // No credential of the cloud.
+  expect(JSON.stringify(container["env"])).not.toContain("secretKeyRef");
+});
+
 const wrong: readonly (readonly [unknown, readonly string[], string])[] = [
-  [fake, [], "--as is required: daemonset, deployment, static-pod, systemd or rbac"],
+  [fake, [], "--as is required: daemonset, deployment, static-pod, systemd, rbac or node-volumes"],
   [fake, ["--as=daemon"], "--as must be one of daemonset"],
   [fake, ["--as=rbac", "please"], 'unexpected argument "please" after manifests'],
   [
@@ -264,6 +294,8 @@ const wrong: readonly (readonly [unknown, readonly string[], string])[] = [
   [fake, ["--as=daemonset", "--kubeconfig=/k"], "--kubeconfig cannot be used with --as daemonset"],
   [fake, ["--as=static-pod", "--set=token=t"], "write the value to /etc/fairlead/FAKE_TOKEN on the machine"],
   [fake, ["--as=systemd", "--set=page-size=5", "--node-selector=a=b c"], "which contains a space"],
+  [rancher, ["--as=node-volumes"], "rancher-cloud-controller-manager has no volumes"],
+  [fake, ["--as=node-volumes", "--set=replicas=2"], "has no effect with --as node-volumes"],
   [fake, ["--as=systemd", "--cluster-name=a;id"], "--cluster-name must have only letters, digits"],
 ];
 test.each(wrong)("%#: %j is refused with a reason, and nothing is printed", async (provider, args, text) => {

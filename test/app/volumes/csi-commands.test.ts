@@ -1,7 +1,7 @@
 // The commands `csi-controller` and `node-volumes`, as the kubelet and the sidecars find them: on real sockets.
 
 import { afterEach, describe, expect, test } from "bun:test";
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { type ClientHttp2Session, connect } from "node:http2";
 import { connect as socketTo } from "node:net";
 import { tmpdir } from "node:os";
@@ -9,6 +9,7 @@ import { join } from "node:path";
 import { asTransport } from "#ccm/testing";
 import { fake } from "../../../providers/fake/index.ts";
 import { FakeCloud } from "../../../providers/fake/simulator/fake-cloud.ts";
+import { ReloadRequests } from "../../../src/app/configuration/reload-requests.ts";
 import type { AnyProvider } from "../../../src/app/connect-cloud.ts";
 import { runProgram } from "../../../src/app/run.ts";
 import { systemPlatform } from "../../../src/app/system-platform.ts";
@@ -34,7 +35,12 @@ afterEach(async () => {
 
 function start(
   args: readonly string[],
-  options: { readonly provider?: unknown; readonly cloud?: FakeCloud; readonly kube?: Transport } = {},
+  options: {
+    readonly provider?: unknown;
+    readonly cloud?: FakeCloud;
+    readonly kube?: Transport;
+    readonly environment?: Readonly<Record<string, string>>;
+  } = {},
 ) {
   const folder = mkdtempSync(join(tmpdir(), "csi-"));
   closers.push(() => rmSync(folder, { recursive: true, force: true }));
@@ -62,15 +68,17 @@ function start(
     random: systemRandom,
     cloudTransport: asTransport(cloud),
     ...(options.kube && { transport: options.kube }),
+    ...(options.environment && { environment: options.environment }),
   };
   const provider = (options.provider ?? fake) as AnyProvider;
   const given = args.map((arg) => arg.replace("SOCKET", socket).replace("FOLDER", folder));
-  const exit = runProgram(provider, given, { out: write, err: write }, platform, stop.signal);
+  const reloads = new ReloadRequests();
+  const exit = runProgram(provider, given, { out: write, err: write, reloads }, platform, stop.signal);
   closers.push(async () => {
     stop.abort();
     await exit;
   });
-  return { cloud, socket, lines, exit, serving: until("Serving on"), until, stop };
+  return { cloud, socket, lines, exit, serving: until("Serving on"), until, stop, reloads, folder };
 }
 
 function call(
@@ -131,6 +139,74 @@ describe("csi-controller", () => {
     expect(lines.join("")).toContain("--mode=observe changes nothing.");
   });
 
+  test("serves its health and the metrics of upstream's drivers, and is unhealthy without its socket", async () => {
+    const { socket, serving, until, lines } = start([
+      ...["csi-controller", "--csi-endpoint=SOCKET", "--http-endpoint=127.0.0.1:0"],
+    ]);
+    await serving;
+    await until("Serving /healthz");
+    const [, address = ""] = /Serving \/healthz, .* on (\S+?)"?\n/.exec(lines.join("")) ?? [];
+    const page = async (path: string): Promise<readonly [number, string]> => {
+      const answer = await fetch(`http://${address}${path}`);
+      return [answer.status, await answer.text()];
+    };
+    const client = connect("http://localhost", { createConnection: () => socketTo(socket) });
+    closers.push(() => client.destroy());
+    await call(client, "/csi.v1.Identity/Probe", new Uint8Array());
+    await call(client, "/csi.v1.Controller/DeleteVolume", new Uint8Array());
+    expect([await page("/healthz"), await page("/readyz")]).toEqual([
+      [200, "ok"],
+      [200, "ok"],
+    ]);
+    const [, metrics] = await page("/metrics");
+    const series = (method: string, code: string) =>
+      `csi_plugin_operations_seconds_count{driver_name="csi.fake.example",method_name="/csi.v1.${method}",grpc_status_code="${code}"} 1`;
+    expect(metrics).toContain(series("Identity/Probe", "OK"));
+    expect(metrics).toContain(series("Controller/DeleteVolume", "InvalidArgument"));
+    expect((await page("/secrets"))[0]).toBe(404);
+    rmSync(socket);
+    expect(await page("/healthz")).toEqual([
+      500,
+      `The socket ${socket} was removed, so no client can connect. Start this process again.\n`,
+    ]);
+  });
+
+  test("uses changed credentials from the next call on, without a restart", async () => {
+    const cloud = new FakeCloud({ clock: systemClock, token: "new", actionTime: milliseconds(0) });
+    const config = join(mkdtempSync(join(tmpdir(), "csi-config-")), "configuration.yaml");
+    closers.push(() => rmSync(join(config, ".."), { recursive: true, force: true }));
+    const write = (token: string): void =>
+      writeFileSync(
+        config,
+        `apiVersion: fairlead.dev/v1alpha1\nkind: FairleadConfiguration\ncloud:\n  token: ${token}\n`,
+      );
+    write("old");
+    const { socket, serving, until, reloads } = start(
+      ["csi-controller", "--csi-endpoint=SOCKET", `--config=${config}`],
+      { cloud },
+    );
+    await serving;
+    const client = connect("http://localhost", { createConnection: () => socketTo(socket) });
+    closers.push(() => client.destroy());
+    const create = () => call(client, "/csi.v1.Controller/CreateVolume", creation);
+    expect((await create())[0]).toBe("16");
+    write("new");
+    reloads.request();
+    await until("Applied the changed configuration");
+    expect((await create())[0]).toBe("0");
+  });
+
+  test.each(["9808", "127.0.0.1", "127.0.0.1:99999", "::1:9808"])(
+    "refuses --http-endpoint=%s",
+    async (given) => {
+      const { exit, lines } = start(["csi-controller", "--csi-endpoint=SOCKET", `--http-endpoint=${given}`]);
+      expect(await exit).toBe(2);
+      expect(lines.join("")).toContain(
+        `--http-endpoint must be an address with a port, such as 127.0.0.1:9808 or :9808, got "${given}".`,
+      );
+    },
+  );
+
   test("refuses an endpoint that is no Unix socket", async () => {
     const { exit, lines } = start(["csi-controller", "--csi-endpoint=tcp://127.0.0.1:1"]);
     expect(await exit).toBe(2);
@@ -173,10 +249,15 @@ describe("node-volumes", () => {
           "--plugin-registration-path=FOLDER",
         ],
         ...["--kubelet-registration-path=/plugins/csi.sock", "--master=http://test-api-server"],
+        "--http-endpoint=127.0.0.1:0",
       ],
       { kube },
     );
     await until("Waiting for Node node-1: it has no provider id yet.");
+    const [, address = ""] = /Serving \/healthz, .* on (\S+?)"?\n/.exec(lines.join("")) ?? [];
+    const ready = async () => (await fetch(`http://${address}/readyz`)).text();
+    expect((await fetch(`http://${address}/healthz`)).status).toBe(200);
+    expect(await ready()).toBe("Waiting until the manager has initialized the Node.\n");
     await send("PATCH", "/node-1", { spec: { providerID: "fake://7" } });
     await until("csi.fake.example-reg.sock");
     await until("csi.sock");
@@ -197,9 +278,11 @@ describe("node-volumes", () => {
     ]);
     const [, info] = await call(kubelet, "/pluginregistration.Registration/GetInfo", new Uint8Array());
     expect(info.toString("latin1")).toContain("csi.fake.example\x1a\x11/plugins/csi.sock");
+    expect(await ready()).toBe("Waiting until the kubelet registers the plugin.\n");
     const registered = Buffer.from("0801", "hex");
     await call(kubelet, "/pluginregistration.Registration/NotifyRegistrationStatus", registered);
     expect(lines.join("")).toContain("The kubelet has registered csi.fake.example");
+    expect(await ready()).toBe("ok");
   });
 
   test("requires the name of its Node", async () => {

@@ -6,8 +6,6 @@ import { basename, join } from "node:path";
 import type { VolumeDriver } from "../../../src/provider/volumes.ts";
 import { Unavailable } from "../../tools/rig/install.ts";
 
-export const diskSize: number = 64 * 1024 * 1024;
-
 function run(...command: readonly string[]): string {
   const { exitCode, stdout, stderr } = Bun.spawnSync([...command]);
   if (exitCode !== 0) throw new Error(`${command.join(" ")} ended with code ${exitCode}: ${stderr}`);
@@ -16,13 +14,29 @@ function run(...command: readonly string[]): string {
 
 export function needLoopDevices(): void {
   if (process.getuid?.() !== 0) throw new Unavailable("loop devices and mounts need root");
-  for (const name of ["losetup", "mount", "umount", "blkid", "mkfs.ext4", "resize2fs", "blockdev", "fsck"])
+  for (const name of [
+    "losetup",
+    "mount",
+    "umount",
+    "blkid",
+    "flock",
+    "mkfs.ext4",
+    "resize2fs",
+    "blockdev",
+    "fsck",
+  ])
     if (Bun.which(name) === null) throw new Unavailable(`${name} is not installed`);
 }
 
 export class LoopDisks implements Disposable {
   readonly folder: string = mkdtempSync(join(tmpdir(), "fairlead-disks-"));
+  /** Of each disk, in bytes. The files are sparse. */
+  readonly size: number;
   readonly #devices = new Map<string, string>();
+
+  constructor(size: number) {
+    this.size = size;
+  }
 
   /** The device for a path of the cloud, such as /dev/disk/by-id/fake-v1. */
   device(path: string): string {
@@ -30,7 +44,7 @@ export class LoopDisks implements Disposable {
     if (known !== undefined) return known;
     const image = join(this.folder, basename(path));
     const file = openSync(image, "w");
-    ftruncateSync(file, diskSize);
+    ftruncateSync(file, this.size);
     closeSync(file);
     const device = run("losetup", "-f", "--show", image);
     this.#devices.set(path, device);
@@ -39,7 +53,7 @@ export class LoopDisks implements Disposable {
 
   /** Doubles its size. */
   grow(path: string): void {
-    truncateSync(join(this.folder, basename(path)), 2 * diskSize);
+    truncateSync(join(this.folder, basename(path)), 2 * this.size);
     run("losetup", "-c", this.device(path));
   }
 

@@ -14,3 +14,9 @@ export function csiSanity(cloud: string): PreparedClient {
   const { name, command } = testFile("csi-sanity", join(import.meta.dir, "sanity.client.ts"), 300);
   return { name, command: ["env", `CSI_SANITY=${sanity}`, `CSI_CLOUD=${cloud}`, ...command] };
 }
+
+/** The Node service with the disks, file systems and mounts of this machine, without a cloud. Throws Unavailable without them. */
+export function realDisks(): PreparedClient {
+  needLoopDevices();
+  return testFile("real disks", join(import.meta.dir, "real-disks.client.ts"), 300);
+}

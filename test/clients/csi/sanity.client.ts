@@ -27,7 +27,7 @@ import { listenOnSocket } from "../../../src/platform/http2-socket.ts";
 import { systemDisks } from "../../../src/platform/system-disks.ts";
 import { systemFiles } from "../../../src/platform/system-files.ts";
 import type { VolumeDriver, VolumeMachine } from "../../../src/provider/volumes.ts";
-import { diskSize, LoopDisks } from "./loop-disks.ts";
+import { LoopDisks } from "./loop-disks.ts";
 
 keepLoopbackDirect();
 const sanity = process.env["CSI_SANITY"] ?? "";
@@ -123,7 +123,8 @@ const skippedOf: Readonly<Record<string, Readonly<Record<string, string>>>> = {
 };
 
 const folder = mkdtempSync(join(tmpdir(), "fairlead-csi-"));
-const disks = new LoopDisks();
+/** As large as the volumes after their expansion. */
+const disks = new LoopDisks(20 * 2 ** 30);
 const stops: (() => unknown)[] = [];
 afterAll(async () => {
   for (const stop of stops.toReversed()) await stop();
@@ -162,7 +163,7 @@ test(`csi-sanity passes with the volumes of ${name}`, async () => {
     disks: systemDisks,
     files: systemFiles,
     clock: systemClock,
-    life: life.signal,
+    warn: (text: string) => lines.push(text),
   };
   server.add(
     "csi.v1.Identity",
@@ -170,7 +171,7 @@ test(`csi-sanity passes with the volumes of ${name}`, async () => {
     csiServices.Identity,
     identityService({ driver, version: "test" }),
   );
-  server.add("csi.v1.Node", csiSchema, csiServices.Node, nodeService(node));
+  server.add("csi.v1.Node", csiSchema, csiServices.Node, nodeService(node).handlers);
   const nodeSocket = join(folder, "node.sock");
   const listener = await listenOnSocket(nodeSocket, server.handle);
   stops.push(() => listener.close());
@@ -206,78 +207,4 @@ test(`csi-sanity passes with the volumes of ${name}`, async () => {
   process.stdout.write(
     `${cases.length - left.length} cases of csi-sanity passed, ${left.length} are skipped.\n`,
   );
-});
-
-const accessMode = { mode: "SINGLE_NODE_WRITER" as const };
-const volumeCapability = {
-  ...{ accessMode, block: undefined },
-  mount: { fsType: "ext4", mountFlags: [], volumeMountGroup: "" },
-};
-
-function nodeOf(device: string) {
-  const life = new AbortController().signal;
-  const driver = { ...(fake.volumeDriver as VolumeDriver), devicePathOf: () => device };
-  const identity = { id: "1", limit: 8, topology: undefined };
-  const node = nodeService({
-    driver,
-    identity,
-    disks: systemDisks,
-    files: systemFiles,
-    clock: systemClock,
-    life,
-  });
-  const stage = async (stagingTargetPath: string): Promise<unknown> =>
-    node.NodeStageVolume?.(
-      {
-        ...{ volumeID: "v1", publishContext: {}, secrets: {}, volumeContext: {} },
-        ...{ stagingTargetPath, volumeCapability },
-      },
-      { signal: life },
-    );
-  return { node, stage, life };
-}
-
-test("a real disk with data is neither formatted nor mounted", async () => {
-  const device = disks.device("with-data");
-  const write = Bun.spawnSync(["dd", `of=${device}`, "bs=1", "seek=500000", "conv=notrunc"], {
-    stdin: Buffer.from("precious"),
-  });
-  expect(write.exitCode).toBe(0);
-  const { stage } = nodeOf(device);
-  await expect(stage(join(folder, "with-data"))).rejects.toMatchObject({ code: "FAILED_PRECONDITION" });
-  const head = await systemDisks.head(device, 1024 * 1024);
-  expect(Buffer.from(head.subarray(500_000, 500_008)).toString()).toBe("precious");
-});
-
-/** `resize2fs` of a mounted file system needs CAP_SYS_RESOURCE, which containers usually lack. */
-const capabilities = /^CapEff:\s*([0-9a-f]+)$/m.exec(readFileSync("/proc/self/status", "utf8"))?.[1] ?? "0";
-const mayResize = (BigInt(`0x${capabilities}`) & (1n << 24n)) !== 0n;
-
-test("a real disk keeps its data when it is unmounted and mounted again", async () => {
-  const device = disks.device("kept");
-  const [{ node, stage, life }, path] = [nodeOf(device), join(folder, "kept")];
-  await stage(path);
-  await Bun.write(join(path, "file"), "precious");
-  const unstage = async () =>
-    node.NodeUnstageVolume?.({ volumeID: "v1", stagingTargetPath: path }, { signal: life });
-  await unstage();
-  expect(await Bun.file(join(path, "file")).exists()).toBe(false);
-  await stage(path);
-  expect(await Bun.file(join(path, "file")).text()).toBe("precious");
-  await unstage();
-});
-
-test.skipIf(!mayResize)("a real file system grows with its disk", async () => {
-  const device = disks.device("grown");
-  const [{ node, stage, life }, path] = [nodeOf(device), join(folder, "grown")];
-  await stage(path);
-  disks.grow("grown");
-  const request = { volumeID: "v1", volumePath: path, stagingTargetPath: "", secrets: {} };
-  const more = { capacityRange: undefined, volumeCapability };
-  expect(await node.NodeExpandVolume?.({ ...request, ...more }, { signal: life })).toEqual({
-    capacityBytes: 2 * diskSize,
-  });
-  const stats = await node.NodeGetVolumeStats?.(request, { signal: life });
-  expect(stats?.usage?.[0]?.total).toBeGreaterThan(1.5 * diskSize);
-  await node.NodeUnstageVolume?.({ volumeID: "v1", stagingTargetPath: path }, { signal: life });
 });

@@ -1,6 +1,5 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
-import { RouteBackoffs } from "../../../src/controllers/route/apply/backoffs.ts";
 import { readClusterCIDRs } from "../../../src/controllers/route/desired/cluster-cidrs.ts";
 import { planDesiredRoutes } from "../../../src/controllers/route/desired/plan-desired.ts";
 import { tableNearLimit } from "../../../src/controllers/route/events.ts";
@@ -15,7 +14,7 @@ import { goDuration } from "../../../src/core/duration.ts";
 import type { Node } from "../../../src/kube/objects.ts";
 import { VirtualClock } from "../../../src/testing/virtual-time/virtual-clock.ts";
 import { type NodeDraft, toNode } from "../../support/api-server-nodes.ts";
-import { cidrsOverlap } from "./scripted-routes.ts";
+import { cidrsOverlap, openChanges } from "./scripted-routes.ts";
 
 describe("--cluster-cidr", () => {
   test.each([
@@ -185,10 +184,10 @@ test("overlaps finds exactly the overlapping ranges", () => {
   );
 });
 
-describe("RouteBackoffs", () => {
+describe("OpenChanges", () => {
   test("track each route alone, reset when the request changes, and forget routes that are not requested", async () => {
     const clock = new VirtualClock();
-    const backoffs = new RouteBackoffs(clock);
+    const open = openChanges(clock);
     const toUid = (range: string, uid: string): RouteChange => ({
       do: "create",
       route: {
@@ -198,28 +197,20 @@ describe("RouteBackoffs", () => {
     });
     const [a, b] = [toUid("10.244.1.0/24", "x"), toUid("10.244.2.0/24", "x")];
     const aElsewhere = toUid("10.244.1.0/24", "y");
-    backoffs.failed(a, seconds(10));
-    backoffs.wait(b, seconds(5));
-    expect([backoffs.of(a), backoffs.of(b), backoffs.of(aElsewhere)]).toEqual([
-      "failed",
-      "waiting",
-      undefined,
-    ]);
-    expect(backoffs.nextAfter(clock.monotonic())).toBe(5000);
+    open.failed(a, seconds(10));
+    open.wait(b, seconds(5));
+    expect([open.of(a), open.of(b), open.of(aElsewhere)]).toEqual(["failed", "waiting", undefined]);
+    expect(open.nextAfter(clock.monotonic())).toBe(5000);
     await clock.advance(seconds(10));
-    expect([backoffs.of(a), backoffs.failuresOf(a), backoffs.failuresOf(aElsewhere)]).toEqual([
-      undefined,
-      1,
-      0,
-    ]);
+    expect([open.of(a), open.failuresOf(a), open.failuresOf(aElsewhere)]).toEqual([undefined, 1, 0]);
     // Both backoffs have ended: a change that was still not attempted waits for something else.
-    expect(backoffs.nextAfter(clock.monotonic())).toBeUndefined();
+    expect(open.nextAfter(clock.monotonic())).toBeUndefined();
     // A sync that began before may have found them too early.
-    expect(backoffs.nextAfter(7000)).toBe(10_000);
-    backoffs.failed(a, seconds(10));
-    expect(backoffs.failuresOf(a)).toBe(2);
-    backoffs.keepOnly([]);
-    expect(backoffs.nextAfter(clock.monotonic())).toBeUndefined();
+    expect(open.nextAfter(7000)).toBe(10_000);
+    open.failed(a, seconds(10));
+    expect(open.failuresOf(a)).toBe(2);
+    open.keepOnly([]);
+    expect(open.nextAfter(clock.monotonic())).toBeUndefined();
   });
 });
 

@@ -1,5 +1,4 @@
 import { afterEach, expect, test } from "bun:test";
-import { RouteBackoffs } from "../../../src/controllers/route/apply/backoffs.ts";
 import { SyncSchedule } from "../../../src/controllers/route/queue/schedule.ts";
 import { routeDefaults } from "../../../src/controllers/route/settings.ts";
 import { ConditionWriter } from "../../../src/controllers/route/status/network-condition.ts";
@@ -13,7 +12,7 @@ import type { RoutesAsDocument } from "../../../src/provider/routes.ts";
 import { VirtualClock } from "../../../src/testing/virtual-time/virtual-clock.ts";
 import { toNode } from "../../support/api-server-nodes.ts";
 import { type RouteSetup, RouteWorld } from "./route-world.ts";
-import { refusal, ScriptedRoutes } from "./scripted-routes.ts";
+import { openChanges, refusal, ScriptedRoutes } from "./scripted-routes.ts";
 
 // Limits of the route controller: it stops racing another writer, stops asking a cloud that refuses, and writes
 // nothing to Nodes that it no longer manages.
@@ -118,7 +117,7 @@ test("a Node paused or handed to another manager since its reconcile gets no con
 });
 
 test("waiting for the cloud does not reset a route's count of failures", () => {
-  const backoffs = new RouteBackoffs(new VirtualClock());
+  const open = openChanges(new VirtualClock());
   const change = {
     do: "create",
     route: {
@@ -126,9 +125,9 @@ test("waiting for the cloud does not reset a route's count of failures", () => {
       target: { node: nodeName("n1"), uid: "1", addresses: [], internalIPs: [] },
     },
   } as const;
-  for (let count = 0; count < 3; count += 1) backoffs.failed(change, seconds(1));
-  backoffs.wait(change, seconds(1));
-  expect(backoffs.failuresOf(change)).toBe(3);
+  for (let count = 0; count < 3; count += 1) open.failed(change, seconds(1));
+  open.wait(change, seconds(1));
+  expect(open.failuresOf(change)).toBe(3);
 });
 
 test("a check that needs another listing keeps its minimum distance from the last one", () => {

@@ -1,9 +1,11 @@
 // A scripted route table in either style of the contract: it records every call and can fail for one destination, for
 // all, or with a revision conflict.
 
+import { OpenChanges } from "../../../src/controllers/route/apply/open-changes.ts";
 import type { Cidr, Milliseconds } from "../../../src/core/brand.ts";
 import { cidr, cidrContains } from "../../../src/core/cidr.ts";
 import { type Clock, sleep } from "../../../src/platform/clock.ts";
+import { seededRandom } from "../../../src/platform/random.ts";
 import { CloudError, type CloudErrorKind } from "../../../src/provider/errors.ts";
 import type { StepOutcome } from "../../../src/provider/plan.ts";
 import type {
@@ -15,6 +17,12 @@ import type {
   RoutesOneByOne,
   RouteTarget,
 } from "../../../src/provider/routes.ts";
+
+/** Without operations of the cloud. */
+export const openChanges = (clock: Clock): OpenChanges => {
+  const deps = { pending: undefined, clock, random: seededRandom(1), note: () => undefined };
+  return new OpenChanges(deps, () => undefined);
+};
 
 /** Whether two ranges share an address. */
 export const cidrsOverlap = (one: Cidr, other: Cidr): boolean =>

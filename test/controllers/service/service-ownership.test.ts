@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { isLeftElsewhere } from "../../../src/controllers/service/observed/ownership.ts";
+import { ListingIndex } from "../../../src/controllers/service/observed/listing-index.ts";
 import {
   enqueueLeftovers,
   GroupAssignment,
@@ -75,8 +75,8 @@ test("a Service with an unknown group keeps the load balancer that it owns", () 
   groups.assign(key, first, "y");
   const ports = {
     services: { list: () => [load(first)] },
-    listing: { latest: { items: [{ group: "x", ownership: "ours", owners: [first] }] } },
   };
+  const latest = { items: [{ group: "x", ownership: "ours", owners: [first] }] };
   const assignment = {
     tryAssignLeftover: () => undefined,
     knowsGroup: () => "no" as const,
@@ -85,6 +85,7 @@ test("a Service with an unknown group keeps the load balancer that it owns", () 
   enqueueLeftovers({
     controller: ports as never,
     groupStates: groups,
+    index: new ListingIndex({ latest } as never),
     assignment,
     queue: { add: () => undefined },
   });
@@ -185,12 +186,13 @@ test("a plan that waits for the cloud is made again from a newer listing", async
   expect(w.events("web").join()).toContain("EnsuredLoadBalancer");
 });
 
-test("a Service has something left in another group while a listing shows it there with the mark", () => {
-  const groups = new GroupStates(new ServiceStates());
-  const shown = (group: string, ownership: "ours" | "unmarked") =>
-    ({ listing: { latest: { items: [{ group, ownership, owners: [first] }] } } }) as never;
-  expect(isLeftElsewhere(shown("x", "ours"), groups, first, "y")).toBe(true);
-  expect(isLeftElsewhere(shown("x", "ours"), groups, second, "y")).toBe(false);
-  expect(isLeftElsewhere(shown("y", "ours"), groups, first, "y")).toBe(false);
-  expect(isLeftElsewhere(shown("x", "unmarked"), groups, first, "y")).toBe(false);
+test("finds the load balancer of a Service in another group only if the listing has its mark there", () => {
+  const isElsewhere = (name: string, ownership: string, uid: typeof first): boolean => {
+    const latest = { items: [{ group: name, ownership, owners: [first] }] };
+    return new ListingIndex({ latest } as never).isElsewhere(uid, "y");
+  };
+  expect(isElsewhere("x", "ours", first)).toBe(true);
+  expect(isElsewhere("x", "ours", second)).toBe(false);
+  expect(isElsewhere("y", "ours", first)).toBe(false);
+  expect(isElsewhere("x", "unmarked", first)).toBe(false);
 });

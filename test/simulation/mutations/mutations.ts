@@ -69,7 +69,7 @@ export const mutations: readonly Mutation[] = [
       },
       {
         file: "src/controllers/service/reconcile/limit-changes.ts",
-        find: "listedAt: freshListing.knownAt(state) });",
+        find: "listedAt: freshListing.knownAt });",
         replace: "listedAt: controller.clock.monotonic() });",
       },
       {
@@ -372,7 +372,7 @@ export const mutations: readonly Mutation[] = [
     },
     edits: [
       {
-        file: "src/controllers/route/absence/unplanned-absence.ts",
+        file: "src/controllers/route/absence/allowed-changes.ts",
         find: "[...desired.waiting, ...desired.paused].filter(hadRoutes)",
         replace: "desired.waiting.filter(hadRoutes)",
       },

@@ -10,13 +10,14 @@ function stateOf({ id, state, fault }: ApiJob): JobState {
 }
 
 export function quarryJobs(regions: readonly Region[]): Pending {
-  const partOf = (job: string) => job.split("/")[0] ?? "";
-  return pendingJobs({ limit: 20, partOf }, async (asked, call) => {
-    const region = regions.find(({ name }) => name === partOf(asked[0] ?? ""));
-    if (region === undefined) return new Map();
-    const [query, expects] = [{ id: asked.map((job) => job.slice(region.name.length + 1)) }, ["jobs"]];
-    const request = { operation: "ListJobs", method: "GET", path: "/jobs", query, expects } as const;
-    const { jobs } = await region.api.call<{ readonly jobs: readonly ApiJob[] }>(request, call);
-    return new Map(jobs.map((job) => [`${region.name}/${job.id}`, stateOf(job)]));
+  const request = { operation: "ListJobs", method: "GET", path: "/jobs", expects: ["jobs"] } as const;
+  return pendingJobs({ limit: 20 }, async (asked, call) => {
+    const states = regions.map(async ({ name, api }) => {
+      const id = asked.flatMap((job) => (job.startsWith(`${name}/`) ? job.slice(name.length + 1) : []));
+      if (id.length === 0) return [];
+      const { jobs } = await api.call<{ jobs: readonly ApiJob[] }>({ ...request, query: { id } }, call);
+      return jobs.map((job) => [`${name}/${job.id}`, stateOf(job)] as const);
+    });
+    return new Map((await Promise.all(states)).flat());
   });
 }

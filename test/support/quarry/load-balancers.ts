@@ -99,11 +99,12 @@ async function applyStep(
   }
 }
 
-async function* listPools({ name, api }: Region, mark: Context["mark"], call: Call) {
-  const request = { operation: "ListPools", method: "GET", path: "/pools" } as const;
-  const { pools } = await api.call<{ readonly pools?: readonly ListedPool[] }>(request, call);
-  if (pools === undefined) throw new CloudError("unavailable", "ListPools returned no list.", request);
-  yield pools.map((pool) => ({ ...toObserved(pool, name, mark), shallow: true as const }));
+async function* listPools(regions: readonly Region[], mark: Context["mark"], call: Call) {
+  const request = { operation: "ListPools", method: "GET", path: "/pools", expects: ["pools"] } as const;
+  for (const { name, api } of regions) {
+    const { pools } = await api.call<{ readonly pools: readonly ListedPool[] }>(request, call);
+    yield pools.map((pool) => ({ ...toObserved(pool, name, mark), shallow: true as const }));
+  }
 }
 
 export function loadBalancers(
@@ -116,8 +117,7 @@ export function loadBalancers(
     observed?.region ?? settings.region ?? names[0] ?? "";
   return {
     readsLag: seconds(20),
-    list: all.map((region) => ({ name: region.name, list: (call) => listPools(region, mark, call) })),
-    partOf: ({ settings }) => settings.region ?? names[0],
+    list: (call) => listPools(all, mark, call),
     observe: async ([member], listed, call) => {
       if (listed !== undefined)
         return observePool(regions, { region: listed.region, id: listed.pool.id }, mark, call);
@@ -133,8 +133,7 @@ export function loadBalancers(
       return machine === undefined || machine.source === region || `they are not in region ${region}`;
     },
     targetLimit: (desired, observed) => regions.get(regionOf(desired, observed))?.members,
-    // Without it, a changed region would not be noticed.
-    settingsOf: ({ region }) => ({ region }),
+    settingsOf: ({ region }) => ({ region }), // Without it, a changed region would not be noticed.
     rangesOf: ({ pool: { ranges } }) =>
       ranges === null ? "unspecified" : ranges?.flatMap((range) => parseCidr(range) ?? []),
     supports: ["sourceRanges", "UDP"],

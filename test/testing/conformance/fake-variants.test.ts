@@ -5,7 +5,6 @@ import { fake } from "../../../providers/fake/index.ts";
 import type { FakeBalancer } from "../../../providers/fake/load-balancers.ts";
 import { harness } from "../../../providers/fake/simulator/harness.ts";
 import { defineProvider, type NamedRoutes, type ObservedRoute } from "../../../src/index.ts";
-import { listingPartsOf } from "../../../src/provider/listing-parts.ts";
 import {
   instancesConformance,
   loadBalancersConformance,
@@ -42,7 +41,7 @@ const uneven = defineProvider({
       loadBalancers: {
         ...loadBalancers,
         list: async function* (call) {
-          for (const part of listingPartsOf(loadBalancers)) yield* part.list(call);
+          yield* loadBalancers.list(call);
           yield [{ group: "other", owners: [], ownership: "foreign", state: "ready", ...unread }];
         },
       },

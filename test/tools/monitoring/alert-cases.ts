@@ -28,6 +28,12 @@ const requests = (result: string, instance = a): string =>
   `fairlead_cloud_requests_total{${instance},account="main",operation="GET /servers",result="${result}"}`;
 const gauge = (name: string, labels = ""): string => `${name}{${a}${labels === "" ? "" : `,${labels}`}}`;
 
+const volumeCalls = (code: string): string =>
+  gauge(
+    "csi_plugin_operations_seconds_count",
+    `method_name="/csi.v1.Node/NodeStageVolume",grpc_status_code="${code}"`,
+  );
+
 export const alertCases: readonly AlertCase[] = [
   {
     alert: "FairleadDown",
@@ -242,6 +248,30 @@ export const alertCases: readonly AlertCase[] = [
     summary: "The certificate of the webhook port expires in 5d 23h 0m 0s.",
     quiet: {
       [gauge("fairlead_serving_certificate_expiration_timestamp_seconds", `port="webhook"`)]: "691200x100",
+    },
+  },
+  {
+    alert: "FairleadVolumesNotReady",
+    fires: { [gauge("fairlead_volumes_ready", 'version="1"')]: "0x60" },
+    after: 10,
+    labels: { job: "ccm", instance: "a" },
+    summary: "a serves no volumes.",
+    quiet: { [gauge("fairlead_volumes_ready", 'version="1"')]: "0x8 1x60" },
+  },
+  {
+    alert: "FairleadVolumeCallsFail",
+    fires: {
+      [gauge("fairlead_volumes_ready", 'version="1"')]: "1x60",
+      [volumeCalls("Internal")]: "0+2x60",
+      [volumeCalls("OK")]: "0+1x60",
+    },
+    after: 16,
+    labels: { job: "ccm", instance: "a", method_name: "/csi.v1.Node/NodeStageVolume" },
+    summary: "Most calls of /csi.v1.Node/NodeStageVolume fail on a.",
+    quiet: {
+      [gauge("fairlead_volumes_ready", 'version="1"')]: "1x60",
+      [volumeCalls("Internal")]: "0+1x60",
+      [volumeCalls("OK")]: "0+2x60",
     },
   },
 ];

@@ -7,7 +7,7 @@ import type { Fields } from "../../../core/settings.ts";
 import { onlyFor, shorthand } from "../flag-notes.ts";
 
 /** What `manifests` prints. */
-const manifestKinds = ["daemonset", "deployment", "static-pod", "systemd", "rbac"] as const;
+const manifestKinds = ["daemonset", "deployment", "static-pod", "systemd", "rbac", "node-volumes"] as const;
 export type ManifestKind = (typeof manifestKinds)[number];
 
 export const commandFields = {
@@ -66,10 +66,16 @@ export const commandFields = {
     "csi-endpoint": text(
       "Unix socket of the CSI services, such as unix:///run/csi/socket. If unset, that of the variable CSI_ENDPOINT.",
     ),
+    "http-endpoint": text(
+      "Address of /healthz, /readyz and /metrics, without TLS or authentication, such as 127.0.0.1:9808 or :9808. If unset, they are not served.",
+    ),
   }),
   ...onlyFor(["node-volumes"], {
     "node-name": text(
       "Name of the Node of this machine. If unset, that of the variable NODE_NAME or KUBE_NODE_NAME.",
+    ),
+    "host-root": text(
+      "In a container: the folder with the root of the machine, such as /host. It becomes the root of the process, so that the programs of the machine format and mount. The paths of sockets are those of the machine. If unset, the root stays.",
     ),
     "plugin-registration-path": text("Folder in which the kubelet looks for plugins.", {
       fallback: "/var/lib/kubelet/plugins_registry",

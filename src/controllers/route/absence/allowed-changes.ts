@@ -2,8 +2,13 @@
 // towards the mass limit; all others may always be sent. Pure.
 
 import type { Cidr } from "../../../core/brand.ts";
+import { cidrFamily } from "../../../core/cidr.ts";
 import type { LimitedCounts } from "../../absence/mass-limit.ts";
+import type { TableOptions } from "../deps.ts";
+import { isInsideCluster } from "../desired/cluster-cidrs.ts";
+import { type DesiredRoutes, podCIDRsOf } from "../desired/plan-desired.ts";
 import type { HeldRoute, RouteCounts } from "../events.ts";
+import { hadRoutes } from "./route-evidence.ts";
 
 /** A change that is planned because something is absent. */
 export interface Candidate extends HeldRoute {
@@ -40,6 +45,25 @@ export interface LimitedChanges {
   readonly doubted: ReadonlySet<Cidr>;
   readonly counts: RouteCounts;
   readonly allowed: number;
+}
+
+/**
+ * Absent routes of which no change is planned: of Nodes without a known instance, and of paused Nodes. They show that the listing is wrong:
+ * an account that shows nothing lacks instances and routes. With several tables, the condition of the Node does not say which ones had
+ * its routes.
+ */
+export function absentOfUnchanged(
+  desired: Pick<DesiredRoutes, "waiting" | "paused">,
+  listed: ReadonlySet<Cidr>,
+  { routes, clusterCIDRs }: Pick<TableOptions, "routes" | "clusterCIDRs">,
+): readonly Cidr[] {
+  const isAbsent = (range: Cidr | undefined): range is Cidr =>
+    range !== undefined &&
+    routes.families.includes(cidrFamily(range)) &&
+    isInsideCluster(clusterCIDRs, range) &&
+    !listed.has(range);
+  const nodes = [...desired.waiting, ...desired.paused].filter(hadRoutes);
+  return nodes.flatMap(podCIDRsOf).flatMap(({ range }) => (isAbsent(range) ? range : []));
 }
 
 export function countChanges(

@@ -10,14 +10,19 @@ import { MassLimit } from "../../absence/mass-limit.ts";
 import { awaited, isLost } from "../../absence/proof.ts";
 import { isRefusal } from "../../classify-error.ts";
 import type { TableOptions } from "../deps.ts";
-import type { ChangeOutcome, ChangeResult, RouteChange } from "../plan/route-change.ts";
+import { type ChangeOutcome, type ChangeResult, leadsTo, type RouteChange } from "../plan/route-change.ts";
 import type { Survey } from "../plan/survey.ts";
 import { inTable } from "../tables.ts";
-import { type Candidate, countChanges, type LimitedChanges, limitChanges } from "./allowed-changes.ts";
+import {
+  absentOfUnchanged,
+  type Candidate,
+  countChanges,
+  type LimitedChanges,
+  limitChanges,
+} from "./allowed-changes.ts";
 import { keyOf, RouteEvidence } from "./route-evidence.ts";
 import type { SeenDeletions } from "./seen-deletions.ts";
 import type { TableRemovals } from "./table-removals.ts";
-import { UnplannedAbsence } from "./unplanned-absence.ts";
 
 type RouteGuardOptions = Pick<
   TableOptions,
@@ -40,8 +45,9 @@ export class RouteGuard {
   readonly #shared: SharedEvidence;
   readonly #evidence: RouteEvidence;
   readonly #limit: MassLimit;
-  readonly #unplanned: UnplannedAbsence;
   readonly #creations = new Creations();
+  /** What the last listing lacked, if it was doubted: also of Nodes that were deleted since, or whose range another Node has now. */
+  #doubted: ReadonlySet<Cidr> = new Set();
   /** By the mass limit, or because listings do not show what was created. */
   #held: readonly Candidate[] = [];
   /** What the last survey would change because something is absent, by id. */
@@ -61,13 +67,12 @@ export class RouteGuard {
       kinds: ["listing"],
       restartedAt: this.#limit.restartedFor(creationId(key, table)),
     }));
-    this.#unplanned = new UnplannedAbsence(options);
     options.nodes.subscribe((change) => this.#evidence.noteChange(change));
   }
 
   begin(): void {
     this.#evidence.beginSession();
-    this.#unplanned.begin();
+    this.#doubted = new Set();
     this.#limit.begin();
     this.#held = [];
   }
@@ -103,7 +108,9 @@ export class RouteGuard {
     const { routes, exempt } = survey.desired;
     const needed = new Set([...routes.map(({ destination }) => destination), ...exempt.destinations]);
     const recent = this.#shared.recent.recentIn(table);
-    const unplanned = this.#unplanned.find(survey);
+    const listed = new Set(survey.listing.routes.map(({ destination }) => destination));
+    const unchanged = table === undefined ? absentOfUnchanged(survey.desired, listed, this.#options) : [];
+    const unplanned = new Set([...unchanged, ...this.#doubted].filter((range) => !listed.has(range)));
     const counted = countChanges(candidates, { recent, unplanned, needed });
     // The decision may end a hold, and the proofs start again then.
     const decision = this.#limit.decide(counted.counts);
@@ -112,7 +119,8 @@ export class RouteGuard {
       const route = desired.get(destination);
       return absent !== "route" || route === undefined || awaited(this.#evidence.judge(route)) === undefined;
     });
-    this.#unplanned.note(survey, limited.doubted);
+    // A doubt ends when nothing is absent that a Node needs, not because Nodes were deleted meanwhile.
+    if (limited.doubted.size > 0 || unchanged.length === 0) this.#doubted = limited.doubted;
     this.#hold([...limited.held, ...limited.unlisted]);
     this.#lastListing = survey.listing.beganAt;
     const sent = limited.ready.filter(({ isCounted, isReleased }) => isCounted && !isReleased);
@@ -150,7 +158,7 @@ export class RouteGuard {
     const what = keyOf(route);
     this.#creations.begin();
     this.#creations.note({
-      ...{ id: what, what, variant: targetOf(route) },
+      ...{ id: what, what, variant: leadsTo(route) },
       at: clock.monotonic(),
       isAccepted: effect === "accepted",
     });
@@ -158,7 +166,7 @@ export class RouteGuard {
 
   /** How often the route was created, if it must not be created again because no listing showed it. */
   #unlisted(route: DesiredRoute): number | undefined {
-    return this.#creations.countOf([keyOf(route)], targetOf(route));
+    return this.#creations.countOf([keyOf(route)], leadsTo(route));
   }
 
   /** `uncertain`: the request failed, but it may have had an effect. */
@@ -247,11 +255,6 @@ export class RouteGuard {
 
 /** `key` is that of the evidence. */
 const creationId = (key: string, table: TableOptions["table"]): string => `create ${key}${inTable(table)}`;
-
-/** Where a route leads. A route to a new target may be created once more. */
-function targetOf({ target: { machine, addresses } }: DesiredRoute): string {
-  return JSON.stringify([machine?.source, machine?.key, addresses]);
-}
 
 function ownerOf({ target }: DesiredRoute, node: Node | undefined): Node | undefined {
   return node?.metadata.uid === target.uid ? node : undefined;

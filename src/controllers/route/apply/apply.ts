@@ -13,13 +13,13 @@ import type { JournalledChange, JournalledSend } from "../../writes/journalled-s
 import { overlaps, type RoutePlan } from "../plan/plan.ts";
 import type { ChangeOutcome, ChangeResult, RouteChange } from "../plan/route-change.ts";
 import { inTable } from "../tables.ts";
-import type { RouteBackoffs } from "./backoffs.ts";
+import type { OpenChanges } from "./open-changes.ts";
 
 export interface ApplyContext {
   readonly routes: RouteTable;
   readonly send: JournalledSend;
   readonly clock: Clock;
-  readonly backoffs: Pick<RouteBackoffs, "of">;
+  readonly open: Pick<OpenChanges, "of">;
   readonly concurrentChanges: number;
   /** How many routes the table has now. */
   readonly listed: number;
@@ -98,16 +98,16 @@ function concurrencyOf({ routes, concurrentChanges }: ApplyContext): number {
 /** Where changes are sent together, a removal and the creation in its place wait for each other: a Node must not lose its route. */
 function heldTogether(
   plan: RoutePlan,
-  { routes, backoffs }: ApplyContext,
+  { routes, open }: ApplyContext,
 ): (change: RouteChange) => ChangeOutcome | undefined {
-  if (!routes.sendsTogether) return (change) => heldBack(backoffs, change);
+  if (!routes.sendsTogether) return (change) => heldBack(open, change);
   const held = new Map<Cidr, ChangeOutcome>();
   const changes: readonly RouteChange[] = [
     ...plan.remove.map((route) => ({ do: "remove", route }) as const),
     ...plan.create.map((route) => ({ do: "create", route }) as const),
   ];
   for (const change of changes) {
-    const outcome = heldBack(backoffs, change);
+    const outcome = heldBack(open, change);
     if (outcome !== undefined) held.set(change.route.destination, outcome);
   }
   return ({ route }) => held.get(route.destination);
@@ -141,8 +141,8 @@ function outcomeOf(error: unknown, change: RouteChange, took: Milliseconds): Cha
 }
 
 /** The outcome of a change that must not be sent now; undefined when it may be sent. */
-function heldBack(backoffs: ApplyContext["backoffs"], change: RouteChange): ChangeOutcome | undefined {
-  const backoff = backoffs.of(change);
+function heldBack(open: ApplyContext["open"], change: RouteChange): ChangeOutcome | undefined {
+  const backoff = open.of(change);
   if (backoff === undefined) return undefined;
   return backoff === "failed" ? { kind: "held" } : { kind: "waiting" };
 }

@@ -2,6 +2,7 @@
 
 import type { RouteChange } from "../../../cloud/own-route-changes.ts";
 import type { Milliseconds } from "../../../core/brand.ts";
+import type { DesiredRoute } from "../../../provider/routes.ts";
 
 export type { RouteChange } from "../../../cloud/own-route-changes.ts";
 
@@ -29,4 +30,9 @@ export function keyOf(change: RouteChange): string {
   return change.do === "create"
     ? `create ${change.route.destination} for ${change.route.target.node}`
     : `remove ${change.route.handle}`;
+}
+
+/** Where a route leads, as text. A route to a new target is another one. */
+export function leadsTo({ target: { machine, addresses } }: DesiredRoute): string {
+  return JSON.stringify([machine?.source, machine?.key, addresses]);
 }

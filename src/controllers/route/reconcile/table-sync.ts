@@ -10,7 +10,7 @@ import { delayAfterError } from "../../classify-error.ts";
 import type { Finding } from "../../reporter.ts";
 import { RouteGuard, type SharedEvidence } from "../absence/route-guard.ts";
 import { applyPlan } from "../apply/apply.ts";
-import { RouteBackoffs } from "../apply/backoffs.ts";
+import { OpenChanges } from "../apply/open-changes.ts";
 import type { TableOptions } from "../deps.ts";
 import { TableListing } from "../observed/table-listing.ts";
 import type { ChangeResult, RouteChange } from "../plan/route-change.ts";
@@ -19,7 +19,6 @@ import { SyncSchedule } from "../queue/schedule.ts";
 import { type ConditionWriter, decideNetworkConditions, isTransient } from "../status/network-condition.ts";
 import { type NodeProblems, RouteReporter } from "../status/route-reporter.ts";
 import type { InstanceSearch } from "./instance-search.ts";
-import { PendingChanges } from "./pending-changes.ts";
 
 /** What all tables share. */
 export interface SharedByTables extends SharedEvidence {
@@ -36,8 +35,7 @@ export class TableSync {
   readonly #options: TableOptions;
   readonly #shared: SharedByTables;
   readonly #schedule: SyncSchedule;
-  readonly #backoffs: RouteBackoffs;
-  readonly #pending: PendingChanges;
+  readonly #open: OpenChanges;
   readonly #guard: RouteGuard;
   readonly #reporter: RouteReporter;
   #listing: TableListing | undefined;
@@ -50,8 +48,7 @@ export class TableSync {
     this.#options = options;
     this.#shared = shared;
     this.#schedule = new SyncSchedule(options);
-    this.#backoffs = new RouteBackoffs(options.clock);
-    this.#pending = new PendingChanges(options, this.#backoffs, onUpdate);
+    this.#open = new OpenChanges(options, onUpdate);
     this.#guard = new RouteGuard(options, shared);
     this.#reporter = new RouteReporter(options, shared.nodeProblems);
   }
@@ -65,7 +62,7 @@ export class TableSync {
     this.#schedule.begin();
     this.#reporter.begin();
     this.#guard.begin();
-    this.#pending.begin(signal);
+    this.#open.begin(signal);
   }
 
   get findings(): readonly Finding[] {
@@ -73,7 +70,7 @@ export class TableSync {
   }
 
   end(): void {
-    this.#pending.end();
+    this.#open.end();
     this.#guard.end();
   }
 
@@ -103,7 +100,7 @@ export class TableSync {
     );
     const { desired, listing, plan } = survey;
     this.#schedule.synced(this.#began, desired.waiting.length === 0);
-    this.#reporter.problems(desired, listing, plan, this.#pending.unchecked, limited);
+    this.#reporter.problems(desired, listing, plan, this.#open.unchecked, limited);
     this.#reporter.hold(limited);
     const results = await this.#apply(survey, table, signal);
     this.#recordResults(results);
@@ -111,10 +108,7 @@ export class TableSync {
     this.#decideConditions(survey, results);
     this.#shared.instances.follow(desired);
     this.#reportSync(survey, results);
-    const end = Math.min(
-      this.#backoffs.nextAfter(this.#began) ?? Number.POSITIVE_INFINITY,
-      this.#nextListing,
-    );
+    const end = Math.min(this.#open.nextAfter(this.#began) ?? Number.POSITIVE_INFINITY, this.#nextListing);
     return requeue(this.#schedule.delayToNext(end), "the next sync");
   }
 
@@ -148,10 +142,10 @@ export class TableSync {
     const { settings, ...options } = this.#options;
     const context = {
       ...options,
-      backoffs: this.#backoffs,
+      open: this.#open,
       concurrentChanges: settings.concurrentChanges,
       listed: listing.routes.length,
-      isBusy: this.#pending.isBusy,
+      isBusy: this.#open.isBusy,
     };
     try {
       return await applyPlan(plan, context, { signal, urgency: "new-node" });
@@ -165,7 +159,7 @@ export class TableSync {
     const decided = decideNetworkConditions(
       plan,
       results,
-      (route) => this.#backoffs.failuresOf({ do: "create", route }),
+      (route) => this.#open.failuresOf({ do: "create", route }),
       (node) => desired.nodeProblems.has(node),
     );
     this.#shared.conditions.update(this.#options.table, decided, desired.tablesOfNode);
@@ -174,13 +168,13 @@ export class TableSync {
   #recordResults(results: readonly ChangeResult[]): void {
     const { routes } = this.#options;
     for (const { change, outcome } of results) {
-      if (outcome.kind === "done") this.#backoffs.clear(change);
-      if (outcome.kind === "pending") this.#pending.add(change, outcome);
-      if (outcome.kind === "fenced") this.#backoffs.wait(change, fencedBackoff);
-      if (outcome.kind === "observed") this.#backoffs.wait(change, observedBackoff);
+      if (outcome.kind === "done") this.#open.clear(change);
+      if (outcome.kind === "pending") this.#open.accepted(change, outcome);
+      if (outcome.kind === "fenced") this.#open.wait(change, fencedBackoff);
+      if (outcome.kind === "observed") this.#open.wait(change, observedBackoff);
       if (outcome.kind === "failed") this.#recordFailure(change, outcome.error, outcome.took);
     }
-    this.#backoffs.keepOnly(results.map(({ change }) => change));
+    this.#open.keepOnly(results.map(({ change }) => change));
     this.#reporter.changed(results);
     if (routes.oneAtATime && results.some(({ outcome }) => outcome.kind === "waiting"))
       this.#schedule.continueSoon();
@@ -188,7 +182,7 @@ export class TableSync {
 
   /** Records how pending changes ended since the last sync; returns whether they may have changed the table. */
   #recordUpdates(): boolean {
-    const { failed, done, hasEnded } = this.#pending.takeUpdates();
+    const { failed, done, hasEnded } = this.#open.takeEnded();
     for (const { change, error, took } of failed) this.#recordFailure(change, error, took);
     for (const change of done) this.#options.routes.noteDone(change);
     this.#guard.noteOperations(
@@ -200,8 +194,8 @@ export class TableSync {
 
   #recordFailure(change: RouteChange, error: unknown, took: Milliseconds): void {
     this.#failed += 1;
-    const failures = this.#backoffs.failuresOf(change) + 1;
-    this.#backoffs.failed(change, delayAfterError(error, failures, this.#options));
+    const failures = this.#open.failuresOf(change) + 1;
+    this.#open.failed(change, delayAfterError(error, failures, this.#options));
     if (!isTransient(error, failures)) this.#reporter.failure(change, error, took);
   }
 

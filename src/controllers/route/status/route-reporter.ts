@@ -20,6 +20,7 @@ import {
 } from "../../reporter.ts";
 import type { LimitedChanges } from "../absence/allowed-changes.ts";
 import { hadRoutes } from "../absence/route-evidence.ts";
+import type { OpenChanges } from "../apply/open-changes.ts";
 import type { RouteControllerOptions, TableOptions } from "../deps.ts";
 import { type DesiredRoutes, podCIDRsOf } from "../desired/plan-desired.ts";
 import {
@@ -135,12 +136,6 @@ function quietIfHeld(event: ObjectEvent): ObjectEvent {
   return event.reason === massRouteRecreationReason ? { ...event, quiet: true } : event;
 }
 
-/** A change in progress that cannot be checked, and why. */
-export interface UncheckedChange {
-  readonly change: RouteChange;
-  readonly error: unknown;
-}
-
 type RouteReporterOptions = Pick<
   TableOptions,
   "routes" | "table" | "settings" | "removals" | "reportHold" | "reportProblem" | "note"
@@ -190,7 +185,7 @@ export class RouteReporter {
     desired: DesiredRoutes,
     listing: RouteListing,
     plan: RoutePlan,
-    unchecked: readonly UncheckedChange[],
+    unchecked: OpenChanges["unchecked"],
     { held, unlisted }: Pick<LimitedChanges, "held" | "unlisted">,
   ): void {
     const { routes, table, settings, removals } = this.#options;

@@ -9,7 +9,7 @@ import { hasFinalizer, isEnding, wantsLoadBalancer } from "../predicates.ts";
 import type { OwnerEvidence } from "../state/balancer-evidence.ts";
 import type { GoneService, GroupState, MassCount, MassHold } from "../state/group-record.ts";
 import type { GroupStates } from "../state/group-states.ts";
-import type { ListingIndex } from "./fresh-listing.ts";
+import type { ListingIndex } from "./listing-index.ts";
 
 export const removalKind = "load-balancers";
 

@@ -7,9 +7,9 @@ import type { ServiceControllerDeps } from "../deps.ts";
 import { hasAddress, hasFact } from "../desired/facts.ts";
 import { hasFinalizer, isEnding, isForeignClass } from "../predicates.ts";
 import type { Certainty } from "../state/balancer-evidence.ts";
-import { coversPart, type GroupState } from "../state/group-record.ts";
+import type { GroupState } from "../state/group-record.ts";
 import type { GroupStates } from "../state/group-states.ts";
-import type { ListingIndex } from "./fresh-listing.ts";
+import type { ListingIndex } from "./listing-index.ts";
 
 const never = Number.NEGATIVE_INFINITY;
 
@@ -23,8 +23,8 @@ export class EvidenceUpdates {
   readonly #index: ListingIndex;
   /** When this leadership session began, or when evidence was forgotten in it, monotonic. Older listings show nothing. */
   #began = Number.NEGATIVE_INFINITY;
-  /** The last listing of each part that was noted. */
-  readonly #noted = new Map<string, number>();
+  /** The version of the last listing that was noted. */
+  #noted: number | undefined;
   /** Services that had the finalizer when the session began. One that had it from its creation shows nothing. */
   readonly #finalized = new Set<ServiceUID>();
 
@@ -63,11 +63,21 @@ export class EvidenceUpdates {
   }
 
   /**
-   * Notes the latest listings again, which do not show this group. They are answers also about an owner that became known only after
-   * they were noted. An answer that is known already changes nothing.
+   * Notes what the latest listing says about this group: also about an owner that became known only after it was noted. An answer that is
+   * known already changes nothing.
    */
   noteAgain(state: GroupState): void {
-    this.#note(state, new Set(this.#deps.listing.parts.map(({ name }) => name)));
+    const { group, changedAt = never } = state;
+    const { latest } = this.#deps.listing;
+    // A listing that began before the last change shows what was there before it.
+    if (latest === undefined || latest.beganAt <= Math.max(this.#began, changedAt)) return;
+    this.#groups.commit(state, {
+      kind: "listed",
+      owners: this.#index.ownersIn(group),
+      beganAt: latest.beganAt,
+      knownAt: latest.endedAt,
+      isElsewhere: (uid) => this.#index.isElsewhere(uid, group),
+    });
   }
 
   /** It is certain that the Service has no load balancer, and its finalizer is removed. */
@@ -87,42 +97,11 @@ export class EvidenceUpdates {
     return this.#finalized.has(serviceUID(service.metadata.uid)) ? "possible" : undefined;
   }
 
-  /** Notes what the latest listings show and what they lack, once per listing. */
+  /** Notes what the latest listing shows and what it lacks, once per listing. */
   update(): void {
-    const changed = new Set<string>();
-    for (const { name, listing } of this.#deps.listing.parts) {
-      const { latest } = listing;
-      if (latest === undefined || latest.version === this.#noted.get(name)) continue;
-      this.#noted.set(name, latest.version);
-      if (latest.beganAt > this.#began) changed.add(name);
-    }
-    if (changed.size === 0) return;
-    for (const state of this.#groups.all) this.#note(state, changed);
-  }
-
-  #note(state: GroupState, changed: ReadonlySet<string>): void {
-    const { group } = state;
-    const { parts } = this.#deps.listing;
-    // A listing that began before the last change shows what was there before it.
-    const oldest = Math.max(this.#began, state.changedAt ?? never);
-    const valid = parts.filter(({ listing }) => (listing.latest?.beganAt ?? never) > oldest);
-    if (valid.length === 0) return;
-    const listed = new Set(valid.map(({ name }) => name));
-    const shownIn = this.#index.partsOf(group).filter((name) => listed.has(name));
-    if (!shownIn.some((name) => changed.has(name)) && ![...changed].some((name) => coversPart(state, name)))
-      return;
-    const shown = { kind: "listed", parts: shownIn, owners: this.#index.ownersIn(group, listed) } as const;
-    const deciding = parts.filter(({ name }) => coversPart(state, name));
-    if (!deciding.every(({ name }) => listed.has(name))) {
-      this.#groups.commit(state, shown);
-      return;
-    }
-    const latest = deciding.flatMap(({ listing }) => listing.latest ?? []);
-    const complete = {
-      beganAt: Math.min(...latest.map(({ beganAt }) => beganAt)),
-      knownAt: Math.max(...latest.map(({ endedAt }) => endedAt)),
-      isElsewhere: (uid: ServiceUID): boolean => this.#index.isElsewhere(uid, group),
-    };
-    this.#groups.commit(state, { ...shown, complete });
+    const { latest } = this.#deps.listing;
+    if (latest === undefined || latest.version === this.#noted) return;
+    this.#noted = latest.version;
+    for (const state of this.#groups.all) this.noteAgain(state);
   }
 }

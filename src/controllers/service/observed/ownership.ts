@@ -9,30 +9,7 @@ import type { ObservedLoadBalancer } from "../../../provider/load-balancers.ts";
 import type { AnyBalancers, Desired, ServiceControllerDeps } from "../deps.ts";
 import type { Member } from "../desired/members.ts";
 import type { OnDelete } from "../desired/on-delete.ts";
-import type { GroupStates } from "../state/group-states.ts";
-
-/** Load balancers in the latest listing that carry Fairlead's mark. */
-export function markedBalancers({
-  listing,
-}: Pick<ServiceControllerDeps, "listing">): readonly ObservedLoadBalancer[] {
-  return (listing.latest?.items ?? []).filter(({ ownership }) => ownership === "ours");
-}
-
-/** Whether another group has, or may have, a load balancer of this owner. */
-export function isLeftElsewhere(
-  { listing }: Pick<ServiceControllerDeps, "listing">,
-  groups: GroupStates,
-  uid: ServiceUID,
-  group: string,
-): boolean {
-  return (
-    groups.isReleasePendingElsewhere(uid, group) ||
-    (listing.latest?.items ?? []).some(
-      (balancer) =>
-        balancer.ownership === "ours" && balancer.group !== group && balancer.owners.includes(uid),
-    )
-  );
-}
+import type { ListingIndex } from "./listing-index.ts";
 
 /** Whether an existing Service, other than those known to be gone, uses this load balancer. Then it must not be deleted. */
 export function isStillUsed(
@@ -134,8 +111,7 @@ export interface OwnershipContext {
   readonly balancers: Pick<AnyBalancers, "adopts" | "requestsAdoption" | "clusterSetting">;
   /** The value of --cluster-name, or of the setting that names the cluster instead. */
   readonly clusterName: string;
-  /** The load balancers of the latest listing. */
-  readonly listed: readonly ObservedLoadBalancer[];
+  readonly index: ListingIndex;
   /** The load balancer of the group. */
   readonly observed: ObservedLoadBalancer | undefined;
   /** The load balancer of the group is being removed, so that of another cluster is not the one that the Service had. */
@@ -149,7 +125,7 @@ export interface OwnershipContext {
 /** Adds the problems of the marks to a member, and keeps its finalizer while only another cluster's load balancer exists. */
 export function withOwnership(member: Member, context: OwnershipContext): Member {
   const { desired } = member;
-  const all = foreignOf(context.listed, desired.owner.uid);
+  const all = context.index.foreignOf(desired.owner.uid);
   // Only a deletion needs no more than the proof that its own one is absent.
   const suspect =
     desired.ending === undefined ? all[0] : all.find((balancer) => !context.hadOther(member, balancer));
@@ -172,25 +148,6 @@ const holdReasons: readonly string[] = ["BelongsToOtherCluster", "AdoptionNotFou
 /** Whether only a change in the cloud or of the annotation lets the Service continue. */
 export function isHeldByOwnership({ problems }: Pick<Member, "problems">): boolean {
   return problems.some(({ severity, reason }) => severity === "error" && holdReasons.includes(reason));
-}
-
-const byOwner = new WeakMap<readonly ObservedLoadBalancer[], Map<string, ObservedLoadBalancer[]>>();
-
-/** Load balancers with another cluster's mark that serve this Service. Indexed once per listing. */
-export function foreignOf(
-  listed: readonly ObservedLoadBalancer[],
-  owner: ServiceUID,
-): readonly ObservedLoadBalancer[] {
-  let index = byOwner.get(listed);
-  if (index === undefined) {
-    index = new Map();
-    for (const balancer of listed) {
-      if (balancer.ownership !== "foreign") continue;
-      for (const uid of balancer.owners) index.set(uid, [...(index.get(uid) ?? []), balancer]);
-    }
-    byOwner.set(listed, index);
-  }
-  return index.get(owner) ?? [];
 }
 
 /** With its uid if it has the name of this cluster. */
@@ -237,13 +194,13 @@ function otherCluster(
 }
 
 function adoptionProblems(desired: Desired, context: OwnershipContext): readonly Problem[] {
-  const { balancers, listed, observed } = context;
+  const { balancers, index, observed } = context;
   const wanted = balancers.requestsAdoption?.(desired);
   if (wanted === undefined) return [];
   const names = (balancer: ObservedLoadBalancer): boolean => balancers.adopts?.(desired, balancer) === true;
   if (observed?.ownership === "ours") return names(observed) ? [] : [ignored(desired, wanted)];
   if (observed !== undefined) return [];
-  const taken = listed.find((balancer) => balancer.ownership !== "unmarked" && names(balancer));
+  const taken = index.items.find((balancer) => balancer.ownership !== "unmarked" && names(balancer));
   return [taken === undefined ? notFound(desired, wanted) : refused(desired, wanted, taken, context)];
 }
 

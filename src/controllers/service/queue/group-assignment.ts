@@ -2,16 +2,15 @@
 // A Service that cannot be assigned gets an event and is retried, without blocking the others.
 
 import { backoffAfter } from "../../../cloud/error-policies.ts";
-import { type ServiceUID, serviceUID } from "../../../core/brand.ts";
+import { serviceUID } from "../../../core/brand.ts";
 import { keyOf, type Service } from "../../../kube/objects.ts";
-import type { ObservedLoadBalancer } from "../../../provider/load-balancers.ts";
 import { priorities, WorkQueue } from "../../../runtime/work-queue.ts";
 import { requeue, runWorkers, settled } from "../../../runtime/workers.ts";
 import type { ServiceControllerDeps } from "../deps.ts";
 import type { DesiredServices } from "../desired/desired-services.ts";
 import { hasErrors, type Member } from "../desired/members.ts";
 import type { EvidenceUpdates } from "../observed/evidence-updates.ts";
-import { markedBalancers } from "../observed/ownership.ts";
+import type { ListingIndex } from "../observed/listing-index.ts";
 import { finalizer, hasFinalizer, isEnding, isManaged } from "../predicates.ts";
 import type { GroupStates } from "../state/group-states.ts";
 import type { ServiceStates } from "../state/service-states.ts";
@@ -164,22 +163,21 @@ export class GroupAssignment {
 }
 
 export interface LeftoverDeps {
-  readonly controller: Pick<ServiceControllerDeps, "services" | "listing">;
+  readonly controller: Pick<ServiceControllerDeps, "services">;
   readonly groupStates: GroupStates;
+  readonly index: ListingIndex;
   readonly assignment: Pick<GroupAssignment, "tryAssignLeftover" | "knowsGroup" | "retryLeftover">;
   readonly queue: Pick<WorkQueue, "add">;
 }
 
-/** `balancers`: those with Fairlead's mark in the listing. Never throws: listeners call it. */
-export function enqueueLeftovers(
-  deps: LeftoverDeps,
-  balancers: readonly ObservedLoadBalancer[] = markedBalancers(deps.controller),
-): void {
-  if (balancers.length === 0) return;
+/** Never throws: listeners call it. */
+export function enqueueLeftovers(deps: LeftoverDeps): void {
+  const { marked } = deps.index;
+  if (marked.length === 0) return;
   const byUID = new Map(
     deps.controller.services.list().map((service) => [serviceUID(service.metadata.uid), service]),
   );
-  for (const { group, owners } of balancers) {
+  for (const { group, owners } of marked) {
     for (const uid of owners) {
       const service = byUID.get(uid);
       if (service === undefined) continue;
@@ -200,7 +198,7 @@ function assignOrRelease(deps: LeftoverDeps, service: Service, group: string): r
   if (current === group || groupStates.isReleasePending(uid, group)) return assigned;
   if (current === undefined) assignment.retryLeftover(key, service);
   const knowledge = assignment.knowsGroup(service);
-  const hasBalancer = current !== undefined && isMarked(deps, current, uid);
+  const hasBalancer = current !== undefined && deps.index.ownersIn(current).includes(uid);
   if (knowledge === "yes" || (knowledge === "with errors" && hasBalancer)) {
     groupStates.addPendingRelease(group, uid);
     return [...assigned, group];
@@ -208,8 +206,4 @@ function assignOrRelease(deps: LeftoverDeps, service: Service, group: string): r
   // Its group is unknown: it may have moved, or its annotations may be invalid. It stays where the cloud shows it.
   if (hasBalancer || isEnding(service)) return assigned;
   return [...assigned, ...groupStates.assign(key, uid, group)];
-}
-
-function isMarked({ controller }: LeftoverDeps, group: string, uid: ServiceUID): boolean {
-  return markedBalancers(controller).some((item) => item.group === group && item.owners.includes(uid));
 }

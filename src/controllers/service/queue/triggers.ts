@@ -1,12 +1,10 @@
 // Enqueues groups when Services, Nodes or machines change, and after listings. It decides only which groups to reconcile, and how
 // soon, and measures the time from a change of Nodes until every load balancer has been reconciled.
 
-import type { ListedPart } from "../../../cloud/part-listings.ts";
 import { type Milliseconds, seconds, serviceUID } from "../../../core/brand.ts";
 import { keyOf, type Service } from "../../../kube/objects.ts";
 import type { Change } from "../../../kube/watch/store.ts";
 import type { Clock } from "../../../platform/clock.ts";
-import type { ObservedLoadBalancer } from "../../../provider/load-balancers.ts";
 import { Debounce } from "../../../runtime/debounce.ts";
 import { priorities, type WorkQueue } from "../../../runtime/work-queue.ts";
 import type { ServiceControllerDeps, ServiceObserver } from "../deps.ts";
@@ -15,7 +13,7 @@ import type { BalancerMassLimit } from "../observed/balancer-mass-count.ts";
 import type { EvidenceUpdates } from "../observed/evidence-updates.ts";
 import type { FreshListing } from "../observed/fresh-listing.ts";
 import { isEnding } from "../predicates.ts";
-import { coversPart, type GroupState, isBackingOff } from "../state/group-record.ts";
+import { type GroupState, isBackingOff } from "../state/group-record.ts";
 import { dropGroupState, dropServiceStates, type GroupStates } from "../state/group-states.ts";
 import type { ServiceStates } from "../state/service-states.ts";
 import type { OwnServiceWrites } from "../status/service-writes.ts";
@@ -52,7 +50,7 @@ export function startTriggers(deps: TriggerDeps): () => void {
       nodeChanges.trigger();
     }),
     onMachines(() => nodeChanges.trigger()),
-    listing.subscribe((part) => onListing(deps, part)),
+    listing.subscribe(() => onListing(deps)),
     () => nodeChanges.stop(),
   ];
   desiredServices.refreshTargets();
@@ -105,7 +103,7 @@ function onServiceChange(deps: TriggerDeps, change: Change<Service>): void {
       const group = state.group === undefined ? undefined : groupStates.get(state.group);
       // A user who changes a Service may have changed something in the cloud too.
       if (group !== undefined && after !== undefined && !isEnding(after))
-        freshListing.refresh(group, sameListingFor);
+        freshListing.refresh(sameListingFor);
     }
     return;
   }
@@ -120,26 +118,22 @@ function onServiceChange(deps: TriggerDeps, change: Change<Service>): void {
   dropServiceStates([uid], controller.services, serviceStates, groupStates);
 }
 
-function onListing(deps: TriggerDeps, { name, listing }: ListedPart<ObservedLoadBalancer>): void {
-  const { controller, queue, groupStates } = deps;
-  const hasFailed = listing.failure !== undefined;
-  const marked = (listing.latest?.items ?? []).filter(({ ownership }) => ownership === "ours");
+function onListing(deps: TriggerDeps): void {
+  const { controller, queue, groupStates, freshListing } = deps;
+  const hasFailed = controller.listing.failure !== undefined;
   if (!hasFailed) {
     deps.evidenceUpdates.update();
     deps.massLimit.refresh();
-    enqueueLeftovers(deps, marked);
+    enqueueLeftovers({ ...deps, index: freshListing.index });
   }
   const states = groupStates.all;
-  const isRequested = ({ requestedListings }: GroupState): boolean => requestedListings.has(name);
+  const isRequested = ({ listingRequestedAt }: GroupState): boolean => listingRequestedAt !== undefined;
   for (const { group } of states.filter(isRequested)) queue.add(group, { priority: priorities.urgent });
   if (hasFailed) return;
   const { names } = groupStates;
-  const shown = new Set(marked.map(({ group }) => group));
   for (const state of states) {
     if (isRequested(state) || !names.has(state.group)) continue;
     if (isBackingOff(state, controller.clock.monotonic())) continue;
-    // Another part of the cloud says nothing about it.
-    if (!coversPart(state, name) && !shown.has(state.group)) continue;
     queue.add(state.group, { priority: priorities.background });
   }
 }

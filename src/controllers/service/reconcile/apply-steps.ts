@@ -86,7 +86,12 @@ async function changeGroup(
   const { clock, observer } = deps.controller;
   const { state } = context;
   const isNew = state.change === undefined;
-  deps.groupStates.commit(state, { kind: "changeBegan", change, steps: plan.steps.length });
+  deps.groupStates.commit(state, {
+    kind: "changeBegan",
+    change,
+    steps: plan.steps.length,
+    isCreation: createsBalancer(plan),
+  });
   const beganAt = clock.monotonic();
   let isFailed = true;
   try {
@@ -171,7 +176,6 @@ async function executeAll(
   const { serving, leaving, duplicates } = plan;
   const owners = { serving, leaving, isOnlyOne: duplicates.length === 0 };
   const isCreation = createsBalancer(plan);
-  if (isCreation) groupStates.commit(state, { kind: "creationBegan" });
   try {
     for (const step of plan.steps) {
       const hash = hashStep(step);

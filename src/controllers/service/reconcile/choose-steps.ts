@@ -27,7 +27,6 @@ import {
 } from "../desired/difference.ts";
 import { hasErrors, type Member, type Selection, selectMembers } from "../desired/members.ts";
 import {
-  foreignOf,
   isHeldByOwnership,
   isStillUsed,
   nameOwners,
@@ -79,7 +78,7 @@ export async function reportOtherCluster(
 ): Promise<readonly Service[]> {
   const ownership = ownershipContext(deps, state, undefined);
   const isSuspect = (uid: ServiceUID): boolean =>
-    state.evidence.get(uid)?.isTrace === true && foreignOf(ownership.listed, uid).length > 0;
+    state.evidence.get(uid)?.isTrace === true && ownership.index.foreignOf(uid).length > 0;
   const others: Service[] = [];
   for (const service of services) {
     const member = isSuspect(serviceUID(service.metadata.uid))
@@ -101,11 +100,11 @@ function recheckMarks({ controller, groupStates }: ReconcileDeps, state: GroupSt
 }
 
 function ownershipContext(
-  { controller }: Pick<ReconcileDeps, "controller">,
+  { controller, freshListing }: Pick<ReconcileDeps, "controller" | "freshListing">,
   { change }: GroupState,
   observed: ObservedLoadBalancer | undefined,
 ): OwnershipContext {
-  const { balancers, clusterName, listing, services } = controller;
+  const { balancers, clusterName, services } = controller;
   const hadOther: OwnershipContext["hadOther"] = ({ service, desired }, balancer) => {
     try {
       const publication = balancers.publish(desired, balancer);
@@ -122,7 +121,7 @@ function ownershipContext(
     clusterName: balancers.clusterSetting === undefined ? clusterName : balancers.clusterSetting.value,
     observed,
     isRemoving: change === "delete" || change === "release",
-    listed: listing.latest?.items ?? [],
+    index: freshListing.index,
     nameOwners: (balancer) => nameOwners(services, balancer),
   };
 }
@@ -218,7 +217,7 @@ async function planWithProvider(
     prefetched,
     orphans,
     duplicates,
-    others: observed === undefined ? othersListed(controller) : undefined,
+    others: observed === undefined ? othersListed(deps) : undefined,
   });
   const plan = withoutRecent(planned, state.recentSteps, balancers, {
     hashOf: hashStep,
@@ -235,8 +234,8 @@ async function planWithProvider(
 }
 
 /** What is listed without the mark of this cluster. */
-function othersListed({ listing }: ReconcileDeps["controller"]): readonly ObservedLoadBalancer[] {
-  return (listing.latest?.items ?? []).filter(({ ownership }) => ownership !== "ours");
+function othersListed({ freshListing }: ReconcileDeps): readonly ObservedLoadBalancer[] {
+  return freshListing.index.items.filter(({ ownership }) => ownership !== "ours");
 }
 
 /** The last desired state of a Service that disappeared with on-delete "release". */

@@ -12,7 +12,6 @@ import { alignToGrid } from "../../../runtime/backoff.ts";
 import { type Outcome, requeue, settled } from "../../../runtime/workers.ts";
 import { nextLateCheck } from "../../absence/creations.ts";
 import type { Member } from "../desired/members.ts";
-import { isLeftElsewhere } from "../observed/ownership.ts";
 import { finalizer, hasFinalizer, isForeignClass, isManaged } from "../predicates.ts";
 import type { Change, GroupState } from "../state/group-record.ts";
 import { dropGroupState, dropServiceStates } from "../state/group-states.ts";
@@ -143,7 +142,7 @@ async function removeFinalizer(
   const held = await checkMassRelease(deps, context, service);
   if (held !== undefined) return held;
   // It moved, and its old group has not released it yet. Without the finalizer, that load balancer would become an orphan.
-  if (isLeftElsewhere(deps.controller, deps.groupStates, uid, group)) {
+  if (isLeftElsewhere(deps, uid, group)) {
     const what = "another group to release the load balancer that the Service had there";
     deps.reporter.report(service, "waiting", [waitingFor(what)]);
     return pollCloud(deps, state, what);
@@ -188,7 +187,7 @@ export function completeGroup(
     for (const { service } of members) standbyChanges.forget(service);
   } else {
     if (state.change !== undefined) note(deletedWithoutService, { balancer: group });
-    groupStates.commit(state, { kind: "gone" });
+    groupStates.commit(state, { kind: "ended", event: "gone" });
   }
   // The load balancer is absent, and the plan needs none.
   if (observed === undefined)
@@ -209,7 +208,7 @@ export function completeGroup(
   const lateCheck =
     state.uncertainCreationAt === undefined
       ? undefined
-      : nextLateCheck(state.uncertainCreationAt, deps.freshListing.beganAt(state));
+      : nextLateCheck(state.uncertainCreationAt, deps.freshListing.beganAt);
   const due = [lateCheck, nextRetry(deps, members)].flatMap((at) => at ?? []);
   groupStates.commit(state, { kind: "listingDue", at: due.length === 0 ? undefined : Math.min(...due) });
   const changesAt = Math.min(...members.map(({ changeAt }) => changeAt ?? Number.POSITIVE_INFINITY));
@@ -247,6 +246,15 @@ export function completeOrphan(
   recordReleased(deps, group, pendingReleases);
   dropGroupState(group, deps.groupStates);
   return settled;
+}
+
+/** Whether another group has, or may have, a load balancer of this owner. */
+function isLeftElsewhere(
+  { groupStates, freshListing }: ReconcileDeps,
+  uid: ServiceUID,
+  group: string,
+): boolean {
+  return groupStates.isReleasePendingElsewhere(uid, group) || freshListing.index.isElsewhere(uid, group);
 }
 
 function recordReleased(deps: ReconcileDeps, group: string, owners: readonly ServiceUID[]): void {

@@ -45,19 +45,18 @@ export function handleError(deps: ReconcileDeps, group: string, error: unknown, 
   if (isLostRace(error))
     return requeue(delayAfterError(error, failures, { clock, random }), "the Service has changed");
   if (!isFenced(error)) {
-    const places = isOfListing(deps, error) ? deps.freshListing.possibleParts(state) : [];
     const isUpdate = failures === 1 && failedChange === "update";
     for (const service of servicesOf(deps, group)) {
       const event =
         isUpdate && !isEnding(service)
           ? updateFailed(hostsOf(deps, service), error)
-          : syncFailed(service, error, places);
+          : syncFailed(service, error);
       deps.reporter.report(service, "failure", [event]);
     }
   }
   // Collects proof during the backoff: what failed may have created a load balancer.
   if (state.evidence.needsProof && !isOfListing(deps, error)) {
-    deps.freshListing.refresh(state);
+    deps.freshListing.refresh();
   }
   const sinceProgress = isFenced(error) ? failures : Math.max(1, Math.min(failures, state.progress.failures));
   const delay = milliseconds(
@@ -70,7 +69,7 @@ export function handleError(deps: ReconcileDeps, group: string, error: unknown, 
 }
 
 function isOfListing({ controller: { listing } }: ReconcileDeps, error: unknown): boolean {
-  return listing.parts.some(({ listing: { failure } }) => failure !== undefined && failure.error === error);
+  return listing.failure !== undefined && listing.failure.error === error;
 }
 
 function hostsOf({ desiredServices }: ReconcileDeps, service: Service): readonly string[] {

@@ -230,7 +230,7 @@ export function recheckListing(
   state: GroupState,
   why: string,
 ): Outcome {
-  const age = clock.monotonic() - freshListing.beganAt(state);
+  const age = clock.monotonic() - freshListing.beganAt;
   return age >= recheckAfter ? freshListing.request(state) : requeue(milliseconds(recheckAfter - age), why);
 }
 
@@ -245,7 +245,7 @@ export function judgeAbsence(
   const owners = uids.flatMap((uid) => state.evidence.get(uid) ?? []);
   const restartedAt = massLimit.restartedFor(state.group);
   const confirmAfter = confirmAfterOf(controller);
-  return absenceOf({ owners, confirmAfter, restartedAt, listedAt: freshListing.knownAt(state) });
+  return absenceOf({ owners, confirmAfter, restartedAt, listedAt: freshListing.knownAt });
 }
 
 /** Reports it on the Services, and waits. */

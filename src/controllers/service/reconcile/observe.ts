@@ -59,13 +59,7 @@ export async function observeGroup(
   if (balancer !== undefined) {
     const unproved = noteManaged(deps, state, found, balancer);
     if (unproved !== undefined)
-      return waitForProof(
-        deps,
-        state,
-        services,
-        unproved,
-        deps.freshListing.nameOf(found.balancer ?? balancer),
-      );
+      return waitForProof(deps, state, services, unproved, nameOf(found.balancer ?? balancer));
   }
   deps.groupStates.commit(state, { kind: "duplicatesFound", duplicates });
   for (const service of services) {
@@ -74,14 +68,14 @@ export async function observeGroup(
         ? []
         : [
             duplicatesFound(
-              deps.freshListing.nameOf(found.balancer ?? balancer),
-              duplicates.map((one) => deps.freshListing.nameOf(one)),
+              nameOf(found.balancer ?? balancer),
+              duplicates.map(nameOf),
               onDeleteKind(deps, service),
             ),
           ];
     await showProblems(deps, "duplicates", service, problems, call.signal);
   }
-  const unproved = noteObservation(deps, context, found, { balancer, lookedUpAt });
+  const unproved = noteObservation(deps, context, { balancer, lookedUpAt });
   if (unproved !== undefined)
     return waitForProof(deps, state, await reportOtherCluster(deps, context), unproved);
   return { kind: "observed", balancer, duplicates };
@@ -111,18 +105,15 @@ function noteFinalizers(
 
 /** A listing that shows only a duplicate proves nothing about the load balancer that is managed. */
 function noteManaged(
-  { controller, groupStates, freshListing, massLimit }: ReconcileDeps,
+  { controller, groupStates, massLimit }: ReconcileDeps,
   state: GroupState,
-  { balancer: listed, duplicates, beganAt, knownAt }: Found,
+  { duplicates, beganAt, knownAt }: Found,
   observed: ObservedLoadBalancer,
 ): Unproved | undefined {
   if (observed.ownership !== "ours") return undefined;
   const { managed, change } = state;
-  const shown = { name: nameOf(observed), part: listed && freshListing.index.partOf(listed) };
-  const isShown = [
-    shown,
-    ...duplicates.map((one) => ({ name: nameOf(one), part: freshListing.index.partOf(one) })),
-  ].some(({ name, part }) => name === managed?.name && (part ?? managed.part) === (managed.part ?? part));
+  const shown = { name: nameOf(observed) };
+  const isShown = [observed, ...duplicates].some((one) => nameOf(one) === managed?.name);
   const unproved = (): NextProof | undefined => {
     if (managed === undefined || change !== undefined || isShown) return undefined;
     const proofs = addProof(managed.proofs ?? [], { kind: "listing", beganAt, knownAt });
@@ -141,7 +132,7 @@ function noteManaged(
     const { at = knownAt } = next;
     return { kind: "unproved", checkAt: at, decidedAt: at, isExpected: false };
   }
-  if (managed?.name !== shown.name || managed.part !== shown.part || managed.proofs !== undefined)
+  if (managed?.name !== shown.name || managed.proofs !== undefined)
     groupStates.commit(state, { kind: "managedChosen", managed: shown });
   return undefined;
 }
@@ -150,21 +141,16 @@ function noteManaged(
 function noteObservation(
   deps: ReconcileDeps,
   { services, state }: ReconcileContext,
-  { parts, balancer: listed }: Found,
   { balancer, lookedUpAt }: InDepth,
 ): Unproved | undefined {
   const { groupStates } = deps;
   if (balancer?.ownership === "ours") {
-    groupStates.commit(state, { kind: "shown", owners: balancer.owners, parts });
+    groupStates.commit(state, { kind: "shown", owners: balancer.owners });
     return undefined;
   }
   // The id on the Service names what it adopts, so nothing else is missing.
   if (balancer?.keys !== undefined) return undefined;
-  if (
-    balancer === undefined &&
-    lookedUpAt !== undefined &&
-    deps.freshListing.isLookupDefinite(state, services, listed)
-  ) {
+  if (balancer === undefined && lookedUpAt !== undefined) {
     const { clock } = deps.controller;
     const confirmAfter = confirmAfterOf(deps.controller);
     const lookup = { beganAt: lookedUpAt, knownAt: clock.monotonic() };
@@ -172,9 +158,7 @@ function noteObservation(
   }
   const owners = services.map(({ metadata }) => serviceUID(metadata.uid));
   const absence = judgeAbsence(deps, state, [...owners, ...state.pendingReleases]);
-  if (absence.kind === "unproved") return absence;
-  groupStates.commit(state, { kind: "absent" });
-  return undefined;
+  return absence.kind === "unproved" ? absence : undefined;
 }
 
 interface InDepth {

@@ -1,5 +1,5 @@
-// What this process knows about the load balancer of each owner in a group: that it exists or may exist, in which parts of the cloud,
-// when Fairlead last changed it, and since when listings do not show it.
+// What this process knows about the load balancer of each owner in a group: that it exists or may exist, when Fairlead last changed
+// it, and since when listings do not show it.
 
 import type { Milliseconds, ServiceUID } from "../../../core/brand.ts";
 import { defined } from "../../../core/defined.ts";
@@ -42,7 +42,6 @@ interface Shown {
 
 export class BalancerEvidence {
   readonly creations: Creations = new Creations();
-  readonly places: Places = new Places();
   readonly #owners = new Map<ServiceUID, OwnerEvidence>();
   /** When a completed step removed the load balancer (monotonic): reads that lag may still show it. */
   readonly #removed = new Map<ServiceUID, number>();
@@ -72,7 +71,6 @@ export class BalancerEvidence {
   expect(uid: ServiceUID, certainty: Certainty | undefined): void {
     if (certainty === undefined || this.#owners.has(uid)) return;
     this.#owners.set(uid, { certainty, proofs: none, isTrace: true });
-    this.places.forget();
   }
 
   /** A step that completely removes what these owners have is done, and an answer of the cloud proves it. */
@@ -83,17 +81,13 @@ export class BalancerEvidence {
     }
   }
 
-  /**
-   * A complete listing that began after the last change. Of several parts of the cloud that were listed separately: when the oldest
-   * began, and when the newest was known.
-   */
+  /** A complete listing that began after the last change. */
   noteListing(listing: Omit<Proof, "kind">, shown: Shown): void {
     for (const [uid, known] of this.#owners) {
       if (shown.here.includes(uid)) continue;
       const isLeftOut = known.removal !== undefined && shown.here.length > 0;
       if (isLeftOut || (known.isTrace === true && shown.isElsewhere(uid))) {
         this.#owners.delete(uid);
-        if (this.#owners.size === 0) this.places.replace([]);
         continue;
       }
       const proofs = addProof(known.proofs, { kind: "listing", ...listing });
@@ -118,12 +112,6 @@ export class BalancerEvidence {
   /** Another account may answer from now on, or another replica may have changed anything. */
   restartProof(): void {
     this.#removed.clear();
-    this.restartAbsence();
-    if (this.#owners.size > 0) this.places.forget();
-  }
-
-  /** What was missing so far proves nothing. */
-  restartAbsence(): void {
     for (const [uid, { certainty, changedAt, isTrace, removal }] of this.#owners) {
       this.#owners.set(uid, defined({ certainty, proofs: none, changedAt, isTrace, removal }));
     }
@@ -180,51 +168,4 @@ export class BalancerEvidence {
 /** Another listing that shows it changes nothing. */
 function isKnownToExist({ certainty, proofs, notFoundAt, isTrace }: OwnerEvidence): boolean {
   return certainty === "exists" && proofs.length === 0 && notFoundAt === undefined && isTrace !== true;
-}
-
-const noParts: readonly string[] = [];
-
-/** The parts of the cloud, such as regions, in which a group has or may have its load balancer. */
-export class Places {
-  #seen = noParts;
-  #possible = noParts;
-  #isUnknown = false;
-
-  /** There may be a load balancer in any part: it was created before this process or leadership session observed it. */
-  get isUnknown(): boolean {
-    return this.#isUnknown;
-  }
-
-  /** Where to look for it, given the parts that list it. One that is listed is the one that a step may have created. */
-  with(listed: readonly string[]): ReadonlySet<string> {
-    return new Set([...this.#seen, ...listed, ...(listed.length === 0 ? this.#possible : noParts)]);
-  }
-
-  /** Listings show it in these parts. */
-  noteSeen(parts: readonly string[]): void {
-    this.#seen = union(this.#seen, parts);
-  }
-
-  /** A step may create or change it in these parts. */
-  notePossible(parts: readonly string[]): void {
-    this.#possible = union(this.#possible, parts);
-  }
-
-  /** Listings of all parts where it may be show it in exactly these; in none, if it is certain that it does not exist. */
-  replace(parts: readonly string[]): void {
-    this.#possible = noParts;
-    this.#isUnknown = false;
-    if (parts.length !== this.#seen.length || union(this.#seen, parts) !== this.#seen) this.#seen = parts;
-  }
-
-  /** Another process may have created or moved it. */
-  forget(): void {
-    this.#isUnknown = true;
-  }
-}
-
-/** The first list if the second adds nothing. */
-function union(one: readonly string[], other: readonly string[]): readonly string[] {
-  const added = other.filter((part) => !one.includes(part));
-  return added.length === 0 ? one : [...one, ...added];
 }

@@ -4,16 +4,19 @@
 import type { AcceptedStep } from "../../../cloud/reads-lag.ts";
 import type { Milliseconds, ServiceUID } from "../../../core/brand.ts";
 import type { ObservedLoadBalancer } from "../../../provider/load-balancers.ts";
+import type { Proof } from "../../absence/proof.ts";
 import type { BalancerEvidence, Certainty } from "./balancer-evidence.ts";
 import {
   type Change,
   type Fingerprint,
   type GroupRecord,
+  type GroupReset,
   type Hold,
   type ManagedBalancer,
   type OperationOf,
   resetGroup,
 } from "./group-record.ts";
+import { applyTransition, type ChangeIn } from "./transitions.ts";
 
 /** A step that creates the load balancer. */
 type Creation = Omit<Parameters<BalancerEvidence["creations"]["note"]>[0], "isAccepted">;
@@ -26,256 +29,202 @@ interface Owners {
   readonly isOnlyOne: boolean;
 }
 
-/** Times are monotonic. */
-interface Changes {
-  /** This replica takes the Lease. */
-  sessionBegan: object;
-  /** Another process may have created or removed load balancers, or another account answers from now on. */
-  proofRestarted: { readonly isOtherAccount: boolean };
-  /** The Service shows traces of a load balancer from before this session, or that it may have been removed. */
-  tracesFound: {
-    readonly uid: ServiceUID;
-    readonly certainty: Certainty | undefined;
-    readonly isEnding: boolean;
-  };
-  /** Another replica added the finalizer, so it may have created a load balancer. */
-  finalizerFound: { readonly uid: ServiceUID; readonly at: number };
-  /** A Service of the group has changed. */
-  serviceChanged: object;
-
-  /** The load balancer may be in other parts of the cloud than before. */
-  partsChosen: { readonly parts: ReadonlySet<string> };
-  listingRequested: { readonly part: string; readonly at: number };
-  requestsEnded: object;
-  listingDue: { readonly at: number | undefined };
-  /** Listings show these owners; also which they lack, if all parts are listed where the load balancer may be. */
-  listed: {
-    readonly parts: readonly string[];
-    readonly owners: readonly ServiceUID[];
-    readonly complete?: {
-      readonly beganAt: number;
-      readonly knownAt: number;
-      readonly isElsewhere: (uid: ServiceUID) => boolean;
-    };
-  };
-
-  /** A reconcile observes the cloud as it was then. */
-  observed: { readonly at: number };
-  managedChosen: { readonly managed: ManagedBalancer };
-  duplicatesFound: { readonly duplicates: readonly ObservedLoadBalancer[] };
-  /** The load balancer of the group is shown in these parts; in none if only a lookup shows it. */
-  shown: { readonly owners: readonly ServiceUID[]; readonly parts: readonly string[] };
-  /** A lookup that covers every part did not find it. */
-  notFound: {
-    readonly lookup: { readonly beganAt: number; readonly knownAt: number };
-    readonly confirmAfter: Milliseconds;
-  };
-  /** It is certain that the group has no load balancer. */
-  absent: object;
-  /** It is certain that these owners have no load balancer in the group. */
-  ownersAbsent: { readonly owners: readonly ServiceUID[] };
-
-  held: { readonly hold: Hold | undefined };
-  /** The group waits for the cloud from now on, if it does not wait already. */
-  waits: { readonly at: number };
-  /** Listings that began before are too old for the next plan. */
-  outdated: { readonly at: number };
-  driftReported: { readonly spec: string };
-  stepsReported: { readonly text: string };
-
-  changeBegan: { readonly change: Change; readonly steps: number };
-  creationBegan: object;
-  /** The request for a step failed, and the cloud may have accepted it. */
-  stepFailed: { readonly creation: Creation | undefined };
-  stepAccepted: {
-    readonly hash: string;
-    readonly isFirst: boolean;
-    readonly isProgress: boolean;
-    readonly creation: Creation | undefined;
-    /** Only where reads lag. */
-    readonly recent: AcceptedStep | undefined;
-  };
-  /** The last accepted step is not complete. */
-  stepInProgress: Owners & {
-    readonly hash: string;
-    readonly at: number;
-    readonly isOperation: boolean;
-    readonly isLast: boolean;
-    readonly isCreation: boolean;
-    readonly removes: boolean;
-  };
-  stepsDone: Owners & { readonly at: number; readonly removes: boolean; readonly isGone: boolean };
-  /** A step failed after others were applied, or may have had an effect. */
-  stepsFailed: Pick<Owners, "serving" | "leaving"> & { readonly at: number; readonly applied: number };
-  /** All requests of a change were sent. `failed`: the change, if one of them failed. */
-  changeSent: { readonly at: number; readonly failed: Change | undefined };
-  /** `gone`: done, and proved that what was listed is gone. */
-  operationEnded: { readonly at: number; readonly result: "done" | "gone" | "failed" | "lost" };
-  operationProblem: { readonly isShown: boolean };
-
-  completed: { readonly desired: Fingerprint };
-  /** No Service needs the load balancer, and it is gone. */
-  gone: object;
-  /** No Service is left, and only releases are pending. */
-  left: object;
-  /** A reconcile ended without an error. `isSettled`: nothing is left to do. */
-  succeeded: { readonly isSettled: boolean };
-  failed: object;
-  errorHandled: object;
-  /** Until then, only a change of a Service retries it. */
-  backsOff: { readonly until: number };
+interface Traces {
+  readonly uid: ServiceUID;
+  readonly certainty: Certainty | undefined;
+  readonly isEnding: boolean;
 }
 
-export type GroupChange = {
-  readonly [K in keyof Changes]: { readonly kind: K } & Changes[K];
-}[keyof Changes];
+interface Listed extends Omit<Proof, "kind"> {
+  readonly owners: readonly ServiceUID[];
+  readonly isElsewhere: (uid: ServiceUID) => boolean;
+}
 
-type Transitions = {
-  readonly [K in keyof Changes]: (record: GroupRecord, change: Changes[K]) => void;
-};
+interface NotFound {
+  readonly lookup: Omit<Proof, "kind">;
+  readonly confirmAfter: Milliseconds;
+}
 
-const transitions: Transitions = {
-  sessionBegan(record) {
-    resetGroup(record, "session");
+interface BegunChange {
+  readonly change: Change;
+  readonly steps: number;
+  readonly isCreation: boolean;
+}
+
+interface AcceptedRequest {
+  readonly hash: string;
+  readonly isFirst: boolean;
+  readonly isProgress: boolean;
+  readonly creation: Creation | undefined;
+  /** Only where reads lag. */
+  readonly recent: AcceptedStep | undefined;
+}
+
+interface RunningStep extends Owners {
+  readonly hash: string;
+  readonly at: number;
+  readonly isOperation: boolean;
+  readonly isLast: boolean;
+  readonly isCreation: boolean;
+  readonly removes: boolean;
+}
+
+interface DoneSteps extends Owners {
+  readonly at: number;
+  readonly removes: boolean;
+  readonly isGone: boolean;
+}
+
+interface FailedSteps extends Pick<Owners, "serving" | "leaving"> {
+  readonly at: number;
+  readonly applied: number;
+}
+
+/** Each happens to a record as a function; its second parameter is the change. Times are monotonic. */
+const transitions = {
+  ended(record: GroupRecord, { event }: { readonly event: GroupReset }) {
+    resetGroup(record, event);
   },
-  proofRestarted({ evidence }, { isOtherAccount }) {
+  /** Another process may have created or removed load balancers, or another account answers from now on. */
+  proofRestarted({ evidence }: GroupRecord, { isOtherAccount }: { readonly isOtherAccount: boolean }) {
     evidence.restartProof();
     if (isOtherAccount) evidence.creations.clear();
   },
-  tracesFound({ evidence }, { uid, certainty, isEnding }) {
-    evidence.expect(uid, certainty);
-    if (isEnding) evidence.assumeRemoval(uid);
+  /** The Service shows traces of a load balancer from before this session, or that it may have been removed. */
+  tracesFound({ evidence }: GroupRecord, traces: Traces) {
+    evidence.expect(traces.uid, traces.certainty);
+    if (traces.isEnding) evidence.assumeRemoval(traces.uid);
   },
-  finalizerFound(record, { uid, at }) {
+  /** Another replica added the finalizer, so it may have created a load balancer. */
+  finalizerFound(record: GroupRecord, { uid, at }: { readonly uid: ServiceUID; readonly at: number }) {
     record.changedAt = at;
     record.evidence.noteChange([uid], at, "possible");
-    record.evidence.places.forget();
   },
-  serviceChanged(record) {
+  /** A Service of the group has changed. */
+  serviceChanged(record: GroupRecord) {
     restartPacing(record);
   },
 
-  partsChosen(record, { parts }) {
-    const { parts: before, evidence } = record;
-    record.parts = parts;
-    // In a part that is new, earlier listings proved less than they seemed to.
-    if (before !== undefined && [...parts].some((part) => !before.has(part))) evidence.restartAbsence();
+  listingRequested(record: GroupRecord, { at }: { readonly at: number }) {
+    record.listingRequestedAt = at;
   },
-  listingRequested(record, { part, at }) {
-    record.requestedListings = new Map(record.requestedListings).set(part, at);
+  requestEnded(record: GroupRecord) {
+    record.listingRequestedAt = undefined;
   },
-  requestsEnded(record) {
-    endRequests(record);
-  },
-  listingDue(record, { at }) {
+  listingDue(record: GroupRecord, { at }: { readonly at: number | undefined }) {
     record.listingDueAt = at;
   },
-  listed({ evidence }, { parts, owners, complete }) {
-    evidence.places.noteSeen(parts);
-    if (complete === undefined) evidence.noteShown(owners);
-    else {
-      const { beganAt, knownAt, isElsewhere } = complete;
-      evidence.noteListing({ beganAt, knownAt }, { here: owners, isElsewhere });
-    }
+  /** A complete listing shows these owners, and no others. */
+  listed({ evidence }: GroupRecord, { owners, beganAt, knownAt, isElsewhere }: Listed) {
+    evidence.noteListing({ beganAt, knownAt }, { here: owners, isElsewhere });
   },
 
-  observed({ recentSteps }, { at }) {
+  /** A reconcile observes the cloud as it was then. */
+  observed({ recentSteps }: GroupRecord, { at }: { readonly at: number }) {
     recentSteps.observedAt = at;
   },
-  managedChosen(record, { managed }) {
+  managedChosen(record: GroupRecord, { managed }: { readonly managed: ManagedBalancer }) {
     record.managed = managed;
   },
-  duplicatesFound(record, { duplicates }) {
+  duplicatesFound(
+    record: GroupRecord,
+    { duplicates }: { readonly duplicates: readonly ObservedLoadBalancer[] },
+  ) {
     record.duplicates = duplicates;
   },
-  shown({ evidence, parts: possible }, { owners, parts }) {
+  /** The load balancer of the group is shown. */
+  shown({ evidence }: GroupRecord, { owners }: { readonly owners: readonly ServiceUID[] }) {
     evidence.noteShown(owners);
-    if (parts.length > 0) evidence.places.replace(parts);
-    else evidence.places.notePossible([...(possible ?? [])]);
   },
-  notFound({ evidence }, { lookup, confirmAfter }) {
+  /** A lookup did not find it. */
+  notFound({ evidence }: GroupRecord, { lookup, confirmAfter }: NotFound) {
     evidence.noteLookup(lookup, confirmAfter);
   },
-  absent({ evidence }) {
-    evidence.places.replace([]);
-  },
-  ownersAbsent({ evidence }, { owners }) {
+  /** It is certain that these owners have no load balancer in the group. */
+  ownersAbsent({ evidence }: GroupRecord, { owners }: { readonly owners: readonly ServiceUID[] }) {
     evidence.forget(owners);
   },
 
-  held(record, { hold }) {
+  held(record: GroupRecord, { hold }: { readonly hold: Hold | undefined }) {
     record.hold = hold;
   },
-  waits(record, { at }) {
+  /** The group waits for the cloud from now on, if it does not wait already. */
+  waits(record: GroupRecord, { at }: { readonly at: number }) {
     record.waitingSince ??= at;
   },
-  outdated(record, { at }) {
+  /** Listings that began before are too old for the next plan. */
+  outdated(record: GroupRecord, { at }: { readonly at: number }) {
     record.changedAt = at;
   },
-  driftReported(record, { spec }) {
+  driftReported(record: GroupRecord, { spec }: { readonly spec: string }) {
     record.knownSpec = spec;
   },
-  stepsReported(record, { text }) {
+  stepsReported(record: GroupRecord, { text }: { readonly text: string }) {
     record.reportedSteps = text;
   },
 
-  changeBegan(record, { change, steps }) {
-    record.evidence.places.notePossible([...(record.parts ?? [])]);
+  changeBegan(record: GroupRecord, { change, steps, isCreation }: BegunChange) {
     // A change of targets may become a larger change before it is complete.
     if (record.change === undefined || record.change === "update") record.change = change;
     record.progress.notePlan(steps);
+    if (isCreation) record.evidence.creations.begin();
   },
-  creationBegan({ evidence }) {
-    evidence.creations.begin();
-  },
-  stepFailed(record, { creation }) {
+  /** The request for a step failed, and the cloud may have accepted it. */
+  stepFailed(record: GroupRecord, { creation }: { readonly creation: Creation | undefined }) {
     if (creation === undefined) return;
     record.evidence.creations.note({ ...creation, isAccepted: false });
     record.uncertainCreationAt = creation.at;
   },
-  stepAccepted({ evidence, progress, recentSteps }, { hash, isFirst, isProgress, creation, recent }) {
-    if (isFirst) progress.noteChange();
-    if (creation !== undefined) evidence.creations.note({ ...creation, isAccepted: true });
-    if (recent !== undefined) recentSteps.note(hash, recent);
-    if (isProgress) progress.noteCompleted(hash);
+  stepAccepted({ evidence, progress, recentSteps }: GroupRecord, step: AcceptedRequest) {
+    if (step.isFirst) progress.noteChange();
+    if (step.creation !== undefined) evidence.creations.note({ ...step.creation, isAccepted: true });
+    if (step.recent !== undefined) recentSteps.note(step.hash, step.recent);
+    if (step.isProgress) progress.noteCompleted(step.hash);
   },
-  stepInProgress(
-    record,
-    { hash, serving, leaving, at, isOnlyOne, isOperation, isLast, isCreation, removes },
-  ) {
+  /** The last accepted step is not complete. */
+  stepInProgress(record: GroupRecord, step: RunningStep) {
     const { evidence, progress } = record;
+    const { hash, at, serving, leaving, isOnlyOne, isOperation, isLast, removes } = step;
     // What it does may fail later. Without an operation that reports it, the next observation does.
     if (!isOperation && !removes) progress.noteCompleted(hash);
     // An operation may fail without a trace in the cloud.
     evidence.noteChange(serving, at, isOperation ? "possible" : "exists");
     evidence.noteRemoval(leaving);
-    const isRemoval = removes && isOnlyOne;
     record.operation = {
       step: hash,
       serving,
       leaving: isOnlyOne && (isLast || removes) ? leaving : [],
-      isRemoval,
+      isRemoval: removes && isOnlyOne,
       isProgress: !removes,
-      isCreation: isLast && isCreation,
+      isCreation: isLast && step.isCreation,
     };
   },
   /** A created load balancer exists even if listings do not show it yet. */
-  stepsDone({ evidence }, { serving, leaving, at, isOnlyOne, removes, isGone }) {
+  stepsDone({ evidence }: GroupRecord, { serving, leaving, isOnlyOne, removes, at, isGone }: DoneSteps) {
     const isRemoval = removes && isOnlyOne;
-    noteStepsDone(evidence, { serving, leaving: isOnlyOne ? leaving : [], at, isRemoval, isGone });
+    noteStepsDone(evidence, { serving, leaving: isOnlyOne ? leaving : [], isRemoval }, at, isGone);
   },
-  stepsFailed({ evidence }, { serving, leaving, at, applied }) {
+  /** A step failed after others were applied, or may have had an effect. */
+  stepsFailed({ evidence }: GroupRecord, { serving, leaving, at, applied }: FailedSteps) {
     evidence.noteChange(serving, at, applied > 0 ? "exists" : "possible");
     evidence.noteRemoval(leaving);
   },
-  changeSent(record, { at, failed }) {
+  /** All requests of a change were sent. `failed`: the change, if one of them failed. */
+  changeSent(
+    record: GroupRecord,
+    { at, failed }: { readonly at: number; readonly failed: Change | undefined },
+  ) {
     record.changedAt = at;
     record.managed = undefined;
     if (failed !== undefined) record.failedChange = failed;
     // The cloud accepts changes again, even if this one is still in progress.
     else record.backoffUntil = undefined;
   },
-  operationEnded(record, { at, result }) {
+  /** `gone`: done, and proved that what was listed is gone. */
+  operationEnded(
+    record: GroupRecord,
+    { at, result }: { readonly at: number; readonly result: "done" | "gone" | "failed" | "lost" },
+  ) {
     const { operation, evidence, progress, recentSteps } = record;
     record.changedAt = at;
     if (operation === undefined || result === "lost") return;
@@ -287,40 +236,38 @@ const transitions: Transitions = {
     }
     if (isProgress) progress.noteCompleted(step);
     recentSteps.renew(step, at);
-    noteStepsDone(evidence, { ...operation, at, isGone: result === "gone" });
+    noteStepsDone(evidence, operation, at, result === "gone");
   },
-  operationProblem(record, { isShown }) {
+  operationProblem(record: GroupRecord, { isShown }: { readonly isShown: boolean }) {
     record.hasOperationProblem = isShown;
   },
 
-  completed(record, { desired }) {
+  completed(record: GroupRecord, { desired }: { readonly desired: Fingerprint }) {
     record.change = undefined;
     restartPacing(record);
     record.lastCompleted = desired;
     record.knownSpec = desired.spec;
   },
-  gone(record) {
-    resetGroup(record, "gone");
-  },
-  left(record) {
-    resetGroup(record, "left");
-  },
-  succeeded(record, { isSettled }) {
+  /** A reconcile ended without an error. `isSettled`: nothing is left to do. */
+  succeeded(record: GroupRecord, { isSettled }: { readonly isSettled: boolean }) {
     // What waits for a proof after a failure has not succeeded yet.
     if (isSettled) record.progress.endFailures();
     record.backoffUntil = undefined;
   },
-  failed({ progress }) {
+  failed({ progress }: GroupRecord) {
     progress.noteFailure();
   },
-  errorHandled(record) {
-    endRequests(record);
+  errorHandled(record: GroupRecord) {
+    record.listingRequestedAt = undefined;
     record.failedChange = undefined;
   },
-  backsOff(record, { until }) {
+  /** Until then, only a change of a Service retries it. */
+  backsOff(record: GroupRecord, { until }: { readonly until: number }) {
     record.backoffUntil = until;
   },
 };
+
+export type GroupChange = ChangeIn<typeof transitions>;
 
 /**
  * A deletion that the cloud reports as done may have had no effect. Before a Service may go, listings must prove it, unless a later answer
@@ -328,27 +275,14 @@ const transitions: Transitions = {
  */
 function noteStepsDone(
   evidence: BalancerEvidence,
-  {
-    serving,
-    leaving,
-    at,
-    isRemoval,
-    isGone,
-  }: Pick<OperationOf, "serving" | "leaving" | "isRemoval"> & {
-    readonly at: number;
-    readonly isGone: boolean;
-  },
+  { serving, leaving, isRemoval }: Pick<OperationOf, "serving" | "leaving" | "isRemoval">,
+  at: number,
+  isGone: boolean,
 ): void {
   if (isRemoval) evidence.noteRemoved(serving, at);
   else evidence.noteChange(serving, at, "exists");
   if (isGone) evidence.noteRemoved(leaving, at);
   else evidence.noteRemoval(leaving, at);
-}
-
-const noRequests: ReadonlyMap<string, number> = new Map();
-
-function endRequests(record: GroupRecord): void {
-  record.requestedListings = noRequests;
 }
 
 /** The desired load balancer has changed, so waits and counts start over. */
@@ -359,6 +293,5 @@ function restartPacing(record: GroupRecord): void {
 
 /** Called only by `GroupStates.commit`. */
 export function applyChange(record: GroupRecord, change: GroupChange): void {
-  const transition = transitions[change.kind] as (record: GroupRecord, change: GroupChange) => void;
-  transition(record, change);
+  applyTransition(transitions, record, change);
 }

@@ -51,8 +51,6 @@ export interface OperationOf {
 /** Which one of several load balancers with the mark of a group is managed. */
 export interface ManagedBalancer {
   readonly name: string;
-  /** The part of the cloud that lists it, such as a region: names may repeat in another one. Undefined before it is listed. */
-  readonly part?: string | undefined;
   /** The listings that show only another one with the mark of the group. */
   readonly proofs?: readonly Proof[];
 }
@@ -82,10 +80,8 @@ export interface GroupState {
   readonly waitingSince: number | undefined;
   /** Until then (monotonic) or until a success, only a change of a Service enqueues the group. */
   readonly backoffUntil: number | undefined;
-  /** The parts of the cloud in which its load balancer may be, as of the last reconcile. Undefined: any. */
-  readonly parts: ReadonlySet<string> | undefined;
-  /** When a newer listing of a part was requested (monotonic), until all of them have arrived. */
-  readonly requestedListings: ReadonlyMap<string, number>;
+  /** When a newer listing was requested (monotonic), until it has arrived. */
+  readonly listingRequestedAt: number | undefined;
   /** Once this time has come (monotonic), an older listing is outdated: a refused target is tried again. */
   readonly listingDueAt: number | undefined;
   /** When the last request for a creation was sent whose outcome is unknown (monotonic): it may take effect later. */
@@ -96,7 +92,6 @@ export interface GroupState {
   readonly recentSteps: RecentSteps;
   /** What is known about the existence of the load balancer. */
   readonly evidence: Pick<BalancerEvidence, "owners" | "needsProof" | "uids" | "get"> & {
-    readonly places: Pick<BalancerEvidence["places"], "isUnknown" | "with">;
     readonly creations: Pick<BalancerEvidence["creations"], "countOf" | "has">;
   };
   /** The step of the last operation. */
@@ -122,8 +117,6 @@ export type GroupRecord = Writable<Omit<GroupState, "members" | "pendingReleases
   progress: GroupProgress;
 };
 
-const noRequests: ReadonlyMap<string, number> = new Map();
-
 export function newGroup(group: string): GroupRecord {
   return {
     group,
@@ -137,8 +130,7 @@ export function newGroup(group: string): GroupRecord {
     progress: new GroupProgress(),
     waitingSince: undefined,
     backoffUntil: undefined,
-    parts: undefined,
-    requestedListings: noRequests,
+    listingRequestedAt: undefined,
     listingDueAt: undefined,
     uncertainCreationAt: undefined,
     changedAt: undefined,
@@ -151,11 +143,6 @@ export function newGroup(group: string): GroupRecord {
     hasOperationProblem: false,
     reportedSteps: undefined,
   };
-}
-
-/** Whether the load balancer of the group may be in this part of the cloud. */
-export function coversPart({ parts }: GroupState, part: string): boolean {
-  return parts === undefined || parts.has(part);
 }
 
 export function isBackingOff({ backoffUntil }: GroupState, now: number): boolean {
@@ -193,8 +180,7 @@ export const groupLifetimes: Readonly<Record<Exclude<keyof GroupState, "group">,
   progress: { endsWith: ["gone", "left"], afterRestart: "Counted from zero." },
   waitingSince: { endsWith: ["gone", "left"], afterRestart: "Checked more often again." },
   backoffUntil: { endsWith: ["gone", "left"], afterRestart: "Retried early." },
-  parts: { endsWith: [], afterRestart: "All parts of the cloud." },
-  requestedListings: { endsWith: ["session"], afterRestart: "Requested again." },
+  listingRequestedAt: { endsWith: ["session"], afterRestart: "Requested again." },
   listingDueAt: { endsWith: [], afterRestart: "A listing comes first." },
   uncertainCreationAt: { endsWith: [], afterRestart: "A refresh finds what it created." },
   changedAt: { endsWith: [], afterRestart: "A listing comes first." },

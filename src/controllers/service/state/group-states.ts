@@ -172,6 +172,6 @@ function isNeeded({ key, uid, hasLeftovers }: ServiceState, store: Pick<ServiceS
 export function dropGroupState(group: string, groups: GroupStates): void {
   const state = groups.get(group);
   if (state === undefined || state.members.size > 0) return;
-  if (state.pendingReleases.size > 0) groups.commit(state, { kind: "left" });
+  if (state.pendingReleases.size > 0) groups.commit(state, { kind: "ended", event: "left" });
   else groups.delete(group);
 }

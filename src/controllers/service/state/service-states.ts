@@ -9,6 +9,7 @@ import type { Reported } from "../../reporter.ts";
 import type { TargetRules } from "../annotations/annotations.ts";
 import type { Desired } from "../deps.ts";
 import { RefusedTargets } from "./refused-targets.ts";
+import { applyTransition, type ChangeIn } from "./transitions.ts";
 
 /** New events of a topic replace the topic's earlier events. */
 export type EventTopic =
@@ -116,86 +117,73 @@ export function untilReleased(record: ServiceRecord): ServiceRecord {
   return Object.assign(newService(record.key, record.uid), Object.fromEntries(kept));
 }
 
-/** Times are monotonic. */
-interface Changes {
-  /** Its desired state was computed. `isServed`: it needs a load balancer. */
-  read: LastValid & {
-    readonly onDelete: Desired | "on hold" | undefined;
-    readonly choosesEndpoints: boolean;
-    readonly isServed: boolean;
-  };
-  endpointsOpened: { readonly subscription: EndpointSubscription };
-  targetRefused: {
-    readonly target: BalancerTarget;
-    readonly text: string;
-    readonly at: number;
-    readonly retryAfter: Parameters<RefusedTargets["note"]>[3];
-  };
-  targetsAccepted: { readonly targets: readonly BalancerTarget[]; readonly at: number };
-  /** The Service or the settings have changed: every refused target is tried again. */
-  refusalsEnded: object;
-  leftovers: { readonly exist: boolean };
-  vanished: { readonly isDeletionSeen: boolean };
-  finalizer: { readonly isPresent: boolean };
-  /** Names of load balancers that are being released. */
-  releasing: { readonly names: string };
-  /** These events apply now. */
-  published: { readonly topic: EventTopic; readonly reported: Reported | undefined };
+interface Read extends LastValid {
+  readonly onDelete: Desired | "on hold" | undefined;
+  readonly choosesEndpoints: boolean;
+  /** It needs a load balancer. */
+  readonly isServed: boolean;
 }
 
-export type ServiceChange = {
-  readonly [K in keyof Changes]: { readonly kind: K } & Changes[K];
-}[keyof Changes];
+interface Refused {
+  readonly target: BalancerTarget;
+  readonly text: string;
+  readonly at: number;
+  readonly retryAfter: Parameters<RefusedTargets["note"]>[3];
+}
 
-type Transitions = {
-  readonly [K in keyof Changes]: (record: ServiceRecord, change: Changes[K]) => void;
-};
-
-const transitions: Transitions = {
-  read(record, { lastSettings, lastRanges, lastTargetRules, onDelete, choosesEndpoints, isServed }) {
+/** Each happens to a record as a function; its second parameter is the change. Times are monotonic. */
+const transitions = {
+  /** Its desired state was computed. */
+  read(record: ServiceRecord, { choosesEndpoints, isServed, ...known }: Read) {
     if (!choosesEndpoints) closeEndpoints(record);
     if (!isServed) record.refused.clear();
+    const { lastSettings, lastRanges, lastTargetRules, onDelete } = known;
     Object.assign(record, { lastSettings, lastRanges, lastTargetRules, onDelete });
   },
-  endpointsOpened(record, { subscription }) {
+  endpointsOpened(record: ServiceRecord, { subscription }: { readonly subscription: EndpointSubscription }) {
     record.endpoints = subscription;
   },
-  targetRefused({ refused }, { target, text, at, retryAfter }) {
+  targetRefused({ refused }: ServiceRecord, { target, text, at, retryAfter }: Refused) {
     refused.note(target, text, at, retryAfter);
   },
-  targetsAccepted({ refused }, { targets, at }) {
+  targetsAccepted(
+    { refused }: ServiceRecord,
+    { targets, at }: { readonly targets: readonly BalancerTarget[]; readonly at: number },
+  ) {
     refused.accept(targets, at);
   },
-  refusalsEnded({ refused }) {
+  /** The Service or the settings have changed: every refused target is tried again. */
+  refusalsEnded({ refused }: ServiceRecord) {
     refused.clear();
   },
-  leftovers(record, { exist }) {
+  leftovers(record: ServiceRecord, { exist }: { readonly exist: boolean }) {
     record.hasLeftovers = exist;
   },
-  vanished(record, { isDeletionSeen }) {
+  vanished(record: ServiceRecord, { isDeletionSeen }: { readonly isDeletionSeen: boolean }) {
     record.isDeletionSeen = isDeletionSeen;
   },
-  finalizer(record, { isPresent }) {
+  finalizer(record: ServiceRecord, { isPresent }: { readonly isPresent: boolean }) {
     record.lacksFinalizer = !isPresent;
   },
-  releasing(record, { names }) {
+  /** Names of load balancers that are being released. */
+  releasing(record: ServiceRecord, { names }: { readonly names: string }) {
     record.releasedName = names;
   },
-  published({ published }, { topic, reported }) {
+  /** These events apply now. */
+  published(
+    { published }: ServiceRecord,
+    { topic, reported }: { readonly topic: EventTopic; readonly reported: Reported | undefined },
+  ) {
     if (reported === undefined) published.delete(topic);
     else published.set(topic, reported);
   },
 };
 
+export type ServiceChange = ChangeIn<typeof transitions>;
+
 export function closeEndpoints(record: ServiceRecord): void {
   record.endpoints?.close();
   record.endpoints = undefined;
-}
-
-/** Called only by `ServiceStates.commit`. */
-export function applyServiceChange(record: ServiceRecord, change: ServiceChange): void {
-  const transition = transitions[change.kind] as (record: ServiceRecord, change: ServiceChange) => void;
-  transition(record, change);
 }
 
 export class ServiceStates {
@@ -235,7 +223,7 @@ export class ServiceStates {
   /** Applies what happened to a Service. Everything else may only read its state. */
   commit(state: ServiceState, change: ServiceChange): void {
     // Every state that this store gives away is a record.
-    applyServiceChange(state as ServiceRecord, change);
+    applyTransition(transitions, state, change);
     if (change.kind === "read") this.#indexSelector(state);
   }
 

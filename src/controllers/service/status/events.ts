@@ -248,13 +248,8 @@ function describeSteps(steps: readonly Step[]): string {
   return steps.map(({ do: what, on }) => (on === undefined ? what : `${what} ${on}`)).join(", ");
 }
 
-/** `parts`: where its load balancer may be, if a listing failed and several parts of the cloud are possible. */
-export function syncFailed(service: Service, error: unknown, parts: readonly string[] = []): ObjectEvent {
-  const found = textOfError(error);
-  const why =
-    parts.length < 2
-      ? found
-      : `${found.replace(/[.]$/, "")}. Its load balancer may be in any of these: ${shortList(parts)}. Nothing is created or changed until all of them are listed.`;
+export function syncFailed(service: Service, error: unknown): ObjectEvent {
+  const why = textOfError(error);
   return isEnding(service)
     ? failed("DeleteLoadBalancerFailed", `Error deleting load balancer: ${why}`, error)
     : failed("SyncLoadBalancerFailed", `Error syncing load balancer: ${why}`, error);

@@ -4,9 +4,6 @@ import {
   BalancerEvidence,
   type OwnerEvidence,
 } from "../../../../src/controllers/service/state/balancer-evidence.ts";
-import { coversPart } from "../../../../src/controllers/service/state/group-record.ts";
-import { GroupStates } from "../../../../src/controllers/service/state/group-states.ts";
-import { ServiceStates } from "../../../../src/controllers/service/state/service-states.ts";
 import { seconds, serviceUID } from "../../../../src/core/brand.ts";
 
 // When a load balancer that is not shown counts as absent, as a table; times in seconds.
@@ -73,30 +70,17 @@ const [a, b] = [serviceUID("a"), serviceUID("b")];
 const list = (evidence: BalancerEvidence, time: number, shown: readonly (typeof a)[], elsewhere?: typeof a) =>
   evidence.noteListing(listing(time), { here: shown, isElsewhere: (uid) => uid === elsewhere });
 
-test("a proof by several parts lasts from the newest listing of the first time to the oldest one of the last", () => {
+test("a proof lasts from when the first listing was known to when the last one began", () => {
   const evidence = new BalancerEvidence();
   evidence.noteShown([a]);
   const none = { here: [], isElsewhere: () => false };
   evidence.noteListing(listing(5, 20), none);
-  // One part was listed at 20 only, so far.
   evidence.noteListing(listing(20, 40), none);
   const known = evidence.get(a);
   if (known === undefined) throw new Error("The load balancer is forgotten.");
   expect(judge([known], 40)).toMatchObject({ kind: "unproved", decidedAt: at(50) });
   evidence.noteListing(listing(50, 51), none);
   expect(judge([evidence.get(a) ?? known], 51)).toEqual({ kind: "certain" });
-});
-
-test("where the load balancer is becomes unknown with traces of an earlier process, and with a new proof", () => {
-  const evidence = new BalancerEvidence();
-  evidence.restartProof();
-  expect(evidence.places.isUnknown).toBe(false);
-  evidence.expect(a, "exists");
-  expect(evidence.places.isUnknown).toBe(true);
-  evidence.places.replace(["near"]);
-  expect([evidence.places.isUnknown, [...evidence.places.with([])]]).toEqual([false, ["near"]]);
-  evidence.restartProof();
-  expect(evidence.places.isUnknown).toBe(true);
 });
 
 test("one listing that shows the load balancer discards the proof", () => {
@@ -147,21 +131,6 @@ test.each([
   happen(evidence);
   list(evidence, 40, []);
   expect(judge([evidence.get(a) ?? {}] as OwnerEvidence[], 40).kind).toBe("unproved");
-});
-
-test("a part of the cloud that becomes relevant later is a new one for the proof", () => {
-  const groups = new GroupStates(new ServiceStates());
-  const state = groups.of("g");
-  groups.commit(state, { kind: "shown", owners: [a], parts: ["near"] });
-  const isMissingAfter = (...parts: readonly string[]): boolean => {
-    const complete = { ...listing(10), isElsewhere: () => false };
-    groups.commit(state, { kind: "listed", parts: [], owners: [], complete });
-    groups.commit(state, { kind: "partsChosen", parts: new Set(parts) });
-    return state.evidence.get(a)?.proofs.length !== 0;
-  };
-  expect([coversPart(state, "far"), isMissingAfter("near")]).toEqual([true, true]);
-  expect([coversPart(state, "far"), isMissingAfter("near", "far")]).toEqual([false, false]);
-  expect([coversPart(state, "far"), isMissingAfter("far")]).toEqual([true, true]);
 });
 
 const afterHold = (owner: OwnerEvidence) =>

@@ -1,36 +1,38 @@
 import { expect, test } from "bun:test";
-import { ListingIndex } from "../../../../src/controllers/service/observed/fresh-listing.ts";
+import { ListingIndex } from "../../../../src/controllers/service/observed/listing-index.ts";
 
-// The index of what the parts of a cloud list.
-
-const balancer = (name: string) => ({
-  group: "web",
+const balancer = (name: string, group = "web") => ({
+  group,
   name,
   owners: ["uid"],
   ownership: "ours",
   state: "ready",
 });
 
-function indexOf(parts: Readonly<Record<string, readonly object[]>>): ListingIndex {
-  const listed = Object.entries(parts).map(([name, items]) => ({ name, listing: { latest: { items } } }));
-  const latest = { items: Object.values(parts).flat() };
-  return new ListingIndex({ listing: { parts: listed, latest } as never });
+function indexOf(...items: readonly object[]): ListingIndex {
+  return new ListingIndex({ latest: { items } } as never);
 }
 
-test("counts two load balancers of one name in two parts as two", () => {
-  const index = indexOf({ near: [balancer("b1")], far: [balancer("b1")] });
-  expect(index.ofGroup("web").map((one) => index.partOf(one))).toEqual(["near", "far"]);
-  expect(index.partsOf("web")).toEqual(["near", "far"]);
+test("counts two load balancers with different names of one group as two", () => {
+  expect(indexOf(balancer("b1"), balancer("b2")).ofGroup("web")).toHaveLength(2);
 });
 
-test("counts a load balancer that one part repeats once", () => {
-  const index = indexOf({ near: [balancer("b1"), balancer("b1")], far: [] });
-  expect(index.ofGroup("web")).toHaveLength(1);
-  expect(index.partsOf("web")).toEqual(["near"]);
+test("counts a load balancer that the listing repeats once", () => {
+  expect(indexOf(balancer("b1"), balancer("b1")).ofGroup("web")).toHaveLength(1);
 });
 
-test("finds the owners in some parts only", () => {
-  const index = indexOf({ near: [], far: [balancer("b1")] });
-  expect([...index.ownersIn("web", new Set(["near"]))]).toEqual([]);
-  expect([...index.ownersIn("web", new Set(["far"]))] as string[]).toEqual(["uid"]);
+test("finds the owner in another group only if it has a load balancer there", () => {
+  const uid = "uid" as never;
+  expect(indexOf(balancer("b1")).isElsewhere(uid, "web")).toBe(false);
+  expect(indexOf(balancer("b1"), balancer("b2", "shop")).isElsewhere(uid, "web")).toBe(true);
+});
+
+test("finds what has the mark of another cluster by its owner, and not by its group", () => {
+  const foreign = { ...balancer("b1"), ownership: "foreign" };
+  const index = indexOf(foreign);
+  expect([index.ofGroup("web"), index.marked, index.foreignOf("uid" as never)]).toEqual([
+    [],
+    [],
+    [foreign as never],
+  ]);
 });

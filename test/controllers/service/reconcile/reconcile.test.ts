@@ -56,8 +56,7 @@ test("a load balancer of a Service waits while another load balancer of that Ser
     groupStates,
     evidenceUpdates: { update: () => undefined },
     freshListing: {
-      find: () => ({ balancer, duplicates: [], problems: [], parts: [""] }),
-      index: { partOf: () => "" },
+      find: () => ({ balancer, duplicates: [], problems: [] }),
     },
     ownerLock,
   };
@@ -95,14 +94,13 @@ test("a failed listing of an earlier leadership session is requested again and n
     failure: undefined as { readonly error: unknown; readonly at: number } | undefined,
     request: (since: number) => void wants.push(since),
   };
-  const parts = [{ name: "", listing }];
-  const ports = { listing: { parts }, balancers: {}, clock, settings: { acceptsAge: minutes(5) } };
+  const ports = { listing, balancers: {}, clock, settings: { acceptsAge: minutes(5) } };
   const groupStates = new GroupStates(new ServiceStates());
   const fresh = new FreshListing(ports as never, groupStates, {} as never);
   fresh.request(groupStates.of("web"));
   listing.failure = { error: new Error("the cloud was away"), at: clock.monotonic() };
-  fresh.begin();
-  groupStates.commit(groupStates.of("web"), { kind: "sessionBegan" });
+  fresh.expire();
+  groupStates.commit(groupStates.of("web"), { kind: "ended", event: "session" });
   expect(fresh.request(groupStates.of("web"))).toBe(waiting);
   expect(wants).toHaveLength(2);
 });
@@ -206,7 +204,6 @@ test("a failed listing is no condition of a Service with an address, although a 
   const groupStates = new GroupStates(new ServiceStates());
   for (const name of ["new", "served"]) groupStates.assign(`default/${name}`, serviceUID(name), "x");
   const listing: { failure: unknown } = { failure: { error } };
-  const parts = [{ name: "", listing }];
   const written: string[] = [];
   const patch = async ({ metadata }: { readonly metadata: { readonly name: string } }) => {
     written.push(metadata.name);
@@ -214,7 +211,7 @@ test("a failed listing is no condition of a Service with an address, although a 
   };
   const services = { get: (key: keyof typeof stored) => stored[key] };
   const deps = {
-    controller: { services, listing: { parts }, writes: { patch }, clock: new VirtualClock() },
+    controller: { services, listing, writes: { patch }, clock: new VirtualClock() },
     groupStates,
     desiredServices: { problemsOf: () => [] },
   };

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { SharedListing } from "../../../../src/cloud/part-listings.ts";
+import { SharedListing } from "../../../../src/cloud/shared-listing.ts";
 import { problemEvent } from "../../../../src/controllers/reporter.ts";
 import { FreshListing } from "../../../../src/controllers/service/observed/fresh-listing.ts";
 import { executeSteps } from "../../../../src/controllers/service/reconcile/apply-steps.ts";
@@ -69,16 +69,15 @@ const observed = async () => {
     failure: undefined,
     request: (since: number) => void wants.push(since),
   };
-  const parts = [{ name: "", listing }];
   const ports = {
-    listing: { parts, latest: undefined },
+    listing,
     balancers: {},
     clock,
     settings: { acceptsAge: minutes(5) },
   };
   const groups = new GroupStates(new ServiceStates());
   const observation = new FreshListing(ports as never, groups, {} as never);
-  observation.begin();
+  observation.expire();
   await clock.advance(seconds(1));
   const group = groups.of("g");
   const answer = (): void => {
@@ -227,7 +226,7 @@ test("a Service without a group does not prevent another one from adopting a loa
   const found = { group: "g", ownership: "unmarked", owners: [] };
   const listing = { latest: { items: [found], pages: 1, beganAt: 1, endedAt: 1, version: 1 } };
   const ports = {
-    listing: { ...listing, parts: [{ name: "", listing }] },
+    listing,
     services: { list: () => [web, broken] },
     balancers: { adopts: () => true },
     clock,

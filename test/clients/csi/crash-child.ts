@@ -1,0 +1,48 @@
+// The Node service in a process that is killed at one position: before a program, while it runs, or after it. Started by
+// real-disks.client.ts.
+
+import { readFileSync } from "node:fs";
+import { volumeDriver } from "../../../providers/fake/volumes.ts";
+import { systemFiles } from "../../../src/platform/system-files.ts";
+import { type NodeCall, nodeOf, runCall } from "./real-node.ts";
+
+const [device = "", call = "", position = "", moment = ""] = process.argv.slice(2);
+let count = 0;
+
+const die = (): Promise<never> => {
+  process.kill(process.pid, "SIGKILL");
+  return new Promise(() => undefined);
+};
+
+const run: typeof systemFiles.run = async (command, env, signal) => {
+  const isHere = count === Number(position);
+  count += 1;
+  if (!isHere) return systemFiles.run(command, env, signal);
+  if (moment === "before") return die();
+  if (moment === "after") {
+    await systemFiles.run(command, env, signal);
+    return die();
+  }
+  // The program goes on without this process, or is cut off with it.
+  const child = Bun.spawn([...command], { stdio: ["ignore", "ignore", "ignore"], detached: true });
+  if (moment === "cut") {
+    while (child.exitCode === null && writtenBy(child.pid) < 4096) await Bun.sleep(0);
+    if (child.exitCode === null) process.kill(-child.pid, "SIGKILL");
+  }
+  return die();
+};
+
+/** What the program below `flock` has written. */
+function writtenBy(flock: number): number {
+  try {
+    const [pid] = readFileSync(`/proc/${flock}/task/${flock}/children`, "utf8").split(" ");
+    return Number(/^wchar: (\d+)$/m.exec(readFileSync(`/proc/${pid}/io`, "utf8"))?.[1] ?? 0);
+  } catch {
+    // It has not started yet, or it has ended.
+    return 0;
+  }
+}
+
+const node = nodeOf({ ...volumeDriver, devicePathOf: () => device }, { ...systemFiles, run });
+await runCall(node, JSON.parse(call) as NodeCall);
+process.stdout.write(`ended after ${count} programs\n`);

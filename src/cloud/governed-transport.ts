@@ -197,8 +197,10 @@ export class GovernedTransport {
       throw unavailable(request, `failed: ${describe(error, request.url)}`, { cause: error });
     };
     const what = `The cloud API at ${hostAndPort(request.url)}`;
+    // A repetition would not ask the gate again, which may have closed while this process was paused.
+    const sent = request.mutates ? { ...signed, once: true } : signed;
     return withDeadline(clock, deadline, what, call.signal, async (signal) => {
-      const head = await transport(signed, signal).catch(failWith(describeUnreachable));
+      const head = await transport(sent, signal).catch(failWith(describeUnreachable));
       onResponse();
       return bufferedResponse(head, redaction.apply).catch(failWith(describeTruncated));
     });

@@ -22,6 +22,8 @@ export interface TransportRequest {
   readonly tls?: TlsMaterial;
   /** `http://host:port` of a proxy; the proxy variables of the environment are resolved by the caller. */
   readonly proxy?: string;
+  /** Sends it once only. Otherwise Bun repeats a PUT or DELETE if its kept-alive connection is closed without a response. */
+  readonly once?: boolean;
 }
 
 /** Sends a request. Rejects without a complete response head (refused, reset, TLS, aborted); a status of 500 is a response. */
@@ -32,12 +34,16 @@ export function toBunTls({ ca, cert, key, serverName, skipVerification }: TlsMat
   return defined({ ca, cert, key, serverName, rejectUnauthorized });
 }
 
-export const systemTransport: Transport = ({ url, method, headers, body, proxy, tls }, signal) =>
+/** Bun repeats only these, and only over kept-alive connections. */
+const repeatedByBun = ["PUT", "DELETE"];
+
+export const systemTransport: Transport = ({ url, method, headers, body, proxy, tls, once }, signal) =>
   fetch(url, {
     method,
     signal,
     redirect: "manual",
     // Watches may be silent for minutes; every caller sets its own deadline.
     timeout: false,
+    keepalive: !(once === true && repeatedByBun.includes(method)),
     ...defined({ headers, body, proxy, tls: tls === undefined ? undefined : toBunTls(tls) }),
   } as BunFetchRequestInit);

@@ -69,6 +69,16 @@ const setUp = (
 };
 
 describe("the governed transport", () => {
+  test("lets the network send only a read again", async () => {
+    const once: unknown[] = [];
+    const { send } = setUp(async (request) => {
+      once.push(request.once);
+      return new Response("fine");
+    });
+    for (const request of [read, write]) await send(request);
+    expect(once).toEqual([undefined, true]);
+  });
+
   test("signs and sends a request, and reports it by its operation", async () => {
     const { send, sent, reports } = setUp(async () => new Response("fine"));
     expect(await send()).toBe("fine");

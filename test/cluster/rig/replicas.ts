@@ -49,6 +49,8 @@ const flags = [
 const refusals = ["fenced", "breaker"];
 const isOfWrite = /^(?:API server: (?:create|update|patch|delete) |Cloud: (?!GET ))/;
 const aboutLeading = /^(?:Acquired|Lost) leadership/;
+/** A pause, and the abort of what was sent just before it. */
+const abortedMs = 10_000;
 /** Writes that ended earlier explain none that arrives now. */
 const keptMs = 120_000;
 
@@ -92,7 +94,7 @@ class ReplicaLog {
       if (again !== undefined && at >= again.ts) return false;
       const index = sentBefore.findIndex(({ msg, ts, object, code, failure }) => {
         // An aborted request is logged at once, and arrives later.
-        const mayArriveNow = ts >= at || (code ?? failure) === "aborted";
+        const mayArriveNow = ts >= at || ((code ?? failure) === "aborted" && ts > moment - abortedMs);
         return msg === what && mayArriveNow && (object === undefined || object.endsWith(written));
       });
       // A request explains one write.

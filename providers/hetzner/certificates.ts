@@ -1,6 +1,6 @@
 // The certificates of a Service: uploaded ones by name or id, or one managed by Hetzner that is created when missing. Pure.
 
-import { type Problem, requestTo } from "#ccm";
+import { type Problem, requestTo, warningProblem } from "#ccm";
 import { type Desired, type HetznerStep, ownerLabel } from "./balancer.ts";
 import type { ApiCertificate } from "./resources.ts";
 import { reasons } from "./settings.ts";
@@ -17,6 +17,11 @@ export interface CertificateChoice {
 }
 
 const none: CertificateChoice = { ids: undefined, isMissing: false, problems: [] };
+const missing = (...problems: readonly Problem[]): CertificateChoice => ({
+  ...none,
+  isMissing: true,
+  problems,
+});
 
 export const needsCertificates = ({ settings }: Desired): boolean =>
   settings["certificate-type"] === "managed" || settings["http-certificates"] !== undefined;
@@ -29,11 +34,7 @@ export function chooseCertificates(desired: Desired, known: readonly ApiCertific
   const unknown = names.filter((_, index) => found[index] === undefined);
   if (unknown.length === 0) return { ...none, ids: found.flatMap((one) => one?.id ?? []) };
   const text = `The certificate ${unknown.map((name) => JSON.stringify(name)).join(", ")} does not exist in this project. The ports of the load balancer stay as they are. Upload it, or correct load-balancer.hetzner.cloud/http-certificates. An upload is noticed within 30 minutes, or when the Service changes.`;
-  return {
-    ids: undefined,
-    isMissing: true,
-    problems: [{ severity: "warning", reason: "MissingCloudObject", text }],
-  };
+  return missing(warningProblem("MissingCloudObject", text));
 }
 
 function managedCertificate(
@@ -49,20 +50,14 @@ function managedCertificate(
     const choice = issuedCertificate(own);
     return { ...choice, problems: [...choice.problems, ...changeProblems(own, domains)] };
   }
-  const problem = (reason: Problem["reason"], text: string) =>
-    ({ ids: undefined, isMissing: true, problems: [{ severity: "warning", reason, text }] }) as const;
   if (domains.length === 0) {
-    return problem(
-      "InvalidAnnotation",
-      "The managed certificate has no domains, so it is not created, and the ports of the load balancer stay as they are. Set load-balancer.hetzner.cloud/http-managed-certificate-domains.",
-    );
+    const text =
+      "The managed certificate has no domains, so it is not created, and the ports of the load balancer stay as they are. Set load-balancer.hetzner.cloud/http-managed-certificate-domains.";
+    return missing(warningProblem("InvalidAnnotation", text));
   }
-  const foreign = known.find((one) => one.name === name);
-  if (foreign !== undefined) {
-    return problem(
-      "AmbiguousCloudObject",
-      `The certificate ${name} exists without the label ${ownerLabel}=${owner.uid}, so it is not used. Add the label, or set another load-balancer.hetzner.cloud/http-managed-certificate-name.`,
-    );
+  if (known.some((one) => one.name === name)) {
+    const text = `The certificate ${name} exists without the label ${ownerLabel}=${owner.uid}, so it is not used. Add the label, or set another load-balancer.hetzner.cloud/http-managed-certificate-name.`;
+    return missing(warningProblem("AmbiguousCloudObject", text));
   }
   const labels = {
     [ownerLabel]: owner.uid,
@@ -70,15 +65,12 @@ function managedCertificate(
   };
   const body = { name, type: "managed", domain_names: domains, labels };
   return {
-    ids: undefined,
-    isMissing: true,
+    ...missing(),
     create: {
-      do: "create certificate",
-      on: name,
+      ...{ do: "create certificate", on: name },
       request: requestTo("POST /certificates", {}, body),
       changesPrefetched: true,
     },
-    problems: [],
   };
 }
 
@@ -95,20 +87,14 @@ function changeProblems(
   );
   if (domains.length === 0 || is === wanted) return [];
   const text = `The certificate ${name} is for ${is}, and the Service requests ${wanted}. Hetzner cannot change the domains of a certificate, so it stays in use. To replace it, create a certificate with the label of ${name}, and delete ${name}.`;
-  return [{ severity: "warning", reason: "UnsupportedByCloud", text }];
+  return [warningProblem("UnsupportedByCloud", text)];
 }
 
 function issuedCertificate({ id, name, status }: ApiCertificate): CertificateChoice {
   const issuance = status?.issuance ?? "completed";
   if (issuance === "completed") return { ...none, ids: [id] };
-  if (issuance === "pending") {
-    return { ids: undefined, isMissing: true, waitingFor: `certificate ${name} to be issued`, problems: [] };
-  }
+  if (issuance === "pending") return { ...missing(), waitingFor: `certificate ${name} to be issued` };
   const { code, message } = status?.error ?? { code: "unknown", message: "no reason given" };
   const text = `Hetzner could not issue the certificate ${name}: ${message} [${code}]. The ports of the load balancer stay as they are. Correct the DNS of its domains, then delete the certificate: it is created again within 30 minutes, or when the Service changes.`;
-  return {
-    ids: undefined,
-    isMissing: true,
-    problems: [{ severity: "warning", reason: reasons.CertificateIssuanceFailed, text }],
-  };
+  return missing(warningProblem(reasons.CertificateIssuanceFailed, text));
 }

@@ -1,6 +1,6 @@
 // Where a load balancer is, or is to be created: location, type, network, and what each type accepts. Pure.
 
-import type { Problem } from "#ccm";
+import { errorProblem, type Problem, warningProblem } from "#ccm";
 import type { Choices, Desired } from "./balancer.ts";
 import type { ApiLoadBalancer } from "./resources.ts";
 import { reasons } from "./settings.ts";
@@ -83,29 +83,25 @@ export function placeProblems(
 ): readonly Problem[] {
   const { type, location, networkZone, usesPrivateIP } = choices;
   const problems: Problem[] = [];
-  const warn = (reason: Problem["reason"], text: string) =>
-    problems.push({ severity: "warning", reason, text });
+  const severe = balancer === undefined ? errorProblem : warningProblem;
+  const warn = (reason: Problem["reason"], text: string) => problems.push(warningProblem(reason, text));
   if (usesPrivateIP && networkID === undefined) {
     const text =
       "use-private-ip requires the private network of the cluster, which is not set. Nothing of the load balancer is changed. Set HCLOUD_NETWORK, or remove the annotation.";
-    problems.push({ severity: "error", reason: "InvalidAnnotation", text });
+    problems.push(errorProblem("InvalidAnnotation", text));
   }
   const publicProblem = interfaceProblem(choices, balancer);
   if (publicProblem !== undefined) problems.push(publicProblem);
   const ports = tcpPorts(desired);
   if (type !== undefined && !fitsType(type, ports)) {
     const text = `The load balancer type ${type} accepts ${portLimit(type)} ports, and the Service has ${ports}. ${balancer === undefined ? "No load balancer is created" : "The type stays as it is"}. Choose a larger type with load-balancer.hetzner.cloud/type, or remove ports.`;
-    problems.push({
-      severity: balancer === undefined ? "error" : "warning",
-      reason: "InvalidAnnotation",
-      text,
-    });
+    problems.push(severe("InvalidAnnotation", text));
   }
   if (balancer === undefined) {
     if (location === undefined && networkZone === undefined) {
       const text =
         "Neither a location nor a network zone is set, so no load balancer is created. Set load-balancer.hetzner.cloud/location, or HCLOUD_LOAD_BALANCERS_LOCATION for all Services.";
-      problems.push({ severity: "error", reason: reasons.LocationMissing, text });
+      problems.push(errorProblem(reasons.LocationMissing, text));
     }
     return problems;
   }

@@ -1,6 +1,6 @@
 // Plans the steps from the observed to the desired load balancer. Pure.
 
-import { type Plan, waitFor } from "#ccm";
+import { type Plan, waitFor, warningProblem } from "#ccm";
 import {
   choicesOf,
   type Desired,
@@ -60,10 +60,8 @@ function planEnd(desired: Desired | undefined, balancer: ApiLoadBalancer): Plan<
   const release = steps.change({ labels });
   if (!isProtected) return { steps: [release] };
   const text = `The load balancer ${balancer.name} is protected against deletion, so it stays in the cloud, without the label ${ownerLabel}. Remove the protection and delete it there if it is not needed.`;
-  return {
-    steps: [{ ...release, releases: true }],
-    problems: [{ severity: "warning", reason: reasons.LoadBalancerProtected, text }],
-  };
+  const problems = [warningProblem(reasons.LoadBalancerProtected, text)];
+  return { steps: [{ ...release, releases: true }], problems };
 }
 
 /** Everything in one request, except what the API takes only later: an address in the network, and targets by address. */

@@ -1,6 +1,6 @@
 // The ports of a load balancer ("services" in the API): what a Service requests, and whether an existing port already has it. Pure.
 
-import { hasAll, type Problem } from "#ccm";
+import { hasAll, type Problem, warningProblem } from "#ccm";
 import { type Desired, withDefaults } from "./balancer.ts";
 import type { ApiHealthCheck, ApiService } from "./resources.ts";
 import type { Settings } from "./settings.ts";
@@ -102,20 +102,19 @@ const httpAnnotations = [
 
 /** Ports and annotations that have no effect. */
 export function serviceProblems({ ports, settings }: Desired): readonly Problem[] {
-  const warn = (reason: Problem["reason"], text: string): Problem => ({ severity: "warning", reason, text });
   const bare = ports.filter(({ protocol, nodePort }) => protocol === "TCP" && nodePort === undefined);
   const unused = httpAnnotations.filter(
     (name) => settings.protocol === "tcp" && settings[name] !== undefined,
   );
   return [
     ...bare.map(({ port }) =>
-      warn(
+      warningProblem(
         "UnsupportedByCloud",
         `Port ${port} has no node port, to which the load balancers of Hetzner forward. It is neither created nor changed. Remove allocateLoadBalancerNodePorts: false from the Service.`,
       ),
     ),
     ...unused.map((name) =>
-      warn(
+      warningProblem(
         "InvalidAnnotation",
         `load-balancer.hetzner.cloud/${name} has no effect, because the ports are TCP. Set load-balancer.hetzner.cloud/protocol to http or https, or remove it.`,
       ),

@@ -31,6 +31,13 @@ export { collect, failureOf, Lab, noInputs } from "./conformance/lab.ts";
 export { loadBalancersConformance } from "./conformance/load-balancers-conformance.ts";
 export { Crash } from "./conformance/process-memory.ts";
 export { routesConformance } from "./conformance/routes-conformance.ts";
-export type { AnyCloud, Harness, SimulatedCloud, TargetMachine } from "./conformance/simulated-cloud.ts";
+export {
+  type AnyCloud,
+  byName,
+  type Harness,
+  type SimulatedCloud,
+  type TargetMachine,
+  threeTargets,
+} from "./conformance/simulated-cloud.ts";
 export { volumesConformance } from "./conformance/volumes-conformance.ts";
 export { VirtualClock } from "./virtual-time/virtual-clock.ts";

@@ -1,7 +1,7 @@
 // What the conformance suites and `npm run new-provider -- try digitalocean` need: how to make and change a simulated account.
 
 import { milliseconds } from "#ccm";
-import { asTransport, type Harness, type TargetMachine } from "#ccm/testing";
+import { asTransport, byName, type Harness, threeTargets } from "#ccm/testing";
 import { digitalocean } from "../index.ts";
 import { DigitalOceanCloud } from "./digitalocean-cloud.ts";
 import type { Balancer } from "./state/balancers.ts";
@@ -17,9 +17,6 @@ function stateOfBalancer({ id, created_at, ip, ipv6, status, ...balancer }: Bala
   return balancer;
 }
 
-const sorted = <T extends { readonly name: string }>(all: readonly T[]): readonly T[] =>
-  all.toSorted((one, other) => one.name.localeCompare(other.name));
-
 export const harness: Harness = {
   definition: digitalocean,
   config,
@@ -27,18 +24,13 @@ export const harness: Harness = {
   unknownKeys: { id: "999999" },
   adoptionAnnotations: () => ({ name: "by-hand" }),
   targets: (simulated) => {
-    const names = ["target-1", "target-2", "target-3"] as const;
-    for (const name of names) simulated.addMachine(name);
     const { droplets } = (simulated as unknown as { readonly cloud: DigitalOceanCloud }).cloud.account;
-    const [first, second, third] = names.map((name): TargetMachine => {
+    return threeTargets(simulated, (name) => {
       const { id, networks, region } = droplets.existing(name);
       const addressOf = (wanted: string) => networks.v4.find(({ type }) => type === wanted)?.ip_address ?? "";
       const handles = { region, ipv4: addressOf("public") };
       return { source: "droplets", key: String(id), handles, addresses: [addressOf("private")] };
     });
-    if (first === undefined || second === undefined || third === undefined)
-      throw new Error("Expected three targets.");
-    return [first, second, third];
   },
   simulate: (clock) => {
     // The suites do not follow a budget.
@@ -60,8 +52,8 @@ export const harness: Harness = {
         cloud.faults.add({ kind: "short-page", operation: "GET /v2/load_balancers" }),
       shortenNextVolumePage: () => cloud.faults.add({ kind: "short-page", operation: "GET /v2/volumes" }),
       state: () => ({
-        balancers: sorted(balancers.list().map(stateOfBalancer)),
-        volumes: sorted(
+        balancers: byName(balancers.list().map(stateOfBalancer)),
+        volumes: byName(
           volumes.list().map(({ id, created_at, droplet_ids, ...volume }) => ({
             ...volume,
             droplets: droplet_ids.map((each) => droplets.get(each)?.name ?? each),

@@ -1,7 +1,7 @@
 // What the conformance suites and `npm run new-provider -- try hetzner` need: how to make and change a simulated project.
 
 import { milliseconds } from "#ccm";
-import { asTransport, type Harness, type TargetMachine } from "#ccm/testing";
+import { asTransport, byName, type Harness, threeTargets } from "#ccm/testing";
 import { hetzner } from "../index.ts";
 import { HetznerCloud } from "./hetzner-cloud.ts";
 import type { Balancer } from "./state/balancers.ts";
@@ -29,17 +29,12 @@ export const harness: Harness = {
   unknownKeys: { id: "999999" },
   adoptionAnnotations: () => ({ name: "by-hand" }),
   targets: (simulated) => {
-    const names = ["target-1", "target-2", "target-3"] as const;
-    for (const name of names) simulated.addMachine(name);
     const { servers } = (simulated as unknown as { readonly cloud: HetznerCloud }).cloud.project;
-    const [first, second, third] = names.map((name): TargetMachine => {
+    return threeTargets(simulated, (name) => {
       const { id, privateNets } = servers.existing(name);
       const ip = privateNets[0]?.ip ?? "";
       return { source: "cloud", key: String(id), handles: { "private-ip": ip }, addresses: [ip] };
     });
-    if (first === undefined || second === undefined || third === undefined)
-      throw new Error("Expected three targets.");
-    return [first, second, third];
   },
   simulate: (clock) => {
     // The suites do not follow a budget.
@@ -51,35 +46,23 @@ export const harness: Harness = {
       cloud,
       transport: asTransport(cloud),
       settle: () => cloud.settle(),
-      addMachine: (name: string) => {
-        servers.add(name, { networks: [{ network: network.id }] });
-      },
-      stopMachine: (name: string) => {
-        servers.powerOff(name);
-      },
-      terminateMachine: (name: string) => {
-        servers.setStatus(name, "deleting");
-      },
-      removeMachine: (name: string) => {
-        servers.remove(name);
-      },
+      addMachine: (name: string) => void servers.add(name, { networks: [{ network: network.id }] }),
+      stopMachine: (name: string) => void servers.powerOff(name),
+      terminateMachine: (name: string) => void servers.setStatus(name, "deleting"),
+      removeMachine: (name: string) => servers.remove(name),
       addUnmarkedBalancer: () => String(balancers.add("by-hand", { labels: { team: "web" } }).id),
       shortenNextPage: () => cloud.faults.add({ kind: "short-page", operation: "GET /servers" }),
       shortenNextBalancerPage: () =>
         cloud.faults.add({ kind: "short-page", operation: "GET /load_balancers" }),
       shortenNextVolumePage: () => cloud.faults.add({ kind: "short-page", operation: "GET /volumes" }),
       state: () => ({
-        volumes: cloud.project.volumes
-          .list()
-          .map(({ name, labels, status, size, location, server }) => ({
+        volumes: byName(
+          cloud.project.volumes.list().map(({ name, labels, status, size, location, server }) => ({
             ...{ name, labels, status, size, location },
             server: server === null ? null : servers.existing(server).name,
-          }))
-          .toSorted((one, other) => one.name.localeCompare(other.name)),
-        balancers: balancers
-          .list()
-          .map(stateOfBalancer)
-          .toSorted((one, other) => one.name.localeCompare(other.name)),
+          })),
+        ),
+        balancers: byName(balancers.list().map(stateOfBalancer)),
         routes: networks
           .existing(network.id)
           .routes.toSorted((one, other) => one.destination.localeCompare(other.destination)),

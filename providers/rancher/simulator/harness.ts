@@ -1,7 +1,7 @@
 // What the conformance suites and `npm run new-provider -- try rancher` need: how to make and change a simulated environment.
 
 import { milliseconds } from "#ccm";
-import { asTransport, type Harness, type TargetMachine } from "#ccm/testing";
+import { asTransport, byName, type Harness, threeTargets } from "#ccm/testing";
 import { rancher } from "../index.ts";
 import { asSocket } from "./events.ts";
 import { RancherCloud } from "./rancher-cloud.ts";
@@ -47,16 +47,11 @@ export const harness: Harness = {
   // The first request of a connection reads the schema and the environments.
   listingRequests: (machines) => sessionRequests + Math.max(1, Math.ceil(machines / rowsPerPage)),
   targets: (simulated) => {
-    const names = ["target-1", "target-2", "target-3"] as const;
-    for (const name of names) simulated.addMachine(name);
     const { hosts } = (simulated as unknown as { readonly cloud: RancherCloud }).cloud.environment;
-    const [first, second, third] = names.map((name): TargetMachine => {
+    return threeTargets(simulated, (name) => {
       const { uuid, ips } = hosts.existing(name);
       return { source: "hosts", key: uuid, addresses: ips };
     });
-    if (first === undefined || second === undefined || third === undefined)
-      throw new Error("Expected three targets.");
-    return [first, second, third];
   },
   simulate: (clock) => {
     const cloud = new RancherCloud({ clock, stateTime: milliseconds(500), maxLimit: rowsPerPage });
@@ -68,12 +63,8 @@ export const harness: Harness = {
       socket: asSocket(cloud),
       breakChanges: () => cloud.events.break(),
       settle: () => cloud.settle(),
-      addMachine: (name: string) => {
-        hosts.add(name);
-      },
-      terminateMachine: (name: string) => {
-        hosts.change(name, { state: "removing" });
-      },
+      addMachine: (name: string) => void hosts.add(name),
+      terminateMachine: (name: string) => void hosts.change(name, { state: "removing" }),
       removeMachine: (name: string) => hosts.purge(name, clock.now()),
       addUnmarkedBalancer: () => {
         const stack =
@@ -93,9 +84,7 @@ export const harness: Harness = {
       // The stack stays, as with the Go manager.
       state: () => {
         const all = services.list().filter(({ removed, state }) => removed === null && state !== "removing");
-        return all
-          .map((one) => stateOf(one, all))
-          .toSorted((one, other) => one.name.localeCompare(other.name));
+        return byName(all.map((one) => stateOf(one, all)));
       },
     };
     return simulated;

@@ -86,5 +86,22 @@ export interface TargetMachine extends Machine {
   readonly addresses?: readonly string[];
 }
 
+/** For `Harness.targets`: adds three machines, and describes each by its name. */
+export function threeTargets(
+  simulated: SimulatedCloud,
+  describe: (name: string) => TargetMachine,
+): readonly [TargetMachine, TargetMachine, TargetMachine] {
+  const add = (name: string): TargetMachine => {
+    simulated.addMachine(name);
+    return describe(name);
+  };
+  return [add("target-1"), add("target-2"), add("target-3")];
+}
+
+/** For `SimulatedCloud.state`: by name, because the order depends on that of requests. */
+export function byName<T extends { readonly name: string }>(all: readonly T[]): readonly T[] {
+  return all.toSorted((one, other) => one.name.localeCompare(other.name));
+}
+
 /** A connected provider of any types. */
 export type AnyCloud = Cloud<Fields, ObservedLoadBalancer, Step, unknown>;

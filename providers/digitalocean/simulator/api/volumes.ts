@@ -68,13 +68,17 @@ function dropletsAfter(account: Account, volume: Volume, type: string, id: numbe
   return [id];
 }
 
+/** Throws while an action of the volume or the droplet is under way. */
+function checkPending({ actions }: Account, ...ids: readonly string[]): void {
+  const pending = actions.list().filter(({ status }) => status === "in-progress");
+  if (pending.some(({ name, resource_id }) => ids.includes(name) || ids.includes(resource_id)))
+    throw new Refused(422, "Droplet already has a pending event.");
+}
+
 function act(account: Account, volume: Volume, body: unknown): Answer {
   const { volumes, actions, ids, later, times } = account;
   const { type, droplet_id = 0, size_gigabytes = 0 } = change(body, "");
-  const pending = actions.list().filter(({ status }) => status === "in-progress");
-  const names = [volume.id, String(droplet_id)];
-  if (pending.some(({ name, resource_id }) => names.includes(name) || names.includes(resource_id)))
-    throw new Refused(422, "Droplet already has a pending event.");
+  checkPending(account, volume.id, String(droplet_id));
   if (type === "resize" && size_gigabytes < volume.size_gigabytes)
     throw new Refused(422, "a volume cannot become smaller");
   const after =
@@ -114,6 +118,7 @@ export function volumeOperations(account: Account): Operations {
     ...reads("actions", "action", { records: actions, view }),
     [`POST ${path}`]: ({ body }) => ({ status: 201, body: { volume: shown(create(account, body)) } }),
     ...removal(path, volumes, (volume) => {
+      checkPending(account, volume.id);
       if (attachedTo(account, volume).length > 0)
         throw new Refused(409, "A volume that's attached to a Droplet can not be deleted");
     }),

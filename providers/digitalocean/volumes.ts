@@ -43,6 +43,7 @@ export const volumeDriver: VolumeDriver<Record<never, never>> = {
   formatOptionsOf: (context) => (neverFormat.some((key) => key in context) ? undefined : ""),
 };
 
+/** What `get` has returned is what the framework attaches. */
 interface Observed extends ObservedVolume {
   readonly tags: ApiVolume["tags"];
 }

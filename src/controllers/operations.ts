@@ -2,14 +2,13 @@
 // Operations are only in memory: after a restart, the controller observes the cloud instead.
 
 import { backoffAfter, isAccountWide, isFenced } from "../cloud/error-policies.ts";
-import { type Milliseconds, milliseconds, minutes } from "../core/brand.ts";
+import { type Milliseconds, milliseconds, minutes, seconds } from "../core/brand.ts";
 import { formatDuration } from "../core/duration.ts";
 import { messageOf } from "../core/error-message.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { Random } from "../platform/random.ts";
 import { CloudError } from "../provider/errors.ts";
 import type { Done, OperationState, Pending } from "../provider/plan.ts";
-import { slowerCheck } from "./check-delay.ts";
 import type { Note } from "./node-deps.ts";
 
 export interface OperationDeps {
@@ -232,4 +231,13 @@ function hangingError(waitingFor: string): CloudError {
 /** Whether other requests would fail too. */
 function concernsAll(error: unknown): boolean {
   return isAccountWide(error) || isFenced(error) || (CloudError.is(error) && error.kind === "rate-limited");
+}
+
+/** A slow cloud is checked less often: the delay is at most a tenth of the time already waited. */
+const checksPerWait = 10;
+const maxCheckDelay: Milliseconds = seconds(30);
+
+/** The delay before the next check: at least the one that the provider requests. */
+export function slowerCheck(waited: Milliseconds, checkAfter: Milliseconds): Milliseconds {
+  return milliseconds(Math.max(checkAfter, Math.min(maxCheckDelay, waited / checksPerWait)));
 }

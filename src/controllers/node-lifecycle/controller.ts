@@ -21,8 +21,7 @@ import { addAnswer, type NodeEvidence, noEvidence } from "./evidence.ts";
 import { MassCount } from "./mass-count.ts";
 import { type LifecycleDecision, planLifecycle } from "./plan.ts";
 import type { LifecycleSettings } from "./settings.ts";
-import { startTriggers } from "./triggers.ts";
-import { isOfInterest } from "./unhealthy-nodes.ts";
+import { isOfInterest, startTriggers } from "./triggers.ts";
 
 export interface LifecycleOptions extends NodeDeps {
   readonly settings: LifecycleSettings;

@@ -4,6 +4,7 @@
 import type { Node } from "../../kube/objects.ts";
 import { MassLimit } from "../absence/mass-limit.ts";
 import type { RemovalHistory } from "../absence/removal-history.ts";
+import { type Share, Tally } from "../absence/tally.ts";
 import type { NodeDeps } from "../node-deps.ts";
 import { identityOf, isReady } from "../node-facts.ts";
 import type { Candidates } from "./candidates.ts";
@@ -16,39 +17,29 @@ type MassCountOptions = Pick<NodeDeps, "nodes" | "inventory" | "clock" | "note">
   readonly settings: LifecycleSettings;
 };
 
-/** What one Node adds to the count. */
-interface Share {
-  readonly isManaged: boolean;
-  readonly isMissing: boolean;
-  /** In the history of removals, but not deleted yet. */
-  readonly isRecorded: boolean;
-}
+/** `recorded`: in the history of removals, but not deleted yet. */
+type Counted = "managed" | "missing" | "recorded";
 
-const maxCountAge = 1000;
-
-/**
- * A decision costs as much as what has changed since the last one, because during a hold every Node without an
- * instance needs a decision. All Nodes are counted again after a listing, and for a decision on a count that is
- * older than a second.
- */
 export class MassCount {
   readonly #options: MassCountOptions;
   readonly #candidates: Candidates;
   /** No listing contains the instances of other accounts, so their Nodes do not count. */
   readonly #isManaged: (node: Node) => boolean;
-  readonly #shares = new Map<string, Share>();
-  #managed = 0;
-  #missing = 0;
-  #recorded = 0;
-  /** Nodes to count again at the next decision. */
-  readonly #changed = new Set<string>();
-  /** When all Nodes were counted; undefined when they must be counted again. */
-  #countedAt: number | undefined;
+  readonly #tally: Tally<Counted>;
   readonly #limit: MassLimit;
 
   constructor(options: MassCountOptions, candidates: Candidates, isManaged: (node: Node) => boolean) {
-    const { settings, removals, clock } = options;
+    const { settings, removals, clock, nodes } = options;
     this.#options = options;
+    this.#tally = new Tally<Counted>({
+      clock,
+      zero: { managed: 0, missing: 0, recorded: 0 },
+      keys: () => nodes.list().map(({ metadata }) => metadata.name),
+      shareOf: (name) => {
+        const node = nodes.get(name);
+        return node && this.#shareOf(node);
+      },
+    });
     this.#limit = new MassLimit({ kind: "nodes", settings, removals, clock });
     this.#candidates = candidates;
     this.#isManaged = isManaged;
@@ -74,10 +65,9 @@ export class MassCount {
     this.#limit.begin();
   }
 
-  /** The inventory has a new listing: all Nodes are counted again at the next decision. */
+  /** All Nodes are counted again at the next decision. */
   invalidate(): void {
-    this.#countedAt = undefined;
-    this.#changed.clear();
+    this.#tally.invalidate();
   }
 
   /** After a listing: notes the end of a hold even if no Node asks. */
@@ -88,27 +78,15 @@ export class MassCount {
 
   /** The Node, or what is known about its instance, may have changed. */
   noteChange(name: string): void {
-    if (this.#options.nodes.get(name) === undefined) {
-      this.#changed.delete(name);
-      this.#count(name);
-    } else if (this.#countedAt === undefined) {
-      return;
-    } else if (this.#isOutdated(this.#countedAt)) {
-      this.invalidate();
-    } else {
-      this.#changed.add(name);
-    }
+    this.#tally.noteChange(name);
   }
 
   decide(): MassDecision {
-    const { clock, removals, note } = this.#options;
-    const now = clock.monotonic();
+    const { removals, note } = this.#options;
     const wasHolding = this.isHolding;
-    if (this.#countedAt === undefined || this.#isOutdated(this.#countedAt)) this.#countAll(now);
-    for (const name of this.#changed) this.#count(name);
-    this.#changed.clear();
+    const { managed, missing, recorded } = this.#tally.sums;
     const recent = removals.count("nodes");
-    const counts = { recent, affected: this.#missing, total: this.#managed + recent - this.#recorded };
+    const counts = { recent, affected: missing, total: managed + recent - recorded };
     const { isHeld, allowed, state } = this.#limit.decide(counts);
     if (wasHolding && !this.isHolding) note("The mass limit no longer holds Nodes", {});
     if (!isHeld) return { mayDelete: true, restartedAt: state.endedAt };
@@ -128,39 +106,18 @@ export class MassCount {
     return this.#limit.isHolding;
   }
 
-  #isOutdated(countedAt: number): boolean {
-    return this.#options.clock.monotonic() - countedAt > maxCountAge;
-  }
-
-  #countAll(now: number): void {
-    this.#shares.clear();
-    this.#managed = 0;
-    this.#missing = 0;
-    this.#recorded = 0;
-    for (const { metadata } of this.#options.nodes.list()) this.#count(metadata.name);
-    this.#changed.clear();
-    this.#countedAt = now;
-  }
-
-  #count(name: string): void {
-    const before = this.#shares.get(name);
-    const node = this.#options.nodes.get(name);
-    const after = node && this.#shareOf(node);
-    if (after === undefined) this.#shares.delete(name);
-    else this.#shares.set(name, after);
-    this.#managed += Number(after?.isManaged ?? false) - Number(before?.isManaged ?? false);
-    this.#missing += Number(after?.isMissing ?? false) - Number(before?.isMissing ?? false);
-    this.#recorded += Number(after?.isRecorded ?? false) - Number(before?.isRecorded ?? false);
-  }
-
   /** Ready Nodes are included: a listing that misses many instances is wrong, even if most of these Nodes are Ready. */
-  #shareOf(node: Node): Share {
+  #shareOf(node: Node): Share<Counted> {
     const isManaged = this.#isManaged(node);
     const isExempt = isDeletionForbidden(node) || this.#isAnnounced(node);
     const isAbsent = !isExempt && (this.#hasProof(node) || (isManaged && this.#isGone(node)));
-    const isRecorded = this.#options.removals.has("nodes", node.metadata.uid);
     // A recorded Node counts as deleted, not as a candidate as well.
-    return { isManaged, isMissing: isAbsent && !isRecorded, isRecorded: isManaged && isRecorded };
+    const isRecorded = this.#options.removals.has("nodes", node.metadata.uid);
+    return {
+      managed: Number(isManaged),
+      missing: Number(isAbsent && !isRecorded),
+      recorded: Number(isManaged && isRecorded),
+    };
   }
 
   #hasProof({ metadata: { name } }: Node): boolean {

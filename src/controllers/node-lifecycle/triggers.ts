@@ -4,9 +4,10 @@ import type { InventoryUpdate } from "../../cloud/inventory.ts";
 import type { Node } from "../../kube/objects.ts";
 import type { WorkQueue } from "../../runtime/work-queue.ts";
 import type { NodeDeps } from "../node-deps.ts";
+import { hasTaint, isReady, readiness } from "../node-facts.ts";
 import type { PendingLookups } from "../pending-lookups.ts";
+import { shutdownTaint } from "../well-known.ts";
 import type { Candidates } from "./candidates.ts";
-import { isOfInterest, isSameForLifecycle } from "./unhealthy-nodes.ts";
 
 export interface TriggerDeps extends Pick<NodeDeps, "nodes" | "inventory"> {
   readonly queue: WorkQueue;
@@ -47,4 +48,22 @@ export function startTriggers({
     stopNodes();
     stopInventory();
   };
+}
+
+/** Not Ready, or with the shutdown taint. All other Nodes are healthy and left alone. */
+export function isOfInterest(node: Node): boolean {
+  return !isReady(node) || hasTaint(node, shutdownTaint, "NoSchedule");
+}
+
+/** Whether nothing changed that a decision depends on. */
+function isSameForLifecycle(a: Node, b: Node): boolean {
+  return (
+    a.metadata.uid === b.metadata.uid &&
+    readiness(a) === readiness(b) &&
+    a.metadata.deletionTimestamp === b.metadata.deletionTimestamp &&
+    a.spec.providerID === b.spec.providerID &&
+    a.spec.unschedulable === b.spec.unschedulable &&
+    JSON.stringify(a.spec.taints) === JSON.stringify(b.spec.taints) &&
+    JSON.stringify(a.metadata.annotations) === JSON.stringify(b.metadata.annotations)
+  );
 }

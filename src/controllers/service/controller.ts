@@ -103,32 +103,24 @@ export class ServiceController {
     this.queue = queue;
     this.#endpoints = endpoints;
     this.#assignment = assignment;
-    this.#triggers = {
+    const shared = {
       controller,
       queue,
       groupStates,
       serviceStates,
       desiredServices,
-      assignment,
-      ownWrites,
-      evidenceUpdates,
       freshListing,
+      evidenceUpdates,
       massLimit,
       nodeSyncLatency,
     };
+    this.#triggers = { ...shared, assignment, ownWrites };
     this.#reconcile = {
-      controller,
-      groupStates,
-      serviceStates,
-      desiredServices,
-      freshListing,
-      evidenceUpdates,
+      ...shared,
       standbyChanges: new StandbyChanges(deps),
-      massLimit,
       prefetch: new SharedPrefetch(controller),
       operations: new Operations(controller, enqueue),
       ownerLock: new OwnerLock(),
-      nodeSyncLatency,
       reporter,
       enqueue,
     };

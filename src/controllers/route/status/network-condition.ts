@@ -4,7 +4,7 @@
 
 import { errorPolicies } from "../../../cloud/error-policies.ts";
 import { isKubeError } from "../../../kube/errors/kube-error.ts";
-import type { Condition, Node } from "../../../kube/objects.ts";
+import { type Condition, type Node, toTime } from "../../../kube/objects.ts";
 import { nodeConditionsPatch } from "../../../kube/patches/node-patch.ts";
 import { CloudError } from "../../../provider/errors.ts";
 import type { DesiredRoute } from "../../../provider/routes.ts";
@@ -96,7 +96,7 @@ export function planNetworkCondition(
     : { status: "True", reason: "NoRouteCreated", message: "RouteController failed to create a route" };
   const present = node.status.conditions?.find(({ type }) => type === networkCondition);
   if (present?.status === desired.status && present.reason === desired.reason) return undefined;
-  const time = `${new Date(now).toISOString().slice(0, 19)}Z`;
+  const time = toTime(now);
   return { type: networkCondition, ...desired, lastTransitionTime: time, lastHeartbeatTime: time };
 }
 

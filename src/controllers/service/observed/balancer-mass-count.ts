@@ -4,10 +4,11 @@
 import { type ServiceUID, serviceUID } from "../../../core/brand.ts";
 import type { Service } from "../../../kube/objects.ts";
 import { MassLimit } from "../../absence/mass-limit.ts";
+import { type Share, Tally } from "../../absence/tally.ts";
 import type { ServiceControllerDeps, ServiceStore } from "../deps.ts";
 import { hasFinalizer, isEnding, wantsLoadBalancer } from "../predicates.ts";
 import type { OwnerEvidence } from "../state/balancer-evidence.ts";
-import type { GoneService, GroupState, MassCount, MassHold } from "../state/group-record.ts";
+import type { GoneService, GroupState, MassHold } from "../state/group-record.ts";
 import type { GroupStates } from "../state/group-states.ts";
 import type { ListingIndex } from "./listing-index.ts";
 
@@ -18,14 +19,13 @@ type MassLimitDeps = Pick<ServiceControllerDeps, "removals" | "settings" | "serv
   readonly onHold: (hold: MassHold | undefined) => void;
 };
 
-const maxCountAge = 1000;
+/** `explained`: absent, because an earlier leader may have deleted it. */
+type Counted = "managed" | "missing" | "explained" | "vanished";
 
 export class BalancerMassLimit {
   readonly #deps: MassLimitDeps;
-  readonly #groups: GroupStates;
   readonly #index: ListingIndex;
-  #count: MassCount | undefined;
-  #countedAt = Number.NEGATIVE_INFINITY;
+  readonly #tally: Tally<Counted>;
   #isHolding = false;
   readonly #limit: MassLimit;
 
@@ -33,8 +33,16 @@ export class BalancerMassLimit {
     const { settings, removals, clock } = deps;
     this.#deps = deps;
     this.#limit = new MassLimit({ kind: removalKind, settings, removals, clock });
-    this.#groups = groups;
     this.#index = index;
+    this.#tally = new Tally<Counted>({
+      clock,
+      zero: { managed: 0, missing: 0, explained: 0, vanished: 0 },
+      keys: () => groups.all.map(({ group }) => group),
+      shareOf: (group) => {
+        const state = groups.get(group);
+        return state && this.#shareOf(state);
+      },
+    });
   }
 
   get isHolding(): boolean {
@@ -53,7 +61,7 @@ export class BalancerMassLimit {
 
   /** Load balancers or Services may be absent, or back. */
   invalidate(): void {
-    this.#count = undefined;
+    this.#tally.invalidate();
   }
 
   /** After a listing: reports the end of a hold even if no group asks. */
@@ -85,9 +93,13 @@ export class BalancerMassLimit {
   hold(): MassHold | undefined {
     const { settings, removals, onHold } = this.#deps;
     if (settings.removalLimit === "off") return undefined;
-    const count = this.#current();
-    const { managed: total, missing, vanished, recent } = count;
-    const { isHeld, allowed } = this.#limit.decide({ recent, affected: missing + vanished, total });
+    const { managed, missing, explained, vanished } = this.#tally.sums;
+    const recent = removals.count(removalKind);
+    // An absence that a deletion explains says nothing alone. Beside one that nothing explains, it may be part of the same lie.
+    const absent = missing > 0 ? missing + explained : 0;
+    const count = { managed: managed + recent, missing: absent, vanished, recent };
+    const affected = absent + vanished;
+    const { isHeld, allowed } = this.#limit.decide({ recent, affected, total: count.managed });
     const hold = isHeld ? { ...count, allowed, howToRelease: removals.howToRelease(removalKind) } : undefined;
     if (isHeld !== this.#isHolding) {
       this.#isHolding = isHeld;
@@ -96,37 +108,21 @@ export class BalancerMassLimit {
     return hold;
   }
 
-  /** Counted again at most once per second: during a hold, every absent load balancer needs a decision. */
-  #current(): MassCount {
-    const now = this.#deps.clock.monotonic();
-    if (this.#count === undefined || now - this.#countedAt > maxCountAge) {
-      this.#count = this.#countAll();
-      this.#countedAt = now;
-    }
-    return this.#count;
-  }
-
-  #countAll(): MassCount {
+  #shareOf(state: GroupState): Share<Counted> {
     const { removals } = this.#deps;
-    const count = { managed: 0, missing: 0, vanished: 0 };
-    let explained = 0;
-    for (const state of this.#groups.all) {
-      const isRecorded = removals.has(removalKind, state.group);
-      const doesExist = [...state.evidence.owners].some(([, { certainty }]) => certainty === "exists");
-      // A recorded one counts as recent.
-      if (doesExist && !isRecorded) count.managed += 1;
-      if (removals.isReleased(removalKind, state.group)) continue;
-      const vanished = this.#countVanished(state);
-      count.vanished += vanished;
-      if (vanished > 0 || isRecorded || !doesExist) continue;
-      const absence = this.#absenceIn(state);
-      if (absence === "missed") count.missing += 1;
-      else if (absence === "explained") explained += 1;
-    }
-    // An absence that a deletion explains says nothing alone. Beside one that nothing explains, it may be part of the same lie.
-    if (count.missing > 0) count.missing += explained;
-    const recent = removals.count(removalKind);
-    return { ...count, managed: count.managed + recent, recent };
+    const isRecorded = removals.has(removalKind, state.group);
+    const doesExist = [...state.evidence.owners].some(([, { certainty }]) => certainty === "exists");
+    const isReleased = removals.isReleased(removalKind, state.group);
+    const vanished = isReleased ? 0 : this.#countVanished(state);
+    // A recorded one counts as recent.
+    const isCounted = doesExist && !isRecorded;
+    const absence = isCounted && !isReleased && vanished === 0 ? this.#absenceIn(state) : undefined;
+    return {
+      managed: Number(isCounted),
+      missing: Number(absence === "missed"),
+      explained: Number(absence === "explained"),
+      vanished,
+    };
   }
 
   /** Each Service counts, also when they share a load balancer. */
@@ -149,7 +145,6 @@ export class BalancerMassLimit {
   }
 }
 
-/** `explained`: an earlier leader may have deleted it. */
 type Absence = "missed" | "explained" | undefined;
 
 /** Also for a Service that no longer needs it, if listings are all that says that it is gone. */

@@ -9,12 +9,12 @@ import type { Operations } from "../../operations.ts";
 import type { ServiceControllerDeps } from "../deps.ts";
 import type { DesiredServices } from "../desired/desired-services.ts";
 import type { SharedPrefetch } from "../desired/shared-prefetch.ts";
-import type { BalancerMassLimit } from "../observed/balancer-mass-count.ts";
+import { type BalancerMassLimit, removalKind } from "../observed/balancer-mass-count.ts";
 import type { EvidenceUpdates } from "../observed/evidence-updates.ts";
 import type { FreshListing } from "../observed/fresh-listing.ts";
 import type { StandbyChanges } from "../queue/relevant-change.ts";
 import type { NodeSyncLatency } from "../queue/triggers.ts";
-import type { GroupState } from "../state/group-record.ts";
+import type { GroupState, Hold } from "../state/group-record.ts";
 import type { GroupStates } from "../state/group-states.ts";
 import type { ServiceStates } from "../state/service-states.ts";
 import type { ServiceReporter } from "../status/service-reporter.ts";
@@ -51,6 +51,17 @@ export function servicesOf(
   group: string,
 ): readonly Service[] {
   return groupStates.membersOf(group).flatMap((key) => controller.services.get(key) ?? []);
+}
+
+/** Nothing is created or removed for this reason, and an operator can release that. */
+export function holdReleasably(
+  { controller: { removals }, groupStates }: Pick<ReconcileDeps, "controller" | "groupStates">,
+  state: GroupState,
+  { reason, message }: Pick<Hold, "reason" | "message">,
+  names: readonly string[] = groupStates.membersOf(state.group),
+): void {
+  groupStates.commit(state, { kind: "held", hold: { reason, message, isReleasable: true } });
+  removals.hold(removalKind, state.group, names.join(", "));
 }
 
 interface Lock {

@@ -5,7 +5,7 @@ import type { ObservedLoadBalancer } from "../../../provider/load-balancers.ts";
 import type { Step } from "../../../provider/plan.ts";
 import type { LastingProblem } from "../deps.ts";
 import { removalKind } from "../observed/balancer-mass-count.ts";
-import type { ReconcileContext, ReconcileDeps } from "./context.ts";
+import { holdReleasably, type ReconcileContext, type ReconcileDeps } from "./context.ts";
 
 export const targetRemovalHeld = "TargetRemovalHeld";
 
@@ -17,11 +17,12 @@ export interface HeldTargets {
 
 /** Undefined when all steps may be applied. */
 export function holdTargets(
-  { controller, groupStates, desiredServices }: ReconcileDeps,
-  { group, state }: ReconcileContext,
+  deps: ReconcileDeps,
+  { state }: ReconcileContext,
   observed: ObservedLoadBalancer | undefined,
   steps: readonly Step[],
 ): HeldTargets | undefined {
+  const { controller, desiredServices } = deps;
   const { balancers, nodes, removals } = controller;
   const count = observed === undefined ? 0 : (balancers.targetCount?.(observed) ?? 0);
   if (count === 0 || desiredServices.vanishedNodes.allowRemovalFrom(count)) return undefined;
@@ -35,8 +36,6 @@ export function holdTargets(
     // The counts change while Nodes return.
     identity: "",
   };
-  const hold = { reason: problem.reason, message: problem.text, isReleasable: true } as const;
-  groupStates.commit(state, { kind: "held", hold });
-  removals.hold(removalKind, group, groupStates.membersOf(group).join(", "));
+  holdReleasably(deps, state, { reason: problem.reason, message: problem.text });
   return { steps: others, problem };
 }

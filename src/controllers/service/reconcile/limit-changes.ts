@@ -35,7 +35,7 @@ import {
 import { showProblems } from "../status/service-reporter.ts";
 import { addressesOf } from "../status/status.ts";
 import type { PlannedGroup } from "./choose-steps.ts";
-import { confirmAfterOf, type ReconcileContext, type ReconcileDeps } from "./context.ts";
+import { confirmAfterOf, holdReleasably, type ReconcileContext, type ReconcileDeps } from "./context.ts";
 
 /** Only a newer listing shows whether the cloud has recovered. */
 const recheckAfter: Milliseconds = minutes(1);
@@ -82,12 +82,12 @@ export function undecidedOwners(
 
 /** What these Services have is kept until it is decided. */
 export function waitForDecision(
-  { controller: { removals }, groupStates }: ReconcileDeps,
-  { group, state }: ReconcileContext,
+  deps: ReconcileDeps,
+  { state }: ReconcileContext,
   { names, hold, decidedAfter }: Undecided,
 ): Outcome {
-  groupStates.commit(state, { kind: "held", hold });
-  if (hold.isReleasable === true) removals.hold(removalKind, group, names.join(", "));
+  if (hold.isReleasable === true) holdReleasably(deps, state, hold, names);
+  else deps.groupStates.commit(state, { kind: "held", hold });
   return requeue(decidedAfter, "a decision about Services that vanished");
 }
 
@@ -206,19 +206,14 @@ export async function checkMassRelease(
 
 async function holdAbsent(
   deps: ReconcileDeps,
-  { group, state, call }: ReconcileContext,
+  { state, call }: ReconcileContext,
   services: readonly Service[],
   describe: (held: MassHold) => ObjectEvent,
 ): Promise<Outcome> {
-  const { controller, massLimit } = deps;
-  const { removals } = controller;
-  const held = massLimit.hold();
+  const held = deps.massLimit.hold();
   if (held === undefined) return requeue(milliseconds(0), "the mass limit is no longer exceeded");
-  const names = deps.groupStates.membersOf(group);
   const event = describe(held);
-  const hold = { reason: event.reason, message: event.message, isReleasable: true } as const;
-  deps.groupStates.commit(state, { kind: "held", hold });
-  removals.hold(removalKind, group, names.join(", "));
+  holdReleasably(deps, state, event);
   const problem = { severity: "error", reason: event.reason, text: event.message } as const;
   for (const service of services) await showProblems(deps, "absence", service, [problem], call.signal);
   return recheckListing(deps, state, event.reason);
@@ -303,9 +298,7 @@ export async function checkUnlisted(
   for (const { service, problems } of members) {
     await showProblems(deps, "absence", service, [problem], call.signal, problems);
   }
-  const hold = { reason: problem.reason, message: problem.text, isReleasable: true } as const;
-  deps.groupStates.commit(state, { kind: "held", hold });
-  removals.hold(removalKind, group, deps.groupStates.membersOf(group).join(", "));
+  holdReleasably(deps, state, { reason: problem.reason, message: problem.text });
   return recheckListing(deps, state, problem.reason);
 }
 

@@ -262,7 +262,7 @@ export class GroupProgress {
   }
 }
 
-export interface MassCount {
+export interface MassHold {
   /** Load balancers that exist or existed. */
   readonly managed: number;
   /** Absent from the cloud. */
@@ -271,9 +271,6 @@ export interface MassCount {
   readonly vanished: number;
   /** Removed or created again within the window. */
   readonly recent: number;
-}
-
-export interface MassHold extends MassCount {
   readonly allowed: number;
   readonly howToRelease: string;
 }

@@ -7,7 +7,7 @@ import { defined } from "../../../core/defined.ts";
 import { formatDuration } from "../../../core/duration.ts";
 import type { Problem } from "../../../core/problem.ts";
 import { shortList } from "../../../core/text.ts";
-import { keyOf, type Service } from "../../../kube/objects.ts";
+import { keyOf, type Service, toTime } from "../../../kube/objects.ts";
 import type { Step } from "../../../provider/plan.ts";
 import { removalWindowText } from "../../absence/removal-history.ts";
 import { describeError, textOfError } from "../../classify-error.ts";
@@ -95,13 +95,11 @@ export function deletionPaused({ metadata }: Service): ObjectEvent {
   );
 }
 
-const timeText = (time: number): string => `${new Date(time).toISOString().slice(0, 19)}Z`;
-
 /** The cloud may be late to list a load balancer that was just created. */
 export function waitingForListing(decidedAt: number, isEnding: boolean): ObjectEvent {
   const what = isEnding ? "proof that the load balancer is gone" : "the cloud to list the load balancer";
   return waitingFor(
-    `${what}. If a listing at ${timeText(decidedAt)} or later lacks it too, it counts as absent`,
+    `${what}. If a listing at ${toTime(decidedAt)} or later lacks it too, it counts as absent`,
   );
 }
 
@@ -140,7 +138,7 @@ export function balancerMissing(
     : "";
   return warning(
     "LoadBalancerMissing",
-    `The cloud no longer lists ${balancer} of this Service: it was probably deleted there. One listing is no proof, so nothing is changed yet. If a listing at ${timeText(decidedAt)} or later lacks it too, it does not exist any more, and ${outcome}.${loss}`,
+    `The cloud no longer lists ${balancer} of this Service: it was probably deleted there. One listing is no proof, so nothing is changed yet. If a listing at ${toTime(decidedAt)} or later lacks it too, it does not exist any more, and ${outcome}.${loss}`,
   );
 }
 

@@ -4,7 +4,12 @@
 import { defined } from "../../../core/defined.ts";
 import { parseIp } from "../../../core/ip.ts";
 import type { Problem } from "../../../core/problem.ts";
-import type { LoadBalancerIngress, Service, ServiceCondition } from "../../../kube/objects.ts";
+import {
+  type LoadBalancerIngress,
+  type Service,
+  type ServiceCondition,
+  toTime,
+} from "../../../kube/objects.ts";
 import type { Publication } from "../../../provider/load-balancers.ts";
 import { byBlocking } from "../../problem-order.ts";
 import { cloudCondition } from "../../well-known.ts";
@@ -47,7 +52,7 @@ function toCondition(
   const [first] = ordered;
   if (first === undefined) return undefined;
   const texts = [...new Set(ordered.map(({ text }) => text))];
-  const lastTransitionTime = `${new Date(now).toISOString().slice(0, 19)}Z`;
+  const lastTransitionTime = toTime(now);
   return {
     ...{ type, status, reason: asReason(first.reason) },
     ...{ message: shorten(texts.join("\n")), lastTransitionTime },

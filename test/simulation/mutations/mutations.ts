@@ -328,8 +328,8 @@ export const mutations: readonly Mutation[] = [
     edits: [
       {
         file: "src/controllers/service/observed/balancer-mass-count.ts",
-        find: "if (count.missing > 0) count.missing += explained;",
-        replace: "count.missing += Math.min(0, explained);",
+        find: "missing > 0 ? missing + explained : 0",
+        replace: "explained >= 0 ? missing : 0",
       },
     ],
   },

@@ -52,12 +52,16 @@ export function readAnnotations<A extends Fields>(
   { isReadElsewhere = () => false }: ReadAnnotationsOptions = {},
 ): ReadAnnotations<A> {
   const names: readonly (keyof A & string)[] = Object.keys(fields);
-  const isUnset = (key: string, value: string): boolean =>
-    value.trim() === "" &&
-    names.some((name) => fields[name]?.mayBeEmpty !== true && keysOf(name, fields, prefix).includes(key));
+  // Looked up for each annotation, of which a user may write thousands.
+  const unsetIfEmpty = new Set(
+    names.filter((name) => fields[name]?.mayBeEmpty !== true).flatMap((name) => keysOf(name, fields, prefix)),
+  );
   const annotations: Annotations = Object.fromEntries(
     Object.entries(metadata.annotations ?? {}).filter(
-      ([key, value]) => key !== sourceRangesAnnotation && !isReadElsewhere(key) && !isUnset(key, value),
+      ([key, value]) =>
+        key !== sourceRangesAnnotation &&
+        !isReadElsewhere(key) &&
+        !(unsetIfEmpty.has(key) && value.trim() === ""),
     ),
   );
   const read = readSettings(fields, annotations, { prefix, what: "annotation" });

@@ -273,6 +273,24 @@ test("source ranges are read again when their text or their place has changed, a
   expect(known.of(service({}), owner)).toEqual(sourceRangesOf(service({})));
 });
 
+test("the table is read as often for 5,000 empty unknown annotations as for 100 [N25]", () => {
+  const readsFor = (count: number): number => {
+    let reads = 0;
+    const counted = new Proxy(fields, {
+      get: (target, name) => {
+        reads += 1;
+        return Reflect.get(target, name);
+      },
+    });
+    const annotations = Object.fromEntries(
+      Array.from({ length: count }, (_, index) => [`${prefix}unknown-${index}`, ""]),
+    );
+    readAnnotations({ prefix, fields: counted }, toService({ annotations }));
+    return reads;
+  };
+  expect(readsFor(5000)).toBe(readsFor(100));
+});
+
 test("lists the first annotations with a misspelt prefix only [N25]", () => {
   const annotations = Object.fromEntries(
     Array.from({ length: 5000 }, (_, index) => [`lb.acme.exmaple${index % 10}/x${index}algorithm`, "x"]),

@@ -87,13 +87,12 @@ export class World implements AsyncDisposable {
     });
     this.#manager = manager;
     await until(`a request of ${command} to the cloud`, () => this.cloud.seen.length > 0, {
-      seconds: 60,
       explain: () => manager.output().slice(-4000),
     });
   }
 
   async stop(): Promise<void> {
-    await this.#manager?.stop(20);
+    await this.#manager?.stop(120);
     this.#log = this.log();
     this.#manager = undefined;
   }

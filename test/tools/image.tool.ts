@@ -146,7 +146,7 @@ describe.skipIf(tools === undefined || !hasImages)("the container image", () => 
       });
       try {
         await until("the manager to start", () => container.output().includes(`Started ${program}`), {
-          seconds: 60,
+          seconds: 180,
           explain: () => container.output(),
         });
         const pid = pidInside(container);

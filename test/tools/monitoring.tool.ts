@@ -236,13 +236,13 @@ describe.if(prometheus !== undefined)("a real Prometheus that scrapes the execut
               throw new Error(`Missing: ${missing.join(", ")}. Firing: ${now.join(", ")}.`);
             return true;
           },
-          { seconds: 45, everyMs: 250, explain },
+          { seconds: 180, everyMs: 250, explain },
         );
       const ends = (...names: readonly string[]) =>
         until(
           `no longer firing: ${names.join(", ")}`,
           async () => !(await firing()).some((name) => names.includes(name)),
-          { seconds: 45, everyMs: 250, explain },
+          { seconds: 180, everyMs: 250, explain },
         );
 
       await fires("FairleadDown");

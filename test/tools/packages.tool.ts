@@ -130,10 +130,10 @@ describe.skipIf(system === undefined)("on a machine that has only Debian", () =>
     machine.copyIn(brokenPackage(), "/root/broken.deb");
     machine.must("dpkg -i broken.deb < /dev/null");
     const isActive = () => machine.run("systemctl is-active fairlead@prod").output.trim();
-    await until("the broken release to fail", () => isActive() !== "active", { seconds: 30, explain });
+    await until("the broken release to fail", () => isActive() !== "active", { seconds: 180, explain });
     expect(machine.must("cat /etc/fairlead/environment")).toContain(`FAKE_ENDPOINT=${world.endpoint}`);
     machine.must(`dpkg -i ${deb}`);
-    await until("the previous release to run", () => isActive() === "active", { seconds: 30, explain });
+    await until("the previous release to run", () => isActive() === "active", { seconds: 180, explain });
 
     // Removal stops it and keeps the configuration; a purge leaves nothing.
     machine.must(`dpkg --remove ${program}`);

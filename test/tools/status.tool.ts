@@ -74,7 +74,7 @@ describe.if(chromium !== undefined)("the page /status in Chromium", () => {
     expect(await page.text("#nodes-table")).toContain("NotFoundInCloud");
     expect(await page.text("#services-table")).toMatch(/default\/shop\s+Settled\s+192\.0\.2\./);
     expect(await page.text("#cloud")).toContain("GET /machines");
-    await until("an update", () => page.requests.length > 1, { seconds: 20 });
+    await until("an update", () => page.requests.length > 1, { seconds: 180 });
     expect(page.requests.filter((url) => !url.startsWith(leader.url))).toEqual([]);
     expect(page.complaints).toEqual([]);
   });
@@ -113,13 +113,13 @@ describe.if(chromium !== undefined)("the page /status in Chromium", () => {
       "the new Service",
       async () => String(await page.text("#services-table")).includes("default/fresh"),
       {
-        seconds: 20,
+        seconds: 180,
       },
     );
     expect(await page.run("window.isSame")).toBe(true);
     await page.type("node-00");
     await until("the filtered Nodes", async () => !String(await page.text("#nodes")).includes("node-011"), {
-      seconds: 20,
+      seconds: 180,
     });
     expect(await page.text("#nodes")).toContain("node-009");
     expect(
@@ -154,7 +154,7 @@ describe.if(chromium !== undefined)("the page /status in Chromium", () => {
       "the next page",
       async () => String(await page.text("#nodes .pager")).includes("Page 2 of 3"),
       {
-        seconds: 20,
+        seconds: 180,
       },
     );
   });
@@ -169,7 +169,7 @@ describe.if(chromium !== undefined)("the page /status in Chromium", () => {
     await Bun.sleep(1500);
     expect(page.requests.length).toBe(before);
     await page.press(" ");
-    await until("an update", () => page.requests.length > before, { seconds: 5 });
+    await until("an update", () => page.requests.length > before);
   });
 
   test("has headings, landmarks, tables and a polite status for a screen reader", async () => {
@@ -246,7 +246,7 @@ describe.if(chromium !== undefined)("the page /status in Chromium", () => {
       "the message",
       async () => String(await page.text("#summary")).includes("This page is not up to date"),
       {
-        seconds: 20,
+        seconds: 180,
       },
     );
     expect(await page.text("#summary")).toMatch(/Next attempt in \d+ seconds\./);

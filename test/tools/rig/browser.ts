@@ -86,7 +86,7 @@ export class BrowserPage {
     const result = await this.#send("Page.navigate", { url });
     if (result["errorText"] !== undefined) throw new Error(`${url}: ${result["errorText"]}`);
     await until("the page to load", async () => (await this.run("document.readyState")) === "complete", {
-      seconds: 30,
+      seconds: 180,
     });
   }
 
@@ -178,7 +178,7 @@ export class Browser {
         if (process.exitCode() !== null) throw new Error(`It exited with ${process.exitCode()}.`);
         return /DevTools listening on (ws:\S+)/.exec(process.output())?.[1];
       },
-      { seconds: 60, explain: () => process.output() },
+      { seconds: 180, explain: () => process.output() },
     );
     const socket = new WebSocket(url);
     await new Promise((resolve, reject) => {

@@ -72,7 +72,7 @@ exec systemd-nspawn --directory=${base}/root --machine=fairlead-${process.pid} -
     );
     const machine = new DebianMachine(base, nspawn);
     await until("systemd to boot", () => machine.#isBooted(), {
-      seconds: 90,
+      seconds: 180,
       everyMs: 200,
       explain: () => nspawn.output(),
     });

@@ -4,17 +4,12 @@ import { until } from "../../cluster/rig/until.ts";
 import type { States } from "./compare-states.ts";
 import { type State, stateOf } from "./compared-state.ts";
 import type { Batch, Step } from "./scenario.ts";
+import { Observed, type Silence } from "./silence.ts";
 import type { World } from "./world.ts";
 
 export interface Turn {
   readonly scenario: string;
   readonly step: Step;
-}
-
-/** For how long nothing changes. Looks count too, because on a busy machine a look takes long, and so does a manager. */
-interface Silence {
-  readonly ms: number;
-  readonly looks: number;
 }
 
 /** Longer than every interval of the peer with the flags of managers.ts. */
@@ -30,9 +25,7 @@ class Side {
   readonly #begun = performance.now();
   #open: readonly Turn[];
   #state: State = new Map();
-  #text = "";
-  #changedAt = 0;
-  #looks = 0;
+  readonly #observed = new Observed();
 
   constructor(world: World, turns: readonly Turn[]) {
     this.world = world;
@@ -43,18 +36,13 @@ class Side {
     const results = await Promise.all(this.#open.map(({ step }) => step.until?.(this.world)));
     this.#open = this.#open.filter((_, index) => results[index] !== true);
     this.#state = await stateOf(this.world);
-    const text = JSON.stringify([...this.#state]);
-    this.#looks += 1;
-    if (text === this.#text) return;
-    this.#text = text;
-    this.#looks = 0;
-    this.#changedAt = performance.now();
+    this.#observed.see(JSON.stringify([...this.#state]), performance.now());
   }
 
-  isSilent({ ms, looks }: Silence): boolean {
+  isSilent(silence: Silence): boolean {
     const now = performance.now();
     const isOver = this.#open.length === 0 || now - this.#begun > patience;
-    return isOver && now - this.#changedAt > ms && this.#looks >= looks;
+    return isOver && this.#observed.hasBeen(silence, now);
   }
 
   /** With the effects that are still missing. */

@@ -51,6 +51,11 @@ export const onVolumes: Reasons = {
     whatToDo: seeAnswer,
     upstream: true,
   },
+  VolumeNotLocated: {
+    type: "Warning",
+    when: "A PersistentVolume that another program made has no node affinity, and where its volume is could not be read",
+    whatToDo: "see the message: the volume does not exist, or it has the cloud's answer",
+  },
   VolumeKept: {
     type: "Warning",
     when: "Kubernetes released the PersistentVolume, but its volume may still be needed, so it is not deleted",

@@ -188,6 +188,7 @@ export class Attachments {
       nodeName: attachment.spec.nodeName,
       inUse: nameInUse(driver.name, handle),
       isSameMachine: machine.isSame,
+      createdAt: attachment.metadata.creationTimestamp ?? "",
     });
     if (writer !== undefined) {
       const outcome = await this.#await(attachment, machine, writer, signal);

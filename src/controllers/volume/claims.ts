@@ -1,6 +1,6 @@
 // Claims: creates their volumes, as external-provisioner does, and expands them, as external-resizer does.
 
-import { milliseconds } from "../../core/brand.ts";
+import { seconds } from "../../core/brand.ts";
 import { messageOf } from "../../core/error-message.ts";
 import { RpcError } from "../../grpc/status.ts";
 import { type PersistentVolume, type PersistentVolumeClaim, toTime } from "../../kube/objects.ts";
@@ -67,7 +67,8 @@ export class Claims {
       const { provisioning, volume } = work.value;
       if (provisioning !== undefined) {
         await this.#publish(provisioning, volume, signal);
-        return requeue(milliseconds(0), "the volume was created");
+        // The watch may not have delivered the PersistentVolume yet.
+        return requeue(seconds(10), "the volume was created");
       }
     }
     if (claim === undefined) {

@@ -10,6 +10,7 @@ import { endOf } from "../../runtime/draining.ts";
 import { WorkQueue } from "../../runtime/work-queue.ts";
 import { type Outcome, requeue, runWorkers } from "../../runtime/workers.ts";
 import { delayAfterError, describeError } from "../classify-error.ts";
+import { isReady } from "../node-facts.ts";
 import { type Finding, problemEvent } from "../reporter.ts";
 import { Attachments } from "./attachments.ts";
 import { Claims } from "./claims.ts";
@@ -33,11 +34,12 @@ const reportedKinds: readonly ReportedKind[] = [...Object.values(kinds), "Node"]
 // What decisions read from an object. Errors and conditions that Fairlead writes are not among it: its own report of a failure must not
 // be a reason to try again at once.
 
-const nodeFacts = ({ spec, status, metadata }: Node): unknown => [
-  spec.providerID,
-  spec.taints,
-  status.volumesInUse,
-  metadata.labels,
+const nodeFacts = (node: Node): unknown => [
+  node.spec.providerID,
+  node.spec.taints,
+  node.status.volumesInUse,
+  node.metadata.labels,
+  isReady(node),
 ];
 
 function claimFacts({ metadata, spec, status }: PersistentVolumeClaim): unknown {

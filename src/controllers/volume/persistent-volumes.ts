@@ -7,14 +7,16 @@ import type { PersistentVolume, VolumeAttachment } from "../../kube/objects.ts";
 import { finalizerPatch } from "../../kube/patches/service-patch.ts";
 import { persistentVolumeClaims, persistentVolumes } from "../../kube/resources.ts";
 import type { Index } from "../../kube/watch/store.ts";
+import type { ObservedVolume } from "../../provider/volumes.ts";
 import { type Outcome, requeue, settled, waiting } from "../../runtime/workers.ts";
 import { MassLimit } from "../absence/mass-limit.ts";
 import { addProof, type Proof } from "../absence/proof.ts";
 import { removalWindowText } from "../absence/removal-history.ts";
 import { isPaused } from "../pause.ts";
-import { BackgroundWork } from "./background-work.ts";
+import { BackgroundWork, type Ended } from "./background-work.ts";
 import { attacherFinalizer, provisionerFinalizer } from "./names.ts";
 import { desiredFinalizer, isManagedVolume, isReleased, planDeletion } from "./plan-deletion.ts";
+import { locationPatch } from "./plan-location.ts";
 import type { VolumeActions } from "./volume-actions.ts";
 
 const kind = "PersistentVolume";
@@ -22,13 +24,18 @@ const removalKind = "volumes";
 /** While the mass limit holds volumes. A release, or a change, is noticed at once. */
 const holdRecheck: Milliseconds = minutes(1);
 
+/** The volume of a PersistentVolume that says nothing about its topology; undefined if the cloud does not have it. */
+interface Found {
+  readonly found: ObservedVolume | undefined;
+}
+
 interface Released {
   readonly uid: string;
   readonly proofs: readonly Proof[];
 }
 
 export class PersistentVolumes {
-  readonly works: BackgroundWork<"deleted" | undefined>;
+  readonly works: BackgroundWork<"deleted" | Found | undefined>;
   readonly #actions: VolumeActions;
   readonly #limit: MassLimit;
   readonly #attachments: Index<VolumeAttachment>;
@@ -84,14 +91,50 @@ export class PersistentVolumes {
     await this.#updateFinalizers(volume, signal);
     if (!isReleased(volume)) {
       this.#settle(volume);
-      return settled;
+      return this.#locate(volume, work, signal);
     }
     if (work !== undefined && "error" in work) {
       const { error } = work;
       this.#actions.reportFailure(kind, volume, "delete", { reason: "VolumeFailedDelete", error });
       throw error;
     }
-    return work === undefined ? this.#delete(volume, signal) : this.#noteDeleted(volume, work.value, signal);
+    const isDone = work !== undefined && (work.value === "deleted" || work.value === undefined);
+    return isDone ? this.#noteDeleted(volume, work.value, signal) : this.#delete(volume, signal);
+  }
+
+  /** Another program made the PersistentVolume and left out where its volume can be used: sets that once. */
+  async #locate(
+    volume: PersistentVolume,
+    work: Ended<Found | "deleted" | undefined> | undefined,
+    signal: AbortSignal,
+  ): Promise<Outcome> {
+    const { stores, driver, nodes } = this.#actions.deps;
+    const handle = volume.spec?.csi?.volumeHandle;
+    const isLeaving = volume.metadata.deletionTimestamp !== undefined;
+    if (isLeaving || handle === undefined || volume.spec?.nodeAffinity !== undefined) {
+      this.#actions.report(kind, volume, "label", []);
+      return settled;
+    }
+    if (work !== undefined && "error" in work) {
+      this.#actions.reportFailure(kind, volume, "label", { reason: "VolumeNotLocated", error: work.error });
+      throw work.error;
+    }
+    if (typeof work?.value !== "object") {
+      this.#actions.startRead(this.works, volume.metadata.name, async (cloud, life) => ({
+        found: await cloud.find(handle, life),
+      }));
+      return waiting;
+    }
+    const { found } = work.value;
+    const patch = found && locationPatch(volume, found.topology, nodes.list(), driver);
+    if (found === undefined) {
+      const message = `The volume ${handle} of the PersistentVolume ${volume.metadata.name} does not exist in the cloud, so where it can be used is unknown. Correct spec.csi.volumeHandle in a new PersistentVolume.`;
+      this.#actions.report(kind, volume, "label", [{ type: "Warning", reason: "VolumeNotLocated", message }]);
+    }
+    const why = "it does not say where its volume can be used";
+    if (patch !== undefined)
+      await this.#actions.patch(persistentVolumes, stores.volumes, volume, patch, why, signal);
+    return settled;
   }
 
   async #updateFinalizers(volume: PersistentVolume, signal: AbortSignal): Promise<void> {
@@ -218,7 +261,7 @@ export class PersistentVolumes {
 
   async #noteDeleted(
     volume: PersistentVolume,
-    result: "deleted" | undefined,
+    result: Found | "deleted" | undefined,
     signal: AbortSignal,
   ): Promise<Outcome> {
     if (result === undefined) return settled;

@@ -5,21 +5,29 @@ import type { Answer } from "../../cloud/inventory.ts";
 import type { Milliseconds } from "../../core/brand.ts";
 import type { Node } from "../../kube/objects.ts";
 import { addProof, awaited, judge, type NextProof, type Proof, type ProofKind } from "../absence/proof.ts";
-import { taintsOf } from "../node-facts.ts";
+import { isReady, taintsOf } from "../node-facts.ts";
 import { outOfServiceTaint } from "./names.ts";
+
+/** The attachment, and how its volume is named in the status of the Node. */
+export interface AttachedTo {
+  readonly nodeName: string;
+  readonly inUse: string;
+  readonly isSameMachine: boolean;
+  /** By the clock of the API server. */
+  readonly createdAt: string;
+}
 
 /** Why the machine may still write to the volume; undefined if its kubelet says that it does not. */
 export function writerOf(
   node: Node | undefined,
-  {
-    nodeName,
-    inUse,
-    isSameMachine,
-  }: { readonly nodeName: string; readonly inUse: string; readonly isSameMachine: boolean },
+  { nodeName, inUse, isSameMachine, createdAt }: AttachedTo,
 ): string | undefined {
   if (node === undefined) return `The Node ${nodeName} no longer exists`;
+  if (isSameMachine && taintsOf(node).some(({ key }) => key === outOfServiceTaint)) return undefined;
   if (!isSameMachine) return `The Node ${nodeName} has another machine now`;
-  if (taintsOf(node).some(({ key }) => key === outOfServiceTaint)) return undefined;
+  // What its kubelet has not reported yet does not mean that nothing is mounted.
+  if (createdAt < (node.metadata.creationTimestamp ?? "") && !isReady(node))
+    return `The Node ${nodeName} was created again after the volume was attached, and is not Ready`;
   return node.status.volumesInUse?.includes(inUse) === true
     ? `The kubelet of the Node ${nodeName} has not reported that the volume is unmounted`
     : undefined;

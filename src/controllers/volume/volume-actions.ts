@@ -87,6 +87,17 @@ export class VolumeActions {
     });
   }
 
+  /** Starts a request that changes nothing. */
+  startRead<T>(
+    works: BackgroundWork<T>,
+    key: string,
+    work: (cloud: CloudVolumes, signal: AbortSignal) => Promise<T>,
+  ): void {
+    const session = this.#session;
+    if (session === undefined) throw new Error("The volume controller does not run.");
+    works.start(key, () => work(session.cloud, session.signal));
+  }
+
   /** Returns undefined in observe mode. */
   async patch<T extends KubeObject>(
     resource: Resource<T>,

@@ -137,6 +137,24 @@ describe("a volume that is to be detached", () => {
     );
   });
 
+  test("stays attached when its Node was created again and is not Ready, and is detached when it is", async () => {
+    const { w, node, name } = await attached();
+    await w.pass(5);
+    w.changeNode(node, ({ metadata, spec }) => ({
+      spec,
+      metadata: { ...metadata, uid: "again", creationTimestamp: new Date(w.clock.now()).toISOString() },
+      status: {},
+    }));
+    w.detach(name);
+    await w.pass(600);
+    expect(isAttachedInCloud(w)).toBe(true);
+    expect(messageOn(w, name)).toStartWith(
+      `The Node ${node} was created again after the volume was attached`,
+    );
+    w.setReady(node, "True");
+    await w.until(detached(w, name), "detached", 180);
+  });
+
   test("stays attached while the cloud does not answer", async () => {
     const { w, name } = await attached();
     w.cloud.faults.add({ kind: "refused", calls: 1_000_000 });

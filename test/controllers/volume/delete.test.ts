@@ -159,3 +159,45 @@ describe("the volume of a claim", () => {
     );
   });
 });
+
+describe("a PersistentVolume that another program made", () => {
+  test("gets the node affinity and the labels of its volume, once", async () => {
+    const w = await bound(1);
+    const { zone } = w.cloud.volumes.get("v1");
+    w.createVolume("manual", { spec: { csi: { driver: "csi.fake.example", volumeHandle: "v1" } } });
+    const manual = () => w.volumes().find(({ metadata }) => metadata.name === "manual");
+    await w.until(() => manual()?.spec?.nodeAffinity !== undefined, "the affinity");
+    const matchExpressions = [{ key: "topology.fake.example/zone", operator: "In", values: [zone] }];
+    expect(manual()).toMatchObject({
+      metadata: { labels: { "topology.fake.example/zone": zone, "topology.kubernetes.io/zone": zone } },
+      spec: { nodeAffinity: { required: { nodeSelectorTerms: [{ matchExpressions }] } } },
+    });
+    expect(w.asked).toEqual(["GET /volumes/v1"]);
+    await w.pass(3600);
+    expect(w.asked).toEqual(["GET /volumes/v1"]);
+  });
+
+  test("keeps its own node affinity and labels", async () => {
+    const w = await bound(1);
+    const nodeAffinity = { required: { nodeSelectorTerms: [{ matchExpressions: [] }] } };
+    const csi = { driver: "csi.fake.example", volumeHandle: "v1" };
+    w.createVolume("manual", { metadata: { labels: { a: "b" } }, spec: { csi, nodeAffinity } });
+    await w.pass(600);
+    const manual = w.volumes().find(({ metadata }) => metadata.name === "manual");
+    expect([manual?.metadata.labels, manual?.spec?.nodeAffinity as unknown]).toEqual([
+      { a: "b" },
+      nodeAffinity,
+    ]);
+    expect(w.asked).toEqual([]);
+  });
+
+  test("is reported when the cloud does not have its volume, without further questions", async () => {
+    const w = await bound(1);
+    w.createVolume("manual", { spec: { csi: { driver: "csi.fake.example", volumeHandle: "v9" } } });
+    await w.pass(3600);
+    expect(w.events("manual").at(-1)).toContain(
+      "The volume v9 of the PersistentVolume manual does not exist",
+    );
+    expect(w.asked).toEqual(["GET /volumes/v9"]);
+  });
+});

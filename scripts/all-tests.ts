@@ -3,6 +3,7 @@
 
 import { resolve } from "node:path";
 import { missingAssets } from "../test/cluster/rig/assets.ts";
+import { printHelp } from "./command-line.ts";
 
 const root = resolve(import.meta.dir, "..");
 
@@ -21,10 +22,7 @@ KUBEBUILDER_ASSETS_OLDER   folder with those of an older minor version. Without 
 `;
 
 const words = process.argv.slice(2);
-if (words.includes("--help") || words.includes("-h")) {
-  process.stdout.write(usage);
-  process.exit(0);
-}
+printHelp(usage, words);
 const isNightly = words.includes("--nightly");
 const options = words.filter((word) => word !== "--nightly");
 

@@ -1,15 +1,15 @@
 // `npm run bad-day`: emergencies on a real control plane with a simulated Hetzner project, and what an operator sees.
 
-import { copyFileSync, mkdirSync, mkdtempSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join, resolve } from "node:path";
-import { parseArgs } from "node:util";
+import { join } from "node:path";
 import { keepLoopbackDirect } from "../src/platform/environment.ts";
 import { startControlPlane } from "../test/cluster/rig/control-plane.ts";
 import { type Emergency, emergencies } from "./bad-day/emergencies.ts";
 import { Scene, type Surface, surfaces } from "./bad-day/scene.ts";
+import { commandLine, fail } from "./command-line.ts";
+import { buildInto } from "./test-runs.ts";
 
-const root = resolve(import.meta.dir, "..");
 const names = emergencies.map(({ name }) => name).join(", ");
 
 const usage = `Usage: npm run bad-day -- [part of a name]... [--out <folder>]
@@ -21,21 +21,12 @@ folder. It exits with 1 if a surface does not show a cause, or something was los
 The emergencies: ${names}.
 `;
 
-const { values, positionals } = parseArgs({
-  allowPositionals: true,
-  options: { out: { type: "string" }, help: { type: "boolean", short: "h", default: false } },
-});
-if (values.help) {
-  process.stdout.write(usage);
-  process.exit(0);
-}
+const { values, positionals } = commandLine(usage, { out: { type: "string" } }, Number.POSITIVE_INFINITY);
 const chosen = emergencies.filter(
   ({ name }) => positionals.length === 0 || positionals.some((part) => name.includes(part)),
 );
-if ((process.env["KUBEBUILDER_ASSETS"] ?? "") === "" || chosen.length === 0) {
-  process.stderr.write(chosen.length === 0 ? usage : `KUBEBUILDER_ASSETS is not set.\n\n${usage}`);
-  process.exit(2);
-}
+if (chosen.length === 0) fail(`No emergency has ${positionals.join(" or ")} in its name.`, usage);
+if ((process.env["KUBEBUILDER_ASSETS"] ?? "") === "") fail("KUBEBUILDER_ASSETS is not set.", usage);
 keepLoopbackDirect();
 
 /** A cause must be visible within this time. */
@@ -89,16 +80,6 @@ async function run(scene: Scene, emergency: Emergency, folder: string): Promise<
   return { shown, recoveredSeconds: recovered, lost };
 }
 
-function built(folder: string): string {
-  const name = "hetzner-cloud-controller-manager";
-  const command = [process.execPath, "scripts/build.ts", "hetzner"];
-  if (Bun.spawnSync(command, { cwd: root, stdio: ["ignore", "inherit", "inherit"] }).exitCode !== 0)
-    process.exit(1);
-  const copy = join(folder, name);
-  copyFileSync(join(root, "dist", name), copy);
-  return copy;
-}
-
 function resultText({ name, what, shows }: Emergency, { shown, recoveredSeconds, lost }: Result): string {
   const seen = surfaces
     .filter((surface) => shows[surface] !== undefined)
@@ -122,7 +103,7 @@ mkdirSync(out, { recursive: true });
 const plane = await startControlPlane();
 let failed = 0;
 try {
-  const executable = built(plane.folder);
+  const executable = buildInto(plane.folder, "hetzner");
   for (const emergency of chosen) {
     const folder = join(out, emergency.name);
     mkdirSync(folder, { recursive: true });

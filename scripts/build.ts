@@ -4,14 +4,12 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { basename, resolve } from "node:path";
 import { buildExecutable, prepare } from "./build/executable.ts";
-import { BuildError } from "./build/provider-module.ts";
 import { readSources } from "./build/sources.ts";
 import { startTime } from "./build/start-time.ts";
 import { readTarget, type Target, targets } from "./build/targets.ts";
+import { commandLine, fail, fromCaller, orFail } from "./command-line.ts";
 
 const root = resolve(import.meta.dir, "..");
-/** npm changes to the repository and puts the caller's directory into INIT_CWD. */
-const from = process.env["INIT_CWD"] ?? process.cwd();
 
 const usage = `Usage: npm run build <provider> -- [options]
 
@@ -33,38 +31,31 @@ interface BuildOptions {
   readonly runtime: string | undefined;
 }
 
-function readOptions([wanted, ...rest]: readonly string[]): BuildOptions {
-  if (wanted === "--help" || wanted === "-h") {
-    process.stdout.write(usage);
-    process.exit(0);
-  }
-  if (wanted === undefined || wanted.startsWith("-")) {
-    throw new BuildError(`Expected the name or the path of a provider.\n\n${usage}`);
-  }
-  const chosen: Target[] = [];
-  let outdir = resolve(root, "dist");
-  let runtime: string | undefined;
-  for (let at = 0; at < rest.length; at += 1) {
-    const word = rest[at] ?? "";
-    const [name, inline] = word.split(/=(.*)/s);
-    const value = (): string => {
-      const given = inline ?? rest[++at];
-      if (given === undefined) throw new BuildError(`${name} requires a value.\n\n${usage}`);
-      return given;
-    };
-    if (name === "--all") chosen.push(...targets);
-    else if (name === "--target") chosen.push(...value().split(",").map(readTarget));
-    else if (name === "--outdir") outdir = resolve(from, value());
-    else if (name === "--runtime") runtime = resolve(from, value());
-    else throw new BuildError(`Unknown option ${word}.\n\n${usage}`);
-  }
-  return { wanted, targets: chosen.length === 0 ? [undefined] : [...new Set(chosen)], outdir, runtime };
+function readOptions(): BuildOptions {
+  const { values, positionals } = commandLine(
+    usage,
+    {
+      target: { type: "string", multiple: true, default: [] },
+      all: { type: "boolean", default: false },
+      outdir: { type: "string" },
+      runtime: { type: "string" },
+    },
+    1,
+  );
+  const named = values.target.flatMap((each) => each.split(",")).map(readTarget);
+  const chosen = new Set([...(values.all ? targets : []), ...named]);
+  return {
+    wanted: positionals[0] ?? fail("Expected the name or the path of a provider.", usage),
+    targets: chosen.size === 0 ? [undefined] : [...chosen],
+    outdir: values.outdir === undefined ? resolve(root, "dist") : fromCaller(values.outdir),
+    runtime: values.runtime === undefined ? undefined : fromCaller(values.runtime),
+  };
 }
 
 const print = (text: string): boolean => process.stdout.write(`${text}\n`);
 
 async function build({ wanted, targets: chosen, outdir, runtime }: BuildOptions): Promise<void> {
-  const prepared = await prepare(wanted, from, readSources());
+  const prepared = await prepare(wanted, fromCaller("."), readSources());
   const { provider, sources, contents, materials } = prepared;
   mkdirSync(outdir, { recursive: true });
   const packages = materials.map(({ name, version }) => `${name} ${version}`).join(", ") || "none";
@@ -82,10 +73,4 @@ async function build({ wanted, targets: chosen, outdir, runtime }: BuildOptions)
   }
 }
 
-try {
-  await build(readOptions(process.argv.slice(2)));
-} catch (error) {
-  if (!(error instanceof BuildError)) throw error;
-  process.stderr.write(`${error.message.trimEnd()}\n`);
-  process.exit(2);
-}
+await build(orFail(readOptions)).catch(fail);

@@ -3,23 +3,16 @@
 
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join, resolve } from "node:path";
-import { stopUnlessKnown } from "./known-options.ts";
+import { join } from "node:path";
+import { commandLine, fail, fromCaller } from "./command-line.ts";
 import { portableRules } from "./new-provider/tidy.ts";
 
-const words = process.argv.slice(2);
-const fix = "--fix";
-stopUnlessKnown(
-  words.filter((word) => word.startsWith("-")),
-  {
-    usage:
-      "Usage: npm run check [-- [--fix] <path>]\n  types, lint and format, architecture, words; with a path, of a provider outside this repository\n  --fix: format first, and apply the safe fixes of the linter\n",
-    options: [fix],
-  },
+const { values, positionals } = commandLine(
+  "Usage: npm run check [-- [--fix] <path>]\n  types, lint and format, architecture, words; with a path, of a provider outside this repository\n  --fix: format first, and apply the safe fixes of the linter\n",
+  { fix: { type: "boolean", default: false } },
+  1,
 );
-const isFixing = words.includes(fix);
-const args = words.filter((word) => word !== fix);
-const lint = ["check", "--error-on-warnings", ...(isFixing ? ["--write"] : [])];
+const lint = ["check", "--error-on-warnings", ...(values.fix ? ["--write"] : [])];
 
 const repository = new URL("..", import.meta.url).pathname;
 const bin = (name: string): string => join(repository, "node_modules/.bin", name);
@@ -62,17 +55,10 @@ function runAll(checks: readonly Check[]): number {
   return failed;
 }
 
-const [path, ...more] = args;
-if (more.length > 0) {
-  process.stderr.write(`Expected one path, got ${args.length}.\n`);
-  process.exit(2);
-}
-/** npm changes to the repository and puts the caller's directory into INIT_CWD. */
-const folder = path === undefined ? undefined : resolve(process.env["INIT_CWD"] ?? process.cwd(), path);
-if (folder !== undefined && !existsSync(join(folder, "tsconfig.json"))) {
-  process.stderr.write(`${folder} has no tsconfig.json. Expected a provider made with --dir.\n`);
-  process.exit(2);
-}
+const [path] = positionals;
+const folder = path === undefined ? undefined : fromCaller(path);
+if (folder !== undefined && !existsSync(join(folder, "tsconfig.json")))
+  fail(`${folder} has no tsconfig.json. Expected a provider made with --dir.`);
 const rules = mkdtempSync(join(tmpdir(), "fairlead-rules-"));
 writeFileSync(join(rules, "biome.json"), portableRules());
 try {

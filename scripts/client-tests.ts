@@ -5,6 +5,7 @@ import { keepLoopbackDirect } from "../src/platform/environment.ts";
 import { Results } from "../test/clients/rig/results.ts";
 import type { ClientSuite, PreparedClient } from "../test/clients/rig/suite.ts";
 import { allClients, clientsNamed, suites } from "../test/clients/suites.ts";
+import { fail, printHelp } from "./command-line.ts";
 
 const usage = `Usage: npm run test:clients [-- [--write] NAME...]
 
@@ -15,17 +16,11 @@ HCLOUD_OPENAPI   path of the OpenAPI document of Hetzner Cloud, to check every r
 `;
 
 const words = process.argv.slice(2);
-if (words.includes("--help") || words.includes("-h")) {
-  process.stdout.write(usage);
-  process.exit(0);
-}
+printHelp(usage, words);
 const isWriting = words.includes("--write");
 const names = words.filter((word) => word !== "--write");
 const unknown = names.find((name) => clientsNamed(name).length === 0);
-if (unknown !== undefined) {
-  process.stderr.write(`Unknown client ${unknown}.\n\n${usage}`);
-  process.exit(2);
-}
+if (unknown !== undefined) fail(`Unknown client ${unknown}.`, usage);
 keepLoopbackDirect();
 const results = new Results();
 

@@ -1,11 +1,11 @@
 // `npm run cloud <name>`: serves a simulated cloud over HTTP, for development.
 
-import { parseArgs } from "node:util";
 import { faultsPath, tokensPath } from "#ccm/testing";
 import { milliseconds } from "../src/core/brand.ts";
 import { systemClock } from "../src/platform/clock.ts";
 import type { LocalCloud, LocalCloudDefinition } from "./clouds/local-cloud.ts";
-import { cloudChoices, findLocalCloud, localClouds } from "./clouds/registry.ts";
+import { cloudChoices, localClouds } from "./clouds/registry.ts";
+import { commandLine, fail, oneNamed, orFail, wholeNumber } from "./command-line.ts";
 
 /** The default of each cloud: "fake 8620, hetzner 8621". */
 function defaults(pick: (definition: LocalCloudDefinition) => number | undefined): string {
@@ -26,68 +26,36 @@ Serves a simulated cloud on 127.0.0.1, and prints the settings of a manager that
                            of rancher, an API key such as access:secret
 `;
 
-function fail(text: string): never {
-  process.stderr.write(`${text}\n\n${usage}`);
-  process.exit(2);
-}
-
-function orFail<T>(work: () => T): T {
-  try {
-    return work();
-  } catch (error) {
-    return fail(error instanceof Error ? error.message : String(error));
-  }
-}
-
-const { positionals, values } = orFail(() =>
-  parseArgs({
-    allowPositionals: true,
-    options: {
-      port: { type: "string" },
-      machines: { type: "string", default: "0" },
-      prefix: { type: "string", default: "node-" },
-      latency: { type: "string", default: "0" },
-      "action-time": { type: "string" },
-      "requests-per-hour": { type: "string" },
-      token: { type: "string" },
-      help: { type: "boolean", short: "h", default: false },
-    },
-  }),
+const { positionals, values } = commandLine(
+  usage,
+  {
+    port: { type: "string" },
+    machines: { type: "string", default: "0" },
+    prefix: { type: "string", default: "node-" },
+    latency: { type: "string", default: "0" },
+    "action-time": { type: "string" },
+    "requests-per-hour": { type: "string" },
+    token: { type: "string" },
+  },
+  1,
 );
 
-type Counted = "port" | "machines" | "latency" | "action-time" | "requests-per-hour";
-
-function wholeNumber(name: Counted, fallback: number): number {
-  const number = Number(values[name] ?? fallback);
-  if (Number.isSafeInteger(number) && number >= 0) return number;
-  return fail(`--${name} must be a whole number, got "${values[name]}".`);
-}
-
-function readDefinition(): LocalCloudDefinition {
-  const [name, unexpected] = positionals;
-  if (name === undefined) return fail("Expected the name of the cloud to serve.");
-  if (unexpected !== undefined) return fail(`Unexpected argument "${unexpected}".`);
-  const found = findLocalCloud(name);
-  return typeof found === "string" ? fail(found) : found;
-}
-
-if (values.help) {
-  process.stdout.write(usage);
-  process.exit(0);
-}
-
-const definition = readDefinition();
+const [wanted] = positionals;
+if (wanted === undefined) fail("Expected the name of the cloud to serve.", usage);
+const definition: LocalCloudDefinition = orFail(() => oneNamed("cloud", wanted, localClouds));
+const numberOr = (name: "port" | "action-time" | "requests-per-hour", fallback: number): number =>
+  wholeNumber(name, values[name] ?? String(fallback));
 if (definition.defaultRequestsPerHour === undefined && values["requests-per-hour"] !== undefined)
-  fail(`--requests-per-hour has no effect: the ${definition.name} cloud has no quota.`);
+  fail(`--requests-per-hour has no effect: the ${definition.name} cloud has no quota.`, usage);
 const options = {
   clock: systemClock,
-  port: wholeNumber("port", definition.defaultPort),
-  latency: milliseconds(wholeNumber("latency", 0)),
-  actionTime: milliseconds(wholeNumber("action-time", definition.defaultActionTime)),
-  requestsPerHour: wholeNumber("requests-per-hour", definition.defaultRequestsPerHour ?? 0),
+  port: numberOr("port", definition.defaultPort),
+  latency: milliseconds(wholeNumber("latency", values.latency)),
+  actionTime: milliseconds(numberOr("action-time", definition.defaultActionTime)),
+  requestsPerHour: numberOr("requests-per-hour", definition.defaultRequestsPerHour ?? 0),
   token: values.token ?? definition.exampleToken,
 };
-const count = wholeNumber("machines", 0);
+const count = wholeNumber("machines", values.machines);
 
 function open(): LocalCloud {
   const { name } = definition;

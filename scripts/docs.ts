@@ -3,6 +3,7 @@
 
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { commandLine } from "./command-line.ts";
 import { cloudPage } from "./docs/cloud-page.ts";
 import { withScenarios } from "./docs/comparison-page.ts";
 import { dashboard } from "./docs/dashboard/dashboard.ts";
@@ -17,11 +18,10 @@ import { type Recorded, sortedProofs, validProofs } from "./docs/recorded-proofs
 import { referencePage } from "./docs/reference-page.ts";
 import { proofsIn, runCluster, runExecutable, runPlain, runTools } from "./docs/run-suites.ts";
 import { alertsIn, reasonPages, runbookIndex } from "./docs/runbook-pages.ts";
-import { stopUnlessKnown } from "./known-options.ts";
 
-const args = process.argv.slice(2);
-stopUnlessKnown(args, {
-  usage: `Usage: npm run docs -- [options]
+const flag = { type: "boolean", default: false } as const;
+const { values } = commandLine(
+  `Usage: npm run docs -- [options]
   generates docs/clouds/*-reference.md, docs/events.md, flags.md, metrics.md, provider-reference.md and docs/runbooks from the code
   --check         write nothing; exit with 1 if a page is stale
   --features      also docs/features.md, which needs the results of all tests: runs them
@@ -31,16 +31,18 @@ stopUnlessKnown(args, {
   --all           --executable, --cluster and --tools
   --junit <file>  --features with this JUnit report, instead of running the tests
 `,
-  options: ["--check", "--features", "--executable", "--cluster", "--tools", "--all"],
-  valued: ["--junit"],
-});
+  {
+    ...{ check: flag, features: flag, executable: flag, cluster: flag, tools: flag, all: flag },
+    junit: { type: "string" },
+  },
+);
 const root = new URL("..", import.meta.url).pathname;
 const read = (path: string): string => readFileSync(join(root, path), "utf8");
 const print = (line: string): void => void process.stdout.write(`${line}\n`);
 
 const recordFile = "scripts/docs/recorded-proofs.json";
 
-const isRequested = (suite: keyof Recorded): boolean => args.includes("--all") || args.includes(`--${suite}`);
+const isRequested = (suite: keyof Recorded): boolean => values.all || values[suite];
 const sourceOf = (file: string): string | undefined =>
   existsSync(join(root, file)) ? read(file) : undefined;
 
@@ -66,8 +68,7 @@ function recordedProofs(): Recorded {
 
 /** The pages that depend on the results of tests. */
 function provedPages(): Readonly<Record<string, string>> {
-  const given = args.indexOf("--junit");
-  const plain = proofsIn(given === -1 ? runPlain() : readFileSync(args[given + 1] ?? "", "utf8"));
+  const plain = proofsIn(junit === undefined ? runPlain() : readFileSync(junit, "utf8"));
   const recorded = recordedProofs();
   return {
     [recordFile]: `${JSON.stringify(recorded, undefined, 2)}\n`,
@@ -75,7 +76,8 @@ function provedPages(): Readonly<Record<string, string>> {
   };
 }
 
-const needsTests = args.some((word) => word !== "--check");
+const { check, junit, ...suites } = values;
+const needsTests = junit !== undefined || Object.values(suites).includes(true);
 
 const pages = {
   ...(needsTests ? provedPages() : {}),
@@ -102,7 +104,7 @@ for (const [name, content] of Object.entries(pages)) {
   const path = join(root, name);
   const present = existsSync(path) ? readFileSync(path, "utf8") : "";
   if (present === content) continue;
-  if (args.includes("--check")) {
+  if (check) {
     stale += 1;
     print(`${name} is stale; run: npm run docs`);
   } else {

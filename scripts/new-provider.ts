@@ -2,13 +2,12 @@
 // missing. `try <name|path>` runs the real manager with a provider, its simulator and a test API server.
 
 import { existsSync, readdirSync } from "node:fs";
-import { join, relative, resolve } from "node:path";
-import { parseArgs } from "node:util";
-import { didYouMean } from "../src/core/did-you-mean.ts";
+import { join, relative } from "node:path";
+import { commandLine, fail, fromCaller } from "./command-line.ts";
 import { nextSteps } from "./new-provider/next-steps.ts";
 import { readName, similarName } from "./new-provider/provider-name.ts";
 import { repository, skeletonOf } from "./new-provider/skeleton.ts";
-import { TryError, tryProvider } from "./new-provider/try-provider.ts";
+import { tryProvider } from "./new-provider/try-provider.ts";
 import { writeSkeleton } from "./new-provider/write-skeleton.ts";
 
 const usage = `Usage: npm run new-provider -- <name> [--dir <path>]
@@ -17,63 +16,36 @@ const usage = `Usage: npm run new-provider -- <name> [--dir <path>]
          Run the manager with a provider, its simulator and a test API server.
 `;
 
-function fail(text: string): never {
-  process.stderr.write(text.endsWith("\n") ? text : `${text}\n`);
-  process.exit(2);
-}
-
-/** npm changes to the repository and puts the caller's directory into INIT_CWD. */
-const from = process.env["INIT_CWD"] ?? process.cwd();
-
-const { values, positionals, tokens } = parseArgs({
-  allowPositionals: true,
-  strict: false,
-  tokens: true,
-  options: { dir: { type: "string", short: "d" }, help: { type: "boolean" } },
-});
-for (const token of tokens) {
-  if (token.kind !== "option" || ["dir", "help"].includes(token.name)) continue;
-  const meant = didYouMean(token.name, ["dir", "help"]);
-  fail(
-    `Unknown option --${token.name}.${meant === undefined ? "" : ` Did you mean --${meant}?`}\n\n${usage}`,
-  );
-}
-const [first, second, ...more] = positionals;
-if (values["help"] === true) {
-  process.stdout.write(usage);
-  process.exit(0);
-}
-if (first === undefined) fail(`Expected the name of the new provider.\n\n${usage}`);
-if (more.length > 0) fail(`Unexpected argument ${more[0]}.\n\n${usage}`);
+const { values, positionals } = commandLine(usage, { dir: { type: "string", short: "d" } }, 2);
+const [first, second] = positionals;
+if (first === undefined) fail("Expected the name of the new provider.", usage);
 
 const providers = join(repository, "providers");
 const taken = readdirSync(providers).toSorted();
 
 if (first === "try") {
-  if (second === undefined) fail(`Expected the name or the path of a provider.\n\n${usage}`);
+  if (second === undefined) fail("Expected the name or the path of a provider.", usage);
   const inside = join(providers, second);
-  const folder = existsSync(inside) ? inside : resolve(from, second);
+  const folder = existsSync(inside) ? inside : fromCaller(second);
   try {
     process.exit((await tryProvider(folder, (text) => process.stdout.write(text))) ? 0 : 1);
   } catch (error) {
-    if (!(error instanceof TryError)) throw error;
-    fail(error.message);
+    fail(error);
   }
 }
 
-if (second !== undefined) fail(`Expected one name, got two: ${first} and ${second}.\n\n${usage}`);
-const dir = values["dir"];
-if (dir === true || dir === "") fail(`--dir requires a path.\n\n${usage}`);
-const isInside = typeof dir !== "string";
+if (second !== undefined) fail(`Expected one name, got two: ${first} and ${second}.`, usage);
+const { dir } = values;
+const isInside = dir === undefined;
 const name = readName(first, isInside ? taken : []);
 if ("error" in name) process.exit(fail(name.error));
 const skeleton = skeletonOf(
   name,
-  isInside ? { kind: "inside", root: repository } : { kind: "outside", folder: resolve(from, dir) },
+  isInside ? { kind: "inside", root: repository } : { kind: "outside", folder: fromCaller(dir) },
 );
 const existing = writeSkeleton(skeleton);
 if (existing.length > 0) {
-  const paths = existing.map((path) => `  ${relative(from, path)}\n`).join("");
+  const paths = existing.map((path) => `  ${relative(fromCaller("."), path)}\n`).join("");
   fail(`No files were written, because these already exist:\n${paths}Remove them or choose another name.`);
 }
 process.stdout.write(nextSteps(skeleton, name.kebab, isInside));

@@ -1,8 +1,8 @@
 // `npm run rehearse`: the change from a Go manager to Fairlead and back, with a simulated cloud and a test API server.
 
-import { parseArgs } from "node:util";
 import { keepLoopbackDirect } from "../src/platform/environment.ts";
-import { findRehearsal, rehearsals } from "./rehearse/clouds/registry.ts";
+import { commandLine, oneNamed, orFail } from "./command-line.ts";
+import { rehearsals } from "./rehearse/clouds/registry.ts";
 import { type Act, isClean, rehearse } from "./rehearse/rehearsal.ts";
 
 const names = rehearsals.map(({ name }) => name).join(", ");
@@ -16,24 +16,6 @@ It exits with 1 if Fairlead changes anything when it takes over.
   --cloud <name>   the cloud: ${names} (default: hetzner)
   --peer <text>    command line of the Go manager (default: ${rehearsals.map(({ name, peerVariable }) => `$${peerVariable} for ${name}`).join(", ")})
 `;
-
-function fail(text: string): never {
-  process.stderr.write(`${text}\n\n${usage}`);
-  process.exit(2);
-}
-
-function readOptions() {
-  const options = {
-    cloud: { type: "string", default: "hetzner" },
-    peer: { type: "string" },
-    help: { type: "boolean", short: "h", default: false },
-  } as const;
-  try {
-    return parseArgs({ options }).values;
-  } catch (error) {
-    return fail(error instanceof Error ? error.message : String(error));
-  }
-}
 
 /** "12 POST /load_balancers". */
 function counted(changes: readonly string[]): readonly string[] {
@@ -53,15 +35,12 @@ function report({ title, requests, changes, writes, differences }: Act): void {
   process.stdout.write(`${lines.join("\n")}\n`);
 }
 
-const { cloud: name, peer: given, help } = readOptions();
-if (help) {
-  process.stdout.write(usage);
-  process.exit(0);
-}
-const cloud =
-  findRehearsal(name) ??
-  fail(`There is no rehearsal for the cloud ${JSON.stringify(name)}. Known: ${names}.`);
-const peer = given ?? process.env[cloud.peerVariable] ?? "";
+const { values } = commandLine(usage, {
+  cloud: { type: "string", default: "hetzner" },
+  peer: { type: "string" },
+});
+const cloud = orFail(() => oneNamed("cloud", values.cloud, rehearsals), usage);
+const peer = values.peer ?? process.env[cloud.peerVariable] ?? "";
 if (peer.trim() === "") {
   process.stdout.write(
     `No peer is given, so nothing was rehearsed. Set ${cloud.peerVariable} or --peer to the command line of the Go manager.\n`,

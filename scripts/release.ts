@@ -2,8 +2,8 @@
 
 import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
-import { BuildError } from "./build/provider-module.ts";
 import { readSources } from "./build/sources.ts";
+import { fail, orFail, printHelp } from "./command-line.ts";
 import { newestPackages } from "./release/image/debian.ts";
 import { writeLock } from "./release/image/lock.ts";
 import { verifyCommand } from "./release/notes.ts";
@@ -13,8 +13,6 @@ import { makeKey, readKey } from "./release/signature.ts";
 
 const root = resolve(import.meta.dir, "..");
 const published = resolve(root, "deploy/release-key.pub");
-/** npm changes to the repository and puts the caller's directory into INIT_CWD. */
-const from = process.env["INIT_CWD"] ?? process.cwd();
 const print = (line: string): boolean => process.stdout.write(`${line}\n`);
 
 function keyOf({ key: path }: ReleaseOptions) {
@@ -24,11 +22,8 @@ function keyOf({ key: path }: ReleaseOptions) {
 }
 
 async function main(words: readonly string[]): Promise<void> {
-  if (words.includes("--help") || words.includes("-h")) {
-    process.stdout.write(usage);
-    return;
-  }
-  const options = readOptions(words, from);
+  printHelp(usage, words);
+  const options = orFail(() => readOptions(words), usage);
   if (options.makeKey !== undefined) {
     const shared = makeKey(options.makeKey);
     print(`Private key: ${options.makeKey} (keep it secret; pass it as FAIRLEAD_RELEASE_KEY or --key)`);
@@ -51,10 +46,4 @@ async function main(words: readonly string[]): Promise<void> {
   );
 }
 
-try {
-  await main(process.argv.slice(2));
-} catch (error) {
-  if (!(error instanceof BuildError)) throw error;
-  process.stderr.write(`${error.message.trimEnd()}\n`);
-  process.exit(2);
-}
+await main(process.argv.slice(2)).catch(fail);

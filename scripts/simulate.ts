@@ -2,12 +2,11 @@
 
 import { cpus } from "node:os";
 import { join, resolve } from "node:path";
-import { mutationNamed, mutations } from "../test/simulation/mutations/mutations.ts";
+import { mutations } from "../test/simulation/mutations/mutations.ts";
 import type { SeedResult } from "../test/simulation/seed-worker.ts";
-import { stopUnlessKnown } from "./known-options.ts";
+import { commandLine, oneNamed, orFail, wholeNumber } from "./command-line.ts";
 
 const root = resolve(import.meta.dir, "..");
-const args = process.argv.slice(2);
 
 const usage = `Usage: npm run simulate -- [--seeds N] [--from N] [--processes N] [--mutation NAME] [--ignore N,N] [--first]
 
@@ -19,33 +18,18 @@ Runs the simulation with N seeds (100), and prints each seed that violates an in
 Replay one seed with FAIRLEAD_SEED=N npm test -- ./test/simulation
 Mutations: ${mutations.map(({ name }) => name).join(", ")}
 `;
-stopUnlessKnown(args, {
-  usage,
-  options: ["--first"],
-  valued: ["--seeds", "--from", "--processes", "--mutation", "--ignore"],
+const { values } = commandLine(usage, {
+  seeds: { type: "string", default: "100" },
+  from: { type: "string", default: "1" },
+  processes: { type: "string", default: String(cpus().length) },
+  mutation: { type: "string" },
+  ignore: { type: "string", default: "" },
+  first: { type: "boolean", default: false },
 });
-
-function optionValue(option: string): string | undefined {
-  const index = args.indexOf(option);
-  return index === -1 ? undefined : args[index + 1];
-}
-
-function numberOf(option: string, fallback: number): number {
-  const text = optionValue(option);
-  const number = text === undefined ? fallback : Number(text);
-  if (Number.isInteger(number) && number > 0) return number;
-  process.stderr.write(`${option} requires a positive integer, got ${text}.\n`);
-  process.exit(2);
-}
-
-const count = numberOf("--seeds", 100);
-const first = numberOf("--from", 1);
-const mutation = optionValue("--mutation");
-if (mutation !== undefined && mutationNamed(mutation) === undefined) {
-  process.stderr.write(`There is no mutation ${mutation}.\n\n${usage}`);
-  process.exit(2);
-}
-const stopsAtFirst = args.includes("--first");
+const { mutation, first: stopsAtFirst } = values;
+const count = wholeNumber("seeds", values.seeds, 1);
+const first = wholeNumber("from", values.from, 1);
+if (mutation !== undefined) orFail(() => oneNamed("mutation", mutation, mutations));
 const seeds = Array.from({ length: count }, (_, index) => first + index);
 const started = performance.now();
 const failed: SeedResult[] = [];
@@ -82,7 +66,7 @@ async function work(): Promise<void> {
         // The last tier of the compiler costs more processor time than its code saves: most code of a seed runs rarely.
         BUN_JSC_useFTLJIT: "0",
         FAIRLEAD_MUTATION: mutation ?? "",
-        FAIRLEAD_IGNORE: optionValue("--ignore") ?? "",
+        FAIRLEAD_IGNORE: values.ignore,
       },
     },
   );
@@ -108,7 +92,7 @@ async function work(): Promise<void> {
   if ((await worker.exited) !== 0) throw new Error("A process of the simulation ended with an error.");
 }
 
-await Promise.all(Array.from({ length: numberOf("--processes", cpus().length) }, work));
+await Promise.all(Array.from({ length: wholeNumber("processes", values.processes, 1) }, work));
 const byInvariant = Object.groupBy(failed, ({ invariants }) => invariants.join("+"));
 for (const [invariants, results = []] of Object.entries(byInvariant)) {
   const list = results.map(({ seed }) => seed).toSorted((a, b) => a - b);

@@ -1,6 +1,7 @@
 // `npm run site`: builds the documentation site from docs/ into dist/site.
 
 import { resolve } from "node:path";
+import { commandLine, fail } from "./command-line.ts";
 import { buildSite } from "./site/build-site.ts";
 import { siteGenerator } from "./site/generator.ts";
 
@@ -12,18 +13,10 @@ Builds the documentation site into dist/site. The site generator is installed in
   --base </path/>   the path of the site on its server (default: /)
 `;
 
-const words = process.argv.slice(2);
-if (words.includes("--help") || words.includes("-h")) {
-  process.stdout.write(usage);
-  process.exit(0);
-}
-const [option, base = "/", ...more] = words[0]?.startsWith("--base=")
-  ? ["--base", words[0].slice("--base=".length), ...words.slice(1)]
-  : words;
-if ((option !== undefined && option !== "--base") || more.length > 0 || !/^\/(.*\/)?$/.test(base)) {
-  process.stderr.write(`Expected --base and a path that begins and ends with a slash.\n\n${usage}`);
-  process.exit(2);
-}
+const { values } = commandLine(usage, { base: { type: "string", default: "/" } });
+const { base } = values;
+if (!/^\/(.*\/)?$/.test(base))
+  fail(`--base must begin and end with a slash, got ${JSON.stringify(base)}.`, usage);
 const started = performance.now();
 const output = resolve(root, "dist/site");
 process.stdout.write("Preparing the site generator (a minute at the first time) …\n");

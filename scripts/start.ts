@@ -1,72 +1,47 @@
 // `npm start`: the demo. It runs the real manager against a sandbox, which is a test API server and a simulated cloud, and
 // shows a live view on a terminal or plain lines elsewhere. With --until-settled it exits when all is done, for scripts.
 
-import { defineCommand, runMain } from "citty";
 import manifest from "../package.json" with { type: "json" };
 import { milliseconds } from "../src/core/brand.ts";
-import { didYouMean } from "../src/core/did-you-mean.ts";
 import { systemClock } from "../src/platform/clock.ts";
 import { keepLoopbackDirect } from "../src/platform/environment.ts";
 import { createLog } from "../src/telemetry/log.ts";
 import type { LocalCloudDefinition } from "./clouds/local-cloud.ts";
-import { cloudChoices, findLocalCloud } from "./clouds/registry.ts";
+import { cloudChoices, localClouds } from "./clouds/registry.ts";
+import { commandLine, fail, oneNamed, orFail, wholeNumber } from "./command-line.ts";
 import { Demo } from "./start/demo.ts";
 import { demoSteps } from "./start/demo-steps.ts";
 import { openSandbox, type Sandbox, type SandboxOptions } from "./start/sandbox.ts";
 import { plain } from "./start/screen.ts";
 import { linesOf } from "./start/view.ts";
 
-const args = {
-  cloud: { type: "string", default: "fake", description: `Simulated cloud: ${cloudChoices}.` },
-  nodes: { type: "string", default: "5", description: "Number of Nodes." },
-  "cloud-latency": {
-    type: "string",
-    default: "20",
-    description: "Milliseconds that the cloud takes to answer a request.",
-  },
-  faults: { type: "boolean", default: false, description: "Let some cloud requests fail." },
-  port: { type: "string", default: "0", description: "Port of the API server; 0 for any free port." },
-  "until-settled": {
-    type: "boolean",
-    default: false,
-    description: "Exit with 0 when all steps are done, or with 1 after the timeout.",
-  },
-  timeout: { type: "string", default: "120", description: "Seconds after which --until-settled gives up." },
-} as const;
+const usage = `Usage: npm start -- [options]
 
-function fail(text: string): never {
-  process.stderr.write(`${text}\n`);
-  process.exit(2);
-}
+A demo of Fairlead without a cluster or a cloud account: Nodes join, Services get load balancers, machines are shut down and deleted.
 
-function wholeNumber(name: string, text: string, min: number, max = 1_000_000): number {
-  const value = Number(text);
-  if (!Number.isInteger(value) || value < min || value > max)
-    fail(`--${name} must be a whole number from ${min} to ${max}, got ${JSON.stringify(text)}.`);
-  return value;
-}
+  --cloud <name>        simulated cloud: ${cloudChoices} (fake)
+  --nodes <n>           number of Nodes (5)
+  --cloud-latency <ms>  time that the cloud takes to answer a request (20)
+  --faults              let some cloud requests fail
+  --port <n>            port of the API server; 0 for any free port (0)
+  --until-settled       exit with 0 when all steps are done, or with 1 after the timeout
+  --timeout <s>         seconds after which --until-settled gives up (120)
+  --version             print the version
+`;
 
-function cloudNamed(name: string): LocalCloudDefinition {
-  const found = findLocalCloud(name);
-  return typeof found === "string" ? fail(found) : found;
-}
-
-/** citty accepts unknown options without an error. */
-function refuseUnknown(given: readonly string[]): void {
-  const takesValue = (word: string): boolean =>
-    Object.entries(args).some(([name, { type }]) => type === "string" && word === `--${name}`);
-  const valued = new Set(given.flatMap((word, index) => (takesValue(word) ? [index + 1] : [])));
-  for (const [index, word] of given.entries()) {
-    if (!word.startsWith("-") && !valued.has(index))
-      fail(`Unexpected argument ${word}. For all options: npm start -- --help`);
-    if (!word.startsWith("--")) continue;
-    const name = word.slice(2).split("=")[0] ?? "";
-    const known = [...Object.keys(args), "help", "version"];
-    if (known.includes(name) || known.includes(name.replace(/^no-/, ""))) continue;
-    const meant = didYouMean(name, known);
-    const hint = meant === undefined ? "For all options: npm start -- --help" : `Did you mean --${meant}?`;
-    fail(`Unknown option --${name}. ${hint}`);
-  }
+const { values: given } = commandLine(usage, {
+  cloud: { type: "string", default: "fake" },
+  nodes: { type: "string", default: "5" },
+  "cloud-latency": { type: "string", default: "20" },
+  faults: { type: "boolean", default: false },
+  port: { type: "string", default: "0" },
+  "until-settled": { type: "boolean", default: false },
+  timeout: { type: "string", default: "120" },
+  version: { type: "boolean", default: false },
+});
+if (given.version) {
+  process.stdout.write(`${manifest.version} from the sources\n`);
+  process.exit(0);
 }
 
 async function openSandboxOrFail(options: SandboxOptions): Promise<Sandbox> {
@@ -103,90 +78,74 @@ function draw(sandbox: Sandbox, demo: Demo, elapsedMs: number, write: (text: str
   write(`\u001B[H${lines.join("\n")}\u001B[J`);
 }
 
-const main = defineCommand({
-  meta: {
-    name: "npm start --",
-    version: `${manifest.version} from the sources`,
-    description:
-      "A demo of Fairlead without a cluster or a cloud account: Nodes join, Services get load balancers, machines are shut down and deleted.",
-  },
-  args,
-  run: async ({ args: given, rawArgs }) => {
-    refuseUnknown(rawArgs);
-    keepLoopbackDirect();
-    const nodes = wholeNumber("nodes", given.nodes, 1);
-    const timeout = wholeNumber("timeout", given.timeout, 1) * 1000;
-    const untilSettled = given["until-settled"];
-    // A dumb terminal cannot move the cursor, so it gets plain lines.
-    const isLive = process.stdout.isTTY === true && !untilSettled && process.env["TERM"] !== "dumb";
-    const write = (text: string) => void process.stdout.write(text);
-    const log = createLog({
-      format: "text",
-      verbosity: 0,
-      clock: systemClock,
-      write: isLive || nodes > 20 ? () => undefined : write,
-    });
-
-    const stop = new AbortController();
-    const sandbox = await openSandboxOrFail({
-      definition: cloudNamed(given.cloud),
-      nodes,
-      cloudLatency: milliseconds(wholeNumber("cloud-latency", given["cloud-latency"], 0)),
-      faults: given.faults,
-      port: wholeNumber("port", given.port, 0, 65_535),
-      log,
-      signal: stop.signal,
-    });
-    const started = systemClock.monotonic();
-    const elapsed = () => systemClock.monotonic() - started;
-    const inSeconds = () => `${(elapsed() / 1000).toFixed(1)}s`;
-    const demo = new Demo({
-      steps: demoSteps(sandbox, nodes),
-      elapsed,
-      pause: isLive ? 3000 : 0,
-      report: isLive ? () => undefined : (text) => write(`[${inSeconds()}] ${text}\n`),
-    });
-
-    let code = 0;
-    const end = (exitCode: number): void => {
-      code = exitCode;
-      stop.abort(new Error("asked to stop"));
-    };
-    // With --until-settled, an interruption must not look like success.
-    process.on("SIGINT", () => end(untilSettled ? 130 : 0));
-    process.on("SIGTERM", () => end(untilSettled ? 143 : 0));
-    // The terminal was closed; the temporary folder must still be removed.
-    process.on("SIGHUP", () => end(129));
-    process.stdout.on("error", () => undefined);
-    process.stderr.on("error", () => undefined);
-    write(
-      isLive
-        ? "\u001B[?1049h\u001B[?25l"
-        : `KUBECONFIG=${sandbox.kubeconfig}\nStatus page: ${sandbox.statusURL}\nCloud: ${sandbox.cloud.url}\n`,
-    );
-    const timer = setInterval(() => {
-      demo.tick();
-      if (isLive) draw(sandbox, demo, elapsed(), write);
-      if (!untilSettled) return;
-      if (demo.isDone && sandbox.manager.isIdle()) {
-        const requests = Object.values(sandbox.cloud.requestCounts()).reduce((sum, count) => sum + count, 0);
-        write(`[${inSeconds()}] settled: all steps are done after ${requests} cloud requests\n`);
-        end(0);
-      } else if (elapsed() > timeout) {
-        write(
-          `[${inSeconds()}] timed out waiting for ${demo.waitingFor ?? "the work queues to become empty"}\n`,
-        );
-        end(1);
-      }
-    }, 100);
-    try {
-      await sandbox.ended;
-    } finally {
-      clearInterval(timer);
-      if (isLive) write("\u001B[?25h\u001B[?1049l");
-    }
-    process.exit(code);
-  },
+keepLoopbackDirect();
+const nodes = wholeNumber("nodes", given.nodes, 1, 1_000_000);
+const timeout = wholeNumber("timeout", given.timeout, 1, 1_000_000) * 1000;
+const untilSettled = given["until-settled"];
+// A dumb terminal cannot move the cursor, so it gets plain lines.
+const isLive = process.stdout.isTTY === true && !untilSettled && process.env["TERM"] !== "dumb";
+const write = (text: string) => void process.stdout.write(text);
+const log = createLog({
+  format: "text",
+  verbosity: 0,
+  clock: systemClock,
+  write: isLive || nodes > 20 ? () => undefined : write,
 });
 
-await runMain(main);
+const stop = new AbortController();
+const sandbox = await openSandboxOrFail({
+  definition: orFail(() => oneNamed<LocalCloudDefinition>("cloud", given.cloud, localClouds)),
+  nodes,
+  cloudLatency: milliseconds(wholeNumber("cloud-latency", given["cloud-latency"], 0, 1_000_000)),
+  faults: given.faults,
+  port: wholeNumber("port", given.port, 0, 65_535),
+  log,
+  signal: stop.signal,
+});
+const started = systemClock.monotonic();
+const elapsed = () => systemClock.monotonic() - started;
+const inSeconds = () => `${(elapsed() / 1000).toFixed(1)}s`;
+const demo = new Demo({
+  steps: demoSteps(sandbox, nodes),
+  elapsed,
+  pause: isLive ? 3000 : 0,
+  report: isLive ? () => undefined : (text) => write(`[${inSeconds()}] ${text}\n`),
+});
+
+let code = 0;
+const end = (exitCode: number): void => {
+  code = exitCode;
+  stop.abort(new Error("asked to stop"));
+};
+// With --until-settled, an interruption must not look like success.
+process.on("SIGINT", () => end(untilSettled ? 130 : 0));
+process.on("SIGTERM", () => end(untilSettled ? 143 : 0));
+// The terminal was closed; the temporary folder must still be removed.
+process.on("SIGHUP", () => end(129));
+process.stdout.on("error", () => undefined);
+process.stderr.on("error", () => undefined);
+write(
+  isLive
+    ? "\u001B[?1049h\u001B[?25l"
+    : `KUBECONFIG=${sandbox.kubeconfig}\nStatus page: ${sandbox.statusURL}\nCloud: ${sandbox.cloud.url}\n`,
+);
+const timer = setInterval(() => {
+  demo.tick();
+  if (isLive) draw(sandbox, demo, elapsed(), write);
+  if (!untilSettled) return;
+  if (demo.isDone && sandbox.manager.isIdle()) {
+    const requests = Object.values(sandbox.cloud.requestCounts()).reduce((sum, count) => sum + count, 0);
+    write(`[${inSeconds()}] settled: all steps are done after ${requests} cloud requests\n`);
+    end(0);
+  } else if (elapsed() > timeout) {
+    write(`[${inSeconds()}] timed out waiting for ${demo.waitingFor ?? "the work queues to become empty"}\n`);
+    end(1);
+  }
+}, 100);
+try {
+  await sandbox.ended;
+} finally {
+  clearInterval(timer);
+  if (isLive) write("\u001B[?25h\u001B[?1049l");
+}
+process.exit(code);

@@ -3,6 +3,7 @@
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { keepLoopbackDirect } from "../../src/platform/environment.ts";
+import { fail } from "../command-line.ts";
 import {
   allBenchmarks,
   type BenchmarkGroup,
@@ -18,7 +19,7 @@ import { chartSvg } from "./charts.ts";
 import { comparisonCharts } from "./comparison.ts";
 import { describeExecutable, describeLoad, describeMachine } from "./machine.ts";
 import { measure } from "./measure.ts";
-import { fail, type Options, readOptions } from "./options.ts";
+import { type Options, readOptions } from "./options.ts";
 import { chartFolder, chartsOf, insertInto, pageOf } from "./page.ts";
 import { builtExecutable } from "./world.ts";
 

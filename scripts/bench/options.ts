@@ -1,7 +1,6 @@
 // The command line of `npm run bench`. An invalid one exits with 2 and an explanation.
 
-import { resolve } from "node:path";
-import { parseArgs } from "node:util";
+import { commandLine, fail, fromCaller, wholeNumber } from "../command-line.ts";
 import type { Load } from "./scrape.ts";
 import type { BenchOptions } from "./world.ts";
 
@@ -27,12 +26,8 @@ Measures the executable in dist/ (npm run build fake).
   --write               also write the page into docs/benchmarks.md
 
 Set KUBEBUILDER_ASSETS to a folder with etcd and kube-apiserver to measure against a real API server. Without it, the
-benchmarks use the test API server, whose times say little about a cluster.`;
-
-export function fail(text: string): never {
-  process.stderr.write(`${text}\n`);
-  process.exit(2);
-}
+benchmarks use the test API server, whose times say little about a cluster.
+`;
 
 export interface Options {
   readonly what: string;
@@ -46,69 +41,44 @@ export interface Options {
   readonly write: boolean;
 }
 
-function readOrFail() {
-  try {
-    return parseCommandLine();
-  } catch (error) {
-    return fail(`${error instanceof Error ? error.message : error}\n\n${usage}`);
-  }
-}
-
-function parseCommandLine() {
-  return parseArgs({
-    allowPositionals: true,
-    options: {
-      count: { type: "string" },
-      nodes: { type: "string" },
-      runs: { type: "string", default: "1" },
-      seconds: { type: "string", default: "60" },
-      rate: { type: "string", default: "500" },
-      "cloud-latency": { type: "string", default: "20" },
-      action: { type: "string", default: "0" },
-      executable: { type: "string" },
-      output: { type: "string" },
-      write: { type: "boolean", default: false },
-      flag: { type: "string", multiple: true, default: [] },
-      help: { type: "boolean", default: false },
-    },
-  });
-}
-
-function wholeNumber(name: string, given: string): number {
-  const number = Number(given);
-  return given !== "" && Number.isSafeInteger(number) && number >= 0
-    ? number
-    : fail(`--${name} must be a whole number, got "${given}".`);
-}
-
 function wholeNumbers(name: string, given: string | undefined): readonly number[] | undefined {
   return given?.split(",").map((word) => wholeNumber(name, word));
 }
 
-/** npm changes to the repository and puts the caller's directory into INIT_CWD. */
-const fromCaller = (path: string): string => resolve(process.env["INIT_CWD"] ?? process.cwd(), path);
+const text = (value: string) => ({ type: "string", default: value }) as const;
 
 export function readOptions(): Options {
-  const { positionals, values } = readOrFail();
-  if (values.help) {
-    process.stdout.write(`${usage}\n`);
-    process.exit(0);
-  }
-  const [what, ...more] = positionals;
-  if (what === undefined || more.length > 0) return fail(`Expected the name of one benchmark.\n\n${usage}`);
+  const { positionals, values } = commandLine(
+    usage,
+    {
+      count: { type: "string" },
+      nodes: { type: "string" },
+      runs: text("1"),
+      seconds: text("60"),
+      rate: text("500"),
+      "cloud-latency": text("20"),
+      action: text("0"),
+      executable: { type: "string" },
+      output: { type: "string" },
+      write: { type: "boolean", default: false },
+      flag: { type: "string", multiple: true, default: [] },
+    },
+    1,
+  );
+  const { executable, output, write } = values;
   return {
-    what,
+    what: positionals[0] ?? fail("Expected the name of one benchmark.", usage),
     common: {
       cloudLatencyMs: wholeNumber("cloud-latency", values["cloud-latency"]),
       actionMs: wholeNumber("action", values.action),
       flags: values.flag,
-      executable: values.executable === undefined ? undefined : fromCaller(values.executable),
+      executable: executable === undefined ? undefined : fromCaller(executable),
     },
     counts: wholeNumbers("count", values.count),
     nodes: wholeNumbers("nodes", values.nodes),
     runs: wholeNumber("runs", values.runs),
     load: { seconds: wholeNumber("seconds", values.seconds), rate: wholeNumber("rate", values.rate) },
-    output: values.output === undefined ? undefined : fromCaller(values.output),
-    write: values.write,
+    output: output === undefined ? undefined : fromCaller(output),
+    write,
   };
 }

@@ -3,7 +3,8 @@
 
 import { resolve } from "node:path";
 import { defined } from "../../src/core/defined.ts";
-import { BuildError, ccmImports, type ProviderModule } from "./provider-module.ts";
+import { ScriptError } from "../command-line.ts";
+import { ccmImports, type ProviderModule } from "./provider-module.ts";
 import { bunTarget, type Target } from "./targets.ts";
 
 const root = resolve(import.meta.dir, "../..");
@@ -53,7 +54,7 @@ interface Built {
 async function build(config: object): Promise<Built> {
   const built = (await Bun.build(config as Bun.BuildConfig)) as unknown as Built;
   if (!built.success) {
-    throw new BuildError(
+    throw new ScriptError(
       `The executable could not be built:\n${built.logs.map((log) => `${log}\n`).join("")}`,
     );
   }
@@ -83,7 +84,7 @@ export async function bundle(
 ): Promise<string> {
   const { outputs } = await build({ ...common(provider, defines), outdir: folder });
   const first = outputs.find(({ kind }) => kind === "entry-point");
-  if (first === undefined) throw new BuildError("The bundler wrote no entry point.");
+  if (first === undefined) throw new ScriptError("The bundler wrote no entry point.");
   return first.path;
 }
 

@@ -3,8 +3,9 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { ScriptError } from "../command-line.ts";
 import { bundle } from "./compile.ts";
-import { BuildError, type ProviderModule } from "./provider-module.ts";
+import type { ProviderModule } from "./provider-module.ts";
 
 export class ProgramOutput {
   readonly #folder: string;
@@ -32,7 +33,7 @@ export class ProgramOutput {
       stdin: "ignore",
     });
     if (exitCode === 0) return stdout.toString();
-    throw new BuildError(`"${args.join(" ")}" of the program exited with ${exitCode}:\n${stderr}`);
+    throw new ScriptError(`"${args.join(" ")}" of the program exited with ${exitCode}:\n${stderr}`);
   }
 
   [Symbol.dispose](): void {

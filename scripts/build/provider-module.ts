@@ -7,11 +7,11 @@ import { didYouMean } from "../../src/core/did-you-mean.ts";
 import type { Field, Fields } from "../../src/core/settings.ts";
 import { programOf } from "../../src/provider/program.ts";
 import { contractVersion, type ProviderDefinition } from "../../src/provider/provider.ts";
+import { ScriptError } from "../command-line.ts";
 
 const root = resolve(import.meta.dir, "../..");
 
 /** An error that the user can fix. It is printed without a stack trace. */
-export class BuildError extends Error {}
 
 /**
  * Resolves "#ccm" outside the repository too, where this package.json does not apply, and keeps test code out of
@@ -42,7 +42,7 @@ export function findModule(wanted: string, from: string): string {
   const meant = didYouMean(wanted, names);
   const hint = meant === undefined ? "" : ` Did you mean ${meant}?`;
   const checked = candidates.map((path) => `  ${path}\n`).join("");
-  throw new BuildError(
+  throw new ScriptError(
     `No provider ${wanted}.${hint} None of these files exists:\n${checked}To create a provider: npm run new-provider -- <name>`,
   );
 }
@@ -86,7 +86,7 @@ export async function readModule(path: string): Promise<ProviderModule> {
   });
   const [output] = built.outputs;
   if (!built.success || output === undefined) {
-    throw new BuildError(`${path} could not be built:\n${built.logs.map((log) => `${log}\n`).join("")}`);
+    throw new ScriptError(`${path} could not be built:\n${built.logs.map((log) => `${log}\n`).join("")}`);
   }
   const bundle = Buffer.from(await output.arrayBuffer()).toString("base64");
   const exports = (await import(`data:text/javascript;base64,${bundle}`)) as Record<string, unknown>;
@@ -94,12 +94,12 @@ export async function readModule(path: string): Promise<ProviderModule> {
   const exported = Object.entries(exports).find(
     ([, value]) => typeof value === "object" && value !== null && "contract" in value && "connect" in value,
   );
-  if (exported === undefined) throw new BuildError(`${path} has no export made with defineProvider.`);
+  if (exported === undefined) throw new ScriptError(`${path} has no export made with defineProvider.`);
   const [exportName, provider] = exported;
   const { name, executable, contract, config, volumeDriver } = provider as Partial<ProviderDefinition> & {
     readonly name: string;
   };
-  if (contract !== contractVersion) throw new BuildError(contractMismatch(name, contract));
+  if (contract !== contractVersion) throw new ScriptError(contractMismatch(name, contract));
   return {
     ...{ path, exportName, name, program: programOf({ name, executable }) },
     ...{ variables: variablesOf(config), driver: volumeDriver?.name },

@@ -3,8 +3,8 @@
 import { createHash } from "node:crypto";
 import { existsSync, readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
+import { ScriptError } from "../command-line.ts";
 import { cachedDownload } from "./cache.ts";
-import { BuildError } from "./provider-module.ts";
 import { runtimePackage, type Target } from "./targets.ts";
 
 const root = resolve(import.meta.dir, "../..");
@@ -24,7 +24,7 @@ export function lockedRuntime(target: Target): RuntimePackage {
   };
   const { version, integrity } = packages[`node_modules/${name}`] ?? {};
   if (version === undefined || integrity === undefined) {
-    throw new BuildError(
+    throw new ScriptError(
       `package-lock.json has no version and checksum of ${name}, so ${target} cannot be built.`,
     );
   }
@@ -33,20 +33,20 @@ export function lockedRuntime(target: Target): RuntimePackage {
 
 function run(command: readonly [string, ...string[]], cwd: string): string {
   if (Bun.which(command[0]) === null) {
-    throw new BuildError(
+    throw new ScriptError(
       `${command[0]} is not installed. It is needed once per platform, to download the runtime of Bun.`,
     );
   }
   const { exitCode, stdout, stderr } = Bun.spawnSync([...command], { cwd, stdin: "ignore" });
   if (exitCode === 0) return stdout.toString();
-  throw new BuildError(`"${command.join(" ")}" exited with ${exitCode}:\n${stderr}`);
+  throw new ScriptError(`"${command.join(" ")}" exited with ${exitCode}:\n${stderr}`);
 }
 
 /** Throws unless the file has the checksum. */
 export function checkIntegrity(what: string, bytes: Uint8Array, integrity: string): void {
   const found = `sha512-${createHash("sha512").update(bytes).digest("base64")}`;
   if (found === integrity) return;
-  throw new BuildError(
+  throw new ScriptError(
     `${what} has the checksum ${found}, but package-lock.json has ${integrity}. It is not used.`,
   );
 }

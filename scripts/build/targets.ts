@@ -1,7 +1,6 @@
 // The platforms that an executable can be built for.
 
-import { didYouMean } from "../../src/core/did-you-mean.ts";
-import { BuildError } from "./provider-module.ts";
+import { oneNamed } from "../command-line.ts";
 
 /** `musl` is for Alpine and other musl distributions. The x64 targets run on processors without AVX2 too. */
 export const targets = [
@@ -25,13 +24,12 @@ export function runtimePackage(target: Target): string {
   return `@oven/bun-${target.replace("arm64", "aarch64")}`;
 }
 
-const isTarget = (word: string): word is Target => (targets as readonly string[]).includes(word);
-
 /** Accepts Bun's spelling too: `bun-linux-x64`, and `-baseline`, which is the same runtime since Bun 1.4. */
 export function readTarget(given: string): Target {
   const word = given.replace(/^bun-/, "").replace("-baseline", "");
-  if (isTarget(word)) return word;
-  const meant = didYouMean(word, targets);
-  const hint = meant === undefined ? "" : ` Did you mean ${meant}?`;
-  throw new BuildError(`Unknown target ${given}.${hint} Targets: ${targets.join(", ")}.`);
+  return oneNamed(
+    "target",
+    word,
+    targets.map((name) => ({ name })),
+  ).name;
 }

@@ -19,21 +19,21 @@ import { Kubelets } from "../../src/testing/apiserver/kubelet/kubelets.ts";
 import { resourceNamed } from "../../src/testing/apiserver/objects/resource-table.ts";
 import { HttpsServer, saveKubeconfig } from "../../src/testing/apiserver/serving/https-server.ts";
 import type { Harness } from "../../src/testing/conformance/simulated-cloud.ts";
+import { ScriptError } from "../command-line.ts";
 
 const nodeNames = ["node-1", "node-2", "node-3"];
 const timeout = seconds(60);
 const uninitialized = "node.cloudprovider.kubernetes.io/uninitialized";
 
 /** The folder has no usable provider; printed without a stack trace. */
-export class TryError extends Error {}
 
 async function load(folder: string): Promise<Harness> {
   const path = join(folder, "simulator/harness.ts");
   if (!existsSync(path))
-    throw new TryError(`${path} does not exist. It must export the harness of the tests.`);
+    throw new ScriptError(`${path} does not exist. It must export the harness of the tests.`);
   const { harness } = (await import(path)) as { harness?: Harness };
   if (harness?.definition === undefined || typeof harness.simulate !== "function")
-    throw new TryError(`${path} must export \`harness\`, with a definition and a function simulate.`);
+    throw new ScriptError(`${path} must export \`harness\`, with a definition and a function simulate.`);
   return harness;
 }
 

@@ -1,6 +1,6 @@
 // The section of a version in CHANGELOG.md, which has the form of keepachangelog.com. Pure.
 
-import { BuildError } from "../build/provider-module.ts";
+import { ScriptError } from "../command-line.ts";
 
 export interface ChangelogSection {
   /** Undefined while the version is not released. */
@@ -33,18 +33,18 @@ export function releasedSection(
 ): ChangelogSection {
   const section = sectionOf(changelog, version);
   if (section === undefined || section.text === "") {
-    throw new BuildError(
+    throw new ScriptError(
       `CHANGELOG.md has no section "## [${version}]" with text, the version in package.json. Write what changes for users, then release again.`,
     );
   }
   if (tag === undefined) return section;
   if (tag !== `v${version}`) {
-    throw new BuildError(
+    throw new ScriptError(
       `The tag is ${tag}, but package.json has version ${version}, so the tag must be v${version}. Nothing is built.`,
     );
   }
   if (section.date === undefined) {
-    throw new BuildError(
+    throw new ScriptError(
       `The section [${version}] of CHANGELOG.md has no date. Write "## [${version}] - YYYY-MM-DD", then tag again.`,
     );
   }

@@ -2,8 +2,7 @@
 
 import { readdirSync } from "node:fs";
 import { resolve } from "node:path";
-import { didYouMean } from "../../src/core/did-you-mean.ts";
-import { BuildError } from "../build/provider-module.ts";
+import { oneNamed } from "../command-line.ts";
 
 const providers = resolve(import.meta.dir, "../../providers");
 
@@ -15,10 +14,10 @@ export function releasedClouds(): readonly string[] {
   return allProviders().filter((name) => name !== "fake");
 }
 
-export function readCloud(name: string): string {
-  const names = allProviders();
-  if (names.includes(name)) return name;
-  const meant = didYouMean(name, names);
-  const hint = meant === undefined ? "" : ` Did you mean ${meant}?`;
-  throw new BuildError(`Unknown cloud ${name}.${hint} Clouds: ${names.join(", ")}.`);
+export function readCloud(given: string): string {
+  return oneNamed(
+    "cloud",
+    given,
+    allProviders().map((name) => ({ name })),
+  ).name;
 }

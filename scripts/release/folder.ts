@@ -3,7 +3,7 @@
 import { createHash } from "node:crypto";
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { BuildError } from "../build/provider-module.ts";
+import { ScriptError } from "../command-line.ts";
 import type { Subject } from "./provenance.ts";
 
 const sumsFile = "SHA256SUMS";
@@ -19,7 +19,7 @@ export class ReleaseFolder {
     this.path = path;
     const files = existsSync(path) ? readdirSync(path) : [];
     if (files.length > 0 && !files.includes(sumsFile) && !files.includes(unfinished)) {
-      throw new BuildError(
+      throw new ScriptError(
         `${path} has files that are not of a release. Nothing is deleted; choose an empty folder.`,
       );
     }

@@ -1,8 +1,7 @@
 // The options of `npm run release`.
 
-import { resolve } from "node:path";
-import { BuildError } from "../build/provider-module.ts";
 import { readTarget, type Target, targets } from "../build/targets.ts";
+import { fromCaller, parseWords } from "../command-line.ts";
 import { readCloud, releasedClouds } from "./clouds.ts";
 
 export const usage = `Usage: npm run release -- [options]
@@ -34,43 +33,41 @@ export interface ReleaseOptions {
   readonly makeKey: string | undefined;
 }
 
-const valued = ["--cloud", "--target", "--outdir", "--key", "--tag", "--make-key"];
+const repeatable = { type: "string" as const, multiple: true as const, default: [] as string[] };
+const single = { type: "string" } as const;
+const flag = { type: "boolean", default: false } as const;
 
-const switches = ["--allow-dirty", "--no-image", "--lock-image"];
-
-/** Relative paths are resolved against `from`. */
-export function readOptions(words: readonly string[], from: string): ReleaseOptions {
-  const given = new Map<string, string[]>();
-  const set = new Set<string>();
-  for (let at = 0; at < words.length; at += 1) {
-    const word = words[at] ?? "";
-    const [name = "", inline] = word.split(/=(.*)/s);
-    if (switches.includes(word)) set.add(word);
-    else if (!valued.includes(name)) throw new BuildError(`Unknown option ${word}.\n\n${usage}`);
-    else {
-      const value = inline ?? words[++at];
-      if (value === undefined || value === "") throw new BuildError(`${name} requires a value.\n\n${usage}`);
-      given.set(name, [...(given.get(name) ?? []), value]);
-    }
-  }
-  const list = (name: string): readonly string[] =>
-    (given.get(name) ?? []).flatMap((each) => each.split(","));
-  const last = (name: string): string | undefined => given.get(name)?.at(-1);
-  const path = (name: string): string | undefined => {
-    const value = last(name);
-    return value === undefined ? undefined : resolve(from, value);
-  };
-  const clouds = list("--cloud").map(readCloud);
-  const chosen = list("--target").map(readTarget);
+export function readOptions(words: readonly string[]): ReleaseOptions {
+  const { values } = parseWords(
+    words,
+    {
+      ...{
+        cloud: repeatable,
+        target: repeatable,
+        outdir: single,
+        key: single,
+        tag: single,
+        "make-key": single,
+      },
+      ...{ "allow-dirty": flag, "no-image": flag, "lock-image": flag },
+    },
+    0,
+  );
+  const list = <T>(given: readonly string[], read: (word: string) => T): readonly T[] => [
+    ...new Set(given.flatMap((each) => each.split(",")).map(read)),
+  ];
+  const path = (value: string | undefined) => (value === undefined ? undefined : fromCaller(value));
+  const clouds = list(values.cloud, readCloud);
+  const chosen = list(values.target, readTarget);
   return {
-    clouds: clouds.length === 0 ? releasedClouds() : [...new Set(clouds)],
-    targets: chosen.length === 0 ? targets : [...new Set(chosen)],
-    outdir: path("--outdir"),
-    key: path("--key"),
-    tag: last("--tag"),
-    allowDirty: set.has("--allow-dirty"),
-    withImage: !set.has("--no-image"),
-    lockImage: set.has("--lock-image"),
-    makeKey: path("--make-key"),
+    clouds: clouds.length === 0 ? releasedClouds() : clouds,
+    targets: chosen.length === 0 ? targets : chosen,
+    outdir: path(values.outdir),
+    key: path(values.key),
+    tag: values.tag,
+    allowDirty: values["allow-dirty"],
+    withImage: !values["no-image"],
+    lockImage: values["lock-image"],
+    makeKey: path(values["make-key"]),
   };
 }

@@ -5,9 +5,9 @@ import { createHash, type KeyObject } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { prepare } from "../build/executable.ts";
-import { BuildError } from "../build/provider-module.ts";
 import { lockedRuntime } from "../build/runtimes.ts";
 import type { Sources } from "../build/sources.ts";
+import { ScriptError } from "../command-line.ts";
 import type { Artefact } from "./artefact.ts";
 import { artefactsOf, type Parts } from "./artefacts.ts";
 import { releasedSection } from "./changelog.ts";
@@ -34,10 +34,10 @@ export interface ReleasePlan extends Parts {
 
 function checkSources({ sources, allowDirty }: ReleasePlan): void {
   if (sources.commit === "") {
-    throw new BuildError("This is no git checkout, so the release would name no commit. Nothing is built.");
+    throw new ScriptError("This is no git checkout, so the release would name no commit. Nothing is built.");
   }
   if (sources.isDirty && !allowDirty) {
-    throw new BuildError(
+    throw new ScriptError(
       "Files differ from the commit, so users could not build this release again. Commit them, or try with --allow-dirty.",
     );
   }

@@ -8,12 +8,12 @@ import {
   type KeyObject,
 } from "node:crypto";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
-import { BuildError } from "../build/provider-module.ts";
+import { ScriptError } from "../command-line.ts";
 
 /** Writes the private key to the path, and the public key next to it with the ending .pub. */
 export function makeKey(path: string): string {
   if (existsSync(path))
-    throw new BuildError(`${path} exists. A key is never overwritten; choose another path.`);
+    throw new ScriptError(`${path} exists. A key is never overwritten; choose another path.`);
   const { privateKey, publicKey } = generateKeyPairSync("ec", { namedCurve: "prime256v1" });
   writeFileSync(path, privateKey.export({ type: "pkcs8", format: "pem" }), { mode: 0o600, flag: "wx" });
   const shared = `${path}.pub`;
@@ -27,13 +27,13 @@ export function readKey(pem: string, origin: string, published: string): KeyObje
     try {
       return createPrivateKey(pem);
     } catch {
-      throw new BuildError(
+      throw new ScriptError(
         `${origin} is not a private key in PEM form. To make one: npm run release -- --make-key <path>`,
       );
     }
   })();
   if (key.asymmetricKeyType !== "ec") {
-    throw new BuildError(
+    throw new ScriptError(
       `${origin} is an ${key.asymmetricKeyType} key, but releases are signed with an EC key on P-256.`,
     );
   }
@@ -41,7 +41,7 @@ export function readKey(pem: string, origin: string, published: string): KeyObje
     existsSync(published) &&
     publicPem(key) !== publicPem(createPublicKey(readFileSync(published, "utf8")))
   ) {
-    throw new BuildError(
+    throw new ScriptError(
       `${origin} does not belong to deploy/release-key.pub, with which users verify releases. Nothing is built.`,
     );
   }

@@ -24,26 +24,23 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 describe("options", () => {
   test("select every provider except the simulated cloud, and every target [F92 F93 F94]", () => {
-    const { clouds, targets: chosen } = readOptions([], folder);
+    const { clouds, targets: chosen } = readOptions([]);
     const providers = readdirSync(join(root, "providers")).filter((name) => name !== "fake");
     expect([clouds, chosen]).toEqual([providers.toSorted(), targets]);
   });
 
   test("narrow the clouds and targets, also to the simulated cloud", () => {
-    const { clouds, targets: chosen } = readOptions(
-      ["--cloud", "fake", "--target=linux-x64,linux-arm64"],
-      folder,
-    );
+    const { clouds, targets: chosen } = readOptions(["--cloud", "fake", "--target=linux-x64,linux-arm64"]);
     expect([clouds, chosen]).toEqual([["fake"], ["linux-x64", "linux-arm64"]]);
   });
 
   test.each([
-    [["--clouds"], "Unknown option --clouds."],
+    [["--clouds"], "Unknown option --clouds. Did you mean --cloud?"],
     [["--cloud"], "--cloud requires a value."],
-    [["--cloud", "hetzer"], "Unknown cloud hetzer. Did you mean hetzner?"],
-    [["--target", "windows-x64"], "Unknown target windows-x64."],
+    [["--cloud", "hetzer"], 'Unknown cloud "hetzer". Did you mean hetzner?'],
+    [["--target", "windows-x64"], 'Unknown target "windows-x64".'],
   ])("refuses the arguments %p", (words, message) => {
-    expect(() => readOptions(words, folder)).toThrow(message);
+    expect(() => readOptions(words)).toThrow(message);
   });
 });
 

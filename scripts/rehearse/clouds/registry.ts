@@ -5,7 +5,3 @@ import { digitalocean } from "./digitalocean.ts";
 import { hetzner } from "./hetzner.ts";
 
 export const rehearsals: readonly RehearsalDefinition[] = [hetzner, digitalocean];
-
-export function findRehearsal(name: string): RehearsalDefinition | undefined {
-  return rehearsals.find((each) => each.name === name);
-}

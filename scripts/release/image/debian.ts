@@ -6,7 +6,7 @@ import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writ
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { cachedDownload } from "../../build/cache.ts";
-import { BuildError } from "../../build/provider-module.ts";
+import { ScriptError } from "../../command-line.ts";
 import { type Architecture, architectures, type LockedPackage, packageNames } from "./lock.ts";
 
 /** A missing apt or another distribution is the usual reason of a failure. */
@@ -14,10 +14,10 @@ const advice =
   "Images need apt-get and dpkg-deb, and the sources of the Debian release in deploy/image/packages.json (FAIRLEAD_APT_SOURCES=<file> names them). To update the versions: npm run release -- --lock-image. To build without images: --no-image.";
 
 function run(command: readonly [string, ...string[]], cwd: string): string {
-  if (Bun.which(command[0]) === null) throw new BuildError(`${command[0]} is not installed.`);
+  if (Bun.which(command[0]) === null) throw new ScriptError(`${command[0]} is not installed.`);
   const { exitCode, stdout, stderr } = Bun.spawnSync([...command], { cwd, stdin: "ignore" });
   if (exitCode === 0) return stdout.toString();
-  throw new BuildError(`"${command.join(" ")}" exited with ${exitCode}:\n${stdout}${stderr}`);
+  throw new ScriptError(`"${command.join(" ")}" exited with ${exitCode}:\n${stdout}${stderr}`);
 }
 
 function sourceOptions(): readonly string[] {
@@ -56,7 +56,7 @@ class Apt {
     try {
       return run(["apt-get", "-q", ...this.#options(folder), ...args], join(folder, "out"));
     } catch (error) {
-      throw new BuildError(`${error instanceof Error ? error.message.trimEnd() : error}\n\n${advice}`);
+      throw new ScriptError(`${error instanceof Error ? error.message.trimEnd() : error}\n\n${advice}`);
     }
   }
 
@@ -100,7 +100,7 @@ export function fetchPackages(packages: readonly LockedPackage[]): readonly stri
       const path = apt.download(name, version, folder);
       const found = sha256Of(path);
       if (found === sha256) return path;
-      throw new BuildError(
+      throw new ScriptError(
         `${name} ${version} has the checksum ${found}, but the lock has ${sha256}. It is not used.`,
       );
     }),

@@ -3,7 +3,7 @@
 import { faultsPath, tokensPath } from "#ccm/testing";
 import { milliseconds } from "../src/core/brand.ts";
 import { systemClock } from "../src/platform/clock.ts";
-import type { LocalCloud, LocalCloudDefinition } from "./clouds/local-cloud.ts";
+import { type LocalCloud, type LocalCloudDefinition, variablesOf } from "./clouds/local-cloud.ts";
 import { cloudChoices, localClouds } from "./clouds/registry.ts";
 import { commandLine, fail, oneNamed, orFail, wholeNumber } from "./command-line.ts";
 
@@ -75,8 +75,8 @@ function open(): LocalCloud {
 const cloud = open();
 for (let index = 0; index < count; index++) cloud.addMachine(`${values.prefix}${index}`);
 
-const variables = Object.entries(cloud.settings).map(
-  ([name, value]) => `  export ${definition.provider.config[name]?.env ?? name}=${value}\n`,
+const variables = Object.entries(variablesOf(definition, cloud)).map(
+  ([name, value]) => `  export ${name}=${value}\n`,
 );
 const tokenURL = new URL(tokensPath + encodeURIComponent(options.token), cloud.url);
 const tokenHelp =

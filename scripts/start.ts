@@ -59,7 +59,7 @@ function draw(sandbox: Sandbox, demo: Demo, elapsedMs: number, write: (text: str
   const scene = {
     step: demo.title,
     waitingFor: demo.waitingFor,
-    kubeconfig: sandbox.kubeconfig,
+    variablesFile: sandbox.variablesFile,
     statusURL: sandbox.statusURL,
     cloudURL: sandbox.cloud.url,
     elapsedMs,
@@ -124,11 +124,8 @@ process.on("SIGTERM", () => end(untilSettled ? 143 : 0));
 process.on("SIGHUP", () => end(129));
 process.stdout.on("error", () => undefined);
 process.stderr.on("error", () => undefined);
-write(
-  isLive
-    ? "\u001B[?1049h\u001B[?25l"
-    : `KUBECONFIG=${sandbox.kubeconfig}\nStatus page: ${sandbox.statusURL}\nCloud: ${sandbox.cloud.url}\n`,
-);
+const variableLines = Object.entries(sandbox.variables).map(([name, value]) => `${name}=${value}\n`);
+write(isLive ? "\u001B[?1049h\u001B[?25l" : `${variableLines.join("")}Status page: ${sandbox.statusURL}\n`);
 const timer = setInterval(() => {
   demo.tick();
   if (isLive) draw(sandbox, demo, elapsed(), write);

@@ -74,3 +74,13 @@ export interface LocalCloudDefinition {
   /** Throws if the port is in use. */
   open(options: LocalCloudOptions): LocalCloud;
 }
+
+/** The variables with which a manager or a command uses this cloud. */
+export function variablesOf(
+  { provider }: LocalCloudDefinition,
+  { settings }: LocalCloud,
+): Readonly<Record<string, string>> {
+  return Object.fromEntries(
+    Object.entries(settings).map(([name, value]) => [provider.config[name]?.env ?? name, value]),
+  );
+}

@@ -15,7 +15,7 @@ import type { Log } from "../../src/telemetry/log.ts";
 import { ApiServer } from "../../src/testing/apiserver/api-server.ts";
 import { Kubelets } from "../../src/testing/apiserver/kubelet/kubelets.ts";
 import { HttpsServer, saveKubeconfig } from "../../src/testing/apiserver/serving/https-server.ts";
-import type { LocalCloud, LocalCloudDefinition } from "../clouds/local-cloud.ts";
+import { type LocalCloud, type LocalCloudDefinition, variablesOf } from "../clouds/local-cloud.ts";
 import { serveStatus } from "./status-server.ts";
 
 export interface SandboxOptions {
@@ -33,7 +33,10 @@ export interface Sandbox {
   readonly cloud: LocalCloud;
   readonly kubelets: Kubelets;
   readonly manager: Manager;
-  readonly kubeconfig: string;
+  /** What a command in another terminal needs: KUBECONFIG, and the settings of the cloud. */
+  readonly variables: Readonly<Record<string, string>>;
+  /** The path of a shell script that exports them. It is removed at the end, as the kubeconfig is. */
+  readonly variablesFile: string;
   /** The page that shows the state of the manager. */
   readonly statusURL: string;
   /** Resolves once everything has stopped after the signal aborted. */
@@ -95,6 +98,11 @@ export async function openSandbox(options: SandboxOptions): Promise<Sandbox> {
     kubelets.join({ name: `node-${index}`, podCIDRs });
   }
 
+  const variables = { KUBECONFIG: kubeconfig, ...variablesOf(definition, cloud) };
+  const variablesFile = join(folder, "variables");
+  const exports = Object.entries(variables).map(([name, value]) => `export ${name}=${value}\n`);
+  await files.write(variablesFile, exports.join(""), 0o600);
+
   const settings = readFlags([
     `--kubeconfig=${kubeconfig}`,
     // Shorter than in a cluster, so that each step takes seconds.
@@ -112,5 +120,5 @@ export async function openSandbox(options: SandboxOptions): Promise<Sandbox> {
     await Promise.all([https.stop(), cloud[Symbol.asyncDispose](), status[Symbol.asyncDispose]()]);
     removeFolder();
   });
-  return { server, cloud, kubelets, manager, kubeconfig, statusURL: status.url, ended };
+  return { server, cloud, kubelets, manager, variables, variablesFile, statusURL: status.url, ended };
 }

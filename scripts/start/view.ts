@@ -7,7 +7,8 @@ import { type Cell, type Color, cut, fit, inColumns, paint, plain, wrap, wrapTex
 export interface Scene {
   readonly step: string;
   readonly waitingFor: string | undefined;
-  readonly kubeconfig: string;
+  /** A shell script with the variables of kubectl and of Fairlead's commands. */
+  readonly variablesFile: string;
   readonly statusURL: string;
   readonly cloudURL: string;
   readonly elapsedMs: number;
@@ -179,7 +180,7 @@ export function linesOf(scene: Scene, size: Size): readonly string[] {
       : [`${paint("Cloud API", "bold")}${" ".repeat(columns < 64 ? 4 : 16)}${scene.cloudURL}`]),
     paint("Recent changes", "bold"),
   ];
-  const command = `export KUBECONFIG=${scene.kubeconfig}`;
+  const command = `. ${scene.variablesFile}`;
   const whole = `  To look around, run in another terminal: ${command}`;
   // Only this line may wrap, because a cut path is useless.
   const last = whole.length < columns ? whole : command;

@@ -15,11 +15,11 @@ const until = async (holds: () => boolean): Promise<void> => {
 };
 
 // The sandbox runs in real time and mostly waits.
-test.concurrent("the sandbox shows the state of the manager on a page, only under its own address [F91]", async () => {
+test.concurrent("the sandbox shows the state of the manager on a page, only under its own address, and tells where its cluster and cloud are [F91]", async () => {
   const stop = new AbortController();
   const [definition] = localClouds;
   if (definition === undefined) throw new Error("There is no simulated cloud.");
-  const { manager, statusURL, ended } = await openSandbox({
+  const { cloud, manager, statusURL, variables, variablesFile, ended } = await openSandbox({
     definition,
     nodes: 1,
     cloudLatency: milliseconds(0),
@@ -29,6 +29,9 @@ test.concurrent("the sandbox shows the state of the manager on a page, only unde
     signal: stop.signal,
   });
   try {
+    const script = `. ${variablesFile}; echo "$KUBECONFIG $FAKE_ENDPOINT $FAKE_TOKEN"`;
+    const { stdout } = Bun.spawnSync(["sh", "-c", script], { env: {} });
+    expect(stdout.toString()).toBe(`${variables["KUBECONFIG"]} ${cloud.url} ${cloud.settings["token"]}\n`);
     await until(() => manager.nodes.get("node-1")?.spec.providerID !== undefined);
     const answer = await fetch(statusURL);
     expect(answer.headers.get("content-security-policy")).toContain("default-src 'none'");

@@ -31,7 +31,7 @@ const service = (name: string): Service =>
 const scene = (nodes: number, services = 2): Scene => ({
   step: "The machine of node-3 is deleted in the cloud",
   waitingFor: "proof that the machine is gone, then the deletion of node-3",
-  kubeconfig: "/tmp/fairlead-AbCdEf/kubeconfig",
+  variablesFile: "/tmp/fairlead-AbCdEf/variables",
   statusURL: "http://127.0.0.1:65535/status",
   cloudURL: "http://127.0.0.1:65534",
   elapsedMs: 12_345,
@@ -70,9 +70,7 @@ describe.each(sizes)("the view at $columns x $rows", (size) => {
       expect(lines[0]).toBe("Fairlead demo  12.3s  The machine of node-3 is deleted in the cloud");
       expect(lines[3]).toMatch(/^ {2}NODE +STATE +PROVIDER ID +ADDRESS +MACHINE +TAINTS$/);
       expect(lines.at(-1)).toBe(
-        size.columns > 100
-          ? "  To look around, run in another terminal: export KUBECONFIG=/tmp/fairlead-AbCdEf/kubeconfig"
-          : "export KUBECONFIG=/tmp/fairlead-AbCdEf/kubeconfig",
+        "  To look around, run in another terminal: . /tmp/fairlead-AbCdEf/variables",
       );
       expect(lines).toContain("Status page              http://127.0.0.1:65535/status");
       expect(lines.includes("Cloud API                http://127.0.0.1:65534")).toBe(size.rows >= 30);
@@ -174,10 +172,10 @@ test("the view shows a taint key once, even with several effects", () => {
   expect(lines.find((line) => line.startsWith("  node-2"))).toMatch(/ {2}unreachable$/);
 });
 
-test("the view never cuts the path of the kubeconfig, and leaves room for the lines it wraps to", () => {
-  const kubeconfig = `/var/folders/${"x".repeat(60)}/fairlead-AbCdEf/kubeconfig`;
-  const lines = linesOf({ ...scene(100), kubeconfig }, { columns: 80, rows: 24 }).map(plain);
-  expect(lines.at(-1)).toBe(`export KUBECONFIG=${kubeconfig}`);
+test("the view never cuts the path of the variables, and leaves room for the lines it wraps to", () => {
+  const variablesFile = `/var/folders/${"x".repeat(60)}/fairlead-AbCdEf/variables`;
+  const lines = linesOf({ ...scene(100), variablesFile }, { columns: 80, rows: 24 }).map(plain);
+  expect(lines.at(-1)).toBe(`. ${variablesFile}`);
   expect(lines).toHaveLength(23);
 });
 

@@ -65,7 +65,10 @@ export const supportBundleCommand: Command = {
       const { missing, entries } = collection;
       if (missing.length > 0) collection.add("missing.txt", `${missing.join("\n")}\n`);
       const cleaned = entries.map(({ name, content }) => ({ name, content: clean(content) }));
-      await files.write(path, gzipSync(tar(cleaned, now)), 0o600);
+      const packed = cleaned.map(({ name, content }) => {
+        return { path: name, mode: 0o600, content: new TextEncoder().encode(content) };
+      });
+      await files.write(path, gzipSync(tar(packed, Math.floor(now / 1000))), 0o600);
       const size = ({ content }: { readonly content: string }): string => `${content.length}`.padStart(9);
       await console.out(
         [

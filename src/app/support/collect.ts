@@ -14,7 +14,6 @@ import type { Flags } from "../flags/flag-table.ts";
 import { leaseOf } from "../permissions.ts";
 import type { ManagerPlatform } from "../system-platform.ts";
 import { addAnnotatedSecrets } from "./bundle-redaction.ts";
-import type { TarEntry } from "./tar.ts";
 
 /** The pages of the secure port, by the name of the file. */
 const pages = {
@@ -29,8 +28,13 @@ const pages = {
   "manager/readyz.txt": "/readyz?verbose",
 } as const;
 
+export interface BundleEntry {
+  readonly name: string;
+  readonly content: string;
+}
+
 export class Collection {
-  readonly entries: TarEntry[] = [];
+  readonly entries: BundleEntry[] = [];
   /** What is not in the bundle, and why. */
   readonly missing: string[] = [];
 

@@ -1,46 +1,67 @@
-// Packs texts into a tar archive in the ustar format, which every tar reads. Pure.
+// Packs files into a tar archive in the ustar format, which every tar reads. The same entries give the same bytes. Pure.
 
 export interface TarEntry {
-  /** A path of ASCII characters, at most 100 of them. */
-  readonly name: string;
-  readonly content: string;
+  /** Without a slash at the beginning. Folders end with one. */
+  readonly path: string;
+  readonly mode: number;
+  readonly content?: Uint8Array;
+  /** Makes the entry a symbolic link. */
+  readonly link?: string;
 }
 
 const block = 512;
+const encoder = new TextEncoder();
 
-function header(name: string, size: number, modifiedAt: number): Uint8Array {
+const octal = (value: number, digits: number): string => `${value.toString(8).padStart(digits, "0")}\0`;
+
+/** A path of more than 100 bytes is divided at a slash. */
+function splitPath(path: string): readonly [prefix: string, name: string] {
+  if (encoder.encode(path).length <= 100) return ["", path];
+  const at = path.indexOf("/", path.length - 101);
+  if (at === -1 || at > 155) throw new Error(`${path} is too long for a tar archive.`);
+  return [path.slice(0, at), path.slice(at + 1)];
+}
+
+function typeOf({ path, link }: TarEntry): string {
+  if (link !== undefined) return "2";
+  return path.endsWith("/") ? "5" : "0";
+}
+
+function header(entry: TarEntry, seconds: number): Uint8Array {
   const bytes = new Uint8Array(block);
-  const put = (at: number, text: string): void => void bytes.set(new TextEncoder().encode(text), at);
-  const octal = (value: number, digits: number): string =>
-    `${Math.floor(value).toString(8).padStart(digits, "0")}\0`;
+  const put = (at: number, text: string): void => bytes.set(encoder.encode(text), at);
+  const [prefix, name] = splitPath(entry.path);
   put(0, name);
-  put(100, octal(0o600, 7));
+  put(100, octal(entry.mode, 7));
   put(108, octal(0, 7));
   put(116, octal(0, 7));
-  put(124, octal(size, 11));
-  put(136, octal(modifiedAt / 1000, 11));
+  put(124, octal(entry.content?.length ?? 0, 11));
+  put(136, octal(seconds, 11));
   // The checksum counts its own field as spaces.
-  put(148, "        ");
-  put(156, "0");
-  put(257, "ustar\x0000");
+  put(148, " ".repeat(8));
+  put(156, typeOf(entry));
+  put(157, entry.link ?? "");
+  put(257, "ustar\0" + "00");
+  put(265, "root");
+  put(297, "root");
+  put(345, prefix);
   const sum = bytes.reduce((total, byte) => total + byte, 0);
-  put(148, `${sum.toString(8).padStart(6, "0")}\0 `);
+  put(148, `${octal(sum, 6)} `);
   return bytes;
 }
 
-/** `modifiedAt` in milliseconds since 1970. */
-export function tar(entries: readonly TarEntry[], modifiedAt: number): Uint8Array {
-  const parts = entries.flatMap(({ name, content }) => {
-    const data = new TextEncoder().encode(content);
-    const padding = new Uint8Array((block - (data.length % block)) % block);
-    return [header(name, data.length, modifiedAt), data, padding];
-  });
-  parts.push(new Uint8Array(2 * block));
-  const whole = new Uint8Array(parts.reduce((total, { length }) => total + length, 0));
+/** All entries belong to root and have the given time, in seconds since 1970. */
+export function tar(entries: readonly TarEntry[], seconds: number): Uint8Array<ArrayBuffer> {
+  const padded = (length: number): number => Math.ceil(length / block) * block;
+  const total = entries.reduce((sum, { content }) => sum + block + padded(content?.length ?? 0), 2 * block);
+  const archive = new Uint8Array(total);
   let at = 0;
-  for (const part of parts) {
-    whole.set(part, at);
-    at += part.length;
+  for (const entry of entries) {
+    archive.set(header(entry, seconds), at);
+    at += block;
+    if (entry.content === undefined) continue;
+    archive.set(entry.content, at);
+    at += padded(entry.content.length);
   }
-  return whole;
+  return archive;
 }

@@ -1,17 +1,13 @@
 // The provider that README.md shows from the imports on. A test compares both, and runs it.
 
-import {
-  bearer,
-  defineProvider,
-  type InstanceSource,
-  jsonApi,
-  numberedPages,
-  providerID,
-  secret,
-  url,
-} from "#ccm";
+import { bearer, type Call, defineProvider, jsonApi, numberedPages, providerID, secret, url } from "#ccm";
 
 type Server = Readonly<Record<"id" | "name" | "type" | "ip", string>>;
+
+const toInstance = ({ id, name, type, ip }: Server) => ({
+  ...{ key: id, id: providerID(`meadow://${id}`), names: [name], title: name, type },
+  addresses: [{ kind: "InternalIP", value: ip } as const],
+});
 
 export const meadow = defineProvider({
   contract: 2,
@@ -24,21 +20,12 @@ export const meadow = defineProvider({
   connect: ({ endpoint, token }, { account }) => {
     const { transport } = account({ name: "meadow", fetch: async () => ({ value: token }), sign: bearer });
     const api = jsonApi({ base: endpoint, transport });
-    const pages = numberedPages<{ next?: number }>(api, {
-      query: { size: 50 },
-      read: ({ next }) => ({ next }),
-    });
-    const toInstance = ({ id, name, type, ip }: Server) => ({
-      ...{ key: id, id: providerID(`meadow://${id}`), names: [name], title: name, type },
-      addresses: [{ kind: "InternalIP", value: ip } as const],
-    });
-    const servers: InstanceSource = {
-      name: "servers",
-      keyOf: (id) => /^meadow:\/\/(\w+)$/.exec(id)?.[1],
-      list: async function* (call) {
-        for await (const page of pages<Server>("servers", call)) yield page.map(toInstance);
-      },
-    };
-    return { instances: { sources: [servers], matchBy: ["name"] } };
+    const read = ({ next }: { next?: number }) => ({ next });
+    const pages = numberedPages(api, { query: { size: 50 }, read });
+    async function* list(call: Call) {
+      for await (const page of pages<Server>("servers", call)) yield page.map(toInstance);
+    }
+    const keyOf = (id: string) => /^meadow:\/\/(\w+)$/.exec(id)?.[1];
+    return { instances: { sources: [{ name: "servers", keyOf, list }], matchBy: ["name"] } };
   },
 });

@@ -95,6 +95,8 @@ export class ServiceWorld {
         settings: readFlags([
           "--master=http://test-api-server",
           "--leader-elect=false",
+          // Most of the work of an hour in virtual time would be renewals of the Lease.
+          "--leader-elect-retry-period=5s",
           `--controllers=${this.#options.controllers ?? "service"}`,
           ...flags,
         ]),

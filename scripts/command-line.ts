@@ -83,7 +83,7 @@ export function wholeNumber(option: string, text: string, least = 0, most = Numb
   return fail(`--${option} must be a whole number ${limit}, got ${JSON.stringify(text)}.`);
 }
 
-/** The one with this name. Throws for an unknown name. */
+/** Finds the entry with this name. Throws for an unknown name. */
 export function oneNamed<T extends { readonly name: string }>(
   what: string,
   name: string,

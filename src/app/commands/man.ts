@@ -1,12 +1,8 @@
 // `man`: the man page of this executable, from the tables of commands, flags and settings, as roff for man(7).
 
-import { everyField, type Field } from "../../core/settings.ts";
 import { version as programVersion } from "../build-info.ts";
 import type { AnyProvider } from "../connect-cloud.ts";
-import { notesOf } from "../flags/flag-notes.ts";
-import { flagGroups } from "../flags/flag-table.ts";
-import { defaultText, flagValue } from "../flags/help-text.ts";
-import { withPresets } from "../flags/provider-flags.ts";
+import { type Entry, flagEntries, purpose, settingEntries } from "../flags/help-text.ts";
 import { type Command, type CommandPage, invalidUsage, usageLines } from "./command.ts";
 
 const outsideAscii = /[^\n -~]/gu;
@@ -40,14 +36,13 @@ export const item = (term: string, text: string): string => `.TP\n${term}\n${rof
 export const example = (lines: readonly string[]): string =>
   `.PP\n.nf\n${lines.map(roffText).join("\n")}\n.fi`;
 
-function flagItem(name: string, field: Field<unknown>): string {
-  const { shorthand, noEffect, commands } = notesOf(field);
-  const value = flagValue(field).trim();
+function flagItem({ name, shorthand, value, text }: Entry): string {
   const names = [`--${name}`, ...(shorthand === undefined || shorthand === name ? [] : [`-${shorthand}`])];
-  const term = names.map(bold).join(", ") + (value === "" ? "" : ` ${italic(value)}`);
-  const only = commands === undefined ? "" : ` Only for ${commands.join(", ")}.`;
-  const nothing = noEffect === undefined ? "" : ` No effect: ${noEffect}.`;
-  return item(term, `${field.text}${only}${nothing}${defaultText(field)}`);
+  return item(names.map(bold).join(", ") + (value === "" ? "" : ` ${italic(value.trim())}`), text);
+}
+
+function settingItem({ name, others, text }: Entry): string {
+  return item(bold(name) + (others.length === 0 ? "" : ` (${others.map(bold).join(", ")})`), text);
 }
 
 function commandSection(program: string, page: CommandPage): readonly string[] {
@@ -65,46 +60,30 @@ function commandSection(program: string, page: CommandPage): readonly string[] {
 }
 
 export function manPage(
-  { name: cloud, config, presets }: AnyProvider,
+  provider: AnyProvider,
   { program, version }: { readonly program: string; readonly version: string },
   pages: readonly CommandPage[],
 ): string {
-  const groups = flagGroups.flatMap(({ title, fields }) => {
-    const shown = Object.entries(withPresets(fields, presets)).filter(
-      ([, field]) => notesOf(field).deprecated !== true,
-    );
-    const name = `${title.charAt(0).toUpperCase()}${title.slice(1)}`;
-    return shown.length === 0
-      ? []
-      : [subheading(name), ...shown.map(([flag, field]) => flagItem(flag, field))];
-  });
-  const settings = everyField(config).map(([name, field]) => {
-    const others = [field.env ?? [], field.flag === undefined ? [] : `--${field.flag}`].flat();
-    const term = bold(name) + (others.length === 0 ? "" : ` (${others.map(bold).join(", ")})`);
-    return item(term, `${field.text}${defaultText(field)}`);
-  });
   return [
     `.TH ${roffArgument(program.toUpperCase())} 8 "" ${roffArgument(`Fairlead ${version}`)} "Fairlead"`,
     heading("NAME"),
-    `${roffText(program)} \\- cloud controller manager of Kubernetes for ${roffText(cloud)}`,
+    `${roffText(program)} \\- cloud controller manager of Kubernetes for ${roffText(provider.name)}`,
     heading("SYNOPSIS"),
     `${bold(program)} [${italic("command")}] [${italic("flags")}]`,
     heading("DESCRIPTION"),
-    roffText(
-      "It integrates a Kubernetes cluster with its cloud: it initializes Nodes, deletes Nodes whose instance no longer exists, and manages load balancers for Services and routes to pods.",
-    ),
+    roffText(`It ${purpose}`),
     paragraph(
       "Without a command, the manager runs. Flags are parsed as by other Kubernetes components: --name value and --name=value; lists accumulate; of other flags the last value applies.",
     ),
     heading("COMMANDS"),
     ...pages.flatMap((page) => commandSection(program, page)),
     heading("OPTIONS"),
-    ...groups,
+    ...flagEntries(provider).flatMap(([title, entries]) => [subheading(title), ...entries.map(flagItem)]),
     heading("SETTINGS OF THE CLOUD"),
     roffText(
       "As environment variables, under cloud in the file of --config, or with --config-set name=value. The command line takes precedence over variables, and variables over files.",
     ),
-    ...settings,
+    ...settingEntries(provider).map(settingItem),
     heading("EXIT STATUS"),
     item(bold("0"), "ended on request, or the command found nothing to do"),
     item(bold("1"), "an internal error, or the API server or the cloud cannot be reached; restart it"),

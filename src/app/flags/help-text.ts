@@ -23,7 +23,7 @@ const valueNames: Readonly<Record<FieldKind, string>> = {
 };
 
 /** The placeholder of the value; empty for a switch. */
-export function flagValue({ kind, choices }: Field<unknown>): string {
+function flagValue({ kind, choices }: Field<unknown>): string {
   return choices !== undefined ? ` ${choices.join("|")}` : kind === undefined ? " string" : valueNames[kind];
 }
 
@@ -43,58 +43,85 @@ export function defaultText({ fallback, kind }: Field<unknown>): string {
   return isPlain && fallback !== "false" ? ` (default ${fallback})` : "";
 }
 
-/** One flag, with its text and its default. */
-export function flagHelp(name: string, field: Field<unknown>): string {
+/** What --help and the man page say about one flag or setting. */
+export interface Entry {
+  readonly name: string;
+  /** Of a flag: its letter. */
+  readonly shorthand: string | undefined;
+  /** Of a setting: its variable and its flag. */
+  readonly others: readonly string[];
+  /** The placeholder of the value; empty for a switch. */
+  readonly value: string;
+  /** With the default. */
+  readonly text: string;
+}
+
+function flagEntry(name: string, field: Field<unknown>): Entry {
   const { shorthand, noEffect, commands } = notesOf(field);
-  const short = shorthand === undefined ? "    " : `-${shorthand}, `;
   const nothing = noEffect === undefined ? "" : ` No effect: ${noEffect}.`;
   const only = commands === undefined ? "" : ` Only for ${commands.join(", ")}.`;
-  const text = wrapText(`${field.text}${only}${nothing}${defaultText(field)}`, width, indent);
-  return `  ${short}--${name}${flagValue(field)}\n${text}`;
+  const text = `${field.text}${only}${nothing}${defaultText(field)}`;
+  return { name, shorthand, others: [], value: flagValue(field), text };
 }
 
-function howToSet({ env }: Field<unknown>): string {
+function settingEntry(name: string, field: Field<unknown>): Entry {
+  const { env, flag, kind, text } = field;
+  const others = [env ?? [], flag === undefined ? [] : `--${flag}`].flat();
   const variable = env === undefined ? "" : `, or as a JSON array of objects in ${env}`;
-  return `A list of mappings: set it in the --config file${variable}.`;
+  const how = kind === "records" ? ` A list of mappings: set it in the --config file${variable}.` : "";
+  return { name, shorthand: undefined, others, value: "", text: `${text}${defaultText(field)}${how}` };
 }
 
-const headingOf = (title: string): string => `${title.charAt(0).toUpperCase()}${title.slice(1)} flags:`;
+type Documented = Required<Pick<FlagsOfProvider, "config">> & Pick<FlagsOfProvider, "presets">;
 
-export function helpText(
-  program: string,
-  { config, presets }: Required<Pick<FlagsOfProvider, "config">> & Pick<FlagsOfProvider, "presets">,
-  commands: Readonly<Record<string, string>>,
-): string {
-  const groups = flagGroups.flatMap(({ title, fields }) => {
+/** The flags in upstream's groups, without deprecated ones. */
+export function flagEntries({ presets }: Documented): readonly (readonly [string, readonly Entry[]])[] {
+  return flagGroups.flatMap(({ title, fields }) => {
     const shown = Object.entries(withPresets(fields, presets)).filter(
       ([, field]) => notesOf(field).deprecated !== true,
     );
-    if (shown.length === 0) return [];
-    return [headingOf(title), "", ...shown.map(([name, field]) => flagHelp(name, field)), ""];
+    const name = `${title.charAt(0).toUpperCase()}${title.slice(1)}`;
+    return shown.length === 0 ? [] : [[name, shown.map(([flag, field]) => flagEntry(flag, field))] as const];
   });
-  const settings = everyField(config).map(([name, field]) => {
-    const names = [field.env ?? [], field.flag === undefined ? [] : `--${field.flag}`].flat();
-    const others = names.length === 0 ? "" : ` [${names.join(", ")}]`;
-    const how = field.kind === "records" ? ` ${howToSet(field)}` : "";
-    return `  ${name}${others}\n${wrapText(`${field.text}${defaultText(field)}${how}`, width, indent)}`;
-  });
+}
+
+export function settingEntries({ config }: Documented): readonly Entry[] {
+  return everyField(config).map(([name, field]) => settingEntry(name, field));
+}
+
+export const purpose: string =
+  "integrates a Kubernetes cluster with its cloud: it initializes Nodes, deletes Nodes whose instance no longer exists, and manages load balancers for Services and routes to pods.";
+
+const block = (term: string, text: string): string => `  ${term}\n${wrapText(text, width, indent)}`;
+
+function flagBlock({ name, shorthand, value, text }: Entry): string {
+  return block(`${shorthand === undefined ? "    " : `-${shorthand}, `}--${name}${value}`, text);
+}
+
+/** One flag, with its text and its default. */
+export function flagHelp(name: string, field: Field<unknown>): string {
+  return flagBlock(flagEntry(name, field));
+}
+
+export function helpText(
+  program: string,
+  provider: Documented,
+  commands: Readonly<Record<string, string>>,
+): string {
+  const groups = flagEntries(provider).flatMap(([title, entries]) => [
+    ...[`${title} flags:`, ""],
+    ...entries.map(flagBlock),
+    "",
+  ]);
+  const settings = settingEntries(provider).map(({ name, others, text }) =>
+    block(others.length === 0 ? name : `${name} [${others.join(", ")}]`, text),
+  );
   return [
-    wrapText(
-      `${program} integrates a Kubernetes cluster with its cloud: it initializes Nodes, deletes Nodes whose instance no longer exists, and manages load balancers for Services and routes to pods.`,
-      width,
-    ),
-    "",
-    "Usage:",
-    `  ${program} [command] [flags]`,
-    "",
-    "Commands:",
-    "",
-    ...Object.entries(commands).map(([name, text]) => `  ${name}\n${wrapText(text, width, indent)}`),
-    "",
+    ...[wrapText(`${program} ${purpose}`, width), ""],
+    ...["Usage:", `  ${program} [command] [flags]`, ""],
+    ...["Commands:", "", ...Object.entries(commands).map(([name, text]) => block(name, text)), ""],
     ...groups,
-    "Settings of the cloud, as environment variables or with --config-set name=value:",
-    "",
-    ...settings,
+    ...["Settings of the cloud, as environment variables or with --config-set name=value:", "", ...settings],
     "",
   ].join("\n");
 }

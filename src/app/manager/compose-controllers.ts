@@ -121,7 +121,7 @@ export function composeSettingsCheck({ connected, clock, log, reportOnLease }: C
         return;
       } catch (error) {
         if (!CloudError.is(error)) throw error;
-        // The listings report an outage. Anything else lasts.
+        // An outage is reported by the listings, which are retried. Any other error needs a person, so it is logged here.
         if (error.kind !== "unavailable" && error.kind !== "rate-limited") {
           log.warn(`The settings of the cloud could not be checked: ${error.message}`, {
             operation: error.detail.operation,

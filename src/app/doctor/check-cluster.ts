@@ -6,15 +6,18 @@ import { minutes } from "../../core/brand.ts";
 import { countOf, shortList } from "../../core/text.ts";
 import { observerText } from "../leadership/replica-identity.ts";
 import { leaseOf } from "../permissions.ts";
-import type {
-  CloudFacts,
-  ClusterFacts,
-  Finding,
-  KnownFacts,
-  NodeFact,
-  PodFact,
-  Read,
-  WorkloadFact,
+import {
+  type CloudFacts,
+  type ClusterFacts,
+  error,
+  type Finding,
+  type KnownFacts,
+  type NodeFact,
+  type PodFact,
+  type Read,
+  unchecked,
+  type WorkloadFact,
+  warning,
 } from "./doctor-facts.ts";
 
 const namesOf = (objects: readonly { readonly metadata: { readonly name: string } }[]): string =>
@@ -23,15 +26,11 @@ const namesOf = (objects: readonly { readonly metadata: { readonly name: string 
 /** The findings about a fact; one about why it is missing, if it could not be read. */
 function about<T>(what: string, fact: Read<T>, check: (value: T) => readonly Finding[]): readonly Finding[] {
   if ("value" in fact) return check(fact.value);
-  return [
-    {
-      severity: "unchecked",
-      reason: "NotReadable",
-      problem: `Cannot read ${what}: ${fact.unread}`,
-      effect: "Problems with it are not found.",
-      fix: "Run doctor with a kubeconfig that may read it.",
-    },
-  ];
+  return unchecked("NotReadable", {
+    problem: `Cannot read ${what}: ${fact.unread}`,
+    effect: "Problems with it are not found.",
+    fix: "Run doctor with a kubeconfig that may read it.",
+  });
 }
 
 export function checkLease(facts: KnownFacts): readonly Finding[] {
@@ -41,48 +40,32 @@ export function checkLease(facts: KnownFacts): readonly Finding[] {
   if (!flags["leader-elect"]) return [];
   return about(`the Lease ${name}`, facts.cluster.lease, (lease): readonly Finding[] => {
     if (lease === undefined || lease.holder === "")
-      return [
-        {
-          severity: "warning",
-          reason: "NoLeader",
-          problem: `No manager leads: the Lease ${name} ${lease === undefined ? "does not exist" : "has no holder"}.`,
-          effect: "Nothing is initialized, changed or deleted until a manager runs.",
-          fix: `Start the manager. If it runs, compare its --leader-elect-resource-name with ${name}, and read its log.`,
-        },
-      ];
+      return warning("NoLeader", {
+        problem: `No manager leads: the Lease ${name} ${lease === undefined ? "does not exist" : "has no holder"}.`,
+        effect: "Nothing is initialized, changed or deleted until a manager runs.",
+        fix: `Start the manager. If it runs, compare its --leader-elect-resource-name with ${name}, and read its log.`,
+      });
     const observer = lease.isRenewed ? observerText(lease.holder, name) : undefined;
     if (observer !== undefined)
-      return [
-        {
-          severity: "error",
-          reason: "ObserverHoldsLease",
-          problem: observer,
-          effect: "Nothing is initialized, changed or deleted.",
-          fix: "Restart it without --mode=observe, or without --leader-elect.",
-        },
-      ];
+      return error("ObserverHoldsLease", {
+        problem: observer,
+        effect: "Nothing is initialized, changed or deleted.",
+        fix: "Restart it without --mode=observe, or without --leader-elect.",
+      });
     const { holder, isRenewed, renewTime = "an unknown time", program: writer } = lease;
     if (!isRenewed)
-      return [
-        {
-          severity: "error",
-          reason: "LeaseExpired",
-          problem: `The Lease ${name} of ${holder} was last renewed at ${renewTime}, and not within its duration.`,
-          effect:
-            "Nothing is changed until a replica takes the Lease. A replica that runs takes it within seconds.",
-          fix: "Start the manager. If it runs, read its log: it cannot reach the API server, or lacks a permission.",
-        },
-      ];
+      return error("LeaseExpired", {
+        problem: `The Lease ${name} of ${holder} was last renewed at ${renewTime}, and not within its duration.`,
+        effect:
+          "Nothing is changed until a replica takes the Lease. A replica that runs takes it within seconds.",
+        fix: "Start the manager. If it runs, read its log: it cannot reach the API server, or lacks a permission.",
+      });
     if (writer === undefined || writer === program) return [];
-    return [
-      {
-        severity: "error",
-        reason: "OtherManagerLeads",
-        problem: `${holder} holds the Lease ${name}, and the program that renews it is ${writer}, not ${program}.`,
-        effect: `${program} waits while the other manager runs, and changes nothing.`,
-        fix: "Stop the other manager to switch; docs/operations.md describes it. To keep it, remove this one.",
-      },
-    ];
+    return error("OtherManagerLeads", {
+      problem: `${holder} holds the Lease ${name}, and the program that renews it is ${writer}, not ${program}.`,
+      effect: `${program} waits while the other manager runs, and changes nothing.`,
+      fix: "Stop the other manager to switch; docs/operations.md describes it. To keep it, remove this one.",
+    });
   });
 }
 
@@ -92,13 +75,13 @@ export function checkOtherLeases({ cluster, flags }: KnownFacts): readonly Findi
   return about("the Leases", cluster.otherLeases, (leases) =>
     leases
       .filter(({ holder }) => holder !== ownHolder)
-      .map(({ name, holder, program }) => ({
-        severity: "error",
-        reason: "TwoManagersLead",
-        problem: `${holder} (${program}) holds the Lease ${flags["leader-elect-resource-namespace"]}/${name}, so two managers work in this cluster at the same time.`,
-        effect: "Both change the same Nodes, load balancers and routes.",
-        fix: `Stop one of them, or give both the same --leader-elect-resource-name. For managers of different Nodes, set --node-selector.`,
-      })),
+      .flatMap(({ name, holder, program }) =>
+        error("TwoManagersLead", {
+          problem: `${holder} (${program}) holds the Lease ${flags["leader-elect-resource-namespace"]}/${name}, so two managers work in this cluster at the same time.`,
+          effect: "Both change the same Nodes, load balancers and routes.",
+          fix: `Stop one of them, or give both the same --leader-elect-resource-name. For managers of different Nodes, set --node-selector.`,
+        }),
+      ),
   );
 }
 
@@ -115,16 +98,12 @@ function withoutExternalCloud(nodes: readonly NodeFact[]): readonly Finding[] {
       isSelected && !isUninitialized && providerID === undefined,
   );
   if (found.length === 0) return [];
-  return [
-    {
-      severity: "error",
-      reason: "KubeletWithoutExternalCloud",
-      problem: `${countOf(found.length, "Node")} ${found.length === 1 ? "has" : "have"} neither a provider ID nor the taint ${uninitializedTaint}: ${namesOf(found)}. The kubelet registered without --cloud-provider=external, or the taint was removed by hand.`,
-      effect:
-        "The manager initializes only Nodes with the taint, so these never get a provider ID, and volumes and load balancers that need it fail.",
-      fix: `Set --cloud-provider=external on the kubelet, delete the Node object, and restart the kubelet. Without a restart: kubectl taint node NAME ${uninitializedTaint}=true:NoSchedule`,
-    },
-  ];
+  return error("KubeletWithoutExternalCloud", {
+    problem: `${countOf(found.length, "Node")} ${found.length === 1 ? "has" : "have"} neither a provider ID nor the taint ${uninitializedTaint}: ${namesOf(found)}. The kubelet registered without --cloud-provider=external, or the taint was removed by hand.`,
+    effect:
+      "The manager initializes only Nodes with the taint, so these never get a provider ID, and volumes and load balancers that need it fail.",
+    fix: `Set --cloud-provider=external on the kubelet, delete the Node object, and restart the kubelet. Without a restart: kubectl taint node NAME ${uninitializedTaint}=true:NoSchedule`,
+  });
 }
 
 function tooLongUninitialized(nodes: readonly NodeFact[], now: number, program: string): readonly Finding[] {
@@ -132,15 +111,11 @@ function tooLongUninitialized(nodes: readonly NodeFact[], now: number, program: 
     (node) => node.isSelected && node.isUninitialized && ageOf(node, now) > patience,
   );
   if (found.length === 0) return [];
-  return [
-    {
-      severity: "error",
-      reason: "NodesUninitialized",
-      problem: `${countOf(found.length, "Node")} older than 5 minutes still ${found.length === 1 ? "has" : "have"} the taint ${uninitializedTaint}: ${namesOf(found)}.`,
-      effect: "Pods without a toleration for it, such as cluster DNS, are not scheduled there.",
-      fix: `For the reason, run: ${program} explain node ${found[0]?.metadata.name ?? "NAME"}`,
-    },
-  ];
+  return error("NodesUninitialized", {
+    problem: `${countOf(found.length, "Node")} older than 5 minutes still ${found.length === 1 ? "has" : "have"} the taint ${uninitializedTaint}: ${namesOf(found)}.`,
+    effect: "Pods without a toleration for it, such as cluster DNS, are not scheduled there.",
+    fix: `For the reason, run: ${program} explain node ${found[0]?.metadata.name ?? "NAME"}`,
+  });
 }
 
 const inTreeWriter = "kube-controller-manager";
@@ -148,15 +123,11 @@ const inTreeWriter = "kube-controller-manager";
 function writtenInTree(nodes: readonly NodeFact[]): readonly Finding[] {
   const found = nodes.filter(({ providerIDWriter }) => providerIDWriter === inTreeWriter);
   if (found.length === 0) return [];
-  return [
-    {
-      severity: "warning",
-      reason: "ProviderIDsOfInTreeCloud",
-      problem: `${inTreeWriter} wrote the provider ID of ${countOf(found.length, "Node")}: ${namesOf(found)}. It ran, or still runs, the loops of a cloud.`,
-      effect: "If it still runs them, both managers initialize and delete Nodes, and create load balancers.",
-      fix: `Check that ${inTreeWriter} runs with --cloud-provider=external or without the flag.`,
-    },
-  ];
+  return warning("ProviderIDsOfInTreeCloud", {
+    problem: `${inTreeWriter} wrote the provider ID of ${countOf(found.length, "Node")}: ${namesOf(found)}. It ran, or still runs, the loops of a cloud.`,
+    effect: "If it still runs them, both managers initialize and delete Nodes, and create load balancers.",
+    fix: `Check that ${inTreeWriter} runs with --cloud-provider=external or without the flag.`,
+  });
 }
 
 const minorOf = (version: string): number => Number(/^v?\d+\.(\d+)/.exec(version)?.[1] ?? Number.NaN);
@@ -164,15 +135,11 @@ const minorOf = (version: string): number => Number(/^v?\d+\.(\d+)/.exec(version
 function newerKubelets(nodes: readonly NodeFact[], { gitVersion, minor }: ClusterFacts): readonly Finding[] {
   const found = nodes.filter(({ kubeletVersion }) => minorOf(kubeletVersion) > minor);
   if (found.length === 0) return [];
-  return [
-    {
-      severity: "warning",
-      reason: "KubeletNewerThanApiServer",
-      problem: `The kubelet of ${countOf(found.length, "Node")} is newer than the API server (${gitVersion}): ${namesOf(found)}.`,
-      effect: "Kubernetes does not support it: requests of the kubelet may fail.",
-      fix: "Upgrade the control plane first.",
-    },
-  ];
+  return warning("KubeletNewerThanApiServer", {
+    problem: `The kubelet of ${countOf(found.length, "Node")} is newer than the API server (${gitVersion}): ${namesOf(found)}.`,
+    effect: "Kubernetes does not support it: requests of the kubelet may fail.",
+    fix: "Upgrade the control plane first.",
+  });
 }
 
 function withoutMachines(
@@ -181,15 +148,11 @@ function withoutMachines(
 ): readonly Finding[] {
   const known = nodes.filter(({ isSelected, providerID }) => isSelected && providerID !== undefined);
   if (hasMachines || failures.length > 0 || known.length === 0) return [];
-  return [
-    {
-      severity: "error",
-      reason: "NoMachineInCloud",
-      problem: `The cloud lists no machine, and ${countOf(known.length, "Node")} ${known.length === 1 ? "has" : "have"} a provider ID: ${namesOf(known)}.`,
-      effect: "The mass limit holds Nodes that are not Ready; none is initialized.",
-      fix: "Check whether the credentials belong to the account or project of these machines, and its console.",
-    },
-  ];
+  return error("NoMachineInCloud", {
+    problem: `The cloud lists no machine, and ${countOf(known.length, "Node")} ${known.length === 1 ? "has" : "have"} a provider ID: ${namesOf(known)}.`,
+    effect: "The mass limit holds Nodes that are not Ready; none is initialized.",
+    fix: "Check whether the credentials belong to the account or project of these machines, and its console.",
+  });
 }
 
 export function checkNodes({ cluster, cloud, program }: KnownFacts): readonly Finding[] {
@@ -215,23 +178,23 @@ function ofControllerManager(pod: PodFact, { controllers, flags }: KnownFacts): 
   const cloud = flagOf(pod, "cloud-provider") ?? "";
   const findings: Finding[] = [];
   if (cloud !== "" && cloud !== "external")
-    findings.push({
-      severity: "error",
-      reason: "ControlPlaneRunsCloudLoops",
-      problem: `${name} runs with --cloud-provider=${cloud}, so it runs the loops of a cloud.`,
-      effect: "Both managers initialize and delete Nodes, and create load balancers and routes.",
-      fix: `Set --cloud-provider=external in ${manifest}.`,
-    });
+    findings.push(
+      ...error("ControlPlaneRunsCloudLoops", {
+        problem: `${name} runs with --cloud-provider=${cloud}, so it runs the loops of a cloud.`,
+        effect: "Both managers initialize and delete Nodes, and create load balancers and routes.",
+        fix: `Set --cloud-provider=external in ${manifest}.`,
+      }),
+    );
   const createsRoutes =
     controllers.has("node-route") && flags["configure-cloud-routes"] && flags["cluster-cidr"] !== undefined;
   if (createsRoutes && flagOf(pod, "allocate-node-cidrs") !== "true")
-    findings.push({
-      severity: "warning",
-      reason: "PodCIDRsNotAllocated",
-      problem: `${name} runs without --allocate-node-cidrs=true, and --cluster-cidr asks the manager for routes to pod CIDRs.`,
-      effect: "Nodes get no pod CIDR, unless another program sets it, and no routes are created.",
-      fix: `Set --allocate-node-cidrs=true and --cluster-cidr in ${manifest}, or --configure-cloud-routes=false on the manager.`,
-    });
+    findings.push(
+      ...warning("PodCIDRsNotAllocated", {
+        problem: `${name} runs without --allocate-node-cidrs=true, and --cluster-cidr asks the manager for routes to pod CIDRs.`,
+        effect: "Nodes get no pod CIDR, unless another program sets it, and no routes are created.",
+        fix: `Set --allocate-node-cidrs=true and --cluster-cidr in ${manifest}, or --configure-cloud-routes=false on the manager.`,
+      }),
+    );
   return findings;
 }
 
@@ -248,16 +211,12 @@ export function checkServingCertificates({ cluster }: KnownFacts): readonly Find
     const found = requests.filter(({ isPending }) => isPending);
     if (found.length === 0) return [];
     const users = [...new Set(found.map(({ username }) => username))];
-    return [
-      {
-        severity: "warning",
-        reason: "ServingCertificatesWaiting",
-        problem: `${countOf(found.length, "request")} for a serving certificate of a kubelet ${found.length === 1 ? "waits" : "wait"} for approval, from ${shortList(users)}.`,
-        effect:
-          "kubectl logs and exec, and metrics of these kubelets, fail where their certificate is verified.",
-        fix: `Compare names and addresses with kubectl describe csr, then run: kubectl certificate approve ${found[0]?.metadata.name ?? "NAME"}. The controller kubelet-serving-csr approves such requests (docs/serving-certificates.md).`,
-      },
-    ];
+    return warning("ServingCertificatesWaiting", {
+      problem: `${countOf(found.length, "request")} for a serving certificate of a kubelet ${found.length === 1 ? "waits" : "wait"} for approval, from ${shortList(users)}.`,
+      effect:
+        "kubectl logs and exec, and metrics of these kubelets, fail where their certificate is verified.",
+      fix: `Compare names and addresses with kubectl describe csr, then run: kubectl certificate approve ${found[0]?.metadata.name ?? "NAME"}. The controller kubelet-serving-csr approves such requests (docs/serving-certificates.md).`,
+    });
   });
 }
 
@@ -269,47 +228,48 @@ function ofWorkload(workload: WorkloadFact): readonly Finding[] {
   const name = `${kind} ${metadata.namespace}/${metadata.name}`;
   const findings: Finding[] = [];
   if (untolerated.includes(uninitializedTaint))
-    findings.push({
-      severity: "error",
-      reason: "TolerationMissing",
-      problem: `${name} does not tolerate the taint ${uninitializedTaint}.`,
-      effect: "In a new cluster no Node accepts the manager that would remove the taint from it.",
-      fix: `Add a toleration with key ${uninitializedTaint}, value "true" and effect NoSchedule.`,
-    });
+    findings.push(
+      ...error("TolerationMissing", {
+        problem: `${name} does not tolerate the taint ${uninitializedTaint}.`,
+        effect: "In a new cluster no Node accepts the manager that would remove the taint from it.",
+        fix: `Add a toleration with key ${uninitializedTaint}, value "true" and effect NoSchedule.`,
+      }),
+    );
   const others = untolerated.filter((key) => key !== uninitializedTaint);
   if (others.length > 0)
-    findings.push({
-      severity: "warning",
-      reason: "TolerationMissing",
-      problem: `${name} does not tolerate ${others.join(", ")}.`,
-      effect:
-        "It is not scheduled on control plane Nodes, or not before the network of pods works, which may wait for it.",
-      fix: "Add the tolerations that the command manifests prints.",
-    });
+    findings.push(
+      ...warning("TolerationMissing", {
+        problem: `${name} does not tolerate ${others.join(", ")}.`,
+        effect:
+          "It is not scheduled on control plane Nodes, or not before the network of pods works, which may wait for it.",
+        fix: "Add the tolerations that the command manifests prints.",
+      }),
+    );
   if (!hostNetwork)
-    findings.push({
-      severity: "warning",
-      reason: "NoHostNetwork",
-      problem: `${name} does not use the host network.`,
-      effect: "Its pods wait for the network of pods, which may wait for Nodes that the manager initializes.",
-      fix: "Set hostNetwork: true, unless the network of pods works on Nodes with the taint.",
-    });
+    findings.push(
+      ...warning("NoHostNetwork", {
+        problem: `${name} does not use the host network.`,
+        effect:
+          "Its pods wait for the network of pods, which may wait for Nodes that the manager initializes.",
+        fix: "Set hostNetwork: true, unless the network of pods works on Nodes with the taint.",
+      }),
+    );
   if (usesClusterDNS(workload))
-    findings.push({
-      severity: "warning",
-      reason: "WorkloadNeedsClusterDNS",
-      problem: `${name} has the dnsPolicy ${workload.dnsPolicy}, so names such as that of the cloud are resolved by cluster DNS.`,
-      effect: "Cluster DNS runs on Nodes that the manager initializes. In a new cluster neither starts.",
-      fix: "Set dnsPolicy: Default.",
-    });
+    findings.push(
+      ...warning("WorkloadNeedsClusterDNS", {
+        problem: `${name} has the dnsPolicy ${workload.dnsPolicy}, so names such as that of the cloud are resolved by cluster DNS.`,
+        effect: "Cluster DNS runs on Nodes that the manager initializes. In a new cluster neither starts.",
+        fix: "Set dnsPolicy: Default.",
+      }),
+    );
   if (desired === 0 || ready === 0)
-    findings.push({
-      severity: "error",
-      reason: "WorkloadNotReady",
-      problem: `${name} has ${ready} ready of ${desired} desired pods.`,
-      effect: "No manager of this workload leads.",
-      fix: `Run: kubectl -n ${metadata.namespace} describe ${kind.toLowerCase()} ${metadata.name}`,
-    });
+    findings.push(
+      ...error("WorkloadNotReady", {
+        problem: `${name} has ${ready} ready of ${desired} desired pods.`,
+        effect: "No manager of this workload leads.",
+        fix: `Run: kubectl -n ${metadata.namespace} describe ${kind.toLowerCase()} ${metadata.name}`,
+      }),
+    );
   return findings;
 }
 
@@ -322,13 +282,11 @@ export function checkWorkloads({ cluster }: KnownFacts): readonly Finding[] {
     const names = others.map(({ kind, metadata }) => `${kind} ${metadata.namespace}/${metadata.name}`);
     return [
       ...findings,
-      {
-        severity: "warning",
-        reason: "OtherManagerInstalled",
+      ...warning("OtherManagerInstalled", {
         problem: `Another cloud controller manager is installed: ${shortList(names)}.`,
         effect: "Two managers with different Leases change the same Nodes and Services.",
         fix: "Scale it to 0 or delete it. If it manages other Nodes on purpose, set --node-selector.",
-      },
+      }),
     ];
   });
 }

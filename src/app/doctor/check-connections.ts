@@ -2,41 +2,49 @@
 
 import { countOf, shortList } from "../../core/text.ts";
 import type { Permission } from "../permissions.ts";
-import type { CloudFacts, CloudFailure, Finding, KnownFacts, PortFact, ServerClock } from "./doctor-facts.ts";
+import {
+  type CloudFacts,
+  type CloudFailure,
+  error,
+  type Finding,
+  type KnownFacts,
+  type PortFact,
+  type ServerClock,
+  unchecked,
+  warning,
+} from "./doctor-facts.ts";
 
 /** Older API servers lack APIs that Fairlead uses (docs/support.md). */
 const oldestMinor = 21;
 
 /** What to report if no API server answers. */
-export function unreachableServer(why: string): Finding {
-  return {
-    severity: "error",
-    reason: "ApiServerUnreachable",
+export function unreachableServer(why: string): readonly Finding[] {
+  return error("ApiServerUnreachable", {
     problem: why,
     effect: "No manager can start with this configuration, and nothing else of the cluster is checked.",
     fix: "Correct --kubeconfig, --context or --master, or the address and certificates in the kubeconfig.",
-  };
+  });
 }
 
 export function checkServer({ cluster: { origin, gitVersion, minor } }: KnownFacts): readonly Finding[] {
   const host = new URL(origin).hostname;
   const findings: Finding[] = [];
   if (minor < oldestMinor)
-    findings.push({
-      severity: "error",
-      reason: "KubernetesTooOld",
-      problem: `The API server has version ${gitVersion}; Fairlead needs Kubernetes 1.${oldestMinor} or later.`,
-      effect: "Requests that this API server does not know fail.",
-      fix: "Upgrade Kubernetes.",
-    });
+    findings.push(
+      ...error("KubernetesTooOld", {
+        problem: `The API server has version ${gitVersion}; Fairlead needs Kubernetes 1.${oldestMinor} or later.`,
+        effect: "Requests that this API server does not know fail.",
+        fix: "Upgrade Kubernetes.",
+      }),
+    );
   if (isClusterName(host))
-    findings.push({
-      severity: "warning",
-      reason: "ApiServerNeedsClusterDNS",
-      problem: `The address of the API server is ${host}, a name that only cluster DNS resolves.`,
-      effect: `${dnsEffect} After an outage of all Nodes, neither starts.`,
-      fix: "Use the address of the API server or of its load balancer in the kubeconfig or --master.",
-    });
+    findings.push(
+      ...warning("ApiServerNeedsClusterDNS", {
+        problem: `The address of the API server is ${host}, a name that only cluster DNS resolves.`,
+        effect: `${dnsEffect} After an outage of all Nodes, neither starts.`,
+        fix: "Use the address of the API server or of its load balancer in the kubeconfig or --master.",
+      }),
+    );
   return findings;
 }
 
@@ -53,30 +61,22 @@ const maxSignedSkew = 300_000;
 function skewOf({ server, aheadMs }: ServerClock): readonly Finding[] {
   const skew = Math.abs(aheadMs);
   if (skew <= maxSkew) return [];
-  return [
-    {
-      severity: skew > maxSignedSkew ? "error" : "warning",
-      reason: "ClockSkew",
-      problem: `The clock of this machine is ${Math.round(skew / 1000)}s ${aheadMs > 0 ? "behind" : "ahead of"} that of ${server}.`,
-      effect:
-        "New tokens and certificates can look expired or not valid yet, and clouds reject signed requests with a wrong time. Leader election is not affected.",
-      fix: "Synchronize the clocks of both machines, for example with chrony or systemd-timesyncd.",
-    },
-  ];
+  return (skew > maxSignedSkew ? error : warning)("ClockSkew", {
+    problem: `The clock of this machine is ${Math.round(skew / 1000)}s ${aheadMs > 0 ? "behind" : "ahead of"} that of ${server}.`,
+    effect:
+      "New tokens and certificates can look expired or not valid yet, and clouds reject signed requests with a wrong time. Leader election is not affected.",
+    fix: "Synchronize the clocks of both machines, for example with chrony or systemd-timesyncd.",
+  });
 }
 
 export function checkClocks(clocks: readonly (ServerClock | undefined)[]): readonly Finding[] {
   const known = clocks.filter((clock) => clock !== undefined);
   if (known.length > 0) return known.flatMap(skewOf);
-  return [
-    {
-      severity: "unchecked",
-      reason: "ClocksUnchecked",
-      problem: "No server has sent its time, so the clock of this machine was not compared.",
-      effect: "With a wrong clock, valid certificates and tokens are rejected.",
-      fix: "Correct the other findings, and run doctor again.",
-    },
-  ];
+  return unchecked("ClocksUnchecked", {
+    problem: "No server has sent its time, so the clock of this machine was not compared.",
+    effect: "With a wrong clock, valid certificates and tokens are rejected.",
+    fix: "Correct the other findings, and run doctor again.",
+  });
 }
 
 function ruleText({ verb, group, resource, namespace, name }: Permission): string {
@@ -86,40 +86,33 @@ function ruleText({ verb, group, resource, namespace, name }: Permission): strin
 
 export function checkPermissions({ cluster: { access }, program }: KnownFacts): readonly Finding[] {
   if ("unread" in access)
-    return [
-      {
-        severity: "unchecked",
-        reason: "PermissionsUnchecked",
-        problem: `The permissions of the manager could not be checked: ${access.unread}`,
-        effect: "Missing permissions are found only when the manager runs.",
-        fix: "Grant the verb create for selfsubjectaccessreviews, which every authenticated user has by default.",
-      },
-    ];
+    return unchecked("PermissionsUnchecked", {
+      problem: `The permissions of the manager could not be checked: ${access.unread}`,
+      effect: "Missing permissions are found only when the manager runs.",
+      fix: "Grant the verb create for selfsubjectaccessreviews, which every authenticated user has by default.",
+    });
   const { subject, refused } = access.value;
-  const finding = (missing: readonly Permission[], isOptional: boolean): readonly Finding[] => {
-    if (missing.length === 0) return [];
-    const users = [...new Set(missing.flatMap(({ users: each }) => each))].join(", ");
-    return [
-      {
-        severity: isOptional ? "warning" : "error",
-        reason: isOptional ? "OptionalPermissionMissing" : "PermissionMissing",
-        problem: `${subject} lacks ${countOf(missing.length, "permission")}: ${shortList(missing.map(ruleText))}.`,
-        effect: isOptional
-          ? `The manager works with less and logs it. Used by: ${users}.`
-          : `Does not work without: ${users}.`,
-        fix: `Apply the output of "${program} rbac" with the flags of the manager.`,
-      },
-    ];
-  };
+  const required = refused.filter(({ isOptional }) => !isOptional);
+  const optional = refused.filter(({ isOptional }) => isOptional);
+  const lacks = (missing: readonly Permission[]) => ({
+    problem: `${subject} lacks ${countOf(missing.length, "permission")}: ${shortList(missing.map(ruleText))}.`,
+    fix: `Apply the output of "${program} rbac" with the flags of the manager.`,
+  });
+  const usersOf = (missing: readonly Permission[]): string =>
+    [...new Set(missing.flatMap(({ users }) => users))].join(", ");
   return [
-    ...finding(
-      refused.filter(({ isOptional }) => !isOptional),
-      false,
-    ),
-    ...finding(
-      refused.filter(({ isOptional }) => isOptional),
-      true,
-    ),
+    ...(required.length === 0
+      ? []
+      : error("PermissionMissing", {
+          ...lacks(required),
+          effect: `Does not work without: ${usersOf(required)}.`,
+        })),
+    ...(optional.length === 0
+      ? []
+      : warning("OptionalPermissionMissing", {
+          ...lacks(optional),
+          effect: `The manager works with less and logs it. Used by: ${usersOf(optional)}.`,
+        })),
   ];
 }
 
@@ -177,13 +170,13 @@ function unavailable(status: number | undefined): Pick<Finding, "reason" | "effe
 
 export function checkCloud({ failures, origins }: CloudFacts): readonly Finding[] {
   const names = origins.map((origin) => new URL(origin).hostname).filter(isClusterName);
-  const ofNames: readonly Finding[] = names.map((name) => ({
-    severity: "warning",
-    reason: "CloudNeedsClusterDNS",
-    problem: `The endpoint of the cloud is ${name}, a name that only cluster DNS resolves.`,
-    effect: dnsEffect,
-    fix: "Use an address or a name of another DNS in the settings of the cloud.",
-  }));
+  const ofNames = names.flatMap((name) =>
+    warning("CloudNeedsClusterDNS", {
+      problem: `The endpoint of the cloud is ${name}, a name that only cluster DNS resolves.`,
+      effect: dnsEffect,
+      fix: "Use an address or a name of another DNS in the settings of the cloud.",
+    }),
+  );
   const ofFailures = failures.map(
     ({ kind, status, message }): Finding => ({
       severity: "error",
@@ -195,17 +188,13 @@ export function checkCloud({ failures, origins }: CloudFacts): readonly Finding[
 }
 
 export function checkPorts(ports: readonly PortFact[]): readonly Finding[] {
-  return ports.flatMap(({ flag, port, listener }): readonly Finding[] =>
-    listener !== "other"
-      ? []
-      : [
-          {
-            severity: "warning",
-            reason: "PortInUse",
-            problem: `Port ${port} of this machine (--${flag}) is in use by a program that is no cloud controller manager.`,
-            effect: "A manager that starts on this machine ends with exit code 1.",
-            fix: `Stop that program, or set --${flag} to a free port.`,
-          },
-        ],
-  );
+  return ports
+    .filter(({ listener }) => listener === "other")
+    .flatMap(({ flag, port }) =>
+      warning("PortInUse", {
+        problem: `Port ${port} of this machine (--${flag}) is in use by a program that is no cloud controller manager.`,
+        effect: "A manager that starts on this machine ends with exit code 1.",
+        fix: `Stop that program, or set --${flag} to a free port.`,
+      }),
+    );
 }

@@ -60,7 +60,7 @@ export function diagnose(facts: Facts): Diagnosis {
     resultOf("ports", checkPorts(ports)),
   ];
   if ("unread" in cluster)
-    return { checks: [resultOf("API server", [unreachableServer(cluster.unread)]), ...local] };
+    return { checks: [resultOf("API server", unreachableServer(cluster.unread)), ...local] };
   const known = { ...facts, cluster: cluster.value };
   const { origin, gitVersion: version } = cluster.value;
   return {

@@ -18,6 +18,16 @@ export interface Finding {
   readonly fix: string;
 }
 
+const finding =
+  (severity: FindingSeverity) =>
+  (reason: string, texts: Pick<Finding, "problem" | "effect" | "fix">): readonly Finding[] => [
+    { severity, reason, ...texts },
+  ];
+
+export const error = finding("error");
+export const warning = finding("warning");
+export const unchecked = finding("unchecked");
+
 /** A value, or why it could not be read. */
 export type Read<T> = { readonly value: T } | { readonly unread: string };
 

@@ -14,7 +14,7 @@ const numberFrom = (variable: string): number | undefined => {
 const only = numberFrom("FAIRLEAD_SEED");
 const seeds =
   only === undefined
-    ? Array.from({ length: numberFrom("FAIRLEAD_SEEDS") ?? (runsAllTests ? 20 : 3) }, (_, index) => index + 1)
+    ? Array.from({ length: numberFrom("FAIRLEAD_SEEDS") ?? (runsAllTests ? 20 : 2) }, (_, index) => index + 1)
     : [only];
 
 const crash = async (seed: number) => {

@@ -113,10 +113,10 @@ const demo = new Demo({
 });
 
 let code = 0;
-const end = (exitCode: number): void => {
+function end(exitCode: number): void {
   code = exitCode;
   stop.abort(new Error("asked to stop"));
-};
+}
 // With --until-settled, an interruption must not look like success.
 process.on("SIGINT", () => end(untilSettled ? 130 : 0));
 process.on("SIGTERM", () => end(untilSettled ? 143 : 0));

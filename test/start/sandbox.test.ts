@@ -15,7 +15,7 @@ const until = async (holds: () => boolean): Promise<void> => {
 };
 
 // The sandbox runs in real time and mostly waits.
-test.concurrent("the sandbox shows the state of the manager on a page, only under its own address, and tells where its cluster and cloud are [F91]", async () => {
+test.concurrent("the sandbox shows the state of the manager on a page, only under its own address, and prints where its cluster and cloud are [F91]", async () => {
   const stop = new AbortController();
   const [definition] = localClouds;
   if (definition === undefined) throw new Error("There is no simulated cloud.");

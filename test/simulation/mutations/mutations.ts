@@ -382,7 +382,7 @@ export const mutations: readonly Mutation[] = [
     name: "accept-a-listing-of-the-same-moment",
     breaks: "A listing that began at the moment of the last change counts as newer than it.",
     foundBy: {
-      file: "test/controllers/service/observed/parts-evidence.test.ts",
+      file: "test/controllers/service/observed/fresh-listing.test.ts",
       test: "a listing that began in the moment of the last change is neither planned on nor a proof",
     },
     edits: [

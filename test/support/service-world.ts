@@ -87,7 +87,8 @@ export class ServiceWorld {
     const cut = new AbortController();
     const stop = new AbortController();
     const own = new ProcessClock(clock, life, this.#starts * 1_000_000);
-    const isWatch = (path: string) => !/\/(services|nodes)\//.test(path);
+    const isWatch = (path: string) =>
+      !/\/(services|nodes|persistentvolumeclaims|volumeattachments)\/|\/persistentvolumes/.test(path);
     const kube = asTransport(this.server);
     const manager = await createManager(
       {

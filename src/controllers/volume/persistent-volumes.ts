@@ -14,7 +14,7 @@ import { addProof, type Proof } from "../absence/proof.ts";
 import { removalWindowText } from "../absence/removal-history.ts";
 import { isPaused } from "../pause.ts";
 import { BackgroundWork, type Ended } from "./background-work.ts";
-import { attacherFinalizer, provisionerFinalizer } from "./names.ts";
+import { attacherFinalizer, provisionedByKey, provisionerFinalizer } from "./names.ts";
 import { desiredFinalizer, isManagedVolume, isReleased, planDeletion } from "./plan-deletion.ts";
 import { locationPatch } from "./plan-location.ts";
 import type { VolumeActions } from "./volume-actions.ts";
@@ -110,8 +110,10 @@ export class PersistentVolumes {
   ): Promise<Outcome> {
     const { stores, driver, nodes } = this.#actions.deps;
     const handle = volume.spec?.csi?.volumeHandle;
-    const isLeaving = volume.metadata.deletionTimestamp !== undefined;
-    if (isLeaving || handle === undefined || volume.spec?.nodeAffinity !== undefined) {
+    const { deletionTimestamp, annotations = {} } = volume.metadata;
+    // What a provisioner made stays as it is: taking over from the sidecars writes nothing.
+    const isForeign = deletionTimestamp === undefined && annotations[provisionedByKey] === undefined;
+    if (!isForeign || handle === undefined || volume.spec?.nodeAffinity !== undefined) {
       this.#actions.report(kind, volume, "label", []);
       return settled;
     }

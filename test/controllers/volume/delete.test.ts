@@ -177,6 +177,16 @@ describe("a PersistentVolume that another program made", () => {
     expect(w.asked).toEqual(["GET /volumes/v1"]);
   });
 
+  test("is left alone without node affinity if a provisioner made it", async () => {
+    const w = await bound(1);
+    w.createVolume("old", {
+      metadata: { annotations: { "pv.kubernetes.io/provisioned-by": "csi.fake.example" } },
+      spec: { csi: { driver: "csi.fake.example", volumeHandle: "v1" } },
+    });
+    await w.pass(600);
+    expect([w.asked, w.written]).toEqual([[], []]);
+  });
+
   test("keeps its own node affinity and labels", async () => {
     const w = await bound(1);
     const nodeAffinity = { required: { nodeSelectorTerms: [{ matchExpressions: [] }] } };

@@ -19,9 +19,9 @@ function requestOf(
   method: string,
   url: URL,
   text: string,
-  authorization: string | undefined,
+  header: (name: string) => string | undefined,
 ): SimulatedRequest {
-  const common = { method, url, authorization };
+  const common = { method, url, header, authorization: header("authorization") };
   if (text === "") return { ...common, body: undefined, isMalformed: false };
   try {
     return { ...common, body: JSON.parse(text), isMalformed: false };
@@ -69,8 +69,8 @@ export function headerIn(headers: TransportRequest["headers"], wanted: string): 
 export function asTransport(cloud: Reachable): Transport {
   return async ({ method, url, body, headers }, signal) => {
     signal.throwIfAborted();
-    const authorization = headerIn(headers, "authorization");
-    const delivery = cloud.receive(requestOf(method, new URL(url), textOf(body), authorization));
+    const header = (name: string) => headerIn(headers, name);
+    const delivery = cloud.receive(requestOf(method, new URL(url), textOf(body), header));
     return deliver(delivery, cloud.clock, signal);
   };
 }
@@ -105,8 +105,8 @@ export async function answerRequest(cloud: Reachable, request: Request): Promise
   if (faults !== undefined && pathname === faultsPath) return changeFaults(faults, request);
   if (tokens !== undefined && pathname.startsWith(tokensPath)) return changeTokens(tokens, request);
   try {
-    const authorization = request.headers.get("authorization") ?? undefined;
-    const received = requestOf(request.method, new URL(request.url), await request.text(), authorization);
+    const header = (name: string) => request.headers.get(name) ?? undefined;
+    const received = requestOf(request.method, new URL(request.url), await request.text(), header);
     return await deliver(cloud.receive(received), cloud.clock, request.signal);
   } catch (error) {
     // Bun cannot close a connection without a response. A response that is not from the API replaces it.

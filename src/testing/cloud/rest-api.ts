@@ -19,6 +19,8 @@ export interface OperationRequest {
   readonly body: unknown;
   readonly fault: CloudFault<RestFault> | undefined;
   readonly lie: ListLie | undefined;
+  /** The value of a header. */
+  readonly header: (name: string) => string | undefined;
   /** Whether an injected fault hides this resource from this request. */
   readonly isHidden: (resource: { readonly id: number | string; readonly name: string }) => boolean;
 }
@@ -78,6 +80,11 @@ export abstract class RestApi extends SimulatedApi<RestFault> {
 
   protected abstract readonly operations: Operations;
 
+  /** Refuses a request without valid credentials. By default, it needs a bearer token. */
+  protected authenticate({ authorization, method }: SimulatedRequest, _operation: string): void {
+    this.tokens.check(authorization, method);
+  }
+
   /** The beginning of all paths, which names of operations lack. */
   protected readonly base: string = "";
 
@@ -126,8 +133,8 @@ export abstract class RestApi extends SimulatedApi<RestFault> {
     match: Match | undefined,
     fault: CloudFault<RestFault> | undefined,
   ): Answer {
-    const { method, url, body, isMalformed, authorization } = request;
-    this.tokens.check(authorization, method);
+    const { method, url, body, isMalformed, header = () => undefined } = request;
+    this.authenticate(request, match?.operation ?? "");
     for (const limit of this.limits) if (!limit.take()) throw new Refused(429, "rate limit exceeded");
     const serve = this.operations[match?.operation ?? ""];
     if (match === undefined || serve === undefined)
@@ -138,6 +145,6 @@ export abstract class RestApi extends SimulatedApi<RestFault> {
     const kind = params.length === 0 ? "listings" : "lookups";
     const isHidden: OperationRequest["isHidden"] = (resource) => this.faults.isHidden(resource, kind);
     const [id = ""] = params;
-    return serve({ url, query: url.searchParams, params, id, body, fault, lie, isHidden });
+    return serve({ url, query: url.searchParams, params, id, body, fault, lie, header, isHidden });
   }
 }

@@ -14,6 +14,8 @@ export interface SimulatedRequest {
   /** There is a body, and it is no JSON. */
   readonly isMalformed: boolean;
   readonly authorization: string | undefined;
+  /** The value of a header, whatever its spelling. Absent: there are no others. */
+  readonly header?: (name: string) => string | undefined;
 }
 
 /** A response. A body that is a string is sent as it is, any other as JSON. */

@@ -72,6 +72,8 @@ export interface Harness {
   adoptionAnnotations?(id: string): Readonly<Record<string, string>>;
   /** How many requests it takes to list all sources when there are this many machines. */
   listingRequests(machines: number): number;
+  /** How many requests a lookup takes for machines that exist. Absent: one. */
+  readonly lookupRequests?: number;
   /** A valid key without a machine, for each kind of lookup for which that is not `404`. */
   readonly unknownKeys?: Readonly<Partial<Record<MatchKey, string>>>;
   /** Two machines cannot have the same name. */

@@ -1,0 +1,154 @@
+// The APIs of the services: one account for each, so that a service that is down holds up no other one; what their errors mean; and
+// listings page by page.
+
+import {
+  type Call,
+  type CloudErrorKind,
+  type Context,
+  type ErrorReport,
+  type JsonApi,
+  type JsonRequest,
+  jsonApi,
+  pagesByCursor,
+  type QueryValue,
+} from "#ccm";
+import { endpointOf, fetchSession, type Session } from "./keystone.ts";
+import type { Settings } from "./settings.ts";
+
+/** Nova embeds the flavor since 2.47 (Pike). */
+const novaVersion = "2.47";
+
+interface Fault {
+  readonly message?: unknown;
+  readonly faultstring?: unknown;
+  readonly type?: unknown;
+}
+
+/** Octavia answers with a fault; the others with one member, which has the fault. */
+function faultIn(body: unknown): Fault | undefined {
+  if (typeof body !== "object" || body === null) return undefined;
+  const all = [body, ...Object.values(body)] as readonly (Fault | null)[];
+  return (
+    all.find((one) => typeof one?.message === "string" || typeof one?.faultstring === "string") ?? undefined
+  );
+}
+
+function kindOf(status: number, type: unknown, message: string): CloudErrorKind | undefined {
+  if (status === 413) return "rate-limited";
+  if (/quota|^OverQuota$|IpAddressGenerationFailure/i.test(`${String(type ?? "")} ${message}`))
+    return "quota";
+  return status === 409 && /immutable|RevisionNumber/i.test(message) ? "busy" : undefined;
+}
+
+function readError(body: unknown, status: number): ErrorReport {
+  const { message, faultstring, type } = faultIn(body) ?? {};
+  const text = String(faultstring ?? message ?? "no message");
+  return {
+    message: typeof type === "string" && type !== "" ? `${text} [${type}]` : text,
+    kind: kindOf(status, type, text),
+  };
+}
+
+const versions: Readonly<Record<string, string>> = { network: "/v2.0", "load-balancer": "/v2.0" };
+
+/** The catalogue may have the URL of a service with or without its version. */
+function baseOf(session: Session, type: string): string {
+  const url = endpointOf(session, type);
+  const version = versions[type];
+  return version === undefined ? url : url.replace(/\/v2(\.0)?$/, "") + version;
+}
+
+type Query = Readonly<Record<string, QueryValue>>;
+
+/** What the next link of a page says about where that begins. Its host may be another one behind a proxy. */
+function nextMarker(body: object, collection: string): string | undefined {
+  const links = (body as Readonly<Record<string, unknown>>)[`${collection}_links`] as
+    | readonly { readonly rel: string; readonly href: string }[]
+    | undefined;
+  const next = links?.find(({ rel }) => rel === "next");
+  return next === undefined
+    ? undefined
+    : (new URL(next.href, "http://next").searchParams.get("marker") ?? undefined);
+}
+
+const pageSize = 1000;
+
+/** One service: requests, and listings of its collections. */
+export class ServiceApi {
+  readonly #api: (call: Call) => Promise<JsonApi>;
+  readonly #session: (call: Call) => Promise<Session>;
+
+  constructor(type: string, settings: Settings, { account, inputs }: Pick<Context, "account" | "inputs">) {
+    const version = type === "compute" ? { "x-openstack-nova-api-version": novaVersion } : {};
+    const opened = account<Session>({
+      name: type,
+      fetch: (plain, call) => fetchSession(settings, inputs, plain, call),
+      sign: (request, { token, tls }) => ({
+        ...request,
+        headers: { ...request.headers, ...version, "x-auth-token": token },
+        ...(tls && { tls }),
+      }),
+    });
+    this.#session = opened.credential;
+    const isApiError = (body: unknown) => faultIn(body) !== undefined;
+    this.#api = async (call) => {
+      const base = baseOf(await opened.credential(call), type);
+      return jsonApi({ base, transport: opened.transport, isApiError, readError });
+    };
+  }
+
+  /** The project of the credentials: an administrator would otherwise list those of all. */
+  async projectID(call: Call): Promise<string | undefined> {
+    return (await this.#session(call)).projectID;
+  }
+
+  async call<T>(request: JsonRequest, call: Call): Promise<T> {
+    return (await this.#api(call)).call<T>(request, call);
+  }
+
+  /** `member`: the name of the object in the response; a path such as `/servers/{id}` has the id in it. */
+  async read<T>(path: string, id: string, member: string, call: Call): Promise<T> {
+    const request = {
+      operation: `GET ${path}`,
+      method: "GET",
+      path: path.replace("{id}", encodeURIComponent(id)),
+    } as const;
+    const body = await this.call<Readonly<Record<string, T>>>({ ...request, expects: [member] }, call);
+    return body[member] as T;
+  }
+
+  /** All pages of a collection. The entries are in a member with the last part of its path, or in `member`. */
+  list<T>(
+    path: string,
+    call: Call,
+    query: Query = {},
+    member = path.split("/").at(-1) ?? path,
+  ): AsyncGenerator<readonly T[], void, undefined> {
+    const operation = `GET ${path}`;
+    return pagesByCursor<T>({ operation }, async (marker) => {
+      const request = {
+        operation,
+        method: "GET",
+        path,
+        query: { ...query, limit: pageSize, marker },
+      } as const;
+      const body = await this.call<Readonly<Record<string, readonly T[]>>>(
+        { ...request, expects: [member] },
+        call,
+      );
+      return { items: body[member] ?? [], next: nextMarker(body, member) };
+    });
+  }
+}
+
+/** The services of a cloud. */
+export interface OpenStackApi {
+  readonly compute: ServiceApi;
+  readonly network: ServiceApi;
+  readonly balancing: ServiceApi;
+}
+
+export function openStackApi(settings: Settings, context: Pick<Context, "account" | "inputs">): OpenStackApi {
+  const open = (type: string) => new ServiceApi(type, settings, context);
+  return { compute: open("compute"), network: open("network"), balancing: open("load-balancer") };
+}

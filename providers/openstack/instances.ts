@@ -1,0 +1,196 @@
+// Servers as instances: one listing of servers and one of ports per refresh, with lookups by id and name.
+
+import {
+  type Call,
+  collect,
+  errorProblem,
+  type Instance,
+  type InstanceSource,
+  lookupEach,
+  providerID,
+} from "#ccm";
+import { type Attached, addressesOf } from "./addresses.ts";
+import type { OpenStackApi, ServiceApi } from "./api.ts";
+import type { ApiNetwork, ApiPort, ApiServer } from "./resources.ts";
+import type { Settings } from "./settings.ts";
+
+/** What is between the letters and digits at both ends may be replaced, as the Go manager does. */
+function labelOf(zone: string): string {
+  return zone
+    .replaceAll(/[^-\w.]+/g, "-")
+    .replaceAll(/^[-_.]+|[-_.]+$/g, "")
+    .slice(0, 63);
+}
+
+const isLabel = (value: string): boolean => /^[A-Za-z0-9]([-\w.]{0,61}[A-Za-z0-9])?$/.test(value);
+
+/** The port that has an address of a Node: its id, its subnet, its network, and whether Neutron filters its traffic. */
+export interface NodePort {
+  readonly id: string;
+  readonly subnet: string;
+  readonly network: string;
+  readonly isFiltered: boolean;
+}
+
+/** Load balancers and routes find the port of a Node by its address. */
+function handlesOf(ports: readonly ApiPort[]): Readonly<Record<string, string>> {
+  return Object.fromEntries(
+    ports.flatMap(({ id, network_id, fixed_ips, port_security_enabled: isFiltered = true }) =>
+      fixed_ips.map(({ ip_address, subnet_id }) => [
+        ip_address,
+        [id, subnet_id, network_id, isFiltered].join(" "),
+      ]),
+    ),
+  );
+}
+
+export function portAt(
+  handles: Readonly<Record<string, string>> | undefined,
+  address: string,
+): NodePort | undefined {
+  const [id, subnet = "", network = "", isFiltered] = handles?.[address]?.split(" ") ?? [];
+  return id === undefined ? undefined : { id, subnet, network, isFiltered: isFiltered === "true" };
+}
+
+interface Known {
+  readonly ports: readonly ApiPort[];
+  /** Names by id; empty unless a server has a trunk. */
+  readonly networks: ReadonlyMap<string, string>;
+  /** Ids of flavors by name; empty unless the name of one is no label. */
+  readonly flavors: ReadonlyMap<string, string>;
+}
+
+function attachedTo(server: ApiServer, { ports, networks }: Known): Attached {
+  const own = ports.filter(({ device_id }) => device_id === server.id);
+  const ids = new Set(
+    own.flatMap(({ trunk_details }) => trunk_details?.sub_ports?.map(({ port_id }) => port_id) ?? []),
+  );
+  const subports = ports
+    .filter(({ id }) => ids.has(id))
+    .flatMap((port) => {
+      const network = networks.get(port.network_id);
+      return network === undefined ? [] : [{ network, port }];
+    });
+  return { ports: own, subports };
+}
+
+function stateOf({ status, "OS-EXT-STS:task_state": task }: ApiServer): Instance["state"] {
+  if (task === "deleting" || status === "DELETED" || status === "SOFT_DELETED") return "terminating";
+  return status === "SHUTOFF" ? "stopped" : "running";
+}
+
+function toInstance(server: ApiServer, known: Known, settings: Settings): Instance {
+  const { id, name, flavor, "OS-EXT-AZ:availability_zone": zone } = server;
+  const attached = attachedTo(server, known);
+  const addresses = addressesOf(server, attached, settings);
+  const type = flavor?.original_name ?? "";
+  const region = settings.region;
+  const text = `The server ${name} has no address yet. A joining Node stays uninitialized until it has one.`;
+  return {
+    key: id,
+    id: providerID(`openstack://${settings["regional-provider-ids"] ? (region ?? "") : ""}/${id}`),
+    names: [name],
+    title: name,
+    state: stateOf(server),
+    handles: handlesOf(attached.ports),
+    addresses,
+    type: isLabel(type) ? type : (known.flavors.get(type) ?? ""),
+    region,
+    ...(zone && { zone: labelOf(zone) }),
+    ...(addresses.length === 0 && { problems: [errorProblem("IncompleteInstance", text)] }),
+  };
+}
+
+const portFields = [
+  "id",
+  "name",
+  "device_id",
+  "status",
+  "network_id",
+  "fixed_ips",
+  "port_security_enabled",
+  "trunk_details",
+];
+
+async function knownFor(
+  { compute, network }: OpenStackApi,
+  servers: readonly ApiServer[],
+  ports: readonly ApiPort[],
+  call: Call,
+): Promise<Known> {
+  const hasTrunk = ports.some(({ trunk_details }) => (trunk_details?.sub_ports?.length ?? 0) > 0);
+  const isOdd = servers.some(({ flavor }) => !isLabel(flavor?.original_name ?? ""));
+  const byKey = async (
+    api: ServiceApi,
+    path: string,
+    query: object,
+    key: "id" | "name",
+    value: "id" | "name",
+  ) =>
+    new Map(
+      (await collect(api.list<ApiNetwork>(path, call, { ...query }))).map((one) => [one[key], one[value]]),
+    );
+  return {
+    ports,
+    networks: hasTrunk
+      ? await byKey(network, "/networks", { fields: ["id", "name"] }, "id", "name")
+      : new Map(),
+    flavors: isOdd ? await byKey(compute, "/flavors", { is_public: "None" }, "name", "id") : new Map(),
+  };
+}
+
+/** `openstack:///id`, `openstack://region/id`, and what kubelets write without a scheme. */
+function keyOf(id: string, region: string | undefined): string | undefined {
+  const [, where, key] =
+    /^openstack:\/\/([^/]*)\/([^/]+)$/.exec(id.includes("://") ? id : `openstack://${id}`) ?? [];
+  return where === "" || where === region ? key : undefined;
+}
+
+export function serverSource(api: OpenStackApi, settings: Settings): InstanceSource {
+  const { compute, network } = api;
+  const portsOf = async (call: Call, device?: readonly string[]): Promise<readonly ApiPort[]> => {
+    const query = { fields: portFields, project_id: await network.projectID(call), device_id: device };
+    return collect(network.list<ApiPort>("/ports", call, query));
+  };
+  const toInstances = async (servers: readonly ApiServer[], ports: readonly ApiPort[], call: Call) => {
+    const known = await knownFor(api, servers, ports, call);
+    return servers.map((server) => toInstance(server, known, settings));
+  };
+  /** Subports are attached to the trunk, so they are only in the listing of all ports. */
+  const described = async (servers: readonly ApiServer[], call: Call): Promise<readonly Instance[]> => {
+    if (servers.length === 0) return [];
+    const own = await portsOf(
+      call,
+      servers.map(({ id }) => id),
+    );
+    const hasTrunk = own.some(({ trunk_details }) => (trunk_details?.sub_ports?.length ?? 0) > 0);
+    return toInstances(servers, hasTrunk ? await portsOf(call) : own, call);
+  };
+  const byName = (name: string, call: Call) =>
+    collect(
+      compute.list<ApiServer>(
+        "/servers/detail",
+        call,
+        { name: `^${name.replaceAll(/[^\w-]/g, "\\$&")}$` },
+        "servers",
+      ),
+    );
+  const lookup = (find: (key: string, call: Call) => Promise<readonly ApiServer[]>) =>
+    lookupEach<Instance>(
+      async (key, call) => described(await find(key, call), call),
+      (instance) => instance,
+    );
+  return {
+    name: "servers",
+    keyOf: (id) => keyOf(id, settings.region),
+    list: async function* (call) {
+      const ports = await portsOf(call);
+      for await (const page of compute.list<ApiServer>("/servers/detail", call, {}, "servers"))
+        yield await toInstances(page, ports, call);
+    },
+    lookups: {
+      id: lookup(async (id, call) => [await compute.read<ApiServer>("/servers/{id}", id, "server", call)]),
+      name: lookup(async (name, call) => (await byName(name, call)).filter((server) => server.name === name)),
+    },
+  };
+}

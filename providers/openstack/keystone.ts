@@ -1,0 +1,185 @@
+// Keystone: how to ask it for a token, and what the token says: when it ends, and where the services are.
+
+import {
+  type Call,
+  CloudError,
+  type CloudTransport,
+  type Fetched,
+  type Inputs,
+  jsonApi,
+  type Secret,
+  type TlsMaterial,
+} from "#ccm";
+import { readClouds } from "./config-file.ts";
+import { type Settings, usesClouds } from "./settings.ts";
+
+/** A token with what is needed to use it. */
+export interface Session {
+  readonly token: string;
+  readonly endpoints: readonly Endpoint[];
+  readonly projectID: string | undefined;
+  readonly region: string | undefined;
+  readonly tls: TlsMaterial | undefined;
+  /** The interface of the endpoints. */
+  readonly endpointType: string;
+}
+
+interface Endpoint {
+  readonly type: string;
+  readonly interface: string;
+  readonly region: string;
+  readonly url: string;
+}
+
+interface TokenBody {
+  readonly token: {
+    readonly expires_at: string | null;
+    readonly project?: { readonly id: string };
+    readonly catalog?: readonly {
+      readonly type: string;
+      readonly endpoints?: readonly (Omit<Endpoint, "type" | "region"> & {
+        readonly region?: string | null;
+        readonly region_id?: string | null;
+      })[];
+    }[];
+  };
+}
+
+const operation = "POST /auth/tokens";
+
+/** The values of settings by name, completed from `clouds.yaml`; read again with each token. */
+type Values = (name: keyof Settings & string) => string | undefined;
+
+function valuesOf(settings: Settings, inputs: Inputs): Values {
+  const path = settings["clouds-file"];
+  const content = usesClouds(settings) ? (inputs.file(path)?.reveal() ?? "") : undefined;
+  const clouds = content === undefined ? {} : readClouds(content, settings.cloud);
+  if (typeof clouds === "string")
+    throw new CloudError("unauthorized", `${path} cannot be used: ${clouds}. Correct it, or set cloud.`, {
+      operation,
+    });
+  return (name) => {
+    const own = settings[name] as string | boolean | Secret | undefined;
+    // A default must not hide what the file says.
+    const isSet =
+      typeof own === "object" ? true : name === "os-endpoint-type" ? own !== "public" : Boolean(own);
+    const value = isSet ? own : (clouds[name] ?? own);
+    return typeof value === "object"
+      ? value.reveal().trim()
+      : value === undefined
+        ? undefined
+        : String(value);
+  };
+}
+
+const byID = (id: string | undefined) => (id === undefined ? undefined : { id });
+
+function identityOf(value: Values): object {
+  const byName = (name: string | undefined) => (name === undefined ? undefined : { name });
+  const shared = byID(value("domain-id")) ?? byName(value("domain-name"));
+  const domain = byID(value("user-domain-id")) ?? byName(value("user-domain-name")) ?? shared;
+  const trust = value("trust-id");
+  const userID = (trust && value("trustee-id")) ?? value("user-id");
+  const user = byID(userID) ?? { name: value("username"), domain };
+  const secret = value("application-credential-secret");
+  if (secret !== undefined) {
+    const id = value("application-credential-id");
+    const which = id === undefined ? { name: value("application-credential-name"), user } : { id };
+    // It has its own project.
+    return {
+      identity: { methods: ["application_credential"], application_credential: { ...which, secret } },
+    };
+  }
+  const projectDomain =
+    byID(value("tenant-domain-id")) ?? byName(value("tenant-domain-name")) ?? shared ?? domain;
+  const name = value("tenant-name");
+  const project = byID(value("tenant-id")) ?? (name && { name, domain: projectDomain });
+  const scope = trust === undefined ? project && { project } : { "OS-TRUST:trust": { id: trust } };
+  const password = (trust && value("trustee-password")) ?? value("password");
+  const token = value("token");
+  const identity =
+    password === undefined && token !== undefined
+      ? { methods: ["token"], token: { id: token } }
+      : { methods: ["password"], password: { user: { ...user, password } } };
+  return { identity, ...(scope && { scope }) };
+}
+
+export function tlsFiles(settings: Settings): readonly string[] {
+  return [settings["ca-file"], settings["cert-file"], settings["key-file"]].flatMap((path) => path ?? []);
+}
+
+function tlsOf(value: Values, inputs: Inputs): TlsMaterial | undefined {
+  const read = (name: "ca-file" | "cert-file" | "key-file") => {
+    const path = value(name);
+    return path === undefined ? undefined : inputs.file(path)?.reveal().trim();
+  };
+  const [ca, cert, key] = [read("ca-file"), read("cert-file"), read("key-file")];
+  const skipVerification = value("tls-insecure") === "true";
+  if (ca === undefined && cert === undefined && !skipVerification) return undefined;
+  return { ...(ca && { ca }), ...(cert && { cert }), ...(key && { key }), skipVerification };
+}
+
+/** The version is optional in the setting. */
+const versioned = (url: string): string => url.replace(/(\/v3)?\/*$/, "/v3");
+
+/** Asks Keystone for a token. A rejected token is asked for again, with the credentials as they are then. */
+export async function fetchSession(
+  settings: Settings,
+  inputs: Inputs,
+  plain: CloudTransport,
+  call: Call,
+): Promise<Fetched<Session>> {
+  const value = valuesOf(settings, inputs);
+  const [url, tls] = [value("auth-url"), tlsOf(value, inputs)];
+  if (url === undefined)
+    throw new CloudError("unauthorized", "auth-url is neither set nor in clouds.yaml. Set it.", {
+      operation,
+    });
+  const transport: CloudTransport = (request, each, read) =>
+    plain(tls === undefined ? request : { ...request, tls }, each, read);
+  const { body, headers } = await jsonApi({ base: versioned(url), transport }).answer<TokenBody>(
+    {
+      ...{ operation, method: "POST", path: "/auth/tokens", mutates: false, expects: ["token"] },
+      body: { auth: identityOf(value) },
+    },
+    call,
+  );
+  const token = headers.get("x-subject-token");
+  if (token === null)
+    throw new CloudError(
+      "unavailable",
+      `${operation} returned no X-Subject-Token; check auth-url, and for a proxy.`,
+      { operation },
+    );
+  const { expires_at, project, catalog = [] } = body.token;
+  const endpoints = catalog.flatMap(({ type, endpoints = [] }) =>
+    endpoints.map((one) => ({
+      type,
+      interface: one.interface,
+      url: one.url,
+      region: one.region_id ?? one.region ?? "",
+    })),
+  );
+  const endpointType = (value("os-endpoint-type") ?? "public").replace(/URL$/, "");
+  const session = { token, endpoints, projectID: project?.id, region: value("region"), tls, endpointType };
+  const end = Date.parse(expires_at ?? "");
+  return { value: session, ...(!Number.isNaN(end) && { goodUntil: { at: end } }) };
+}
+
+/** The URL of a service, or an error that says what the catalogue has. */
+export function endpointOf({ endpoints, region, endpointType }: Session, type: string): string {
+  const ofType = endpoints.filter((one) => one.type === type && one.interface === endpointType);
+  const [found, other] = ofType.filter((one) => region === undefined || one.region === region);
+  if (found !== undefined && other === undefined) return found.url.replace(/\/+$/, "");
+  const known = ofType.map((one) => one.region).toSorted();
+  const where = region === undefined ? "and no region is set" : `and none of them is in region ${region}`;
+  const has =
+    ofType.length === 0
+      ? `The catalogue has no service ${type} with the interface ${endpointType}.`
+      : `The catalogue has the service ${type} in ${known.join(", ")}, ${where}.`;
+  throw new CloudError(
+    "invalid",
+    `${has} Correct region or os-endpoint-type, or ask the operator of the cloud.`,
+    { operation },
+  );
+}

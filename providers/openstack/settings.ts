@@ -1,0 +1,225 @@
+// What operators of OpenStack set: the keys of the Go manager's `cloud.conf`, with its defaults, and the variables of the OpenStack
+// clients. And what problems are called.
+
+import {
+  type ConfigProblem,
+  cidrList,
+  declareReasons,
+  duration,
+  flag,
+  integer,
+  nodeSelector,
+  oneOf,
+  records,
+  repeated,
+  seconds,
+  secret,
+  text,
+  url,
+  type Values,
+} from "#ccm";
+
+const live = { reload: "live" } as const;
+const off = { fallback: false } as const;
+const ineffective = (what: string) => text(what, { ineffective: true });
+
+const access = {
+  "auth-url": url("URL of Keystone.", { example: "https://keystone.example:5000/v3", env: "OS_AUTH_URL" }),
+  region: text("Region in the service catalogue. Required if the catalogue has several.", {
+    env: "OS_REGION_NAME",
+  }),
+  "os-endpoint-type": oneOf(
+    "Interface of the endpoints.",
+    ["public", "internal", "admin", "publicURL", "internalURL", "adminURL"],
+    { fallback: "public", env: "OS_INTERFACE" },
+  ),
+  username: text("User name.", { env: "OS_USERNAME", ...live }),
+  "user-id": text("Id of the user, instead of name and domain.", { env: "OS_USER_ID", ...live }),
+  password: secret("Password of the user.", { env: "OS_PASSWORD" }),
+  "tenant-id": text("Id of the project.", { env: "OS_PROJECT_ID" }),
+  "tenant-name": text("Name of the project.", { env: "OS_PROJECT_NAME" }),
+  "domain-id": text("Id of the domain of user and project.", { env: "OS_DOMAIN_ID" }),
+  "domain-name": text("Name of the domain of user and project.", { env: "OS_DOMAIN_NAME" }),
+  "user-domain-id": text("Id of the domain of the user.", { env: "OS_USER_DOMAIN_ID" }),
+  "user-domain-name": text("Name of the domain of the user.", { env: "OS_USER_DOMAIN_NAME" }),
+  "tenant-domain-id": text("Id of the domain of the project.", { env: "OS_PROJECT_DOMAIN_ID" }),
+  "tenant-domain-name": text("Name of the domain of the project.", { env: "OS_PROJECT_DOMAIN_NAME" }),
+  "application-credential-id": text("Id of an application credential.", {
+    ...{ env: "OS_APPLICATION_CREDENTIAL_ID", ...live },
+  }),
+  "application-credential-name": text("Its name, instead of the id: needs the user.", {
+    ...{ env: "OS_APPLICATION_CREDENTIAL_NAME", ...live },
+  }),
+  "application-credential-secret": secret("Its secret.", { env: "OS_APPLICATION_CREDENTIAL_SECRET" }),
+  "trust-id": text("Id of a trust, whose trustee the user is.", { env: "OS_TRUST_ID" }),
+  "trustee-id": text("Id of the trustee, instead of user-id.", live),
+  "trustee-password": secret("Password of the trustee, instead of password."),
+  token: secret("A token. It cannot be renewed: use it for trials only.", { env: "OS_TOKEN" }),
+  "ca-file": text("A file with the CA certificates of the services.", { env: "OS_CACERT" }),
+  "cert-file": text("A file with a client certificate.", { env: "OS_CERT" }),
+  "key-file": text("A file with its key.", { env: "OS_KEY" }),
+  "tls-insecure": flag("Do not verify certificates.", off),
+  "use-clouds": flag("Read what is not set from clouds.yaml.", off),
+  "clouds-file": text("Path of clouds.yaml.", {
+    fallback: "/etc/openstack/clouds.yaml",
+    env: "OS_CLIENT_CONFIG_FILE",
+  }),
+  cloud: text("Name of the cloud in clouds.yaml.", { env: "OS_CLOUD" }),
+};
+
+const instances = {
+  "regional-provider-ids": flag("Write provider ids with the region, openstack://region/id.", {
+    ...{ fallback: false, env: "OS_CCM_REGIONAL" },
+  }),
+  "ipv6-support-disabled": flag("Leave IPv6 addresses out.", off),
+  "public-network-name": repeated(
+    "Networks whose addresses are ExternalIPs.",
+    "names of networks, one per line",
+  ),
+  "internal-network-name": repeated(
+    "The only networks whose addresses are InternalIPs. Default: all.",
+    "names of networks, one per line",
+  ),
+  "address-sort-order": cidrList("Ranges whose addresses come first, in this order."),
+  "search-order": ineffective("Fairlead never reads the metadata of the machine that it runs on."),
+  "request-timeout": ineffective("Each request has its own deadline."),
+};
+
+const routes = {
+  "router-id": text("The router whose routes lead to pods. Without it, there are no routes."),
+};
+
+const floating = {
+  "floating-network-id": text("External network of floating IPs. Default: the only external network.", live),
+  "floating-subnet-id": text("Subnet of floating IPs.", live),
+  "floating-subnet": text(
+    "Name of that subnet: a pattern with * and ?, a regular expression after ~, or ! to exclude.",
+    live,
+  ),
+  "floating-subnet-tags": text("Tags of that subnet, separated by commas; ! excludes.", live),
+};
+const placement = {
+  ...floating,
+  "network-id": text("Network of the virtual IP.", live),
+  "subnet-id": text("Subnet of the virtual IP. Default: that of the Nodes.", live),
+  "member-subnet-id": text("Subnet of the members. Default: that of the virtual IP.", live),
+};
+
+const balancers = {
+  "load-balancers-enabled": flag("Manage load balancers: enabled in [LoadBalancer].", { fallback: true }),
+  "lb-version": oneOf("Version of the load balancer API.", ["v2"], { fallback: "v2" }),
+  "lb-provider": text("Octavia provider of new load balancers: amphora, ovn and others.", {
+    fallback: "amphora",
+  }),
+  "lb-method": oneOf(
+    "Default of the annotation lb-method. Default: SOURCE_IP_PORT with ovn, otherwise ROUND_ROBIN.",
+    ["ROUND_ROBIN", "LEAST_CONNECTIONS", "SOURCE_IP", "SOURCE_IP_PORT"],
+    live,
+  ),
+  ...placement,
+  "load-balancer-classes": records(
+    'Named placements for the annotation class: [LoadBalancerClass "name"].',
+    { name: text("Name of the class.", { required: true }), ...placement },
+    { unique: "name", fallback: [], ...live },
+  ),
+  "manage-security-groups": flag("Open node ports in a security group per Service.", { ...off, ...live }),
+  "create-monitor": flag("Default of the annotation enable-health-monitor.", { ...off, ...live }),
+  "monitor-delay": duration(
+    "Interval of health checks.",
+    { min: seconds(1) },
+    { fallback: seconds(5), ...live },
+  ),
+  "monitor-timeout": duration(
+    "Timeout of a health check.",
+    { min: seconds(1) },
+    { fallback: seconds(3), ...live },
+  ),
+  "monitor-max-retries": integer(
+    "Successes until a member is up.",
+    { min: 1, max: 10 },
+    { fallback: 1, ...live },
+  ),
+  "monitor-max-retries-down": integer(
+    "Failures until it is down.",
+    { min: 1, max: 10 },
+    { fallback: 3, ...live },
+  ),
+  "internal-lb": flag("Give no load balancer a floating IP.", { ...off, ...live }),
+  "node-selector": nodeSelector("Default of the annotation node-selector.", live),
+  "cascade-delete": flag("Delete load balancers with their parts in one request.", {
+    fallback: true,
+    ...live,
+  }),
+  "flavor-id": text("Default of the annotation flavor-id.", live),
+  "availability-zone": text("Default of the annotation availability-zone.", live),
+  "enable-ingress-hostname": flag("Publish a host name instead of the address with the PROXY protocol.", {
+    ...off,
+    ...live,
+  }),
+  "ingress-hostname-suffix": text("Domain of that host name.", { fallback: "nip.io", ...live }),
+  "default-tls-container-ref": text("Default of the annotation default-tls-container-ref.", live),
+  "container-store": text("Where certificates are: barbican, or external.", { fallback: "barbican" }),
+  "max-shared-lb": integer(
+    "How many Services may share a load balancer.",
+    { min: 1 },
+    { fallback: 2, ...live },
+  ),
+  "provider-requires-serial-api-calls": flag("Create load balancers part by part.", { ...off, ...live }),
+};
+
+export const config = { ...access, ...instances, ...routes, ...balancers };
+export type Settings = Values<typeof config>;
+export type Placement = Values<typeof placement>;
+
+const missingCredentials =
+  "no credentials are set. Set application-credential-id and application-credential-secret, or username and password, or use-clouds";
+
+/** Checks that involve several settings. Pure. */
+export function checkSettings(settings: Settings): readonly ConfigProblem[] {
+  const problems: ConfigProblem[] = [];
+  const report = (severity: "error" | "warning", reason: string, key: string, text: string) =>
+    problems.push({ severity, reason, key, text });
+  const { password, token, "auth-url": authUrl, "lb-provider": provider, "lb-method": method } = settings;
+  const secrets = [password, token, settings["application-credential-secret"], settings["trustee-password"]];
+  const usesFile = usesClouds(settings);
+  if (!usesFile && authUrl === undefined)
+    report(
+      "error",
+      "MissingSetting",
+      "auth-url",
+      "auth-url (OS_AUTH_URL) is required: the URL of Keystone. Set it, or use-clouds",
+    );
+  if (!usesFile && secrets.every((value) => value === undefined))
+    report("error", "MissingSetting", "application-credential-secret", missingCredentials);
+  if (settings["tls-insecure"])
+    report(
+      "warning",
+      "InvalidSetting",
+      "tls-insecure",
+      "the certificates of the services are not verified. Set ca-file instead",
+    );
+  if (provider === "ovn" && method !== undefined && method !== "SOURCE_IP_PORT")
+    report(
+      "error",
+      "InvalidSetting",
+      "lb-method",
+      `lb-method is ${method}, but the provider ovn has SOURCE_IP_PORT only. Remove lb-method`,
+    );
+  return problems;
+}
+
+export const usesClouds = (settings: Settings): boolean =>
+  settings["use-clouds"] || settings.cloud !== undefined;
+
+export const reasons = declareReasons({
+  LoadBalancerErrored:
+    "Octavia could not set up the load balancer. Fairlead deletes a new one and creates it again; an existing one is failed over by an administrator.",
+  LoadBalancerExternalNetworkSearchFailed:
+    "The external network of floating IPs is not certain. The load balancer stays internal. Set floating-network-id.",
+  LoadBalancerForcedInternal:
+    "There is no external network, so the load balancer has no floating IP. Set floating-network-id.",
+  LoadBalancerFloatingIPSkipped:
+    "The virtual IP is an IPv6 address, which needs no floating IP. Nothing to do.",
+  LoadBalancerSourceRangesIgnored:
+    "The Octavia provider cannot restrict clients. Remove spec.loadBalancerSourceRanges, or use another provider.",
+});

@@ -1,0 +1,72 @@
+// Pages of listings by marker, with a link to the next one, and the operations that read resources by them.
+
+import {
+  type Answer,
+  type OperationRequest,
+  type Operations,
+  type Records,
+  Refused,
+  readOperations,
+  type Stored,
+} from "#ccm/testing";
+
+/** The largest page that the simulated services return. */
+export interface PageSize {
+  readonly pageSize: number;
+}
+
+/** Only members that the query names, as `fields` of Neutron. */
+function withFields(entry: unknown, fields: readonly string[]): unknown {
+  if (fields.length === 0) return entry;
+  return Object.fromEntries(Object.entries(Object(entry)).filter(([name]) => fields.includes(name)));
+}
+
+export function pageOf<T>(
+  key: string,
+  all: readonly T[],
+  { url, query, lie }: OperationRequest,
+  view: (entry: T) => unknown,
+  { pageSize }: PageSize,
+): Answer {
+  const limit = Math.min(pageSize, Number(query.get("limit") ?? pageSize));
+  const marker = query.get("marker");
+  const idOf = (entry: T) => String((entry as { readonly id?: unknown }).id);
+  const start = marker === null ? 0 : all.findIndex((entry) => idOf(entry) === marker) + 1;
+  if (marker !== null && start === 0) throw new Refused(400, `marker [${marker}] not found`);
+  const page = lie === "empty-list" ? [] : all.slice(start, start + limit);
+  const last = page.at(-1);
+  const next = new URL(url);
+  if (last !== undefined) next.searchParams.set("marker", idOf(last));
+  const isLast = last === undefined || start + limit >= all.length;
+  const shown = page.map((entry) => withFields(view(entry), query.getAll("fields")));
+  return {
+    status: 200,
+    body: { [key]: shown, ...(!isLast && { [`${key}_links`]: [{ rel: "next", href: next.href }] }) },
+  };
+}
+
+const control = new Set(["limit", "marker", "fields"]);
+
+/** Whether the members of a record have the values of a query; a repeated parameter has several. */
+export function matches(record: object, query: URLSearchParams): boolean {
+  return [...new Set(query.keys())].every((name) => {
+    if (control.has(name) || name === "project_id") return true;
+    const value = (record as Readonly<Record<string, unknown>>)[name];
+    const values: readonly unknown[] = Array.isArray(value) ? value : [value];
+    return query.getAll(name).some((wanted) => values.some((one) => String(one) === wanted));
+  });
+}
+
+/** `GET /things` and `GET /things/{id}`. */
+export function reads<T extends Stored>(
+  path: string,
+  names: readonly [plural: string, singular: string],
+  records: Records<T>,
+  size: PageSize,
+  view: (record: T) => unknown = (record) => record,
+): Operations {
+  const listing = { records, view, matches };
+  return readOperations(path, names, listing, (key, all, request, show) =>
+    pageOf(key, all, request, show, size),
+  );
+}

@@ -1,0 +1,82 @@
+// The simulated cloud: Keystone, Nova, Neutron and Octavia of one project, under one address.
+
+import { type Milliseconds, milliseconds, minutes, seconds } from "#ccm";
+import {
+  type Answer,
+  type Clock,
+  type Operations,
+  Refused,
+  type RequestLimit,
+  RestApi,
+  type SimulatedRequest,
+} from "#ccm/testing";
+import { computeOperations } from "./api/compute.ts";
+import { Keystone } from "./api/keystone.ts";
+import { networkOperations } from "./api/network.ts";
+import { Project, type ProjectTimes } from "./state/project.ts";
+
+export interface OpenStackOptions {
+  readonly clock: Clock;
+  readonly latency?: Milliseconds | undefined;
+  /** By default, a load balancer is PENDING for 3 s. */
+  readonly times?: Partial<ProjectTimes>;
+  /** The largest page of all services; default 1,000. */
+  readonly pageSize?: number;
+  /** How long a token is valid; default one hour. */
+  readonly tokenLife?: Milliseconds;
+}
+
+const tokens = "POST /identity/v3/auth/tokens";
+const faultNames: Readonly<Record<number, string>> = {
+  400: "badRequest",
+  404: "itemNotFound",
+  409: "conflictingRequest",
+};
+
+export class OpenStackCloud extends RestApi {
+  readonly keystone: Keystone;
+  readonly project: Project;
+  protected readonly limits: readonly RequestLimit[] = [];
+  protected readonly operations: Operations;
+  /** The path of the request that is served. */
+  #path = "";
+
+  constructor({ times, pageSize = 1000, tokenLife = minutes(60), ...options }: OpenStackOptions) {
+    super(options);
+    this.keystone = new Keystone(options.clock);
+    this.project = new Project(options.clock, this.later, { balancer: seconds(3), ...times });
+    const size = { pageSize };
+    this.operations = {
+      [tokens]: (request) => this.keystone.issue(request, this.project.id, tokenLife),
+      ...computeOperations(this.project, size),
+      ...networkOperations(this.project, size),
+    };
+  }
+
+  override receive(request: SimulatedRequest) {
+    this.#path = request.url.pathname;
+    return super.receive(request);
+  }
+
+  protected override authenticate({ header }: SimulatedRequest, operation: string): void {
+    if (operation === tokens || operation === "GET /load-balancer/") return;
+    if (!this.keystone.accepts(header?.("x-auth-token")))
+      throw new Refused(401, "The request you have made requires authentication.");
+  }
+
+  /** Each service has its own form. */
+  protected refusal({ status, message, code }: Refused): Answer {
+    if (status === 401 || this.#path.startsWith("/identity"))
+      return { status, body: { error: { code: status, message } } };
+    if (this.#path.startsWith("/network"))
+      return { status, body: { NeutronError: { type: code ?? "HTTPError", message, detail: "" } } };
+    if (this.#path.startsWith("/load-balancer"))
+      return {
+        status,
+        body: { faultcode: status < 500 ? "Client" : "Server", faultstring: message, debuginfo: null },
+      };
+    return { status, body: { [faultNames[status] ?? "computeFault"]: { code: status, message } } };
+  }
+}
+
+export const quick = { balancer: milliseconds(500) };

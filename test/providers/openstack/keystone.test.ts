@@ -1,0 +1,106 @@
+// Tokens: how they are requested, when they are renewed, and where the catalogue leads.
+
+import { expect, test } from "bun:test";
+import { minutes, Secret } from "#ccm";
+import { failureOf } from "#ccm/testing";
+import { secret } from "../../../providers/openstack/simulator/harness.ts";
+import { addServer } from "../../../providers/openstack/simulator/index.ts";
+import { messageOf } from "../../../src/core/error-message.ts";
+import { instancesOf, labWith } from "./openstack-lab.ts";
+
+const tokens = "POST /identity/v3/auth/tokens";
+const noCredential = { "application-credential-id": undefined, "application-credential-secret": undefined };
+
+test("requests one token per service, and a new one when it ends [F70]", async () => {
+  const { lab, cloud } = labWith({ tokenLife: minutes(10) }, ({ project }) => addServer(project, "node-1"));
+  await instancesOf(lab);
+  await instancesOf(lab);
+  expect(cloud.counts()[tokens]).toBe(2);
+  await lab.clock.advance(minutes(11));
+  expect(await instancesOf(lab)).toHaveLength(1);
+  expect(cloud.counts()[tokens]).toBe(4);
+});
+
+test("requests a new token after the cloud has revoked one [F70]", async () => {
+  const { lab, cloud } = labWith({}, ({ project }) => addServer(project, "node-1"));
+  await instancesOf(lab);
+  cloud.keystone.revokeTokens();
+  expect(await instancesOf(lab)).toHaveLength(1);
+  expect(cloud.counts()[tokens]).toBe(4);
+});
+
+test("sends no scope with an application credential, and the project with a password", async () => {
+  const application = labWith({});
+  await instancesOf(application.lab);
+  expect(application.cloud.seen[0]?.body).toEqual({
+    auth: {
+      identity: {
+        methods: ["application_credential"],
+        application_credential: { id: "fairlead", secret },
+      },
+    },
+  });
+  const settings = {
+    ...noCredential,
+    username: "demo",
+    password: "pw",
+    "tenant-name": "demo",
+    "domain-id": "default",
+  };
+  const password = labWith({ settings }, ({ keystone }) => keystone.passwords.set("demo", "pw"));
+  await instancesOf(password.lab);
+  expect(password.cloud.seen[0]?.body).toEqual({
+    auth: {
+      identity: {
+        methods: ["password"],
+        password: { user: { name: "demo", domain: { id: "default" }, password: "pw" } },
+      },
+      scope: { project: { name: "demo", domain: { id: "default" } } },
+    },
+  });
+});
+
+test("sends the trust as the scope, with the trustee's password", async () => {
+  const settings = {
+    ...noCredential,
+    "trust-id": "t1",
+    "trustee-id": "u1",
+    "trustee-password": "pw",
+    "tenant-id": "p1",
+  };
+  const { lab, cloud } = labWith({ settings });
+  await failureOf(instancesOf(lab));
+  expect(cloud.seen[0]?.body).toEqual({
+    auth: {
+      identity: { methods: ["password"], password: { user: { id: "u1", password: "pw" } } },
+      scope: { "OS-TRUST:trust": { id: "t1" } },
+    },
+  });
+});
+
+test("reads the credentials in clouds.yaml again for each token [F70]", async () => {
+  let current = "wrong";
+  const file = () =>
+    `clouds: { c: { auth: { auth_url: "http://keystone.example/identity", application_credential_id: fairlead, application_credential_secret: ${current} }, region_name: RegionOne } }`;
+  const inputs = { file: (path: string) => (path === "/c.yaml" ? new Secret(file()) : undefined) };
+  const settings = {
+    ...noCredential,
+    "auth-url": undefined,
+    region: undefined,
+    cloud: "c",
+    "clouds-file": "/c.yaml",
+  };
+  const { lab } = labWith({ settings, inputs });
+  expect(messageOf(await failureOf(instancesOf(lab)))).toBe(
+    "The cloud rejected the credentials (401 from POST http://keystone.example/identity/v3/auth/tokens: The request you have made requires authentication).",
+  );
+  current = secret;
+  expect(await instancesOf(lab)).toEqual([]);
+});
+
+test("says what the catalogue has if the region is unknown", async () => {
+  const { lab } = labWith({ settings: { region: "Elsewhere" } });
+  expect(messageOf(await failureOf(instancesOf(lab)))).toBe(
+    "The catalogue has the service network in RegionOne, and none of them is in region Elsewhere. Correct region or os-endpoint-type, or ask the operator of the cloud.",
+  );
+});

@@ -1,0 +1,170 @@
+// The settings of OpenStack: cloud.conf of the Go manager, clouds.yaml, and what is checked.
+
+import { describe, expect, test } from "bun:test";
+import { readSettings } from "#ccm/testing";
+import { readClouds, readConfigFile } from "../../../providers/openstack/config-file.ts";
+import { openstack } from "../../../providers/openstack/index.ts";
+
+const textsOf = (values: Readonly<Record<string, string>>) => {
+  const { values: settings } = readSettings(openstack.config, values, { what: "setting" });
+  return (openstack.checkConfig?.(settings) ?? []).map(({ severity, text }) => `${severity}: ${text}`);
+};
+
+/** Every key of the structs that the Go manager decodes its file into, version 1.35.0. */
+const keysOfGo = {
+  Global: [
+    ...["auth-url", "user-id", "username", "password", "tenant-id", "tenant-name", "trust-id", "trustee-id"],
+    ...[
+      "trustee-password",
+      "domain-id",
+      "domain-name",
+      "tenant-domain-id",
+      "tenant-domain-name",
+      "user-domain-id",
+    ],
+    ...["user-domain-name", "region", "os-endpoint-type", "ca-file", "tls-insecure", "token", "cert-file"],
+    ...["key-file", "use-clouds", "clouds-file", "cloud", "application-credential-id"],
+    ...["application-credential-name", "application-credential-secret"],
+  ],
+  Networking: ["ipv6-support-disabled", "public-network-name", "internal-network-name", "address-sort-order"],
+  Route: ["router-id"],
+  Metadata: ["search-order", "request-timeout"],
+  LoadBalancer: [
+    ...["enabled", "lb-version", "subnet-id", "member-subnet-id", "network-id", "floating-network-id"],
+    ...["floating-subnet-id", "floating-subnet", "floating-subnet-tags", "lb-method", "lb-provider"],
+    ...[
+      "create-monitor",
+      "monitor-delay",
+      "monitor-timeout",
+      "monitor-max-retries",
+      "monitor-max-retries-down",
+    ],
+    ...["manage-security-groups", "internal-lb", "node-selector", "cascade-delete", "flavor-id"],
+    ...["availability-zone", "enable-ingress-hostname", "ingress-hostname-suffix", "max-shared-lb"],
+    ...["container-store", "provider-requires-serial-api-calls", "default-tls-container-ref"],
+  ],
+} as const;
+
+describe("cloud.conf", () => {
+  test("may have every key of the Go manager [F77]", () => {
+    const text = Object.entries(keysOfGo)
+      .map(([section, keys]) => [`[${section}]`, ...keys.map((key) => `${key} = x`)].join("\n"))
+      .join("\n");
+    const { settings, problems } = readConfigFile(text);
+    expect(problems).toEqual([]);
+    expect(Object.keys(settings).filter((name) => !Object.hasOwn(openstack.config, name))).toEqual([]);
+    expect(Object.keys(settings)).toHaveLength(Object.values(keysOfGo).flat().length);
+  });
+
+  test("is read as the Go manager's parser reads it", () => {
+    const { settings, problems } = readConfigFile(
+      [
+        "; a comment",
+        "[Global]",
+        'Password = "se;cret#\\"1 " # the quotes keep what is inside',
+        "username=admin ; a comment",
+        "use-clouds",
+        "[Networking]",
+        "public-network-name = one",
+        "public-network-name = two",
+        "[LoadBalancer]",
+        "enabled = false",
+        "network-id = a\\",
+        "bc",
+        '[LoadBalancerClass "internet \\"x\\""]',
+        "floating-network-id = ext",
+      ].join("\n"),
+    );
+    expect(problems).toEqual([]);
+    expect(settings).toEqual({
+      password: { text: 'se;cret#"1 ', line: 3 },
+      username: { text: "admin", line: 4 },
+      "use-clouds": { text: "true", line: 5 },
+      "public-network-name": { text: "one\ntwo", line: 8 },
+      "load-balancers-enabled": { text: "false", line: 10 },
+      "network-id": { text: "abc", line: 11 },
+      "load-balancer-classes": [
+        {
+          line: 13,
+          values: {
+            name: { text: 'internet "x"', line: 13 },
+            "floating-network-id": { text: "ext", line: 14 },
+          },
+        },
+      ],
+    });
+  });
+
+  test("reports what it cannot read, without a secret", () => {
+    const { problems } = readConfigFile(
+      [
+        "password = s3cret",
+        "[Global]",
+        "s3cret word",
+        'password = "s3cret',
+        "[BlockStorage]",
+        "bs-version = v2",
+      ].join("\n"),
+    );
+    expect(problems.map(({ line, text }) => `${line}: ${text}`)).toEqual([
+      "1: password must be in a section such as [Global]",
+      "3: expected a line such as auth-url = https://keystone.example:5000/v3",
+      "4: the value of password has a quote that is not closed",
+      '5: section [BlockStorage] is unknown; expected [Global], [Networking], [Route], [LoadBalancer], [Metadata] or [LoadBalancerClass "name"]. Its settings are not read.',
+    ]);
+  });
+});
+
+describe("clouds.yaml", () => {
+  const file = `
+clouds:
+  prod:
+    auth: { auth_url: https://k.example, application_credential_id: id1, application_credential_secret: s1 }
+    region_name: RegionTwo
+    interface: internal
+    verify: false
+  other: { auth: { auth_url: https://o.example } }
+`;
+
+  test("gives the settings of the cloud that is named [F77]", () => {
+    expect(readClouds(file, "prod")).toEqual({
+      "auth-url": "https://k.example",
+      "application-credential-id": "id1",
+      "application-credential-secret": "s1",
+      region: "RegionTwo",
+      "os-endpoint-type": "internal",
+      "tls-insecure": "true",
+    });
+  });
+
+  test.each([
+    [file, undefined, "it has the clouds prod, other, and cloud names none of them"],
+    [file, "dev", 'it has the clouds prod, other, and not "dev"'],
+    ["clouds: [", "dev", "it is no YAML"],
+    ["a: 1", "dev", 'it has no clouds, and not "dev"'],
+  ])("says why it cannot be used (%#)", (text, name, expected) => {
+    expect(readClouds(text, name)).toBe(expected);
+  });
+});
+
+test.each([
+  [{}, "error: auth-url (OS_AUTH_URL) is required: the URL of Keystone. Set it, or use-clouds"],
+  [
+    { "auth-url": "https://k.example" },
+    "error: no credentials are set. Set application-credential-id and application-credential-secret, or username and password, or use-clouds",
+  ],
+  [
+    { "auth-url": "https://k.example", password: "x", "lb-provider": "ovn", "lb-method": "ROUND_ROBIN" },
+    "error: lb-method is ROUND_ROBIN, but the provider ovn has SOURCE_IP_PORT only. Remove lb-method",
+  ],
+  [
+    { cloud: "prod", "tls-insecure": "true" },
+    "warning: the certificates of the services are not verified. Set ca-file instead",
+  ],
+])("reports settings that contradict each other (%#)", (values, expected) => {
+  expect(textsOf(values as Readonly<Record<string, string>>)).toContain(expected);
+});
+
+test("needs nothing else with clouds.yaml", () => {
+  expect(textsOf({ cloud: "prod" })).toEqual([]);
+});

@@ -76,7 +76,7 @@ export interface DesiredLoadBalancer<A extends Fields> {
 }
 
 /** What a Service says about the load balancer that it has. */
-export type MarkingService = Pick<DesiredLoadBalancer<Fields>, "defaultName" | "facts">;
+export type MarkingService = Pick<DesiredLoadBalancer<Fields>, "owner" | "defaultName" | "facts">;
 
 /** What decides which Nodes can be targets. */
 export type DesiredWithoutTargets<A extends Fields> = Omit<DesiredLoadBalancer<A>, "targets">;
@@ -226,8 +226,8 @@ export interface LoadBalancers<
    */
   groupOf?(desired: DesiredLoadBalancer<A>): string;
   /**
-   * Pure. For a cloud without a place for the owner, where the mark is on the Service: a name made of the uid, or an id that a step has
-   * remembered. Returns the keys of the load balancer of this Service; none for a Service that gives it up. What is listed with
+   * Pure. For a cloud without a place for the owner, where the mark is on the Service: a name made of its uid or its own name, or an id that a
+   * step has remembered. Returns the keys of the load balancer of this Service; none for a Service that gives it up. What is listed with
    * one of these `keys` is `ours` with this Service as the only owner, unless it is `foreign`; its group is the `defaultName`, which
    * `groupOf` must return. An id counts only on a Service with the finalizer, which does not own another one by name; otherwise `adopts`
    * decides. If several Services have the same id, the one with its address is the owner, then the oldest of these, then one without

@@ -21,8 +21,8 @@ export async function listBalancers(lab: Lab): Promise<readonly ObservedLoadBala
   const all = await lab.list((call) => lab.loadBalancers.list(call));
   const { loadBalancers, services, savedFacts } = lab;
   return withOwners(all, loadBalancers.ownKeys, () =>
-    [...services].map((uid) => ({
-      ...{ uid, facts: savedFacts.get(uid) ?? {}, createdAt: "" },
+    [...services].map(([uid, { namespace, name }]) => ({
+      ...{ uid, namespace, name, facts: savedFacts.get(uid) ?? {}, createdAt: "" },
       ...{ hasFinalizer: true, addresses: [], hasHostname: false },
     })),
   );
@@ -50,7 +50,7 @@ export function groupMembers(
 ): Map<string, readonly Desired[]> {
   const groups = new Map<string, readonly Desired[]>();
   for (const desired of all) {
-    services.add(desired.owner.uid);
+    services.set(desired.owner.uid, desired.owner);
     const member = { ...desired, facts: savedFacts.get(desired.owner.uid) ?? {} };
     const group = groupOf(balancers, member);
     groups.set(group, [...(groups.get(group) ?? []), member]);

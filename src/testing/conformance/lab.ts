@@ -6,9 +6,11 @@ import { type Milliseconds, minutes, type ServiceUID, seconds } from "../../core
 import { untilMoment } from "../../core/duration.ts";
 import { messageOf } from "../../core/error-message.ts";
 import { readSettings } from "../../core/read-settings.ts";
+import type { Fields } from "../../core/settings.ts";
 import type { Call, CloudRequest, CloudTransport } from "../../provider/call.ts";
 import { CloudError } from "../../provider/errors.ts";
 import type { Inputs } from "../../provider/inputs.ts";
+import type { DesiredLoadBalancer } from "../../provider/load-balancers.ts";
 import type { Facts } from "../../provider/plan.ts";
 import type { Account, Context, Fetched, OpenAccount } from "../../provider/provider.ts";
 import { DeadlineError } from "../../runtime/deadline.ts";
@@ -33,7 +35,7 @@ export class Lab {
   /** The facts of each Service, as annotations keep them: they outlive the provider's process. */
   readonly savedFacts = new Map<ServiceUID, Facts>();
   /** The Services that exist, for clouds where these have the mark. */
-  readonly services = new Set<ServiceUID>();
+  readonly services = new Map<ServiceUID, DesiredLoadBalancer<Fields>["owner"]>();
   /** Abort listeners that calls did not remove from their signal. */
   leakedListeners = 0;
   cloud: AnyCloud;

@@ -12,6 +12,8 @@ import { hasFinalizer, isManaged } from "../predicates.ts";
 /** A Service that may own a load balancer. */
 interface PossibleOwner {
   readonly uid: ServiceUID;
+  readonly namespace: string;
+  readonly name: string;
   readonly facts: Facts;
   /** Managers add the finalizer before they adopt or create one. Without it, an id on the Service is only a request to adopt. */
   readonly hasFinalizer: boolean;
@@ -32,6 +34,8 @@ export function possibleOwners(
     const ingress = status.loadBalancer?.ingress ?? [];
     return {
       uid: serviceUID(metadata.uid),
+      namespace: metadata.namespace ?? "",
+      name: metadata.name,
       facts: readFacts(service, facts),
       hasFinalizer: hasFinalizer(service),
       addresses: ingress.flatMap(({ ip }) => ip ?? []),
@@ -54,7 +58,8 @@ export function withOwners(
   const withoutID: PossibleOwner[] = [];
   for (const service of all) {
     const defaultName = defaultLoadBalancerName(service.uid);
-    const keys = new Set(ownKeys({ defaultName, facts: service.facts }));
+    const { uid, namespace, name, facts } = service;
+    const keys = new Set(ownKeys({ owner: { uid, namespace, name }, defaultName, facts }));
     for (const key of keys) byKey.set(key, [...(byKey.get(key) ?? []), service]);
     if (keys.size === 1 && service.hasFinalizer) withoutID.push(service);
   }

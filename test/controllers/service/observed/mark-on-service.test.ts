@@ -6,7 +6,13 @@ import type { ServiceUID } from "../../../../src/core/brand.ts";
 import type { ObservedLoadBalancer } from "../../../../src/provider/load-balancers.ts";
 
 const owner = (uid: string, id?: string, changes: object = {}) => ({
-  ...{ uid: uid as ServiceUID, facts: id === undefined ? {} : { id }, hasFinalizer: true },
+  ...{
+    namespace: "default",
+    name: uid,
+    uid: uid as ServiceUID,
+    facts: id === undefined ? {} : { id },
+    hasFinalizer: true,
+  },
   ...{
     addresses: [] as readonly string[],
     hasHostname: false,

@@ -49,13 +49,10 @@ function readError(body: unknown, status: number): ErrorReport {
   };
 }
 
-const versions: Readonly<Record<string, string>> = { network: "/v2.0", "load-balancer": "/v2.0" };
-
-/** The catalogue may have the URL of a service with or without its version. */
+/** The catalogue may have the URL of Neutron and Octavia with or without a version, which the paths of requests have. */
 function baseOf(session: Session, type: string): string {
   const url = endpointOf(session, type);
-  const version = versions[type];
-  return version === undefined ? url : url.replace(/\/v2(\.0)?$/, "") + version;
+  return type === "compute" ? url : url.replace(/\/v2(\.0)?$/, "");
 }
 
 type Query = Readonly<Record<string, QueryValue>>;
@@ -72,6 +69,20 @@ function nextMarker(body: object, collection: string): string | undefined {
 }
 
 const pageSize = 1000;
+
+/** A request to a path with ids, which are no part of the name of its operation. */
+export function requestOf(
+  method: JsonRequest["method"],
+  path: string,
+  body?: object,
+  query?: JsonRequest["query"],
+): JsonRequest {
+  const operation = `${method} ${path.replaceAll(/[0-9a-f]{8}-[0-9a-f-]{27}/g, "{id}")}`;
+  // A body names what it describes. Octavia answers to a batch of members and to a deletion without a body.
+  const [named] = Object.keys(body ?? {}).filter((name) => name !== "members");
+  const expects = method === "GET" ? undefined : named === undefined ? [] : [named];
+  return { operation, method, path, body, query, expects };
+}
 
 /** One service: requests, and listings of its collections. */
 export class ServiceApi {
@@ -117,21 +128,11 @@ export class ServiceApi {
     return body[member] as T;
   }
 
-  /** All pages of a collection. The entries are in a member with the last part of its path, or in `member`. */
-  list<T>(
-    path: string,
-    call: Call,
-    query: Query = {},
-    member = path.split("/").at(-1) ?? path,
-  ): AsyncGenerator<readonly T[], void, undefined> {
-    const operation = `GET ${path}`;
-    return pagesByCursor<T>({ operation }, async (marker) => {
-      const request = {
-        operation,
-        method: "GET",
-        path,
-        query: { ...query, limit: pageSize, marker },
-      } as const;
+  /** All pages of a collection. The entries are in a member with its name. */
+  list<T>(path: string, call: Call, query: Query = {}): AsyncGenerator<readonly T[], void, undefined> {
+    const member = /([\w-]+)(\/detail)?$/.exec(path)?.[1]?.replaceAll("-", "_") ?? path;
+    return pagesByCursor<T>({ operation: requestOf("GET", path).operation }, async (marker) => {
+      const request = { ...requestOf("GET", path), query: { ...query, limit: pageSize, marker } };
       const body = await this.call<Readonly<Record<string, readonly T[]>>>(
         { ...request, expects: [member] },
         call,

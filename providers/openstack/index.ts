@@ -1,17 +1,24 @@
-// The provider of OpenStack: servers of Nova as instances.
+// The provider of OpenStack: servers of Nova as instances, load balancers of Octavia, and routes in a router of Neutron.
 
 import { defineProvider } from "#ccm";
+import { annotations, prefix } from "./annotations.ts";
 import { openStackApi } from "./api.ts";
+import { facts } from "./balancer.ts";
 import { readConfigFile } from "./config-file.ts";
 import { serverSource } from "./instances.ts";
 import { tlsFiles } from "./keystone.ts";
+import { octaviaLoadBalancers, pendingBalancers } from "./load-balancers.ts";
+import { routerRoutes } from "./routes.ts";
 import { checkSettings, config, reasons, usesClouds } from "./settings.ts";
+import { contradictions } from "./spec.ts";
 
 export const openstack = defineProvider({
   contract: 2,
   name: "openstack",
   schemes: ["openstack://"],
   config,
+  annotations: { prefix, fields: annotations, targetSelector: "node-selector", check: contradictions },
+  facts,
   reasons,
   readConfigFile,
   checkConfig: checkSettings,
@@ -21,6 +28,13 @@ export const openstack = defineProvider({
   ],
   connect: (settings, context) => {
     const api = openStackApi(settings, context);
-    return { instances: { sources: [serverSource(api, settings)], matchBy: ["name"] } };
+    const router = settings["router-id"];
+    const hasBalancers = settings["load-balancers-enabled"];
+    return {
+      instances: { sources: [serverSource(api, settings)], matchBy: ["name"] },
+      pending: hasBalancers ? pendingBalancers(api) : undefined,
+      loadBalancers: hasBalancers ? octaviaLoadBalancers(api, settings, context.mark) : undefined,
+      routes: router === undefined ? undefined : routerRoutes(api, router),
+    };
   },
 });

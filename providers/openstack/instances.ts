@@ -133,7 +133,7 @@ async function knownFor(
   return {
     ports,
     networks: hasTrunk
-      ? await byKey(network, "/networks", { fields: ["id", "name"] }, "id", "name")
+      ? await byKey(network, "/v2.0/networks", { fields: ["id", "name"] }, "id", "name")
       : new Map(),
     flavors: isOdd ? await byKey(compute, "/flavors", { is_public: "None" }, "name", "id") : new Map(),
   };
@@ -150,7 +150,7 @@ export function serverSource(api: OpenStackApi, settings: Settings): InstanceSou
   const { compute, network } = api;
   const portsOf = async (call: Call, device?: readonly string[]): Promise<readonly ApiPort[]> => {
     const query = { fields: portFields, project_id: await network.projectID(call), device_id: device };
-    return collect(network.list<ApiPort>("/ports", call, query));
+    return collect(network.list<ApiPort>("/v2.0/ports", call, query));
   };
   const toInstances = async (servers: readonly ApiServer[], ports: readonly ApiPort[], call: Call) => {
     const known = await knownFor(api, servers, ports, call);
@@ -168,12 +168,7 @@ export function serverSource(api: OpenStackApi, settings: Settings): InstanceSou
   };
   const byName = (name: string, call: Call) =>
     collect(
-      compute.list<ApiServer>(
-        "/servers/detail",
-        call,
-        { name: `^${name.replaceAll(/[^\w-]/g, "\\$&")}$` },
-        "servers",
-      ),
+      compute.list<ApiServer>("/servers/detail", call, { name: `^${name.replaceAll(/[^\w-]/g, "\\$&")}$` }),
     );
   const lookup = (find: (key: string, call: Call) => Promise<readonly ApiServer[]>) =>
     lookupEach<Instance>(
@@ -185,7 +180,7 @@ export function serverSource(api: OpenStackApi, settings: Settings): InstanceSou
     keyOf: (id) => keyOf(id, settings.region),
     list: async function* (call) {
       const ports = await portsOf(call);
-      for await (const page of compute.list<ApiServer>("/servers/detail", call, {}, "servers"))
+      for await (const page of compute.list<ApiServer>("/servers/detail", call, {}))
         yield await toInstances(page, ports, call);
     },
     lookups: {

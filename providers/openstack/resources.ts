@@ -36,3 +36,102 @@ export interface ApiNetwork {
   readonly id: string;
   readonly name: string;
 }
+
+export interface ApiExternalNetwork extends ApiNetwork {
+  readonly subnets?: readonly string[];
+}
+
+export interface ApiSubnet {
+  readonly id: string;
+  readonly name: string;
+  readonly network_id: string;
+  readonly cidr: string;
+  readonly ip_version: number;
+  readonly tags?: readonly string[];
+}
+
+export interface ApiFloatingIP {
+  readonly id: string;
+  readonly floating_ip_address: string;
+  readonly port_id: string | null;
+  readonly description?: string;
+}
+
+export interface ApiSecurityGroupRule {
+  readonly id: string;
+  readonly direction: string;
+  readonly ethertype: string;
+  readonly protocol: string | null;
+  readonly port_range_min: number | null;
+  readonly port_range_max: number | null;
+  readonly remote_ip_prefix: string | null;
+}
+
+export interface ApiSecurityGroup {
+  readonly id: string;
+  readonly name: string;
+  readonly security_group_rules: readonly ApiSecurityGroupRule[];
+}
+
+interface Reference {
+  readonly id: string;
+}
+
+export interface ApiBalancer {
+  readonly id: string;
+  readonly name: string;
+  readonly description?: string;
+  readonly provisioning_status: string;
+  readonly provider?: string;
+  readonly vip_address?: string | null;
+  readonly vip_port_id?: string | null;
+  readonly vip_subnet_id?: string | null;
+  readonly additional_vips?: readonly { readonly ip_address?: string }[];
+  readonly flavor_id?: string | null;
+  readonly availability_zone?: string | null;
+  readonly tags?: readonly string[];
+}
+
+export interface ApiListener {
+  readonly id: string;
+  readonly name: string;
+  readonly protocol: string;
+  readonly protocol_port: number;
+  readonly default_pool_id?: string | null;
+  readonly loadbalancers?: readonly Reference[];
+  readonly tags?: readonly string[];
+  /** Everything that requests set, under the same names. */
+  readonly [member: string]: unknown;
+}
+
+export interface ApiPool {
+  readonly id: string;
+  readonly name: string;
+  readonly protocol: string;
+  readonly lb_algorithm: string;
+  readonly session_persistence?: { readonly type: string } | null;
+  readonly healthmonitor_id?: string | null;
+  readonly loadbalancers?: readonly Reference[];
+  readonly listeners?: readonly Reference[];
+  readonly members?: readonly Reference[];
+}
+
+export interface ApiMonitor {
+  readonly id: string;
+  readonly name: string;
+  readonly type: string;
+  readonly delay: number;
+  readonly timeout: number;
+  readonly max_retries: number;
+  readonly max_retries_down: number;
+  readonly pools?: readonly Reference[];
+}
+
+export interface ApiMember {
+  readonly id: string;
+  readonly name: string;
+  readonly address: string;
+  readonly protocol_port: number;
+  readonly monitor_port?: number | null;
+  readonly subnet_id?: string | null;
+}

@@ -218,8 +218,6 @@ export const reasons = declareReasons({
     "The external network of floating IPs is not certain. The load balancer stays internal. Set floating-network-id.",
   LoadBalancerForcedInternal:
     "There is no external network, so the load balancer has no floating IP. Set floating-network-id.",
-  LoadBalancerFloatingIPSkipped:
-    "The virtual IP is an IPv6 address, which needs no floating IP. Nothing to do.",
   LoadBalancerSourceRangesIgnored:
     "The Octavia provider cannot restrict clients. Remove spec.loadBalancerSourceRanges, or use another provider.",
 });

@@ -45,8 +45,8 @@ export interface LocalCloud extends AsyncDisposable {
   resize(name: string, type: string): void;
   stop(name: string): void;
   remove(name: string): void;
-  /** Whether a load balancer carries the mark of the Service with this uid. */
-  hasLoadBalancerOf(serviceUID: string): boolean;
+  /** Whether a load balancer carries the mark of the Service with this uid and this name, such as `default/shop`. */
+  hasLoadBalancerOf(serviceUID: string, key: string): boolean;
   /** Undefined if the cloud has no routes. */
   readonly routeCount?: () => number;
   /** The number of requests by operation, such as `GET /machines`. */

@@ -4,6 +4,7 @@ import { digitalocean } from "./digitalocean.ts";
 import { fake } from "./fake.ts";
 import { hetzner } from "./hetzner.ts";
 import type { LocalCloudDefinition } from "./local-cloud.ts";
+import { openstack } from "./openstack.ts";
 import { rancher } from "./rancher.ts";
 
 export const localClouds = [
@@ -11,6 +12,7 @@ export const localClouds = [
   hetzner,
   rancher,
   digitalocean,
+  openstack,
 ] as const satisfies readonly LocalCloudDefinition[];
 
 const cloudNames: readonly string[] = localClouds.map(({ name }) => name);

@@ -3,6 +3,7 @@
 import { digitalocean } from "../../providers/digitalocean/index.ts";
 import { fake } from "../../providers/fake/index.ts";
 import { hetzner } from "../../providers/hetzner/index.ts";
+import { openstack } from "../../providers/openstack/index.ts";
 import { rancher } from "../../providers/rancher/index.ts";
 import type { AnyProvider } from "../../src/app/connect-cloud.ts";
 import type { Field } from "../../src/core/settings.ts";
@@ -15,7 +16,7 @@ export interface DeployedCloud {
   readonly provider: AnyProvider;
 }
 
-const providers: Readonly<Record<string, unknown>> = { digitalocean, fake, hetzner, rancher };
+const providers: Readonly<Record<string, unknown>> = { digitalocean, fake, hetzner, openstack, rancher };
 
 export const deployedClouds: readonly DeployedCloud[] = Object.entries(providers).map(([name, each]) => {
   const provider = each as AnyProvider;

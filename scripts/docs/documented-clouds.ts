@@ -2,6 +2,7 @@
 
 import { digitalocean } from "../../providers/digitalocean/index.ts";
 import { hetzner } from "../../providers/hetzner/index.ts";
+import { openstack } from "../../providers/openstack/index.ts";
 import { rancher } from "../../providers/rancher/index.ts";
 import type { DocumentedProvider } from "./cloud-page.ts";
 
@@ -15,5 +16,6 @@ export interface DocumentedCloud {
 export const documentedClouds: readonly DocumentedCloud[] = [
   { title: "DigitalOcean", folder: "digitalocean", provider: digitalocean },
   { title: "Hetzner", folder: "hetzner", provider: hetzner },
+  { title: "OpenStack", folder: "openstack", provider: openstack },
   { title: "Rancher 1.6", folder: "rancher", provider: rancher },
 ];

@@ -120,7 +120,9 @@ function serviceIsDeleted({ server, cloud, manager }: Sandbox): DemoStep {
       server.objects.delete(services, "default", "blog");
     },
     waitingFor: () =>
-      owner !== undefined && cloud.hasLoadBalancerOf(owner) ? "the deletion of its load balancer" : undefined,
+      owner !== undefined && cloud.hasLoadBalancerOf(owner, "default/blog")
+        ? "the deletion of its load balancer"
+        : undefined,
   };
 }
 

@@ -73,8 +73,9 @@ test.concurrent.each(
         await until(() => step.waitingFor() === undefined);
       }
       await until(() => cloud.routeCount === undefined || cloud.routeCount() === 1);
-      expect(cloud.hasLoadBalancerOf(manager.services.get("default/shop")?.metadata.uid ?? "")).toBe(true);
-      expect(cloud.hasLoadBalancerOf("another")).toBe(false);
+      const { uid = "" } = manager.services.get("default/shop")?.metadata ?? {};
+      expect(cloud.hasLoadBalancerOf(uid, "default/shop")).toBe(true);
+      expect(cloud.hasLoadBalancerOf("another", "default/another")).toBe(false);
     } finally {
       stop.abort(new Error("The test ended."));
       await sandbox.ended;

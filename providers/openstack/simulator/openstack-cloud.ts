@@ -10,9 +10,11 @@ import {
   RestApi,
   type SimulatedRequest,
 } from "#ccm/testing";
+import { OctaviaApi } from "./api/balancing.ts";
 import { computeOperations } from "./api/compute.ts";
 import { Keystone } from "./api/keystone.ts";
 import { networkOperations } from "./api/network.ts";
+import { Balancing } from "./state/balancing.ts";
 import { Project, type ProjectTimes } from "./state/project.ts";
 
 export interface OpenStackOptions {
@@ -24,6 +26,8 @@ export interface OpenStackOptions {
   readonly pageSize?: number;
   /** How long a token is valid; default one hour. */
   readonly tokenLife?: Milliseconds;
+  /** Neutron changes single routes of a router; default true. */
+  readonly hasAtomicRoutes?: boolean;
 }
 
 const tokens = "POST /identity/v3/auth/tokens";
@@ -36,20 +40,29 @@ const faultNames: Readonly<Record<number, string>> = {
 export class OpenStackCloud extends RestApi {
   readonly keystone: Keystone;
   readonly project: Project;
+  readonly balancing: Balancing;
   protected readonly limits: readonly RequestLimit[] = [];
   protected readonly operations: Operations;
   /** The path of the request that is served. */
   #path = "";
 
-  constructor({ times, pageSize = 1000, tokenLife = minutes(60), ...options }: OpenStackOptions) {
+  constructor({
+    times,
+    pageSize = 1000,
+    tokenLife = minutes(60),
+    hasAtomicRoutes = true,
+    ...options
+  }: OpenStackOptions) {
     super(options);
     this.keystone = new Keystone(options.clock);
     this.project = new Project(options.clock, this.later, { balancer: seconds(3), ...times });
+    this.balancing = new Balancing(options.clock, this.project);
     const size = { pageSize };
     this.operations = {
       [tokens]: (request) => this.keystone.issue(request, this.project.id, tokenLife),
       ...computeOperations(this.project, size),
-      ...networkOperations(this.project, size),
+      ...networkOperations(this.project, size, hasAtomicRoutes),
+      ...new OctaviaApi(this.balancing, size).operations,
     };
   }
 

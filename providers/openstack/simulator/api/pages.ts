@@ -52,6 +52,9 @@ export function matches(record: object, query: URLSearchParams): boolean {
   return [...new Set(query.keys())].every((name) => {
     if (control.has(name) || name === "project_id") return true;
     const value = (record as Readonly<Record<string, unknown>>)[name];
+    // `fixed_ips=ip_address=10.1.0.2` names a member of the entries.
+    const [member = "", nested] = query.get(name)?.split("=") ?? [];
+    if (nested !== undefined && Array.isArray(value)) return value.some((one) => one[member] === nested);
     const values: readonly unknown[] = Array.isArray(value) ? value : [value];
     return query.getAll(name).some((wanted) => values.some((one) => String(one) === wanted));
   });

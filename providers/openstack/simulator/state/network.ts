@@ -26,6 +26,14 @@ export function addSubnet(
   return subnet;
 }
 
+/** The only external network, from which floating IPs come. */
+export const addExternalNetwork = (project: Project, name = "public"): Subnet =>
+  ensureSubnet(project, name, "198.18.0.0/16", true);
+
+export function addRouter({ routers }: Project, id: string): void {
+  routers.put({ id, name: id, routes: [], revision_number: 1 });
+}
+
 /** Refuses the request if the subnet is full. */
 export function addPort(project: Project, subnet: Subnet, changes: Partial<Port>): Port {
   if (subnet.isFull === true)

@@ -86,3 +86,56 @@ export interface SecurityGroup extends Stored {
   readonly description: string;
   readonly security_group_rules: readonly SecurityGroupRule[];
 }
+
+export interface Balancer extends Stored {
+  readonly id: string;
+  readonly description: string;
+  readonly provisioning_status: string;
+  readonly operating_status: string;
+  readonly provider: string;
+  readonly vip_address: string;
+  readonly vip_port_id: string;
+  readonly vip_subnet_id: string;
+  readonly vip_network_id: string;
+  readonly additional_vips: readonly { readonly subnet_id: string; readonly ip_address: string }[];
+  readonly flavor_id: string | null;
+  readonly availability_zone: string | null;
+  readonly tags: readonly string[];
+}
+
+export interface Listener extends Stored {
+  readonly id: string;
+  readonly balancer: string;
+  readonly protocol: string;
+  readonly protocol_port: number;
+  readonly default_pool_id: string | null;
+  readonly tags: readonly string[];
+  /** What requests set. */
+  readonly [member: string]: unknown;
+}
+
+export interface Member {
+  readonly id: string;
+  readonly name: string;
+  readonly address: string;
+  readonly protocol_port: number;
+  readonly subnet_id: string | null;
+  readonly monitor_port: number | null;
+}
+
+export interface Pool extends Stored {
+  readonly id: string;
+  readonly balancer: string;
+  readonly protocol: string;
+  readonly lb_algorithm: string;
+  readonly session_persistence: unknown;
+  readonly members: readonly Member[];
+}
+
+export interface Monitor extends Stored {
+  readonly id: string;
+  readonly pool: string;
+  readonly type: string;
+  /** What requests set. */
+  readonly [member: string]: unknown;
+}

@@ -1,0 +1,204 @@
+// What plans of load balancers work with: what is desired and observed, the marks, what the cloud can do, and single steps. Pure.
+
+import type {
+  DesiredLoadBalancer,
+  Facts,
+  JsonRequest,
+  MarkingService,
+  ObservedLoadBalancer,
+  ServiceUID,
+  Step,
+  Values,
+} from "#ccm";
+import { type Annotations, annotations, keyOf } from "./annotations.ts";
+import { isMark, isSameService, markOf, readMark } from "./names.ts";
+import type {
+  ApiBalancer,
+  ApiExternalNetwork,
+  ApiFloatingIP,
+  ApiListener,
+  ApiMember,
+  ApiMonitor,
+  ApiPool,
+  ApiSecurityGroup,
+  ApiSubnet,
+} from "./resources.ts";
+
+export type { Annotations } from "./annotations.ts";
+export type Desired = DesiredLoadBalancer<Annotations>;
+
+/** A load balancer as one of the Services that share it sees it. */
+export interface Observed extends ObservedLoadBalancer {
+  readonly balancer: ApiBalancer;
+  /** The mark of the Service; empty while a Service may join the load balancer. */
+  readonly mark: string;
+  /** All listeners of the load balancer, also those of other Services. */
+  readonly listeners: readonly ApiListener[];
+  readonly pools: readonly ApiPool[];
+  readonly monitors: readonly ApiMonitor[];
+  readonly floatingIP?: ApiFloatingIP | undefined;
+  /** By id of the pool; absent in listings. */
+  readonly members?: Readonly<Record<string, readonly ApiMember[]>> | undefined;
+  readonly securityGroup?: ApiSecurityGroup | undefined;
+  /** Ids of the ports that have the security group. */
+  readonly groupPorts?: readonly string[] | undefined;
+}
+
+/** What plans need to know about the cloud. */
+export interface Prefetched {
+  /** Minor version of the Octavia API. */
+  readonly octavia: number;
+  readonly externalNetworks: readonly ApiExternalNetwork[];
+  readonly subnets: readonly ApiSubnet[];
+}
+
+/** Where the floating IP of a load balancer comes from. */
+export interface Floating {
+  readonly network: string;
+  /** Tried in this order. Empty: any subnet. */
+  readonly subnets: readonly string[];
+  readonly address: string | undefined;
+  readonly port: string;
+  readonly description: string;
+}
+
+/** One request, or a change of a port that is read first. */
+export interface OpenStackStep extends Step {
+  readonly service: "balancing" | "network";
+  readonly request?: JsonRequest | undefined;
+  /** The load balancer. The step is done when that is ACTIVE again, or gone. Absent: the step is done at once. */
+  readonly waitsFor?: string | undefined;
+  readonly owner?: ServiceUID | undefined;
+  /** Stored on the Service when the step is done. */
+  readonly remember?: Facts | undefined;
+  readonly floating?: Floating | undefined;
+  /** The security group to add to this port, or to remove from it. */
+  readonly port?: { readonly id: string; readonly group: string; readonly isAdded: boolean } | undefined;
+  /** It changes members only. */
+  readonly isTargets?: true | undefined;
+}
+
+/** Where the Go manager stores what it remembers. */
+export const facts = {
+  id: { annotation: keyOf("load-balancer-id"), isSetting: true },
+  address: { annotation: "loadbalancer.openstack.org/load-balancer-address" },
+} as const;
+
+/** The load balancer that the Service names: Fairlead or the Go manager has stored it, or a user has set it. */
+export const idOf = ({ settings, facts }: Pick<Desired, "settings" | "facts">): string | undefined =>
+  settings["load-balancer-id"] ?? facts["id"];
+
+export const ownKeys =
+  (cluster: string) =>
+  ({ owner, defaultName }: MarkingService): readonly string[] => [markOf(cluster, owner), defaultName];
+
+/** What is listed for all load balancers. */
+export interface Parts {
+  readonly listeners: ReadonlyMap<string, readonly ApiListener[]>;
+  readonly pools: ReadonlyMap<string, readonly ApiPool[]>;
+  readonly monitors: readonly ApiMonitor[];
+  readonly floatingIPs: readonly ApiFloatingIP[];
+}
+
+const states: Readonly<Record<string, Observed["state"]>> = { ACTIVE: "ready", ERROR: "failed" };
+export const stateOf = ({ provisioning_status: status }: ApiBalancer): Observed["state"] =>
+  states[status] ?? "changing";
+const legacy = /^a[0-9a-f]{31}$/;
+
+/** The marks of the Services that a load balancer has: its tags, or its name from before there were tags. A sharer may outlive the owner. */
+export function marksOf({ name, tags = [] }: Pick<ApiBalancer, "name" | "tags">): readonly string[] {
+  const marks = [...new Set(tags.filter(isMark))];
+  return marks.length > 0 || !(isMark(name) || legacy.test(name)) ? marks : [name];
+}
+
+/** One view for each Service that has the load balancer, or one without a mark. */
+export function toObserved(balancer: ApiBalancer, parts: Parts, cluster: string): readonly Observed[] {
+  const { id, name, vip_port_id: vip } = balancer;
+  const pools = parts.pools.get(id) ?? [];
+  const ids = new Set(pools.map(({ healthmonitor_id }) => healthmonitor_id));
+  const common = {
+    ...{ name: `${name} (${id})`, balancer, pools, listeners: parts.listeners.get(id) ?? [] },
+    monitors: parts.monitors.filter((one) => ids.has(one.id)),
+    floatingIP: parts.floatingIPs.find(({ port_id }) => port_id !== null && port_id === vip),
+    state: stateOf(balancer),
+    shallow: true as const,
+  };
+  const views = marksOf(balancer).map((mark): Observed => {
+    const read = readMark(mark);
+    const isForeign = read !== undefined && read.cluster !== cluster;
+    const key = read === undefined ? mark : markOf(cluster, read);
+    // Not the uid of a Service: the framework finds that by the key.
+    const owners = [(read === undefined ? mark : `${read.namespace}/${read.name}`) as ServiceUID];
+    return {
+      ...{ ...common, mark, owners, keys: [key], group: `${mark} ${id}` },
+      ...(isForeign ? { ownership: "foreign", cluster: read.cluster } : { ownership: "ours" }),
+    };
+  });
+  if (views.length > 0) return views;
+  return [{ ...common, mark: "", owners: [], keys: [], group: `unmarked ${id}`, ownership: "unmarked" }];
+}
+
+/** The Service whose name the load balancer has decides about its address and its end. */
+export const isOwner = ({ balancer, mark }: Observed): boolean => balancer.name === mark;
+
+/** Other Services that share the load balancer. */
+export const othersOf = ({ balancer, mark }: Observed): readonly string[] =>
+  marksOf(balancer).filter((other) => other !== mark && !isSameService(other, mark));
+
+/** Listeners without a tag are those of the owner, from before there were tags. */
+export function isOwnListener(observed: Observed, { tags = [] }: ApiListener): boolean {
+  const marks = tags.filter(isMark);
+  return marks.length === 0 ? isOwner(observed) : marks.some((tag) => isSameService(tag, observed.mark));
+}
+
+export const poolOf = ({ pools }: Observed, listener: ApiListener): ApiPool | undefined =>
+  pools.find(({ id }) => id === listener.default_pool_id) ??
+  pools.find(({ listeners = [] }) => listeners.some(({ id }) => id === listener.id));
+
+export const monitorOf = ({ monitors }: Observed, pool: ApiPool | undefined): ApiMonitor | undefined =>
+  monitors.find(({ id }) => id === pool?.healthmonitor_id);
+
+/** What an Octavia provider can do, by the version of the API. */
+export function featuresOf({ octavia }: Prefetched, provider: string) {
+  const since = (minor: number) => octavia >= minor && provider !== "ovn";
+  return {
+    ...{ timeouts: since(1), flavors: since(6), ranges: since(12), zones: since(14), httpOnUDP: since(16) },
+    ...{ tags: octavia >= 5, additionalVIPs: since(26), http: provider !== "ovn" },
+  };
+}
+
+const members: Readonly<Partial<Record<keyof Annotations, string>>> = {
+  ...{ "connection-limit": "connection_limit", "default-tls-container-ref": "default_tls_container_ref" },
+  ...{ "timeout-client-data": "timeout_client_data", "timeout-member-connect": "timeout_member_connect" },
+  ...{ "timeout-member-data": "timeout_member_data", "timeout-tcp-inspect": "timeout_tcp_inspect" },
+};
+
+/** The annotations as an existing load balancer has them: an invalid annotation keeps this value. */
+export function settingsOf(observed: Observed): Partial<Values<Annotations>> {
+  const { balancer } = observed;
+  const listener = observed.listeners.find((one) => isOwnListener(observed, one));
+  const pool = listener && poolOf(observed, listener);
+  const monitor = monitorOf(observed, pool);
+  const proxy = pool?.protocol === "PROXYV2" ? "v2" : pool?.protocol === "PROXY" ? "v1" : "false";
+  const texts: Readonly<Record<string, unknown>> = {
+    ...{ "flavor-id": balancer.flavor_id ?? "", "availability-zone": balancer.availability_zone ?? "" },
+    ...{ "port-id": balancer.vip_port_id, [keyOf("load-balancer-id")]: balancer.id },
+    ...Object.fromEntries(Object.entries(members).map(([name, member]) => [name, listener?.[member]])),
+    ...(pool && { "lb-method": pool.lb_algorithm, "proxy-protocol": proxy }),
+    ...(pool && { "enable-health-monitor": monitor !== undefined }),
+    ...(listener && { "x-forwarded-for": isForwarding(listener) }),
+    ...{ "health-monitor-delay": monitor?.delay, "health-monitor-timeout": monitor?.timeout },
+    ...{ "health-monitor-max-retries": monitor?.max_retries },
+    ...{ "health-monitor-max-retries-down": monitor?.max_retries_down },
+  };
+  const entries = Object.entries(annotations).flatMap(([name, field]) => {
+    const text = texts[name] ?? undefined;
+    const parsed = text === undefined ? undefined : field.parse(String(text));
+    return parsed !== undefined && "value" in parsed ? [[name, parsed.value]] : [];
+  });
+  return Object.fromEntries(entries) as Partial<Values<Annotations>>;
+}
+
+export function isForwarding({ insert_headers: headers }: ApiListener): boolean {
+  return (headers as Readonly<Record<string, string>> | null | undefined)?.["X-Forwarded-For"] === "true";
+}

@@ -1,0 +1,165 @@
+// The steps from the observed to the wanted listeners, pools, members and health monitors. Pure.
+
+import { hasAll } from "#ccm";
+import type { Observed, OpenStackStep } from "./balancer.ts";
+import { isForwarding, isOwnListener, monitorOf, poolOf } from "./balancer.ts";
+import type { ApiListener, ApiMember, ApiMonitor, ApiPool } from "./resources.ts";
+import type { MemberSpec, MonitorSpec, PortSpec } from "./spec.ts";
+import type { Steps } from "./steps.ts";
+
+/** Two listeners may have the same port if one is for UDP and the other for TCP. */
+const transportOf = (protocol: string): string => (["UDP", "SCTP"].includes(protocol) ? protocol : "TCP");
+
+const hasPortOf = (
+  listener: Pick<ApiListener, "protocol" | "protocol_port">,
+  wanted: PortSpec["listener"],
+): boolean =>
+  listener.protocol_port === wanted.protocol_port &&
+  transportOf(listener.protocol) === transportOf(wanted.protocol);
+
+/** Listeners of other Services on the ports of this one. */
+export function conflictsOf(observed: Observed, ports: readonly PortSpec[]): readonly ApiListener[] {
+  return observed.listeners.filter(
+    (one) => !isOwnListener(observed, one) && ports.some(({ listener }) => hasPortOf(one, listener)),
+  );
+}
+
+export const memberKey = ({ name, address, protocol_port, monitor_port }: MemberSpec | ApiMember): string =>
+  [name, address, protocol_port, monitor_port ?? 0].join(" ");
+
+/** What a listener lacks. Its name says nothing, and its own tags and headers stay. */
+function listenerChanges(listener: ApiListener, wanted: PortSpec["listener"]): object {
+  const { name: _, protocol, protocol_port, tags: marks, insert_headers: headers, ...rest } = wanted;
+  const tags = new Set(listener.tags ?? []);
+  const mark = (marks as readonly string[] | undefined)?.[0];
+  const isForwardingNow = isForwarding(listener);
+  const { "X-Forwarded-For": __, ...others } = (listener["insert_headers"] ?? {}) as Readonly<
+    Record<string, string>
+  >;
+  const changed = Object.entries(rest).filter(
+    ([member, value]) => !hasAll(listener[member] ?? (Array.isArray(value) ? [] : undefined), value),
+  );
+  return {
+    ...Object.fromEntries(changed),
+    ...(mark !== undefined && !tags.has(mark) && { tags: [...tags, mark] }),
+    ...(isForwardingNow !== (headers !== undefined) && {
+      insert_headers: { ...others, ...(headers as object | undefined) },
+    }),
+  };
+}
+
+function removalOf(observed: Observed, listener: ApiListener, steps: Steps): readonly OpenStackStep[] {
+  const pool = poolOf(observed, listener);
+  return [
+    ...(pool === undefined ? [] : [steps.change("delete pool", pool.name, "DELETE", `pools/${pool.id}`)]),
+    steps.change("delete listener", listener.name, "DELETE", `listeners/${listener.id}`),
+  ];
+}
+
+export function monitorSteps(
+  pool: ApiPool,
+  monitor: ApiMonitor | undefined,
+  wanted: MonitorSpec | undefined,
+  steps: Steps,
+): readonly OpenStackStep[] {
+  const deletion =
+    monitor && steps.change("delete health monitor", monitor.name, "DELETE", `healthmonitors/${monitor.id}`);
+  if (wanted === undefined) return deletion === undefined ? [] : [deletion];
+  const creation = steps.change("create health monitor", wanted.name, "POST", "healthmonitors", {
+    healthmonitor: { ...wanted, pool_id: pool.id },
+  });
+  if (monitor === undefined || deletion === undefined) return [creation];
+  if (monitor.type !== wanted.type) return [deletion, creation];
+  const { type: _, url_path, http_method, expected_codes, ...changeable } = wanted;
+  if (hasAll(monitor, changeable)) return [];
+  return [
+    steps.change("change health monitor", monitor.name, "PUT", `healthmonitors/${monitor.id}`, {
+      healthmonitor: changeable,
+    }),
+  ];
+}
+
+function poolSteps(
+  observed: Observed,
+  listener: ApiListener,
+  wanted: PortSpec,
+  steps: Steps,
+): readonly OpenStackStep[] {
+  const { pool: spec, members, monitor } = wanted;
+  const pool = poolOf(observed, listener);
+  const creation = steps.change("create pool", spec.name, "POST", "pools", {
+    pool: { ...spec, listener_id: listener.id },
+  });
+  if (pool === undefined) return [creation];
+  // The protocol cannot be changed.
+  if (pool.protocol !== spec.protocol)
+    return [steps.change("delete pool", pool.name, "DELETE", `pools/${pool.id}`), creation];
+  const { lb_algorithm, session_persistence } = spec;
+  const isSame =
+    pool.lb_algorithm === lb_algorithm && pool.session_persistence?.type === session_persistence?.type;
+  const current = observed.members?.[pool.id];
+  const [has, wants] = [new Set(current?.map(memberKey)), new Set(members.map(memberKey))];
+  const isComplete =
+    current === undefined || (has.size === wants.size && [...wants].every((key) => has.has(key)));
+  const batch = steps.change("change members", pool.name, "PUT", `pools/${pool.id}/members`, { members });
+  return [
+    ...(isSame
+      ? []
+      : [
+          steps.change("change pool", pool.name, "PUT", `pools/${pool.id}`, {
+            pool: { lb_algorithm, session_persistence },
+          }),
+        ]),
+    ...(isComplete ? [] : [{ ...batch, isTargets: true as const }]),
+    ...monitorSteps(pool, monitorOf(observed, pool), monitor, steps),
+  ];
+}
+
+function listenerSteps(
+  observed: Observed,
+  wanted: PortSpec,
+  balancer: string,
+  steps: Steps,
+): readonly OpenStackStep[] {
+  const { listener: spec } = wanted;
+  const listener = observed.listeners.find((one) => isOwnListener(observed, one) && hasPortOf(one, spec));
+  const creation = steps.change("create listener", spec.name, "POST", "listeners", {
+    listener: { ...spec, loadbalancer_id: balancer },
+  });
+  if (listener === undefined) return [creation];
+  if (listener.protocol !== spec.protocol) return [...removalOf(observed, listener, steps), creation];
+  const changes = listenerChanges(listener, spec);
+  const isSame = Object.keys(changes).length === 0;
+  return [
+    ...(isSame
+      ? []
+      : [
+          steps.change("change listener", listener.name, "PUT", `listeners/${listener.id}`, {
+            listener: changes,
+          }),
+        ]),
+    ...poolSteps(observed, listener, wanted, steps),
+  ];
+}
+
+/** The steps for all ports, and then those for what is left over. */
+export function partSteps(
+  observed: Observed,
+  ports: readonly PortSpec[],
+  steps: Steps,
+): readonly OpenStackStep[] {
+  const leftovers = observed.listeners.filter(
+    (one) => isOwnListener(observed, one) && !ports.some(({ listener }) => hasPortOf(one, listener)),
+  );
+  return [
+    ...ports.flatMap((port) => listenerSteps(observed, port, observed.balancer.id, steps)),
+    ...leftovers.flatMap((listener) => removalOf(observed, listener, steps)),
+  ];
+}
+
+/** Everything of this Service in a load balancer that stays, or that is not deleted as a whole. */
+export function removals(observed: Observed, steps: Steps): readonly OpenStackStep[] {
+  return observed.listeners
+    .filter((listener) => isOwnListener(observed, listener))
+    .flatMap((listener) => removalOf(observed, listener, steps));
+}

@@ -1,0 +1,183 @@
+// Where a load balancer is placed, and where its floating IP comes from: annotations, classes and settings in their order. Pure.
+
+import { errorProblem, type IpAddress, ipFamily, type Problem, warningProblem } from "#ccm";
+import { type Annotations, internal, keyOf } from "./annotations.ts";
+import type { Desired, Floating, Prefetched } from "./balancer.ts";
+import { portAt } from "./instances.ts";
+import { floatingDescription } from "./names.ts";
+import type { ApiSubnet } from "./resources.ts";
+import { type Placement, reasons, type Settings } from "./settings.ts";
+
+type Target = Desired["targets"][number];
+type Family = Desired["families"][number];
+
+export const isInternal = ({ settings }: Pick<Desired, "settings">, operator: Settings): boolean =>
+  operator["internal-lb"] || settings[internal];
+
+/** The first family decides about the virtual IP and the members. */
+export const familyOf = ({ families }: Pick<Desired, "families">): Family => families[0] ?? "IPv4";
+
+/** The address of a Node that members have: the first InternalIP of the family, else another address. */
+export function memberAddress({ internalIPs, addresses }: Target, family: Family): IpAddress | undefined {
+  return [...internalIPs, ...addresses].find((ip) => ipFamily(ip) === family);
+}
+
+type Class = Partial<Placement>;
+
+export function classOf({ settings }: Pick<Desired, "settings">, operator: Settings): Class | Problem {
+  const { class: name } = settings;
+  const classes = operator["load-balancer-classes"];
+  const found = classes.find((one) => one.name === name);
+  if (name === undefined) return {};
+  if (found !== undefined) return found;
+  const known =
+    classes.length === 0
+      ? "The settings have no class."
+      : `The classes are ${classes.map((one) => one.name).join(", ")}.`;
+  const text = `${keyOf("class")} is ${JSON.stringify(name)}, which the settings do not have. ${known} Nothing of the load balancer is changed. Correct the annotation.`;
+  return { ...errorProblem("InvalidAnnotation", text), key: keyOf("class") };
+}
+
+export const isProblem = (value: object): value is Problem => "severity" in value;
+
+type PlaceName = keyof Placement & keyof Annotations;
+
+export interface Place {
+  readonly network: string | undefined;
+  readonly subnet: string | undefined;
+  readonly memberSubnet: string | undefined;
+  /** A subnet for a virtual IP of the second family. */
+  readonly secondSubnet: string | undefined;
+}
+
+/** The subnet that most Nodes have their address in. */
+function subnetOfTargets({ targets }: Desired, family: Family): string | undefined {
+  const counts = new Map<string, number>();
+  for (const target of targets) {
+    const subnet = portAt(target.machine?.handles, memberAddress(target, family) ?? "")?.subnet;
+    if (subnet !== undefined) counts.set(subnet, (counts.get(subnet) ?? 0) + 1);
+  }
+  const sorted = [...counts].toSorted(([one, a], [other, b]) => b - a || (one < other ? -1 : 1));
+  return sorted[0]?.[0];
+}
+
+export function placeOf(desired: Desired, operator: Settings, ofClass: Class): Place {
+  const { settings, families } = desired;
+  const first = (...values: readonly (string | undefined)[]) => values.find((value) => value !== undefined);
+  const chosen = (name: PlaceName) => first(ofClass[name], settings[name], operator[name]);
+  const [network, subnet] = [chosen("network-id"), chosen("subnet-id")];
+  const found =
+    network === undefined && subnet === undefined ? subnetOfTargets(desired, familyOf(desired)) : subnet;
+  const member = first(
+    settings["member-subnet-id"],
+    ofClass["member-subnet-id"],
+    operator["member-subnet-id"],
+    operator["subnet-id"],
+  );
+  const second = families[1];
+  const secondSubnet = second && subnet === undefined ? subnetOfTargets(desired, second) : undefined;
+  return { network, subnet: found, memberSubnet: member ?? found, secondSubnet };
+}
+
+/** Patterns of names: shell patterns, a regular expression after ~, and ! for the opposite. Undefined if it is invalid. */
+function nameMatcher(pattern: string): ((name: string) => boolean) | undefined {
+  const isOpposite = pattern.startsWith("!");
+  const rest = isOpposite ? pattern.slice(1) : pattern;
+  const escaped = rest
+    .replaceAll(/[\\^$.+()[\]{}|]/g, "\\$&")
+    .replaceAll("*", ".*")
+    .replaceAll("?", ".");
+  try {
+    const expression = new RegExp(`^(?:${rest.startsWith("~") ? rest.slice(1) : escaped})$`);
+    return (name) => expression.test(name) !== isOpposite;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Any of the tags; after &, all of them; after !, the opposite. */
+function hasTags(wanted: string, tags: readonly string[]): boolean {
+  const [, opposite, all, list = ""] = /^(!?)(&?)(.*)$/.exec(wanted) ?? [];
+  const each = list.split(",").flatMap((tag) => tag.trim() || []);
+  const has = (tag: string) => tags.includes(tag);
+  return (all === "&" ? each.every(has) : each.some(has)) !== (opposite === "!");
+}
+
+function failed(name: Name, text: string): Problem {
+  return {
+    ...errorProblem(
+      "InvalidAnnotation",
+      `${text} The load balancer gets no floating IP. Correct ${keyOf(name)}, or the setting ${name}.`,
+    ),
+    key: keyOf(name),
+  };
+}
+type Name = keyof Placement & keyof Annotations;
+
+/** The subnets to try, or what is wrong. */
+function subnetsOf(spec: Class, network: string, all: readonly ApiSubnet[]): readonly string[] | Problem {
+  const { "floating-subnet-id": id, "floating-subnet": pattern, "floating-subnet-tags": tags } = spec;
+  const known = all.filter(({ network_id }) => network_id === network);
+  if (id !== undefined) {
+    const other = all.find((one) => one.id === id && one.network_id !== network);
+    return other === undefined
+      ? [id]
+      : failed(
+          "floating-subnet-id",
+          `The subnet ${id} belongs to the network ${other.network_id}, and not to ${network}.`,
+        );
+  }
+  if (pattern === undefined && tags === undefined) return [];
+  const matches = nameMatcher(pattern ?? "*");
+  if (matches === undefined)
+    return failed("floating-subnet", `${JSON.stringify(pattern)} is no valid expression.`);
+  const found = known.filter(
+    (one) => matches(one.name) && (tags === undefined || hasTags(tags, one.tags ?? [])),
+  );
+  if (found.length > 0) return found.map((one) => one.id);
+  const names = known.map((one) => one.name).join(", ");
+  return failed(
+    pattern === undefined ? "floating-subnet-tags" : "floating-subnet",
+    `No subnet of the network ${network} matches; it has ${names || "none that these credentials see"}.`,
+  );
+}
+
+/** Where the floating IP comes from. A problem: there is none. Undefined: the load balancer needs none. */
+export function floatingOf(
+  desired: Desired,
+  operator: Settings,
+  ofClass: Class,
+  { externalNetworks, subnets }: Prefetched,
+  { port, cluster }: { readonly port: string; readonly cluster: string },
+): Floating | Problem {
+  const { settings, requestedAddress, owner } = desired;
+  const isSet = ({
+    "floating-subnet-id": id,
+    "floating-subnet": name,
+    "floating-subnet-tags": tags,
+  }: Class) => (id ?? name ?? tags) !== undefined;
+  const spec = [ofClass, settings as Class].find(isSet) ?? operator;
+  const named =
+    ofClass["floating-network-id"] ?? settings["floating-network-id"] ?? operator["floating-network-id"];
+  // One with IPv6 only has no floating IPs.
+  const usable = externalNetworks.filter(({ id, subnets: ids = [] }) => {
+    const visible = subnets.filter(({ network_id }) => network_id === id);
+    return (
+      ids.length > 0 && (visible.length < ids.length || visible.some(({ ip_version }) => ip_version === 4))
+    );
+  });
+  const [only, ...others] = usable;
+  if (named === undefined && only === undefined) {
+    const text = `There is no external network with IPv4, so the load balancer has no floating IP: it is reached at its virtual IP. Set floating-network-id if it needs one, or ${internal}: "true".`;
+    return warningProblem(reasons.LoadBalancerForcedInternal, text);
+  }
+  if (named === undefined && others.length > 0) {
+    const text = `There are several external networks: ${usable.map(({ id, name }) => `${name} (${id})`).join(", ")}. The load balancer gets no floating IP. Set floating-network-id, or ${keyOf("floating-network-id")}.`;
+    return errorProblem(reasons.LoadBalancerExternalNetworkSearchFailed, text);
+  }
+  const network = named ?? only?.id ?? "";
+  const found = subnetsOf(spec, network, subnets);
+  if ("severity" in found) return found;
+  const description = floatingDescription(cluster, owner);
+  return { network, subnets: found, address: requestedAddress, port, description };
+}

@@ -1,0 +1,336 @@
+// The load balancers of Octavia: found by their tags and names, changed one request at a time.
+
+import {
+  type Call,
+  CloudError,
+  type Context,
+  collect,
+  done,
+  factsOf,
+  ifFound,
+  inProgress,
+  type JobState,
+  type LoadBalancers,
+  operationOf,
+  type Pending,
+  parseIp,
+  pendingJobs,
+  publishIPs,
+  type StepOutcome,
+} from "#ccm";
+import { type OpenStackApi, requestOf } from "./api.ts";
+import {
+  type Annotations,
+  type Desired,
+  idOf,
+  isOwnListener,
+  type Observed,
+  type OpenStackStep,
+  ownKeys,
+  type Parts,
+  type Prefetched,
+  poolOf,
+  settingsOf,
+  stateOf,
+  toObserved,
+} from "./balancer.ts";
+import { isInternal } from "./choices.ts";
+import { groupName, markOf, readMark } from "./names.ts";
+import { planLoadBalancer } from "./plan-balancer.ts";
+import type {
+  ApiBalancer,
+  ApiExternalNetwork,
+  ApiFloatingIP,
+  ApiListener,
+  ApiMember,
+  ApiMonitor,
+  ApiPool,
+  ApiPort,
+  ApiSecurityGroup,
+  ApiSubnet,
+} from "./resources.ts";
+import type { Settings } from "./settings.ts";
+import { activation, collection, creationTitle, deletionTitle, stepsFor } from "./steps.ts";
+
+function byBalancer<T extends { readonly loadbalancers?: readonly { readonly id: string }[] }>(
+  all: readonly T[],
+) {
+  const map = new Map<string, T[]>();
+  for (const one of all)
+    for (const { id } of one.loadbalancers ?? []) map.set(id, [...(map.get(id) ?? []), one]);
+  return map;
+}
+
+/** `query` restricts Octavia's listings. */
+async function readParts({ balancing, network }: OpenStackApi, query: object, call: Call): Promise<Parts> {
+  const all = <T>(name: string) => collect(balancing.list<T>(`/v2.0/lbaas/${name}`, call, { ...query }));
+  const project = { project_id: await network.projectID(call) };
+  const [listeners, pools, monitors, floatingIPs] = await Promise.all([
+    ...([all<ApiListener>("listeners"), all<ApiPool>("pools")] as const),
+    all<ApiMonitor>("healthmonitors"),
+    collect(network.list<ApiFloatingIP>("/v2.0/floatingips", call, project)),
+  ]);
+  return { listeners: byBalancer(listeners), pools: byBalancer(pools), monitors, floatingIPs };
+}
+
+/** What listings lack: the members, the security group with its ports, and the status at this moment. */
+async function completed(
+  { balancing, network }: OpenStackApi,
+  observed: Observed,
+  group: string | undefined,
+  call: Call,
+): Promise<Observed | undefined> {
+  const pools = observed.listeners
+    .filter((listener) => isOwnListener(observed, listener))
+    .flatMap((listener) => poolOf(observed, listener) ?? []);
+  const membersOf = async ({ id }: ApiPool) => {
+    const path = `/v2.0/lbaas/pools/${id}/members`;
+    return [id, (await ifFound(collect(balancing.list<ApiMember>(path, call)))) ?? []] as const;
+  };
+  const { id } = observed.balancer;
+  // An older status would let requests meet an immutable load balancer.
+  const [balancer, members, groups] = await Promise.all([
+    ifFound(balancing.read<ApiBalancer>(`${collection}/{id}`, id, "loadbalancer", call)),
+    Promise.all(pools.map(membersOf)),
+    group === undefined
+      ? []
+      : collect(network.list<ApiSecurityGroup>("/v2.0/security-groups", call, { name: group })),
+  ]);
+  if (balancer === undefined) return undefined;
+  const [securityGroup] = groups;
+  const query = { fields: ["id"], security_groups: securityGroup?.id };
+  const ports =
+    securityGroup === undefined ? [] : await collect(network.list<ApiPort>("/v2.0/ports", call, query));
+  const { shallow: _, ...rest } = observed;
+  return {
+    ...{ ...rest, balancer, state: stateOf(balancer), members: Object.fromEntries(members) },
+    ...{ securityGroup, groupPorts: ports.map((port) => port.id) },
+  };
+}
+
+/** Associates an existing floating IP with the address, or creates one in the first subnet that has a free address. */
+async function addFloatingIP({ network }: OpenStackApi, step: OpenStackStep, call: Call): Promise<void> {
+  const {
+    network: floating_network_id,
+    subnets,
+    address,
+    port: port_id,
+    description,
+  } = step.floating ?? neverFloating();
+  const [existing] =
+    address === undefined
+      ? []
+      : await collect(
+          network.list<ApiFloatingIP>("/v2.0/floatingips", call, { floating_ip_address: address }),
+        );
+  if (existing !== undefined) {
+    const request = requestOf("PUT", `/v2.0/floatingips/${existing.id}`, { floatingip: { port_id } });
+    if (existing.port_id === null || existing.port_id === port_id) return network.call(request, call);
+    const text = `The floating IP ${address} of spec.loadBalancerIP is in use by the port ${existing.port_id}. The load balancer stays without one. Free it, or name another one.`;
+    throw new CloudError("invalid", text, request);
+  }
+  const [subnet, ...others] = subnets;
+  const floatingip = {
+    floating_network_id,
+    port_id,
+    description,
+    subnet_id: subnet,
+    floating_ip_address: address,
+  };
+  try {
+    await network.call(requestOf("POST", "/v2.0/floatingips", { floatingip }), call);
+  } catch (error) {
+    if (!CloudError.is(error) || error.detail.status !== 409 || others.length === 0) throw error;
+    await addFloatingIP(
+      { network } as OpenStackApi,
+      { ...step, floating: { ...(step.floating ?? neverFloating()), subnets: others } },
+      call,
+    );
+  }
+}
+
+function neverFloating(): never {
+  throw new Error("A step that adds a floating IP has no description of it.");
+}
+
+/** Other clients change the security groups of a port too, so the revision must be the one that was read. */
+async function changePort(
+  { network }: OpenStackApi,
+  { id, group, isAdded }: NonNullable<OpenStackStep["port"]>,
+  call: Call,
+): Promise<void> {
+  const port = await ifFound(network.read<ApiPort>("/v2.0/ports/{id}", id, "port", call));
+  const { security_groups: all = [], revision_number: revision } = port ?? {};
+  if (port === undefined || all.includes(group) === isAdded) return;
+  const security_groups = isAdded ? [...all, group] : all.filter((one) => one !== group);
+  const request = requestOf("PUT", `/v2.0/ports/${id}`, { port: { security_groups } });
+  const headers = revision === undefined ? undefined : { "if-match": `revision_number=${revision}` };
+  await network.call({ ...request, headers }, call);
+}
+
+const active = "active";
+const gone = "gone";
+
+function waitOperation(kind: typeof active | typeof gone, id: string, { on = id, owner }: OpenStackStep) {
+  const waitingFor = kind === gone ? `the load balancer ${on} to be deleted` : activation({ id, name: on });
+  return {
+    waitingFor,
+    operation: operationOf({ job: `${kind} ${id}`, owners: owner === undefined ? [] : [owner], waitingFor }),
+  };
+}
+
+async function apply(api: OpenStackApi, step: OpenStackStep, call: Call): Promise<StepOutcome> {
+  const { request, waitsFor, owner, remember, floating, port, service } = step;
+  const facts = Object.fromEntries(
+    Object.entries(remember ?? {}).map(([name, value]) => [name, value || undefined]),
+  );
+  const remembered = owner === undefined || remember === undefined ? undefined : factsOf([owner], facts);
+  if (floating !== undefined) await addFloatingIP(api, step, call);
+  if (port !== undefined) await changePort(api, port, call);
+  if (request === undefined) return done(remembered);
+  const target = service === "network" ? api.network : api.balancing;
+  const sent = target.call<{ readonly loadbalancer?: ApiBalancer } | undefined>(request, call);
+  const answered =
+    request.method === "DELETE" ? await ifFound(sent.then((body) => ({ body }))) : { body: await sent };
+  if (step.do === creationTitle) {
+    const created = answered?.body?.loadbalancer;
+    if (created === undefined)
+      throw new CloudError("unavailable", `${request.operation} returned no load balancer.`, request);
+    const { waitingFor, operation } = waitOperation(active, created.id, step);
+    return inProgress(waitingFor, { operation, remember: owner && factsOf([owner], { id: created.id }) });
+  }
+  // A 404 to the deletion contradicts the listing, which decides then.
+  if (waitsFor === undefined || answered === undefined) return done(remembered);
+  const { waitingFor, operation } = waitOperation(step.do === deletionTitle ? gone : active, waitsFor, step);
+  return inProgress(waitingFor, { operation, remember: remembered });
+}
+
+/** One listing shows all load balancers that are PENDING. */
+export function pendingBalancers({ balancing }: OpenStackApi): Pending {
+  return pendingJobs({ limit: 50 }, async (jobs, call) => {
+    const query = { fields: ["id", "provisioning_status"], project_id: await balancing.projectID(call) };
+    const listed = await collect(balancing.list<ApiBalancer>(collection, call, query));
+    const statuses = new Map(listed.map(({ id, provisioning_status }) => [id, provisioning_status]));
+    const stateOf = async (job: string): Promise<JobState | undefined> => {
+      const [kind, id = ""] = job.split(" ");
+      const status = statuses.get(id);
+      if (status?.startsWith("PENDING_") === true) return "running";
+      if (status !== undefined && status !== "DELETED") return { facts: {} };
+      if (kind !== gone) return undefined;
+      const found = await ifFound(
+        balancing.read<ApiBalancer>(`${collection}/{id}`, id, "loadbalancer", call),
+      );
+      return found === undefined || found.provisioning_status === "DELETED"
+        ? { facts: {}, isGone: true }
+        : "running";
+    };
+    const states = await Promise.all(jobs.map(async (job) => [job, await stateOf(job)] as const));
+    return new Map(states.flatMap(([job, state]) => (state === undefined ? [] : [[job, state] as const])));
+  });
+}
+
+async function prefetch({ balancing, network }: OpenStackApi, call: Call): Promise<Prefetched> {
+  const [root, externalNetworks, subnets] = await Promise.all([
+    balancing.call<{ readonly versions: readonly { readonly id: string }[] }>(
+      { ...requestOf("GET", "/"), expects: ["versions"] },
+      call,
+    ),
+    collect(network.list<ApiExternalNetwork>("/v2.0/networks", call, { "router:external": true })),
+    collect(network.list<ApiSubnet>("/v2.0/subnets", call)),
+  ]);
+  const minors = root.versions.flatMap(({ id }) => /^v2\.(\d+)$/.exec(id)?.[1] ?? []);
+  return { octavia: Math.max(0, ...minors.map(Number)), externalNetworks, subnets };
+}
+
+const isShown = ({ provisioning_status: status }: ApiBalancer): boolean => status !== "DELETED";
+
+/** By the id on the Service, or by name. One of other Services may be joined: then it has no mark of this one. */
+async function lookUp(
+  api: OpenStackApi,
+  member: Desired,
+  cluster: string,
+  call: Call,
+): Promise<Observed | undefined> {
+  const { balancing } = api;
+  const { owner, defaultName, ending } = member;
+  const [mark, id] = [markOf(cluster, owner), idOf(member)];
+  const query = { project_id: await balancing.projectID(call) };
+  const found =
+    id === undefined
+      ? await collect(balancing.list<ApiBalancer>(collection, call, { ...query, name: mark }))
+      : [await ifFound(balancing.read<ApiBalancer>(`${collection}/{id}`, id, "loadbalancer", call))];
+  const balancer = found.find((one) => one !== undefined && isShown(one));
+  if (balancer === undefined) return undefined;
+  const views = toObserved(balancer, await readParts(api, query, call), cluster);
+  const own = views.find((view) => view.mark === mark);
+  const [other] = views;
+  const common = { owners: [owner.uid], ownership: "ours", group: defaultName } as const;
+  if (own !== undefined) return completed(api, { ...own, ...common }, groupName(owner), call);
+  const isJoined = id !== undefined && ending === undefined && other !== undefined && other.mark !== "";
+  return isJoined ? { ...other, ...common, mark: "", shallow: undefined } : undefined;
+}
+
+export function octaviaLoadBalancers(
+  api: OpenStackApi,
+  operator: Settings,
+  { cluster }: Context["mark"],
+): LoadBalancers<Annotations, Observed, OpenStackStep, Prefetched> {
+  const { balancing } = api;
+  return {
+    groupOf: ({ defaultName }) => defaultName,
+    ownKeys: ownKeys(cluster),
+    list: async function* (call) {
+      const query = { project_id: await balancing.projectID(call) };
+      const all = await collect(balancing.list<ApiBalancer>(collection, call, query));
+      const parts = await readParts(api, query, call);
+      yield all.filter(isShown).flatMap((one) => toObserved(one, parts, cluster));
+    },
+    observe: async ([member], listed, call) => {
+      if (listed !== undefined) return completed(api, listed, member && groupName(member.owner), call);
+      return member && lookUp(api, member, cluster, call);
+    },
+    adopts: (desired, found) => found.mark === "" && found.balancer.id === idOf(desired),
+    prefetch: (_desired, call) => prefetch(api, call),
+    settingsOf,
+    rangesOf: (observed) => {
+      const listener = observed.listeners.find((one) => isOwnListener(observed, one));
+      return listener && ((listener["allowed_cidrs"] ?? "unspecified") as "unspecified");
+    },
+    reaches: ({ settings }, { labels }) => {
+      const selector = settings["node-selector"] ?? operator["node-selector"];
+      return (
+        selector?.matches(labels) !== false ||
+        `their labels do not match node-selector ${selector.text} of the settings`
+      );
+    },
+    plan: ([desired], observed, { prefetched }) =>
+      planLoadBalancer(desired, observed, { prefetched, operator, cluster }),
+    targetsOnly: (step) => (step.isTargets === true ? step : undefined),
+    targetCount: ({ pools }) => Math.max(0, ...pools.map(({ members = [] }) => members.length)),
+    apply: (step, call) => apply(api, step, call),
+    moveMark: ({ balancer, mark }) => {
+      const read = readMark(mark);
+      if (read === undefined) return [];
+      const moved = markOf(cluster, read);
+      const tags = (balancer.tags ?? []).map((tag) => (tag === mark ? moved : tag));
+      const name = balancer.name === mark ? moved : balancer.name;
+      return [stepsFor(balancer, undefined).balancer("rename load balancer", { name, tags })];
+    },
+    publish: (desired, { balancer, floatingIP } = {} as Observed) => {
+      const waiting = activation({ name: balancer?.name ?? desired.owner.name, id: balancer?.id ?? "new" });
+      const { hostname, "proxy-protocol": proxy } = desired.settings;
+      if (balancer?.provisioning_status !== "ACTIVE") return { kind: "wait", waitingFor: waiting };
+      if (hostname !== undefined) return { kind: "addresses", addresses: [{ hostname }] };
+      const address =
+        (isInternal(desired, operator) ? undefined : floatingIP?.floating_ip_address) ??
+        balancer.vip_address ??
+        "";
+      const all = [address, ...(balancer.additional_vips ?? []).map(({ ip_address }) => ip_address)];
+      if (proxy === "false") return publishIPs(all, waiting, "VIP");
+      if (!operator["enable-ingress-hostname"]) return publishIPs(all, waiting, "Proxy");
+      const name = `${parseIp(address) ?? address}.${operator["ingress-hostname-suffix"]}`;
+      return { kind: "addresses", addresses: [{ hostname: name }] };
+    },
+    supports: ["sourceRanges", "sessionAffinity", "healthCheckNodePort", "requestedAddress", "UDP", "SCTP"],
+  };
+}

@@ -1,0 +1,50 @@
+// The names and tags that mark what belongs to a Service, as the Go manager writes them. They must never change. Pure.
+
+/** Octavia and Neutron take 255 characters. */
+const cut = (name: string): string => name.slice(0, 255);
+
+const prefix = "kube_service_";
+
+interface Owner {
+  readonly namespace: string;
+  readonly name: string;
+}
+
+export const markOf = (cluster: string, { namespace, name }: Owner): string =>
+  cut(`${prefix}${cluster}_${namespace}_${name}`);
+
+export const isMark = (name: string): boolean => name.startsWith(prefix);
+
+/** The names of Kubernetes have no underscore, and those of clusters may. Undefined: no name, or one that was cut. */
+export function readMark(mark: string): (Owner & { readonly cluster: string }) | undefined {
+  const [, cluster, namespace, name] = /^kube_service_(.*)_([^_]+)_([^_]+)$/.exec(mark) ?? [];
+  return cluster === undefined || namespace === undefined || name === undefined
+    ? undefined
+    : { cluster, namespace, name };
+}
+
+/** Whether both are marks of a Service with the same name, in any cluster. */
+export function isSameService(mark: string, other: string): boolean {
+  const [one, two] = [readMark(mark), readMark(other)];
+  return mark === other || (one !== undefined && one.namespace === two?.namespace && one.name === two.name);
+}
+
+export const partName = (kind: "listener" | "pool" | "monitor", index: number, mark: string): string =>
+  cut(`${kind}_${index}_${mark}`);
+
+export const descriptionOf = (cluster: string, { namespace, name }: Owner): string =>
+  `Kubernetes external service ${namespace}/${name} from cluster ${cluster}`;
+
+const floatingText = "Floating IP for Kubernetes external service";
+export const floatingDescription = (cluster: string, { namespace, name }: Owner): string =>
+  `${floatingText} ${namespace}/${name} from cluster ${cluster}`;
+/** A floating IP that the Go manager or Fairlead has created; others are kept. */
+export const isOwnFloating = ({ description = "" }: { readonly description?: string }): boolean =>
+  description.includes(floatingText);
+
+export const groupName = ({ uid, namespace, name }: Owner & { readonly uid: string }): string =>
+  cut(`lb-sg-${uid}-${namespace}-${name}`);
+/** Of the name of a security group: the Service's uid. */
+export const uidOfGroup = (name: string): string | undefined => /^lb-sg-([0-9a-f-]{36})-/.exec(name)?.[1];
+export const groupDescription = (cluster: string, { namespace, name }: Owner): string =>
+  `Security Group for ${namespace}/${name} Service LoadBalancer in cluster ${cluster}`;

@@ -1,0 +1,277 @@
+// Plans the steps from the observed to the desired load balancer. Pure.
+
+import { errorProblem, type Plan, type Problem, seconds, waitFor, warningProblem } from "#ccm";
+import { keyOf } from "./annotations.ts";
+import { requestOf } from "./api.ts";
+import {
+  type Desired,
+  featuresOf,
+  idOf,
+  isOwner,
+  marksOf,
+  type Observed,
+  type OpenStackStep,
+  othersOf,
+  type Prefetched,
+} from "./balancer.ts";
+import { conflictsOf, partSteps, removals } from "./changes.ts";
+import { classOf, familyOf, floatingOf, isInternal, isProblem, type Place, placeOf } from "./choices.ts";
+import { descriptionOf, isMark, isOwnFloating, isSameService, markOf, readMark } from "./names.ts";
+import { groupRemoval, groupSteps } from "./security-group.ts";
+import { reasons, type Settings } from "./settings.ts";
+import { type PortSpec, type Spec, specOf } from "./spec.ts";
+import { activation, collection, creationTitle, stepsFor } from "./steps.ts";
+
+export interface PlanInput {
+  readonly prefetched: Prefetched;
+  readonly operator: Settings;
+  readonly cluster: string;
+}
+
+type BalancerPlan = Plan<OpenStackStep>;
+const failed = (reason: Problem["reason"], text: string, key?: string): BalancerPlan => ({
+  steps: [],
+  problems: [{ ...errorProblem(reason, text), ...(key !== undefined && { key }) }],
+});
+const hasErrors = (problems: readonly Problem[]): boolean =>
+  problems.some(({ severity }) => severity === "error");
+
+const isPending = ({ balancer }: Observed): boolean => balancer.provisioning_status.startsWith("PENDING_");
+
+/** The security group first and the load balancer last: nothing is left that a listing would hide. */
+function planEnd(
+  desired: Desired | undefined,
+  observed: Observed | undefined,
+  { operator }: PlanInput,
+): BalancerPlan {
+  if (observed === undefined || observed.mark === "") return { steps: [] };
+  const { balancer, floatingIP, mark } = observed;
+  if (isPending(observed)) return waitFor(activation(balancer));
+  const steps = stepsFor(balancer, desired?.owner.uid);
+  const group = groupRemoval(observed, steps);
+  // One that a user made, or that others share, stays.
+  if (othersOf(observed).length > 0 || (!isMark(balancer.name) && balancer.name !== mark)) {
+    const tags = (balancer.tags ?? []).filter((tag) => !isSameService(tag, mark) || !isMark(tag));
+    return { steps: [...group, ...removals(observed, steps), steps.balancer("remove tag", { tags })] };
+  }
+  const isKept =
+    desired?.settings["keep-floatingip"] === true || floatingIP === undefined || !isOwnFloating(floatingIP);
+  const floating = isKept
+    ? []
+    : [
+        steps.network(
+          "delete floating IP",
+          floatingIP.floating_ip_address,
+          requestOf("DELETE", `/v2.0/floatingips/${floatingIP.id}`),
+        ),
+      ];
+  const parts = operator["cascade-delete"] ? [] : removals(observed, steps);
+  return { steps: [...group, ...floating, ...parts, steps.deletion(operator["cascade-delete"])] };
+}
+
+const listing = "the servers of the Nodes to be listed";
+const isUnlisted = ({ machine }: Desired["targets"][number]): boolean => machine?.handles === undefined;
+
+/** A load balancer with all its parts in one request. */
+function planCreation(
+  desired: Desired,
+  spec: Spec,
+  place: Place,
+  { prefetched, operator, cluster }: PlanInput,
+): BalancerPlan {
+  const { settings, facts, owner, requestedAddress } = desired;
+  const [name, provider] = [markOf(cluster, owner), operator["lb-provider"]];
+  const features = featuresOf(prefetched, provider);
+  const id = idOf(desired);
+  if (id !== undefined && facts["address"] === undefined) {
+    const text = `${keyOf("load-balancer-id")} is ${JSON.stringify(id)}, which the project does not have. No load balancer is created. Correct the annotation, or remove it to get a new load balancer.`;
+    return failed("MissingCloudObject", text, keyOf("load-balancer-id"));
+  }
+  const port = settings["port-id"];
+  if (port === undefined && place.network === undefined && place.subnet === undefined) {
+    if (desired.targets.length === 0) return waitFor("a Node that can be a target");
+    if (desired.targets.some(isUnlisted)) return waitFor(listing);
+    const text = `No Node has an ${familyOf(desired)} address of a Neutron port, so the subnet of the virtual IP is not known. No load balancer is created. Set subnet-id, or ${keyOf("subnet-id")}.`;
+    return failed("MissingCloudObject", text, keyOf("subnet-id"));
+  }
+  const hasOwnAddress = isInternal(desired, operator) || familyOf(desired) === "IPv6";
+  const flavor = settings["flavor-id"] || operator["flavor-id"];
+  const zone = settings["availability-zone"] || operator["availability-zone"];
+  const vip =
+    port === undefined
+      ? { vip_subnet_id: place.subnet, vip_network_id: place.network }
+      : { vip_port_id: port };
+  const second = features.additionalVIPs && port === undefined ? place.secondSubnet : undefined;
+  const nested = ({ listener, pool, members, monitor }: PortSpec) => ({
+    ...listener,
+    default_pool: {
+      ...pool,
+      session_persistence: pool.session_persistence ?? undefined,
+      members,
+      healthmonitor: monitor,
+    },
+  });
+  const loadbalancer = {
+    ...{ name, description: descriptionOf(cluster, owner), provider, ...vip },
+    ...(hasOwnAddress && { vip_address: requestedAddress }),
+    ...(second !== undefined && { additional_vips: [{ subnet_id: second }] }),
+    ...(features.tags && { tags: [name] }),
+    ...(features.flavors && { flavor_id: flavor }),
+    ...(features.zones && { availability_zone: zone }),
+    ...(!operator["provider-requires-serial-api-calls"] && { listeners: spec.ports.map(nested) }),
+  };
+  const request = requestOf("POST", collection, { loadbalancer });
+  return { steps: [{ do: creationTitle, on: name, service: "balancing", request, owner: owner.uid }] };
+}
+
+/** A Service joins a load balancer that it names by id, if that may be shared. */
+function planJoin(
+  desired: Desired,
+  { balancer }: Observed,
+  { operator, cluster, prefetched }: PlanInput,
+): BalancerPlan {
+  const { tags = [], provider = operator["lb-provider"] } = balancer;
+  const marks = marksOf(balancer);
+  const which = `The load balancer ${balancer.name} (${balancer.id})`;
+  const key = keyOf("load-balancer-id");
+  const refused = (why: string) =>
+    failed(
+      "UnsupportedByCloud",
+      `${which} ${why} The Service gets no load balancer. Remove ${key} to get a new one.`,
+      key,
+    );
+  const other = marks.map(readMark).find((mark) => mark !== undefined && mark.cluster !== cluster);
+  if (other !== undefined) return refused(`belongs to the cluster ${other.cluster}.`);
+  if (!featuresOf(prefetched, provider).tags)
+    return refused("cannot be shared, because this Octavia has no tags.");
+  if (marks.length > 0 && isInternal(desired, operator))
+    return refused("cannot be shared by an internal Service.");
+  if (marks.length >= operator["max-shared-lb"])
+    return refused(
+      `is shared by ${marks.length} Services, and max-shared-lb is ${operator["max-shared-lb"]}.`,
+    );
+  if (balancer.provisioning_status !== "ACTIVE") return waitFor(activation(balancer));
+  const steps = stepsFor(balancer, desired.owner.uid);
+  return {
+    steps: [steps.balancer("join load balancer", { tags: [...tags, markOf(cluster, desired.owner)] })],
+  };
+}
+
+/** Keeps the floating IP of a load balancer, adds one, or removes it. */
+function floatingSteps(
+  desired: Desired,
+  observed: Observed,
+  ofClass: object,
+  { prefetched, operator, cluster }: PlanInput,
+): BalancerPlan {
+  const { balancer, floatingIP } = observed;
+  const { vip_address: vip, vip_port_id: port } = balancer;
+  const steps = stepsFor(balancer, desired.owner.uid);
+  if (vip?.includes(":") === true) return { steps: [] };
+  if (isInternal(desired, operator)) {
+    if (floatingIP === undefined || !isOwner(observed)) return { steps: [] };
+    const { id, floating_ip_address: address } = floatingIP;
+    const path = `/v2.0/floatingips/${id}`;
+    const isDeleted = isOwnFloating(floatingIP) && !desired.settings["keep-floatingip"];
+    const request = isDeleted
+      ? requestOf("DELETE", path)
+      : requestOf("PUT", path, { floatingip: { port_id: null } });
+    return {
+      steps: [steps.network(isDeleted ? "delete floating IP" : "detach floating IP", address, request)],
+    };
+  }
+  if (floatingIP !== undefined || !port) return { steps: [] };
+  if (!isOwner(observed)) {
+    const text = `The load balancer ${balancer.name} has no floating IP, and only the Service that created it gets one. This Service is reached at the virtual IP. Set ${keyOf("load-balancer-id")} to another load balancer, or remove it.`;
+    return { steps: [], problems: [warningProblem("UnsupportedByCloud", text)] };
+  }
+  const floating = floatingOf(desired, operator, ofClass, prefetched, { port, cluster });
+  if (isProblem(floating)) return { steps: [], problems: [{ ...floating, severity: "warning" }] };
+  return { steps: [steps.network("add floating IP", balancer.name, undefined, { floating })] };
+}
+
+function planChanges(
+  desired: Desired,
+  observed: Observed,
+  spec: Spec,
+  place: Place,
+  input: PlanInput,
+): BalancerPlan {
+  const { balancer, mark } = observed;
+  const { facts, owner } = desired;
+  const which = `The load balancer ${balancer.name} (${balancer.id})`;
+  const steps = stepsFor(balancer, owner.uid);
+  if (isPending(observed)) return waitFor(activation(balancer));
+  if (balancer.provisioning_status === "ERROR") {
+    // One that had no address yet can be created again without harm.
+    const isNew = facts["address"] === undefined && isOwner(observed) && othersOf(observed).length === 0;
+    const next = isNew
+      ? "Fairlead deletes it and creates it again. Ask the operator of the cloud if that repeats."
+      : "It is not changed, and may still forward. Ask the operator of the cloud for a failover: openstack loadbalancer failover. Fairlead continues then.";
+    const text = `${which} has the status ERROR. ${next}`;
+    if (!isNew) return failed(reasons.LoadBalancerErrored, text);
+    const removal = steps.deletion(true, { removes: true, remember: { id: "" } });
+    return { steps: [removal], problems: [warningProblem(reasons.LoadBalancerErrored, text)] };
+  }
+  const conflicts = conflictsOf(observed, spec.ports);
+  if (conflicts.length > 0) {
+    const ports = conflicts.map(
+      ({ protocol_port: port, tags = [] }) => `${port} (${tags.join(", ") || "without a tag"})`,
+    );
+    const text = `${which} has listeners of others on port ${ports.join(", ")}. Nothing of it is changed. Use other ports, or remove ${keyOf("load-balancer-id")}.`;
+    return failed("PortConflict", text);
+  }
+  const ofClass = classOf(desired, input.operator);
+  const floating = floatingSteps(desired, observed, ofClass, input);
+  const group = groupSteps(
+    desired,
+    observed,
+    { ...input, subnets: input.prefetched.subnets },
+    place.memberSubnet,
+    steps,
+  );
+  const address = observed.floatingIP?.floating_ip_address ?? balancer.vip_address ?? undefined;
+  const tags = balancer.tags ?? [];
+  const isTagged = tags.includes(mark) || !featuresOf(input.prefetched, balancer.provider ?? "").tags;
+  const problems = [...(floating.problems ?? []), ...(group.problems ?? [])];
+  const changes = [
+    ...(facts["id"] === balancer.id ? [] : [steps.store("store the id", { id: balancer.id })]),
+    ...(isTagged || !isMark(mark) ? [] : [steps.balancer("tag load balancer", { tags: [...tags, mark] })]),
+    ...partSteps(observed, spec.ports, steps),
+    ...floating.steps,
+    ...group.steps,
+  ];
+  const needsServers = input.operator["manage-security-groups"] && desired.targets.some(isUnlisted);
+  if (changes.length === 0 && needsServers) return { ...waitFor(listing, seconds(30)), problems };
+  if (changes.length > 0 || address === undefined || facts["address"] === address)
+    return { steps: changes, problems };
+  return { steps: [steps.store("store the address", { address })], problems };
+}
+
+export function planLoadBalancer(
+  desired: Desired | undefined,
+  observed: Observed | undefined,
+  input: PlanInput,
+): BalancerPlan {
+  const { operator, prefetched, cluster } = input;
+  if (desired === undefined || desired.ending !== undefined) return planEnd(desired, observed, input);
+  const ofClass = classOf(desired, operator);
+  if (isProblem(ofClass)) return { steps: [], problems: [ofClass] };
+  if (observed?.mark === "") return planJoin(desired, observed, input);
+  const place = placeOf(desired, operator, ofClass);
+  const provider = observed?.balancer.provider ?? operator["lb-provider"];
+  const mark = observed?.mark ?? markOf(cluster, desired.owner);
+  const spec = specOf(desired, operator, prefetched, { mark, memberSubnet: place.memberSubnet, provider });
+  const floating = isInternal(desired, operator)
+    ? undefined
+    : floatingOf(desired, operator, ofClass, prefetched, { port: "", cluster });
+  const isUncertain =
+    observed === undefined && floating !== undefined && isProblem(floating) && familyOf(desired) === "IPv4";
+  const found = [...spec.problems, ...(isUncertain ? [floating] : [])];
+  if (hasErrors(found)) return { steps: [], problems: found };
+  const plan =
+    observed === undefined
+      ? planCreation(desired, spec, place, input)
+      : planChanges(desired, observed, spec, place, input);
+  return { ...plan, problems: [...found, ...(plan.problems ?? [])] };
+}

@@ -1,0 +1,151 @@
+// Routes to pod networks in a router of Neutron, which is one document; and the ports of the Nodes, which must accept packets from there.
+
+import {
+  type Call,
+  type Cidr,
+  CloudError,
+  cidrFamily,
+  collect,
+  type DesiredRoute,
+  done,
+  ifFound,
+  ipFamily,
+  parseCidr,
+  parseIp,
+  type RouteDocument,
+  type Routes,
+  resolveOnce,
+} from "#ccm";
+import { type OpenStackApi, requestOf, type ServiceApi } from "./api.ts";
+import { portAt } from "./instances.ts";
+import type { ApiPort } from "./resources.ts";
+
+interface ApiRoute {
+  readonly destination: string;
+  readonly nexthop: string;
+}
+
+interface ApiRouter {
+  readonly id: string;
+  readonly routes?: readonly ApiRoute[];
+  readonly revision_number?: number;
+}
+
+function nextHop({ destination, target }: DesiredRoute): string {
+  const all = [...target.internalIPs, ...target.addresses];
+  const found = all.find((ip) => ipFamily(ip) === cidrFamily(destination));
+  if (found !== undefined) return found;
+  const text = `The Node ${target.node} has no ${cidrFamily(destination)} address, so ${destination} gets no route.`;
+  throw new CloudError("invalid", text, { operation: "PUT /v2.0/routers/{id}/add_extraroutes" });
+}
+
+type Pairs = NonNullable<ApiPort["allowed_address_pairs"]>;
+
+async function putPairs(
+  network: ServiceApi,
+  { id, revision_number: revision }: ApiPort,
+  pairs: Pairs,
+  call: Call,
+): Promise<void> {
+  const request = requestOf("PUT", `/v2.0/ports/${id}`, { port: { allowed_address_pairs: pairs } });
+  const headers = revision === undefined ? undefined : { "if-match": `revision_number=${revision}` };
+  await network.call({ ...request, headers }, call);
+}
+
+/** Neutron drops packets from addresses that a port does not have, unless they are allowed. */
+async function allow(
+  network: ServiceApi,
+  { destination, target }: DesiredRoute,
+  hop: string,
+  call: Call,
+): Promise<void> {
+  const known = portAt(target.machine?.handles, hop);
+  if (known?.isFiltered !== true) return;
+  const port = await ifFound(network.read<ApiPort>("/v2.0/ports/{id}", known.id, "port", call));
+  const pairs = port?.allowed_address_pairs ?? [];
+  if (port === undefined || pairs.some(({ ip_address }) => ip_address === destination)) return;
+  await putPairs(network, port, [...pairs, { ip_address: destination }], call);
+}
+
+/** The ports that have the address and the pair, so none of another network is changed. */
+async function disallow(network: ServiceApi, { destination, nexthop }: ApiRoute, call: Call): Promise<void> {
+  const query = { project_id: await network.projectID(call), fixed_ips: `ip_address=${nexthop}` };
+  for (const port of await collect(network.list<ApiPort>("/v2.0/ports", call, query))) {
+    const pairs = port.allowed_address_pairs ?? [];
+    const others = pairs.filter(({ ip_address }) => ip_address !== destination);
+    if (others.length < pairs.length) await putPairs(network, port, others, call);
+  }
+}
+
+function toDocument({ routes = [], revision_number: revision }: ApiRouter): RouteDocument {
+  return {
+    revision: String(revision ?? JSON.stringify(routes)),
+    routes: routes.flatMap((route) => {
+      const destination = parseCidr(route.destination);
+      const address = parseIp(route.nexthop);
+      if (destination === undefined) return [];
+      const handle = `${route.destination} ${route.nexthop}`;
+      return { handle, destination, targetAddress: address, ownership: "unmarked" };
+    }),
+    carried: routes,
+  };
+}
+
+export function routerRoutes({ network }: OpenStackApi, router: string): Routes {
+  const path = `/v2.0/routers/${router}`;
+  const isAtomic = resolveOnce(
+    async (call) =>
+      (await ifFound(
+        network.read<object>("/v2.0/extensions/{id}", "extraroute-atomic", "extension", call),
+      )) !== undefined,
+  );
+  const send = async (
+    part: "add_extraroutes" | "remove_extraroutes",
+    routes: readonly ApiRoute[],
+    call: Call,
+  ) => {
+    if (routes.length > 0)
+      await network.call(requestOf("PUT", `${path}/${part}`, { router: { routes } }), call);
+  };
+  /** For a Neutron that cannot change single routes. */
+  const replace = async (
+    added: readonly ApiRoute[],
+    removed: readonly ApiRoute[],
+    before: RouteDocument,
+    call: Call,
+  ) => {
+    const isRemoved = (one: ApiRoute) => removed.some((other) => Bun.deepEquals(one, other));
+    const kept = (before.carried as readonly ApiRoute[]).filter((one) => !isRemoved(one));
+    const request = requestOf("PUT", path, { router: { routes: [...kept, ...added] } });
+    const headers = /^\d+$/.test(before.revision)
+      ? { "if-match": `revision_number=${before.revision}` }
+      : undefined;
+    await network.call({ ...request, headers }, call);
+  };
+  return {
+    style: "document",
+    families: ["IPv4", "IPv6"],
+    read: async (call) =>
+      toDocument(await network.read<ApiRouter>("/v2.0/routers/{id}", router, "router", call)),
+    change: async ({ create, remove }, before, call) => {
+      const added = create.map((route) => ({
+        route,
+        destination: route.destination,
+        nexthop: nextHop(route),
+      }));
+      const removed = remove.map(({ handle }): ApiRoute => {
+        const [destination = "", nexthop = ""] = handle.split(" ");
+        return { destination, nexthop };
+      });
+      // Pairs first: a route shows that a change is not complete, so no pair is left behind.
+      for (const route of removed) await disallow(network, route, call);
+      for (const { route, nexthop } of added) await allow(network, route, nexthop, call);
+      const routes = added.map(({ destination, nexthop }) => ({ destination: destination as Cidr, nexthop }));
+      if (await isAtomic(call)) {
+        await send("remove_extraroutes", removed, call);
+        await send("add_extraroutes", routes, call);
+      } else await replace(routes, removed, before, call);
+      return done();
+    },
+  };
+}

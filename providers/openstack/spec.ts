@@ -1,0 +1,222 @@
+// What the listeners, pools, members and health monitors of a Service are to be, as Octavia describes them. Pure.
+
+import { allAddresses, cidrFamily, errorProblem, type Problem, warningProblem } from "#ccm";
+import { keyOf } from "./annotations.ts";
+import { type Desired, featuresOf, type Prefetched } from "./balancer.ts";
+import { familyOf, memberAddress } from "./choices.ts";
+import { partName } from "./names.ts";
+import { reasons, type Settings } from "./settings.ts";
+
+export interface MemberSpec {
+  readonly name: string;
+  readonly address: string;
+  readonly protocol_port: number;
+  readonly subnet_id?: string | undefined;
+  readonly monitor_port?: number | undefined;
+}
+
+export interface MonitorSpec {
+  readonly name: string;
+  readonly type: string;
+  readonly delay: number;
+  readonly timeout: number;
+  readonly max_retries: number;
+  readonly max_retries_down: number;
+  readonly url_path?: string | undefined;
+  readonly http_method?: string | undefined;
+  readonly expected_codes?: string | undefined;
+}
+
+export interface PortSpec {
+  readonly listener: {
+    readonly name: string;
+    readonly protocol: string;
+    readonly protocol_port: number;
+    readonly [member: string]: unknown;
+  };
+  readonly pool: {
+    readonly name: string;
+    readonly protocol: string;
+    readonly lb_algorithm: string;
+    readonly session_persistence: { readonly type: string } | null;
+  };
+  readonly members: readonly MemberSpec[];
+  readonly monitor: MonitorSpec | undefined;
+}
+
+export interface Spec {
+  readonly ports: readonly PortSpec[];
+  readonly problems: readonly Problem[];
+}
+
+type Port = Desired["ports"][number];
+
+interface Wanted {
+  readonly desired: Desired;
+  readonly operator: Settings;
+  readonly features: ReturnType<typeof featuresOf>;
+  readonly mark: string;
+  readonly memberSubnet: string | undefined;
+}
+
+/** Terminating TLS and HTTP, and the PROXY protocol, are for TCP only. */
+function listenerProtocol({ protocol }: Port, { desired: { settings }, operator }: Wanted): string {
+  if (protocol !== "TCP") return protocol;
+  if ((settings["default-tls-container-ref"] ?? operator["default-tls-container-ref"]) !== undefined)
+    return "TERMINATED_HTTPS";
+  return settings["x-forwarded-for"] ? "HTTP" : "TCP";
+}
+
+function listenerSpec(port: Port, index: number, wanted: Wanted): PortSpec["listener"] {
+  const { desired, operator, features, mark } = wanted;
+  const { settings, sourceRanges = allAddresses([familyOf(desired)]) } = desired;
+  const protocol = listenerProtocol(port, wanted);
+  const ref = settings["default-tls-container-ref"] ?? operator["default-tls-container-ref"];
+  return {
+    ...{ name: partName("listener", index, mark), protocol, protocol_port: port.port },
+    connection_limit: settings["connection-limit"],
+    ...(settings["x-forwarded-for"] &&
+      port.protocol === "TCP" && { insert_headers: { "X-Forwarded-For": "true" } }),
+    ...(protocol === "TERMINATED_HTTPS" && { default_tls_container_ref: ref }),
+    ...(features.timeouts && {
+      timeout_client_data: settings["timeout-client-data"],
+      timeout_member_connect: settings["timeout-member-connect"],
+      timeout_member_data: settings["timeout-member-data"],
+      timeout_tcp_inspect: settings["timeout-tcp-inspect"],
+    }),
+    // Octavia takes ranges of the family of the virtual IP only.
+    ...(features.ranges && {
+      allowed_cidrs: sourceRanges.filter((range) => cidrFamily(range) === familyOf(desired)),
+    }),
+    ...(features.tags && { tags: [mark] }),
+  };
+}
+
+const proxyProtocols: Readonly<Record<string, string>> = { true: "PROXY", v1: "PROXY", v2: "PROXYV2" };
+
+export function methodOf({ settings }: Pick<Desired, "settings">, operator: Settings): string {
+  const ofProvider = operator["lb-provider"] === "ovn" ? "SOURCE_IP_PORT" : "ROUND_ROBIN";
+  return settings["lb-method"] ?? operator["lb-method"] ?? ofProvider;
+}
+
+function poolSpec(port: Port, index: number, wanted: Wanted): PortSpec["pool"] {
+  const { desired, operator, mark } = wanted;
+  const listener = listenerProtocol(port, wanted);
+  const plain = listener === "TERMINATED_HTTPS" ? "HTTP" : listener;
+  const proxy = port.protocol === "TCP" ? proxyProtocols[desired.settings["proxy-protocol"]] : undefined;
+  return {
+    name: partName("pool", index, mark),
+    protocol: proxy ?? plain,
+    lb_algorithm: methodOf(desired, operator),
+    session_persistence: desired.sessionAffinitySeconds === undefined ? null : { type: "SOURCE_IP" },
+  };
+}
+
+/** The port of kube-proxy's health check, if members are checked there. */
+function healthPort({ protocol }: Port, { desired, operator, features }: Wanted): number | undefined {
+  const isChecked = desired.settings["enable-health-monitor"] ?? operator["create-monitor"];
+  const canUseHTTP = features.http && (protocol !== "UDP" || features.httpOnUDP);
+  return isChecked && canUseHTTP && desired.externalTrafficPolicy === "Local"
+    ? desired.healthCheckNodePort
+    : undefined;
+}
+
+function memberSpecs(port: Port, wanted: Wanted): readonly MemberSpec[] {
+  const { desired, memberSubnet } = wanted;
+  const monitor = healthPort(port, wanted);
+  return desired.targets.flatMap((target) => {
+    const address = memberAddress(target, familyOf(desired));
+    if (address === undefined || port.nodePort === undefined) return [];
+    return {
+      ...{ name: target.node, address, protocol_port: port.nodePort },
+      ...(memberSubnet !== undefined && { subnet_id: memberSubnet }),
+      ...(monitor !== undefined && { monitor_port: monitor }),
+    };
+  });
+}
+
+const inSeconds = (milliseconds: number): number => Math.max(1, Math.trunc(milliseconds / 1000));
+
+function monitorSpec(port: Port, index: number, wanted: Wanted): MonitorSpec | undefined {
+  const { desired, operator, mark } = wanted;
+  const { settings } = desired;
+  if (!(settings["enable-health-monitor"] ?? operator["create-monitor"])) return undefined;
+  const http = { type: "HTTP", url_path: "/healthz", http_method: "GET", expected_codes: "200" };
+  const plain = { type: port.protocol === "UDP" ? "UDP-CONNECT" : port.protocol };
+  return {
+    name: partName("monitor", index, mark),
+    ...(healthPort(port, wanted) === undefined ? plain : http),
+    delay: settings["health-monitor-delay"] ?? inSeconds(operator["monitor-delay"]),
+    timeout: settings["health-monitor-timeout"] ?? inSeconds(operator["monitor-timeout"]),
+    max_retries: settings["health-monitor-max-retries"] ?? operator["monitor-max-retries"],
+    max_retries_down: settings["health-monitor-max-retries-down"] ?? operator["monitor-max-retries-down"],
+  };
+}
+
+/** Contradictions of one Service, also for `lint`. */
+export function contradictions({ settings }: Pick<Desired, "settings">): readonly Problem[] {
+  if (settings["proxy-protocol"] === "false" || !settings["x-forwarded-for"]) return [];
+  const text = `${keyOf("proxy-protocol")} and ${keyOf("x-forwarded-for")} exclude each other. Nothing of the load balancer is changed. Remove one of them.`;
+  return [{ ...errorProblem("InvalidAnnotation", text), key: keyOf("proxy-protocol") }];
+}
+
+function problemsOf({ desired, operator, features }: Wanted): readonly Problem[] {
+  const { settings, sourceRanges, ports } = desired;
+  const provider = operator["lb-provider"];
+  const problems = [...contradictions(desired)];
+  const family = familyOf(desired);
+  const isUnreachable = sourceRanges?.every((range) => cidrFamily(range) !== family) === true;
+  const open = ports.filter(({ nodePort }) => nodePort === undefined).map(({ port }) => port);
+  const invalid = (text: string) => problems.push(errorProblem("UnsupportedByCloud", text));
+  if (features.ranges && isUnreachable)
+    invalid(
+      `All ranges of clients are of another family than the virtual IP, which is ${family}. Nothing of the load balancer is changed. Correct spec.loadBalancerSourceRanges.`,
+    );
+  if (open.length > 0)
+    invalid(
+      `Port ${open.join(", ")} has no node port, to which Octavia forwards. Nothing of the load balancer is changed. Remove allocateLoadBalancerNodePorts: false from the Service.`,
+    );
+  if (provider === "ovn" && settings["proxy-protocol"] !== "false")
+    invalid(
+      `The Octavia provider ovn has no PROXY protocol. Nothing of the load balancer is changed. Remove ${keyOf("proxy-protocol")}.`,
+    );
+  if (provider === "ovn" && methodOf(desired, operator) !== "SOURCE_IP_PORT")
+    invalid(
+      `The Octavia provider ovn has the method SOURCE_IP_PORT only. Nothing of the load balancer is changed. Remove ${keyOf("lb-method")}.`,
+    );
+  if (
+    !features.ranges &&
+    sourceRanges !== undefined &&
+    !(provider === "ovn" && operator["manage-security-groups"])
+  )
+    problems.push(
+      warningProblem(
+        reasons.LoadBalancerSourceRangesIgnored,
+        `The Octavia provider ${provider} cannot restrict clients, so all can connect. Remove spec.loadBalancerSourceRanges, or use another provider.`,
+      ),
+    );
+  return problems;
+}
+
+export function specOf(
+  desired: Desired,
+  operator: Settings,
+  prefetched: Prefetched,
+  {
+    mark,
+    memberSubnet,
+    provider,
+  }: { readonly mark: string; readonly memberSubnet: string | undefined; readonly provider: string },
+): Spec {
+  const wanted = { desired, operator, features: featuresOf(prefetched, provider), mark, memberSubnet };
+  // The framework reports what is not supported.
+  const ports = desired.ports.map(
+    (port, index): PortSpec => ({
+      listener: listenerSpec(port, index, wanted),
+      pool: poolSpec(port, index, wanted),
+      members: memberSpecs(port, wanted),
+      monitor: monitorSpec(port, index, wanted),
+    }),
+  );
+  return { ports, problems: problemsOf(wanted) };
+}

@@ -1,0 +1,48 @@
+// The single changes of load balancers and their parts, as requests. Pure.
+
+import type { Facts, JsonRequest } from "#ccm";
+import { requestOf } from "./api.ts";
+import type { OpenStackStep } from "./balancer.ts";
+import type { ApiBalancer } from "./resources.ts";
+
+export const collection = "/v2.0/lbaas/loadbalancers";
+export const deletionTitle = "delete load balancer";
+export const creationTitle = "create load balancer";
+
+/** Completes "waiting for …". */
+export const activation = ({ name, id }: Pick<ApiBalancer, "name" | "id">): string =>
+  `the load balancer ${name} (${id}) to be ACTIVE`;
+
+/** Steps for one load balancer. All of them make it PENDING, except those of Neutron. */
+export function stepsFor({ id, name }: Pick<ApiBalancer, "id" | "name">, owner: OpenStackStep["owner"]) {
+  const change = (title: string, on: string, request: JsonRequest): OpenStackStep => ({
+    ...{ do: title, on, service: "balancing", request, waitsFor: id, owner },
+  });
+  return {
+    change: (title: string, on: string, method: "POST" | "PUT" | "DELETE", path: string, body?: object) =>
+      change(title, on, requestOf(method, `/v2.0/lbaas/${path}`, body)),
+    balancer: (title: string, body: object) =>
+      change(title, name, requestOf("PUT", `${collection}/${id}`, { loadbalancer: body })),
+    deletion: (isCascading: boolean, more: Partial<OpenStackStep> = {}) => ({
+      ...change(
+        deletionTitle,
+        name,
+        requestOf("DELETE", `${collection}/${id}`, undefined, isCascading ? { cascade: true } : undefined),
+      ),
+      ...more,
+    }),
+    network: (
+      title: string,
+      on: string,
+      request: JsonRequest | undefined,
+      more: Partial<OpenStackStep> = {},
+    ): OpenStackStep => ({
+      ...{ do: title, on, service: "network", request, owner, ...more },
+    }),
+    store: (title: string, remember: Facts): OpenStackStep => ({
+      ...{ do: title, on: name, service: "balancing", owner, remember },
+    }),
+  };
+}
+
+export type Steps = ReturnType<typeof stepsFor>;

@@ -1,0 +1,391 @@
+// Load balancers of Octavia with a whole manager: requests, changes, floating IPs, sharing, and what goes wrong.
+
+import { describe, expect, test } from "bun:test";
+import { addPort, addSubnet, ensureSubnet } from "../../../providers/openstack/simulator/index.ts";
+import { draft, OpenStackWorld, prefix, served, tcpPort } from "./openstack-world.ts";
+
+const lbaas = "/load-balancer/v2.0/lbaas";
+const creation = `POST ${lbaas}/loadbalancers`;
+const internal = "service.beta.kubernetes.io/openstack-internal-load-balancer";
+const annotationsOf = (h: OpenStackWorld, name = "web") => h.world.get(name).metadata.annotations ?? {};
+
+describe("a new Service", () => {
+  test("gets a load balancer with all parts in one request, and a floating IP [F29 F33]", async () => {
+    const h = new OpenStackWorld();
+    await h.start();
+    h.world.create("web", draft({}, [tcpPort(80), tcpPort(443)]));
+    await h.settle();
+    expect(h.changes).toEqual([creation, "POST /network/v2.0/floatingips"]);
+    const [balancer] = h.balancers();
+    const [floating] = h.floatingIPs();
+    expect(balancer).toMatchObject({
+      name: "kube_service_prod_default_web",
+      description: "Kubernetes external service default/web from cluster prod",
+      tags: ["kube_service_prod_default_web"],
+    });
+    expect(
+      h.cloud.balancing.listeners.list().map(({ name, protocol_port }) => [name, protocol_port]),
+    ).toEqual([
+      ["listener_0_kube_service_prod_default_web", 80],
+      ["listener_1_kube_service_prod_default_web", 443],
+    ]);
+    expect(
+      h.cloud.balancing.pools.list()[0]?.members.map(({ name, protocol_port }) => [name, protocol_port]),
+    ).toEqual([
+      ["node-0", 30_080],
+      ["node-1", 30_080],
+    ]);
+    expect(floating?.description).toBe(
+      "Floating IP for Kubernetes external service default/web from cluster prod",
+    );
+    expect(h.world.addressesOf("web")).toEqual([floating?.floating_ip_address ?? ""]);
+    expect(annotationsOf(h)).toMatchObject({
+      [`${prefix}load-balancer-id`]: balancer?.id,
+      [`${prefix}load-balancer-address`]: floating?.floating_ip_address,
+    });
+  });
+
+  test("is one of 20 that need 20 creations, and no request meets an immutable load balancer [N22]", async () => {
+    const h = new OpenStackWorld();
+    await h.start();
+    for (let index = 0; index < 20; index += 1)
+      h.world.create(`web-${index}`, draft({}, [tcpPort(80, 30_100 + index)]));
+    await h.settle(180);
+    expect(h.changes.filter((one) => one === creation)).toHaveLength(20);
+    expect(h.changes).toHaveLength(40);
+    expect(h.immutable).toBe(0);
+    expect(h.floatingIPs()).toHaveLength(20);
+  });
+
+  test("creates its parts one by one if the provider requires it", async () => {
+    const h = await served(
+      { "enable-health-monitor": "true" },
+      { settings: { "provider-requires-serial-api-calls": "true" } },
+    );
+    expect(h.cloud.balancing.pools.list()[0]?.members).toHaveLength(2);
+    expect(h.cloud.balancing.monitors.list()).toHaveLength(1);
+    expect(h.immutable).toBe(0);
+  });
+
+  test("gets the address of spec.loadBalancerIP from a floating IP that is free [F35]", async () => {
+    const h = new OpenStackWorld();
+    const { project } = h.cloud;
+    const network = project.networks.existing("public").id;
+    project.floatingIPs.put({
+      ...{
+        id: project.ids.uuid(),
+        name: "kept",
+        floating_ip_address: "198.18.9.9",
+        floating_network_id: network,
+      },
+      ...{ port_id: null, fixed_ip_address: null, description: "by hand", status: "DOWN" },
+    });
+    await h.start();
+    h.world.create("web", { spec: { ports: [tcpPort(80)], loadBalancerIP: "198.18.9.9" } });
+    await h.settle();
+    expect(h.world.addressesOf("web")).toEqual(["198.18.9.9"]);
+    h.world.delete("web");
+    await h.settle();
+    expect(h.balancers()).toEqual([]);
+    expect(h.floatingIPs().map(({ description, port_id }) => [description, port_id])).toEqual([
+      ["by hand", null],
+    ]);
+  });
+
+  test("gets no load balancer while the external network is not certain [N11]", async () => {
+    const h = new OpenStackWorld();
+    ensureSubnet(h.cloud.project, "other", "198.19.0.0/16", true);
+    await h.start();
+    h.world.create("web", draft());
+    await h.settle();
+    expect(h.changes).toEqual([]);
+    expect(h.events()).toContain("There are several external networks: public");
+    h.world.annotate("web", {
+      [`${prefix}floating-network-id`]: h.cloud.project.networks.existing("other").id,
+    });
+    await h.settle();
+    expect(h.floatingIPs()).toHaveLength(1);
+  });
+
+  test("gets a floating IP from the first subnet that matches and has a free address", async () => {
+    const h = new OpenStackWorld();
+    const { project } = h.cloud;
+    const network = project.networks.existing("public");
+    addSubnet(project, network, "web-a", "198.18.64.0/24");
+    addSubnet(project, network, "web-b", "198.19.64.0/24");
+    project.subnets.change("web-a", { isFull: true });
+    await h.start();
+    h.world.create("web", draft({ "floating-subnet": "web-*" }));
+    await h.settle();
+    expect(h.world.addressesOf("web")[0]).toStartWith("198.19.");
+  });
+
+  test("reports that the subnet of floating IPs is full, and keeps the load balancer", async () => {
+    const h = new OpenStackWorld();
+    h.cloud.project.subnets.change("public-1", { isFull: true });
+    await h.start();
+    h.world.create("web", draft());
+    await h.settle();
+    expect(h.balancers()).toHaveLength(1);
+    expect(h.events()).toContain("No more IP addresses available");
+    h.cloud.project.subnets.change("public-1", { isFull: false });
+    await h.settle(1200);
+    expect(h.floatingIPs()).toHaveLength(1);
+  });
+
+  test("reports a quota of load balancers", async () => {
+    const h = new OpenStackWorld();
+    h.cloud.balancing.limit = 0;
+    await h.start();
+    h.world.create("web", draft());
+    await h.settle();
+    expect(h.events()).toContain("Quota has been met for resources: Load Balancer");
+  });
+
+  test("is created again if Octavia could not set it up, without a second one", async () => {
+    const h = new OpenStackWorld();
+    h.cloud.balancing.failures = 1;
+    await h.start();
+    h.world.create("web", draft());
+    await h.settle(180);
+    expect(h.changes.filter((one) => one === creation)).toHaveLength(2);
+    expect(h.balancers().map(({ provisioning_status: status }) => status)).toEqual(["ACTIVE"]);
+    expect(h.events()).toContain("has the status ERROR. Fairlead deletes it and creates it again.");
+  });
+});
+
+describe("a settled Service", () => {
+  test("needs no change after a restart", async () => {
+    const h = await served({ "enable-health-monitor": "true", "proxy-protocol": "v2" });
+    await h.world.stop();
+    h.forget();
+    await h.start();
+    await h.settle(600);
+    expect(h.changes).toEqual([]);
+    expect(h.world.changes.filter((one) => !/leases|events|reviews|tokens/.test(one))).toEqual([]);
+  });
+
+  test.each<[Readonly<Record<string, string>>, readonly string[]]>([
+    [{ "connection-limit": "100" }, [`PUT ${lbaas}/listeners/{id}`]],
+    [{ "timeout-client-data": "1000" }, [`PUT ${lbaas}/listeners/{id}`]],
+    [{ "lb-method": "LEAST_CONNECTIONS" }, [`PUT ${lbaas}/pools/{id}`]],
+    [{ "enable-health-monitor": "true" }, [`POST ${lbaas}/healthmonitors`]],
+    [
+      { "proxy-protocol": "v1" },
+      [`DELETE ${lbaas}/pools/{id}`, `POST ${lbaas}/pools`, `PUT ${lbaas}/pools/{id}/members`],
+    ],
+    [
+      { "x-forwarded-for": "true" },
+      [
+        ...[`DELETE ${lbaas}/pools/{id}`, `DELETE ${lbaas}/listeners/{id}`, `POST ${lbaas}/listeners`],
+        ...[`POST ${lbaas}/pools`, `PUT ${lbaas}/pools/{id}/members`],
+      ],
+    ],
+    [{ [internal]: "true" }, ["DELETE /network/v2.0/floatingips/{id}"]],
+  ])("is changed for %j by the requests that this needs [F30]", async (annotations, expected) => {
+    const h = await served();
+    h.world.annotate("web", draft(annotations).annotations);
+    await h.settle();
+    expect(h.changes).toEqual(expected);
+    expect(h.immutable).toBe(0);
+    h.forget();
+    await h.settle(600);
+    expect(h.changes).toEqual([]);
+  });
+
+  test("gets the members of Nodes that join and leave with one request [F31]", async () => {
+    const h = await served();
+    h.addNode("node-2");
+    await h.settle();
+    expect(h.changes).toEqual([`PUT ${lbaas}/pools/{id}/members`]);
+    expect(h.cloud.balancing.pools.list()[0]?.members).toHaveLength(3);
+  });
+
+  test("gets its listener and its floating IP again if they were deleted by hand [F43]", async () => {
+    const h = await served();
+    const { listeners, pools } = h.cloud.balancing;
+    listeners.remove(listeners.list()[0]?.id ?? "");
+    h.cloud.balancing.removePool(pools.list()[0]?.id ?? "");
+    h.cloud.project.floatingIPs.remove(h.floatingIPs()[0]?.id ?? "");
+    await h.settle(2400);
+    expect(listeners.list()).toHaveLength(1);
+    expect(pools.list()[0]?.members).toHaveLength(2);
+    expect(h.world.addressesOf("web")).toEqual([h.floatingIPs()[0]?.floating_ip_address ?? ""]);
+  });
+
+  test("keeps a load balancer in ERROR and says who can repair it", async () => {
+    const h = await served();
+    h.cloud.balancing.balancers.change("kube_service_prod_default_web", { provisioning_status: "ERROR" });
+    h.addNode("node-2");
+    await h.settle(600);
+    expect(h.changes).toEqual([]);
+    expect(h.events()).toContain("openstack loadbalancer failover");
+    h.cloud.balancing.balancers.change("kube_service_prod_default_web", { provisioning_status: "ACTIVE" });
+    await h.settle(2400);
+    expect(h.cloud.balancing.pools.list()[0]?.members).toHaveLength(3);
+  });
+
+  test("loses its floating IP and its load balancer when it is deleted [F36]", async () => {
+    const h = await served();
+    h.world.delete("web");
+    await h.settle();
+    expect(h.changes).toEqual([
+      "DELETE /network/v2.0/floatingips/{id}",
+      `DELETE ${lbaas}/loadbalancers/{id}`,
+    ]);
+    expect([h.balancers(), h.floatingIPs(), h.cloud.balancing.pools.list()]).toEqual([[], [], []]);
+    expect(h.world.find("web")).toBeUndefined();
+  });
+
+  test("keeps its floating IP if an annotation says so", async () => {
+    const h = await served({ "keep-floatingip": "true" });
+    h.world.delete("web");
+    await h.settle();
+    expect(h.balancers()).toEqual([]);
+    expect(h.floatingIPs().map(({ port_id }) => port_id)).toEqual([null]);
+  });
+
+  test("loses part by part without cascading deletion", async () => {
+    const h = await served({}, { settings: { "cascade-delete": "false" } });
+    h.world.delete("web");
+    await h.settle(180);
+    expect([h.balancers(), h.cloud.balancing.pools.list()]).toEqual([[], []]);
+    expect(h.immutable).toBe(0);
+  });
+
+  test("of another cluster name is not changed, and gets no second load balancer", async () => {
+    const h = await served();
+    await h.world.stop();
+    h.forget();
+    await h.start("--cluster-name=renamed");
+    await h.settle(600);
+    expect(h.changes).toEqual([]);
+    expect(h.events()).toContain("prod");
+  });
+});
+
+describe("a shared load balancer", () => {
+  const share = async (options: ConstructorParameters<typeof OpenStackWorld>[0] = {}, port = 8080) => {
+    const h = await served({}, options);
+    const id = h.balancers()[0]?.id ?? "";
+    h.world.create("blog", draft({ "load-balancer-id": id }, [tcpPort(port, 30_500)]));
+    await h.settle();
+    return h;
+  };
+
+  test("serves a second Service, whose status has the same address [F47]", async () => {
+    const h = await share();
+    expect(h.balancers().map(({ tags }) => tags)).toEqual([
+      ["kube_service_prod_default_web", "kube_service_prod_default_blog"],
+    ]);
+    expect(h.cloud.balancing.listeners.list().map(({ protocol_port }) => protocol_port)).toEqual([80, 8080]);
+    expect(h.world.addressesOf("blog")).toEqual(h.world.addressesOf("web") as string[]);
+    expect(h.immutable).toBe(0);
+    h.forget();
+    await h.settle(1200);
+    expect(h.changes).toEqual([]);
+  });
+
+  test("survives the Service that created it, and goes with the last one", async () => {
+    const h = await share();
+    h.world.delete("web");
+    await h.settle();
+    expect(h.world.find("web")).toBeUndefined();
+    expect(h.balancers().map(({ tags }) => tags)).toEqual([["kube_service_prod_default_blog"]]);
+    expect(h.cloud.balancing.listeners.list().map(({ protocol_port }) => protocol_port)).toEqual([8080]);
+    h.world.delete("blog");
+    await h.settle();
+    expect([h.balancers(), h.floatingIPs()]).toEqual([[], []]);
+  });
+
+  test("is not changed for a Service with a port of another one", async () => {
+    const h = await share({}, 80);
+    expect(h.events("blog")).toContain("has listeners of others on port 80");
+    expect(h.cloud.balancing.listeners.list()).toHaveLength(1);
+  });
+
+  test("takes no more Services than max-shared-lb", async () => {
+    const h = await share({ settings: { "max-shared-lb": "1" } });
+    expect(h.balancers().map(({ tags }) => tags)).toEqual([["kube_service_prod_default_web"]]);
+    expect(h.events("blog")).toContain("is shared by 1 Services, and max-shared-lb is 1");
+  });
+
+  test("of a user stays when the Service is deleted", async () => {
+    const h = new OpenStackWorld();
+    const { project, balancing } = h.cloud;
+    const port = addPort(project, ensureSubnet(project, "nodes", "10.1.0.0/16"), { device_owner: "Octavia" });
+    const { id } = balancing.balancers.put({
+      ...{
+        id: project.ids.uuid(),
+        name: "by-hand",
+        description: "",
+        provisioning_status: "ACTIVE",
+        tags: ["mine"],
+      },
+      ...{ operating_status: "ONLINE", provider: "amphora", vip_address: "10.1.0.200", vip_port_id: port.id },
+      ...{
+        vip_subnet_id: "",
+        vip_network_id: "",
+        additional_vips: [],
+        flavor_id: null,
+        availability_zone: null,
+      },
+    });
+    await h.start();
+    h.world.create("web", draft({ "load-balancer-id": id, [internal]: "true" }));
+    await h.settle();
+    expect(h.world.addressesOf("web")).toEqual(["10.1.0.200"]);
+    h.world.delete("web");
+    await h.settle();
+    expect(h.world.find("web")).toBeUndefined();
+    expect(h.balancers().map(({ name, tags }) => [name, tags])).toEqual([["by-hand", ["mine"]]]);
+    expect(balancing.listeners.list()).toEqual([]);
+  });
+});
+
+describe("security groups", () => {
+  const settings = { "manage-security-groups": "true" };
+  const rulesOf = (h: OpenStackWorld) =>
+    h.cloud.project.securityGroups
+      .list()
+      .flatMap(({ security_group_rules: rules }) =>
+        rules.map(({ direction, protocol, port_range_min: port, remote_ip_prefix: range }) =>
+          [direction, protocol, port, range].join(" "),
+        ),
+      );
+  const protectedPorts = (h: OpenStackWorld) =>
+    h.cloud.project.ports.list().filter(({ security_groups: all }) => all.length > 0).length;
+
+  test("open the node ports for the subnet of the members, and follow the Nodes [F53]", async () => {
+    const h = await served({}, { settings });
+    expect(rulesOf(h)).toEqual(["ingress tcp 30080 10.1.0.0/16"]);
+    expect(protectedPorts(h)).toBe(2);
+    const uid = h.world.get("web").metadata.uid;
+    expect(h.cloud.project.securityGroups.list()[0]?.name).toBe(`lb-sg-${uid}-default-web`);
+    h.addNode("node-2");
+    // Until the servers are listed again.
+    await h.settle(600);
+    expect(protectedPorts(h)).toBe(3);
+  });
+
+  test("are removed with the Service", async () => {
+    const h = await served({}, { settings });
+    h.world.delete("web");
+    await h.settle();
+    expect([h.cloud.project.securityGroups.list(), protectedPorts(h)]).toEqual([[], 0]);
+  });
+});
+
+test.each<[Readonly<Record<string, string>>, string]>([
+  [{ class: "fast" }, "which the settings do not have. The settings have no class."],
+  [{ "proxy-protocol": "true", "x-forwarded-for": "true" }, "exclude each other"],
+  [{ "connection-limit": "many" }, "connection-limit must be a whole number"],
+  [{ "load-balancer-id": "00000000-0000-4000-8000-000000000000" }, "which the project does not have"],
+])("creates no load balancer for %j, and says why [N10]", async (annotations, message) => {
+  const h = new OpenStackWorld();
+  await h.start();
+  h.world.create("web", draft(annotations));
+  await h.settle();
+  expect(h.changes).toEqual([]);
+  expect(h.events()).toContain(message);
+});

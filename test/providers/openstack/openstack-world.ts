@@ -1,0 +1,132 @@
+// A whole manager on a simulated project of OpenStack, in virtual time.
+
+import { asTransport } from "#ccm/testing";
+import { openstack } from "../../../providers/openstack/index.ts";
+import { config, secret } from "../../../providers/openstack/simulator/harness.ts";
+import {
+  addExternalNetwork,
+  addRouter,
+  addServer,
+  OpenStackCloud,
+  type OpenStackOptions,
+} from "../../../providers/openstack/simulator/index.ts";
+import { milliseconds } from "../../../src/core/brand.ts";
+import type { Node } from "../../../src/kube/objects.ts";
+import type { KubeObject } from "../../../src/testing/apiserver/objects/kube-object.ts";
+import { resourceNamed } from "../../../src/testing/apiserver/objects/resource-table.ts";
+import { toNode } from "../../support/api-server-nodes.ts";
+import { ServiceWorld } from "../../support/service-world.ts";
+
+export const prefix = "loadbalancer.openstack.org/";
+export const tcpPort = (port: number, nodePort = 30_000 + port) => ({
+  name: `p${port}`,
+  port,
+  protocol: "TCP",
+  nodePort,
+});
+
+/** A Service of the test API server; annotations without a slash get the prefix. */
+export const draft = (
+  annotations: Readonly<Record<string, string>> = {},
+  ports: readonly object[] = [tcpPort(80)],
+) => ({
+  annotations: Object.fromEntries(
+    Object.entries(annotations).map(([name, value]) => [name.includes("/") ? name : prefix + name, value]),
+  ),
+  spec: { ports: ports as never },
+});
+
+export interface OpenStackWorldOptions extends Partial<Omit<OpenStackOptions, "clock">> {
+  /** Nodes that are initialized, each with its server. */
+  readonly nodes?: number;
+  readonly settings?: Readonly<Record<string, string>>;
+}
+
+export class OpenStackWorld {
+  readonly world: ServiceWorld;
+  readonly cloud: OpenStackCloud;
+  readonly #settings: Readonly<Record<string, string>>;
+
+  constructor({ nodes: count = 2, settings = {}, ...options }: OpenStackWorldOptions = {}) {
+    let cloud: OpenStackCloud | undefined;
+    this.world = new ServiceWorld({
+      nodes: 0,
+      provider: openstack,
+      cloud: (clock) => {
+        cloud = new OpenStackCloud({ clock, latency: milliseconds(20), ...options });
+        return asTransport(cloud);
+      },
+    });
+    if (cloud === undefined) throw new Error("Expected a cloud.");
+    this.cloud = cloud;
+    cloud.keystone.applicationCredentials.set("fairlead", secret);
+    addExternalNetwork(cloud.project);
+    addRouter(cloud.project, "router-1");
+    const { "router-id": _, ...access } = config;
+    this.#settings = { ...access, ...settings };
+    for (let index = 0; index < count; index += 1) this.addNode(`node-${index}`);
+  }
+
+  async start(...flags: readonly string[]): Promise<void> {
+    const all = Object.entries(this.#settings).map(([name, value]) => `--config-set=${name}=${value}`);
+    await this.world.start(...all, "--controllers=service", "--cluster-name=prod", ...flags);
+  }
+
+  addNode(name: string): void {
+    const { project } = this.cloud;
+    const { id } = addServer(project, name);
+    const address =
+      project.ports.list().find(({ device_id }) => device_id === id)?.fixed_ips[0]?.ip_address ?? "";
+    const node = toNode({ name, uid: `uid-${name}`, spec: { providerID: `openstack:///${id}` } });
+    const status = { ...node.status, addresses: [{ type: "InternalIP", address }] };
+    this.world.server.store.put(resourceNamed("nodes"), { ...node, status } as Node as unknown as KubeObject);
+  }
+
+  get requests(): readonly string[] {
+    return this.cloud.seen.map(({ operation }) => operation);
+  }
+
+  /** Requests that change something, without those for tokens. */
+  get changes(): readonly string[] {
+    return this.requests.filter((one) => !one.startsWith("GET ") && !one.endsWith("/auth/tokens"));
+  }
+
+  /** How many requests Octavia has refused because a load balancer was immutable. */
+  get immutable(): number {
+    return this.cloud.seen.filter(({ status }) => status === 409).length;
+  }
+
+  balancers() {
+    return this.cloud.balancing.balancers.list();
+  }
+
+  floatingIPs() {
+    return this.cloud.project.floatingIPs.list();
+  }
+
+  events(name = "web"): string {
+    return this.world.events(name).join("\n");
+  }
+
+  async settle(seconds = 90): Promise<void> {
+    await this.world.pass(seconds);
+  }
+
+  forget(): void {
+    this.world.forget();
+    this.cloud.forget();
+  }
+}
+
+/** A world with the Service `web` and its load balancer. */
+export async function served(
+  annotations: Readonly<Record<string, string>> = {},
+  options: OpenStackWorldOptions = {},
+): Promise<OpenStackWorld> {
+  const h = new OpenStackWorld(options);
+  await h.start();
+  h.world.create("web", draft(annotations));
+  await h.settle();
+  h.forget();
+  return h;
+}

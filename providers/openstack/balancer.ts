@@ -39,6 +39,9 @@ export interface Observed extends ObservedLoadBalancer {
   readonly floatingIP?: ApiFloatingIP | undefined;
   /** By id of the pool; absent in listings. */
   readonly members?: Readonly<Record<string, readonly ApiMember[]>> | undefined;
+  /** Those of Services with this name, also of earlier ones. */
+  readonly securityGroups: readonly ApiSecurityGroup[];
+  /** The one of the Service; absent in listings. */
   readonly securityGroup?: ApiSecurityGroup | undefined;
   /** Ids of the ports that have the security group. */
   readonly groupPorts?: readonly string[] | undefined;
@@ -98,6 +101,7 @@ export interface Parts {
   readonly pools: ReadonlyMap<string, readonly ApiPool[]>;
   readonly monitors: readonly ApiMonitor[];
   readonly floatingIPs: readonly ApiFloatingIP[];
+  readonly groups: readonly ApiSecurityGroup[];
 }
 
 const states: Readonly<Record<string, Observed["state"]>> = { ACTIVE: "ready", ERROR: "failed" };
@@ -127,15 +131,18 @@ export function toObserved(balancer: ApiBalancer, parts: Parts, cluster: string)
     const read = readMark(mark);
     const isForeign = read !== undefined && read.cluster !== cluster;
     const key = read === undefined ? mark : markOf(cluster, read);
+    const ending = read && `-${read.namespace}-${read.name}`;
+    const securityGroups = parts.groups.filter((one) => ending !== undefined && one.name.endsWith(ending));
     // Not the uid of a Service: the framework finds that by the key.
     const owners = [(read === undefined ? mark : `${read.namespace}/${read.name}`) as ServiceUID];
     return {
-      ...{ ...common, mark, owners, keys: [key], group: `${mark} ${id}` },
+      ...{ ...common, mark, owners, keys: [key], group: `${mark} ${id}`, securityGroups },
       ...(isForeign ? { ownership: "foreign", cluster: read.cluster } : { ownership: "ours" }),
     };
   });
   if (views.length > 0) return views;
-  return [{ ...common, mark: "", owners: [], keys: [], group: `unmarked ${id}`, ownership: "unmarked" }];
+  const unused = { mark: "", owners: [], keys: [], securityGroups: [] };
+  return [{ ...common, ...unused, group: `unmarked ${id}`, ownership: "unmarked" }];
 }
 
 /** The Service whose name the load balancer has decides about its address and its end. */

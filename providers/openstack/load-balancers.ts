@@ -65,15 +65,16 @@ function byBalancer<T extends { readonly loadbalancers?: readonly { readonly id:
 async function readParts({ balancing, network }: OpenStackApi, query: object, call: Call): Promise<Parts> {
   const all = <T>(name: string) => collect(balancing.list<T>(`/v2.0/lbaas/${name}`, call, { ...query }));
   const project = { project_id: await network.projectID(call) };
-  const [listeners, pools, monitors, floatingIPs] = await Promise.all([
+  const [listeners, pools, monitors, floatingIPs, groups] = await Promise.all([
     ...([all<ApiListener>("listeners"), all<ApiPool>("pools")] as const),
     all<ApiMonitor>("healthmonitors"),
     collect(network.list<ApiFloatingIP>("/v2.0/floatingips", call, project)),
+    collect(network.list<ApiSecurityGroup>("/v2.0/security-groups", call, project)),
   ]);
-  return { listeners: byBalancer(listeners), pools: byBalancer(pools), monitors, floatingIPs };
+  return { listeners: byBalancer(listeners), pools: byBalancer(pools), monitors, floatingIPs, groups };
 }
 
-/** What listings lack: the members, the security group with its ports, and the status at this moment. */
+/** What listings lack: the members, the ports with the security group, and the status at this moment. */
 async function completed(
   { balancing, network }: OpenStackApi,
   observed: Observed,
@@ -89,15 +90,12 @@ async function completed(
   };
   const { id } = observed.balancer;
   // An older status would let requests meet an immutable load balancer.
-  const [balancer, members, groups] = await Promise.all([
+  const [balancer, members] = await Promise.all([
     ifFound(balancing.read<ApiBalancer>(`${collection}/{id}`, id, "loadbalancer", call)),
     Promise.all(pools.map(membersOf)),
-    group === undefined
-      ? []
-      : collect(network.list<ApiSecurityGroup>("/v2.0/security-groups", call, { name: group })),
   ]);
   if (balancer === undefined) return undefined;
-  const [securityGroup] = groups;
+  const securityGroup = observed.securityGroups.find(({ name }) => name === group);
   const query = { fields: ["id"], security_groups: securityGroup?.id };
   const ports =
     securityGroup === undefined ? [] : await collect(network.list<ApiPort>("/v2.0/ports", call, query));

@@ -44,7 +44,5 @@ export const isOwnFloating = ({ description = "" }: { readonly description?: str
 
 export const groupName = ({ uid, namespace, name }: Owner & { readonly uid: string }): string =>
   cut(`lb-sg-${uid}-${namespace}-${name}`);
-/** Of the name of a security group: the Service's uid. */
-export const uidOfGroup = (name: string): string | undefined => /^lb-sg-([0-9a-f-]{36})-/.exec(name)?.[1];
 export const groupDescription = (cluster: string, { namespace, name }: Owner): string =>
   `Security Group for ${namespace}/${name} Service LoadBalancer in cluster ${cluster}`;

@@ -86,7 +86,9 @@ const instances = {
 };
 
 const routes = {
-  "router-id": text("The router whose routes lead to pods. Without it, there are no routes."),
+  "router-id": text("The router whose routes lead to pods. Without it, there are no routes.", {
+    env: "OS_ROUTER_ID",
+  }),
 };
 
 const floating = {

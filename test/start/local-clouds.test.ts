@@ -56,7 +56,7 @@ describe.each(localClouds.map((definition) => [definition.name, definition] as c
 
     test("counts requests, and lets one fail", async () => {
       await using cloud = open(definition);
-      const { endpoint, url, token } = cloud.settings;
+      const { endpoint, url = cloud.url, token } = cloud.settings;
       const ask = async () => {
         const response = await fetch(`${endpoint ?? url}/load_balancers`, {
           headers: { authorization: `Bearer ${token}` },

@@ -2,6 +2,7 @@
 
 import { digitaloceanClients } from "../providers/digitalocean/clients/rig/suite.ts";
 import { hetznerClients } from "../providers/hetzner/clients/rig/suite.ts";
+import { openstackClients } from "../providers/openstack/clients/rig/suite.ts";
 import { rancherClients } from "../providers/rancher/clients/rig/suite.ts";
 import { csiSanity, realDisks } from "./csi/prepare.ts";
 import type { ClientSuite } from "./rig/suite.ts";
@@ -10,6 +11,7 @@ export const suites: Readonly<Record<string, ClientSuite>> = {
   hetzner: hetznerClients,
   rancher: rancherClients,
   digitalocean: digitaloceanClients,
+  openstack: openstackClients,
   fake: {
     clients: { csi: () => csiSanity("fake"), disks: realDisks },
     start: async () => ({ env: () => ({}), async [Symbol.asyncDispose]() {} }),

@@ -3,5 +3,6 @@
 import type { RehearsalDefinition } from "../cloud.ts";
 import { digitalocean } from "./digitalocean.ts";
 import { hetzner } from "./hetzner.ts";
+import { openstack } from "./openstack.ts";
 
-export const rehearsals: readonly RehearsalDefinition[] = [hetzner, digitalocean];
+export const rehearsals: readonly RehearsalDefinition[] = [hetzner, digitalocean, openstack];

@@ -1,0 +1,40 @@
+// The rehearsal with Fairlead as the peer, and with the Go manager where OPENSTACK_CCM has its command line: its module cannot be
+// downloaded everywhere. It runs as `npm run test:clients -- openstack/rehearsal`.
+
+import { expect, test } from "bun:test";
+import { openstack as cloud } from "../../../../../scripts/rehearse/clouds/openstack.ts";
+import { type Act, fairlead, rehearse } from "../../../../../scripts/rehearse/rehearsal.ts";
+
+const goManager = process.env[cloud.peerVariable] ?? "";
+
+async function acts(peer: string): Promise<readonly Act[]> {
+  const played: Act[] = [];
+  await rehearse({ cloud, peer, isWhole: true, report: (act) => played.push(act) });
+  return played;
+}
+
+const creation = "POST /load-balancer/v2.0/lbaas/loadbalancers";
+const clean = { changes: [], writes: [], differences: [] };
+const count = (changes: readonly string[] = [], wanted: string) =>
+  changes.filter((change) => change === wanted).length;
+
+test("reports no change when the same manager takes over, and back, with Services over all annotations", async () => {
+  const [created, , takeOver, byFairlead, back, byPeer] = await acts(fairlead);
+  expect(count(created?.changes, creation)).toBeGreaterThanOrEqual(24);
+  expect(takeOver).toMatchObject(clean);
+  expect(takeOver?.requests).toBeGreaterThan(0);
+  expect(back).toMatchObject(clean);
+  expect(byPeer?.changes.toSorted()).toEqual(byFairlead?.changes.toSorted() ?? []);
+});
+
+test.skipIf(goManager === "")(
+  "changes nothing when Fairlead takes over from the Go manager, and nothing when that comes back",
+  async () => {
+    const [created, , takeOver, byFairlead, back] = await acts(goManager);
+    expect(count(created?.changes, creation)).toBeGreaterThanOrEqual(24);
+    expect(takeOver).toMatchObject(clean);
+    expect(takeOver?.requests).toBeGreaterThan(0);
+    expect(byFairlead?.changes.length).toBeGreaterThan(0);
+    expect(back).toMatchObject(clean);
+  },
+);

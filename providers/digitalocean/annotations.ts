@@ -1,6 +1,6 @@
 // The annotations of Services, under service.beta.kubernetes.io/do-loadbalancer-.
 
-import { address, entries, flag, integer, oneOf, text, textOrEmpty } from "#ccm";
+import { address, entries, type Field, flag, integer, oneOf, text, textOrEmpty } from "#ccm";
 
 export const prefix = "service.beta.kubernetes.io/do-loadbalancer-";
 export const disown = "service.kubernetes.io/do-loadbalancer-disown";
@@ -17,9 +17,8 @@ const rules = (what: string) =>
     /^(ip|cidr):[0-9a-fA-F.:/]+$/.test(raw) ? raw : undefined,
   );
 
-const nameText = text("Name of the load balancer. An existing one that serves no Service is adopted.");
-const name: typeof nameText = {
-  ...nameText,
+const name: Field<string> = {
+  text: "Name of the load balancer. An existing one that serves no Service is adopted.",
   expects:
     "at most 255 letters, digits, dots and dashes, without a dot or dash at the start or a dash at the end",
   parse: (raw) =>

@@ -24,14 +24,12 @@ interface ApiErrorBody {
   readonly message?: string;
 }
 
-function isApiError(body: unknown): body is ApiErrorBody {
-  return typeof (body as Partial<ApiErrorBody> | undefined)?.id === "string";
-}
+const isApiError = (body: unknown): boolean =>
+  typeof (body as Partial<ApiErrorBody> | undefined)?.id === "string";
 
 /** The API has one status for several errors; only their texts differ. */
 function readError(body: unknown, status: number): ErrorReport {
-  if (!isApiError(body)) return {};
-  const { id, message = "no message" } = body;
+  const { id, message = "no message" } = body as ApiErrorBody;
   const isAmbiguous = status === 403 || status === 409 || status === 422;
   const isBusy = /previous action|pending|in progress|being (created|updated)/i.test(message);
   const kind = isBusy ? "busy" : /\blimit\b|quota|cannot attach more/i.test(message) ? "quota" : undefined;

@@ -5,6 +5,7 @@ import {
   done,
   type ExposedService,
   errorProblem,
+  hasAll,
   membersOf,
   type NodeFirewall,
   type ObservedFirewall,
@@ -39,10 +40,8 @@ function textOf({ protocol, ports = "0", sources, destinations }: ApiFirewallRul
   return `${protocol} ${range} from ${[...addresses, ...ids].toSorted().join(" ")}`;
 }
 
-const textsOf = (rules: readonly ApiFirewallRule[] | null) => new Set(rules?.map(textOf));
-const lower = (tags: readonly string[] | null) => new Set(tags?.map((tag) => tag.toLowerCase()));
-const areEqual = (one: ReadonlySet<string>, other: ReadonlySet<string>) =>
-  one.symmetricDifference(other).size === 0;
+const textsOf = (rules: readonly ApiFirewallRule[] | null) => (rules ?? []).map(textOf);
+const lower = (tags: readonly string[] | null) => (tags ?? []).map((tag) => tag.toLowerCase());
 
 const managed = "kubernetes.digitalocean.com/firewall-managed";
 
@@ -86,19 +85,18 @@ export function digitalOceanFirewall(
     return errorProblem(reasons.FirewallForeign, text);
   };
   const ownership = (balancer: ApiLoadBalancer) => toObserved(balancer, tagOf(operator)).ownership;
+  const passesOn = ({ type, network }: ApiLoadBalancer) =>
+    type === "REGIONAL_NETWORK" && network !== "INTERNAL";
   return {
     deciding: [managed, "type", "network"],
     observe: async (call) => {
       const [firewalls, balancers] = [collect(api.firewalls(call)), collect(api.loadBalancers(call))];
       const firewall = (await firewalls).find((one) => one.name === name);
-      const isForeign = firewall !== undefined && !areEqual(lower(firewall.tags), lower(tags));
+      const isForeign = firewall !== undefined && !hasAll(lower(firewall.tags), lower(tags));
       return {
         firewall,
         rules: firewall?.inbound_rules ?? [],
-        balancers: (await balancers).filter(
-          (one) =>
-            one.type === "REGIONAL_NETWORK" && one["network"] !== "INTERNAL" && ownership(one) !== "foreign",
-        ),
+        balancers: (await balancers).filter((one) => passesOn(one) && ownership(one) !== "foreign"),
         ...(isForeign && { problems: [foreign(firewall)] }),
       };
     },
@@ -112,17 +110,11 @@ export function digitalOceanFirewall(
     change: (inbound_rules, { firewall }) => {
       const { id, inbound_rules: before = [], outbound_rules: outbound = [] } = firewall ?? {};
       const isComplete =
-        areEqual(textsOf(before), textsOf(inbound_rules)) &&
-        areEqual(textsOf(outbound), textsOf(outbound_rules));
+        hasAll(textsOf(before), textsOf(inbound_rules)) && hasAll(textsOf(outbound), textsOf(outbound_rules));
       if (id !== undefined && isComplete) return undefined;
       // Droplets that users have added stay.
-      const body = {
-        name,
-        inbound_rules,
-        outbound_rules,
-        tags,
-        ...membersOf(firewall ?? {}, ["droplet_ids"]),
-      };
+      const added = membersOf(firewall ?? {}, ["droplet_ids"]);
+      const body = { name, inbound_rules, outbound_rules, tags, ...added };
       const own = { on: name, owner: undefined };
       return id === undefined
         ? { ...own, do: "create firewall", request: requestTo("POST /firewalls", {}, body) }

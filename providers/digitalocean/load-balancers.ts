@@ -30,24 +30,21 @@ import {
   toObserved,
 } from "./balancer.ts";
 import { certificateOf, needsCertificates } from "./certificates.ts";
-import {
-  activation,
-  checkAfter,
-  deletionTitle,
-  kept,
-  planLoadBalancer,
-  taggingTitle,
-} from "./plan-balancer.ts";
+import { activation, checkAfter, deletionTitle, planLoadBalancer, taggingTitle } from "./plan-balancer.ts";
 import type { ApiLoadBalancer } from "./resources.ts";
 import type { Settings } from "./settings.ts";
 import { applyTag, tagOf } from "./tags.ts";
 
-/** Keeps targets, and what users set in the cloud since the listing. Never puts a certificate back that was renewed. */
+/** What is fixed, and what users set in the cloud: the API resets what is left out. */
+const kept = "type network network_stack vpc_uuid subnet_uuid project_id tls_cipher_policy".split(" ");
+
+/** Keeps the targets and these members as they are now. Never puts a certificate back that was renewed. */
 async function updated(api: DigitalOceanApi, step: DigitalOceanStep, call: Call): Promise<JsonRequest> {
   const { id = "", certificate, on, request } = step;
   if (request.method !== "PUT") return request;
   const found = await api.loadBalancer(id, call);
-  const body = { droplet_ids: found.droplet_ids ?? [], ...(request.body as Body), ...membersOf(found, kept) };
+  const now = { region: found.region?.slug, droplet_ids: found.droplet_ids ?? [] };
+  const body = { ...membersOf(found, kept), ...now, ...(request.body as Body) };
   if (certificateOf(found) === certificate) return { ...request, body };
   const text = `The certificate of ${on} was renewed or changed since the load balancer was listed, so nothing is changed. It is listed again.`;
   throw new CloudError("conflict", text, request);
@@ -75,16 +72,10 @@ interface Sent {
 }
 
 /** One droplet that the API refuses must not hold up the others, nor the creation. */
-async function send(
-  api: DigitalOceanApi,
-  request: JsonRequest,
-  nodes: DigitalOceanStep["nodes"] = {},
-  call: Call,
-): Promise<Sent> {
-  const isPart = isOfTargets(request);
-  const expects = isPart ? undefined : ["load_balancer"];
-  const body = (request.body ?? {}) as Body;
-  const { droplet_ids: sent = [] } = body;
+async function send(api: DigitalOceanApi, step: DigitalOceanStep, call: Call): Promise<Sent> {
+  const { request, nodes = {} } = step;
+  const expects = isOfTargets(request) ? undefined : ["load_balancer"];
+  const { droplet_ids: sent = [] } = (request.body ?? {}) as Body;
   try {
     const response = api.call<{ readonly load_balancer: ApiLoadBalancer }>({ ...request, expects }, call);
     return { changed: (await response)?.load_balancer };
@@ -95,19 +86,19 @@ async function send(
     const text = error.message;
     const own = gone.flatMap((id) => (nodes[id] === undefined ? [] : [{ node: nodes[id], text }]));
     const droplet_ids = sent.filter((id) => !gone.includes(id));
-    const isDone = isPart && droplet_ids.length === 0;
-    const rest = { ...request, body: { ...body, droplet_ids } };
-    const { changed, refused = [] } = isDone ? {} : ((await send(api, rest, nodes, call)) as Sent);
+    if (isOfTargets(request) && droplet_ids.length === 0) return { refused: own };
+    const rest = { ...request, body: { ...(request.body as Body), droplet_ids } };
+    const { changed, refused = [] } = await send(api, { ...step, request: rest }, call);
     return { changed, refused: [...own, ...refused] };
   }
 }
 
 async function apply(api: DigitalOceanApi, step: DigitalOceanStep, call: Call): Promise<StepOutcome> {
-  const { id, request, owner, remember, nodes } = step;
+  const { id, request, owner, remember } = step;
   if (step.do === deletionTitle)
     return deletedWithProof(api.call(request, call), () => api.loadBalancer(id ?? "", call));
   if (step.do === taggingTitle) return applyTag(api, request, call).then(() => done());
-  const { changed, refused } = await send(api, await updated(api, step, call), nodes, call);
+  const { changed, refused } = await send(api, { ...step, request: await updated(api, step, call) }, call);
   const owners = owner === undefined ? [] : [owner];
   if (id !== undefined || changed === undefined) return done(remember && factsOf(owners, remember), refused);
   const created = { id: changed.id, type: changed.type ?? undefined };

@@ -1,6 +1,6 @@
 // Plans the steps from the observed to the desired load balancer. Pure.
 
-import { errorProblem, hasAll, membersOf, type Plan, type Problem, requestTo, seconds, waitFor } from "#ccm";
+import { errorProblem, hasAll, type Plan, type Problem, requestTo, seconds, waitFor } from "#ccm";
 import { disown, keyOf } from "./annotations.ts";
 import {
   type Desired,
@@ -136,9 +136,6 @@ function planChanges(
 
 export const taggingTitle = "tag load balancer";
 
-/** What is fixed, and what users set in the cloud. */
-export const kept = "type network network_stack vpc_uuid subnet_uuid project_id tls_cipher_policy".split(" ");
-
 export const deletionTitle = "delete load balancer";
 
 type Own = Pick<DigitalOceanStep, "on" | "id" | "owner" | "nodes">;
@@ -159,15 +156,14 @@ function targetSteps(
   return [...change("add targets", "POST", added), ...change("remove targets", "DELETE", removed)];
 }
 
-/** Any other change sends everything: the API resets what is left out. The name is last, because it may be taken. */
+/** Any other change sends the whole specification; `apply` adds what it keeps. The name is last, because it may be taken. */
 function updatesOf(spec: Spec, balancer: ApiLoadBalancer, own: Own): readonly DigitalOceanStep[] {
-  const { id, name, region, tag } = balancer;
+  const { id, name, tag } = balancer;
   const { droplet_ids, ...rest } = spec;
   const update = (title: string, newName: string): DigitalOceanStep => {
     // Instead of droplets with the tag.
     const targets = tag ? { droplet_ids } : {};
-    const body = { ...membersOf(balancer, kept), region: region?.slug, ...rest, name: newName, ...targets };
-    const request = requestTo("PUT /load_balancers/{id}", { id }, body);
+    const request = requestTo("PUT /load_balancers/{id}", { id }, { ...rest, name: newName, ...targets });
     return { ...own, do: title, request, certificate: certificateOf(balancer) };
   };
   const isSame = !tag && hasAll({ ...balancer, name: spec.name }, rest);

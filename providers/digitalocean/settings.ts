@@ -58,35 +58,22 @@ export async function checkWithCloud(
   { region, "vpc-id": vpc }: Settings,
   call: Call,
 ): Promise<readonly ConfigProblem[]> {
-  const wrong = (reason: string, key: string, text: string): ConfigProblem => ({
-    ...{ severity: "error", reason, key },
-    text: `${text} No load balancer is created until this is corrected; existing ones keep what they have.`,
-  });
+  const problems: ConfigProblem[] = [];
+  const report = (reason: string, key: string, what: string) => {
+    const text = `${what} No load balancer is created until this is corrected; existing ones keep what they have.`;
+    problems.push({ severity: "error", reason, key, text });
+  };
   const slugs = region === undefined ? [] : (await collect(api.regions(call))).map(({ slug }) => slug);
-  const nearest = didYouMean(region ?? "", slugs);
-  const hint =
-    nearest === undefined ? `The regions are ${slugs.toSorted().join(", ")}.` : `Did you mean ${nearest}?`;
+  if (region !== undefined && !slugs.includes(region)) {
+    const nearest = didYouMean(region, slugs);
+    const hint = nearest ? `Did you mean ${nearest}?` : `The regions are ${slugs.toSorted().join(", ")}.`;
+    const unknown = `REGION is ${JSON.stringify(region)}, which DigitalOcean does not have.`;
+    report(reasons.RegionUnknown, "region", `${unknown} ${hint}`);
+  }
+  const missing = `DO_CLUSTER_VPC_ID is ${JSON.stringify(vpc)}, which the account does not have.`;
   const isUnknown = vpc !== undefined && (await ifFound(api.vpc(vpc, call))) === undefined;
-  return [
-    ...(region === undefined || slugs.includes(region)
-      ? []
-      : [
-          wrong(
-            reasons.RegionUnknown,
-            "region",
-            `REGION is ${JSON.stringify(region)}, which DigitalOcean does not have. ${hint}`,
-          ),
-        ]),
-    ...(isUnknown
-      ? [
-          wrong(
-            "MissingCloudObject",
-            "vpc-id",
-            `DO_CLUSTER_VPC_ID is ${JSON.stringify(vpc)}, which the account does not have.`,
-          ),
-        ]
-      : []),
-  ];
+  if (isUnknown) report("MissingCloudObject", "vpc-id", missing);
+  return problems;
 }
 
 /** The reasons of problems that only DigitalOcean has. */

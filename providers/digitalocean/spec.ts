@@ -17,6 +17,9 @@ function invalid(names: readonly [Name, ...Name[]], text: string): Problem {
   return { ...errorProblem("InvalidAnnotation", `${text} ${advice}`), key: keyOf(names[0]) };
 }
 
+const ineffective = (name: Name, why: string): Problem =>
+  warningProblem("InvalidAnnotation", `${keyOf(name)} ${why}`);
+
 type Member = DesiredWithoutTargets<Annotations>;
 
 interface Forwarding {
@@ -31,14 +34,13 @@ const certificates = ["certificate-id", "certificate-name", "tls-passthrough"] a
 function passThroughRules({ settings, ports }: Member): Forwarding {
   const terminating = [...lists, ...certificates, "http3-port", "protocol"] as const;
   const unused = terminating.filter((name) => !["", "false", "tcp"].includes(String(settings[name] ?? "")));
-  const text = (name: Name) =>
-    `${keyOf(name)} has no effect, because a load balancer of type REGIONAL_NETWORK does not terminate connections. Remove it, or recreate the Service with ${keyOf("type")}: REGIONAL.`;
+  const why = `has no effect, because a load balancer of type REGIONAL_NETWORK does not terminate connections. Remove it, or recreate the Service with ${keyOf("type")}: REGIONAL.`;
   const rules = ports.flatMap(({ protocol, port }) => {
     const name = protocol.toLowerCase();
     const rule = { entry_protocol: name, entry_port: port, target_protocol: name, target_port: port };
     return protocol === "SCTP" ? [] : [rule];
   });
-  return { rules, problems: unused.map((name) => warningProblem("InvalidAnnotation", text(name))) };
+  return { rules, problems: unused.map((name) => ineffective(name, why)) };
 }
 
 /** The protocol of a port: a list takes precedence over the default, and UDP over both. */
@@ -83,8 +85,8 @@ function terminatingRules(desired: Member, certificate: string | undefined): For
   const wanted = settings["http3-port"];
   const http3 = supported.find(({ port }) => port === wanted);
   if (http3 !== undefined) return { rules: [...rules, ruleOf(http3, "http3")], problems };
-  const text = `${keyOf("http3-port")} is ${wanted}, which is no port of the Service, so it has no effect. Correct it.`;
-  if (wanted !== undefined) problems.push(warningProblem("InvalidAnnotation", text));
+  const text = `is ${wanted}, which is no port of the Service, so it has no effect. Correct it.`;
+  if (wanted !== undefined) problems.push(ineffective("http3-port", text));
   return { rules, problems };
 }
 
@@ -103,12 +105,11 @@ function healthCheckOf(desired: Member): { readonly check: object; readonly prob
   };
   if (settings["override-health-check"] === undefined) {
     const unused = overridden.filter((name) => settings[name] !== undefined);
-    const text = (name: Name) =>
-      `${keyOf(name)} has no effect without ${keyOf("override-health-check")}. Set that, or remove it.`;
+    const why = `has no effect without ${keyOf("override-health-check")}. Set that, or remove it.`;
     // None of what is checked understands the PROXY protocol.
     const kubeProxy = { protocol: "http", port: healthCheckNodePort, path: "/healthz" };
     const check = { ...kubeProxy, proxy_protocol: false, ...times };
-    return { check, problems: unused.map((name) => warningProblem("InvalidAnnotation", text(name))) };
+    return { check, problems: unused.map((name) => ineffective(name, why)) };
   }
   const checked = ports.find((one) => one.protocol === "TCP" && (wanted ?? one.port) === one.port);
   const which = wanted === undefined ? "no TCP port" : `no TCP port ${wanted}`;
@@ -125,21 +126,18 @@ export interface Spec {
   readonly [member: string]: unknown;
 }
 
-const cookieNames = ["sticky-sessions-cookie-name", "sticky-sessions-cookie-ttl"] as const;
-
 function conflicts({ settings }: Member): readonly Problem[] {
   const { "size-slug": size, "size-unit": unit = 0, "sticky-sessions-type": type, network } = settings;
   const { "sticky-sessions-cookie-name": cookie, "sticky-sessions-cookie-ttl": ttl } = settings;
-  const isSized = size !== undefined && unit > 0;
-  const lacksCookie = type === "cookies" && (cookie === undefined || ttl === undefined);
-  const isDual = network === "INTERNAL" && settings["network-stack"] === "DUALSTACK";
-  return [
-    ...(isDual ? [invalid(["network-stack", "network"], "Internal load balancers have no IPv6.")] : []),
-    ...(isSized ? [invalid(["size-slug", "size-unit"], "The size is set twice.")] : []),
-    ...(lacksCookie
-      ? [invalid(cookieNames, "Sticky sessions need a name and a lifetime of the cookie.")]
-      : []),
-  ];
+  const problems: Problem[] = [];
+  if (network === "INTERNAL" && settings["network-stack"] === "DUALSTACK")
+    problems.push(invalid(["network-stack", "network"], "Internal load balancers have no IPv6."));
+  if (size !== undefined && unit > 0)
+    problems.push(invalid(["size-slug", "size-unit"], "The size is set twice."));
+  const names = ["sticky-sessions-cookie-name", "sticky-sessions-cookie-ttl"] as const;
+  if (type === "cookies" && (cookie === undefined || ttl === undefined))
+    problems.push(invalid(names, "Sticky sessions need a name and a lifetime of the cookie."));
+  return problems;
 }
 
 /** What contradicts itself whatever the cloud has. Without an annotation, the type is known to the manager only. */

@@ -107,7 +107,7 @@ export class CloudVolumes {
   remove(id: string, signal: AbortSignal): Promise<void> {
     return this.#alone(id, async () => {
       const volume = await this.#volumes.get(id, userCall(signal));
-      if (volume === undefined) return;
+      if (volume === undefined) return this.#requireUnlisted(id, signal);
       if (volume.attachedTo.length > 0)
         throw new RpcError(
           "FAILED_PRECONDITION",
@@ -121,6 +121,7 @@ export class CloudVolumes {
       const outcome = await this.#volumes.remove(ready(volume), userCall(signal));
       if ((await this.#after(outcome, id, signal)) !== undefined)
         throw noEffect(`${titleOf(volume)} was deleted`, "still exists");
+      await this.#requireUnlisted(id, signal);
     });
   }
 
@@ -152,6 +153,10 @@ export class CloudVolumes {
         if (after?.attachedTo.includes(from) === true)
           throw noEffect(`${titleOf(volume)} was detached from machine ${from}`, "is still attached to it");
       }
+      const listed = await this.#listed(id, signal);
+      const from = listed?.attachedTo.find((one) => machine === undefined || one === machine);
+      if (listed !== undefined && from !== undefined)
+        throw contradicted(`${titleOf(listed)} is not attached to machine ${from}`, "shows that it is");
     });
   }
 
@@ -170,6 +175,16 @@ export class CloudVolumes {
       if (expanded !== undefined && expanded.size >= size) return expanded;
       throw noEffect(`${titleOf(volume)} was expanded to ${sizeText(size)}`, "has its former size");
     });
+  }
+
+  /** One wrong lookup must not be enough to forget a volume: a listing that begins now must lack it too. */
+  async #requireUnlisted(id: string, signal: AbortSignal): Promise<void> {
+    const listed = await this.#listed(id, signal);
+    if (listed !== undefined) throw contradicted(`${titleOf(listed)} does not exist`, "shows it");
+  }
+
+  async #listed(id: string, signal: AbortSignal): Promise<ObservedVolume | undefined> {
+    return (await this.#listing.next(signal)).find((volume) => volume.id === id);
   }
 
   /** What the volume is when the change has ended. */
@@ -261,6 +276,14 @@ function ready(volume: ObservedVolume): ObservedVolume {
 /** The cloud reports a change that cannot be seen. */
 function noEffect(claimed: string, actual: string): RpcError {
   return new RpcError("UNAVAILABLE", `${claimed} according to the cloud, but it ${actual}. Try again.`);
+}
+
+/** A lookup and a listing of the cloud disagree. */
+function contradicted(lookedUp: string, listing: string): RpcError {
+  return new RpcError(
+    "UNAVAILABLE",
+    `${lookedUp} according to a lookup, but a listing of the cloud ${listing}. It counts as unchanged. Try again.`,
+  );
 }
 
 /** A volume that exists with the name of the claim. */

@@ -109,6 +109,31 @@ describe("a change that the cloud reports, and that has no effect", () => {
   });
 });
 
+describe("a lookup that a listing contradicts", () => {
+  test("is no proof that a volume is gone", async () => {
+    const { cloud, changes } = lying({ all: [disk()], one: undefined });
+    expect(await failure(cloud.remove("v1", signal))).toBe(
+      "UNAVAILABLE: Volume pvc-1 (v1) does not exist according to a lookup, but a listing of the cloud shows it. It counts as unchanged. Try again.",
+    );
+    expect(changes).toEqual([]);
+  });
+
+  test("is no proof that a volume was detached", async () => {
+    const { cloud, changes } = lying({ all: [disk({ attachedTo: ["7"] })], one: disk() });
+    expect(await failure(cloud.detach("v1", "7", signal))).toBe(
+      "UNAVAILABLE: Volume pvc-1 (v1) is not attached to machine 7 according to a lookup, but a listing of the cloud shows that it is. It counts as unchanged. Try again.",
+    );
+    expect(changes).toEqual([]);
+  });
+});
+
+test("a volume that neither a lookup nor a listing shows is deleted and detached", async () => {
+  const { cloud, changes } = lying({ all: [], one: undefined });
+  await cloud.remove("v1", signal);
+  await cloud.detach("v1", "7", signal);
+  expect(changes).toEqual([]);
+});
+
 describe("a volume with the name of the claim", () => {
   test("is used when it fits, without a change", async () => {
     const { cloud, changes } = lying({ all: [disk()] });

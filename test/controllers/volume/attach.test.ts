@@ -181,11 +181,34 @@ describe("a volume that is to be detached", () => {
       get: () => {
         throw new Refusal(404, "not_found", "no such volume");
       },
+      list: () => [],
     });
     w.setInUse(node, []);
     w.detach(name);
     await w.until(detached(w, name), "detached", 5);
     expect(w.changes).toEqual([]);
+  });
+
+  test("that only a lookup lacks keeps its VolumeAttachment until the cloud agrees with itself", async () => {
+    const { w, node, name } = await attached();
+    const { volumes } = w.cloud;
+    const all = volumes.list();
+    const lie = {
+      get: () => {
+        throw new Refusal(404, "not_found", "no such volume");
+      },
+      list: () => all,
+    };
+    Object.assign(volumes, lie);
+    w.setInUse(node, []);
+    w.detach(name);
+    await w.until(() => messageOn(w, name) !== "", "the message", 60);
+    expect(messageOn(w, name)).toContain(
+      "according to a lookup, but a listing of the cloud shows that it is",
+    );
+    for (const member of Object.keys(lie)) Reflect.deleteProperty(volumes, member);
+    await w.until(detached(w, name), "detached", 600);
+    expect(w.changes).toEqual(["PATCH /volumes/v1"]);
   });
 });
 

@@ -11,6 +11,7 @@ import { cloudChoices, localClouds } from "./clouds/registry.ts";
 import { commandLine, fail, oneNamed, orFail, wholeNumber } from "./command-line.ts";
 import { Demo } from "./start/demo.ts";
 import { demoSteps } from "./start/demo-steps.ts";
+import { volumeSteps } from "./start/demo-volumes.ts";
 import { openSandbox, type Sandbox, type SandboxOptions } from "./start/sandbox.ts";
 import { plain } from "./start/screen.ts";
 import { linesOf } from "./start/view.ts";
@@ -106,7 +107,7 @@ const started = systemClock.monotonic();
 const elapsed = () => systemClock.monotonic() - started;
 const inSeconds = () => `${(elapsed() / 1000).toFixed(1)}s`;
 const demo = new Demo({
-  steps: demoSteps(sandbox, nodes),
+  steps: [...demoSteps(sandbox, nodes), ...volumeSteps(sandbox)],
   elapsed,
   pause: isLive ? 3000 : 0,
   report: isLive ? () => undefined : (text) => write(`[${inSeconds()}] ${text}\n`),

@@ -20,6 +20,8 @@ export interface DemoStep {
   start(): void;
   /** What the step is waiting for; undefined once it is done. */
   waitingFor(): string | undefined;
+  /** What it has made, to show once it is done. */
+  result?(): string | undefined;
 }
 
 function loadBalancerService(name: string): JsonObject {

@@ -50,7 +50,8 @@ export class Demo {
       report(`step ${this.#current + 1} of ${steps.length}: ${step.title}`);
     }
     if (step.waitingFor() !== undefined) return;
-    report(`step ${this.#current + 1} of ${steps.length}: done`);
+    const result = step.result?.();
+    report(`step ${this.#current + 1} of ${steps.length}: done${result === undefined ? "" : `: ${result}`}`);
     this.#current += 1;
     this.#isStarted = false;
     this.#pausedUntil = elapsed() + pause;

@@ -11,6 +11,7 @@ import { type Milliseconds, milliseconds, seconds } from "../../src/core/brand.t
 import { createAuthority } from "../../src/pki/authority.ts";
 import { type Environment, systemEnvironment } from "../../src/platform/environment.ts";
 import { programOf } from "../../src/provider/program.ts";
+import type { VolumeDriver } from "../../src/provider/volumes.ts";
 import type { Log } from "../../src/telemetry/log.ts";
 import { ApiServer } from "../../src/testing/apiserver/api-server.ts";
 import { Kubelets } from "../../src/testing/apiserver/kubelet/kubelets.ts";
@@ -37,6 +38,8 @@ export interface Sandbox {
   readonly variables: Readonly<Record<string, string>>;
   /** The path of a shell script that exports them. It is removed at the end, as the kubeconfig is. */
   readonly variablesFile: string;
+  /** Undefined for a cloud without volumes. */
+  readonly driver: VolumeDriver | undefined;
   /** The page that shows the state of the manager. */
   readonly statusURL: string;
   /** Resolves once everything has stopped after the signal aborted. */
@@ -108,6 +111,7 @@ export async function openSandbox(options: SandboxOptions): Promise<Sandbox> {
     // Shorter than in a cluster, so that each step takes seconds.
     "--absence-confirmation=5s",
     "--node-status-update-frequency=10s",
+    ...(provider.volumeDriver === undefined ? [] : ["--controllers=*,volume"]),
     ...(cloud.routeCount === undefined ? [] : ["--cluster-cidr=10.128.0.0/9"]),
     ...Object.entries({ ...cloud.settings, ...definition.demoSettings }).map(
       ([name, value]) => `--config-set=${name}=${value}`,
@@ -120,5 +124,7 @@ export async function openSandbox(options: SandboxOptions): Promise<Sandbox> {
     await Promise.all([https.stop(), cloud[Symbol.asyncDispose](), status[Symbol.asyncDispose]()]);
     removeFolder();
   });
-  return { server, cloud, kubelets, manager, variables, variablesFile, statusURL: status.url, ended };
+  const driver = provider.volumeDriver;
+  const statusURL = status.url;
+  return { server, cloud, kubelets, manager, variables, variablesFile, driver, statusURL, ended };
 }

@@ -112,7 +112,7 @@ class DemoVolume {
   /** As the kubelet does, and then as the pod. */
   async mount(): Promise<void> {
     const folder = mkdtempSync(join(tmpdir(), "fairlead-volume-"));
-    process.once("exit", () => rmSync(folder, { recursive: true, force: true }));
+    void this.#sandbox.ended.finally(() => rmSync(folder, { recursive: true, force: true }));
     const { disks, files } = new FolderMachine(folder, bytes);
     const identity = { id: "", limit: 1, topology: undefined };
     const warn = (): void => undefined;

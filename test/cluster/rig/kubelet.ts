@@ -114,7 +114,7 @@ export async function startKubelet(plane: ControlPlane, node: string): Promise<K
   };
   const settings = {
     ...{ apiVersion: "kubelet.config.k8s.io/v1beta1", kind: "KubeletConfiguration" },
-    // The machine of the tests may have either version of cgroups, and no swap of its own.
+    // The machine of the tests may have either version of cgroups, and swap.
     ...{ failCgroupV1: false, failSwapOn: false, cgroupDriver: "cgroupfs", cgroupsPerQOS: false },
     ...{ enforceNodeAllocatable: [], makeIPTablesUtilChains: false },
     containerRuntimeEndpoint: `unix://${socket}`,

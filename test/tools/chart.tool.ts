@@ -7,7 +7,11 @@ import { join, resolve } from "node:path";
 import { parse } from "yaml";
 import { deployedClouds } from "../../scripts/deploy/clouds.ts";
 import { plainInstallation } from "../../scripts/deploy/static-files.ts";
-import { accessManifest, workloadManifests } from "../../src/app/manifests/kubernetes-manifests.ts";
+import {
+  accessManifest,
+  nodeVolumesManifest,
+  workloadManifests,
+} from "../../src/app/manifests/kubernetes-manifests.ts";
 import { toYamlStream } from "../../src/app/manifests/to-yaml.ts";
 import { type AccessUser, allNeeds } from "../../src/app/permissions.ts";
 import { keepFolder } from "../cluster/rig/kept-process.ts";
@@ -185,6 +189,29 @@ describe.skipIf(tools === undefined).each([
     expect(container).toEqual(expectedContainer);
   });
 
+  test("volumes.enabled adds what manifests --as node-volumes prints, for the driver of the cloud [S10]", () => {
+    const installation = { ...plainInstallation("x", "x"), driver: { name: "csi.hetzner.cloud" } };
+    const printed = objectsIn(toYamlStream(nodeVolumesManifest(installation)));
+    const volumes = { enabled: true, arguments: ["--v=4"] };
+    const objects = render({ cloud: "hetzner", image: { ...image, pullSecrets: ["registry"] }, volumes });
+    for (const kind of ["CSIDriver", "StorageClass"]) expect(one(objects, kind)).toEqual(one(printed, kind));
+    expect(one(objects, "ClusterRole", "-volumes").rules).toEqual(one(printed, "ClusterRole").rules);
+    const podOf = (all: readonly Rendered[]) => one(all, "DaemonSet", "-volumes").spec.template.spec;
+    const { serviceAccountName, containers, imagePullSecrets, ...spec } = podOf(objects);
+    const { serviceAccountName: _, containers: expectedContainers, ...expected } = podOf(printed);
+    expect([serviceAccountName, spec]).toEqual(["hetzner-cloud-controller-manager-volumes", expected]);
+    expect(imagePullSecrets).toEqual([{ name: "registry" }]);
+    const [container] = containers as readonly [Record<string, unknown>];
+    const [{ args, image: __, ...rest }] = expectedContainers as readonly [Record<string, unknown>];
+    expect(container).toMatchObject(rest);
+    expect(container["args"]).toEqual([...(args as readonly string[]), "--v=4"]);
+    const kinds = (values: object) => render({ cloud: "hetzner", image, ...values }).map(({ kind }) => kind);
+    expect(kinds({})).not.toContain("CSIDriver");
+    const without = kinds({ volumes: { enabled: true, csiDriver: false, storageClass: false } });
+    expect(without).not.toContain("CSIDriver");
+    expect(without).not.toContain("StorageClass");
+  });
+
   test("the Lease, the port and the probes follow the flags", () => {
     const flags = {
       "leader-elect-resource-name": "east",
@@ -236,6 +263,11 @@ describe.skipIf(tools === undefined).each([
   const wrong: readonly (readonly [string, object, string])[] = [
     ["no cloud", { image }, "cloud is required: one of digitalocean, fake, hetzner, rancher"],
     ["an unknown cloud", { image, cloud: "hetzer" }, "at '/cloud': value must be one of"],
+    [
+      "volumes of a cloud without them",
+      { cloud: "rancher", image, volumes: { enabled: true } },
+      "volumes.enabled: the cloud rancher has no volumes here",
+    ],
     ["no image", { cloud: "fake" }, "image.repository is required: no image is published yet"],
     ["an unknown value", { cloud: "fake", image, replcas: 2 }, "additional properties 'replcas' not allowed"],
     [

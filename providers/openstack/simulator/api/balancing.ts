@@ -19,7 +19,7 @@ import {
 import type { Balancing } from "../state/balancing.ts";
 import { addPort } from "../state/network.ts";
 import type { Balancer, Listener, Monitor, Pool } from "../state/records.ts";
-import { matches, type PageSize, pageOf } from "./pages.ts";
+import { matches, type PageSize, pageOf, versions } from "./pages.ts";
 
 const base = "/load-balancer/v2.0/lbaas";
 const port = () => integer(1, 65_535);
@@ -96,17 +96,7 @@ export class OctaviaApi {
   get operations(): Operations {
     const { balancers, listeners, pools, monitors } = this.#state;
     return {
-      "GET /load-balancer/": () => ({
-        ...{
-          status: 200,
-          body: {
-            versions: [
-              { id: "v2.0", status: "SUPPORTED" },
-              { id: "v2.27", status: "CURRENT" },
-            ],
-          },
-        },
-      }),
+      "GET /load-balancer/": ({ url }) => versions(url.href, ["v2.0", "v2.27"]),
       ...this.#reads("loadbalancers", "loadbalancer", balancers, (one) => this.#balancerView(one)),
       ...this.#reads("listeners", "listener", listeners, (one) => this.#listenerView(one)),
       ...this.#reads("pools", "pool", pools, (one) => this.#poolView(one)),

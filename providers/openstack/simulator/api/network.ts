@@ -13,7 +13,7 @@ import {
 } from "#ccm/testing";
 import type { Project } from "../state/project.ts";
 import type { FloatingIP, Port, Router, SecurityGroup, SecurityGroupRule, Subnet } from "../state/records.ts";
-import { type PageSize, reads } from "./pages.ts";
+import { type PageSize, reads, versions } from "./pages.ts";
 
 const base = "/network/v2.0";
 
@@ -224,6 +224,7 @@ function routerOperations({ routers }: Project, size: PageSize, hasAtomicRoutes:
 export function networkOperations(project: Project, size: PageSize, hasAtomicRoutes: boolean): Operations {
   const { networks, subnets } = project;
   return {
+    "GET /network/": ({ url }) => versions(url.href, ["v2.0"]),
     ...reads(`${base}/networks`, ["networks", "network"], networks, size),
     ...reads(`${base}/subnets`, ["subnets", "subnet"], subnets, size),
     ...floatingOperations(project, size),

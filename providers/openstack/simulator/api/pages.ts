@@ -51,7 +51,10 @@ const control = new Set(["limit", "marker", "fields"]);
 export function matches(record: object, query: URLSearchParams): boolean {
   return [...new Set(query.keys())].every((name) => {
     if (control.has(name) || name === "project_id") return true;
-    const value = (record as Readonly<Record<string, unknown>>)[name];
+    const members = record as Readonly<Record<string, unknown>>;
+    // `loadbalancer_id` selects by the entries of `loadbalancers`.
+    const related = members[name.replace(/_id$/, "s")] as readonly { readonly id: string }[] | undefined;
+    const value = members[name] ?? (Array.isArray(related) ? related.map(({ id }) => id) : undefined);
     // `fixed_ips=ip_address=10.1.0.2` names a member of the entries.
     const [member = "", nested] = query.get(name)?.split("=") ?? [];
     if (nested !== undefined && Array.isArray(value)) return value.some((one) => one[member] === nested);
@@ -72,4 +75,11 @@ export function reads<T extends Stored>(
   return readOperations(path, names, listing, (key, all, request, show) =>
     pageOf(key, all, request, show, size),
   );
+}
+
+/** What the root of a service says about its versions; the last one is current. Clients find the URL of `v2.0` there. */
+export function versions(root: string, ids: readonly string[]): Answer {
+  const links = [{ rel: "self", href: `${root}v2.0` }];
+  const all = ids.map((id) => ({ id, status: id === ids.at(-1) ? "CURRENT" : "SUPPORTED", links }));
+  return { status: 200, body: { versions: all } };
 }

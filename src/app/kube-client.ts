@@ -6,7 +6,7 @@ import { HttpKubeApi } from "../kube/client/http-api.ts";
 import { type Connection, type ConnectionSource, openConnection } from "../kube/connection/connection.ts";
 import { proxySettingsOf } from "../kube/connection/proxy.ts";
 import type { RequestObservation } from "../kube/requests/request.ts";
-import { RequestLimit, TokenBucket } from "../kube/requests/request-limit.ts";
+import { placesWithin, RequestLimit, TokenBucket } from "../kube/requests/request-limit.ts";
 import { Requests } from "../kube/requests/requests.ts";
 import { WriteConcurrency } from "../kube/requests/write-concurrency.ts";
 import type { Clock } from "../platform/clock.ts";
@@ -97,6 +97,12 @@ export async function withUserKubeconfig(
   return flags;
 }
 
+/** How many file descriptors this process may have. */
+async function openFiles(files: Pick<Files, "read">): Promise<number> {
+  const limits = await files.read("/proc/self/limits").catch(() => "");
+  return Number(/^Max open files +(\d+)/m.exec(limits)?.[1] ?? Number.POSITIVE_INFINITY);
+}
+
 export async function connectKube(
   flags: Flags,
   platform: KubePlatform,
@@ -117,14 +123,15 @@ export async function connectKube(
     qps === undefined || qps <= 0
       ? undefined
       : new TokenBucket({ ratePerSecond: qps, burst: Math.max(1, flags["kube-api-burst"] || qps) }, clock);
+  const places = placesWithin(await openFiles(platform.files));
   const limits = defined({
     transport:
       hooks.redact === undefined
         ? platform.transport
         : withoutSecretMessages(platform.transport, hooks.redact),
     clock,
-    requestLimit: new RequestLimit(),
-    writes: new WriteConcurrency(clock),
+    requestLimit: new RequestLimit({ limit: places.requests }),
+    writes: new WriteConcurrency(clock, { start: Math.min(16, places.writes), max: places.writes }),
     onRequest: hooks.onRequest,
     onDecoded: hooks.onDecoded,
     rate,

@@ -7,12 +7,22 @@ import { type Clock, sleep } from "../../platform/clock.ts";
 /** "reserved" may use every place, "normal" only the unreserved ones. */
 export type Lane = "normal" | "reserved";
 
+/** Files, logs, ports and connections to clouds. */
+const otherDescriptors = 32;
+const maxInFlight = 200;
+
+/** How many requests may be in flight, and how many of them may be writes. Each may need a connection, which is a file descriptor. */
+export function placesWithin(openFiles: number): { readonly requests: number; readonly writes: number } {
+  const requests = Math.min(maxInFlight, Math.max(16, openFiles - otherDescriptors));
+  return { requests, writes: Math.min(64, Math.floor(requests / 2)) };
+}
+
 export class RequestLimit {
   readonly #limits: Record<Lane, number>;
   readonly #lines: Record<Lane, WaitQueue> = { normal: new WaitQueue(), reserved: new WaitQueue() };
   #inFlight = 0;
 
-  constructor({ limit = 200, reserved = 16 } = {}) {
+  constructor({ limit = maxInFlight, reserved = Math.min(16, limit / 4) } = {}) {
     this.#limits = { normal: limit - reserved, reserved: limit };
   }
 

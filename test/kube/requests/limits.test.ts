@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import { milliseconds, seconds } from "../../../src/core/brand.ts";
-import { RequestLimit, TokenBucket } from "../../../src/kube/requests/request-limit.ts";
+import { placesWithin, RequestLimit, TokenBucket } from "../../../src/kube/requests/request-limit.ts";
 import { WriteConcurrency, type WriteOutcome } from "../../../src/kube/requests/write-concurrency.ts";
 import { VirtualClock } from "../../../src/testing/virtual-time/virtual-clock.ts";
 
@@ -39,6 +39,15 @@ describe("request limit", () => {
     leave();
     expect([requestLimit.inFlight, requestLimit.waiting]).toEqual([0, 0]);
   });
+});
+
+test.each([
+  [Number.POSITIVE_INFINITY, { requests: 200, writes: 64 }],
+  [1024, { requests: 200, writes: 64 }],
+  [64, { requests: 32, writes: 16 }],
+  [10, { requests: 16, writes: 8 }],
+])("sends no more requests at once than %s file descriptors allow", (openFiles, places) => {
+  expect(placesWithin(openFiles)).toEqual(places);
 });
 
 describe("write concurrency", () => {

@@ -1,8 +1,7 @@
 // The steps of the demo about volumes: a claim gets a volume, the volume is attached, and node-volumes mounts it for a pod. What
 // kube-controller-manager and the kubelet do in a cluster is done here.
 
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { mkdtempSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { nodeService } from "../../src/csi/node-service.ts";
 import type { PersistentVolume, PersistentVolumeClaim, VolumeAttachment } from "../../src/kube/objects.ts";
@@ -111,8 +110,7 @@ class DemoVolume {
 
   /** As the kubelet does, and then as the pod. */
   async mount(): Promise<void> {
-    const folder = mkdtempSync(join(tmpdir(), "fairlead-volume-"));
-    void this.#sandbox.ended.finally(() => rmSync(folder, { recursive: true, force: true }));
+    const folder = mkdtempSync(join(this.#sandbox.folder, "volume-"));
     const { disks, files } = new FolderMachine(folder, bytes);
     const identity = { id: "", limit: 1, topology: undefined };
     const warn = (): void => undefined;

@@ -43,6 +43,8 @@ export interface Sandbox {
   /** The page that shows the state of the manager. */
   readonly statusURL: string;
   /** Resolves once everything has stopped after the signal aborted. */
+  /** Removed at the end. */
+  readonly folder: string;
   readonly ended: Promise<void>;
 }
 
@@ -126,5 +128,5 @@ export async function openSandbox(options: SandboxOptions): Promise<Sandbox> {
   });
   const driver = provider.volumeDriver;
   const statusURL = status.url;
-  return { server, cloud, kubelets, manager, variables, variablesFile, driver, statusURL, ended };
+  return { server, cloud, kubelets, manager, variables, variablesFile, driver, statusURL, folder, ended };
 }

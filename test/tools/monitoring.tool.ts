@@ -292,8 +292,16 @@ describe.if(prometheus !== undefined)("a real Prometheus that scrapes the execut
         expect([title, result]).toEqual([title, "success"]);
         if (data?.result.length === 0) empty.push(title);
       }
-      // The limit of the route table, the remaining and the whole budget, and streams of changes.
-      expect(empty).toEqual(["Routes", "Request budget", "Request budget", "Open change streams"]);
+      // The limit of the route table, the remaining and the whole budget, streams of changes, and node-volumes, which does not run here.
+      expect(empty).toEqual([
+        ...["Routes", "Request budget", "Request budget", "Open change streams"],
+        ...[
+          "Nodes that serve volumes",
+          "Nodes that serve volumes",
+          "CSI calls that failed",
+          "Duration of CSI calls",
+        ],
+      ]);
 
       // The conditions end.
       reload("cluster-name: first");

@@ -5,6 +5,7 @@ import { keyOf } from "./annotations.ts";
 import { type Desired, featuresOf, type Prefetched } from "./balancer.ts";
 import { familyOf, memberAddress } from "./choices.ts";
 import { partName } from "./names.ts";
+import type { ApiMonitor } from "./resources.ts";
 import { reasons, type Settings } from "./settings.ts";
 
 export interface MemberSpec {
@@ -15,13 +16,7 @@ export interface MemberSpec {
   readonly monitor_port?: number | undefined;
 }
 
-export interface MonitorSpec {
-  readonly name: string;
-  readonly type: string;
-  readonly delay: number;
-  readonly timeout: number;
-  readonly max_retries: number;
-  readonly max_retries_down: number;
+export interface MonitorSpec extends Omit<ApiMonitor, "id" | "pools"> {
   readonly url_path?: string | undefined;
   readonly http_method?: string | undefined;
   readonly expected_codes?: string | undefined;

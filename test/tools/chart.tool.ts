@@ -261,7 +261,7 @@ describe.skipIf(tools === undefined).each([
   });
 
   const wrong: readonly (readonly [string, object, string])[] = [
-    ["no cloud", { image }, "cloud is required: one of digitalocean, fake, hetzner, rancher"],
+    ["no cloud", { image }, `cloud is required: one of ${clouds.join(", ")}`],
     ["an unknown cloud", { image, cloud: "hetzer" }, "at '/cloud': value must be one of"],
     [
       "volumes of a cloud without them",

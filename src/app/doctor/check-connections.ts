@@ -10,6 +10,7 @@ import {
   type KnownFacts,
   type PortFact,
   type ServerClock,
+  type UnknownCluster,
   unchecked,
   warning,
 } from "./doctor-facts.ts";
@@ -18,11 +19,16 @@ import {
 const oldestMinor = 21;
 
 /** What to report if no API server answers. */
-export function unreachableServer(why: string): readonly Finding[] {
-  return error("ApiServerUnreachable", {
-    problem: why,
-    effect: "No manager can start with this configuration, and nothing else of the cluster is checked.",
-    fix: "Correct --kubeconfig, --context or --master, or the address and certificates in the kubeconfig.",
+export function unreachableServer({ unread, otherServer }: UnknownCluster): readonly Finding[] {
+  const effect = "No manager can start with this configuration, and nothing else of the cluster is checked.";
+  if (otherServer === undefined)
+    return error("ApiServerUnreachable", {
+      ...{ problem: unread, effect },
+      fix: "Correct --kubeconfig, --context or --master, or the address and certificates in the kubeconfig.",
+    });
+  return error("NotAnApiServer", {
+    ...{ problem: `${otherServer} answers, but not as an API server of Kubernetes: ${unread}`, effect },
+    fix: "Correct the address of the API server, including its path, in --master or the kubeconfig. If it is correct, a proxy answers: check HTTPS_PROXY and NO_PROXY.",
   });
 }
 
@@ -162,7 +168,7 @@ function unavailable(status: number | undefined): Pick<Finding, "reason" | "effe
     reason: "CloudUnavailable",
     effect: "Nodes stay uninitialized, and load balancers and routes are not changed.",
     fix:
-      status === undefined
+      status === undefined || status < 500
         ? "Check the endpoint in the settings of the cloud, the network, the proxy and the firewall of this machine."
         : "Read the status page of the cloud. If the cloud works for others, check the endpoint in its settings, and the proxy.",
   };

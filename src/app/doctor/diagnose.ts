@@ -59,8 +59,7 @@ export function diagnose(facts: Facts): Diagnosis {
     resultOf("clocks", checkClocks(["value" in cluster ? cluster.value.clock : undefined, cloud.clock])),
     resultOf("ports", checkPorts(ports)),
   ];
-  if ("unread" in cluster)
-    return { checks: [resultOf("API server", unreachableServer(cluster.unread)), ...local] };
+  if ("unread" in cluster) return { checks: [resultOf("API server", unreachableServer(cluster)), ...local] };
   const known = { ...facts, cluster: cluster.value };
   const { origin, gitVersion: version } = cluster.value;
   return {

@@ -31,6 +31,13 @@ export const unchecked = finding("unchecked");
 /** A value, or why it could not be read. */
 export type Read<T> = { readonly value: T } | { readonly unread: string };
 
+/** Why nothing of the cluster is known. */
+export interface UnknownCluster {
+  readonly unread: string;
+  /** The origin, if a server answers there that does not know the API of Kubernetes. */
+  readonly otherServer: string | undefined;
+}
+
 /** The difference between the clock of a server and the clock here. */
 export interface ServerClock {
   readonly server: string;
@@ -144,7 +151,7 @@ export interface Facts {
   readonly program: string;
   readonly flags: Flags;
   readonly controllers: ReadonlySet<ControllerName>;
-  readonly cluster: Read<ClusterFacts>;
+  readonly cluster: { readonly value: ClusterFacts } | UnknownCluster;
   readonly cloud: CloudFacts;
   readonly ports: readonly PortFact[];
 }

@@ -13,18 +13,20 @@ import type { AnyCloud } from "../connect-cloud.ts";
 import { connectKube } from "../kube-client.ts";
 import { withoutRetry } from "../observe-once.ts";
 import { type Operator, patienceOf, ReadOnlyTransports } from "../operator.ts";
-import type { CloudFacts, CloudFailure, ClusterFacts, Facts, PortFact, Read } from "./doctor-facts.ts";
+import type { CloudFacts, CloudFailure, ClusterFacts, Facts, PortFact } from "./doctor-facts.ts";
 import { gatherCluster } from "./gather-cluster.ts";
 import { ServerTimes } from "./server-times.ts";
 
-async function cluster(operator: Operator): Promise<Read<ClusterFacts>> {
+async function cluster(operator: Operator): Promise<Facts["cluster"]> {
   const { platform, program, settings, userAgent, signal } = operator;
   const { clock } = platform;
   const times = new ServerTimes(clock);
   const transport = times.observe(new ReadOnlyTransports().kubeWithReviews(platform.transport));
+  let origin: string | undefined;
   const gather = async (stop: AbortSignal): Promise<ClusterFacts> => {
     const hooks = { userAgent, mayWrite: () => true as const, onRequest: () => undefined };
     const { api } = await connectKube(settings.flags, { ...platform, transport }, hooks, stop);
+    origin = api.origin;
     return gatherCluster({ api, times, clock, program, settings }, stop);
   };
   try {
@@ -32,7 +34,8 @@ async function cluster(operator: Operator): Promise<Read<ClusterFacts>> {
   } catch (error) {
     signal.throwIfAborted();
     if (!isKubeError(error) && !(error instanceof DeadlineError)) throw error;
-    return { unread: withoutRetry(messageOf(error)) };
+    const otherServer = isKubeError(error, "not-found") ? origin : undefined;
+    return { unread: withoutRetry(messageOf(error)), otherServer };
   }
 }
 

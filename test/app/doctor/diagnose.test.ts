@@ -261,6 +261,7 @@ const cases: readonly (readonly [
     "message of unavailable",
     "Read the status page of the cloud.",
   ],
+  ["CloudUnavailable", "error", failing("unavailable", 404), "message of unavailable", "Check the endpoint"],
   ["CloudRefusesRequest", "error", failing("invalid", 404), "message of invalid", "Correct the setting that"],
   [
     "NoMachineInCloud",
@@ -391,7 +392,10 @@ describe("doctor", () => {
   });
 
   test("reports an API server that does not answer once, and still checks the cloud [N7]", () => {
-    const diagnosis = diagnose({ ...factsWith(failing("unauthorized")), cluster: { unread: "no answer" } });
+    const diagnosis = diagnose({
+      ...factsWith(failing("unauthorized")),
+      cluster: { unread: "no answer", otherServer: undefined },
+    });
     expect(diagnosis.checks.map(({ name, status }) => `${name}: ${status}`)).toEqual([
       "API server: error",
       "cloud: error",

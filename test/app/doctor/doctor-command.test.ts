@@ -198,4 +198,16 @@ describe("the command rbac", () => {
     const manifests = await runCommandIn(open(), ["manifests", "--as=rbac", ...flags]);
     expect(await rbac(...flags)).toBe(manifests.out);
   });
+
+  test("blames the address, not the kubeconfig, for a 404 of a server without the API [N7]", async () => {
+    const other = () => new Response("404 page not found", { status: 404 });
+    const { code, out } = await doctor(open(), [], { changed: { "/version": other } });
+    const text = out.replace(/\s+/g, " ");
+    expect([code, text]).toEqual([3, expect.stringContaining("error: NotAnApiServer")]);
+    expect(text).toContain(
+      "http://test-api-server answers, but not as an API server of Kubernetes: The API server returned 404 for get version",
+    );
+    expect(text).toContain("Fix: Correct the address of the API server, including its path, in --master");
+    expect(text).not.toContain("ApiServerUnreachable");
+  });
 });

@@ -122,11 +122,12 @@ export function workloadManifests(
   installation: Installation,
 ): readonly KubeObject[] {
   const name = secretName(installation);
+  const keys = installation.values["secret-keys"];
   const env = [
     ...installation.variables,
     ...installation.credentials.map(({ variable }) => ({
       name: variable,
-      valueFrom: { secretKeyRef: { name, key: variable, optional: true as const } },
+      valueFrom: { secretKeyRef: { name, key: keys.get(variable) ?? variable, optional: true as const } },
     })),
   ];
   const options = workloadOptions(installation, env);

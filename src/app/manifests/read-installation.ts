@@ -64,8 +64,23 @@ function systemdProblems(kind: ManifestKind, cluster: string, args: readonly str
   return [...ofCluster, ...ofArgs];
 }
 
+function secretKeyProblems({ credentials, values }: Installation): readonly Problem[] {
+  const variables = credentials.map(({ variable }) => variable);
+  const unknown = [...values["secret-keys"].keys()].filter((name) => !variables.includes(name));
+  const wrong = unknown.map((name) =>
+    invalidFlag(
+      "set",
+      `secret-keys: ${name} is no variable of a credential; they are ${variables.join(", ")}`,
+    ),
+  );
+  const isAlone = values["secret-keys"].size > 0 && values.secret === undefined;
+  return isAlone
+    ? [...wrong, invalidFlag("set", "secret-keys has no effect without secret, the name of the Secret")]
+    : wrong;
+}
+
 function secretProblems(kind: ManifestKind, installation: Installation): readonly Problem[] {
-  if (kind !== "static-pod") return [];
+  if (kind !== "static-pod") return secretKeyProblems(installation);
   return installation.credentials.flatMap(({ setting, variable, value }) =>
     value === undefined
       ? []
@@ -106,7 +121,9 @@ export interface ReadInstallation {
 /** The place of credentials that are not part of the manifest. */
 function placeOfCredentials(kind: ManifestKind, { values }: Installation): string | undefined {
   if (kind === "static-pod") return "a file in /etc/fairlead on the machine";
-  return values.secret === undefined ? undefined : `the Secret ${values.secret}`;
+  if (values.secret === undefined) return undefined;
+  const keys = [...values["secret-keys"]].map(([variable, key]) => `${variable} under ${key}`);
+  return `the Secret ${values.secret}${keys.length === 0 ? "" : ` (${keys.join(", ")})`}`;
 }
 
 /**

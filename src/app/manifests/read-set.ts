@@ -132,6 +132,10 @@ export const manifestValues = {
   secret: objectName(
     "Name of a Secret that exists, with the credentials under the names of their variables. Then none is printed.",
   ),
+  "secret-keys": pairs(
+    "Where that Secret has other keys, as the Secret of a Go manager: VARIABLE=KEY, such as DO_ACCESS_TOKEN=access-token.",
+    { fallback: new Map() },
+  ),
   user: text("User of a kubeconfig that gets the permissions too."),
   scraper: reference("Service account that may read the metrics, such as monitoring/prometheus."),
   "host-network": flag("Use the network of the machine, which works before CNI.", { fallback: true }),
@@ -155,6 +159,7 @@ export const kindsOfValue: Readonly<Record<keyof typeof manifestValues, readonly
   namespace: [...pods, "rbac"],
   replicas: ["deployment"],
   secret: scheduled,
+  "secret-keys": scheduled,
   user: withAccess,
   scraper: withAccess,
   "host-network": scheduled,

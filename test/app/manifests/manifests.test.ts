@@ -223,6 +223,20 @@ describe("settings of the cloud", () => {
     expect(out).toContain("name: hcloud");
   });
 
+  test("come from the keys that the Secret of a Go manager has", async () => {
+    const named = ["--as=daemonset", "--set=secret=digitalocean"];
+    const { out, errors } = await print(digitalocean, [
+      ...named,
+      "--set=secret-keys=DO_ACCESS_TOKEN=access-token",
+    ]);
+    const keys = containerOf(out).env.flatMap(({ name, valueFrom }) =>
+      valueFrom === undefined ? [] : [[name, valueFrom]],
+    );
+    const reference = { name: "digitalocean", key: "access-token", optional: true };
+    expect(keys).toEqual([["DO_ACCESS_TOKEN", { secretKeyRef: reference }]]);
+    expect(errors).toContain("the Secret digitalocean (DO_ACCESS_TOKEN under access-token) has it");
+  });
+
   test("writes no Secret for secrets that are not given, and a comment says how to create it", async () => {
     const { out } = await print(hetzner, ["--as=daemonset"]);
     expect(objectsIn(out).map(({ kind }) => kind)).not.toContain("Secret");
@@ -297,6 +311,16 @@ const wrong: readonly (readonly [unknown, readonly string[], string])[] = [
   [rancher, ["--as=node-volumes"], "rancher-cloud-controller-manager has no volumes"],
   [fake, ["--as=node-volumes", "--set=replicas=2"], "has no effect with --as node-volumes"],
   [fake, ["--as=systemd", "--cluster-name=a;id"], "--cluster-name must have only letters, digits"],
+  [
+    hetzner,
+    ["--as=daemonset", "--set=secret=hcloud", "--set=secret-keys=HCLOUD_TOKN=token"],
+    "secret-keys: HCLOUD_TOKN is no variable of a credential; they are HCLOUD_TOKEN, ",
+  ],
+  [
+    hetzner,
+    ["--as=daemonset", "--set=secret-keys=HCLOUD_TOKEN=token"],
+    "secret-keys has no effect without secret",
+  ],
 ];
 test.each(wrong)("%#: %j is refused with a reason, and nothing is printed", async (provider, args, text) => {
   const { out, errors, code } = await print(provider, args);

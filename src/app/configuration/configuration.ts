@@ -95,7 +95,7 @@ export async function readConfiguration({
         ({ reason, key = "" }) => reason !== "MissingSetting" || !mayBeSet(key),
       );
   const isAllowed = settings.flags["allow-unknown-variables"];
-  const ofVariables = unknownVariables(provider.config, environment, isAllowed);
+  const ofVariables = unknownVariables(provider, environment, isAllowed);
   const { inputFiles, problems: ofInputs } = [...flagProblems, ...below.problems, ...ofSettings].some(isError)
     ? { inputFiles: new Map<string, Secret>(), problems: [] }
     : await readInputs(provider, sources, reader);

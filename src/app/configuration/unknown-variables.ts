@@ -5,6 +5,7 @@ import { didYouMean, editDistance } from "../../core/did-you-mean.ts";
 import type { Problem } from "../../core/problem.ts";
 import type { Fields } from "../../core/settings.ts";
 import type { Environment } from "../../platform/environment.ts";
+import type { AnyProvider } from "../connect-cloud.ts";
 
 const prefixOf = (name: string): string | undefined => /^[^_]+_/.exec(name)?.[0];
 
@@ -26,6 +27,13 @@ function meantBy(name: string, prefix: string | undefined, known: readonly strin
   return meant === undefined ? undefined : prefix + meant;
 }
 
+/** In a short word, another letter makes another word, such as UID and ID. One typed twice or swapped with the next does not. */
+function distanceOf(word: string, other: string): number | undefined {
+  if (other.length >= 4) return editDistance(word, other, other.length < 7 ? 1 : 2);
+  const hasSameLetters = new Set(word).symmetricDifference(new Set(other)).size === 0;
+  return editDistance(word, other, hasSameLetters ? 1 : 0);
+}
+
 /**
  * Whether one name is a mistyped form of the other: few letters of each word differ, or an underscore. Names that differ in a whole word
  * or in a digit are different things, such as `…_NAME` beside `…_TYPE`.
@@ -36,10 +44,7 @@ function isTypo(name: string, known: string): boolean {
   const [words, others] = [name.split("_"), known.split("_")];
   if (words.length !== others.length)
     return editDistance(name.replaceAll("_", ""), known.replaceAll("_", ""), 1) !== undefined;
-  const distances = words.map((word, index) => {
-    const other = others[index] ?? "";
-    return editDistance(word, other, other.length < 4 ? 0 : other.length < 7 ? 1 : 2) ?? 3;
-  });
+  const distances = words.map((word, index) => distanceOf(word, others[index] ?? "") ?? 3);
   return distances.reduce((sum, distance) => sum + distance, 0) <= 2;
 }
 
@@ -49,9 +54,23 @@ function hasValue(name: string, environment: Environment): boolean {
   return [value, `${value}_FILE`].some((one) => (environment[one] ?? "") !== "");
 }
 
+/** The secret without a value that other clients of the cloud read from such a variable, as `ACME_API_KEY` beside `ACME_KEY`. */
+function secretMeantBy(
+  name: string,
+  provider: string,
+  config: Fields,
+  environment: Environment,
+): string | undefined {
+  const secrets = Object.values(config).flatMap(({ env, isSecret }) => (isSecret === true && env ? env : []));
+  const lastWord = (text: string) => text.slice(text.lastIndexOf("_") + 1);
+  const beginnings = [`${provider.toUpperCase()}_`, ...secrets.flatMap((one) => prefixOf(one) ?? [])];
+  if (!beginnings.some((one) => name.startsWith(one))) return undefined;
+  return secrets.find((one) => lastWord(one) === lastWord(name) && !hasValue(one, environment));
+}
+
 /** A near miss is an error unless it is allowed, or the setting has a value: then the variable is meant for another program. Other variables with the prefix of a setting are only named. */
 export function unknownVariables(
-  config: Fields,
+  { name: provider, executable = provider, config }: Pick<AnyProvider, "name" | "executable" | "config">,
   environment: Environment,
   isAllowed: boolean,
 ): readonly Problem[] {
@@ -64,7 +83,10 @@ export function unknownVariables(
     const own = prefixOf(name) ?? "";
     const prefix = prefixes.has(own) ? own : undefined;
     const nearest = meantBy(name, prefix, known);
-    const meant = nearest === undefined || hasValue(nearest, environment) ? undefined : nearest;
+    const meant =
+      nearest === undefined || hasValue(nearest, environment)
+        ? secretMeantBy(name, executable, config, environment)
+        : nearest;
     const problem = { reason: "UnknownVariable", key: name };
     if (meant !== undefined && !isAllowed && isTypo(name, meant)) {
       const text = `The environment variable ${name} is not known; did you mean ${JSON.stringify(meant)}? Nothing is started, because ${meant} would not have the value that was probably meant. Correct or remove the variable, or set --allow-unknown-variables`;

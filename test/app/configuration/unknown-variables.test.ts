@@ -1,4 +1,5 @@
 import { expect, test } from "bun:test";
+import { digitalocean } from "../../../providers/digitalocean/index.ts";
 import { fake } from "../../../providers/fake/index.ts";
 import { hetzner } from "../../../providers/hetzner/index.ts";
 import { rancher } from "../../../providers/rancher/index.ts";
@@ -9,8 +10,12 @@ import { MemoryFiles } from "../../../src/testing/virtual-time/memory-files.ts";
 
 // Environment variables that are nearly, or not at all, settings of the cloud.
 
-const problemsOf = (environment: Readonly<Record<string, string>>, isAllowed = false) =>
-  unknownVariables(hetzner.config, environment, isAllowed).map(
+const problemsOf = (
+  environment: Readonly<Record<string, string>>,
+  isAllowed = false,
+  provider: unknown = hetzner,
+) =>
+  unknownVariables(provider as AnyProvider, environment, isAllowed).map(
     ({ severity, key, text }) => `${severity} ${key} ${/did you mean "(\w+)"/.exec(text)?.[1]}`,
   );
 
@@ -32,6 +37,36 @@ test.each([
 ])("a variable that is only similar to a setting warns and names it: %s", (name, similar) => {
   expect(problemsOf({ [name]: "x" })).toEqual([`warning ${name} ${similar}`]);
 });
+
+test.each(["DO_CLUSTER_IDD", "DO_CLUSTER_DI", "DO_CLUSTR_ID"])(
+  "a typo in a short word stops the start as one in a long word does: %s",
+  (name) => {
+    expect(problemsOf({ [name]: "x" }, false, digitalocean)).toEqual([`error ${name} DO_CLUSTER_ID`]);
+  },
+);
+
+test.each(["DO_CLUSTER_UID", "DO_CLUSTER_IDS"])("another short word is another variable: %s", (name) => {
+  expect(problemsOf({ [name]: "x" }, false, digitalocean)).toEqual([`warning ${name} DO_CLUSTER_ID`]);
+});
+
+test.each([
+  ["DIGITALOCEAN_ACCESS_TOKEN", "DO_ACCESS_TOKEN", digitalocean],
+  ["DIGITALOCEAN_TOKEN", "DO_ACCESS_TOKEN", digitalocean],
+  ["DO_TOKEN", "DO_ACCESS_TOKEN", digitalocean],
+  ["HETZNER_API_TOKEN", "HCLOUD_TOKEN", hetzner],
+  ["HETZNER_ROBOT_PASSWORD", "ROBOT_PASSWORD", hetzner],
+  ["RANCHER_SECRET_KEY", "CATTLE_SECRET_KEY", rancher],
+] as const)(
+  "a credential under the name of another client warns and names the setting: %s",
+  (name, meant, provider) => {
+    expect(problemsOf({ [name]: "x" }, false, provider)).toEqual([`warning ${name} ${meant}`]);
+    const isForeign = !Object.values(provider.config).some(
+      ({ env = "" }) => env.split("_")[0] === name.split("_")[0],
+    );
+    const both = problemsOf({ [name]: "x", [meant]: "x" }, false, provider);
+    expect(both).toEqual(isForeign ? [] : [`warning ${name} undefined`]);
+  },
+);
 
 test("a typo in a variable only warns if unknown variables are allowed", () => {
   expect(problemsOf({ HCLOUD_NETWRK: "x" }, true)).toEqual(["warning HCLOUD_NETWRK HCLOUD_NETWORK"]);
@@ -67,10 +102,10 @@ test("says nothing about variables that are known, empty, foreign or set by Kube
 });
 
 test("no variable of one cloud is a typo of a variable of another", () => {
-  const providers = [fake, hetzner, rancher];
+  const providers = [fake, hetzner, rancher, digitalocean] as unknown as readonly AnyProvider[];
   const all = providers.flatMap(({ config }) => Object.values(config).flatMap(({ env }) => env ?? []));
   const environment = Object.fromEntries(all.map((name) => [name, "x"]));
-  for (const { config } of providers) expect(unknownVariables(config, environment, false)).toEqual([]);
+  for (const provider of providers) expect(unknownVariables(provider, environment, false)).toEqual([]);
 });
 
 test("a typo in a variable is an error of the configuration, which a flag allows", async () => {

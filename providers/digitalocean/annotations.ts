@@ -10,7 +10,9 @@ function portOf(raw: string): number | undefined {
   const parsed = integer("", portRange).parse(raw);
   return "value" in parsed ? parsed.value : undefined;
 }
-const ports = (what: string) => entries(what, "a comma-separated list of ports such as 80,8080", portOf);
+const regional = { onlyWith: { type: ["REGIONAL"] } } as const;
+const ports = (what: string) =>
+  entries(what, "a comma-separated list of ports such as 80,8080", portOf, regional);
 
 const rules = (what: string) =>
   entries(what, "a comma-separated list such as ip:192.0.2.1,cidr:198.51.100.0/24", (raw) =>
@@ -28,6 +30,9 @@ const name: Field<string> = {
 };
 
 const no = { fallback: false };
+const off = { ...no, ...regional };
+const cookies = { onlyWith: { "sticky-sessions-type": ["cookies"] } } as const;
+const override = { onlyWith: { "override-health-check": [] } } as const;
 const fixed = { whenChanged: "reject" } as const;
 const networks = ["EXTERNAL", "INTERNAL"] as const;
 const seconds = { min: 3, max: 300 };
@@ -47,29 +52,41 @@ export const annotations = {
   "subnet-uuid": textOrEmpty("Subnet of the VPC for a new load balancer.", fixed),
   "size-unit": integer("Number of nodes of the load balancer. Default: 1.", { min: 0, max: 200 }),
   "size-slug": oneOf("Deprecated: use size-unit.", ["lb-small", "lb-medium", "lb-large"]),
-  algorithm: text("No effect: the API ignores it."),
+  algorithm: text("The API ignores it.", { ineffective: true }),
   protocol: oneOf("Protocol of TCP ports in none of the lists.", ["tcp", "http", "https", "http2", "http3"], {
+    ...regional,
     fallback: "tcp",
   }),
   "http-ports": ports("Ports with the protocol http."),
   "tls-ports": ports("Ports with the protocol https. Default with a certificate or tls-passthrough: 443."),
   "http2-ports": ports("Ports with the protocol http2."),
-  "http3-port": integer("A port that also accepts http3.", portRange),
-  "tls-passthrough": flag("Pass encrypted data on to the Nodes.", no),
-  "certificate-id": text("Id of the certificate. Rewritten when Let's Encrypt renews it."),
-  "certificate-name": text("Name of the certificate, if certificate-id is not set."),
-  "redirect-http-to-https": flag("Redirect HTTP to HTTPS.", no),
-  "disable-lets-encrypt-dns-records": flag("Create no DNS records for Let's Encrypt.", no),
-  "enable-proxy-protocol": flag("Use the PROXY protocol to the Nodes.", no),
-  "enable-backend-keepalive": flag("Keep HTTP connections to the Nodes open.", no),
-  "http-idle-timeout-seconds": integer("Idle timeout of HTTP.", { min: 30, max: 600 }, { fallback: 60 }),
-  "sticky-sessions-type": oneOf("Send a client to the same Node.", ["none", "cookies"], { fallback: "none" }),
-  "sticky-sessions-cookie-name": text("Name of the cookie for sticky sessions."),
-  "sticky-sessions-cookie-ttl": integer("Lifetime of that cookie in seconds.", { min: 1 }),
+  "http3-port": integer("A port that also accepts http3.", portRange, regional),
+  "tls-passthrough": flag("Pass encrypted data on to the Nodes.", off),
+  "certificate-id": text("Id of the certificate. Rewritten when Let's Encrypt renews it.", regional),
+  "certificate-name": text("Name of the certificate.", { ...regional, overriddenBy: "certificate-id" }),
+  "redirect-http-to-https": flag("Redirect HTTP to HTTPS.", off),
+  "disable-lets-encrypt-dns-records": flag("Create no DNS records for Let's Encrypt.", off),
+  "enable-proxy-protocol": flag("Use the PROXY protocol to the Nodes.", off),
+  "enable-backend-keepalive": flag("Keep HTTP connections to the Nodes open.", off),
+  "http-idle-timeout-seconds": integer(
+    "Idle timeout of HTTP.",
+    { min: 30, max: 600 },
+    { ...regional, fallback: 60 },
+  ),
+  "sticky-sessions-type": oneOf("Send a client to the same Node.", ["none", "cookies"], {
+    ...regional,
+    fallback: "none",
+  }),
+  "sticky-sessions-cookie-name": text("Name of the cookie for sticky sessions.", cookies),
+  "sticky-sessions-cookie-ttl": integer("Lifetime of that cookie in seconds.", { min: 1 }, cookies),
   "override-health-check": textOrEmpty("With any value, the next three annotations apply."),
-  "healthcheck-port": integer("The checked port of the Service. Default: its first TCP port.", portRange),
-  "healthcheck-path": text("Path of HTTP health checks."),
-  "healthcheck-protocol": oneOf("Protocol of health checks.", ["tcp", "http", "https"]),
+  "healthcheck-port": integer(
+    "The checked port of the Service. Default: its first TCP port.",
+    portRange,
+    override,
+  ),
+  "healthcheck-path": text("Path of HTTP health checks.", override),
+  "healthcheck-protocol": oneOf("Protocol of health checks.", ["tcp", "http", "https"], override),
   "healthcheck-check-interval-seconds": integer("Interval of health checks.", seconds, three),
   "healthcheck-response-timeout-seconds": integer("Timeout of a health check.", seconds, { fallback: 5 }),
   "healthcheck-unhealthy-threshold": integer("Failures until a Node gets no traffic.", times, three),
@@ -79,6 +96,7 @@ export const annotations = {
   hostname: text("Published instead of the addresses."),
   "ip-mode": oneOf("The ipMode of published addresses. Default: none, which means VIP.", ["VIP", "Proxy"], {
     defaultFrom: "load-balancer-ip-mode",
+    overriddenBy: "hostname",
   }),
   [disown]: flag("Neither change nor delete the load balancer.", no),
   "kubernetes.digitalocean.com/firewall-managed": flag(

@@ -1,46 +1,24 @@
 // What a load balancer is to be, as the API describes it: its forwarding rules, its health check and everything else. Pure.
 
-import {
-  type BalancerPort,
-  type DesiredWithoutTargets,
-  errorProblem,
-  type Problem,
-  warningProblem,
-} from "#ccm";
-import { keyOf, type Name } from "./annotations.ts";
-import { type Annotations, type Desired, typeOf } from "./balancer.ts";
+import { type BalancerPort, errorProblem, type Problem } from "#ccm";
+import { type Desired, typeOf } from "./balancer.ts";
+import { conflictsIn, invalid, isTls, lists, type Member, ofTLS, unusedWith } from "./conflicts.ts";
 import type { ApiRule } from "./resources.ts";
 import type { Settings } from "./settings.ts";
-
-function invalid(names: readonly [Name, ...Name[]], text: string): Problem {
-  const advice = `Nothing of the load balancer is changed. Correct ${names.map(keyOf).join(", ")}.`;
-  return { ...errorProblem("InvalidAnnotation", `${text} ${advice}`), key: keyOf(names[0]) };
-}
-
-const ineffective = (name: Name, why: string): Problem =>
-  warningProblem("InvalidAnnotation", `${keyOf(name)} ${why}`);
-
-type Member = DesiredWithoutTargets<Annotations>;
 
 interface Forwarding {
   readonly rules: readonly ApiRule[];
   readonly problems: readonly Problem[];
 }
 
-const lists = ["http-ports", "tls-ports", "http2-ports"] as const;
-const certificates = ["certificate-id", "certificate-name", "tls-passthrough"] as const;
-
 /** Packets are passed on as they are: to the port of the Service, which kube-proxy accepts for the address of the load balancer. */
-function passThroughRules({ settings, ports }: Member): Forwarding {
-  const terminating = [...lists, ...certificates, "http3-port", "protocol"] as const;
-  const unused = terminating.filter((name) => !["", "false", "tcp"].includes(String(settings[name] ?? "")));
-  const why = `has no effect, because a load balancer of type REGIONAL_NETWORK does not terminate connections. Remove it, or recreate the Service with ${keyOf("type")}: REGIONAL.`;
-  const rules = ports.flatMap(({ protocol, port }) => {
+function passThroughRules({ ports }: Member): Forwarding {
+  const supported = ports.filter(({ protocol }) => protocol !== "SCTP");
+  const rules = supported.map(({ protocol, port }) => {
     const name = protocol.toLowerCase();
-    const rule = { entry_protocol: name, entry_port: port, target_protocol: name, target_port: port };
-    return protocol === "SCTP" ? [] : [rule];
+    return { entry_protocol: name, entry_port: port, target_protocol: name, target_port: port };
   });
-  return { rules, problems: unused.map((name) => ineffective(name, why)) };
+  return { rules, problems: [] };
 }
 
 /** The protocol of a port: a list takes precedence over the default, and UDP over both. */
@@ -58,17 +36,17 @@ function terminatingRules(desired: Member, certificate: string | undefined): For
   const { settings, ports } = desired;
   const passthrough = settings["tls-passthrough"];
   const problems: Problem[] = [];
-  const all = lists.flatMap((name) => settings[name] ?? []);
-  const repeated = all.filter((port, index) => all.indexOf(port) !== index);
+  const listed = lists.flatMap((name) => settings[name] ?? []);
+  const repeated = listed.filter((port, index) => listed.indexOf(port) !== index);
   if (repeated.length > 0) problems.push(invalid(lists, `Port ${repeated.join(", ")} is in several lists.`));
   const tlsOf = (port: number, protocol: string): Pick<ApiRule, "certificate_id" | "tls_passthrough"> => {
-    if (!["https", "http2", "http3"].includes(protocol)) return {};
+    if (!isTls(protocol)) return {};
     if (certificate !== undefined && !passthrough) return { certificate_id: certificate };
     if (certificate === undefined && passthrough && protocol !== "http3") return { tls_passthrough: true };
     const needs = protocol === "http3" ? "a certificate" : "either a certificate or tls-passthrough";
     const has = certificate !== undefined ? "both" : passthrough ? "tls-passthrough" : "none of them";
     const text = `Port ${port} has the protocol ${protocol}, which needs ${needs}; the Service has ${has}.`;
-    problems.push(invalid(certificates, text));
+    problems.push(invalid(ofTLS, text));
     return {};
   };
   const ruleOf = ({ port, nodePort }: BalancerPort, protocol: string): ApiRule => {
@@ -81,17 +59,18 @@ function terminatingRules(desired: Member, certificate: string | undefined): For
   };
   const isSecure = certificate !== undefined || passthrough;
   const supported = ports.filter(({ protocol }) => protocol !== "SCTP");
-  const rules = supported.map((one) => ruleOf(one, protocolOf(one, desired, isSecure)));
+  const own = supported.map((one) => ruleOf(one, protocolOf(one, desired, isSecure)));
   const wanted = settings["http3-port"];
   const http3 = supported.find(({ port }) => port === wanted);
-  if (http3 !== undefined) return { rules: [...rules, ruleOf(http3, "http3")], problems };
-  const text = `is ${wanted}, which is no port of the Service, so it has no effect. Correct it.`;
-  if (wanted !== undefined) problems.push(ineffective("http3-port", text));
-  return { rules, problems };
+  const all = http3 === undefined ? own : [...own, ruleOf(http3, "http3")];
+  const protocols = all.map((rule) => rule.entry_protocol);
+  const needed = "The protocol http3 needs a port with https or http2.";
+  if (protocols.includes("http3") && !protocols.some((one) => one === "https" || one === "http2"))
+    problems.push(invalid(["http3-port", "protocol", "tls-ports"], needed));
+  return { rules: all, problems: [...problems, ...unusedWith(all, desired)] };
 }
 
 export const kubeProxyHealthPort = 10256;
-const overridden = ["healthcheck-port", "healthcheck-path", "healthcheck-protocol"] as const;
 
 /** What is checked: kube-proxy, the port for `externalTrafficPolicy: Local`, or with the override a port of the Service. */
 function healthCheckOf(desired: Member): { readonly check: object; readonly problems: readonly Problem[] } {
@@ -104,12 +83,9 @@ function healthCheckOf(desired: Member): { readonly check: object; readonly prob
     healthy_threshold: settings["healthcheck-healthy-threshold"],
   };
   if (settings["override-health-check"] === undefined) {
-    const unused = overridden.filter((name) => settings[name] !== undefined);
-    const why = `has no effect without ${keyOf("override-health-check")}. Set that, or remove it.`;
     // None of what is checked understands the PROXY protocol.
     const kubeProxy = { protocol: "http", port: healthCheckNodePort, path: "/healthz" };
-    const check = { ...kubeProxy, proxy_protocol: false, ...times };
-    return { check, problems: unused.map((name) => ineffective(name, why)) };
+    return { check: { ...kubeProxy, proxy_protocol: false, ...times }, problems: [] };
   }
   const checked = ports.find((one) => one.protocol === "TCP" && (wanted ?? one.port) === one.port);
   const which = wanted === undefined ? "no TCP port" : `no TCP port ${wanted}`;
@@ -126,34 +102,23 @@ export interface Spec {
   readonly [member: string]: unknown;
 }
 
-function conflicts({ settings }: Member): readonly Problem[] {
-  const { "size-slug": size, "size-unit": unit = 0, "sticky-sessions-type": type, network } = settings;
-  const { "sticky-sessions-cookie-name": cookie, "sticky-sessions-cookie-ttl": ttl } = settings;
-  const problems: Problem[] = [];
-  if (network === "INTERNAL" && settings["network-stack"] === "DUALSTACK")
-    problems.push(invalid(["network-stack", "network"], "Internal load balancers have no IPv6."));
-  if (size !== undefined && unit > 0)
-    problems.push(invalid(["size-slug", "size-unit"], "The size is set twice."));
-  const names = ["sticky-sessions-cookie-name", "sticky-sessions-cookie-ttl"] as const;
-  if (type === "cookies" && (cookie === undefined || ttl === undefined))
-    problems.push(invalid(names, "Sticky sessions need a name and a lifetime of the cookie."));
-  return problems;
-}
-
-/** What contradicts itself whatever the cloud has. Without an annotation, the type is known to the manager only. */
+/** What contradicts itself, whatever the cloud has. */
 export function contradictions(service: Member): readonly Problem[] {
-  const { settings, ports } = service;
-  const { type, "certificate-id": id, "certificate-name": name } = settings;
-  const member = {
-    ...service,
-    ports: ports.map((port) => ({ ...port, nodePort: port.nodePort ?? port.port })),
-  };
-  const rules = type === undefined ? [] : rulesOf(member, type, id ?? name).problems;
-  return [...rules, ...healthCheckOf(member).problems, ...conflicts(member)];
+  const ports = service.ports.map((port) => ({ ...port, nodePort: port.nodePort ?? port.port }));
+  const { type, "certificate-id": id, "certificate-name": name } = service.settings;
+  return partsOf({ ...service, ports }, type, id ?? name).problems;
 }
 
-const rulesOf = (member: Member, type: string, certificate: string | undefined): Forwarding =>
-  type === "REGIONAL" ? terminatingRules(member, certificate) : passThroughRules(member);
+function partsOf(member: Member, type: string | undefined, certificate: string | undefined) {
+  const { rules, problems } =
+    type === "REGIONAL" ? terminatingRules(member, certificate) : passThroughRules(member);
+  const health = healthCheckOf(member);
+  return {
+    rules,
+    health_check: health.check,
+    problems: [...problems, ...health.problems, ...conflictsIn(member)],
+  };
+}
 
 /** With an error among the problems, the specification is not used. */
 export function specOf(
@@ -162,8 +127,7 @@ export function specOf(
   certificate: string | undefined,
 ): { readonly spec: Spec; readonly problems: readonly Problem[] } {
   const { settings, sourceRanges, targets } = desired;
-  const { rules, problems } = rulesOf(desired, typeOf(desired, operator), certificate);
-  const health = healthCheckOf(desired);
+  const { rules, health_check, problems } = partsOf(desired, typeOf(desired, operator), certificate);
   const { "size-slug": size, "size-unit": unit = 0, "sticky-sessions-type": type } = settings;
   const cookie = {
     cookie_name: settings["sticky-sessions-cookie-name"],
@@ -173,7 +137,7 @@ export function specOf(
     name: settings.name ?? desired.defaultName,
     ...(size === undefined ? { size_unit: Math.max(unit, 1) } : { size }),
     forwarding_rules: rules,
-    health_check: health.check,
+    health_check,
     sticky_sessions: { type, ...(type === "cookies" && cookie) },
     droplet_ids: targets.flatMap(({ machine }) => (machine === undefined ? [] : Number(machine.key))),
     redirect_http_to_https: settings["redirect-http-to-https"],
@@ -186,5 +150,5 @@ export function specOf(
       deny: settings["deny-rules"] ?? [],
     },
   };
-  return { spec, problems: [...problems, ...health.problems, ...conflicts(desired)] };
+  return { spec, problems };
 }

@@ -65,27 +65,34 @@ const addresses = {
 
 const protocols = ["tcp", "http", "https"] as const;
 
+const ofHTTP = { onlyWith: { protocol: ["http", "https"] } } as const;
+const ofHTTPS = { onlyWith: { protocol: ["https"] } } as const;
+const managed = { onlyWith: { "certificate-type": ["managed"] } } as const;
+
 const services = {
   protocol: oneOf("Protocol of all ports.", protocols, { fallback: "tcp", anyCase: true }),
   "uses-proxyprotocol": flag("Use the PROXY protocol to the targets.", {
     defaultFrom: "load-balancers-uses-proxyprotocol",
   }),
-  "http-cookie-name": text("Name of the cookie for sticky sessions."),
-  "http-cookie-lifetime": duration("Lifetime of the cookie for sticky sessions.", notNegative, orSeconds),
-  "http-sticky-sessions": flag("Send a client to the same target, by cookie."),
-  "http-redirect-http": flag("Redirect HTTP to HTTPS. Only with protocol https."),
+  "http-cookie-name": text("Name of the cookie for sticky sessions.", ofHTTP),
+  "http-cookie-lifetime": duration("Lifetime of the cookie for sticky sessions.", notNegative, {
+    ...orSeconds,
+    ...ofHTTP,
+  }),
+  "http-sticky-sessions": flag("Send a client to the same target, by cookie.", ofHTTP),
+  "http-redirect-http": flag("Redirect HTTP to HTTPS.", ofHTTPS),
   "http-timeout-idle": duration(
     "Idle timeout of clients and targets.",
     { min: seconds(30), max: seconds(300) },
-    orSeconds,
+    { ...orSeconds, ...ofHTTP },
   ),
   "certificate-type": oneOf("Whether certificates are uploaded or managed.", ["uploaded", "managed"], {
     anyCase: true,
   }),
   "http-certificates": list("Names or ids of uploaded certificates."),
-  "http-managed-certificate-name": text("Name of the managed certificate."),
-  "http-managed-certificate-domains": list("Domains of the managed certificate."),
-  "http-managed-certificate-acme-staging": flag("For tests at Hetzner only."),
+  "http-managed-certificate-name": text("Name of the managed certificate.", managed),
+  "http-managed-certificate-domains": list("Domains of the managed certificate.", managed),
+  "http-managed-certificate-acme-staging": flag("For tests at Hetzner only.", managed),
 };
 
 const healthChecks = {

@@ -92,34 +92,13 @@ export function serviceSpecs(
   );
 }
 
-const httpAnnotations = [
-  "http-cookie-name",
-  "http-cookie-lifetime",
-  "http-redirect-http",
-  "http-sticky-sessions",
-  "http-timeout-idle",
-] as const;
-
-/** Ports and annotations that have no effect. */
-export function serviceProblems({ ports, settings }: Desired): readonly Problem[] {
+/** Ports that cannot be served. */
+export function serviceProblems({ ports }: Desired): readonly Problem[] {
   const bare = ports.filter(({ protocol, nodePort }) => protocol === "TCP" && nodePort === undefined);
-  const unused = httpAnnotations.filter(
-    (name) => settings.protocol === "tcp" && settings[name] !== undefined,
-  );
-  return [
-    ...bare.map(({ port }) =>
-      warningProblem(
-        "UnsupportedByCloud",
-        `Port ${port} has no node port, to which the load balancers of Hetzner forward. It is neither created nor changed. Remove allocateLoadBalancerNodePorts: false from the Service.`,
-      ),
-    ),
-    ...unused.map((name) =>
-      warningProblem(
-        "InvalidAnnotation",
-        `load-balancer.hetzner.cloud/${name} has no effect, because the ports are TCP. Set load-balancer.hetzner.cloud/protocol to http or https, or remove it.`,
-      ),
-    ),
-  ];
+  return bare.map(({ port }) => {
+    const text = `Port ${port} has no node port, to which the load balancers of Hetzner forward. It is neither created nor changed. Remove allocateLoadBalancerNodePorts: false from the Service.`;
+    return warningProblem("UnsupportedByCloud", text);
+  });
 }
 
 /** The body of a request that creates the port. */

@@ -114,31 +114,28 @@ const ineffective = { ineffective: true } as const;
 
 /** Accepted, because manifests of the Go manager set them. */
 const withoutEffect = {
-  debug: flag("No effect: -v=4 logs each request.", { env: "HCLOUD_DEBUG", ...ineffective }),
-  "network-disable-attached-check": flag(
-    "No effect: Fairlead does not require that its own server is in the network.",
-    {
-      env: "HCLOUD_NETWORK_DISABLE_ATTACHED_CHECK",
-      ...ineffective,
-    },
-  ),
-  "server-cache-mode": text("No effect: Fairlead chooses between listings and lookups.", {
+  debug: flag("-v=4 logs each request.", { env: "HCLOUD_DEBUG", ...ineffective }),
+  "network-disable-attached-check": flag("Fairlead does not require that its own server is in the network.", {
+    env: "HCLOUD_NETWORK_DISABLE_ATTACHED_CHECK",
+    ...ineffective,
+  }),
+  "server-cache-mode": text("Fairlead chooses between listings and lookups.", {
     env: "HCLOUD_SERVER_CACHE_MODE",
     ...ineffective,
   }),
-  "server-cache-max-age": text("No effect: Fairlead decides how old an answer may be.", {
+  "server-cache-max-age": text("Fairlead decides how old an answer may be.", {
     env: "HCLOUD_SERVER_CACHE_MAX_AGE",
     ...ineffective,
   }),
-  "robot-cache-timeout": text("No effect: Fairlead decides how old an answer may be.", {
+  "robot-cache-timeout": text("Fairlead decides how old an answer may be.", {
     env: "ROBOT_CACHE_TIMEOUT",
     ...ineffective,
   }),
-  "metrics-enabled": flag("No effect: metrics are on the secure port.", {
+  "metrics-enabled": flag("Metrics are on the secure port.", {
     env: "HCLOUD_METRICS_ENABLED",
     ...ineffective,
   }),
-  "metrics-address": text("No effect: metrics are on the secure port.", {
+  "metrics-address": text("Metrics are on the secure port.", {
     env: "HCLOUD_METRICS_ADDRESS",
     ...ineffective,
   }),

@@ -71,7 +71,7 @@ const loadBalancers = {
   ),
 };
 
-const debug = flag("No effect: -v=6 logs requests.", { env: "RANCHER_CLIENT_DEBUG", ineffective: true });
+const debug = flag("-v=6 logs requests.", { env: "RANCHER_CLIENT_DEBUG", ineffective: true });
 
 export const config = { ...access, ...instances, ...loadBalancers, debug };
 export type Settings = Values<typeof config>;

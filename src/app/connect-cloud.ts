@@ -3,6 +3,8 @@
 
 import { type AccountContext, type GovernedAccount, openAccount } from "../cloud/account.ts";
 import { credentialHint } from "../cloud/credential.ts";
+import type { AnnotationTable } from "../controllers/service/annotations/annotations.ts";
+import { factKeysOf } from "../controllers/service/desired/facts.ts";
 import type { Problem } from "../core/problem.ts";
 import { readSettings } from "../core/read-settings.ts";
 import { secretsIn } from "../core/redaction.ts";
@@ -43,11 +45,22 @@ export interface CloudSettings extends CloudSources {
   readonly clusterUID?: () => string | undefined;
 }
 
-type SettingSources = Omit<CloudSettings, "cluster" | "clusterUID">;
+export type SettingSources = Omit<CloudSettings, "cluster" | "clusterUID">;
 
 /** The Service annotations of the provider; a provider without annotations gets a prefix anyway. */
-export function annotationsOf({ annotations }: AnyProvider): NonNullable<AnyProvider["annotations"]> {
-  return annotations ?? { prefix: "fairlead.dev/balancer-", fields: {} };
+export function annotationsOf({ annotations, facts = {} }: AnyProvider): AnnotationTable<Fields> {
+  return {
+    ...(annotations ?? { prefix: "fairlead.dev/balancer-", fields: {} }),
+    factKeys: factKeysOf(facts),
+  };
+}
+
+/** With the current defaults of the operator, for checks of Services without a load balancer. */
+export function annotationsWithDefaults(
+  provider: AnyProvider,
+  settings: () => SettingSources,
+): AnnotationTable<Fields> {
+  return { ...annotationsOf(provider), operator: () => readConfig(provider, settings()).values };
 }
 
 /** By name of the setting: flags take precedence over variables, and variables over files. */

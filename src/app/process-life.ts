@@ -1,7 +1,6 @@
 // The life of the process once its configuration is valid: its manager, which reloads apply changes to, the secure port and the
 // webhook, until the process is asked to stop.
 
-import type { Milliseconds } from "../core/brand.ts";
 import { defined } from "../core/defined.ts";
 import { formatDuration } from "../core/duration.ts";
 import { messageOf } from "../core/error-message.ts";
@@ -15,9 +14,10 @@ import type { ConfigurationDiff } from "./configuration/configuration-diff.ts";
 import { ConfigurationError } from "./configuration/configuration-error.ts";
 import { ConfigurationReloads } from "./configuration/configuration-reloads.ts";
 import { ReloadRequests } from "./configuration/reload-requests.ts";
-import type { AnyProvider } from "./connect-cloud.ts";
+import { type AnyProvider, annotationsWithDefaults } from "./connect-cloud.ts";
 import type { Console, ExitCode } from "./console.ts";
 import { openServing, type Serving } from "./endpoints/open-serving.ts";
+import type { ReadFlags } from "./flags/read-flags.ts";
 import { replicaIdentity } from "./leadership/replica-identity.ts";
 import { createManager, type Manager } from "./manager/manager.ts";
 import type { ManagerPlatform } from "./system-platform.ts";
@@ -43,14 +43,15 @@ export class ProcessLife {
   /** Aborted with the reason of the request to stop, and drains. */
   readonly #stop: AbortSignal;
   readonly #reloads: ConfigurationReloads;
-  #drainTimeout: Milliseconds;
+  /** Of the configuration in use. */
+  #settings: ReadFlags;
   #manager: Manager | undefined;
   #serving: Serving | undefined;
 
   constructor(options: ProcessOptions, signal: AbortSignal) {
     const { platform, log } = options;
     this.#options = options;
-    this.#drainTimeout = options.first.settings.flags["drain-timeout"];
+    this.#settings = options.first.settings;
     this.#reloads = new ConfigurationReloads({
       first: options.first,
       readConfiguration: options.readConfiguration,
@@ -66,7 +67,7 @@ export class ProcessLife {
     this.#stop = drainOn(
       signal,
       platform.clock,
-      () => this.#drainTimeout,
+      () => this.#settings.flags["drain-timeout"],
       (timeout) =>
         log.warn(
           `Shutdown drain timed out after ${formatDuration(timeout)}; cancelled in-flight work. --drain-timeout sets the limit.`,
@@ -74,7 +75,7 @@ export class ProcessLife {
     );
     const logStop = (): void =>
       log.info(`${capitalize(messageOf(signal.reason))}; draining in-flight work`, {
-        withinSeconds: this.#drainTimeout / 1000,
+        withinSeconds: this.#settings.flags["drain-timeout"] / 1000,
       });
     if (signal.aborted) logStop();
     else signal.addEventListener("abort", logStop, { once: true });
@@ -136,9 +137,10 @@ export class ProcessLife {
     this.#manager = manager;
     manager.metrics.refusal(() => this.#reloads.isRefused);
     if (serving !== undefined) {
-      const { listen, figures } = serving;
+      const { environment } = platform;
+      const annotations = annotationsWithDefaults(provider, () => ({ environment, ...this.#settings.cloud }));
       this.#serving = await openServing(
-        { flags: settings.flags, platform, listen, figures, log, program, provider, setVerbosity },
+        { flags: settings.flags, platform, log, program, provider, annotations, setVerbosity, ...serving },
         manager,
       );
     }
@@ -152,7 +154,7 @@ export class ProcessLife {
     return async () => {
       this.#options.setVerbosity(settings.flags.v);
       await apply?.();
-      this.#drainTimeout = settings.flags["drain-timeout"];
+      this.#settings = settings;
     };
   }
 }

@@ -24,6 +24,8 @@ export interface FieldOptions<T> {
   readonly file?: ValueFile;
   readonly exclusiveWith?: string;
   readonly ineffective?: true;
+  readonly onlyWith?: Readonly<Record<string, readonly unknown[]>>;
+  readonly overriddenBy?: string;
   readonly defaultFrom?: string;
 }
 

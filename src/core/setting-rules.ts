@@ -135,7 +135,7 @@ export type OperatorDefaults<A extends Fields> = {
  */
 export function operatorDefaults<A extends Fields>(annotations: A, env: string): OperatorDefaults<A> {
   const entries = Object.entries<Field<unknown>>(annotations).flatMap(
-    ([annotation, { defaultFrom, ...field }]) => {
+    ([annotation, { defaultFrom, onlyWith: _, overriddenBy: __, ...field }]) => {
       if (defaultFrom === undefined) return [];
       const setting: Field<unknown> = {
         ...field,

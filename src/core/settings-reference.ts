@@ -3,7 +3,7 @@
 
 import { milliseconds } from "./brand.ts";
 import { formatDuration } from "./duration.ts";
-import { everyField, type Field, type Fields } from "./settings.ts";
+import { everyField, type Field, type Fields, textOfField } from "./settings.ts";
 
 const keyOf = (name: string, prefix: string): string => (name.includes("/") ? name : prefix + name);
 
@@ -25,8 +25,19 @@ function fallbackOf(field: Field<unknown>): string {
 
 const inCell = (text: string): string => text.replaceAll("|", "\\|").replaceAll(/\s+/g, " ");
 
+function onlyWithText({ onlyWith = {}, overriddenBy }: Field<unknown>): readonly string[] {
+  const needs = Object.entries(onlyWith).map(([name, values]) =>
+    [`\`${name}\``, values.join(" or ")].join(" ").trim(),
+  );
+  return [
+    ...(needs.length === 0 ? [] : [`Only with ${needs.join(" and ")}.`]),
+    ...(overriddenBy === undefined ? [] : [`Ignored with \`${overriddenBy}\`.`]),
+  ];
+}
+
 function notesOf(field: Field<unknown>, prefix: string): string[] {
   return [
+    ...onlyWithText(field),
     ...(field.env === undefined ? [] : [`Environment: \`${field.env}\`.`]),
     ...(field.flag === undefined ? [] : [`Flag: \`--${field.flag}\`.`]),
     ...(field.renamedFrom === undefined
@@ -44,7 +55,7 @@ export function settingsReference(fields: Fields, prefix = ""): string {
     const fallback = fallbackOf(field);
     const cells = [
       `\`${keyOf(name, prefix)}\``,
-      inCell([field.text, ...notesOf(field, prefix)].join(" ")),
+      inCell([textOfField(field), ...notesOf(field, prefix)].join(" ")),
       inCell(field.expects),
       fallback === "" || fallback === "required" ? fallback : `\`${inCell(fallback)}\``,
     ];

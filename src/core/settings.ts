@@ -73,10 +73,14 @@ export interface Field<T> {
   /** Configuration only: another setting of the table. Only one of the two can be set. */
   readonly exclusiveWith?: string;
   /**
-   * Configuration only: the setting is accepted because manifests of the cloud's Go manager have it. It has no effect, and `text`
-   * says why. A warning says that it is ignored.
+   * It is accepted because manifests for the cloud's Go manager have it. It has no effect, and `text` says why. A warning says that it is
+   * ignored.
    */
   readonly ineffective?: true;
+  /** Annotations only: it has an effect only if each of these others has one of the values; without values, if that is set. */
+  readonly onlyWith?: Readonly<Record<string, readonly unknown[]>>;
+  /** Annotations only: another one that takes precedence. */
+  readonly overriddenBy?: string;
   /** Configuration only: the value is an HTTP URL, such as this one if it is not empty. Build it with `url`. */
   readonly urlLike?: string;
   /** Annotations only: the setting with which the operator sets the default, see `operatorDefaults`. */
@@ -84,6 +88,10 @@ export interface Field<T> {
   /** Pure. Parses the text of the value. */
   parse(raw: string, context?: FieldContext): ParsedField<T>;
 }
+
+/** What pages and help say about a field. */
+export const textOfField = ({ text, ineffective }: Field<unknown>): string =>
+  ineffective === true ? `No effect. ${text}` : text;
 
 /** A table of settings by name: a provider's `config` or its annotations. */
 // biome-ignore lint/suspicious/noExplicitAny: a table holds fields of any type; Values<> restores the exact types.

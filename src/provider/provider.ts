@@ -171,8 +171,9 @@ export interface AnnotationsDefinition<A extends Fields> {
    */
   readonly targetSelector?: SelectorName<A> | undefined;
   /**
-   * Pure. Contradictions between the annotations and ports of one Service, for `lint` and the webhook. All single values are valid, and
-   * node ports may not be allocated yet. Use the same rule in `LoadBalancers.plan`.
+   * Pure. Contradictions between the annotations and ports of one Service, for `lint` and the webhook; `onlyWith` and `overriddenBy` of
+   * the fields need no code. All single values are valid, annotations with `defaultFrom` have the default of the operator, and node ports
+   * may not be allocated yet. Use the same rule in `LoadBalancers.plan`.
    */
   check?(service: DesiredWithoutTargets<A>): readonly Problem[];
 }

@@ -24,7 +24,7 @@ const table = withFiles({
   user: text("The user.", { file: {} }),
   zone: text("The zone.", { env: "ACME_ZONE", exclusiveWith: "location" }),
   location: text("The location."),
-  debug: flag("No effect: use -v.", { env: "ACME_DEBUG", ineffective: true }),
+  debug: flag("Use -v.", { env: "ACME_DEBUG", ineffective: true }),
 });
 
 const valuesOf = (raw: Readonly<Record<string, string>>) =>
@@ -59,7 +59,7 @@ test("reports a value beside its file, and settings that exclude each other", ()
 
 test("warns about a setting without effect", () => {
   expect(problemsOf({ token: "t", debug: "true" })).toEqual([
-    "warning debug: ACME_DEBUG is ignored. No effect: use -v.",
+    "warning debug: ACME_DEBUG is ignored. Use -v.",
   ]);
 });
 

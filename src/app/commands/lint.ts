@@ -1,8 +1,7 @@
 // `lint`: checks Services and configuration files, for CI.
 
-import { isFactAnnotation } from "../../controllers/service/desired/facts.ts";
 import { codeOf, messageOf } from "../../core/error-message.ts";
-import { annotationsOf, connectCloud } from "../connect-cloud.ts";
+import { annotationsWithDefaults, connectCloud } from "../connect-cloud.ts";
 import type { Command } from "./command.ts";
 import type { Invocation } from "./invocation.ts";
 
@@ -46,14 +45,14 @@ export const lintCommand: Command = {
     summary: "Check Services, Nodes and --config files before they are applied, without a cluster; for CI.",
     usage: ["FILE...", "-"],
     details: [
-      "Files are YAML or JSON, with any number of documents; - reads from stdin. Services of type LoadBalancer are checked for annotations, source ranges, ports and names; Nodes for the annotations of Fairlead; configuration files for flags, settings of the cloud and the checks of the provider. Other objects are ignored.",
-      "Services are also checked for what the load balancers of the cloud do not support, and for annotations that only the manager of another cloud reads. No request is sent.",
+      "Files are YAML or JSON, with any number of documents; - reads from stdin. Services of type LoadBalancer are checked for annotations, source ranges, ports and names; other Services for the values of such annotations; Nodes for the annotations of Fairlead; configuration files for flags, settings of the cloud and the checks of the provider. Other objects are ignored.",
+      "Services are also checked for what the load balancers of the cloud do not support, for annotations that only the manager of another cloud reads, and for annotations that contradict each other or have no effect. Defaults of annotations are those of the settings that lint has, so run it with the variables or the --config file of the manager. No request is sent.",
       "--output=github prints annotations, which GitHub Actions shows at the lines of a pull request.",
     ],
     takesFiles: true,
     flags: ["output"],
     exitCodes: {
-      "0": "no problems",
+      "0": "no problems, or only hints",
       "1": "a file cannot be read",
       "3": "errors or warnings; --output=json has the severity of each",
     },
@@ -81,13 +80,15 @@ export const lintCommand: Command = {
       invocation.refuseText("lint requires at least one file; - reads from stdin");
       return;
     }
-    const { facts = {} } = provider;
     const linter = new Linter({
       provider,
       environment: platform.environment,
       services: {
-        table: annotationsOf(provider),
-        isReadElsewhere: (key) => isFactAnnotation(facts, key),
+        table: annotationsWithDefaults(provider, () => ({
+          environment: platform.environment,
+          ...configuration.settings.cloud,
+        })),
+        facts: provider.facts ?? {},
         balancers: balancersOf(invocation),
       },
     });
@@ -104,6 +105,7 @@ export const lintCommand: Command = {
     const { result } = linter;
     const { output } = configuration.settings.flags;
     await invocation.print(result, (output === "github" ? lintAnnotations : lintText)(result, unreadable));
-    invocation.exitCode = unreadable > 0 ? 1 : result.problems.length > 0 ? 3 : 0;
+    invocation.exitCode =
+      unreadable > 0 ? 1 : result.problems.some(({ severity }) => severity !== "hint") ? 3 : 0;
   },
 };

@@ -1,7 +1,9 @@
 // Opens the secure port and the webhook port, with the health checks of the manager. Their pages show the running manager, on standby
 // replicas too.
 
+import type { AnnotationTable } from "../../controllers/service/annotations/annotations.ts";
 import { minutes } from "../../core/brand.ts";
+import type { Fields } from "../../core/settings.ts";
 import type { Listen } from "../../platform/listener.ts";
 import type { RuntimeFigures } from "../../platform/runtime-figures.ts";
 import { runTogether, type Task } from "../../runtime/run-together.ts";
@@ -77,6 +79,8 @@ export interface ServingOptions {
   readonly log: Log;
   readonly program: string;
   readonly provider: AnyProvider;
+  /** With the defaults of the operator. */
+  readonly annotations: AnnotationTable<Fields>;
   readonly setVerbosity: (level: number) => void;
 }
 
@@ -96,7 +100,7 @@ export async function openServing(options: ServingOptions, manager: Manager): Pr
   const metrics = createProcessMetrics(clock, figures);
   const end = new AbortController();
   addChecks(health, manager);
-  const webhook = await openWebhook({ flags, provider, program, platform, listen, log, metrics });
+  const webhook = await openWebhook({ ...options, metrics });
   const webhookTasks: readonly Task[] =
     webhook === undefined ? [] : [{ name: "webhook certificates", run: webhook.follow }];
   const runTasks = (tasks: readonly Task[]): Promise<void> =>

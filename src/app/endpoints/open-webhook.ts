@@ -2,16 +2,16 @@
 
 import { X509Certificate } from "node:crypto";
 import { admitService } from "../../controllers/service/admit.ts";
-import { isFactAnnotation } from "../../controllers/service/desired/facts.ts";
+import type { AnnotationTable } from "../../controllers/service/annotations/annotations.ts";
 import { messageOf } from "../../core/error-message.ts";
 import type { Problem } from "../../core/problem.ts";
+import type { Fields } from "../../core/settings.ts";
 import type { Files } from "../../platform/files.ts";
 import type { Listen } from "../../platform/listener.ts";
 import { Admission, type Webhook } from "../../server/admission.ts";
 import { CertificateSource, lastCertificate } from "../../server/served-certificates.ts";
 import type { Log } from "../../telemetry/log.ts";
 import { ConfigurationError } from "../configuration/configuration-error.ts";
-import { type AnyProvider, annotationsOf } from "../connect-cloud.ts";
 import type { Flags } from "../flags/flag-table.ts";
 import { chooseWebhooks, serviceWebhook, webhookProblems } from "../flags/webhook-names.ts";
 import type { ProcessMetrics } from "../metrics/process-metrics.ts";
@@ -71,7 +71,8 @@ export function authorityError(error: unknown): Problem {
 
 export interface WebhookOptions {
   readonly flags: Flags;
-  readonly provider: AnyProvider;
+  /** With the defaults of the operator. */
+  readonly annotations: AnnotationTable<Fields>;
   readonly program: string;
   readonly platform: ManagerPlatform;
   readonly listen: Listen;
@@ -81,18 +82,16 @@ export interface WebhookOptions {
 
 /** Undefined if no webhook is enabled, or the port is 0. */
 export async function openWebhook(options: WebhookOptions): Promise<OpenPort | undefined> {
-  const { flags, provider, program, platform, log, metrics } = options;
+  const { flags, annotations, program, platform, log, metrics } = options;
   const problems = webhookProblems(flags);
   if (problems.length > 0) throw new ConfigurationError(problems);
   const { enabled } = chooseWebhooks(flags.webhooks ?? []);
   if (enabled.length === 0 || flags["webhook-secure-port"] === 0) return undefined;
   const { clock } = platform;
-  const table = annotationsOf(provider);
-  const facts = provider.facts ?? {};
   const webhook: Webhook = {
     name: serviceWebhook,
     path: `/${serviceWebhook}`,
-    judge: (query) => admitService(query, table, { isReadElsewhere: (key) => isFactAnnotation(facts, key) }),
+    judge: (query) => admitService(query, annotations),
   };
   const admission = new Admission({
     webhooks: [webhook],

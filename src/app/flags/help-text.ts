@@ -2,7 +2,7 @@
 
 import type { Milliseconds } from "../../core/brand.ts";
 import { formatDuration } from "../../core/duration.ts";
-import { everyField, type Field, type FieldKind } from "../../core/settings.ts";
+import { everyField, type Field, type FieldKind, textOfField } from "../../core/settings.ts";
 import { wrapText } from "../../core/text.ts";
 import { notesOf } from "./flag-notes.ts";
 import { flagGroups } from "./flag-table.ts";
@@ -65,11 +65,17 @@ function flagEntry(name: string, field: Field<unknown>): Entry {
 }
 
 function settingEntry(name: string, field: Field<unknown>): Entry {
-  const { env, flag, kind, text } = field;
+  const { env, flag, kind } = field;
   const others = [env ?? [], flag === undefined ? [] : `--${flag}`].flat();
   const variable = env === undefined ? "" : `, or as a JSON array of objects in ${env}`;
   const how = kind === "records" ? ` A list of mappings: set it in the --config file${variable}.` : "";
-  return { name, shorthand: undefined, others, value: "", text: `${text}${defaultText(field)}${how}` };
+  return {
+    name,
+    shorthand: undefined,
+    others,
+    value: "",
+    text: `${textOfField(field)}${defaultText(field)}${how}`,
+  };
 }
 
 type Documented = Required<Pick<FlagsOfProvider, "config">> & Pick<FlagsOfProvider, "presets">;

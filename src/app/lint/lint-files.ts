@@ -14,7 +14,7 @@ import { cloudNameProblems } from "../flags/flag-problems.ts";
 import { flagFields, flagsNotInFile } from "../flags/flag-table.ts";
 import { readFlags } from "../flags/read-flags.ts";
 import { webhookProblems } from "../flags/webhook-names.ts";
-import { type FoundProblem, lintService, type ServiceRules } from "./lint-service.ts";
+import { type FoundProblem, type LintSeverity, lintService, type ServiceRules } from "./lint-service.ts";
 
 export interface LintedFile {
   readonly path: string;
@@ -173,7 +173,7 @@ export interface LintProblem {
   readonly file: string;
   readonly line: number;
   readonly column: number;
-  readonly severity: Problem["severity"];
+  readonly severity: LintSeverity;
   readonly reason: string;
   readonly text: string;
   /** The object, such as `Service shop/web`; absent for the file itself. */

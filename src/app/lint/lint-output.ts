@@ -10,13 +10,15 @@ export function summaryOf({ problems, checked }: LintResult, unreadable: number)
     ...(nodes === 0 ? [] : [countOf(nodes, "Node")]),
     countOf(configurations, "configuration"),
   ].join(", ");
-  const errors = problems.filter(({ severity }) => severity === "error").length;
+  const count = (severity: LintProblem["severity"]) =>
+    problems.filter((problem) => problem.severity === severity).length;
+  const hints = count("hint");
   const found =
-    problems.length === 0
+    problems.length === hints
       ? "no problems"
-      : `${countOf(errors, "error")}, ${countOf(problems.length - errors, "warning")}`;
+      : `${countOf(count("error"), "error")}, ${countOf(count("warning"), "warning")}`;
   const unread = unreadable === 0 ? "" : ` ${countOf(unreadable, "file")} could not be read.`;
-  return `Checked ${objects} in ${countOf(files, "file")}: ${found}.${unread}`;
+  return `Checked ${objects} in ${countOf(files, "file")}: ${found}${hints === 0 ? "" : `, ${countOf(hints, "hint")}`}.${unread}`;
 }
 
 function line({ file, line: at, column, severity, text, reason, object }: LintProblem): string {
@@ -37,7 +39,7 @@ const escapeProperty = (text: string): string =>
 export function lintAnnotations(result: LintResult, unreadable = 0): string {
   const annotations = result.problems.map(
     ({ file, line: at, column, severity, reason, text, object }) =>
-      `::${severity} file=${escapeProperty(file)},line=${at},col=${column},title=${escapeProperty(reason)}::${escapeData(object === undefined ? text : `${object}: ${text}`)}\n`,
+      `::${severity === "hint" ? "notice" : severity} file=${escapeProperty(file)},line=${at},col=${column},title=${escapeProperty(reason)}::${escapeData(object === undefined ? text : `${object}: ${text}`)}\n`,
   );
   return `${annotations.join("")}${summaryOf(result, unreadable)}\n`;
 }

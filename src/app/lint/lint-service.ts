@@ -1,9 +1,16 @@
 // Checks one Service, as the manager and the API server would: annotations, source ranges, the address and the ports. Pure.
 
 import type { FieldPath } from "../../config-file/parse-manifests.ts";
-import { type AnnotationTable, readAnnotations } from "../../controllers/service/annotations/annotations.ts";
+import {
+  type AnnotationTable,
+  type ReadAnnotations,
+  readAnnotations,
+  readsAnnotation,
+} from "../../controllers/service/annotations/annotations.ts";
 import { sourceRangesOf } from "../../controllers/service/annotations/source-ranges.ts";
 import {
+  honorsAddress,
+  ignoredAddress,
   ignoredAnnotations,
   unsupportedRequests,
 } from "../../controllers/service/annotations/without-effect.ts";
@@ -11,21 +18,27 @@ import type { AnyBalancers } from "../../controllers/service/deps.ts";
 import {
   contradictionsIn,
   serviceProblems,
-  toDesired,
+  writtenBy,
 } from "../../controllers/service/desired/to-desired.ts";
-import { wantsLoadBalancer } from "../../controllers/service/predicates.ts";
+import { isForeignClass, wantsLoadBalancer } from "../../controllers/service/predicates.ts";
+import { ownPrefix } from "../../controllers/well-known.ts";
 import type { Problem } from "../../core/problem.ts";
 import type { Fields } from "../../core/settings.ts";
 import type { Service } from "../../kube/objects.ts";
+import type { DesiredLoadBalancer } from "../../provider/load-balancers.ts";
+import type { FactPlace } from "../../provider/plan.ts";
 
-/** The prefixes of annotations that other managers read, with the clouds. */
-const prefixesOfClouds: Readonly<Record<string, string>> = {
+/** The beginnings of annotations that managers of clouds read, with the clouds. */
+const keysOfClouds: Readonly<Record<string, string>> = {
   "load-balancer.hetzner.cloud/": "Hetzner Cloud",
   "service.beta.kubernetes.io/aws-load-balancer-": "AWS",
   "service.beta.kubernetes.io/azure-": "Azure",
   "service.beta.kubernetes.io/do-loadbalancer-": "DigitalOcean",
+  "service.kubernetes.io/do-loadbalancer-": "DigitalOcean",
+  "kubernetes.digitalocean.com/": "DigitalOcean",
   "service.beta.kubernetes.io/linode-loadbalancer-": "Linode",
   "service.beta.kubernetes.io/oci-load-balancer-": "Oracle Cloud",
+  "service.beta.kubernetes.io/openstack-": "OpenStack",
   "service.beta.kubernetes.io/scw-loadbalancer-": "Scaleway",
   "service.beta.kubernetes.io/vultr-loadbalancer-": "Vultr",
   "loadbalancer.openstack.org/": "OpenStack",
@@ -34,30 +47,46 @@ const prefixesOfClouds: Readonly<Record<string, string>> = {
   "metallb.universe.tf/": "MetalLB",
 };
 
-/** A Service that also has annotations of this cloud is for several clouds, so that nothing is wrong with it. */
-function otherCloudProblems(
-  { metadata }: Service,
-  prefix: string,
-  isReadElsewhere: (key: string) => boolean,
-): readonly Problem[] {
+function cloudOf(key: string): string | undefined {
+  const start = Object.keys(keysOfClouds).find((one) => key.startsWith(one));
+  return start === undefined ? undefined : keysOfClouds[start];
+}
+
+/** A file with annotations of several clouds may be meant for all of them. */
+function otherCloudProblems({ metadata }: Service, table: AnnotationTable<Fields>): readonly LintedProblem[] {
   const keys = Object.keys(metadata.annotations ?? {});
-  if (keys.some((key) => key.startsWith(prefix) || isReadElsewhere(key))) return [];
-  return keys.flatMap((key): readonly Problem[] => {
-    const other = Object.keys(prefixesOfClouds).find((one) => key.startsWith(one));
-    if (other === undefined) return [];
-    const text = `${key} is for the manager of ${prefixesOfClouds[other]}. This one reads ${prefix}…, so the annotation has no effect. Check the file with the executable of that cloud, or use the annotation of this one`;
-    return [{ severity: "warning", reason: "AnnotationOfOtherCloud", key, text }];
+  const own = [table.prefix, ...Object.keys(table.fields), ...(table.factKeys ?? [])].map(cloudOf);
+  const isForSeveral = keys.some((key) => readsAnnotation(table)(key) && !key.startsWith(ownPrefix));
+  return keys.flatMap((key): readonly LintedProblem[] => {
+    const cloud = cloudOf(key);
+    if (cloud === undefined || own.includes(cloud)) return [];
+    const found = { reason: "AnnotationOfOtherCloud", key };
+    const text = `${key} is for the manager of ${cloud}. This one reads ${table.prefix}…, so the annotation has no effect.`;
+    return isForSeveral
+      ? [{ ...found, severity: "hint", text: `${text} Remove it, unless the file is for both clouds` }]
+      : [
+          {
+            ...found,
+            severity: "warning",
+            text: `${text} Check the file with the executable of that cloud, or use the annotation of this one`,
+          },
+        ];
   });
 }
 
 export interface ServiceRules {
   readonly table: AnnotationTable<Fields>;
-  readonly isReadElsewhere: (key: string) => boolean;
+  readonly facts: Readonly<Record<string, FactPlace>>;
   /** What the provider says about load balancers; undefined if the cloud is not configured here. */
   readonly balancers: Pick<AnyBalancers, "supports" | "requestsAdoption"> | undefined;
 }
 
-export interface FoundProblem extends Problem {
+/** A hint may be intended, so it does not change the exit code. */
+export type LintSeverity = Problem["severity"] | "hint";
+
+type LintedProblem = Omit<Problem, "severity"> & { readonly severity: LintSeverity };
+
+export interface FoundProblem extends LintedProblem {
   readonly path: FieldPath;
 }
 
@@ -153,10 +182,29 @@ function portProblems(service: Service): readonly FoundProblem[] {
 }
 
 /** The path of the field that a problem is about. */
-function pathOf({ key }: Problem, { metadata }: Service): FieldPath {
+function pathOf({ key }: LintedProblem, { metadata }: Service): FieldPath {
   if (key === undefined) return ["spec"];
   if (Object.hasOwn(metadata.annotations ?? {}, key)) return ["metadata", "annotations", key];
   return key.startsWith("spec.") ? key.split(".") : ["metadata"];
+}
+
+/** Of a Service that needs a load balancer. */
+function balancerProblems(
+  service: Service,
+  { table, facts, balancers }: ServiceRules,
+  read: ReadAnnotations<Fields>,
+  desired: DesiredLoadBalancer<Fields>,
+): readonly LintedProblem[] {
+  const isIgnored = balancers !== undefined && !honorsAddress(facts, balancers.supports);
+  return [
+    ...read.problems,
+    ...contradictionsIn(table, service, read),
+    ...serviceProblems(service, sourceRangesOf(service)),
+    ...ignoredAnnotations(service, read.own),
+    ...(balancers === undefined ? [] : unsupportedRequests(desired, balancers.supports, false)),
+    ...(isIgnored ? ignoredAddress(desired.requestedAddress, service) : []),
+    ...otherCloudProblems(service, table),
+  ];
 }
 
 export interface LintedService {
@@ -165,30 +213,29 @@ export interface LintedService {
   readonly adopts: string | undefined;
 }
 
-/** Undefined if it needs no load balancer of Fairlead. */
-export function lintService(
-  value: Raw,
-  { table, isReadElsewhere, balancers }: ServiceRules,
-): LintedService | undefined {
+/**
+ * Undefined if there is nothing to check: a Service of another type without annotations of Fairlead, or with a class, which another
+ * controller reads.
+ */
+export function lintService(value: Raw, rules: ServiceRules): LintedService | undefined {
   const service = toService(value);
-  if (!wantsLoadBalancer(service)) return undefined;
-  const read = readAnnotations(table, service, { isReadElsewhere });
-  const { settings } = read;
-  const written = sourceRangesOf(service);
-  const { ranges, isSpecified } = written;
-  const sourceRanges = isSpecified ? ranges : undefined;
-  const desired = toDesired({ service, settings, facts: {}, targets: [], sourceRanges });
-  const unsupported = balancers === undefined ? [] : unsupportedRequests(desired, balancers.supports, false);
-  const found = [
-    ...read.problems,
-    ...contradictionsIn(table, service, read),
-    ...serviceProblems(service, written),
-    ...ignoredAnnotations(service, read.own),
-    ...unsupported,
-    ...otherCloudProblems(service, table.prefix, isReadElsewhere),
-  ].map((problem) => ({ ...problem, path: pathOf(problem, service) }));
+  const { table, balancers } = rules;
+  const read = readAnnotations(table, service);
+  const isServed = wantsLoadBalancer(service);
+  const keys = Object.keys((rawAt(value, "metadata", "annotations") ?? {}) as Raw);
+  if (!isServed && isForeignClass(service)) return undefined;
+  const desired = writtenBy(service, read.settings);
+  // Without a load balancer, no annotation is missing.
+  const found = isServed
+    ? balancerProblems(service, rules, read, desired)
+    : read.problems.filter(({ key = "" }) => keys.includes(key));
+  if (!isServed && found.length === 0 && !keys.some(readsAnnotation(table))) return undefined;
   return {
-    problems: [...annotationTypes(value), ...portProblems(service), ...found],
-    adopts: balancers?.requestsAdoption?.(desired),
+    problems: [
+      ...annotationTypes(value),
+      ...(isServed ? portProblems(service) : []),
+      ...found.map((problem) => ({ ...problem, path: pathOf(problem, service) })),
+    ],
+    adopts: isServed ? balancers?.requestsAdoption?.(desired) : undefined,
   };
 }

@@ -4,11 +4,7 @@
 import { defined } from "../../core/defined.ts";
 import type { Fields } from "../../core/settings.ts";
 import type { Service } from "../../kube/objects.ts";
-import {
-  type AnnotationTable,
-  type ReadAnnotationsOptions,
-  readAnnotations,
-} from "./annotations/annotations.ts";
+import { type AnnotationTable, readAnnotations } from "./annotations/annotations.ts";
 import { contradictionsIn } from "./desired/to-desired.ts";
 import { isBeingDeleted, wantsLoadBalancer } from "./predicates.ts";
 
@@ -45,7 +41,6 @@ function isServiceForUs(value: unknown): boolean {
 export function admitService(
   { operation, object, oldObject }: ServiceWrite,
   table: AnnotationTable<Fields>,
-  options: ReadAnnotationsOptions = {},
 ): Decision {
   if ((operation !== "CREATE" && operation !== "UPDATE") || !isServiceForUs(object)) return {};
   const [now, before] = [annotationsOf(object), annotationsOf(oldObject)];
@@ -54,10 +49,10 @@ export function admitService(
   const isTouched = (key: string | undefined): boolean =>
     key !== undefined && Object.hasOwn(now, key) && (isNew || now[key] !== before[key]);
   const service = withAnnotations(object, now);
-  const read = readAnnotations(table, service, options);
+  const read = readAnnotations(table, service);
   // A Service may have had a contradiction before.
   const old = isNew ? undefined : withAnnotations(oldObject, before);
-  const known = old && contradictionsIn(table, old, readAnnotations(table, old, options));
+  const known = old && contradictionsIn(table, old, readAnnotations(table, old));
   const isKnown = (text: string): boolean => known?.some((one) => one.text === text) === true;
   const problems = [
     ...read.problems.filter(({ key }) => isTouched(key)),

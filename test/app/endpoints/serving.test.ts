@@ -5,7 +5,7 @@ import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { resolve } from "node:path";
 import { fake } from "../../../providers/fake/index.ts";
 import { ConfigurationError } from "../../../src/app/configuration/configuration-error.ts";
-import type { AnyProvider } from "../../../src/app/connect-cloud.ts";
+import { type AnyProvider, annotationsOf } from "../../../src/app/connect-cloud.ts";
 import { openServing, type Serving } from "../../../src/app/endpoints/open-serving.ts";
 import { readFlags } from "../../../src/app/flags/read-flags.ts";
 import { goDuration } from "../../../src/core/duration.ts";
@@ -55,6 +55,7 @@ const open = async (flags: readonly string[] = [], through: Listen = listen): Pr
       log: createLog({ format: "text", verbosity: 0, clock, write: (line) => (lines += line) }),
       program: "fake-cloud-controller-manager",
       provider: fake as unknown as AnyProvider,
+      annotations: annotationsOf(fake as unknown as AnyProvider),
       setVerbosity: (level) => {
         lines += `level ${level}\n`;
       },

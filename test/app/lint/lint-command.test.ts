@@ -4,6 +4,7 @@ import { join } from "node:path";
 import fc from "fast-check";
 import { fake } from "../../../providers/fake/index.ts";
 import { hetzner } from "../../../providers/hetzner/index.ts";
+import { rancher } from "../../../providers/rancher/index.ts";
 import { type AnyProvider, annotationsOf } from "../../../src/app/connect-cloud.ts";
 import { atPlaceIn, Linter } from "../../../src/app/lint/lint-files.ts";
 import { type CommandOptions, runCommandIn } from "../../support/command-world.ts";
@@ -38,11 +39,62 @@ test("source ranges that the cloud does not support are a warning, also without 
   ]);
 });
 
-test("a Service with annotations of several clouds has no problem when this cloud is one of them", async () => {
-  const { code } = await lintText(
-    annotated("load-balancer.hetzner.cloud/location: fsn1, balancer.fake.example/algorithm: round-robin"),
+test("a Service with annotations of several clouds gets a hint when this cloud is one of them [F47]", async () => {
+  const text = annotated(
+    "load-balancer.hetzner.cloud/location: fsn1, balancer.fake.example/algorithm: round-robin",
   );
-  expect(code).toBe(0);
+  const { code, out } = await lintText(text);
+  const hint =
+    "hint: Service default/web: load-balancer.hetzner.cloud/location is for the manager of Hetzner Cloud. This one reads balancer.fake.example/…, so the annotation has no effect. Remove it, unless the file is for both clouds [AnnotationOfOtherCloud]";
+  expect([code, out]).toEqual([
+    0,
+    `a.yaml:3:39: ${hint}\nChecked 1 Service, 0 configurations in 1 file: no problems, 1 hint.\n`,
+  ]);
+  expect((await lintText(text, "--output=github")).out).toStartWith("::notice file=a.yaml,line=3,col=39,");
+});
+
+test.each(["ClusterIP", "NodePort"])(
+  "a Service of type %s is checked for the values of its annotations only [F47]",
+  async (type) => {
+    const ofType = (annotation: string) =>
+      annotated(annotation).replace("type: LoadBalancer, ports: [{ port: 80 }]", `type: ${type}`);
+    const { code, out } = await lintText(ofType("balancer.fake.example/algorithm: fastest"));
+    expect([code, out]).toEqual([
+      3,
+      expect.stringContaining('round-robin, least-connections, got "fastest"'),
+    ]);
+    expect(out).toEndWith("Checked 1 Service, 0 configurations in 1 file: 1 error, 0 warnings.\n");
+    const valid = await lintText(ofType("balancer.fake.example/algorithm: round-robin"));
+    expect([valid.code, valid.out]).toEqual([0, expect.stringContaining("Checked 1 Service")]);
+    const other = await lintText(ofType("other.example/x: y"));
+    expect([other.code, other.out]).toEqual([0, expect.stringContaining("Checked 0 Services")]);
+  },
+);
+
+test("an address in spec.loadBalancerIP is a warning where the cloud ignores it [F47]", async () => {
+  const text = service("", "ports: [{ port: 80 }], loadBalancerIP: 192.0.2.7");
+  const files = { "a.yaml": text };
+  const ignored = await lint(["a.yaml"], { files, provider: hetzner as never });
+  expect([ignored.code, ignored.out]).toEqual([
+    3,
+    expect.stringContaining(
+      "4:52: warning: Service default/web: spec.loadBalancerIP 192.0.2.7 has no effect",
+    ),
+  ]);
+  const environment = { CATTLE_URL: "https://192.0.2.1" };
+  const honored = await lint(["a.yaml"], { files, provider: rancher as never, environment });
+  expect(honored.out).not.toContain("loadBalancerIP");
+});
+
+test("an annotation of Hetzner that has no effect beside the protocol is a warning [F47]", async () => {
+  const text = annotated("load-balancer.hetzner.cloud/http-redirect-http: 'true'");
+  const { code, out } = await lint(["a.yaml"], { files: { "a.yaml": text }, provider: hetzner as never });
+  expect([code, out]).toEqual([
+    3,
+    expect.stringContaining(
+      "3:39: warning: Service default/web: load-balancer.hetzner.cloud/http-redirect-http has no effect",
+    ),
+  ]);
 });
 
 const wrongServices: readonly (readonly [string, string, string])[] = [
@@ -278,7 +330,7 @@ test("lint survives any text, and never places a problem outside of the file [F4
         environment: {},
         services: {
           table: annotationsOf(fake as unknown as AnyProvider),
-          isReadElsewhere: () => false,
+          facts: {},
           balancers: undefined,
         },
       });

@@ -4,7 +4,8 @@ import { expect, test } from "bun:test";
 import { asTransport } from "#ccm/testing";
 import { digitalocean } from "../../../providers/digitalocean/index.ts";
 import type { AnyProvider } from "../../../src/app/connect-cloud.ts";
-import { annotationsOf } from "../../../src/app/connect-cloud.ts";
+import { annotationsWithDefaults } from "../../../src/app/connect-cloud.ts";
+import { helpText } from "../../../src/app/flags/help-text.ts";
 import { admitService } from "../../../src/controllers/service/admit.ts";
 import { readSettings } from "../../../src/core/read-settings.ts";
 import { runCommandIn } from "../../support/command-world.ts";
@@ -42,6 +43,8 @@ test("accepts every variable of DigitalOcean's Go manager, and reports those wit
   expect(texts).toHaveLength(3);
   for (const name of Object.keys(ineffective))
     expect(texts.join("\n")).toContain(`warning: ${name} is ignored. `);
+  const help = helpText("acme", digitalocean as unknown as AnyProvider, {});
+  for (const name of Object.keys(ineffective)) expect(help).toContain(`[${name}]\n          No effect. `);
 });
 
 test.each([
@@ -52,6 +55,10 @@ test.each([
 ])("refuses settings that DigitalOcean's Go manager refuses or ignores: %p", (environment, text) => {
   expect(textsOf(environment).join("\n")).toContain(text);
 });
+
+const tableWith = (environment: Readonly<Record<string, string>>) =>
+  annotationsWithDefaults(digitalocean as unknown as AnyProvider, () => ({ environment, given: new Map() }));
+const table = tableWith({});
 
 const service = (annotations: Readonly<Record<string, string>>) => ({
   metadata: { name: "web", namespace: "default", uid: "u", annotations },
@@ -79,7 +86,6 @@ const wrong: readonly (readonly [string, string])[] = [
 ];
 
 test.each(wrong)("the webhook refuses a wrong annotation of DigitalOcean: %s %s [F48]", (name, value) => {
-  const table = annotationsOf(digitalocean as unknown as AnyProvider);
   const object = service({ [prefix + name]: value });
   expect(admitService({ operation: "CREATE", object, oldObject: null }, table).refusal).toContain(name);
 });
@@ -96,6 +102,10 @@ const contradictions: readonly (readonly [Readonly<Record<string, string>>, stri
   [{ "sticky-sessions-type": "cookies" }, "need a name and a lifetime"],
   [{ "override-health-check": "", "healthcheck-port": "81" }, "no TCP port 81"],
   [{ network: "INTERNAL", "network-stack": "DUALSTACK" }, "Internal load balancers have no IPv6"],
+  [
+    { type: "REGIONAL", "certificate-name": "c", protocol: "http3" },
+    "The protocol http3 needs a port with https or http2",
+  ],
 ];
 const keyed = (annotations: Readonly<Record<string, string>>) =>
   Object.fromEntries(Object.entries(annotations).map(([name, value]) => [prefix + name, value]));
@@ -103,7 +113,6 @@ const keyed = (annotations: Readonly<Record<string, string>>) =>
 test.each(contradictions)(
   "the webhook and lint refuse annotations of DigitalOcean that contradict each other: %p [F47 F48]",
   async (annotations, text) => {
-    const table = annotationsOf(digitalocean as unknown as AnyProvider);
     const object = service(keyed(annotations));
     const created = admitService({ operation: "CREATE", object, oldObject: null }, table);
     expect(created.refusal).toContain(text);
@@ -120,6 +129,114 @@ test.each(contradictions)(
     expect([code, out]).toEqual([3, expect.stringContaining(text)]);
   },
 );
+
+const shop = { type: "REGIONAL", "http-ports": "80", "tls-ports": "443", "certificate-name": "shop" };
+const effects: readonly (readonly [Readonly<Record<string, string>>, string])[] = [
+  [
+    { "redirect-http-to-https": "true" },
+    "redirect-http-to-https has no effect, because service.beta.kubernetes.io/do-loadbalancer-type is REGIONAL_NETWORK by default. Set that to REGIONAL and recreate the Service, or remove the annotation.",
+  ],
+  [
+    { "tls-ports": "443" },
+    "tls-ports has no effect, because service.beta.kubernetes.io/do-loadbalancer-type is REGIONAL_NETWORK by default",
+  ],
+  [
+    { "certificate-id": "c" },
+    "certificate-id has no effect, because service.beta.kubernetes.io/do-loadbalancer-type is REGIONAL_NETWORK by default",
+  ],
+  [{ "enable-proxy-protocol": "true" }, "enable-proxy-protocol has no effect"],
+  [{ "enable-backend-keepalive": "true" }, "enable-backend-keepalive has no effect"],
+  [{ "http-idle-timeout-seconds": "90" }, "http-idle-timeout-seconds has no effect"],
+  [
+    { "sticky-sessions-cookie-name": "c" },
+    "sticky-sessions-type is none by default. Set that to cookies, or remove the annotation.",
+  ],
+  [
+    { ...shop, "redirect-http-to-https": "true", "tls-ports": "8443" },
+    "no TCP port of the Service is 8443. Correct it.",
+  ],
+  [
+    { ...shop, "redirect-http-to-https": "true", "http-ports": "" },
+    "it redirects port 80 with the protocol http to port 443",
+  ],
+  [{ ...shop, "http3-port": "444" }, "no TCP port of the Service is 444. Correct it."],
+  [
+    { ...shop, "tls-ports": "8443", "http-ports": "80,443" },
+    "certificate-name has no effect, because no port uses TLS",
+  ],
+  [{ ...shop, "certificate-id": "c" }, "certificate-id is c and takes precedence. Remove one of them."],
+  [{ type: "REGIONAL", "http-idle-timeout-seconds": "90" }, "the load balancer reads no HTTP"],
+  [
+    { type: "REGIONAL", "tls-passthrough": "true", "enable-backend-keepalive": "true" },
+    "the load balancer reads no HTTP",
+  ],
+  [
+    { "override-health-check": "true", "healthcheck-protocol": "tcp", "healthcheck-path": "/ready" },
+    "healthcheck-path has no effect, because",
+  ],
+  [{ "healthcheck-path": "/ready" }, "override-health-check is not set. Set that, or remove the annotation."],
+  [{ hostname: "shop.example", "ip-mode": "Proxy" }, "hostname is shop.example and takes precedence"],
+  [{ algorithm: "round_robin" }, "algorithm has no effect. The API ignores it. Remove it."],
+];
+const ofWeb = (annotations: Readonly<Record<string, string>>) => ({
+  ...service(annotations),
+  spec: { type: "LoadBalancer", ports: [80, 443].map((port) => ({ port, name: `p${port}` })) },
+});
+const warningsOf = (annotations: Readonly<Record<string, string>>, by = table) =>
+  admitService({ operation: "CREATE", object: ofWeb(keyed(annotations)), oldObject: null }, by);
+
+test.each(effects)(
+  "the webhook and lint warn about annotations of DigitalOcean without effect: %p [F47 F48]",
+  async (annotations, text) => {
+    const { refusal, warnings = [] } = warningsOf(annotations);
+    expect([refusal, warnings.filter((one) => one.includes(text))]).toEqual([
+      undefined,
+      [expect.any(String)],
+    ]);
+    const object = { apiVersion: "v1", kind: "Service", ...ofWeb(keyed(annotations)) };
+    const { code, out } = await runCommandIn(new ServiceWorld(), ["lint", "a.json"], {
+      provider: digitalocean as never,
+      files: { "a.json": JSON.stringify(object) },
+    });
+    expect([code, out]).toEqual([3, expect.stringContaining(text)]);
+  },
+);
+
+test("the webhook accepts annotations of DigitalOcean that belong together [F48]", () => {
+  const sticky = {
+    "sticky-sessions-type": "cookies",
+    "sticky-sessions-cookie-name": "c",
+    "sticky-sessions-cookie-ttl": "60",
+  };
+  const more = { "redirect-http-to-https": "true", "http3-port": "443", "enable-proxy-protocol": "true" };
+  expect(warningsOf({ ...shop, ...sticky, ...more, "disable-lets-encrypt-dns-records": "true" })).toEqual({});
+  expect(warningsOf({ "redirect-http-to-https": "false", "tls-ports": "", protocol: "tcp" })).toEqual({});
+});
+
+test("the checks use the DEFAULT_LB_TYPE of the operator where a Service has no type [F48]", () => {
+  const regional = tableWith({ DEFAULT_LB_TYPE: "REGIONAL" });
+  expect(warningsOf({ "tls-ports": "443" }, regional).refusal).toContain(
+    "needs either a certificate or tls-passthrough",
+  );
+  expect(warningsOf({ "tls-ports": "443", "certificate-name": "c" }, regional)).toEqual({});
+});
+
+const managed = "kubernetes.digitalocean.com/firewall-managed";
+test.each([
+  ["NodePort", { [managed]: "of course" }, 3, "must be true or false"],
+  ["NodePort", { "kubernetes.digitalocean.com/firewal-managed": "false" }, 3, `did you mean "${managed}"?`],
+  ["NodePort", { [managed]: "false" }, 0, "no problems"],
+  ["LoadBalancer", { [managed]: "false" }, 3, "it is for Services of type NodePort"],
+  ["LoadBalancer", { "kubernetes.digitalocean.com/load-balancer-idd": "4" }, 3, 'load-balancer-id"?'],
+  ["LoadBalancer", { "service.kubernetes.io/do-loadbalancer-disow": "true" }, 3, 'do-loadbalancer-disown"?'],
+  ["LoadBalancer", { [`${prefix}name`]: "a", "load-balancer.hetzner.cloud/name": "a" }, 0, "hint: "],
+])("lint checks a Service of type %s with %p [F47]", async (type, annotations, code, text) => {
+  const { spec, ...rest } = service(annotations);
+  const file = JSON.stringify({ apiVersion: "v1", kind: "Service", ...rest, spec: { ...spec, type } });
+  const options = { provider: digitalocean as never, files: { "a.json": file } };
+  const result = await runCommandIn(new ServiceWorld(), ["lint", "a.json"], options);
+  expect([result.code, result.out]).toEqual([code, expect.stringContaining(text)]);
+});
 
 test("lint reports wrong annotations of DigitalOcean with their lines, and accepts those that managers write [F47]", async () => {
   const lint = (annotations: string) =>

@@ -227,15 +227,15 @@ test.each([
 );
 
 test.each([
-  [{ "healthcheck-path": "/" }, "has no effect without"],
-  [{ "http-ports": "80" }, "does not terminate connections"],
+  [{ "healthcheck-path": "/" }, "override-health-check is not set"],
+  [{ "http-ports": "80" }, "do-loadbalancer-type is REGIONAL_NETWORK"],
   [
     { type: "REGIONAL", "tls-passthrough": "true", "http-ports": "80", "http3-port": "81" },
-    "no port of the Service",
+    "no TCP port of the Service",
   ],
 ])("reports annotations without effect: %p", async (annotations, text) => {
   const h = worldOf();
-  if (text.startsWith("no port")) {
+  if (text.startsWith("no TCP port")) {
     const { id } = h.cloud.account.certificates.add("shop");
     delete (annotations as Record<string, string>)["tls-passthrough"];
     Object.assign(annotations, { "certificate-id": id });

@@ -82,7 +82,7 @@ test("reports all problems together", () => {
 
 test("warns about a token of unusual length and about variables without effect", () => {
   expect(textsOf({ token: "short", "server-cache-mode": "one" })).toEqual([
-    "warning: HCLOUD_SERVER_CACHE_MODE is ignored. No effect: Fairlead chooses between listings and lookups.",
+    "warning: HCLOUD_SERVER_CACHE_MODE is ignored. Fairlead chooses between listings and lookups.",
     "warning: HCLOUD_TOKEN has 5 characters, but tokens have 64. It is used as it is",
   ]);
 });

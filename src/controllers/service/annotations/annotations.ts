@@ -21,6 +21,10 @@ export interface AnnotationTable<A extends Fields> {
   readonly fields: A;
   /** The field that selects the target Nodes. */
   readonly targetSelector?: (keyof A & string) | undefined;
+  /** Whole keys that hold facts: they are no settings. */
+  readonly factKeys?: readonly string[] | undefined;
+  /** The settings of the operator as they are now, for `defaultFrom`. */
+  operator?(): Values<Fields>;
   check?(service: DesiredWithoutTargets<A>): readonly Problem[];
 }
 
@@ -35,10 +39,11 @@ export interface ReadAnnotations<A extends Fields> {
   readonly problems: readonly Problem[];
 }
 
-export interface ReadAnnotationsOptions {
-  /** Keys under one of Fairlead's prefixes that are not settings, such as facts. */
-  readonly isReadElsewhere?: (key: string) => boolean;
-}
+/** For facts without a declared place. They must be stored, because a lost fact could create a resource twice. */
+export const factPrefix: string = `${ownPrefix}fact-`;
+
+export const isFactKey = (key: string, factKeys: readonly string[]): boolean =>
+  key.startsWith(factPrefix) || factKeys.includes(key);
 
 type Annotations = Readonly<Record<string, string>>;
 
@@ -47,9 +52,8 @@ function keysOf(name: string, fields: Fields, prefix: string): readonly string[]
 }
 
 export function readAnnotations<A extends Fields>(
-  { prefix, fields }: AnnotationTable<A>,
+  { prefix, fields, factKeys = [] }: AnnotationTable<A>,
   { metadata }: Service,
-  { isReadElsewhere = () => false }: ReadAnnotationsOptions = {},
 ): ReadAnnotations<A> {
   const names: readonly (keyof A & string)[] = Object.keys(fields);
   // Looked up for each annotation, of which a user may write thousands.
@@ -60,7 +64,7 @@ export function readAnnotations<A extends Fields>(
     Object.entries(metadata.annotations ?? {}).filter(
       ([key, value]) =>
         key !== sourceRangesAnnotation &&
-        !isReadElsewhere(key) &&
+        !isFactKey(key, factKeys) &&
         !(unsetIfEmpty.has(key) && value.trim() === ""),
     ),
   );
@@ -79,7 +83,7 @@ export function readAnnotations<A extends Fields>(
     problems: [
       ...read.problems,
       ...own.problems.filter(({ key }) => !reported.has(key)),
-      ...wrongPrefixes(annotations, fields, prefix),
+      ...nearlyKnown(annotations, { prefix, fields, factKeys }),
     ],
   };
 }
@@ -103,25 +107,35 @@ export function readsAnnotation(
 }
 
 /** A Service may have thousands of annotations; more than these have another cause than a typo. */
-const maxWrongPrefixes = 10;
+const maxNearlyKnown = 10;
 const maxEdits = 2;
 
-/** Warns about a known name with a mistyped prefix. */
-function wrongPrefixes(annotations: Annotations, fields: Fields, prefix: string): readonly Problem[] {
-  const names = Object.keys(fields).filter((name) => !name.includes("/"));
-  const problems: Problem[] = [];
-  for (const key of Object.keys(annotations)) {
-    if (key.startsWith(prefix)) continue;
+/** Warns about a known name with a mistyped prefix, and about a mistyped key outside of the prefix. */
+function nearlyKnown(
+  annotations: Annotations,
+  { prefix, fields, factKeys = [] }: AnnotationTable<Fields>,
+): readonly Problem[] {
+  const [names, whole] = [false, true].map((isWhole) =>
+    Object.keys(fields).filter((name) => name.includes("/") === isWhole),
+  ) as [string[], string[]];
+  const keys = [...whole, ...factKeys].filter((key) => !key.startsWith(prefix));
+  const meantBy = (key: string): string | undefined => {
     const name = names.find(
       (known) =>
         Math.abs(key.length - known.length - prefix.length) <= maxEdits &&
         key.endsWith(known) &&
         isNearly(key.slice(0, -known.length), prefix),
     );
-    if (name === undefined) continue;
-    const text = `${key} is not a known annotation; did you mean ${JSON.stringify(prefix + name)}?`;
+    return name === undefined ? keys.find((known) => isNearly(key, known)) : prefix + name;
+  };
+  const problems: Problem[] = [];
+  for (const key of Object.keys(annotations)) {
+    if (key.startsWith(prefix) || key.startsWith(ownPrefix) || keys.includes(key)) continue;
+    const meant = meantBy(key);
+    if (meant === undefined) continue;
+    const text = `${key} is not a known annotation; did you mean ${JSON.stringify(meant)}?`;
     problems.push({ severity: "warning", reason: "UnknownAnnotation", text, key });
-    if (problems.length === maxWrongPrefixes) break;
+    if (problems.length === maxNearlyKnown) break;
   }
   return problems;
 }

@@ -4,11 +4,12 @@
 import type { IpAddress } from "../../../core/brand.ts";
 import { parseIp } from "../../../core/ip.ts";
 import type { Problem } from "../../../core/problem.ts";
-import type { Fields } from "../../../core/settings.ts";
+import type { Field, Fields, Values } from "../../../core/settings.ts";
 import type { Service } from "../../../kube/objects.ts";
 import type { DesiredLoadBalancer, ServiceFeature } from "../../../provider/load-balancers.ts";
+import type { FactPlace } from "../../../provider/plan.ts";
 import { ownPrefix } from "../../well-known.ts";
-import type { OwnSettings } from "./annotations.ts";
+import { type AnnotationTable, annotationKey, type OwnSettings } from "./annotations.ts";
 import { sourceRangesAnnotation } from "./source-ranges.ts";
 
 export function ignoredAnnotations(
@@ -50,6 +51,49 @@ export function ignoredAnnotations(
   }
   return problems;
 }
+
+/**
+ * Annotations that, as their fields declare, have no effect beside the others. A value that is not known counts as one with which they
+ * have: it is that of the operator, or of a load balancer that does not exist yet.
+ */
+export function ineffectiveAnnotations(
+  { fields, prefix }: AnnotationTable<Fields>,
+  written: ReadonlySet<string>,
+  settings: Values<Fields>,
+): readonly Problem[] {
+  const shown = (name: string) =>
+    `${annotationKey(name, prefix)} is ${textOf(settings[name])}${written.has(name) || settings[name] === undefined ? "" : " by default"}`;
+  return [...written].flatMap((name): readonly Problem[] => {
+    const { ineffective, onlyWith = {}, overriddenBy, fallback, text } = fields[name] as Field<unknown>;
+    if (textOf(settings[name]) === textOf(fallback)) return [];
+    const key = annotationKey(name, prefix);
+    const because = (why: string): readonly Problem[] => [
+      { severity: "warning", reason: "AnnotationIgnored", key, text: `${key} has no effect${why}` },
+    ];
+    if (ineffective === true) return because(`. ${text} Remove it.`);
+    if (overriddenBy !== undefined && settings[overriddenBy] !== undefined)
+      return because(`, because ${shown(overriddenBy)} and takes precedence. Remove one of them.`);
+    const lacking = Object.entries(onlyWith).find(([other, accepted]) => {
+      const value = settings[other];
+      if (value === undefined) return fields[other]?.defaultFrom === undefined;
+      return accepted.length > 0 && !accepted.includes(value);
+    });
+    if (lacking === undefined) return [];
+    const [other, accepted] = lacking;
+    const to = accepted.length === 0 ? "" : ` to ${accepted.join(" or ")}`;
+    const recreated = fields[other]?.whenChanged === undefined ? "" : " and recreate the Service";
+    return because(`, because ${shown(other)}. Set that${to}${recreated}, or remove the annotation.`);
+  });
+}
+
+const textOf = (value: unknown): string => (value === undefined ? "not set" : String(value));
+
+/** Whether the cloud can assign `spec.loadBalancerIP`. Also true if the field holds a fact of the provider. */
+export const honorsAddress = (
+  facts: Readonly<Record<string, FactPlace>>,
+  supports: readonly ServiceFeature[] | undefined,
+): boolean =>
+  supports?.includes("requestedAddress") === true || Object.values(facts).some((place) => "spec" in place);
 
 /** The address that the Service requests, on a cloud that cannot assign it. */
 export function ignoredAddress(requested: IpAddress | undefined, { status }: Service): readonly Problem[] {

@@ -15,7 +15,13 @@ import {
   unreadable,
 } from "../annotations/annotations.ts";
 import { RememberedRanges, type SourceRanges } from "../annotations/source-ranges.ts";
-import { ignoredAddress, ignoredAnnotations, unsupportedRequests } from "../annotations/without-effect.ts";
+import {
+  honorsAddress,
+  ignoredAddress,
+  ignoredAnnotations,
+  ineffectiveAnnotations,
+  unsupportedRequests,
+} from "../annotations/without-effect.ts";
 import type { AnyBalancers, Desired, ServiceControllerDeps } from "../deps.ts";
 import { isEnding } from "../predicates.ts";
 import type { LastValid, ServiceState, ServiceStates } from "../state/service-states.ts";
@@ -23,7 +29,7 @@ import type { Reach, TargetPolicy } from "../targets/choose-targets.ts";
 import type { EndpointNodes } from "../targets/endpoint-nodes.ts";
 import { Targets } from "../targets/targets.ts";
 import type { VanishedNodes } from "../targets/vanished-nodes.ts";
-import { isFactAnnotation, readFacts } from "./facts.ts";
+import { readFacts } from "./facts.ts";
 import { hasErrors, type Member } from "./members.ts";
 import {
   deletionOnHold,
@@ -83,7 +89,6 @@ export class DesiredServices {
   readonly #parsed = new WeakMap<Service, ParsedService>();
   readonly #ranges = new RememberedRanges();
   readonly #canRelease: boolean;
-  /** Also true if the field holds a fact of the provider. */
   readonly #honorsAddress: boolean;
 
   constructor(deps: ServiceControllerDeps, states: ServiceStates, endpoints: Pick<EndpointNodes, "nodesOf">) {
@@ -91,8 +96,7 @@ export class DesiredServices {
     this.#states = states;
     this.#targets = new Targets(deps, endpoints);
     this.#canRelease = deps.balancers.releases === true;
-    const isFact = Object.values(deps.facts).some((place) => "spec" in place);
-    this.#honorsAddress = isFact || deps.balancers.supports?.includes("requestedAddress") === true;
+    this.#honorsAddress = honorsAddress(deps.facts, deps.balancers.supports);
   }
 
   of(service: Service, observed?: ObservedLoadBalancer): Member {
@@ -144,9 +148,7 @@ export class DesiredServices {
     const known = this.#parsed.get(service);
     if (known !== undefined) return known;
     const { annotations, facts } = this.#deps;
-    const read = readAnnotations(annotations, service, {
-      isReadElsewhere: (key) => isFactAnnotation(facts, key),
-    });
+    const read = readAnnotations(annotations, service);
     const { settings, own } = read;
     const ranges = this.#ranges.of(service, this.#states.of(service));
     const parsed: ParsedService = {
@@ -211,6 +213,7 @@ export class DesiredServices {
       ...immutable.problems,
       ...chosen.problems,
       ...own,
+      ...ineffectiveAnnotations(this.#deps.annotations, read.written, desired.settings),
       ...unsupportedRequests(desired, balancers.supports, chosen.rules?.policy === "endpoints"),
       ...(this.#honorsAddress ? [] : ignoredAddress(requestedAddressOf(service), service)),
       ...(cannotRelease ? [releaseUnsupported] : []),

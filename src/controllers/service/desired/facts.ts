@@ -11,28 +11,25 @@ import {
   testValue,
 } from "../../../kube/patches/patch.ts";
 import type { FactPlace, Facts } from "../../../provider/plan.ts";
+import { factPrefix, isFactKey } from "../annotations/annotations.ts";
 
 type Places = Readonly<Record<string, FactPlace>>;
 type FactChanges = Readonly<Record<string, string | undefined>>;
 
-/** For facts without a declared place. They must be stored, because a lost fact could create a resource twice. */
-const defaultPrefix = "fairlead.dev/fact-";
-
 function placeOf(places: Places, name: string): FactPlace {
   return Object.hasOwn(places, name) && places[name] !== undefined
     ? places[name]
-    : { annotation: `${defaultPrefix}${name}` };
+    : { annotation: factPrefix + name };
 }
 
-/** Annotations that hold facts are neither settings nor unknown annotations. */
-export function isFactAnnotation(places: Places, key: string): boolean {
-  return (
-    key.startsWith(defaultPrefix) ||
-    Object.values(places).some(
-      (place) => "annotation" in place && place.annotation === key && place.isSetting !== true,
-    )
+/** The whole keys of annotations that hold facts, and are neither settings nor unknown annotations. */
+export function factKeysOf(places: Places): readonly string[] {
+  return Object.values(places).flatMap((place) =>
+    "annotation" in place && place.isSetting !== true ? [place.annotation] : [],
   );
 }
+
+export const isFactAnnotation = (places: Places, key: string): boolean => isFactKey(key, factKeysOf(places));
 
 export function isFactLabel(places: Places, key: string): boolean {
   return Object.values(places).some((place) => "label" in place && place.label === key);
@@ -47,8 +44,8 @@ function written({ metadata, spec }: Service, place: FactPlace): string | undefi
 /** Go managers clear a fact by setting it to an empty value. */
 export function readFacts(service: Service, places: Places): Facts {
   const known = Object.keys(service.metadata.annotations ?? {})
-    .filter((key) => key.startsWith(defaultPrefix))
-    .map((key) => key.slice(defaultPrefix.length));
+    .filter((key) => key.startsWith(factPrefix))
+    .map((key) => key.slice(factPrefix.length));
   const facts: [string, string][] = [];
   for (const name of new Set([...Object.keys(places), ...known])) {
     const value = written(service, placeOf(places, name)) ?? "";

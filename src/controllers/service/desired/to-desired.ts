@@ -7,6 +7,7 @@ import { defined } from "../../../core/defined.ts";
 import { formatDuration } from "../../../core/duration.ts";
 import { parseIp } from "../../../core/ip.ts";
 import type { Problem } from "../../../core/problem.ts";
+import { withOperatorDefaults } from "../../../core/setting-rules.ts";
 import type { Field, Fields, Values } from "../../../core/settings.ts";
 import type { Service, ServicePort } from "../../../kube/objects.ts";
 import type {
@@ -17,7 +18,13 @@ import type {
 } from "../../../provider/load-balancers.ts";
 import type { Facts } from "../../../provider/plan.ts";
 import { type AnnotationTable, type ReadAnnotations, unreadable } from "../annotations/annotations.ts";
-import { familiesOf, healthCheckPathPort, type SourceRanges } from "../annotations/source-ranges.ts";
+import {
+  familiesOf,
+  healthCheckPathPort,
+  type SourceRanges,
+  sourceRangesOf,
+} from "../annotations/source-ranges.ts";
+import { ineffectiveAnnotations } from "../annotations/without-effect.ts";
 import type { AnyBalancers } from "../deps.ts";
 import type { LastValid } from "../state/service-states.ts";
 
@@ -93,16 +100,25 @@ export function toDesired<A extends Fields>({
   };
 }
 
-/** Contradictions between annotations. Those with single invalid values are reported first. */
+/** As far as the Service alone says it: without facts and targets. */
+export function writtenBy<A extends Fields>(service: Service, settings: Values<A>): DesiredLoadBalancer<A> {
+  const { ranges, isSpecified } = sourceRangesOf(service);
+  const sourceRanges = isSpecified ? ranges : undefined;
+  return toDesired({ service, settings, facts: {}, targets: [], sourceRanges });
+}
+
+/** Annotations that contradict each other or have no effect. Those with single invalid values are reported first. */
 export function contradictionsIn(
   table: AnnotationTable<Fields>,
   service: Service,
-  { settings, frozen }: Pick<ReadAnnotations<Fields>, "settings" | "frozen">,
+  { settings: own, frozen, written }: Pick<ReadAnnotations<Fields>, "settings" | "frozen" | "written">,
 ): readonly Problem[] {
   if (frozen.size > 0) return [];
-  return (
-    table.check?.(toDesired({ service, settings, facts: {}, targets: [], sourceRanges: undefined })) ?? []
-  );
+  const settings = withOperatorDefaults(table.fields, own, table.operator?.() ?? {});
+  return [
+    ...ineffectiveAnnotations(table, written, settings),
+    ...(table.check?.(writtenBy(service, settings)) ?? []),
+  ];
 }
 
 /** Problems of the specification, reported together with those of the annotations. */

@@ -116,11 +116,31 @@ describe("readAnnotations [F47 F49 N2]", () => {
     expect([...read({ "lb.acme.example/uses-proxyprotocol": "true" }).written]).toEqual(["proxy-protocol"]);
   });
 
+  test.each([
+    ["whole.acme.example/manged", "whole.acme.example/managed"],
+    ["whole.acme.exmple/managed", "whole.acme.example/managed"],
+    ["elsewhere.example/idd", "elsewhere.example/id"],
+  ])("warns about a mistyped key outside of the prefix: %s", (key, meant) => {
+    const wide = {
+      ...{ prefix, factKeys: ["elsewhere.example/id"] },
+      fields: { ...fields, "whole.acme.example/managed": text("A whole key.") },
+    };
+    const { problems } = readAnnotations(wide, toService({ annotations: { [key]: "x" } }));
+    expect(problems).toEqual([
+      expect.objectContaining({
+        severity: "warning",
+        key,
+        text: expect.stringContaining(JSON.stringify(meant)),
+      }),
+    ]);
+    const known = { [meant]: "x", "whole.acme.example/other": "x" };
+    expect(readAnnotations(wide, toService({ annotations: known })).problems).toEqual([]);
+  });
+
   test("accepts annotations that are read elsewhere", () => {
     const service = toService({ annotations: { "lb.acme.example/id": "7", "fairlead.dev/fact-id": "7" } });
-    const isReadElsewhere = (key: string) => /\/(fact-)?id$/.test(key);
-    expect(readAnnotations(table, service, { isReadElsewhere }).problems).toEqual([]);
-    expect(readAnnotations(table, service).problems).toHaveLength(2);
+    expect(readAnnotations({ ...table, factKeys: ["lb.acme.example/id"] }, service).problems).toEqual([]);
+    expect(readAnnotations(table, service).problems).toHaveLength(1);
   });
 
   test("reports each problem once when the provider uses Fairlead's prefix", () => {

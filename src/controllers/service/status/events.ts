@@ -1,5 +1,5 @@
 // The reasons and messages of the events, holds and log lines about Services. What upstream also has uses upstream's message verbatim.
-// Pure.
+// A problem of a Service has its text where it is found: that of a refused target in `state/refused-targets.ts`, for example. Pure.
 
 import { isAccountWide } from "../../../cloud/error-policies.ts";
 import { type Milliseconds, milliseconds, minutes, seconds } from "../../../core/brand.ts";

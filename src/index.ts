@@ -76,6 +76,7 @@ export { resolveOnce } from "./kit/resolve-once.ts";
 export { retryMoment } from "./kit/retry-moment.ts";
 export * from "./kit/sign.ts";
 export { lookupEach } from "./kit/single-lookups.ts";
+export { readXml } from "./kit/xml.ts";
 export type { TlsMaterial, Transport, TransportRequest } from "./platform/transport.ts";
 export type * from "./provider/call.ts";
 export type * from "./provider/changes.ts";

@@ -22,7 +22,7 @@ export interface JsonRequest {
   /** Appended to the base. A complete URL, such as the next link of a listing, must have the base's origin. */
   readonly path: string;
   readonly query?: Readonly<Record<string, QueryValue>> | undefined;
-  /** Sent as JSON. */
+  /** Sent as JSON, or in `JsonApiOptions.format`. */
   readonly body?: unknown;
   readonly headers?: Readonly<Record<string, string>> | undefined;
   /**
@@ -50,9 +50,30 @@ export function requestTo(
   return { operation, method: method as JsonRequest["method"], path: filled, body };
 }
 
+/** How bodies are written and read. */
+export interface BodyFormat {
+  /** In messages, such as "JSON". */
+  readonly name: string;
+  readonly accept: string;
+  readonly contentType: string;
+  write(body: unknown): string;
+  /** Throws if the text is in another format. */
+  parse(text: string): unknown;
+}
+
+const jsonFormat: BodyFormat = {
+  name: "JSON",
+  accept: "application/json",
+  contentType: "application/json",
+  write: (body) => JSON.stringify(body),
+  parse: (text) => JSON.parse(text),
+};
+
 /** The content of an error body: its message, and the kind of error if it is more precise than the status. */
 export interface ErrorReport {
   readonly message?: string | undefined;
+  /** See `CloudErrorDetail.code`. */
+  readonly code?: string | undefined;
   readonly kind?: CloudErrorKind | undefined;
   /** "account" when a rate limit concerns the account and not only this operation. Ignored for any other kind. */
   readonly scope?: "operation" | "account" | undefined;
@@ -64,6 +85,8 @@ export interface JsonApiOptions {
   readonly base: string;
   /** From `context.account(…)`. */
   readonly transport: CloudTransport;
+  /** For an API with other bodies, such as forms and XML, which are read as JSON would be. Default: JSON. */
+  readonly format?: BodyFormat;
   /** Additional headers for each request. Credentials belong in the account's `sign`. */
   readonly authorize?: (call: Call) => Promise<Readonly<Record<string, string>>>;
   /** Whether a body is an error of this API and not a proxy's page. Default: any JSON object. */
@@ -159,7 +182,7 @@ function failureText(kind: CloudErrorKind, operation: string, from: string): str
  * );
  */
 export function jsonApi(options: JsonApiOptions): JsonApi {
-  const { base, transport, authorize, isApiError = isObject, readError } = options;
+  const { base, transport, authorize, isApiError = isObject, readError, format = jsonFormat } = options;
   const requestIDHeaders = options.requestIDHeaders ?? defaultRequestIDHeaders;
 
   const read = async <T>(
@@ -169,11 +192,7 @@ export function jsonApi(options: JsonApiOptions): JsonApi {
   ): Promise<JsonAnswer<T>> => {
     const { status, headers } = response;
     const requestID = requestIDHeaders.map((name) => headers.get(name)).find((id) => id !== null);
-    const fail = (
-      kind: CloudErrorKind,
-      text: string,
-      scope?: "operation" | "account" | undefined,
-    ): CloudError => {
+    const fail = (kind: CloudErrorKind, text: string, report: ErrorReport = {}): CloudError => {
       const mayNameTime = kind === "rate-limited" || status === 503;
       const retryAfter = mayNameTime
         ? retryMoment(headers, { quotaIsUsedUp: kind === "rate-limited" })
@@ -181,7 +200,8 @@ export function jsonApi(options: JsonApiOptions): JsonApi {
       return new CloudError(kind, cutText(text), {
         operation,
         status,
-        ...defined({ requestID: requestID ? cutText(requestID) : undefined, retryAfter, scope }),
+        ...defined({ requestID: requestID ? cutText(requestID) : undefined, retryAfter }),
+        ...defined({ scope: report.scope, code: report.code }),
       });
     };
 
@@ -190,7 +210,7 @@ export function jsonApi(options: JsonApiOptions): JsonApi {
     let body: unknown;
     let isBroken = false;
     try {
-      body = raw.trim() === "" ? undefined : JSON.parse(raw);
+      body = raw.trim() === "" ? undefined : format.parse(raw);
     } catch {
       // The parser's message quotes the body, which may contain secrets.
       isBroken = true;
@@ -200,8 +220,8 @@ export function jsonApi(options: JsonApiOptions): JsonApi {
         throw fail(
           "unavailable",
           page === undefined
-            ? `${operation} returned invalid JSON (${raw.length} characters).`
-            : `${operation} returned ${page} instead of JSON; check the endpoint, and for a proxy.`,
+            ? `${operation} returned invalid ${format.name} (${raw.length} characters).`
+            : `${operation} returned ${page} instead of ${format.name}; check the endpoint, and for a proxy.`,
         );
       if (body === undefined && method === "GET")
         throw fail("unavailable", `${operation} returned an empty body.`);
@@ -223,7 +243,7 @@ export function jsonApi(options: JsonApiOptions): JsonApi {
     throw fail(
       kind,
       failureText(kind, operation, from) ?? `${operation} failed with ${status}: ${reason}`,
-      report?.scope,
+      report,
     );
   };
 
@@ -236,12 +256,12 @@ export function jsonApi(options: JsonApiOptions): JsonApi {
       method,
       url: urlOf(base, request),
       headers: {
-        accept: "application/json",
-        ...defined({ "content-type": body === undefined ? undefined : "application/json" }),
+        accept: format.accept,
+        ...defined({ "content-type": body === undefined ? undefined : format.contentType }),
         ...request.headers,
         ...extra,
       },
-      ...defined({ body: body === undefined ? undefined : JSON.stringify(body) }),
+      ...defined({ body: body === undefined ? undefined : format.write(body) }),
     };
     try {
       call.signal.throwIfAborted();

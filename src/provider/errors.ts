@@ -33,6 +33,8 @@ export interface CloudErrorDetail {
   readonly operation: string;
   /** HTTP status, if there was a response. */
   readonly status?: number | undefined;
+  /** The cloud's own code of the error, such as `DependencyViolation`, for a provider that acts on it. */
+  readonly code?: string | undefined;
   /** What a `rate-limited` error concerns: this operation, which is the default, or all operations of the account. */
   readonly scope?: "operation" | "account" | undefined;
   /** The cloud's request id, for support requests. */

@@ -216,3 +216,25 @@ test("makes the method and the path of a request from its operation, and encodes
   });
   expect(requestTo("GET /things")).toMatchObject({ method: "GET", path: "/things", body: undefined });
 });
+
+test("writes and reads bodies in the format of the API, and names it in messages", async () => {
+  const format = {
+    name: "lines",
+    accept: "text/plain",
+    contentType: "text/x-lines",
+    write: (body: unknown) => (body as readonly string[]).join("\n"),
+    parse: (text: string) => {
+      if (text.startsWith("?")) throw new Error("?");
+      return { lines: text.split("\n") };
+    },
+  };
+  const request: JsonRequest = { operation: "search", method: "POST", path: "/search", body: ["a", "b"] };
+  const { api, sent } = apiWith(() => new Response("c\nd"), { format });
+  expect(await api.call<object>({ ...request, expects: ["lines"] }, callOf())).toEqual({ lines: ["c", "d"] });
+  expect(sent.map(({ body, headers }) => [body, headers])).toEqual([
+    ["a\nb", { accept: "text/plain", "content-type": "text/x-lines" }],
+  ]);
+  expect((await failure(() => new Response("?"), { format }, request)).message).toBe(
+    "search returned invalid lines (1 characters).",
+  );
+});

@@ -1,0 +1,77 @@
+// Every action of AWS's APIs that Fairlead calls, and what needs it: requests can name no other one, and the IAM policy has these.
+
+/** What of Fairlead needs an action. */
+export type Purpose = "nodes" | "routes" | "tagging" | "load-balancers";
+
+type Actions = Readonly<Record<string, readonly [Purpose, ...Purpose[]]>>;
+
+export const ec2Actions = {
+  DescribeInstances: ["nodes", "routes"],
+  DescribeAvailabilityZones: ["nodes", "load-balancers"],
+  DescribeInstanceTopology: ["nodes"],
+  DescribeRouteTables: ["routes", "load-balancers"],
+  CreateRoute: ["routes"],
+  DeleteRoute: ["routes"],
+  ModifyInstanceAttribute: ["routes"],
+  CreateTags: ["tagging", "load-balancers"],
+  DeleteTags: ["tagging"],
+  DescribeVpcs: ["load-balancers"],
+  DescribeSubnets: ["load-balancers"],
+  DescribeSecurityGroups: ["load-balancers"],
+  CreateSecurityGroup: ["load-balancers"],
+  DeleteSecurityGroup: ["load-balancers"],
+  AuthorizeSecurityGroupIngress: ["load-balancers"],
+  RevokeSecurityGroupIngress: ["load-balancers"],
+} as const satisfies Actions;
+
+const balancers = ["load-balancers"] as const;
+
+export const elbActions = {
+  DescribeLoadBalancers: balancers,
+  CreateLoadBalancer: balancers,
+  DeleteLoadBalancer: balancers,
+  DescribeTags: balancers,
+  AddTags: balancers,
+  RemoveTags: balancers,
+  CreateLoadBalancerListeners: balancers,
+  DeleteLoadBalancerListeners: balancers,
+  CreateLoadBalancerPolicy: balancers,
+  DescribeLoadBalancerPolicies: balancers,
+  SetLoadBalancerPoliciesForBackendServer: balancers,
+  SetLoadBalancerPoliciesOfListener: balancers,
+  AttachLoadBalancerToSubnets: balancers,
+  DetachLoadBalancerFromSubnets: balancers,
+  ApplySecurityGroupsToLoadBalancer: balancers,
+  ConfigureHealthCheck: balancers,
+  DescribeLoadBalancerAttributes: balancers,
+  ModifyLoadBalancerAttributes: balancers,
+  RegisterInstancesWithLoadBalancer: balancers,
+  DeregisterInstancesFromLoadBalancer: balancers,
+} as const satisfies Actions;
+
+export const elbv2Actions = {
+  DescribeLoadBalancers: balancers,
+  CreateLoadBalancer: balancers,
+  DeleteLoadBalancer: balancers,
+  DescribeTags: balancers,
+  AddTags: balancers,
+  RemoveTags: balancers,
+  DescribeLoadBalancerAttributes: balancers,
+  ModifyLoadBalancerAttributes: balancers,
+  SetSecurityGroups: balancers,
+  SetSubnets: balancers,
+  SetIpAddressType: balancers,
+  DescribeListeners: balancers,
+  CreateListener: balancers,
+  ModifyListener: balancers,
+  DeleteListener: balancers,
+  DescribeTargetGroups: balancers,
+  CreateTargetGroup: balancers,
+  ModifyTargetGroup: balancers,
+  DeleteTargetGroup: balancers,
+  DescribeTargetGroupAttributes: balancers,
+  ModifyTargetGroupAttributes: balancers,
+  DescribeTargetHealth: balancers,
+  RegisterTargets: balancers,
+  DeregisterTargets: balancers,
+} as const satisfies Actions;

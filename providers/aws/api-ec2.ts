@@ -1,0 +1,164 @@
+// The calls of EC2 that Fairlead makes, by the names and parameters of AWS's API reference.
+
+import type { Call, Context } from "#ccm";
+import { ec2Actions } from "./actions.ts";
+import {
+  type Access,
+  type Paging,
+  type Parameter,
+  type Parameters,
+  QueryApi,
+  type Service,
+} from "./query-api.ts";
+import type {
+  ApiInstance,
+  ApiInstanceTopology,
+  ApiRouteTable,
+  ApiSecurityGroup,
+  ApiSubnet,
+  ApiVpc,
+  ApiZone,
+} from "./resources.ts";
+
+const service: Service<keyof typeof ec2Actions> = {
+  name: "EC2",
+  account: "ec2",
+  id: "ec2",
+  version: "2016-11-15",
+  actions: ec2Actions,
+};
+
+/** A condition of a listing: one of the values. */
+export type Filter = { readonly Name: string; readonly Value: readonly string[] };
+
+/** The parameters of a listing: a condition, or ids. */
+export interface Wanted {
+  readonly Filter?: readonly Filter[];
+  readonly [ids: string]: Parameter;
+}
+
+/** A tag of requests. */
+export type Tag = { readonly Key: string; readonly Value: string };
+
+/** A rule of requests: the names differ from those of responses. */
+export type Permission = {
+  readonly IpProtocol: string;
+  readonly FromPort?: number | undefined;
+  readonly ToPort?: number | undefined;
+  readonly IpRanges?: readonly { readonly CidrIp: string; readonly Description?: string }[];
+  readonly Ipv6Ranges?: readonly { readonly CidrIpv6: string; readonly Description?: string }[];
+  readonly Groups?: readonly {
+    readonly GroupId: string;
+    readonly UserId?: string;
+    readonly Description?: string;
+  }[];
+};
+
+/** XML of this size is read in some 50 ms, while nothing else runs. */
+const instancesPerPage = 500;
+
+const cursor = ["NextToken", "nextToken"] as const;
+const paging = (list: string, MaxResults?: number): Paging => ({
+  list,
+  cursor,
+  ...(MaxResults !== undefined && { size: { MaxResults } }),
+});
+
+export function ec2Api(access: Access, account: Context["account"]) {
+  const api = new QueryApi(service, access, account);
+  /** EC2 refuses a size of pages together with ids. */
+  const list = <T>(
+    action: keyof typeof ec2Actions,
+    member: string,
+    wanted: Wanted,
+    call: Call,
+    size?: number,
+  ) => {
+    const hasIDs = Object.keys(wanted).some((name) => name !== "Filter");
+    return api.list<T>(action, wanted, paging(member, hasIDs ? undefined : size), call);
+  };
+  const change = async (action: keyof typeof ec2Actions, parameters: Parameters, call: Call) => {
+    await api.call(action, parameters, call);
+  };
+  return {
+    /** The instances of all reservations, page by page. */
+    instancePages: async function* (wanted: Wanted, call: Call) {
+      type Reservation = { readonly instancesSet?: readonly ApiInstance[] | null };
+      const size = wanted["InstanceId"] === undefined ? instancesPerPage : undefined;
+      for await (const page of api.pages<Reservation>(
+        "DescribeInstances",
+        wanted,
+        paging("reservationSet", size),
+        call,
+      ))
+        yield page.flatMap(({ instancesSet }) => instancesSet ?? []);
+    },
+    describeAvailabilityZones: (wanted: Wanted, call: Call) =>
+      list<ApiZone>("DescribeAvailabilityZones", "availabilityZoneInfo", wanted, call),
+    describeInstanceTopology: (wanted: Wanted, call: Call) =>
+      list<ApiInstanceTopology>("DescribeInstanceTopology", "instanceSet", wanted, call),
+    describeVpcs: (wanted: Wanted, call: Call) => list<ApiVpc>("DescribeVpcs", "vpcSet", wanted, call, 1000),
+    describeSubnets: (wanted: Wanted, call: Call) =>
+      list<ApiSubnet>("DescribeSubnets", "subnetSet", wanted, call, 1000),
+    describeRouteTables: (wanted: Wanted, call: Call) =>
+      list<ApiRouteTable>("DescribeRouteTables", "routeTableSet", wanted, call, 100),
+    describeSecurityGroups: (wanted: Wanted, call: Call) =>
+      list<ApiSecurityGroup>("DescribeSecurityGroups", "securityGroupInfo", wanted, call, 1000),
+
+    createSecurityGroup: async (
+      group: {
+        readonly GroupName: string;
+        /** At most 255 characters. */
+        readonly GroupDescription: string;
+        readonly VpcId: string;
+        readonly tags: readonly Tag[];
+      },
+      call: Call,
+    ): Promise<string> => {
+      const { tags, ...named } = group;
+      const TagSpecification = [{ ResourceType: "security-group", Tag: tags }];
+      const created = await api.call<{ readonly groupId: string }>(
+        "CreateSecurityGroup",
+        { ...named, TagSpecification },
+        call,
+      );
+      return created.groupId;
+    },
+    deleteSecurityGroup: (GroupId: string, call: Call) => change("DeleteSecurityGroup", { GroupId }, call),
+    authorizeSecurityGroupIngress: (GroupId: string, IpPermissions: readonly Permission[], call: Call) =>
+      change("AuthorizeSecurityGroupIngress", { GroupId, IpPermissions }, call),
+    revokeSecurityGroupIngress: (GroupId: string, IpPermissions: readonly Permission[], call: Call) =>
+      change("RevokeSecurityGroupIngress", { GroupId, IpPermissions }, call),
+
+    createTags: (ResourceId: readonly string[], Tag: readonly Tag[], call: Call) =>
+      change("CreateTags", { ResourceId, Tag }, call),
+    /** A tag without a value is removed whatever its value is. */
+    deleteTags: (
+      ResourceId: readonly string[],
+      Tag: readonly { readonly Key: string; readonly Value?: string }[],
+      call: Call,
+    ) => change("DeleteTags", { ResourceId, Tag }, call),
+
+    createRoute: (
+      route: {
+        readonly RouteTableId: string;
+        readonly DestinationCidrBlock?: string;
+        readonly DestinationIpv6CidrBlock?: string;
+        readonly InstanceId: string;
+      },
+      call: Call,
+    ) => change("CreateRoute", route, call),
+    deleteRoute: (
+      route: {
+        readonly RouteTableId: string;
+        readonly DestinationCidrBlock?: string;
+        readonly DestinationIpv6CidrBlock?: string;
+      },
+      call: Call,
+    ) => change("DeleteRoute", route, call),
+    setSourceDestCheck: (InstanceId: string, Value: boolean, call: Call) =>
+      change("ModifyInstanceAttribute", { InstanceId, SourceDestCheck: { Value } }, call),
+  };
+}
+
+export type Ec2Api = ReturnType<typeof ec2Api>;

@@ -1,0 +1,13 @@
+// AWS's APIs, with one account for each service.
+
+import type { Context } from "#ccm";
+import { ec2Api } from "./api-ec2.ts";
+import { elbApi } from "./api-elb.ts";
+import { elbv2Api } from "./api-elbv2.ts";
+import type { Access } from "./query-api.ts";
+
+export function awsApi(access: Access, account: Context["account"]) {
+  return { ec2: ec2Api(access, account), elb: elbApi(access, account), elbv2: elbv2Api(access, account) };
+}
+
+export type AwsApi = ReturnType<typeof awsApi>;

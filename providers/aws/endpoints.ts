@@ -1,0 +1,40 @@
+// The endpoints of AWS's services by region, and what `[ServiceOverride]` says instead. Pure.
+
+import type { Endpoint, Service } from "./query-api.ts";
+
+/** What replaces the endpoint of a service in a region. */
+export interface Override {
+  /** The name of the service. */
+  readonly service: string;
+  readonly region: string;
+  readonly url: string;
+  readonly "signing-region": string;
+  readonly "signing-name"?: string | undefined;
+}
+
+/** The domains of AWS's partitions, by the beginning of their regions. */
+const domains = [
+  ["cn-", "amazonaws.com.cn"],
+  ["us-isob-", "sc2s.sgov.gov"],
+  ["us-isof-", "csp.hci.ic.gov"],
+  ["eu-isoe-", "cloud.adc-e.uk"],
+  ["us-iso-", "c2s.ic.gov"],
+  ["eusc-", "amazonaws.eu"],
+] as const;
+
+function domainOf(region: string): string {
+  return domains.find(([start]) => region.startsWith(start))?.[1] ?? "amazonaws.com";
+}
+
+export function endpointOf(
+  { name, id }: Pick<Service<string>, "name" | "id">,
+  region: string,
+  overrides: readonly Override[],
+): Endpoint {
+  const own = overrides.find((one) => one.service === name && one.region === region);
+  return {
+    url: own?.url ?? `https://${id}.${region}.${domainOf(region)}`,
+    signingName: own?.["signing-name"] ?? id,
+    signingRegion: own?.["signing-region"] ?? region,
+  };
+}

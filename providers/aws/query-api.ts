@@ -1,0 +1,219 @@
+// AWS's Query APIs: requests are signed forms, and responses are XML. A request names an action of the service and has the parameters
+// of AWS's API reference.
+
+import {
+  type BodyFormat,
+  type Call,
+  CloudError,
+  type CloudTransport,
+  type Context,
+  collect,
+  type ErrorReport,
+  type Fetched,
+  type JsonApi,
+  jsonApi,
+  pagesByCursor,
+  readXml,
+} from "#ccm";
+import { kindOfCode, mayBeClock } from "./error-codes.ts";
+import { type AccessKey, signed } from "./signature.ts";
+
+/** A parameter. A list is numbered from 1 on; a record has its names after a dot. */
+export type Parameter =
+  | string
+  | number
+  | boolean
+  | undefined
+  | readonly Parameter[]
+  | { readonly [name: string]: Parameter };
+
+/** The parameters of a request, by the names of AWS's API reference. */
+export type Parameters = Readonly<Record<string, Parameter>>;
+
+/** An access key, and the region of requests. */
+export interface Session {
+  readonly key: AccessKey;
+  readonly region: string;
+}
+
+/** Where a service is, and what its signatures are valid for. */
+export interface Endpoint {
+  readonly url: string;
+  readonly signingName: string;
+  readonly signingRegion: string;
+}
+
+/** One of AWS's services. */
+export interface Service<A extends string> {
+  /** As in `[ServiceOverride]`. */
+  readonly name: string;
+  /** Of its account, in messages and metrics. */
+  readonly account: string;
+  /** In names of hosts and of permissions, and for signatures. */
+  readonly id: string;
+  readonly version: string;
+  /** What stands before the number of an entry of a list: EC2 has nothing there. */
+  readonly entry?: "member";
+  readonly actions: Readonly<Record<A, unknown>>;
+}
+
+/** How the pages of an action are requested. */
+export interface Paging {
+  /** The member of the response with the entries. */
+  readonly list: string;
+  /** The parameter with the size of a page, and its value. Absent: AWS decides. */
+  readonly size?: Parameters;
+  /** The names of the cursor in requests and responses. */
+  readonly cursor: readonly [request: string, response: string];
+}
+
+function* fields(
+  name: string,
+  value: Parameter,
+  entry: Service<string>["entry"],
+): Generator<readonly [string, string]> {
+  if (value === undefined) return;
+  if (typeof value !== "object") yield [name, String(value)];
+  else if (Array.isArray(value)) {
+    // EC2 has no request where an empty list differs from none.
+    if (value.length === 0 && entry !== undefined) yield [name, ""];
+    const list = entry === undefined ? name : `${name}.${entry}`;
+    for (const [index, one] of (value as readonly Parameter[]).entries())
+      yield* fields(`${list}.${index + 1}`, one, entry);
+  } else for (const [inner, one] of Object.entries(value)) yield* fields(`${name}.${inner}`, one, entry);
+}
+
+function formatOf(entry: Service<string>["entry"]): BodyFormat {
+  return {
+    name: "XML",
+    accept: "application/xml",
+    contentType: "application/x-www-form-urlencoded; charset=utf-8",
+    write: (body) => {
+      const form = new URLSearchParams();
+      for (const [name, one] of Object.entries(body as Parameters))
+        for (const [field, value] of fields(name, one, entry)) form.append(field, value);
+      return form.toString();
+    },
+    parse: (text) => readXml(text, ["item", "member"]),
+  };
+}
+
+interface AwsError {
+  readonly Code?: string | null;
+  readonly Message?: string | null;
+}
+
+/** EC2 has a list of errors in `Response`; the others have one in `ErrorResponse`. */
+function errorIn(body: unknown): AwsError | undefined {
+  const { Response, ErrorResponse } = Object(body) as {
+    readonly Response?: { readonly Errors?: { readonly Error?: AwsError } };
+    readonly ErrorResponse?: { readonly Error?: AwsError };
+  };
+  return Response?.Errors?.Error ?? ErrorResponse?.Error;
+}
+
+function readError(body: unknown): ErrorReport {
+  const { Code: code, Message: message } = errorIn(body) ?? {};
+  if (!code) return {};
+  return { message: `${message ?? "no message"} [${code}]`, code, kind: kindOfCode(code) };
+}
+
+/** The difference between AWS's clock and that of this machine, as the last request showed that was refused for its time. */
+class ClockDifference {
+  #milliseconds = 0;
+  #signedAt: number | undefined;
+
+  timeFor(now: number): number {
+    this.#signedAt = now;
+    return now + this.#milliseconds;
+  }
+
+  learn(date: string | null): void {
+    const actual = Date.parse(date ?? "");
+    if (!Number.isNaN(actual) && this.#signedAt !== undefined) this.#milliseconds = actual - this.#signedAt;
+  }
+}
+
+/** What the services of a cloud share. */
+export interface Access {
+  /** Gets an access key. */
+  session(plain: CloudTransport, call: Call): Promise<Fetched<Session>>;
+  endpointOf(service: Service<string>, region: string): Endpoint;
+}
+
+/** One service, with its own account: while it is down, it holds up no other one. */
+export class QueryApi<A extends string> {
+  readonly #service: Service<A>;
+  readonly #api: (call: Call) => Promise<JsonApi>;
+
+  constructor(service: Service<A>, { session, endpointOf }: Access, account: Context["account"]) {
+    this.#service = service;
+    const clock = new ClockDifference();
+    const opened = account<Session>({
+      name: service.account,
+      fetch: session,
+      sign: (request, { key, region }, now) => {
+        const { signingName, signingRegion } = endpointOf(service, region);
+        return signed(request, key, { service: signingName, region: signingRegion }, clock.timeFor(now));
+      },
+    });
+    const transport: CloudTransport = (request, call, read) =>
+      opened.transport(request, call, async (response) => {
+        try {
+          return await read(response);
+        } catch (error) {
+          // It is `unauthorized`, so the account signs it again.
+          if (CloudError.is(error) && mayBeClock(error.detail.code))
+            clock.learn(response.headers.get("date"));
+          throw error;
+        }
+      });
+    const format = formatOf(service.entry);
+    const isApiError = (body: unknown) => errorIn(body) !== undefined;
+    const requestIDHeaders = ["x-amzn-requestid"];
+    this.#api = async (call) => {
+      const { region } = await opened.credential(call);
+      const base = endpointOf(service, region).url;
+      return jsonApi({ base, transport, format, isApiError, readError, requestIDHeaders });
+    };
+  }
+
+  /** Sends a request; returns the members of the response. */
+  async call<T extends object>(action: A, parameters: Parameters, call: Call): Promise<T> {
+    const { version, entry } = this.#service;
+    const api = await this.#api(call);
+    const root = `${action}Response`;
+    const request = { operation: action, method: "POST", path: "/", expects: [root] } as const;
+    const body = await api.call<Readonly<Record<string, Readonly<Record<string, unknown>> | null>>>(
+      {
+        ...request,
+        mutates: !/^(Describe|AssumeRole)/.test(action),
+        body: { Action: action, Version: version, ...parameters },
+      },
+      call,
+    );
+    const result = entry === undefined ? body[root] : body[root]?.[`${action}Result`];
+    return (result ?? {}) as T;
+  }
+
+  /** The pages of a listing. It throws when the list is missing in one of them. */
+  pages<T>(
+    action: A,
+    parameters: Parameters,
+    { list, size = {}, cursor: [asked, told] }: Paging,
+    call: Call,
+  ): AsyncGenerator<readonly T[], void, undefined> {
+    return pagesByCursor<T>({ operation: action }, async (cursor) => {
+      const all = { ...parameters, ...size, [asked]: cursor };
+      const body = await this.call<Readonly<Record<string, unknown>>>(action, all, call);
+      // An empty element is an empty list.
+      const items = body[list] === null ? [] : (body[list] as readonly T[] | undefined);
+      return { items, next: body[told] as string | null | undefined };
+    });
+  }
+
+  /** All entries of a listing. */
+  list<T>(action: A, parameters: Parameters, paging: Paging, call: Call): Promise<readonly T[]> {
+    return collect(this.pages<T>(action, parameters, paging, call));
+  }
+}

@@ -29,11 +29,11 @@ function domainOf(region: string): string {
 export function endpointOf(
   { name, id }: Pick<Service<string>, "name" | "id">,
   region: string,
-  overrides: readonly Override[],
+  { overrides, url }: { readonly overrides: readonly Override[]; readonly url?: string | undefined },
 ): Endpoint {
   const own = overrides.find((one) => one.service === name && one.region === region);
   return {
-    url: own?.url ?? `https://${id}.${region}.${domainOf(region)}`,
+    url: own?.url ?? url ?? `https://${id}.${region}.${domainOf(region)}`,
     signingName: own?.["signing-name"] ?? id,
     signingRegion: own?.["signing-region"] ?? region,
   };

@@ -11,6 +11,7 @@ import {
   type ErrorReport,
   type Fetched,
   type JsonApi,
+  type JsonRequest,
   jsonApi,
   pagesByCursor,
   readXml,
@@ -141,6 +142,53 @@ export interface Access {
   endpointOf(service: Service<string>, region: string): Endpoint;
 }
 
+/** A client without the parts that are the same in every request. */
+function clientOf(service: Service<string>, base: string, transport: CloudTransport): JsonApi {
+  const isApiError = (body: unknown) => errorIn(body) !== undefined;
+  const requestIDHeaders = ["x-amzn-requestid"];
+  return jsonApi({
+    base,
+    transport,
+    format: formatOf(service.entry),
+    isApiError,
+    readError,
+    requestIDHeaders,
+  });
+}
+
+/** Sends a request; returns the members of the response. */
+async function send<T extends object>(
+  api: JsonApi,
+  { version, entry }: Service<string>,
+  action: string,
+  { parameters, headers }: { readonly parameters: Parameters; readonly headers?: JsonRequest["headers"] },
+  call: Call,
+): Promise<T> {
+  const root = `${action}Response`;
+  const request = { operation: action, method: "POST", path: "/", headers, expects: [root] } as const;
+  const body = await api.call<Readonly<Record<string, Readonly<Record<string, unknown>> | null>>>(
+    {
+      ...request,
+      mutates: !/^(Describe|AssumeRole)/.test(action),
+      body: { Action: action, Version: version, ...parameters },
+    },
+    call,
+  );
+  const result = entry === undefined ? body[root] : body[root]?.[`${action}Result`];
+  return (result ?? {}) as T;
+}
+
+/** Sends a request that has no signature. */
+export function callUnsigned<T extends object, A extends string>(
+  service: Service<A>,
+  url: string,
+  { action, parameters }: { readonly action: A; readonly parameters: Parameters },
+  plain: CloudTransport,
+  call: Call,
+): Promise<T> {
+  return send(clientOf(service, url, plain), service, action, { parameters }, call);
+}
+
 /** One service, with its own account: while it is down, it holds up no other one. */
 export class QueryApi<A extends string> {
   readonly #service: Service<A>;
@@ -168,32 +216,20 @@ export class QueryApi<A extends string> {
           throw error;
         }
       });
-    const format = formatOf(service.entry);
-    const isApiError = (body: unknown) => errorIn(body) !== undefined;
-    const requestIDHeaders = ["x-amzn-requestid"];
     this.#api = async (call) => {
       const { region } = await opened.credential(call);
-      const base = endpointOf(service, region).url;
-      return jsonApi({ base, transport, format, isApiError, readError, requestIDHeaders });
+      return clientOf(service, endpointOf(service, region).url, transport);
     };
   }
 
   /** Sends a request; returns the members of the response. */
-  async call<T extends object>(action: A, parameters: Parameters, call: Call): Promise<T> {
-    const { version, entry } = this.#service;
-    const api = await this.#api(call);
-    const root = `${action}Response`;
-    const request = { operation: action, method: "POST", path: "/", expects: [root] } as const;
-    const body = await api.call<Readonly<Record<string, Readonly<Record<string, unknown>> | null>>>(
-      {
-        ...request,
-        mutates: !/^(Describe|AssumeRole)/.test(action),
-        body: { Action: action, Version: version, ...parameters },
-      },
-      call,
-    );
-    const result = entry === undefined ? body[root] : body[root]?.[`${action}Result`];
-    return (result ?? {}) as T;
+  async call<T extends object>(
+    action: A,
+    parameters: Parameters,
+    call: Call,
+    headers?: JsonRequest["headers"],
+  ): Promise<T> {
+    return send(await this.#api(call), this.#service, action, { parameters, headers }, call);
   }
 
   /** The pages of a listing. It throws when the list is missing in one of them. */

@@ -1,5 +1,6 @@
 // The simulated clouds that can be named on a command line. The first one is the default.
 
+import { aws } from "./aws.ts";
 import { digitalocean } from "./digitalocean.ts";
 import { fake } from "./fake.ts";
 import { hetzner } from "./hetzner.ts";
@@ -13,6 +14,7 @@ export const localClouds = [
   rancher,
   digitalocean,
   openstack,
+  aws,
 ] as const satisfies readonly LocalCloudDefinition[];
 
 const cloudNames: readonly string[] = localClouds.map(({ name }) => name);

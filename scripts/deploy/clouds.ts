@@ -1,5 +1,6 @@
 // The clouds of the Helm chart and of the kustomize overlays: every provider of this repository.
 
+import { aws } from "../../providers/aws/index.ts";
 import { digitalocean } from "../../providers/digitalocean/index.ts";
 import { fake } from "../../providers/fake/index.ts";
 import { hetzner } from "../../providers/hetzner/index.ts";
@@ -16,7 +17,7 @@ export interface DeployedCloud {
   readonly provider: AnyProvider;
 }
 
-const providers: Readonly<Record<string, unknown>> = { digitalocean, fake, hetzner, openstack, rancher };
+const providers: Readonly<Record<string, unknown>> = { aws, digitalocean, fake, hetzner, openstack, rancher };
 
 export const deployedClouds: readonly DeployedCloud[] = Object.entries(providers).map(([name, each]) => {
   const provider = each as AnyProvider;

@@ -1,5 +1,6 @@
 // The clouds whose settings, annotations and reasons have pages in docs.
 
+import { aws } from "../../providers/aws/index.ts";
 import { digitalocean } from "../../providers/digitalocean/index.ts";
 import { hetzner } from "../../providers/hetzner/index.ts";
 import { openstack } from "../../providers/openstack/index.ts";
@@ -14,6 +15,7 @@ export interface DocumentedCloud {
 }
 
 export const documentedClouds: readonly DocumentedCloud[] = [
+  { title: "AWS", folder: "aws", provider: aws },
   { title: "DigitalOcean", folder: "digitalocean", provider: digitalocean },
   { title: "Hetzner", folder: "hetzner", provider: hetzner },
   { title: "OpenStack", folder: "openstack", provider: openstack },

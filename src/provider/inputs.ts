@@ -6,6 +6,8 @@ import type { Secret } from "../core/secret.ts";
 export interface InputDeclaration {
   readonly kind: "File";
   readonly path: string;
+  /** It need not exist. Otherwise, a missing file is an error. */
+  readonly optional?: true;
 }
 
 /** The current values of the declared inputs. */

@@ -94,8 +94,9 @@ export async function readInputs(
   const inputFiles = new Map<string, Secret>();
   for (const input of provider.inputs?.(readConfig(provider, sources).values) ?? []) {
     const whole = await reader.read(input.path, "a file named in the cloud's settings");
-    if ("problem" in whole) problems.push(whole.problem);
-    else inputFiles.set(input.path, new Secret(whole.text));
+    if ("problem" in whole) {
+      if (!(whole.isMissing && input.optional === true)) problems.push(whole.problem);
+    } else inputFiles.set(input.path, new Secret(whole.text));
   }
   return { inputFiles, problems };
 }

@@ -1,11 +1,13 @@
 // Reads the operator's files up to a size limit, and remembers the version of each, to detect changes. A file that
 // cannot be read is a problem that names it, never an exception.
 
-import { messageOf } from "../../core/error-message.ts";
+import { codeOf, messageOf } from "../../core/error-message.ts";
 import type { Problem } from "../../core/problem.ts";
 import type { Files } from "../../platform/files.ts";
 
-export type FileContent = { readonly text: string } | { readonly problem: Problem };
+export type FileContent =
+  | { readonly text: string }
+  | { readonly problem: Problem; readonly isMissing: boolean };
 
 const maxLength = 256 * 1024;
 
@@ -24,8 +26,9 @@ export class FileReader {
 
   /** `what` names the file in messages: a flag, or what the file is for. */
   async read(path: string, what: string): Promise<FileContent> {
-    const refuse = (reason: string, text: string): FileContent => ({
+    const refuse = (reason: string, text: string, isMissing = false): FileContent => ({
       problem: { severity: "error", reason, key: what, text: `${path}: ${text}` },
+      isMissing,
     });
     try {
       // The version is read before the content, so that the next check detects a change in between.
@@ -34,7 +37,8 @@ export class FileReader {
       if (text.length <= maxLength) return { text };
       return refuse("FileTooLarge", `the file has ${text.length} characters; the limit is ${maxLength}`);
     } catch (error) {
-      return refuse("UnreadableFile", `cannot read ${what}: ${messageOf(error)}`);
+      const isMissing = codeOf(error) === "ENOENT";
+      return refuse("UnreadableFile", `cannot read ${what}: ${messageOf(error)}`, isMissing);
     }
   }
 }

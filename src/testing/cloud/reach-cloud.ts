@@ -21,7 +21,7 @@ function requestOf(
   text: string,
   header: (name: string) => string | undefined,
 ): SimulatedRequest {
-  const common = { method, url, header, authorization: header("authorization") };
+  const common = { method, url, header, text, authorization: header("authorization") };
   if (text === "") return { ...common, body: undefined, isMalformed: false };
   try {
     return { ...common, body: JSON.parse(text), isMalformed: false };

@@ -13,6 +13,8 @@ export interface SimulatedRequest {
   readonly body: unknown;
   /** There is a body, and it is no JSON. */
   readonly isMalformed: boolean;
+  /** The body as it was sent, for a cloud with other bodies. */
+  readonly text?: string;
   readonly authorization: string | undefined;
   /** The value of a header, whatever its spelling. Absent: there are no others. */
   readonly header?: (name: string) => string | undefined;

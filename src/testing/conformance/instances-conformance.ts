@@ -30,8 +30,10 @@ export function instancesConformance(name: string, harness: Harness): void {
     return all;
   };
   const namesOf = (instances: readonly Instance[]) =>
-    // A kubelet may register with an address too.
-    instances.flatMap((instance) => instance.names.filter((one) => parseIp(one) === undefined)).toSorted();
+    // A kubelet may register with an address or with the id too.
+    instances
+      .flatMap(({ key, names }) => names.filter((one) => parseIp(one) === undefined && one !== key))
+      .toSorted();
   const nameLookups = (sources: readonly InstanceSource[]) =>
     sources.flatMap(({ lookups }) => lookups?.name ?? []);
   const findByName = async (lab: Lab, sources: readonly InstanceSource[], wanted: string) => {
@@ -98,9 +100,11 @@ export function instancesConformance(name: string, harness: Harness): void {
               ? [instance.key]
               : key === "name"
                 ? instance.names
-                : key === "uuid"
-                  ? (instance.uuids ?? [])
-                  : instance.addresses.map(({ value }) => value);
+                : key === "shortName"
+                  ? [instance.shortName ?? ""]
+                  : key === "uuid"
+                    ? (instance.uuids ?? [])
+                    : instance.addresses.map(({ value }) => value);
           const wanted = listed.map(keysOf).flatMap((keys) => keys.slice(0, 1));
           for (let start = 0; start < wanted.length; start += lookup.limit) {
             const asked = wanted.slice(start, start + lookup.limit);

@@ -56,7 +56,7 @@ function apiWith(answers: readonly Answer[], overrides: readonly Override[] = []
   const access = {
     session: async () => ({ value }),
     endpointOf: (service: { readonly name: string; readonly id: string }, region: string) =>
-      endpointOf(service, region, overrides),
+      endpointOf(service, region, { overrides }),
   };
   return { sent, api: awsApi(access, account) };
 }
@@ -224,16 +224,16 @@ test("finds the endpoint of a service by its region, or by an override", () => {
   ];
   const own = { service: "EC2", region: "us-west-2", url: "http://127.0.0.1:5000", "signing-region": "sim" };
   const urls = [
-    endpointOf(ec2, "eu-central-1", [own]),
-    endpointOf(elb, "cn-north-1", []),
-    endpointOf(ec2, "us-iso-east-1", []),
+    endpointOf(ec2, "eu-central-1", { overrides: [own] }),
+    endpointOf(elb, "cn-north-1", { overrides: [] }),
+    endpointOf(ec2, "us-iso-east-1", { overrides: [] }),
   ].map(({ url }) => url);
   expect(urls).toEqual([
     "https://ec2.eu-central-1.amazonaws.com",
     "https://elasticloadbalancing.cn-north-1.amazonaws.com.cn",
     "https://ec2.us-iso-east-1.c2s.ic.gov",
   ]);
-  expect(endpointOf(ec2, "us-west-2", [own])).toEqual({
+  expect(endpointOf(ec2, "us-west-2", { overrides: [own] })).toEqual({
     url: "http://127.0.0.1:5000",
     signingName: "ec2",
     signingRegion: "sim",

@@ -1,0 +1,102 @@
+// The cluster in AWS: its id, which is in the tags of what belongs to it, its VPC and its subnet. What the settings lack is that of the
+// machine that this program runs on.
+
+import { type Call, CloudError, collect, resolveOnce } from "#ccm";
+import type { AwsApi } from "./api.ts";
+import type { Filter } from "./api-ec2.ts";
+import type { InstanceMetadata } from "./metadata.ts";
+import type { ApiInstance, ApiTag, Maybe } from "./resources.ts";
+import type { Settings } from "./settings.ts";
+
+const prefix = "kubernetes.io/cluster/";
+const formerKey = "KubernetesCluster";
+
+/** The id of a cluster, and how it marks what belongs to it. */
+export interface ClusterTag {
+  readonly id: string;
+  /** The key of the tag. Its value is `owned` or `shared`. */
+  readonly key: string;
+  /** The cluster also has the former tag, `KubernetesCluster=ID`. */
+  readonly isFormer: boolean;
+}
+
+type Tags = Maybe<readonly ApiTag[]>;
+
+/** Whether something with these tags belongs to the cluster, be it alone or shared with others. */
+export function hasClusterTag({ id, key }: ClusterTag, tags: Tags): boolean {
+  return (tags ?? []).some((tag) => tag.key === key || (tag.key === formerKey && tag.value === id));
+}
+
+/** Whether the cluster may delete something with these tags. */
+export function isOwned({ id, key }: ClusterTag, tags: Tags): boolean {
+  return (tags ?? []).some(
+    (tag) => (tag.key === key && tag.value === "owned") || (tag.key === formerKey && tag.value === id),
+  );
+}
+
+/** Whether something with these tags belongs to no cluster. */
+export function hasNoClusterTag(tags: Tags): boolean {
+  return !(tags ?? []).some(({ key }) => key.startsWith(prefix));
+}
+
+/** The conditions of the listings that together have what belongs to the cluster: EC2 has no "or" between two tags. */
+export function clusterFilters({ id, key, isFormer }: ClusterTag): readonly Filter[] {
+  const current = { Name: "tag-key", Value: [key] };
+  return isFormer ? [current, { Name: `tag:${formerKey}`, Value: [id] }] : [current];
+}
+
+function clusterTag(id: string, isFormer: boolean): ClusterTag {
+  return { id, key: prefix + id, isFormer };
+}
+
+function tagOfMachine({ instanceId, tagSet }: ApiInstance): ClusterTag {
+  const operation = "DescribeInstances";
+  const tags = tagSet ?? [];
+  const ids = tags.flatMap(({ key }) => (key.startsWith(prefix) ? [key.slice(prefix.length)] : []));
+  const former = tags.find(({ key }) => key === formerKey)?.value ?? undefined;
+  const all = [...new Set([...ids, ...(former === undefined ? [] : [former])])];
+  const [id, ...others] = all;
+  const found = all.length === 0 ? "no tag of a cluster" : `the tags of several clusters (${all.join(", ")})`;
+  if (id === undefined || others.length > 0)
+    throw new CloudError(
+      "invalid",
+      `The machine of the manager, ${instanceId}, has ${found}, so it is not known which instances belong to this cluster. Nothing is read from or changed in AWS. Set KubernetesClusterID in the file of --cloud-config, or give the machine one tag such as ${prefix}my-cluster=owned.`,
+      { operation },
+    );
+  return clusterTag(id, former !== undefined);
+}
+
+/** What is the same for the whole life of a connection. */
+export interface Cluster {
+  readonly tag: (call: Call) => Promise<ClusterTag>;
+  readonly vpc: (call: Call) => Promise<string>;
+  /** Undefined where this program does not run in the cluster. */
+  readonly subnet: (call: Call) => Promise<string | undefined>;
+}
+
+export function clusterOf(settings: Settings, { ec2 }: AwsApi, metadata: InstanceMetadata): Cluster {
+  const ownInstance = resolveOnce(async (call) => {
+    const { instanceId } = await metadata.ownInstance(call);
+    const [own] = await collect(ec2.instancePages({ InstanceId: [instanceId] }, call));
+    if (own === undefined)
+      throw new CloudError("unavailable", `DescribeInstances returned nothing for ${instanceId}.`, {
+        operation: "DescribeInstances",
+      });
+    return own;
+  });
+  const {
+    vpc,
+    "subnet-id": subnet,
+    "kubernetes-cluster-id": id,
+    "kubernetes-cluster-tag": former,
+    "role-arn": role,
+  } = settings;
+  const known = former ?? id;
+  const isElsewhere = vpc !== undefined && (subnet ?? role) !== undefined && known !== undefined;
+  return {
+    tag: async (call) =>
+      known === undefined ? tagOfMachine(await ownInstance(call)) : clusterTag(known, former !== undefined),
+    vpc: async (call) => (isElsewhere ? vpc : ((await ownInstance(call)).vpcId ?? "")),
+    subnet: async (call) => (isElsewhere ? subnet : ((await ownInstance(call)).subnetId ?? undefined)),
+  };
+}

@@ -1,0 +1,31 @@
+// The provider of AWS: instances of EC2 and routes to them.
+
+import { defineProvider } from "#ccm";
+import { awsApi } from "./api.ts";
+import { clusterOf } from "./cluster.ts";
+import { accessOf, credentialFiles } from "./credentials.ts";
+import { fargate, instanceSource } from "./instances.ts";
+import { InstanceMetadata } from "./metadata.ts";
+import { ClusterRoutes } from "./routes.ts";
+import { checkSettings, config, readConfigFile } from "./settings.ts";
+
+export const aws = defineProvider({
+  contract: 2,
+  name: "aws",
+  schemes: ["aws://"],
+  config,
+  readConfigFile,
+  checkConfig: checkSettings,
+  inputs: credentialFiles,
+  connect: (settings, context) => {
+    const metadata = new InstanceMetadata(settings, context.account);
+    const access = accessOf(settings, context, metadata);
+    const api = awsApi(access, context.account);
+    const cluster = clusterOf(settings, api, metadata);
+    const source = instanceSource(api.ec2, settings, { ...cluster, region: access.region });
+    return {
+      instances: { sources: [source], unreadable: [fargate], matchBy: ["name", "shortName"] },
+      routes: new ClusterRoutes(api.ec2, settings, cluster),
+    };
+  },
+});

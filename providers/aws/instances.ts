@@ -1,0 +1,237 @@
+// Instances of EC2: one listing of those with the tag of the cluster, with lookups by id and name in batches.
+
+import {
+  type Call,
+  collect,
+  errorProblem,
+  type Instance,
+  type InstanceAddress,
+  type InstanceLookup,
+  type InstanceSource,
+  type IpAddress,
+  parseIp,
+  providerID,
+  type UnreadableSource,
+} from "#ccm";
+import type { Ec2Api, Filter } from "./api-ec2.ts";
+import { type Cluster, clusterFilters, hasClusterTag } from "./cluster.ts";
+import type { ApiInstance, ApiInterface } from "./resources.ts";
+import type { Settings } from "./settings.ts";
+import { type Topology, topologiesOf, ZoneIDs, zoneLabels } from "./topology.ts";
+
+/** The last part of the path decides, as in the Go manager. */
+function lastPart(id: string): string {
+  const [, path = id] = /^aws:\/\/[^/]*(\/.*)?$/.exec(id) ?? [];
+  return (
+    path
+      .replaceAll(/^\/+|\/+$/g, "")
+      .split("/")
+      .at(-1) ?? ""
+  );
+}
+
+const isInstanceID = (text: string): boolean => /^i-[^/.]+$/.test(text);
+
+export function instanceIDOf(id: string): string | undefined {
+  const last = lastPart(id);
+  return isInstanceID(last) ? last : undefined;
+}
+
+/** Pods of Fargate, which are no instances. Their Nodes are those of another manager. */
+export const fargate: UnreadableSource = {
+  name: "fargate",
+  keyOf: (id) => {
+    const last = lastPart(id);
+    return id.startsWith("aws://") && last.startsWith("fargate-") ? last : undefined;
+  },
+};
+
+const inUse = ({ networkInterfaceSet }: ApiInstance): readonly ApiInterface[] =>
+  (networkInterfaceSet ?? []).filter(({ status }) => status === "in-use");
+
+const deviceOf = ({ attachment }: ApiInterface): number =>
+  attachment ? Number(attachment.deviceIndex ?? 0) : Number.POSITIVE_INFINITY;
+
+function normal(text: string | null | undefined): readonly IpAddress[] {
+  const ip = parseIp(text ?? "", "sloppy");
+  return ip === undefined ? [] : [ip];
+}
+
+/** In the order of the Go manager: family by family, and the interfaces of IPv6 as EC2 lists them. */
+export function addressesOf(instance: ApiInstance, families: readonly string[]): readonly InstanceAddress[] {
+  const { ipAddress, privateDnsName, dnsName } = instance;
+  const named = (kind: InstanceAddress["kind"], value: string | null | undefined) =>
+    value ? [{ kind, value }] : [];
+  const internal = (ip: IpAddress) => ({ kind: "InternalIP", value: ip }) as const;
+  return families.flatMap((family): readonly InstanceAddress[] => {
+    if (family === "ipv6")
+      return inUse(instance)
+        .flatMap(({ ipv6AddressesSet }) => normal(ipv6AddressesSet?.[0]?.ipv6Address))
+        .map(internal);
+    const interfaces = inUse(instance).toSorted((one, other) => {
+      const [first, second] = [deviceOf(one), deviceOf(other)];
+      return first === second ? 0 : first - second;
+    });
+    return [
+      ...interfaces
+        .flatMap(({ privateIpAddressesSet }) => privateIpAddressesSet ?? [])
+        .flatMap(({ privateIpAddress }) => normal(privateIpAddress))
+        .map(internal),
+      ...normal(ipAddress).map((value) => ({ kind: "ExternalIP", value }) as const),
+      ...named("InternalDNS", privateDnsName),
+      ...named("Hostname", privateDnsName),
+      ...named("ExternalDNS", dnsName),
+    ];
+  });
+}
+
+/** Undefined for an instance that is gone: EC2 shows it for an hour more. */
+function stateOf({ instanceState }: ApiInstance): Instance["state"] | "gone" {
+  switch (instanceState?.name) {
+    case "terminated":
+      return "gone";
+    case "shutting-down":
+      return "terminating";
+    case "stopped":
+      return "stopped";
+    default:
+      return "running";
+  }
+}
+
+/** What load balancers and routes need to know of an instance. */
+function handlesOf({
+  vpcId,
+  subnetId,
+  groupSet,
+  sourceDestCheck,
+}: ApiInstance): Readonly<Record<string, string>> {
+  return {
+    ...(vpcId && { vpc: vpcId }),
+    ...(subnetId && { subnet: subnetId }),
+    groups: (groupSet ?? []).map(({ groupId }) => groupId).join(" "),
+    ...(sourceDestCheck === "false" && { forwards: "true" }),
+  };
+}
+
+interface Known {
+  readonly region: string;
+  readonly families: readonly string[];
+  readonly zones: ReadonlyMap<string, string>;
+  readonly topologies: ReadonlyMap<string, Topology>;
+}
+
+function toInstance(found: ApiInstance, known: Known): readonly Instance[] {
+  const { instanceId: key, instanceType, placement, privateDnsName, tagSet } = found;
+  const state = stateOf(found);
+  if (state === "gone") return [];
+  const zone = placement?.availabilityZone ?? undefined;
+  const addresses = addressesOf(found, known.families);
+  const { labels, problem } = known.topologies.get(key) ?? {};
+  const name = tagSet?.find((tag) => tag.key === "Name")?.value;
+  const title = name ? `${key} (${name})` : key;
+  const text = `The instance ${title} has no address of the families ${known.families.join(", ")} yet. A joining Node stays uninitialized until it has one.`;
+  const problems = [
+    ...(addresses.length === 0 ? [errorProblem("IncompleteInstance", text)] : []),
+    ...(problem === undefined ? [] : [problem]),
+  ];
+  return [
+    {
+      key,
+      id: providerID(`aws:///${zone ?? ""}/${key}`),
+      names: [...(privateDnsName ? [privateDnsName] : []), key],
+      // A resource-based name has any domain after the id.
+      shortName: key,
+      title,
+      state,
+      handles: handlesOf(found),
+      addresses,
+      type: instanceType ?? "",
+      region: known.region,
+      ...(zone !== undefined && { zone }),
+      labels: { ...zoneLabels(known.zones.get(zone ?? "")), ...labels },
+      ...(problems.length > 0 && { problems }),
+    },
+  ];
+}
+
+/** EC2 accepts no more values in one filter. */
+const maxValues = 200;
+
+/** Terminated instances keep their name and their address. */
+const alive: Filter = {
+  Name: "instance-state-name",
+  Value: ["pending", "running", "shutting-down", "stopping", "stopped"],
+};
+
+export function instanceSource(
+  ec2: Ec2Api,
+  settings: Settings,
+  cluster: Cluster & { readonly region: (call: Call) => Promise<string> },
+): InstanceSource {
+  const zoneIDs = new ZoneIDs(ec2);
+  const pattern = new RegExp(settings["supported-topology-instance-type-pattern"]);
+  const families = settings["node-ip-families"] ?? ["ipv4"];
+  const toInstances = async (found: readonly ApiInstance[], call: Call): Promise<readonly Instance[]> => {
+    if (found.length === 0) return [];
+    const names = found.flatMap(({ placement }) => placement?.availabilityZone ?? []);
+    const [region, zones, topologies] = [
+      await cluster.region(call),
+      await zoneIDs.of(names, call),
+      await topologiesOf(ec2, found, pattern, call),
+    ];
+    return found.flatMap((one) => toInstance(one, { region, families, zones, topologies }));
+  };
+  /** By filters, because one unknown id of a request by ids fails all others. */
+  const described = (filters: readonly Filter[], call: Call) =>
+    collect(ec2.instancePages({ Filter: [alive, ...filters] }, call));
+  const byID = async (ids: readonly string[], call: Call) =>
+    ids.length === 0 ? [] : described([{ Name: "instance-id", Value: ids }], call);
+  const byName = async (names: readonly string[], call: Call) => {
+    if (names.length === 0) return [];
+    const tag = await cluster.tag(call);
+    const found = await described([{ Name: "private-dns-name", Value: names }], call);
+    // Another cluster in another VPC may have the same addresses, and so the same names.
+    return found.filter(({ tagSet }) => hasClusterTag(tag, tagSet));
+  };
+  const lookup = (
+    find: (keys: readonly string[], call: Call) => Promise<readonly ApiInstance[]>,
+    isKey: (instance: Instance, key: string) => boolean,
+  ): InstanceLookup => ({
+    limit: maxValues,
+    find: async (keys, call) => {
+      const all = await toInstances(await find(keys, call), call);
+      return new Map(keys.map((key) => [key, all.filter((instance) => isKey(instance, key))]));
+    },
+  });
+  return {
+    name: "instances",
+    keyOf: instanceIDOf,
+    list: async function* (call) {
+      const listed = new Set<string>();
+      for (const filter of clusterFilters(await cluster.tag(call)))
+        for await (const page of ec2.instancePages({ Filter: [alive, filter] }, call)) {
+          const others = page.filter(({ instanceId }) => !listed.has(instanceId));
+          for (const { instanceId } of others) listed.add(instanceId);
+          yield await toInstances(others, call);
+        }
+    },
+    lookups: {
+      id: lookup(byID, ({ key }, id) => key === id),
+      name: lookup(
+        async (names, call) => [
+          ...(await byID(names.filter(isInstanceID), call)),
+          ...(await byName(
+            names.filter((name) => !isInstanceID(name)),
+            call,
+          )),
+        ],
+        ({ names }, name) => names.includes(name),
+      ),
+      shortName: lookup(
+        (names, call) => byID(names.filter(isInstanceID), call),
+        ({ key }, name) => key === name,
+      ),
+    },
+  };
+}

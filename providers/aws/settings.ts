@@ -1,0 +1,236 @@
+// What operators of AWS set: the keys of the Go manager's configuration file, its flags, and the variables of AWS's SDKs.
+
+import {
+  type ConfigFile,
+  type ConfigProblem,
+  flag,
+  integer,
+  oneOf,
+  readGcfg,
+  records,
+  repeated,
+  secret,
+  text,
+  url,
+  type Values,
+} from "#ccm";
+
+const live = { reload: "live" } as const;
+
+const place = {
+  region: text("Region of the cluster. Default: that of the zone, of the profile or of this machine.", {
+    env: "AWS_REGION",
+  }),
+  zone: text("Zone of this machine. Only for its region; set region instead."),
+  vpc: text("VPC of the cluster. Default: that of this machine.", { env: "AWS_VPC_ID" }),
+  "subnet-id": text(
+    "Subnet of load balancers where none is found by its tags. Default: that of this machine.",
+    { env: "AWS_SUBNET_ID" },
+  ),
+  "route-table-id": text("Route table of the cluster. Default: the one with the tag of the cluster."),
+  "kubernetes-cluster-id": text(
+    "Id of the cluster: what belongs to it has the tag kubernetes.io/cluster/ID. Default: that of this machine.",
+    { env: "AWS_CLUSTER_ID" },
+  ),
+  "kubernetes-cluster-tag": text("Id of the cluster in the former tag, KubernetesCluster=ID."),
+};
+
+const ineffective = (what: string) => text(what, { ineffective: true });
+
+/** `[ServiceOverride "name"]`. */
+const override = {
+  name: text("Name of the section."),
+  service: oneOf(
+    "Name of the service.",
+    ["EC2", "Elastic Load Balancing", "Elastic Load Balancing v2", "KMS"],
+    { required: true },
+  ),
+  region: text("Region in which it holds.", { required: true }),
+  url: url("URL of the service.", { required: true, example: "https://ec2.example.com" }),
+  "signing-region": text("Region of signatures.", { required: true }),
+  "signing-name": text("Name of the service in signatures."),
+  "signing-method": ineffective("Signatures have version 4."),
+};
+
+const access = {
+  "role-arn": text("A role to assume for all requests.", live),
+  "source-arn": text("ARN of the resource on whose behalf the role is assumed.", live),
+  "service-overrides": records('Other endpoints: [ServiceOverride "name"].', override, { fallback: [] }),
+  "access-key-id": text("Id of an access key.", { env: "AWS_ACCESS_KEY_ID", ...live }),
+  "secret-access-key": secret("The access key.", { env: "AWS_SECRET_ACCESS_KEY" }),
+  "session-token": secret("Token of a temporary access key.", { env: "AWS_SESSION_TOKEN" }),
+  profile: text("Profile in the shared files.", { env: "AWS_PROFILE", ...live }),
+  "shared-credentials-file": text("Shared file with access keys. Default: ~/.aws/credentials.", {
+    env: "AWS_SHARED_CREDENTIALS_FILE",
+    ...live,
+  }),
+  "shared-config-file": text("Shared file with profiles. Default: ~/.aws/config.", {
+    env: "AWS_CONFIG_FILE",
+    ...live,
+  }),
+  home: text("Where .aws with the shared files is.", { env: "HOME", ...live }),
+  "web-identity-role-arn": text("The role of a web identity.", { env: "AWS_ROLE_ARN", ...live }),
+  "web-identity-token-file": text("A file with the token of a web identity.", {
+    env: "AWS_WEB_IDENTITY_TOKEN_FILE",
+    ...live,
+  }),
+  "role-session-name": text("Name of sessions with assumed roles.", {
+    ...{ fallback: "fairlead", env: "AWS_ROLE_SESSION_NAME", ...live },
+  }),
+  "container-credentials-path": text("Path of the credentials of an ECS task.", {
+    env: "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI",
+    ...live,
+  }),
+  "container-credentials-url": url("URL of the credentials of a container.", {
+    env: "AWS_CONTAINER_CREDENTIALS_FULL_URI",
+    ...live,
+  }),
+  "container-token": secret("Token for that URL.", { env: "AWS_CONTAINER_AUTHORIZATION_TOKEN" }),
+  "container-token-file": text("A file with that token.", {
+    env: "AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE",
+    ...live,
+  }),
+  "metadata-endpoint": url("URL of the instance metadata service.", {
+    fallback: "http://169.254.169.254",
+    env: "AWS_EC2_METADATA_SERVICE_ENDPOINT",
+  }),
+  "metadata-disabled": flag("Never ask the instance metadata service.", {
+    fallback: false,
+    env: "AWS_EC2_METADATA_DISABLED",
+  }),
+  endpoint: url("URL of all services. Default: those of the region.", { env: "AWS_ENDPOINT_URL" }),
+  "sts-endpoint": url("URL of the security token service. Default: that of the region.", {
+    env: "AWS_ENDPOINT_URL_STS",
+    ...live,
+  }),
+};
+
+const nodes = {
+  "node-ip-families": repeated(
+    "IP families of the addresses of Nodes, in their order: ipv4, ipv6.",
+    "ipv4 or ipv6, one per line",
+  ),
+  "supported-topology-instance-type-pattern": text(
+    "Instance types whose Nodes get topology labels, as a regular expression.",
+    { fallback: "^(hpc|trn|p)[0-9]+[a-z]*(-[a-z0-9]+)?(\\.[0-9a-z]*)$" },
+  ),
+};
+
+const balancers = {
+  "disable-security-group-ingress": flag("Do not change the security groups of Nodes.", {
+    fallback: false,
+    ...live,
+  }),
+  "elb-security-group": text("Security group of all classic load balancers, instead of one for each."),
+  "nlb-security-group-mode": oneOf("Managed: network load balancers get a security group each.", ["Managed"]),
+  "cluster-service-load-balancer-health-probe-mode": oneOf(
+    "What is checked for Services with externalTrafficPolicy Cluster: each port, or kube-proxy (Shared).",
+    ["ServiceNodePort", "Shared"],
+    { fallback: "ServiceNodePort", ...live },
+  ),
+  "cluster-service-shared-load-balancer-health-probe-port": integer(
+    "Port of kube-proxy's health check.",
+    { min: 1, max: 65_535 },
+    { fallback: 10_256, ...live },
+  ),
+  "cluster-service-shared-load-balancer-health-probe-path": text("Path of that check.", {
+    fallback: "/healthz",
+    ...live,
+  }),
+};
+
+export const config = { ...place, ...access, ...nodes, ...balancers };
+export type Settings = Values<typeof config>;
+
+/** The setting of a key in the file, whose words are not separated. */
+const settingOfKey = new Map(
+  [...Object.keys(config), ...Object.keys(override)].map((name) => [name.replaceAll("-", ""), name]),
+);
+
+export function readConfigFile(text: string): ConfigFile {
+  return readGcfg(text, {
+    sections: ["Global"],
+    records: { section: "ServiceOverride", setting: "service-overrides", name: "name" },
+    nameOf: (key) => settingOfKey.get(key) ?? key,
+    repeatable: new Set(["node-ip-families"]),
+    example: "Region = us-west-2",
+  });
+}
+
+function isPattern(text: string): boolean {
+  try {
+    new RegExp(text);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** Checks that involve several settings, and those of values that the table does not know. Pure. */
+export function checkSettings(settings: Settings): readonly ConfigProblem[] {
+  const problems: ConfigProblem[] = [];
+  const report = (
+    key: keyof Settings & string,
+    text: string,
+    severity: ConfigProblem["severity"] = "error",
+    reason = "InvalidSetting",
+  ) => problems.push({ severity, reason, key, text });
+  const {
+    "kubernetes-cluster-id": id,
+    "kubernetes-cluster-tag": tag,
+    "web-identity-token-file": tokenFile,
+    "supported-topology-instance-type-pattern": pattern,
+  } = settings;
+  for (const [index, { service, region }] of settings["service-overrides"].entries()) {
+    const isSame = (one: { readonly service: string; readonly region: string }) =>
+      one.service === service && one.region === region;
+    if (settings["service-overrides"].findIndex(isSame) < index)
+      report(
+        "service-overrides",
+        `two sections [ServiceOverride] are for ${service} in ${region}. Remove one of them`,
+      );
+  }
+  for (const family of settings["node-ip-families"] ?? [])
+    if (family !== "ipv4" && family !== "ipv6")
+      report("node-ip-families", `NodeIPFamilies must be ipv4 or ipv6, got ${JSON.stringify(family)}`);
+  if (!isPattern(pattern))
+    report(
+      "supported-topology-instance-type-pattern",
+      `SupportedTopologyInstanceTypePattern must be a regular expression, got ${JSON.stringify(pattern)}`,
+    );
+  if (id !== undefined && tag !== undefined && id !== tag)
+    report(
+      "kubernetes-cluster-tag",
+      `KubernetesClusterID is ${JSON.stringify(id)}, and KubernetesClusterTag is ${JSON.stringify(tag)}. They name the same cluster: set them to the same value, or remove one`,
+    );
+  if ((settings["access-key-id"] === undefined) !== (settings["secret-access-key"] === undefined))
+    report(
+      "secret-access-key",
+      "AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY are needed together, and only one of them is set. Set both, or none",
+      "error",
+      "MissingSetting",
+    );
+  if (tokenFile !== undefined && settings["web-identity-role-arn"] === undefined)
+    report(
+      "web-identity-role-arn",
+      "AWS_WEB_IDENTITY_TOKEN_FILE is set without AWS_ROLE_ARN. Set the role that the token is for",
+      "error",
+      "MissingSetting",
+    );
+  if (settings["source-arn"] !== undefined && settings["role-arn"] === undefined)
+    report("source-arn", "SourceARN has no effect without RoleARN. Set RoleARN, or remove it", "warning");
+  if (settings["metadata-disabled"]) {
+    const missing = (what: string, key: keyof Settings & string) =>
+      report(
+        key,
+        `${what} is required where the instance metadata service is disabled (AWS_EC2_METADATA_DISABLED)`,
+        "error",
+        "MissingSetting",
+      );
+    if (settings.region === undefined && settings.zone === undefined && settings.profile === undefined)
+      missing("Region", "region");
+    if (settings.vpc === undefined) missing("VPC", "vpc");
+    if (id === undefined && tag === undefined) missing("KubernetesClusterID", "kubernetes-cluster-id");
+  }
+  return problems;
+}

@@ -1,0 +1,57 @@
+// What the operations of all services have in common: how a listing selects, and how it is cut into pages.
+
+import { Refused, type Stored } from "#ccm/testing";
+import { listIn, recordIn, type SentParameters, textIn, textsIn } from "../query.ts";
+import type { Tagged } from "../state/resources.ts";
+
+/** Whether an injected fault hides a resource from a request. */
+export type IsHidden = (resource: Stored, kind: "listings" | "lookups") => boolean;
+
+/** The operations of the services by service and action, such as `ec2:DescribeInstances`. They return the content of the response. */
+export type QueryOperations = Readonly<
+  Record<string, (parameters: SentParameters, isHidden: IsHidden) => object | undefined>
+>;
+
+export function tagSet({ tags }: Tagged) {
+  return Object.entries(tags).map(([key, value]) => ({ key, value }));
+}
+
+/** What has one of the ids and matches every filter of a request. `fields` has the values by which a resource can be filtered. */
+export function selected<T extends Tagged>(
+  all: readonly T[],
+  parameters: SentParameters,
+  ids: string,
+  fields: (resource: T) => Readonly<Record<string, readonly (string | undefined)[]>>,
+): readonly T[] {
+  const wanted = textsIn(parameters[ids]);
+  const filters = listIn(parameters["Filter"]).map((one) => {
+    const { Name, Value } = recordIn(one);
+    return { name: textIn(Name) ?? "", values: textsIn(Value) };
+  });
+  return all.filter((resource) => {
+    if (wanted.length > 0 && !wanted.includes(String(resource.id))) return false;
+    const known = fields(resource);
+    return filters.every(({ name, values }) => {
+      const tag = name.startsWith("tag:") ? resource.tags[name.slice(4)] : undefined;
+      const own =
+        name === "tag-key" ? Object.keys(resource.tags) : name.startsWith("tag:") ? [tag] : known[name];
+      if (own === undefined)
+        throw new Refused(400, `The filter '${name}' is invalid`, "InvalidParameterValue");
+      return own.some((value) => value !== undefined && values.includes(value));
+    });
+  });
+}
+
+/** One page of a listing of EC2, and the cursor of the next one. */
+export function pageOf<T>(all: readonly T[], parameters: SentParameters, ids: string) {
+  const [size, token] = [textIn(parameters["MaxResults"]), textIn(parameters["NextToken"])];
+  if (size !== undefined && parameters[ids] !== undefined)
+    throw new Refused(
+      400,
+      `The parameter ${ids} cannot be used with the parameter maxResults`,
+      "InvalidParameterCombination",
+    );
+  const start = token === undefined ? 0 : Number(token.slice("after-".length));
+  const end = start + Number(size ?? 1000);
+  return { entries: all.slice(start, end), nextToken: end < all.length ? `after-${end}` : undefined };
+}

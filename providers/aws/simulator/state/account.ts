@@ -1,0 +1,144 @@
+// The state of the account: a VPC with subnets, a route table and security groups, and its instances.
+
+import { type Milliseconds, milliseconds } from "#ccm";
+import { type Clock, type DueWork, Ids } from "#ccm/testing";
+import {
+  type Instance,
+  type NewInstance,
+  Resources,
+  type RouteTable,
+  type SecurityGroup,
+  type Subnet,
+  type Tagged,
+} from "./resources.ts";
+
+/** How long the cloud takes. */
+export interface AccountTimes {
+  /** Until a new instance runs. */
+  readonly boot: Milliseconds;
+}
+
+export const region = "us-west-2";
+export const zones = ["a", "b", "c"].map((letter, index) => ({
+  name: region + letter,
+  id: `usw2-az${index + 1}`,
+}));
+
+export class Account {
+  readonly ids: Ids;
+  readonly later: DueWork;
+  readonly times: AccountTimes;
+  readonly vpc = "vpc-00000000000000001";
+  readonly instances: Resources<Instance>;
+  readonly subnets: Resources<Subnet>;
+  readonly tables: Resources<RouteTable>;
+  readonly groups: Resources<SecurityGroup>;
+  /** Instances that run in one of these have a position in the network. */
+  readonly topologyTypes = /^(hpc|trn|p)\d/;
+  /** The machine whose instance metadata service answers. */
+  self: string | undefined;
+
+  constructor(clock: Clock, later: DueWork, times: AccountTimes) {
+    this.ids = new Ids(clock);
+    this.later = later;
+    this.times = times;
+    this.instances = new Resources(clock, "InvalidInstanceID.NotFound");
+    this.subnets = new Resources(clock, "InvalidSubnetID.NotFound");
+    this.tables = new Resources(clock, "InvalidRouteTableID.NotFound");
+    this.groups = new Resources(clock, "InvalidGroup.NotFound");
+    for (const [index, { name: zone }] of zones.entries())
+      this.subnets.put({
+        id: this.id("subnet"),
+        name: zone,
+        tags: {},
+        vpc: this.vpc,
+        zone,
+        cidr: `10.0.${index * 64}.0/18`,
+        isPublic: true,
+      });
+    this.groups.put({
+      id: this.id("sg"),
+      name: "default",
+      tags: {},
+      vpc: this.vpc,
+      description: "default VPC security group",
+      rules: [],
+    });
+    this.addTable({ isMain: true });
+  }
+
+  id(kind: string): string {
+    return `${kind}-${this.ids.next().toString(16).padStart(17, "0")}`;
+  }
+
+  /** All resources that can have tags, by the kinds in which they are stored. */
+  get taggable(): readonly Resources<Tagged>[] {
+    const all: readonly unknown[] = [this.instances, this.subnets, this.tables, this.groups];
+    return all as readonly Resources<Tagged>[];
+  }
+
+  addTable(table: Partial<RouteTable> = {}): RouteTable {
+    return this.tables.put({
+      id: this.id("rtb"),
+      name: "",
+      tags: {},
+      vpc: this.vpc,
+      isMain: false,
+      subnets: [],
+      routes: [
+        { destination: "10.0.0.0/16", target: "local" },
+        { destination: "0.0.0.0/0", target: "igw-00000000000000001" },
+      ],
+      ...table,
+    });
+  }
+
+  /** A running instance. Without a subnet it is in the first one, with the default security group. */
+  add(name: string, options: NewInstance = {}): Instance {
+    const instance = this.instances.put(this.#newInstance(name, options));
+    if (this.times.boot > milliseconds(0)) {
+      this.instances.change(instance.id, { state: "pending" });
+      this.later.add(this.times.boot, () => {
+        if (this.instances.get(instance.id)?.state === "pending")
+          this.instances.change(instance.id, { state: "running" });
+      });
+    }
+    return instance;
+  }
+
+  /** EC2 shows a terminated instance for some time; its addresses and its interfaces are gone. */
+  terminate(which: string): void {
+    this.instances.change(which, { state: "terminated", interfaces: [], ip: undefined });
+  }
+
+  #newInstance(name: string, options: NewInstance): Instance {
+    const { ipv4, ...changes } = options;
+    const [first] = this.subnets.list();
+    const subnet = this.subnets.existing(options.subnet ?? first?.id ?? "");
+    const number = this.ids.next();
+    const own = `10.0.${Math.floor(number / 250) % 64}.${(number % 250) + 4}`;
+    const device = {
+      id: this.id("eni"),
+      status: "in-use",
+      device: 0,
+      ipv4: ipv4 ?? [own],
+      ipv6: [],
+    } as const;
+    return {
+      id: this.id("i"),
+      name,
+      tags: {},
+      type: "m5.large",
+      state: "running",
+      vpc: subnet.vpc,
+      zone: subnet.zone,
+      groups: this.groups.list().flatMap(({ id, name: group }) => (group === "default" ? [String(id)] : [])),
+      interfaces: [device],
+      ip: undefined,
+      publicName: undefined,
+      sourceDestCheck: true,
+      ...changes,
+      subnet: String(subnet.id),
+    };
+  }
+}

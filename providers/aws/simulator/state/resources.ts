@@ -1,0 +1,87 @@
+// The resources of the simulated account, and the records that hold them.
+
+import { type Clock, Records, Refused, type Stored } from "#ccm/testing";
+
+/** What can have tags. */
+export interface Tagged extends Stored {
+  readonly tags: Readonly<Record<string, string>>;
+}
+
+export interface Interface {
+  readonly id: string;
+  readonly status: "in-use" | "available";
+  readonly device: number;
+  readonly ipv4: readonly string[];
+  readonly ipv6: readonly string[];
+}
+
+/** `name` is its private DNS name, under which kubelets register. */
+export interface Instance extends Tagged {
+  readonly id: string;
+  readonly type: string;
+  readonly state: "pending" | "running" | "shutting-down" | "terminated" | "stopping" | "stopped";
+  readonly vpc: string;
+  readonly subnet: string;
+  readonly zone: string;
+  readonly groups: readonly string[];
+  readonly interfaces: readonly Interface[];
+  /** The public address. */
+  readonly ip: string | undefined;
+  readonly publicName: string | undefined;
+  readonly sourceDestCheck: boolean;
+}
+
+export interface NewInstance extends Partial<Omit<Instance, "id" | "name">> {
+  /** Several addresses of the first interface. */
+  readonly ipv4?: readonly string[];
+}
+
+export interface Subnet extends Tagged {
+  readonly vpc: string;
+  readonly zone: string;
+  readonly cidr: string;
+  readonly isPublic: boolean;
+}
+
+export interface Route {
+  readonly destination: string;
+  /** An instance, `local`, or a gateway. */
+  readonly target: string;
+}
+
+export interface RouteTable extends Tagged {
+  readonly vpc: string;
+  readonly routes: readonly Route[];
+  readonly isMain: boolean;
+  /** The subnets that are associated explicitly. */
+  readonly subnets: readonly string[];
+}
+
+export interface Rule {
+  readonly ipProtocol: string;
+  readonly fromPort?: string | undefined;
+  readonly toPort?: string | undefined;
+  /** A range, or the id of a security group. */
+  readonly peer: string;
+  readonly description?: string | undefined;
+}
+
+export interface SecurityGroup extends Tagged {
+  readonly vpc: string;
+  readonly description: string;
+  readonly rules: readonly Rule[];
+}
+
+/** Records whose refusals have EC2's codes. */
+export class Resources<T extends Tagged> extends Records<T> {
+  readonly #code: string;
+
+  constructor(clock: Clock, code: string) {
+    super(clock);
+    this.#code = code;
+  }
+
+  override missing(which: number | string): Error {
+    return new Refused(400, `The ID '${which}' does not exist`, this.#code);
+  }
+}

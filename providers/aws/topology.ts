@@ -1,0 +1,84 @@
+// The labels of Nodes that say where in AWS's network their instance is.
+
+import { type Call, CloudError, errorProblem, type Problem, warningProblem } from "#ccm";
+import type { Ec2Api } from "./api-ec2.ts";
+import type { ApiInstance } from "./resources.ts";
+
+const prefix = "topology.k8s.aws/";
+const layer = `${prefix}network-node-layer-`;
+
+/** The largest request. */
+const maxIDs = 100;
+
+/** Ids of zones by name. They never change, but an account gets more zones when it opts in to them. */
+export class ZoneIDs {
+  readonly #ec2: Ec2Api;
+  #known: ReadonlyMap<string, string> = new Map();
+
+  constructor(ec2: Ec2Api) {
+    this.#ec2 = ec2;
+  }
+
+  async of(zones: readonly string[], call: Call): Promise<ReadonlyMap<string, string>> {
+    if (zones.some((zone) => !this.#known.has(zone))) {
+      const all = await this.#ec2.describeAvailabilityZones({}, call);
+      const missing = zones.map((zone) => [zone, ""] as const);
+      this.#known = new Map([
+        ...missing,
+        ...all.map(({ zoneName, zoneId }) => [zoneName, zoneId ?? ""] as const),
+      ]);
+    }
+    return this.#known;
+  }
+}
+
+export function zoneLabels(id: string | undefined): Readonly<Record<string, string>> {
+  return id ? { [`${prefix}zone-id`]: id } : {};
+}
+
+/** The labels of an instance, or why it has none. */
+export interface Topology {
+  readonly labels?: Readonly<Record<string, string>>;
+  readonly problem?: Problem;
+}
+
+function problemOf(error: CloudError): Problem {
+  const { code } = error.detail;
+  const what = `The position in AWS's network is not known, so the Node gets no labels ${layer}1 and following: ${error.message}`;
+  if (code === "UnsupportedOperation" || error.kind === "forbidden")
+    return warningProblem("IncompleteInstance", what);
+  return errorProblem("IncompleteInstance", `${what} A joining Node stays uninitialized until it is known.`);
+}
+
+/** For the instances whose type matches: those of other types have no such position, or none that matters. */
+export async function topologiesOf(
+  ec2: Ec2Api,
+  instances: readonly ApiInstance[],
+  pattern: RegExp,
+  call: Call,
+): Promise<ReadonlyMap<string, Topology>> {
+  const ids = instances
+    .filter(
+      ({ instanceType, instanceState }) =>
+        pattern.test(instanceType ?? "") && instanceState?.name === "running",
+    )
+    .map(({ instanceId }) => instanceId);
+  const found = new Map<string, Topology>();
+  for (let from = 0; from < ids.length; from += maxIDs) {
+    const wanted = ids.slice(from, from + maxIDs);
+    try {
+      for (const { instanceId, networkNodeSet } of await ec2.describeInstanceTopology(
+        { InstanceId: wanted },
+        call,
+      )) {
+        const nodes = (networkNodeSet ?? []).map((node, index) => [`${layer}${index + 1}`, node]);
+        found.set(instanceId, { labels: Object.fromEntries(nodes) });
+      }
+    } catch (error) {
+      if (!CloudError.is(error) || error.kind === "unauthorized") throw error;
+      const problem = problemOf(error);
+      for (const id of wanted) found.set(id, { problem });
+    }
+  }
+  return found;
+}

@@ -19,15 +19,15 @@ import type { ApiInstance, ApiInterface } from "./resources.ts";
 import type { Settings } from "./settings.ts";
 import { type Topology, topologiesOf, ZoneIDs, zoneLabels } from "./topology.ts";
 
-/** The last part of the path decides, as in the Go manager. */
+/** The last part of the path decides, as in the Go manager. Without a scheme, all of it is the path. */
 function lastPart(id: string): string {
-  const [, path = id] = /^aws:\/\/[^/]*(\/.*)?$/.exec(id) ?? [];
-  return (
-    path
-      .replaceAll(/^\/+|\/+$/g, "")
-      .split("/")
-      .at(-1) ?? ""
-  );
+  const [, scheme = "aws", path = ""] = /^(?:([^:]*):\/\/[^/]*)?(.*)$/.exec(id) ?? [];
+  return scheme === "aws"
+    ? (path
+        .replaceAll(/^\/+|\/+$/g, "")
+        .split("/")
+        .at(-1) ?? "")
+    : "";
 }
 
 const isInstanceID = (text: string): boolean => /^i-[^/.]+$/.test(text);
@@ -200,7 +200,8 @@ export function instanceSource(
   ): InstanceLookup => ({
     limit: maxValues,
     find: async (keys, call) => {
-      const all = await toInstances(await find(keys, call), call);
+      const found = new Map((await find(keys, call)).map((one) => [one.instanceId, one]));
+      const all = await toInstances([...found.values()], call);
       return new Map(keys.map((key) => [key, all.filter((instance) => isKey(instance, key))]));
     },
   });

@@ -49,6 +49,8 @@ export class AwsCloud extends SimulatedApi {
   /** The secrets of access keys by id. Without any, every signature is valid. */
   readonly keys = new Map<string, { readonly secret: string; readonly endsAt?: number }>();
   readonly later: DueWork;
+  /** How far AWS's clock is ahead of that of the manager's machine. */
+  skew: Milliseconds = milliseconds(0);
   readonly #operations: QueryOperations;
 
   constructor(options: AwsOptions) {
@@ -98,7 +100,7 @@ export class AwsCloud extends SimulatedApi {
     return this.respond(
       { method: changes ? "POST" : "GET", body: parameters },
       { operation, path: `/?Action=${action}`, fault, serve },
-      () => ({ date: new Date(this.clock.now()).toUTCString() }),
+      () => ({ date: new Date(this.clock.now() + this.skew).toUTCString() }),
     );
   }
 
@@ -165,7 +167,7 @@ export class AwsCloud extends SimulatedApi {
     const time = header("x-amz-date") ?? "";
     if (key === undefined)
       throw new Refused(401, "AWS was not able to validate the provided access credentials", "AuthFailure");
-    if (Math.abs(timeOf(time) - this.clock.now()) > validity)
+    if (Math.abs(timeOf(time) - this.clock.now() - this.skew) > validity)
       throw new Refused(400, `Request has expired. Timestamp date is ${time}.`, "RequestExpired");
     if (key.endsAt !== undefined && this.clock.now() >= key.endsAt)
       throw new Refused(400, "The security token included in the request is expired", "ExpiredToken");

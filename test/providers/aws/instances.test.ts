@@ -1,0 +1,222 @@
+// Instances: ids, names, addresses in the order of the Go manager, labels, and requests.
+
+import { describe, expect, test } from "bun:test";
+import { failureOf } from "#ccm/testing";
+import { addressesOf, fargate, instanceIDOf } from "../../../providers/aws/instances.ts";
+import type { ApiInstance, ApiInterface } from "../../../providers/aws/resources.ts";
+import { messageOf } from "../../../src/core/error-message.ts";
+import { instancesOf, labWith, owned, sourceOf } from "./aws-lab.ts";
+
+const networkInterface = (
+  device: number | undefined,
+  ipv4: readonly string[],
+  { status = "in-use", ipv6 = [] }: { readonly status?: string; readonly ipv6?: readonly string[] } = {},
+): ApiInterface => ({
+  networkInterfaceId: `eni-${device}`,
+  status,
+  attachment: device === undefined ? null : { deviceIndex: String(device) },
+  privateIpAddressesSet: ipv4.map((privateIpAddress) => ({ privateIpAddress })),
+  ipv6AddressesSet: ipv6.map((ipv6Address) => ({ ipv6Address })),
+});
+
+describe("addresses", () => {
+  const instance: ApiInstance = {
+    instanceId: "i-1",
+    privateDnsName: "ip-10-0-0-1.us-west-2.compute.internal",
+    dnsName: "ec2-1-2-3-4.us-west-2.compute.amazonaws.com",
+    ipAddress: "1.2.3.4",
+    networkInterfaceSet: [
+      networkInterface(undefined, ["10.0.9.9"]),
+      networkInterface(1, ["10.0.1.1"], { ipv6: ["2001:db8::1:1", "2001:db8::1:2"] }),
+      networkInterface(2, ["10.0.2.1"], { status: "available" }),
+      networkInterface(0, ["10.0.0.1", "10.0.0.2"], { ipv6: ["2001:db8::1"] }),
+    ],
+  };
+  const texts = (families: readonly string[], of = instance) =>
+    addressesOf(of, families).map(({ kind, value }) => `${kind} ${value}`);
+  const ipv4 = [
+    ...["InternalIP 10.0.0.1", "InternalIP 10.0.0.2", "InternalIP 10.0.1.1", "InternalIP 10.0.9.9"],
+    "ExternalIP 1.2.3.4",
+    "InternalDNS ip-10-0-0-1.us-west-2.compute.internal",
+    "Hostname ip-10-0-0-1.us-west-2.compute.internal",
+    "ExternalDNS ec2-1-2-3-4.us-west-2.compute.amazonaws.com",
+  ];
+  const ipv6 = ["InternalIP 2001:db8::1:1", "InternalIP 2001:db8::1"];
+
+  test("are in the order of the Go manager, by family and device [F6]", () => {
+    expect(texts(["ipv4"])).toEqual(ipv4);
+    expect(texts(["ipv6"])).toEqual(ipv6);
+    expect(texts(["ipv6", "ipv4"])).toEqual([...ipv6, ...ipv4]);
+  });
+
+  test("are none for an instance that is not complete", () => {
+    expect(texts(["ipv4", "ipv6"], { instanceId: "i-1" })).toEqual([]);
+    expect(texts(["ipv4"], { instanceId: "i-1", networkInterfaceSet: null, privateDnsName: null })).toEqual(
+      [],
+    );
+  });
+});
+
+test.each([
+  ["aws:///us-west-2a/i-0123", "i-0123", undefined],
+  ["aws:////i-0123", "i-0123", undefined],
+  ["aws://i-0123", undefined, undefined],
+  ["aws://anything/us-west-2a/i-0123", "i-0123", undefined],
+  ["i-0123", "i-0123", undefined],
+  [
+    "aws:///us-west-2a/fargate-ip-10-0-0-1.us-west-2.compute.internal",
+    undefined,
+    "fargate-ip-10-0-0-1.us-west-2.compute.internal",
+  ],
+  ["aws:///us-west-2a/0123", undefined, undefined],
+  ["gce:///us-west-2a/i-0123", undefined, undefined],
+  ["node-1", undefined, undefined],
+])("reads the provider id %p as the Go manager does", (id, instance, pod) => {
+  expect([instanceIDOf(id), fargate.keyOf(id)]).toEqual([instance, pod]);
+});
+
+test("lists 65 instances with two requests [F9]", async () => {
+  const { lab, cloud } = labWith({}, ({ account }) => {
+    for (let index = 0; index < 65; index += 1) account.add(`node-${index}`, { tags: owned });
+  });
+  expect(await instancesOf(lab)).toHaveLength(65);
+  expect(cloud.counts()).toEqual({ "ec2:DescribeInstances": 1, "ec2:DescribeAvailabilityZones": 1 });
+  await instancesOf(lab);
+  expect(cloud.counts()).toEqual({ "ec2:DescribeInstances": 2, "ec2:DescribeAvailabilityZones": 1 });
+});
+
+test("lists what has the tag of the cluster, and looks up everything else by id [F9 F12]", async () => {
+  const { lab, cloud } = labWith({}, ({ account }) => {
+    account.add("own", { tags: owned });
+    account.add("shared", {
+      tags: { "kubernetes.io/cluster/prod": "shared", "kubernetes.io/cluster/b": "owned" },
+    });
+    account.add("untagged");
+    account.add("other", { tags: { "kubernetes.io/cluster/other": "owned" } });
+    account.terminate(account.add("gone", { tags: owned }).id);
+  });
+  const all = await instancesOf(lab);
+  expect(all.map(({ names }) => names[0])).toEqual(["own", "shared"]);
+  const ids = cloud.account.instances.list().map(({ id }) => id);
+  const found = await lab.run(async (call) =>
+    sourceOf(lab).lookups?.id?.find([...ids, "i-0fffffffffffffff0"], call),
+  );
+  expect([...(found ?? [])].map(([, [one]]) => one?.names[0])).toEqual([
+    ...["own", "shared", "untagged", "other"],
+    ...[undefined, undefined],
+  ]);
+  expect(cloud.counts()["ec2:DescribeInstances"]).toBe(2);
+});
+
+test("finds the former tag too where the cluster has it", async () => {
+  const { lab } = labWith(
+    { settings: { "kubernetes-cluster-id": undefined, "kubernetes-cluster-tag": "prod" } },
+    ({ account }) => {
+      account.add("former", { tags: { KubernetesCluster: "prod" } });
+      account.add("both", { tags: { KubernetesCluster: "prod", ...owned } });
+      account.add("other", { tags: { KubernetesCluster: "other" } });
+    },
+  );
+  expect((await instancesOf(lab)).map(({ names }) => names[0]).toSorted()).toEqual(["both", "former"]);
+});
+
+test("finds an instance by its private DNS name, its id, and its id with a domain [F13]", async () => {
+  const { lab, cloud } = labWith({}, ({ account }) => {
+    account.add("ip-10-0-0-1.us-west-2.compute.internal", { tags: owned });
+    // In another VPC, with the same address.
+    account.add("ip-10-0-0-1.us-west-2.compute.internal", {
+      tags: { "kubernetes.io/cluster/other": "owned" },
+    });
+  });
+  const [own] = cloud.account.instances.list();
+  const { lookups } = sourceOf(lab);
+  const byName = await lab.run(async (call) =>
+    lookups?.name?.find(["ip-10-0-0-1.us-west-2.compute.internal", own?.id ?? "", "other"], call),
+  );
+  expect([...(byName ?? [])].map(([, found]) => found.map(({ key }) => key))).toEqual([
+    ...[[own?.id ?? ""], [own?.id ?? ""]],
+    [],
+  ]);
+  const byShortName = await lab.run(async (call) =>
+    lookups?.shortName?.find([own?.id ?? "", "ip-10-0-0-1"], call),
+  );
+  expect([...(byShortName ?? [])].map(([, found]) => found.length)).toEqual([1, 0]);
+});
+
+test("sets type, zone, region, and the labels of the Go manager [F4]", async () => {
+  const { lab, cloud } = labWith({}, ({ account }) => {
+    account.add("plain", { tags: { ...owned, Name: "worker" } });
+    account.add("trainer", { tags: owned, type: "p4d.24xlarge" });
+  });
+  const [plain, trainer] = await instancesOf(lab);
+  const zone = { "topology.k8s.aws/zone-id": "usw2-az1" };
+  expect([plain?.type, plain?.region, plain?.zone, plain?.labels, plain?.title]).toEqual([
+    "m5.large",
+    "us-west-2",
+    "us-west-2a",
+    zone,
+    `${plain?.key} (worker)`,
+  ]);
+  expect(plain?.id as string).toBe(`aws:///us-west-2a/${plain?.key}`);
+  expect(Object.keys(trainer?.labels ?? {})).toEqual([
+    "topology.k8s.aws/zone-id",
+    "topology.k8s.aws/network-node-layer-1",
+    "topology.k8s.aws/network-node-layer-2",
+    "topology.k8s.aws/network-node-layer-3",
+  ]);
+  expect(cloud.counts()["ec2:DescribeInstanceTopology"]).toBe(1);
+});
+
+test.each([
+  ["UnauthorizedOperation", 403, "warning"],
+  ["UnsupportedOperation", 400, "warning"],
+  ["InternalError", 500, "error"],
+])("lists all instances when their position fails with %s", async (code, status, severity) => {
+  const { lab, cloud } = labWith({}, ({ account }) => {
+    account.add("plain", { tags: owned });
+    account.add("trainer", { tags: owned, type: "trn1.32xlarge" });
+  });
+  cloud.faults.add({ kind: "status", operation: "ec2:DescribeInstanceTopology", status, code });
+  const all = await instancesOf(lab);
+  expect(all.map(({ problems }) => problems?.[0]?.severity)).toEqual([undefined, severity as "error"]);
+});
+
+describe("on a machine of the cluster", () => {
+  const machine = {
+    ...{ region: undefined, vpc: undefined, "subnet-id": undefined, "kubernetes-cluster-id": undefined },
+    ...{ "access-key-id": undefined, "secret-access-key": undefined },
+  };
+
+  test("finds region, cluster and credentials of the machine [F81]", async () => {
+    const { lab, cloud } = labWith({ settings: machine }, ({ account }) => {
+      account.self = account.add("own", { tags: owned }).id;
+      account.add("other", { tags: { "kubernetes.io/cluster/other": "owned" } });
+    });
+    expect((await instancesOf(lab)).map(({ names }) => names[0])).toEqual(["own"]);
+    expect(Object.keys(cloud.counts()).filter((name) => name.includes("/latest/"))).toEqual([
+      "PUT /latest/api/token",
+      "GET /latest/dynamic/instance-identity/document",
+      "GET /latest/meta-data/iam/security-credentials/",
+      "GET /latest/meta-data/iam/security-credentials/node-role",
+    ]);
+    // The key of the role ends after six hours.
+    await lab.clock.advance((7 * 3_600_000) as never);
+    expect(await instancesOf(lab)).toHaveLength(1);
+    expect(cloud.counts()["GET /latest/meta-data/iam/security-credentials/node-role"]).toBe(2);
+  });
+
+  test("lists nothing while the machine has the tags of two clusters, or of none [F12]", async () => {
+    const two = { "kubernetes.io/cluster/a": "shared", "kubernetes.io/cluster/b": "shared" };
+    for (const [tags, found] of [
+      [two, "the tags of several clusters (a, b)"],
+      [{}, "no tag of a cluster"],
+    ] as const) {
+      const { lab, cloud } = labWith({ settings: machine }, ({ account }) => {
+        account.self = account.add("own", { tags }).id;
+      });
+      expect(messageOf(await failureOf(instancesOf(lab)))).toBe(
+        `The machine of the manager, ${cloud.account.self}, has ${found}, so it is not known which instances belong to this cluster. Nothing is read from or changed in AWS. Set KubernetesClusterID in the file of --cloud-config, or give the machine one tag such as kubernetes.io/cluster/my-cluster=owned.`,
+      );
+    }
+  });
+});

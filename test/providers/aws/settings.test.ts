@@ -1,0 +1,111 @@
+// The settings of AWS: the file of the Go manager, and what is checked.
+
+import { describe, expect, test } from "bun:test";
+import { readSettings } from "#ccm/testing";
+import { aws } from "../../../providers/aws/index.ts";
+import { readConfigFile } from "../../../providers/aws/settings.ts";
+import { readConfiguration } from "../../../src/app/configuration/configuration.ts";
+import type { AnyProvider } from "../../../src/app/connect-cloud.ts";
+import { MemoryFiles } from "../../../src/testing/virtual-time/memory-files.ts";
+
+/** Every key of the structs that the Go manager decodes its file into, version 1.36.1. */
+const global = [
+  ...["Zone", "Region", "VPC", "SubnetID", "RouteTableID", "RoleARN", "SourceARN", "KubernetesClusterTag"],
+  ...["KubernetesClusterID", "DisableSecurityGroupIngress", "ElbSecurityGroup", "NodeIPFamilies"],
+  ...["ClusterServiceLoadBalancerHealthProbeMode", "ClusterServiceSharedLoadBalancerHealthProbePort"],
+  ...["ClusterServiceSharedLoadBalancerHealthProbePath", "SupportedTopologyInstanceTypePattern"],
+  "NLBSecurityGroupMode",
+];
+const override = ["Service", "Region", "URL", "SigningRegion", "SigningMethod", "SigningName"];
+
+const textsOf = (values: Readonly<Record<string, string>>) => {
+  const { values: settings, problems } = readSettings(aws.config, values, { what: "setting" });
+  return [...problems, ...(aws.checkConfig?.(settings) ?? [])].map(
+    ({ severity, text }) => `${severity}: ${text}`,
+  );
+};
+
+describe("the file of the Go manager", () => {
+  test("may have every key of the Go manager [F77]", () => {
+    const lines = (keys: readonly string[]) => keys.map((key) => `${key} = x`);
+    const text = ["[Global]", ...lines(global), '[ServiceOverride "1"]', ...lines(override)].join("\n");
+    const { settings, problems } = readConfigFile(text);
+    expect(problems).toEqual([]);
+    const { "service-overrides": overrides, ...others } = settings;
+    expect(Object.keys(others).filter((name) => !Object.hasOwn(aws.config, name))).toEqual([]);
+    expect(Object.keys(others)).toHaveLength(global.length);
+    const [first] = overrides as readonly { readonly values: object }[];
+    const known = Object.keys(aws.config["service-overrides"].entry ?? {});
+    expect(Object.keys(first?.values ?? {}).filter((name) => !known.includes(name))).toEqual([]);
+    expect(Object.keys(first?.values ?? {})).toHaveLength(override.length + 1);
+  });
+
+  test("reports all problems together, each with its line [F77 F78]", async () => {
+    const text = [
+      "[Global]",
+      "Region = us-west-2",
+      "SubnetId = subnet-1",
+      "KubernetesClusterId = prod",
+      "NodeIPFamilies = ipv6",
+      "NodeIPFamilies = ipv5",
+      "DisableSecurityGroupIngress = perhaps",
+      "Regoin = eu-west-1",
+      "[Loadbalancer]",
+      '[ServiceOverride "1"]',
+      "Service = EC3",
+      "Region = us-west-2",
+      "URL = https://ec2.example",
+    ].join("\n");
+    const files = new MemoryFiles({ "/aws.conf": text });
+    const { problems } = await readConfiguration({
+      provider: aws as unknown as AnyProvider,
+      args: ["--cloud-config=/aws.conf"],
+      files: files.files,
+      environment: {},
+    });
+    const about = problems.map(({ text: line }) => /^\/aws\.conf:\d+: [^;,]*/.exec(line)?.[0] ?? line);
+    expect(about.toSorted()).toEqual([
+      "/aws.conf:11: service-overrides[0].service must be one of EC2",
+      "/aws.conf:7: disable-security-group-ingress must be true or false",
+      "/aws.conf:8: regoin is not a known setting",
+      "/aws.conf:9: section [Loadbalancer] is unknown",
+    ]);
+  });
+});
+
+test("contradictions between settings are reported with both [F78]", () => {
+  expect(
+    textsOf({
+      ...{ "kubernetes-cluster-id": "a", "kubernetes-cluster-tag": "b", "access-key-id": "AKID" },
+      ...{ "web-identity-token-file": "/token", "source-arn": "arn:x", "node-ip-families": "ipv4\nipv5" },
+      "supported-topology-instance-type-pattern": "(",
+      "service-overrides": JSON.stringify(
+        ["1", "2"].map((name) => ({
+          ...{
+            name,
+            service: "EC2",
+            region: "us-west-2",
+            url: "http://127.0.0.1:5000",
+            "signing-region": "us-west-2",
+          },
+        })),
+      ),
+    }),
+  ).toEqual([
+    "error: two sections [ServiceOverride] are for EC2 in us-west-2. Remove one of them",
+    'error: NodeIPFamilies must be ipv4 or ipv6, got "ipv5"',
+    'error: SupportedTopologyInstanceTypePattern must be a regular expression, got "("',
+    'error: KubernetesClusterID is "a", and KubernetesClusterTag is "b". They name the same cluster: set them to the same value, or remove one',
+    "error: AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY are needed together, and only one of them is set. Set both, or none",
+    "error: AWS_WEB_IDENTITY_TOKEN_FILE is set without AWS_ROLE_ARN. Set the role that the token is for",
+    "warning: SourceARN has no effect without RoleARN. Set RoleARN, or remove it",
+  ]);
+});
+
+test("names what is needed where the instance metadata service is disabled [F74]", () => {
+  expect(textsOf({ "metadata-disabled": "true" })).toEqual([
+    "error: Region is required where the instance metadata service is disabled (AWS_EC2_METADATA_DISABLED)",
+    "error: VPC is required where the instance metadata service is disabled (AWS_EC2_METADATA_DISABLED)",
+    "error: KubernetesClusterID is required where the instance metadata service is disabled (AWS_EC2_METADATA_DISABLED)",
+  ]);
+});

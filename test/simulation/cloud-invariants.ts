@@ -36,6 +36,12 @@ export const isMarked = (labels: Readonly<Record<string, string>>): boolean =>
   labels["cluster"] === "kubernetes" &&
   labels["cluster-uid"] !== otherClusterUID;
 
+type Labels = Readonly<Record<string, string>>;
+
+/** Several if the load balancer is shared. */
+export const ownersOf = ({ "owner-uid": uids = "" }: Labels): readonly string[] =>
+  uids.split("+").filter((uid) => uid !== "");
+
 const same = (a: unknown, b: unknown): boolean => JSON.stringify(a) === JSON.stringify(b);
 
 export class CloudInvariants {
@@ -67,12 +73,14 @@ export class CloudInvariants {
 
   /** Checks 10 when a replica sends a change. Call the returned function when the request is over. */
   requestSent(replica: Replica, request: TransportRequest): (ending: RequestOutcome) => void {
-    const key = `${replica.name} ${this.#targetOf(request)}`;
-    const count = (this.#inFlight.get(key) ?? 0) + 1;
-    this.#inFlight.set(key, count);
-    if (count > 1) this.#report(10, `${key}: ${count} cloud changes in flight`);
+    const keys = this.#targetsOf(request).map((target) => `${replica.name} ${target}`);
+    for (const key of keys) {
+      const count = (this.#inFlight.get(key) ?? 0) + 1;
+      this.#inFlight.set(key, count);
+      if (count > 1) this.#report(10, `${key}: ${count} cloud changes in flight`);
+    }
     return () => {
-      this.#inFlight.set(key, (this.#inFlight.get(key) ?? 1) - 1);
+      for (const key of keys) this.#inFlight.set(key, (this.#inFlight.get(key) ?? 1) - 1);
     };
   }
 
@@ -94,16 +102,18 @@ export class CloudInvariants {
   }
 
   #checkNewBalancer({ labels = {}, name }: Body): void {
-    const uid = labels["owner-uid"] ?? "";
-    if (labels["cluster"] !== "kubernetes" || labels["managed-by"] !== "fairlead" || uid === "") {
+    const owners = ownersOf(labels);
+    if (labels["cluster"] !== "kubernetes" || labels["managed-by"] !== "fairlead" || owners.length === 0) {
       this.#report(7, `the balancer ${name} was created without the cluster's marks`);
     }
     const { users, absence } = this.#world;
-    const service = users.services().find(({ metadata }) => metadata.uid === uid);
-    if (users.finalizersRemoved.has(uid) || absence.hasVanished(uid)) return;
-    if (service === undefined) this.#report(5, `a balancer was created for the deleted Service ${uid}`);
-    else if (!hasFinalizer(service)) {
-      this.#report(5, `a balancer was created for ${service.metadata.name} before its finalizer`);
+    for (const uid of owners) {
+      const service = users.services().find(({ metadata }) => metadata.uid === uid);
+      if (users.finalizersRemoved.has(uid) || absence.hasVanished(uid)) continue;
+      if (service === undefined) this.#report(5, `a balancer was created for the deleted Service ${uid}`);
+      else if (!hasFinalizer(service)) {
+        this.#report(5, `a balancer was created for ${service.metadata.name} before its finalizer`);
+      }
     }
   }
 
@@ -111,13 +121,16 @@ export class CloudInvariants {
   #checkListeners(path: string, { labels, listeners, name = path }: Body): void {
     const { users, absence, cloud } = this.#world;
     const known = cloud.balancers.list().find(({ id }) => path.endsWith(`/${id}`))?.labels;
-    const uid = (labels ?? known)?.["owner-uid"];
-    const service = users.services().find(({ metadata }) => metadata.uid === uid);
-    if (service === undefined || listeners === undefined || !absence.known.mustKnowWish(service)) return;
-    const wanted = wantsLoadBalancer(service) && !isBeingDeleted(service) ? (service.spec.ports ?? []) : [];
-    const [asked, ports] = [listeners.map(({ port }) => port), wanted.map(({ port }) => port)];
+    const owners = ownersOf(labels ?? known ?? {});
+    const services = users.services().filter(({ metadata }) => owners.includes(metadata.uid));
+    const areKnown =
+      services.length === owners.length && services.every((one) => absence.known.mustKnowWish(one));
+    if (owners.length === 0 || listeners === undefined || !areKnown) return;
+    const wanted = services.filter((service) => wantsLoadBalancer(service) && !isBeingDeleted(service));
+    const ports = wanted.flatMap(({ spec }) => (spec.ports ?? []).map(({ port }) => port));
+    const asked = listeners.map(({ port }) => port);
     if (!same(asked.toSorted(), ports.toSorted()))
-      this.#report(24, `${name} got the ports ${asked}, but its Service has ${ports}`);
+      this.#report(24, `${name} got the ports ${asked}, but its Services have ${ports}`);
   }
 
   #checkNewRoute({ destination = "", labels = {} }: Body): void {
@@ -148,7 +161,7 @@ export class CloudInvariants {
   #checkRelease({ metadata: { uid } }: Service, report: Report): void {
     const left = this.#world.cloud.balancers
       .list()
-      .filter(({ labels }) => isMarked(labels) && labels["owner-uid"] === uid);
+      .filter(({ labels }) => isMarked(labels) && ownersOf(labels).includes(uid));
     if (left.length > 0)
       report(5, `removed the finalizer while ${left.map(({ id }) => id).join(", ")} still existed`);
   }
@@ -165,15 +178,17 @@ export class CloudInvariants {
     ]);
   }
 
-  #targetOf(request: TransportRequest): string {
+  /** The route, or the owners of the load balancer, as it is and as it becomes. */
+  #targetsOf(request: TransportRequest): readonly string[] {
     const [, kind = "", id] = new URL(request.url).pathname.replace(/^\/v1/, "").split("/");
     const { balancers, routes } = this.#world.cloud;
-    const { labels, destination } = id === undefined ? bodyOf(request) : ({} as Body);
+    const { labels = {}, destination } = bodyOf(request);
     if (kind === "routes") {
-      return `route ${destination ?? routes.list().find((one) => one.id === id)?.destination ?? id}`;
+      return [`route ${destination ?? routes.list().find((one) => one.id === id)?.destination ?? id}`];
     }
-    const known = balancers.list().find((one) => one.id === id)?.labels;
-    return `balancer of ${(labels ?? known)?.["owner-uid"] ?? id}`;
+    const known = balancers.list().find((one) => one.id === id)?.labels ?? {};
+    const owners = new Set([...ownersOf(known), ...ownersOf(labels)]);
+    return owners.size === 0 ? [`balancer ${id}`] : [...owners].map((uid) => `balancer of ${uid}`);
   }
 }
 

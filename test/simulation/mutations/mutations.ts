@@ -16,7 +16,7 @@ export interface FoundBySimulation {
   readonly seed: number;
 }
 
-/** For what random faults cannot do, such as load balancers with several owners, or meet rarely. */
+/** For what the faults of a seed cannot do, or meet rarely. Other worlds have random faults, too. */
 export interface FoundByTest {
   readonly file: string;
   /** The part of the title that names the test. */
@@ -276,8 +276,8 @@ export const mutations: readonly Mutation[] = [
     name: "share-owners",
     breaks: "Two load balancers of one owner are changed at the same time.",
     foundBy: {
-      file: "test/controllers/service/reconcile/reconcile.test.ts",
-      test: "waits while another load balancer of that Service is reconciled",
+      file: "test/simulation/shared-balancers.test.ts",
+      test: "owners of shared load balancers are changed one at a time",
     },
     edits: [
       {

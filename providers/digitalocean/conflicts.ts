@@ -42,36 +42,25 @@ export const ofTLS = ["certificate-id", "certificate-name", "tls-passthrough"] a
 
 /** What has no effect with the rules of a load balancer that terminates connections. */
 export function unusedWith(rules: readonly ApiRule[], { settings, ports }: Member): readonly Problem[] {
-  const isTCP = (one: number) => ports.some(({ port, protocol }) => port === one && protocol === "TCP");
-  const listed = (["http3-port", ...lists] as const).flatMap((name) => {
+  const problems: Problem[] = [];
+  const check = (isUsed: boolean, names: readonly Name[], why: string) => {
+    const isSet = (name: Name) => settings[name] !== (annotations[name] as Field<unknown>).fallback;
+    if (!isUsed) problems.push(...names.filter(isSet).map((name) => unused(name, why)));
+  };
+  for (const name of ["http3-port", ...lists] as const) {
+    const isTCP = (one: number) => ports.some(({ port, protocol }) => port === one && protocol === "TCP");
     const other = [settings[name] ?? []].flat().filter((port) => !isTCP(port));
-    return other.length === 0
-      ? []
-      : unused(name, `no TCP port of the Service is ${other.join(", ")}. Correct it.`);
-  });
+    check(other.length === 0, [name], `no TCP port of the Service is ${other.join(", ")}. Correct it.`);
+  }
   const has = (port: number, ...protocols: readonly string[]) =>
     rules.some((rule) => rule.entry_port === port && protocols.includes(rule.entry_protocol));
-  const isRead = rules.some(
-    ({ entry_protocol: name, tls_passthrough }) => !tls_passthrough && !["tcp", "udp"].includes(name),
-  );
-  const without = (isEffective: boolean, names: readonly Name[], why: string) =>
-    names.flatMap((name) =>
-      isEffective || settings[name] === (annotations[name] as Field<unknown>).fallback
-        ? []
-        : unused(name, why),
-    );
-  return [
-    ...listed,
-    ...without(
-      rules.some((rule) => isTls(rule.entry_protocol)),
-      ofTLS,
-      `no port uses TLS. Set ${keyOf("tls-ports")}.`,
-    ),
-    ...without(isRead, ofHTTP, `the load balancer reads no HTTP. Set ${keyOf("http-ports")}.`),
-    ...without(
-      has(80, "http") && has(443, "https", "http2"),
-      ["redirect-http-to-https"],
-      "it redirects port 80 with the protocol http to port 443 with https or http2. Add them.",
-    ),
-  ];
+  const isHTTP = ({ entry_protocol: name, tls_passthrough }: ApiRule) =>
+    !tls_passthrough && !["tcp", "udp"].includes(name);
+  const redirects = has(80, "http") && has(443, "https", "http2");
+  const toRedirect = "it redirects port 80 with the protocol http to port 443 with https or http2. Add them.";
+  const usesTLS = rules.some((rule) => isTls(rule.entry_protocol));
+  check(usesTLS, ofTLS, `no port uses TLS. Set ${keyOf("tls-ports")}.`);
+  check(rules.some(isHTTP), ofHTTP, `the load balancer reads no HTTP. Set ${keyOf("http-ports")}.`);
+  check(redirects, ["redirect-http-to-https"], toRedirect);
+  return problems;
 }

@@ -217,6 +217,7 @@ export const emergencies: readonly Emergency[] = [
       log: /patch services\/status/,
       events: /services\/status/,
       explain: /services\/status/,
+      offline: /A manager reported[\s\S]{0,200}services\/status/,
       status: /services\/status/,
       // Doctor checks the operator here, and must say so.
       doctor: /of admin, the user of this kubeconfig/,
@@ -233,7 +234,7 @@ export const emergencies: readonly Emergency[] = [
     },
     shows: {
       log: /go-node_1f0c/,
-      explain: /go-node_1f0c/,
+      explain: /go-node_1f0c[\s\S]{0,200}doctor/,
       offline: /go-node_1f0c/,
       status: /go-node_1f0c/,
       doctor: /OtherManagerLeads/,
@@ -282,6 +283,7 @@ export const emergencies: readonly Emergency[] = [
     },
     shows: {
       log: /--secure-port/,
+      explain: /cannot reach the manager at \S+ \([^)`]*\)/,
       doctor: /PortInUse/,
     },
     remedy: async (scene) => {
@@ -297,7 +299,8 @@ export const emergencies: readonly Emergency[] = [
       scene.start({ kubeconfig: kubeconfigOf(scene, "expired", ["system:masters"], -60_000) });
     },
     shows: {
-      log: /expired on/,
+      log: /expired on \S+ Renew it; Fairlead reloads it when the file changes\.$/m,
+      explain: /expired on/,
       offline: /No current leader|does not exist|no holder/,
       status: /expired|API server/,
       doctor: /No manager leads/,

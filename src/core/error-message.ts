@@ -1,6 +1,11 @@
 // The message and the code of anything that was thrown. Pure.
 
-export const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
+/** Without advice of the runtime to programmers. */
+export const messageOf = (error: unknown): string =>
+  (error instanceof Error ? error.message : String(error)).replace(
+    / For more information, pass `verbose: true`.*$/s,
+    "",
+  );
 
 /** Code and message on one line, without repetition. */
 export function describeError(error: unknown): string {

@@ -154,7 +154,7 @@ export interface LookupSituation {
   readonly isTolerated: boolean;
 }
 
-const whatToDo = "Set --client-ca-file, or bind the Role extension-apiserver-authentication-reader";
+const whatToDo = "Set --client-ca-file, or bind the Role extension-apiserver-authentication-reader. ";
 
 export function describeLookupFailure(
   { kind, message }: Pick<KubeError, "kind" | "message">,
@@ -166,5 +166,7 @@ export function describeLookupFailure(
   const effect = isKnown
     ? "its last content still applies"
     : "client certificates of the cluster are not accepted";
-  return `Cannot read the ConfigMap ${where}, so ${effect} on the secure port. ${whatToDo}. ${message}`;
+  // Other requests fail for the same reason.
+  const ownRemedy = kind === "unauthorized" ? "" : whatToDo;
+  return `Cannot read the ConfigMap ${where}, so ${effect} on the secure port. ${ownRemedy}${message}`;
 }

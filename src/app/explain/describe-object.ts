@@ -76,7 +76,7 @@ function generalNotes(manager: Manager, controller: string, isUnfinished: boolea
   if (noLeader !== undefined)
     notes.push({ kind: isUnfinished ? "problem" : "notice", reason: "NoLeader", text: noLeader });
   else if (!manager.leads()) {
-    const text = `This replica does not lead, so it reconciles nothing and knows only what the leader has written on the object. Ask the leader${leaderNames(manager)}.`;
+    const text = `This replica does not lead, so it reconciles nothing and knows only what the leader has written on the object. Ask the leader${leaderNames(manager)}. If that is another program, such as a Go manager, this one changes nothing until it stops; doctor names the program.`;
     notes.push({ kind: isUnfinished ? "wait" : "notice", reason: "Standby", text });
   }
   const awaited = awaitedListsText(manager.awaitedCaches());

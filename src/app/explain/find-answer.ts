@@ -41,17 +41,28 @@ function assumedCluster({ "cluster-name": name }: Flags, use: string): string {
 const noLeaderOf = (leader: { readonly isHeld: boolean; readonly text: string } | undefined) =>
   leader?.isHeld === false ? { noLeader: leader.text } : {};
 
-function describe(
+/** In a list, the events of this many objects are read. */
+const maxWithEvents = 10;
+
+async function describe(
   { manager, unfinished, refused }: Evaluated,
   asked: AskedObject,
-  reported: ReadEvents,
-): Found {
+  eventsOf: (asked: AskedObject) => Promise<ReadEvents>,
+): Promise<Found> {
+  const reported = await eventsOf(asked);
   const warnings = [
     ...reported.warnings,
     ...(unfinished === undefined ? [] : [unfinished]),
     ...refused.map((request) => `the provider sent ${request}, which was refused; please file a bug`),
   ];
-  if (asked === undefined) return { objects: describeEverything(manager), warnings };
+  if (asked === undefined) {
+    const objects = describeEverything(manager).map(async (object, index) => {
+      const { events } = index < maxWithEvents ? await eventsOf(object) : {};
+      const again = events && describeObject(manager, object.kind, object.name, events);
+      return again === undefined || isNotFound(again) ? object : again;
+    });
+    return { objects: await Promise.all(objects), warnings };
+  }
   const answer = describeObject(manager, asked.kind, asked.name, reported.events ?? []);
   return isNotFound(answer) ? { objects: [], notFound: answer, warnings } : { objects: [answer], warnings };
 }
@@ -112,8 +123,8 @@ async function fromEvaluation(operator: Operator, asked: AskedObject): Promise<E
   const refusal = await listingRefusal(api, signal);
   if (refusal !== undefined)
     return fromObjects(api, asked, operator, `a manager needs more permissions (${refusal})`);
-  const reported = await readEvents(api, asked, signal);
-  const found = await observeOnce(operator, (evaluated) => describe(evaluated, asked, reported));
+  const eventsOf = (object: AskedObject) => readEvents(api, object, signal);
+  const found = await observeOnce(operator, (evaluated) => describe(evaluated, asked, eventsOf));
   const leader = await leadershipText(api, flags, platform.clock.now(), signal);
   const source = [
     "offline, from the API server and the cloud.",

@@ -87,6 +87,8 @@ interface StatusBody {
   readonly code?: number;
   readonly reason?: string;
   readonly message?: string;
+  /** The message says what to do. */
+  readonly isExplained?: true;
   readonly details?: {
     readonly causes?: readonly { readonly field?: string; readonly reason?: string }[];
     readonly retryAfterSeconds?: number;
@@ -154,7 +156,7 @@ export function statusError(
   const subject = facts.object === undefined ? facts.operation : `${facts.operation} ${facts.object}`;
   const reported = body?.message === undefined ? "" : `: ${body.message}`;
   const next =
-    advice[kind] === undefined || denial === "admission"
+    advice[kind] === undefined || denial === "admission" || body?.isExplained === true
       ? ""
       : `${reported.endsWith(".") ? "" : "."} ${advice[kind]}`;
   return new KubeError(kind, `The API server returned ${status} for ${subject}${reported}${next}`, {

@@ -118,7 +118,7 @@ export class Exchanges {
     const cause = response.status === 401 ? connection.explainRefusal() : undefined;
     return statusError(
       response.status,
-      cause === undefined ? status : { ...status, message: cause },
+      cause === undefined ? status : { ...status, message: cause, isExplained: true },
       { ...factsOf(request), ...defined({ retryAfter }) },
       request.contentType === "application/json-patch+json",
     );

@@ -13,6 +13,13 @@ test("a ConfigMap that was never read is reported for any failure", () => {
   }
 });
 
+test("a rejected credential is not blamed on a missing Role", () => {
+  const rejected = { kind: "unauthorized", message: "The client certificate expired." } as const;
+  expect(describeLookupFailure(rejected, { where, isKnown: false, isTolerated: false })).toBe(
+    `Cannot read the ConfigMap ${where}, so client certificates of the cluster are not accepted on the secure port. The client certificate expired.`,
+  );
+});
+
 test("a ConfigMap that was read before is reported only when its permission was removed", () => {
   expect(describeLookupFailure(silent, { where, isKnown: true, isTolerated: false })).toBeUndefined();
   expect(describeLookupFailure(forbidden, { where, isKnown: true, isTolerated: false })).toContain(

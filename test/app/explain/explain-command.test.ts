@@ -145,6 +145,10 @@ describe("explain without a running manager", () => {
     );
     expect(out).toContain("Problem: SyncLoadBalancerFailed\n");
     expect(out).not.toContain("Next attempt");
+    const list = await explain(w, []);
+    expect(list.out.replaceAll(/\s+/g, " ")).toMatch(
+      /Service default\/full: problem It has no address yet\. A manager reported: Error syncing load balancer: POST \/balancers failed with 402/,
+    );
   });
 
   test("names the leader, and when it renewed its Lease [F91 N7]", async () => {

@@ -274,7 +274,14 @@ Next attempt:
     await w.pass(5);
     expect(explain(w, "web")).toMatchObject({
       state: "waiting",
-      notes: [{ reason: "Standby", text: expect.stringContaining("Ask the leader, another.") }],
+      notes: [
+        {
+          reason: "Standby",
+          text: expect.stringContaining(
+            "Ask the leader, another. If that is another program, such as a Go manager, this one changes nothing until it stops; doctor names the program.",
+          ),
+        },
+      ],
     });
   });
 });

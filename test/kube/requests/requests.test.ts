@@ -164,6 +164,19 @@ test("a request answered with 401 reloads the credentials and retries once", asy
   expect(refusing.seen.length).toBe(2);
 });
 
+test("a 401 with a known cause gives the remedy of the cause only", async () => {
+  const connection = {
+    ...{ server: "https://api.test:6443", origin: "https://api.test:6443" },
+    ...{ proxy: undefined, namespace: undefined, refresh: () => undefined },
+    access: async () => ({ headers: {}, tls: {} }),
+    explainRefusal: () => "The client certificate expired. Renew it.",
+  };
+  const { api } = scripted(() => json({}, 401), { connection });
+  expect(await failure(api.get(nodes, key, never))).toMatchObject({
+    message: "The API server returned 401 for get nodes a: The client certificate expired. Renew it.",
+  });
+});
+
 test("a write that the gate refuses is never sent, a read is", async () => {
   const { api, seen, writes } = scripted(() => json(node));
   const gated = api.as({ mayWrite: () => ({ reason: "the lease may have expired." }) });

@@ -1,7 +1,9 @@
 // The route controller: creates a route in the cloud for every pod CIDR of a Node, and keeps the NetworkUnavailable condition of
-// the Nodes up to date. `reconcile/sync.ts` syncs the routes of a table; this file dispatches the keys of the queue.
+// the Nodes up to date. `reconcile/table-sync.ts` syncs the routes of a table; this file dispatches the keys of the queue.
 
+import { milliseconds, minutes } from "../../core/brand.ts";
 import type { Node } from "../../kube/objects.ts";
+import { CloudError } from "../../provider/errors.ts";
 import { WorkQueue } from "../../runtime/work-queue.ts";
 import { type Outcome, requeue, runWorkers, settled } from "../../runtime/workers.ts";
 import { delayAfterError } from "../classify-error.ts";
@@ -157,7 +159,11 @@ export class RouteController {
   }
 
   #onError(key: string, error: unknown, failures: number): Outcome {
-    this.#tables.get(key)?.failed(error);
-    return requeue(delayAfterError(error, failures, this.#options), "an error");
+    const table = this.#tables.get(key);
+    table?.failed(error);
+    const delay = delayAfterError(error, failures, this.#options);
+    // Its listing is one request, so that an outage ends soon for all routes, and at little cost.
+    const isOutage = table !== undefined && CloudError.is(error) && error.kind === "unavailable";
+    return requeue(isOutage ? milliseconds(Math.min(delay, minutes(1))) : delay, "an error");
   }
 }

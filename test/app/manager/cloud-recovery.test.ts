@@ -27,6 +27,29 @@ describe("after an outage of the cloud", () => {
     await w.until(() => w.addressesOf("web").length === 1, "the address", 20);
   });
 
+  test.each([
+    [60, "without a response", "refused", 20],
+    [600, "without a response", "refused", 20],
+    [60, "with 503", "status", 20],
+    [600, "with 503", "status", 65],
+    [1800, "with 503", "status", 65],
+  ] as const)("of %d s %s, a Node gets its route soon [N8]", async (length, _, kind, within) => {
+    const w = new ServiceWorld();
+    world = w;
+    const inRange = (name: string, podCIDR: string) =>
+      w.changeNode(name, (node) => ({ ...node, spec: { ...node.spec, podCIDR, podCIDRs: [podCIDR] } }));
+    const routes = () => w.cloud.routes.list().map(({ destination }) => destination);
+    inRange("node-0", "10.244.0.0/24");
+    await w.start("--controllers=*", "--cluster-cidr=10.244.0.0/16");
+    await w.until(() => routes().length === 1, "the first route");
+    w.cloud.faults.add({ kind, status: 503, calls: 1_000_000 });
+    await w.pass(400);
+    inRange("node-1", "10.244.1.0/24");
+    await w.pass(length);
+    w.cloud.faults.clear();
+    await w.until(() => routes().length === 2, "the second route", within);
+  });
+
   test("a Service whose creation may have been accepted gets its address after the proof of 30 s, and says so [N8]", async () => {
     const w = await started();
     w.cloud.faults.add({ kind: "reset", calls: 1_000_000 });
@@ -52,6 +75,18 @@ describe("after an outage of the cloud", () => {
     await w.pass(600);
     expect(w.cloud.seen.length).toBeLessThan(120);
     expect(describeObject(w.manager, "Service", "default/web-0")).toMatchObject({ state: "problem" });
+  });
+
+  test("with 503, a Service whose creation may have been accepted gets its address within 60 s [N8]", async () => {
+    const w = new ServiceWorld();
+    world = w;
+    await w.start("--controllers=*", "--cluster-cidr=10.244.0.0/16");
+    await w.pass(60);
+    w.cloud.faults.add({ kind: "status", status: 503, calls: 1_000_000 });
+    w.create("web");
+    await w.pass(1000);
+    w.cloud.faults.clear();
+    await w.until(() => w.addressesOf("web").length === 1, "the address", 60);
   });
 
   test("a creation that was refused without a response is repeated when another request succeeds", async () => {

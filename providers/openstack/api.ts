@@ -35,9 +35,11 @@ function faultIn(body: unknown): Fault | undefined {
 
 function kindOf(status: number, type: unknown, message: string): CloudErrorKind | undefined {
   if (status === 413) return "rate-limited";
+  // Another client has changed the object since it was read.
+  if (status === 412) return "busy";
   if (/quota|^OverQuota$|IpAddressGenerationFailure/i.test(`${String(type ?? "")} ${message}`))
     return "quota";
-  return status === 409 && /immutable|RevisionNumber/i.test(message) ? "busy" : undefined;
+  return status === 409 && /immutable/i.test(message) ? "busy" : undefined;
 }
 
 function readError(body: unknown, status: number): ErrorReport {

@@ -62,14 +62,22 @@ async function allow(
   const known = portAt(target.machine?.handles, hop);
   if (known?.isFiltered !== true) return;
   const port = await ifFound(network.read<ApiPort>("/v2.0/ports/{id}", known.id, "port", call));
-  const pairs = port?.allowed_address_pairs ?? [];
-  if (port === undefined || pairs.some(({ ip_address }) => ip_address === destination)) return;
+  // A Neutron without the extension filters nothing.
+  const pairs = port?.allowed_address_pairs;
+  if (port === undefined || pairs === undefined) return;
+  if (pairs.some(({ ip_address }) => ip_address === destination)) return;
   await putPairs(network, port, [...pairs, { ip_address: destination }], call);
 }
 
-/** The ports that have the address and the pair, so none of another network is changed. */
-async function disallow(network: ServiceApi, { destination, nexthop }: ApiRoute, call: Call): Promise<void> {
-  const query = { project_id: await network.projectID(call), fixed_ips: `ip_address=${nexthop}` };
+/** Other networks of the project may have the same addresses and pod ranges: only those of the router count. */
+async function disallow(
+  network: ServiceApi,
+  { destination, nexthop }: ApiRoute,
+  networks: readonly string[],
+  call: Call,
+): Promise<void> {
+  if (networks.length === 0) return;
+  const query = { network_id: networks, fixed_ips: `ip_address=${nexthop}` };
   for (const port of await collect(network.list<ApiPort>("/v2.0/ports", call, query))) {
     const pairs = port.allowed_address_pairs ?? [];
     const others = pairs.filter(({ ip_address }) => ip_address !== destination);
@@ -99,6 +107,11 @@ export function routerRoutes({ network }: OpenStackApi, router: string): Routes 
         network.read<object>("/v2.0/extensions/{id}", "extraroute-atomic", "extension", call),
       )) !== undefined,
   );
+  const networksOfRouter = async (call: Call): Promise<readonly string[]> => {
+    const query = { device_id: router, fields: ["network_id"] };
+    const ports = await collect(network.list<ApiPort>("/v2.0/ports", call, query));
+    return [...new Set(ports.map(({ network_id }) => network_id))];
+  };
   const send = async (
     part: "add_extraroutes" | "remove_extraroutes",
     routes: readonly ApiRoute[],
@@ -138,7 +151,8 @@ export function routerRoutes({ network }: OpenStackApi, router: string): Routes 
         return { destination, nexthop };
       });
       // Pairs first: a route shows that a change is not complete, so no pair is left behind.
-      for (const route of removed) await disallow(network, route, call);
+      const networks = removed.length === 0 ? [] : await networksOfRouter(call);
+      for (const route of removed) await disallow(network, route, networks, call);
       for (const { route, nexthop } of added) await allow(network, route, nexthop, call);
       const routes = added.map(({ destination, nexthop }) => ({ destination: destination as Cidr, nexthop }));
       if (await isAtomic(call)) {

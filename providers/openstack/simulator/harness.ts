@@ -103,8 +103,8 @@ function stateOf({ project, balancing }: OpenStackCloud): unknown {
 export const harness: Harness = {
   definition: openstack,
   config,
-  // A token of each of two services, the servers and their ports.
-  listingRequests: (machines) => 2 + 2 * pages(machines),
+  // A token of each of two services, the servers, and their ports with that of the router.
+  listingRequests: (machines) => 2 + pages(machines) + pages(machines + 1),
   // The server and its ports.
   lookupRequests: 2,
   // One listing of all load balancers, and a lookup of each that it does not show.

@@ -30,9 +30,6 @@ export function addSubnet(
 export const addExternalNetwork = (project: Project, name = "public"): Subnet =>
   ensureSubnet(project, name, "198.18.0.0/16", true);
 
-export function addRouter({ routers }: Project, id: string): void {
-  routers.put({ id, name: id, routes: [], revision_number: 1 });
-}
 
 /** Refuses the request if the subnet is full. */
 export function addPort(project: Project, subnet: Subnet, changes: Partial<Port>): Port {
@@ -46,8 +43,16 @@ export function addPort(project: Project, subnet: Subnet, changes: Partial<Port>
   return project.ports.put({
     ...{ id, name: "", network_id: subnet.network_id, device_id: "", device_owner: "", status: "DOWN" },
     mac_address: `fa:16:3e:${id.slice(-6).replaceAll(/(..)(..)(..)/g, "$1:$2:$3")}`,
-    fixed_ips: [{ subnet_id: subnet.id, ip_address: project.addressIn(subnet.cidr) }],
+    fixed_ips: changes.fixed_ips ?? [{ subnet_id: subnet.id, ip_address: project.addressIn(subnet.cidr) }],
     ...{ security_groups: [], port_security_enabled: true, allowed_address_pairs: [], revision_number: 1 },
     ...changes,
   });
+}
+
+/** With an interface in the network of the servers. */
+export function addRouter(project: Project, id: string): void {
+  project.routers.put({ id, name: id, routes: [], revision_number: 1 });
+  const subnet = ensureSubnet(project, "nodes", "10.1.0.0/16");
+  const fixed_ips = [{ subnet_id: subnet.id, ip_address: "10.1.0.1" }];
+  addPort(project, subnet, { device_id: id, device_owner: "network:router_interface", fixed_ips });
 }

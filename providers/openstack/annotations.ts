@@ -59,7 +59,7 @@ export const annotations = {
   "health-monitor-max-retries-down": integer("Failures until it is down.", times),
   "flavor-id": textOrEmpty("Flavor of a new load balancer.", fixed),
   "availability-zone": textOrEmpty("Availability zone of a new load balancer.", fixed),
-  "default-tls-container-ref": text("URL of the certificate in Barbican. Listeners terminate TLS."),
+  "default-tls-container-ref": textOrEmpty("URL of the certificate in Barbican. Listeners terminate TLS."),
   "node-selector": nodeSelector("Labels of the Nodes that are members."),
   hostname: text("Published instead of the address."),
 };

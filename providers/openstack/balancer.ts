@@ -11,7 +11,15 @@ import type {
   Values,
 } from "#ccm";
 import { type Annotations, annotations, keyOf } from "./annotations.ts";
-import { isMark, isSameService, markOf, readMark } from "./names.ts";
+import {
+  floatingDescription,
+  isMark,
+  isPartName,
+  isSameService,
+  markOf,
+  readMark,
+  renamedKey,
+} from "./names.ts";
 import type {
   ApiBalancer,
   ApiExternalNetwork,
@@ -37,6 +45,8 @@ export interface Observed extends ObservedLoadBalancer {
   readonly pools: readonly ApiPool[];
   readonly monitors: readonly ApiMonitor[];
   readonly floatingIP?: ApiFloatingIP | undefined;
+  /** One that was created for this Service and has lost its load balancer. */
+  readonly freeFloatingIP?: ApiFloatingIP | undefined;
   /** By id of the pool; absent in listings. */
   readonly members?: Readonly<Record<string, readonly ApiMember[]>> | undefined;
   /** Those of Services with this name, also of earlier ones. */
@@ -93,7 +103,10 @@ export const idOf = ({ settings, facts }: Pick<Desired, "settings" | "facts">): 
 
 export const ownKeys =
   (cluster: string) =>
-  ({ owner, defaultName }: MarkingService): readonly string[] => [markOf(cluster, owner), defaultName];
+  ({ owner, defaultName, facts }: MarkingService): readonly string[] => {
+    const [mark, id] = [markOf(cluster, owner), facts["id"]];
+    return [mark, defaultName, ...(id === undefined ? [] : [renamedKey(mark, id)])];
+  };
 
 /** What is listed for all load balancers. */
 export interface Parts {
@@ -136,7 +149,11 @@ export function toObserved(balancer: ApiBalancer, parts: Parts, cluster: string)
     // Not the uid of a Service: the framework finds that by the key.
     const owners = [(read === undefined ? mark : `${read.namespace}/${read.name}`) as ServiceUID];
     return {
-      ...{ ...common, mark, owners, keys: [key], group: `${mark} ${id}`, securityGroups },
+      ...{ ...common, mark, owners, group: `${mark} ${id}`, securityGroups },
+      keys: [isForeign ? renamedKey(key, id) : key],
+      freeFloatingIP: parts.floatingIPs.find(
+        (one) => one.port_id === null && read && one.description === floatingDescription(cluster, read),
+      ),
       ...(isForeign ? { ownership: "foreign", cluster: read.cluster } : { ownership: "ours" }),
     };
   });
@@ -161,6 +178,12 @@ export function isOwnListener(observed: Observed, { tags = [] }: ApiListener): b
 export const poolOf = ({ pools }: Observed, listener: ApiListener): ApiPool | undefined =>
   pools.find(({ id }) => id === listener.default_pool_id) ??
   pools.find(({ listeners = [] }) => listeners.some(({ id }) => id === listener.id));
+
+/** Those of the Service whose listener is gone, such as one that was deleted by hand. */
+export function detachedPools(observed: Observed): readonly ApiPool[] {
+  const used = new Set(observed.listeners.map((listener) => poolOf(observed, listener)?.id));
+  return observed.pools.filter(({ id, name }) => !used.has(id) && isPartName("pool", name, observed.mark));
+}
 
 export const monitorOf = ({ monitors }: Observed, pool: ApiPool | undefined): ApiMonitor | undefined =>
   monitors.find(({ id }) => id === pool?.healthmonitor_id);

@@ -2,7 +2,7 @@
 
 import { hasAll } from "#ccm";
 import type { Observed, OpenStackStep } from "./balancer.ts";
-import { isForwarding, isOwnListener, monitorOf, poolOf } from "./balancer.ts";
+import { detachedPools, isForwarding, isOwnListener, monitorOf, poolOf } from "./balancer.ts";
 import type { ApiListener, ApiMember, ApiMonitor, ApiPool } from "./resources.ts";
 import type { MemberSpec, MonitorSpec, PortSpec } from "./spec.ts";
 import type { Steps } from "./steps.ts";
@@ -48,10 +48,13 @@ function listenerChanges(listener: ApiListener, wanted: PortSpec["listener"]): o
   };
 }
 
+const poolRemoval = ({ id, name }: ApiPool, steps: Steps): OpenStackStep =>
+  steps.change("delete pool", name, "DELETE", `pools/${id}`);
+
 function removalOf(observed: Observed, listener: ApiListener, steps: Steps): readonly OpenStackStep[] {
   const pool = poolOf(observed, listener);
   return [
-    ...(pool === undefined ? [] : [steps.change("delete pool", pool.name, "DELETE", `pools/${pool.id}`)]),
+    ...(pool === undefined ? [] : [poolRemoval(pool, steps)]),
     steps.change("delete listener", listener.name, "DELETE", `listeners/${listener.id}`),
   ];
 }
@@ -92,8 +95,7 @@ function poolSteps(
   });
   if (pool === undefined) return [creation];
   // The protocol cannot be changed.
-  if (pool.protocol !== spec.protocol)
-    return [steps.change("delete pool", pool.name, "DELETE", `pools/${pool.id}`), creation];
+  if (pool.protocol !== spec.protocol) return [poolRemoval(pool, steps), creation];
   const { lb_algorithm, session_persistence } = spec;
   const isSame =
     pool.lb_algorithm === lb_algorithm && pool.session_persistence?.type === session_persistence?.type;
@@ -154,12 +156,16 @@ export function partSteps(
   return [
     ...ports.flatMap((port) => listenerSteps(observed, port, observed.balancer.id, steps)),
     ...leftovers.flatMap((listener) => removalOf(observed, listener, steps)),
+    ...detachedPools(observed).map((pool) => poolRemoval(pool, steps)),
   ];
 }
 
 /** Everything of this Service in a load balancer that stays, or that is not deleted as a whole. */
 export function removals(observed: Observed, steps: Steps): readonly OpenStackStep[] {
-  return observed.listeners
-    .filter((listener) => isOwnListener(observed, listener))
-    .flatMap((listener) => removalOf(observed, listener, steps));
+  return [
+    ...observed.listeners
+      .filter((listener) => isOwnListener(observed, listener))
+      .flatMap((listener) => removalOf(observed, listener, steps)),
+    ...detachedPools(observed).map((pool) => poolRemoval(pool, steps)),
+  ];
 }

@@ -156,7 +156,10 @@ export function floatingOf(
     "floating-subnet": name,
     "floating-subnet-tags": tags,
   }: Class) => (id ?? name ?? tags) !== undefined;
-  const spec = [ofClass, settings as Class].find(isSet) ?? operator;
+  const chosen = [ofClass, settings as Class].find(isSet) ?? operator;
+  // A requested address says where it comes from.
+  const spec =
+    requestedAddress === undefined ? chosen : { "floating-subnet-id": chosen["floating-subnet-id"] };
   const named =
     ofClass["floating-network-id"] ?? settings["floating-network-id"] ?? operator["floating-network-id"];
   // One with IPv6 only has no floating IPs.

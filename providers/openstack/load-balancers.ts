@@ -18,10 +18,11 @@ import {
   publishIPs,
   type StepOutcome,
 } from "#ccm";
-import { type OpenStackApi, requestOf } from "./api.ts";
+import { type OpenStackApi, requestOf, type ServiceApi } from "./api.ts";
 import {
   type Annotations,
   type Desired,
+  type Floating,
   idOf,
   isOwnListener,
   type Observed,
@@ -107,53 +108,36 @@ async function completed(
 }
 
 /** Associates an existing floating IP with the address, or creates one in the first subnet that has a free address. */
-async function addFloatingIP({ network }: OpenStackApi, step: OpenStackStep, call: Call): Promise<void> {
-  const {
-    network: floating_network_id,
-    subnets,
-    address,
-    port: port_id,
-    description,
-  } = step.floating ?? neverFloating();
+async function addFloatingIP(
+  network: ServiceApi,
+  { network: floating_network_id, subnets, address, port: port_id, description }: Floating,
+  call: Call,
+): Promise<void> {
+  const query = { floating_ip_address: address, project_id: await network.projectID(call) };
   const [existing] =
-    address === undefined
-      ? []
-      : await collect(
-          network.list<ApiFloatingIP>("/v2.0/floatingips", call, { floating_ip_address: address }),
-        );
+    address === undefined ? [] : await collect(network.list<ApiFloatingIP>("/v2.0/floatingips", call, query));
   if (existing !== undefined) {
     const request = requestOf("PUT", `/v2.0/floatingips/${existing.id}`, { floatingip: { port_id } });
     if (existing.port_id === null || existing.port_id === port_id) return network.call(request, call);
     const text = `The floating IP ${address} of spec.loadBalancerIP is in use by the port ${existing.port_id}. The load balancer stays without one. Free it, or name another one.`;
     throw new CloudError("invalid", text, request);
   }
-  const [subnet, ...others] = subnets;
-  const floatingip = {
-    floating_network_id,
-    port_id,
-    description,
-    subnet_id: subnet,
-    floating_ip_address: address,
-  };
-  try {
-    await network.call(requestOf("POST", "/v2.0/floatingips", { floatingip }), call);
-  } catch (error) {
-    if (!CloudError.is(error) || error.detail.status !== 409 || others.length === 0) throw error;
-    await addFloatingIP(
-      { network } as OpenStackApi,
-      { ...step, floating: { ...(step.floating ?? neverFloating()), subnets: others } },
-      call,
-    );
-  }
-}
-
-function neverFloating(): never {
-  throw new Error("A step that adds a floating IP has no description of it.");
+  const created = { floating_network_id, port_id, description, floating_ip_address: address };
+  for (const [index, subnet_id] of [undefined, ...subnets].slice(subnets.length > 0 ? 1 : 0).entries())
+    try {
+      return await network.call(
+        requestOf("POST", "/v2.0/floatingips", { floatingip: { ...created, subnet_id } }),
+        call,
+      );
+    } catch (error) {
+      const isLast = index + 1 >= subnets.length;
+      if (!CloudError.is(error) || error.detail.status !== 409 || isLast) throw error;
+    }
 }
 
 /** Other clients change the security groups of a port too, so the revision must be the one that was read. */
 async function changePort(
-  { network }: OpenStackApi,
+  network: ServiceApi,
   { id, group, isAdded }: NonNullable<OpenStackStep["port"]>,
   call: Call,
 ): Promise<void> {
@@ -183,8 +167,8 @@ async function apply(api: OpenStackApi, step: OpenStackStep, call: Call): Promis
     Object.entries(remember ?? {}).map(([name, value]) => [name, value || undefined]),
   );
   const remembered = owner === undefined || remember === undefined ? undefined : factsOf([owner], facts);
-  if (floating !== undefined) await addFloatingIP(api, step, call);
-  if (port !== undefined) await changePort(api, port, call);
+  if (floating !== undefined) await addFloatingIP(api.network, floating, call);
+  if (port !== undefined) await changePort(api.network, port, call);
   if (request === undefined) return done(remembered);
   const target = service === "network" ? api.network : api.balancing;
   const sent = target.call<{ readonly loadbalancer?: ApiBalancer } | undefined>(request, call);
@@ -240,7 +224,11 @@ async function prefetch({ balancing, network }: OpenStackApi, call: Call): Promi
   return { octavia: Math.max(0, ...minors.map(Number)), externalNetworks, subnets };
 }
 
-const isShown = ({ provisioning_status: status }: ApiBalancer): boolean => status !== "DELETED";
+/** An id may name a load balancer of another project, which an administrator sees. */
+const isShown = (
+  { provisioning_status: status, project_id: project }: ApiBalancer,
+  own: string | undefined,
+): boolean => status !== "DELETED" && (own === undefined || (project ?? own) === own);
 
 /** By the id on the Service, or by name. One of other Services may be joined: then it has no mark of this one. */
 async function lookUp(
@@ -257,7 +245,7 @@ async function lookUp(
     id === undefined
       ? await collect(balancing.list<ApiBalancer>(collection, call, { ...query, name: mark }))
       : [await ifFound(balancing.read<ApiBalancer>(`${collection}/{id}`, id, "loadbalancer", call))];
-  const balancer = found.find((one) => one !== undefined && isShown(one));
+  const balancer = found.find((one) => one !== undefined && isShown(one, query.project_id));
   if (balancer === undefined) return undefined;
   const views = toObserved(balancer, await readParts(api, query, call), cluster);
   const own = views.find((view) => view.mark === mark);
@@ -281,7 +269,9 @@ export function octaviaLoadBalancers(
       const query = { project_id: await balancing.projectID(call) };
       const all = await collect(balancing.list<ApiBalancer>(collection, call, query));
       const parts = await readParts(api, query, call);
-      yield all.filter(isShown).flatMap((one) => toObserved(one, parts, cluster));
+      yield all
+        .filter((one) => isShown(one, query.project_id))
+        .flatMap((one) => toObserved(one, parts, cluster));
     },
     observe: async ([member], listed, call) => {
       if (listed !== undefined) return completed(api, listed, member && groupName(member.owner), call);

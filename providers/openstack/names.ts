@@ -32,6 +32,15 @@ export function isSameService(mark: string, other: string): boolean {
 export const partName = (kind: "listener" | "pool" | "monitor", index: number, mark: string): string =>
   cut(`${kind}_${index}_${mark}`);
 
+/** Whether this is the name of a part that a Service with this mark has created. */
+export function isPartName(kind: "pool", name: string, mark: string): boolean {
+  const index = /^[a-z]+_(\d+)_/.exec(name)?.[1];
+  return index !== undefined && name === partName(kind, Number(index), mark);
+}
+
+/** Clusters of one project may have Services with the same name: the load balancer of another one counts only if the Service has its id. */
+export const renamedKey = (mark: string, id: string): string => `${mark} ${id}`;
+
 export const descriptionOf = (cluster: string, { namespace, name }: Owner): string =>
   `Kubernetes external service ${namespace}/${name} from cluster ${cluster}`;
 

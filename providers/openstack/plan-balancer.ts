@@ -19,7 +19,7 @@ import { classOf, familyOf, floatingOf, isInternal, isProblem, type Place, place
 import { descriptionOf, isMark, isOwnFloating, isSameService, markOf, readMark } from "./names.ts";
 import { groupRemoval, groupSteps } from "./security-group.ts";
 import { reasons, type Settings } from "./settings.ts";
-import { type PortSpec, type Spec, specOf } from "./spec.ts";
+import { orDefault, type PortSpec, type Spec, specOf } from "./spec.ts";
 import { activation, collection, creationTitle, stepsFor } from "./steps.ts";
 
 export interface PlanInput {
@@ -49,8 +49,10 @@ function planEnd(
   if (isPending(observed)) return waitFor(activation(balancer));
   const steps = stepsFor(balancer, desired?.owner.uid);
   const group = groupRemoval(observed, steps);
+  const isErrored = balancer.provisioning_status === "ERROR";
   // One that a user made, or that others share, stays.
   if (othersOf(observed).length > 0 || (!isMark(balancer.name) && balancer.name !== mark)) {
+    if (isErrored) return failed(reasons.LoadBalancerErrored, erroredText(balancer));
     const tags = (balancer.tags ?? []).filter((tag) => !isSameService(tag, mark) || !isMark(tag));
     return { steps: [...group, ...removals(observed, steps), steps.balancer("remove tag", { tags })] };
   }
@@ -65,12 +67,21 @@ function planEnd(
           requestOf("DELETE", `/v2.0/floatingips/${floatingIP.id}`),
         ),
       ];
-  const parts = operator["cascade-delete"] ? [] : removals(observed, steps);
-  return { steps: [...group, ...floating, ...parts, steps.deletion(operator["cascade-delete"])] };
+  // In ERROR, it can only be deleted as a whole.
+  const isCascading = operator["cascade-delete"] || isErrored;
+  const parts = isCascading ? [] : removals(observed, steps);
+  return { steps: [...group, ...floating, ...parts, steps.deletion(isCascading)] };
 }
 
+const whichOf = ({ name, id }: Observed["balancer"]): string => `The load balancer ${name} (${id})`;
+
+const erroredText = (balancer: Observed["balancer"]): string =>
+  `${whichOf(balancer)} has the status ERROR. It is not changed, and may still forward. Ask the operator of the cloud for a failover: openstack loadbalancer failover. Fairlead continues then.`;
+
 const listing = "the servers of the Nodes to be listed";
-const isUnlisted = ({ machine }: Desired["targets"][number]): boolean => machine?.handles === undefined;
+/** A Node without a machine is no target yet. */
+const isUnlisted = ({ machine }: Desired["targets"][number]): boolean =>
+  machine !== undefined && machine.handles === undefined;
 
 /** A load balancer with all its parts in one request. */
 function planCreation(
@@ -95,8 +106,8 @@ function planCreation(
     return failed("MissingCloudObject", text, keyOf("subnet-id"));
   }
   const hasOwnAddress = isInternal(desired, operator) || familyOf(desired) === "IPv6";
-  const flavor = settings["flavor-id"] || operator["flavor-id"];
-  const zone = settings["availability-zone"] || operator["availability-zone"];
+  const flavor = orDefault(settings["flavor-id"], operator["flavor-id"]);
+  const zone = orDefault(settings["availability-zone"], operator["availability-zone"]);
   const vip =
     port === undefined
       ? { vip_subnet_id: place.subnet, vip_network_id: place.network }
@@ -132,12 +143,11 @@ function planJoin(
 ): BalancerPlan {
   const { tags = [], provider = operator["lb-provider"] } = balancer;
   const marks = marksOf(balancer);
-  const which = `The load balancer ${balancer.name} (${balancer.id})`;
   const key = keyOf("load-balancer-id");
   const refused = (why: string) =>
     failed(
       "UnsupportedByCloud",
-      `${which} ${why} The Service gets no load balancer. Remove ${key} to get a new one.`,
+      `${whichOf(balancer)} ${why} The Service gets no load balancer. Remove ${key} to get a new one.`,
       key,
     );
   const other = marks.map(readMark).find((mark) => mark !== undefined && mark.cluster !== cluster);
@@ -150,6 +160,8 @@ function planJoin(
     return refused(
       `is shared by ${marks.length} Services, and max-shared-lb is ${operator["max-shared-lb"]}.`,
     );
+  if (balancer.provisioning_status === "ERROR")
+    return failed(reasons.LoadBalancerErrored, erroredText(balancer));
   if (balancer.provisioning_status !== "ACTIVE") return waitFor(activation(balancer));
   const steps = stepsFor(balancer, desired.owner.uid);
   return {
@@ -164,12 +176,22 @@ function floatingSteps(
   ofClass: object,
   { prefetched, operator, cluster }: PlanInput,
 ): BalancerPlan {
-  const { balancer, floatingIP } = observed;
+  const { balancer, floatingIP, freeFloatingIP } = observed;
   const { vip_address: vip, vip_port_id: port } = balancer;
   const steps = stepsFor(balancer, desired.owner.uid);
-  if (vip?.includes(":") === true) return { steps: [] };
-  if (isInternal(desired, operator)) {
-    if (floatingIP === undefined || !isOwner(observed)) return { steps: [] };
+  const { requestedAddress } = desired;
+  const isOther = (has: string | null | undefined) =>
+    requestedAddress !== undefined && has !== requestedAddress;
+  const ignored = (has: string, next: string): BalancerPlan => {
+    const text = `spec.loadBalancerIP is ${requestedAddress}, but the load balancer ${balancer.name} has the address ${has}, which it keeps. ${next}, or correct spec.loadBalancerIP.`;
+    return { steps: [], problems: [warningProblem("UnsupportedByCloud", text)] };
+  };
+  if (vip?.includes(":") === true || isInternal(desired, operator)) {
+    const isFixed = isOwner(observed) && isOther(vip);
+    const kept: BalancerPlan = isFixed
+      ? ignored(vip ?? "", "Octavia cannot change it: delete the Service and create it again")
+      : { steps: [] };
+    if (vip?.includes(":") === true || floatingIP === undefined || !isOwner(observed)) return kept;
     const { id, floating_ip_address: address } = floatingIP;
     const path = `/v2.0/floatingips/${id}`;
     const isDeleted = isOwnFloating(floatingIP) && !desired.settings["keep-floatingip"];
@@ -177,17 +199,26 @@ function floatingSteps(
       ? requestOf("DELETE", path)
       : requestOf("PUT", path, { floatingip: { port_id: null } });
     return {
+      ...kept,
       steps: [steps.network(isDeleted ? "delete floating IP" : "detach floating IP", address, request)],
     };
   }
-  if (floatingIP !== undefined || !port) return { steps: [] };
+  if (floatingIP !== undefined)
+    return isOwner(observed) && isOther(floatingIP.floating_ip_address)
+      ? ignored(floatingIP.floating_ip_address, "Detach that floating IP")
+      : { steps: [] };
+  if (!port) return { steps: [] };
   if (!isOwner(observed)) {
     const text = `The load balancer ${balancer.name} has no floating IP, and only the Service that created it gets one. This Service is reached at the virtual IP. Set ${keyOf("load-balancer-id")} to another load balancer, or remove it.`;
     return { steps: [], problems: [warningProblem("UnsupportedByCloud", text)] };
   }
   const floating = floatingOf(desired, operator, ofClass, prefetched, { port, cluster });
   if (isProblem(floating)) return { steps: [], problems: [{ ...floating, severity: "warning" }] };
-  return { steps: [steps.network("add floating IP", balancer.name, undefined, { floating })] };
+  // It keeps its address when its load balancer was created again.
+  const free = freeFloatingIP?.floating_network_id === floating.network ? freeFloatingIP : undefined;
+  const address = floating.address ?? free?.floating_ip_address;
+  const more = { floating: { ...floating, address } };
+  return { steps: [steps.network("add floating IP", balancer.name, undefined, more)] };
 }
 
 function planChanges(
@@ -199,17 +230,14 @@ function planChanges(
 ): BalancerPlan {
   const { balancer, mark } = observed;
   const { facts, owner } = desired;
-  const which = `The load balancer ${balancer.name} (${balancer.id})`;
+  const which = whichOf(balancer);
   const steps = stepsFor(balancer, owner.uid);
   if (isPending(observed)) return waitFor(activation(balancer));
   if (balancer.provisioning_status === "ERROR") {
     // One that had no address yet can be created again without harm.
     const isNew = facts["address"] === undefined && isOwner(observed) && othersOf(observed).length === 0;
-    const next = isNew
-      ? "Fairlead deletes it and creates it again. Ask the operator of the cloud if that repeats."
-      : "It is not changed, and may still forward. Ask the operator of the cloud for a failover: openstack loadbalancer failover. Fairlead continues then.";
-    const text = `${which} has the status ERROR. ${next}`;
-    if (!isNew) return failed(reasons.LoadBalancerErrored, text);
+    if (!isNew) return failed(reasons.LoadBalancerErrored, erroredText(balancer));
+    const text = `${which} has the status ERROR. Fairlead deletes it and creates it again. Ask the operator of the cloud if that repeats.`;
     const removal = steps.deletion(true, { removes: true, remember: { id: "" } });
     return { steps: [removal], problems: [warningProblem(reasons.LoadBalancerErrored, text)] };
   }
@@ -242,10 +270,10 @@ function planChanges(
     ...group.steps,
   ];
   const needsServers = input.operator["manage-security-groups"] && desired.targets.some(isUnlisted);
-  if (changes.length === 0 && needsServers) return { ...waitFor(listing, seconds(30)), problems };
-  if (changes.length > 0 || address === undefined || facts["address"] === address)
-    return { steps: changes, problems };
-  return { steps: [steps.store("store the address", { address })], problems };
+  if (changes.length > 0) return { steps: changes, problems };
+  if (address !== undefined && facts["address"] !== address)
+    return { steps: [steps.store("store the address", { address })], problems };
+  return { ...(needsServers ? waitFor(listing, seconds(30)) : { steps: [] }), problems };
 }
 
 export function planLoadBalancer(

@@ -53,6 +53,7 @@ export interface ApiSubnet {
 export interface ApiFloatingIP {
   readonly id: string;
   readonly floating_ip_address: string;
+  readonly floating_network_id?: string;
   readonly port_id: string | null;
   readonly description?: string;
 }
@@ -79,6 +80,7 @@ interface Reference {
 
 export interface ApiBalancer {
   readonly id: string;
+  readonly project_id?: string;
   readonly name: string;
   readonly description?: string;
   readonly provisioning_status: string;

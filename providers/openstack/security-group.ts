@@ -1,6 +1,6 @@
 // The security group of a Service, which opens its node ports for the load balancer on the ports of the Nodes. Pure.
 
-import { errorProblem, type Problem } from "#ccm";
+import { allAddresses, cidrFamily, errorProblem, type Problem } from "#ccm";
 import { requestOf } from "./api.ts";
 import type { Desired, Observed, OpenStackStep, Prefetched } from "./balancer.ts";
 import { familyOf, memberAddress } from "./choices.ts";
@@ -52,8 +52,10 @@ function isRule(found: ApiSecurityGroupRule, { protocol, port, range, ethertype 
 /** Octavia forwards from the subnet of the members; ovn keeps the addresses of the clients. */
 function rulesOf(desired: Desired, operator: Settings, subnet: string): readonly Rule[] {
   const ethertype = subnet.includes(":") ? "IPv6" : "IPv4";
-  const everyone = ethertype === "IPv6" ? "::/0" : "0.0.0.0/0";
-  const ranges = operator["lb-provider"] === "ovn" ? (desired.sourceRanges ?? [everyone]) : [subnet];
+  const clients = (desired.sourceRanges ?? allAddresses([ethertype])).filter(
+    (range) => cidrFamily(range) === ethertype,
+  );
+  const ranges = operator["lb-provider"] === "ovn" ? clients : [subnet];
   const { healthCheckNodePort: health } = desired;
   return [
     ...(health === undefined ? [] : [{ protocol: "tcp", port: health, range: subnet, ethertype }]),

@@ -54,25 +54,31 @@ interface Wanted {
   readonly memberSubnet: string | undefined;
 }
 
+/** An empty annotation is none, whatever the default is. */
+export const orDefault = (own: string | undefined, fallback: string | undefined): string | undefined =>
+  (own ?? fallback) || undefined;
+
+const certificateOf = ({ desired: { settings }, operator }: Wanted): string | undefined =>
+  orDefault(settings["default-tls-container-ref"], operator["default-tls-container-ref"]);
+
 /** Terminating TLS and HTTP, and the PROXY protocol, are for TCP only. */
-function listenerProtocol({ protocol }: Port, { desired: { settings }, operator }: Wanted): string {
+function listenerProtocol({ protocol }: Port, wanted: Wanted): string {
+  const { settings } = wanted.desired;
   if (protocol !== "TCP") return protocol;
-  if ((settings["default-tls-container-ref"] ?? operator["default-tls-container-ref"]) !== undefined)
-    return "TERMINATED_HTTPS";
+  if (certificateOf(wanted) !== undefined) return "TERMINATED_HTTPS";
   return settings["x-forwarded-for"] ? "HTTP" : "TCP";
 }
 
 function listenerSpec(port: Port, index: number, wanted: Wanted): PortSpec["listener"] {
-  const { desired, operator, features, mark } = wanted;
+  const { desired, features, mark } = wanted;
   const { settings, sourceRanges = allAddresses([familyOf(desired)]) } = desired;
   const protocol = listenerProtocol(port, wanted);
-  const ref = settings["default-tls-container-ref"] ?? operator["default-tls-container-ref"];
   return {
     ...{ name: partName("listener", index, mark), protocol, protocol_port: port.port },
     connection_limit: settings["connection-limit"],
     ...(settings["x-forwarded-for"] &&
       port.protocol === "TCP" && { insert_headers: { "X-Forwarded-For": "true" } }),
-    ...(protocol === "TERMINATED_HTTPS" && { default_tls_container_ref: ref }),
+    ...(protocol === "TERMINATED_HTTPS" && { default_tls_container_ref: certificateOf(wanted) }),
     ...(features.timeouts && {
       timeout_client_data: settings["timeout-client-data"],
       timeout_member_connect: settings["timeout-member-connect"],

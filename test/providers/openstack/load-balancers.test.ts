@@ -9,6 +9,21 @@ const creation = `POST ${lbaas}/loadbalancers`;
 const internal = "service.beta.kubernetes.io/openstack-internal-load-balancer";
 const annotationsOf = (h: OpenStackWorld, name = "web") => h.world.get(name).metadata.annotations ?? {};
 
+/** A load balancer that this cluster did not create. */
+function putBalancer(
+  { cloud: { project, balancing } }: OpenStackWorld,
+  name: string,
+  tags: readonly string[],
+) {
+  const port = addPort(project, ensureSubnet(project, "nodes", "10.1.0.0/16"), { device_owner: "Octavia" });
+  const id = project.ids.uuid();
+  return balancing.balancers.put({
+    ...{ id, name, description: "", provisioning_status: "ACTIVE", tags, operating_status: "ONLINE" },
+    ...{ provider: "amphora", vip_address: "10.1.0.200", vip_port_id: port.id, vip_subnet_id: "" },
+    ...{ vip_network_id: "", additional_vips: [], flavor_id: null, availability_zone: null },
+  });
+}
+
 describe("a new Service", () => {
   test("gets a load balancer with all parts in one request, and a floating IP [F29 F33]", async () => {
     const h = new OpenStackWorld();
@@ -253,6 +268,84 @@ describe("a settled Service", () => {
     expect(h.immutable).toBe(0);
   });
 
+  test("has its floating IP again when its load balancer was deleted by hand", async () => {
+    const h = await served();
+    const [address = ""] = h.world.addressesOf("web");
+    const { balancing, project } = h.cloud;
+    balancing.delete(h.balancers()[0]?.id ?? "", true);
+    await h.settle(2400);
+    expect(h.balancers().map(({ provisioning_status: status }) => status)).toEqual(["ACTIVE"]);
+    expect(h.world.addressesOf("web")).toEqual([address]);
+    expect(project.floatingIPs.list().map(({ port_id }) => port_id)).toEqual([
+      h.balancers()[0]?.vip_port_id ?? "",
+    ]);
+  });
+
+  test("leaves no pool behind when its listener was deleted by hand", async () => {
+    const h = await served();
+    const { listeners, pools } = h.cloud.balancing;
+    listeners.remove(listeners.list()[0]?.id ?? "");
+    await h.settle(2400);
+    expect(listeners.list()).toHaveLength(1);
+    expect(pools.list().map(({ id }) => id)).toEqual([listeners.list()[0]?.default_pool_id ?? ""]);
+  });
+
+  test("keeps pools without a listener that it did not create", async () => {
+    const h = await served();
+    const { pools } = h.cloud.balancing;
+    const [pool] = pools.list();
+    if (pool === undefined) throw new Error("Expected a pool.");
+    const others = [
+      "by-hand",
+      "pool_0_kube_service_prod_default_other",
+      "pool_x_kube_service_prod_default_web",
+    ];
+    for (const name of others) pools.put({ ...pool, id: h.cloud.project.ids.uuid(), name });
+    h.addNode("node-2");
+    await h.settle(600);
+    expect(pools.list().map(({ name }) => name)).toEqual([pool.name, ...others]);
+  });
+
+  test("keeps its floating IP when spec.loadBalancerIP changes, and says how to change it", async () => {
+    const h = await served();
+    const addresses = h.world.addressesOf("web");
+    h.world.editSpec("web", { loadBalancerIP: "198.18.9.9" });
+    await h.settle();
+    expect(h.changes).toEqual([]);
+    expect(h.world.addressesOf("web")).toEqual(addresses as string[]);
+    expect(h.events()).toContain(
+      `spec.loadBalancerIP is 198.18.9.9, but the load balancer kube_service_prod_default_web has the address ${addresses[0]}, which it keeps. Detach that floating IP, or correct spec.loadBalancerIP.`,
+    );
+  });
+
+  test("without a certificate stays so when an empty annotation turns off the default", async () => {
+    const h = await served(
+      { "default-tls-container-ref": "", "flavor-id": "", "availability-zone": "" },
+      {
+        settings: {
+          ...{ "default-tls-container-ref": "https://barbican.example/v1/secrets/1" },
+          ...{ "flavor-id": "large", "availability-zone": "az1" },
+        },
+      },
+    );
+    expect(h.cloud.balancing.listeners.list().map(({ protocol }) => protocol)).toEqual(["TCP"]);
+    expect(h.balancers()).toMatchObject([{ flavor_id: null, availability_zone: null }]);
+  });
+
+  test("gets its own load balancer beside that of a Service with the same name in another cluster", async () => {
+    const h = new OpenStackWorld();
+    const other = "kube_service_stage_default_web";
+    putBalancer(h, other, [other]);
+    await h.start();
+    h.world.create("web", draft());
+    await h.settle();
+    expect(h.changes).toEqual([creation, "POST /network/v2.0/floatingips"]);
+    expect(h.world.addressesOf("web")).toHaveLength(1);
+    h.world.delete("web");
+    await h.settle();
+    expect(h.balancers().map(({ name }) => name)).toEqual([other]);
+  });
+
   test("of another cluster name is not changed, and gets no second load balancer", async () => {
     const h = await served();
     await h.world.stop();
@@ -312,25 +405,7 @@ describe("a shared load balancer", () => {
 
   test("of a user stays when the Service is deleted", async () => {
     const h = new OpenStackWorld();
-    const { project, balancing } = h.cloud;
-    const port = addPort(project, ensureSubnet(project, "nodes", "10.1.0.0/16"), { device_owner: "Octavia" });
-    const { id } = balancing.balancers.put({
-      ...{
-        id: project.ids.uuid(),
-        name: "by-hand",
-        description: "",
-        provisioning_status: "ACTIVE",
-        tags: ["mine"],
-      },
-      ...{ operating_status: "ONLINE", provider: "amphora", vip_address: "10.1.0.200", vip_port_id: port.id },
-      ...{
-        vip_subnet_id: "",
-        vip_network_id: "",
-        additional_vips: [],
-        flavor_id: null,
-        availability_zone: null,
-      },
-    });
+    const { id } = putBalancer(h, "by-hand", ["mine"]);
     await h.start();
     h.world.create("web", draft({ "load-balancer-id": id, [internal]: "true" }));
     await h.settle();
@@ -339,7 +414,7 @@ describe("a shared load balancer", () => {
     await h.settle();
     expect(h.world.find("web")).toBeUndefined();
     expect(h.balancers().map(({ name, tags }) => [name, tags])).toEqual([["by-hand", ["mine"]]]);
-    expect(balancing.listeners.list()).toEqual([]);
+    expect(h.cloud.balancing.listeners.list()).toEqual([]);
   });
 });
 

@@ -1,6 +1,7 @@
 // The annotations of Services, under loadbalancer.openstack.org/.
 
 import { flag, integer, nodeSelector, oneOf, text, textOrEmpty } from "#ccm";
+import { methods, placement } from "./settings.ts";
 
 export const prefix = "loadbalancer.openstack.org/";
 export const internal = "service.beta.kubernetes.io/openstack-internal-load-balancer";
@@ -17,16 +18,8 @@ export const annotations = {
   class: text(
     'A class of the settings, [LoadBalancerClass "name"]. It takes precedence over the annotations of networks.',
   ),
-  "floating-network-id": text("External network of the floating IP."),
-  "floating-subnet": text(
-    "Name of the subnet of the floating IP: a pattern, a regular expression after ~, ! excludes.",
-  ),
-  "floating-subnet-id": text("Subnet of the floating IP."),
-  "floating-subnet-tags": text("Tags of the subnet of the floating IP, separated by commas; ! excludes."),
+  ...placement,
   "keep-floatingip": flag("Keep the floating IP when the Service is deleted.", no),
-  "network-id": text("Network of the virtual IP."),
-  "subnet-id": text("Subnet of the virtual IP."),
-  "member-subnet-id": text("Subnet of the members."),
   "port-id": text("Existing port with the virtual IP.", fixed),
   "load-balancer-id": text("Id of the load balancer. Set it to share or adopt an existing one."),
   "connection-limit": integer("Connections per listener; -1 is unlimited.", { min: -1 }, { fallback: -1 }),
@@ -38,12 +31,7 @@ export const annotations = {
     },
   ),
   "x-forwarded-for": flag("Terminate HTTP, and add the header X-Forwarded-For.", no),
-  "lb-method": oneOf("How a member is chosen.", [
-    "ROUND_ROBIN",
-    "LEAST_CONNECTIONS",
-    "SOURCE_IP",
-    "SOURCE_IP_PORT",
-  ]),
+  "lb-method": oneOf("How a member is chosen.", methods),
   "timeout-client-data": integer("Idle time of clients in milliseconds.", timeout, { fallback: 50_000 }),
   "timeout-member-connect": integer("Time to connect to a member in milliseconds.", timeout, {
     fallback: 5000,

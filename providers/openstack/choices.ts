@@ -1,7 +1,7 @@
 // Where a load balancer is placed, and where its floating IP comes from: annotations, classes and settings in their order. Pure.
 
 import { errorProblem, type IpAddress, ipFamily, type Problem, warningProblem } from "#ccm";
-import { type Annotations, internal, keyOf } from "./annotations.ts";
+import { internal, keyOf } from "./annotations.ts";
 import type { Desired, Floating, Prefetched } from "./balancer.ts";
 import { portAt } from "./instances.ts";
 import { floatingDescription } from "./names.ts";
@@ -40,8 +40,6 @@ export function classOf({ settings }: Pick<Desired, "settings">, operator: Setti
 
 export const isProblem = (value: object): value is Problem => "severity" in value;
 
-type PlaceName = keyof Placement & keyof Annotations;
-
 export interface Place {
   readonly network: string | undefined;
   readonly subnet: string | undefined;
@@ -63,17 +61,12 @@ function subnetOfTargets({ targets }: Desired, family: Family): string | undefin
 
 export function placeOf(desired: Desired, operator: Settings, ofClass: Class): Place {
   const { settings, families } = desired;
-  const first = (...values: readonly (string | undefined)[]) => values.find((value) => value !== undefined);
-  const chosen = (name: PlaceName) => first(ofClass[name], settings[name], operator[name]);
+  const chosen = (name: keyof Placement) => ofClass[name] ?? settings[name] ?? operator[name];
   const [network, subnet] = [chosen("network-id"), chosen("subnet-id")];
   const found =
     network === undefined && subnet === undefined ? subnetOfTargets(desired, familyOf(desired)) : subnet;
-  const member = first(
-    settings["member-subnet-id"],
-    ofClass["member-subnet-id"],
-    operator["member-subnet-id"],
-    operator["subnet-id"],
-  );
+  const name = "member-subnet-id";
+  const member = settings[name] ?? ofClass[name] ?? operator[name] ?? operator["subnet-id"];
   const second = families[1];
   const secondSubnet = second && subnet === undefined ? subnetOfTargets(desired, second) : undefined;
   return { network, subnet: found, memberSubnet: member ?? found, secondSubnet };
@@ -103,7 +96,7 @@ function hasTags(wanted: string, tags: readonly string[]): boolean {
   return (all === "&" ? each.every(has) : each.some(has)) !== (opposite === "!");
 }
 
-function failed(name: Name, text: string): Problem {
+function failed(name: keyof Placement, text: string): Problem {
   return {
     ...errorProblem(
       "InvalidAnnotation",
@@ -112,7 +105,6 @@ function failed(name: Name, text: string): Problem {
     key: keyOf(name),
   };
 }
-type Name = keyof Placement & keyof Annotations;
 
 /** The subnets to try, or what is wrong. */
 function subnetsOf(spec: Class, network: string, all: readonly ApiSubnet[]): readonly string[] | Problem {

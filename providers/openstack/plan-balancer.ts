@@ -235,7 +235,8 @@ function planChanges(
   if (isPending(observed)) return waitFor(activation(balancer));
   if (balancer.provisioning_status === "ERROR") {
     // One that had no address yet can be created again without harm.
-    const isNew = facts["address"] === undefined && isOwner(observed) && othersOf(observed).length === 0;
+    const hasAddress = facts["address"] !== undefined || observed.floatingIP !== undefined;
+    const isNew = !hasAddress && isOwner(observed) && othersOf(observed).length === 0;
     if (!isNew) return failed(reasons.LoadBalancerErrored, erroredText(balancer));
     const text = `${which} has the status ERROR. Fairlead deletes it and creates it again. Ask the operator of the cloud if that repeats.`;
     const removal = steps.deletion(true, { removes: true, remember: { id: "" } });

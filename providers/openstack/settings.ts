@@ -91,7 +91,8 @@ const routes = {
   }),
 };
 
-const floating = {
+/** Where the virtual IP and the floating IP of a load balancer come from: in the settings, in a class, and in annotations. */
+export const placement = {
   "floating-network-id": text("External network of floating IPs. Default: the only external network.", live),
   "floating-subnet-id": text("Subnet of floating IPs.", live),
   "floating-subnet": text(
@@ -99,13 +100,12 @@ const floating = {
     live,
   ),
   "floating-subnet-tags": text("Tags of that subnet, separated by commas; ! excludes.", live),
-};
-const placement = {
-  ...floating,
   "network-id": text("Network of the virtual IP.", live),
   "subnet-id": text("Subnet of the virtual IP. Default: that of the Nodes.", live),
   "member-subnet-id": text("Subnet of the members. Default: that of the virtual IP.", live),
 };
+
+export const methods = ["ROUND_ROBIN", "LEAST_CONNECTIONS", "SOURCE_IP", "SOURCE_IP_PORT"] as const;
 
 const balancers = {
   "load-balancers-enabled": flag("Manage load balancers: enabled in [LoadBalancer].", { fallback: true }),
@@ -115,7 +115,7 @@ const balancers = {
   }),
   "lb-method": oneOf(
     "Default of the annotation lb-method. Default: SOURCE_IP_PORT with ovn, otherwise ROUND_ROBIN.",
-    ["ROUND_ROBIN", "LEAST_CONNECTIONS", "SOURCE_IP", "SOURCE_IP_PORT"],
+    methods,
     live,
   ),
   ...placement,

@@ -30,7 +30,6 @@ export function addSubnet(
 export const addExternalNetwork = (project: Project, name = "public"): Subnet =>
   ensureSubnet(project, name, "198.18.0.0/16", true);
 
-
 /** Refuses the request if the subnet is full. */
 export function addPort(project: Project, subnet: Subnet, changes: Partial<Port>): Port {
   if (subnet.isFull === true)

@@ -1,32 +1,40 @@
-// A test API server and managers of Hetzner that reach the cloud over HTTP, in real time.
+// A test API server and managers of one cloud that reach the cloud over HTTP, in real time.
 
-import { hetzner } from "../../../../../providers/hetzner/index.ts";
-import type { AnyProvider } from "../../../../../src/app/connect-cloud.ts";
-import { readFlags } from "../../../../../src/app/flags/read-flags.ts";
-import { createManager, type Manager } from "../../../../../src/app/manager/manager.ts";
-import { systemPlatform } from "../../../../../src/app/system-platform.ts";
-import type { Node, Service } from "../../../../../src/kube/objects.ts";
-import { systemClock } from "../../../../../src/platform/clock.ts";
-import { systemRandom } from "../../../../../src/platform/random.ts";
-import { systemTransport } from "../../../../../src/platform/transport.ts";
-import { createLog } from "../../../../../src/telemetry/log.ts";
-import { ApiServer } from "../../../../../src/testing/apiserver/api-server.ts";
-import { asTransport } from "../../../../../src/testing/apiserver/as-transport.ts";
-import type { JsonObject } from "../../../../../src/testing/apiserver/objects/json.ts";
-import type { KubeObject } from "../../../../../src/testing/apiserver/objects/kube-object.ts";
-import { resourceNamed } from "../../../../../src/testing/apiserver/objects/resource-table.ts";
-import { until } from "../../../../cluster/rig/until.ts";
-import { toNode } from "../../../../support/api-server-nodes.ts";
-import { uninitialized } from "../../../../support/node-controllers.ts";
-import { endpoint, token } from "./project.ts";
+import type { AnyProvider } from "../../../src/app/connect-cloud.ts";
+import { readFlags } from "../../../src/app/flags/read-flags.ts";
+import { createManager, type Manager } from "../../../src/app/manager/manager.ts";
+import { systemPlatform } from "../../../src/app/system-platform.ts";
+import type { Node, Service } from "../../../src/kube/objects.ts";
+import { systemClock } from "../../../src/platform/clock.ts";
+import { systemRandom } from "../../../src/platform/random.ts";
+import { systemTransport } from "../../../src/platform/transport.ts";
+import { createLog } from "../../../src/telemetry/log.ts";
+import { ApiServer } from "../../../src/testing/apiserver/api-server.ts";
+import { asTransport } from "../../../src/testing/apiserver/as-transport.ts";
+import type { JsonObject } from "../../../src/testing/apiserver/objects/json.ts";
+import type { KubeObject } from "../../../src/testing/apiserver/objects/kube-object.ts";
+import { resourceNamed } from "../../../src/testing/apiserver/objects/resource-table.ts";
+import { until } from "../../cluster/rig/until.ts";
+import { toNode } from "../../support/api-server-nodes.ts";
+import { uninitialized } from "../../support/node-controllers.ts";
 
 const stored = { services: resourceNamed("services"), nodes: resourceNamed("nodes") };
-const prefix = "load-balancer.hetzner.cloud/";
-const prefixed = (annotations: Annotations) =>
-  Object.fromEntries(Object.entries(annotations).map(([name, value]) => [prefix + name, value]));
 
 export type Annotations = Readonly<Record<string, string>>;
-export type Ports = readonly { readonly port: number; readonly nodePort: number }[];
+export type Ports = readonly {
+  readonly port: number;
+  readonly nodePort: number;
+  readonly protocol?: string;
+}[];
+
+export interface ClusterOptions {
+  readonly provider: AnyProvider;
+  /** Of annotations whose names have no slash. */
+  readonly prefix: string;
+  /** The URL of a request, without ids. */
+  readonly pathOf: (url: URL) => string;
+  readonly flags: readonly string[];
+}
 
 export class Cluster {
   readonly server = new ApiServer({ clock: systemClock, random: systemRandom });
@@ -35,19 +43,26 @@ export class Cluster {
   /** Answers that report an error, with their text. */
   readonly refusals: string[] = [];
   readonly logged: string[] = [];
+  /** The headers of the last request to the cloud. */
+  lastHeaders: Readonly<Record<string, string>> = {};
+  readonly #options: ClusterOptions;
   #running:
     | { readonly manager: Manager; readonly stop: AbortController; readonly done: Promise<void> }
     | undefined;
 
-  async start(network: number): Promise<void> {
-    const config = { token, endpoint, network: String(network), "load-balancers-location": "fsn1" };
+  constructor(options: ClusterOptions) {
+    this.#options = options;
+  }
+
+  /** `config`: the settings of the provider. */
+  async start(config: Readonly<Record<string, string>>): Promise<void> {
+    const { provider, pathOf, flags } = this.#options;
     const stop = new AbortController();
     const settings = readFlags([
-      `--config-set=${Object.entries(config).map(([name, value]) => `${name}=${value}`)}`,
+      ...Object.entries(config).map(([name, value]) => `--config-set=${name}=${value}`),
       "--master=http://test-api-server",
       "--leader-elect=false",
-      "--allow-untagged-cloud",
-      "--cluster-cidr=10.244.0.0/16",
+      ...flags,
     ]);
     const log = createLog({
       format: "text",
@@ -59,8 +74,9 @@ export class Cluster {
       ...systemPlatform({}),
       transport: asTransport(this.server),
       cloudTransport: async (request, signal) => {
-        const path = new URL(request.url).pathname.replace(/^\/v1/, "").replaceAll(/\d+/g, "{id}");
+        const path = pathOf(new URL(request.url));
         this.sent.push(`${request.method} ${path}`);
+        this.lastHeaders = request.headers ?? {};
         const response = await systemTransport(request, signal);
         if (!response.ok)
           this.refusals.push(
@@ -69,7 +85,6 @@ export class Cluster {
         return response;
       },
     };
-    const provider = hetzner as unknown as AnyProvider;
     const manager = await createManager({ provider, settings, platform, log }, stop.signal);
     this.#running = { manager, stop, done: manager.run() };
   }
@@ -113,7 +128,7 @@ export class Cluster {
     const draft = {
       apiVersion: "v1",
       kind: "Service",
-      metadata: { name, namespace: "default", annotations: prefixed(annotations) },
+      metadata: { name, namespace: "default", annotations: this.#prefixed(annotations) },
       spec: { type: "LoadBalancer", selector: { app: name }, ports: this.#ports(ports) },
     };
     return this.server.objects.create(stored.services, "default", draft as unknown as JsonObject).metadata
@@ -125,9 +140,18 @@ export class Cluster {
     const spec = ports && { ports: this.#ports(ports) };
     this.server.objects.patch(stored.services, "default", name, "", ({ metadata, ...rest }) => ({
       ...rest,
-      metadata: { ...(metadata as JsonObject), annotations: prefixed(annotations) },
+      metadata: { ...(metadata as JsonObject), annotations: this.#prefixed(annotations) },
       spec: { ...(rest["spec"] as JsonObject), ...(spec as JsonObject | undefined) },
     }));
+  }
+
+  /** Adds to the annotations. */
+  annotate(name: string, annotations: Annotations): void {
+    this.server.objects.patch(stored.services, "default", name, "", ({ metadata, ...rest }) => {
+      const all = metadata as JsonObject;
+      const next = { ...(all["annotations"] as JsonObject | undefined), ...this.#prefixed(annotations) };
+      return { ...rest, metadata: { ...all, annotations: next } };
+    });
   }
 
   delete(name: string): void {
@@ -139,8 +163,32 @@ export class Cluster {
     return all.filter(({ metadata }) => metadata.name !== "kubernetes");
   }
 
+  /** What the manager said about a Service, for example "Warning SyncLoadBalancerFailed …". */
+  events(name: string): string {
+    const all = this.server.store.list("events").filter((event) => {
+      const about = event["involvedObject"] as { readonly name?: string } | undefined;
+      return about?.name === name;
+    });
+    return all.map((event) => `${event["type"]} ${event["reason"]} ${event["message"]}`).join("\n");
+  }
+
+  addressesOf(name: string): readonly string[] {
+    const found = this.services().find(({ metadata }) => metadata.name === name);
+    return (found?.status.loadBalancer?.ingress ?? []).map(({ ip }) => ip ?? "");
+  }
+
+  #prefixed(annotations: Annotations): Annotations {
+    const named = (name: string) => (name.includes("/") ? name : this.#options.prefix + name);
+    return Object.fromEntries(Object.entries(annotations).map(([name, value]) => [named(name), value]));
+  }
+
   #ports(ports: Ports): readonly object[] {
-    return ports.map(({ port, nodePort }) => ({ name: `p${port}`, port, nodePort, protocol: "TCP" }));
+    return ports.map(({ port, nodePort, protocol = "TCP" }) => ({
+      name: `p${port}`,
+      port,
+      nodePort,
+      protocol,
+    }));
   }
 
   #put(node: Node): void {

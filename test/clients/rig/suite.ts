@@ -21,6 +21,8 @@ export interface ClientWorld extends AsyncDisposable {
 export interface ClientSuite {
   /** By name. Each installs its client, and throws Unavailable where that is not possible. */
   readonly clients: Readonly<Record<string, () => PreparedClient>>;
+  /** Those that take minutes: they run with --nightly, or by their name. */
+  readonly nightly?: readonly string[];
   readonly start: (results: Results, options: SuiteOptions) => Promise<ClientWorld>;
 }
 

@@ -2,12 +2,23 @@
 // runs as `npm run test:clients`, with Prism in between when the OpenAPI document is available.
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
+import { hetzner } from "../../../../../providers/hetzner/index.ts";
+import type { AnyProvider } from "../../../../../src/app/connect-cloud.ts";
+import { Cluster } from "../../../../clients/rig/cluster.ts";
 import { type AnnotationCase, annotationCases } from "../../annotations-table.ts";
-import { Cluster } from "./cluster.ts";
 import { expectedOf, observedOf } from "./expected.ts";
 import * as project from "./project.ts";
 
-const cluster = new Cluster();
+const cluster = new Cluster({
+  provider: hetzner as unknown as AnyProvider,
+  prefix: "load-balancer.hetzner.cloud/",
+  pathOf: ({ pathname }) => pathname.replace(/^\/v1/, "").replaceAll(/\d+/g, "{id}"),
+  flags: ["--allow-untagged-cloud", "--cluster-cidr=10.244.0.0/16"],
+});
+const configWith = (id: number) => ({
+  ...{ token: project.token, endpoint: project.endpoint },
+  ...{ network: String(id), "load-balancers-location": "fsn1" },
+});
 const serverIDs: number[] = [];
 let network = 0;
 
@@ -92,7 +103,7 @@ beforeAll(async () => {
     443,
   );
   create("ports", 210, {});
-  await cluster.start(network);
+  await cluster.start(configWith(network));
 });
 afterAll(() => cluster.stop());
 
@@ -167,7 +178,7 @@ test("issues the managed certificate, and adds the port that uses it", async () 
 test("sends no change after a restart", async () => {
   await cluster.stop();
   const before = cluster.sent.length;
-  await cluster.start(network);
+  await cluster.start(configWith(network));
   const sent = () => cluster.sent.slice(before);
   await cluster.until(
     "listings",

@@ -6,6 +6,7 @@ import { clusterOf } from "./cluster.ts";
 import { accessOf, credentialFiles } from "./credentials.ts";
 import { fargate, instanceSource } from "./instances.ts";
 import { InstanceMetadata } from "./metadata.ts";
+import { iamPolicy } from "./policy.ts";
 import { ClusterRoutes } from "./routes.ts";
 import { checkSettings, config, readConfigFile } from "./settings.ts";
 
@@ -17,6 +18,7 @@ export const aws = defineProvider({
   readConfigFile,
   checkConfig: checkSettings,
   inputs: credentialFiles,
+  policy: iamPolicy,
   connect: (settings, context) => {
     const metadata = new InstanceMetadata(settings, context.account);
     const access = accessOf(settings, context, metadata);

@@ -178,6 +178,15 @@ export interface AnnotationsDefinition<A extends Fields> {
   check?(service: DesiredWithoutTargets<A>): readonly Problem[];
 }
 
+/** What a policy of the cloud must allow: that of the controllers which run. */
+export interface PolicyNeeds {
+  readonly nodes: boolean;
+  readonly routes: boolean;
+  readonly loadBalancers: boolean;
+  /** False with `--mode=observe`. */
+  readonly isWriting: boolean;
+}
+
 /** A provider: what an executable of Fairlead is built from. Make one with `defineProvider`. */
 export interface ProviderDefinition<
   C extends Fields = Fields,
@@ -213,6 +222,11 @@ export interface ProviderDefinition<
   readonly presets?: Readonly<Record<string, string>> | undefined;
   /** Flags of the cloud's Go manager that have no effect here, by name: the reason, or what to use instead. */
   readonly ignoredFlags?: Readonly<Record<string, string>> | undefined;
+  /**
+   * Pure. A policy for the credentials of the manager, such as one of IAM, as the cloud takes it. Make it from the operations that the
+   * code calls. Absent: the cloud has no such policies.
+   */
+  policy?(needs: PolicyNeeds): object;
   /** Pure. Parses the file of `--cloud-config` in the format of the cloud's Go manager. Absent: there is no such file. */
   readConfigFile?(text: string): ConfigFile;
   /** Pure. Checks that a table cannot express: "either a token or a key". Called when all single values are valid. */

@@ -1,5 +1,6 @@
 // The clients of all clouds.
 
+import { awsClients } from "../providers/aws/clients/rig/suite.ts";
 import { digitaloceanClients } from "../providers/digitalocean/clients/rig/suite.ts";
 import { hetznerClients } from "../providers/hetzner/clients/rig/suite.ts";
 import { openstackClients } from "../providers/openstack/clients/rig/suite.ts";
@@ -12,6 +13,7 @@ export const suites: Readonly<Record<string, ClientSuite>> = {
   rancher: rancherClients,
   digitalocean: digitaloceanClients,
   openstack: openstackClients,
+  aws: awsClients,
   fake: {
     clients: { csi: () => csiSanity("fake"), disks: realDisks },
     start: async () => ({ env: () => ({}), async [Symbol.asyncDispose]() {} }),

@@ -49,6 +49,8 @@ export class AwsCloud extends SimulatedApi {
   /** The secrets of access keys by id. Without any, every signature is valid. */
   readonly keys = new Map<string, { readonly secret: string; readonly endsAt?: number }>();
   readonly later: DueWork;
+  /** The permissions of all keys, such as `ec2:DescribeInstances`. Undefined: everything. */
+  allowed: ReadonlySet<string> | undefined;
   /** How far AWS's clock is ahead of that of the manager's machine. */
   skew: Milliseconds = milliseconds(0);
   readonly #operations: QueryOperations;
@@ -132,6 +134,9 @@ export class AwsCloud extends SimulatedApi {
     parameters: SentParameters,
   ): Answer {
     if (action !== "AssumeRoleWithWebIdentity") this.#authenticate(request);
+    const permission = operation.replace(/^elb(v2)?:/, "elasticloadbalancing:");
+    if (service !== "sts" && this.allowed?.has(permission) === false)
+      throw new Refused(403, `You are not authorized to perform: ${permission}`, "UnauthorizedOperation");
     const serve = this.#operations[operation];
     if (serve === undefined)
       throw new Refused(400, `The action ${action} is not valid for this web service.`, "InvalidAction");

@@ -22,6 +22,7 @@ import { manifestsCommand } from "./manifests.ts";
 import { marksCommand } from "./marks.ts";
 import { nodeVolumesCommand } from "./node-volumes.ts";
 import { planCommand } from "./plan.ts";
+import { policyCommand } from "./policy.ts";
 import { rbacCommand } from "./rbac.ts";
 import { runManagerCommand } from "./run.ts";
 import { schemaCommand } from "./schema.ts";
@@ -37,6 +38,7 @@ const commands: readonly Command[] = [
     supportBundleCommand,
     manifestsCommand,
     rbacCommand,
+    policyCommand,
     webhookManifestCommand,
     schemaCommand,
     csiControllerCommand,

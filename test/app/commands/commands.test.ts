@@ -16,7 +16,7 @@ const clock = new VirtualClock();
 
 const notAsked = () => Promise.reject(new Error("not asked"));
 
-const answer = async (args: readonly string[], disk = new MemoryFiles()) => {
+const answer = async (args: readonly string[], disk = new MemoryFiles(), of = provider) => {
   let out = "";
   const errors: string[] = [];
   const write = (text: string) => {
@@ -27,7 +27,7 @@ const answer = async (args: readonly string[], disk = new MemoryFiles()) => {
     ...{ files: disk.files, clock, random: seededRandom(1), environment: {} },
     ...{ transport: notAsked, cloudTransport: notAsked },
   };
-  const code = await runProgram(provider, args, console, platform, new AbortController().signal);
+  const code = await runProgram(of, args, console, platform, new AbortController().signal);
   return { out, errors, code };
 };
 
@@ -66,6 +66,31 @@ test("--help begins with the flags that operators set first, and ends with debug
   );
   expect(places).toEqual(places.toSorted((a, b) => a - b));
   expect(places[0]).toBeGreaterThan(0);
+});
+
+test.each([
+  ["policy", { nodes: true, routes: true, loadBalancers: true, isWriting: true }],
+  [
+    "policy --controllers=service --mode=observe",
+    { nodes: false, routes: false, loadBalancers: true, isWriting: false },
+  ],
+  [
+    "policy --configure-cloud-routes=false",
+    { nodes: true, routes: false, loadBalancers: true, isWriting: true },
+  ],
+])("%s prints the policy of the cloud for the controllers that run [F82]", async (words, needs) => {
+  const cloud = { ...provider, policy: (given: object) => ({ given }) };
+  const { out, code } = await answer(words.split(" "), undefined, cloud);
+  expect([JSON.parse(out), code]).toEqual([{ given: needs }, 0]);
+});
+
+test("policy says that a cloud has none", async () => {
+  const { out, errors, code } = await answer(["policy"]);
+  expect([out, code, errors.join("")]).toEqual([
+    "",
+    1,
+    expect.stringContaining(`${program} has no policy to print: the cloud fake has none`),
+  ]);
 });
 
 test("schema prints a JSON Schema even when the cloud's settings are wrong, and refuses an unknown flag", async () => {

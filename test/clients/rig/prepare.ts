@@ -7,18 +7,23 @@ import type { PreparedClient } from "./suite.ts";
 
 const shared = resolve(import.meta.dir, "..");
 
-/** `folder` has requirements.txt and scenario.py. */
-export function pythonClient(name: string, folder: string): PreparedClient {
+/** The folder with the Python of a client and its packages. `folder` has requirements.txt. */
+export function pythonPackages(name: string, folder: string): string {
   const python = needTool("python3");
   const requirements = join(folder, "requirements.txt");
-  const installed = installing(`the packages of ${name}`, () =>
+  return installing(`the packages of ${name}`, () =>
     cached(`python-${hashOf([requirements])}`, (target) => {
       run([python, "-m", "venv", target], folder);
       run([join(target, "bin/python"), "-m", "pip", "install", "-q", "-r", requirements], folder);
     }),
   );
+}
+
+/** `folder` has requirements.txt and scenario.py. */
+export function pythonClient(name: string, folder: string): PreparedClient {
   const path = `PYTHONPATH=${join(shared, "python")}`;
-  return { name, command: ["env", path, join(installed, "bin/python"), "-B", join(folder, "scenario.py")] };
+  const python = join(pythonPackages(name, folder), "bin/python");
+  return { name, command: ["env", path, python, "-B", join(folder, "scenario.py")] };
 }
 
 /** `folder` has the program and its go.mod and go.sum. */

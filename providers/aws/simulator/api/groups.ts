@@ -4,7 +4,7 @@ import { Refused } from "#ccm/testing";
 import { listIn, recordIn, type Sent, type SentParameters, tagsIn, textIn } from "../query.ts";
 import type { Account } from "../state/account.ts";
 import type { Rule, SecurityGroup } from "../state/resources.ts";
-import { pageOf, type QueryOperations, selected, tagSet } from "./operations.ts";
+import { known, pageOf, type QueryOperations, selected, tagSet } from "./operations.ts";
 
 /** One rule for each peer of a permission. */
 function rulesIn(value: Sent): readonly Rule[] {
@@ -98,7 +98,7 @@ export function groupOperations(account: Account): QueryOperations {
   };
   return {
     "ec2:DescribeSecurityGroups": (parameters) => {
-      const found = selected(groups.listed(), parameters, "GroupId", (one) => ({
+      const found = selected(known(groups), parameters, "GroupId", (one) => ({
         "vpc-id": [one.vpc],
         "group-id": [String(one.id)],
         "group-name": [one.name],

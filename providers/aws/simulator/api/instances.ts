@@ -63,7 +63,7 @@ function describe(account: Account, parameters: SentParameters, isHidden: IsHidd
   const known = (isLookup ? account.instances.list() : account.instances.listed()).filter(
     (one) => !isHidden(one, isLookup ? "lookups" : "listings"),
   );
-  const all = selected(known, parameters, "InstanceId", (one) => ({
+  const all = selected({ shown: known }, parameters, "InstanceId", (one) => ({
     "instance-id": [one.id],
     "instance-state-name": [one.state],
     "private-dns-name": [one.name],

@@ -4,7 +4,7 @@ import { Refused } from "#ccm/testing";
 import { type SentParameters, textIn } from "../query.ts";
 import { type Account, zones } from "../state/account.ts";
 import type { Route, RouteTable } from "../state/resources.ts";
-import { pageOf, type QueryOperations, selected, tagSet } from "./operations.ts";
+import { known, pageOf, type QueryOperations, selected, tagSet } from "./operations.ts";
 
 /** The subnet routes of others begin with their kind: instances with `i-`, gateways with `igw-`. */
 function routeView({ instances }: Account, { destination, target }: Route) {
@@ -87,11 +87,11 @@ export function networkOperations(account: Account): QueryOperations {
     }),
     "ec2:DescribeVpcs": (parameters) => {
       const all = [{ id: vpc, name: "", tags: {}, cidr: "10.0.0.0/16" }];
-      const found = selected(all, parameters, "VpcId", ({ id }) => ({ "vpc-id": [id] }));
+      const found = selected({ shown: all }, parameters, "VpcId", ({ id }) => ({ "vpc-id": [id] }));
       return { vpcSet: found.map(({ id, cidr }) => ({ vpcId: id, cidrBlock: cidr, state: "available" })) };
     },
     "ec2:DescribeSubnets": (parameters) => {
-      const found = selected(subnets.listed(), parameters, "SubnetId", (one) => ({
+      const found = selected(known(subnets), parameters, "SubnetId", (one) => ({
         "vpc-id": [one.vpc],
         "subnet-id": [String(one.id)],
         "availability-zone": [one.zone],
@@ -108,7 +108,7 @@ export function networkOperations(account: Account): QueryOperations {
       return { subnetSet, nextToken };
     },
     "ec2:DescribeRouteTables": (parameters) => {
-      const found = selected(tables.listed(), parameters, "RouteTableId", (one) => ({
+      const found = selected(known(tables), parameters, "RouteTableId", (one) => ({
         "vpc-id": [one.vpc],
         "route-table-id": [String(one.id)],
         "association.subnet-id": one.subnets,

@@ -2,7 +2,7 @@
 
 import { Refused, type Stored } from "#ccm/testing";
 import { listIn, recordIn, type SentParameters, textIn, textsIn } from "../query.ts";
-import type { Tagged } from "../state/resources.ts";
+import type { Resources, Tagged } from "../state/resources.ts";
 
 /** Whether an injected fault hides a resource from a request. */
 export type IsHidden = (resource: Stored, kind: "listings" | "lookups") => boolean;
@@ -16,9 +16,16 @@ export function tagSet({ tags }: Tagged) {
   return Object.entries(tags).map(([key, value]) => ({ key, value }));
 }
 
+/** The records of one kind. */
+interface Known<T> {
+  readonly shown: readonly T[];
+  /** The refusal of an id that does not exist. */
+  readonly missing?: (id: string) => Error;
+}
+
 /** What has one of the ids and matches every filter of a request. `fields` has the values by which a resource can be filtered. */
 export function selected<T extends Tagged>(
-  all: readonly T[],
+  { shown, missing }: Known<T>,
   parameters: SentParameters,
   ids: string,
   fields: (resource: T) => Readonly<Record<string, readonly (string | undefined)[]>>,
@@ -28,7 +35,9 @@ export function selected<T extends Tagged>(
     const { Name, Value } = recordIn(one);
     return { name: textIn(Name) ?? "", values: textsIn(Value) };
   });
-  return all.filter((resource) => {
+  const unknown = wanted.find((id) => !shown.some((one) => String(one.id) === id));
+  if (unknown !== undefined && missing !== undefined) throw missing(unknown);
+  return shown.filter((resource) => {
     if (wanted.length > 0 && !wanted.includes(String(resource.id))) return false;
     const known = fields(resource);
     return filters.every(({ name, values }) => {
@@ -40,6 +49,11 @@ export function selected<T extends Tagged>(
       return own.some((value) => value !== undefined && values.includes(value));
     });
   });
+}
+
+/** What a listing of these records can show. */
+export function known<T extends Tagged>(records: Resources<T>): Known<T> {
+  return { shown: records.listed(), missing: (id) => records.missing(id) };
 }
 
 /** One page of a listing of EC2, and the cursor of the next one. */

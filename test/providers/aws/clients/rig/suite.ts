@@ -1,0 +1,40 @@
+// The clients of AWS: boto3 on the simulated account, and Fairlead's manager on moto, which is AWS as others have simulated it.
+
+import { join, resolve } from "node:path";
+import { serveCloud } from "#ccm/testing";
+import { clusterCloud, config } from "../../../../../providers/aws/simulator/harness.ts";
+import { systemClock as clock } from "../../../../../src/platform/clock.ts";
+import { pythonClient, pythonPackages, testFile } from "../../../../clients/rig/prepare.ts";
+import type { ClientSuite, PreparedClient } from "../../../../clients/rig/suite.ts";
+
+const root = resolve(import.meta.dir, "..");
+
+function motoClient(): PreparedClient {
+  const server = join(pythonPackages("moto", join(root, "moto")), "bin/moto_server");
+  const { name, command } = testFile("moto", join(root, "moto/moto.client.ts"), 600);
+  return { name, command: ["env", `MOTO_SERVER=${server}`, ...command] };
+}
+
+export const awsClients: ClientSuite = {
+  clients: {
+    python: () => pythonClient("boto3", join(root, "python")),
+    moto: motoClient,
+  },
+  start: async () => {
+    const cloud = clusterCloud({ clock });
+    const served = serveCloud(cloud, 0);
+    const [subnet] = cloud.account.subnets.list();
+    return {
+      env: () => ({
+        AWS_ENDPOINT_URL: served.url,
+        AWS_REGION: config.region,
+        AWS_DEFAULT_REGION: config.region,
+        AWS_ACCESS_KEY_ID: config["access-key-id"],
+        AWS_SECRET_ACCESS_KEY: config["secret-access-key"],
+        FAIRLEAD_VPC: cloud.account.vpc,
+        FAIRLEAD_SUBNET: String(subnet?.id),
+      }),
+      [Symbol.asyncDispose]: () => served[Symbol.asyncDispose](),
+    };
+  },
+};

@@ -20,6 +20,7 @@ const commands = [
   "support-bundle",
   "manifests",
   "rbac",
+  "policy",
   "webhook-manifest",
   "schema",
   "csi-controller",

@@ -85,6 +85,7 @@ export { CloudError, type CloudErrorDetail, type CloudErrorKind } from "./provid
 export type * from "./provider/inputs.ts";
 export type * from "./provider/instances.ts";
 export type * from "./provider/load-balancers.ts";
+export type * from "./provider/machine-tags.ts";
 export type * from "./provider/node-firewall.ts";
 export type * from "./provider/plan.ts";
 export * from "./provider/provider.ts";

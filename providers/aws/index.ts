@@ -9,6 +9,7 @@ import { InstanceMetadata } from "./metadata.ts";
 import { iamPolicy } from "./policy.ts";
 import { ClusterRoutes } from "./routes.ts";
 import { checkSettings, config, readConfigFile } from "./settings.ts";
+import { instanceTags } from "./tagging.ts";
 
 export const aws = defineProvider({
   contract: 2,
@@ -27,6 +28,7 @@ export const aws = defineProvider({
     const source = instanceSource(api.ec2, settings, { ...cluster, region: access.region });
     return {
       instances: { sources: [source], unreadable: [fargate], matchBy: ["name", "shortName"] },
+      machineTags: instanceTags(api.ec2, settings),
       routes: new ClusterRoutes(api.ec2, settings, cluster),
     };
   },

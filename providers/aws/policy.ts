@@ -7,8 +7,8 @@ import { ec2Actions, elbActions, elbv2Actions, type Purpose } from "./actions.ts
 const purposes: Readonly<Record<Purpose, { readonly sid: string; isNeeded(needs: PolicyNeeds): boolean }>> = {
   nodes: { sid: "Nodes", isNeeded: ({ nodes }) => nodes },
   routes: { sid: "Routes", isNeeded: ({ routes }) => routes },
+  tagging: { sid: "Tagging", isNeeded: ({ tagging }) => tagging },
   // Nothing calls these yet.
-  tagging: { sid: "Tagging", isNeeded: () => false },
   "load-balancers": { sid: "LoadBalancers", isNeeded: () => false },
 };
 

@@ -3,9 +3,11 @@
 import {
   type ConfigFile,
   type ConfigProblem,
+  entries,
   flag,
   integer,
   oneOf,
+  pairs,
   readGcfg,
   records,
   repeated,
@@ -35,16 +37,18 @@ const place = {
   "kubernetes-cluster-tag": text("Id of the cluster in the former tag, KubernetesCluster=ID."),
 };
 
-const ineffective = (what: string) => text(what, { ineffective: true });
+const ineffective = (what: string, flag?: string) =>
+  text(what, { ineffective: true, ...(flag !== undefined && { flag }) });
+
+/** Those that Fairlead calls, as the Go manager names them. */
+const services: readonly string[] = ["EC2", "Elastic Load Balancing", "Elastic Load Balancing v2"];
 
 /** `[ServiceOverride "name"]`. */
 const override = {
   name: text("Name of the section."),
-  service: oneOf(
-    "Name of the service.",
-    ["EC2", "Elastic Load Balancing", "Elastic Load Balancing v2", "KMS"],
-    { required: true },
-  ),
+  service: text("Name of the service: EC2, Elastic Load Balancing, or Elastic Load Balancing v2.", {
+    required: true,
+  }),
   region: text("Region in which it holds.", { required: true }),
   url: url("URL of the service.", { required: true, example: "https://ec2.example.com" }),
   "signing-region": text("Region of signatures.", { required: true }),
@@ -116,6 +120,29 @@ const nodes = {
   ),
 };
 
+const tagging = {
+  tags: pairs("Tags that the controller tagging gives to the machines of Nodes.", { flag: "tags", ...live }),
+  resources: entries("What it gives them to.", "instance", (one) => (one === "instance" ? one : undefined), {
+    flag: "resources",
+  }),
+  "tagging-controller-rate-limit": ineffective(
+    "Machines are tagged together.",
+    "tagging-controller-rate-limit",
+  ),
+  "tagging-controller-burst-limit": ineffective(
+    "Machines are tagged together.",
+    "tagging-controller-burst-limit",
+  ),
+  "tagging-controller-concurrent-node-syncs": ineffective(
+    "Machines are tagged together.",
+    "tagging-controller-concurrent-node-syncs",
+  ),
+  "tagging-controller-enable-batching": ineffective(
+    "Machines are always tagged together.",
+    "tagging-controller-enable-batching",
+  ),
+};
+
 const balancers = {
   "disable-security-group-ingress": flag("Do not change the security groups of Nodes.", {
     fallback: false,
@@ -139,7 +166,7 @@ const balancers = {
   }),
 };
 
-export const config = { ...place, ...access, ...nodes, ...balancers };
+export const config = { ...place, ...access, ...nodes, ...tagging, ...balancers };
 export type Settings = Values<typeof config>;
 
 /** The setting of a key in the file, whose words are not separated. */
@@ -182,6 +209,12 @@ export function checkSettings(settings: Settings): readonly ConfigProblem[] {
     "supported-topology-instance-type-pattern": pattern,
   } = settings;
   for (const [index, { service, region }] of settings["service-overrides"].entries()) {
+    if (!services.includes(service))
+      report(
+        "service-overrides",
+        `a section [ServiceOverride] is for the service ${JSON.stringify(service)}, which Fairlead does not call, so it has no effect. The services are ${services.join(", ")}`,
+        "warning",
+      );
     const isSame = (one: { readonly service: string; readonly region: string }) =>
       one.service === service && one.region === region;
     if (settings["service-overrides"].findIndex(isSame) < index)

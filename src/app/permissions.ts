@@ -15,7 +15,7 @@ export type AccessUser =
   | "service-account-credentials";
 
 const byDefault: readonly AccessUser[] = ["cloud-node", "cloud-node-lifecycle", "service", "node-route"];
-const onNodes: readonly AccessUser[] = [...byDefault, "kubelet-serving-csr", "volume"];
+const onNodes: readonly AccessUser[] = [...byDefault, "kubelet-serving-csr", "volume", "tagging"];
 const forVolumes: readonly AccessUser[] = ["volume"];
 /** The signer of serving certificates of kubelets. */
 const servingSigner = "kubernetes.io/kubelet-serving";
@@ -42,7 +42,7 @@ export const clusterGrants: readonly Grant[] = [
     verbs: {
       list: onNodes,
       watch: onNodes,
-      patch: ["cloud-node", "cloud-node-lifecycle"],
+      patch: ["cloud-node", "cloud-node-lifecycle", "tagging"],
       delete: ["cloud-node-lifecycle"],
     },
   },

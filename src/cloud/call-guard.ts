@@ -118,6 +118,7 @@ const calls: Readonly<Record<PartName, Readonly<Record<string, Describe | "pages
   pending: { check: shortList },
   loadBalancers: { list: "pages", apply: describeStep, observe: ownersOf, prefetch: nothing },
   nodeFirewall: { observe: nothing, apply: describeStep },
+  machineTags: { add: shortList, remove: shortList },
   routes: {
     ...{ list: "pages", create: destinationOf, remove: destinationOf, read: nothing },
     change: ({ create, remove }: Parameters<RoutesAsDocument["change"]>[0]) =>

@@ -5,6 +5,7 @@ import type { Fields } from "../core/settings.ts";
 import type { Changes } from "../provider/changes.ts";
 import type { InstanceLookup, InstanceSource } from "../provider/instances.ts";
 import type { LoadBalancers, ObservedLoadBalancer } from "../provider/load-balancers.ts";
+import type { MachineTags } from "../provider/machine-tags.ts";
 import type { NodeFirewall } from "../provider/node-firewall.ts";
 import type { Pending, Step } from "../provider/plan.ts";
 import type { Cloud } from "../provider/provider.ts";
@@ -23,6 +24,7 @@ export interface CloudParts {
   readonly pending: Pending;
   readonly loadBalancers: LoadBalancers<Fields, ObservedLoadBalancer, Step, unknown>;
   readonly nodeFirewall: NodeFirewall<Fields, Step>;
+  readonly machineTags: MachineTags;
   /** Each table. */
   readonly routes: Routes;
   readonly volumes: Volumes;
@@ -60,7 +62,8 @@ export function wrapParts(cloud: AnyCloud, wrapPart: WrapPart): AnyCloud {
     (isTableList(tables)
       ? tables.map((table) => wrap("routes", table))
       : wrap("routes", tables)) as RouteTables;
-  const { instances, pending, loadBalancers, nodeFirewall, routes, volumes, changes } = cloud;
+  const { instances, pending, loadBalancers, nodeFirewall, machineTags } = cloud;
+  const { routes, volumes, changes } = cloud;
   const sources = (instances?.sources ?? []).map(wrapSource) as [InstanceSource];
   return {
     ...(wrap("cloud", cloud) ?? cloud),
@@ -68,6 +71,7 @@ export function wrapParts(cloud: AnyCloud, wrapPart: WrapPart): AnyCloud {
     ...(pending && { pending: wrap("pending", pending) }),
     ...(loadBalancers && { loadBalancers: wrap("loadBalancers", loadBalancers) }),
     ...(nodeFirewall && { nodeFirewall: wrap("nodeFirewall", nodeFirewall) }),
+    ...(machineTags && { machineTags: wrap("machineTags", machineTags) }),
     ...(routes && { routes: wrapTables(routes) }),
     ...(volumes && { volumes: wrap("volumes", volumes) }),
     ...(changes && { changes: wrap("changes", changes) }),

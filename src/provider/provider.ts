@@ -8,6 +8,7 @@ import type { Changes } from "./changes.ts";
 import type { InputDeclaration, Inputs } from "./inputs.ts";
 import type { Instances } from "./instances.ts";
 import type { DesiredWithoutTargets, LoadBalancers, ObservedLoadBalancer } from "./load-balancers.ts";
+import type { MachineTags } from "./machine-tags.ts";
 import type { NodeFirewall } from "./node-firewall.ts";
 import type { FactPlace, Pending, Step } from "./plan.ts";
 import type { RateLimitReport } from "./rate-limit.ts";
@@ -141,6 +142,8 @@ export interface Cloud<A extends Fields, O extends ObservedLoadBalancer, S exten
   readonly loadBalancers?: LoadBalancers<A, O, S, V> | undefined;
   /** The ports that Services open on Nodes, where a firewall of the cloud protects these. Only together with `loadBalancers`. */
   readonly nodeFirewall?: NodeFirewall<A, S> | undefined;
+  /** The tags of the operator on machines, for the controller `tagging`. */
+  readonly machineTags?: MachineTags | undefined;
   /** Routes to the pod networks of Nodes: one table, or a list of them. */
   readonly routes?: RouteTables | undefined;
   /** Volumes for claims. `ProviderDefinition.volumeDriver` describes them. */
@@ -183,6 +186,7 @@ export interface PolicyNeeds {
   readonly nodes: boolean;
   readonly routes: boolean;
   readonly loadBalancers: boolean;
+  readonly tagging: boolean;
   /** False with `--mode=observe`. */
   readonly isWriting: boolean;
 }

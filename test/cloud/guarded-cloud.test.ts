@@ -9,6 +9,7 @@ import type { Fields } from "../../src/core/settings.ts";
 import type { Changes } from "../../src/provider/changes.ts";
 import type { InstanceLookup, InstanceSource, Instances } from "../../src/provider/instances.ts";
 import type { LoadBalancers, ObservedLoadBalancer } from "../../src/provider/load-balancers.ts";
+import type { MachineTags } from "../../src/provider/machine-tags.ts";
 import type { NodeFirewall } from "../../src/provider/node-firewall.ts";
 import type { Pending, Step } from "../../src/provider/plan.ts";
 import type { Cloud } from "../../src/provider/provider.ts";
@@ -49,6 +50,10 @@ const uses = {
     observe: (part) => part.observe(call),
     apply: (part) => part.apply({ do: "open" }, call),
   } satisfies Uses<NodeFirewall<Fields, Step>>,
+  machineTags: {
+    add: (part) => part.add(["1"], call),
+    remove: (part) => part.remove(["1"], call),
+  } satisfies Uses<MachineTags>,
   routes: {
     list: (part) => firstOf(part.list(call)),
     create: (part) => part.create({ destination: "10.0.0.0/24" } as never, call),
@@ -120,6 +125,17 @@ class Balancers extends Hanging {
     return { kind: "wait", waitingFor: String(this.calls) } as const;
   }
 }
+class Tags extends Hanging {
+  readonly label = { key: "tags", value: "1" };
+  readonly limit = 10;
+  add(): Promise<never> {
+    return this.hang();
+  }
+  remove(): Promise<never> {
+    return this.hang();
+  }
+}
+
 class Firewall extends Hanging {
   observe(): Promise<never> {
     return this.hang();
@@ -207,13 +223,14 @@ const connected = () => {
     pending: new Operations(),
     loadBalancers: balancers,
     nodeFirewall: new Firewall(),
+    machineTags: new Tags(),
     routes: [new Routes(), new Document()],
     volumes: new Disks(),
     changes: new Stream(),
     checkSettings: () => balancers.hang(),
   };
   const cloud = withCallGuard(parts, options);
-  const { instances, pending, loadBalancers, nodeFirewall, routes } = cloud;
+  const { instances, pending, loadBalancers, nodeFirewall, machineTags, routes } = cloud;
   const [routesOneByOne, document] = (routes ?? []) as readonly unknown[] as [
     RoutesOneByOne,
     RoutesAsDocument,
@@ -231,6 +248,7 @@ const connected = () => {
       pending,
       loadBalancers,
       nodeFirewall,
+      machineTags,
       routes: routesOneByOne,
       document,
       volumes: cloud.volumes,
@@ -252,7 +270,7 @@ describe("a cloud whose parts are instances of classes", () => {
     expect(await outcome).toContain("did not end within 2s after its cancellation");
     expect(abandoned).toEqual([expect.objectContaining({ why: "cancelled" })]);
     expect(abandoned[0]?.operation).toMatch(
-      /^(instances|pending|loadBalancers|nodeFirewall|routes|volumes|changes|checkSettings)(\.|$)/,
+      /^(instances|pending|loadBalancers|nodeFirewall|machineTags|routes|volumes|changes|checkSettings)(\.|$)/,
     );
   });
 

@@ -182,5 +182,6 @@ test("flags that docs/differences.md declares unknown are refused", () => {
   expect(problems.map(({ reason, key }) => [reason, key])).toEqual(
     unknownFlags.map((name) => ["UnknownFlag", `--${name}`]),
   );
-  expect(readFlags(["--controllers=*,tagging"]).problems[0]?.text).toContain('unknown controller "tagging"');
+  const { problems: ofController } = readFlags(["--controllers=*,node-ipam-controller"]);
+  expect(ofController[0]?.text).toContain('unknown controller "node-ipam-controller"');
 });

@@ -67,6 +67,11 @@ export class AwsCloud extends SimulatedApi {
     this.#operations = Object.assign({}, ...all, stsOperations(this.account, this.keys));
   }
 
+  /** Instances that requests for tags do not find, as shortly after their start. */
+  get untaggable(): Set<string> {
+    return this.account.untaggable;
+  }
+
   /** Completes what is due, as the next request would. */
   settle(): void {
     this.later.settle();

@@ -30,6 +30,7 @@ export const policyCommand: Command = {
       nodes: users.has("cloud-node") || users.has("cloud-node-lifecycle"),
       routes: users.has("node-route"),
       loadBalancers: users.has("service"),
+      tagging: users.has("tagging"),
       isWriting,
     });
     await console.out(`${JSON.stringify(policy, undefined, 2)}\n`);

@@ -29,6 +29,7 @@ const taskQueues = {
   "node-route": "Routes",
   "kubelet-serving-csr": "kubelet-serving-csr",
   volume: "volume",
+  tagging: "tagging",
 } as const satisfies Record<ControllerName, string>;
 
 /** Every call has a deadline of some seconds, so a worker that takes this long for one key is stuck. */

@@ -12,12 +12,13 @@ const names = {
   "node-route": ["node-route-controller", "route", "route-controller"],
   "kubelet-serving-csr": [],
   volume: [],
+  tagging: [],
 } as const satisfies Record<string, readonly string[]>;
 
 export type ControllerName = keyof typeof names;
 
 /** As in kube-controller-manager, `*` does not enable these; their name does. */
-const offByDefault: readonly ControllerName[] = ["kubelet-serving-csr", "volume"];
+const offByDefault: readonly ControllerName[] = ["kubelet-serving-csr", "volume", "tagging"];
 
 const spellings = new Map<string, ControllerName>(
   (Object.keys(names) as ControllerName[]).flatMap((name) =>

@@ -23,6 +23,7 @@ import type { Flags } from "../flags/flag-table.ts";
 import { composeCertificates } from "./compose-certificates.ts";
 import { composeLifecycle, composeNodes, composeRoutes } from "./compose-nodes.ts";
 import { type ComposedServices, composeServices } from "./compose-services.ts";
+import { composeTagging } from "./compose-tagging.ts";
 import { composeVolumes, type VolumeWatches } from "./compose-volumes.ts";
 import type { ControllerContext } from "./controller-context.ts";
 import type { SettingsSection } from "./live-settings.ts";
@@ -66,6 +67,7 @@ export function composeControllers(deps: ControllersDeps): Controllers {
     ? composeCertificates(contextOf("kubelet-serving-csr"))
     : undefined;
   const volume = volumeWatches && composeVolumes(contextOf("volume"), provider, volumeWatches);
+  const tagging = composeTagging(contextOf("tagging"));
   return {
     node,
     lifecycle,
@@ -80,6 +82,7 @@ export function composeControllers(deps: ControllersDeps): Controllers {
       Routes: route?.queue,
       "kubelet-serving-csr": certificates?.queue,
       volume: volume?.queue,
+      tagging: tagging?.queue,
     }) as Readonly<Record<string, WorkQueue>>,
     tasks: [
       ...taskOf("cloud-node", node),
@@ -88,6 +91,7 @@ export function composeControllers(deps: ControllersDeps): Controllers {
       ...taskOf("node-route", route),
       ...taskOf("kubelet-serving-csr", certificates),
       ...taskOf("volume", volume),
+      ...taskOf("tagging", tagging),
     ],
     reconsider: (changed) => {
       const bySection = { nodes: node, lifecycle, routes: route, services: service };
@@ -98,6 +102,7 @@ export function composeControllers(deps: ControllersDeps): Controllers {
       }
       certificates?.reconsider();
       if (volume?.queue.work.isRunning === true) volume.reconsider();
+      if (tagging?.queue.work.isRunning === true) tagging.reconsider();
     },
   };
 }

@@ -20,7 +20,8 @@ export class CurrentCloud implements ConnectedCloud {
 
   constructor(first: ConnectedCloud) {
     this.#connected = first;
-    const { instances, pending, loadBalancers, nodeFirewall, routes, volumes, changes } = first.cloud;
+    const { instances, pending, loadBalancers, nodeFirewall, machineTags, routes, volumes, changes } =
+      first.cloud;
     const forward = <T extends object>(part: T | undefined, current: () => T | undefined): T | undefined =>
       part && forwardTo(() => current() ?? part);
     this.cloud = defined({
@@ -29,6 +30,7 @@ export class CurrentCloud implements ConnectedCloud {
       pending: forward(pending, () => this.#connected.cloud.pending),
       loadBalancers: forward(loadBalancers, () => this.#connected.cloud.loadBalancers),
       nodeFirewall: forward(nodeFirewall, () => this.#connected.cloud.nodeFirewall),
+      machineTags: forward(machineTags, () => this.#connected.cloud.machineTags),
       routes: routes && this.#forwardRoutes(routes),
       volumes: forward(volumes, () => this.#connected.cloud.volumes),
       changes: forward(changes, () => this.#connected.cloud.changes),
@@ -82,7 +84,7 @@ export function changedShape(before: AnyCloud, after: AnyCloud): string | undefi
 }
 
 function shapeOf(cloud: AnyCloud): Readonly<Record<string, string>> {
-  const { instances, pending, loadBalancers, nodeFirewall, routes, volumes, changes } = cloud;
+  const { instances, pending, loadBalancers, nodeFirewall, machineTags, routes, volumes, changes } = cloud;
   return {
     "the sources of instances": (instances?.sources ?? []).map(({ name }) => name).join(", "),
     "the sources of instances without access": (instances?.unreadable ?? [])
@@ -95,6 +97,7 @@ function shapeOf(cloud: AnyCloud): Readonly<Record<string, string>> {
     "load balancers": String(loadBalancers !== undefined),
     volumes: String(volumes !== undefined),
     "whether there is a firewall of the Nodes": String(nodeFirewall !== undefined),
+    "whether machines get tags": String(machineTags !== undefined),
     routes:
       routes === undefined
         ? "none"

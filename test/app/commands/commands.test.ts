@@ -69,14 +69,18 @@ test("--help begins with the flags that operators set first, and ends with debug
 });
 
 test.each([
-  ["policy", { nodes: true, routes: true, loadBalancers: true, isWriting: true }],
+  ["policy", { nodes: true, routes: true, loadBalancers: true, tagging: false, isWriting: true }],
   [
     "policy --controllers=service --mode=observe",
-    { nodes: false, routes: false, loadBalancers: true, isWriting: false },
+    { nodes: false, routes: false, loadBalancers: true, tagging: false, isWriting: false },
+  ],
+  [
+    "policy --controllers=tagging",
+    { nodes: false, routes: false, loadBalancers: false, tagging: true, isWriting: true },
   ],
   [
     "policy --configure-cloud-routes=false",
-    { nodes: true, routes: false, loadBalancers: true, isWriting: true },
+    { nodes: true, routes: false, loadBalancers: true, tagging: false, isWriting: true },
   ],
 ])("%s prints the policy of the cloud for the controllers that run [F82]", async (words, needs) => {
   const cloud = { ...provider, policy: (given: object) => ({ given }) };

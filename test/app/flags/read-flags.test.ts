@@ -28,8 +28,8 @@ test.each([
   ["nodes", "did you mean cloud-node or cloud-node-lifecycle or node-route?"],
   ["-rout", "did you mean -route?"],
   [
-    "tagging",
-    "controllers: cloud-node, cloud-node-lifecycle, service, node-route, kubelet-serving-csr, volume",
+    "ipam",
+    "controllers: cloud-node, cloud-node-lifecycle, service, node-route, kubelet-serving-csr, volume, tagging",
   ],
 ])("--controllers=%s is refused with the names that it may stand for", (word, hint) => {
   expect(errorsOf(`--controllers=*,${word}`).map(({ text }) => text)).toEqual([

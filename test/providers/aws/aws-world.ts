@@ -51,7 +51,10 @@ export class AwsWorld {
   joinNode(name: string, options: NewInstance = {}): string {
     const podCIDR = `10.244.${this.#joined++}.0/24`;
     const spec = { taints: [uninitialized], podCIDR, podCIDRs: [podCIDR] };
-    this.world.server.store.put(nodes, toNode({ name, uid: `uid-${name}`, spec }) as unknown as KubeObject);
+    this.world.server.store.put(
+      nodes,
+      toNode({ name, uid: `uid-${name}`, spec }, this.world.clock.now()) as unknown as KubeObject,
+    );
     return this.cloud.account.add(name, { tags: owned, ...options }).id;
   }
 

@@ -4,7 +4,7 @@ import { describe, expect, test } from "bun:test";
 import { aws } from "../../../providers/aws/index.ts";
 import { AwsWorld } from "./aws-world.ts";
 
-const needs = { nodes: true, routes: true, loadBalancers: true, isWriting: true };
+const needs = { nodes: true, routes: true, loadBalancers: true, tagging: true, isWriting: true };
 
 interface Policy {
   readonly Statement: readonly { readonly Sid: string; readonly Action: readonly string[] }[];
@@ -34,9 +34,15 @@ test("has a statement for each use, and reads only in observe mode [F82]", () =>
         ],
         Resource: "*",
       },
+      {
+        Sid: "Tagging",
+        Effect: "Allow",
+        Action: ["ec2:CreateTags", "ec2:DeleteTags"],
+        Resource: "*",
+      },
     ],
   } as unknown as Policy);
-  expect(policyFor({ routes: false }).Statement.map(({ Sid }) => Sid)).toEqual(["Nodes"]);
+  expect(policyFor({ routes: false, tagging: false }).Statement.map(({ Sid }) => Sid)).toEqual(["Nodes"]);
   expect(
     [...actionsOf(policyFor({ isWriting: false }))].filter((name) => !name.includes(":Describe")),
   ).toEqual([]);
@@ -48,7 +54,7 @@ async function play(allowed: ReadonlySet<string>): Promise<AwsWorld> {
   w.cloud.allowed = allowed;
   w.joinNode("trainer", { type: "p4d.24xlarge" });
   for (const name of ["a", "b"]) w.joinNode(name);
-  await w.start();
+  await w.start("*,tagging,-service", "--config-set=tags=team=a", "--config-set=resources=instance");
   await w.world.pass(60);
   w.world.removeNode("b");
   await w.world.pass(120);
@@ -62,6 +68,7 @@ describe("a manager with exactly the permissions of its policy", () => {
   test("initializes Nodes, and creates and removes routes [F82 N11]", async () => {
     const w = await play(actionsOf(policyFor({ loadBalancers: false })));
     expect(w.uninitialized).toBe(0);
+    expect(w.cloud.account.instances.list().map(({ tags }) => tags["team"])).toEqual(["a", "a", undefined]);
     expect(w.routes()).toHaveLength(2);
     expect(w.cloud.account.instances.list().map(({ sourceDestCheck }) => sourceDestCheck)).toEqual([
       false,

@@ -4,6 +4,7 @@ import { describe, expect, test } from "bun:test";
 import { readSettings } from "#ccm/testing";
 import { aws } from "../../../providers/aws/index.ts";
 import { readConfigFile } from "../../../providers/aws/settings.ts";
+import { instanceTags } from "../../../providers/aws/tagging.ts";
 import { readConfiguration } from "../../../src/app/configuration/configuration.ts";
 import type { AnyProvider } from "../../../src/app/connect-cloud.ts";
 import { MemoryFiles } from "../../../src/testing/virtual-time/memory-files.ts";
@@ -52,7 +53,7 @@ describe("the file of the Go manager", () => {
       "Regoin = eu-west-1",
       "[Loadbalancer]",
       '[ServiceOverride "1"]',
-      "Service = EC3",
+      "Service = EC2",
       "Region = us-west-2",
       "URL = https://ec2.example",
     ].join("\n");
@@ -65,7 +66,6 @@ describe("the file of the Go manager", () => {
     });
     const about = problems.map(({ text: line }) => /^\/aws\.conf:\d+: [^;,]*/.exec(line)?.[0] ?? line);
     expect(about.toSorted()).toEqual([
-      "/aws.conf:11: service-overrides[0].service must be one of EC2",
       "/aws.conf:7: disable-security-group-ingress must be true or false",
       "/aws.conf:8: regoin is not a known setting",
       "/aws.conf:9: section [Loadbalancer] is unknown",
@@ -102,10 +102,40 @@ test("contradictions between settings are reported with both [F78]", () => {
   ]);
 });
 
+test("warns about an override of a service that Fairlead does not call", () => {
+  const override = { service: "ec2", region: "us-west-2", url: "https://ec2.example", "signing-region": "x" };
+  expect(textsOf({ "service-overrides": JSON.stringify([override]) })).toEqual([
+    'warning: a section [ServiceOverride] is for the service "ec2", which Fairlead does not call, so it has no effect. The services are EC2, Elastic Load Balancing, Elastic Load Balancing v2',
+  ]);
+});
+
 test("names what is needed where the instance metadata service is disabled [F74]", () => {
   expect(textsOf({ "metadata-disabled": "true" })).toEqual([
     "error: Region is required where the instance metadata service is disabled (AWS_EC2_METADATA_DISABLED)",
     "error: VPC is required where the instance metadata service is disabled (AWS_EC2_METADATA_DISABLED)",
     "error: KubernetesClusterID is required where the instance metadata service is disabled (AWS_EC2_METADATA_DISABLED)",
   ]);
+});
+
+test("reads the flags of the Go manager's tagging controller, and says which have no effect [F17]", async () => {
+  const { problems, settings } = await readConfiguration({
+    provider: aws as unknown as AnyProvider,
+    args: [
+      ...["--tags=team=a,env=prod", "--resources=instance", "--controllers=*,tagging"],
+      ...["--tagging-controller-rate-limit=5", "--tagging-controller-enable-batching=true"],
+    ],
+    files: new MemoryFiles({}).files,
+    environment: {},
+  });
+  const about = problems.map(({ severity, text }) => `${severity}: ${text}`);
+  expect(about.filter((text) => text.includes("tagging") || text.includes("tags"))).toEqual([
+    "warning: tagging-controller-rate-limit is ignored. Machines are tagged together.",
+    "warning: tagging-controller-enable-batching is ignored. Machines are always tagged together.",
+  ]);
+  const { values } = readSettings(aws.config, Object.fromEntries(settings.cloud.given), { what: "setting" });
+  const { label } = instanceTags({} as never, values) ?? {};
+  expect(label).toEqual({
+    key: "k8s.io/cloud-provider-aws",
+    value: new Bun.CryptoHasher("md5").update("env=prod,team=a").digest("hex"),
+  });
 });

@@ -14,13 +14,13 @@ const kinds: Readonly<Record<string, string>> = {
 
 /** Changes the tags of all resources, or of none if one does not exist. */
 function changeTags(
-  { taggable }: Account,
+  { taggable, untaggable }: Account,
   parameters: SentParameters,
   change: (tags: Tagged["tags"]) => Tagged["tags"],
 ): undefined {
   const found = textsIn(parameters["ResourceId"]).map((id) => {
     const records = taggable.find((one) => one.get(id) !== undefined);
-    if (records !== undefined) return { records, id };
+    if (records !== undefined && !untaggable.has(id)) return { records, id };
     const [prefix = ""] = id.split("-");
     throw new Refused(400, `The ID '${id}' does not exist`, `${kinds[prefix] ?? "InvalidID"}.NotFound`);
   });

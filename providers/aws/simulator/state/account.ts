@@ -35,6 +35,8 @@ export class Account {
   readonly groups: Resources<SecurityGroup>;
   /** Instances that run in one of these have a position in the network. */
   readonly topologyTypes = /^(hpc|trn|p)\d/;
+  /** Instances that requests for tags do not find. */
+  readonly untaggable = new Set<string>();
   /** The machine whose instance metadata service answers. */
   self: string | undefined;
 

@@ -20,7 +20,7 @@ export const debuggingFields = {
 
 export const genericFields = {
   controllers: list(
-    "Controllers to enable: * enables all, a name enables one, -name disables one. Controllers: cloud-node, cloud-node-lifecycle, service, node-route; upstream's names for them work too. Off unless they are named: kubelet-serving-csr approves serving certificates of kubelets, and volume manages volumes without sidecars.",
+    "Controllers to enable: * enables all, a name enables one, -name disables one. Controllers: cloud-node, cloud-node-lifecycle, service, node-route; upstream's names for them work too. Off unless they are named: kubelet-serving-csr approves serving certificates of kubelets, volume manages volumes without sidecars, and tagging gives machines the tags of --tags (AWS).",
     { fallback: ["*"] },
   ),
   "cluster-name": text(
@@ -71,7 +71,7 @@ export const genericFields = {
   "leader-elect-resource-name": text("Name of the Lease object.", { fallback: "cloud-controller-manager" }),
   "leader-elect-resource-namespace": text("Namespace of the Lease object.", { fallback: "kube-system" }),
   "use-service-account-credentials": flag(
-    "Write with a separate service account of kube-system for each controller: node-controller, service-controller, route-controller. Watches, events and the Lease keep the identity of the process, and so do kubelet-serving-csr and volume.",
+    "Write with a separate service account of kube-system for each controller: node-controller, service-controller, route-controller. Watches, events and the Lease keep the identity of the process, and so do kubelet-serving-csr, volume and tagging.",
     { fallback: false },
   ),
   "kube-api-qps": decimal(

@@ -2,10 +2,12 @@
 // here. It runs as `npm run test:clients -- aws/moto`.
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
+import { resourceNamed } from "../../../../../src/testing/apiserver/objects/resource-table.ts";
 import { ask, Cluster, startMoto } from "./cluster.ts";
 
 const moto = await startMoto(process.env["MOTO_SERVER"] ?? "");
 const cluster = new Cluster();
+const nodes = resourceNamed("nodes");
 const ids: string[] = [];
 const names: string[] = [];
 let table = "";
@@ -97,11 +99,7 @@ test("creates a route for each Node, with the source/destination check off [F58]
 
 test("removes the route of a Node that is deleted, while its instance lives [F58]", async () => {
   const name = names[4] ?? "";
-  cluster.server.objects.delete(
-    (await import("../../../../../src/testing/apiserver/objects/resource-table.ts")).resourceNamed("nodes"),
-    "",
-    name,
-  );
+  cluster.server.objects.delete(nodes, "", name);
   await cluster.until("four routes", async () => (await routes()).length === 4);
   expect((await routes()).some((route) => route.endsWith(ids[4] ?? ""))).toBe(false);
 });
@@ -148,4 +146,31 @@ test("keeps listing when moto has no topology, and holds only the Node of that t
   );
   expect(cluster.count("DescribeInstanceTopology")).toBeGreaterThan(0);
   expect(cluster.node(one?.privateDnsName ?? "")?.spec?.providerID).toBeUndefined();
+});
+
+test("gives the instances of Nodes the tags of the operator, and takes them off [F17]", async () => {
+  await cluster.stop();
+  cluster.sent.length = 0;
+  await cluster.start(
+    {
+      ...{ region: "us-west-2", vpc: "vpc-1", "subnet-id": subnet, "kubernetes-cluster-id": "test" },
+      ...{ endpoint: moto.url, "access-key-id": "test", "secret-access-key": "test-secret" },
+      ...{ tags: "team=a", resources: "instance" },
+    },
+    "--controllers=cloud-node,tagging",
+  );
+  const teamOf = async (id: string): Promise<string | undefined> => {
+    const { reservationSet } = await ask(moto.url, "DescribeInstances", { "InstanceId.1": id });
+    const tags: readonly { key: string; value: string }[] = reservationSet[0].instancesSet[0].tagSet;
+    return tags.find(({ key }) => key === "team")?.value;
+  };
+  const [first = "", second = ""] = [ids[2], ids[3]];
+  await cluster.until(
+    "the tags",
+    async () => (await teamOf(first)) === "a" && (await teamOf(second)) === "a",
+  );
+  cluster.server.objects.delete(nodes, "", names[2] ?? "");
+  await cluster.until("the removal", async () => (await teamOf(first)) === undefined);
+  expect(await teamOf(second)).toBe("a");
+  expect(cluster.count("DeleteTags")).toBe(1);
 });

@@ -1,0 +1,26 @@
+// The tags of `--tags` on instances, with the label that the Go manager gives to Nodes whose instance has them.
+
+import type { MachineTags } from "#ccm";
+import type { Ec2Api } from "./api-ec2.ts";
+import type { Settings } from "./settings.ts";
+
+/** EC2 accepts 1,000. Fewer, because one that does not exist fails all. */
+const maxInstances = 200;
+
+/** Sorted by code unit, as in Go. */
+function checksum(tags: ReadonlyMap<string, string>): string {
+  const all = [...tags].map(([key, value]) => `${key}=${value}`).toSorted();
+  return new Bun.CryptoHasher("md5").update(all.join(",")).digest("hex");
+}
+
+/** Undefined unless there are tags for instances. */
+export function instanceTags(ec2: Ec2Api, { tags, resources = [] }: Settings): MachineTags | undefined {
+  if (tags === undefined || tags.size === 0 || !resources.includes("instance")) return undefined;
+  const all = [...tags].map(([Key, Value]) => ({ Key, Value }));
+  return {
+    label: { key: "k8s.io/cloud-provider-aws", value: checksum(tags) },
+    limit: maxInstances,
+    add: (ids, call) => ec2.createTags(ids, all, call),
+    remove: (ids, call) => ec2.deleteTags(ids, all, call),
+  };
+}

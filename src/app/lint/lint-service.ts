@@ -56,21 +56,17 @@ function cloudOf(key: string): string | undefined {
 function otherCloudProblems({ metadata }: Service, table: AnnotationTable<Fields>): readonly LintedProblem[] {
   const keys = Object.keys(metadata.annotations ?? {});
   const own = [table.prefix, ...Object.keys(table.fields), ...(table.factKeys ?? [])].map(cloudOf);
-  const isForSeveral = keys.some((key) => readsAnnotation(table)(key) && !key.startsWith(ownPrefix));
+  const reads = readsAnnotation(table);
+  const isForSeveral = keys.some((key) => reads(key) && !key.startsWith(ownPrefix));
   return keys.flatMap((key): readonly LintedProblem[] => {
     const cloud = cloudOf(key);
     if (cloud === undefined || own.includes(cloud)) return [];
-    const found = { reason: "AnnotationOfOtherCloud", key };
-    const text = `${key} is for the manager of ${cloud}. This one reads ${table.prefix}…, so the annotation has no effect.`;
-    return isForSeveral
-      ? [{ ...found, severity: "hint", text: `${text} Remove it, unless the file is for both clouds` }]
-      : [
-          {
-            ...found,
-            severity: "warning",
-            text: `${text} Check the file with the executable of that cloud, or use the annotation of this one`,
-          },
-        ];
+    const severity = isForSeveral ? "hint" : "warning";
+    const advice = isForSeveral
+      ? "Remove it, unless the file is for both clouds"
+      : "Check the file with the executable of that cloud, or use the annotation of this one";
+    const text = `${key} is for the manager of ${cloud}. This one reads ${table.prefix}…, so the annotation has no effect. ${advice}`;
+    return [{ severity, reason: "AnnotationOfOtherCloud", key, text }];
   });
 }
 

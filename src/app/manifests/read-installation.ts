@@ -64,19 +64,15 @@ function systemdProblems(kind: ManifestKind, cluster: string, args: readonly str
   return [...ofCluster, ...ofArgs];
 }
 
-function secretKeyProblems({ credentials, values }: Installation): readonly Problem[] {
+function secretKeyProblems({ credentials, values: { secret, "secret-keys": keys } }: Installation) {
   const variables = credentials.map(({ variable }) => variable);
-  const unknown = [...values["secret-keys"].keys()].filter((name) => !variables.includes(name));
-  const wrong = unknown.map((name) =>
-    invalidFlag(
-      "set",
-      `secret-keys: ${name} is no variable of a credential; they are ${variables.join(", ")}`,
-    ),
+  const unknown = [...keys.keys()].filter((name) => !variables.includes(name));
+  const texts = unknown.map(
+    (name) => `${name} is no variable of a credential; they are ${variables.join(", ")}`,
   );
-  const isAlone = values["secret-keys"].size > 0 && values.secret === undefined;
-  return isAlone
-    ? [...wrong, invalidFlag("set", "secret-keys has no effect without secret, the name of the Secret")]
-    : wrong;
+  if (keys.size > 0 && secret === undefined)
+    texts.push("it has no effect without secret, the name of the Secret");
+  return texts.map((text) => invalidFlag("set", `secret-keys: ${text}`));
 }
 
 function secretProblems(kind: ManifestKind, installation: Installation): readonly Problem[] {

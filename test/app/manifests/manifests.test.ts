@@ -319,7 +319,7 @@ const wrong: readonly (readonly [unknown, readonly string[], string])[] = [
   [
     hetzner,
     ["--as=daemonset", "--set=secret-keys=HCLOUD_TOKEN=token"],
-    "secret-keys has no effect without secret",
+    "secret-keys: it has no effect without secret",
   ],
 ];
 test.each(wrong)("%#: %j is refused with a reason, and nothing is printed", async (provider, args, text) => {

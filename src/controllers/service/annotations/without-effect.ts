@@ -62,7 +62,7 @@ export function ineffectiveAnnotations(
   settings: Values<Fields>,
 ): readonly Problem[] {
   const shown = (name: string) =>
-    `${annotationKey(name, prefix)} is ${textOf(settings[name])}${written.has(name) || settings[name] === undefined ? "" : " by default"}`;
+    `${annotationKey(name, prefix)} is ${textOf(settings[name]).slice(0, 80)}${written.has(name) || settings[name] === undefined ? "" : " by default"}`;
   return [...written].flatMap((name): readonly Problem[] => {
     const { ineffective, onlyWith = {}, overriddenBy, fallback, text } = fields[name] as Field<unknown>;
     if (textOf(settings[name]) === textOf(fallback)) return [];

@@ -19,6 +19,7 @@ import {
   explainObjects,
   type Found,
   listingRefusal,
+  maxWithEvents,
   type ReadEvents,
   readEvents,
 } from "./from-api-server.ts";
@@ -40,9 +41,6 @@ function assumedCluster({ "cluster-name": name }: Flags, use: string): string {
 
 const noLeaderOf = (leader: { readonly isHeld: boolean; readonly text: string } | undefined) =>
   leader?.isHeld === false ? { noLeader: leader.text } : {};
-
-/** In a list, the events of this many objects are read. */
-const maxWithEvents = 10;
 
 async function describe(
   { manager, unfinished, refused }: Evaluated,

@@ -128,6 +128,9 @@ async function find(
   }
 }
 
+/** In a list, the events of this many objects are read. */
+export const maxWithEvents = 10;
+
 /** What was found; without a name, every object that needs attention. */
 export type Found = Omit<ExplainAnswer, "source">;
 export type AskedObject = { readonly kind: DescribedKind; readonly name: string } | undefined;
@@ -139,11 +142,15 @@ export async function explainObjects(
   signal: AbortSignal,
 ): Promise<Found> {
   if (asked === undefined) {
+    type Events = ReadEvents["events"];
     const all = [
-      ...(await listAll(api, services, signal)).map((service) => ofService(service)),
-      ...(await listAll(api, nodes, signal)).map((node) => ofNode(node, flags)),
-    ];
-    return { objects: all.filter(needsAttention), warnings: [] };
+      ...(await listAll(api, services, signal)).map((one) => (own?: Events) => ofService(one, own)),
+      ...(await listAll(api, nodes, signal)).map((one) => (own?: Events) => ofNode(one, flags, own)),
+    ].filter((describe) => needsAttention(describe()));
+    const objects = all.map(async (describe, index) =>
+      describe(index < maxWithEvents ? (await readEvents(api, describe(), signal)).events : undefined),
+    );
+    return { objects: await Promise.all(objects), warnings: [] };
   }
   const { events, warnings } = await readEvents(api, asked, signal);
   const found = await find(api, asked, flags, events, signal);

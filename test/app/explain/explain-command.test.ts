@@ -223,6 +223,27 @@ describe("explain where the cloud is not configured", () => {
     expect((await explain(w, [], { provider })).out).toContain("Service default/wrong: problem\n");
   });
 
+  test("lists what a manager reported and could not write to the status [F91 N7]", async () => {
+    const w = new ServiceWorld({
+      authorize: (_, { verb, resource, subresource }) =>
+        !(verb === "patch" && resource === "services" && subresource === "status"),
+    });
+    world = w;
+    await w.start();
+    w.create("mute");
+    await w.pass(10);
+    await w.stop();
+    for (const options of [{}, { provider }]) {
+      const { code, out } = await explain(w, [], options);
+      expect([code, out.replaceAll(/\s+/g, " ")]).toEqual([
+        3,
+        expect.stringMatching(
+          /Service default\/mute: problem It has no address yet\. A manager reported: Error syncing load balancer: The API server returned 403 for patch services\/status/,
+        ),
+      ]);
+    }
+  });
+
   test("claims nothing about holds without the cloud and a manager [F91 N7]", async () => {
     const w = await setUp();
     w.delete("wrong");

@@ -105,7 +105,7 @@ async function failureOf(seed: number): Promise<string | undefined> {
 const seeds = Array.from({ length: runsAllTests ? 20 : 2 }, (_, index) => index + 1);
 
 test.each(seeds)(
-  "owners of shared load balancers are changed one at a time, and each ends in its own: seed %d",
+  "the load balancers of one owner are changed one at a time, and end with the right owners: seed %d",
   async (seed) => {
     expect(await failureOf(seed)).toBeUndefined();
   },

@@ -277,7 +277,7 @@ export const mutations: readonly Mutation[] = [
     breaks: "Two load balancers of one owner are changed at the same time.",
     foundBy: {
       file: "test/simulation/shared-balancers.test.ts",
-      test: "owners of shared load balancers are changed one at a time",
+      test: "the load balancers of one owner are changed one at a time",
     },
     edits: [
       {

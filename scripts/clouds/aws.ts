@@ -41,7 +41,10 @@ function open({ port, token, clock, latency }: LocalCloudOptions): LocalCloud {
     resize: (name, type) => void account.instances.change(name, { type }),
     stop: (name) => void account.instances.change(name, { state: "stopped" }),
     remove: (name) => account.terminate(nameOf(name)),
-    hasLoadBalancerOf: () => false,
+    hasLoadBalancerOf: (uid) => {
+      const name = `a${uid.replaceAll("-", "")}`.slice(0, 32);
+      return [...account.classic.all(), ...account.network.all()].some((one) => one.name === name);
+    },
     routeCount: () =>
       account.tables.existing(table.id).routes.filter(({ target }) => target.startsWith("i-")).length,
     requestCounts: () => cloud.counts(),

@@ -12,6 +12,7 @@ import {
   type SimulatedRequest,
 } from "#ccm/testing";
 import { signed } from "../signature.ts";
+import { balancerOperations } from "./api/balancers.ts";
 import { groupOperations } from "./api/groups.ts";
 import { instanceOperations } from "./api/instances.ts";
 import { metadataAnswer } from "./api/metadata.ts";
@@ -62,7 +63,7 @@ export class AwsCloud extends SimulatedApi {
       boot: milliseconds(0),
       ...options.times,
     });
-    const kinds = [instanceOperations, networkOperations, groupOperations, tagOperations];
+    const kinds = [instanceOperations, networkOperations, groupOperations, tagOperations, balancerOperations];
     const all = kinds.map((operations) => operations(this.account));
     this.#operations = Object.assign({}, ...all, stsOperations(this.account, this.keys));
   }

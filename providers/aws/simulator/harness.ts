@@ -27,6 +27,44 @@ export function clusterCloud(options: ConstructorParameters<typeof AwsCloud>[0])
 
 const pageSize = 500;
 
+type Named = { readonly name: string };
+
+/** Without ids, which depend on the order of requests. */
+function stateOfBalancing({ groups, classic, network }: AwsCloud["account"]): unknown {
+  const nameOf = (id: string) => groups.get(id)?.name ?? id;
+  const sorted = <T>(all: readonly T[], keyOf: (one: T) => string) =>
+    all.toSorted((one, other) => keyOf(one).localeCompare(keyOf(other)));
+  const named = <T extends Named>(all: readonly T[]) => sorted(all, ({ name }) => name);
+  const rules = (all: ReturnType<typeof groups.list>[number]["rules"]) =>
+    all
+      .map(({ peer, ipProtocol, fromPort, toPort, description }) =>
+        [ipProtocol, fromPort, toPort, nameOf(peer), description].join(" "),
+      )
+      .toSorted();
+  const targetGroup = (arn: string) => network.targetGroups().find((one) => one.arn === arn)?.name;
+  return {
+    groups: named(groups.list().map(({ id: _, rules: all, ...one }) => ({ ...one, rules: rules(all) }))),
+    classic: named(classic.all()).map(({ tags, backends, ...one }) => ({
+      ...{ ...one, tags: [...tags], backends: [...backends], groups: one.groups.map(nameOf) },
+      ...{ instances: one.instances.toSorted(), listeners: sorted(one.listeners, ({ port }) => port) },
+    })),
+    network: named(network.all()).map(({ arn, tags, attributes, ...one }) => {
+      const own = network.listeners().filter(({ balancer }) => balancer === arn);
+      const listeners = own.map(({ arn: _, balancer: __, group, tags: all, ...listener }) => ({
+        ...{ ...listener, group: targetGroup(group), tags: [...all] },
+      }));
+      return {
+        ...{ ...one, tags: [...tags], attributes: [...attributes], groups: one.groups.map(nameOf) },
+        listeners: sorted(listeners, ({ port }) => port),
+      };
+    }),
+    targetGroups: named(network.targetGroups()).map(({ arn: _, tags, attributes, targets, ...one }) => ({
+      ...{ ...one, tags: [...tags], attributes: [...attributes] },
+      targets: targets.map(({ id, port }) => `${id}:${port}`).toSorted(),
+    })),
+  };
+}
+
 export const harness: Harness = {
   definition: aws,
   config,
@@ -35,8 +73,9 @@ export const harness: Harness = {
   targets: (simulated) => {
     const { instances } = (simulated as unknown as { readonly cloud: AwsCloud }).cloud.account;
     return threeTargets(simulated, (name) => {
-      const { id, interfaces } = instances.existing(name);
-      return { source: "instances", key: id, addresses: interfaces[0]?.ipv4 ?? [] };
+      const { id, interfaces, groups } = instances.existing(name);
+      const handles = { groups: groups.join(" ") };
+      return { source: "instances", key: id, handles, addresses: interfaces[0]?.ipv4 ?? [] };
     });
   },
   simulate: (clock) => {
@@ -49,8 +88,10 @@ export const harness: Harness = {
       stopMachine: (name: string) => void account.instances.change(name, { state: "stopped" }),
       terminateMachine: (name: string) => void account.instances.change(name, { state: "shutting-down" }),
       removeMachine: (name: string) => account.terminate(account.instances.existing(name).id),
+      refuseTarget: ({ key }: { readonly key: string }) => void account.refused.add(key),
       // Without the source/destination check, which is not switched on again, as in the Go manager.
       state: () => ({
+        balancing: stateOfBalancing(account),
         instances: byName(account.instances.list().map(({ name, tags, state }) => ({ name, tags, state }))),
         tables: account.tables.list().map(({ tags, routes }) => ({
           tags,

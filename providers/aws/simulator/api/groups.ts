@@ -73,9 +73,11 @@ function create(account: Account, parameters: SentParameters) {
 }
 
 /** A group that something uses cannot be deleted. */
-function remove({ groups, instances }: Account, parameters: SentParameters): undefined {
+function remove(account: Account, parameters: SentParameters): undefined {
+  const { groups, instances } = account;
   const { id } = groups.withID(textIn(parameters["GroupId"]) ?? "");
   const isUsed =
+    account.groupsOfBalancers.includes(String(id)) ||
     instances.list().some((one) => one.state !== "terminated" && one.groups.includes(String(id))) ||
     groups.list().some((one) => one.id !== id && one.rules.some(({ peer }) => peer === id));
   if (isUsed) throw new Refused(400, `resource ${id} has a dependent object`, "DependencyViolation");
@@ -103,6 +105,7 @@ export function groupOperations(account: Account): QueryOperations {
         "group-id": [String(one.id)],
         "group-name": [one.name],
         "ip-permission.group-id": one.rules.map(({ peer }) => peer),
+        "ip-permission.from-port": one.rules.map(({ fromPort }) => fromPort),
       }));
       const { entries, nextToken } = pageOf(found, parameters, "GroupId");
       const securityGroupInfo = entries.map((one) => ({

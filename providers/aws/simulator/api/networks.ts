@@ -101,6 +101,7 @@ export function networkOperations(account: Account): QueryOperations {
         subnetId: one.id,
         vpcId: one.vpc,
         cidrBlock: one.cidr,
+        ipv6CidrBlockAssociationSet: one.ipv6 === undefined ? [] : [{ ipv6CidrBlock: one.ipv6 }],
         availabilityZone: one.zone,
         state: "available",
         tagSet: tagSet(one),

@@ -2,6 +2,8 @@
 
 import { type Milliseconds, milliseconds } from "#ccm";
 import { type Clock, type DueWork, Ids } from "#ccm/testing";
+import { ClassicBalancers, type Vpc } from "./classic-balancers.ts";
+import { NetworkBalancers } from "./network-balancers.ts";
 import {
   type Instance,
   type NewInstance,
@@ -33,10 +35,14 @@ export class Account {
   readonly subnets: Resources<Subnet>;
   readonly tables: Resources<RouteTable>;
   readonly groups: Resources<SecurityGroup>;
+  readonly classic: ClassicBalancers;
+  readonly network: NetworkBalancers;
   /** Instances that run in one of these have a position in the network. */
   readonly topologyTypes = /^(hpc|trn|p)\d/;
   /** Instances that requests for tags do not find. */
   readonly untaggable = new Set<string>();
+  /** Instances that load balancers refuse, as those in another VPC. */
+  readonly refused = new Set<string>();
   /** The machine whose instance metadata service answers. */
   self: string | undefined;
 
@@ -48,6 +54,14 @@ export class Account {
     this.subnets = new Resources(clock, "InvalidSubnetID.NotFound");
     this.tables = new Resources(clock, "InvalidRouteTableID.NotFound");
     this.groups = new Resources(clock, "InvalidGroup.NotFound");
+    const view: Vpc = {
+      vpc: this.vpc,
+      zoneOf: (id) => this.subnets.get(id)?.zone,
+      isRunning: (id) => this.instances.get(id)?.state === "running" && !this.refused.has(id),
+      hasGroup: (id) => this.groups.get(id) !== undefined,
+    };
+    this.classic = new ClassicBalancers(view);
+    this.network = new NetworkBalancers(view);
     for (const [index, { name: zone }] of zones.entries())
       this.subnets.put({
         id: this.id("subnet"),
@@ -71,6 +85,11 @@ export class Account {
 
   id(kind: string): string {
     return `${kind}-${this.ids.next().toString(16).padStart(17, "0")}`;
+  }
+
+  /** The ids of the security groups of load balancers. */
+  get groupsOfBalancers(): readonly string[] {
+    return [...this.classic.all(), ...this.network.all()].flatMap((one) => one.groups);
   }
 
   /** All resources that can have tags, by the kinds in which they are stored. */

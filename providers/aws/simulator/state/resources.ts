@@ -40,6 +40,7 @@ export interface Subnet extends Tagged {
   readonly vpc: string;
   readonly zone: string;
   readonly cidr: string;
+  readonly ipv6?: string;
   readonly isPublic: boolean;
 }
 

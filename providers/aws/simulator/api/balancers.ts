@@ -1,0 +1,22 @@
+// Operations of load balancers, classic and network ones.
+
+import { elbActions, elbv2Actions } from "../../actions.ts";
+import type { Account } from "../state/account.ts";
+import { refusal } from "../state/balancing-parameters.ts";
+import type { QueryOperations } from "./operations.ts";
+
+export function balancerOperations({ classic, network }: Account): QueryOperations {
+  const operations = (service: string, actions: object, answer: typeof classic.answer) =>
+    Object.keys(actions).map((action): [string, QueryOperations[string]] => [
+      `${service}:${action}`,
+      (parameters) => {
+        const content = answer(action, parameters);
+        if (content === undefined) throw refusal("InvalidAction", `The simulator has no action ${action}.`);
+        return content;
+      },
+    ]);
+  return Object.fromEntries([
+    ...operations("elb", elbActions, (action, parameters) => classic.answer(action, parameters)),
+    ...operations("elbv2", elbv2Actions, (action, parameters) => network.answer(action, parameters)),
+  ]);
+}

@@ -16,7 +16,6 @@ import type {
   ApiRouteTable,
   ApiSecurityGroup,
   ApiSubnet,
-  ApiVpc,
   ApiZone,
 } from "./resources.ts";
 
@@ -97,7 +96,6 @@ export function ec2Api(access: Access, account: Context["account"]) {
       list<ApiZone>("DescribeAvailabilityZones", "availabilityZoneInfo", wanted, call),
     describeInstanceTopology: (wanted: Wanted, call: Call) =>
       list<ApiInstanceTopology>("DescribeInstanceTopology", "instanceSet", wanted, call),
-    describeVpcs: (wanted: Wanted, call: Call) => list<ApiVpc>("DescribeVpcs", "vpcSet", wanted, call, 1000),
     describeSubnets: (wanted: Wanted, call: Call) =>
       list<ApiSubnet>("DescribeSubnets", "subnetSet", wanted, call, 1000),
     describeRouteTables: (wanted: Wanted, call: Call) =>

@@ -48,6 +48,7 @@ export interface ApiClassicBalancer {
       readonly PolicyNames?: Maybe<readonly string[]>;
     }[]
   >;
+  readonly Policies?: Maybe<{ readonly OtherPolicies?: Maybe<readonly string[]> }>;
   readonly BackendServerDescriptions?: Maybe<
     readonly { readonly InstancePort?: Maybe<string>; readonly PolicyNames?: Maybe<readonly string[]> }[]
   >;
@@ -72,14 +73,6 @@ export type ApiClassicAttributes = {
     readonly [M in keyof NonNullable<ClassicAttributes[K]>]?: Maybe<string>;
   }>;
 };
-
-export interface ApiClassicPolicy {
-  readonly PolicyName: string;
-  readonly PolicyTypeName?: Maybe<string>;
-  readonly PolicyAttributeDescriptions?: Maybe<
-    readonly { readonly AttributeName: string; readonly AttributeValue?: Maybe<string> }[]
-  >;
-}
 
 export interface ApiTagsOfBalancer {
   readonly LoadBalancerName: string;
@@ -119,8 +112,6 @@ export function elbApi(access: Access, account: Context["account"]) {
     },
     addTags: (names: readonly string[], Tags: readonly Tag[], call: Call) =>
       change("AddTags", { LoadBalancerNames: names, Tags }, call),
-    removeTags: (names: readonly string[], keys: readonly string[], call: Call) =>
-      change("RemoveTags", { LoadBalancerNames: names, Tags: keys.map((Key) => ({ Key })) }, call),
     createLoadBalancer: (
       balancer: {
         readonly LoadBalancerName: string;
@@ -140,11 +131,6 @@ export function elbApi(access: Access, account: Context["account"]) {
     deleteListeners: ofBalancer<{ readonly LoadBalancerPorts: readonly number[] }>(
       "DeleteLoadBalancerListeners",
     ),
-    describePolicies: async (LoadBalancerName: string, call: Call): Promise<readonly ApiClassicPolicy[]> => {
-      type Body = { readonly PolicyDescriptions?: Maybe<readonly ApiClassicPolicy[]> };
-      const body = await api.call<Body>("DescribeLoadBalancerPolicies", { LoadBalancerName }, call);
-      return body.PolicyDescriptions ?? [];
-    },
     createPolicy: ofBalancer<{
       readonly PolicyName: string;
       readonly PolicyTypeName: string;

@@ -159,8 +159,6 @@ export function elbv2Api(access: Access, account: Context["account"]) {
     },
     addTags: (ResourceArns: readonly string[], Tags: readonly Tag[], call: Call) =>
       change("AddTags", { ResourceArns, Tags }, call),
-    removeTags: (ResourceArns: readonly string[], TagKeys: readonly string[], call: Call) =>
-      change("RemoveTags", { ResourceArns, TagKeys }, call),
     createLoadBalancer: (
       balancer: {
         readonly Name: string;
@@ -185,13 +183,6 @@ export function elbv2Api(access: Access, account: Context["account"]) {
       change("ModifyLoadBalancerAttributes", { LoadBalancerArn, Attributes }, call),
     setSecurityGroups: (LoadBalancerArn: string, SecurityGroups: readonly string[], call: Call) =>
       change("SetSecurityGroups", { LoadBalancerArn, SecurityGroups }, call),
-    setSubnets: (
-      LoadBalancerArn: string,
-      SubnetMappings: readonly { readonly SubnetId: string }[],
-      call: Call,
-    ) => change("SetSubnets", { LoadBalancerArn, SubnetMappings }, call),
-    setIpAddressType: (LoadBalancerArn: string, IpAddressType: string, call: Call) =>
-      change("SetIpAddressType", { LoadBalancerArn, IpAddressType }, call),
 
     describeListeners: (LoadBalancerArn: string, call: Call) =>
       list<ApiListener>("DescribeListeners", "Listeners", { LoadBalancerArn }, call),

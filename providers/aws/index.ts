@@ -1,11 +1,14 @@
-// The provider of AWS: instances of EC2 and routes to them.
+// The provider of AWS: instances of EC2, load balancers, and routes to instances.
 
 import { defineProvider } from "#ccm";
+import { annotations, prefix } from "./annotations.ts";
 import { awsApi } from "./api.ts";
 import { clusterOf } from "./cluster.ts";
 import { accessOf, credentialFiles } from "./credentials.ts";
 import { fargate, instanceSource } from "./instances.ts";
+import { awsLoadBalancers, balancerSettings } from "./load-balancers.ts";
 import { InstanceMetadata } from "./metadata.ts";
+import { contradictions } from "./plan-balancer.ts";
 import { iamPolicy } from "./policy.ts";
 import { ClusterRoutes } from "./routes.ts";
 import { checkSettings, config, readConfigFile } from "./settings.ts";
@@ -16,6 +19,7 @@ export const aws = defineProvider({
   name: "aws",
   schemes: ["aws://"],
   config,
+  annotations: { prefix, fields: annotations, targetSelector: "target-node-labels", check: contradictions },
   readConfigFile,
   checkConfig: checkSettings,
   inputs: credentialFiles,
@@ -29,6 +33,7 @@ export const aws = defineProvider({
     return {
       instances: { sources: [source], unreadable: [fargate], matchBy: ["name", "shortName"] },
       machineTags: instanceTags(api.ec2, settings),
+      loadBalancers: awsLoadBalancers(api, balancerSettings(settings, context.mark), cluster),
       routes: new ClusterRoutes(api.ec2, settings, cluster),
     };
   },

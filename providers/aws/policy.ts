@@ -8,8 +8,7 @@ const purposes: Readonly<Record<Purpose, { readonly sid: string; isNeeded(needs:
   nodes: { sid: "Nodes", isNeeded: ({ nodes }) => nodes },
   routes: { sid: "Routes", isNeeded: ({ routes }) => routes },
   tagging: { sid: "Tagging", isNeeded: ({ tagging }) => tagging },
-  // Nothing calls these yet.
-  "load-balancers": { sid: "LoadBalancers", isNeeded: () => false },
+  "load-balancers": { sid: "LoadBalancers", isNeeded: ({ loadBalancers }) => loadBalancers },
 };
 
 const permissions: readonly (readonly [name: string, purposes: readonly Purpose[]])[] = [

@@ -46,11 +46,6 @@ export interface ApiInstanceTopology {
   readonly networkNodeSet?: Maybe<readonly string[]>;
 }
 
-export interface ApiVpc {
-  readonly vpcId: string;
-  readonly cidrBlock?: Maybe<string>;
-}
-
 export interface ApiSubnet {
   readonly subnetId: string;
   readonly vpcId?: Maybe<string>;

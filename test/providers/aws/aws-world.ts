@@ -24,6 +24,7 @@ export class AwsWorld {
     let cloud: AwsCloud | undefined;
     this.world = new ServiceWorld({
       nodes: 0,
+      controllers: "cloud-node",
       provider: aws,
       cloud: (clock) => {
         cloud = clusterCloud({ clock, latency: milliseconds(20) });

@@ -1,5 +1,12 @@
-import { instancesConformance, routesConformance } from "#ccm/testing";
-import { harness } from "../../../providers/aws/simulator/harness.ts";
+import { instancesConformance, loadBalancersConformance, routesConformance } from "#ccm/testing";
+import { config, harness } from "../../../providers/aws/simulator/harness.ts";
 
 instancesConformance("aws", harness);
 routesConformance("aws", harness);
+loadBalancersConformance("aws, classic", harness);
+loadBalancersConformance("aws, network", harness, { type: "nlb" });
+loadBalancersConformance(
+  "aws, network with security groups",
+  { ...harness, config: { ...config, "nlb-security-group-mode": "Managed" } },
+  { type: "nlb" },
+);

@@ -1,10 +1,12 @@
 // The IAM policy: what it has, and that a manager needs exactly that.
 
 import { describe, expect, test } from "bun:test";
+import { prefix } from "../../../providers/aws/annotations.ts";
 import { aws } from "../../../providers/aws/index.ts";
 import { AwsWorld } from "./aws-world.ts";
+import { BalancerWorld, draft, network, tcpPort } from "./balancer-world.ts";
 
-const needs = { nodes: true, routes: true, loadBalancers: true, tagging: true, isWriting: true };
+const needs = { nodes: true, routes: true, loadBalancers: false, tagging: true, isWriting: true };
 
 interface Policy {
   readonly Statement: readonly { readonly Sid: string; readonly Action: readonly string[] }[];
@@ -66,7 +68,7 @@ const refusedIn = (w: AwsWorld) =>
 
 describe("a manager with exactly the permissions of its policy", () => {
   test("initializes Nodes, and creates and removes routes [F82 N11]", async () => {
-    const w = await play(actionsOf(policyFor({ loadBalancers: false })));
+    const w = await play(actionsOf(policyFor()));
     expect(w.uninitialized).toBe(0);
     expect(w.cloud.account.instances.list().map(({ tags }) => tags["team"])).toEqual(["a", "a", undefined]);
     expect(w.routes()).toHaveLength(2);
@@ -83,4 +85,53 @@ describe("a manager with exactly the permissions of its policy", () => {
     rest.delete(action);
     expect([...refusedIn(await play(rest))]).toEqual([action]);
   });
+});
+
+test("has exactly the actions that load balancers of both kinds call [F82]", async () => {
+  const allowed = actionsOf(policyFor({ routes: false, tagging: false, loadBalancers: true }));
+  const h = new BalancerWorld({ settings: { "nlb-security-group-mode": "Managed" } });
+  h.cloud.allowed = allowed;
+  const given = h.addGroup("given");
+  await h.start();
+  const tls = {
+    "ssl-cert": "arn:aws:acm:us-west-2:123456789012:certificate/1",
+    "ssl-negotiation-policy": "P",
+  };
+  const subnets = (...numbers: readonly number[]) =>
+    numbers.map((index) => h.cloud.account.subnets.list()[index]?.id).join();
+  const start = { "proxy-protocol": "*", "connection-idle-timeout": "90", subnets: subnets(0), ...tls };
+  h.world.create("web", draft(start, [tcpPort(80), tcpPort(443)]));
+  h.world.create(
+    "shop",
+    draft({ ...network, "target-group-attributes": "proxy_protocol_v2.enabled=true" }, [tcpPort(80, 30_100)]),
+  );
+  await h.settle();
+  const change = (name: string, all: Readonly<Record<string, string>>) =>
+    h.world.annotate(
+      name,
+      Object.fromEntries(Object.entries(all).map(([key, value]) => [prefix + key, value])),
+    );
+  change("web", { "security-groups": given, subnets: subnets(1), "backend-protocol": "http" });
+  change("web", { "additional-resource-tags": "team=a" });
+  change("shop", { "security-groups": given, "additional-resource-tags": "team=a", ...tls });
+  change("shop", { "cross-zone-load-balancing-enabled": "true", "healthcheck-healthy-threshold": "5" });
+  change("shop", { "target-group-attributes": "proxy_protocol_v2.enabled=false" });
+  h.world.removeNode("node-0");
+  await h.settle(600);
+  h.world.edit("shop", (one) => ({ ...one, spec: { ...one.spec, ports: [tcpPort(8080, 30_101)] as never } }));
+  await h.settle();
+  h.world.delete("web");
+  h.world.delete("shop");
+  await h.settle(300);
+  const seen = h.cloud.seen.map(({ operation, status }) => ({ operation, status }));
+  expect(seen.filter(({ status }) => status === 403)).toEqual([]);
+  const called = new Set(
+    seen.map(({ operation }) => operation.replace(/^elb(v2)?:/, "elasticloadbalancing:")),
+  );
+  // Read repair has its own test.
+  const missing = [...allowed].filter(
+    (name) => !called.has(name) && !/^ec2:(DescribeInstance|CreateTags)/.test(name),
+  );
+  expect(missing).toEqual([]);
+  expect([h.cloud.account.classic.all(), h.cloud.account.network.all()]).toEqual([[], []]);
 });

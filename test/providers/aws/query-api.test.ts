@@ -69,7 +69,7 @@ async function failureWith(body: string, status = 400): Promise<CloudError> {
     { status, body },
     { status, body },
   ]);
-  const error = await failureOf(api.ec2.describeVpcs({}, call));
+  const error = await failureOf(api.ec2.describeSubnets({}, call));
   if (!CloudError.is(error)) throw error;
   return error;
 }
@@ -146,7 +146,7 @@ test("follows the cursors of a listing, and sends no size of pages with ids [F77
 });
 
 test("takes a response without its list for one of a proxy", async () => {
-  for (const body of [xml("html", ""), "{}", xml("DescribeVpcsResponse", "<requestId>1</requestId>")]) {
+  for (const body of [xml("html", ""), "{}", xml("DescribeSubnetsResponse", "<requestId>1</requestId>")]) {
     expect((await failureWith(body, 200)).kind).toBe("unavailable");
   }
 });
@@ -156,7 +156,7 @@ test("names the code and the message of an error", async () => {
   expect([error.kind, error.detail.code, error.message]).toEqual([
     "forbidden",
     "UnauthorizedOperation",
-    "The cloud refused DescribeVpcs (403 from POST https://ec2.us-west-2.amazonaws.com/: You are not authorized. [UnauthorizedOperation]).",
+    "The cloud refused DescribeSubnets (403 from POST https://ec2.us-west-2.amazonaws.com/: You are not authorized. [UnauthorizedOperation]).",
   ]);
   const elb = xml("ErrorResponse", "<Error><Type>Sender</Type><Code>Throttling</Code></Error>");
   expect((await failureWith(elb)).kind).toBe("rate-limited");
@@ -194,11 +194,11 @@ test("signs a request again with AWS's time when the clock of this machine is wr
   const date = new Date(start + 10 * 60_000).toUTCString();
   const { api, sent } = apiWith([
     { status: 400, body: failure("RequestExpired"), date },
-    { body: xml("DescribeVpcsResponse", "<vpcSet/>") },
-    { body: xml("DescribeVpcsResponse", "<vpcSet/>") },
+    { body: xml("DescribeSubnetsResponse", "<subnetSet/>") },
+    { body: xml("DescribeSubnetsResponse", "<subnetSet/>") },
   ]);
-  expect(await api.ec2.describeVpcs({}, call)).toEqual([]);
-  expect(await api.ec2.describeVpcs({}, call)).toEqual([]);
+  expect(await api.ec2.describeSubnets({}, call)).toEqual([]);
+  expect(await api.ec2.describeSubnets({}, call)).toEqual([]);
   expect(sent.map(({ headers }) => headers?.["x-amz-date"])).toEqual([
     "20261127T003000Z",
     "20261127T004000Z",
@@ -210,7 +210,7 @@ test("keeps its clock when the credentials are rejected", async () => {
   const date = new Date(start + 10 * 60_000).toUTCString();
   const rejected = { status: 401, body: failure("InvalidClientTokenId"), date };
   const { api, sent } = apiWith([rejected, rejected]);
-  await failureOf(api.ec2.describeVpcs({}, call));
+  await failureOf(api.ec2.describeSubnets({}, call));
   expect(sent.map(({ headers }) => headers?.["x-amz-date"])).toEqual([
     "20261127T003000Z",
     "20261127T003000Z",

@@ -1,0 +1,123 @@
+// What plans of load balancers work with: the desired and the observed load balancer, and the settings of the operator. Pure.
+
+import type { DesiredLoadBalancer, ObservedLoadBalancer, Problem, Values } from "#ccm";
+import type { Annotations } from "./annotations.ts";
+import type { ApiClassicAttributes, ApiClassicBalancer } from "./api-elb.ts";
+import type { ApiBalancer, ApiListener, ApiTargetGroup, ApiTargetHealth } from "./api-elbv2.ts";
+import type { Tags } from "./balancer-names.ts";
+import type { ApiSecurityGroup } from "./resources.ts";
+import type { Network } from "./subnets.ts";
+
+export type Desired = DesiredLoadBalancer<Annotations>;
+
+/** A target group of a Service. */
+export interface ObservedTargetGroup extends ApiTargetGroup {
+  /** It has the tags of the Service. Another one is never changed. */
+  readonly isOwn: boolean;
+}
+
+/** A classic or a network load balancer, or what is left of one. */
+export interface Observed extends ObservedLoadBalancer {
+  readonly lb: string;
+  readonly tags: Tags;
+  readonly classic?: ApiClassicBalancer | undefined;
+  readonly network?: ApiBalancer | undefined;
+  /** Those of the cluster, and in depth those that the Nodes of targets have. */
+  readonly groups: readonly ApiSecurityGroup[];
+  /** Ids of the security groups that other load balancers have. */
+  readonly usedGroups: ReadonlySet<string>;
+  /** Attached to the load balancer, or to nothing. */
+  readonly targetGroups: readonly ObservedTargetGroup[];
+  readonly inDepth?: InDepth | undefined;
+}
+
+/** What listings lack. */
+export interface InDepth {
+  readonly classicAttributes?: ApiClassicAttributes | undefined;
+  readonly attributes?: ReadonlyMap<string, string> | undefined;
+  readonly listeners: readonly ApiListener[];
+  /** By ARN of the target group. */
+  readonly targets: Readonly<Record<string, readonly ApiTargetHealth[]>>;
+  /** By ARN of the target group; only if the Service sets some. */
+  readonly targetGroupAttributes: Readonly<Record<string, ReadonlyMap<string, string>>>;
+}
+
+/** What the operator has set for load balancers. */
+export interface BalancerSettings {
+  /** The security group of all classic load balancers. */
+  readonly elbSecurityGroup: string | undefined;
+  /** The security groups of Nodes are left alone. */
+  readonly leavesNodeGroups: boolean;
+  /** Network load balancers get a security group. */
+  readonly managesNetworkGroups: boolean;
+  /** Where the health of kube-proxy is checked, for externalTrafficPolicy: Cluster. Undefined: node ports are checked. */
+  readonly sharedCheck: { readonly port: number; readonly path: string } | undefined;
+  /** The value of --cluster-name. */
+  readonly cluster: string;
+  /** The id of the cluster, if the settings have it. */
+  readonly clusterID: string | undefined;
+}
+
+export interface PlanInput {
+  readonly operator: BalancerSettings;
+  readonly network: Network;
+}
+
+export const isNetwork = ({ settings }: Pick<Desired, "settings">): boolean => settings.type === "nlb";
+
+/** The AWS Load Balancer Controller serves it. */
+export const isOthers = ({ settings }: Pick<Desired, "settings">): boolean =>
+  settings.type === "external" || settings.type === "nlb-ip";
+
+/** The ranges of clients of one family. */
+export function rangesOf({ sourceRanges }: Desired, family: "IPv4" | "IPv6"): readonly string[] {
+  if (sourceRanges === undefined) return [family === "IPv4" ? "0.0.0.0/0" : "::/0"];
+  return sourceRanges.filter((range) => range.includes(":") === (family === "IPv6"));
+}
+
+/** Ports without a node port are left out: AWS forwards to instances. */
+export function servedPorts({ ports }: Pick<Desired, "ports">) {
+  return ports.flatMap(({ nodePort, ...port }) => (nodePort === undefined ? [] : { ...port, nodePort }));
+}
+
+/** Whether the Service wants TLS on this port. */
+export function hasTLS(
+  { settings }: Pick<Desired, "settings">,
+  { port, name = "", protocol }: Desired["ports"][number],
+): boolean {
+  const { "ssl-cert": [certificate] = [], "ssl-ports": ports = ["*"] } = settings;
+  if (certificate === undefined || protocol !== "TCP") return false;
+  return (
+    ports.length === 0 ||
+    ports.includes("*") ||
+    ports.includes(String(port)) ||
+    (name !== "" && ports.includes(name))
+  );
+}
+
+export const instanceIDs = ({ targets }: Desired): readonly string[] =>
+  [...new Set(targets.flatMap(({ machine }) => machine?.key ?? []))].toSorted();
+
+export function nodesOf({ targets }: Desired): Readonly<Record<string, string>> {
+  return Object.fromEntries(targets.map(({ machine, node }) => [machine?.key ?? "", node]));
+}
+
+export const hasErrors = (problems: readonly Problem[]): boolean =>
+  problems.some(({ severity }) => severity === "error");
+
+/** The settings that AWS takes at creation only, and the type, as an existing load balancer has them. */
+export function settingsOf({ classic, network }: Observed): Partial<Values<Annotations>> {
+  if (classic === undefined && network === undefined) return {};
+  const scheme = network?.Scheme ?? classic?.Scheme;
+  const addresses = (network?.AvailabilityZones ?? []).flatMap(({ LoadBalancerAddresses: all }) =>
+    (all ?? []).flatMap((one) => one ?? []),
+  );
+  const listed = (values: readonly (string | null | undefined)[]) =>
+    new Map(values.flatMap((one) => (one ? [[one, ""] as const] : [])));
+  return {
+    type: network === undefined ? "classic" : "nlb",
+    internal: scheme === "internal",
+    "eip-allocations": listed(addresses.map((one) => one.AllocationId)),
+    "private-ipv4-addresses": listed(addresses.map((one) => one.PrivateIPv4Address)),
+  };
+}

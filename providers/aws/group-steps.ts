@@ -1,0 +1,84 @@
+// The security group that Fairlead creates for a load balancer, and the steps that change rules and groups. Pure.
+
+import { errorProblem, type Problem } from "#ccm";
+import type { Tag } from "./api-ec2.ts";
+import type { Desired } from "./balancer.ts";
+import {
+  clusterTags,
+  groupNamed,
+  type Identity,
+  newTags,
+  otherCluster,
+  serviceTag,
+} from "./balancer-names.ts";
+import { hasNoClusterTag, isOwned } from "./cluster.ts";
+import type { ApiSecurityGroup } from "./resources.ts";
+import { type GroupChange, permissionsOf, type Rule } from "./rules.ts";
+import { type AwsStep, created, ec2, type Request } from "./steps.ts";
+
+type Steps = readonly AwsStep[];
+
+export const openSteps = (changes: readonly GroupChange[], why: string): Steps =>
+  changes.flatMap(({ group, added }) =>
+    added.length === 0
+      ? []
+      : [
+          {
+            do: `open security group for ${why}`,
+            on: group,
+            requests: [ec2("authorizeSecurityGroupIngress", group, permissionsOf(added))],
+          },
+        ],
+  );
+
+export const closeSteps = (changes: readonly GroupChange[], why: string): Steps =>
+  changes.flatMap(({ group, removed, needsTidying }) => {
+    if (removed.length === 0) return [];
+    const revoke = ec2("revokeSecurityGroupIngress", group, permissionsOf(removed));
+    const requests: readonly Request[] = needsTidying === true ? [revoke, ["tidy", group]] : [revoke];
+    return [{ do: `close security group for ${why}`, on: group, requests }];
+  });
+
+export const deleteGroup = ({ groupId, groupName }: ApiSecurityGroup): AwsStep => ({
+  do: "delete security group",
+  on: `${groupName} (${groupId})`,
+  requests: [ec2("deleteSecurityGroup", groupId)],
+});
+
+/** The group with the name that Fairlead gives: its own, another cluster's, or one without tags, which gets them. */
+export interface OwnGroup {
+  readonly group: ApiSecurityGroup | undefined;
+  readonly repairs: Steps;
+  readonly problem?: Problem;
+}
+
+export function ownGroupOf(groups: readonly ApiSecurityGroup[], identity: Identity, name: string): OwnGroup {
+  const group = groupNamed(groups, identity, name);
+  if (group === undefined || isOwned(identity.tag, group.tagSet)) return { group, repairs: [] };
+  const other = otherCluster(identity, group.tagSet);
+  if (other === undefined && hasNoClusterTag(group.tagSet)) {
+    const repair = ec2("createTags", [group.groupId], clusterTags(identity));
+    return { group, repairs: [{ do: "tag security group", on: group.groupId, requests: [repair] }] };
+  }
+  const text = `The security group ${name} (${group.groupId}) has tags of the cluster ${other ?? `${identity.tag.id}, but not as owned`}. Neither it nor the load balancer is changed. Delete it, or correct its tags.`;
+  return { group: undefined, repairs: [], problem: errorProblem("AmbiguousCloudObject", text) };
+}
+
+/** Creates the group with its rules. */
+export function groupCreation(
+  {
+    name,
+    description,
+    rules,
+  }: { readonly name: string; readonly description: string; readonly rules: readonly Rule[] },
+  { owner, settings }: Desired,
+  identity: Identity,
+): readonly Request[] {
+  // As in the Go manager, without the name of the Service.
+  const tags: readonly Tag[] = newTags(identity, owner, settings["additional-resource-tags"]).filter(
+    ({ Key }) => Key !== serviceTag,
+  );
+  const request = { GroupName: name, GroupDescription: description.slice(0, 255), VpcId: identity.vpc, tags };
+  const authorize = ec2("authorizeSecurityGroupIngress", created.group, permissionsOf(rules));
+  return [ec2("createSecurityGroup", request), ...(rules.length > 0 ? [authorize] : [])];
+}

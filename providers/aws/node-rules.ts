@@ -1,0 +1,185 @@
+// The rules that let a load balancer reach Nodes, in the security groups of Nodes. Those of a network load balancer have its name in
+// their descriptions; those of a classic one name its security group. Other rules are never changed. Pure.
+
+import { type Machine, type Problem, warningProblem } from "#ccm";
+import type { BalancerSettings, Desired, Observed } from "./balancer.ts";
+import type { Identity } from "./balancer-names.ts";
+import { hasClusterTag } from "./cluster.ts";
+import { networkCheck } from "./health-check.ts";
+import type { ApiSecurityGroup } from "./resources.ts";
+import { type GroupChange, type Rule, rulesOf, tooLarge, unique, usualLimit, without } from "./rules.ts";
+
+/** The ids of the security groups of an instance. */
+export const groupsOfMachine = (machine: Machine | undefined): readonly string[] =>
+  machine?.handles?.["groups"]?.split(" ").filter((id) => id !== "") ?? [];
+
+/** The different lists of security groups that the Nodes have. */
+export function groupLists({ targets }: Pick<Desired, "targets">): readonly (readonly string[])[] {
+  const lists = targets.map(({ machine }) => groupsOfMachine(machine));
+  return [
+    ...new Map(lists.filter((ids) => ids.length > 0).map((ids) => [ids.toSorted().join(), ids])).values(),
+  ];
+}
+
+export interface ChosenGroups {
+  readonly ids: readonly string[];
+  readonly problems: readonly Problem[];
+}
+
+/** One group for each Node: the one that is tagged for the cluster, or the only one. */
+export function chooseGroups(
+  lists: readonly (readonly string[])[],
+  identity: Identity,
+  groups: readonly ApiSecurityGroup[],
+): ChosenGroups {
+  const tagged = new Set(
+    groups.flatMap(({ groupId, tagSet }) => (hasClusterTag(identity.tag, tagSet) ? [groupId] : [])),
+  );
+  const problems: Problem[] = [];
+  const ids = lists.flatMap((list) => {
+    const own = list.filter((id) => tagged.has(id)).toSorted();
+    const [first, ...others] = own.length > 0 ? own : list;
+    const which = list.join(", ");
+    if (own.length > 1) {
+      const text = `Nodes have several security groups with the tag of the cluster (${own.join(", ")}). The load balancer uses ${first}. Remove the tag from the others.`;
+      problems.push(warningProblem("AmbiguousCloudObject", text));
+    } else if (others.length > 0 && own.length === 0) {
+      const text = `Nodes have several security groups (${which}), and none has the tag of the cluster, so none is opened for the load balancer. Tag one of them.`;
+      problems.push(warningProblem("AmbiguousCloudObject", text));
+      return [];
+    }
+    return first ?? [];
+  });
+  return { ids: [...new Set(ids)].toSorted(), problems };
+}
+
+const clientText = "kubernetes.io/rule/nlb/client";
+const healthText = "kubernetes.io/rule/nlb/health";
+const mtuText = "kubernetes.io/rule/nlb/mtu";
+
+/** What a network load balancer needs: its clients at the node ports, and its subnets at the checked ports. */
+export function networkRules(
+  desired: Desired,
+  {
+    lb,
+    ports,
+    clients,
+    subnets,
+  }: {
+    readonly lb: string;
+    readonly ports: readonly { readonly protocol: string; readonly nodePort: number }[];
+    readonly clients: readonly string[];
+    /** Ranges of its subnets. */
+    readonly subnets: readonly string[];
+  },
+  operator: BalancerSettings,
+): readonly Rule[] {
+  const check = Number(networkCheck(desired, operator).HealthCheckPort);
+  const checked = new Set(ports.map(({ nodePort }) => (Number.isNaN(check) ? nodePort : check)));
+  const tcp = new Set(ports.flatMap(({ protocol, nodePort }) => (protocol === "tcp" ? nodePort : [])));
+  // Rules for all clients already let checks in.
+  const isCovered =
+    clients.length === 1 &&
+    clients[0] === "0.0.0.0/0" &&
+    ports.every(({ protocol }) => protocol === "tcp") &&
+    checked.size === tcp.size &&
+    [...checked].every((port) => tcp.has(port));
+  const rule = (kind: string, protocol: string, port: number, peer: string): Rule => ({
+    ...{ protocol, from: port, to: port, peer, description: `${kind}=${lb}` },
+  });
+  return unique([
+    ...ports.flatMap(({ protocol, nodePort }) =>
+      clients.map((peer) => rule(clientText, protocol, nodePort, peer)),
+    ),
+    ...(isCovered
+      ? []
+      : [...checked].flatMap((port) => subnets.map((peer) => rule(healthText, "tcp", port, peer)))),
+    ...clients.map((peer) => ({ ...tooLarge, peer, description: mtuText })),
+  ]);
+}
+
+const isOfClients = ({ description }: Rule): boolean => description?.startsWith(`${clientText}=`) === true;
+
+/** Rules for path MTU discovery are shared by all network load balancers with the same clients. Those without any. */
+export function unusedRules(existing: readonly Rule[], others: readonly Rule[] = []): readonly Rule[] {
+  const clients = new Set([...existing, ...others].filter(isOfClients).map(({ peer }) => peer));
+  return existing.filter(({ description, peer }) => description === mtuText && !clients.has(peer));
+}
+
+/** `wanted` is for the groups in `ids`; all other groups of the cluster lose what they have of the load balancer. */
+export function networkGroupChanges(
+  groups: readonly ApiSecurityGroup[],
+  lb: string,
+  ids: readonly string[],
+  wanted: readonly Rule[],
+): readonly GroupChange[] {
+  const own = [`${clientText}=${lb}`, `${healthText}=${lb}`];
+  return groups.map((group) => {
+    const existing = rulesOf(group);
+    const rules = ids.includes(group.groupId) ? wanted : [];
+    const stale = without(
+      existing.filter(({ description = "" }) => own.includes(description)),
+      rules,
+    );
+    const kept = existing.filter((rule) => !stale.includes(rule));
+    const unused = stale.length > 0 ? unusedRules(kept, rules) : [];
+    const left = new Set(kept.filter(isOfClients).map(({ peer }) => peer));
+    return {
+      ...{ group: group.groupId, added: without(rules, existing), count: existing.length },
+      removed: [...stale, ...unused],
+      needsTidying: stale.some((rule) => isOfClients(rule) && left.has(rule.peer)),
+    };
+  });
+}
+
+/** Marks rules that name a security group which users manage: without it, nothing shows who has added them. */
+export const givenText = "kubernetes.io/rule/elb";
+
+export interface ClassicPeers {
+  /** The security groups of the load balancer. */
+  readonly current: readonly string[];
+  /** Those that it has no longer. */
+  readonly former: readonly string[];
+  /** The one that was created for it. */
+  readonly own: readonly string[];
+}
+
+/**
+ * Everything from the security groups of a classic load balancer, of which one is enough. A rule for a group that other load balancers
+ * have stays, and so does one that a user may have added.
+ */
+export function classicGroupChanges(
+  { groups, usedGroups }: Pick<Observed, "groups" | "usedGroups">,
+  { current, former, own }: ClassicPeers,
+  ids: readonly string[],
+): readonly GroupChange[] {
+  const [first] = current;
+  return groups.map((group) => {
+    const existing = rulesOf(group).filter(({ protocol }) => protocol === "-1");
+    const isWanted = ids.includes(group.groupId);
+    const lacks = isWanted && !existing.some(({ peer }) => current.includes(peer));
+    const stale = isWanted ? former : [...current, ...former];
+    return {
+      ...{ group: group.groupId, count: rulesOf(group).length },
+      added: lacks && first !== undefined ? [classicRule(first, own)] : [],
+      removed: existing.filter(
+        ({ peer, description }) =>
+          stale.includes(peer) && !usedGroups.has(peer) && (own.includes(peer) || description === givenText),
+      ),
+    };
+  });
+}
+
+export function classicRule(peer: string, own: readonly string[]): Rule {
+  return { protocol: "-1", peer, ...(!own.includes(peer) && { description: givenText }) };
+}
+
+/** Counted before EC2 refuses a rule. The quota may have been raised, so the rules are added nevertheless. */
+export function limitProblems(changes: readonly GroupChange[]): readonly Problem[] {
+  return changes.flatMap(({ group, added, count }) => {
+    const total = count + added.length;
+    if (added.length === 0 || total <= usualLimit) return [];
+    const text = `The security group ${group} gets ${total} rules, and EC2 allows ${usualLimit} unless the quota was raised. Raise the quota "Inbound or outbound rules per security group", or use fewer ranges of clients and ports.`;
+    return [warningProblem("QuotaExceeded", text)];
+  });
+}

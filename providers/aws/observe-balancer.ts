@@ -1,0 +1,360 @@
+// Reads load balancers with their parts: all of a region for listings, and one in depth.
+
+import { type Call, CloudError, collect, ifFound, ownersOfDefaultName } from "#ccm";
+import type { Filter } from "./api-ec2.ts";
+import type { ApiClassicBalancer } from "./api-elb.ts";
+import type { ApiBalancer, ApiTargetGroup } from "./api-elbv2.ts";
+import {
+  type BalancerSettings,
+  type Desired,
+  type InDepth,
+  isNetwork,
+  type Observed,
+  type ObservedTargetGroup,
+} from "./balancer.ts";
+import {
+  classicGroupName,
+  groupNamed,
+  type Identity,
+  networkGroupName,
+  otherCluster,
+  serviceName,
+  serviceTag,
+  type Tags,
+  tagIn,
+  tagsOf,
+} from "./balancer-names.ts";
+import { clusterFilters, hasClusterTag, isOwned } from "./cluster.ts";
+import { groupLists } from "./node-rules.ts";
+import type { ApiSecurityGroup } from "./resources.ts";
+import type { BalancingApi } from "./steps.ts";
+
+const none: Tags = [];
+
+/** Everything of a region, before it is put together. */
+interface Parts {
+  readonly identity: Identity;
+  readonly groups: readonly ApiSecurityGroup[];
+  readonly targetGroups: readonly ApiTargetGroup[];
+  /** By name of a classic load balancer, or by ARN. */
+  readonly tags: ReadonlyMap<string, Tags>;
+  /** How many load balancers have a security group, by id. */
+  readonly uses: ReadonlyMap<string, number>;
+}
+
+/** In batches. One that has been deleted meanwhile fails its batch, so that each is asked for alone then. */
+async function tagsFor<T>(
+  ids: readonly string[],
+  read: (ids: readonly string[]) => Promise<readonly T[]>,
+): Promise<readonly T[]> {
+  const size = 20;
+  const batches = Array.from({ length: Math.ceil(ids.length / size) }, (_, index) =>
+    ids.slice(index * size, (index + 1) * size),
+  );
+  const all = await Promise.all(
+    batches.map(async (batch) => {
+      const found = await ifFound(read(batch));
+      if (found !== undefined || batch.length === 1) return found ?? [];
+      return (await Promise.all(batch.map(async (id) => (await ifFound(read([id]))) ?? []))).flat();
+    }),
+  );
+  return all.flat();
+}
+
+async function readTags(
+  api: BalancingApi,
+  classics: readonly ApiClassicBalancer[],
+  networks: readonly ApiBalancer[],
+  targetGroups: readonly ApiTargetGroup[],
+  call: Call,
+): Promise<ReadonlyMap<string, Tags>> {
+  const arns = new Set(networks.map(({ LoadBalancerArn }) => LoadBalancerArn));
+  const related = targetGroups.filter(({ LoadBalancerArns: all, TargetGroupName }) => {
+    const isNamed = TargetGroupName?.startsWith("k8s-") === true;
+    return isNamed && ((all ?? []).length === 0 || all?.some((arn) => arns.has(arn)));
+  });
+  const resources = [...arns, ...related.map(({ TargetGroupArn }) => TargetGroupArn)];
+  const names = classics.map(({ LoadBalancerName }) => LoadBalancerName);
+  const [byName, byArn] = await Promise.all([
+    tagsFor(names, (some) => api.elb.describeTags(some, call)),
+    tagsFor(resources, (some) => api.elbv2.describeTags(some, call)),
+  ]);
+  return new Map([
+    ...byName.map(({ LoadBalancerName, Tags }) => [LoadBalancerName, tagsOf(Tags)] as const),
+    ...byArn.map(({ ResourceArn, Tags }) => [ResourceArn, tagsOf(Tags)] as const),
+  ]);
+}
+
+/** Security groups with the tag of the cluster. */
+async function clusterGroups(
+  { ec2 }: BalancingApi,
+  { tag, vpc }: Identity,
+  call: Call,
+): Promise<readonly ApiSecurityGroup[]> {
+  const inVPC = { Name: "vpc-id", Value: [vpc] };
+  const read = (filter: Filter) => ec2.describeSecurityGroups({ Filter: [inVPC, filter] }, call);
+  return merged(...(await Promise.all(clusterFilters(tag).map(read))));
+}
+
+const merged = (...all: readonly (readonly ApiSecurityGroup[])[]): readonly ApiSecurityGroup[] => [
+  ...new Map(all.flat().map((one) => [one.groupId, one])).values(),
+];
+
+const states: Readonly<Record<string, Observed["state"]>> = { provisioning: "changing", failed: "failed" };
+
+function toObserved(
+  balancer: { readonly classic: ApiClassicBalancer } | { readonly network: ApiBalancer },
+  parts: Parts,
+): Observed {
+  const { identity, groups, uses } = parts;
+  const classic = "classic" in balancer ? balancer.classic : undefined;
+  const network = "network" in balancer ? balancer.network : undefined;
+  const lb = classic?.LoadBalancerName ?? network?.LoadBalancerName ?? "";
+  const arn = network?.LoadBalancerArn;
+  const tags = parts.tags.get(arn ?? lb) ?? none;
+  const own = new Set(classic?.SecurityGroups ?? network?.SecurityGroups);
+  const other = otherCluster(identity, tags);
+  const owners = ownersOfDefaultName(lb);
+  const isOurs = owners.length > 0 && hasClusterTag(identity.tag, tags);
+  const service = tagIn(tags, serviceTag);
+  const targetGroups = arn === undefined ? [] : targetGroupsFor(service, arn, parts);
+  return {
+    ...{ lb, group: lb, keys: [lb], owners, tags, classic, network, groups, targetGroups },
+    usedGroups: new Set([...uses].flatMap(([id, count]) => (count > (own.has(id) ? 1 : 0) ? [id] : []))),
+    name: network === undefined ? lb : `${lb} (network)`,
+    ...(other === undefined
+      ? { ownership: isOurs ? "ours" : "unmarked" }
+      : { ownership: "foreign", cluster: other }),
+    state: states[network?.State?.Code ?? ""] ?? "ready",
+    shallow: true,
+  };
+}
+
+/** Attached to the load balancer, or left over from one of the Service. */
+function targetGroupsFor(
+  service: string | undefined,
+  arn: string | undefined,
+  { identity, targetGroups, tags }: Parts,
+): readonly ObservedTargetGroup[] {
+  return targetGroups.flatMap((one) => {
+    const own = tags.get(one.TargetGroupArn) ?? none;
+    const isOwn = service !== undefined && tagIn(own, serviceTag) === service && isOwned(identity.tag, own);
+    const isAttached = arn !== undefined && one.LoadBalancerArns?.includes(arn) === true;
+    return isAttached || (isOwn && (one.LoadBalancerArns ?? []).length === 0) ? [{ ...one, isOwn }] : [];
+  });
+}
+
+/** Names that managers give, and few others: only these cost further requests. */
+const isPossible = (name: string): boolean => /^a[0-9a-z]{3,31}$/.test(name);
+
+async function readAll(api: BalancingApi, { vpc }: Identity, call: Call) {
+  const [classics, all] = await Promise.all([
+    collect(api.elb.balancerPages(call)),
+    collect(api.elbv2.balancerPages(call)),
+  ]);
+  const ids = [...classics, ...all].flatMap(({ SecurityGroups }) => SecurityGroups ?? []);
+  const uses = new Map<string, number>();
+  for (const id of ids) uses.set(id, (uses.get(id) ?? 0) + 1);
+  return {
+    classics: classics.filter(
+      ({ LoadBalancerName: name, VPCId }) => isPossible(name) && (VPCId ?? vpc) === vpc,
+    ),
+    networks: all.filter(({ LoadBalancerName: name, Type }) => isPossible(name) && Type === "network"),
+    uses,
+  };
+}
+
+/** All load balancers that a manager may have made. */
+export async function listBalancers(
+  api: BalancingApi,
+  identity: Identity,
+  call: Call,
+): Promise<readonly Observed[]> {
+  const { classics, networks, uses } = await readAll(api, identity, call);
+  const [targetGroups, groups] = await Promise.all([
+    networks.length > 0 ? collect(api.elbv2.targetGroupPages(call)) : [],
+    classics.length + networks.length > 0 ? clusterGroups(api, identity, call) : [],
+  ]);
+  const tags = await readTags(api, classics, networks, targetGroups, call);
+  const parts = { identity, groups, targetGroups, tags, uses };
+  return [
+    ...classics.map((one) => toObserved({ classic: one }, parts)),
+    ...networks.map((one) => toObserved({ network: one }, parts)),
+  ];
+}
+
+export interface ObserveInput {
+  readonly api: BalancingApi;
+  readonly identity: Identity;
+  readonly operator: BalancerSettings;
+}
+
+async function groupsNamed(
+  { api, identity }: ObserveInput,
+  names: readonly string[],
+  call: Call,
+): Promise<readonly ApiSecurityGroup[]> {
+  const Filter = [
+    { Name: "group-name", Value: names },
+    { Name: "vpc-id", Value: [identity.vpc] },
+  ];
+  return api.ec2.describeSecurityGroups({ Filter }, call);
+}
+
+/** Those of Nodes without the tag of the cluster, and the one of the load balancer if it has lost its tags. */
+async function furtherGroups(
+  input: ObserveInput,
+  { lb, groups, classic }: Observed,
+  member: Desired,
+  call: Call,
+): Promise<readonly ApiSecurityGroup[]> {
+  const known = new Set(groups.map(({ groupId }) => groupId));
+  const ids = groupLists(member).flatMap((list) =>
+    list.length === 1 && !list.some((id) => known.has(id)) ? list : [],
+  );
+  const isManaged =
+    classic !== undefined &&
+    (member.settings["security-groups"] ?? []).length === 0 &&
+    input.operator.elbSecurityGroup === undefined;
+  const name = classicGroupName(lb);
+  const isLost = isManaged && groupNamed(groups, input.identity, name) === undefined;
+  const [further = [], lost = []] = await Promise.all([
+    ids.length > 0 ? ifFound(input.api.ec2.describeSecurityGroups({ GroupId: ids }, call)) : [],
+    isLost ? groupsNamed(input, [name], call) : [],
+  ]);
+  return merged(groups, further, lost);
+}
+
+async function readInDepth(
+  { api: { elb, elbv2 } }: ObserveInput,
+  { lb, network, targetGroups }: Observed,
+  member: Desired,
+  call: Call,
+): Promise<InDepth> {
+  const empty = { listeners: [], targets: {}, targetGroupAttributes: {} };
+  if (network === undefined) return { ...empty, classicAttributes: await elb.describeAttributes(lb, call) };
+  const arn = network.LoadBalancerArn;
+  const own = targetGroups.filter(({ isOwn }) => isOwn).map(({ TargetGroupArn }) => TargetGroupArn);
+  const each = async <T>(arns: readonly string[], read: (arn: string) => Promise<T>) =>
+    Object.fromEntries(await Promise.all(arns.map(async (one) => [one, await read(one)] as const)));
+  const hasAttributes = member.settings["target-group-attributes"] !== undefined;
+  const [listeners, attributes, targets, targetGroupAttributes] = await Promise.all([
+    elbv2.describeListeners(arn, call),
+    elbv2.loadBalancerAttributes(arn, call),
+    each(own, (one) => elbv2.describeTargetHealth(one, call)),
+    each(hasAttributes ? own : [], (one) => elbv2.targetGroupAttributes(one, call)),
+  ]);
+  return { listeners, attributes, targets, targetGroupAttributes };
+}
+
+/** Security groups that may have rules of a network load balancer that ends, also those without the tag of the cluster. */
+async function openedGroups(
+  { api, identity }: ObserveInput,
+  { targetGroups }: Observed,
+  call: Call,
+): Promise<readonly ApiSecurityGroup[]> {
+  const ports = targetGroups.flatMap(({ Port, HealthCheckPort }) => [Port ?? "", HealthCheckPort ?? ""]);
+  const Value = [...new Set(ports)].filter((port) => /^\d+$/.test(port));
+  const Filter = [
+    { Name: "vpc-id", Value: [identity.vpc] },
+    { Name: "ip-permission.from-port", Value },
+  ];
+  return Value.length === 0 ? [] : api.ec2.describeSecurityGroups({ Filter }, call);
+}
+
+async function completed(
+  input: ObserveInput,
+  observed: Observed,
+  member: Desired | undefined,
+  call: Call,
+): Promise<Observed | undefined> {
+  const { shallow: _, ...rest } = observed;
+  if (member === undefined || member.ending !== undefined)
+    return { ...rest, groups: merged(rest.groups, await openedGroups(input, observed, call)) };
+  const [groups, inDepth] = await Promise.all([
+    furtherGroups(input, observed, member, call),
+    ifFound(readInDepth(input, observed, member, call)),
+  ]);
+  return inDepth && { ...rest, groups, inDepth };
+}
+
+/** What is left of a load balancer that does not exist: a creation or a deletion has ended early. */
+async function lookUpRest(
+  input: ObserveInput,
+  { owner, defaultName: lb, settings, ending }: Desired,
+  call: Call,
+): Promise<Observed | undefined> {
+  const { api, identity, operator } = input;
+  const isNLB = isNetwork({ settings });
+  const isGiven =
+    (settings["security-groups"] ?? []).length > 0 ||
+    (isNLB ? !operator.managesNetworkGroups : operator.elbSecurityGroup !== undefined);
+  const names = [classicGroupName(lb), networkGroupName(operator.cluster, owner)];
+  const [found, targetGroups] = await Promise.all([
+    isGiven && ending === undefined ? [] : groupsNamed(input, names, call),
+    isNLB && ending !== undefined ? collect(api.elbv2.targetGroupPages(call)) : [],
+  ]);
+  const tags = await readTags(api, [], [], targetGroups, call);
+  const left = targetGroupsFor(serviceName(owner), undefined, {
+    identity,
+    groups: found,
+    targetGroups,
+    tags,
+    uses: new Map(),
+  });
+  const ours = ending === undefined ? found : found.filter(({ tagSet }) => isOwned(identity.tag, tagSet));
+  if (ours.length === 0 && left.length === 0) return undefined;
+  const { uses } = await readAll(api, identity, call);
+  const ids = ours.map(({ groupId }) => groupId);
+  // Also groups without the tag of the cluster name it, and it cannot be deleted while they do.
+  const Filter = [{ Name: "ip-permission.group-id", Value: ids }];
+  const naming =
+    ending === undefined || ids.length === 0 ? [] : await api.ec2.describeSecurityGroups({ Filter }, call);
+  return {
+    ...{
+      lb,
+      group: lb,
+      keys: [lb],
+      owners: [owner.uid],
+      ownership: "ours",
+      state: "changing",
+      name: lb,
+      tags: none,
+    },
+    ...{ groups: merged(ours, naming), usedGroups: new Set(uses.keys()), targetGroups: left },
+  };
+}
+
+/** By name, which is unique in a region. */
+async function lookUp(input: ObserveInput, member: Desired, call: Call): Promise<Observed | undefined> {
+  const { api, identity } = input;
+  const { defaultName: lb } = member;
+  // A complete listing has shown that there is none of the other kind.
+  const isNLB = isNetwork(member);
+  const [classic, networks = []] = await Promise.all([
+    isNLB ? undefined : ifFound(api.elb.describeLoadBalancer(lb, call)),
+    isNLB ? ifFound(api.elbv2.describeLoadBalancers({ Names: [lb] }, call)) : [],
+  ]);
+  const found = networks.some(({ Type }) => Type === "network") || classic !== undefined;
+  if (!found) return lookUpRest(input, member, call);
+  const all = await listBalancers(api, identity, call);
+  const observed = all.find((one) => one.lb === lb);
+  // The lookup shows it, and the listing does not yet.
+  if (observed === undefined)
+    throw new CloudError("unavailable", `${lb} exists, and is not listed yet.`, {
+      operation: "DescribeLoadBalancers",
+    });
+  // The framework reports those of other clusters from the listing.
+  if (observed.ownership === "foreign") return undefined;
+  return completed(input, { ...observed, ownership: "ours", owners: [member.owner.uid] }, member, call);
+}
+
+export async function observeBalancer(
+  input: ObserveInput,
+  member: Desired | undefined,
+  listed: Observed | undefined,
+  call: Call,
+): Promise<Observed | undefined> {
+  const observed = listed && (await completed(input, listed, member, call));
+  return observed ?? (member && lookUp(input, member, call));
+}

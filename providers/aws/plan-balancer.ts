@@ -1,0 +1,171 @@
+// Plans the steps of one Service: what it cannot have, the end of a load balancer, and the changes of one that stays. Pure.
+
+import { errorProblem, type Plan, type Problem, seconds, waitFor } from "#ccm";
+import { keyOf, preserveClientIP } from "./annotations.ts";
+import {
+  type Desired,
+  hasErrors,
+  isNetwork,
+  isOthers,
+  type Observed,
+  type PlanInput,
+  rangesOf,
+  servedPorts,
+} from "./balancer.ts";
+import { classicGroupName, managedDescription, networkGroupName } from "./balancer-names.ts";
+import { isOwned } from "./cluster.ts";
+import { closeSteps, deleteGroup } from "./group-steps.ts";
+import { splitPorts } from "./network.ts";
+import { classicGroupChanges, networkGroupChanges } from "./node-rules.ts";
+import { planClassic } from "./plan-classic.ts";
+import { deleteTargetGroup, planNetwork } from "./plan-network.ts";
+import type { ApiSecurityGroup } from "./resources.ts";
+import { type AwsStep, elb, elbv2 } from "./steps.ts";
+
+type Specified = Pick<Desired, "settings" | "ports">;
+type Name = Parameters<typeof keyOf>[0];
+const stays = "Nothing of the load balancer is changed.";
+const invalid = (name: Name, text: string): Problem =>
+  errorProblem("InvalidAnnotation", `${keyOf(name)} ${text}`, keyOf(name));
+const unsupported = (text: string): Problem => errorProblem("UnsupportedByCloud", text);
+
+/** The problems of the conditions that hold. */
+const those = (...all: readonly (readonly [boolean, Problem])[]): readonly Problem[] =>
+  all.flatMap(([holds, problem]) => (holds ? problem : []));
+
+function classicContradictions({ settings, ports }: Specified): readonly Problem[] {
+  const udp = ports.filter(({ protocol }) => protocol === "UDP").map(({ port }) => port);
+  const { "healthcheck-interval": interval = 10, "healthcheck-timeout": timeout = 5 } = settings;
+  const isUDP = `Port ${udp.join(", ")} is UDP, and classic load balancers forward TCP only. ${stays} Set ${keyOf("type")} to nlb in a new Service.`;
+  const isLong = `must be less than the interval of ${interval} seconds, got ${timeout}. ${stays} Correct one of them.`;
+  return those(
+    [udp.length > 0, unsupported(isUDP)],
+    [
+      settings["target-group-attributes"] !== undefined,
+      invalid("target-group-attributes", `is for network load balancers. ${stays} Remove it.`),
+    ],
+    [timeout >= interval, invalid("healthcheck-timeout", isLong)],
+  );
+}
+
+function networkContradictions({ settings, ports }: Specified): readonly Problem[] {
+  const isUDP = ports.some(({ protocol }) => protocol === "UDP");
+  const isHidden = settings["target-group-attributes"]?.get(preserveClientIP) === "false";
+  const split = splitPorts({ ports });
+  const isSplit = `Port ${split.join(", ")} has TCP and UDP with different node ports, and AWS forwards both to one. ${stays} Set the same nodePort for both.`;
+  const groups = `is for classic load balancers. ${stays} Remove it, or use ${keyOf("security-groups")}.`;
+  const ssl = `must be tcp, http or https for a network load balancer, got ssl. ${stays} Correct it.`;
+  const hides = `sets ${preserveClientIP}=false, which AWS refuses for UDP. ${stays} Remove it.`;
+  return those(
+    [settings["extra-security-groups"] !== undefined, invalid("extra-security-groups", groups)],
+    [settings["healthcheck-protocol"] === "ssl", invalid("healthcheck-protocol", ssl)],
+    [isUDP && isHidden, invalid("target-group-attributes", hides)],
+    [split.length > 0, unsupported(isSplit)],
+  );
+}
+
+/** Contradictions of one Service, also for `lint`. */
+export function contradictions(service: Specified): readonly Problem[] {
+  const { settings, ports } = service;
+  if (isOthers(service)) return [];
+  const known = new Set(ports.flatMap(({ port, name = "" }) => [String(port), name]));
+  const unknown = (settings["ssl-ports"] ?? []).filter((one) => one !== "*" && !known.has(one));
+  const names = `names ${unknown.join(", ")}, which the Service does not have. The other ports have TLS. Correct it.`;
+  const hasNoBucket = settings["access-log-enabled"] && settings["access-log-s3-bucket-name"] === undefined;
+  return [
+    ...(isNetwork(service) ? networkContradictions(service) : classicContradictions(service)),
+    ...those(
+      [hasNoBucket, invalid("access-log-s3-bucket-name", `is required for access logs. ${stays} Set it.`)],
+      [unknown.length > 0, { ...invalid("ssl-ports", names), severity: "warning" }],
+    ),
+  ];
+}
+
+function problemsOf(desired: Desired): readonly Problem[] {
+  const isUnreachable = desired.sourceRanges !== undefined && rangesOf(desired, "IPv4").length === 0;
+  const noPort = `The Service has no node port, to which AWS forwards. ${stays} Remove allocateLoadBalancerNodePorts: false.`;
+  const noRange = `All ranges of clients are IPv6, and the load balancer forwards to IPv4. ${stays} Add an IPv4 range to spec.loadBalancerSourceRanges.`;
+  return [
+    ...contradictions(desired),
+    ...those([servedPorts(desired).length === 0, unsupported(noPort)], [isUnreachable, unsupported(noRange)]),
+  ];
+}
+
+/** The security groups that Fairlead or the Go manager has created for this load balancer, and that nothing else has. */
+function ownGroups(
+  desired: Desired | undefined,
+  observed: Observed,
+  { operator, network: { identity } }: PlanInput,
+): readonly ApiSecurityGroup[] {
+  const { lb, network, groups, usedGroups } = observed;
+  const names = [
+    classicGroupName(lb),
+    ...(desired === undefined ? [] : [networkGroupName(operator.cluster, desired.owner)]),
+  ];
+  const { "security-groups": given = [], "extra-security-groups": extra = [] } = desired?.settings ?? {};
+  const kept = new Set([...given, ...extra, operator.elbSecurityGroup]);
+  return groups.filter(({ groupId: id, groupName: name = "", groupDescription: text, vpcId, tagSet }) => {
+    // With another --cluster-name it has another name.
+    const isManaged = network?.SecurityGroups?.includes(id) === true && text === managedDescription;
+    const isNamed = names.includes(name ?? "") || isManaged;
+    return (
+      isNamed &&
+      vpcId === identity.vpc &&
+      isOwned(identity.tag, tagSet) &&
+      !usedGroups.has(id) &&
+      !kept.has(id)
+    );
+  });
+}
+
+/** The load balancer first, because its target groups and security groups are in use until then. */
+function planEnd(
+  desired: Desired | undefined,
+  observed: Observed | undefined,
+  input: PlanInput,
+): Plan<AwsStep> {
+  if (observed === undefined) return { steps: [] };
+  const { lb, classic, network, groups, targetGroups } = observed;
+  const own = ownGroups(desired, observed, input);
+  const ids = own.map(({ groupId }) => groupId);
+  const peers = { current: classic?.SecurityGroups ?? [], former: ids, own: ids };
+  const changes = [
+    ...classicGroupChanges(observed, peers, []),
+    ...(classic === undefined ? networkGroupChanges(groups, lb, [], []) : []),
+  ];
+  const arn = network?.LoadBalancerArn;
+  const unused = targetGroups.filter(
+    ({ isOwn, LoadBalancerArns: arns }) => isOwn && (arns ?? []).every((one) => one === arn),
+  );
+  const deletion = { do: "delete load balancer", on: lb };
+  const steps: readonly AwsStep[] = [
+    ...(input.operator.leavesNodeGroups ? [] : closeSteps(changes, "load balancer")),
+    ...(classic === undefined ? [] : [{ ...deletion, requests: [elb("deleteLoadBalancer", lb)] }]),
+    ...(arn === undefined ? [] : [{ ...deletion, requests: [elbv2("deleteLoadBalancer", arn)] }]),
+    ...unused.map(deleteTargetGroup),
+    ...own.map(deleteGroup),
+  ];
+  const kind = network === undefined ? ("classic" as const) : ("network" as const);
+  const last = steps.length - 1;
+  return { steps: steps.map((one, index) => (index === last ? { ...one, proves: { lb, kind } } : one)) };
+}
+
+export function planLoadBalancer(
+  desired: Desired | undefined,
+  observed: Observed | undefined,
+  input: PlanInput,
+): Plan<AwsStep> {
+  if (desired === undefined || desired.ending !== undefined) return planEnd(desired, observed, input);
+  if (isOthers(desired)) return { steps: [] };
+  const problems = problemsOf(desired);
+  if (hasErrors(problems)) return { steps: [], problems };
+  if (desired.targets.some(({ machine }) => machine !== undefined && machine.handles === undefined))
+    return { ...waitFor("the instances of the Nodes to be listed", seconds(5)), problems };
+  const failed = observed?.network?.State?.Code === "failed";
+  const text = `AWS could not set up the load balancer ${desired.defaultName}: ${observed?.network?.State?.Reason ?? "no reason given"}. It is not changed. Recreate the Service.`;
+  if (failed) return { steps: [], problems: [...problems, errorProblem("UnsupportedByCloud", text)] };
+  const plan = isNetwork(desired)
+    ? planNetwork(desired, observed, input)
+    : planClassic(desired, observed, input);
+  return { ...plan, problems: [...problems, ...(plan.problems ?? [])] };
+}

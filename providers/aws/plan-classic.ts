@@ -1,0 +1,338 @@
+// Plans the steps from the observed to the desired classic load balancer. Pure.
+
+import type { Plan, Problem } from "#ccm";
+import type {
+  ApiClassicAttributes,
+  ApiClassicBalancer,
+  ClassicAttributes,
+  ClassicListener,
+} from "./api-elb.ts";
+import { type Desired, instanceIDs, nodesOf, type Observed, type PlanInput } from "./balancer.ts";
+import { classicGroupName, newTags, serviceName, tagIn, tagList } from "./balancer-names.ts";
+import { type ClassicSpec, classicSpec } from "./classic.ts";
+import {
+  closeSteps,
+  deleteGroup,
+  groupCreation,
+  type OwnGroup,
+  openSteps,
+  ownGroupOf,
+} from "./group-steps.ts";
+import { isSameClassicCheck } from "./health-check.ts";
+import { chooseGroups, classicGroupChanges, classicRule, groupLists, limitProblems } from "./node-rules.ts";
+import type { ApiSecurityGroup } from "./resources.ts";
+import { replaceRules } from "./rules.ts";
+import { type AwsStep, created, elb, type Request } from "./steps.ts";
+import { type Choice, chooseSubnets } from "./subnets.ts";
+
+type Steps = readonly AwsStep[];
+
+const proxyPolicy = "k8s-proxyprotocol-enabled";
+const tlsPolicyName = (policy: string): string => `k8s-SSLNegotiationPolicy-${policy}`;
+const isTLS = ({ Protocol }: { readonly Protocol?: string | null | undefined }): boolean =>
+  /^(ssl|https)$/i.test(Protocol ?? "");
+
+const same = (one: string | null | undefined, other: string | undefined): boolean =>
+  (one ?? "").toLowerCase() === (other ?? "").toLowerCase();
+
+function isSameListener(
+  wanted: ClassicListener,
+  found: NonNullable<ApiClassicBalancer["ListenerDescriptions"]>[number]["Listener"],
+): boolean {
+  return (
+    Number(found.LoadBalancerPort) === wanted.LoadBalancerPort &&
+    Number(found.InstancePort) === wanted.InstancePort &&
+    same(found.Protocol, wanted.Protocol) &&
+    same(found.InstanceProtocol, wanted.InstanceProtocol) &&
+    same(found.SSLCertificateId, wanted.SSLCertificateId)
+  );
+}
+
+/** Changed listeners too are removed first: a port has one listener. */
+function listenerSteps(
+  lb: string,
+  { listeners }: ClassicSpec,
+  { ListenerDescriptions }: ApiClassicBalancer,
+): Steps {
+  const found = (ListenerDescriptions ?? []).map(({ Listener }) => Listener);
+  const stale = found.filter((one) => !listeners.some((wanted) => isSameListener(wanted, one)));
+  const missing = listeners.filter((wanted) => !found.some((one) => isSameListener(wanted, one)));
+  const ports = stale.map((one) => Number(one.LoadBalancerPort));
+  return [
+    ...(ports.length > 0
+      ? [step("delete listeners", lb, elb("deleteListeners", lb, { LoadBalancerPorts: ports }))]
+      : []),
+    ...(missing.length > 0
+      ? [step("create listeners", lb, elb("createListeners", lb, { Listeners: missing }))]
+      : []),
+  ];
+}
+
+function step(title: string, on: string, ...requests: readonly Request[]): AwsStep {
+  return { do: title, on, requests };
+}
+
+function policySteps(lb: string, spec: ClassicSpec, classic: ApiClassicBalancer): Steps {
+  const known = classic.Policies?.OtherPolicies ?? [];
+  const policy = (name: string, type: string, attribute: string, value: string) => {
+    const PolicyAttributes = [{ AttributeName: attribute, AttributeValue: value }];
+    return elb("createPolicy", lb, { PolicyName: name, PolicyTypeName: type, PolicyAttributes });
+  };
+  const backends = new Map(
+    (classic.BackendServerDescriptions ?? []).map((one) => [Number(one.InstancePort), one.PolicyNames ?? []]),
+  );
+  const ports = new Set(spec.listeners.map(({ InstancePort }) => InstancePort));
+  const enabled = spec.usesProxyProtocol
+    ? [...ports].filter((port) => backends.get(port)?.includes(proxyPolicy) !== true)
+    : [];
+  const disabled = [...backends].flatMap(([port, names]) =>
+    names.includes(proxyPolicy) && !(spec.usesProxyProtocol && ports.has(port)) ? [port] : [],
+  );
+  const set = (InstancePort: number, PolicyNames: readonly string[]) =>
+    elb("setPoliciesForBackend", lb, { InstancePort, PolicyNames });
+  const proxy = [
+    ...(enabled.length > 0 && !known.includes(proxyPolicy)
+      ? [policy(proxyPolicy, "ProxyProtocolPolicyType", "ProxyProtocol", "true")]
+      : []),
+    ...enabled.map((port) => set(port, [proxyPolicy])),
+    ...disabled.map((port) => set(port, [])),
+  ];
+  const name = spec.tlsPolicy === undefined ? "" : tlsPolicyName(spec.tlsPolicy);
+  const shown = classic.ListenerDescriptions ?? [];
+  const lacking = spec.listeners.filter(
+    (wanted) =>
+      isTLS(wanted) &&
+      !shown.some(
+        ({ Listener, PolicyNames }) => isSameListener(wanted, Listener) && PolicyNames?.includes(name),
+      ),
+  );
+  const tls =
+    spec.tlsPolicy === undefined || lacking.length === 0
+      ? []
+      : [
+          ...(known.includes(name)
+            ? []
+            : [policy(name, "SSLNegotiationPolicyType", "Reference-Security-Policy", spec.tlsPolicy)]),
+          ...lacking.map(({ LoadBalancerPort }) =>
+            elb("setPoliciesOfListener", lb, { LoadBalancerPort, PolicyNames: [name] }),
+          ),
+        ];
+  return [
+    ...(proxy.length > 0 ? [step("set PROXY protocol", lb, ...proxy)] : []),
+    ...(tls.length > 0 ? [step("set TLS policy", lb, ...tls)] : []),
+  ];
+}
+
+/** Members that the Service does not set keep their values. */
+function isSameAttributes(wanted: ClassicAttributes, found: ApiClassicAttributes): boolean {
+  return (Object.keys(wanted) as (keyof ClassicAttributes)[]).every((name) =>
+    Object.entries(wanted[name] ?? {}).every(([member, value]) => {
+      const shown = (found[name] as Readonly<Record<string, string | null>> | null | undefined)?.[member];
+      return String(value) === (shown ?? "");
+    }),
+  );
+}
+
+const usualAttributes: ApiClassicAttributes = {
+  AccessLog: { Enabled: "false" },
+  ConnectionDraining: { Enabled: "false", Timeout: "300" },
+  ConnectionSettings: { IdleTimeout: "60" },
+  CrossZoneLoadBalancing: { Enabled: "false" },
+};
+
+/** A zone has one subnet: the new one replaces the old one. Some are attached before others are detached. */
+function subnetSteps(
+  lb: string,
+  { subnets }: Choice,
+  classic: ApiClassicBalancer,
+  { network }: PlanInput,
+): Steps {
+  if (subnets.length === 0) return [];
+  const has = classic.Subnets ?? [];
+  const added = subnets.filter(({ subnetId }) => !has.includes(subnetId));
+  const zones = new Set(added.map(({ availabilityZone }) => availabilityZone));
+  const zoneOf = (id: string) => network.subnets.find(({ subnetId }) => subnetId === id)?.availabilityZone;
+  const removed = has.filter(
+    (id) => !subnets.some(({ subnetId }) => subnetId === id) && !zones.has(zoneOf(id)),
+  );
+  const ids = added.map(({ subnetId }) => subnetId);
+  return [
+    ...(ids.length > 0 ? [step("attach subnets", lb, elb("attachSubnets", lb, { Subnets: ids }))] : []),
+    ...(removed.length > 0
+      ? [step("detach subnets", lb, elb("detachSubnets", lb, { Subnets: removed }))]
+      : []),
+  ];
+}
+
+/** New targets first. */
+function targetSteps(lb: string, desired: Desired, classic: ApiClassicBalancer): Steps {
+  const has = (classic.Instances ?? []).map(({ InstanceId }) => InstanceId);
+  const wanted = instanceIDs(desired);
+  const list = (ids: readonly string[]) => ({ Instances: ids.map((InstanceId) => ({ InstanceId })) });
+  const added = wanted.filter((id) => !has.includes(id));
+  const removed = has.filter((id) => !wanted.includes(id));
+  const targets = { on: lb, isTargets: true, nodes: nodesOf(desired) } as const;
+  return [
+    ...(added.length > 0
+      ? [{ ...targets, do: "register targets", requests: [elb("registerInstances", lb, list(added))] }]
+      : []),
+    ...(removed.length > 0
+      ? [{ ...targets, do: "deregister targets", requests: [elb("deregisterInstances", lb, list(removed))] }]
+      : []),
+  ];
+}
+
+function groupDescription(lb: string, { owner }: Desired): string {
+  return `Security group for Kubernetes ELB ${lb} (${serviceName(owner)})`;
+}
+
+interface Part {
+  readonly lb: string;
+  readonly desired: Desired;
+  readonly spec: ClassicSpec;
+  readonly input: PlanInput;
+  readonly own: OwnGroup;
+}
+
+function creationOf({ lb, desired, spec, input, own }: Part): readonly Request[] {
+  const { identity } = input.network;
+  const { rules } = spec;
+  const group = { name: classicGroupName(lb), description: groupDescription(lb, desired), rules };
+  return spec.givenGroups.length > 0 || own.group !== undefined
+    ? []
+    : groupCreation(group, desired, identity);
+}
+
+function openNodes({ desired, spec, input, own }: Part): readonly Request[] {
+  const [given] = spec.givenGroups;
+  const ownID = own.group?.groupId ?? created.group;
+  const rules = [classicRule(given ?? ownID, [ownID])];
+  const lists = groupLists(desired);
+  return input.operator.leavesNodeGroups || lists.length === 0 ? [] : [["open", { lists, rules }]];
+}
+
+function groupsOf({ spec, own }: Part): readonly string[] {
+  const first = spec.givenGroups.length > 0 ? spec.givenGroups : [own.group?.groupId ?? created.group];
+  return [...new Set([...first, ...spec.extraGroups])];
+}
+
+/** The security groups of the load balancer, and what they open. */
+function groupParts(part: Part, observed: Observed, classic: ApiClassicBalancer) {
+  const { lb, desired, spec, own, input } = part;
+  const { identity } = input.network;
+  const wanted = groupsOf(part);
+  const has = classic.SecurityGroups ?? [];
+  const isUsed = own.group !== undefined && wanted.includes(own.group.groupId);
+  const ownChange = isUsed && own.group !== undefined ? [replaceRules(own.group, spec.rules)] : [];
+  const chosen = chooseGroups(groupLists(desired), identity, observed.groups);
+  const unused = own.group !== undefined && !isUsed ? [own.group.groupId] : [];
+  const former = [...new Set([...has.filter((id) => !wanted.includes(id)), ...unused])];
+  const owned = own.group === undefined ? [] : [own.group.groupId];
+  const peers = { current: wanted, former, own: owned };
+  const leaves = input.operator.leavesNodeGroups;
+  const isCreated = wanted.includes(created.group);
+  const onNodes = leaves || isCreated ? [] : classicGroupChanges(observed, peers, chosen.ids);
+  const isSame = wanted.length === has.length && wanted.every((id) => has.includes(id));
+  const apply = elb("applySecurityGroups", lb, { SecurityGroups: wanted });
+  const creation = creationOf(part);
+  return {
+    problems: [...(leaves ? [] : chosen.problems), ...limitProblems([...ownChange, ...onNodes])],
+    opening: [
+      ...openSteps(ownChange, "clients"),
+      ...openSteps(onNodes, "load balancer"),
+      ...(isSame
+        ? []
+        : [step("set security groups", lb, ...creation, ...(isCreated ? openNodes(part) : []), apply)]),
+    ],
+    closing: [
+      ...closeSteps(onNodes, "load balancer"),
+      ...closeSteps(ownChange, "clients"),
+      ...(unused.length > 0 && own.group !== undefined ? [deleteGroup(own.group)] : []),
+    ],
+  };
+}
+
+/** The steps for what a load balancer has besides security groups and subnets. */
+function settingSteps(
+  { lb, desired, spec }: Part,
+  classic: ApiClassicBalancer,
+  attributes: ApiClassicAttributes,
+): Steps {
+  const modify = elb("modifyAttributes", lb, { LoadBalancerAttributes: spec.attributes });
+  const check = elb("configureHealthCheck", lb, { HealthCheck: spec.check });
+  return [
+    ...policySteps(lb, spec, classic),
+    ...(isSameAttributes(spec.attributes, attributes) ? [] : [step("set attributes", lb, modify)]),
+    ...(isSameClassicCheck(spec.check, classic.HealthCheck) ? [] : [step("set health check", lb, check)]),
+    ...targetSteps(lb, desired, classic),
+  ];
+}
+
+function planCreation(part: Part, { subnets, problem }: Choice): Plan<AwsStep> {
+  if (problem !== undefined) return { steps: [], problems: [problem] };
+  const { lb, desired, spec, input, own } = part;
+  const balancer = {
+    ...{ LoadBalancerName: lb, Listeners: spec.listeners, Subnets: subnets.map(({ subnetId }) => subnetId) },
+    ...{ SecurityGroups: groupsOf(part), ...(desired.settings.internal && { Scheme: "internal" as const }) },
+    Tags: newTags(input.network.identity, desired.owner, desired.settings["additional-resource-tags"]),
+  };
+  const leftOver =
+    own.group === undefined || spec.givenGroups.length > 0 ? [] : [replaceRules(own.group, spec.rules)];
+  const creation = step(
+    "create load balancer",
+    lb,
+    ...creationOf(part),
+    elb("createLoadBalancer", balancer),
+    ...openNodes(part),
+  );
+  const fresh = {
+    LoadBalancerName: lb,
+    ListenerDescriptions: spec.listeners.map((one) => ({ Listener: textsOf(one) })),
+  };
+  return {
+    steps: [
+      ...own.repairs,
+      ...openSteps(leftOver, "clients"),
+      ...closeSteps(leftOver, "clients"),
+      creation,
+      ...settingSteps(part, fresh, usualAttributes),
+    ],
+  };
+}
+
+const textsOf = (listener: ClassicListener) =>
+  Object.fromEntries(Object.entries(listener).map(([name, value]) => [name, String(value)]));
+
+export function planClassic(
+  desired: Desired,
+  observed: Observed | undefined,
+  input: PlanInput,
+): Plan<AwsStep> {
+  const lb = desired.defaultName;
+  const spec = classicSpec(desired, input);
+  const groups: readonly ApiSecurityGroup[] = observed?.groups ?? [];
+  const own = ownGroupOf(groups, input.network.identity, classicGroupName(lb));
+  const { subnets: named, internal, "additional-resource-tags": tags } = desired.settings;
+  const choice = chooseSubnets(input.network, named, internal);
+  const part = { lb, desired, spec, input, own };
+  if (own.problem !== undefined && spec.givenGroups.length === 0)
+    return { steps: [], problems: [own.problem] };
+  const classic = observed?.classic;
+  if (observed === undefined || classic === undefined) return planCreation(part, choice);
+  const parts = groupParts(part, observed, classic);
+  const missing = tagList(tags).filter(({ Key, Value }) => tagIn(observed.tags, Key) !== Value);
+  const kept: readonly Problem[] =
+    choice.problem === undefined ? [] : [{ ...choice.problem, severity: "warning" }];
+  return {
+    steps: [
+      ...own.repairs,
+      ...(missing.length > 0 ? [step("tag load balancer", lb, elb("addTags", [lb], missing))] : []),
+      ...parts.opening,
+      ...subnetSteps(lb, choice, classic, input),
+      ...listenerSteps(lb, spec, classic),
+      ...settingSteps(part, classic, observed.inDepth?.classicAttributes ?? usualAttributes),
+      ...parts.closing,
+    ],
+    problems: [...kept, ...parts.problems],
+  };
+}

@@ -1,0 +1,473 @@
+// Plans the steps from the observed to the desired network load balancer. Pure.
+
+import { errorProblem, type Plan, type Problem, warningProblem } from "#ccm";
+import { keyOf, preserveClientIP, proxyProtocolV2 } from "./annotations.ts";
+import type { ApiBalancer, ApiListener, ApiTargetHealth, Listener } from "./api-elbv2.ts";
+import {
+  type Desired,
+  instanceIDs,
+  nodesOf,
+  type Observed,
+  type ObservedTargetGroup,
+  type PlanInput,
+  rangesOf,
+} from "./balancer.ts";
+import { managedDescription, networkGroupName, newTags, tagIn } from "./balancer-names.ts";
+import {
+  closeSteps,
+  deleteGroup,
+  groupCreation,
+  type OwnGroup,
+  openSteps,
+  ownGroupOf,
+} from "./group-steps.ts";
+import {
+  attributeChanges,
+  groupRules,
+  type Mapping,
+  mappingsOf,
+  ruleProtocols,
+  usualAttributes,
+} from "./network.ts";
+import { chooseGroups, groupLists, limitProblems, networkGroupChanges, networkRules } from "./node-rules.ts";
+import type { ApiSubnet } from "./resources.ts";
+import { type GroupChange, replaceRules } from "./rules.ts";
+import { type AwsStep, created, elbv2, type Request } from "./steps.ts";
+import { type Choice, chooseSubnets } from "./subnets.ts";
+
+type Steps = readonly AwsStep[];
+
+interface Part {
+  readonly lb: string;
+  readonly desired: Desired;
+  readonly mappings: readonly Mapping[];
+  readonly input: PlanInput;
+  readonly own: OwnGroup;
+}
+
+function step(title: string, on: string, ...requests: readonly Request[]): AwsStep {
+  return { do: title, on, requests };
+}
+
+/** AWS takes this many targets in one request. */
+const perRequest = 100;
+/** AWS's default for the targets of a network load balancer in a zone. At the limit, some must leave before others join. */
+const usualTargets = 500;
+
+function chunks<T>(all: readonly T[]): readonly (readonly T[])[] {
+  return Array.from({ length: Math.ceil(all.length / perRequest) }, (_, index) =>
+    all.slice(index * perRequest, (index + 1) * perRequest),
+  );
+}
+
+type Target = { readonly Id: string; readonly Port: number };
+const registering = (arn: string, targets: readonly Target[]): readonly Request[] =>
+  chunks(targets).map((some) => elbv2("registerTargets", arn, some));
+
+function newTargetGroup(
+  { desired, input }: Part,
+  { groupName, targetProtocol, nodePort, check }: Mapping,
+): readonly Request[] {
+  const { settings, owner } = desired;
+  const { identity } = input.network;
+  const group = {
+    Name: groupName,
+    Protocol: targetProtocol,
+    Port: nodePort,
+    VpcId: identity.vpc,
+    TargetType: "instance" as const,
+  };
+  const Tags = newTags(identity, owner, settings["additional-resource-tags"]);
+  const usual = new Map([
+    [preserveClientIP, "true"],
+    [proxyProtocolV2, "false"],
+  ]);
+  const attributes = [...(settings["target-group-attributes"] ?? [])].filter(
+    ([key, value]) => usual.get(key) !== value,
+  );
+  return [
+    elbv2("createTargetGroup", { ...group, ...check, Tags }),
+    ...(attributes.length > 0
+      ? [
+          elbv2(
+            "modifyTargetGroupAttributes",
+            created.targetGroup,
+            attributes.map(([Key, Value]) => ({ Key, Value })),
+          ),
+        ]
+      : []),
+    ...registering(
+      created.targetGroup,
+      instanceIDs(desired).map((Id) => ({ Id, Port: nodePort })),
+    ),
+  ];
+}
+
+function listenerTo({ port, protocol, certificate, tlsPolicy }: Mapping, arn: string): Listener {
+  return {
+    ...{ Port: port, Protocol: protocol, DefaultActions: [{ Type: "forward", TargetGroupArn: arn }] },
+    ...(certificate !== undefined && { Certificates: [{ CertificateArn: certificate }] }),
+    ...(tlsPolicy !== undefined && { SslPolicy: tlsPolicy }),
+  };
+}
+
+function newListener(part: Part, mapping: Mapping, balancer: string): readonly Request[] {
+  const { desired, input } = part;
+  const Tags = newTags(input.network.identity, desired.owner, desired.settings["additional-resource-tags"]);
+  const listener = { ...listenerTo(mapping, created.targetGroup), Tags };
+  return [...newTargetGroup(part, mapping), elbv2("createListener", balancer, listener)];
+}
+
+function isSameGroup({ targetProtocol, nodePort, check }: Mapping, found: ObservedTargetGroup): boolean {
+  return (
+    found.isOwn &&
+    found.Protocol === targetProtocol &&
+    Number(found.Port) === nodePort &&
+    found.HealthCheckProtocol === check.HealthCheckProtocol &&
+    Number(found.HealthCheckIntervalSeconds) === check.HealthCheckIntervalSeconds
+  );
+}
+
+function isSameListener(
+  { protocol, certificate, tlsPolicy }: Mapping,
+  { Protocol, Certificates, SslPolicy }: ApiListener,
+): boolean {
+  if (Protocol !== protocol) return false;
+  if (certificate === undefined) return (Certificates ?? []).length === 0;
+  return (
+    Certificates?.[0]?.CertificateArn === certificate && (tlsPolicy === undefined || SslPolicy === tlsPolicy)
+  );
+}
+
+function checkSteps({ check }: Mapping, found: ObservedTargetGroup): Steps {
+  const isSame =
+    check.HealthCheckPort === found.HealthCheckPort &&
+    check.HealthyThresholdCount === Number(found.HealthyThresholdCount) &&
+    check.UnhealthyThresholdCount === Number(found.UnhealthyThresholdCount) &&
+    (check.HealthCheckPath ?? "") === (found.HealthCheckPath ?? "");
+  const { HealthCheckProtocol: _, HealthCheckIntervalSeconds: __, ...changes } = check;
+  const name = found.TargetGroupName ?? found.TargetGroupArn;
+  return isSame
+    ? []
+    : [step("set health check", name, elbv2("modifyTargetGroup", found.TargetGroupArn, changes))];
+}
+
+function attributeSteps(
+  { settings }: Desired,
+  { TargetGroupArn: arn, TargetGroupName }: ObservedTargetGroup,
+  observed: Observed,
+): Steps {
+  const found = observed.inDepth?.targetGroupAttributes[arn];
+  // Others do not exist for its protocol.
+  const changed = [...(settings["target-group-attributes"] ?? [])].filter(
+    ([key, value]) => found?.has(key) === true && found.get(key) !== value,
+  );
+  const attributes = changed.map(([Key, Value]) => ({ Key, Value }));
+  return changed.length === 0
+    ? []
+    : [
+        step(
+          "set target group attributes",
+          TargetGroupName ?? arn,
+          elbv2("modifyTargetGroupAttributes", arn, attributes),
+        ),
+      ];
+}
+
+/** New targets first. Those that leave already are none. */
+function targetSteps(
+  desired: Desired,
+  { nodePort }: Mapping,
+  found: ObservedTargetGroup,
+  observed: Observed,
+): Steps {
+  const { TargetGroupArn: arn, TargetGroupName = arn } = found;
+  const all: readonly ApiTargetHealth[] = observed.inDepth?.targets[arn] ?? [];
+  const has = all.flatMap(({ Target: { Id, Port }, TargetHealth }) =>
+    TargetHealth?.State === "draining" ? [] : [{ Id, Port: Number(Port ?? nodePort) }],
+  );
+  const wanted = instanceIDs(desired).map((Id) => ({ Id, Port: nodePort }));
+  const lacks = (some: readonly Target[], { Id, Port }: Target) =>
+    !some.some((one) => one.Id === Id && one.Port === Port);
+  const added = wanted.filter((one) => lacks(has, one));
+  const removed = has.filter((one) => lacks(wanted, one));
+  const targets = { on: TargetGroupName ?? arn, isTargets: true, nodes: nodesOf(desired) } as const;
+  const register =
+    added.length > 0 ? [{ ...targets, do: "register targets", requests: registering(arn, added) }] : [];
+  const leaving = chunks(removed).map((some) => elbv2("deregisterTargets", arn, some));
+  const deregister = removed.length > 0 ? [{ ...targets, do: "deregister targets", requests: leaving }] : [];
+  return has.length + added.length > usualTargets
+    ? [...deregister, ...register]
+    : [...register, ...deregister];
+}
+
+const groupOf = (
+  { DefaultActions }: ApiListener,
+  { targetGroups }: Observed,
+): ObservedTargetGroup | undefined =>
+  targetGroups.find(({ TargetGroupArn }) => TargetGroupArn === DefaultActions?.[0]?.TargetGroupArn);
+
+export const deleteTargetGroup = ({ TargetGroupArn, TargetGroupName }: ObservedTargetGroup): AwsStep =>
+  step("delete target group", TargetGroupName ?? TargetGroupArn, elbv2("deleteTargetGroup", TargetGroupArn));
+
+/** One that nothing uses: a creation or a deletion has ended early. */
+export function unusedTargetGroups({ targetGroups, inDepth }: Observed): readonly ObservedTargetGroup[] {
+  const used = new Set(
+    (inDepth?.listeners ?? []).flatMap(
+      ({ DefaultActions: all }) => all?.map(({ TargetGroupArn: arn }) => arn) ?? [],
+    ),
+  );
+  return targetGroups.filter(
+    ({ isOwn, LoadBalancerArns, TargetGroupArn }) =>
+      isOwn && (LoadBalancerArns ?? []).length === 0 && !used.has(TargetGroupArn),
+  );
+}
+
+/** One listener after the other: a target group is replaced before the old one is deleted, and ports are added before others leave. */
+function listenerSteps(part: Part, observed: Observed, { LoadBalancerArn }: ApiBalancer): Steps {
+  const { lb, desired, mappings } = part;
+  const listeners = observed.inDepth?.listeners ?? [];
+  const at = (port: number) => listeners.find(({ Port }) => Number(Port) === port);
+  const on = (port: number) => `${lb}:${port}`;
+  const nodes = nodesOf(desired);
+  const isShared = (group: ObservedTargetGroup) =>
+    listeners.filter((one) => groupOf(one, observed)?.TargetGroupArn === group.TargetGroupArn).length > 1;
+  const present = mappings.flatMap((mapping): Steps => {
+    const listener = at(mapping.port);
+    if (listener === undefined)
+      return [
+        {
+          ...step("create listener", on(mapping.port), ...newListener(part, mapping, LoadBalancerArn)),
+          nodes,
+        },
+      ];
+    const group = groupOf(listener, observed);
+    const { ListenerArn } = listener;
+    if (group !== undefined && isSameGroup(mapping, group)) {
+      const modify = elbv2("modifyListener", ListenerArn, listenerTo(mapping, group.TargetGroupArn));
+      return [
+        ...(isSameListener(mapping, listener) ? [] : [step("change listener", on(mapping.port), modify)]),
+        ...targetSteps(desired, mapping, group, observed),
+        ...checkSteps(mapping, group),
+        ...attributeSteps(desired, group, observed),
+      ];
+    }
+    const modify = elbv2("modifyListener", ListenerArn, listenerTo(mapping, created.targetGroup));
+    const isDeleted = group?.isOwn === true && !isShared(group);
+    return [
+      { ...step("replace target group", on(mapping.port), ...newTargetGroup(part, mapping), modify), nodes },
+      ...(isDeleted ? [deleteTargetGroup(group)] : []),
+    ];
+  });
+  const stale = listeners.filter(({ Port }) => !mappings.some(({ port }) => port === Number(Port)));
+  const removed = stale.flatMap((listener): Steps => {
+    const group = groupOf(listener, observed);
+    return [
+      step("delete listener", on(Number(listener.Port)), elbv2("deleteListener", listener.ListenerArn)),
+      ...(group?.isOwn === true && !isShared(group) ? [deleteTargetGroup(group)] : []),
+    ];
+  });
+  return [...unusedTargetGroups(observed).map(deleteTargetGroup), ...present, ...removed];
+}
+
+const rangesIn = (subnets: readonly ApiSubnet[]): readonly string[] =>
+  subnets.flatMap(({ cidrBlock }) => cidrBlock ?? []);
+
+function nodeRules({ lb, desired, mappings, input }: Part, subnets: readonly ApiSubnet[]) {
+  const ports = mappings.flatMap(({ targetProtocol, nodePort }) =>
+    ruleProtocols(targetProtocol).map((protocol) => ({ protocol, nodePort })),
+  );
+  return networkRules(
+    desired,
+    { lb, ports, clients: rangesOf(desired, "IPv4"), subnets: rangesIn(subnets) },
+    input.operator,
+  );
+}
+
+/** With IPv6 clients only if they are restricted as the Service wants: Nodes see addresses of the load balancer instead. */
+function isDualStack(
+  { desired, mappings }: Part,
+  subnets: readonly ApiSubnet[],
+  isRestricted: boolean,
+): boolean {
+  return (
+    desired.families.includes("IPv6") &&
+    desired.families.includes("IPv4") &&
+    (desired.sourceRanges === undefined || isRestricted) &&
+    mappings.every(({ protocol }) => protocol === "TCP" || protocol === "TLS") &&
+    subnets.every(({ ipv6CidrBlockAssociationSet: all }) => (all ?? []).length > 0)
+  );
+}
+
+function planCreation(
+  part: Part,
+  { subnets, problem }: Choice,
+  observed: Observed | undefined,
+): Plan<AwsStep> {
+  if (problem !== undefined) return { steps: [], problems: [problem] };
+  const { lb, desired, mappings, input, own } = part;
+  const { settings, owner } = desired;
+  const lists = (["eip-allocations", "private-ipv4-addresses"] as const).map(
+    (name) => [name, [...(settings[name] ?? new Map()).keys()]] as const,
+  );
+  const odd = lists.find(([, all]) => all.length > 0 && all.length !== subnets.length);
+  if (odd !== undefined) {
+    const text = `${keyOf(odd[0])} has ${odd[1].length} entries for ${subnets.length} subnets (${subnets.map(({ subnetId }) => subnetId).join(", ")}). No load balancer is created. Write one for each subnet.`;
+    return { steps: [], problems: [errorProblem("InvalidAnnotation", text, keyOf(odd[0]))] };
+  }
+  const [allocations = [], addresses = []] = lists.map(([, all]) => all);
+  const given = settings["security-groups"] ?? [];
+  const managed = given.length === 0 && input.operator.managesNetworkGroups;
+  const isDual = isDualStack(part, subnets, managed);
+  const rules = groupRules(desired, mappings, isDual);
+  const name = networkGroupName(input.operator.cluster, owner);
+  const group = { name, description: managedDescription, rules };
+  const isCreated = managed && own.group === undefined;
+  const leftOver = managed && own.group !== undefined ? [replaceRules(own.group, rules)] : [];
+  const groups = managed ? [own.group?.groupId ?? created.group] : given;
+  const balancer = {
+    ...{
+      Name: lb,
+      Type: "network" as const,
+      Scheme: settings.internal ? ("internal" as const) : ("internet-facing" as const),
+    },
+    ...(isDual && { IpAddressType: "dualstack" as const }),
+    SubnetMappings: subnets.map(({ subnetId }, index) => ({
+      SubnetId: subnetId,
+      ...(allocations[index] !== undefined && { AllocationId: allocations[index] }),
+      ...(addresses[index] !== undefined && { PrivateIPv4Address: addresses[index] }),
+    })),
+    ...(groups.length > 0 && { SecurityGroups: groups }),
+    Tags: newTags(input.network.identity, owner, settings["additional-resource-tags"]),
+  };
+  const attributes = attributeChanges(desired, usualAttributes);
+  const nodes = groupLists(desired);
+  const opens = !input.operator.leavesNodeGroups && nodes.length > 0;
+  const unused = observed === undefined ? [] : unusedTargetGroups(observed);
+  return {
+    steps: [
+      ...own.repairs,
+      ...unused.map(deleteTargetGroup),
+      ...openSteps(leftOver, "clients"),
+      ...closeSteps(leftOver, "clients"),
+      {
+        ...{ do: "create load balancer", on: lb, nodes: nodesOf(desired) },
+        requests: [
+          ...(isCreated ? groupCreation(group, desired, input.network.identity) : []),
+          elbv2("createLoadBalancer", balancer),
+          ...(opens ? [["open", { lists: nodes, rules: nodeRules(part, subnets) }] as const] : []),
+          ...(attributes.length > 0
+            ? [elbv2("modifyLoadBalancerAttributes", created.balancer, attributes)]
+            : []),
+          ...mappings.flatMap((mapping) => newListener(part, mapping, created.balancer)),
+        ],
+      },
+    ],
+  };
+}
+
+/** The security groups of the load balancer. AWS adds none to one that was made without. */
+function ownGroupParts(part: Part, network: ApiBalancer) {
+  const { lb, desired, mappings, own } = part;
+  const has = network.SecurityGroups ?? [];
+  const given = desired.settings["security-groups"] ?? [];
+  const problems: Problem[] = [];
+  if (given.length > 0 && has.length === 0) {
+    const key = keyOf("security-groups");
+    const text = `${key} has no effect: AWS adds no security group to a network load balancer that was created without one. Remove the annotation, or create the Service again.`;
+    problems.push(warningProblem("UnsupportedByCloud", text, key));
+  }
+  const isSame =
+    given.length === 0 ||
+    has.length === 0 ||
+    (given.length === has.length && given.every((id) => has.includes(id)));
+  const set = elbv2("setSecurityGroups", network.LoadBalancerArn, given);
+  const after = isSame ? has : given;
+  const isUsed = own.group !== undefined && after.includes(own.group.groupId);
+  const isDual = network.IpAddressType === "dualstack";
+  const change: readonly GroupChange[] =
+    isUsed && own.group !== undefined && given.length === 0
+      ? [replaceRules(own.group, groupRules(desired, mappings, isDual))]
+      : [];
+  return {
+    problems: [...problems, ...limitProblems(change)],
+    opening: [...openSteps(change, "clients"), ...(isSame ? [] : [step("set security groups", lb, set)])],
+    closing: [
+      ...closeSteps(change, "clients"),
+      ...(own.group !== undefined && !isUsed ? [deleteGroup(own.group)] : []),
+    ],
+  };
+}
+
+function subnetProblems(
+  { settings }: Desired,
+  { subnets, problem }: Choice,
+  network: ApiBalancer,
+): readonly Problem[] {
+  if (settings.subnets === undefined) return [];
+  if (problem !== undefined) return [{ ...problem, severity: "warning" }];
+  const has = (network.AvailabilityZones ?? []).flatMap(({ SubnetId }) => SubnetId ?? []);
+  const isSame = has.length === subnets.length && subnets.every(({ subnetId }) => has.includes(subnetId));
+  if (isSame) return [];
+  const key = keyOf("subnets");
+  const text = `${key} cannot be changed after the load balancer is created: it keeps ${has.join(", ")}. Restore the old value, or create the Service again.`;
+  return [warningProblem("UnsupportedByCloud", text, key)];
+}
+
+function planChanges(part: Part, observed: Observed, network: ApiBalancer, choice: Choice): Plan<AwsStep> {
+  const { lb, desired, input } = part;
+  const arn = network.LoadBalancerArn;
+  const tags = newTags(input.network.identity, desired.owner, desired.settings["additional-resource-tags"]);
+  // As in the Go manager, tags of an existing one are completed only with those of the Service.
+  const additional = new Set(desired.settings["additional-resource-tags"]?.keys());
+  const missing = tags.filter(({ Key, Value }) => additional.has(Key) && tagIn(observed.tags, Key) !== Value);
+  const attributes = attributeChanges(desired, observed.inDepth?.attributes ?? usualAttributes);
+  const zones = new Set((network.AvailabilityZones ?? []).map(({ SubnetId }) => SubnetId));
+  const subnets = input.network.subnets.filter(({ subnetId }) => zones.has(subnetId));
+  const chosen = chooseGroups(groupLists(desired), input.network.identity, observed.groups);
+  const leaves = input.operator.leavesNodeGroups;
+  const onNodes = leaves
+    ? []
+    : networkGroupChanges(observed.groups, lb, chosen.ids, nodeRules(part, subnets));
+  const own = ownGroupParts(part, network);
+  return {
+    steps: [
+      ...part.own.repairs,
+      ...(missing.length > 0 ? [step("tag load balancer", lb, elbv2("addTags", [arn], missing))] : []),
+      ...openSteps(onNodes, "load balancer"),
+      ...own.opening,
+      ...(attributes.length > 0
+        ? [step("set attributes", lb, elbv2("modifyLoadBalancerAttributes", arn, attributes))]
+        : []),
+      ...listenerSteps(part, observed, network),
+      ...closeSteps(onNodes, "load balancer"),
+      ...own.closing,
+    ],
+    problems: [
+      ...(leaves ? [] : chosen.problems),
+      ...subnetProblems(desired, choice, network),
+      ...own.problems,
+      ...limitProblems(onNodes),
+    ],
+  };
+}
+
+export function planNetwork(
+  desired: Desired,
+  observed: Observed | undefined,
+  input: PlanInput,
+): Plan<AwsStep> {
+  const lb = desired.defaultName;
+  const own = ownGroupOf(
+    observed?.groups ?? [],
+    input.network.identity,
+    networkGroupName(input.operator.cluster, desired.owner),
+  );
+  const part = { lb, desired, mappings: mappingsOf(desired, input), input, own };
+  const { subnets: named, internal } = desired.settings;
+  const choice = chooseSubnets(input.network, named, internal);
+  if (own.problem !== undefined) return { steps: [], problems: [own.problem] };
+  const network = observed?.network;
+  if (observed === undefined || network === undefined) return planCreation(part, choice, observed);
+  return planChanges(part, observed, network, choice);
+}

@@ -1,0 +1,111 @@
+// Rules of security groups: what a group has, one peer at a time, and the requests that add and remove some. Pure.
+
+import type { Permission } from "./api-ec2.ts";
+import { sortedBy } from "./balancer-names.ts";
+import type { ApiSecurityGroup } from "./resources.ts";
+
+/** Lets one peer in: a range, a security group, or a prefix list. */
+export interface Rule {
+  /** Lower case; -1 means all. */
+  readonly protocol: string;
+  /** Absent: all ports. For ICMP, the type. */
+  readonly from?: number | undefined;
+  /** For ICMP, the code. */
+  readonly to?: number | undefined;
+  readonly peer: string;
+  readonly description?: string | undefined;
+}
+
+const portOf = (text: string | null | undefined): number | undefined => (text ? Number(text) : undefined);
+
+export function rulesOf({ ipPermissions }: ApiSecurityGroup): readonly Rule[] {
+  return (ipPermissions ?? []).flatMap(
+    ({ ipProtocol, fromPort, toPort, ipRanges, ipv6Ranges, groups, prefixListIds }) => {
+      const rule = (peer: string, description: string | null | undefined): Rule => ({
+        ...{
+          protocol: ipProtocol,
+          from: portOf(fromPort),
+          to: portOf(toPort),
+          peer,
+          description: description ?? undefined,
+        },
+      });
+      return [
+        ...(ipRanges ?? []).map((one) => rule(one.cidrIp, one.description)),
+        ...(ipv6Ranges ?? []).map((one) => rule(one.cidrIpv6, one.description)),
+        ...(groups ?? []).map((one) => rule(one.groupId ?? "", one.description)),
+        ...(prefixListIds ?? []).map((one) => rule(one.prefixListId, undefined)),
+      ];
+    },
+  );
+}
+
+/** EC2 has at most one rule with the same key, whatever its description. */
+export const keyOfRule = ({ protocol, from, to, peer }: Rule): string =>
+  [protocol, protocol === "-1" ? "" : from, protocol === "-1" ? "" : to, peer].join(" ");
+
+/** Those of the first list that the second one lacks. */
+export function without(rules: readonly Rule[], others: readonly Rule[]): readonly Rule[] {
+  const known = new Set(others.map(keyOfRule));
+  return rules.filter((rule) => !known.has(keyOfRule(rule)));
+}
+
+export const unique = (rules: readonly Rule[]): readonly Rule[] => [
+  ...new Map(rules.map((rule) => [keyOfRule(rule), rule])).values(),
+];
+
+/** The peers of one protocol and range of ports are one permission. */
+export function permissionsOf(rules: readonly Rule[]): readonly Permission[] {
+  const grouped = Map.groupBy(
+    sortedBy(rules, keyOfRule),
+    ({ protocol, from, to }) => `${protocol} ${from} ${to}`,
+  );
+  return [...grouped.values()].map((same): Permission => {
+    const described = (rule: Rule) =>
+      rule.description === undefined ? {} : { Description: rule.description };
+    const peers = (isWanted: (peer: string) => boolean) => same.filter(({ peer }) => isWanted(peer));
+    const groups = peers((peer) => peer.startsWith("sg-"));
+    const ipv4 = peers((peer) => /^[\d.]+\//.test(peer));
+    const ipv6 = peers((peer) => peer.includes(":"));
+    const lists = peers((peer) => peer.startsWith("pl-"));
+    const [first] = same;
+    return {
+      IpProtocol: first?.protocol ?? "",
+      ...(first?.from !== undefined && { FromPort: first.from }),
+      ...(first?.to !== undefined && { ToPort: first.to }),
+      ...(ipv4.length > 0 && { IpRanges: ipv4.map((rule) => ({ CidrIp: rule.peer, ...described(rule) })) }),
+      ...(ipv6.length > 0 && {
+        Ipv6Ranges: ipv6.map((rule) => ({ CidrIpv6: rule.peer, ...described(rule) })),
+      }),
+      ...(groups.length > 0 && {
+        Groups: groups.map((rule) => ({ GroupId: rule.peer, ...described(rule) })),
+      }),
+      ...(lists.length > 0 && { PrefixListIds: lists.map(({ peer }) => ({ PrefixListId: peer })) }),
+    };
+  });
+}
+
+/** ICMP type 3 code 4: a packet is too large. */
+export const tooLarge = { protocol: "icmp", from: 3, to: 4 } as const;
+
+/** EC2's default for the rules of a group, for each family. */
+export const usualLimit = 60;
+
+export interface GroupChange {
+  readonly group: string;
+  readonly added: readonly Rule[];
+  readonly removed: readonly Rule[];
+  /** How many it has before the change. */
+  readonly count: number;
+  /** Rules that several load balancers share may be unused afterwards, if another one leaves too. */
+  readonly needsTidying?: boolean;
+}
+
+/** For a group that belongs to one load balancer: exactly these rules. */
+export function replaceRules(group: ApiSecurityGroup, wanted: readonly Rule[]): GroupChange {
+  const existing = rulesOf(group);
+  return {
+    ...{ group: group.groupId, added: without(unique(wanted), existing), removed: without(existing, wanted) },
+    count: existing.length,
+  };
+}

@@ -1,0 +1,88 @@
+// The subnets of a load balancer: those that its Service names, or one for each zone. Pure.
+
+import { errorProblem, type Problem } from "#ccm";
+import { keyOf } from "./annotations.ts";
+import { type Identity, sortedBy, tagIn } from "./balancer-names.ts";
+import { hasClusterTag, hasNoClusterTag } from "./cluster.ts";
+import type { ApiRouteTable, ApiSubnet, ApiZone } from "./resources.ts";
+
+/** What is known of the VPC. */
+export interface Network {
+  readonly identity: Identity;
+  readonly subnets: readonly ApiSubnet[];
+  readonly routeTables: readonly ApiRouteTable[];
+  readonly zones: readonly ApiZone[];
+}
+
+/** A subnet is public if its route table leads to an internet gateway. */
+function isPublic(id: string, tables: readonly ApiRouteTable[]): boolean {
+  const associated = (isWanted: (one: NonNullable<ApiRouteTable["associationSet"]>[number]) => boolean) =>
+    tables.find(({ associationSet: all }) => all?.some(isWanted));
+  const table = associated((one) => one.subnetId === id) ?? associated((one) => one.main === "true");
+  return table?.routeSet?.some(({ gatewayId }) => gatewayId?.startsWith("igw")) === true;
+}
+
+/** One for each zone: with the tag of the role, then with that of the cluster, then the one with the lowest id. */
+function discover(
+  { identity, subnets, routeTables, zones }: Network,
+  isInternal: boolean,
+): readonly ApiSubnet[] {
+  const own = subnets.filter(({ tagSet }) => hasClusterTag(identity.tag, tagSet) || hasNoClusterTag(tagSet));
+  const candidates = own.length > 0 ? own : subnets.filter((one) => one.subnetId === identity.subnet);
+  const role = isInternal ? "kubernetes.io/role/internal-elb" : "kubernetes.io/role/elb";
+  const rank = ({ subnetId, tagSet }: ApiSubnet): string => {
+    return `${tagIn(tagSet, role) === undefined ? 1 : 0}${hasClusterTag(identity.tag, tagSet) ? 0 : 1}${subnetId}`;
+  };
+  const byZone = new Map<string, ApiSubnet>();
+  for (const one of sortedBy(candidates, rank)) {
+    const zone = one.availabilityZone ?? "";
+    if (zone === "" || byZone.has(zone) || !(isInternal || isPublic(one.subnetId, routeTables))) continue;
+    byZone.set(zone, one);
+  }
+  const other = new Set(
+    zones.flatMap(({ zoneName, zoneType }) =>
+      (zoneType ?? "availability-zone") === "availability-zone" ? [] : zoneName,
+    ),
+  );
+  return sortedBy([...byZone], ([zone]) => zone).flatMap(([zone, one]) => (other.has(zone) ? [] : one));
+}
+
+export interface Choice {
+  readonly subnets: readonly ApiSubnet[];
+  readonly problem?: Problem;
+}
+
+/** `named` are ids, or values of the tag Name. */
+export function chooseSubnets(
+  network: Network,
+  named: readonly string[] | undefined,
+  isInternal: boolean,
+): Choice {
+  const nothing = "Subnets of an existing load balancer stay, and no new one is created.";
+  if (named === undefined || named.length === 0) {
+    const subnets = discover(network, isInternal);
+    if (subnets.length > 0) return { subnets };
+    const kind = isInternal
+      ? "subnet of the cluster"
+      : "subnet of the cluster with a route to an internet gateway";
+    const text = `The VPC ${network.identity.vpc} has no ${kind}. ${nothing} Set ${keyOf("subnets")}, or tag subnets.`;
+    return { subnets, problem: errorProblem("MissingCloudObject", text) };
+  }
+  const key = keyOf("subnets");
+  const found = named.map((one) =>
+    network.subnets.filter(
+      ({ subnetId, tagSet }) => (one.startsWith("subnet-") ? subnetId : tagIn(tagSet, "Name")) === one,
+    ),
+  );
+  const missing = named.filter((_, index) => found[index]?.length === 0);
+  if (missing.length > 0) {
+    const text = `${key} names ${missing.join(", ")}, which the VPC ${network.identity.vpc} does not have. ${nothing} Correct the annotation.`;
+    return { subnets: [], problem: errorProblem("MissingCloudObject", text, key) };
+  }
+  const ambiguous = named.filter((_, index) => (found[index]?.length ?? 0) > 1);
+  if (ambiguous.length > 0) {
+    const text = `${key} names ${ambiguous.join(", ")}, and several subnets have this name. ${nothing} Write their ids.`;
+    return { subnets: [], problem: errorProblem("AmbiguousCloudObject", text, key) };
+  }
+  return { subnets: found.flat() };
+}

@@ -1,0 +1,382 @@
+// Load balancers of AWS with a whole manager: what is created, changed and deleted, and what is never touched.
+
+import { describe, expect, test } from "bun:test";
+import { prefix } from "../../../providers/aws/annotations.ts";
+import { BalancerWorld, draft, network, owned, served, tcpPort } from "./balancer-world.ts";
+
+const certificate = "arn:aws:acm:us-west-2:123456789012:certificate/1234";
+
+describe("a classic load balancer", () => {
+  test("has the names, tags and rules of the Go manager [F30 F46]", async () => {
+    const h = await served({}, { spec: { loadBalancerSourceRanges: ["192.0.2.0/24"] } });
+    const [balancer, ...others] = h.cloud.account.classic.all();
+    expect(others).toEqual([]);
+    const name = h.nameOf();
+    const own = h.groupNamed(`k8s-elb-${name}`);
+    expect(balancer?.name).toBe(name);
+    expect(Object.fromEntries(balancer?.tags ?? [])).toEqual({
+      ...owned,
+      "kubernetes.io/service-name": "default/web",
+    });
+    expect(own).toMatchObject({
+      description: `Security group for Kubernetes ELB ${name} (default/web)`,
+      tags: owned,
+    });
+    expect(h.rules(own?.id as string)).toEqual(["icmp 3 4 192.0.2.0/24", "tcp 80 80 192.0.2.0/24"]);
+    expect(h.rules()).toEqual([`-1 ${own?.id}`]);
+    expect(balancer?.check).toMatchObject({ Target: "TCP:30080", Interval: "10", UnhealthyThreshold: "6" });
+    expect(h.hostname()).toBe(`${name}-1.us-west-2.elb.amazonaws.com`);
+  });
+
+  test("checks the health check node port with externalTrafficPolicy: Local [F32]", async () => {
+    const spec = { externalTrafficPolicy: "Local", healthCheckNodePort: 31_000 };
+    const h = await served({}, { spec });
+    expect(h.cloud.account.classic.all()[0]?.check["Target"]).toBe("HTTP:31000/healthz");
+  });
+
+  test("terminates TLS on the named ports with the policy [F37]", async () => {
+    const annotations = {
+      "ssl-cert": certificate,
+      "ssl-ports": "443",
+      "ssl-negotiation-policy": "ELBSecurityPolicy-TLS-1-2",
+    };
+    const h = await served(
+      { ...annotations, "backend-protocol": "http" },
+      { ports: [tcpPort(80), tcpPort(443)] },
+    );
+    const listeners = h.cloud.account.classic
+      .all()[0]
+      ?.listeners.map(({ view, policies }) => [view["Protocol"], view["InstanceProtocol"], policies]);
+    expect(listeners).toEqual([
+      ["HTTP", "HTTP", []],
+      ["HTTPS", "HTTP", ["k8s-SSLNegotiationPolicy-ELBSecurityPolicy-TLS-1-2"]],
+    ]);
+  });
+
+  test("gets and loses the PROXY protocol on its backends [F33]", async () => {
+    const h = await served({ "proxy-protocol": "*" });
+    const backends = () => [...(h.cloud.account.classic.all()[0]?.backends ?? [])];
+    expect(backends()).toEqual([["30080", ["k8s-proxyprotocol-enabled"]]]);
+    h.world.edit("web", ({ metadata, ...rest }) => ({ ...rest, metadata: { ...metadata, annotations: {} } }));
+    await h.settle();
+    expect(backends()).toEqual([["30080", []]]);
+  });
+
+  test("keeps a rule of Nodes while another load balancer has the given security group", async () => {
+    const h = new BalancerWorld();
+    const given = h.addGroup("given");
+    await h.start();
+    for (const [index, name] of ["web", "shop"].entries())
+      h.world.create(name, draft({ "security-groups": given }, [tcpPort(80, 30_100 + index)]));
+    await h.settle();
+    const rule = `-1 ${given} kubernetes.io/rule/elb`;
+    expect(h.rules()).toEqual([rule]);
+    h.world.delete("shop");
+    await h.settle();
+    expect(h.rules()).toEqual([rule]);
+    h.world.delete("web");
+    await h.settle();
+    expect([h.rules(), h.groupNamed("given")?.id]).toEqual([[], given]);
+  });
+
+  test("leaves the rules between Nodes alone when it was given their security group", async () => {
+    const h = new BalancerWorld();
+    h.cloud.account.groups.change(h.group, { rules: [{ ipProtocol: "-1", peer: h.group }] });
+    await h.start();
+    h.world.create("web", draft({ "security-groups": h.group }));
+    await h.settle();
+    h.world.delete("web");
+    await h.settle();
+    expect([h.cloud.account.classic.all(), h.rules()]).toEqual([[], [`-1 ${h.group}`]]);
+  });
+
+  test("deletes its own security group after it got a given one", async () => {
+    const h = await served();
+    const own = `k8s-elb-${h.nameOf()}`;
+    const given = h.addGroup("given");
+    h.world.annotate("web", { [`${prefix}security-groups`]: given });
+    await h.settle();
+    expect(h.cloud.account.classic.all()[0]?.groups).toEqual([given]);
+    expect([h.groupNamed(own), h.rules()]).toEqual([undefined, [`-1 ${given} kubernetes.io/rule/elb`]]);
+  });
+
+  test("leaves no security group behind when its creation never succeeds", async () => {
+    const h = new BalancerWorld();
+    h.cloud.account.classic.unknownCertificates.add(certificate);
+    await h.start();
+    h.world.create("web", draft({ "ssl-cert": certificate }));
+    await h.settle();
+    expect(h.groupNamed(`k8s-elb-${h.nameOf()}`)).toBeDefined();
+    expect(h.said()).toContain("Server Certificate not found");
+    const name = h.nameOf();
+    h.world.delete("web");
+    await h.settle(300);
+    expect(h.groupNamed(`k8s-elb-${name}`)).toBeUndefined();
+  });
+
+  test("waits for its security group at deletion without holding a worker", async () => {
+    const h = await served();
+    const { account } = h.cloud;
+    const own = h.groupNamed(`k8s-elb-${h.nameOf()}`);
+    const user = h.addGroup("user");
+    const rule = { ipProtocol: "tcp", fromPort: "80", toPort: "80", peer: String(own?.id) };
+    account.groups.change(user, { rules: [rule] });
+    h.world.delete("web");
+    await h.settle();
+    expect([account.classic.all(), h.groupNamed(own?.name ?? "")?.id]).toEqual([[], own?.id]);
+    account.groups.change(user, { rules: [] });
+    await h.settle(300);
+    expect(h.groupNamed(own?.name ?? "")).toBeUndefined();
+  });
+});
+
+describe("a network load balancer", () => {
+  test("has the names, tags and rules of the Go manager, without a rule for checks that clients' rules cover [F46]", async () => {
+    const h = await served(network);
+    const { network: cloud } = h.cloud.account;
+    const [balancer] = cloud.all();
+    const [group] = cloud.targetGroups();
+    expect(balancer?.name).toBe(h.nameOf());
+    expect(group?.name).toMatch(/^k8s-default-web-[0-9a-f]{10}$/);
+    expect(Object.fromEntries(group?.tags ?? [])).toEqual({
+      ...owned,
+      "kubernetes.io/service-name": "default/web",
+    });
+    expect(group?.check).toMatchObject({
+      HealthCheckProtocol: "TCP",
+      HealthCheckIntervalSeconds: "30",
+      HealthyThresholdCount: "3",
+    });
+    expect(group?.targets).toHaveLength(2);
+    expect(h.rules()).toEqual([
+      "icmp 3 4 0.0.0.0/0 kubernetes.io/rule/nlb/mtu",
+      `tcp 30080 30080 0.0.0.0/0 kubernetes.io/rule/nlb/client=${h.nameOf()}`,
+    ]);
+  });
+
+  test("forwards TCP and UDP of one port through one listener [F35]", async () => {
+    const h = await served(network, { ports: [tcpPort(53, 30_053), tcpPort(53, 30_053, "UDP")] });
+    const { network: cloud } = h.cloud.account;
+    expect(cloud.listeners().map(({ port, protocol }) => [port, protocol])).toEqual([["53", "TCP_UDP"]]);
+    expect(cloud.targetGroups().map(({ protocol }) => protocol)).toEqual(["TCP_UDP"]);
+    expect(
+      h
+        .rules()
+        .filter((rule) => rule.includes("client="))
+        .map((rule) => rule.split(" ")[0]),
+    ).toEqual(["tcp", "udp"]);
+  });
+
+  test("reports TCP and UDP of one port with two node ports, and creates nothing", async () => {
+    const h = await served(network, { ports: [tcpPort(53, 30_053), tcpPort(53, 30_054, "UDP")] });
+    expect(h.cloud.account.network.all()).toEqual([]);
+    expect(h.said()).toContain("Port 53 has TCP and UDP with different node ports");
+  });
+
+  test("gets a new target group before the old one is deleted when the interval of checks changes", async () => {
+    const h = await served(network);
+    const [before] = h.cloud.account.network.targetGroups();
+    h.world.annotate("web", { [`${prefix}healthcheck-interval`]: "10" });
+    await h.settle();
+    const [after, ...others] = h.cloud.account.network.targetGroups();
+    expect(others).toEqual([]);
+    expect([after?.name === before?.name, after?.check["HealthCheckIntervalSeconds"]]).toEqual([false, "10"]);
+    expect(h.changes).toEqual([
+      "CreateTargetGroup",
+      "RegisterTargets",
+      "ModifyListener",
+      "DeleteTargetGroup",
+    ]);
+  });
+
+  test("changes a TCP listener to TLS in place [F37]", async () => {
+    const h = await served(network);
+    h.world.annotate("web", { [`${prefix}ssl-cert`]: certificate });
+    await h.settle();
+    expect(
+      h.cloud.account.network.listeners().map(({ protocol, certificate: own }) => [protocol, own]),
+    ).toEqual([["TLS", certificate]]);
+    expect(h.changes).toEqual(["ModifyListener"]);
+  });
+
+  test("registers new targets before it deregisters others", async () => {
+    const h = await served(network);
+    h.addNode("node-2");
+    await h.settle(600);
+    h.forget();
+    h.addNode("node-3");
+    h.world.removeNode("node-0");
+    await h.settle(600);
+    expect(h.changes).toEqual(["RegisterTargets", "DeregisterTargets"]);
+  });
+
+  test("opens a security group of its own for TLS with the protocol tcp if the operator wants one", async () => {
+    const settings = { "nlb-security-group-mode": "Managed" };
+    const h = await served({ ...network, "ssl-cert": certificate }, { settings });
+    const [group] = h.cloud.account.network.all()[0]?.groups ?? [];
+    expect(h.rules(group)).toEqual(["icmp 3 4 0.0.0.0/0", "tcp 80 80 0.0.0.0/0"]);
+    h.world.delete("web");
+    await h.settle();
+    expect(h.cloud.account.groups.get(group ?? "")).toBeUndefined();
+  });
+
+  test("does not touch a target group that a user has attached to its listener", async () => {
+    const h = await served(network);
+    const { network: cloud } = h.cloud.account;
+    const created = cloud.answer("CreateTargetGroup", { Name: "by-hand", Protocol: "TCP", Port: "30080" });
+    expect(created).toBeDefined();
+    const [listener] = cloud.listeners();
+    const byHand = cloud.targetGroups().find(({ name }) => name === "by-hand");
+    if (listener !== undefined) listener.group = byHand?.arn ?? "";
+    await h.settle(3600);
+    expect(cloud.targetGroups().map(({ name }) => name)).toContain("by-hand");
+    expect(cloud.targetGroups().find(({ arn }) => arn === listener?.group)?.name).toMatch(
+      /^k8s-default-web-/,
+    );
+  });
+
+  test("is made for both families only if the source ranges can be enforced [F45]", async () => {
+    const spec = { ipFamilies: ["IPv4", "IPv6"], ipFamilyPolicy: "PreferDualStack" };
+    const types: (string | undefined)[] = [];
+    for (const more of [{}, { loadBalancerSourceRanges: ["192.0.2.0/24"] }]) {
+      const h = new BalancerWorld();
+      for (const { id } of h.cloud.account.subnets.list())
+        h.cloud.account.subnets.change(id, { ipv6: "2001:db8::/64" });
+      await h.start();
+      h.world.create("web", draft(network, [tcpPort(80)], { ...spec, ...more }));
+      await h.settle();
+      types.push(h.cloud.account.network.all()[0]?.ipType);
+    }
+    expect(types).toEqual(["dualstack", "ipv4"]);
+  });
+});
+
+describe("any load balancer", () => {
+  test.each([
+    ["classic", {}],
+    ["network", network],
+  ])(
+    "of the kind %s is taken over without a change, and opens and closes only its own rules",
+    async (_, annotations) => {
+      const h = await served(annotations);
+      const foreign = {
+        ipProtocol: "tcp",
+        fromPort: "22",
+        toPort: "22",
+        peer: "198.51.100.0/24",
+        description: "by hand",
+      };
+      const { groups } = h.cloud.account;
+      groups.change(h.group, { rules: [...groups.existing(h.group).rules, foreign] });
+      await h.world.stop();
+      h.forget();
+      await h.start();
+      await h.settle(600);
+      expect(h.changes).toEqual([]);
+      h.world.delete("web");
+      await h.settle();
+      expect(h.rules()).toEqual(["tcp 22 22 198.51.100.0/24 by hand"]);
+      expect([
+        ...h.cloud.account.classic.all(),
+        ...h.cloud.account.network.all(),
+        ...h.cloud.account.network.targetGroups(),
+      ]).toEqual([]);
+    },
+  );
+
+  test.each(["external", "nlb-ip"])(
+    "of the type %s belongs to another controller: nothing is created, changed or published",
+    async (type) => {
+      const h = await served({ type });
+      h.world.edit(
+        "web",
+        (service) => ({
+          ...service,
+          status: { loadBalancer: { ingress: [{ hostname: "theirs.example.com" }] } },
+        }),
+        "status",
+      );
+      await h.settle();
+      expect([h.changes, h.hostname()]).toEqual([[], "theirs.example.com"]);
+      h.world.delete("web");
+      await h.settle();
+      expect(h.changes).toEqual([]);
+    },
+  );
+
+  test("keeps its type when the annotation changes, and says so [N11]", async () => {
+    const h = await served();
+    h.world.annotate("web", { [`${prefix}type`]: "nlb" });
+    await h.settle();
+    expect([h.cloud.account.classic.all().length, h.cloud.account.network.all().length]).toEqual([1, 0]);
+    expect(h.said()).toContain(`${prefix}type cannot be changed after the load balancer is created`);
+  });
+
+  test("with the name and the tags of another cluster is never changed", async () => {
+    const h = new BalancerWorld();
+    await h.start();
+    h.world.create("web", draft(network));
+    await h.settle();
+    const [balancer] = h.cloud.account.network.all();
+    balancer?.tags.delete("kubernetes.io/cluster/prod");
+    balancer?.tags.set("kubernetes.io/cluster/other", "owned");
+    await h.settle(3600);
+    h.forget();
+    h.world.annotate("web", { [`${prefix}cross-zone-load-balancing-enabled`]: "true" });
+    await h.settle(1200);
+    expect(h.changes).toEqual([]);
+    h.world.delete("web");
+    await h.settle(300);
+    expect(h.cloud.account.network.all()).toHaveLength(1);
+  });
+
+  test("gets the tags of its security group again, unless they are those of another cluster", async () => {
+    const h = await served();
+    const { groups } = h.cloud.account;
+    const own = h.groupNamed(`k8s-elb-${h.nameOf()}`);
+    groups.change(own?.id ?? "", { tags: {} });
+    await h.settle(3600);
+    expect(groups.existing(own?.id ?? "").tags).toEqual(owned);
+    groups.change(own?.id ?? "", { tags: { "kubernetes.io/cluster/other": "owned" } });
+    h.forget();
+    await h.settle(3600);
+    expect(h.changes).toEqual([]);
+    expect(h.said()).toContain("has tags of the cluster other");
+  });
+
+  test("leaves the Nodes alone if the operator wants that", async () => {
+    const h = await served(network, { settings: { "disable-security-group-ingress": "true" } });
+    expect([h.rules(), h.cloud.account.network.all().length]).toEqual([[], 1]);
+  });
+
+  test("warns before the rules of a security group exceed EC2's usual quota", async () => {
+    const ranges = Array.from({ length: 28 }, (_, index) => `192.0.2.${index}/32`);
+    const h = await served(network, { spec: { loadBalancerSourceRanges: ranges } });
+    expect(h.rules()).toHaveLength(59);
+    h.world.edit("web", (service) => ({
+      ...service,
+      spec: { ...service.spec, loadBalancerSourceRanges: [...ranges, "198.51.100.0/24"] },
+    }));
+    await h.settle();
+    expect(h.said()).toContain("gets 61 rules, and EC2 allows 60");
+  });
+
+  test("opens one of two tagged security groups of a Node, and none of two without a tag, and says so", async () => {
+    const h = new BalancerWorld({ nodes: 0 });
+    const second = h.addGroup("second", owned);
+    const [first, other] = [h.addGroup("first"), h.addGroup("other")];
+    h.addNode("tagged", [h.group, second]);
+    h.addNode("untagged", [first, other]);
+    await h.start();
+    h.world.create("web", draft(network));
+    await h.settle(300);
+    expect([h.rules(h.group).length, h.rules(second), h.rules(first), h.rules(other)]).toEqual([
+      2,
+      [],
+      [],
+      [],
+    ]);
+    expect(h.said()).toContain("Nodes have several security groups");
+    expect(h.cloud.account.network.targetGroups()[0]?.targets).toHaveLength(2);
+  });
+});

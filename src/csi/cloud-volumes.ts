@@ -104,10 +104,14 @@ export class CloudVolumes {
     }
   }
 
-  remove(id: string, signal: AbortSignal): Promise<void> {
+  /** Whether it was there. What a cloud does not show may exist nevertheless. */
+  remove(id: string, signal: AbortSignal): Promise<boolean> {
     return this.#alone(id, async () => {
       const volume = await this.#volumes.get(id, userCall(signal));
-      if (volume === undefined) return this.#requireUnlisted(id, signal);
+      if (volume === undefined) {
+        await this.#requireUnlisted(id, signal);
+        return false;
+      }
       if (volume.attachedTo.length > 0)
         throw new RpcError(
           "FAILED_PRECONDITION",
@@ -122,6 +126,7 @@ export class CloudVolumes {
       if ((await this.#after(outcome, id, signal)) !== undefined)
         throw noEffect(`${titleOf(volume)} was deleted`, "still exists");
       await this.#requireUnlisted(id, signal);
+      return true;
     });
   }
 
@@ -129,7 +134,10 @@ export class CloudVolumes {
     return this.#alone(id, async () => {
       const volume = await this.#volumes.get(id, userCall(signal));
       if (volume === undefined) throw new RpcError("NOT_FOUND", `Volume ${id} does not exist.`);
-      if (volume.attachedTo.includes(machine)) return ready(volume);
+      if (volume.attachedTo.includes(machine)) {
+        if ((await this.#listed(id, signal))?.attachedTo.includes(machine) === true) return ready(volume);
+        throw contradicted(`${titleOf(volume)} is attached to machine ${machine}`, "shows that it is not");
+      }
       if (volume.attachedTo.length > 0)
         throw new RpcError(
           "FAILED_PRECONDITION",
@@ -142,21 +150,26 @@ export class CloudVolumes {
     });
   }
 
-  /** From one machine, or from all of them. What is not attached there, or does not exist, is left as it is. */
-  detach(id: string, machine: string | undefined, signal: AbortSignal): Promise<void> {
+  /** From one machine, or from all of them. Whether it was attached. What is not, or does not exist, is left as it is. */
+  detach(id: string, machine: string | undefined, signal: AbortSignal): Promise<boolean> {
     return this.#alone(id, async () => {
+      let wasAttached = false;
       const volume = await this.#volumes.get(id, userCall(signal));
+      // While it changes, an attachment that is under way is not shown.
+      if (volume !== undefined) ready(volume);
       for (const from of volume?.attachedTo ?? []) {
         if (volume === undefined || (machine !== undefined && from !== machine)) continue;
-        const outcome = await this.#volumes.detach(ready(volume), from, userCall(signal));
+        wasAttached = true;
+        const outcome = await this.#volumes.detach(volume, from, userCall(signal));
         const after = await this.#after(outcome, id, signal);
         if (after?.attachedTo.includes(from) === true)
           throw noEffect(`${titleOf(volume)} was detached from machine ${from}`, "is still attached to it");
       }
       const listed = await this.#listed(id, signal);
-      const from = listed?.attachedTo.find((one) => machine === undefined || one === machine);
+      const from = listed && ready(listed).attachedTo.find((one) => machine === undefined || one === machine);
       if (listed !== undefined && from !== undefined)
         throw contradicted(`${titleOf(listed)} is not attached to machine ${from}`, "shows that it is");
+      return wasAttached;
     });
   }
 

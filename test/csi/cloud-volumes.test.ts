@@ -127,10 +127,17 @@ describe("a lookup that a listing contradicts", () => {
   });
 });
 
+test("a volume that is attached according to a lookup alone is not reported as attached", async () => {
+  const { cloud, changes } = lying({ all: [disk()], one: disk({ attachedTo: ["7"] }) });
+  expect(await failure(cloud.attach("v1", "7", signal))).toBe(
+    "UNAVAILABLE: Volume pvc-1 (v1) is attached to machine 7 according to a lookup, but a listing of the cloud shows that it is not. It counts as unchanged. Try again.",
+  );
+  expect(changes).toEqual([]);
+});
+
 test("a volume that neither a lookup nor a listing shows is deleted and detached", async () => {
   const { cloud, changes } = lying({ all: [], one: undefined });
-  await cloud.remove("v1", signal);
-  await cloud.detach("v1", "7", signal);
+  expect([await cloud.remove("v1", signal), await cloud.detach("v1", "7", signal)]).toEqual([false, false]);
   expect(changes).toEqual([]);
 });
 

@@ -100,7 +100,7 @@ class Orchestrator {
     return this.until((volumes, signal) => volumes.attach(id, machine, signal));
   }
 
-  detach({ id }: ObservedVolume, machine?: string): Promise<void> {
+  detach({ id }: ObservedVolume, machine?: string): Promise<boolean> {
     return this.until((volumes, signal) => volumes.detach(id, machine, signal));
   }
 
@@ -109,7 +109,7 @@ class Orchestrator {
     return this.until((volumes, signal) => volumes.expand(id, { size, limit: max }, signal));
   }
 
-  remove({ id }: ObservedVolume): Promise<void> {
+  remove({ id }: ObservedVolume): Promise<boolean> {
     return this.until((volumes, signal) => volumes.remove(id, signal));
   }
 }

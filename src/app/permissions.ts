@@ -104,7 +104,10 @@ export const clusterGrants: readonly Grant[] = [
   {
     group: "",
     resource: "persistentvolumes",
-    verbs: { list: forVolumes, watch: forVolumes, create: forVolumes, patch: forVolumes, delete: forVolumes },
+    verbs: {
+      ...{ get: forVolumes, list: forVolumes, watch: forVolumes },
+      ...{ create: forVolumes, patch: forVolumes, delete: forVolumes },
+    },
   },
   {
     group: "storage.k8s.io",
@@ -117,6 +120,12 @@ export const clusterGrants: readonly Grant[] = [
     verbs: { list: forVolumes, watch: forVolumes, patch: forVolumes },
   },
   { group: "storage.k8s.io", resource: "volumeattachments/status", verbs: { patch: forVolumes } },
+  {
+    aboutVerbs: "get reads a Node without a cache before a volume is detached from it.",
+    group: "",
+    resource: "nodes",
+    verbs: { get: forVolumes },
+  },
   {
     aboutVerbs: "list finds the Leases of sidecars, beside which the volume controller does not run.",
     group: "coordination.k8s.io",

@@ -13,17 +13,19 @@ import {
 import { defined } from "../../core/defined.ts";
 import { messageOf } from "../../core/error-message.ts";
 import { RpcError } from "../../grpc/status.ts";
+import { isKubeError } from "../../kube/errors/kube-error.ts";
 import { type Node, type PersistentVolume, toTime, type VolumeAttachment } from "../../kube/objects.ts";
 import type { Patch } from "../../kube/patches/patch.ts";
 import { finalizerPatch } from "../../kube/patches/service-patch.ts";
-import { persistentVolumes, volumeAttachments } from "../../kube/resources.ts";
+import { nodes, persistentVolumes, volumeAttachments } from "../../kube/resources.ts";
 import type { Index } from "../../kube/watch/store.ts";
 import type { ObservedVolume } from "../../provider/volumes.ts";
 import { type Outcome, requeue, settled, waiting } from "../../runtime/workers.ts";
 import { PendingLookups } from "../pending-lookups.ts";
 import { BackgroundWork } from "./background-work.ts";
-import { attacherFinalizer, nameInUse, nodeIDKey, outOfServiceTaint } from "./names.ts";
+import { attacherFinalizer, nameInUse, nodeIDKey, outOfServiceTaint, unmountedKey } from "./names.ts";
 import { addAnswer, missingProof, noEvidence, type StoppedEvidence, writerOf } from "./plan-detachment.ts";
+import { SecondAnswers } from "./second-answers.ts";
 import { cloudErrorIn, isNoProblem, type VolumeActions } from "./volume-actions.ts";
 import { type VolumeNode, volumeNodeOf } from "./volume-node.ts";
 
@@ -33,7 +35,10 @@ const recheckAfter: Milliseconds = minutes(1);
 /** The last status of the kubelet may arrive a moment after the deletion of the attachment. */
 const reportAfter: Milliseconds = seconds(5);
 
-type Finished = { readonly attached: ObservedVolume } | "detached";
+type Finished =
+  | { readonly attached: ObservedVolume }
+  /** `isProved`: no other answer of the cloud is needed. */
+  | { readonly detached: { readonly isProved: boolean } };
 
 interface Waiting {
   readonly began: number;
@@ -41,6 +46,13 @@ interface Waiting {
   readonly evidence: StoppedEvidence;
   /** When the machine is looked up next. Monotonic. */
   readonly checkAt: number;
+}
+
+/** The machine of an attachment: its Node may be gone, or may have another one. */
+interface Machine {
+  readonly node: Node | undefined;
+  readonly id: string;
+  readonly isSame: boolean;
 }
 
 const volumeOf = ({ spec }: VolumeAttachment): string => spec.source.persistentVolumeName ?? "";
@@ -52,10 +64,12 @@ export class Attachments {
   readonly #byNode: Index<VolumeAttachment>;
   /** Those that wait until their machine is proved to be stopped or gone, by name. */
   readonly #waiting = new Map<string, Waiting>();
+  readonly #notAttached: SecondAnswers;
 
   constructor(actions: VolumeActions, enqueue: (key: string) => void) {
-    const { inventory, clock, stores } = actions.deps;
+    const { inventory, clock, stores, settings } = actions.deps;
     this.#actions = actions;
+    this.#notAttached = new SecondAnswers(clock, settings);
     this.works = new BackgroundWork(enqueue);
     this.#lookups = new PendingLookups(inventory, clock);
     this.#byNode = stores.attachments.index(({ spec }) => [spec.nodeName]);
@@ -64,6 +78,7 @@ export class Attachments {
   /** Nothing was observed between two sessions, and another account may answer: every proof starts again. */
   forgetEvidence(): void {
     this.#waiting.clear();
+    this.#notAttached.clear();
   }
 
   /** The names of those that wait for an answer of the cloud about their machine. */
@@ -101,9 +116,14 @@ export class Attachments {
     try {
       if (work !== undefined && "error" in work) throw work.error;
       if (work !== undefined && work.value === undefined) return settled;
-      if (work?.value === "detached" && isLeaving) return await this.#noteDetached(attachment, signal);
-      if (work?.value !== undefined && work.value !== "detached" && !isLeaving)
-        return await this.#noteAttached(attachment, work.value.attached, signal);
+      const done = work?.value;
+      if (done !== undefined && "detached" in done && isLeaving) {
+        const wait = done.detached.isProved ? 0 : this.#notAttached.wait(name);
+        if (wait > 0) return requeue(milliseconds(wait), "another answer about the volume");
+        return await this.#noteDetached(attachment, signal);
+      }
+      if (done !== undefined && "attached" in done && !isLeaving)
+        return await this.#noteAttached(attachment, done.attached, signal);
       return isLeaving ? await this.#detach(attachment, signal) : await this.#attach(attachment, signal);
     } catch (error) {
       await this.#reportError(attachment, isLeaving ? "detachError" : "attachError", error, signal);
@@ -183,35 +203,56 @@ export class Attachments {
     const { driver } = this.#actions.deps;
     const { name } = attachment.metadata;
     const handle = this.#handleOf(this.#volumeFor(attachment), attachment);
-    const machine = this.#machineOf(attachment);
-    const writer = writerOf(machine.node, {
-      nodeName: attachment.spec.nodeName,
-      inUse: nameInUse(driver.name, handle),
-      isSameMachine: machine.isSame,
-      createdAt: attachment.metadata.creationTimestamp ?? "",
-    });
+    const machine = this.#machineOf(attachment, this.#actions.deps.nodes.get(attachment.spec.nodeName));
+    const writer = await this.#writerOf(attachment, machine, nameInUse(driver.name, handle), signal);
     if (writer !== undefined) {
       const outcome = await this.#await(attachment, machine, writer, signal);
       if (outcome !== undefined) return outcome;
     }
+    // A volume cannot be attached to a machine that is gone.
+    const isGone = writer !== undefined && this.#waiting.get(name)?.evidence.isGone === true;
     this.#settle(attachment);
     const why = `VolumeAttachment ${name} is being deleted${writer === undefined ? "" : ", and the machine cannot write to the volume any more"}`;
     const change = { object: `volume/${volumeOf(attachment)}`, why };
     this.#actions.start(this.works, name, "ControllerUnpublishVolume", change, async (cloud, life) => {
-      await cloud.detach(handle, machine.id, life);
-      return "detached" as const;
+      const wasAttached = await cloud.detach(handle, machine.id, life);
+      return { detached: { isProved: wasAttached || isGone } };
     });
     return waiting;
   }
 
-  /** The machine of the attachment: the Node may be gone, or may have another machine. */
-  #machineOf({ metadata, spec }: VolumeAttachment): {
-    readonly node: Node | undefined;
-    readonly id: string;
-    readonly isSame: boolean;
-  } {
-    const { driver, nodes } = this.#actions.deps;
-    const node = nodes.get(spec.nodeName);
+  /**
+   * Why the machine may still write to the volume. Once its kubelet did not use it, it cannot mount it again: it refuses an attachment that
+   * is being deleted, but reports the volume for the next pod that waits for it. So this is read without a cache, and kept.
+   */
+  async #writerOf(
+    attachment: VolumeAttachment,
+    machine: Machine,
+    inUse: string,
+    signal: AbortSignal,
+  ): Promise<string | undefined> {
+    const { uid, annotations = {}, creationTimestamp: createdAt = "" } = attachment.metadata;
+    const { nodeName } = attachment.spec;
+    if (annotations[unmountedKey] !== undefined) return undefined;
+    const ask = ({ node, isSame: isSameMachine }: Machine): string | undefined =>
+      writerOf(node, { nodeName, inUse, isSameMachine, createdAt });
+    const cached = ask(machine);
+    if (cached !== undefined) return cached;
+    const current = await this.#actions.deps.api
+      .get(nodes, { name: nodeName }, signal)
+      .catch((error: unknown) => {
+        if (isKubeError(error, "not-found")) return undefined;
+        throw error;
+      });
+    const writer = ask(this.#machineOf(attachment, current));
+    if (writer !== undefined) return writer;
+    const body = { metadata: { uid, annotations: { [unmountedKey]: "true" } } };
+    await this.#patch(attachment, body, "its machine does not use the volume", signal);
+    return undefined;
+  }
+
+  #machineOf({ metadata, spec }: VolumeAttachment, node: Node | undefined): Machine {
+    const { driver } = this.#actions.deps;
     const current = node?.spec.providerID === undefined ? undefined : driver.nodeIDOf(node.spec.providerID);
     const id = metadata.annotations?.[nodeIDKey] ?? current;
     if (id !== undefined) return { node, id, isSame: id === current };
@@ -223,11 +264,11 @@ export class Attachments {
   /** Waits for the proof that the machine cannot write any more. Undefined when it is complete. */
   async #await(
     attachment: VolumeAttachment,
-    { node, id }: { readonly node: Node | undefined; readonly id: string },
+    { node, id }: Machine,
     writer: string,
     signal: AbortSignal,
   ): Promise<Outcome | undefined> {
-    const { clock, inventory, driver, settings } = this.#actions.deps;
+    const { clock, inventory, driver, settings, removals } = this.#actions.deps;
     const { name } = attachment.metadata;
     const identity: NodeIdentity = {
       name: nodeName(attachment.spec.nodeName),
@@ -243,14 +284,17 @@ export class Attachments {
     if ("asOf" in answer && this.#lookups.isUsedUpBy(name, answer.asOf)) this.#lookups.forget(name);
     const apart = inventory.proofsApart(identity, settings.confirmAfter);
     const next = missingProof(evidence, apart, inventory.proofsFor(identity));
-    if (next === undefined) return undefined;
+    // So many machines are gone that it may be a fault of the cloud.
+    const isDoubtful = evidence.isGone && removals.held("nodes").length > 0;
+    if (next === undefined && !isDoubtful) return undefined;
     const isNew = now - known.began < reportAfter;
     if (isNew) return requeue(milliseconds(known.began + reportAfter - now), "the status of the kubelet");
-    await this.#reportWait(attachment, { node, id, writer, evidence }, signal);
+    await this.#reportWait(attachment, { node, id, writer, evidence, isDoubtful }, signal);
     const isRunning = hasAnswer && evidence.proofs.length === 0;
     // Only newer answers count at the next check.
     const checkAt = isRunning ? now + recheckAfter : known.checkAt;
     if (isRunning) this.#waiting.set(name, { ...known, evidence: noEvidence(now), checkAt });
+    if (next === undefined) return requeue(recheckAfter, "the mass limit of Nodes");
     const due = (evidence.proofs.length === 0 ? checkAt : (next.at ?? now)) - now;
     if (due > 0) {
       this.#lookups.forgetFailed(name, identity);
@@ -267,14 +311,17 @@ export class Attachments {
       id,
       writer,
       evidence,
+      isDoubtful,
     }: {
       readonly node: Node | undefined;
       readonly id: string;
       readonly writer: string;
       readonly evidence: StoppedEvidence;
+      readonly isDoubtful: boolean;
     },
     signal: AbortSignal,
   ): Promise<void> {
+    const { removals } = this.#actions.deps;
     const state =
       evidence.proofs.length > 0
         ? `the cloud reports that machine ${id} is ${evidence.isGone ? "gone" : "stopped"}, which must be confirmed`
@@ -283,7 +330,10 @@ export class Attachments {
       node === undefined
         ? "stop the machine, or detach the volume in the cloud"
         : `run: kubectl taint node ${attachment.spec.nodeName} ${outOfServiceTaint}=nodeshutdown:NoExecute`;
-    const message = `${writer}, and ${state}. The volume ${volumeOf(attachment)} is not detached before the machine is proved to be stopped or gone. If it certainly does not run, ${how}.`;
+    const doubt = isDoubtful
+      ? ` So many Nodes look gone at once that it may be a fault of the cloud. To delete them anyway: ${removals.howToRelease("nodes")}`
+      : "";
+    const message = `${writer}, and ${state}. The volume ${volumeOf(attachment)} is not detached before the machine is proved to be stopped or gone. If it certainly does not run, ${how}.${doubt}`;
     const event = { type: "Warning", reason: "DetachmentWaits", message } as const;
     this.#actions.report(kind, attachment, "detach", [event]);
     if (node !== undefined) this.#actions.report("Node", node, "detach", [event]);
@@ -379,6 +429,7 @@ export class Attachments {
 
   #forget(name: string): void {
     this.#actions.forget(kind, name);
+    this.#notAttached.forget(name);
     this.#waiting.delete(name);
     this.#lookups.forget(name);
   }

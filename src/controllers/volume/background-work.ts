@@ -34,6 +34,11 @@ export class BackgroundWork<T> {
     return known;
   }
 
+  /** Gives a result back that could not be used: the next `take` returns it. */
+  keep(key: string, ended: Ended<T>): void {
+    this.#byKey.set(key, ended);
+  }
+
   /** Resolves when nothing runs. */
   async whenIdle(): Promise<void> {
     while (this.#running.size > 0) await Promise.all(this.#running);

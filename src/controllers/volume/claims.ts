@@ -66,7 +66,11 @@ export class Claims {
       if (work.value === undefined) return settled;
       const { provisioning, volume } = work.value;
       if (provisioning !== undefined) {
-        await this.#publish(provisioning, volume, signal);
+        await this.#publish(provisioning, volume, signal).catch((error: unknown) => {
+          // If the claim is deleted now, only this result leads to the volume.
+          this.works.keep(key, work);
+          throw error;
+        });
         // The watch may not have delivered the PersistentVolume yet.
         return requeue(seconds(10), "the volume was created");
       }

@@ -17,6 +17,7 @@ import { BackgroundWork, type Ended } from "./background-work.ts";
 import { attacherFinalizer, provisionedByKey, provisionerFinalizer } from "./names.ts";
 import { desiredFinalizer, isManagedVolume, isReleased, planDeletion } from "./plan-deletion.ts";
 import { locationPatch } from "./plan-location.ts";
+import { SecondAnswers } from "./second-answers.ts";
 import type { VolumeActions } from "./volume-actions.ts";
 
 const kind = "PersistentVolume";
@@ -29,17 +30,23 @@ interface Found {
   readonly found: ObservedVolume | undefined;
 }
 
+interface Deleted {
+  /** False: the cloud did not show it. */
+  readonly wasThere: boolean;
+}
+
 interface Released {
   readonly uid: string;
   readonly proofs: readonly Proof[];
 }
 
 export class PersistentVolumes {
-  readonly works: BackgroundWork<"deleted" | Found | undefined>;
+  readonly works: BackgroundWork<Deleted | Found | undefined>;
   readonly #actions: VolumeActions;
   readonly #limit: MassLimit;
   readonly #attachments: Index<VolumeAttachment>;
   readonly #byHandle: Index<PersistentVolume>;
+  readonly #absent: SecondAnswers;
   /** PersistentVolumes whose claim disappeared unseen, by name. */
   readonly #released = new Map<string, Released>();
   /** Claims whose deletion this process has seen, by uid. */
@@ -50,6 +57,7 @@ export class PersistentVolumes {
     this.#actions = actions;
     this.works = new BackgroundWork(enqueue);
     this.#limit = new MassLimit({ kind: removalKind, settings, removals, clock });
+    this.#absent = new SecondAnswers(clock, settings);
     this.#attachments = stores.attachments.index(({ spec }) => [spec.source.persistentVolumeName ?? ""]);
     this.#byHandle = stores.volumes.index(({ spec }) => [spec?.csi?.volumeHandle ?? ""]);
     // For the life of the process, not for a leadership session.
@@ -57,6 +65,8 @@ export class PersistentVolumes {
       const isLeaving = after?.metadata.deletionTimestamp !== undefined;
       const leaving = isLeaving ? after : after === undefined && isFromList !== true ? before : undefined;
       if (leaving?.spec?.volumeName !== undefined) this.#deletedClaims.add(leaving.metadata.uid);
+      // An older state of the API server was restored.
+      else if (after !== undefined) this.#deletedClaims.delete(after.metadata.uid);
     });
     stores.volumes.subscribe(({ before, after }) => {
       const uid = before?.spec?.claimRef?.uid;
@@ -66,6 +76,7 @@ export class PersistentVolumes {
 
   begin(): void {
     this.#released.clear();
+    this.#absent.clear();
     this.#limit.begin();
   }
 
@@ -98,14 +109,18 @@ export class PersistentVolumes {
       this.#actions.reportFailure(kind, volume, "delete", { reason: "VolumeFailedDelete", error });
       throw error;
     }
-    const isDone = work !== undefined && (work.value === "deleted" || work.value === undefined);
-    return isDone ? this.#noteDeleted(volume, work.value, signal) : this.#delete(volume, signal);
+    // Observe mode deletes nothing.
+    if (work !== undefined && work.value === undefined) return settled;
+    if (work?.value === undefined || !("wasThere" in work.value)) return this.#delete(volume, signal);
+    const wait = work.value.wasThere ? 0 : this.#absent.wait(name);
+    if (wait > 0) return requeue(milliseconds(wait), "another answer about the volume");
+    return this.#noteDeleted(volume, signal);
   }
 
   /** Another program made the PersistentVolume and left out where its volume can be used: sets that once. */
   async #locate(
     volume: PersistentVolume,
-    work: Ended<Found | "deleted" | undefined> | undefined,
+    work: Ended<Found | Deleted | undefined> | undefined,
     signal: AbortSignal,
   ): Promise<Outcome> {
     const { stores, driver, nodes } = this.#actions.deps;
@@ -121,7 +136,7 @@ export class PersistentVolumes {
       this.#actions.reportFailure(kind, volume, "label", { reason: "VolumeNotLocated", error: work.error });
       throw work.error;
     }
-    if (typeof work?.value !== "object") {
+    if (work?.value === undefined || !("found" in work.value)) {
       this.#actions.startRead(this.works, volume.metadata.name, async (cloud, life) => ({
         found: await cloud.find(handle, life),
       }));
@@ -189,6 +204,8 @@ export class PersistentVolumes {
         return settled;
       case "prove":
       case "delete": {
+        if (plan.kind === "delete" && !(await this.#isStillReleased(volume, signal)))
+          return requeue(holdRecheck, "the PersistentVolume has changed");
         const isLimited = !isAnnounced && !removals.isReleased(removalKind, uid);
         if (isLimited && this.#hold(volume)) return requeue(holdRecheck, "the mass limit");
         if (plan.kind === "delete") {
@@ -217,6 +234,15 @@ export class PersistentVolumes {
     const proof = { kind: "lookup", beganAt, knownAt: clock.monotonic() } as const;
     this.#released.set(name, { uid, proofs: isGone ? addProof(known, proof) : [] });
     return requeue(isGone ? milliseconds(0) : holdRecheck, "an answer about the claim");
+  }
+
+  /** Without a cache, which may be minutes behind: an administrator may have saved the volume. */
+  async #isStillReleased({ metadata, spec }: PersistentVolume, signal: AbortSignal): Promise<boolean> {
+    const { api } = this.#actions.deps;
+    const current = await api.get(persistentVolumes, { name: metadata.name }, signal);
+    const isSame =
+      current.metadata.uid === metadata.uid && current.spec?.claimRef?.uid === spec?.claimRef?.uid;
+    return isSame && isReleased(current);
   }
 
   /** Too many at once have lost their claim unseen: it may be the API server that is wrong. */
@@ -254,19 +280,13 @@ export class PersistentVolumes {
     const handle = volume.spec?.csi?.volumeHandle ?? "";
     const why = `its claim ${volume.spec?.claimRef?.namespace}/${volume.spec?.claimRef?.name} is gone, and the reclaim policy is Delete`;
     const change = { object: `volume/${name}`, why };
-    this.#actions.start(this.works, name, "DeleteVolume", change, async (cloud, life) => {
-      await cloud.remove(handle, life);
-      return "deleted" as const;
-    });
+    this.#actions.start(this.works, name, "DeleteVolume", change, async (cloud, life) => ({
+      wasThere: await cloud.remove(handle, life),
+    }));
     return waiting;
   }
 
-  async #noteDeleted(
-    volume: PersistentVolume,
-    result: Found | "deleted" | undefined,
-    signal: AbortSignal,
-  ): Promise<Outcome> {
-    if (result === undefined) return settled;
+  async #noteDeleted(volume: PersistentVolume, signal: AbortSignal): Promise<Outcome> {
     const { stores } = this.#actions.deps;
     const why = "its volume was deleted in the cloud";
     await this.#actions.delete(persistentVolumes, volume, why, signal);
@@ -283,6 +303,7 @@ export class PersistentVolumes {
   #settle(volume: PersistentVolume): void {
     const { removals } = this.#actions.deps;
     this.#released.delete(volume.metadata.name);
+    this.#absent.forget(volume.metadata.name);
     removals.endHold(removalKind, volume.metadata.uid);
     removals.endRelease(removalKind, volume.metadata.uid);
     this.#actions.report(kind, volume, "delete", []);
@@ -292,6 +313,7 @@ export class PersistentVolumes {
     const known = this.#released.get(name);
     if (known !== undefined) this.#actions.deps.removals.endHold(removalKind, known.uid);
     this.#released.delete(name);
+    this.#absent.forget(name);
     this.#actions.forget(kind, name);
   }
 }

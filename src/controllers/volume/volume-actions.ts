@@ -1,6 +1,7 @@
 // How the volume controller acts: journalled and guarded writes to the cluster, journalled changes in the cloud, and reports.
 
 import { isFenced } from "../../cloud/error-policies.ts";
+import { type Milliseconds, minutes } from "../../core/brand.ts";
 import { defined } from "../../core/defined.ts";
 import type { CloudVolumes } from "../../csi/cloud-volumes.ts";
 import { RpcError } from "../../grpc/status.ts";
@@ -10,6 +11,7 @@ import { type KubeObject, keyOf, type ObjectKey } from "../../kube/objects.ts";
 import type { Patch } from "../../kube/patches/patch.ts";
 import type { Resource } from "../../kube/resources.ts";
 import { CloudError } from "../../provider/errors.ts";
+import { withDeadline } from "../../runtime/deadline.ts";
 import { isLostRace, textOfError } from "../classify-error.ts";
 import type { LatestObjects } from "../latest-objects.ts";
 import { type Finding, findingsIn, type ObjectEvent, Reporter, ReportsByName } from "../reporter.ts";
@@ -22,6 +24,9 @@ interface Subject {
   readonly object: KubeObject;
   readonly metadata: { readonly name: string; readonly uid: string };
 }
+
+/** A change that the cloud does not end in this time is reported, and continued later. */
+const changeLimit: Milliseconds = minutes(5);
 
 export type Topic = "provision" | "expand" | "attach" | "detach" | "delete" | "label" | "write";
 
@@ -75,7 +80,9 @@ export class VolumeActions {
       const began = clock.monotonic();
       try {
         const sent = await sendToCloud([{ action: method, ...change }], () =>
-          work(session.cloud, session.signal),
+          withDeadline(clock, changeLimit, `${method} of ${change.object}`, session.signal, (signal) =>
+            work(session.cloud, signal),
+          ),
         );
         if (sent === "observed") return undefined;
         onCall(method, "OK", clock.monotonic() - began);

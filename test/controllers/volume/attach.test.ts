@@ -1,5 +1,7 @@
 import { afterEach, describe, expect, test } from "bun:test";
 import { Refusal } from "../../../providers/fake/simulator/answer.ts";
+import { trueView } from "../../../providers/fake/simulator/view.ts";
+import { milliseconds } from "../../../src/core/brand.ts";
 import { VolumeWorld } from "../../support/volume-world.ts";
 
 let world: VolumeWorld | undefined;
@@ -9,14 +11,17 @@ afterEach(async () => {
 });
 
 /** A claim whose volume is attached and in use. */
-async function attached(nodes = 6): Promise<{
+async function attached(
+  nodes = 6,
+  controllers = "volume",
+): Promise<{
   readonly w: VolumeWorld;
   readonly node: string;
   readonly other: string;
   readonly name: string;
   readonly machine: string;
 }> {
-  const w = new VolumeWorld({ nodes });
+  const w = new VolumeWorld({ nodes, controllers });
   world = w;
   await w.start();
   w.claim("data");
@@ -175,6 +180,88 @@ describe("a volume that is to be detached", () => {
     expect(w.cloud.volumes.get("v1").machine).toBe(w.machineOf(other));
   });
 
+  test("is detached although the next pod on the Node waits for it, once the kubelet did not use it", async () => {
+    const { w, node, name } = await attached();
+    w.setInUse(node, []);
+    w.cloud.faults.add({ kind: "status", status: 503, operation: "PATCH /volumes/{id}" });
+    w.detach(name);
+    await w.until(() => messageOn(w, name) !== "", "the failure");
+    // A kubelet reports a volume before it mounts it, and does not mount it while its attachment is being deleted.
+    w.setInUse(node, ["data"]);
+    w.crash();
+    await w.start();
+    await w.until(detached(w, name), "detached", 60);
+  });
+
+  test("stays attached when its Node shows that it is in use and the cache of Nodes does not yet", async () => {
+    const { w, node, name, machine } = await attached();
+    const current = w.server.store.get("nodes", undefined, node);
+    w.readFault = (path) => (path.endsWith(`/nodes/${node}`) ? Response.json(current) : undefined);
+    w.setInUse(node, []);
+    w.detach(name);
+    await w.pass(600);
+    expect(isAttachedInCloud(w)).toBe(true);
+    expect(messageOn(w, name)).toContain(`machine ${machine} may still write to it`);
+    w.readFault = undefined;
+    await w.until(detached(w, name), "detached", 120);
+  });
+
+  test("stays attached while the mass limit holds Nodes, because the cloud hides their machines", async () => {
+    const { w, node, name, machine } = await attached(6, "volume,cloud-node-lifecycle");
+    for (const { id, name: hidden } of w.cloud.machines.list()) {
+      w.cloud.faults.hide({ resource: id, from: "both", milliseconds: 1_800_000 });
+      w.changeNode(hidden, (now) => ({
+        ...now,
+        status: { ...now.status, conditions: [{ type: "Ready", status: "Unknown" }] },
+      }));
+    }
+    await w.until(() => w.manager.removals.held("nodes").length > 0, "a hold", 600);
+    w.detach(name);
+    await w.pass(900);
+    expect(isAttachedInCloud(w)).toBe(true);
+    expect(messageOn(w, name)).toContain(`the cloud reports that machine ${machine} is gone`);
+    expect(messageOn(w, name)).toContain(
+      "So many Nodes look gone at once that it may be a fault of the cloud.",
+    );
+    expect(w.server.store.get("nodes", undefined, node)).toBeDefined();
+  });
+
+  test("keeps its VolumeAttachment while the cloud is changing it", async () => {
+    const { w, node, name } = await attached();
+    w.setInUse(node, []);
+    w.cloud.view = {
+      ...trueView,
+      volumes: (existing) => existing.map((volume) => ({ ...volume, machine: null, status: "changing" })),
+    };
+    w.detach(name);
+    await w.pass(300);
+    expect(w.attachment(name)).toBeDefined();
+    w.cloud.view = trueView;
+    await w.until(detached(w, name), "detached", 400);
+    expect(isAttachedInCloud(w)).toBe(false);
+  });
+
+  test("that the cloud does not show for a moment keeps its VolumeAttachment, and is detached afterwards", async () => {
+    const { w, node, name } = await attached();
+    w.setInUse(node, []);
+    w.cloud.view = { ...trueView, volumes: () => [] };
+    w.detach(name);
+    await w.pass(20);
+    w.cloud.view = trueView;
+    await w.until(detached(w, name), "detached", 60);
+    expect([isAttachedInCloud(w), w.changes]).toEqual([false, ["PATCH /volumes/v1"]]);
+  });
+
+  test("is reported when the cloud does not end the detachment, and is detached when it does", async () => {
+    const { w, node, name } = await attached();
+    w.setInUse(node, []);
+    w.cloud.volumes.actionTime = milliseconds(1_000_000);
+    w.detach(name);
+    await w.until(() => messageOn(w, name).includes("did not respond within 5m"), "the message", 400);
+    await w.until(detached(w, name), "detached", 1800);
+    expect(isAttachedInCloud(w)).toBe(false);
+  });
+
   test("that the cloud does not have any more is detached without a request that changes anything", async () => {
     const { w, node, name } = await attached();
     Object.assign(w.cloud.volumes, {
@@ -185,7 +272,7 @@ describe("a volume that is to be detached", () => {
     });
     w.setInUse(node, []);
     w.detach(name);
-    await w.until(detached(w, name), "detached", 5);
+    await w.until(detached(w, name), "detached", 35);
     expect(w.changes).toEqual([]);
   });
 

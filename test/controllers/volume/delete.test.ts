@@ -1,5 +1,8 @@
 import { afterEach, describe, expect, test } from "bun:test";
+import { trueView } from "../../../providers/fake/simulator/view.ts";
 import type { RemovalMemory } from "../../../src/controllers/absence/removal-memory.ts";
+import type { KubeObject } from "../../../src/testing/apiserver/objects/kube-object.ts";
+import { resourceNamed } from "../../../src/testing/apiserver/objects/resource-table.ts";
 import { VolumeWorld } from "../../support/volume-world.ts";
 
 let world: VolumeWorld | undefined;
@@ -92,6 +95,48 @@ describe("the volume of a claim", () => {
     expect(held).toHaveLength(3);
     (w.manager.removals as RemovalMemory).release("volumes");
     await w.until(() => w.volumes().length === 7, "deleted", 120);
+  });
+
+  test("that the cloud does not show for a moment is deleted afterwards, and its PersistentVolume last", async () => {
+    const w = await bound(1);
+    w.cloud.view = { ...trueView, volumes: () => [] };
+    w.deleteClaim("data-0");
+    await w.pass(20);
+    expect(w.volumes().length).toBe(1);
+    w.cloud.view = trueView;
+    await w.until(() => w.volumes().length === 0, "deleted", 60);
+    expect(w.cloud.volumes.list()).toEqual([]);
+  });
+
+  test("is kept when an administrator has saved it and the cache of PersistentVolumes does not show that yet", async () => {
+    const w = await bound(1);
+    const [volume] = w.volumes();
+    const saved = { ...volume, spec: { ...volume?.spec, persistentVolumeReclaimPolicy: "Retain" } };
+    w.readFault = (path) => (path.includes("/persistentvolumes/") ? Response.json(saved) : undefined);
+    w.deleteClaim("data-0");
+    await w.pass(600);
+    expect([w.cloud.volumes.list().length, w.changes]).toEqual([1, []]);
+  });
+
+  test("needs two answers again when a restored API server has the claim that was deleted", async () => {
+    const w = await bound(1);
+    const claim = w.server.store.get("persistentvolumeclaims", "default", "data-0") as KubeObject;
+    w.cloud.faults.add({ kind: "status", status: 503, operation: "DELETE /volumes/{id}", calls: 1_000 });
+    w.deleteClaim("data-0");
+    await w.pass(60);
+    w.server.store.put(resourceNamed("persistentvolumeclaims"), claim);
+    await w.pass(60);
+    w.cloud.faults.clear();
+    w.forget();
+    // The open watches end after five minutes at most, and the next list lacks the claim.
+    w.server.faults.intercept = (_, { verb, plural }) =>
+      verb === "watch" && plural === "persistentvolumeclaims" ? "drop" : undefined;
+    await w.pass(300);
+    w.server.store.remove(resourceNamed("persistentvolumeclaims"), claim);
+    w.server.compact();
+    w.server.faults.intercept = undefined;
+    await w.until(() => w.volumes().length === 0, "deleted", 400);
+    expect(w.read.filter((path) => path.endsWith("/persistentvolumeclaims/data-0")).length).toBe(2);
   });
 
   test("is kept when its PersistentVolume is released and the claim exists", async () => {

@@ -184,6 +184,22 @@ describe("a claim", () => {
     expect(w.cloud.volumes.list()).toEqual([]);
   });
 
+  test("that was deleted while its PersistentVolume could not be written leaves no volume behind", async () => {
+    const w = await open();
+    w.claim("data");
+    w.kubeFault = (method) => (method === "POST" ? new Response("{}", { status: 503 }) : undefined);
+    await w.until(() => w.cloud.volumes.list().length > 0, "the creation");
+    await w.pass(5);
+    w.deleteClaim("data");
+    await w.pass(5);
+    w.kubeFault = undefined;
+    await w.until(() => w.volumes().length > 0, "the PersistentVolume");
+    const { name } = w.volumes()[0]?.metadata ?? { name: "" };
+    w.changeVolume(name, (now) => ({ ...now, status: { phase: "Released" } }), "status");
+    await w.until(() => w.volumes().length === 0, "the deletion");
+    expect(w.cloud.volumes.list()).toEqual([]);
+  });
+
   test("of another provisioner is left alone", async () => {
     const w = await open();
     w.createClass("other", { provisioner: "other.example" });

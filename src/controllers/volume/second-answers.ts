@@ -1,0 +1,32 @@
+// What the cloud shows without a change of Fairlead may be a lie: that a volume is gone, or is not attached. It counts when another
+// answer, some time later, is the same.
+
+import type { Clock } from "../../platform/clock.ts";
+import type { LifecycleSettings } from "../node-lifecycle/settings.ts";
+
+export class SecondAnswers {
+  readonly #clock: Clock;
+  readonly #settings: Pick<LifecycleSettings, "confirmAfter">;
+  readonly #firstAt = new Map<string, number>();
+
+  constructor(clock: Clock, settings: Pick<LifecycleSettings, "confirmAfter">) {
+    this.#clock = clock;
+    this.#settings = settings;
+  }
+
+  /** Call it for each answer: after this many milliseconds, the next one counts. 0: this one does. */
+  wait(key: string): number {
+    const now = this.#clock.monotonic();
+    const firstAt = this.#firstAt.get(key) ?? now;
+    this.#firstAt.set(key, firstAt);
+    return Math.max(0, firstAt + this.#settings.confirmAfter - now);
+  }
+
+  forget(key: string): void {
+    this.#firstAt.delete(key);
+  }
+
+  clear(): void {
+    this.#firstAt.clear();
+  }
+}

@@ -8,13 +8,14 @@ import { commandLine, oneNamed, orFail, wholeNumber } from "./command-line.ts";
 
 const root = resolve(import.meta.dir, "..");
 
-const usage = `Usage: npm run simulate -- [--seeds N] [--from N] [--processes N] [--mutation NAME] [--ignore N,N] [--first]
+const usage = `Usage: npm run simulate -- [--seeds N] [--from N] [--processes N] [--mutation NAME] [--ignore N,N] [--first] [--volumes]
 
 Runs the simulation with N seeds (100), and prints each seed that violates an invariant.
   --from N         the first seed (1)
   --processes N    how many run at the same time (the number of processors)
   --mutation NAME  run with this protection of src removed; --first stops at the first seed that finds it
   --ignore N,N     invariants that do not end a run
+  --volumes        with claims, pods and the volume controller; one such seed: --volumes --from N --seeds 1
 Replay one seed with FAIRLEAD_SEED=N npm test -- ./test/simulation
 Mutations: ${mutations.map(({ name }) => name).join(", ")}
 `;
@@ -25,6 +26,7 @@ const { values } = commandLine(usage, {
   mutation: { type: "string" },
   ignore: { type: "string", default: "" },
   first: { type: "boolean", default: false },
+  volumes: { type: "boolean", default: false },
 });
 const { mutation, first: stopsAtFirst } = values;
 const count = wholeNumber("seeds", values.seeds, 1);
@@ -74,7 +76,7 @@ async function work(): Promise<void> {
     const seed = stopsAtFirst && failed.length > 0 ? undefined : seeds.shift();
     if (seed === undefined) worker.stdin.end();
     else {
-      worker.stdin.write(`${seed}\n`);
+      worker.stdin.write(`${seed}${values.volumes ? " volumes" : ""}\n`);
       worker.stdin.flush();
     }
   };

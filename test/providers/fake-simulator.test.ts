@@ -139,17 +139,20 @@ test("answers changes and deletions with success, and makes none, with the fault
   expect(cloud.balancers.list().map(({ targets }) => targets)).toEqual([["1"]]);
 });
 
-test("shows a replaced view of balancers and routes, and keeps its true state", async () => {
+test("shows a replaced view of balancers, routes and volumes, and keeps its true state", async () => {
   const { ask, cloud } = setUp();
   await ask("/balancers", "POST", { name: "lb" });
   await ask("/routes", "POST", { destination: "10.0.0.0/24", machine: "1" });
   const total = async (path: string) =>
     ((await (await ask(path)).json()) as { meta: { total: number } }).meta.total;
-  expect([await total("/balancers"), await total("/routes")]).toEqual([1, 1]);
-  cloud.view = { balancers: () => [], routes: () => [] };
-  expect([await total("/balancers"), await total("/routes")]).toEqual([0, 0]);
-  expect((await ask("/balancers/b1")).status).toBe(404);
-  expect([cloud.balancers.list().length, cloud.routes.list().length]).toEqual([1, 1]);
+  await ask("/volumes", "POST", { name: "pvc" });
+  const totals = async () => [await total("/balancers"), await total("/routes"), await total("/volumes")];
+  expect(await totals()).toEqual([1, 1, 1]);
+  cloud.view = { balancers: () => [], routes: () => [], volumes: () => [] };
+  expect(await totals()).toEqual([0, 0, 0]);
+  for (const path of ["/balancers/b1", "/volumes/v1"]) expect((await ask(path)).status).toBe(404);
+  const { balancers, routes, volumes } = cloud;
+  expect([balancers.list(), routes.list(), volumes.list()].map(({ length }) => length)).toEqual([1, 1, 1]);
 });
 
 test("allows two balancers of one name when names are not unique", async () => {

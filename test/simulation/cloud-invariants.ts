@@ -5,7 +5,7 @@
 //  5  The finalizer is on a Service before its first cloud change, and stays until the cloud has nothing left for it.
 //  7  Cloud objects without this cluster's marks are never changed or removed, and new ones get the marks.
 //  8  Routes outside the cluster CIDR are never touched.
-// 10  There is at most one change per load balancer or route in flight.
+// 10  There is at most one change per load balancer, route or volume in flight.
 // 24  No load balancer is created or changed for what a Service was, if the leader must know what it is.
 
 import {
@@ -98,7 +98,7 @@ export class CloudInvariants {
     if (path.includes("/balancers")) this.#checkListeners(path, wanted);
     if (method !== "POST") return;
     if (path.endsWith("/balancers")) this.#checkNewBalancer(wanted);
-    else this.#checkNewRoute(wanted);
+    else if (path.endsWith("/routes")) this.#checkNewRoute(wanted);
   }
 
   #checkNewBalancer({ labels = {}, name }: Body): void {
@@ -186,6 +186,7 @@ export class CloudInvariants {
     if (kind === "routes") {
       return [`route ${destination ?? routes.list().find((one) => one.id === id)?.destination ?? id}`];
     }
+    if (kind === "volumes") return [`volume ${id ?? bodyOf(request).name}`];
     const known = balancers.list().find((one) => one.id === id)?.labels ?? {};
     const owners = new Set([...ownersOf(known), ...ownersOf(labels)]);
     return owners.size === 0 ? [`balancer ${id}`] : [...owners].map((uid) => `balancer of ${uid}`);

@@ -1,20 +1,28 @@
-// Wrong answers of the simulated cloud about its balancers and routes: objects that are missing, old, repeated or marked as
-// another cluster's. The true state does not change, and the invariants use that one.
+// Wrong answers of the simulated cloud about its balancers, routes and volumes: objects that are missing, old, repeated, altered or
+// marked as another cluster's. The true state does not change, and the invariants use that one.
 
 import type { SimulatedBalancer } from "../../providers/fake/simulator/balancers.ts";
 import type { FakeCloud } from "../../providers/fake/simulator/fake-cloud.ts";
 import type { SimulatedRoute } from "../../providers/fake/simulator/routes.ts";
 import type { ReadKind } from "../../providers/fake/simulator/view.ts";
+import type { SimulatedVolume } from "../../providers/fake/simulator/volumes.ts";
 import type { Clock } from "../../src/platform/clock.ts";
 import type { Random } from "../../src/platform/random.ts";
 
-export type Collection = "balancers" | "routes";
+export type Collection = "balancers" | "routes" | "volumes";
 
 /** `ids` absent: all objects. */
 export type CloudLie =
   | {
       readonly kind: "missing" | "foreign mark";
       readonly ids?: readonly string[];
+      readonly from: "both" | ReadKind;
+    }
+  /** Reads show this object with other fields. */
+  | {
+      readonly kind: "altered";
+      readonly id: string;
+      readonly fields: object;
       readonly from: "both" | ReadKind;
     }
   /** Reads show the state of this many milliseconds ago. */
@@ -89,6 +97,9 @@ class CollectionView<T extends Cloudy> {
             ? { ...each, labels: { ...each.labels, cluster: "another" } }
             : each,
         );
+      case "altered":
+        if (lie.from !== "both" && lie.from !== read) return shown;
+        return shown.map((each) => (each.id === lie.id ? { ...each, ...lie.fields } : each));
       case "lagging":
         return this.#at(this.#clock.monotonic() - lie.by, shown, read);
       case "stale replica":
@@ -109,6 +120,7 @@ class CollectionView<T extends Cloudy> {
 export class CloudLies {
   readonly balancers: CollectionView<SimulatedBalancer>;
   readonly routes: CollectionView<SimulatedRoute>;
+  readonly volumes: CollectionView<SimulatedVolume>;
 
   constructor(cloud: FakeCloud, random: Random) {
     const { clock } = cloud;
@@ -117,17 +129,21 @@ export class CloudLies {
       cloud.balancers.list().map((each) => (each.status === "failed" ? each : { ...each, status: "active" }));
     this.balancers = new CollectionView(clock, random, balancers);
     this.routes = new CollectionView(clock, random, () => cloud.routes.list());
+    this.volumes = new CollectionView(clock, random, () => cloud.volumes.outcome());
     cloud.view = {
       balancers: (existing, read) => this.balancers.show(existing, read),
       routes: (existing, read) => this.routes.show(existing, read),
+      volumes: (existing, read) => this.volumes.show(existing, read),
     };
     recordAfter(cloud.balancers, ["create", "change", "remove", "fail"], () => this.balancers.record());
     recordAfter(cloud.routes, ["create", "remove"], () => this.routes.record());
+    recordAfter(cloud.volumes, ["create", "change", "remove"], () => this.volumes.record());
   }
 
   clear(): void {
     this.balancers.clear();
     this.routes.clear();
+    this.volumes.clear();
   }
 }
 

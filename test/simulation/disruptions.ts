@@ -13,6 +13,7 @@ import { restoredServer } from "./restored-server.ts";
 import { serviceChanges } from "./service-changes.ts";
 import { unstoredRemovals } from "./unstored-removals.ts";
 import { vanishingObjects } from "./vanishing-objects.ts";
+import { volumeChanges } from "./volume-changes.ts";
 import type { World } from "./world.ts";
 
 export class Dice {
@@ -87,7 +88,9 @@ export const scheduleDisruptions = (
   ].map((make) => make(world, dice));
   const known = sources.flatMap((source) => source.disruptions);
   // Half of the seeds use few kinds, often: where everything happens, one fault prevents the consequences of another.
-  const all = dice.chance(0.5) ? known : dice.some(known, dice.count(3, Math.round(known.length / 3)));
+  const chosen = dice.chance(0.5) ? known : dice.some(known, dice.count(3, Math.round(known.length / 3)));
+  const aboutVolumes = volumeChanges(world, dice);
+  const all = [...chosen, ...aboutVolumes.disruptions];
   const total = all.reduce((sum, { weight }) => sum + weight, 0);
   let isOver = false;
   for (let index = 0; index < disruptions; index += 1) {
@@ -103,6 +106,6 @@ export const scheduleDisruptions = (
   return () => {
     isOver = true;
     world.history.log("the disruptions are over");
-    for (const { stop } of sources) stop();
+    for (const { stop } of [...sources, aboutVolumes]) stop();
   };
 };

@@ -23,10 +23,11 @@ const tainted = (node: KubeObject, key: string): JsonObject => {
   return { ...node, spec: { ...node.spec, taints: [...others, { key, effect: "NoSchedule" }] } };
 };
 
+const zone = "topology.kubernetes.io/zone";
 const editable = [
   "team.example/owner",
   "node.kubernetes.io/instance-type",
-  "topology.kubernetes.io/zone",
+  zone,
   "fake.example/type",
 ] as const;
 
@@ -111,6 +112,8 @@ export const nodeChanges = (world: World, dice: Dice): DisruptionSource => {
   const editLabel = (): void => {
     const key = dice.pick(editable) ?? editable[0];
     const value = dice.chance(0.7) ? `by-hand-${dice.count(1, 9)}` : undefined;
+    // The cloud refuses a volume in a zone that it does not have.
+    if (key === zone && world.volumes !== undefined) return;
     world.edit(anyName(), `${key}=${value ?? ""}`, (node) => labelled(node, key, value));
   };
   const pause = (): void => {

@@ -60,5 +60,6 @@ export const findDeviations = (world: World): readonly string[] => {
     const addresses = (node.status.addresses ?? []).map(({ address }) => address);
     if (!addresses.includes(machine.private_ip)) problems.push(`${name} has wrong addresses`);
   }
+  problems.push(...(world.volumes?.invariants.deviations() ?? []));
   return [...problems, ...serviceDeviations(world), ...routeDeviations(world)];
 };

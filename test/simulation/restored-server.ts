@@ -21,7 +21,9 @@ export const restoredServer = (world: World, dice: Dice): DisruptionSource => {
       lease?.metadata.annotations,
       // A hold is reported once. A server that loses the event loses the report.
       server.store.list("events").filter((event) => event["reason"] === massDeletionReason).length,
-      [...server.store.list("nodes"), ...server.store.list("services")].map(essenceOf),
+      ["nodes", "services", "persistentvolumeclaims", "persistentvolumes", "volumeattachments"].map(
+        (plural) => server.store.list(plural).map(essenceOf),
+      ),
     ]);
   };
   const restoreSoon = (left: number): void => {

@@ -26,6 +26,7 @@ export interface Outcome {
   readonly nodeWrites: number;
   readonly serviceWrites: number;
   readonly cloudChanges: number;
+  readonly volumeChanges: number;
   readonly callsInIdleHour: number;
   /** The last writes to Nodes and disruptions, oldest first. */
   readonly last: readonly string[];
@@ -58,6 +59,7 @@ export const runSimulation = async (options: RunOptions): Promise<Outcome> => {
   }
   for (const replica of [...world.replicas]) world.killReplica(replica);
   kubelets.stop();
+  world.volumes?.pods.stop();
   return {
     seed,
     violations: invariants.violations,
@@ -66,6 +68,7 @@ export const runSimulation = async (options: RunOptions): Promise<Outcome> => {
     nodeWrites: invariants.nodeWrites,
     serviceWrites: cloudInvariants.serviceWrites,
     cloudChanges: cloudInvariants.changes,
+    volumeChanges: world.volumes?.invariants.changes ?? 0,
     callsInIdleHour: phases.callsInIdleHour,
     last: history.last(400),
   };

@@ -1,4 +1,4 @@
-// A process that runs seeds of the simulation: reads one seed per line, and prints one line of JSON per outcome.
+// A process that runs seeds of the simulation: reads one seed per line, as "7" or "7 volumes", and prints one line of JSON per outcome.
 // scripts/simulate.ts and the tests of the mutations start it.
 
 import { runSimulation } from "./run-simulation.ts";
@@ -13,9 +13,9 @@ export interface SeedResult {
 
 const ignored = (process.env["FAIRLEAD_IGNORE"] ?? "").split(",").filter(Boolean).map(Number);
 
-const resultOf = async (seed: number): Promise<SeedResult> => {
+const resultOf = async (seed: number, volumes: boolean): Promise<SeedResult> => {
   try {
-    const { violations } = await runSimulation({ seed, ignored });
+    const { violations } = await runSimulation({ seed, ignored, volumes });
     const invariants = [...new Set(violations.map(({ invariant }) => invariant))];
     const texts = violations.map(({ invariant, at, text }) => `${invariant} at ${at / 1000} s: ${text}`);
     return { seed, invariants, texts };
@@ -27,5 +27,6 @@ const resultOf = async (seed: number): Promise<SeedResult> => {
 
 for await (const line of console) {
   if (line === "") continue;
-  process.stdout.write(`${JSON.stringify(await resultOf(Number(line)))}\n`);
+  const [seed, what] = line.split(" ");
+  process.stdout.write(`${JSON.stringify(await resultOf(Number(seed), what === "volumes"))}\n`);
 }

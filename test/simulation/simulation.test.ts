@@ -77,6 +77,17 @@ describe("faults and changes violate no invariant, and everything converges afte
   }
 });
 
+describe("no volume is lost, made twice or detached from a machine that writes to it, and all converge", () => {
+  const volumeSeeds = only === undefined && !runsAllTests ? [2] : seeds.slice(0, 10);
+  for (const seed of volumeSeeds) {
+    test(`seed ${seed}`, async () => {
+      const outcome = await runSimulation({ seed, volumes: true });
+      if (outcome.violations.length > 0) throw new Error(report(outcome));
+      expect(outcome.volumeChanges).toBeGreaterThan(0);
+    });
+  }
+});
+
 test("two runs of one seed make the same writes", async () => {
   const options = { seed: only ?? 5, duration: minutes(10), disruptions: 30, onlyDisruptions: true };
   const [first, second] = [await runSimulation(options), await runSimulation(options)];

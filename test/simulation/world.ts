@@ -29,6 +29,8 @@ import { Invariants } from "./node-invariants.ts";
 import { clusterCIDR, PodRanges } from "./pod-ranges.ts";
 import { Replica } from "./replica.ts";
 import { Users } from "./users.ts";
+import { VolumeInvariants } from "./volume-invariants.ts";
+import { VolumePods } from "./volume-pods.ts";
 
 export interface WorldOptions {
   readonly seed: number;
@@ -39,6 +41,8 @@ export interface WorldOptions {
   /** Invariants whose violations are not recorded. */
   readonly ignored?: readonly number[];
   readonly provider?: AnyProvider;
+  /** Runs the volume controller, with claims and pods. */
+  readonly volumes?: boolean;
   /** Answers requests to other clouds; undefined leaves a request to the simulated cloud. */
   readonly divert?: Divert;
   readonly beforeReplicas?: (clock: VirtualClock) => void;
@@ -62,6 +66,7 @@ export class World {
   readonly podRanges: PodRanges;
   readonly cloudAccess: CloudAccess;
   readonly users: Users;
+  readonly volumes: { readonly pods: VolumePods; readonly invariants: VolumeInvariants } | undefined;
   /** The running replicas. */
   readonly replicas: Replica[] = [];
   readonly checksRoutesOften: boolean;
@@ -120,6 +125,8 @@ export class World {
       // No check reads the Leases of Nodes, and their renewals would be most writes of a run.
       timing: { tick: seconds(2), leaseEvery: minutes(5) },
     });
+    const pods = options.volumes === true ? new VolumePods(this, seed) : undefined;
+    this.volumes = pods && { pods, invariants: new VolumeInvariants(this, pods) };
     for (let index = 0; index < options.nodes; index += 1) this.addNode(`node-${index}`);
     options.beforeReplicas?.(clock);
     for (let index = 0; index < options.replicas; index += 1) this.startReplica();
@@ -183,6 +190,7 @@ export class World {
         "--master=http://test-api-server",
         "--config-set=page-size=5,lookup-limit=4",
         `--cluster-cidr=${clusterCIDR}`,
+        ...(this.volumes === undefined ? [] : ["--controllers=*,volume"]),
         ...(this.checksRoutesOften ? ["--route-reconciliation-period=8m"] : []),
         // Renewals are most of the work of a run, so that two thirds of the seeds renew less often than the default.
         ...(this.#options.seed % 3 === 0 ? [] : ["--leader-elect-retry-period=5s"]),
@@ -244,6 +252,7 @@ export class World {
     this.history.log("an operator releases what is held");
     this.absence.released();
     this.invariants.released();
+    this.volumes?.invariants.released();
     this.server.objects.patch(leases, "kube-system", "cloud-controller-manager", "", (lease) => ({
       ...lease,
       metadata: {

@@ -8,21 +8,12 @@ import type {
   VolumeAttachment,
 } from "../../src/kube/objects.ts";
 import type { JsonObject } from "../../src/testing/apiserver/objects/json.ts";
-import { resourceNamed } from "../../src/testing/apiserver/objects/resource-table.ts";
 import { ServiceWorld } from "./service-world.ts";
 import type { ServiceWorldOptions } from "./service-world-options.ts";
+import { driver, json, stored, VolumeBinder } from "./volume-binder.ts";
 
-export const driver = "csi.fake.example";
+export { driver };
 export const zoneKey = "topology.fake.example/zone";
-
-const stored = {
-  claims: resourceNamed("persistentvolumeclaims"),
-  volumes: resourceNamed("persistentvolumes"),
-  classes: resourceNamed("storageclasses"),
-  attachments: resourceNamed("volumeattachments"),
-};
-
-const json = (value: unknown): JsonObject => value as JsonObject;
 
 export interface ClaimDraft {
   readonly size?: string;
@@ -31,22 +22,13 @@ export interface ClaimDraft {
 }
 
 export class VolumeWorld extends ServiceWorld {
-  /** While false, kube-controller-manager does nothing. */
-  binds = true;
-  #isBinding = false;
+  readonly #binder: VolumeBinder;
 
   constructor(options: ServiceWorldOptions = {}) {
     super({ controllers: "volume", actionTime: 300, nodes: 4, ...options });
     const { nodes = 4 } = options;
     for (let index = 0; index < nodes; index += 1) this.setZone(`node-${index}`);
-    this.server.store.onWrite(() => {
-      if (this.#isBinding) return;
-      this.#isBinding = true;
-      queueMicrotask(() => {
-        this.#isBinding = false;
-        if (this.binds) this.bindAll();
-      });
-    });
+    this.#binder = new VolumeBinder(this.server);
     this.createClass("fake", {});
   }
 
@@ -96,9 +78,7 @@ export class VolumeWorld extends ServiceWorld {
   }
 
   changeClaim(name: string, change: (claim: PersistentVolumeClaim) => unknown, subresource = ""): void {
-    this.server.objects.patch(stored.claims, "default", name, subresource, (now) =>
-      json(change(now as unknown as PersistentVolumeClaim)),
-    );
+    this.#binder.changeClaim(name, change, subresource);
   }
 
   findClaim(name: string): PersistentVolumeClaim | undefined {
@@ -114,7 +94,7 @@ export class VolumeWorld extends ServiceWorld {
   }
 
   volumes(): readonly PersistentVolume[] {
-    return this.server.store.list("persistentvolumes") as unknown as readonly PersistentVolume[];
+    return this.#binder.volumes();
   }
 
   /** Of a bound claim. */
@@ -138,9 +118,7 @@ export class VolumeWorld extends ServiceWorld {
   }
 
   changeVolume(name: string, change: (volume: PersistentVolume) => unknown, subresource = ""): void {
-    this.server.objects.patch(stored.volumes, "", name, subresource, (now) =>
-      json(change(now as unknown as PersistentVolume)),
-    );
+    this.#binder.changeVolume(name, change, subresource);
   }
 
   /** The Nodes that can use the volume of a claim, the first of them. */
@@ -196,40 +174,12 @@ export class VolumeWorld extends ServiceWorld {
     return found.spec.providerID.replace("fake://", "");
   }
 
-  /** Every change in the cloud, without machines. */
+  /** Whether kube-controller-manager works. */
+  set binds(binds: boolean) {
+    this.#binder.binds = binds;
+  }
+
   bindAll(): void {
-    for (const claim of this.server.store.list("persistentvolumeclaims"))
-      this.#bind(claim as unknown as PersistentVolumeClaim);
-    for (const volume of this.volumes()) {
-      const { claimRef } = volume.spec ?? {};
-      const claim = claimRef && this.findClaim(claimRef.name ?? "");
-      if (volume.status?.phase === "Bound" && claim?.metadata.uid !== claimRef?.uid)
-        this.#setPhase(volume, "Released");
-    }
-  }
-
-  #setPhase({ metadata: { name } }: PersistentVolume, phase: string): void {
-    this.changeVolume(name, (now) => ({ ...now, status: { ...now.status, phase } }), "status");
-  }
-
-  #bind(claim: PersistentVolumeClaim): void {
-    const { name, uid, annotations = {} } = claim.metadata;
-    if (claim.status?.phase === "Bound") return;
-    const volume = this.volumes().find(({ spec }) => spec?.claimRef?.uid === uid);
-    const key = "volume.kubernetes.io/storage-provisioner";
-    if (volume !== undefined) {
-      this.#setPhase(volume, "Bound");
-      const { name: volumeName } = volume.metadata;
-      this.changeClaim(name, (now) => ({ ...now, spec: { ...now.spec, volumeName } }));
-      const status = {
-        ...{ phase: "Bound", capacity: volume.spec?.capacity, accessModes: volume.spec?.accessModes },
-      };
-      this.changeClaim(name, (now) => ({ ...now, status }), "status");
-    } else if (annotations[key] === undefined) {
-      this.changeClaim(name, ({ metadata, ...rest }) => ({
-        ...rest,
-        metadata: { ...metadata, annotations: { ...metadata.annotations, [key]: driver } },
-      }));
-    }
+    this.#binder.bindAll();
   }
 }

@@ -76,7 +76,7 @@ export class FakeCloud extends SimulatedApi<FaultKind> {
   readonly routes = new NetworkRoutes();
   readonly balancers: Balancers;
   readonly volumes: FakeVolumes;
-  /** What listings and lookups of balancers and routes show. */
+  /** What listings and lookups of balancers, routes and volumes show. */
   view: CloudView = trueView;
   readonly #limit: RequestLimit;
   readonly #requestsPerHour: number;
@@ -160,11 +160,11 @@ export class FakeCloud extends SimulatedApi<FaultKind> {
         this.routes.remove(id);
         return { status: 204 };
       case "GET /volumes":
-        return list("volumes", this.volumes.list());
+        return list("volumes", this.view.volumes(this.volumes.list(), "listing"));
       case "POST /volumes":
         return { status: 201, body: { volume: this.volumes.create(spec) } };
       case "GET /volumes/{id}":
-        return { status: 200, body: { volume: this.volumes.get(id) } };
+        return this.#volume(id);
       case "PATCH /volumes/{id}":
         return {
           status: 200,
@@ -181,6 +181,12 @@ export class FakeCloud extends SimulatedApi<FaultKind> {
     const [balancer] = this.view.balancers([this.balancers.get(id)], "lookup");
     if (balancer === undefined) throw new Refusal(404, "not_found", `balancer ${id} not found`);
     return { status: 200, body: { balancer } };
+  }
+
+  #volume(id: string): Answer {
+    const [volume] = this.view.volumes([this.volumes.get(id)], "lookup");
+    if (volume === undefined) throw new Refusal(404, "not_found", `volume ${id} not found`);
+    return { status: 200, body: { volume } };
   }
 
   /** A simulation may replace it. */

@@ -3,6 +3,7 @@
 
 import type { SimulatedBalancer } from "./balancers.ts";
 import type { SimulatedRoute } from "./routes.ts";
+import type { SimulatedVolume } from "./volumes.ts";
 
 /** A `lookup` names objects; a `listing` returns all of them. */
 export type ReadKind = "listing" | "lookup";
@@ -10,9 +11,11 @@ export type ReadKind = "listing" | "lookup";
 export interface CloudView {
   balancers(existing: readonly SimulatedBalancer[], kind: ReadKind): readonly SimulatedBalancer[];
   routes(existing: readonly SimulatedRoute[], kind: ReadKind): readonly SimulatedRoute[];
+  volumes(existing: readonly SimulatedVolume[], kind: ReadKind): readonly SimulatedVolume[];
 }
 
 export const trueView: CloudView = {
   balancers: (existing) => existing,
   routes: (existing) => existing,
+  volumes: (existing) => existing,
 };

@@ -44,10 +44,15 @@ export class FakeVolumes {
     return [...this.#byID.keys()].map((id) => this.get(id));
   }
 
-  get(id: string): SimulatedVolume {
+  /** As they are when all changes have ended. */
+  outcome(): readonly SimulatedVolume[] {
+    return [...this.#byID.keys()].map((id) => this.get(id, Number.POSITIVE_INFINITY));
+  }
+
+  get(id: string, at = this.#clock.monotonic()): SimulatedVolume {
     const stored = this.#byID.get(id);
     if (stored === undefined) throw new Refusal(404, "not_found", `volume ${id} not found`);
-    const isBusy = this.#clock.monotonic() < stored.busyUntil;
+    const isBusy = at < stored.busyUntil;
     const { machine, ...volume } = { ...stored.volume, ...(!isBusy && stored.change) };
     const isThere = machine !== null && this.#machines.has(machine);
     return { ...volume, machine: isThere ? machine : null, status: isBusy ? "changing" : "available" };
@@ -61,6 +66,7 @@ export class FakeVolumes {
     zone = "zone-1",
   }: VolumeSpec): SimulatedVolume {
     if (name === "") throw new Refusal(422, "invalid_input", "name is missing");
+    if (!/^zone-[123]$/.test(zone)) throw new Refusal(422, "invalid_input", `there is no zone ${zone}`);
     if (this.list().some((volume) => volume.name === name))
       throw new Refusal(409, "uniqueness_error", `a volume named ${name} already exists`);
     const id = `v${this.#next++}`;

@@ -6,7 +6,7 @@ import { readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { runsAllTests } from "../../../src/testing/breadth.ts";
 import type { SeedResult } from "../seed-worker.ts";
-import { type FoundByTest, type Mutation, mutate, mutations } from "./mutations.ts";
+import { type FoundBySimulation, type FoundByTest, type Mutation, mutate, mutations } from "./mutations.ts";
 
 const root = resolve(import.meta.dir, "../../..");
 
@@ -31,10 +31,17 @@ const failingTests = async ({ name }: Mutation, { file, test: title }: FoundByTe
 };
 
 /** The result of the first seed that violates an invariant. */
-const findWith = async ({ name }: Mutation, seed: number): Promise<SeedResult | undefined> => {
+const findWith = async (
+  { name }: Mutation,
+  { seed, volumes }: FoundBySimulation,
+): Promise<SeedResult | undefined> => {
+  const lines = Array.from(
+    { length: seeds },
+    (_, index) => `${seed + index}${volumes === true ? " volumes" : ""}`,
+  );
   const worker = Bun.spawn([process.execPath, ...preload, join(root, "test/simulation/seed-worker.ts")], {
     cwd: root,
-    stdin: new TextEncoder().encode(Array.from({ length: seeds }, (_, index) => seed + index).join("\n")),
+    stdin: new TextEncoder().encode(lines.join("\n")),
     stdout: "pipe",
     env: { ...process.env, FAIRLEAD_MUTATION: name },
   });
@@ -62,7 +69,7 @@ describe("a mutation of src", () => {
   );
   const simulated = runsAllTests ? all : all.slice(0, 1);
   test.each(simulated)("%s is found by the simulation", async (_, mutation, foundBy) => {
-    const { failure, invariants = [] } = (await findWith(mutation, foundBy.seed)) ?? {};
+    const { failure, invariants = [] } = (await findWith(mutation, foundBy)) ?? {};
     expect(failure).toBeUndefined();
     expect(invariants.filter((each) => foundBy.invariants.includes(each))).not.toEqual([]);
   });

@@ -1,6 +1,8 @@
 // Mutations of src: each removes one protection. The simulation must find each of them, which proves that its faults and checks
 // still work.
 
+import { volumeMutations } from "./volume-mutations.ts";
+
 export interface Mutation {
   readonly name: string;
   /** What no longer works. */
@@ -14,6 +16,8 @@ export interface FoundBySimulation {
   readonly invariants: readonly number[];
   /** The first seed that found it. */
   readonly seed: number;
+  /** With claims, pods and the volume controller. */
+  readonly volumes?: true;
 }
 
 /** For what the faults of a seed cannot do, or meet rarely. Other worlds have random faults, too. */
@@ -33,6 +37,7 @@ export interface Edit {
 const scripted = (test: string): FoundByTest => ({ file: "test/simulation/scripted-worlds.test.ts", test });
 
 export const mutations: readonly Mutation[] = [
+  ...volumeMutations,
   {
     name: "believe-one-listing-of-balancers",
     breaks: "One listing proves that a load balancer is absent.",

@@ -1,0 +1,185 @@
+// Mutations of the volume controller and of the CSI code that it calls: each removes one guard of a volume.
+
+import type { FoundBySimulation, FoundByTest, Mutation } from "./mutations.ts";
+
+const simulated = (seed: number, ...invariants: readonly number[]): FoundBySimulation => ({
+  ...{ seed, invariants, volumes: true },
+});
+const attaching = (test: string): FoundByTest => ({ file: "test/controllers/volume/attach.test.ts", test });
+const deleting = (test: string): FoundByTest => ({ file: "test/controllers/volume/delete.test.ts", test });
+const attachments = "src/controllers/volume/attachments.ts";
+const persistentVolumes = "src/controllers/volume/persistent-volumes.ts";
+const cloudVolumes = "src/csi/cloud-volumes.ts";
+
+export const volumeMutations: readonly Mutation[] = [
+  {
+    name: "detach-from-a-kubelet-that-has-it-mounted",
+    breaks: "A volume is detached although its kubelet reports that it uses it.",
+    foundBy: simulated(8, 28),
+    edits: [
+      {
+        file: "src/controllers/volume/plan-detachment.ts",
+        find: "return node.status.volumesInUse?.includes(inUse) === true",
+        replace: "return inUse === ''",
+      },
+    ],
+  },
+  {
+    name: "believe-one-answer-about-a-machine",
+    breaks: "One answer proves that a machine cannot write any more.",
+    foundBy: attaching("stays attached when the cloud hides a machine that runs for a moment"),
+    edits: [
+      {
+        file: "src/controllers/volume/plan-detachment.ts",
+        find: "{ confirmAfter, kinds: isGone ? kinds : [] }",
+        replace: "{ confirmAfter: 0 as Milliseconds, kinds: [] }",
+      },
+    ],
+  },
+  {
+    name: "believe-that-many-machines-are-gone",
+    breaks: "A cloud that hides all machines makes their volumes move.",
+    foundBy: attaching("stays attached while the mass limit holds Nodes"),
+    edits: [
+      {
+        file: attachments,
+        find: 'evidence.isGone && removals.held("nodes").length > 0',
+        replace: "false",
+      },
+    ],
+  },
+  {
+    name: "trust-the-cache-of-nodes-about-mounts",
+    breaks: "A cache that is minutes old shows that a volume is not in use.",
+    foundBy: attaching("the cache of Nodes does not yet"),
+    edits: [
+      { file: attachments, find: "ask(this.#machineOf(attachment, current))", replace: "ask(machine)" },
+    ],
+  },
+  {
+    name: "forget-that-a-kubelet-has-unmounted",
+    breaks: "A volume that the next pod waits for on the same Node is never detached.",
+    foundBy: attaching("although the next pod on the Node waits for it"),
+    edits: [
+      {
+        file: attachments,
+        find: "if (annotations[unmountedKey] !== undefined) return undefined;",
+        replace: "",
+      },
+    ],
+  },
+  {
+    name: "believe-one-answer-that-a-volume-is-detached",
+    breaks: "A volume that the cloud hides for a moment stays attached without a VolumeAttachment.",
+    foundBy: attaching("does not show for a moment keeps its VolumeAttachment"),
+    edits: [{ file: attachments, find: "done.detached.isProved ? 0 :", replace: "true ? 0 :" }],
+  },
+  {
+    name: "detach-while-the-cloud-attaches",
+    breaks: "An attachment that is under way counts as none.",
+    foundBy: attaching("while the cloud is changing it"),
+    edits: [
+      { file: cloudVolumes, find: "if (volume !== undefined) ready(volume);", replace: "" },
+      {
+        file: cloudVolumes,
+        find: "listed && ready(listed).attachedTo.find",
+        replace: "listed?.attachedTo.find",
+      },
+    ],
+  },
+  {
+    name: "wait-forever-for-a-change",
+    breaks: "A change that the cloud does not end is neither reported nor tried again.",
+    foundBy: attaching("when the cloud does not end the detachment"),
+    edits: [
+      {
+        file: "src/controllers/volume/volume-actions.ts",
+        find: "const changeLimit: Milliseconds = minutes(5)",
+        replace: "const changeLimit: Milliseconds = minutes(500)",
+      },
+    ],
+  },
+  {
+    name: "no-limit-for-volumes-of-vanished-claims",
+    breaks: "Any number of claims may vanish from the API with their volumes.",
+    foundBy: deleting("when more claims than the mass limit allows have vanished unseen"),
+    edits: [
+      {
+        file: persistentVolumes,
+        find: "if (isLimited && this.#hold(volume))",
+        replace: "if (isLimited && false)",
+      },
+    ],
+  },
+  {
+    name: "delete-the-volume-of-a-claim-that-exists",
+    breaks: "A PersistentVolume that is released by mistake loses its volume.",
+    foundBy: deleting("is kept when its PersistentVolume is released and the claim exists"),
+    edits: [
+      {
+        file: "src/controllers/volume/plan-deletion.ts",
+        find: "if (claim?.metadata.uid === claimRef?.uid)",
+        replace: "if (claim?.metadata.uid === name)",
+      },
+      {
+        file: "src/controllers/volume/plan-deletion.ts",
+        find: "if (isAnnounced) return",
+        replace: "if (proofs !== undefined) return",
+      },
+    ],
+  },
+  {
+    name: "believe-one-answer-that-a-volume-is-gone",
+    breaks: "A volume that the cloud hides for a moment stays without a PersistentVolume.",
+    foundBy: deleting("does not show for a moment is deleted afterwards"),
+    edits: [{ file: persistentVolumes, find: "work.value.wasThere ? 0 :", replace: "true ? 0 :" }],
+  },
+  {
+    name: "trust-the-cache-of-persistent-volumes",
+    breaks: "A volume is deleted although an administrator has just saved it.",
+    foundBy: deleting("an administrator has saved it"),
+    edits: [
+      {
+        file: persistentVolumes,
+        find: "return isSame && isReleased(current);",
+        replace: "return isSame || isReleased(current);",
+      },
+    ],
+  },
+  {
+    name: "remember-deletions-of-claims-that-are-back",
+    breaks: "A claim of a restored API server counts as deleted.",
+    foundBy: deleting("a restored API server has the claim"),
+    edits: [
+      {
+        file: persistentVolumes,
+        find: "else if (after !== undefined) this.#deletedClaims.delete(after.metadata.uid);",
+        replace: "",
+      },
+    ],
+  },
+  {
+    name: "lose-a-volume-that-was-just-created",
+    breaks: "The volume of a claim that is deleted while the API server fails stays behind.",
+    foundBy: {
+      file: "test/controllers/volume/provision.test.ts",
+      test: "while its PersistentVolume could not be written",
+    },
+    edits: [{ file: "src/controllers/volume/claims.ts", find: "this.works.keep(key, work);", replace: "" }],
+  },
+  {
+    name: "create-without-a-listing",
+    breaks: "A volume whose creation was not answered is asked for again and again.",
+    foundBy: {
+      file: "test/controllers/volume/life-of-a-volume.test.ts",
+      test: "is neither lost nor made twice",
+    },
+    edits: [
+      {
+        file: cloudVolumes,
+        find: "(await this.#listing.next(signal)).filter((volume) => volume.name === name)",
+        replace: "(await this.#listing.next(signal)).filter(() => false)",
+      },
+    ],
+  },
+];

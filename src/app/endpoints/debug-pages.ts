@@ -1,4 +1,4 @@
-// The pages /debug/state and /debug/explain: the report of the manager, and why a Node or a Service is as it is. Without a name, all
+// The pages /debug/state and /debug/explain: the report of the manager, and why a Node, a Service or a volume is as it is. Without a name, all
 // that are not settled.
 
 import { defined } from "../../core/defined.ts";
@@ -57,7 +57,10 @@ export function explainPage(manager: Manager): Page {
     }
     const kind = describedKinds.find((one) => one.toLowerCase() === asked?.toLowerCase());
     if (kind === undefined || name === null || name === "") {
-      return refusal(400, "Expected ?kind=node&name=NAME or ?kind=service&name=NAMESPACE/NAME.");
+      return refusal(
+        400,
+        "Expected ?kind=node&name=NAME or ?kind=service&name=NAMESPACE/NAME. Kinds: node, service, persistentvolumeclaim, persistentvolume.",
+      );
     }
     const answer = describeObject(manager, kind, name);
     return jsonAnswer({

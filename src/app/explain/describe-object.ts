@@ -7,13 +7,29 @@ import { isLoadBalancer, isManaged } from "../../controllers/service/predicates.
 import { defined } from "../../core/defined.ts";
 import { didYouMean } from "../../core/did-you-mean.ts";
 import { shortList } from "../../core/text.ts";
-import { keyOf, type Node, type Service } from "../../kube/objects.ts";
+import {
+  type KubeObject,
+  keyOf,
+  type Node,
+  type PersistentVolume,
+  type PersistentVolumeClaim,
+  type Service,
+  type VolumeAttachment,
+} from "../../kube/objects.ts";
 import type { JournalEntry } from "../../runtime/journal.ts";
 import type { WorkQueue } from "../../runtime/work-queue.ts";
 import type { Manager } from "../manager/manager.ts";
 import { awaitedListsText, type ControllerReports, noLeaderText } from "../report/manager-report.ts";
 import { describeNode, factsOfNode, isPlainlySettled, type KnownNode } from "./describe-node.ts";
 import { describeService, factsOfService, type KnownService } from "./describe-service.ts";
+import {
+  describeVolume,
+  factsOfVolume,
+  journalNamesOf,
+  type KnownVolume,
+  namesOf,
+  queueKeyOf,
+} from "./describe-volume.ts";
 import {
   type Brief,
   type Decision,
@@ -103,7 +119,10 @@ export class Describer {
   readonly #reports: ControllerReports;
   readonly #ofNodes: readonly ControllerReport[];
   readonly #evidence: LifecycleReport["evidence"];
-  readonly #general: Readonly<Record<"node" | "joiningNode" | "service" | "newService", readonly Note[]>>;
+  readonly #general: Readonly<
+    Record<"node" | "joiningNode" | "service" | "newService" | "volume", readonly Note[]>
+  >;
+  readonly #attachments: ReadonlyMap<string | undefined, readonly VolumeAttachment[]>;
 
   constructor(manager: Manager) {
     this.#manager = manager;
@@ -117,7 +136,35 @@ export class Describer {
       joiningNode: generalNotes(manager, "cloud-node", true),
       service: generalNotes(manager, "service", false),
       newService: generalNotes(manager, "service", true),
+      volume: generalNotes(manager, "volume", false),
     };
+    this.#attachments = Map.groupBy(
+      manager.volumes?.attachments.list() ?? [],
+      ({ spec }) => spec.source.persistentVolumeName,
+    );
+  }
+
+  /** Claims, and PersistentVolumes without one: every volume once. */
+  get volumes(): readonly KnownVolume[] {
+    const { claims, volumes } = this.#manager.volumes ?? {};
+    const all = claims?.list() ?? [];
+    const bound = new Set(all.map(({ spec }) => spec?.volumeName));
+    const others = volumes?.list().filter(({ metadata }) => !bound.has(metadata.name)) ?? [];
+    return [
+      ...all.map((claim) => this.claim(claim)),
+      ...others.map((volume) => this.persistentVolume(volume)),
+    ];
+  }
+
+  claim(claim: PersistentVolumeClaim): KnownVolume {
+    const volume = this.#manager.volumes?.volumes.get(claim.spec?.volumeName ?? "");
+    return this.#knownVolume({ kind: "PersistentVolumeClaim", claim }, volume);
+  }
+
+  persistentVolume(volume: PersistentVolume): KnownVolume {
+    const { namespace = "", name = "" } = volume.spec?.claimRef ?? {};
+    const claim = this.#manager.volumes?.claims.get(keyOf({ namespace, name }));
+    return this.#knownVolume({ kind: "PersistentVolume", claim }, volume);
   }
 
   /** Every Service that needs a load balancer or has one. */
@@ -166,6 +213,31 @@ export class Describer {
       ...{ ...describeService(known, decisions), facts: factsOfService(known), decisions },
       events,
     });
+  }
+
+  volume(known: KnownVolume, events?: readonly DescribedEvent[]): Description {
+    const all = { ...known, ...withoutAttempt(events) };
+    const objects = journalNamesOf(known);
+    const decisions = decisionsAbout(this.#manager.journal.entries(), objects);
+    return defined({ ...describeVolume(all), facts: factsOfVolume(all), decisions, events });
+  }
+
+  /** The claim or the PersistentVolume, with all that belongs to it. */
+  #knownVolume(object: KnownVolume["object"], volume: PersistentVolume | undefined): KnownVolume {
+    const { driver } = this.#manager.volumes ?? {};
+    const attachments = volume === undefined ? [] : (this.#attachments.get(volume.metadata.name) ?? []);
+    const known = { object, driver, attachments, volume };
+    const names = namesOf(known);
+    const found = names.flatMap(([kind, name]) => this.#reports.volume?.get(kind)?.get(name) ?? []);
+    const queue = this.#manager.queues["volume"];
+    const attempts = names.map(([kind, name]) => this.#attemptOf([queue], queueKeyOf(kind, name)));
+    const next = attempts.flatMap(({ nextAttemptInSeconds }) => nextAttemptInSeconds ?? []);
+    return {
+      ...known,
+      notes: [...found.map(noteOf), ...this.#general.volume],
+      isDue: attempts.some(({ isDue }) => isDue),
+      nextAttemptInSeconds: next.length === 0 ? undefined : Math.min(...next),
+    };
   }
 
   #knownNode(node: Node): KnownNode {
@@ -242,9 +314,34 @@ export function describeObject(
     const node = manager.nodes.get(name);
     return node === undefined ? notFound(kind, name, manager.nodes.list()) : describer.node(node, events);
   }
+  if (kind !== "Service") return describeVolumeNamed(describer, manager, kind, name, events);
   const service = manager.services.get(name);
   if (service !== undefined) return describer.service(service, events);
   return { ...notFound(kind, name, manager.services.list()), ...leftInCloud(manager, name) };
+}
+
+function describeVolumeNamed(
+  describer: Describer,
+  { volumes: known }: Manager,
+  kind: Exclude<DescribedKind, "Node" | "Service">,
+  name: string,
+  events: readonly DescribedEvent[] | undefined,
+): Description | NotFound {
+  if (known === undefined)
+    return {
+      ...{ kind, name, state: "unmanaged", facts: {}, notes: [], decisions: [] },
+      summary:
+        "The volume controller does not run here, so nothing is known about volumes. To let Fairlead manage them, add volume to --controllers.",
+    };
+  const { claims, volumes } = known;
+  if (kind === "PersistentVolume") {
+    const volume = volumes.get(name);
+    if (volume === undefined) return notFound(kind, name, volumes.list());
+    return describer.volume(describer.persistentVolume(volume), events);
+  }
+  const claim = claims.get(name);
+  if (claim === undefined) return notFound(kind, name, claims.list());
+  return describer.volume(describer.claim(claim), events);
 }
 
 function leftInCloud(manager: Manager, name: string): Pick<NotFound, "left"> {
@@ -285,10 +382,13 @@ export function describeEverything(manager: Manager, all = false): readonly Desc
       .filter((node) => isOpen(() => describer.nodeBriefly(node)))
       .map((node) => describer.node(node)),
   ];
-  return all ? described : described.filter(needsAttention);
+  const volumes = describer.volumes
+    .filter((known) => isOpen(() => describeVolume(known)))
+    .map((known) => describer.volume(known));
+  return [...described, ...volumes].filter((each) => all || needsAttention(each));
 }
 
-function notFound(kind: DescribedKind, name: string, others: readonly (Node | Service)[]): NotFound {
+function notFound(kind: DescribedKind, name: string, others: readonly KubeObject[]): NotFound {
   const names = others.map(({ metadata }) => keyOf(metadata));
   return closestName(kind, name, names);
 }

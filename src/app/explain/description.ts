@@ -1,4 +1,4 @@
-// Why a Node or a Service is as it is, as plain data: the secure port serves it, and `explain` shows it. Pure.
+// Why a Node, a Service or a volume is as it is, as plain data: the secure port serves it, and `explain` shows it. Pure.
 
 import { byBlocking, type Ranked } from "../../controllers/problem-order.ts";
 import type { Finding } from "../../controllers/reporter.ts";
@@ -6,8 +6,13 @@ import { seconds } from "../../core/brand.ts";
 import { formatDuration } from "../../core/duration.ts";
 import { messageOf } from "../../core/error-message.ts";
 
-export const describedKinds = ["Node", "Service"] as const;
+export const describedKinds = ["Node", "Service", "PersistentVolumeClaim", "PersistentVolume"] as const;
 export type DescribedKind = (typeof describedKinds)[number];
+
+export const isAboutVolumes = (kind: DescribedKind): boolean => kind.startsWith("PersistentVolume");
+
+export const isNamespaced = (kind: DescribedKind): boolean =>
+  kind === "Service" || kind === "PersistentVolumeClaim";
 
 /**
  * settled: as desired. working: a change is due or in progress. waiting: for the cloud, or for a proof. paused: by annotation.
@@ -45,7 +50,7 @@ export interface DescribedEvent {
 
 export interface Description {
   readonly kind: DescribedKind;
-  /** `namespace/name` of a Service. */
+  /** `namespace/name` of a Service or a claim. */
   readonly name: string;
   readonly state: State;
   /** One sentence. */

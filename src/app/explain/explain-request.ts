@@ -1,7 +1,7 @@
 // Reads the words after `explain`: the kind and the name of an object, as kubectl accepts them. Pure.
 
 import { didYouMean } from "../../core/did-you-mean.ts";
-import type { DescribedKind } from "./description.ts";
+import { type DescribedKind, isNamespaced } from "./description.ts";
 
 /** Without a name: every object that needs attention. */
 export interface ExplainRequest {
@@ -15,16 +15,23 @@ const kinds: Readonly<Record<string, DescribedKind>> = {
   service: "Service",
   services: "Service",
   svc: "Service",
+  persistentvolumeclaim: "PersistentVolumeClaim",
+  persistentvolumeclaims: "PersistentVolumeClaim",
+  pvc: "PersistentVolumeClaim",
+  persistentvolume: "PersistentVolume",
+  persistentvolumes: "PersistentVolume",
+  pv: "PersistentVolume",
 };
 
-const forms = "explain node NAME, explain service [NAMESPACE/]NAME, or explain alone";
+const forms =
+  "explain node NAME, explain service [NAMESPACE/]NAME, explain pvc [NAMESPACE/]NAME, explain pv NAME, or explain alone";
 
 function kindOf(word: string): DescribedKind | undefined {
   const lower = word.toLowerCase();
   return Object.hasOwn(kinds, lower) ? kinds[lower] : undefined;
 }
 
-/** `namespace` completes the name of a Service without one. */
+/** `namespace` completes a name without one. */
 export function readExplainRequest(
   words: readonly string[],
   namespace: string,
@@ -37,7 +44,7 @@ export function readExplainRequest(
   const [word, names] = isPair ? [before, [after]] : [first, rest];
   const kind = kindOf(word);
   if (kind === undefined) {
-    const meant = didYouMean(word, ["node", "service"]);
+    const meant = didYouMean(word, ["node", "service", "pvc", "pv"]);
     const hint = meant === undefined ? `use ${forms}` : `did you mean ${meant}?`;
     return { wrong: `explain knows no kind ${JSON.stringify(word)}; ${hint}` };
   }
@@ -47,9 +54,9 @@ export function readExplainRequest(
     return {
       wrong: `unexpected argument ${JSON.stringify(unexpected)} after the name; explain one object at a time`,
     };
-  if (kind === "Node" && name.includes("/"))
-    return { wrong: `a Node has no namespace, got ${JSON.stringify(name)}` };
+  if (!isNamespaced(kind) && name.includes("/"))
+    return { wrong: `a ${kind} has no namespace, got ${JSON.stringify(name)}` };
   return {
-    object: { kind, name: kind === "Service" && !name.includes("/") ? `${namespace}/${name}` : name },
+    object: { kind, name: isNamespaced(kind) && !name.includes("/") ? `${namespace}/${name}` : name },
   };
 }

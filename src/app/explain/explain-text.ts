@@ -11,6 +11,7 @@ import {
   type DescribedEvent,
   type Description,
   firstSentence,
+  isNamespaced,
   type Note,
   type State,
 } from "./description.ts";
@@ -125,7 +126,8 @@ export function exitCodeOf({ objects, notFound, noLeader }: ExplainAnswer): Exit
 
 export function notFoundText({ kind, name, meant, left }: NotFound): string {
   const [namespace] = name.split("/");
-  const where = kind === "Service" ? `kubectl -n ${namespace} get services` : "kubectl get nodes";
+  const plural = `${kind.toLowerCase()}s`;
+  const where = isNamespaced(kind) ? `kubectl -n ${namespace} get ${plural}` : `kubectl get ${plural}`;
   const hint = meant === undefined ? `${where} lists all` : `did you mean ${meant}?`;
   const more = left === undefined ? "" : `${hint.endsWith("?") ? "" : "."} ${left}`;
   return `${kind} ${name} does not exist; ${hint}${more}`;

@@ -11,7 +11,7 @@ import { type Evaluated, observeOnce } from "../observe-once.ts";
 import { type Operator, patienceOf, readingClient } from "../operator.ts";
 import { askManager } from "./ask-manager.ts";
 import { describeEverything, describeObject, isNotFound } from "./describe-object.ts";
-import { withoutLeader } from "./description.ts";
+import { isAboutVolumes, withoutLeader } from "./description.ts";
 import type { ExplainAnswer } from "./explain-text.ts";
 import { findManager, inPod, leadershipText } from "./find-manager.ts";
 import {
@@ -116,6 +116,9 @@ async function fromEvaluation(operator: Operator, asked: AskedObject): Promise<E
   // On the machine of an operator, settings and files with credentials are usually absent. What is set must be right.
   if (!errors.every(isOnlyAbsent)) throw new ConfigurationError(errors);
   const { api } = await read(operator);
+  // A manager that does not run the volume controller has no caches of claims.
+  if (asked !== undefined && isAboutVolumes(asked.kind) && !flags.controllers.includes("volume"))
+    return fromObjects(api, asked, operator, "--controllers has no volume here");
   if (missing !== undefined)
     return fromObjects(api, asked, operator, `the cloud is not configured here (${missing.text})`);
   const refusal = await listingRefusal(api, signal);

@@ -5,14 +5,28 @@ import { defined } from "../../core/defined.ts";
 import type { KubeApi } from "../../kube/client/api.ts";
 import { listAll } from "../../kube/client/list-all.ts";
 import { isKubeError } from "../../kube/errors/kube-error.ts";
-import { keyOf, type Node, type Service } from "../../kube/objects.ts";
-import { events, nodes, services } from "../../kube/resources.ts";
+import {
+  type KubeObject,
+  keyOf,
+  type Node,
+  type PersistentVolume,
+  type PersistentVolumeClaim,
+  type Service,
+} from "../../kube/objects.ts";
+import { events, nodes, persistentVolumeClaims, persistentVolumes, services } from "../../kube/resources.ts";
 import type { Flags } from "../flags/flag-table.ts";
 import { isSelectedBy } from "../manager/compose-nodes.ts";
 import { describeNode, factsOfNode, type KnownNode } from "./describe-node.ts";
 import { closestName, needsAttention } from "./describe-object.ts";
 import { describeService, factsOfService, type KnownService } from "./describe-service.ts";
-import { type DescribedEvent, type DescribedKind, type Description, maxEvents } from "./description.ts";
+import { describeVolume, factsOfVolume, type KnownVolume } from "./describe-volume.ts";
+import {
+  type DescribedEvent,
+  type DescribedKind,
+  type Description,
+  isNamespaced,
+  maxEvents,
+} from "./description.ts";
 import type { ExplainAnswer } from "./explain-text.ts";
 
 /** The events of an object, the newest first; and why they cannot be read. */
@@ -28,7 +42,7 @@ export async function readEvents(
 ): Promise<ReadEvents> {
   if (asked === undefined) return { warnings: [] };
   const { kind, name } = asked;
-  const [namespace, bare] = kind === "Node" ? ["default", name] : name.split("/");
+  const [namespace, bare] = isNamespaced(kind) ? name.split("/") : ["default", name];
   const fieldSelector = `involvedObject.kind=${kind},involvedObject.name=${bare}`;
   try {
     const { items } = await api.listPage(
@@ -77,6 +91,32 @@ function ofNode(node: Node, flags: Flags, events?: readonly DescribedEvent[]): D
   return defined({ ...describeNode(known), facts: factsOfNode(known), decisions: [], events });
 }
 
+function ofVolume(
+  object: KnownVolume["object"],
+  volume: PersistentVolume | undefined,
+  events: readonly DescribedEvent[] | undefined,
+): Description {
+  const nothing = { attachments: undefined, notes: [], driver: undefined } as const;
+  const known: KnownVolume = { object, volume, ...nothing, ...unknown, ...defined({ events }) };
+  return defined({ ...describeVolume(known), facts: factsOfVolume(known), decisions: [], events });
+}
+
+/** Users of one namespace may not read PersistentVolumes. */
+async function volumeOf(
+  api: KubeApi,
+  { spec }: PersistentVolumeClaim,
+  signal: AbortSignal,
+): Promise<PersistentVolume | undefined> {
+  const { volumeName: name = "" } = spec ?? {};
+  if (name === "") return undefined;
+  try {
+    return await api.get(persistentVolumes, { name }, signal);
+  } catch (error) {
+    if (isKubeError(error) && ["not-found", "forbidden"].includes(error.kind)) return undefined;
+    throw error;
+  }
+}
+
 /** The names of the objects that may be listed: a user may see only one namespace. */
 async function namesOf(
   api: KubeApi,
@@ -84,9 +124,19 @@ async function namesOf(
   name: string,
   signal: AbortSignal,
 ): Promise<readonly string[]> {
-  const [namespace] = kind === "Service" ? name.split("/") : [];
-  const listed = (where: string | undefined): Promise<readonly (Node | Service)[]> =>
-    kind === "Node" ? listAll(api, nodes, signal, where) : listAll(api, services, signal, where);
+  const [namespace] = isNamespaced(kind) ? name.split("/") : [];
+  const listed = (where: string | undefined): Promise<readonly KubeObject[]> => {
+    switch (kind) {
+      case "Node":
+        return listAll(api, nodes, signal, where);
+      case "Service":
+        return listAll(api, services, signal, where);
+      case "PersistentVolumeClaim":
+        return listAll(api, persistentVolumeClaims, signal, where);
+      case "PersistentVolume":
+        return listAll(api, persistentVolumes, signal, where);
+    }
+  };
   for (const where of [undefined, namespace]) {
     try {
       return (await listed(where)).map(({ metadata }) => keyOf(metadata));
@@ -120,7 +170,13 @@ async function find(
 ): Promise<Description | undefined> {
   try {
     if (kind === "Node") return ofNode(await api.get(nodes, { name }, signal), flags, events);
+    if (kind === "PersistentVolume")
+      return ofVolume({ kind, claim: undefined }, await api.get(persistentVolumes, { name }, signal), events);
     const [namespace = "", bare = ""] = name.split("/");
+    if (kind === "PersistentVolumeClaim") {
+      const claim = await api.get(persistentVolumeClaims, { namespace, name: bare }, signal);
+      return ofVolume({ kind, claim }, await volumeOf(api, claim, signal), events);
+    }
     return ofService(await api.get(services, { namespace, name: bare }, signal), events);
   } catch (error) {
     if (isKubeError(error) && error.kind === "not-found") return undefined;

@@ -1,6 +1,7 @@
 // Composes the volume controller and its watches.
 
 import { isLostRace } from "../../controllers/classify-error.ts";
+import type { LatestObjects } from "../../controllers/latest-objects.ts";
 import type { ObjectEvent } from "../../controllers/reporter.ts";
 import { VolumeController } from "../../controllers/volume/controller.ts";
 import type { ReportedKind } from "../../controllers/volume/deps.ts";
@@ -30,6 +31,28 @@ export interface VolumeWatches {
   readonly persistentvolumes: WatchedResource<PersistentVolume>;
   readonly volumeattachments: WatchedResource<VolumeAttachment>;
   readonly storageclasses: WatchedResource<StorageClass>;
+}
+
+/** What is known about volumes, for those who describe them. */
+export interface VolumeObjects {
+  /** The name of the CSI driver. */
+  readonly driver: string;
+  readonly claims: LatestObjects<PersistentVolumeClaim>;
+  readonly volumes: LatestObjects<PersistentVolume>;
+  readonly attachments: LatestObjects<VolumeAttachment>;
+}
+
+export function volumeObjects(
+  { volumeDriver }: AnyProvider,
+  watches: VolumeWatches | undefined,
+): VolumeObjects | undefined {
+  if (volumeDriver === undefined || watches === undefined) return undefined;
+  return {
+    driver: volumeDriver.name,
+    claims: watches.persistentvolumeclaims.objects,
+    volumes: watches.persistentvolumes.objects,
+    attachments: watches.volumeattachments.objects,
+  };
 }
 
 /** Throws for a cloud without volumes: the controller was asked for by name. */

@@ -45,7 +45,7 @@ import { replaceAfterAbandonedCalls } from "./abandoned-calls.ts";
 import { composeChanges } from "./compose-changes.ts";
 import { composeControllers, composeRefresh, composeSettingsCheck } from "./compose-controllers.ts";
 import { isSelectedBy } from "./compose-nodes.ts";
-import { watchVolumes } from "./compose-volumes.ts";
+import { type VolumeObjects, volumeObjects, watchVolumes } from "./compose-volumes.ts";
 import type { ControllerContext } from "./controller-context.ts";
 import { CurrentClouds } from "./current-clouds.ts";
 import { LiveSettings } from "./live-settings.ts";
@@ -80,6 +80,8 @@ export interface Manager extends ReportedManager {
   readonly controllers: readonly string[];
   readonly nodes: LatestObjects<Node>;
   readonly services: LatestObjects<Service>;
+  /** Undefined unless the volume controller runs here. */
+  readonly volumes: VolumeObjects | undefined;
   report(): ManagerReport;
   readonly permissions: Pick<MissingPermissions, "problem" | "notice">;
   /** Why the cloud counts as unavailable; undefined on replicas that do not lead, because they send no requests. */
@@ -372,6 +374,7 @@ export async function createManager(options: ManagerOptions, signal: AbortSignal
     ...{ metrics, migration, reserved, permissions, isIdle, cloudProblem, report: reportNow, run },
     nodes: nodes.objects,
     services: services.objects,
+    volumes: volumeObjects(provider, volumeWatches),
     onKubeRequest: requests.kube,
     connections: { apiServer: reserved.origin, ...shownCloud(connected) },
     controllers: [...controllers, refresh].map((task) => task.name),

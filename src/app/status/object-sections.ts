@@ -1,4 +1,4 @@
-// The sections of the page with what the cluster has: Nodes, Services, routes, holds, and the last changes.
+// The sections of the page with what the cluster has: Nodes, Services, routes, volumes, holds, and the last changes.
 
 import { milliseconds } from "../../core/brand.ts";
 import { formatDuration, roughDuration } from "../../core/duration.ts";
@@ -100,6 +100,31 @@ export function routesPart({ report: { routes } }: StatusView): Html {
     rows: routes,
     empty: "Routes are not managed here, or no sync has ended yet.",
   });
+}
+
+export function volumesPart({ volumes }: StatusView, query: ViewQuery): Html {
+  if (volumes === undefined)
+    return html`<p class="empty">The volume controller does not run: --controllers has no volume.</p>`;
+  const part = slice(
+    volumes.filter((row) => isShown(query, row)),
+    "volumes",
+    query,
+  );
+  return html`${table({
+    id: "volumes-table",
+    caption: "Claims, and PersistentVolumes without one, with their state, volume and what is wrong",
+    columns: [
+      { title: "Claim or PersistentVolume", cell: ({ name }) => name },
+      { title: "State", cell: ({ tone, state }) => badge(tone, labelOf(state)) },
+      { title: "Volume", cell: ({ volume }) => html`<code>${volume}</code>` },
+      { title: "Attached to", cell: ({ attachedTo }) => attachedTo },
+      { title: "Why", kind: "wide", cell: explanation },
+    ],
+    rows: part.items,
+    empty: isFiltered(query)
+      ? "No volume matches the filter."
+      : "There are no claims and no PersistentVolumes.",
+  })}${pager(query, "volumes", part, "Volumes")}`;
 }
 
 const titles = {

@@ -11,7 +11,14 @@ import type { Manager } from "../manager/manager.ts";
 import { cloudPart, replicaPart } from "./cloud-sections.ts";
 import { type Html, html, trusted } from "./html.ts";
 import script from "./live.js" with { type: "text" };
-import { decisionsPart, holdsPart, nodesPart, routesPart, servicesPart } from "./object-sections.ts";
+import {
+  decisionsPart,
+  holdsPart,
+  nodesPart,
+  routesPart,
+  servicesPart,
+  volumesPart,
+} from "./object-sections.ts";
 import { aboutPart, noticesPart, roleOf, summaryText, tilesPart } from "./overview.ts";
 import style from "./status.css" with { type: "text" };
 import { type StatusView, statusViewOf } from "./status-view.ts";
@@ -25,6 +32,7 @@ const sections = [
   ["nodes", "Nodes", nodesPart],
   ["services", "Services", servicesPart],
   ["routes", "Routes", routesPart],
+  ["volumes", "Volumes", volumesPart],
   ["holds", "Holds", holdsPart],
   ["decisions", "Decisions", decisionsPart],
   ["cloud", "Cloud", cloudPart],
@@ -41,7 +49,7 @@ function section([id, title, part]: (typeof sections)[number], view: StatusView,
 
 function filterForm({ filter, onlyUnsettled }: ViewQuery): Html {
   return html`<form id="filter" role="search" method="get" action="">
-<label for="filter-text">Find a Node, Service or change</label>
+<label for="filter-text">Find a Node, Service, volume or change</label>
 <input id="filter-text" name="filter" type="search" value="${filter}" placeholder="Part of a name" autocomplete="off" spellcheck="false">
 <label class="choice"><input id="filter-unsettled" type="checkbox" name="show" value="unsettled"${onlyUnsettled ? trusted(" checked") : undefined}> Only what is not in order</label>
 <button type="submit">Show</button>

@@ -1,9 +1,10 @@
-// What /status shows: the report of the manager, and a row for every Node and Service. Computed in one pass.
+// What /status shows: the report of the manager, and a row for every Node, Service and volume. Computed in one pass.
 
 import { providerIDOf } from "../../controllers/node-facts.ts";
 import { addressesOf } from "../../controllers/service/status/status.ts";
 import type { Node } from "../../kube/objects.ts";
 import { Describer } from "../explain/describe-object.ts";
+import { describeVolume, factsOfVolume } from "../explain/describe-volume.ts";
 import type { Brief } from "../explain/description.ts";
 import type { Manager } from "../manager/manager.ts";
 import { type Tone, toneOf } from "./words.ts";
@@ -26,12 +27,18 @@ export interface ServiceRow extends Brief {
   readonly addresses: readonly string[];
 }
 
+export interface VolumeRow extends Brief {
+  readonly tone: Tone;
+  readonly volume: string;
+  readonly attachedTo: string;
+}
+
 export type StatusView = ReturnType<typeof statusViewOf>;
 
 const order: Readonly<Record<Tone, number>> = { bad: 0, waiting: 1, quiet: 2, good: 2 };
 
 /** What needs attention first; otherwise by name, as kubectl does. */
-function sorted<T extends NodeRow | ServiceRow>(rows: T[]): readonly T[] {
+function sorted<T extends NodeRow | ServiceRow | VolumeRow>(rows: T[]): readonly T[] {
   return rows.sort(
     (a, b) => order[a.tone] - order[b.tone] || (a.name < b.name ? -1 : Number(a.name > b.name)),
   );
@@ -66,10 +73,19 @@ export function statusViewOf(manager: Manager) {
       return { ...brief, tone: toneOf(brief), addresses: [...new Set(addressesOf(service))] };
     }),
   );
+  const volumes = sorted(
+    describer.volumes.map((known): VolumeRow => {
+      const brief = describeVolume(known);
+      const { Volume: volume = "", "Attached to": attachedTo = "" } = factsOfVolume(known);
+      return { ...brief, tone: toneOf(brief), volume, attachedTo };
+    }),
+  );
   return {
     report: manager.report(),
     nodes,
     services,
+    /** Undefined unless the volume controller runs here. */
+    volumes: manager.volumes && volumes,
     nodeCounts: countTones(nodes),
     serviceCounts: countTones(services),
     /** Undefined if the Node was deleted meanwhile. */

@@ -11,11 +11,16 @@ export interface ViewQuery {
   readonly pages: Readonly<Record<PagedTable, number>>;
 }
 
-const pagedTables = ["nodes", "services", "decisions"] as const;
+const pagedTables = ["nodes", "services", "volumes", "decisions"] as const;
 export type PagedTable = (typeof pagedTables)[number];
 
 /** Rows per page. A change takes several lines. */
-const pageSizes: Readonly<Record<PagedTable, number>> = { nodes: 50, services: 50, decisions: 20 };
+const pageSizes: Readonly<Record<PagedTable, number>> = {
+  nodes: 50,
+  services: 50,
+  volumes: 50,
+  decisions: 20,
+};
 
 function pageNumber(text: string | null): number {
   const number = Number(text);

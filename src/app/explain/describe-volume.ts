@@ -1,0 +1,185 @@
+// Describes a claim or a PersistentVolume: whether there is a volume, where it is attached, and why something waits. Pure.
+
+import { isPaused } from "../../controllers/pause.ts";
+import { provisionerKeys, selectedNodeKey } from "../../controllers/volume/names.ts";
+import { pausedAnnotation } from "../../controllers/well-known.ts";
+import { defined } from "../../core/defined.ts";
+import {
+  type KubeObject,
+  keyOf,
+  type PersistentVolume,
+  type PersistentVolumeClaim,
+  type VolumeAttachment,
+} from "../../kube/objects.ts";
+import {
+  type Brief,
+  type DescribedEvent,
+  firstSentence,
+  type Judgement,
+  judgeWithEvents,
+  type Note,
+  sortNotes,
+  stateOf,
+} from "./description.ts";
+
+export interface KnownVolume {
+  readonly object:
+    | { readonly kind: "PersistentVolumeClaim"; readonly claim: PersistentVolumeClaim }
+    | { readonly kind: "PersistentVolume"; readonly claim: PersistentVolumeClaim | undefined };
+  readonly volume: PersistentVolume | undefined;
+  /** Undefined if they are not known here. */
+  readonly attachments: readonly VolumeAttachment[] | undefined;
+  /** What the controller reports about them, and what concerns all. */
+  readonly notes: readonly Note[];
+  /** The name of the CSI driver of Fairlead; undefined if it is not known here. */
+  readonly driver: string | undefined;
+  /** It waits for a worker, or one works on it. */
+  readonly isDue: boolean;
+  readonly nextAttemptInSeconds: number | undefined;
+  /** What a manager has reported. Empty if the manager itself describes it. */
+  readonly events?: readonly DescribedEvent[];
+}
+
+const objectOf = ({ object, volume }: KnownVolume): KubeObject | undefined =>
+  object.kind === "PersistentVolume" ? volume : object.claim;
+
+/** Whose volume it is; undefined while nothing says so. */
+function driverOf({ volume, object: { claim } }: KnownVolume): string | undefined {
+  const { annotations = {} } = claim?.metadata ?? {};
+  const provisioner = provisionerKeys.map((key) => annotations[key]).find((value) => value !== undefined);
+  return volume === undefined ? provisioner : (volume.spec?.csi?.driver ?? "another kind of volume");
+}
+
+function attachmentText({ spec, status, metadata }: VolumeAttachment): string {
+  const state = metadata.deletionTimestamp !== undefined ? "being detached" : "being attached";
+  const isDone = status?.attached === true && metadata.deletionTimestamp === undefined;
+  return isDone ? spec.nodeName : `${spec.nodeName} (${state})`;
+}
+
+function whereText(attachments: KnownVolume["attachments"]): string {
+  if (attachments === undefined) return "Nodes that are not known without a manager";
+  return attachments.length === 0 ? "no Node" : attachments.map(attachmentText).join(", ");
+}
+
+const isMoving = ({ metadata, status }: VolumeAttachment): boolean =>
+  metadata.deletionTimestamp !== undefined || status?.attached !== true;
+
+function judgeClaim({ volume, attachments }: KnownVolume, claim: PersistentVolumeClaim): Judgement {
+  const { metadata, status } = claim;
+  if (metadata.deletionTimestamp !== undefined)
+    return { state: "working", summary: "It is being deleted, which waits until no pod uses it." };
+  if (status?.phase === "Bound" && volume !== undefined)
+    return {
+      state: attachments?.some(isMoving) === true ? "working" : "settled",
+      summary: `It has the volume ${volume.spec?.csi?.volumeHandle} (${volume.metadata.name}), attached to ${whereText(attachments)}.`,
+    };
+  const hasProvisioner = provisionerKeys.some((key) => metadata.annotations?.[key] !== undefined);
+  if (volume === undefined && !hasProvisioner)
+    return {
+      state: "unmanaged",
+      summary: `It is ${status?.phase ?? "new"}: kube-controller-manager has not asked for a volume. With volumeBindingMode WaitForFirstConsumer, it does when a pod uses the claim.`,
+    };
+  const selected = metadata.annotations?.[selectedNodeKey];
+  const where = selected === undefined ? "" : ` for the Node ${selected}`;
+  return {
+    state: "working",
+    summary: `It is ${status?.phase ?? "new"}. Its volume is being created${where}.`,
+  };
+}
+
+const claimOf = ({ spec }: PersistentVolume): string | undefined =>
+  spec?.claimRef && keyOf(defined({ name: spec.claimRef.name ?? "", namespace: spec.claimRef.namespace }));
+
+function judgeVolume({ attachments }: KnownVolume, volume: PersistentVolume): Judgement {
+  const { phase = "new" } = volume.status ?? {};
+  const policy = volume.spec?.persistentVolumeReclaimPolicy;
+  const claim = claimOf(volume);
+  const whose = claim === undefined ? "" : ` to ${claim}`;
+  const text = `It is ${phase}${whose}, and its volume is attached to ${whereText(attachments)}.`;
+  if (phase === "Released" && policy === "Delete")
+    return { state: "working", summary: `Its claim is gone, and its volume is being deleted.` };
+  if (phase === "Released")
+    return { state: "settled", summary: `Its claim is gone. Its volume is kept (${policy}).` };
+  return { state: attachments?.some(isMoving) === true ? "working" : "settled", summary: text };
+}
+
+function judge(known: KnownVolume, notes: readonly Note[]): Judgement {
+  const { object, volume, driver } = known;
+  const actual = driverOf(known);
+  if (driver !== undefined && actual !== undefined && actual !== driver)
+    return { state: "unmanaged", summary: `It belongs to ${actual}. Fairlead manages volumes of ${driver}.` };
+  const described = objectOf(known);
+  if (described !== undefined && isPaused(described))
+    return { state: "paused", summary: `It is paused by ${pausedAnnotation}: nothing is changed for it.` };
+  const own =
+    object.kind === "PersistentVolumeClaim"
+      ? judgeClaim(known, object.claim)
+      : volume === undefined
+        ? { state: "working" as const, summary: "It is new." }
+        : judgeVolume(known, volume);
+  const state = stateOf(notes);
+  const [first] = notes;
+  if (state === undefined || first === undefined) return own;
+  const summary = own.state === "settled" ? `${own.summary} ` : "";
+  return { state, summary: `${summary}${firstSentence(first.text)}` };
+}
+
+export function describeVolume(known: KnownVolume): Brief {
+  const { object, volume, notes, events = [], nextAttemptInSeconds } = known;
+  const name = object.kind === "PersistentVolume" ? volume?.metadata.name : keyOf(object.claim.metadata);
+  const judged = judgeWithEvents(sortNotes(notes), events, (all) => judge(known, all));
+  return defined({ kind: object.kind, name: name ?? "", ...judged, nextAttemptInSeconds });
+}
+
+/** In the order to show them. */
+export function factsOfVolume(known: KnownVolume): Readonly<Record<string, string>> {
+  const { volume, attachments, object } = known;
+  const { claim, kind } = object;
+  const isClaim = kind === "PersistentVolumeClaim";
+  const status = isClaim ? claim?.status?.phase : volume?.status?.phase;
+  const { storage: asked } = claim?.spec?.resources?.requests ?? {};
+  const { storage: size } = (isClaim ? claim?.status?.capacity : volume?.spec?.capacity) ?? {};
+  const has = size === undefined ? "none yet" : size;
+  return defined({
+    Status: status ?? "new",
+    "Storage class": (isClaim ? claim?.spec?.storageClassName : volume?.spec?.storageClassName) || "none",
+    Size: asked === undefined || asked === size ? has : `${has}, ${asked} requested`,
+    ...(isClaim
+      ? { PersistentVolume: volume?.metadata.name ?? "none yet" }
+      : { Claim: (volume && claimOf(volume)) ?? "none" }),
+    "Reclaim policy": volume?.spec?.persistentVolumeReclaimPolicy,
+    Volume: volume?.spec?.csi?.volumeHandle ?? "none yet",
+    "Attached to": whereText(attachments),
+  });
+}
+
+type VolumeKind = keyof typeof queueParts;
+
+const queueParts = {
+  ...{ PersistentVolumeClaim: "claim", PersistentVolume: "volume", VolumeAttachment: "attachment" },
+} as const;
+const journalNames = {
+  PersistentVolumeClaim: ["persistentvolumeclaims"],
+  PersistentVolume: ["volume", "persistentvolumes"],
+  VolumeAttachment: ["volumeattachments"],
+} as const;
+
+/** The objects that an explanation of a volume is about. */
+export function namesOf({
+  object: { claim },
+  volume,
+  attachments,
+}: Pick<KnownVolume, "object" | "volume" | "attachments">): readonly (readonly [VolumeKind, string])[] {
+  return [
+    ...(claim === undefined ? [] : [["PersistentVolumeClaim", keyOf(claim.metadata)] as const]),
+    ...(volume === undefined ? [] : [["PersistentVolume", volume.metadata.name] as const]),
+    ...(attachments ?? []).map(({ metadata }) => ["VolumeAttachment", metadata.name] as const),
+  ];
+}
+
+/** The key of the object in the queue of the volume controller. */
+export const queueKeyOf = (kind: VolumeKind, name: string): string => `${queueParts[kind]}/${name}`;
+
+/** How the journal names the objects. */
+export const journalNamesOf = (known: KnownVolume): readonly string[] =>
+  namesOf(known).flatMap(([kind, name]) => journalNames[kind].map((of) => `${of}/${name}`));

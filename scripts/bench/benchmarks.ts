@@ -8,6 +8,7 @@ import type { Section } from "./section.ts";
 import { measureServices, servicesSection } from "./services.ts";
 import { attacks, measureStall, stallSection } from "./stall.ts";
 import { measureStart, startSection } from "./start.ts";
+import { measureVolumes, volumesSection } from "./volumes.ts";
 import type { BenchOptions } from "./world.ts";
 
 export interface Benchmark<T = unknown> {
@@ -66,6 +67,14 @@ export function idleBenchmarks(options: BenchOptions, nodeCounts: readonly numbe
       run: () => measureIdle(options, nodes),
     })),
     idleSection,
+  );
+}
+
+/** Not part of `all`: its figure is in docs/volumes.md. */
+export function volumesBenchmarks(options: BenchOptions, counts: readonly number[]): BenchmarkGroup {
+  return group(
+    counts.map((count) => ({ title: `${count} volumes`, run: () => measureVolumes(options, count) })),
+    volumesSection,
   );
 }
 

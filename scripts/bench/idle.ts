@@ -59,17 +59,28 @@ async function untilIdle(manager: KeptProcess): Promise<void> {
   await untilDone(manager, "it was idle", isIdle, { seconds: 300, everyMs: settleMs });
 }
 
-export async function measureIdle(options: BenchOptions, nodes: number): Promise<IdleRun> {
-  await using bench = await Bench.open(options);
-  await joinNodes(bench, nodes, nodes);
-  const manager = bench.start(`--secure-port=${freePort()}`, "--bind-address=127.0.0.1");
+/** A manager that leads and has listed the cloud. */
+export async function startIdle(bench: Bench, ...flags: readonly string[]): Promise<KeptProcess> {
+  const manager = bench.start(`--secure-port=${freePort()}`, "--bind-address=127.0.0.1", ...flags);
   await untilDone(manager, "it led", () => manager.output().includes("Acquired leadership"), {
     seconds: 120,
   });
   await untilDone(manager, "it listed the cloud", () => bench.cloud.seen.length > 0);
+  return manager;
+}
+
+export async function measureIdle(options: BenchOptions, nodes: number): Promise<IdleRun> {
+  await using bench = await Bench.open(options);
+  await joinNodes(bench, nodes, nodes);
+  const manager = await startIdle(bench);
+  printProgress(`  measuring one idle minute with ${nodes} Nodes`);
+  return idleMinute(bench, manager, nodes);
+}
+
+/** One minute, after the work of the start is over. */
+export async function idleMinute(bench: Bench, manager: KeptProcess, nodes: number): Promise<IdleRun> {
   await untilIdle(manager);
   const [before, calls] = [processCost(manager.pid), bench.cloud.seen.length];
-  printProgress(`  measuring one idle minute with ${nodes} Nodes`);
   await Bun.sleep(seconds * 1000);
   const after = processCost(manager.pid);
   return {

@@ -14,6 +14,7 @@ import {
   servicesBenchmarks,
   stallBenchmarks,
   startBenchmarks,
+  volumesBenchmarks,
 } from "./benchmarks.ts";
 import { chartSvg } from "./charts.ts";
 import { comparisonCharts } from "./comparison.ts";
@@ -43,6 +44,8 @@ function groupsOf({ what, common, counts, nodes, load }: Options): readonly Benc
       return [startBenchmarks(common)];
     case "idle":
       return [idleBenchmarks(common, nodes ?? [0, 1000])];
+    case "volumes":
+      return [volumesBenchmarks(common, counts ?? [0, 500])];
     case "scrape":
       return [scrapeBenchmarks(common, load)];
     case "stall":

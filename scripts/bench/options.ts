@@ -12,6 +12,7 @@ Measures the executable in dist/ (npm run build fake).
   services     create Services, add a Node, restart, delete all  [--count 200] [--nodes 1000]
   start        time to --version and to the first health check
   idle         memory and cloud calls of an idle manager         [--nodes 0,1000]
+  volumes      create and attach volumes, then an idle minute    [--count 0,500]
   scrape       load on /metrics, and its effect on the Lease     [--seconds 60] [--rate 500]
   stall        hostile input, and how long the manager stands still
   all          all of the above at all sizes, as one page        [--output FILE] [--write]

@@ -41,6 +41,8 @@ type Finished =
   | { readonly detached: { readonly isProved: boolean } };
 
 interface Waiting {
+  /** Of the VolumeAttachment: the next one has the same name, and perhaps another machine. */
+  readonly uid: string;
   readonly began: number;
   /** What the cloud says about the machine. */
   readonly evidence: StoppedEvidence;
@@ -118,7 +120,7 @@ export class Attachments {
       if (work !== undefined && work.value === undefined) return settled;
       const done = work?.value;
       if (done !== undefined && "detached" in done && isLeaving) {
-        const wait = done.detached.isProved ? 0 : this.#notAttached.wait(name);
+        const wait = done.detached.isProved ? 0 : this.#notAttached.wait(attachment.metadata.uid);
         if (wait > 0) return requeue(milliseconds(wait), "another answer about the volume");
         return await this.#noteDetached(attachment, signal);
       }
@@ -276,7 +278,9 @@ export class Attachments {
       addresses: [],
     };
     const now = clock.monotonic();
-    const known = this.#waiting.get(name) ?? { began: now, evidence: noEvidence(now), checkAt: now };
+    const { uid } = attachment.metadata;
+    const last = this.#waiting.get(name);
+    const known = last?.uid === uid ? last : { uid, began: now, evidence: noEvidence(now), checkAt: now };
     const answer = inventory.check(identity);
     const evidence = addAnswer(known.evidence, answer, now);
     this.#waiting.set(name, { ...known, evidence });
@@ -429,7 +433,6 @@ export class Attachments {
 
   #forget(name: string): void {
     this.#actions.forget(kind, name);
-    this.#notAttached.forget(name);
     this.#waiting.delete(name);
     this.#lookups.forget(name);
   }

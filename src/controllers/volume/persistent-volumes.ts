@@ -112,7 +112,7 @@ export class PersistentVolumes {
     // Observe mode deletes nothing.
     if (work !== undefined && work.value === undefined) return settled;
     if (work?.value === undefined || !("wasThere" in work.value)) return this.#delete(volume, signal);
-    const wait = work.value.wasThere ? 0 : this.#absent.wait(name);
+    const wait = work.value.wasThere ? 0 : this.#absent.wait(volume.metadata.uid);
     if (wait > 0) return requeue(milliseconds(wait), "another answer about the volume");
     return this.#noteDeleted(volume, signal);
   }
@@ -303,7 +303,6 @@ export class PersistentVolumes {
   #settle(volume: PersistentVolume): void {
     const { removals } = this.#actions.deps;
     this.#released.delete(volume.metadata.name);
-    this.#absent.forget(volume.metadata.name);
     removals.endHold(removalKind, volume.metadata.uid);
     removals.endRelease(removalKind, volume.metadata.uid);
     this.#actions.report(kind, volume, "delete", []);
@@ -313,7 +312,6 @@ export class PersistentVolumes {
     const known = this.#released.get(name);
     if (known !== undefined) this.#actions.deps.removals.endHold(removalKind, known.uid);
     this.#released.delete(name);
-    this.#absent.forget(name);
     this.#actions.forget(kind, name);
   }
 }

@@ -14,16 +14,14 @@ export class SecondAnswers {
     this.#settings = settings;
   }
 
-  /** Call it for each answer: after this many milliseconds, the next one counts. 0: this one does. */
-  wait(key: string): number {
+  /** Call it for each answer about an object: after this many milliseconds, the next one counts. 0: this one does. */
+  wait(uid: string): number {
     const now = this.#clock.monotonic();
-    const firstAt = this.#firstAt.get(key) ?? now;
-    this.#firstAt.set(key, firstAt);
-    return Math.max(0, firstAt + this.#settings.confirmAfter - now);
-  }
-
-  forget(key: string): void {
-    this.#firstAt.delete(key);
+    const firstAt = this.#firstAt.get(uid) ?? now;
+    const wait = Math.max(0, firstAt + this.#settings.confirmAfter - now);
+    if (wait > 0) this.#firstAt.set(uid, firstAt);
+    else this.#firstAt.delete(uid);
+    return wait;
   }
 
   clear(): void {

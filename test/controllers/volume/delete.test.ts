@@ -206,15 +206,26 @@ describe("the volume of a claim", () => {
 });
 
 describe("a PersistentVolume that another program made", () => {
-  test("gets the node affinity and the labels of its volume, once", async () => {
+  test("gets the node affinity and the zone and region labels of its volume, once [S5]", async () => {
     const w = await bound(1);
     const { zone } = w.cloud.volumes.get("v1");
+    for (const name of w.nodesFor("data-0"))
+      w.changeNode(name, ({ metadata, ...rest }) => ({
+        ...rest,
+        metadata: { ...metadata, labels: { ...metadata.labels, "topology.kubernetes.io/region": "north" } },
+      }));
     w.createVolume("manual", { spec: { csi: { driver: "csi.fake.example", volumeHandle: "v1" } } });
     const manual = () => w.volumes().find(({ metadata }) => metadata.name === "manual");
     await w.until(() => manual()?.spec?.nodeAffinity !== undefined, "the affinity");
     const matchExpressions = [{ key: "topology.fake.example/zone", operator: "In", values: [zone] }];
     expect(manual()).toMatchObject({
-      metadata: { labels: { "topology.fake.example/zone": zone, "topology.kubernetes.io/zone": zone } },
+      metadata: {
+        labels: {
+          "topology.fake.example/zone": zone,
+          "topology.kubernetes.io/zone": zone,
+          "topology.kubernetes.io/region": "north",
+        },
+      },
       spec: { nodeAffinity: { required: { nodeSelectorTerms: [{ matchExpressions }] } } },
     });
     expect(w.asked).toEqual(["GET /volumes/v1"]);

@@ -67,7 +67,7 @@ describe.if(bash !== undefined)("bash completes", () => {
   test("commands, kinds and shells", async () => {
     expect(await complete("")).toContain("explain");
     expect(await complete("expl")).toEqual(["explain"]);
-    expect(await complete("explain", "")).toEqual(["node", "service"]);
+    expect(await complete("explain", "")).toEqual(["node", "service", "pvc", "pv"]);
     expect(await complete("explain", "ser")).toEqual(["service"]);
     expect(await complete("explain", "service", "")).toEqual([]);
     expect(await complete("completion", "z")).toEqual(["zsh"]);

@@ -73,7 +73,7 @@ test.each([
   };
   expect(await complete()).toEqual([...commands, ":4"]);
   expect(await complete("expl")).toEqual(["explain", ":4"]);
-  expect(await complete("explain", "")).toEqual(["node", "service", ":4"]);
+  expect(await complete("explain", "")).toEqual(["node", "service", "pvc", "pv", ":4"]);
   expect(await complete("explain", "service", "")).toEqual([":4"]);
   expect(await complete("explain", "--serv")).toEqual(["--server", "--server-ca-file", ":4"]);
   expect(await complete("plan", "--serv")).toEqual([":4"]);

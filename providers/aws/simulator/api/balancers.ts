@@ -16,7 +16,10 @@ export function balancerOperations({ classic, network }: Account): QueryOperatio
       },
     ]);
   return Object.fromEntries([
-    ...operations("elb", elbActions, (action, parameters) => classic.answer(action, parameters)),
+    // The Go manager also asks for policies.
+    ...operations("elb", { ...elbActions, DescribeLoadBalancerPolicies: true }, (action, parameters) =>
+      classic.answer(action, parameters),
+    ),
     ...operations("elbv2", elbv2Actions, (action, parameters) => network.answer(action, parameters)),
   ]);
 }

@@ -200,6 +200,9 @@ export class ClassicBalancers {
         return {};
       case "DescribeLoadBalancerAttributes":
         return { LoadBalancerAttributes: balancer.attributes };
+      case "DescribeLoadBalancerPolicies":
+        this.#checkPolicies(balancer, list(params, "PolicyNames"));
+        return { PolicyDescriptions: balancer.policies.map((PolicyName) => ({ PolicyName })) };
       default:
         return undefined;
     }

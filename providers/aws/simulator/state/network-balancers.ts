@@ -315,8 +315,15 @@ export class NetworkBalancers {
       case "DeleteListener":
         this.#listeners.delete(this.#listener(text(params, "ListenerArn")).arn);
         return {};
-      case "DescribeTargetGroups":
-        return { TargetGroups: this.targetGroups().map((one) => this.#viewOfGroup(one)) };
+      case "DescribeTargetGroups": {
+        const arns = list(params, "TargetGroupArns");
+        const found = this.targetGroups().filter(
+          (one) =>
+            (balancer === "" || this.#attachedTo(one).includes(balancer)) &&
+            (arns.length === 0 || arns.includes(one.arn)),
+        );
+        return { TargetGroups: found.map((one) => this.#viewOfGroup(one)) };
+      }
       case "CreateTargetGroup":
         return { TargetGroups: [this.#viewOfGroup(this.#createTargetGroup(params))] };
       case "ModifyTargetGroup":

@@ -1,4 +1,4 @@
-// The clients of AWS: boto3 on the simulated account, and Fairlead's manager on moto, which is AWS as others have simulated it.
+// The clients of AWS: boto3 and the Go manager on the simulated account, and Fairlead's manager on moto, which is AWS as others have simulated it.
 
 import { join, resolve } from "node:path";
 import { serveCloud } from "#ccm/testing";
@@ -6,6 +6,7 @@ import { clusterCloud, config } from "../../../../../providers/aws/simulator/har
 import { systemClock as clock } from "../../../../../src/platform/clock.ts";
 import { pythonClient, pythonPackages, testFile } from "../../../../clients/rig/prepare.ts";
 import type { ClientSuite, PreparedClient } from "../../../../clients/rig/suite.ts";
+import { goTool } from "../../../../tools/rig/install.ts";
 
 const root = resolve(import.meta.dir, "..");
 
@@ -15,10 +16,20 @@ function motoClient(): PreparedClient {
   return { name, command: ["env", `MOTO_SERVER=${server}`, ...command] };
 }
 
+/** The rehearsal of a change between managers, with the Go manager. It has its own cloud. */
+function rehearsal(): PreparedClient {
+  const name = "aws-cloud-controller-manager";
+  const manager = goTool({ path: `k8s.io/cloud-provider-aws/cmd/${name}`, version: "v1.36.1", name });
+  const file = join(root, "rehearsal/rehearsal.client.ts");
+  const { command } = testFile("rehearsal", file, 900);
+  return { name: "rehearsal", command: ["env", `AWS_CCM=${manager}`, ...command] };
+}
+
 export const awsClients: ClientSuite = {
   clients: {
     python: () => pythonClient("boto3", join(root, "python")),
     moto: motoClient,
+    rehearsal,
   },
   start: async () => {
     const cloud = clusterCloud({ clock });

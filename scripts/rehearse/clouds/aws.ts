@@ -1,0 +1,180 @@
+// AWS in a rehearsal: Services over all annotations that its Go manager has, for classic and network load balancers.
+
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { serveCloud } from "#ccm/testing";
+import { aws as provider } from "../../../providers/aws/index.ts";
+import { clusterCloud, clusterID, config } from "../../../providers/aws/simulator/harness.ts";
+import type { AwsCloud } from "../../../providers/aws/simulator/index.ts";
+import type { AnyProvider } from "../../../src/app/connect-cloud.ts";
+import { milliseconds } from "../../../src/core/brand.ts";
+import { systemClock } from "../../../src/platform/clock.ts";
+import { prefixed, type RehearsalDefinition, type RehearsedCloud, type RehearsedService } from "../cloud.ts";
+
+const prefix = "service.beta.kubernetes.io/aws-load-balancer-";
+const owned = { [`kubernetes.io/cluster/${clusterID}`]: "owned" };
+const certificate = "arn:aws:acm:us-west-2:123456789012:certificate/1234";
+
+function classic(
+  annotations: Readonly<Record<string, string>> = {},
+  more: RehearsedService = {},
+): RehearsedService {
+  return { annotations: prefixed(prefix, annotations), ...more };
+}
+
+function network(
+  annotations: Readonly<Record<string, string>> = {},
+  more: RehearsedService = {},
+): RehearsedService {
+  return classic({ type: "nlb", ...annotations }, more);
+}
+
+const web = { ports: [{ port: 80 }, { port: 443 }] };
+const local = { spec: { externalTrafficPolicy: "Local" } };
+const ranges = { spec: { loadBalancerSourceRanges: ["192.0.2.0/24", "10.0.0.0/8"] } };
+const logs = {
+  ...{ "access-log-enabled": "true", "access-log-s3-bucket-name": "logs" },
+  "access-log-s3-bucket-prefix": "web",
+};
+const times = { "healthcheck-healthy-threshold": "4", "healthcheck-interval": "20" };
+const http = { "healthcheck-protocol": "HTTP", "healthcheck-port": "8080", "healthcheck-path": "/ready" };
+const tls = { "ssl-cert": certificate, "ssl-negotiation-policy": "ELBSecurityPolicy-TLS-1-2-2017-01" };
+const oneNode = { "target-node-labels": "kubernetes.io/hostname=node-1" };
+
+function classicServices(given: string, extra: string): Readonly<Record<string, RehearsedService>> {
+  return {
+    plain: classic(),
+    ports: classic({}, web),
+    local: classic({}, local),
+    sources: classic({}, ranges),
+    internal: classic({ internal: "true" }),
+    subnets: classic({ subnets: "us-west-2b" }),
+    draining: classic({ "connection-draining-enabled": "true", "connection-draining-timeout": "60" }),
+    zones: classic({ "cross-zone-load-balancing-enabled": "true", "connection-idle-timeout": "120" }),
+    logs: classic({ ...logs, "access-log-emit-interval": "5" }),
+    tags: classic({ "additional-resource-tags": "team=a,empty=,only" }),
+    check: classic({ ...http, ...times, "healthcheck-timeout": "6", "healthcheck-unhealthy-threshold": "3" }),
+    tls: classic({ ...tls, "ssl-ports": "443", "backend-protocol": "http" }, web),
+    "tls-tcp": classic(tls),
+    "tls-https": classic({ "ssl-cert": certificate, "backend-protocol": "https" }),
+    proxy: classic({ "proxy-protocol": "*" }, web),
+    groups: classic({ "security-groups": given }),
+    extra: classic({ "extra-security-groups": extra }),
+    "one-node": classic(oneNode),
+  };
+}
+
+function networkServices(subnets: readonly string[]): Readonly<Record<string, RehearsedService>> {
+  return {
+    "nlb-plain": network(),
+    "nlb-ports": network({}, web),
+    "nlb-local": network({}, local),
+    "nlb-udp": network({}, { ports: [{ port: 53, protocol: "UDP" }] }),
+    "nlb-sources": network({}, ranges),
+    "nlb-internal": network({ internal: "true" }),
+    "nlb-subnets": network({ subnets: subnets.join() }),
+    "nlb-zones": network({ "cross-zone-load-balancing-enabled": "true" }),
+    "nlb-logs": network(logs),
+    "nlb-tags": network({ "additional-resource-tags": "team=a" }),
+    "nlb-tls": network({ ...tls, "ssl-ports": "443" }, web),
+    "nlb-tls-ssl": network({ ...tls, "backend-protocol": "ssl" }),
+    "nlb-check": network({ ...times, "healthcheck-port": "8080", "healthcheck-unhealthy-threshold": "4" }),
+    "nlb-http": network(http),
+    "nlb-timeout": network({ "healthcheck-timeout": "7" }),
+    "nlb-addresses": network({ "eip-allocations": "eipalloc-1,eipalloc-2,eipalloc-3" }),
+    "nlb-private": network({
+      internal: "true",
+      "private-ipv4-addresses": "10.0.0.77,10.0.64.77,10.0.128.77",
+    }),
+    "nlb-attributes": network({ "target-group-attributes": "proxy_protocol_v2.enabled=true" }),
+    "nlb-one-node": network(oneNode),
+  };
+}
+
+/** The file of the Go manager, with all services at one address. */
+function configFile(url: string, { vpc, "subnet-id": subnet, region }: typeof config): string {
+  const services = ["EC2", "Elastic Load Balancing", "Elastic Load Balancing v2"].flatMap((name, index) => [
+    `[ServiceOverride "${index}"]`,
+    ...[`Service = ${name}`, `Region = ${region}`, `URL = ${url}`, `SigningRegion = ${region}`],
+  ]);
+  const place = [`Region = ${region}`, `VPC = ${vpc}`, `SubnetID = ${subnet}`];
+  return ["[Global]", ...place, `KubernetesClusterID = ${clusterID}`, ...services, ""].join("\n");
+}
+
+function stateOf({ account }: AwsCloud) {
+  const { classic: classics, network: networks, groups } = account;
+  const nameOf = (arn: string) => networks.all().find((one) => one.arn === arn)?.name ?? arn;
+  return Object.fromEntries([
+    ...classics.all().map(({ tags, backends, ...one }) => {
+      const entries = { tags: [...tags], backends: [...backends], instances: one.instances.toSorted() };
+      return [`classic load balancer ${one.name}`, { ...one, ...entries }];
+    }),
+    ...networks.all().map(({ tags, attributes, ...one }) => {
+      const entries = { tags: [...tags], attributes: [...attributes] };
+      return [`network load balancer ${one.name}`, { ...one, ...entries }];
+    }),
+    ...networks.listeners().map(({ tags, ...one }) => {
+      return [`listener ${nameOf(one.balancer)}:${one.port}`, { ...one, tags: [...tags] }];
+    }),
+    ...networks.targetGroups().map(({ tags, attributes, targets, ...one }) => {
+      const ids = targets.map(({ id, port }) => `${id}:${port}`).toSorted();
+      return [`target group ${one.name}`, { ...one, tags: [...tags], attributes: [...attributes], ids }];
+    }),
+    ...groups.list().map(({ rules, ...one }) => {
+      const texts = rules.map((rule) => JSON.stringify(rule)).toSorted();
+      return [`security group ${one.name}`, { ...one, rules: texts }];
+    }),
+  ]);
+}
+
+function open(): RehearsedCloud {
+  const cloud = clusterCloud({ clock: systemClock, latency: milliseconds(5) });
+  const { account } = cloud;
+  const addGroup = (name: string, tags: Readonly<Record<string, string>> = {}): string => {
+    const id = account.id("sg");
+    account.groups.put({ id, name, tags, vpc: account.vpc, description: name, rules: [] });
+    return id;
+  };
+  const nodes = addGroup("nodes", owned);
+  for (const { id, zone } of account.subnets.list()) account.subnets.change(id, { tags: { Name: zone } });
+  const subnets = account.subnets.list().map(({ id }) => String(id));
+  const services = {
+    ...classicServices(addGroup("given"), addGroup("extra")),
+    ...networkServices(subnets),
+  };
+  const served = serveCloud(cloud, 0);
+  const folder = mkdtempSync(join(tmpdir(), "fairlead-rehearsal-"));
+  const path = join(folder, "cloud.conf");
+  writeFileSync(path, configFile(served.url, config));
+  return {
+    api: cloud,
+    flags: [
+      ...[`--cloud-config=${path}`, "--cluster-name=rehearsal", "--cloud-provider=aws"],
+      ...["--concurrent-service-syncs=5", "--configure-cloud-routes=false"],
+    ],
+    env: {
+      AWS_ACCESS_KEY_ID: config["access-key-id"],
+      AWS_SECRET_ACCESS_KEY: config["secret-access-key"],
+      AWS_EC2_METADATA_DISABLED: "true",
+    },
+    services,
+    addMachine: (name) => void account.add(name, { tags: owned, groups: [nodes] }),
+    state: () => stateOf(cloud),
+    isComplete: (_, wanted) => account.classic.all().length + account.network.all().length === wanted,
+    [Symbol.asyncDispose]: async () => {
+      rmSync(folder, { recursive: true, force: true });
+      await served[Symbol.asyncDispose]();
+    },
+  };
+}
+
+export const aws: RehearsalDefinition = {
+  name: "aws",
+  // The contract keeps each provider's own types; the framework only hands its values back to it.
+  provider: provider as unknown as AnyProvider,
+  peerVariable: "AWS_CCM",
+  passed: /^$/,
+  changed: (round) => prefixed(prefix, { "connection-idle-timeout": String(100 + round) }),
+  open,
+};

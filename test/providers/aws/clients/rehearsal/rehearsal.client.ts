@@ -1,0 +1,44 @@
+// The rehearsal with Fairlead as the peer, and with the Go manager, whose command line is in AWS_CCM. It runs as
+// `npm run test:clients -- aws/rehearsal`, which builds the Go manager.
+
+import { expect, test } from "bun:test";
+import { aws as cloud } from "../../../../../scripts/rehearse/clouds/aws.ts";
+import { type Act, fairlead, rehearse } from "../../../../../scripts/rehearse/rehearsal.ts";
+
+const goManager = process.env[cloud.peerVariable] ?? "";
+
+async function acts(peer: string): Promise<readonly Act[]> {
+  const played: Act[] = [];
+  await rehearse({ cloud, peer, isWhole: true, report: (act) => played.push(act) });
+  return played;
+}
+
+const clean = { changes: [], writes: [], differences: [] };
+const count = (changes: readonly string[] = []) =>
+  changes.filter((change) => change.endsWith(":CreateLoadBalancer")).length;
+
+test("reports no change when the same manager takes over, and back, with Services over all annotations", async () => {
+  const [created, , takeOver, byFairlead, back, byPeer] = await acts(fairlead);
+  expect(count(created?.changes)).toBe(37);
+  expect(takeOver).toMatchObject(clean);
+  expect(takeOver?.requests).toBeGreaterThan(0);
+  expect(back).toMatchObject(clean);
+  expect(byPeer?.changes.toSorted()).toEqual(byFairlead?.changes.toSorted() ?? []);
+});
+
+/** What the Go manager writes at each of its starts, although it changes nothing. */
+const rewritten =
+  /:(ModifyLoadBalancerAttributes|ModifyTargetGroup|AddTags|CreateLoadBalancerPolicy|SetLoadBalancerPoliciesOfListener)$/;
+
+test.skipIf(goManager === "")(
+  "changes nothing when Fairlead takes over from the Go manager, which leaves the same state when it comes back",
+  async () => {
+    const [created, , takeOver, byFairlead, back] = await acts(goManager);
+    expect(count(created?.changes)).toBe(37);
+    expect(takeOver).toMatchObject(clean);
+    expect(takeOver?.requests).toBeGreaterThan(0);
+    expect(byFairlead?.changes.length).toBeGreaterThan(0);
+    expect(back).toMatchObject({ writes: [], differences: [] });
+    expect(back?.changes.filter((change) => !rewritten.test(change))).toEqual([]);
+  },
+);

@@ -16,7 +16,8 @@ export const systemClock: Clock = {
   now: () => Date.now(),
   monotonic: () => performance.now(),
   after: (delay, callback) => {
-    const timer = setTimeout(callback, delay);
+    // The runtime warns on standard error about a negative delay.
+    const timer = setTimeout(callback, Math.max(0, delay));
     return () => clearTimeout(timer);
   },
 };

@@ -31,7 +31,7 @@ export const memberKey = ({ name, address, protocol_port, monitor_port }: Member
 function listenerChanges(listener: ApiListener, wanted: PortSpec["listener"]): object {
   const { name: _, protocol, protocol_port, tags: marks, insert_headers: headers, ...rest } = wanted;
   const tags = new Set(listener.tags ?? []);
-  const mark = (marks as readonly string[] | undefined)?.[0];
+  const mark = marks?.[0];
   const isForwardingNow = isForwarding(listener);
   const { "X-Forwarded-For": __, ...others } = (listener["insert_headers"] ?? {}) as Readonly<
     Record<string, string>
@@ -43,7 +43,7 @@ function listenerChanges(listener: ApiListener, wanted: PortSpec["listener"]): o
     ...Object.fromEntries(changed),
     ...(mark !== undefined && !tags.has(mark) && { tags: [...tags, mark] }),
     ...(isForwardingNow !== (headers !== undefined) && {
-      insert_headers: { ...others, ...(headers as object | undefined) },
+      insert_headers: { ...others, ...headers },
     }),
   };
 }
@@ -73,7 +73,8 @@ export function monitorSteps(
   });
   if (monitor === undefined || deletion === undefined) return [creation];
   if (monitor.type !== wanted.type) return [deletion, creation];
-  const { type: _, url_path, http_method, expected_codes, ...changeable } = wanted;
+  const { name, delay, timeout, max_retries, max_retries_down } = wanted;
+  const changeable = { name, delay, timeout, max_retries, max_retries_down };
   if (hasAll(monitor, changeable)) return [];
   return [
     steps.change("change health monitor", monitor.name, "PUT", `healthmonitors/${monitor.id}`, {

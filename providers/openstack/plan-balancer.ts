@@ -19,7 +19,7 @@ import { classOf, familyOf, floatingOf, isInternal, isProblem, type Place, place
 import { descriptionOf, isMark, isOwnFloating, isSameService, markOf, readMark } from "./names.ts";
 import { groupRemoval, groupSteps } from "./security-group.ts";
 import { reasons, type Settings } from "./settings.ts";
-import { orDefault, type PortSpec, type Spec, specOf } from "./spec.ts";
+import { orDefault, type PortSpec, specOf } from "./spec.ts";
 import { activation, collection, creationTitle, stepsFor } from "./steps.ts";
 
 export interface PlanInput {
@@ -86,7 +86,7 @@ const isUnlisted = ({ machine }: Desired["targets"][number]): boolean =>
 /** A load balancer with all its parts in one request. */
 function planCreation(
   desired: Desired,
-  spec: Spec,
+  ports: readonly PortSpec[],
   place: Place,
   { prefetched, operator, cluster }: PlanInput,
 ): BalancerPlan {
@@ -129,7 +129,7 @@ function planCreation(
     ...(features.tags && { tags: [name] }),
     ...(features.flavors && { flavor_id: flavor }),
     ...(features.zones && { availability_zone: zone }),
-    ...(!operator["provider-requires-serial-api-calls"] && { listeners: spec.ports.map(nested) }),
+    ...(!operator["provider-requires-serial-api-calls"] && { listeners: ports.map(nested) }),
   };
   const request = requestOf("POST", collection, { loadbalancer });
   return { steps: [{ do: creationTitle, on: name, service: "balancing", request, owner: owner.uid }] };
@@ -224,7 +224,7 @@ function floatingSteps(
 function planChanges(
   desired: Desired,
   observed: Observed,
-  spec: Spec,
+  ports: readonly PortSpec[],
   place: Place,
   input: PlanInput,
 ): BalancerPlan {
@@ -242,7 +242,7 @@ function planChanges(
     const removal = steps.deletion(true, { removes: true, remember: { id: "" } });
     return { steps: [removal], problems: [warningProblem(reasons.LoadBalancerErrored, text)] };
   }
-  const conflicts = conflictsOf(observed, spec.ports);
+  const conflicts = conflictsOf(observed, ports);
   if (conflicts.length > 0) {
     const ports = conflicts.map(
       ({ protocol_port: port, tags = [] }) => `${port} (${tags.join(", ") || "without a tag"})`,
@@ -266,7 +266,7 @@ function planChanges(
   const changes = [
     ...(facts["id"] === balancer.id ? [] : [steps.store("store the id", { id: balancer.id })]),
     ...(isTagged || !isMark(mark) ? [] : [steps.balancer("tag load balancer", { tags: [...tags, mark] })]),
-    ...partSteps(observed, spec.ports, steps),
+    ...partSteps(observed, ports, steps),
     ...floating.steps,
     ...group.steps,
   ];
@@ -290,7 +290,8 @@ export function planLoadBalancer(
   const place = placeOf(desired, operator, ofClass);
   const provider = observed?.balancer.provider ?? operator["lb-provider"];
   const mark = observed?.mark ?? markOf(cluster, desired.owner);
-  const spec = specOf(desired, operator, prefetched, { mark, memberSubnet: place.memberSubnet, provider });
+  const features = featuresOf(prefetched, provider);
+  const spec = specOf({ desired, operator, features, mark, memberSubnet: place.memberSubnet });
   const floating = isInternal(desired, operator)
     ? undefined
     : floatingOf(desired, operator, ofClass, prefetched, { port: "", cluster });
@@ -300,7 +301,7 @@ export function planLoadBalancer(
   if (hasErrors(found)) return { steps: [], problems: found };
   const plan =
     observed === undefined
-      ? planCreation(desired, spec, place, input)
-      : planChanges(desired, observed, spec, place, input);
+      ? planCreation(desired, spec.ports, place, input)
+      : planChanges(desired, observed, spec.ports, place, input);
   return { ...plan, problems: [...found, ...(plan.problems ?? [])] };
 }

@@ -1,6 +1,6 @@
 // The security group of a Service, which opens its node ports for the load balancer on the ports of the Nodes. Pure.
 
-import { allAddresses, cidrFamily, errorProblem, type Problem } from "#ccm";
+import { allAddresses, cidrFamily, errorProblem, hasAll, type Problem } from "#ccm";
 import { requestOf } from "./api.ts";
 import type { Desired, Observed, OpenStackStep, Prefetched } from "./balancer.ts";
 import { familyOf, memberAddress } from "./choices.ts";
@@ -9,13 +9,6 @@ import { groupDescription, groupName } from "./names.ts";
 import type { ApiSecurityGroupRule } from "./resources.ts";
 import type { Settings } from "./settings.ts";
 import type { Steps } from "./steps.ts";
-
-interface Rule {
-  readonly protocol: string;
-  readonly port: number;
-  readonly range: string;
-  readonly ethertype: string;
-}
 
 /** Removes the security group from the ports that have it, and then deletes it. */
 export function groupRemoval(
@@ -37,32 +30,25 @@ export function groupRemoval(
   ];
 }
 
-function isRule(found: ApiSecurityGroupRule, { protocol, port, range, ethertype }: Rule): boolean {
-  const { direction, port_range_min: first, port_range_max: last, remote_ip_prefix: prefix } = found;
-  return (
-    direction === "ingress" &&
-    found.protocol?.toLowerCase() === protocol &&
-    found.ethertype === ethertype &&
-    first === port &&
-    last === port &&
-    prefix === range
-  );
-}
+type Rule = ReturnType<typeof rulesOf>[number];
+
+const isRule = (found: ApiSecurityGroupRule, rule: Rule): boolean =>
+  hasAll({ ...found, protocol: found.protocol?.toLowerCase() }, rule);
 
 /** Octavia forwards from the subnet of the members; ovn keeps the addresses of the clients. */
-function rulesOf(desired: Desired, operator: Settings, subnet: string): readonly Rule[] {
+function rulesOf(desired: Desired, operator: Settings, subnet: string) {
   const ethertype = subnet.includes(":") ? "IPv6" : "IPv4";
-  const clients = (desired.sourceRanges ?? allAddresses([ethertype])).filter(
-    (range) => cidrFamily(range) === ethertype,
-  );
+  const { healthCheckNodePort: health, sourceRanges = allAddresses([ethertype]) } = desired;
+  const clients = sourceRanges.filter((range) => cidrFamily(range) === ethertype);
   const ranges = operator["lb-provider"] === "ovn" ? clients : [subnet];
-  const { healthCheckNodePort: health } = desired;
+  const opened = (protocol: string, port: number, remote_ip_prefix: string) => ({
+    ...{ direction: "ingress", ethertype, protocol: protocol.toLowerCase(), remote_ip_prefix },
+    ...{ port_range_min: port, port_range_max: port },
+  });
   return [
-    ...(health === undefined ? [] : [{ protocol: "tcp", port: health, range: subnet, ethertype }]),
+    ...(health === undefined ? [] : [opened("tcp", health, subnet)]),
     ...desired.ports.flatMap(({ protocol, nodePort }) =>
-      nodePort === undefined
-        ? []
-        : ranges.map((range) => ({ protocol: protocol.toLowerCase(), port: nodePort, range, ethertype })),
+      nodePort === undefined ? [] : ranges.map((range) => opened(protocol, nodePort, range)),
     ),
   ];
 }
@@ -112,19 +98,11 @@ export function groupSteps(
   const path = "/v2.0/security-group-rules";
   return {
     steps: [
-      ...opened.map(({ protocol, port, range, ethertype }) => {
-        const body = {
-          direction: "ingress",
-          ethertype,
-          protocol,
-          remote_ip_prefix: range,
-          port_range_min: port,
-          port_range_max: port,
-        };
-        const request = requestOf("POST", path, {
-          security_group_rule: { ...body, security_group_id: group.id },
-        });
-        return steps.network(`open ${protocol} port ${port}`, `${name} for ${range}`, request);
+      ...opened.map((rule) => {
+        const security_group_rule = { ...rule, security_group_id: group.id };
+        const title = `open ${rule.protocol} port ${rule.port_range_min}`;
+        const on = `${name} for ${rule.remote_ip_prefix}`;
+        return steps.network(title, on, requestOf("POST", path, { security_group_rule }));
       }),
       ...lacking.map((port) =>
         steps.network("add security group to port", port, undefined, {

@@ -2,51 +2,19 @@
 
 import { allAddresses, cidrFamily, errorProblem, type Problem, warningProblem } from "#ccm";
 import { keyOf } from "./annotations.ts";
-import { type Desired, featuresOf, type Prefetched } from "./balancer.ts";
+import type { Desired, featuresOf } from "./balancer.ts";
 import { familyOf, memberAddress } from "./choices.ts";
 import { partName } from "./names.ts";
-import type { ApiMonitor } from "./resources.ts";
 import { reasons, type Settings } from "./settings.ts";
 
-export interface MemberSpec {
-  readonly name: string;
-  readonly address: string;
-  readonly protocol_port: number;
-  readonly subnet_id?: string | undefined;
-  readonly monitor_port?: number | undefined;
-}
-
-export interface MonitorSpec extends Omit<ApiMonitor, "id" | "pools"> {
-  readonly url_path?: string | undefined;
-  readonly http_method?: string | undefined;
-  readonly expected_codes?: string | undefined;
-}
-
-export interface PortSpec {
-  readonly listener: {
-    readonly name: string;
-    readonly protocol: string;
-    readonly protocol_port: number;
-    readonly [member: string]: unknown;
-  };
-  readonly pool: {
-    readonly name: string;
-    readonly protocol: string;
-    readonly lb_algorithm: string;
-    readonly session_persistence: { readonly type: string } | null;
-  };
-  readonly members: readonly MemberSpec[];
-  readonly monitor: MonitorSpec | undefined;
-}
-
-export interface Spec {
-  readonly ports: readonly PortSpec[];
-  readonly problems: readonly Problem[];
-}
+/** What Octavia is to have for a port of the Service. */
+export type PortSpec = ReturnType<typeof portSpec>;
+export type MemberSpec = PortSpec["members"][number];
+export type MonitorSpec = NonNullable<PortSpec["monitor"]>;
 
 type Port = Desired["ports"][number];
 
-interface Wanted {
+export interface Wanted {
   readonly desired: Desired;
   readonly operator: Settings;
   readonly features: ReturnType<typeof featuresOf>;
@@ -69,7 +37,7 @@ function listenerProtocol({ protocol }: Port, wanted: Wanted): string {
   return settings["x-forwarded-for"] ? "HTTP" : "TCP";
 }
 
-function listenerSpec(port: Port, index: number, wanted: Wanted): PortSpec["listener"] {
+function listenerSpec(port: Port, index: number, wanted: Wanted) {
   const { desired, features, mark } = wanted;
   const { settings, sourceRanges = allAddresses([familyOf(desired)]) } = desired;
   const protocol = listenerProtocol(port, wanted);
@@ -100,7 +68,7 @@ export function methodOf({ settings }: Pick<Desired, "settings">, operator: Sett
   return settings["lb-method"] ?? operator["lb-method"] ?? ofProvider;
 }
 
-function poolSpec(port: Port, index: number, wanted: Wanted): PortSpec["pool"] {
+function poolSpec(port: Port, index: number, wanted: Wanted) {
   const { desired, operator, mark } = wanted;
   const listener = listenerProtocol(port, wanted);
   const plain = listener === "TERMINATED_HTTPS" ? "HTTP" : listener;
@@ -122,7 +90,7 @@ function healthPort({ protocol }: Port, { desired, operator, features }: Wanted)
     : undefined;
 }
 
-function memberSpecs(port: Port, wanted: Wanted): readonly MemberSpec[] {
+function memberSpecs(port: Port, wanted: Wanted) {
   const { desired, memberSubnet } = wanted;
   const monitor = healthPort(port, wanted);
   return desired.targets.flatMap((target) => {
@@ -138,7 +106,7 @@ function memberSpecs(port: Port, wanted: Wanted): readonly MemberSpec[] {
 
 const inSeconds = (milliseconds: number): number => Math.max(1, Math.trunc(milliseconds / 1000));
 
-function monitorSpec(port: Port, index: number, wanted: Wanted): MonitorSpec | undefined {
+function monitorSpec(port: Port, index: number, wanted: Wanted) {
   const { desired, operator, mark } = wanted;
   const { settings } = desired;
   if (!(settings["enable-health-monitor"] ?? operator["create-monitor"])) return undefined;
@@ -199,25 +167,20 @@ function problemsOf({ desired, operator, features }: Wanted): readonly Problem[]
   return problems;
 }
 
-export function specOf(
-  desired: Desired,
-  operator: Settings,
-  prefetched: Prefetched,
-  {
-    mark,
-    memberSubnet,
-    provider,
-  }: { readonly mark: string; readonly memberSubnet: string | undefined; readonly provider: string },
-): Spec {
-  const wanted = { desired, operator, features: featuresOf(prefetched, provider), mark, memberSubnet };
+function portSpec(port: Port, index: number, wanted: Wanted) {
+  return {
+    listener: listenerSpec(port, index, wanted),
+    pool: poolSpec(port, index, wanted),
+    members: memberSpecs(port, wanted),
+    monitor: monitorSpec(port, index, wanted),
+  };
+}
+
+export function specOf(wanted: Wanted): {
+  readonly ports: readonly PortSpec[];
+  readonly problems: readonly Problem[];
+} {
   // The framework reports what is not supported.
-  const ports = desired.ports.map(
-    (port, index): PortSpec => ({
-      listener: listenerSpec(port, index, wanted),
-      pool: poolSpec(port, index, wanted),
-      members: memberSpecs(port, wanted),
-      monitor: monitorSpec(port, index, wanted),
-    }),
-  );
+  const ports = wanted.desired.ports.map((port, index) => portSpec(port, index, wanted));
   return { ports, problems: problemsOf(wanted) };
 }

@@ -1,4 +1,4 @@
-// Operations of Nova. The flavor is embedded since microversion 2.47, so an older request is refused, as no client of this needs it.
+// Operations of Nova. A server has its flavor since microversion 2.47, and before that the id of it.
 
 import { type OperationRequest, type Operations, Refused } from "#ccm/testing";
 import type { Project } from "../state/project.ts";
@@ -6,37 +6,47 @@ import type { Server } from "../state/records.ts";
 import { type PageSize, pageOf } from "./pages.ts";
 
 const version = /^2\.(\d+)$/;
+const first = 47;
 
-function checkVersion({ header }: OperationRequest): void {
-  const minor = version.exec(
-    header("x-openstack-nova-api-version") ?? header("openstack-api-version")?.replace("compute ", "") ?? "",
-  )?.[1];
-  if (Number(minor ?? 1) < 47 || Number(minor) > 100)
-    throw new Refused(406, `Version ${minor ?? "2.1"} is not supported by the simulated API.`);
+function minorOf({ header }: OperationRequest): number {
+  const asked =
+    header("x-openstack-nova-api-version") ?? header("openstack-api-version")?.replace("compute ", "");
+  const minor = Number(version.exec(asked ?? "2.1")?.[1]);
+  if (minor >= 1 && minor <= 100) return minor;
+  throw new Refused(406, `Version ${asked} is not supported by the simulated API.`);
 }
 
 export function computeOperations({ servers }: Project, size: PageSize): Operations {
   const path = "/compute/v2.1/servers";
-  const view = (server: Server) => server;
+  const flavors = () =>
+    [...new Set(servers.list().map(({ flavor }) => flavor.original_name))].map((name, index) => ({
+      ...{ id: `flavor-${index + 1}`, name },
+    }));
+  const idOf = ({ flavor }: Server) => flavors().find(({ name }) => name === flavor.original_name)?.id;
+  const viewFor = (request: OperationRequest) => {
+    const isEmbedded = minorOf(request) >= first;
+    return (server: Server): object => (isEmbedded ? server : { ...server, flavor: { id: idOf(server) } });
+  };
   return {
     [`GET ${path}/detail`]: (request) => {
-      checkVersion(request);
+      const view = viewFor(request);
       const name = request.query.get("name");
       const isWanted = (server: Server) => name === null || new RegExp(name).test(server.name);
       const shown = servers.listed().filter((server) => isWanted(server) && !request.isHidden(server));
       return pageOf("servers", shown, request, view, size);
     },
     [`GET ${path}/{id}`]: (request) => {
-      checkVersion(request);
+      const view = viewFor(request);
       const server = servers.get(request.id);
       if (server === undefined || request.isHidden(server))
         throw new Refused(404, `Instance ${request.id} could not be found.`);
-      return { status: 200, body: { server } };
+      return { status: 200, body: { server: view(server) } };
     },
-    "GET /compute/v2.1/flavors": (request) => {
-      const names = [...new Set(servers.list().map(({ flavor }) => flavor.original_name))];
-      const flavors = names.map((name, index) => ({ id: `flavor-${index + 1}`, name }));
-      return pageOf("flavors", flavors, request, (flavor) => flavor, size);
+    "GET /compute/v2.1/flavors": (request) => pageOf("flavors", flavors(), request, (flavor) => flavor, size),
+    "GET /compute/v2.1/flavors/{id}": ({ id }) => {
+      const flavor = flavors().find((one) => one.id === id);
+      if (flavor === undefined) throw new Refused(404, `Flavor ${id} could not be found.`);
+      return { status: 200, body: { flavor } };
     },
   };
 }

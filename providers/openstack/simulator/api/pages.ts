@@ -52,8 +52,10 @@ export function matches(record: object, query: URLSearchParams): boolean {
   return [...new Set(query.keys())].every((name) => {
     if (control.has(name) || name === "project_id") return true;
     const members = record as Readonly<Record<string, unknown>>;
-    // `loadbalancer_id` selects by the entries of `loadbalancers`.
-    const related = members[name.replace(/_id$/, "s")] as readonly { readonly id: string }[] | undefined;
+    // `loadbalancer_id` and `load_balancer_id` select by the entries of `loadbalancers`.
+    const related = members[name.replace("load_b", "loadb").replace(/_id$/, "s")] as
+      | readonly { readonly id: string }[]
+      | undefined;
     const value = members[name] ?? (Array.isArray(related) ? related.map(({ id }) => id) : undefined);
     // `fixed_ips=ip_address=10.1.0.2` names a member of the entries.
     const [member = "", nested] = query.get(name)?.split("=") ?? [];

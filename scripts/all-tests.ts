@@ -14,8 +14,8 @@ const usage = `Usage: npm run test:all -- [--nightly] [bun test options]
 
 Runs the tests of npm test with every fault position and more seeds.
 
---nightly   then also the cluster tests with many more faults, their core against an older API server or one without streaming lists, and the
-            comparison with upstream. It takes more than an hour, and needs what test:cluster and test:differential need:
+--nightly   then also the cluster tests with many more faults, their core against an older API server or one without streaming lists, the
+            comparison with upstream, and the real services of OpenStack. It takes more than an hour, and needs what test:cluster and test:differential need:
 KUBEBUILDER_ASSETS         folder with etcd, kube-apiserver, kube-controller-manager and kubectl
 KUBEBUILDER_ASSETS_OLDER   folder with those of an older minor version. Without it, the API server emulates ${olderMinor}, without
                            streaming lists.
@@ -47,6 +47,7 @@ const nightly: readonly (readonly [name: string, args: readonly string[], env: E
     otherServer(),
   ],
   ["comparison with upstream", ["scripts/differential-tests.ts"], {}],
+  ["clients", ["scripts/client-tests.ts", "--nightly"], {}],
 ];
 
 function run(args: readonly string[], env: Env): boolean {

@@ -5,12 +5,17 @@ import { keepLoopbackDirect } from "../src/platform/environment.ts";
 import { Results } from "../test/clients/rig/results.ts";
 import type { ClientSuite, PreparedClient } from "../test/clients/rig/suite.ts";
 import { allClients, clientsNamed, suites } from "../test/clients/suites.ts";
+import { Unavailable } from "../test/tools/rig/install.ts";
 import { fail, printHelp } from "./command-line.ts";
 
-const usage = `Usage: npm run test:clients [-- [--write] NAME...]
+const nightlyClients = Object.entries(suites).flatMap(([cloud, { nightly = [] }]) =>
+  nightly.map((client) => `${cloud}/${client}`),
+);
+const usage = `Usage: npm run test:clients [-- [--write] [--nightly] NAME...]
 
 Runs the clients of the vendors, and Fairlead's manager, against the simulated clouds. The clients are installed into \${XDG_CACHE_HOME:-~/.cache}/fairlead.
 NAME             a cloud, a client, or both: ${allClients.map(({ cloud, client }) => `${cloud}/${client}`).join(", ")}
+--nightly        also those that take minutes: ${nightlyClients.join(", ")}
 --write          write what was measured to the docs, instead of comparing it with them
 HCLOUD_OPENAPI   path of the OpenAPI document of Hetzner Cloud, to check every request, response and type of the provider against it
 `;
@@ -18,7 +23,8 @@ HCLOUD_OPENAPI   path of the OpenAPI document of Hetzner Cloud, to check every r
 const words = process.argv.slice(2);
 printHelp(usage, words);
 const isWriting = words.includes("--write");
-const names = words.filter((word) => word !== "--write");
+const isNightly = words.includes("--nightly");
+const names = words.filter((word) => !["--write", "--nightly"].includes(word));
 const unknown = names.find((name) => clientsNamed(name).length === 0);
 if (unknown !== undefined) fail(`Unknown client ${unknown}.`, usage);
 keepLoopbackDirect();
@@ -39,7 +45,12 @@ async function runSuite(cloud: string, { clients, start }: ClientSuite): Promise
   const prepared = Object.entries(clients)
     .filter(([client]) => chosen.some((one) => one.cloud === cloud && one.client === client))
     .flatMap(([client, make]) => {
-      const ready = results.orSkip(`client ${cloud}/${client}`, make);
+      const which = `${cloud}/${client}`;
+      const ready = results.orSkip(`client ${which}`, () => {
+        if (!isNightly && nightlyClients.includes(which) && !names.includes(which))
+          throw new Unavailable("it takes minutes; it runs with --nightly, or by this name");
+        return make();
+      });
       return ready === undefined ? [] : [{ client, ready }];
     });
   if (prepared.length === 0) return;

@@ -318,7 +318,7 @@ describe("a settled Service", () => {
     );
   });
 
-  test("without a certificate stays so when an empty annotation turns off the default", async () => {
+  test("has no certificate when an empty annotation turns off the default", async () => {
     const h = await served(
       { "default-tls-container-ref": "", "flavor-id": "", "availability-zone": "" },
       {

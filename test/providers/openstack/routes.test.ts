@@ -43,7 +43,7 @@ const pairs = ({ project }: OpenStackCloud) =>
     .filter(({ fixed_ips }) => fixed_ips[0]?.ip_address === nexthop)
     .map(({ name, allowed_address_pairs: all }) => [name, all.map(({ ip_address }) => ip_address)]);
 
-test("a removed route leaves the pair of a port with the same address in another network [F62]", async () => {
+test("a removed route leaves the pair of a port with the same address in another network", async () => {
   const { lab, cloud } = labWith({}, (made) => {
     addRoute(made);
     addNode(made.project, "other");

@@ -58,14 +58,14 @@ const goSources = (folder: string): readonly string[] =>
 
 /**
  * The path of the Go program in this folder of the repository, built with exactly the modules of its go.sum. `replaced` are the
- * folders of the modules that its go.mod replaces.
+ * folders of the modules that its go.mod replaces, and `target` is a tool of its go.mod that is built instead.
  */
-export function goProgram(folder: string, replaced: readonly string[] = []): string {
+export function goProgram(folder: string, replaced: readonly string[] = [], target = "."): string {
   const go = needTool("go");
   const env = { GOFLAGS: "-mod=readonly", GOWORK: "off" };
   return cachedFile(`go-${hashOf([folder, ...replaced].flatMap(goSources))}`, (path) => {
     installing(`the modules of ${basename(folder)}`, () => run([go, "mod", "download"], folder, env));
-    run([go, "build", "-buildvcs=false", "-o", path, "."], folder, env);
+    run([go, "build", "-buildvcs=false", "-o", path, target], folder, env);
   });
 }
 

@@ -1,5 +1,5 @@
-// The rehearsal with Fairlead as the peer, and with the Go manager where OPENSTACK_CCM has its command line: its module cannot be
-// downloaded everywhere. It runs as `npm run test:clients -- openstack/rehearsal`.
+// The rehearsal with Fairlead as the peer, and with the Go manager where OPENSTACK_CCM has its command line. It runs as
+// `npm run test:clients -- openstack/rehearsal`; as `openstack/upstream`, the Go manager is built from its module.
 
 import { expect, test } from "bun:test";
 import { openstack as cloud } from "../../../../../scripts/rehearse/clouds/openstack.ts";

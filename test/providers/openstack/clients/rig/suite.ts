@@ -1,15 +1,43 @@
 // The clients of OpenStack.
 
 import { join, resolve } from "node:path";
-import { testFile } from "../../../../clients/rig/prepare.ts";
-import type { ClientSuite } from "../../../../clients/rig/suite.ts";
+import { pythonClient, testFile } from "../../../../clients/rig/prepare.ts";
+import type { ClientSuite, PreparedClient } from "../../../../clients/rig/suite.ts";
+import { goProgram } from "../../../../tools/rig/install.ts";
+import { prepareServices } from "../../services/rig/prepare.ts";
 
 const root = resolve(import.meta.dir, "..");
+
+/** With the command that runs openstacksdk. */
+function withSDK({ name, command }: PreparedClient): PreparedClient {
+  const sdk = pythonClient("openstacksdk", join(root, "python")).command;
+  return { name, command: ["env", `FAIRLEAD_OPENSTACK_SDK=${JSON.stringify(sdk)}`, ...command] };
+}
+
+const rehearsal = () => testFile("rehearsal", join(root, "rehearsal/rehearsal.client.ts"), 400);
+
+/** With the Go manager, which is built from its module. */
+function rehearsalWithGo(): PreparedClient {
+  const tool = "k8s.io/cloud-provider-openstack/cmd/openstack-cloud-controller-manager";
+  const peer = `${goProgram(join(root, "rehearsal/peer"), [], tool)} --cloud-provider=openstack`;
+  const { command } = rehearsal();
+  const only = "--test-name-pattern=from the Go manager";
+  return {
+    name: "rehearsal with the Go manager",
+    command: ["env", `OPENSTACK_CCM=${peer}`, ...command, only],
+  };
+}
 
 export const openstackClients: ClientSuite = {
   clients: {
     /** The rehearsal of a change between managers. It has its own cloud. */
-    rehearsal: () => testFile("rehearsal", join(root, "rehearsal/rehearsal.client.ts"), 400),
+    rehearsal,
+    upstream: rehearsalWithGo,
+    /** openstacksdk and the openstack command. They have their own cloud. */
+    python: () => withSDK(testFile("openstacksdk", join(root, "python/sdk.client.ts"))),
+    /** Fairlead's own manager, and openstacksdk, against the real services. */
+    services: () => withSDK(prepareServices()),
   },
+  nightly: ["upstream", "services"],
   start: async () => ({ env: () => ({}), async [Symbol.asyncDispose]() {} }),
 };

@@ -1,0 +1,25 @@
+// Makes the services ready to start: their packages, and what their databases have, are in the cache.
+
+import { join } from "node:path";
+import { testFile } from "../../../../clients/rig/prepare.ts";
+import type { PreparedClient } from "../../../../clients/rig/suite.ts";
+import { cached, hashOf, run } from "../../../../tools/rig/cached.ts";
+import { servicePackages } from "./packages.ts";
+import { isolated } from "./stack.ts";
+
+/** The folder with the packages, and that with the databases. */
+function folders(): readonly string[] {
+  const packages = servicePackages();
+  const sources = ["configuration.ts", "initialise.ts", "seed.ts"].map((name) => join(import.meta.dir, name));
+  const initialised = cached(`openstack-databases-${hashOf(sources)}`, (folder) =>
+    run(isolated([process.execPath, join(import.meta.dir, "initialise.ts"), packages, folder]), "/"),
+  );
+  return [packages, initialised];
+}
+
+/** The tests run where the services run: in namespaces that are gone with them. */
+export function prepareServices(): PreparedClient {
+  const roots = folders().join(":");
+  const { name, command } = testFile("services", join(import.meta.dir, "../services.client.ts"), 1800);
+  return { name, command: ["env", `FAIRLEAD_OPENSTACK_FOLDERS=${roots}`, ...isolated(command)] };
+}

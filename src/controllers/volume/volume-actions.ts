@@ -11,7 +11,7 @@ import { type KubeObject, keyOf, type ObjectKey } from "../../kube/objects.ts";
 import type { Patch } from "../../kube/patches/patch.ts";
 import type { Resource } from "../../kube/resources.ts";
 import { CloudError } from "../../provider/errors.ts";
-import { withDeadline } from "../../runtime/deadline.ts";
+import { DeadlineError, withDeadline } from "../../runtime/deadline.ts";
 import { isLostRace, textOfError } from "../classify-error.ts";
 import type { LatestObjects } from "../latest-objects.ts";
 import { type Finding, findingsIn, type ObjectEvent, Reporter, ReportsByName } from "../reporter.ts";
@@ -88,7 +88,8 @@ export class VolumeActions {
         onCall(method, "OK", clock.monotonic() - began);
         return sent;
       } catch (error) {
-        onCall(method, error instanceof RpcError ? error.code : "UNKNOWN", clock.monotonic() - began);
+        const other = error instanceof DeadlineError ? "DEADLINE_EXCEEDED" : "UNKNOWN";
+        onCall(method, error instanceof RpcError ? error.code : other, clock.monotonic() - began);
         throw error;
       }
     });

@@ -43,8 +43,6 @@ export class Cluster {
   /** Answers that report an error, with their text. */
   readonly refusals: string[] = [];
   readonly logged: string[] = [];
-  /** The headers of the last request to the cloud. */
-  lastHeaders: Readonly<Record<string, string>> = {};
   readonly #options: ClusterOptions;
   #running:
     | { readonly manager: Manager; readonly stop: AbortController; readonly done: Promise<void> }
@@ -76,7 +74,6 @@ export class Cluster {
       cloudTransport: async (request, signal) => {
         const path = pathOf(new URL(request.url));
         this.sent.push(`${request.method} ${path}`);
-        this.lastHeaders = request.headers ?? {};
         const response = await systemTransport(request, signal);
         if (!response.ok)
           this.refusals.push(
@@ -161,15 +158,6 @@ export class Cluster {
   services(): readonly Service[] {
     const all = this.server.store.list("services") as unknown as readonly Service[];
     return all.filter(({ metadata }) => metadata.name !== "kubernetes");
-  }
-
-  /** What the manager said about a Service, for example "Warning SyncLoadBalancerFailed …". */
-  events(name: string): string {
-    const all = this.server.store.list("events").filter((event) => {
-      const about = event["involvedObject"] as { readonly name?: string } | undefined;
-      return about?.name === name;
-    });
-    return all.map((event) => `${event["type"]} ${event["reason"]} ${event["message"]}`).join("\n");
   }
 
   addressesOf(name: string): readonly string[] {

@@ -6,6 +6,7 @@ import { openstack } from "../../../../providers/openstack/index.ts";
 import type { AnyProvider } from "../../../../src/app/connect-cloud.ts";
 import { Cluster } from "../../../clients/rig/cluster.ts";
 import { until as untilItHolds } from "../../../cluster/rig/until.ts";
+import { readWithSDK } from "../clients/rig/sdk.ts";
 import { ApiClient, type Json } from "./rig/api.ts";
 import { urlOf } from "./rig/configuration.ts";
 import { names } from "./rig/seed.ts";
@@ -25,6 +26,7 @@ interface FloatingIP extends Json {
 }
 
 const prefix = "loadbalancer.openstack.org/";
+const creation = "POST /lbaas/loadbalancers";
 const cluster = new Cluster({
   provider: openstack as unknown as AnyProvider,
   prefix,
@@ -48,9 +50,18 @@ let config: Readonly<Record<string, string>>;
 const nodePort = (index: number) => 30_000 + index;
 const balancers = () => user.list<Balancer>("octavia", "/loadbalancers");
 const floatingIPs = () => user.list<FloatingIP>("neutron", "/floatingips");
+const nameOf = (service: string) => `kube_service_prod_default_${service}`;
+const mutations = () =>
+  cluster.sent.filter((one) => !one.startsWith("GET ") && !one.endsWith("/auth/tokens"));
 
 /** How many load balancers Octavia has created: it keeps rows of deleted ones. An answer may come too late, so requests say less. */
 const createdCount = () => Number(stack.sql("SELECT COUNT(*) FROM load_balancer", "octavia"));
+
+async function balancerOf(service: string): Promise<Balancer> {
+  const found = (await balancers()).find(({ name }) => name === nameOf(service));
+  if (found === undefined) throw new Error(`${service} has no load balancer.`);
+  return found;
+}
 
 const addressed = (...services: readonly string[]) =>
   until(`an address of ${services.join(", ")}`, () =>
@@ -150,4 +161,43 @@ test("20 new Services get 20 load balancers, and Octavia refuses nothing as immu
   expect(all.map(({ provisioning_status: status }) => status)).toEqual(all.map(() => "ACTIVE"));
   const addresses = (await floatingIPs()).map((one) => one.floating_ip_address).toSorted();
   expect(web.flatMap((name) => cluster.addressesOf(name)).toSorted()).toEqual(addresses);
+});
+
+test("a Node that joins becomes a member of all pools, and a changed annotation changes one listener", async () => {
+  const before = cluster.sent.length;
+  cluster.joinNode("node-2", "10.244.2.0/24");
+  await until("the members", async () => {
+    const pools = await user.list<Json & { members: readonly unknown[] }>("octavia", "/pools");
+    return pools.length === 2 * web.length && pools.every(({ members }) => members.length === 3);
+  });
+  cluster.annotate("web-0", { "connection-limit": "77" });
+  const listeners = async () => {
+    const { id } = await balancerOf("web-0");
+    return user.list<Json & { connection_limit: number }>("octavia", `/listeners?loadbalancer_id=${id}`);
+  };
+  await until("the limit", async () =>
+    (await listeners()).every(({ connection_limit: limit }) => limit === 77),
+  );
+  expect(cluster.sent.slice(before)).not.toContain(creation);
+  expect(cluster.refusals.filter((one) => one.includes(": 409 "))).toEqual([]);
+});
+
+test("openstacksdk and the openstack command read the load balancers", async () => {
+  const expected = web.map((name, index) => {
+    const protocol = index % annotations.length === 3 ? "HTTP" : "TCP";
+    const listeners = [[protocol, 80] as const, ["UDP", 53] as const];
+    const members = ["node-0", "node-1", "node-2"];
+    return [nameOf(name), { address: cluster.addressesOf(name)[0] ?? "", listeners, members }] as const;
+  });
+  const { isRead, output } = await readWithSDK(config, Object.fromEntries(expected));
+  expect([isRead, isRead ? "" : output]).toEqual([true, ""]);
+});
+
+test("a restarted manager changes nothing", async () => {
+  await cluster.stop();
+  const before = mutations().length;
+  const requests = cluster.sent.length;
+  await cluster.start(config);
+  await until("a look at all load balancers", () => cluster.sent.length - requests > 3 * web.length);
+  expect(mutations().slice(before)).toEqual([]);
 });

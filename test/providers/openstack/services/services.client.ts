@@ -201,3 +201,18 @@ test("a restarted manager changes nothing", async () => {
   await until("a look at all load balancers", () => cluster.sent.length - requests > 3 * web.length);
   expect(mutations().slice(before)).toEqual([]);
 });
+
+test("a load balancer waits while the worker of Octavia is down", async () => {
+  await stack.stop("worker");
+  const [count, before] = [createdCount(), cluster.sent.length];
+  cluster.create("patient", {}, [{ port: 80, nodePort: nodePort(200) }]);
+  await until(
+    "the load balancer",
+    async () => (await balancerOf("patient")).provisioning_status === "PENDING_CREATE",
+  );
+  const waits = () => cluster.sent.slice(before).filter((one) => one === "GET /lbaas/loadbalancers").length;
+  await until("more looks at it", () => waits() > 20);
+  await stack.start("worker");
+  await addressed("patient");
+  expect(createdCount()).toBe(count + 1);
+});

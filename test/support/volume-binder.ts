@@ -61,11 +61,11 @@ export class VolumeBinder {
     for (const claim of claims) this.#bind(claim);
     const uids = new Set(claims.map(({ metadata }) => metadata.uid));
     for (const volume of this.volumes()) {
-      const isNeeded = uids.has(volume.spec?.claimRef?.uid ?? "");
-      const { phase } = volume.status ?? {};
-      if (phase === "Bound" && !isNeeded) this.#setPhase(volume, "Released");
-      // The claim is there again.
-      if (phase === "Released" && isNeeded) this.#setPhase(volume, "Bound");
+      const { uid } = volume.spec?.claimRef ?? {};
+      const isReleased = volume.status?.phase === "Released";
+      if (uid === undefined || isReleased !== uids.has(uid)) continue;
+      // Also one whose claim is gone before they were bound, and back again if the claim is.
+      this.#setPhase(volume, isReleased ? "Bound" : "Released");
     }
   }
 

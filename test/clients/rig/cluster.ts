@@ -43,6 +43,8 @@ export class Cluster {
   /** Answers that report an error, with their text. */
   readonly refusals: string[] = [];
   readonly logged: string[] = [];
+  /** The headers of the last request to the cloud. */
+  lastHeaders: Readonly<Record<string, string>> = {};
   readonly #options: ClusterOptions;
   #running:
     | { readonly manager: Manager; readonly stop: AbortController; readonly done: Promise<void> }
@@ -74,6 +76,7 @@ export class Cluster {
       cloudTransport: async (request, signal) => {
         const path = pathOf(new URL(request.url));
         this.sent.push(`${request.method} ${path}`);
+        this.lastHeaders = request.headers ?? {};
         const response = await systemTransport(request, signal);
         if (!response.ok)
           this.refusals.push(

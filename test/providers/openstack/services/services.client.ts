@@ -216,3 +216,28 @@ test("a load balancer waits while the worker of Octavia is down", async () => {
   await addressed("patient");
   expect(createdCount()).toBe(count + 1);
 });
+
+test("a change succeeds after Keystone was restarted, and after the token was revoked", async () => {
+  await stack.stop("keystone");
+  cluster.annotate("patient", { "connection-limit": "5" });
+  await until("an error", () => cluster.refusals.some((one) => /: (503|500|401) /.test(one)));
+  await stack.start("keystone");
+  const limited = (limit: number) => async () => {
+    const { id } = await balancerOf("patient");
+    const path = `/listeners?loadbalancer_id=${id}`;
+    const [listener] = await user.list<Json & { connection_limit: number }>("octavia", path);
+    return listener?.connection_limit === limit;
+  };
+  await until("the change", limited(5));
+  const token = cluster.lastHeaders["x-auth-token"] ?? "";
+  expect(token).not.toBe("");
+  await admin.revoke(token);
+  // Octavia accepts it for some seconds more.
+  let limit = 5;
+  await until("another token", () => {
+    limit += 1;
+    cluster.annotate("patient", { "connection-limit": String(limit) });
+    return cluster.lastHeaders["x-auth-token"] !== token;
+  });
+  await until("the last change", () => limited(limit)());
+});

@@ -152,7 +152,7 @@ class Chain {
       settings.profile !== undefined
         ? this.#fromProfile(settings.profile)
         : id !== undefined && secret !== undefined
-          ? staticKey(id, secret, settings["session-token"])
+          ? staticKey(id.reveal(), secret, settings["session-token"])
           : (this.#fromWebIdentity() ?? this.#fromProfile("default"));
     if (role === undefined) return base;
     const source = settings["source-arn"];

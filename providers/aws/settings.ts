@@ -60,7 +60,8 @@ const access = {
   "role-arn": text("A role to assume for all requests.", live),
   "source-arn": text("ARN of the resource on whose behalf the role is assumed.", live),
   "service-overrides": records('Other endpoints: [ServiceOverride "name"].', override, { fallback: [] }),
-  "access-key-id": text("Id of an access key.", { env: "AWS_ACCESS_KEY_ID", ...live }),
+  // With the key, so that manifests take both from one Secret.
+  "access-key-id": secret("Id of an access key.", { env: "AWS_ACCESS_KEY_ID" }),
   "secret-access-key": secret("The access key.", { env: "AWS_SECRET_ACCESS_KEY" }),
   "session-token": secret("Token of a temporary access key.", { env: "AWS_SESSION_TOKEN" }),
   profile: text("Profile in the shared files.", { env: "AWS_PROFILE", ...live }),

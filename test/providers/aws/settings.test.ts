@@ -139,3 +139,18 @@ test("reads the flags of the Go manager's tagging controller, and says which hav
     value: new Bun.CryptoHasher("md5").update("env=prod,team=a").digest("hex"),
   });
 });
+
+test("starts without shared files in the home folder, and not without the token of a web identity [F81]", async () => {
+  const problemsWith = async (environment: Readonly<Record<string, string>>) => {
+    const { problems } = await readConfiguration({
+      provider: aws as unknown as AnyProvider,
+      args: ["--configure-cloud-routes=false"],
+      files: new MemoryFiles({}).files,
+      environment,
+    });
+    return problems.map(({ text }) => text);
+  };
+  expect(await problemsWith({ HOME: "/home/ccm" })).toEqual([]);
+  const webIdentity = { AWS_ROLE_ARN: "arn:aws:iam::1:role/ccm", AWS_WEB_IDENTITY_TOKEN_FILE: "/token" };
+  expect(await problemsWith(webIdentity)).toEqual([expect.stringContaining("/token: cannot read")]);
+});

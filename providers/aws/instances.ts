@@ -171,7 +171,8 @@ export function instanceSource(
 ): InstanceSource {
   const zoneIDs = new ZoneIDs(ec2);
   const pattern = new RegExp(settings["supported-topology-instance-type-pattern"]);
-  const families = settings["node-ip-families"] ?? ["ipv4"];
+  const { "node-ip-families": chosen = [] } = settings;
+  const families = chosen.length === 0 ? ["ipv4"] : chosen;
   const toInstances = async (found: readonly ApiInstance[], call: Call): Promise<readonly Instance[]> => {
     if (found.length === 0) return [];
     const names = found.flatMap(({ placement }) => placement?.availabilityZone ?? []);

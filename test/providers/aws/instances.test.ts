@@ -75,6 +75,13 @@ test.each([
   expect([instanceIDOf(id), fargate.keyOf(id)]).toEqual([instance, pod]);
 });
 
+test("takes IPv4 addresses where NodeIPFamilies is empty, as the Go manager does", async () => {
+  const { lab } = labWith({ settings: { "node-ip-families": "" } }, ({ account }) => {
+    account.add("node-1", { tags: owned });
+  });
+  expect((await instancesOf(lab))[0]?.addresses.map(({ kind }) => kind)).toContain("InternalIP");
+});
+
 test("lists 65 instances with two requests [F9]", async () => {
   const { lab, cloud } = labWith({}, ({ account }) => {
     for (let index = 0; index < 65; index += 1) account.add(`node-${index}`, { tags: owned });

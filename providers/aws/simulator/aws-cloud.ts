@@ -15,7 +15,7 @@ import { signed } from "../signature.ts";
 import { balancerOperations } from "./api/balancers.ts";
 import { groupOperations } from "./api/groups.ts";
 import { instanceOperations } from "./api/instances.ts";
-import { metadataAnswer } from "./api/metadata.ts";
+import { containerAnswer, containerPath, metadataAnswer } from "./api/metadata.ts";
 import { networkOperations } from "./api/networks.ts";
 import type { QueryOperations } from "./api/operations.ts";
 import { stsOperations } from "./api/sts.ts";
@@ -81,10 +81,12 @@ export class AwsCloud extends SimulatedApi {
   receive(request: SimulatedRequest): Delivery {
     this.settle();
     const { method, url, text = "" } = request;
-    if (url.pathname.startsWith("/latest/")) {
+    const isContainer = url.pathname === containerPath;
+    if (isContainer || url.pathname.startsWith("/latest/")) {
       const operation = `${method} ${url.pathname}`;
       const fault = this.faults.next(operation);
-      const serve = () => metadataAnswer(this.account, this.keys, request);
+      const answer = isContainer ? containerAnswer : metadataAnswer;
+      const serve = () => answer(this.account, this.keys, request);
       return this.respond(
         { method: "GET", body: undefined },
         { operation, path: url.pathname, fault, serve },

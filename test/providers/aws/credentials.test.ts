@@ -153,6 +153,28 @@ test("works with a clock that is ten minutes wrong", async () => {
   expect(clock).toBe(lab.clock);
 });
 
+test("takes the credentials of a container, of ECS without a token and of EKS with one [F81]", async () => {
+  const cases = [
+    { settings: { "container-credentials-path": "/v2/credentials" }, token: undefined },
+    {
+      settings: {
+        "container-credentials-url": "http://169.254.170.23/v2/credentials",
+        "container-token-file": "/var/run/token",
+      },
+      token: "jwt",
+    },
+  ];
+  for (const { settings, token } of cases) {
+    const options = { settings: { ...none, ...settings }, files: { "/var/run/token": "jwt\n" } };
+    const { lab, cloud } = labWith(options, ({ account }) => {
+      account.containerToken = token;
+      account.add("node-1", { tags: owned });
+    });
+    expect(await instancesOf(lab)).toHaveLength(1);
+    expect(cloud.counts()["GET /v2/credentials"]).toBe(1);
+  }
+});
+
 test("asks the instance metadata service for nothing where it is disabled", async () => {
   const { lab } = labWith({ settings: { ...none, "metadata-disabled": "true" } });
   expect(messageOf(await failureOf(instancesOf(lab)))).toBe(

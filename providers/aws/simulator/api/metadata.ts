@@ -1,4 +1,4 @@
-// The instance metadata service of one machine, in its second version.
+// The instance metadata service of one machine, in its second version, and the credentials of containers.
 
 import { type Answer, Refused, type SimulatedRequest } from "#ccm/testing";
 import { type Account, region } from "../state/account.ts";
@@ -9,10 +9,31 @@ const credentialsPath = "/latest/meta-data/iam/security-credentials/";
 /** How long the credentials of the machine's role are valid. */
 const life = 6 * 3_600_000;
 
+type Keys = Map<string, { readonly secret: string; readonly endsAt?: number }>;
+
+/** A new key of the role. */
+function newKey(account: Account, keys: Keys): string {
+  const AccessKeyId = account.id("ASIA");
+  const endsAt = account.ids.clock.now() + life;
+  const SecretAccessKey = `secret-of-${AccessKeyId}`;
+  keys.set(AccessKeyId, { secret: SecretAccessKey, endsAt });
+  const Expiration = new Date(endsAt).toISOString();
+  return JSON.stringify({ AccessKeyId, SecretAccessKey, Token: `token-of-${AccessKeyId}`, Expiration });
+}
+
+/** The path of the credentials of containers. */
+export const containerPath = "/v2/credentials";
+
+/** As of ECS, without a token, or of EKS, with one. */
+export function containerAnswer(account: Account, keys: Keys, { authorization }: SimulatedRequest): Answer {
+  const isValid = authorization === account.containerToken;
+  return isValid ? { status: 200, body: newKey(account, keys) } : { status: 401 };
+}
+
 /** Keys of the role are added to `keys`. */
 export function metadataAnswer(
   account: Account,
-  keys: Map<string, { readonly secret: string; readonly endsAt?: number }>,
+  keys: Keys,
   { method, url: { pathname }, header = () => undefined }: SimulatedRequest,
 ): Answer {
   const text = (body: string): Answer => ({ status: 200, body, headers: { "content-type": "text/plain" } });
@@ -21,20 +42,7 @@ export function metadataAnswer(
   if (pathname === "/latest/api/token") return method === "PUT" ? text(token) : { status: 405 };
   if (header("x-aws-ec2-metadata-token") !== token) return { status: 401 };
   if (pathname === credentialsPath) return text(role);
-  if (pathname === credentialsPath + role) {
-    const id = account.id("ASIA");
-    const endsAt = account.ids.clock.now() + life;
-    keys.set(id, { secret: `secret-of-${id}`, endsAt });
-    return text(
-      JSON.stringify({
-        Code: "Success",
-        AccessKeyId: id,
-        SecretAccessKey: `secret-of-${id}`,
-        Token: `token-of-${id}`,
-        Expiration: new Date(endsAt).toISOString(),
-      }),
-    );
-  }
+  if (pathname === credentialsPath + role) return text(newKey(account, keys));
   if (pathname === "/latest/dynamic/instance-identity/document")
     return text(JSON.stringify({ instanceId: self.id, region, availabilityZone: self.zone }));
   throw new Refused(404, "not found");

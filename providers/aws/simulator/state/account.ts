@@ -43,6 +43,8 @@ export class Account {
   readonly untaggable = new Set<string>();
   /** Instances that load balancers refuse, as those in another VPC. */
   readonly refused = new Set<string>();
+  /** What containers send for their credentials, if anything. */
+  containerToken: string | undefined;
   /** The machine whose instance metadata service answers. */
   self: string | undefined;
 

@@ -107,7 +107,7 @@ describe("a new Service", () => {
     ]);
   });
 
-  test("gets no load balancer while the external network is not certain [N11]", async () => {
+  test("gets no load balancer while the external network is not certain", async () => {
     const h = new OpenStackWorld();
     ensureSubnet(h.cloud.project, "other", "198.19.0.0/16", true);
     await h.start();

@@ -9,6 +9,15 @@ import type { Requests } from "../requests/requests.ts";
 import { apiVersionOf, type Query, type Resource, resourcePath } from "../resources.ts";
 import type { ClientOptions, Draft, KubeApi, ListOptions, Page, Preconditions, RawRequest } from "./api.ts";
 
+/** The only object of a list or watch. The API server decides by its name, too, whether the request is permitted. */
+function selected(
+  selector: string | number | boolean | undefined,
+  namespace: string | undefined,
+): string | undefined {
+  const name = /^metadata\.name=([^,]+)$/.exec(String(selector ?? ""))?.[1];
+  return name === undefined ? undefined : keyOf({ name, ...defined({ namespace }) });
+}
+
 /** A server that does not support it sends the whole object. */
 const metadataOnly = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json";
 
@@ -51,7 +60,9 @@ export class HttpKubeApi implements KubeApi {
     const { limit = 1 } = query;
     const path = resourcePath(resource, defined({ namespace }));
     const maxBytes = limit > 1 ? maxPageBytes : undefined;
-    const request = this.#request("list", resource.plural, path, { query, ...defined({ maxBytes }) });
+    const object = selected(query.fieldSelector, namespace);
+    const details = { query, ...defined({ maxBytes, object }) };
+    const request = this.#request("list", resource.plural, path, details);
     let list: WireList<T>;
     try {
       list = (await this.#requests.send(request, signal)) as WireList<T>;
@@ -137,7 +148,8 @@ export class HttpKubeApi implements KubeApi {
     signal: AbortSignal,
   ): Promise<OpenStream> {
     const path = resourcePath(resource, defined({ namespace }));
-    return this.#requests.open(this.#request("watch", resource.plural, path, { query }), signal);
+    const details = { query, ...defined({ object: selected(query["fieldSelector"], namespace) }) };
+    return this.#requests.open(this.#request("watch", resource.plural, path, details), signal);
   }
 
   whenAnswered(signal: AbortSignal): Promise<void> {

@@ -2,7 +2,7 @@ import { describe, expect, test } from "bun:test";
 import { getEventListeners } from "node:events";
 import { seconds } from "../../../src/core/brand.ts";
 import { KubeError, type KubeErrorKind } from "../../../src/kube/errors/kube-error.ts";
-import { nodes } from "../../../src/kube/resources.ts";
+import { leases, nodes } from "../../../src/kube/resources.ts";
 import { failure, json, scripted, silence } from "../support/scripted.ts";
 
 const never = new AbortController().signal;
@@ -55,6 +55,20 @@ test.each([
   expect([error, ...observed]).toEqual([
     expect.objectContaining({ kind: "forbidden", denial: "admission" }),
     expect.objectContaining({ code: "403", denial: "admission" }),
+  ]);
+});
+
+test("a list and a watch of one object are observed with its key, since permissions may name it", async () => {
+  const observed: unknown[] = [];
+  const { api } = scripted(() => json({}, 403), { onRequest: (request) => observed.push(request) });
+  const fieldSelector = "metadata.name=ccm";
+  await failure(api.listPage(leases, { namespace: "kube-system", fieldSelector }, never));
+  await failure(api.openWatch(leases, { namespace: "kube-system", query: { fieldSelector } }, never));
+  await failure(api.listPage(nodes, {}, never));
+  expect(observed).toEqual([
+    expect.objectContaining({ verb: "list", object: "kube-system/ccm" }),
+    expect.objectContaining({ verb: "watch", object: "kube-system/ccm" }),
+    expect.not.objectContaining({ object: expect.anything() }),
   ]);
 });
 

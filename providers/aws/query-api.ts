@@ -236,15 +236,15 @@ export class QueryApi<A extends string> {
   pages<T>(
     action: A,
     parameters: Parameters,
-    { list, size = {}, cursor: [asked, told] }: Paging,
+    { list, size = {}, cursor: [parameter, member] }: Paging,
     call: Call,
   ): AsyncGenerator<readonly T[], void, undefined> {
     return pagesByCursor<T>({ operation: action }, async (cursor) => {
-      const all = { ...parameters, ...size, [asked]: cursor };
+      const all = { ...parameters, ...size, [parameter]: cursor };
       const body = await this.call<Readonly<Record<string, unknown>>>(action, all, call);
       // An empty element is an empty list.
       const items = body[list] === null ? [] : (body[list] as readonly T[] | undefined);
-      return { items, next: body[told] as string | null | undefined };
+      return { items, next: body[member] as string | null | undefined };
     });
   }
 

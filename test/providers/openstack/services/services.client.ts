@@ -183,6 +183,8 @@ test("a Node that joins becomes a member of all pools, and a changed annotation 
 });
 
 test("openstacksdk and the openstack command read the load balancers", async () => {
+  const isActive = ({ provisioning_status: status }: Balancer) => status === "ACTIVE";
+  await until("the last change to end", async () => (await balancers()).every(isActive));
   const expected = web.map((name, index) => {
     const protocol = index % annotations.length === 3 ? "HTTP" : "TCP";
     const listeners = [[protocol, 80] as const, ["UDP", 53] as const];

@@ -137,7 +137,7 @@ describe.if(chromium !== undefined)("the page /status in Chromium", () => {
         return { name: id || tagName, text: innerText.split("\\n")[0], outline: outlineStyle + " " + outlineWidth };
       })()`) as Promise<{ name: string; text: string; outline: string }>;
     const order: string[] = [];
-    for (let count = 0; count < 19; count += 1) {
+    for (let count = 0; count < 20; count += 1) {
       await page.press("Tab");
       const { name, text, outline } = await focused();
       order.push(name === "A" ? text : name);
@@ -145,7 +145,7 @@ describe.if(chromium !== undefined)("the page /status in Chromium", () => {
     }
     expect(order).toEqual([
       ...["Skip to the content", "pause"],
-      ...["Nodes", "Services", "Routes", "Holds", "Decisions", "Cloud", "This replica"],
+      ...["Nodes", "Services", "Routes", "Volumes", "Holds", "Decisions", "Cloud", "This replica"],
       ...["Nodes", "Services", "Routes", "Holds", "Decisions", "Cloud requests"],
       ...["filter-text", "filter-unsettled", "BUTTON", "nodes-next"],
     ]);
@@ -190,7 +190,7 @@ describe.if(chromium !== undefined)("the page /status in Chromium", () => {
     expect(named("table")).toContain("Nodes with their state, address, provider id and what is wrong");
     expect(named("columnheader")).toContain("Provider id");
     expect(named("rowheader")).toContain("lost");
-    expect(named("searchbox")).toEqual(["Find a Node, Service or change"]);
+    expect(named("searchbox")).toEqual(["Find a Node, Service, volume or change"]);
     expect(nodes.some(({ role }) => role === "status")).toBe(true);
   });
 

@@ -140,7 +140,7 @@ function toInstance(found: ApiInstance, known: Known): readonly Instance[] {
       key,
       id: providerID(`aws:///${zone ?? ""}/${key}`),
       names: [...(privateDnsName ? [privateDnsName] : []), key],
-      // A resource-based name has any domain after the id.
+      // In a resource-based name, a domain follows the id.
       shortName: key,
       title,
       state,

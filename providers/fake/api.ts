@@ -70,6 +70,17 @@ export interface ApiVolume {
   readonly machine: string | null;
 }
 
+export interface ApiSnapshot {
+  readonly id: string;
+  readonly name: string;
+  readonly labels: Readonly<Record<string, string>>;
+  readonly status: "creating" | "uploading" | "ready" | "failed";
+  /** In GiB. */
+  readonly size: number;
+  readonly volume: string;
+  readonly created_at: string;
+}
+
 interface Meta {
   readonly total: number;
   readonly next_page: number | null;
@@ -105,12 +116,12 @@ export function fakeApi({ base, transport, pageSize }: ApiOptions) {
 
   const send = <T>(method: "POST" | "PATCH" | "DELETE", path: string, call: Call, body?: unknown) => {
     const operation = `${method} ${path.replace(/(?<=\/\w+\/).+/, "{id}")}`;
-    const [, object] = /^\/(balancer|volume)s/.exec(path) ?? [];
+    const [, object] = /^\/(balancer|volume|snapshot)s/.exec(path) ?? [];
     const expects = object !== undefined && body !== undefined ? [object] : undefined;
     return api.call<T>({ operation, method, path, body, expects }, call);
   };
 
-  const lookup = (object: "balancer" | "volume", id: string) =>
+  const lookup = (object: "balancer" | "volume" | "snapshot", id: string) =>
     ({
       operation: `GET /${object}s/{id}`,
       method: "GET",
@@ -133,11 +144,21 @@ export function fakeApi({ base, transport, pageSize }: ApiOptions) {
     volumes: (call: Call) => list<ApiVolume>("volumes", call),
     volume: (id: string, call: Call) => api.call<{ readonly volume: ApiVolume }>(lookup("volume", id), call),
     createVolume: (
-      spec: Pick<ApiVolume, "name" | "labels" | "tier" | "size"> & { zone?: string },
+      spec: Pick<ApiVolume, "name" | "labels" | "tier" | "size"> & {
+        readonly zone?: string;
+        readonly snapshot?: string;
+        readonly volume?: string;
+      },
       call: Call,
     ) => send<{ readonly volume: ApiVolume }>("POST", "/volumes", call, spec),
     changeVolume: (id: string, spec: Partial<Pick<ApiVolume, "size" | "machine">>, call: Call) =>
       send<{ readonly volume: ApiVolume }>("PATCH", `/volumes/${id}`, call, spec),
+    snapshots: (call: Call) => list<ApiSnapshot>("snapshots", call),
+    snapshot: (id: string, call: Call) =>
+      api.call<{ readonly snapshot: ApiSnapshot }>(lookup("snapshot", id), call),
+    createSnapshot: (spec: Pick<ApiSnapshot, "name" | "labels" | "volume">, call: Call) =>
+      send<{ readonly snapshot: ApiSnapshot }>("POST", "/snapshots", call, spec),
+    deleteSnapshot: (id: string, call: Call) => send<undefined>("DELETE", `/snapshots/${id}`, call),
     deleteVolume: (id: string, call: Call) => send<undefined>("DELETE", `/volumes/${id}`, call),
     deleteRoute: (id: string, call: Call) => send<undefined>("DELETE", `/routes/${id}`, call),
   };

@@ -1,18 +1,20 @@
-// Volumes of the fake cloud: in one zone each, attached to one machine.
+// Volumes of the fake cloud: in one zone each, attached to one machine. Their snapshots are in all zones.
 
 import {
   type Call,
   ifFound,
   mapEntries,
+  type ObservedSnapshot,
   type ObservedVolume,
   oneOf,
+  type Snapshots,
   seconds,
   text,
   type VolumeDriver,
   type VolumeOutcome,
   type Volumes,
 } from "#ccm";
-import type { ApiVolume, FakeApi } from "./api.ts";
+import type { ApiSnapshot, ApiVolume, FakeApi } from "./api.ts";
 
 const gibibyte = 2 ** 30;
 const zoneKey = "topology.fake.example/zone";
@@ -35,6 +37,7 @@ export const volumeDriver: VolumeDriver<typeof parameters> = {
   publishContextOf: ({ device }) => ({ device }),
   devicePathOf: ({ device }) => device,
   formatOptionsOf: ({ fsFormatOptions = "" }) => fsFormatOptions,
+  sources: ["snapshot", "volume"],
 };
 
 function toObserved({ id, name, size, zone, machine, status }: ApiVolume): ObservedVolume {
@@ -45,6 +48,13 @@ function toObserved({ id, name, size, zone, machine, status }: ApiVolume): Obser
     attachedTo: machine === null ? [] : [machine],
     device: `/dev/disk/by-id/fake-${id}`,
     state: status === "available" ? "ready" : "changing",
+  };
+}
+
+function toSnapshot({ id, name, size, volume, status, created_at }: ApiSnapshot): ObservedSnapshot {
+  return {
+    ...{ id, name, volumeID: volume, size: size * gibibyte, state: status },
+    createdAt: new Date(created_at),
   };
 }
 
@@ -65,10 +75,14 @@ export function fakeVolumes(api: FakeApi, mark: { readonly cluster: string }): V
       const found = await ifFound(api.volume(id, call));
       return found && toObserved(found.volume);
     },
-    create: async ({ name, size, topology, parameters: { tier } }, call) => {
+    create: async ({ name, size, topology, parameters: { tier }, source }, call) => {
       const zone = topology?.[zoneKey];
       const labels = { cluster: mark.cluster };
-      const spec = { name, labels, tier, size: size / gibibyte, ...(zone !== undefined && { zone }) };
+      const spec = {
+        ...{ name, labels, tier, size: size / gibibyte },
+        ...(zone !== undefined && { zone }),
+        ...(source !== undefined && { [source.kind]: source.id }),
+      };
       const { volume } = await api.createVolume(spec, call);
       return { ...accepted(`volume ${name}`), id: volume.id };
     },
@@ -79,5 +93,25 @@ export function fakeVolumes(api: FakeApi, mark: { readonly cluster: string }): V
     attach: (volume, machine, call) => change(volume, { machine }, call),
     detach: (volume, _machine, call) => change(volume, { machine: null }, call),
     expand: (volume, size, call) => change(volume, { size: size / gibibyte }, call),
+    snapshots: fakeSnapshots(api, mark),
+  };
+}
+
+function fakeSnapshots(api: FakeApi, mark: { readonly cluster: string }): Snapshots {
+  return {
+    list: (call) => mapEntries(api.snapshots(call), toSnapshot),
+    get: async (id, call) => {
+      const found = await ifFound(api.snapshot(id, call));
+      return found && toSnapshot(found.snapshot);
+    },
+    create: async ({ name, volume }, call) => {
+      const spec = { name, labels: { cluster: mark.cluster }, volume: volume.id };
+      const { snapshot } = await api.createSnapshot(spec, call);
+      return { ...accepted(`snapshot ${name}`), id: snapshot.id };
+    },
+    remove: async ({ id }, call) => {
+      await ifFound(api.deleteSnapshot(id, call));
+      return { done: true };
+    },
   };
 }

@@ -10,6 +10,7 @@ const served: Readonly<Record<string, readonly string[]>> = {
   Controller: [
     ...["CreateVolume", "DeleteVolume", "ControllerPublishVolume", "ControllerUnpublishVolume"],
     ...["ValidateVolumeCapabilities", "ListVolumes", "ControllerGetCapabilities", "ControllerExpandVolume"],
+    ...["CreateSnapshot", "DeleteSnapshot", "ListSnapshots"],
   ],
   Node: [
     ...["NodeStageVolume", "NodeUnstageVolume", "NodePublishVolume", "NodeUnpublishVolume"],
@@ -17,7 +18,10 @@ const served: Readonly<Record<string, readonly string[]>> = {
   ],
 };
 
-const wrappers = { BoolValue: { value: "1 bool" } };
+const wrappers: Readonly<Record<string, Record<string, string>>> = {
+  BoolValue: { value: "1 bool" },
+  Timestamp: { seconds: "1 int64", nanos: "2 int32" },
+};
 const scalars = ["string", "bool", "int32", "int64"];
 
 interface Block {
@@ -84,8 +88,9 @@ class Tables {
   use(name: string, from = ""): string {
     if (scalars.includes(name) || name === "map") return name;
     const wrapper = name.replace(/^\.google\.protobuf\./, "");
-    if (wrapper in wrappers) {
-      Object.assign(this.messages, wrappers);
+    const fields = wrappers[wrapper];
+    if (fields !== undefined) {
+      this.messages[wrapper] = fields;
       return wrapper;
     }
     const parts = from.split(".");

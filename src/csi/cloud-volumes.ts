@@ -1,40 +1,30 @@
 // Creates, removes, attaches, detaches and expands volumes, each idempotently. A volume is looked up by its id before it is changed and
 // afterwards; only a definite answer counts. Volumes are found by name in a listing that began after the request.
 
-import { type Milliseconds, seconds } from "../core/brand.ts";
-import { messageOf } from "../core/error-message.ts";
-import type { StatusCode } from "../grpc/status.ts";
-import { RpcError } from "../grpc/status.ts";
+import { RpcError, type StatusCode } from "../grpc/status.ts";
 import { type Clock, sleep } from "../platform/clock.ts";
-import type { Call } from "../provider/call.ts";
-import { CloudError, type CloudErrorKind } from "../provider/errors.ts";
 import type { Pending } from "../provider/plan.ts";
-import type { DesiredVolume, ObservedVolume, Segments, VolumeOutcome, Volumes } from "../provider/volumes.ts";
-import { abortable } from "../runtime/abortable.ts";
+import type {
+  DesiredVolume,
+  ObservedVolume,
+  Segments,
+  VolumeOutcome,
+  VolumeSource,
+  Volumes,
+} from "../provider/volumes.ts";
+import {
+  answered,
+  checkAfter,
+  contradicted,
+  noEffect,
+  OneCallEach,
+  oneNamed,
+  SharedListing,
+  userCall,
+} from "./cloud-answers.ts";
+import { CloudSnapshots } from "./cloud-snapshots.ts";
 import { OperationWaits } from "./operation-waits.ts";
 import { isSameTopology, type SizeRange, sizeText } from "./volume-requests.ts";
-
-/**
- * For sidecars, `ABORTED` and `UNAVAILABLE` mean that the request may have had an effect: they repeat it until it has a definite end.
- */
-const codes = {
-  "not-found": "NOT_FOUND",
-  conflict: "ABORTED",
-  busy: "ABORTED",
-  invalid: "INVALID_ARGUMENT",
-  quota: "RESOURCE_EXHAUSTED",
-  unauthorized: "UNAUTHENTICATED",
-  forbidden: "PERMISSION_DENIED",
-  "rate-limited": "UNAVAILABLE",
-  unavailable: "UNAVAILABLE",
-} as const satisfies Record<CloudErrorKind, StatusCode>;
-
-function toRpcError(error: unknown): unknown {
-  return CloudError.is(error) ? new RpcError(codes[error.kind], messageOf(error), { cause: error }) : error;
-}
-
-/** The cloud reports a change as done, and still shows it in progress. */
-const checkAfter: Milliseconds = seconds(1);
 
 /** With more creations at a time, volumes are read in listings. */
 const fewCreations = 2;
@@ -48,7 +38,7 @@ export interface CloudVolumesOptions {
 }
 
 /** What a claim asks for. `places` are the allowed topologies, the preferred one first; none: anywhere. */
-export interface VolumeRequest extends Pick<DesiredVolume, "name" | "parameters" | "claim"> {
+export interface VolumeRequest extends Pick<DesiredVolume, "name" | "parameters" | "claim" | "source"> {
   readonly range: SizeRange;
   readonly places: readonly Segments[];
 }
@@ -57,16 +47,21 @@ export class CloudVolumes {
   readonly #volumes: Volumes;
   readonly #clock: Clock;
   readonly #operations: OperationWaits;
-  readonly #listing: SharedListing;
-  /** Names and ids of volumes that a call works on. */
-  readonly #busy = new Set<string>();
+  readonly #listing: SharedListing<ObservedVolume>;
+  readonly #calls = new OneCallEach("volume");
   #creations = 0;
+  /** Undefined: the cloud has none. */
+  readonly snapshots: CloudSnapshots | undefined;
 
   constructor({ volumes, pending, clock, life }: CloudVolumesOptions) {
     this.#volumes = volumes;
     this.#clock = clock;
     this.#operations = new OperationWaits(pending, clock, life);
-    this.#listing = new SharedListing(volumes, life);
+    this.#listing = new SharedListing((call) => volumes.list(call), life);
+    const { snapshots } = volumes;
+    const find = async (id: string, signal: AbortSignal) => this.find(id, signal);
+    this.snapshots =
+      snapshots && new CloudSnapshots({ snapshots, find, operations: this.#operations, clock, life });
   }
 
   list(signal: AbortSignal): Promise<readonly ObservedVolume[]> {
@@ -78,18 +73,43 @@ export class CloudVolumes {
   }
 
   create(request: VolumeRequest, signal: AbortSignal): Promise<ObservedVolume> {
-    const { name, range, places, parameters, claim } = request;
-    return this.#alone(`name ${name}`, async () => {
-      const [found, ...others] = (await this.#listing.next(signal)).filter((volume) => volume.name === name);
-      if (others.length > 0)
-        throw new RpcError(
-          "INTERNAL",
-          `${others.length + 1} volumes have the name ${name}: ${[found, ...others].map((each) => each?.id).join(", ")}. None is used. Delete those without data in the cloud.`,
-        );
+    const { name, range, places, parameters, claim, source } = request;
+    return this.#calls.run(`name ${name}`, async () => {
+      const found = oneNamed("volumes", name, await this.#listing.next(signal));
       if (found !== undefined) return ready(compatible(found, request));
-      const desired = { name, size: range.size, topology: places[0], parameters, claim };
+      const topology = source === undefined ? places[0] : await this.#placeOf(source, request, signal);
+      const desired = { name, size: range.size, topology, parameters, claim, source };
       return ready(await this.#create(desired, signal));
     });
+  }
+
+  /** Where a volume can be created from this. */
+  async #placeOf(
+    { kind, id }: VolumeSource,
+    { name, range, places }: VolumeRequest,
+    signal: AbortSignal,
+  ): Promise<Segments | undefined> {
+    const found =
+      kind === "volume"
+        ? await this.#volumes.get(id, userCall(signal))
+        : await this.snapshots?.find(id, signal);
+    const refused = (code: Exclude<StatusCode, "OK">, why: string) =>
+      new RpcError(code, `Volume ${name} cannot be created from ${kind} ${id}: ${why}`);
+    if (found === undefined) throw refused("NOT_FOUND", "it does not exist.");
+    if (found.state === "failed") throw refused("FAILED_PRECONDITION", "the cloud failed to create it.");
+    if (found.state !== "ready") throw refused("UNAVAILABLE", "it is being created or changed. Try again.");
+    if (found.size > range.size)
+      throw refused(
+        "OUT_OF_RANGE",
+        `its size is ${sizeText(found.size)}, and the claim asks for ${sizeText(range.size)}. Ask for at least ${sizeText(found.size)} in the claim.`,
+      );
+    const { topology } = found;
+    if (topology === undefined || places.length === 0) return topology ?? places[0];
+    if (places.some((place) => isSameTopology(place, topology))) return topology;
+    throw refused(
+      "RESOURCE_EXHAUSTED",
+      `it is in ${Object.values(topology).join(", ")}, where the claim cannot use a volume. Choose a Node there.`,
+    );
   }
 
   async #create(desired: DesiredVolume, signal: AbortSignal): Promise<ObservedVolume> {
@@ -106,7 +126,7 @@ export class CloudVolumes {
 
   /** Whether it was there. What a cloud does not show may exist nevertheless. */
   remove(id: string, signal: AbortSignal): Promise<boolean> {
-    return this.#alone(id, async () => {
+    return this.#calls.run(id, async () => {
       const volume = await this.#volumes.get(id, userCall(signal));
       if (volume === undefined) {
         await this.#requireUnlisted(id, signal);
@@ -131,7 +151,7 @@ export class CloudVolumes {
   }
 
   attach(id: string, machine: string, signal: AbortSignal): Promise<ObservedVolume> {
-    return this.#alone(id, async () => {
+    return this.#calls.run(id, async () => {
       const volume = await this.#volumes.get(id, userCall(signal));
       if (volume === undefined) throw new RpcError("NOT_FOUND", `Volume ${id} does not exist.`);
       if (volume.attachedTo.includes(machine)) {
@@ -152,7 +172,7 @@ export class CloudVolumes {
 
   /** From one machine, or from all of them. Whether it was attached. What is not, or does not exist, is left as it is. */
   detach(id: string, machine: string | undefined, signal: AbortSignal): Promise<boolean> {
-    return this.#alone(id, async () => {
+    return this.#calls.run(id, async () => {
       let wasAttached = false;
       const volume = await this.#volumes.get(id, userCall(signal));
       // While it changes, an attachment that is under way is not shown.
@@ -174,7 +194,7 @@ export class CloudVolumes {
   }
 
   expand(id: string, { size, limit }: SizeRange, signal: AbortSignal): Promise<ObservedVolume> {
-    return this.#alone(id, async () => {
+    return this.#calls.run(id, async () => {
       const volume = await this.#volumes.get(id, userCall(signal));
       if (volume === undefined) throw new RpcError("NOT_FOUND", `Volume ${id} does not exist.`);
       if (volume.size > limit)
@@ -221,62 +241,6 @@ export class CloudVolumes {
   get #areMany(): boolean {
     return this.#creations > fewCreations;
   }
-
-  async #alone<T>(key: string, work: () => Promise<T>): Promise<T> {
-    if (this.#busy.has(key))
-      throw new RpcError("ABORTED", `Another call works on the volume ${key}. Try again.`);
-    this.#busy.add(key);
-    try {
-      return await answered(work());
-    } finally {
-      this.#busy.delete(key);
-    }
-  }
-}
-
-/** Listings of the cloud, one at a time. */
-class SharedListing {
-  readonly #volumes: Volumes;
-  readonly #life: AbortSignal;
-  #running: Promise<unknown> = Promise.resolve();
-  #next: Promise<readonly ObservedVolume[]> | undefined;
-
-  constructor(volumes: Volumes, life: AbortSignal) {
-    this.#volumes = volumes;
-    this.#life = life;
-  }
-
-  /** All volumes, in a listing that begins after this call. Calls that come before it begins share it. */
-  next(signal: AbortSignal): Promise<readonly ObservedVolume[]> {
-    this.#next ??= this.#begin();
-    return abortable(this.#next, signal);
-  }
-
-  async #begin(): Promise<readonly ObservedVolume[]> {
-    await this.#running.catch(() => undefined);
-    this.#next = undefined;
-    const listing = this.#listAll();
-    this.#running = listing;
-    return listing;
-  }
-
-  async #listAll(): Promise<readonly ObservedVolume[]> {
-    const all: ObservedVolume[] = [];
-    for await (const page of this.#volumes.list(userCall(this.#life))) all.push(...page);
-    return all;
-  }
-}
-
-function userCall(signal: AbortSignal): Call {
-  return { signal, urgency: "user-change" };
-}
-
-async function answered<T>(work: Promise<T>): Promise<T> {
-  try {
-    return await work;
-  } catch (error) {
-    throw toRpcError(error);
-  }
 }
 
 const titleOf = ({ id, name }: ObservedVolume): string => `Volume ${name} (${id})`;
@@ -284,19 +248,6 @@ const titleOf = ({ id, name }: ObservedVolume): string => `Volume ${name} (${id}
 function ready(volume: ObservedVolume): ObservedVolume {
   if (volume.state === "ready") return volume;
   throw new RpcError("ABORTED", `${titleOf(volume)} is being created or changed by the cloud. Try again.`);
-}
-
-/** The cloud reports a change that cannot be seen. */
-function noEffect(claimed: string, actual: string): RpcError {
-  return new RpcError("UNAVAILABLE", `${claimed} according to the cloud, but it ${actual}. Try again.`);
-}
-
-/** A lookup and a listing of the cloud disagree. */
-function contradicted(lookedUp: string, listing: string): RpcError {
-  return new RpcError(
-    "UNAVAILABLE",
-    `${lookedUp} according to a lookup, but a listing of the cloud ${listing}. It counts as unchanged. Try again.`,
-  );
 }
 
 /** A volume that exists with the name of the claim. */

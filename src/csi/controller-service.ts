@@ -2,13 +2,15 @@
 
 import type { Handlers } from "../grpc/rpc-server.ts";
 import { RpcError } from "../grpc/status.ts";
-import type { ObservedVolume, VolumeDriver } from "../provider/volumes.ts";
+import type { ObservedSnapshot, ObservedVolume, VolumeDriver, VolumeSource } from "../provider/volumes.ts";
+import type { CloudSnapshots } from "./cloud-snapshots.ts";
 import type { CloudVolumes } from "./cloud-volumes.ts";
 import type { CsiSchema, csiServices } from "./spec.ts";
 import {
-  pageOfVolumes,
+  pageOf,
   readParameters,
   readSize,
+  readSource,
   readTopologies,
   refusedCapability,
   requireCapabilities,
@@ -47,6 +49,12 @@ const capabilities = [
   "SINGLE_NODE_MULTI_WRITER",
 ] as const;
 
+/** What a cloud can do with sources of volumes. */
+const capabilitiesOf = {
+  snapshot: ["CREATE_DELETE_SNAPSHOT", "LIST_SNAPSHOTS"],
+  volume: ["CLONE_VOLUME"],
+} as const;
+
 /** Throws for a field that must be set. */
 export function requireField(name: string, value: string): string {
   if (value === "") throw new RpcError("INVALID_ARGUMENT", `The ${name} is missing.`);
@@ -69,19 +77,24 @@ export function controllerService({
     capacityBytes: size,
     accessibleTopology: [{ segments: topology }],
   });
+  const snapshots = (): CloudSnapshots => {
+    if (volumes.snapshots !== undefined) return volumes.snapshots;
+    throw new RpcError("UNIMPLEMENTED", `The cloud of ${driver.name} has no snapshots of volumes.`);
+  };
   return {
     CreateVolume: async (request, { signal }) => {
       const name = requireField("name", request.name);
       requireCapabilities(request.volumeCapabilities);
-      if (request.volumeContentSource !== undefined)
-        throw new RpcError("INVALID_ARGUMENT", "Volumes cannot be created from snapshots or volumes.");
+      const source = readSource(request.volumeContentSource, driver);
       const range = readSize(request.capacityRange, driver.sizes);
       const places = readTopologies(request.accessibilityRequirements, driver);
       const { values, claim, warnings } = readParameters(request.parameters, driver);
       for (const warning of warnings)
         warn(`Volume ${name}: ${warning}. The StorageClass has it; it is ignored.`);
-      const volume = await volumes.create({ name, range, places, parameters: values, claim }, signal);
-      return { volume: { ...shown(volume), volumeContext: driver.contextOf(values) } };
+      const wanted = { name, range, places, parameters: values, claim, source };
+      const volume = await volumes.create(wanted, signal);
+      const contentSource = source && contentSourceOf(source);
+      return { volume: { ...shown(volume), volumeContext: driver.contextOf(values), contentSource } };
     },
     DeleteVolume: async ({ volumeID }, { signal }) => {
       await volumes.remove(requireField("volume id", volumeID), signal);
@@ -112,14 +125,18 @@ export function controllerService({
       return { confirmed: { volumeContext, volumeCapabilities, parameters } };
     },
     ListVolumes: async (request, { signal }) => {
-      const page = pageOfVolumes(await volumes.list(signal), request);
-      const entries = page.volumes.map((volume) => ({
+      const { page, nextToken } = pageOf(await volumes.list(signal), request);
+      const entries = page.map((volume) => ({
         volume: shown(volume),
         status: { publishedNodeIDs: volume.attachedTo },
       }));
-      return { entries, nextToken: page.nextToken };
+      return { entries, nextToken };
     },
-    ControllerGetCapabilities: () => ({ capabilities: capabilities.map((type) => ({ rpc: { type } })) }),
+    ControllerGetCapabilities: () => ({
+      capabilities: [...capabilities, ...(driver.sources ?? []).flatMap((kind) => capabilitiesOf[kind])].map(
+        (type) => ({ rpc: { type } }),
+      ),
+    }),
     ControllerExpandVolume: async ({ volumeID, capacityRange, volumeCapability }, { signal }) => {
       requireField("volume id", volumeID);
       if (capacityRange === undefined)
@@ -127,5 +144,35 @@ export function controllerService({
       const volume = await volumes.expand(volumeID, readSize(capacityRange, driver.sizes), signal);
       return { capacityBytes: volume.size, nodeExpansionRequired: volumeCapability?.block === undefined };
     },
+    CreateSnapshot: async ({ name, sourceVolumeID, parameters }, { signal }) => {
+      requireField("name", name);
+      requireField("source volume id", sourceVolumeID);
+      for (const parameter of Object.keys(parameters))
+        warn(`Snapshot ${name}: the VolumeSnapshotClass has the parameter ${parameter}; it is ignored.`);
+      const snapshot = await snapshots().create({ name, volumeID: sourceVolumeID }, signal);
+      return { snapshot: shownSnapshot(snapshot) };
+    },
+    DeleteSnapshot: async ({ snapshotID }, { signal }) => {
+      await snapshots().remove(requireField("snapshot id", snapshotID), signal);
+      return {};
+    },
+    ListSnapshots: async ({ snapshotID, sourceVolumeID, ...request }, { signal }) => {
+      const found = snapshotID === "" ? undefined : await snapshots().find(snapshotID, signal);
+      const all = snapshotID === "" ? await snapshots().list(signal) : found === undefined ? [] : [found];
+      const wanted = all.filter(({ volumeID }) => ["", volumeID].includes(sourceVolumeID));
+      const { page, nextToken } = pageOf(wanted, request);
+      return { entries: page.map((each) => ({ snapshot: shownSnapshot(each) })), nextToken };
+    },
+  };
+}
+
+const contentSourceOf = ({ kind, id }: VolumeSource) =>
+  kind === "snapshot" ? { snapshot: { snapshotID: id } } : { volume: { volumeID: id } };
+
+function shownSnapshot({ id, volumeID, size, createdAt, state }: ObservedSnapshot) {
+  const time = createdAt.getTime();
+  return {
+    ...{ snapshotID: id, sourceVolumeID: volumeID, sizeBytes: size, readyToUse: state === "ready" },
+    creationTime: { seconds: Math.floor(time / 1000), nanos: (time % 1000) * 1_000_000 },
   };
 }

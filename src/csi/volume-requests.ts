@@ -4,7 +4,7 @@ import { readSettings } from "../core/read-settings.ts";
 import type { Fields, Values } from "../core/settings.ts";
 import type { Received } from "../grpc/messages.ts";
 import { RpcError } from "../grpc/status.ts";
-import type { DesiredVolume, ObservedVolume, Segments, VolumeDriver } from "../provider/volumes.ts";
+import type { DesiredVolume, Segments, VolumeDriver, VolumeSource } from "../provider/volumes.ts";
 import type { CsiSchema } from "./spec.ts";
 
 export type Message<N extends keyof CsiSchema["messages"]> = Received<CsiSchema, N>;
@@ -130,18 +130,18 @@ export function requireCapabilities(
   if (refused !== undefined) throw new RpcError("INVALID_ARGUMENT", refused);
 }
 
-/** A total order in which new volumes of a cloud that counts its ids come last. */
+/** A total order in which new objects of a cloud that counts its ids come last. */
 function compareIDs(one: string, other: string): number {
   return one.length - other.length || (one < other ? -1 : one > other ? 1 : 0);
 }
 
 const token = "after:";
 
-/** The page after the volume that the token names, which may be gone. */
-export function pageOfVolumes(
-  all: readonly ObservedVolume[],
-  { maxEntries, startingToken }: Message<"ListVolumesRequest">,
-): { readonly volumes: readonly ObservedVolume[]; readonly nextToken: string } {
+/** The page after the object that the token names, which may be gone. */
+export function pageOf<T extends { readonly id: string }>(
+  all: readonly T[],
+  { maxEntries, startingToken }: { readonly maxEntries: number; readonly startingToken: string },
+): { readonly page: readonly T[]; readonly nextToken: string } {
   if (startingToken !== "" && !startingToken.startsWith(token))
     throw new RpcError(
       "ABORTED",
@@ -152,7 +152,27 @@ export function pageOfVolumes(
   const rest = all
     .filter(({ id }) => startingToken === "" || compareIDs(id, after) > 0)
     .toSorted((one, other) => compareIDs(one.id, other.id));
-  const volumes = maxEntries === 0 ? rest : rest.slice(0, maxEntries);
-  const last = volumes.at(-1);
-  return { volumes, nextToken: last === undefined || volumes.length === rest.length ? "" : token + last.id };
+  const page = maxEntries === 0 ? rest : rest.slice(0, maxEntries);
+  const last = page.at(-1);
+  return { page, nextToken: last === undefined || page.length === rest.length ? "" : token + last.id };
+}
+
+/** What the volume is created from. Throws if the cloud cannot do that. */
+export function readSource(
+  source: Message<"VolumeContentSource"> | undefined,
+  { name, sources = [] }: VolumeDriver,
+): VolumeSource | undefined {
+  if (source === undefined) return undefined;
+  const { snapshot, volume } = source;
+  if ((snapshot === undefined) === (volume === undefined))
+    throw new RpcError("INVALID_ARGUMENT", "The content source is neither a snapshot nor a volume.");
+  const kind = snapshot === undefined ? "volume" : "snapshot";
+  const id = snapshot?.snapshotID ?? volume?.volumeID ?? "";
+  if (id === "") throw new RpcError("INVALID_ARGUMENT", `The id of the source ${kind} is missing.`);
+  if (sources.includes(kind)) return { kind, id };
+  throw new RpcError("INVALID_ARGUMENT", cannotCreateFrom(kind, name));
+}
+
+export function cannotCreateFrom(kind: VolumeSource["kind"], driver: string): string {
+  return `Volumes of ${driver} cannot be created from ${kind}s: the cloud cannot do that.`;
 }

@@ -1,5 +1,5 @@
 // Volumes: disks that outlive machines. The framework serves CSI, decides what is safe and waits for the cloud; the provider lists,
-// creates, removes, attaches, detaches and expands.
+// creates, removes, attaches, detaches and expands. Snapshots are optional.
 
 import type { Fields, Values } from "../core/settings.ts";
 import type { Call } from "./call.ts";
@@ -41,6 +41,14 @@ export interface VolumeDriver<P extends Fields = Fields> {
   devicePathOf(publishContext: Readonly<Record<string, string>>): string | undefined;
   /** Options for mkfs in the context, written as in a shell. Undefined: it is never formatted, also when it is blank. */
   formatOptionsOf(context: Readonly<Record<string, string>>): string | undefined;
+  /** What else than an empty volume the cloud can create. With `snapshot`, `Volumes.snapshots` is present. Absent: nothing. */
+  readonly sources?: readonly VolumeSource["kind"][];
+}
+
+/** What a new volume contains. The framework has just read it: it is ready, not larger than the volume, and usable in its place. */
+export interface VolumeSource {
+  readonly kind: "snapshot" | "volume";
+  readonly id: string;
 }
 
 /** A volume that should exist. */
@@ -54,6 +62,8 @@ export interface DesiredVolume<P extends Fields = Fields> {
   readonly parameters: Values<P>;
   /** Undefined if the provisioner does not pass it on (`--extra-create-metadata`). */
   readonly claim: { readonly namespace: string; readonly name: string; readonly volume: string } | undefined;
+  /** One of `VolumeDriver.sources`. Absent: it is empty. */
+  readonly source?: VolumeSource | undefined;
 }
 
 /** A volume in the cloud. */
@@ -90,7 +100,7 @@ export interface Volumes<P extends Fields = Fields> {
   get(id: string, call: Call): Promise<ObservedVolume | undefined>;
   /** Throws `conflict` if another volume has the name, and `quota` if the cloud has no room for it. */
   create(desired: DesiredVolume<P>, call: Call): Promise<VolumeOutcome & { readonly id: string }>;
-  /** Done too if it does not exist any more. Throws if it is attached: it must never detach it. */
+  /** Done too if it does not exist any more. Throws if it is attached: it must never detach it. So it does if its snapshots need it. */
   remove(volume: ObservedVolume, call: Call): Promise<VolumeOutcome>;
   /** Throws `not-found` if the machine does not exist, and `quota` if it has as many volumes as it can have. */
   attach(volume: ObservedVolume, machine: string, call: Call): Promise<VolumeOutcome>;
@@ -98,4 +108,44 @@ export interface Volumes<P extends Fields = Fields> {
   detach(volume: ObservedVolume, machine: string, call: Call): Promise<VolumeOutcome>;
   /** To a larger size, also while it is attached. */
   expand(volume: ObservedVolume, size: number, call: Call): Promise<VolumeOutcome>;
+  /** For clouds with `snapshot` among `VolumeDriver.sources`. */
+  readonly snapshots?: Snapshots | undefined;
+}
+
+/** A snapshot that should exist. */
+export interface DesiredSnapshot {
+  /** Unique in the cluster, and derived from the VolumeSnapshot: the same one has the same name again. */
+  readonly name: string;
+  /** The framework has just read it. It may be attached, and in use. */
+  readonly volume: ObservedVolume;
+}
+
+/** The data of a volume at one moment. */
+export interface ObservedSnapshot {
+  /** The cloud's id: `snapshotHandle` of its VolumeSnapshotContent. */
+  readonly id: string;
+  readonly name: string;
+  /** Its volume, which may be gone. Empty: the cloud does not show it any more. */
+  readonly volumeID: string;
+  /** In bytes: a volume that is created from it is not smaller. */
+  readonly size: number;
+  readonly createdAt: Date;
+  /** Where volumes can be created from it. Undefined: everywhere. */
+  readonly topology?: Segments | undefined;
+  /**
+   * `creating`: what is written to the volume now may still become part of it. `uploading`: its data is final, and no volume can be
+   * created from it yet. `failed`: it never will be.
+   */
+  readonly state: "creating" | "uploading" | "ready" | "failed";
+}
+
+/** Snapshots are user data, too: the framework looks them up as it does volumes. */
+export interface Snapshots {
+  /** Lists all snapshots of volumes of the account, page by page. Throws when a page is missing. */
+  list(call: Call): AsyncIterable<readonly ObservedSnapshot[]>;
+  /** Reads one snapshot. Undefined is a definite answer: it does not exist. An id that the cloud cannot have does not exist either. */
+  get(id: string, call: Call): Promise<ObservedSnapshot | undefined>;
+  create(desired: DesiredSnapshot, call: Call): Promise<VolumeOutcome & { readonly id: string }>;
+  /** Done too if it does not exist any more. */
+  remove(snapshot: ObservedSnapshot, call: Call): Promise<VolumeOutcome>;
 }

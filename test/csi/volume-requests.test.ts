@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { volumeDriver as driver } from "../../providers/fake/volumes.ts";
 import {
   type Message,
-  pageOfVolumes,
+  pageOf,
   readParameters,
   readSize,
   readTopologies,
@@ -128,8 +128,8 @@ test("only access modes for one machine are supported", () => {
 describe("pages of volumes", () => {
   const all = ["9", "10", "2"].map(volume);
   const page = (startingToken: string, maxEntries = 2) => {
-    const { volumes, nextToken } = pageOfVolumes(all, { startingToken, maxEntries });
-    return [volumes.map(({ id }) => id), nextToken];
+    const found = pageOf(all, { startingToken, maxEntries });
+    return [found.page.map(({ id }) => id), found.nextToken];
   };
 
   test("continue after the last volume, also when it is gone", () => {

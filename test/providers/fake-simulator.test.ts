@@ -148,7 +148,7 @@ test("shows a replaced view of balancers, routes and volumes, and keeps its true
   await ask("/volumes", "POST", { name: "pvc" });
   const totals = async () => [await total("/balancers"), await total("/routes"), await total("/volumes")];
   expect(await totals()).toEqual([1, 1, 1]);
-  cloud.view = { balancers: () => [], routes: () => [], volumes: () => [] };
+  cloud.view = { balancers: () => [], routes: () => [], volumes: () => [], snapshots: () => [] };
   expect(await totals()).toEqual([0, 0, 0]);
   for (const path of ["/balancers/b1", "/volumes/v1"]) expect((await ask(path)).status).toBe(404);
   const { balancers, routes, volumes } = cloud;

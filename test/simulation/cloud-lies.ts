@@ -4,6 +4,7 @@
 import type { SimulatedBalancer } from "../../providers/fake/simulator/balancers.ts";
 import type { FakeCloud } from "../../providers/fake/simulator/fake-cloud.ts";
 import type { SimulatedRoute } from "../../providers/fake/simulator/routes.ts";
+import type { SimulatedSnapshot } from "../../providers/fake/simulator/snapshots.ts";
 import type { ReadKind } from "../../providers/fake/simulator/view.ts";
 import type { SimulatedVolume } from "../../providers/fake/simulator/volumes.ts";
 import type { Clock } from "../../src/platform/clock.ts";
@@ -121,6 +122,7 @@ export class CloudLies {
   readonly balancers: CollectionView<SimulatedBalancer>;
   readonly routes: CollectionView<SimulatedRoute>;
   readonly volumes: CollectionView<SimulatedVolume>;
+  readonly snapshots: CollectionView<SimulatedSnapshot>;
 
   constructor(cloud: FakeCloud, random: Random) {
     const { clock } = cloud;
@@ -130,20 +132,26 @@ export class CloudLies {
     this.balancers = new CollectionView(clock, random, balancers);
     this.routes = new CollectionView(clock, random, () => cloud.routes.list());
     this.volumes = new CollectionView(clock, random, () => cloud.volumes.outcome());
+    this.snapshots = new CollectionView(clock, random, () =>
+      cloud.snapshots.list().map((each) => ({ ...each, status: "ready" as const })),
+    );
     cloud.view = {
       balancers: (existing, read) => this.balancers.show(existing, read),
       routes: (existing, read) => this.routes.show(existing, read),
       volumes: (existing, read) => this.volumes.show(existing, read),
+      snapshots: (existing, read) => this.snapshots.show(existing, read),
     };
     recordAfter(cloud.balancers, ["create", "change", "remove", "fail"], () => this.balancers.record());
     recordAfter(cloud.routes, ["create", "remove"], () => this.routes.record());
     recordAfter(cloud.volumes, ["create", "change", "remove"], () => this.volumes.record());
+    recordAfter(cloud.snapshots, ["create", "remove"], () => this.snapshots.record());
   }
 
   clear(): void {
     this.balancers.clear();
     this.routes.clear();
     this.volumes.clear();
+    this.snapshots.clear();
   }
 }
 

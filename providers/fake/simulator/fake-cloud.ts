@@ -16,6 +16,7 @@ import { pageOf, type Query, Refusal } from "./answer.ts";
 import { Balancers, type SimulatedBalancer } from "./balancers.ts";
 import { Machines, type SimulatedMachine } from "./machines.ts";
 import { NetworkRoutes, type SimulatedRoute } from "./routes.ts";
+import { FakeSnapshots, type SimulatedSnapshot } from "./snapshots.ts";
 import { type CloudView, trueView } from "./view.ts";
 import { FakeVolumes, type SimulatedVolume } from "./volumes.ts";
 
@@ -44,6 +45,10 @@ const routes = [
   "GET /volumes/{id}",
   "PATCH /volumes/{id}",
   "DELETE /volumes/{id}",
+  "GET /snapshots",
+  "POST /snapshots",
+  "GET /snapshots/{id}",
+  "DELETE /snapshots/{id}",
 ] as const;
 
 /**
@@ -76,7 +81,8 @@ export class FakeCloud extends SimulatedApi<FaultKind> {
   readonly routes = new NetworkRoutes();
   readonly balancers: Balancers;
   readonly volumes: FakeVolumes;
-  /** What listings and lookups of balancers, routes and volumes show. */
+  readonly snapshots: FakeSnapshots;
+  /** What listings and lookups of balancers, routes, volumes and snapshots show. */
   view: CloudView = trueView;
   readonly #limit: RequestLimit;
   readonly #requestsPerHour: number;
@@ -86,6 +92,7 @@ export class FakeCloud extends SimulatedApi<FaultKind> {
     super({ clock, latency }, faultKinds);
     this.balancers = new Balancers(clock, actionTime ?? milliseconds(0));
     this.volumes = new FakeVolumes(clock, this.machines, actionTime ?? milliseconds(0));
+    this.snapshots = new FakeSnapshots(clock, this.volumes);
     this.#limit = new RequestLimit(clock, requestsPerHour);
     this.#requestsPerHour = requestsPerHour;
     this.#token = token;
@@ -129,7 +136,8 @@ export class FakeCloud extends SimulatedApi<FaultKind> {
     // The body is not validated: the only client is the provider.
     const spec = (body ?? {}) as Partial<SimulatedBalancer> &
       Partial<SimulatedRoute> &
-      Partial<SimulatedVolume>;
+      Partial<SimulatedVolume> &
+      Partial<Pick<SimulatedSnapshot, "volume">> & { readonly snapshot?: string };
     if (fault?.kind === "no-effect" && operation.startsWith("DELETE")) return { status: 204 };
     switch (operation as (typeof routes)[number]) {
       case "GET /machines":
@@ -162,7 +170,7 @@ export class FakeCloud extends SimulatedApi<FaultKind> {
       case "GET /volumes":
         return list("volumes", this.view.volumes(this.volumes.list(), "listing"));
       case "POST /volumes":
-        return { status: 201, body: { volume: this.volumes.create(spec) } };
+        return { status: 201, body: { volume: this.#createVolume(spec) } };
       case "GET /volumes/{id}":
         return this.#volume(id);
       case "PATCH /volumes/{id}":
@@ -172,6 +180,15 @@ export class FakeCloud extends SimulatedApi<FaultKind> {
         };
       case "DELETE /volumes/{id}":
         this.volumes.remove(id);
+        return { status: 204 };
+      case "GET /snapshots":
+        return list("snapshots", this.view.snapshots(this.snapshots.list(), "listing"));
+      case "POST /snapshots":
+        return { status: 201, body: { snapshot: this.snapshots.create(spec) } };
+      case "GET /snapshots/{id}":
+        return this.#snapshot(id);
+      case "DELETE /snapshots/{id}":
+        this.snapshots.remove(id);
         return { status: 204 };
     }
     throw new Refusal(404, "no_such_operation", `${operation} is not an operation of this cloud`);
@@ -187,6 +204,18 @@ export class FakeCloud extends SimulatedApi<FaultKind> {
     const [volume] = this.view.volumes([this.volumes.get(id)], "lookup");
     if (volume === undefined) throw new Refusal(404, "not_found", `volume ${id} not found`);
     return { status: 200, body: { volume } };
+  }
+
+  #createVolume(
+    spec: Partial<SimulatedVolume> & { readonly snapshot?: string; readonly volume?: string },
+  ): SimulatedVolume {
+    return this.volumes.create({ ...spec, data: this.snapshots.dataFor(spec) });
+  }
+
+  #snapshot(id: string): Answer {
+    const [snapshot] = this.view.snapshots([this.snapshots.get(id)], "lookup");
+    if (snapshot === undefined) throw new Refusal(404, "not_found", `snapshot ${id} not found`);
+    return { status: 200, body: { snapshot } };
   }
 
   /** A simulation may replace it. */

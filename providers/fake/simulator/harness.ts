@@ -28,6 +28,14 @@ export const harnessWith = ({ hasUniqueNames }: { readonly hasUniqueNames: boole
       shortenNextPage: () => cloud.faults.add({ kind: "short-page" }),
       shortenNextBalancerPage: () => cloud.faults.add({ kind: "short-page", operation: "GET /balancers" }),
       shortenNextVolumePage: () => cloud.faults.add({ kind: "short-page", operation: "GET /volumes" }),
+      shortenNextSnapshotPage: () => cloud.faults.add({ kind: "short-page", operation: "GET /snapshots" }),
+      disks: {
+        write: (id, data) => {
+          cloud.volumes.write(id, data);
+          cloud.snapshots.write(id, data);
+        },
+        read: (id) => cloud.volumes.get(id).data,
+      },
       shortenNextRoutePage: () => cloud.faults.add({ kind: "short-page", operation: "GET /routes" }),
       state: () => ({
         balancers: cloud.balancers.list().map(({ name, labels, algorithm, sources, listeners, targets }) => ({
@@ -39,6 +47,10 @@ export const harnessWith = ({ hasUniqueNames }: { readonly hasUniqueNames: boole
           targets,
         })),
         volumes: cloud.volumes.list().map(({ id: _, ...volume }) => volume),
+        snapshots: cloud.snapshots.list().map(({ id: _, created_at: __, volume, ...snapshot }) => ({
+          ...snapshot,
+          volume: cloud.volumes.list().find(({ id }) => id === volume)?.name,
+        })),
         routes: cloud.routes
           .list()
           .map(({ destination, machine, labels }) => ({ destination, machine, labels }))

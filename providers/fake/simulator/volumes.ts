@@ -15,6 +15,8 @@ export interface SimulatedVolume {
   readonly size: number;
   readonly zone: string;
   readonly machine: string | null;
+  /** What is written on it. */
+  readonly data: string;
 }
 
 type VolumeSpec = Partial<Omit<SimulatedVolume, "id" | "status">>;
@@ -64,13 +66,14 @@ export class FakeVolumes {
     tier = "standard",
     size = 1,
     zone = "zone-1",
+    data = "",
   }: VolumeSpec): SimulatedVolume {
     if (name === "") throw new Refusal(422, "invalid_input", "name is missing");
     if (!/^zone-[123]$/.test(zone)) throw new Refusal(422, "invalid_input", `there is no zone ${zone}`);
     if (this.list().some((volume) => volume.name === name))
       throw new Refusal(409, "uniqueness_error", `a volume named ${name} already exists`);
     const id = `v${this.#next++}`;
-    this.#store({ id, name, labels, tier, size, zone, machine: null }, {});
+    this.#store({ id, name, labels, tier, size, zone, data, machine: null }, {});
     return this.get(id);
   }
 
@@ -81,6 +84,13 @@ export class FakeVolumes {
     if (typeof spec.machine === "string") this.#checkAttach(before, spec.machine);
     this.#store(before, spec);
     return this.get(id);
+  }
+
+  /** As a machine does, at any time. */
+  write(id: string, data: string): void {
+    const stored = this.#byID.get(id);
+    if (stored === undefined) throw new Error(`There is no volume ${id}.`);
+    this.#byID.set(id, { ...stored, volume: { ...stored.volume, data } });
   }
 
   remove(id: string): void {

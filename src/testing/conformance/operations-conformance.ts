@@ -12,7 +12,7 @@ import { balancerTargets, labWithTargets, makeDesired } from "./desired.ts";
 import { readFaultKinds } from "./faulty-transport.ts";
 import { failureOf, type Lab } from "./lab.ts";
 import type { Harness } from "./simulated-cloud.ts";
-import { addMachines } from "./volumes-conformance.ts";
+import { addMachines } from "./volume-orchestrator.ts";
 
 const maxChecks = 50;
 

@@ -34,6 +34,10 @@ export interface SimulatedCloud {
   shortenNextRoutePage?(): void;
   /** Drops an entry from the next page of volumes in the same way. */
   shortenNextVolumePage?(): void;
+  /** Drops an entry from the next page of snapshots in the same way. */
+  shortenNextSnapshotPage?(): void;
+  /** What machines write to the disks of volumes, by the id of the volume. Required when volumes are created from snapshots or volumes. */
+  readonly disks?: { write(id: string, data: string): void; read(id: string): string };
   /** Drops an entry from the next page of load balancers in the same way. */
   shortenNextBalancerPage?(): void;
   /** The WebSockets of the cloud. Required when the provider receives `messages`. */

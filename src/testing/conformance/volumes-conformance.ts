@@ -3,140 +3,14 @@
 
 import { describe, expect, test } from "bun:test";
 import { seconds } from "../../core/brand.ts";
-import { CloudVolumes } from "../../csi/cloud-volumes.ts";
 import { readParameters } from "../../csi/volume-requests.ts";
-import { RpcError } from "../../grpc/status.ts";
-import type { Pending } from "../../provider/plan.ts";
-import type { ObservedVolume, Segments, VolumeDriver, Volumes } from "../../provider/volumes.ts";
-import { DeadlineError, withDeadline } from "../../runtime/deadline.ts";
+import type { ObservedVolume, VolumeDriver, Volumes } from "../../provider/volumes.ts";
 import { expectSameEndAfterFaults } from "./end-states.ts";
 import { faultPositions, manyRuns, readFaultKinds } from "./faulty-transport.ts";
-import { collect, failureOf, Lab } from "./lab.ts";
+import { failureOf, Lab } from "./lab.ts";
 import type { Harness } from "./simulated-cloud.ts";
-
-const requestLimit = seconds(20);
-
-/** What `CloudVolumes` relies on: in production, each request has a deadline. */
-function withDeadlines({ cloud, clock }: Lab): {
-  readonly volumes: Volumes;
-  readonly pending: Pending | undefined;
-} {
-  const { volumes, pending } = cloud;
-  if (volumes === undefined) throw new Error("This provider has no volumes.");
-  return {
-    volumes: {
-      ...volumes,
-      list: async function* (call) {
-        yield* await withDeadline(clock, requestLimit, "The listing", call.signal, (signal) =>
-          collect(volumes.list({ ...call, signal })),
-        );
-      },
-    },
-    pending: pending && {
-      ...pending,
-      check: (ids, call) =>
-        withDeadline(clock, requestLimit, "The check", call.signal, (signal) =>
-          pending.check(ids, { ...call, signal }),
-        ),
-    },
-  };
-}
-
-const retried = ["ABORTED", "UNAVAILABLE"];
-const maxAttempts = 50;
-
-/** Calls a connected provider as sidecars do: again after a failure that is not final. */
-class Orchestrator {
-  readonly lab: Lab;
-  readonly driver: VolumeDriver;
-  /** Restarts the process after each failure. */
-  crashesOnFailure = false;
-  #process: CloudVolumes | undefined;
-  #cloud: unknown;
-
-  constructor(lab: Lab, driver: VolumeDriver) {
-    this.lab = lab;
-    this.driver = driver;
-  }
-
-  /** A new connection is a new process. */
-  get process(): CloudVolumes {
-    if (this.#process === undefined || this.#cloud !== this.lab.cloud) {
-      this.#cloud = this.lab.cloud;
-      const life = new AbortController().signal;
-      this.#process = new CloudVolumes({ ...withDeadlines(this.lab), clock: this.lab.clock, life });
-    }
-    return this.#process;
-  }
-
-  once<T>(work: (volumes: CloudVolumes, signal: AbortSignal) => Promise<T>): Promise<T> {
-    return this.lab.run(({ signal }) => work(this.process, signal));
-  }
-
-  async until<T>(work: (volumes: CloudVolumes, signal: AbortSignal) => Promise<T>): Promise<T> {
-    for (let attempts = 1; ; attempts++) {
-      try {
-        return await this.once(work);
-      } catch (error) {
-        const isRetried =
-          error instanceof RpcError ? retried.includes(error.code) : error instanceof DeadlineError;
-        if (!isRetried || attempts === maxAttempts) throw error;
-        if (this.crashesOnFailure) this.lab.connect();
-        await this.lab.clock.advance(seconds(5));
-      }
-    }
-  }
-
-  create(name: string, place: Segments, steps = 1): Promise<ObservedVolume> {
-    const { driver } = this;
-    const { values, claim } = readParameters({}, driver);
-    const size = driver.sizes.min + (steps - 1) * driver.sizes.step;
-    const range = { size, limit: driver.sizes.max };
-    const request = { name, range, places: [place], parameters: values, claim };
-    return this.until((volumes, signal) => volumes.create(request, signal));
-  }
-
-  attach({ id }: ObservedVolume, machine: string): Promise<ObservedVolume> {
-    return this.until((volumes, signal) => volumes.attach(id, machine, signal));
-  }
-
-  detach({ id }: ObservedVolume, machine?: string): Promise<boolean> {
-    return this.until((volumes, signal) => volumes.detach(id, machine, signal));
-  }
-
-  expand({ id }: ObservedVolume, size: number): Promise<ObservedVolume> {
-    const { max } = this.driver.sizes;
-    return this.until((volumes, signal) => volumes.expand(id, { size, limit: max }, signal));
-  }
-
-  remove({ id }: ObservedVolume): Promise<boolean> {
-    return this.until((volumes, signal) => volumes.remove(id, signal));
-  }
-}
-
-interface Machines {
-  /** Two machines in the same place. */
-  readonly ids: readonly [string, string];
-  readonly place: Segments;
-}
-
-/** Adds machines until two of them are in the same place. */
-export async function addMachines(lab: Lab, driver: VolumeDriver): Promise<Machines> {
-  for (let count = 0; count < 10; count++) lab.simulated.addMachine(`disk-${count}`);
-  const [source] = lab.cloud.instances?.sources ?? [];
-  if (source === undefined) throw new Error("This provider has no instances.");
-  const found = (await lab.list((call) => source.list(call))).flatMap((instance) => {
-    const [id, place] = [driver.nodeIDOf(instance.id), driver.topologyOf(instance)];
-    return id === undefined || place === undefined ? [] : [{ id, place }];
-  });
-  for (const { id, place } of found) {
-    const other = found.find(
-      (each) => each.id !== id && JSON.stringify(each.place) === JSON.stringify(place),
-    );
-    if (other !== undefined) return { ids: [id, other.id], place };
-  }
-  throw new Error("No two machines of this cloud are in the same place.");
-}
+import { snapshotsConformance } from "./snapshots-conformance.ts";
+import { addMachines, type Machines, Orchestrator } from "./volume-orchestrator.ts";
 
 /** Runs the contract of `volumes` as bun tests. Call it at the top level of a test file. */
 export function volumesConformance(name: string, harness: Harness): void {
@@ -343,4 +217,9 @@ export function volumesConformance(name: string, harness: Harness): void {
       expect(await lab.list(list)).toHaveLength(2);
     });
   });
+  test(`${name}: volumes have snapshots exactly if the driver declares them`, () => {
+    const { snapshots } = new Lab(harness).cloud.volumes ?? {};
+    expect(snapshots !== undefined).toBe((driver.sources ?? []).includes("snapshot"));
+  });
+  for (const kind of driver.sources ?? []) snapshotsConformance(name, harness, driver, kind);
 }

@@ -109,10 +109,7 @@ const clouds: Readonly<Record<string, () => Cloud>> = {
 /** Cases of csi-sanity that are skipped, by a part of their title, each with what the services lack. */
 const skipped: Readonly<Record<string, string>> = {
   GetCapacity: "no cloud here shows how much space it has",
-  Snapshot: "snapshots are not implemented",
   GroupController: "snapshots of groups are not implemented",
-  "source snapshot": "snapshots are not implemented",
-  "source volume": "clones are not implemented",
   ModifyVolume: "no cloud here can change anything but the size of a volume",
   "volume attribute class": "no cloud here can change anything but the size of a volume",
   VolumeHealth: "volume health is alpha, and not implemented",
@@ -121,11 +118,18 @@ const skipped: Readonly<Record<string, string>> = {
   "pagination should detect volumes added between pages": "csi-sanity has switched it off",
 };
 
+const withoutSources = {
+  Snapshot: "this cloud has no snapshots of volumes",
+  "source snapshot": "this cloud has no snapshots of volumes",
+  "source volume": "this cloud cannot clone volumes",
+};
+
 /** Also skipped for one cloud. */
 const skippedOf: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   fake: {},
-  digitalocean: {},
+  digitalocean: withoutSources,
   hetzner: {
+    ...withoutSources,
     "maximum-length name": "names have at most 64 characters in this cloud",
     "more volumes than the node max attach limit":
       "csi-sanity uses a name with +, which this cloud refuses; the conformance suite tests the limit",

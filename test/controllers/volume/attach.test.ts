@@ -232,6 +232,7 @@ describe("a volume that is to be detached", () => {
     w.cloud.view = {
       ...trueView,
       volumes: (existing) => existing.map((volume) => ({ ...volume, machine: null, status: "changing" })),
+      snapshots: (existing) => existing,
     };
     w.detach(name);
     await w.pass(300);

@@ -177,8 +177,8 @@ export const volumeMutations: readonly Mutation[] = [
     edits: [
       {
         file: cloudVolumes,
-        find: "(await this.#listing.next(signal)).filter((volume) => volume.name === name)",
-        replace: "(await this.#listing.next(signal)).filter(() => false)",
+        find: 'oneNamed("volumes", name, await this.#listing.next(signal))',
+        replace: 'oneNamed("volumes", name, (await this.#listing.next(signal)).slice(0, 0))',
       },
     ],
   },

@@ -12,7 +12,7 @@ import { CloudError } from "../provider/errors.ts";
 import type { DesiredLoadBalancer } from "../provider/load-balancers.ts";
 import type { Step } from "../provider/plan.ts";
 import type { DesiredRoute, RoutesAsDocument } from "../provider/routes.ts";
-import type { DesiredVolume, ObservedVolume } from "../provider/volumes.ts";
+import type { DesiredSnapshot, DesiredVolume, ObservedVolume } from "../provider/volumes.ts";
 import { type CloudParts, type PartName, wrapParts } from "./cloud-parts.ts";
 
 /** A call that did not end in time. */
@@ -106,7 +106,7 @@ type Describe = (first: never) => string;
 const nothing = (): string => "";
 const describeStep = ({ do: what, on }: Step): string => (on === undefined ? what : `${what} ${on}`);
 const destinationOf = ({ destination }: Pick<DesiredRoute, "destination">): string => destination;
-const titleOf = ({ id, name }: ObservedVolume): string => `${name} (${id})`;
+const titleOf = ({ id, name }: Pick<ObservedVolume, "id" | "name">): string => `${name} (${id})`;
 const ownersOf = (members: readonly Pick<DesiredLoadBalancer<Fields>, "owner">[]): string =>
   shortList(members.map(({ owner }) => `${owner.namespace}/${owner.name}`));
 
@@ -127,6 +127,10 @@ const calls: Readonly<Record<PartName, Readonly<Record<string, Describe | "pages
   volumes: {
     ...{ list: "pages", get: (id: string) => id, create: ({ name }: DesiredVolume) => name },
     ...{ remove: titleOf, attach: titleOf, detach: titleOf, expand: titleOf },
+  },
+  snapshots: {
+    ...{ list: "pages", get: (id: string) => id, create: ({ name }: DesiredSnapshot) => name },
+    remove: titleOf,
   },
   changes: { follow: "pages" },
 };

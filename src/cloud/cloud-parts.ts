@@ -11,7 +11,7 @@ import type { Pending, Step } from "../provider/plan.ts";
 import type { Cloud } from "../provider/provider.ts";
 import { isTableList } from "../provider/route-tables.ts";
 import type { Routes, RouteTables } from "../provider/routes.ts";
-import type { Volumes } from "../provider/volumes.ts";
+import type { Snapshots, Volumes } from "../provider/volumes.ts";
 
 type AnyCloud = Cloud<Fields, ObservedLoadBalancer, Step, unknown>;
 
@@ -28,6 +28,7 @@ export interface CloudParts {
   /** Each table. */
   readonly routes: Routes;
   readonly volumes: Volumes;
+  readonly snapshots: Snapshots;
   readonly changes: Changes;
 }
 
@@ -62,6 +63,10 @@ export function wrapParts(cloud: AnyCloud, wrapPart: WrapPart): AnyCloud {
     (isTableList(tables)
       ? tables.map((table) => wrap("routes", table))
       : wrap("routes", tables)) as RouteTables;
+  const wrapVolumes = (all: Volumes): Volumes => ({
+    ...(wrap("volumes", all) ?? all),
+    snapshots: wrap("snapshots", all.snapshots, "volumes.snapshots"),
+  });
   const { instances, pending, loadBalancers, nodeFirewall, machineTags } = cloud;
   const { routes, volumes, changes } = cloud;
   const sources = (instances?.sources ?? []).map(wrapSource) as [InstanceSource];
@@ -73,7 +78,7 @@ export function wrapParts(cloud: AnyCloud, wrapPart: WrapPart): AnyCloud {
     ...(nodeFirewall && { nodeFirewall: wrap("nodeFirewall", nodeFirewall) }),
     ...(machineTags && { machineTags: wrap("machineTags", machineTags) }),
     ...(routes && { routes: wrapTables(routes) }),
-    ...(volumes && { volumes: wrap("volumes", volumes) }),
+    ...(volumes && { volumes: wrapVolumes(volumes) }),
     ...(changes && { changes: wrap("changes", changes) }),
   };
 }

@@ -12,6 +12,7 @@ import type { RouteTables } from "../../provider/routes.ts";
 import { ConfigurationError } from "../configuration/configuration-error.ts";
 import type { AnyCloud, ConnectedCloud } from "../connect-cloud.ts";
 import type { ReadFlags } from "../flags/read-flags.ts";
+import { forwardTo, forwardToVolumes } from "../forward-to.ts";
 import type { Generation, OpenClouds } from "./open-clouds.ts";
 
 export class CurrentCloud implements ConnectedCloud {
@@ -32,7 +33,7 @@ export class CurrentCloud implements ConnectedCloud {
       nodeFirewall: forward(nodeFirewall, () => this.#connected.cloud.nodeFirewall),
       machineTags: forward(machineTags, () => this.#connected.cloud.machineTags),
       routes: routes && this.#forwardRoutes(routes),
-      volumes: forward(volumes, () => this.#connected.cloud.volumes),
+      volumes: volumes && forwardToVolumes(() => this.#connected.cloud.volumes ?? volumes),
       changes: forward(changes, () => this.#connected.cloud.changes),
       checkSettings: async (call: Call) => this.#connected.cloud.checkSettings?.(call) ?? [],
     });
@@ -63,20 +64,6 @@ export class CurrentCloud implements ConnectedCloud {
   }
 }
 
-/** An object with the members that the current target has at the moment of each access. */
-function forwardTo<T extends object>(current: () => T): T {
-  const noMembers = {} as T;
-  return new Proxy(noMembers, {
-    get: (_, name) => {
-      const target = current();
-      const member: unknown = Reflect.get(target, name);
-      // Bound to the target: a provider's methods may use its private members.
-      return typeof member === "function" ? member.bind(target) : member;
-    },
-    has: (_, name) => Reflect.has(current(), name),
-  });
-}
-
 /** What the controllers have relied on since the start of the process. Undefined if the next connection has the same. */
 export function changedShape(before: AnyCloud, after: AnyCloud): string | undefined {
   const [old, next] = [shapeOf(before), shapeOf(after)];
@@ -96,6 +83,7 @@ function shapeOf(cloud: AnyCloud): Readonly<Record<string, string>> {
     "whether the cloud reports changes": String(changes !== undefined),
     "load balancers": String(loadBalancers !== undefined),
     volumes: String(volumes !== undefined),
+    snapshots: String(volumes?.snapshots !== undefined),
     "whether there is a firewall of the Nodes": String(nodeFirewall !== undefined),
     "whether machines get tags": String(machineTags !== undefined),
     routes:

@@ -16,6 +16,7 @@ import { ConfigurationError } from "../configuration/configuration-error.ts";
 import { ConfigurationReloads } from "../configuration/configuration-reloads.ts";
 import { ReloadRequests } from "../configuration/reload-requests.ts";
 import { type AnyCloud, connectCloud } from "../connect-cloud.ts";
+import { forwardToVolumes } from "../forward-to.ts";
 import { createCloudMetrics } from "../metrics/request-metrics.ts";
 import { serveHttp } from "./http-endpoint.ts";
 import { type CsiProcess, missingSocket, serveCsi, socketPathOf } from "./serve-csi.ts";
@@ -135,15 +136,7 @@ export async function runController(invocation: ControllerProcess, log: Log): Pr
 function throughCurrent(current: () => VolumeCloud): Pick<CloudVolumesOptions, "volumes" | "pending"> {
   const { pending } = current();
   return {
-    volumes: {
-      list: (call) => current().volumes.list(call),
-      get: (id, call) => current().volumes.get(id, call),
-      create: (desired, call) => current().volumes.create(desired, call),
-      remove: (volume, call) => current().volumes.remove(volume, call),
-      attach: (volume, machine, call) => current().volumes.attach(volume, machine, call),
-      detach: (volume, machine, call) => current().volumes.detach(volume, machine, call),
-      expand: (volume, size, call) => current().volumes.expand(volume, size, call),
-    },
+    volumes: forwardToVolumes(() => current().volumes),
     pending: pending && {
       limit: pending.limit,
       check: (ids, call) => (current().pending ?? pending).check(ids, call),

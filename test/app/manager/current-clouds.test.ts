@@ -34,6 +34,7 @@ const setUp = () => {
     const cloud = {
       instances,
       loadBalancers: new Balancers(next.balancers),
+      volumes: { snapshots: new Balancers(next.balancers) },
       ...(next.hasRoutes && { routes: {} }),
     } as unknown as AnyCloud;
     const main: ConnectedCloud = { cloud, accounts: [], origins: [] };
@@ -57,6 +58,13 @@ describe("the current connection to the cloud", () => {
     use();
     expect(balancers.targetLimit()).toBe("second");
     expect([balancers.drains, "drains" in balancers, "releases" in balancers]).toEqual([true, true, false]);
+  });
+
+  test("replaces the snapshots of volumes behind the same object", () => {
+    const { clouds, prepare } = setUp();
+    const snapshots = clouds.main.cloud.volumes?.snapshots as unknown as Balancers;
+    prepare({ balancers: "second" })();
+    expect(snapshots.targetLimit()).toBe("second");
   });
 
   test("closes the gate of a connection when the next one is used", () => {

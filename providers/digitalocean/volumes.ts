@@ -39,7 +39,7 @@ export const volumeDriver: VolumeDriver<Record<never, never>> = {
   limitOf: () => 7,
   contextOf: () => ({}),
   publishContextOf: ({ device }) => ({ [volumeName]: device }),
-  devicePathOf: ({ [volumeName]: device }) => device && `/dev/disk/by-id/scsi-0DO_Volume_${device}`,
+  devicePathsOf: ({ [volumeName]: device }) => (device ? [`/dev/disk/by-id/scsi-0DO_Volume_${device}`] : []),
   formatOptionsOf: (context) => (neverFormat.some((key) => key in context) ? undefined : ""),
 };
 

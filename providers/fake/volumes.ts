@@ -35,7 +35,7 @@ export const volumeDriver: VolumeDriver<typeof parameters> = {
   limitOf: () => 8,
   contextOf: ({ fsFormatOptions = "" }) => ({ fsFormatOptions }),
   publishContextOf: ({ device }) => ({ device }),
-  devicePathOf: ({ device }) => device,
+  devicePathsOf: ({ device }) => (device ? [device] : []),
   formatOptionsOf: ({ fsFormatOptions = "" }) => fsFormatOptions,
   sources: ["snapshot", "volume"],
 };

@@ -35,7 +35,7 @@ export const volumeDriver: VolumeDriver<typeof parameters> = {
   limitOf: () => 16,
   contextOf: ({ fsFormatOptions = "" }) => ({ fsFormatOptions }),
   publishContextOf: ({ device }) => ({ devicePath: device }),
-  devicePathOf: ({ devicePath }) => devicePath,
+  devicePathsOf: ({ devicePath }) => (devicePath ? [devicePath] : []),
   formatOptionsOf: ({ fsFormatOptions = "" }) => fsFormatOptions,
 };
 

@@ -24,7 +24,7 @@ import {
 } from "./cloud-answers.ts";
 import { CloudSnapshots } from "./cloud-snapshots.ts";
 import { OperationWaits } from "./operation-waits.ts";
-import { isSameTopology, type SizeRange, sizeText } from "./volume-requests.ts";
+import { isUsableIn, type SizeRange, sizeText } from "./volume-requests.ts";
 
 /** With more creations at a time, volumes are read in listings. */
 const fewCreations = 2;
@@ -76,6 +76,11 @@ export class CloudVolumes {
     const { name, range, places, parameters, claim, source } = request;
     return this.#calls.run(`name ${name}`, async () => {
       const found = oneNamed("volumes", name, await this.#listing.next(signal));
+      if (found?.state === "failed")
+        throw new RpcError(
+          "INTERNAL",
+          `The cloud failed to create ${titleOf(found)}. Delete it in the cloud; it is then created again.`,
+        );
       if (found !== undefined) return ready(compatible(found, request));
       const topology = source === undefined ? places[0] : await this.#placeOf(source, request, signal);
       const desired = { name, size: range.size, topology, parameters, claim, source };
@@ -105,7 +110,7 @@ export class CloudVolumes {
       );
     const { topology } = found;
     if (topology === undefined || places.length === 0) return topology ?? places[0];
-    if (places.some((place) => isSameTopology(place, topology))) return topology;
+    if (places.some((place) => isUsableIn(place, topology))) return topology;
     throw refused(
       "RESOURCE_EXHAUSTED",
       `it is in ${Object.values(topology).join(", ")}, where the claim cannot use a volume. Choose a Node there.`,
@@ -117,6 +122,13 @@ export class CloudVolumes {
     try {
       const outcome = await this.#volumes.create(desired, userCall(signal));
       const created = await this.#after(outcome, outcome.id, signal);
+      if (created?.state === "failed") {
+        await this.#volumes.remove(created, userCall(signal));
+        throw new RpcError(
+          "RESOURCE_EXHAUSTED",
+          `The cloud could not create the volume ${desired.name} (${created.id}), so it is deleted again. A frequent reason is that no storage of this type has room there.`,
+        );
+      }
       if (created !== undefined) return created;
       throw noEffect(`Volume ${desired.name} (${outcome.id}) was created`, "does not exist");
     } finally {
@@ -246,7 +258,7 @@ export class CloudVolumes {
 const titleOf = ({ id, name }: ObservedVolume): string => `Volume ${name} (${id})`;
 
 function ready(volume: ObservedVolume): ObservedVolume {
-  if (volume.state === "ready") return volume;
+  if (volume.state !== "changing") return volume;
   throw new RpcError("ABORTED", `${titleOf(volume)} is being created or changed by the cloud. Try again.`);
 }
 
@@ -259,7 +271,7 @@ function compatible(found: ObservedVolume, { range, places }: VolumeRequest): Ob
     );
   if (found.size < range.size || found.size > range.limit)
     throw differs(`its size is ${sizeText(found.size)}, and the claim needs ${sizeText(range.size)}`);
-  if (places.length > 0 && !places.some((place) => isSameTopology(place, found.topology)))
+  if (places.length > 0 && !places.some((place) => isUsableIn(place, found.topology)))
     throw differs(`it is in ${Object.values(found.topology).join(", ")}, where the claim cannot use it`);
   return found;
 }

@@ -75,7 +75,8 @@ export function controllerService({
   const shown = ({ id, size, topology }: ObservedVolume) => ({
     volumeID: id,
     capacityBytes: size,
-    accessibleTopology: [{ segments: topology }],
+    // Without segments, it can be used everywhere.
+    accessibleTopology: Object.keys(topology).length === 0 ? [] : [{ segments: topology }],
   });
   const snapshots = (): CloudSnapshots => {
     if (volumes.snapshots !== undefined) return volumes.snapshots;

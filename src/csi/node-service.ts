@@ -191,17 +191,19 @@ class NodeVolumes {
   /** The device, open, once it is there. */
   async #device({ volumeID, publishContext }: PathRequest, signal: AbortSignal): Promise<HeldDevice> {
     const { driver, disks, clock } = this.#options;
-    const path = driver.devicePathOf(publishContext);
-    if (path === undefined || path === "")
+    const paths = driver.devicePathsOf(publishContext, volumeID);
+    if (paths.length === 0)
       throw new RpcError("INVALID_ARGUMENT", `The publish context of volume ${volumeID} names no device.`);
     const end = clock.monotonic() + deviceWait;
     for (;;) {
-      const held = (await disks.stat(path))?.kind === "block" ? await disks.hold(path) : undefined;
-      if (held !== undefined) return held;
+      for (const path of paths) {
+        const held = (await disks.stat(path))?.kind === "block" ? await disks.hold(path) : undefined;
+        if (held !== undefined) return held;
+      }
       if (clock.monotonic() >= end)
         throw new RpcError(
           "UNAVAILABLE",
-          `${path}, the device of volume ${volumeID}, is not on this machine. Try again.`,
+          `${paths.join(" or ")}, the device of volume ${volumeID}, is not on this machine. Try again.`,
         );
       await sleep(clock, deviceInterval, signal);
     }

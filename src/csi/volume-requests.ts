@@ -46,9 +46,9 @@ function segmentsIn({ segments }: Message<"Topology">, { topologyKeys }: VolumeD
   return Object.fromEntries(topologyKeys.map((key) => [key, segments[key] ?? ""]));
 }
 
-export function isSameTopology(one: Segments, other: Segments): boolean {
-  const keys = new Set([...Object.keys(one), ...Object.keys(other)]);
-  return [...keys].every((key) => one[key] === other[key]);
+/** Whether a volume with this topology can be used in the place. */
+export function isUsableIn(place: Segments, topology: Segments): boolean {
+  return Object.entries(topology).every(([key, value]) => place[key] === value);
 }
 
 /** Where the volume may be, the preferred place first. Empty: anywhere. */

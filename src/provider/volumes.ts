@@ -37,8 +37,8 @@ export interface VolumeDriver<P extends Fields = Fields> {
   contextOf(parameters: Values<P>): Readonly<Record<string, string>>;
   /** What an attached volume has for the Node, as the VolumeAttachment shows it. */
   publishContextOf(volume: ObservedVolume): Readonly<Record<string, string>>;
-  /** The path of the device of an attached volume. */
-  devicePathOf(publishContext: Readonly<Record<string, string>>): string | undefined;
+  /** Where an attached volume may have its device: the first path that the machine has. */
+  devicePathsOf(publishContext: Readonly<Record<string, string>>, volumeID: string): readonly string[];
   /** Options for mkfs in the context, written as in a shell. Undefined: it is never formatted, also when it is blank. */
   formatOptionsOf(context: Readonly<Record<string, string>>): string | undefined;
   /** What else than an empty volume the cloud can create. With `snapshot`, `Volumes.snapshots` is present. Absent: nothing. */
@@ -73,13 +73,17 @@ export interface ObservedVolume {
   readonly name: string;
   /** In bytes. */
   readonly size: number;
+  /** Empty: it can be used everywhere. */
   readonly topology: Segments;
   /** The machines that it is attached to, by `VolumeDriver.nodeIDOf`. */
   readonly attachedTo: readonly string[];
   /** For `publishContextOf`: the path of the device, or what it is made of. */
   readonly device: string;
-  /** `changing`: the cloud is still creating or changing it. What it will be is not shown before that has ended. */
-  readonly state: "ready" | "changing";
+  /**
+   * `changing`: the cloud is still creating or changing it. What it will be is not shown before that has ended. `failed`: the cloud
+   * could not create it.
+   */
+  readonly state: "ready" | "changing" | "failed";
   /** The cloud refuses to delete it. */
   readonly isProtected?: true | undefined;
 }

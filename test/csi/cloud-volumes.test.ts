@@ -165,6 +165,11 @@ describe("a volume with the name of the claim", () => {
       "ABORTED: Volume pvc-1 (v1) is being created or changed",
     ],
     [
+      "that the cloud could not create",
+      [disk({ state: "failed" })],
+      "INTERNAL: The cloud failed to create Volume pvc-1 (v1). Delete it in the cloud; it is then created again.",
+    ],
+    [
       "that exists twice",
       [disk(), disk({ id: "v2" })],
       "INTERNAL: 2 volumes have the name pvc-1: v1, v2. None is used.",
@@ -175,6 +180,20 @@ describe("a volume with the name of the claim", () => {
     expect(await failure(cloud.create(request, signal))).toContain(text);
     expect(changes).toEqual([]);
   });
+});
+
+test("a volume that the cloud could not create is deleted by the call that created it, and by no other", async () => {
+  const { cloud, changes } = lying({ one: disk({ state: "failed" }) });
+  expect(await failure(cloud.create(request, signal))).toBe(
+    "RESOURCE_EXHAUSTED: The cloud could not create the volume pvc-1 (v1), so it is deleted again. A frequent reason is that no storage of this type has room there.",
+  );
+  expect(changes).toEqual(["create", "remove"]);
+});
+
+test("a volume that can be used everywhere is used in each place", async () => {
+  const { cloud, changes } = lying({ all: [disk({ topology: {} })] });
+  expect(await cloud.create(request, signal)).toMatchObject({ id: "v1" });
+  expect(changes).toEqual([]);
 });
 
 test("a volume that is protected is not deleted", async () => {

@@ -253,6 +253,20 @@ describe("a disk", () => {
     );
   });
 
+  test("is the first of several that the machine has", async () => {
+    const machine = new Machine({ devicePathsOf: (_, id) => [`/dev/disk/by-id/${id}`, device] });
+    expect(await machine.stage()).toBe("OK");
+    expect(machine.mounts).toMatchObject([{ source: device }]);
+    const both = new Machine({ devicePathsOf: (_, id) => [`/dev/disk/by-id/${id}`, device] });
+    both.paths.set("/dev/disk/by-id/v1", { kind: "block", device: 2064 });
+    expect(await both.stage()).toBe("OK");
+    expect(both.mounts).toMatchObject([{ source: "/dev/disk/by-id/v1" }]);
+    const without = new Machine({ devicePathsOf: () => ["/dev/a", "/dev/b"] });
+    const refused = without.stage();
+    await without.clock.advance(31_000 as never);
+    expect(await refused).toStartWith("UNAVAILABLE: /dev/a or /dev/b, the device of volume v1, is not on");
+  });
+
   test("is not mounted where another one is mounted", async () => {
     const machine = new Machine();
     machine.paths

@@ -186,9 +186,8 @@ export function volumesConformance(name: string, harness: Harness): void {
     test("are attached until the machine has as many as it can have", async () => {
       const { orchestrator, ids, place } = await fresh();
       const limit = driver.limitOf({ type: "" });
-      const made = [];
-      for (let count = 0; count <= limit; count++)
-        made.push(await orchestrator.create(`pvc-${count}`, place));
+      const names = Array.from({ length: limit + 1 }, (_, index) => `pvc-${index}`);
+      const made = await Promise.all(names.map((name) => orchestrator.create(name, place)));
       for (const volume of made.slice(0, limit)) await orchestrator.attach(volume, ids[0]);
       const tooMany = orchestrator.attach(made[limit] as ObservedVolume, ids[0]);
       expect(await failureOf(tooMany)).toMatchObject({ code: "RESOURCE_EXHAUSTED" });

@@ -43,6 +43,6 @@ function writtenBy(flock: number): number {
   }
 }
 
-const node = nodeOf({ ...volumeDriver, devicePathOf: () => device }, { ...systemFiles, run });
+const node = nodeOf({ ...volumeDriver, devicePathsOf: () => [device] }, { ...systemFiles, run });
 await runCall(node, JSON.parse(call) as NodeCall);
 process.stdout.write(`ended after ${count} programs\n`);

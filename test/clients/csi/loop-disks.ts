@@ -59,11 +59,12 @@ export class LoopDisks implements Disposable {
 
   /** The same driver, whose devices are here. */
   driver<P extends VolumeDriver>(driver: P): P {
-    const devicePathOf: VolumeDriver["devicePathOf"] = (context) => {
-      const path = driver.devicePathOf(context);
-      return path === undefined || path === "" ? path : this.device(path);
-    };
-    return { ...driver, devicePathOf };
+    const devicePathsOf: VolumeDriver["devicePathsOf"] = (context, id) =>
+      driver
+        .devicePathsOf(context, id)
+        .slice(0, 1)
+        .map((path) => this.device(path));
+    return { ...driver, devicePathsOf };
   }
 
   [Symbol.dispose](): void {

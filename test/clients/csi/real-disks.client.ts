@@ -30,7 +30,7 @@ const types = ["ext4", "xfs", "btrfs"].filter((type) => {
 if (!mayResize) process.stdout.write("SKIPPED expansion of ext4: the capability SYS_RESOURCE is missing\n");
 
 function nodeAt(device: string) {
-  return nodeOf({ ...(fake.volumeDriver as VolumeDriver), devicePathOf: () => device });
+  return nodeOf({ ...(fake.volumeDriver as VolumeDriver), devicePathsOf: () => [device] });
 }
 
 let count = 0;

@@ -139,17 +139,17 @@ test("has the names and ids of dobs.csi.digitalocean.com", async () => {
     // The other one does not exist any more.
     attachedTo: [String(droplet.id)],
   });
-  const { nodeIDOf, topologyOf, limitOf, contextOf, publishContextOf, devicePathOf } = volumeDriver;
+  const { nodeIDOf, topologyOf, limitOf, contextOf, publishContextOf, devicePathsOf } = volumeDriver;
   const machine = { type: "s-2vcpu-4gb", region: "nyc3" };
   const published = volume === undefined ? {} : publishContextOf(volume);
   expect([nodeIDOf(providerID("digitalocean://7")), topologyOf(machine), limitOf(machine)]).toEqual([
     ...["7", nyc3, 7],
   ]);
-  expect([contextOf({}), published, devicePathOf(published), devicePathOf({})]).toEqual([
+  expect([contextOf({}), published, devicePathsOf(published, id), devicePathsOf({}, id)]).toEqual([
     {},
     { "dobs.csi.digitalocean.com/volume-name": "pvc-1" },
-    "/dev/disk/by-id/scsi-0DO_Volume_pvc-1",
-    undefined,
+    ["/dev/disk/by-id/scsi-0DO_Volume_pvc-1"],
+    [],
   ]);
   expect(digitalocean.volumeDriver?.name).toBe("dobs.csi.digitalocean.com");
 });

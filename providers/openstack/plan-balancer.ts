@@ -1,6 +1,6 @@
 // Plans the steps from the observed to the desired load balancer. Pure.
 
-import { errorProblem, type Plan, type Problem, seconds, waitFor, warningProblem } from "#ccm";
+import { errorProblem, minutes, type Plan, type Problem, seconds, waitFor, warningProblem } from "#ccm";
 import { keyOf } from "./annotations.ts";
 import { requestOf } from "./api.ts";
 import {
@@ -52,7 +52,7 @@ function planEnd(
   const isErrored = balancer.provisioning_status === "ERROR";
   // One that a user made, or that others share, stays.
   if (othersOf(observed).length > 0 || (!isMark(balancer.name) && balancer.name !== mark)) {
-    if (isErrored) return failed(reasons.LoadBalancerErrored, erroredText(balancer));
+    if (isErrored) return errored(balancer);
     const tags = (balancer.tags ?? []).filter((tag) => !isSameService(tag, mark) || !isMark(tag));
     return { steps: [...group, ...removals(observed, steps), steps.balancer("remove tag", { tags })] };
   }
@@ -75,8 +75,13 @@ function planEnd(
 
 const whichOf = ({ name, id }: Observed["balancer"]): string => `The load balancer ${name} (${id})`;
 
-const erroredText = (balancer: Observed["balancer"]): string =>
-  `${whichOf(balancer)} has the status ERROR. It is not changed, and may still forward. Ask the operator of the cloud for a failover: openstack loadbalancer failover. Fairlead continues then.`;
+function errored(balancer: Observed["balancer"]): BalancerPlan {
+  const text = `${whichOf(balancer)} has the status ERROR. It is not changed, and may still forward. Ask the operator of the cloud for a failover: openstack loadbalancer failover. Fairlead continues then.`;
+  return {
+    ...waitFor(activation(balancer), minutes(1)),
+    problems: [errorProblem(reasons.LoadBalancerErrored, text)],
+  };
+}
 
 const listing = "the servers of the Nodes to be listed";
 /** A Node without a machine is no target yet. */
@@ -160,8 +165,7 @@ function planJoin(
     return refused(
       `is shared by ${marks.length} Services, and max-shared-lb is ${operator["max-shared-lb"]}.`,
     );
-  if (balancer.provisioning_status === "ERROR")
-    return failed(reasons.LoadBalancerErrored, erroredText(balancer));
+  if (balancer.provisioning_status === "ERROR") return errored(balancer);
   if (balancer.provisioning_status !== "ACTIVE") return waitFor(activation(balancer));
   const steps = stepsFor(balancer, desired.owner.uid);
   return {
@@ -237,7 +241,7 @@ function planChanges(
     // One that had no address yet can be created again without harm.
     const hasAddress = facts["address"] !== undefined || observed.floatingIP !== undefined;
     const isNew = !hasAddress && isOwner(observed) && othersOf(observed).length === 0;
-    if (!isNew) return failed(reasons.LoadBalancerErrored, erroredText(balancer));
+    if (!isNew) return errored(balancer);
     const text = `${which} has the status ERROR. Fairlead deletes it and creates it again. Ask the operator of the cloud if that repeats.`;
     const removal = steps.deletion(true, { removes: true, remember: { id: "" } });
     return { steps: [removal], problems: [warningProblem(reasons.LoadBalancerErrored, text)] };

@@ -1,7 +1,13 @@
 // Load balancers of Octavia with a whole manager: requests, changes, floating IPs, sharing, and what goes wrong.
 
 import { describe, expect, test } from "bun:test";
-import { addPort, addSubnet, ensureSubnet } from "../../../providers/openstack/simulator/index.ts";
+import { stateOf } from "../../../providers/openstack/simulator/harness.ts";
+import {
+  addExternalNetwork,
+  addPort,
+  addSubnet,
+  ensureSubnet,
+} from "../../../providers/openstack/simulator/index.ts";
 import { draft, OpenStackWorld, prefix, served, tcpPort } from "./openstack-world.ts";
 
 const lbaas = "/load-balancer/v2.0/lbaas";
@@ -157,6 +163,35 @@ describe("a new Service", () => {
     expect(h.events()).toContain("Quota has been met for resources: Load Balancer");
   });
 
+  test("gets its load balancer when the quota is raised", async () => {
+    const h = new OpenStackWorld();
+    h.cloud.balancing.limit = 0;
+    await h.start();
+    h.world.create("web", draft());
+    await h.settle();
+    h.cloud.balancing.limit = 1;
+    await h.settle(600);
+    expect([h.balancers().length, h.world.addressesOf("web").length]).toEqual([1, 1]);
+  });
+
+  test("gets its load balancer when there is one external network, and its floating IP when the subnet has room", async () => {
+    const h = new OpenStackWorld();
+    const { project } = h.cloud;
+    const other = addExternalNetwork(project, "other");
+    await h.start();
+    h.world.create("web", draft());
+    await h.settle();
+    expect(h.balancers()).toEqual([]);
+    project.networks.remove(other.network_id);
+    project.subnets.remove(other.id);
+    project.subnets.change("public-1", { isFull: true });
+    await h.settle(2400);
+    expect([h.balancers().length, h.floatingIPs().length]).toEqual([1, 0]);
+    project.subnets.change("public-1", { isFull: false });
+    await h.settle(2400);
+    expect(h.world.addressesOf("web")).toEqual([h.floatingIPs()[0]?.floating_ip_address ?? ""]);
+  });
+
   test("is created again if Octavia could not set it up, without a second one", async () => {
     const h = new OpenStackWorld();
     h.cloud.balancing.failures = 1;
@@ -228,6 +263,37 @@ describe("a settled Service", () => {
     expect(h.world.addressesOf("web")).toEqual([h.floatingIPs()[0]?.floating_ip_address ?? ""]);
   });
 
+  test.each<[string, (h: OpenStackWorld) => void]>([
+    ["pool", ({ cloud }) => cloud.balancing.removePool(cloud.balancing.pools.list()[0]?.id ?? "")],
+    [
+      "health monitor",
+      ({ cloud }) => cloud.balancing.monitors.remove(cloud.balancing.monitors.list()[0]?.id ?? ""),
+    ],
+    [
+      "members",
+      ({ cloud: { balancing } }) =>
+        void balancing.pools.change(balancing.pools.list()[0]?.id ?? "", { members: [] }),
+    ],
+    [
+      "tag",
+      ({ cloud }) => void cloud.balancing.balancers.change("kube_service_prod_default_web", { tags: [] }),
+    ],
+    [
+      "floating IP, which was taken away",
+      ({ cloud: { project } }) =>
+        void project.floatingIPs.change(project.floatingIPs.list()[0]?.id ?? "", { port_id: null }),
+    ],
+  ])("has everything again, and nothing twice, after its %s was removed by hand", async (_, remove) => {
+    const h = await served({ "enable-health-monitor": "true" });
+    const state = () => JSON.stringify(stateOf(h.cloud));
+    const before = state();
+    remove(h);
+    expect(state()).not.toBe(before);
+    await h.settle(2400);
+    expect(state()).toBe(before);
+    expect(h.immutable).toBe(0);
+  });
+
   test("keeps a load balancer in ERROR and says who can repair it", async () => {
     const h = await served();
     h.cloud.balancing.balancers.change("kube_service_prod_default_web", { provisioning_status: "ERROR" });
@@ -236,7 +302,7 @@ describe("a settled Service", () => {
     expect(h.changes).toEqual([]);
     expect(h.events()).toContain("openstack loadbalancer failover");
     h.cloud.balancing.balancers.change("kube_service_prod_default_web", { provisioning_status: "ACTIVE" });
-    await h.settle(2400);
+    await h.settle(180);
     expect(h.cloud.balancing.pools.list()[0]?.members).toHaveLength(3);
   });
 

@@ -179,7 +179,6 @@ export async function planSteps(
   const { wait } = plan;
   // What leaves needs no targets.
   const held = leaving.length > 0 ? undefined : holdTargets(deps, context, input.observed, plan.steps);
-  const { steps } = held ?? plan;
   const problems = held === undefined ? plan.problems : [...plan.problems, held.problem];
   const services = input.members.map(({ service }) => service);
   if (noteRefused(deps, services, plan.refused)) {
@@ -188,7 +187,9 @@ export async function planSteps(
   for (const { service, problems: earlier } of input.members) {
     await showProblems(deps, "plan", service, problems, signal, earlier);
   }
-  if (hasErrors({ problems })) return settled;
+  const isRefused = hasErrors({ problems });
+  if (isRefused && wait === undefined) return settled;
+  const steps = isRefused ? [] : (held ?? plan).steps;
   const members = input.members.map((member) => ({
     ...member,
     problems: [...member.problems, ...problems],

@@ -15,8 +15,11 @@ import {
 import { endpointOf, fetchSession, type Session } from "./keystone.ts";
 import type { Settings } from "./settings.ts";
 
-/** Nova embeds the flavor since 2.47 (Pike). */
-const novaVersion = "2.47";
+/** Nova embeds the flavor since 2.47, and Cinder expands attached volumes since 3.42 (Pike). */
+const versions: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+  compute: { "x-openstack-nova-api-version": "2.47" },
+  "block-storage": { "openstack-api-version": "volume 3.42" },
+};
 
 interface Fault {
   readonly message?: unknown;
@@ -33,12 +36,13 @@ function faultIn(body: unknown): Fault | undefined {
   );
 }
 
+const full = /quota|IpAddressGenerationFailure|maximum allowed number of disk devices/i;
+
 function kindOf(status: number, type: unknown, message: string): CloudErrorKind | undefined {
+  if (full.test(`${String(type ?? "")} ${message}`)) return "quota";
   if (status === 413) return "rate-limited";
   // Another client has changed the object since it was read.
   if (status === 412) return "busy";
-  if (/quota|^OverQuota$|IpAddressGenerationFailure/i.test(`${String(type ?? "")} ${message}`))
-    return "quota";
   return status === 409 && /immutable/i.test(message) ? "busy" : undefined;
 }
 
@@ -51,9 +55,10 @@ function readError(body: unknown, status: number): ErrorReport {
   };
 }
 
-/** The catalogue may have the URL of Neutron and Octavia with or without a version, which the paths of requests have. */
+/** The catalogue may have a URL with or without a version, which the paths of requests to Neutron and Octavia have. */
 function baseOf(session: Session, type: string): string {
   const url = endpointOf(session, type);
+  if (type === "block-storage") return /\/v3(\/|$)/.test(url) ? url : `${url}/v3`;
   return type === "compute" ? url : url.replace(/\/v2(\.0)?$/, "");
 }
 
@@ -92,13 +97,12 @@ export class ServiceApi {
   readonly #session: (call: Call) => Promise<Session>;
 
   constructor(type: string, settings: Settings, { account, inputs }: Pick<Context, "account" | "inputs">) {
-    const version = type === "compute" ? { "x-openstack-nova-api-version": novaVersion } : {};
     const opened = account<Session>({
       name: type,
       fetch: (plain, call) => fetchSession(settings, inputs, plain, call),
       sign: (request, { token, tls }) => ({
         ...request,
-        headers: { ...request.headers, ...version, "x-auth-token": token },
+        headers: { ...versions[type], ...request.headers, "x-auth-token": token },
         ...(tls && { tls }),
       }),
     });
@@ -149,9 +153,13 @@ export interface OpenStackApi {
   readonly compute: ServiceApi;
   readonly network: ServiceApi;
   readonly balancing: ServiceApi;
+  readonly storage: ServiceApi;
 }
 
 export function openStackApi(settings: Settings, context: Pick<Context, "account" | "inputs">): OpenStackApi {
   const open = (type: string) => new ServiceApi(type, settings, context);
-  return { compute: open("compute"), network: open("network"), balancing: open("load-balancer") };
+  return {
+    ...{ compute: open("compute"), network: open("network") },
+    ...{ balancing: open("load-balancer"), storage: open("block-storage") },
+  };
 }

@@ -8,7 +8,7 @@ const renamed: Readonly<Record<string, string>> = { "loadbalancer enabled": "loa
 
 export function readConfigFile(text: string): ConfigFile {
   return readGcfg(text, {
-    sections: ["Global", "Networking", "Route", "LoadBalancer", "Metadata"],
+    sections: ["Global", "Networking", "Route", "LoadBalancer", "BlockStorage", "Metadata"],
     records: { section: "LoadBalancerClass", setting: "load-balancer-classes", name: "name" },
     nameOf: (key, section) => renamed[`${section} ${key}`] ?? key,
     repeatable: new Set(["public-network-name", "internal-network-name"]),

@@ -11,6 +11,7 @@ import { octaviaLoadBalancers, pendingBalancers } from "./load-balancers.ts";
 import { routerRoutes } from "./routes.ts";
 import { checkSettings, config, reasons, usesClouds } from "./settings.ts";
 import { contradictions } from "./spec.ts";
+import { cinderVolumes, volumeDriver } from "./volumes.ts";
 
 export const openstack = defineProvider({
   contract: 2,
@@ -21,6 +22,7 @@ export const openstack = defineProvider({
   facts,
   reasons,
   readConfigFile,
+  volumeDriver,
   checkConfig: checkSettings,
   inputs: (settings) => [
     ...tlsFiles(settings).map((path) => ({ kind: "File", path }) as const),
@@ -35,6 +37,7 @@ export const openstack = defineProvider({
       pending: hasBalancers ? pendingBalancers(api) : undefined,
       loadBalancers: hasBalancers ? octaviaLoadBalancers(api, settings, context.mark) : undefined,
       routes: router === undefined ? undefined : routerRoutes(api, router),
+      volumes: cinderVolumes(api, settings, context.mark),
     };
   },
 });

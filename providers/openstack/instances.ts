@@ -140,10 +140,15 @@ async function knownFor(
 }
 
 /** `openstack:///id`, `openstack://region/id`, and what kubelets write without a scheme. */
-function keyOf(id: string, region: string | undefined): string | undefined {
-  const [, where, key] =
-    /^openstack:\/\/([^/]*)\/([^/]+)$/.exec(id.includes("://") ? id : `openstack://${id}`) ?? [];
-  return where === "" || where === region ? key : undefined;
+export function serverIDOf(providerID: string): { readonly id: string; readonly region: string } | undefined {
+  const full = providerID.includes("://") ? providerID : `openstack://${providerID}`;
+  const [, region, id] = /^openstack:\/\/([^/]*)\/([^/]+)$/.exec(full) ?? [];
+  return region === undefined || id === undefined ? undefined : { id, region };
+}
+
+function keyOf(providerID: string, own: string | undefined): string | undefined {
+  const { id, region } = serverIDOf(providerID) ?? {};
+  return region === "" || region === own ? id : undefined;
 }
 
 export function serverSource(api: OpenStackApi, settings: Settings): InstanceSource {

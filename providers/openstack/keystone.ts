@@ -166,9 +166,14 @@ export async function fetchSession(
   return { value: session, ...(!Number.isNaN(end) && { goodUntil: { at: end } }) };
 }
 
+/** Many catalogues have the former name only, and some have both. */
+const formerTypes: Readonly<Record<string, string>> = { "block-storage": "volumev3" };
+
 /** The URL of a service, or an error that says what the catalogue has. */
 export function endpointOf({ endpoints, region, endpointType }: Session, type: string): string {
-  const ofType = endpoints.filter((one) => one.type === type && one.interface === endpointType);
+  const offered = endpoints.filter((one) => one.interface === endpointType);
+  const alias = offered.some((one) => one.type === type) ? type : (formerTypes[type] ?? type);
+  const ofType = offered.filter((one) => one.type === alias);
   const [found, other] = ofType.filter((one) => region === undefined || one.region === region);
   if (found !== undefined && other === undefined) return found.url.replace(/\/+$/, "");
   const known = ofType.map((one) => one.region).toSorted();

@@ -74,6 +74,17 @@ export interface ApiSecurityGroup {
   readonly security_group_rules: readonly ApiSecurityGroupRule[];
 }
 
+export interface ApiVolume {
+  readonly id: string;
+  readonly name: string;
+  /** In GiB. */
+  readonly size: number;
+  readonly status: string;
+  readonly availability_zone: string;
+  readonly attachments: readonly { readonly server_id: string; readonly device: string | null }[];
+  readonly multiattach?: boolean;
+}
+
 interface Reference {
   readonly id: string;
 }

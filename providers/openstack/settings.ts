@@ -169,7 +169,14 @@ const balancers = {
   "provider-requires-serial-api-calls": flag("Create load balancers part by part.", { ...off, ...live }),
 };
 
-export const config = { ...access, ...instances, ...routes, ...balancers };
+const volumes = {
+  "ignore-volume-az": flag("Let volumes be used in every zone: Cinder and Nova have different ones.", off),
+  "node-volume-attach-limit": ineffective("Nova refuses what is too much, and the volume waits."),
+  "rescan-on-resize": ineffective("A Node waits until it sees the new size of a disk."),
+  "ignore-volume-microversion": ineffective("Cinder 3.42 (Pike) is required."),
+};
+
+export const config = { ...access, ...instances, ...routes, ...balancers, ...volumes };
 export type Settings = Values<typeof config>;
 export type Placement = Values<typeof placement>;
 

@@ -1,6 +1,6 @@
 // What the conformance suites and `npm run new-provider -- try openstack` need: how to make and change a simulated project.
 
-import { asTransport, type Harness, type TargetMachine } from "#ccm/testing";
+import { asTransport, byName, type Clock, type Harness, type TargetMachine } from "#ccm/testing";
 import { openstack } from "../index.ts";
 import { OpenStackCloud, quick } from "./openstack-cloud.ts";
 import { addExternalNetwork, addPort, addRouter, ensureSubnet } from "./state/network.ts";
@@ -48,7 +48,7 @@ function addBalancer({ project, balancing }: OpenStackCloud, name: string) {
 }
 
 /** Without ids, addresses and states, which depend on the order of requests. */
-function stateOf({ project, balancing }: OpenStackCloud): unknown {
+export function stateOf({ project, balancing }: OpenStackCloud): unknown {
   const { listeners, pools, monitors } = balancing;
   const ofPool = (id: string | null) => {
     const pool = pools.list().find((one) => one.id === id);
@@ -91,13 +91,43 @@ function stateOf({ project, balancing }: OpenStackCloud): unknown {
   const routes = project.routers
     .list()
     .flatMap((router) => router.routes.map(({ destination }) => destination));
+  const volumes = project.volumes.list().map(({ id: _, attachments, ...volume }) => ({
+    ...volume,
+    servers: attachments.map(({ server_id }) => project.servers.get(server_id)?.name),
+  }));
   return [
+    byName(volumes),
     routes.filter((one) => !one.startsWith("198.51.100.")).toSorted(),
     pairs.toSorted(),
     balancers.toSorted((one, other) => (one.name < other.name ? -1 : 1)),
     unused.length,
     pools.list().length,
   ];
+}
+
+function simulate(clock: Clock, pageSize: number) {
+  const cloud = new OpenStackCloud({ clock, times: quick, pageSize });
+  const { project, keystone } = cloud;
+  addExternalNetwork(project);
+  addRouter(project, "router-1");
+  keystone.applicationCredentials.set(config["application-credential-id"], secret);
+  return {
+    cloud,
+    transport: asTransport(cloud),
+    settle: () => cloud.settle(),
+    addMachine: (name: string) => void addServer(project, name),
+    stopMachine: (name: string) => void project.servers.change(name, { status: "SHUTOFF" }),
+    terminateMachine: (name: string) =>
+      void project.servers.change(name, { "OS-EXT-STS:task_state": "deleting" }),
+    removeMachine: (name: string) => removeServer(project, name),
+    addUnmarkedBalancer: () => addBalancer(cloud, "by-hand").id,
+    disturbRoutes: () => {
+      const { routes } = project.routers.existing("router-1");
+      const other = { destination: `198.51.100.${routes.length}/32`, nexthop: "10.1.255.254" };
+      project.routers.change("router-1", { routes: [...routes, other] });
+    },
+    state: () => stateOf(cloud),
+  };
 }
 
 export const harness: Harness = {
@@ -124,28 +154,8 @@ export const harness: Harness = {
       throw new Error("Expected three targets.");
     return [first, second, third];
   },
-  simulate: (clock) => {
-    const cloud = new OpenStackCloud({ clock, times: quick, pageSize });
-    const { project, keystone } = cloud;
-    addExternalNetwork(project);
-    addRouter(project, "router-1");
-    keystone.applicationCredentials.set(config["application-credential-id"], secret);
-    return {
-      cloud,
-      transport: asTransport(cloud),
-      settle: () => cloud.settle(),
-      addMachine: (name: string) => void addServer(project, name),
-      stopMachine: (name: string) => void project.servers.change(name, { status: "SHUTOFF" }),
-      terminateMachine: (name: string) =>
-        void project.servers.change(name, { "OS-EXT-STS:task_state": "deleting" }),
-      removeMachine: (name: string) => removeServer(project, name),
-      addUnmarkedBalancer: () => addBalancer(cloud, "by-hand").id,
-      disturbRoutes: () => {
-        const { routes } = project.routers.existing("router-1");
-        const other = { destination: `198.51.100.${routes.length}/32`, nexthop: "10.1.255.254" };
-        project.routers.change("router-1", { routes: [...routes, other] });
-      },
-      state: () => stateOf(cloud),
-    };
-  },
+  simulate: (clock) => simulate(clock, pageSize),
 };
+
+/** A server can have 256 volumes: in small pages, listings of them would be thousands of requests. */
+export const volumesHarness: Harness = { ...harness, simulate: (clock) => simulate(clock, 1000) };

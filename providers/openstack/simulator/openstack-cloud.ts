@@ -1,4 +1,4 @@
-// The simulated cloud: Keystone, Nova, Neutron and Octavia of one project, under one address.
+// The simulated cloud: Keystone, Nova, Neutron, Octavia and Cinder of one project, under one address.
 
 import { type Milliseconds, milliseconds, minutes, seconds } from "#ccm";
 import {
@@ -14,6 +14,7 @@ import { OctaviaApi } from "./api/balancing.ts";
 import { computeOperations } from "./api/compute.ts";
 import { Keystone } from "./api/keystone.ts";
 import { networkOperations } from "./api/network.ts";
+import { volumeOperations } from "./api/volumes.ts";
 import { Balancing } from "./state/balancing.ts";
 import { Project, type ProjectTimes } from "./state/project.ts";
 
@@ -31,11 +32,13 @@ export interface OpenStackOptions {
 }
 
 const tokens = "POST /identity/v3/auth/tokens";
-const roots = new Set(["GET /load-balancer/", "GET /network/"]);
+const roots = new Set(["GET /load-balancer/", "GET /network/", "GET /volume/v3/"]);
 const faultNames: Readonly<Record<number, string>> = {
   400: "badRequest",
   404: "itemNotFound",
+  403: "forbidden",
   409: "conflictingRequest",
+  413: "overLimit",
 };
 
 export class OpenStackCloud extends RestApi {
@@ -56,7 +59,11 @@ export class OpenStackCloud extends RestApi {
   }: OpenStackOptions) {
     super(options);
     this.keystone = new Keystone(options.clock);
-    this.project = new Project(options.clock, this.later, { balancer: seconds(3), ...times });
+    this.project = new Project(options.clock, this.later, {
+      balancer: seconds(3),
+      volume: seconds(2),
+      ...times,
+    });
     this.balancing = new Balancing(options.clock, this.project);
     const size = { pageSize };
     this.operations = {
@@ -64,6 +71,7 @@ export class OpenStackCloud extends RestApi {
       ...computeOperations(this.project, size),
       ...networkOperations(this.project, size, hasAtomicRoutes),
       ...new OctaviaApi(this.balancing, size).operations,
+      ...volumeOperations(this.project, size),
     };
   }
 
@@ -93,4 +101,4 @@ export class OpenStackCloud extends RestApi {
   }
 }
 
-export const quick = { balancer: milliseconds(500) };
+export const quick = { balancer: milliseconds(500), volume: milliseconds(200) };

@@ -13,6 +13,8 @@ import { FakeCloud } from "../../../providers/fake/simulator/fake-cloud.ts";
 import { serveFakeCloud } from "../../../providers/fake/simulator/http.ts";
 import { hetzner } from "../../../providers/hetzner/index.ts";
 import { HetznerCloud } from "../../../providers/hetzner/simulator/index.ts";
+import { openstack } from "../../../providers/openstack/index.ts";
+import { addServer, OpenStackCloud } from "../../../providers/openstack/simulator/index.ts";
 import type { AnyProvider } from "../../../src/app/connect-cloud.ts";
 import { runProgram } from "../../../src/app/run.ts";
 import { systemPlatform } from "../../../src/app/system-platform.ts";
@@ -104,6 +106,22 @@ const clouds: Readonly<Record<string, () => Cloud>> = {
       stop: async () => served[Symbol.asyncDispose](),
     };
   },
+  openstack: () => {
+    const times = { volume: actionTime };
+    const cloud = new OpenStackCloud({ clock: systemClock, times });
+    cloud.keystone.applicationCredentials.set("fairlead", "secret");
+    const { id, flavor, "OS-EXT-AZ:availability_zone": zone } = addServer(cloud.project, "node-1");
+    const served = serveCloud(cloud, 0);
+    return {
+      ...{ provider: openstack as unknown as AnyProvider, driver: openstack.volumeDriver as VolumeDriver },
+      environment: {
+        ...{ OS_AUTH_URL: `${served.url}/identity/v3`, OS_REGION_NAME: cloud.keystone.region },
+        ...{ OS_APPLICATION_CREDENTIAL_ID: "fairlead", OS_APPLICATION_CREDENTIAL_SECRET: "secret" },
+      },
+      ...{ machine: id, place: { type: flavor.original_name, zone }, bytes: 2 ** 30 },
+      stop: async () => served[Symbol.asyncDispose](),
+    };
+  },
 };
 
 /** Cases of csi-sanity that are skipped, by a part of their title, each with what the services lack. */
@@ -128,6 +146,10 @@ const withoutSources = {
 const skippedOf: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   fake: {},
   digitalocean: withoutSources,
+  openstack: {
+    ...withoutSources,
+    "more volumes than the node max attach limit": "the limit is 256; the conformance suite tests it",
+  },
   hetzner: {
     ...withoutSources,
     "maximum-length name": "names have at most 64 characters in this cloud",

@@ -102,7 +102,7 @@ describe("cloud.conf", () => {
         "[Global]",
         "s3cret word",
         'password = "s3cret',
-        "[BlockStorage]",
+        "[Storage]",
         "bs-version = v2",
       ].join("\n"),
     );
@@ -110,7 +110,7 @@ describe("cloud.conf", () => {
       "1: password must be in a section such as [Global]",
       "3: expected a line such as auth-url = https://keystone.example:5000/v3",
       "4: the value of password has a quote that is not closed",
-      '5: section [BlockStorage] is unknown; expected [Global], [Networking], [Route], [LoadBalancer], [Metadata] or [LoadBalancerClass "name"]. Its settings are not read.',
+      '5: section [Storage] is unknown; expected [Global], [Networking], [Route], [LoadBalancer], [BlockStorage], [Metadata] or [LoadBalancerClass "name"]. Its settings are not read.',
     ]);
   });
 });

@@ -8,7 +8,7 @@ import { type PageSize, pageOf } from "./pages.ts";
 const version = /^2\.(\d+)$/;
 const first = 47;
 
-function minorOf({ header }: OperationRequest): number {
+export function minorOf({ header }: OperationRequest): number {
   const asked =
     header("x-openstack-nova-api-version") ?? header("openstack-api-version")?.replace("compute ", "");
   const minor = Number(version.exec(asked ?? "2.1")?.[1]);

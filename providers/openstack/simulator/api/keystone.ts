@@ -17,6 +17,7 @@ const services = {
   compute: "/compute/v2.1",
   network: "/network",
   "load-balancer": "/load-balancer",
+  volumev3: "/volume/v3",
   identity: "/identity/v3",
 };
 

@@ -2,11 +2,13 @@
 
 import type { Milliseconds } from "#ccm";
 import { type Clock, type DueWork, Ids, Records } from "#ccm/testing";
-import type { FloatingIP, Network, Port, Router, SecurityGroup, Server, Subnet } from "./records.ts";
+import type { FloatingIP, Network, Port, Router, SecurityGroup, Server, Subnet, Volume } from "./records.ts";
 
 export interface ProjectTimes {
   /** How long a new or changed load balancer is PENDING. */
   readonly balancer: Milliseconds;
+  /** How long a volume is created, changed, attached or detached. */
+  readonly volume: Milliseconds;
 }
 
 export class Project {
@@ -21,6 +23,11 @@ export class Project {
   readonly floatingIPs: Records<FloatingIP>;
   readonly routers: Records<Router>;
   readonly securityGroups: Records<SecurityGroup>;
+  readonly volumes: Records<Volume>;
+  /** The quota of volumes. */
+  volumeLimit = Number.POSITIVE_INFINITY;
+  /** The next volumes that are created end as error. */
+  volumeFailures = 0;
   #lastAddress = 1;
 
   constructor(clock: Clock, later: DueWork, times: ProjectTimes) {
@@ -34,6 +41,7 @@ export class Project {
     this.floatingIPs = new Records(clock);
     this.routers = new Records(clock);
     this.securityGroups = new Records(clock);
+    this.volumes = new Records(clock);
   }
 
   /** A free address of a range: `10.0.0.0/16` has 10.0.0.2, 10.0.0.3 and so on. */

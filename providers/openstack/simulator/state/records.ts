@@ -20,6 +20,27 @@ export interface Server extends Stored {
   readonly "OS-EXT-STS:task_state": string | null;
 }
 
+/** A volume of Cinder. */
+export interface Volume extends Stored {
+  readonly id: string;
+  /** In GiB. */
+  readonly size: number;
+  readonly status: string;
+  readonly description: string;
+  readonly volume_type: string;
+  readonly availability_zone: string;
+  readonly metadata: Readonly<Record<string, string>>;
+  readonly attachments: readonly Attachment[];
+  readonly multiattach: boolean;
+}
+
+export interface Attachment {
+  readonly server_id: string;
+  readonly volume_id: string;
+  readonly attachment_id: string;
+  readonly device: string;
+}
+
 export interface Network extends Stored {
   readonly id: string;
   readonly "router:external": boolean;

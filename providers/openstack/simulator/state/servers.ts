@@ -29,9 +29,12 @@ export function addServer(
   });
 }
 
-/** Removes a server and its ports. */
-export function removeServer({ servers, ports }: Project, name: string): void {
+/** Removes a server and its ports, and detaches its volumes. */
+export function removeServer({ servers, ports, volumes }: Project, name: string): void {
   const { id } = servers.existing(name);
   for (const port of ports.list()) if (port.device_id === id) ports.remove(port.id);
+  for (const { id: volume, attachments } of volumes.list())
+    if (attachments.some(({ server_id }) => server_id === id))
+      volumes.change(volume, { attachments: [], status: "available" });
   servers.remove(id);
 }

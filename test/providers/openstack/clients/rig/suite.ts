@@ -1,6 +1,7 @@
 // The clients of OpenStack.
 
 import { join, resolve } from "node:path";
+import { csiSanity } from "../../../../clients/csi/prepare.ts";
 import { pythonClient, testFile } from "../../../../clients/rig/prepare.ts";
 import type { ClientSuite, PreparedClient } from "../../../../clients/rig/suite.ts";
 import { goProgram } from "../../../../tools/rig/install.ts";
@@ -32,6 +33,7 @@ export const openstackClients: ClientSuite = {
   clients: {
     /** The rehearsal of a change between managers. It has its own cloud. */
     rehearsal,
+    csi: () => csiSanity("openstack"),
     upstream: rehearsalWithGo,
     /** openstacksdk and the openstack command. They have their own cloud. */
     python: () => withSDK(testFile("openstacksdk", join(root, "python/sdk.client.ts"))),

@@ -1,0 +1,139 @@
+// Volumes of Cinder, with the names, ids, keys and metadata of its CSI driver, so that its PersistentVolumes work on.
+
+import {
+  CloudError,
+  type Context,
+  ifFound,
+  inProgress,
+  mapEntries,
+  type ObservedVolume,
+  requestTo,
+  text,
+  type VolumeDriver,
+  type Volumes,
+} from "#ccm";
+import type { OpenStackApi } from "./api.ts";
+import { serverIDOf } from "./instances.ts";
+import type { ApiVolume } from "./resources.ts";
+import type { Settings } from "./settings.ts";
+
+const gibibyte = 2 ** 30;
+const name = "cinder.csi.openstack.org";
+const clusterKey = `${name}/cluster`;
+const zoneKey = `topology.${name}/zone`;
+
+const parameters = {
+  type: text("Volume type, by name or id. Default: that of the project."),
+  availability: text("Availability zone of the volume. Default: that of the Node."),
+};
+
+const isID = (id: string): boolean => /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(id);
+
+/** What udev makes of the serial number: that of virtio and of QEMU's SCSI disks has 20 characters in older versions. */
+function devicesOf(id: string): readonly string[] {
+  const serials = [id.slice(0, 20), id];
+  const names = ["virtio-", "scsi-0QEMU_QEMU_HARDDISK_"].flatMap((bus) =>
+    serials.map((serial) => bus + serial),
+  );
+  return [...names, `wwn-0x${id.replaceAll("-", "")}`].map((device) => `/dev/disk/by-id/${device}`);
+}
+
+export const volumeDriver: VolumeDriver<typeof parameters> = {
+  name,
+  parameters,
+  // Quotas and backends have smaller limits.
+  sizes: { min: gibibyte, step: gibibyte, max: 2 ** 20 * gibibyte },
+  topologyKeys: [zoneKey],
+  nodeIDOf: (providerID) => serverIDOf(providerID)?.id,
+  providerIDOf: (nodeID) => `openstack:///${nodeID}`,
+  topologyOf: ({ zone }) => (zone === undefined ? undefined : { [zoneKey]: zone }),
+  limitOf: () => 256,
+  contextOf: () => ({}),
+  publishContextOf: ({ device }) => ({ DevicePath: device }),
+  devicePathsOf: (_, volumeID) => (isID(volumeID) ? devicesOf(volumeID) : []),
+  formatOptionsOf: () => "",
+};
+
+const settled: Readonly<Record<string, ObservedVolume["state"]>> = {
+  ...{ available: "ready", "in-use": "ready", error: "failed" },
+  // A change failed, which left the volume as it was.
+  ...{ error_deleting: "ready", error_extending: "ready", error_restoring: "ready" },
+};
+
+/** What `get` has returned is what the framework attaches. */
+interface Observed extends ObservedVolume {
+  readonly multiattach: boolean;
+}
+
+export function cinderVolumes(
+  { storage, compute }: OpenStackApi,
+  settings: Settings,
+  { cluster }: Context["mark"],
+): Volumes<typeof parameters> {
+  const isAnywhere = settings["ignore-volume-az"];
+  const toObserved = ({ id, name, size, status, attachments, ...volume }: ApiVolume): Observed => ({
+    ...{ id, name, size: size * gibibyte },
+    topology: isAnywhere ? {} : { [zoneKey]: volume.availability_zone },
+    attachedTo: attachments.map(({ server_id }) => server_id),
+    device: attachments[0]?.device ?? "",
+    state: settled[status] ?? "changing",
+    multiattach: volume.multiattach === true,
+  });
+  const waiting = ({ name, id }: Pick<ObservedVolume, "name" | "id">) => inProgress(`volume ${name} (${id})`);
+  return {
+    list: (call) => mapEntries(storage.list<ApiVolume>("/volumes/detail", call), toObserved),
+    get: async (id, call) => {
+      const path = "/volumes/{id}";
+      const found = isID(id) ? await ifFound(storage.read<ApiVolume>(path, id, "volume", call)) : undefined;
+      return found && toObserved(found);
+    },
+    create: async ({ name, size, topology, parameters, claim }, call) => {
+      const owner = claim && {
+        "csi.storage.k8s.io/pvc/name": claim.name,
+        "csi.storage.k8s.io/pvc/namespace": claim.namespace,
+        "csi.storage.k8s.io/pv/name": claim.volume,
+      };
+      const wanted = {
+        ...{ name, size: size / gibibyte, description: "Created by OpenStack Cinder CSI driver" },
+        ...{ volume_type: parameters.type, metadata: { [clusterKey]: cluster, ...owner } },
+        availability_zone: parameters.availability ?? (isAnywhere ? undefined : topology?.[zoneKey]),
+      };
+      const request = { ...requestTo("POST /volumes", {}, { volume: wanted }), expects: ["volume"] };
+      const { volume } = await storage.call<{ readonly volume: ApiVolume }>(request, call);
+      return { ...waiting(volume), id: volume.id };
+    },
+    remove: async (volume, call) => {
+      await ifFound(storage.call(requestTo("DELETE /volumes/{id}", { id: volume.id }), call));
+      return waiting(volume);
+    },
+    attach: async (volume, machine, call) => {
+      const operation = "POST /servers/{id}/os-volume_attachments";
+      const missing = new CloudError("not-found", `Server ${machine} does not exist.`, { operation });
+      if (!isID(machine)) throw missing;
+      const body = { volumeAttachment: { volumeId: volume.id } };
+      // Nova attaches those since 2.60 (Queens).
+      const headers = (volume as Observed).multiattach
+        ? { "x-openstack-nova-api-version": "2.60" }
+        : undefined;
+      try {
+        await compute.call({ ...requestTo(operation, { id: machine }, body), headers }, call);
+      } catch (error) {
+        // The volume may be what is missing.
+        const isUnclear = CloudError.is(error) && error.kind === "not-found";
+        const read = () => ifFound(compute.read<object>("/servers/{id}", machine, "server", call));
+        throw isUnclear && (await read()) === undefined ? missing : error;
+      }
+      return waiting(volume);
+    },
+    detach: async (volume, machine, call) => {
+      const operation = "DELETE /servers/{id}/os-volume_attachments/{volume}";
+      await ifFound(compute.call(requestTo(operation, { id: machine, volume: volume.id }), call));
+      return waiting(volume);
+    },
+    expand: async (volume, size, call) => {
+      const body = { "os-extend": { new_size: size / gibibyte } };
+      await storage.call(requestTo("POST /volumes/{id}/action", { id: volume.id }, body), call);
+      return waiting(volume);
+    },
+  };
+}

@@ -4,7 +4,7 @@
 import { Redaction } from "../core/redaction.ts";
 import { systemClock } from "../platform/clock.ts";
 import { type Environment, systemEnvironment, systemHostname } from "../platform/environment.ts";
-import { type CollectGarbage, collectGarbage } from "../platform/memory.ts";
+import { type CollectGarbage, collectGarbage, residentBytes } from "../platform/memory.ts";
 import { type Random, systemRandom } from "../platform/random.ts";
 import { type OpenSocket, systemSocket } from "../platform/socket.ts";
 import { systemFiles } from "../platform/system-files.ts";
@@ -20,6 +20,8 @@ export interface ManagerPlatform extends KubePlatform {
   readonly redaction?: Redaction;
   /** Only a process with one manager collects garbage early: one collection covers the whole process. */
   readonly collectGarbage?: CollectGarbage;
+  /** Present with `collectGarbage`. */
+  readonly residentBytes?: () => number;
 }
 
 /** This machine's clock, network, disk and environment. */
@@ -33,6 +35,7 @@ export function systemPlatform(environment: Environment = systemEnvironment()): 
     cloudSocket: systemSocket,
     redaction: new Redaction(),
     collectGarbage,
+    residentBytes,
     // As in upstream, the identity of a replica starts with the host name, which is in no variable outside a pod.
     environment: { ...environment, HOSTNAME: systemHostname() },
   };

@@ -13,6 +13,8 @@ import { mostUrgent } from "./urgency.ts";
 
 export interface SharedListingOptions<T> {
   readonly list: (call: Call) => AsyncIterable<readonly T[]>;
+  /** As for a `Snapshot`. */
+  readonly keyOf: (item: T) => string;
   readonly clock: Clock;
   readonly random: Random;
   readonly signal: AbortSignal;
@@ -54,6 +56,7 @@ export class SharedListing<T> {
     this.#snapshot = new Snapshot({
       clock: options.clock,
       signal: options.signal,
+      keyOf: options.keyOf,
       list: (signal) => options.list({ signal, urgency: this.#urgency }),
     });
   }

@@ -56,7 +56,7 @@ export class SourceInventory {
       clock: options.clock,
       signal: options.signal,
       list: (signal) => this.#source.list({ signal, urgency: this.#urgency }),
-      reuse: reuseInstances,
+      keyOf: ({ key }) => key,
       onPage: (page, beganAt) => this.#addPage(page, beganAt),
     });
   }
@@ -177,23 +177,6 @@ export class SourceInventory {
     }
     return this.#index;
   }
-}
-
-// Reuses the objects of the previous listing for machines that have not changed. Callers detect changes by identity, and two
-// equal listings share their memory.
-
-/** The previous array itself when nothing has changed. */
-export function reuseInstances(
-  listed: readonly Instance[],
-  before: readonly Instance[],
-): readonly Instance[] {
-  const known = new Map(before.map((instance) => [instance.key, instance]));
-  const merged = listed.map((instance) => {
-    const same = known.get(instance.key);
-    return same !== undefined && Bun.deepEquals(same, instance, true) ? same : instance;
-  });
-  const isSame = merged.length === before.length && merged.every((one, index) => one === before[index]);
-  return isSame ? before : merged;
 }
 
 // The machines of a listing that is still running, by name. A machine on a page exists; that another one does not exist, only the

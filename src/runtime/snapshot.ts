@@ -16,8 +16,8 @@ export interface SnapshotOptions<T> {
   readonly clock: Clock;
   /** Throws when a page is missing. */
   readonly list: (signal: AbortSignal) => AsyncIterable<readonly T[]>;
-  /** Returns the previous objects for unchanged items, so that callers detect changes by identity. */
-  readonly reuse?: (items: readonly T[], previous: readonly T[]) => readonly T[];
+  /** Identifies an item across listings. Items that have not changed keep their object then. */
+  readonly keyOf?: (item: T) => string;
   readonly signal: AbortSignal;
   /** Receives each page of a running listing, which may still fail. */
   readonly onPage?: (items: readonly T[], beganAt: number) => void;
@@ -59,22 +59,47 @@ export class Snapshot<T> {
   }
 
   async #read(beganAt: number): Promise<Complete<T>> {
+    const { list, keyOf, onPage, signal } = this.#options;
+    const previous = this.#latest?.items ?? [];
+    const reused = keyOf && new ReusedItems(previous, keyOf);
     const items: T[] = [];
     let pages = 0;
-    for await (const page of this.#options.list(this.#options.signal)) {
+    for await (const listed of list(signal)) {
       pages += 1;
+      const page = reused?.of(listed) ?? listed;
       for (const item of page) items.push(item);
-      this.#options.onPage?.(page, beganAt);
+      onPage?.(page, beganAt);
     }
-    this.#options.signal.throwIfAborted();
-    const previous = this.#latest?.items;
+    signal.throwIfAborted();
+    const isSame = items.length === previous.length && items.every((one, at) => one === previous[at]);
     this.#latest = {
-      items: previous === undefined ? items : (this.#options.reuse?.(items, previous) ?? items),
+      items: isSame ? previous : items,
       pages: Math.max(1, pages),
       beganAt,
       endedAt: this.#options.clock.monotonic(),
       version: ++this.#version,
     };
     return this.#latest;
+  }
+}
+
+/**
+ * Replaces what a listing repeats by the objects of the previous one. Callers detect changes by identity, and a listing leaves no second
+ * copy of everything in memory: each page is replaced when it arrives, and what it repeats is garbage at once.
+ */
+class ReusedItems<T> {
+  readonly #keyOf: (item: T) => string;
+  readonly #previous: ReadonlyMap<string, T>;
+
+  constructor(previous: readonly T[], keyOf: (item: T) => string) {
+    this.#keyOf = keyOf;
+    this.#previous = new Map(previous.map((item) => [keyOf(item), item]));
+  }
+
+  of(page: readonly T[]): readonly T[] {
+    return page.map((item) => {
+      const same = this.#previous.get(this.#keyOf(item));
+      return same !== undefined && Bun.deepEquals(same, item, true) ? same : item;
+    });
   }
 }

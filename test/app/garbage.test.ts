@@ -39,5 +39,7 @@ test("the manager collects garbage each time it has decoded about 1 MiB, every f
 });
 
 test("the environment of the executable collects garbage", () => {
-  expect(systemPlatform({}).collectGarbage).toBeFunction();
+  const { collectGarbage, residentBytes } = systemPlatform({});
+  expect(collectGarbage).toBeFunction();
+  expect(residentBytes?.()).toBeGreaterThan(0);
 });

@@ -11,6 +11,7 @@ const listingsWith = async (retryAfter: Moment, forMinutes: number) => {
   const clock = new VirtualClock();
   const began: number[] = [];
   const listing = new SharedListing<string>({
+    keyOf: (name) => name,
     list: async function* () {
       if (began.push(clock.monotonic()) === 1)
         throw new CloudError("unavailable", "GET /x failed with 503", { operation: "GET /x", retryAfter });

@@ -112,11 +112,17 @@ export function composeServices(
     clock,
     random,
     signal: life,
+    keyOf: ({ group, name }) => `${group} ${name}`,
     list: async function* (call) {
-      const owners = () => possibleOwners(services.list(), provider.facts ?? {});
+      const { ownKeys } = balancers;
+      if (ownKeys === undefined) {
+        yield* balancers.list(call);
+        return;
+      }
+      // Which Service owns a load balancer depends on all others.
       const all: ObservedLoadBalancer[] = [];
       for await (const page of balancers.list(call)) all.push(...page);
-      yield withOwners(all, balancers.ownKeys, owners);
+      yield withOwners(all, ownKeys, () => possibleOwners(services.list(), provider.facts ?? {}));
     },
     onListenerError: (error) =>
       log.error(

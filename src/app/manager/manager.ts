@@ -122,7 +122,7 @@ export async function createManager(options: ManagerOptions, signal: AbortSignal
   const plans = new PlanReporter(log);
   journal.subscribe(metrics.mutation);
   journal.subscribe((entry) => plans.report(entry));
-  const garbage = new GarbageMeter(collectGarbage);
+  const garbage = new GarbageMeter({ collect: collectGarbage, resident: platform.residentBytes });
   const { apply: redact } = redaction;
   const tracing = openTracing({ flags, platform, log, metrics, name, identity, redact, life: life.signal });
   const cloudProblems = new CloudProblems(log, clock, () => {

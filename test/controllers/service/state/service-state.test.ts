@@ -183,6 +183,7 @@ test("a listener that throws affects neither the other listeners nor later listi
   const errors: unknown[] = [];
   let listings = 0;
   const listing = new SharedListing<string>({
+    keyOf: (name) => name,
     list: async function* () {
       listings += 1;
       yield [];

@@ -30,6 +30,11 @@ if (unknown !== undefined) fail(`Unknown client ${unknown}.`, usage);
 keepLoopbackDirect();
 const results = new Results();
 
+interface NamedReady {
+  readonly client: string;
+  readonly ready: PreparedClient;
+}
+
 async function runClient({ name, command }: PreparedClient, env: Readonly<Record<string, string>>) {
   const child = Bun.spawn([...command], {
     env: { ...process.env, ...env },
@@ -40,9 +45,10 @@ async function runClient({ name, command }: PreparedClient, env: Readonly<Record
   results.add(name, output, await child.exited);
 }
 
-async function runSuite(cloud: string, { clients, start }: ClientSuite): Promise<void> {
+/** Those of the chosen clients that can run here. */
+function prepare(cloud: string, { clients }: ClientSuite): readonly NamedReady[] {
   const chosen = names.length === 0 ? allClients : names.flatMap(clientsNamed);
-  const prepared = Object.entries(clients)
+  return Object.entries(clients)
     .filter(([client]) => chosen.some((one) => one.cloud === cloud && one.client === client))
     .flatMap(([client, make]) => {
       const which = `${cloud}/${client}`;
@@ -53,7 +59,9 @@ async function runSuite(cloud: string, { clients, start }: ClientSuite): Promise
       });
       return ready === undefined ? [] : [{ client, ready }];
     });
-  if (prepared.length === 0) return;
+}
+
+async function runSuite(start: ClientSuite["start"], prepared: readonly NamedReady[]): Promise<void> {
   await using world = await start(results, { isWriting });
   for (const { client, ready } of prepared) {
     await runClient(ready, world.env(client));
@@ -62,5 +70,16 @@ async function runSuite(cloud: string, { clients, start }: ClientSuite): Promise
   world.finish?.();
 }
 
-for (const [cloud, suite] of Object.entries(suites)) await runSuite(cloud, suite);
+// Installing and building block this process, so that comes before any simulated cloud starts. Then two clouds run side by side,
+// because most clients wait most of the time.
+const waiting = Object.entries(suites)
+  .map(([cloud, suite]) => ({ start: suite.start, prepared: prepare(cloud, suite) }))
+  .filter(({ prepared }) => prepared.length > 0);
+
+async function runSuites(): Promise<void> {
+  for (let next = waiting.shift(); next !== undefined; next = waiting.shift())
+    await runSuite(next.start, next.prepared);
+}
+
+await Promise.all([runSuites(), runSuites()]);
 results.end();

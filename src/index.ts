@@ -61,7 +61,6 @@ export type {
 } from "./core/settings.ts";
 export { quotedUrl } from "./core/text.ts";
 export { cutText } from "./kit/cut-text.ts";
-export { ownersOfDefaultName } from "./kit/default-name.ts";
 export * from "./kit/deletions.ts";
 export * from "./kit/etag-update.ts";
 export { type GcfgOptions, readGcfg } from "./kit/gcfg.ts";
@@ -69,6 +68,7 @@ export * from "./kit/job-operations.ts";
 export * from "./kit/json-api.ts";
 export * from "./kit/json-members.ts";
 export * from "./kit/outcomes.ts";
+export { ownersOfDefaultName } from "./kit/owners-of-default-name.ts";
 export type * from "./kit/page.ts";
 export * from "./kit/pages.ts";
 export * from "./kit/problems.ts";

@@ -1,11 +1,13 @@
 import { describe, expect, test } from "bun:test";
 import {
-  needsHealthCheck,
-  requestsOnlyLocalTraffic,
   sourceRangesAnnotation,
   sourceRangesOf,
 } from "../../src/controllers/service/annotations/source-ranges.ts";
-import { hasFinalizer } from "../../src/controllers/service/predicates.ts";
+import {
+  hasFinalizer,
+  needsHealthCheck,
+  requestsOnlyLocalTraffic,
+} from "../../src/controllers/service/predicates.ts";
 import { isSameIngress } from "../../src/controllers/service/status/status.ts";
 import { parseCidr } from "../../src/core/cidr.ts";
 import type { LoadBalancerIngress, Service } from "../../src/kube/objects.ts";

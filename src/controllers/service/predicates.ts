@@ -1,4 +1,4 @@
-// Decides from the object alone which Services the controller manages, and what it must do for them. Pure.
+// What the object of a Service alone decides: whether the controller manages it, its IP families, and where its health check is. Pure.
 
 import type { Service } from "../../kube/objects.ts";
 import { cloudCondition } from "../well-known.ts";
@@ -62,4 +62,32 @@ export function isManaged(service: Service): boolean {
 /** It no longer needs a load balancer, so the one that it has is removed. */
 export function isEnding(service: Service, input: CleanupInput = {}): boolean {
   return !isServed(service) || needsCleanup(service, input);
+}
+
+type Family = "IPv4" | "IPv6";
+
+/** The IP families of the Service; IPv4 if an old object has none. */
+export function familiesOf({ spec }: Service): readonly Family[] {
+  const declared = (spec.ipFamilies ?? []).filter((family) => family === "IPv4" || family === "IPv6");
+  if (declared.length > 0) return declared;
+  const derived = (spec.clusterIPs ?? [])
+    .filter((ip) => ip !== "" && ip !== "None")
+    .map((ip): Family => (ip.includes(":") ? "IPv6" : "IPv4"));
+  return derived.length > 0 ? derived : ["IPv4"];
+}
+
+export function requestsOnlyLocalTraffic({ spec }: Service): boolean {
+  return (spec.type === "LoadBalancer" || spec.type === "NodePort") && spec.externalTrafficPolicy === "Local";
+}
+
+export function needsHealthCheck(service: Service): boolean {
+  return service.spec.type === "LoadBalancer" && requestsOnlyLocalTraffic(service);
+}
+
+/** Where kube-proxy reports whether a Node has an endpoint of this Service. */
+export function healthCheckPathPort(
+  service: Service,
+): { readonly path: string; readonly port: number } | undefined {
+  const port = service.spec.healthCheckNodePort ?? 0;
+  return needsHealthCheck(service) && port !== 0 ? { path: "/healthz", port } : undefined;
 }

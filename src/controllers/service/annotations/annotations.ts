@@ -1,11 +1,9 @@
-// Reads a Service's annotations into settings, rules for its targets and problems. An invalid value is replaced by the value that the
+// Reads a Service's annotations into settings and problems. An invalid value is replaced by the value that the
 // load balancer has. The annotations under fairlead.dev/, which Services of every cloud accept, are defined here.
 
-import { type Milliseconds, minutes } from "../../../core/brand.ts";
-import { defined } from "../../../core/defined.ts";
-import { editDistance } from "../../../core/did-you-mean.ts";
+import { minutes } from "../../../core/brand.ts";
 import { buildField, duration, integer, oneOf } from "../../../core/fields.ts";
-import { expectedSelector, type NodeSelector, parseNodeSelector } from "../../../core/node-selector.ts";
+import { expectedSelector, parseNodeSelector } from "../../../core/node-selector.ts";
 import type { Problem } from "../../../core/problem.ts";
 import { readSettings } from "../../../core/read-settings.ts";
 import type { Fields, Values } from "../../../core/settings.ts";
@@ -13,8 +11,8 @@ import type { Service } from "../../../kube/objects.ts";
 import type { DesiredWithoutTargets } from "../../../provider/load-balancers.ts";
 import { pauseValues } from "../../pause.ts";
 import { ownPrefix } from "../../well-known.ts";
-import type { ServiceSettings } from "../settings.ts";
-import { requestsOnlyLocalTraffic, sourceRangesAnnotation } from "./source-ranges.ts";
+import { nearlyKnown } from "./misspelt-annotations.ts";
+import { sourceRangesAnnotation } from "./source-ranges.ts";
 
 export interface AnnotationTable<A extends Fields> {
   readonly prefix: string;
@@ -106,44 +104,6 @@ export function readsAnnotation(
     isReadElsewhere(key);
 }
 
-/** A Service may have thousands of annotations; more than these have another cause than a typo. */
-const maxNearlyKnown = 10;
-const maxEdits = 2;
-
-/** Warns about a known name with a mistyped prefix, and about a mistyped key outside of the prefix. */
-function nearlyKnown(
-  annotations: Annotations,
-  { prefix, fields, factKeys = [] }: AnnotationTable<Fields>,
-): readonly Problem[] {
-  const [names, whole] = [false, true].map((isWhole) =>
-    Object.keys(fields).filter((name) => name.includes("/") === isWhole),
-  ) as [string[], string[]];
-  const keys = [...whole, ...factKeys].filter((key) => !key.startsWith(prefix));
-  const meantBy = (key: string): string | undefined => {
-    const name = names.find(
-      (known) =>
-        Math.abs(key.length - known.length - prefix.length) <= maxEdits &&
-        key.endsWith(known) &&
-        isNearly(key.slice(0, -known.length), prefix),
-    );
-    return name === undefined ? keys.find((known) => isNearly(key, known)) : prefix + name;
-  };
-  const problems: Problem[] = [];
-  for (const key of Object.keys(annotations)) {
-    if (key.startsWith(prefix) || key.startsWith(ownPrefix) || keys.includes(key)) continue;
-    const meant = meantBy(key);
-    if (meant === undefined) continue;
-    const text = `${key} is not a known annotation; did you mean ${JSON.stringify(meant)}?`;
-    problems.push({ severity: "warning", reason: "UnknownAnnotation", text, key });
-    if (problems.length === maxNearlyKnown) break;
-  }
-  return problems;
-}
-
-function isNearly(one: string, other: string): boolean {
-  return one.includes("/") && editDistance(one.toLowerCase(), other.toLowerCase(), maxEdits) !== undefined;
-}
-
 /**
  * Replaces frozen fields by their observed values. If one of them cannot be observed, all observable fields keep their values:
  * the invalid annotation may have been meant together with the others.
@@ -200,61 +160,4 @@ export const ownAnnotations = {
 export interface OwnSettings {
   readonly values: Values<typeof ownAnnotations>;
   readonly frozen: ReadonlySet<keyof typeof ownAnnotations>;
-}
-
-/** A selector, and the annotation that it is from. */
-export interface NamedSelector extends NodeSelector {
-  readonly key: string;
-}
-
-export interface TargetRules {
-  /** `subset` never takes more than the limit; for the others, reaching a limit is a problem. */
-  readonly policy: "all" | "selector" | "endpoints" | "subset";
-  readonly selector?: NodeSelector;
-  /** The provider's annotation that selects Nodes. It applies with every policy. */
-  readonly cloudSelector?: NamedSelector;
-  /** The requested maximum number of targets. */
-  readonly limit?: number;
-  /** Usually the Service's UID, so that each Service gets a different subset and the load is spread. */
-  readonly seed?: string;
-  /** How long a target drains before it is removed. */
-  readonly drain: Milliseconds;
-}
-
-const names = ["target-policy", "target-selector", "target-limit", "target-drain"] as const;
-
-/** Undefined while one of the annotations is invalid. Without these annotations, every Node is a target. */
-export function readTargetRules(
-  service: Service,
-  { own: { values, frozen }, ...read }: Pick<ReadAnnotations<Fields>, "own" | "settings" | "frozen">,
-  settings: Pick<ServiceSettings, "targets" | "targetDrain">,
-  table: AnnotationTable<Fields>,
-): TargetRules | undefined {
-  const { targetSelector: cloudName } = table;
-  if (names.some((name) => frozen.has(name))) return undefined;
-  if (cloudName !== undefined && read.frozen.has(cloudName)) return undefined;
-  const selector = values["target-selector"];
-  const limit = values["target-limit"];
-  const implied = selector !== undefined ? "selector" : limit !== undefined ? "subset" : undefined;
-  const wantsEndpoints =
-    settings.targets === "endpoints" ||
-    (settings.targets === "local-endpoints" && requestsOnlyLocalTraffic(service));
-  return defined({
-    policy: values["target-policy"] ?? implied ?? (wantsEndpoints ? "endpoints" : "all"),
-    seed: service.metadata.uid,
-    drain: values["target-drain"] ?? settings.targetDrain,
-    selector,
-    cloudSelector: cloudName === undefined ? undefined : cloudSelectorOf(cloudName, read.settings, table),
-    limit,
-  });
-}
-
-function cloudSelectorOf(
-  name: string,
-  settings: ReadAnnotations<Fields>["settings"],
-  { prefix }: AnnotationTable<Fields>,
-): NamedSelector | undefined {
-  // The contract admits only a field of this type.
-  const selector = settings[name] as NodeSelector | undefined;
-  return selector && { key: annotationKey(name, prefix), text: selector.text, matches: selector.matches };
 }

@@ -1,5 +1,4 @@
-// Allowed source ranges, IP families and the health check of a Service, as upstream's helpers read them. Unlike upstream, every
-// invalid range is reported. Pure.
+// The source ranges that a Service allows, as upstream's helpers read them. Unlike upstream, every invalid range is reported. Pure.
 
 import type { Cidr } from "../../../core/brand.ts";
 import { allAddresses, parseCidr } from "../../../core/cidr.ts";
@@ -7,22 +6,11 @@ import { quoted } from "../../../core/fields.ts";
 import type { Problem } from "../../../core/problem.ts";
 import { countOf } from "../../../core/text.ts";
 import type { Service } from "../../../kube/objects.ts";
+import { familiesOf } from "../predicates.ts";
 
 export const sourceRangesAnnotation = "service.beta.kubernetes.io/load-balancer-source-ranges";
 
 const field = "spec.loadBalancerSourceRanges";
-
-type Family = "IPv4" | "IPv6";
-
-/** The IP families of the Service; IPv4 if an old object has none. */
-export function familiesOf({ spec }: Service): readonly Family[] {
-  const declared = (spec.ipFamilies ?? []).filter((family) => family === "IPv4" || family === "IPv6");
-  if (declared.length > 0) return declared;
-  const derived = (spec.clusterIPs ?? [])
-    .filter((ip) => ip !== "" && ip !== "None")
-    .map((ip): Family => (ip.includes(":") ? "IPv6" : "IPv4"));
-  return derived.length > 0 ? derived : ["IPv4"];
-}
 
 export interface SourceRanges {
   /** Whether the Service names any range, valid or not. */
@@ -100,20 +88,4 @@ function invalidRange(key: string, got: string): Problem {
     key,
     text: `${key} must be a list of address ranges such as 10.0.0.0/24, got ${got}`,
   };
-}
-
-export function requestsOnlyLocalTraffic({ spec }: Service): boolean {
-  return (spec.type === "LoadBalancer" || spec.type === "NodePort") && spec.externalTrafficPolicy === "Local";
-}
-
-export function needsHealthCheck(service: Service): boolean {
-  return service.spec.type === "LoadBalancer" && requestsOnlyLocalTraffic(service);
-}
-
-/** Where kube-proxy reports whether a Node has an endpoint of this Service. */
-export function healthCheckPathPort(
-  service: Service,
-): { readonly path: string; readonly port: number } | undefined {
-  const port = service.spec.healthCheckNodePort ?? 0;
-  return needsHealthCheck(service) && port !== 0 ? { path: "/healthz", port } : undefined;
 }

@@ -11,10 +11,10 @@ import {
   mergeObserved,
   type ReadAnnotations,
   readAnnotations,
-  type TargetRules,
   unreadable,
 } from "../annotations/annotations.ts";
 import { RememberedRanges, type SourceRanges } from "../annotations/source-ranges.ts";
+import type { TargetRules } from "../annotations/target-rules.ts";
 import {
   honorsAddress,
   ignoredAddress,
@@ -27,7 +27,7 @@ import { isEnding } from "../predicates.ts";
 import type { LastValid, ServiceState, ServiceStates } from "../state/service-states.ts";
 import type { Reach, TargetPolicy } from "../targets/choose-targets.ts";
 import type { EndpointNodes } from "../targets/endpoint-nodes.ts";
-import { Targets } from "../targets/targets.ts";
+import { Targets } from "../targets/service-targets.ts";
 import type { VanishedNodes } from "../targets/vanished-nodes.ts";
 import { readFacts } from "./facts.ts";
 import { hasErrors, type Member } from "./members.ts";

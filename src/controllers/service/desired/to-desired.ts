@@ -18,14 +18,10 @@ import type {
 } from "../../../provider/load-balancers.ts";
 import type { Facts } from "../../../provider/plan.ts";
 import { type AnnotationTable, type ReadAnnotations, unreadable } from "../annotations/annotations.ts";
-import {
-  familiesOf,
-  healthCheckPathPort,
-  type SourceRanges,
-  sourceRangesOf,
-} from "../annotations/source-ranges.ts";
+import { type SourceRanges, sourceRangesOf } from "../annotations/source-ranges.ts";
 import { ineffectiveAnnotations } from "../annotations/without-effect.ts";
 import type { AnyBalancers } from "../deps.ts";
+import { familiesOf, healthCheckPathPort } from "../predicates.ts";
 import type { LastValid } from "../state/service-states.ts";
 
 interface DesiredInput<A extends Fields> {

@@ -6,7 +6,7 @@ import type { Fields, Values } from "../../../core/settings.ts";
 import { keyOf, type Service } from "../../../kube/objects.ts";
 import type { BalancerTarget } from "../../../provider/load-balancers.ts";
 import type { Reported } from "../../reporter.ts";
-import type { TargetRules } from "../annotations/annotations.ts";
+import type { TargetRules } from "../annotations/target-rules.ts";
 import type { Desired } from "../deps.ts";
 import { RefusedTargets } from "./refused-targets.ts";
 import { applyTransition, type ChangeIn } from "./transitions.ts";

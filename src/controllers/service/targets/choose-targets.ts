@@ -7,7 +7,7 @@ import type { Problem } from "../../../core/problem.ts";
 import { shortList } from "../../../core/text.ts";
 import type { BalancerTarget } from "../../../provider/load-balancers.ts";
 import { labelPairs, ownPrefix } from "../../well-known.ts";
-import type { NamedSelector, TargetRules } from "../annotations/annotations.ts";
+import type { NamedSelector, TargetRules } from "../annotations/target-rules.ts";
 import type { LastingProblem } from "../deps.ts";
 
 /** True, or why the load balancer cannot reach the target. */

@@ -1,15 +1,12 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
-import {
-  familiesOf,
-  healthCheckPathPort,
-  sourceRangesOf,
-} from "../../../../src/controllers/service/annotations/source-ranges.ts";
+import { sourceRangesOf } from "../../../../src/controllers/service/annotations/source-ranges.ts";
 import {
   defaultLoadBalancerName,
   serviceProblems,
   toDesired,
 } from "../../../../src/controllers/service/desired/to-desired.ts";
+import { familiesOf, healthCheckPathPort } from "../../../../src/controllers/service/predicates.ts";
 import { serviceUID } from "../../../../src/core/brand.ts";
 import { cidr, parseCidr } from "../../../../src/core/cidr.ts";
 import { integer, oneOf } from "../../../../src/core/fields.ts";

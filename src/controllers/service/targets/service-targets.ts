@@ -8,12 +8,8 @@ import type { Fields } from "../../../core/settings.ts";
 import type { Service } from "../../../kube/objects.ts";
 import type { BalancerTarget } from "../../../provider/load-balancers.ts";
 import { ownPrefix } from "../../well-known.ts";
-import {
-  type OwnSettings,
-  type ReadAnnotations,
-  readTargetRules,
-  type TargetRules,
-} from "../annotations/annotations.ts";
+import type { OwnSettings, ReadAnnotations } from "../annotations/annotations.ts";
+import { readTargetRules, type TargetRules } from "../annotations/target-rules.ts";
 import type { ServiceControllerDeps } from "../deps.ts";
 import { refusedTargets } from "../state/refused-targets.ts";
 import type { ServiceState } from "../state/service-states.ts";

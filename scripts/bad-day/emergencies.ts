@@ -190,6 +190,8 @@ export const emergencies: readonly Emergency[] = [
     },
     shows: {
       events: /LeaderElection.*Lease\/second.*became leader/,
+      explain: /Several managers lead at the same time/,
+      offline: /Several managers lead at the same time/,
       doctor: /TwoManagersLead/,
     },
     remedy: (scene) => scene.stopOthers(),
@@ -200,6 +202,7 @@ export const emergencies: readonly Emergency[] = [
     begin: (scene) => restart(scene, { flags: ["--cluster-name=other"] }),
     shows: {
       // The marks of this cloud do not name the cluster, so nothing may change.
+      log: /clusterName="other"/,
       explain: /All Nodes and Services are settled/,
       offline: /The cluster name other \(--cluster-name\)/,
     },

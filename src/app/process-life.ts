@@ -145,7 +145,11 @@ export class ProcessLife {
       );
     }
     systemd?.ready();
-    log.info(`Started ${program} ${version}`, { mode: settings.flags.mode, ...manager.connections });
+    log.info(`Started ${program} ${version}`, {
+      mode: settings.flags.mode,
+      clusterName: settings.flags["cluster-name"],
+      ...manager.connections,
+    });
     return manager;
   }
 

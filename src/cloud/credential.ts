@@ -156,22 +156,29 @@ interface SecretSetting {
   readonly name: string;
   readonly env: string | undefined;
   readonly source: string | undefined;
+  /** A file with the secret is read again when it changes. */
+  readonly isFile: boolean;
 }
 
 /** "token is set by the variable FAKE_TOKEN", or how to set it. */
 function describeSecrets(secrets: readonly SecretSetting[]): {
-  readonly isSet: boolean;
+  readonly remedy: string;
   readonly text: string;
 } {
   const set = secrets.filter(({ source }) => source !== undefined);
   if (set.length > 0) {
-    return { isSet: true, text: set.map(({ name, source }) => `${name} is set by ${source}`).join(", ") };
+    const isReadOnce = set.some(({ source, isFile }) => !isFile && /^(the variable|--)/.test(source ?? ""));
+    const how = isReadOnce ? "and restart the manager" : "the manager reads it again without a restart";
+    return {
+      remedy: `: the value was probably revoked, or belongs to another cloud or project. Replace it${isReadOnce ? " " : "; "}${how}`,
+      text: set.map(({ name, source }) => `${name} is set by ${source}`).join(", "),
+    };
   }
   const ways = secrets.map(({ name, env }) => {
     const key = `cloud.${name} in the --config file`;
     return `${name} is not set: set ${env === undefined ? key : `the variable ${env}, or ${key}`}`;
   });
-  return { isSet: false, text: ways.join("; ") };
+  return { remedy: "", text: ways.join("; ") };
 }
 
 /** Undefined for a provider without secrets. */
@@ -183,15 +190,15 @@ export function credentialHint(fields: Fields, sourceOf: SourceOfSetting): Crede
       const file = `${name}-file`;
       const fileSource = source === undefined && file in fields ? sourceOf(file) : undefined;
       return fileSource === undefined
-        ? { name, env, source }
-        : { name: file, env: undefined, source: fileSource };
+        ? { name, env, source, isFile: false }
+        : { name: file, env: undefined, source: fileSource, isFile: true };
     });
   if (secrets.length === 0) return undefined;
-  const { isSet, text } = describeSecrets(secrets);
+  const { remedy, text } = describeSecrets(secrets);
   return ({ kind, detail }) => {
     switch (kind) {
       case "unauthorized":
-        return `${text}${isSet ? ": check that the value is valid for this endpoint" : ""}. Fairlead will retry.`;
+        return `${text}${remedy}. Fairlead will retry.`;
       case "forbidden":
         return `${text}: grant these credentials the permission for ${detail.operation}. Fairlead will retry.`;
       default:

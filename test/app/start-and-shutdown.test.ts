@@ -44,7 +44,7 @@ test("the process logs its endpoints at start, and drains, releases the Lease an
   expect(code).toBe(0);
   expect(said).toEqual([
     expect.stringMatching(
-      /^Started fake-cloud-controller-manager \S+ mode="enforce" apiServer="https:\/\/test-api-server:6443" cloud="https:\/\/cloud\.example:8443" accounts="fake"$/,
+      /^Started fake-cloud-controller-manager \S+ mode="enforce" clusterName="kubernetes" apiServer="https:\/\/test-api-server:6443" cloud="https:\/\/cloud\.example:8443" accounts="fake"$/,
     ),
     "Acquired leadership",
     "Received SIGTERM; draining in-flight work withinSeconds=10",

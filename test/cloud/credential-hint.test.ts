@@ -38,15 +38,17 @@ const messageOf = async (
 
 const file = { file: { token: "x" }, places: new Map([["token", "/etc/fairlead.yaml:4:10"]]) };
 
-test.each<[string, Parameters<typeof messageOf>[1]]>([
-  ["the variable FAKE_TOKEN", { environment: { FAKE_TOKEN: "x" }, ...file }],
-  ["--config-set", { environment: { FAKE_TOKEN: "x" }, given: new Map([["token", "x"]]) }],
-  ["/etc/fairlead.yaml:4:10", file],
+const restart = " and restart the manager";
+
+test.each<[string, string, Parameters<typeof messageOf>[1]]>([
+  ["the variable FAKE_TOKEN", restart, { environment: { FAKE_TOKEN: "x" }, ...file }],
+  ["--config-set", restart, { environment: { FAKE_TOKEN: "x" }, given: new Map([["token", "x"]]) }],
+  ["/etc/fairlead.yaml:4:10", "; the manager reads it again without a restart", file],
 ])(
   "rejected credentials name the endpoint, the setting, and that it is set by %s",
-  async (source, sources) => {
+  async (source, how, sources) => {
     expect(await messageOf(401, sources)).toBe(
-      `The cloud rejected the credentials (401 from GET ${url}: no such token). token is set by ${source}: check that the value is valid for this endpoint. Fairlead will retry.`,
+      `The cloud rejected the credentials (401 from GET ${url}: no such token). token is set by ${source}: the value was probably revoked, or belongs to another cloud or project. Replace it${how}. Fairlead will retry.`,
     );
   },
 );
@@ -67,7 +69,7 @@ test("rejected credentials from a file name the setting of the file", () => {
   const fields = { token: secret("API token."), "token-file": text("A file with the token.") };
   const hint = credentialHint(fields, (name) => (name === "token-file" ? "--config-set" : undefined));
   expect(hint?.(new CloudError("unauthorized", "no", { operation: "GET /x" }))).toBe(
-    "token-file is set by --config-set: check that the value is valid for this endpoint. Fairlead will retry.",
+    "token-file is set by --config-set: the value was probably revoked, or belongs to another cloud or project. Replace it; the manager reads it again without a restart. Fairlead will retry.",
   );
 });
 

@@ -92,7 +92,7 @@ describe("a temporary problem is reported and retried", () => {
     [
       "a client certificate that has expired",
       () => kubeconfig(plane.ca, plane.server, plane.issue("old", ["system:masters"], milliseconds(-60_000))),
-      "The client certificate expired on",
+      "expired on",
     ],
   ];
   test.each(cases)("%s", async (_, path, text) => {

@@ -20,7 +20,11 @@ export const ofTheCloud: Reasons = {
     when: "The cloud is still applying another change to the object",
     whatToDo: onlyIfItLasts,
   },
-  RefusedByCloud: { type: "Warning", when: "The cloud refused the request as invalid", whatToDo: seeAnswer },
+  RefusedByCloud: {
+    type: "Warning",
+    when: "The cloud refused the request as invalid, or does not have what a setting names",
+    whatToDo: seeAnswer,
+  },
   QuotaExceeded: {
     type: "Warning",
     when: "A quota is exhausted",

@@ -100,7 +100,7 @@ export const onServices: Reasons = {
   },
   SyncLoadBalancerFailed: {
     type: "Warning",
-    when: "The cloud refused a change; it is retried with a growing delay",
+    when: "The cloud or the API server refused a change; it is retried with a growing delay",
     whatToDo: seeAnswer,
     upstream: true,
   },

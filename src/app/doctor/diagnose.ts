@@ -75,7 +75,7 @@ function subjectOf({ cluster: { access } }: KnownFacts): string | undefined {
   if ("unread" in access) return undefined;
   const { subject, isOfWorkload } = access.value;
   if (isOfWorkload) return `of ${subject}`;
-  return `of ${subject}, the user of this kubeconfig: no DaemonSet or Deployment of this program exists. For the permissions of a manager with another identity, pass its --kubeconfig.`;
+  return `of ${subject}, the user of this kubeconfig. Those of the manager were not checked, because no DaemonSet or Deployment of this program exists: for a manager that runs elsewhere, pass its --kubeconfig.`;
 }
 
 /** 3: at least one error. 4: only warnings, or something could not be checked. */

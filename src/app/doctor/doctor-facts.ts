@@ -62,8 +62,8 @@ export interface LeaseFact {
   readonly program: string | undefined;
 }
 
-/** Another Lease that a cloud controller manager renews. */
-export interface OtherLease {
+/** A Lease that a cloud controller manager renews. */
+export interface ManagerLease {
   readonly name: string;
   readonly holder: string;
   readonly program: string;
@@ -113,7 +113,7 @@ export interface ClusterFacts {
   readonly access: Read<AccessFact>;
   /** Undefined if it does not exist. */
   readonly lease: Read<LeaseFact | undefined>;
-  readonly otherLeases: Read<readonly OtherLease[]>;
+  readonly otherLeases: Read<readonly ManagerLease[]>;
   readonly nodes: Read<readonly NodeFact[]>;
   /** The pods of kube-system. */
   readonly pods: Read<readonly PodFact[]>;

@@ -1,19 +1,25 @@
 // Gathers the facts about the cluster: reads and reviews only, so nothing is written.
 
-import { minutes } from "../../core/brand.ts";
 import { messageOf } from "../../core/error-message.ts";
 import type { KubeApi } from "../../kube/client/api.ts";
 import { listAll } from "../../kube/client/list-all.ts";
 import { isKubeError } from "../../kube/errors/kube-error.ts";
 import { holderOf } from "../../kube/leader-election/lease-record.ts";
-import { leases } from "../../kube/resources.ts";
 import type { Clock } from "../../platform/clock.ts";
 import { findLeadership, readLease } from "../cleanup/cluster-state.ts";
 import type { ReadFlags } from "../flags/read-flags.ts";
 import { isSelectedBy } from "../manager/compose-nodes.ts";
 import { withoutRetry } from "../observe-once.ts";
 import { accessNeeds, leaseOf, type Permission, permissionsOf } from "../permissions.ts";
-import type { AccessFact, ClusterFacts, LeaseFact, OtherLease, Read, WorkloadFact } from "./doctor-facts.ts";
+import type {
+  AccessFact,
+  ClusterFacts,
+  LeaseFact,
+  ManagerLease,
+  Read,
+  WorkloadFact,
+} from "./doctor-facts.ts";
+import { leasesOfManagers } from "./leases-of-managers.ts";
 import { nodeFacts, podFacts, signingRequestFacts, workloadFacts, writerOf } from "./raw-objects.ts";
 import type { ServerTimes } from "./server-times.ts";
 
@@ -115,27 +121,14 @@ async function leaseFact(
   };
 }
 
-/** Leases of other cloud controller managers that were renewed lately, by the clock of the API server. */
+/** By the clock of the API server. */
 async function readOtherLeases(
   { api, settings: { flags } }: ClusterSources,
   now: number,
   signal: AbortSignal,
-): Promise<readonly OtherLease[]> {
-  const all = await listAll(api, leases, signal, flags["leader-elect-resource-namespace"]);
-  return all
-    .map((lease) => ({
-      name: lease.metadata.name,
-      holder: holderOf(lease),
-      program: writerOf(lease, "renewTime") ?? "",
-      age: now - Date.parse(lease.spec?.renewTime ?? ""),
-    }))
-    .filter(
-      ({ name, holder, program, age }) =>
-        holder !== "" &&
-        name !== flags["leader-elect-resource-name"] &&
-        age < minutes(1) &&
-        program.includes("cloud-controller-manager"),
-    );
+): Promise<readonly ManagerLease[]> {
+  const all = await leasesOfManagers(api, flags, now, signal);
+  return all.filter(({ name }) => name !== flags["leader-elect-resource-name"]);
 }
 
 async function readWorkloads(

@@ -65,7 +65,7 @@ export function certificateSettings(flags: PortFlags): CertificateSettings {
 
 const listenErrors: Readonly<Record<string, string>> = {
   EADDRINUSE:
-    "is in use by another process, such as another cloud-controller-manager; choose another port, or 0 to disable it",
+    "is in use by another process, which ss -ltnp shows. Stop it, or choose another port; 0 disables what this port serves",
   EACCES: "requires a privileged user; choose a port above 1023, or 0 to disable it",
   EADDRNOTAVAIL: "cannot be opened, because the address does not belong to this machine",
 };

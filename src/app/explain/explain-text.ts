@@ -109,6 +109,8 @@ export interface ExplainAnswer {
   readonly notFound?: NotFound;
   /** That no manager leads, and what to do; absent if one leads, or if that is not known. */
   readonly noLeader?: string;
+  /** That several managers lead at the same time, and what to do. */
+  readonly severalLeaders?: string;
   /** Neither a manager nor the cloud was asked, so holds and pending attempts are not known. */
   readonly isPartial?: true;
   /** What could not be found out, and why. */
@@ -117,10 +119,10 @@ export interface ExplainAnswer {
 
 const settledStates: readonly State[] = ["settled", "unmanaged"];
 
-/** 0: every object is settled; 3: one is not, or no manager leads; 1: it does not exist. */
-export function exitCodeOf({ objects, notFound, noLeader }: ExplainAnswer): ExitCode {
+/** 0: every object is settled; 3: one is not, no manager leads, or several do; 1: it does not exist. */
+export function exitCodeOf({ objects, notFound, noLeader, severalLeaders }: ExplainAnswer): ExitCode {
   if (notFound !== undefined) return 1;
-  if (noLeader !== undefined) return 3;
+  if (noLeader !== undefined || severalLeaders !== undefined) return 3;
   return objects.every(({ state }) => settledStates.includes(state)) ? 0 : 3;
 }
 
@@ -134,8 +136,9 @@ export function notFoundText({ kind, name, meant, left }: NotFound): string {
 }
 
 export function answerText(answer: ExplainAnswer, isOverview: boolean): string {
-  const { source, objects, warnings = [] } = answer;
+  const { source, objects, severalLeaders, warnings = [] } = answer;
   const shown = isOverview ? overviewText(objects, answer) : objects.map(descriptionText).join("\n");
   const noted = warnings.map((warning) => `Not known: ${warning}\n`).join("");
-  return `${shown}\n${noted}Source: ${source}\n`;
+  const first = severalLeaders === undefined ? "" : `${wrapText(severalLeaders, width)}\n\n`;
+  return `${first}${shown}\n${noted}Source: ${source}\n`;
 }

@@ -1,10 +1,12 @@
 // An explanation: asks a running manager if one is named. Otherwise a manager that changes nothing evaluates everything once, with the
 // same functions, if the cloud is configured here.
 
+import { defined } from "../../core/defined.ts";
 import type { Problem } from "../../core/problem.ts";
 import type { KubeApi } from "../../kube/client/api.ts";
 import { openConnection } from "../../kube/connection/connection.ts";
 import { ConfigurationError } from "../configuration/configuration-error.ts";
+import { severalLeadersText } from "../doctor/leases-of-managers.ts";
 import type { Flags } from "../flags/flag-table.ts";
 import { connectionSource } from "../kube-client.ts";
 import { type Evaluated, observeOnce } from "../observe-once.ts";
@@ -82,9 +84,14 @@ export async function findAnswer(operator: Operator, asked: AskedObject): Promis
     ? fromManager(operator, asked)
     : fromEvaluation(operator, asked));
   const { noLeader, objects } = answer;
-  return asked === undefined
-    ? answer
-    : { ...answer, objects: objects.map((object) => withoutLeader(object, noLeader)) };
+  const { platform, settings, signal } = operator;
+  const { api } = await read(operator);
+  const severalLeaders = await severalLeadersText(api, settings.flags, platform.clock.now(), signal);
+  return {
+    ...answer,
+    ...defined({ severalLeaders }),
+    ...(asked === undefined ? {} : { objects: objects.map((object) => withoutLeader(object, noLeader)) }),
+  };
 }
 
 async function fromManager(operator: Operator, asked: AskedObject): Promise<ExplainAnswer> {

@@ -40,8 +40,8 @@ export interface LeadershipOptions {
   /** An attempt to acquire or renew a Lease failed. */
   readonly onProblem: (error: unknown) => void;
   readonly onSlowPath: (lease: string) => void;
-  /** Kept on the Leases; undefined if nothing may be kept there. */
-  readonly removals: RemovalMemory | undefined;
+  /** Kept on the Leases, except in observe mode. */
+  readonly removals: RemovalMemory;
 }
 
 /** The controllers that remove something because it is absent. */
@@ -80,12 +80,15 @@ export class Leadership {
     this.#options = options;
     const main = options.flags["leader-elect-resource-name"];
     this.#leases = { main, migrated: options.migration?.leaderName };
-    if (!this.#isElecting) return;
-    options.removals?.storeWith({
-      store: (kind) => this.#renew(this.#leaseOf(removers[kind])),
-      howToRelease: (kind) =>
-        `kubectl -n ${this.#namespace} annotate lease ${this.#leaseOf(removers[kind])} ${releaseHoldAnnotation}=${kind}`,
-    });
+    const howToRelease = (kind: RemovalKind): string =>
+      `kubectl -n ${this.#namespace} annotate lease ${this.#leaseOf(removers[kind])} ${releaseHoldAnnotation}=${kind}`;
+    // In observe mode nothing is removed, and the reports say what to do for the manager that leads.
+    if (!this.#keepsRemovals) options.removals.storeWith({ store: () => Promise.resolve(), howToRelease });
+    else if (this.#isElecting)
+      options.removals.storeWith({
+        store: (kind) => this.#renew(this.#leaseOf(removers[kind])),
+        howToRelease,
+      });
   }
 
   /** False for a controller that another component runs. */
@@ -159,12 +162,12 @@ export class Leadership {
   }
 
   async run(run: LeadershipRun, stop: AbortSignal): Promise<void> {
-    const { migration, removals, log } = this.#options;
+    const { migration, log } = this.#options;
     const [main = ""] = this.#names;
     this.#announcements = run.announcements;
     this.#events = run.events;
     if (!this.#isElecting) {
-      if (removals !== undefined) {
+      if (this.#keepsRemovals) {
         log.info(
           "Without --leader-elect there is no Lease to store removals on, so the mass limits forget them when this process ends",
         );
@@ -188,6 +191,10 @@ export class Leadership {
       ],
       stop,
     );
+  }
+
+  get #keepsRemovals(): boolean {
+    return this.#options.flags.mode !== "observe";
   }
 
   get #isElecting(): boolean {
@@ -251,7 +258,7 @@ export class Leadership {
           onSlowPath: () => this.#options.onSlowPath(name),
           onRecreated: () =>
             log.warn(
-              `The Lease ${this.#namespace}/${name} was deleted. This replica created it again and keeps leading.`,
+              `The Lease ${this.#namespace}/${name} was deleted. This replica created it again, with the removals that the mass limits count, and keeps leading.`,
             ),
           ...defined({ annotations: this.#annotationsOf(name) }),
           ...callbacks,
@@ -275,7 +282,7 @@ export class Leadership {
 
   #annotationsOf(name: string): LeaseRemovals | undefined {
     const { removals: memory, clock, log, identity } = this.#options;
-    if (memory === undefined) return undefined;
+    if (!this.#keepsRemovals) return undefined;
     const lease = `${this.#namespace}/${name}`;
     const report = (event: LeaseEvent): void => {
       logRelease(event, log);

@@ -151,7 +151,7 @@ export async function createManager(options: ManagerOptions, signal: AbortSignal
     },
     onProblem: (error) => apiServerProblems.failed(error),
     onSlowPath: metrics.slowElection,
-    removals: isObserving ? undefined : removals,
+    removals,
   });
   const caches = new CurrentCaches({ clock, log, stop: signal });
   const gateOf = (place: "main" | "migrated", task?: ControllerName): WriteGate => {

@@ -18,8 +18,11 @@ function stateOfAccount({ budget, endpoints }: Account): Html {
   if (broken.length > 0)
     return html`${badge("bad", "Not reachable")} ${broken.map(({ endpoint }) => endpoint).join(", ")}`;
   return budget.closedForSeconds > 0
-    ? badge("waiting", `Rate limit: closed for ${roughDuration(budget.closedForSeconds)}`)
-    : badge("good", "Open");
+    ? badge(
+        "waiting",
+        `Rate limit: requests resume in ${roughDuration(Math.max(1, budget.closedForSeconds))}`,
+      )
+    : badge("good", "Reachable");
 }
 
 function accountsTable({ accounts }: ManagerReport): Html {

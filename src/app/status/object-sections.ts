@@ -73,6 +73,9 @@ function filled(there: number, limit: number | undefined): Html {
   return html`${number(there)} of ${number(limit)} <meter min="0" max="${limit}" low="${limit * 0.8}" high="${limit * 0.9}" optimum="0" value="${there}">${number(there)} of ${number(limit)}</meter>`;
 }
 
+/** Of a table that was not listed in the last sync. */
+const unknown = "unknown";
+
 export function routesPart({ report: { routes } }: StatusView): Html {
   return table({
     id: "routes-table",
@@ -81,13 +84,22 @@ export function routesPart({ report: { routes } }: StatusView): Html {
       { title: "Table", cell: ({ table: name }) => name ?? "Route table" },
       {
         title: "State",
-        cell: ({ failed, isComplete }) => {
+        cell: ({ failed, isComplete, wanted, there }) => {
           if (failed > 0) return badge("bad", "Failed");
-          return isComplete ? badge("good", "Synced") : badge("waiting", "Incomplete");
+          if (!isComplete) return badge("waiting", "Incomplete");
+          return there < wanted ? badge("waiting", "In progress") : badge("good", "Synced");
         },
       },
-      { title: "Desired", kind: "number", cell: ({ wanted }) => number(wanted) },
-      { title: "In the cloud", kind: "number", cell: ({ there, limit }) => filled(there, limit) },
+      {
+        title: "Desired",
+        kind: "number",
+        cell: ({ isComplete, wanted }) => (isComplete ? number(wanted) : unknown),
+      },
+      {
+        title: "In the cloud",
+        kind: "number",
+        cell: ({ isComplete, there, limit }) => (isComplete ? filled(there, limit) : unknown),
+      },
       { title: "Created", kind: "number", cell: ({ created }) => number(created) },
       { title: "Removed", kind: "number", cell: ({ removed }) => number(removed) },
       { title: "Failed", kind: "number", cell: ({ failed }) => number(failed) },

@@ -67,6 +67,8 @@ export function summaryText({ report, nodeCounts, serviceCounts }: StatusView): 
       ? ""
       : ` ${counted(waiting, "load balancer waits", "load balancers wait")} for a proof of the cloud.`;
   const awaited = report.noLeader ?? awaitedListsText(report.awaitedCaches);
+  if (awaited === undefined && isStandby(report))
+    return `This replica decides nothing, so it does not know what needs attention: ${leadersText(report)}.`;
   if (parts.length === 0) return awaited ?? `Nothing needs attention.${waits}`;
   const list = parts.length === 1 ? last : `${parts.slice(0, -1).join(", ")} and ${last}`;
   return `${awaited === undefined ? "" : `${awaited} `}${list} ${parts.length === 1 && last.startsWith("1 ") ? "needs" : "need"} attention.${waits}`;
@@ -76,20 +78,26 @@ function notice(tone: Tone, title: string, text: string): Html {
   return html`<div class="notice ${tone}"><p><strong>${title}</strong> ${text}</p></div>`;
 }
 
-function standbyText({ holders }: ManagerReport): string {
+const isStandby = ({ leads, mode, holders }: ManagerReport): boolean =>
+  !leads && mode !== "observe" && Object.keys(holders).length > 0;
+
+function leadersText({ holders }: ManagerReport): string {
   const known = Object.entries(holders).map(([lease, holder]) =>
     holder === undefined || holder === ""
       ? `no replica holds the Lease ${lease}`
       : `${holder} leads (Lease ${lease})`,
   );
-  return `${known.join("; ")}. This replica keeps its caches filled and decides nothing. Open the page of the leader for problems, holds and decisions.`;
+  return known.join("; ");
+}
+
+function standbyText(report: ManagerReport): string {
+  return `${leadersText(report)}. This replica keeps its caches filled and decides nothing. Open the page of the leader for problems, holds and decisions.`;
 }
 
 export function noticesPart({ report }: StatusView): Html {
-  const { leads, holders, mode, isStalledBecause: stalled, pendingRestart, unreadableSources } = report;
+  const { mode, isStalledBecause: stalled, pendingRestart, unreadableSources } = report;
   const awaited = awaitedListsText(report.awaitedCaches);
-  const isStandby = !leads && mode !== "observe" && Object.keys(holders).length > 0;
-  return html`${isStandby ? notice("quiet", "This replica is on standby:", standbyText(report)) : undefined}
+  return html`${isStandby(report) ? notice("quiet", "This replica is on standby:", standbyText(report)) : undefined}
 ${mode === "observe" ? notice("quiet", "Observe mode.", "This replica changes nothing; the changes it would make are listed as decisions.") : undefined}
 ${stalled === undefined ? undefined : notice("bad", "Restart this process:", stalled)}
 ${report.noLeader === undefined ? undefined : notice("bad", "Nothing is reconciled:", report.noLeader)}
@@ -121,6 +129,7 @@ export function tilesPart({ report, nodes, nodeCounts, services, serviceCounts }
   const faults = failures(report);
   const failed = failedRoutes(report);
   const isUnreadable = tableFailures(report).length > 0;
+  const isListed = routes.every(({ isComplete }) => isComplete);
   const routeCount = routes.reduce((sum, { there }) => sum + there, 0);
   const routeText =
     routes.length === 0
@@ -132,12 +141,13 @@ export function tilesPart({ report, nodes, nodeCounts, services, serviceCounts }
           : `${number(failed)} failed`;
   const requests = report.requests.reduce((sum, { count }) => sum + count, 0);
   const answers =
-    accounts.length === 0 ? "no account" : faults === 0 ? "no failure" : counted(faults, "failure");
-  const holdText = held === 0 ? "nothing is held" : lasting > 0 ? "wait for you" : "wait for a proof";
+    accounts.length === 0 ? "no account" : faults === 0 ? "no failure" : `${number(faults)} failing now`;
+  const holdText =
+    held === 0 ? "none by a limit or proof" : lasting > 0 ? "wait for you" : "wait for a proof";
   return html`<ul class="tiles">
 ${tile("#nodes", "Nodes", number(nodes.length), inWords(nodeCounts), toneOfAll(nodeCounts))}
 ${tile("#services", "Services", number(services.length), inWords(serviceCounts), toneOfAll(serviceCounts))}
-${tile("#routes", "Routes", number(routeCount), routeText, failed > 0 || isUnreadable ? "bad" : "good")}
+${tile("#routes", "Routes", isListed ? number(routeCount) : "–", routeText, failed > 0 || isUnreadable ? "bad" : "good")}
 ${tile("#holds", "Holds", number(held), holdText, lasting > 0 ? "bad" : held > 0 ? "waiting" : "good")}
 ${tile("#decisions", "Decisions", number(journal.length), latest === undefined ? "none yet" : `last ${roughDuration(secondsBetween(latest.at, report.at))} ago`, "good")}
 ${tile("#cloud", "Cloud requests", number(requests), answers, faults > 0 ? "bad" : "good")}

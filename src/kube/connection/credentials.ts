@@ -126,7 +126,9 @@ export class Credentials {
   explainRefusal(): string | undefined {
     const end = this.#tls?.cert === undefined ? undefined : certificateEnd(this.#tls.cert);
     if (end === undefined || end > this.#clock.now()) return undefined;
-    return `The client certificate expired on ${new Date(end).toISOString()}. Renew it; Fairlead reloads it when the file changes.`;
+    const { file } = this.#sources.cert;
+    const where = file === undefined ? "of the kubeconfig" : file.path;
+    return `The client certificate ${where} expired on ${new Date(end).toISOString()}. Renew it; Fairlead reloads it when the file changes.`;
   }
 
   /** While a file is truncated before it is rewritten, the previous token stays in use. */

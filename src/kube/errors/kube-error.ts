@@ -110,7 +110,8 @@ const kindByStatus: Readonly<Record<number, KubeErrorKind>> = {
 
 const advice: Partial<Record<KubeErrorKind, string>> = {
   unauthorized: "Check the token or client certificate in use. Fairlead reloads them before it retries.",
-  forbidden: "Grant the missing permission; the command rbac prints all that the manager needs.",
+  forbidden:
+    "Grant it: apply what the command rbac of this executable prints with the flags of the manager, and with --set user=NAME for a user of a kubeconfig.",
   precondition: "The object changed since Fairlead read it and will be reconciled again.",
 };
 

@@ -411,7 +411,7 @@ describe("doctor", () => {
     );
     const value = { subject: "admin", isOfWorkload: false, refused: [] };
     expect(diagnosisText(diagnose(factsWith({ cluster: { access: { value } } })))).toMatch(
-      /permissions: ok\n {4}of admin, the user of this kubeconfig: no DaemonSet or Deployment [\s\S]* pass its\s+--kubeconfig\.\nLease/,
+      /permissions: ok\n {4}of admin, the user of this kubeconfig\. Those of the manager were not checked, [\s\S]* pass its\s+--kubeconfig\.\nLease/,
     );
   });
 

@@ -318,7 +318,7 @@ test("--secure-port=0 opens no port, and the webhook port opens only when a webh
 });
 
 test.each([
-  ["EADDRINUSE", "is in use by another process, such as another cloud-controller-manager"],
+  ["EADDRINUSE", "is in use by another process, which ss -ltnp shows"],
   ["EADDRNOTAVAIL", "cannot be opened, because the address does not belong to this machine"],
 ])(
   "a port that fails with %s is no error of the configuration, so that systemd restarts the manager",

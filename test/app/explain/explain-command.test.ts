@@ -4,6 +4,7 @@ import { hetzner } from "../../../providers/hetzner/index.ts";
 import { explainPage } from "../../../src/app/endpoints/debug-pages.ts";
 import { secret } from "../../../src/core/fields.ts";
 import type { TransportRequest } from "../../../src/platform/transport.ts";
+import { microTimestamp } from "../../../src/testing/apiserver/objects/kube-object.ts";
 import { resourceNamed } from "../../../src/testing/apiserver/objects/resource-table.ts";
 import { type CommandOptions, runCommandIn } from "../../support/command-world.ts";
 import { ServiceWorld } from "../../support/service-world.ts";
@@ -46,6 +47,7 @@ describe("explain without a running manager", () => {
     expect([...kube, ...cloud].filter((request) => !request.startsWith("GET "))).toEqual([]);
     expect(kube.filter((request) => request.includes("leases"))).toEqual([
       expect.stringMatching(/^GET .*\/leases\/cloud-controller-manager/),
+      expect.stringMatching(/^GET .*\/leases\?limit=500/),
     ]);
     expect(w.cloud.balancers.list()).toEqual(before);
   });
@@ -90,6 +92,26 @@ describe("explain without a running manager", () => {
     const data = JSON.parse((await explain(w, ["svc/storefront", "-o=json"])).out);
     expect(data.noLeader).toStartWith("No manager leads: ");
     expect(data.objects[0]).toMatchObject({ state: "problem", notes: [{ reason: "NoLeader" }] });
+  });
+
+  test("reports that several managers lead, whatever it was asked [F91]", async () => {
+    const w = await setUp();
+    const leases = resourceNamed("leases");
+    const spec = {
+      holderIdentity: "vm_2",
+      leaseDurationSeconds: 15,
+      renewTime: microTimestamp(w.clock.now()),
+    };
+    const fields = { "f:spec": { "f:renewTime": {} } };
+    const managedFields = [{ manager: "hcloud-cloud-controller-manager", fieldsV1: fields }];
+    w.server.objects.create(leases, "kube-system", { metadata: { name: "second", managedFields }, spec });
+    for (const args of [[], ["service", "storefront"]]) {
+      const { code, out } = await explain(w, args);
+      expect(code).toBe(3);
+      expect(out.replaceAll(/\s+/g, " ")).toMatch(
+        /^Several managers lead at the same time: .*vm_2 \(hcloud-cloud-controller-manager\) holds the Lease kube-system\/second/,
+      );
+    }
   });
 
   test("names a rate limit of the cloud within seconds, instead of retrying until the timeout [F91 N7]", async () => {
@@ -402,14 +424,14 @@ describe("explain with a running manager", () => {
       () => {
         throw Object.assign(new Error("refused"), { code: "ECONNREFUSED" });
       },
-      "(ECONNREFUSED refused); check the address, or use kubectl port-forward",
+      "(ECONNREFUSED refused); check that the manager runs, and its address, or use kubectl port-forward",
     ],
     [
       "no connection, when the message is the code",
       () => {
         throw Object.assign(new Error("ECONNREFUSED"), { code: "ECONNREFUSED" });
       },
-      `cannot reach the manager at ${url} (ECONNREFUSED); check the address`,
+      `cannot reach the manager at ${url} (ECONNREFUSED); check that the manager runs`,
     ],
   ];
   test.each(failures)("says what to do after %s [F91 N7]", async (_, answer, text) => {

@@ -100,6 +100,17 @@ describe("a Node", () => {
     expect(found.notes[0]?.text).toContain("fairlead.dev/release-hold=nodes");
   });
 
+  test("advises a release of the hold, and no lifted limit, when a manager only observes [F28]", async () => {
+    const w = await started(5, "--mode=observe", "--leader-elect=false");
+    await w.pass(30);
+    for (const machine of w.cloud.machines.list()) w.cloud.machines.remove(machine.id);
+    for (let index = 0; index < 5; index += 1) w.setReady(`node-${index}`, "Unknown");
+    await w.pass(180);
+    expect(explain(w, "node-0").notes[0]?.text).toContain(
+      "kubectl -n kube-system annotate lease cloud-controller-manager fairlead.dev/release-hold=nodes",
+    );
+  });
+
   test("explains why a Node that is paused or of another cloud is left alone [F91 N7]", async () => {
     const w = await started(0);
     join(w, "paused", { annotations: { "fairlead.dev/paused": "true" } });

@@ -23,7 +23,7 @@ test.each(["get", "create"])(
     const said = await saidWith((_, question) => question.resource !== "leases" || question.verb !== verb);
     expect(said.filter((line) => line.includes(`403 for ${verb} leases`))).toEqual([
       expect.stringMatching(
-        /leases kube-system\/cloud-controller-manager: .* Grant the missing permission; the command rbac prints all that the manager needs/,
+        /leases kube-system\/cloud-controller-manager: .* Grant it: apply what the command rbac of this executable prints/,
       ),
     ]);
   },

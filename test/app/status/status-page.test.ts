@@ -91,7 +91,7 @@ describe("the page /status", () => {
     const html = await body();
     expect(section(html, "services")).toMatch(/As the cloud listed load balancers \d+s ago\./);
     expect(html).toMatch(
-      /Cloud requests<\/span> <span class="figure">\d+<\/span> <span class="text">1 failure</,
+      /Cloud requests<\/span> <span class="figure">\d+<\/span> <span class="text">1 failing now</,
     );
     expect(html).toContain("1 failure of the cloud need");
     await w.until(() => w.addressesOf("web").length === 1, "an address", 1800);

@@ -77,7 +77,9 @@ test.each(["releas", "Release", "relete", "keep", ""])(
     await w.pass(3600);
     expect([w.changes, w.owners()]).toEqual([[], [w.get("web").metadata.uid]]);
     expect(conditionsOf(w, "web")).toEqual(["DeletionHeld"]);
-    expect(w.events("web").join()).toContain(`must be "delete" or "release", got ${JSON.stringify(word)}`);
+    expect(w.events("web").join()).toContain(
+      `must be "delete", or "release" to keep the load balancer without Fairlead's mark, got ${JSON.stringify(word)}`,
+    );
     // One write for the condition, no matter how much time passes.
     expect(w.written).toEqual([]);
     w.annotate("web", release);

@@ -33,7 +33,7 @@ test.each<[number, object, KubeErrorKind]>([
 test("points to the command that prints all permissions after a 403", async () => {
   const { api } = scripted(() => json({ message: "nodes is forbidden" }, 403));
   expect(String(await failure(api.get(nodes, key, never)))).toContain(
-    "nodes is forbidden. Grant the missing permission; the command rbac prints all that the manager needs.",
+    "nodes is forbidden. Grant it: apply what the command rbac of this executable prints",
   );
 });
 

@@ -28,7 +28,10 @@ export function readOnDelete(
     const text = metadata.annotations?.[onDeleteAnnotation] ?? "";
     if (meansDelete(text.trim())) return { kind: "delete" };
     const got = JSON.stringify(text.slice(0, 80));
-    return { kind: "on hold", why: `${onDeleteAnnotation} must be "delete" or "release", got ${got}` };
+    return {
+      kind: "on hold",
+      why: `${onDeleteAnnotation} must be ${canRelease ? `"delete", or "release" to keep the load balancer without Fairlead's mark` : `"delete", because this cloud cannot release load balancers`}, got ${got}`,
+    };
   }
   if (values["on-delete"] === "delete") return { kind: "delete" };
   if (canRelease) return { kind: "release" };
@@ -50,7 +53,7 @@ export function deletionOnHold(why: string): Problem {
     severity: "error",
     reason: "DeletionHeld",
     key: onDeleteAnnotation,
-    text: `Deletion is on hold: ${why}. The load balancer stays until this is corrected. Correct the annotation, or remove it to delete the load balancer.`,
+    text: `Deletion is on hold: ${why}. The load balancer stays until this is corrected. Correct the annotation; without it, the load balancer is deleted.`,
   };
 }
 

@@ -10,7 +10,7 @@ const served: Readonly<Record<string, readonly string[]>> = {
   Controller: [
     ...["CreateVolume", "DeleteVolume", "ControllerPublishVolume", "ControllerUnpublishVolume"],
     ...["ValidateVolumeCapabilities", "ListVolumes", "ControllerGetCapabilities", "ControllerExpandVolume"],
-    ...["CreateSnapshot", "DeleteSnapshot", "ListSnapshots"],
+    ...["CreateSnapshot", "DeleteSnapshot", "ListSnapshots", "GetSnapshot"],
   ],
   Node: [
     ...["NodeStageVolume", "NodeUnstageVolume", "NodePublishVolume", "NodeUnpublishVolume"],

@@ -34,6 +34,11 @@ export interface Grant {
   readonly optional?: readonly string[];
 }
 
+const forSnapshots = (resource: string, verbs: readonly string[]): Grant => ({
+  ...{ group: "snapshot.storage.k8s.io", resource, optional: verbs },
+  verbs: Object.fromEntries(verbs.map((verb) => [verb, forVolumes])),
+});
+
 /** Permissions in every namespace, and for objects without one. SECURITY.md explains each. */
 export const clusterGrants: readonly Grant[] = [
   {
@@ -120,6 +125,14 @@ export const clusterGrants: readonly Grant[] = [
     verbs: { list: forVolumes, watch: forVolumes, patch: forVolumes },
   },
   { group: "storage.k8s.io", resource: "volumeattachments/status", verbs: { patch: forVolumes } },
+  {
+    about: "Only used where the cloud has snapshots, and the cluster their CRDs.",
+    ...forSnapshots("volumesnapshots", ["get", "list", "watch", "patch"]),
+  },
+  forSnapshots("volumesnapshots/status", ["patch"]),
+  forSnapshots("volumesnapshotcontents", ["get", "list", "watch", "create", "patch", "delete"]),
+  forSnapshots("volumesnapshotcontents/status", ["patch"]),
+  forSnapshots("volumesnapshotclasses", ["list", "watch"]),
   {
     aboutVerbs: "get reads a Node without a cache before a volume is detached from it.",
     group: "",

@@ -51,7 +51,7 @@ const capabilities = [
 
 /** What a cloud can do with sources of volumes. */
 const capabilitiesOf = {
-  snapshot: ["CREATE_DELETE_SNAPSHOT", "LIST_SNAPSHOTS"],
+  snapshot: ["CREATE_DELETE_SNAPSHOT", "LIST_SNAPSHOTS", "GET_SNAPSHOT"],
   volume: ["CLONE_VOLUME"],
 } as const;
 
@@ -156,6 +156,11 @@ export function controllerService({
     DeleteSnapshot: async ({ snapshotID }, { signal }) => {
       await snapshots().remove(requireField("snapshot id", snapshotID), signal);
       return {};
+    },
+    GetSnapshot: async ({ snapshotID }, { signal }) => {
+      const snapshot = await snapshots().find(requireField("snapshot id", snapshotID), signal);
+      if (snapshot !== undefined) return { snapshot: shownSnapshot(snapshot) };
+      throw new RpcError("NOT_FOUND", `Snapshot ${snapshotID} does not exist.`);
     },
     ListSnapshots: async ({ snapshotID, sourceVolumeID, ...request }, { signal }) => {
       const found = snapshotID === "" ? undefined : await snapshots().find(snapshotID, signal);

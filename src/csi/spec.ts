@@ -53,6 +53,8 @@ export const csiSchema = {
     GetPluginCapabilitiesResponse: { capabilities: "1 repeated PluginCapability" },
     GetPluginInfoRequest: {},
     GetPluginInfoResponse: { name: "1 string", vendorVersion: "2 string", manifest: "3 map" },
+    GetSnapshotRequest: { snapshotID: "1 string", secrets: "2 map" },
+    GetSnapshotResponse: { snapshot: "1 Snapshot" },
     ListSnapshotsRequest: {
       maxEntries: "1 int32",
       startingToken: "2 string",
@@ -253,6 +255,7 @@ export const csiServices = {
     CreateSnapshot: ["CreateSnapshotRequest", "CreateSnapshotResponse"],
     DeleteSnapshot: ["DeleteSnapshotRequest", "DeleteSnapshotResponse"],
     ListSnapshots: ["ListSnapshotsRequest", "ListSnapshotsResponse"],
+    GetSnapshot: ["GetSnapshotRequest", "GetSnapshotResponse"],
   },
   Node: {
     NodeStageVolume: ["NodeStageVolumeRequest", "NodeStageVolumeResponse"],

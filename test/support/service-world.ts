@@ -88,7 +88,9 @@ export class ServiceWorld {
     const stop = new AbortController();
     const own = new ProcessClock(clock, life, this.#starts * 1_000_000);
     const isWatch = (path: string) =>
-      !/\/(services|nodes|persistentvolumeclaims|volumeattachments)\/|\/persistentvolumes/.test(path);
+      !/\/(services|nodes|persistentvolumeclaims|volumeattachments)\/|\/(persistentvolumes|volumesnapshot)/.test(
+        path,
+      );
     const kube = asTransport(this.server);
     const manager = await createManager(
       {

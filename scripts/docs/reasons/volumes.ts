@@ -1,6 +1,77 @@
-// Reasons of events on claims, PersistentVolumes and VolumeAttachments.
+// Reasons of events on claims, PersistentVolumes, VolumeAttachments, VolumeSnapshots and VolumeSnapshotContents.
 
 import { onlyIfItLasts, type Reasons, seeAnswer } from "./reason.ts";
+
+const onSnapshots: Reasons = {
+  CreatingSnapshot: { type: "Normal", when: "A snapshot is being created", upstream: true },
+  SnapshotCreated: { type: "Normal", when: "The data of the snapshot is final", upstream: true },
+  SnapshotReady: { type: "Normal", when: "Volumes can be created from the snapshot", upstream: true },
+  GetSnapshotClassFailed: {
+    type: "Warning",
+    when: "The VolumeSnapshotClass of the VolumeSnapshot does not exist",
+    whatToDo: "create the class, or create the VolumeSnapshot again with another one",
+    upstream: true,
+  },
+  SetDefaultSnapshotClassFailed: {
+    type: "Warning",
+    when: "The VolumeSnapshot names no class, and its driver has no default class, or several",
+    whatToDo: "see the message: it has the annotation of the default class",
+    upstream: true,
+  },
+  SnapshotContentCreationFailed: {
+    type: "Warning",
+    when: "No snapshot can be created of the claim",
+    whatToDo: "see the message: it names the claim, its PersistentVolume or the class",
+    upstream: true,
+  },
+  SnapshotContentMissing: {
+    type: "Warning",
+    when: "The VolumeSnapshotContent of the VolumeSnapshot does not exist",
+    whatToDo: "create it, or delete the VolumeSnapshot. A snapshot that is lost is never created again",
+    upstream: true,
+  },
+  SnapshotContentMismatch: {
+    type: "Warning",
+    when: "A VolumeSnapshotContent was prepared, and the VolumeSnapshot names a claim, or the other way around",
+    whatToDo: "create the VolumeSnapshot again with the correct source",
+    upstream: true,
+  },
+  SnapshotContentMisbound: {
+    type: "Warning",
+    when: "The VolumeSnapshotContent belongs to another VolumeSnapshot",
+    whatToDo: "create the VolumeSnapshot again with the correct source",
+    upstream: true,
+  },
+  SnapshotCreationFailed: {
+    type: "Warning",
+    when: "The snapshot was not created. `status.error` of the VolumeSnapshot has the same message",
+    whatToDo: seeAnswer,
+    upstream: true,
+  },
+  SnapshotContentCheckandUpdateFailed: {
+    type: "Warning",
+    when: "The snapshot could not be read. `status.error` of the VolumeSnapshot has the same message",
+    whatToDo: seeAnswer,
+    upstream: true,
+  },
+  SnapshotDeletePending: {
+    type: "Warning",
+    when: "The VolumeSnapshot is deleted when no claim is created from it any more",
+    whatToDo: "wait for the claim, or delete it",
+    upstream: true,
+  },
+  SnapshotDeleteError: {
+    type: "Warning",
+    when: "The snapshot was not deleted",
+    whatToDo: seeAnswer,
+    upstream: true,
+  },
+  SnapshotKept: {
+    type: "Warning",
+    when: "The VolumeSnapshotContent is being deleted, but its snapshot may still be needed, so it is not deleted",
+    whatToDo: "see the message: it names the other VolumeSnapshotContent, or the VolumeSnapshot",
+  },
+};
 
 export const onVolumes: Reasons = {
   Provisioning: { type: "Normal", when: "A volume is being created for the claim", upstream: true },
@@ -61,6 +132,7 @@ export const onVolumes: Reasons = {
     when: "Kubernetes released the PersistentVolume, but its volume may still be needed, so it is not deleted",
     whatToDo: "see the message: it names the claim or the other PersistentVolume",
   },
+  ...onSnapshots,
 };
 
 export const onVolumeLease: Reasons = {
@@ -77,6 +149,14 @@ export const inVolumeLog: Reasons = {
     type: "Warning",
     when: "Whether sidecars run could not be checked, so the volume controller waits",
     whatToDo: onlyIfItLasts,
+  },
+  SnapshotCRDsMissing: {
+    type: "Normal",
+    when: "The cluster has no CRDs of snapshots, so snapshots are off",
+  },
+  SnapshotControllerRunning: {
+    type: "Normal",
+    when: "A snapshot-controller runs. It binds VolumeSnapshots; Fairlead creates and deletes their snapshots in the cloud",
   },
   IgnoredParameter: {
     type: "Warning",

@@ -9,6 +9,8 @@ import { defined } from "../../core/defined.ts";
 import { shortList } from "../../core/text.ts";
 import type { EventRecorder } from "../../kube/events/event-recorder.ts";
 import { type KubeObject, keyOf } from "../../kube/objects.ts";
+import { apiVersionOf, volumeAttachments } from "../../kube/resources.ts";
+import { volumeSnapshotContents, volumeSnapshots } from "../../kube/volume-snapshots.ts";
 import type { Clock } from "../../platform/clock.ts";
 import type { Log } from "../../telemetry/log.ts";
 
@@ -93,6 +95,12 @@ export interface ReporterDeps {
   readonly life: AbortSignal;
 }
 
+const apiVersions: Readonly<Record<string, string>> = {
+  VolumeAttachment: apiVersionOf(volumeAttachments),
+  VolumeSnapshot: apiVersionOf(volumeSnapshots),
+  VolumeSnapshotContent: apiVersionOf(volumeSnapshotContents),
+};
+
 /** `component` is the source of the events. */
 export function objectReporter(
   { log, events, isObserving, clock, life }: ReporterDeps,
@@ -108,7 +116,7 @@ export function objectReporter(
     if (quiet === true) log.debug(2, message, fields);
     else if (type === "Warning") warnings.warn({ kind, name, reason, message });
     else log.info(message, fields);
-    const apiVersion = kind === "VolumeAttachment" ? "storage.k8s.io/v1" : "v1";
+    const apiVersion = apiVersions[kind] ?? "v1";
     const object = defined({ apiVersion, kind, name: bare, namespace, uid });
     if (!isObserving) events.record({ component, object, type, reason, message });
   };

@@ -27,6 +27,7 @@ import { composeTagging } from "./compose-tagging.ts";
 import { composeVolumes, type VolumeWatches } from "./compose-volumes.ts";
 import type { ControllerContext } from "./controller-context.ts";
 import type { SettingsSection } from "./live-settings.ts";
+import type { WatchDeps } from "./watched-resource.ts";
 
 export interface ControllersDeps {
   readonly provider: AnyProvider;
@@ -35,6 +36,7 @@ export interface ControllersDeps {
   readonly services: LatestObjects<Service>;
   /** Undefined without the volume controller. */
   readonly volumeWatches: VolumeWatches | undefined;
+  readonly watchDeps: WatchDeps;
 }
 
 export interface ControllerTask extends Task {
@@ -58,7 +60,7 @@ export interface Controllers {
 }
 
 export function composeControllers(deps: ControllersDeps): Controllers {
-  const { provider, instances, contextOf, services, volumeWatches } = deps;
+  const { provider, instances, contextOf, services, volumeWatches, watchDeps } = deps;
   const node = composeNodes(contextOf("cloud-node"), instances);
   const lifecycle = composeLifecycle(contextOf("cloud-node-lifecycle"));
   const service = composeServices(contextOf("service"), provider, services);
@@ -66,7 +68,7 @@ export function composeControllers(deps: ControllersDeps): Controllers {
   const certificates = contextOf("kubelet-serving-csr").settings.controllers.has("kubelet-serving-csr")
     ? composeCertificates(contextOf("kubelet-serving-csr"))
     : undefined;
-  const volume = volumeWatches && composeVolumes(contextOf("volume"), provider, volumeWatches);
+  const volume = volumeWatches && composeVolumes(contextOf("volume"), provider, volumeWatches, watchDeps);
   const tagging = composeTagging(contextOf("tagging"));
   return {
     node,

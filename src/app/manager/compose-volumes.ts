@@ -3,10 +3,11 @@
 import { isLostRace } from "../../controllers/classify-error.ts";
 import type { LatestObjects } from "../../controllers/latest-objects.ts";
 import type { ObjectEvent } from "../../controllers/reporter.ts";
-import { VolumeController } from "../../controllers/volume/controller.ts";
-import type { ReportedKind } from "../../controllers/volume/deps.ts";
+import { reportedKinds, VolumeController } from "../../controllers/volume/controller.ts";
+import type { ReportedKind, SnapshotWatches } from "../../controllers/volume/deps.ts";
 import { journalledCloudSend, journalledSend } from "../../controllers/writes/journalled-send.ts";
 import { CloudVolumes } from "../../csi/cloud-volumes.ts";
+import { isKubeError } from "../../kube/errors/kube-error.ts";
 import type {
   KubeObject,
   PersistentVolume,
@@ -15,11 +16,17 @@ import type {
   VolumeAttachment,
 } from "../../kube/objects.ts";
 import {
+  apiVersionOf,
   persistentVolumeClaims,
   persistentVolumes,
   storageClasses,
   volumeAttachments,
 } from "../../kube/resources.ts";
+import {
+  volumeSnapshotClasses,
+  volumeSnapshotContents,
+  volumeSnapshots,
+} from "../../kube/volume-snapshots.ts";
 import { ConfigurationError } from "../configuration/configuration-error.ts";
 import type { AnyCloud, AnyProvider } from "../connect-cloud.ts";
 import { objectReporter } from "../logging/object-reporter.ts";
@@ -73,12 +80,39 @@ export function watchVolumes(
   };
 }
 
-const reportedKinds = ["PersistentVolumeClaim", "PersistentVolume", "VolumeAttachment", "Node"] as const;
+function snapshotWatches(deps: WatchDeps): SnapshotWatches {
+  const { api, clock } = deps;
+  const path = `/apis/${apiVersionOf(volumeSnapshots)}`;
+  return {
+    isInstalled: async (signal) => {
+      try {
+        await api.request({ verb: "get", resource: volumeSnapshots.plural, path }, signal);
+        return true;
+      } catch (error) {
+        if (isKubeError(error, "not-found")) return false;
+        throw error;
+      }
+    },
+    open: async (signal) => {
+      const watches = {
+        snapshots: new WatchedResource(volumeSnapshots, deps),
+        contents: new WatchedResource(volumeSnapshotContents, deps),
+        classes: new WatchedResource(volumeSnapshotClasses, deps),
+      };
+      const all = Object.values(watches);
+      for (const watch of all) void watch.run(signal);
+      await Promise.all(all.map((watch) => watch.whenListed(clock.monotonic(), signal)));
+      const { snapshots, contents, classes } = watches;
+      return { snapshots: snapshots.objects, contents: contents.objects, classes: classes.objects };
+    },
+  };
+}
 
 export function composeVolumes(
   context: ControllerContext,
   { volumeDriver }: AnyProvider,
   watches: VolumeWatches,
+  watchDeps: WatchDeps,
 ): VolumeController | undefined {
   const { api, clock, random, journal, log, settings, metrics, connected, inventory, nodes, removals } =
     context;
@@ -98,6 +132,7 @@ export function composeVolumes(
       attachments: watches.volumeattachments.objects,
       classes: watches.storageclasses.objects,
     },
+    snapshots: volumes.snapshots && snapshotWatches({ ...watchDeps, api }),
     sendToCluster: journalledSend(journalled, "cluster", isLostRace),
     sendToCloud: journalledCloudSend(journalled),
     report: (kind, object, event) => reporters.get(kind)?.(object, event),

@@ -269,7 +269,7 @@ export async function createManager(options: ManagerOptions, signal: AbortSignal
       ? watchVolumes(provider, connected.cloud, watchDeps)
       : undefined;
   const composed = composeControllers({
-    ...{ provider, instances, contextOf, volumeWatches },
+    ...{ provider, instances, contextOf, volumeWatches, watchDeps },
     services: services.objects,
   });
   const { queues, node, lifecycle, service, route, volume } = composed;

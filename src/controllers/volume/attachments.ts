@@ -15,7 +15,6 @@ import { messageOf } from "../../core/error-message.ts";
 import { RpcError } from "../../grpc/status.ts";
 import { isKubeError } from "../../kube/errors/kube-error.ts";
 import { type Node, type PersistentVolume, toTime, type VolumeAttachment } from "../../kube/objects.ts";
-import type { Patch } from "../../kube/patches/patch.ts";
 import { finalizerPatch } from "../../kube/patches/service-patch.ts";
 import { nodes, persistentVolumes, volumeAttachments } from "../../kube/resources.ts";
 import type { Index } from "../../kube/watch/store.ts";
@@ -26,7 +25,7 @@ import { BackgroundWork } from "./background-work.ts";
 import { attacherFinalizer, nameInUse, nodeIDKey, outOfServiceTaint, unmountedKey } from "./names.ts";
 import { addAnswer, missingProof, noEvidence, type StoppedEvidence, writerOf } from "./plan-detachment.ts";
 import { SecondAnswers } from "./second-answers.ts";
-import { cloudErrorIn, isNoProblem, type VolumeActions } from "./volume-actions.ts";
+import { cloudErrorIn, type FieldChanges, isNoProblem, type VolumeActions } from "./volume-actions.ts";
 import { type VolumeNode, volumeNodeOf } from "./volume-node.ts";
 
 const kind = "VolumeAttachment";
@@ -135,7 +134,7 @@ export class Attachments {
 
   async #attach(attachment: VolumeAttachment, signal: AbortSignal): Promise<Outcome> {
     const { driver, nodes, stores } = this.#actions.deps;
-    const { name, annotations, uid } = attachment.metadata;
+    const { name, annotations } = attachment.metadata;
     const volume = this.#volumeFor(attachment);
     const handle = this.#handleOf(volume, attachment);
     if (volume?.metadata.deletionTimestamp !== undefined)
@@ -156,7 +155,7 @@ export class Attachments {
     if (!finalizers.includes(finalizer) || annotations?.[nodeIDKey] !== machine.id) {
       const body = {
         metadata: {
-          ...{ uid, resourceVersion: attachment.metadata.resourceVersion },
+          resourceVersion: attachment.metadata.resourceVersion,
           finalizers: [...new Set([...finalizers, finalizer])],
           annotations: { [nodeIDKey]: machine.id },
         },
@@ -190,13 +189,12 @@ export class Attachments {
     signal: AbortSignal,
   ): Promise<Outcome> {
     const { driver } = this.#actions.deps;
-    const { uid } = attachment.metadata;
     const status = {
       attached: true,
       attachmentMetadata: driver.publishContextOf(attached),
       attachError: null,
     };
-    await this.#patch(attachment, { metadata: { uid }, status }, "the volume is attached", signal);
+    await this.#patch(attachment, { status }, "the volume is attached", signal);
     this.#settle(attachment);
     return settled;
   }
@@ -233,7 +231,7 @@ export class Attachments {
     inUse: string,
     signal: AbortSignal,
   ): Promise<string | undefined> {
-    const { uid, annotations = {}, creationTimestamp: createdAt = "" } = attachment.metadata;
+    const { annotations = {}, creationTimestamp: createdAt = "" } = attachment.metadata;
     const { nodeName } = attachment.spec;
     if (annotations[unmountedKey] !== undefined) return undefined;
     const ask = ({ node, isSame: isSameMachine }: Machine): string | undefined =>
@@ -248,7 +246,7 @@ export class Attachments {
       });
     const writer = ask(this.#machineOf(attachment, current));
     if (writer !== undefined) return writer;
-    const body = { metadata: { uid, annotations: { [unmountedKey]: "true" } } };
+    const body = { metadata: { annotations: { [unmountedKey]: "true" } } };
     await this.#patch(attachment, body, "its machine does not use the volume", signal);
     return undefined;
   }
@@ -354,7 +352,7 @@ export class Attachments {
       (await this.#actions.patch(volumeAttachments, stores.attachments, attachment, patch, why, signal));
     if ((left?.metadata.finalizers ?? []).length === 0) return settled;
     const status = { attached: false, attachmentMetadata: null, detachError: null };
-    await this.#patch(attachment, { metadata: { uid: attachment.metadata.uid }, status }, why, signal);
+    await this.#patch(attachment, { status }, why, signal);
     return settled;
   }
 
@@ -398,20 +396,17 @@ export class Attachments {
     const current = stores.attachments.get(attachment.metadata.name) ?? attachment;
     if (current.status?.[field]?.message === message) return;
     const status = { [field]: { message, time: toTime(clock.now()) } };
-    await this.#patch(current, { metadata: { uid: current.metadata.uid }, status }, message, signal);
+    await this.#patch(current, { status }, message, signal);
   }
 
   async #patch(
     attachment: VolumeAttachment,
-    body: { readonly metadata: object; readonly status?: object },
+    body: FieldChanges,
     why: string,
     signal: AbortSignal,
   ): Promise<void> {
     const { attachments } = this.#actions.deps.stores;
-    const contentType = "application/merge-patch+json";
-    const patch: Patch =
-      body.status === undefined ? { contentType, body } : { contentType, body, subresource: "status" };
-    await this.#actions.patch(volumeAttachments, attachments, attachment, patch, why, signal);
+    await this.#actions.merge(volumeAttachments, attachments, attachment, body, why, signal);
   }
 
   /** Nothing is wrong with it. */

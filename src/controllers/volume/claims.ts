@@ -3,10 +3,18 @@
 import { seconds } from "../../core/brand.ts";
 import { messageOf } from "../../core/error-message.ts";
 import { RpcError } from "../../grpc/status.ts";
-import { type PersistentVolume, type PersistentVolumeClaim, toTime } from "../../kube/objects.ts";
+import { isKubeError } from "../../kube/errors/kube-error.ts";
+import {
+  type KubeObject,
+  type ObjectKey,
+  type PersistentVolume,
+  type PersistentVolumeClaim,
+  toTime,
+} from "../../kube/objects.ts";
 import type { Patch } from "../../kube/patches/patch.ts";
-import { persistentVolumeClaims, persistentVolumes } from "../../kube/resources.ts";
-import type { ObservedVolume } from "../../provider/volumes.ts";
+import { persistentVolumeClaims, persistentVolumes, type Resource } from "../../kube/resources.ts";
+import { volumeSnapshotContents, volumeSnapshots } from "../../kube/volume-snapshots.ts";
+import type { ObservedVolume, VolumeSource } from "../../provider/volumes.ts";
 import { type Outcome, requeue, settled, waiting } from "../../runtime/workers.ts";
 import { isPaused } from "../pause.ts";
 import { BackgroundWork } from "./background-work.ts";
@@ -27,7 +35,8 @@ import {
   resizedPatch,
   sizeToExpandTo,
 } from "./plan-expansion.ts";
-import { cloudErrorIn, isNoProblem, keyFor, type VolumeActions } from "./volume-actions.ts";
+import { cloneSource, dataSourceOf, snapshotSource } from "./plan-source.ts";
+import { cloudErrorIn, isNoProblem, keyFor, unfinished, type VolumeActions } from "./volume-actions.ts";
 
 const kind = "PersistentVolumeClaim";
 
@@ -37,14 +46,6 @@ interface Finished {
   readonly provisioning?: Provisioning;
 }
 
-/** After these, an expansion may still be under way in the cloud. */
-const unfinished: readonly string[] = [
-  "CANCELLED",
-  "DEADLINE_EXCEEDED",
-  "UNAVAILABLE",
-  "RESOURCE_EXHAUSTED",
-  "ABORTED",
-];
 const infeasible: readonly string[] = ["INVALID_ARGUMENT", "OUT_OF_RANGE", "NOT_FOUND"];
 
 export class Claims {
@@ -93,13 +94,39 @@ export class Claims {
     }
     try {
       if (work !== undefined && "error" in work) throw work.error;
-      this.#create(key, planProvisioning(claim, storageClass, nodes.list(), driver));
+      const source = await this.#sourceOf(claim, signal);
+      this.#create(key, planProvisioning(claim, storageClass, nodes.list(), driver, source));
       return waiting;
     } catch (error) {
       this.#actions.reportFailure(kind, claim, "provision", { reason: "ProvisioningFailed", error });
       if (await this.#reschedule(claim, error, signal)) return settled;
       throw error;
     }
+  }
+
+  /** What the volume is created from, read without a cache, as the sidecar does. */
+  async #sourceOf(claim: PersistentVolumeClaim, signal: AbortSignal): Promise<VolumeSource | undefined> {
+    const { api, driver } = this.#actions.deps;
+    const from = dataSourceOf(claim, driver);
+    if (from === undefined) return undefined;
+    const find = async <T extends KubeObject>(resource: Resource<T>, key: ObjectKey | undefined) => {
+      if (key === undefined || key.name === "") return undefined;
+      return api.get(resource, key, signal).catch((error: unknown) => {
+        if (isKubeError(error, "not-found")) return undefined;
+        throw error;
+      });
+    };
+    const { namespace = "" } = claim.metadata;
+    const key = { name: from.name, namespace };
+    const of = { name: from.name, driver: driver.name };
+    if (from.kind === "snapshot") {
+      const snapshot = await find(volumeSnapshots, key);
+      const bound = snapshot?.status?.boundVolumeSnapshotContentName ?? "";
+      return snapshotSource(claim, snapshot, await find(volumeSnapshotContents, { name: bound }), of);
+    }
+    const original = await find(persistentVolumeClaims, key);
+    const volume = await find(persistentVolumes, { name: original?.spec?.volumeName ?? "" });
+    return cloneSource(claim, original, volume, of);
   }
 
   #create(key: string, provisioning: Provisioning): void {
@@ -130,14 +157,13 @@ export class Claims {
 
   /** Where there is no room, the scheduler may choose another Node. */
   async #reschedule(claim: PersistentVolumeClaim, error: unknown, signal: AbortSignal): Promise<boolean> {
-    const { annotations = {}, uid } = claim.metadata;
+    const { annotations = {} } = claim.metadata;
     const isFull = error instanceof RpcError && error.code === "RESOURCE_EXHAUSTED";
     if (!isFull || annotations[selectedNodeKey] === undefined) return false;
-    const body = { metadata: { uid, annotations: { [selectedNodeKey]: null } } };
-    const patch = { contentType: "application/merge-patch+json", body } as const;
+    const change = { metadata: { annotations: { [selectedNodeKey]: null } } };
     const why = `the scheduler must choose another Node: ${messageOf(error)}`;
     const { claims } = this.#actions.deps.stores;
-    await this.#actions.patch(persistentVolumeClaims, claims, claim, patch, why, signal);
+    await this.#actions.merge(persistentVolumeClaims, claims, claim, change, why, signal);
     return true;
   }
 

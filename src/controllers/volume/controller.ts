@@ -1,5 +1,5 @@
-// The volume controller: what Kubernetes' sidecars external-provisioner, external-attacher and external-resizer do, with the volumes of
-// the provider. It is off by default, and waits while one of these sidecars runs.
+// The volume controller: what Kubernetes' sidecars external-provisioner, external-attacher, external-resizer and csi-snapshotter do, with
+// the volumes of the provider. It is off by default, and waits while one of these sidecars runs.
 
 import { isKubeError } from "../../kube/errors/kube-error.ts";
 import type { KubeObject, Node, PersistentVolumeClaim, VolumeAttachment } from "../../kube/objects.ts";
@@ -15,9 +15,11 @@ import { type Finding, problemEvent } from "../reporter.ts";
 import { Attachments } from "./attachments.ts";
 import { Claims } from "./claims.ts";
 import type { ReportedKind, VolumeDeps } from "./deps.ts";
+import { sidecarLeases } from "./names.ts";
 import { PersistentVolumes } from "./persistent-volumes.ts";
 import { classNameOf } from "./plan-claim.ts";
 import { Sidecars } from "./sidecars.ts";
+import { type SnapshotPart, SnapshotParts, snapshotKinds } from "./snapshot-parts.ts";
 import { cloudErrorIn, keyFor, VolumeActions } from "./volume-actions.ts";
 
 export type VolumeReport = ReadonlyMap<ReportedKind, ReadonlyMap<string, readonly Finding[]>>;
@@ -26,10 +28,12 @@ const kinds = {
   claim: "PersistentVolumeClaim",
   volume: "PersistentVolume",
   attachment: "VolumeAttachment",
+  ...snapshotKinds,
 } as const satisfies Record<string, ReportedKind>;
 type Part = keyof typeof kinds;
+const isSnapshotPart = (part: Part): part is SnapshotPart => part in snapshotKinds;
 
-const reportedKinds: readonly ReportedKind[] = [...Object.values(kinds), "Node"];
+export const reportedKinds: readonly ReportedKind[] = [...Object.values(kinds), "Node"];
 
 // What decisions read from an object. Errors and conditions that Fairlead writes are not among it: its own report of a failure must not
 // be a reason to try again at once.
@@ -62,7 +66,7 @@ function isSame<T>(before: T | undefined, after: T | undefined, factsOf: (object
 }
 
 export class VolumeController {
-  /** `claim/…`, `volume/…` and `attachment/…`. */
+  /** `claim/…`, `volume/…`, `attachment/…`, `snapshot/…` and `content/…`. */
   readonly queue: WorkQueue;
   readonly #deps: VolumeDeps;
   readonly #actions: VolumeActions;
@@ -71,6 +75,7 @@ export class VolumeController {
   readonly #attachments: Attachments;
   readonly #claimsByClass: Index<PersistentVolumeClaim>;
   readonly #attachmentsByVolume: Index<VolumeAttachment>;
+  readonly #snapshots: SnapshotParts;
   readonly #sidecars: Sidecars;
 
   constructor(deps: VolumeDeps) {
@@ -84,11 +89,25 @@ export class VolumeController {
     this.#attachmentsByVolume = deps.stores.attachments.index(({ spec }) => [
       spec.source.persistentVolumeName ?? "",
     ]);
-    this.#sidecars = new Sidecars(deps);
+    this.#snapshots = new SnapshotParts(this.#actions, (part, key) => this.#add(part, key));
+    const { api, clock, driver, note, reportOnLease } = deps;
+    this.#sidecars = new Sidecars({
+      ...{ api, clock, leases: sidecarLeases(driver.name) },
+      onRunning: (held) => {
+        const message = `The volume controller waits: a sidecar of ${driver.name} runs, because the Lease ${held} is being renewed. Volumes are left to the sidecars until they stop. To use Fairlead instead, scale the deployment of external-provisioner, external-attacher, external-resizer and csi-snapshotter to 0.`;
+        note(message, { reason: "SidecarRunning" });
+        reportOnLease({ type: "Warning", reason: "SidecarRunning", message });
+      },
+      onStopped: () => note("No sidecar runs any more; the volume controller starts", {}),
+    });
   }
 
   report(): VolumeReport {
-    return new Map(reportedKinds.map((kind) => [kind, this.#actions.findings(kind)]));
+    const claims = new Map(this.#actions.findings(kinds.claim));
+    for (const [claim, found] of this.#snapshots.findings())
+      claims.set(claim, [...(claims.get(claim) ?? []), ...found]);
+    const others = reportedKinds.map((kind) => [kind, this.#actions.findings(kind)] as const);
+    return new Map([...others, [kinds.claim, claims]]);
   }
 
   /** Runs for one leadership session. */
@@ -133,6 +152,7 @@ export class VolumeController {
     this.#attachments.forgetEvidence();
     const stop = this.#startTriggers();
     this.reconsider();
+    const snapshots = this.#snapshots.run(end.signal);
     try {
       await runWorkers(
         {
@@ -148,6 +168,7 @@ export class VolumeController {
       stop();
       end.abort();
       this.#volumes.end();
+      await snapshots;
       for (const { works } of [this.#claims, this.#volumes, this.#attachments]) await works.whenIdle();
     }
   }
@@ -158,6 +179,7 @@ export class VolumeController {
     this.#addAll("claim", claims.list());
     this.#addAll("volume", volumes.list());
     this.#addAll("attachment", attachments.list());
+    this.#snapshots.reconsider();
   }
 
   /** Another account may answer from now on. */
@@ -236,13 +258,16 @@ export class VolumeController {
   async #reconcile(key: string, signal: AbortSignal): Promise<Outcome> {
     const [part, name] = this.#split(key);
     const parts = { claim: this.#claims, volume: this.#volumes, attachment: this.#attachments };
-    const outcome = await parts[part].reconcile(name, signal);
+    const outcome = isSnapshotPart(part)
+      ? await this.#snapshots.reconcile(part, name, signal)
+      : await parts[part].reconcile(name, signal);
     const object = this.#objectOf(part, name);
     if (object !== undefined) this.#actions.report(kinds[part], object, "write", []);
     return outcome;
   }
 
   #objectOf(part: Part, name: string): KubeObject | undefined {
+    if (isSnapshotPart(part)) return this.#snapshots.objectOf(part, name);
     const { claims, volumes, attachments } = this.#deps.stores;
     return { claim: claims, volume: volumes, attachment: attachments }[part].get(name);
   }

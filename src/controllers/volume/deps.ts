@@ -11,6 +11,11 @@ import type {
   StorageClass,
   VolumeAttachment,
 } from "../../kube/objects.ts";
+import type {
+  VolumeSnapshot,
+  VolumeSnapshotClass,
+  VolumeSnapshotContent,
+} from "../../kube/volume-snapshots.ts";
 import type { Clock } from "../../platform/clock.ts";
 import type { Random } from "../../platform/random.ts";
 import type { VolumeDriver } from "../../provider/volumes.ts";
@@ -22,7 +27,13 @@ import type { ObjectEvent } from "../reporter.ts";
 import type { JournalledSend } from "../writes/journalled-send.ts";
 
 /** The kinds that reports are about. */
-export type ReportedKind = "PersistentVolumeClaim" | "PersistentVolume" | "VolumeAttachment" | "Node";
+export type ReportedKind =
+  | "PersistentVolumeClaim"
+  | "PersistentVolume"
+  | "VolumeAttachment"
+  | "VolumeSnapshot"
+  | "VolumeSnapshotContent"
+  | "Node";
 
 export interface VolumeStores {
   readonly claims: LatestObjects<PersistentVolumeClaim>;
@@ -31,11 +42,27 @@ export interface VolumeStores {
   readonly classes: LatestObjects<StorageClass>;
 }
 
+/** They follow the API server during one leadership session. */
+export interface SnapshotStores {
+  readonly snapshots: LatestObjects<VolumeSnapshot>;
+  readonly contents: LatestObjects<VolumeSnapshotContent>;
+  readonly classes: LatestObjects<VolumeSnapshotClass>;
+}
+
+export interface SnapshotWatches {
+  /** Whether the cluster has the CRDs. */
+  isInstalled(signal: AbortSignal): Promise<boolean>;
+  /** Resolves when the caches are filled. They end with the signal. */
+  open(signal: AbortSignal): Promise<SnapshotStores>;
+}
+
 export interface VolumeDeps {
   readonly driver: VolumeDriver;
   /** For one leadership session: its changes end with the signal. */
   readonly openVolumes: (life: AbortSignal) => CloudVolumes;
   readonly stores: VolumeStores;
+  /** Undefined: the cloud has no snapshots. */
+  readonly snapshots: SnapshotWatches | undefined;
   readonly nodes: NodeStore;
   readonly inventory: Inventory;
   readonly api: Pick<KubeApi, "create" | "delete" | "get" | "listPage" | "patch">;
@@ -61,4 +88,6 @@ export type CallName =
   | "DeleteVolume"
   | "ControllerPublishVolume"
   | "ControllerUnpublishVolume"
-  | "ControllerExpandVolume";
+  | "ControllerExpandVolume"
+  | "CreateSnapshot"
+  | "DeleteSnapshot";

@@ -38,11 +38,35 @@ export function nameInUse(driver: string, handle: string): string {
   return `kubernetes.io/csi/${driver}^${handle}`;
 }
 
+/** The API group of snapshots. */
+export const snapshotGroup = "snapshot.storage.k8s.io";
+const snapshotPrefix = "snapshot.storage.kubernetes.io";
+
+/** Keep a VolumeSnapshot until nothing is created from it, and until its VolumeSnapshotContent is deleted. */
+export const sourceFinalizer = `${snapshotPrefix}/volumesnapshot-as-source-protection`;
+export const boundFinalizer = `${snapshotPrefix}/volumesnapshot-bound-protection`;
+/** On VolumeSnapshotContents: the snapshot in the cloud is deleted first. */
+export const contentFinalizer = `${snapshotPrefix}/volumesnapshotcontent-bound-protection`;
+/** On claims: a snapshot of the volume is being created. */
+export const claimFinalizer = `${snapshotPrefix}/pvc-as-source-protection`;
+/** On VolumeSnapshotContents: a creation has begun and has no end yet; the VolumeSnapshot was deleted. */
+export const beingCreatedKey = `${snapshotPrefix}/volumesnapshot-being-created`;
+export const beingDeletedKey = `${snapshotPrefix}/volumesnapshot-being-deleted`;
+export const defaultSnapshotClassKey = `${snapshotPrefix}/is-default-class`;
+/** On VolumeSnapshotContents: a volume of another mode may be created from it. */
+export const modeChangeKey = `${snapshotPrefix}/allow-volume-mode-change`;
+/** On VolumeSnapshotContents that belong to a group. */
+export const groupHandleKey = "groupsnapshot.storage.k8s.io/volumeGroupSnapshotHandle";
+
 /** The Leases of the sidecars that work for this driver. */
 export function sidecarLeases(driver: string): readonly string[] {
   const name = sanitized(driver);
-  return [name, `external-attacher-leader-${name}`, `external-resizer-${name}`];
+  const prefixes = ["external-attacher-leader-", "external-resizer-", "external-snapshotter-leader-"];
+  return [name, ...prefixes.map((prefix) => prefix + name)];
 }
+
+/** Of the snapshot-controller, which works for all drivers. */
+export const snapshotControllerLease = "snapshot-controller-leader";
 
 function sanitized(driver: string): string {
   const name = driver.replaceAll(/[^a-zA-Z0-9-]/g, "-");

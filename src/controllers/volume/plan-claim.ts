@@ -6,7 +6,7 @@ import { readParameters, readSize, refusedMode } from "../../csi/volume-requests
 import { RpcError } from "../../grpc/status.ts";
 import type { Draft } from "../../kube/client/api.ts";
 import type { Node, PersistentVolume, PersistentVolumeClaim, StorageClass } from "../../kube/objects.ts";
-import type { ObservedVolume, Segments, VolumeDriver } from "../../provider/volumes.ts";
+import type { ObservedVolume, Segments, VolumeDriver, VolumeSource } from "../../provider/volumes.ts";
 import {
   classKey,
   deletionSecretKeys,
@@ -68,8 +68,6 @@ const refused = (why: string): RpcError =>
 function checkClaim({ spec }: PersistentVolumeClaim): void {
   if (spec?.selector !== undefined)
     throw refused("A claim with a selector is only bound to volumes that exist");
-  if (spec?.dataSource !== undefined || spec?.dataSourceRef !== undefined)
-    throw refused("Volumes cannot be created from snapshots or other volumes (dataSource)");
   if ((spec?.volumeAttributesClassName ?? "") !== "")
     throw refused("Volumes have no VolumeAttributesClass (volumeAttributesClassName)");
   for (const mode of spec?.accessModes ?? []) {
@@ -99,6 +97,7 @@ export function planProvisioning(
   storageClass: StorageClass,
   nodes: readonly Node[],
   driver: VolumeDriver,
+  source?: VolumeSource,
 ): Provisioning {
   checkClaim(claim);
   const { own, fileSystem } = splitParameters(storageClass);
@@ -117,6 +116,7 @@ export function planProvisioning(
       places: placesFor(claim, storageClass, nodes, driver),
       parameters: values,
       claim: { namespace, name, volume },
+      source,
     },
     fileSystem: claim.spec?.volumeMode === "Block" ? undefined : fileSystem,
     context: driver.contextOf(values),

@@ -1,17 +1,22 @@
-// Whether a sidecar of Kubernetes works for the same driver: it holds its Lease. Two provisioners would work against each other.
+// Whether a program of Kubernetes does the same work: it holds its Lease. Two provisioners would work against each other.
 
 import { type Milliseconds, minutes, seconds } from "../../core/brand.ts";
 import { leases } from "../../kube/resources.ts";
 import { sleep } from "../../platform/clock.ts";
 import type { VolumeDeps } from "./deps.ts";
-import { sidecarLeases } from "./names.ts";
 import { keyFor } from "./volume-actions.ts";
 
 /** As long as the sidecars keep a Lease that they do not renew. */
 const leaseDuration: Milliseconds = seconds(15);
 const checkAfter: Milliseconds = minutes(1);
 
-type SidecarDeps = Pick<VolumeDeps, "api" | "clock" | "driver" | "note" | "reportOnLease">;
+interface SidecarDeps extends Pick<VolumeDeps, "api" | "clock"> {
+  readonly leases: readonly string[];
+  /** These Leases are being renewed. */
+  readonly onRunning: (leases: string) => void;
+  /** None is any more. */
+  readonly onStopped: () => void;
+}
 
 export class Sidecars {
   readonly #deps: SidecarDeps;
@@ -24,7 +29,7 @@ export class Sidecars {
 
   /** Resolves when no sidecar holds its Lease. Rejects when the signal is aborted, or the Leases cannot be read. */
   async whenNone(signal: AbortSignal): Promise<void> {
-    const { clock, driver, note, reportOnLease } = this.#deps;
+    const { clock, onRunning, onStopped } = this.#deps;
     let isReported = false;
     for (let held = await this.#held(signal); held.size > 0; ) {
       await sleep(clock, leaseDuration, signal);
@@ -34,11 +39,9 @@ export class Sidecars {
       held = new Map([...later].filter(([lease, renewed]) => this.#expired.get(lease) !== renewed));
       if (held.size === 0 || isReported) continue;
       isReported = true;
-      const message = `The volume controller waits: a sidecar of ${driver.name} runs, because the Lease ${[...held.keys()].join(" and ")} is being renewed. Volumes are left to the sidecars until they stop. To use Fairlead instead, scale the deployment of external-provisioner, external-attacher and external-resizer to 0.`;
-      note(message, { reason: "SidecarRunning" });
-      reportOnLease({ type: "Warning", reason: "SidecarRunning", message });
+      onRunning([...held.keys()].join(" and "));
     }
-    if (isReported) note("No sidecar runs any more; the volume controller starts", {});
+    if (isReported) onStopped();
   }
 
   /** Resolves when a sidecar holds its Lease. */
@@ -49,11 +52,9 @@ export class Sidecars {
 
   /** The last renewal of each Lease that has a holder, unless it has expired. */
   async #held(signal: AbortSignal): Promise<ReadonlyMap<string, string>> {
-    const { api, driver } = this.#deps;
+    const { api, leases: names } = this.#deps;
     const pages = await Promise.all(
-      sidecarLeases(driver.name).map((name) =>
-        api.listPage(leases, { fieldSelector: `metadata.name=${name}` }, signal),
-      ),
+      names.map((name) => api.listPage(leases, { fieldSelector: `metadata.name=${name}` }, signal)),
     );
     return new Map(
       pages

@@ -28,7 +28,23 @@ interface Subject {
 /** A change that the cloud does not end in this time is reported, and continued later. */
 const changeLimit: Milliseconds = minutes(5);
 
-export type Topic = "provision" | "expand" | "attach" | "detach" | "delete" | "label" | "write";
+export type Topic = "provision" | "expand" | "attach" | "detach" | "delete" | "label" | "snapshot" | "write";
+
+/** After these, a change may still be under way in the cloud. */
+export const unfinished: readonly string[] = [
+  "CANCELLED",
+  "DEADLINE_EXCEEDED",
+  "UNAVAILABLE",
+  "RESOURCE_EXHAUSTED",
+  "ABORTED",
+];
+
+/** The fields of an object to change; null removes one. The status is changed alone. */
+export interface FieldChanges {
+  readonly metadata?: object;
+  readonly spec?: object;
+  readonly status?: object;
+}
 
 export const keyFor = ({ metadata: { name, namespace } }: KubeObject): string =>
   keyOf(defined({ name, namespace }));
@@ -122,6 +138,22 @@ export class VolumeActions {
     if (written === "observed") return undefined;
     store.remember(written);
     return written;
+  }
+
+  /** Changes fields of this object, unless it was replaced. Returns undefined in observe mode. */
+  merge<T extends KubeObject>(
+    resource: Resource<T>,
+    store: LatestObjects<T>,
+    object: T,
+    { metadata, spec, status }: FieldChanges,
+    why: string,
+    signal: AbortSignal,
+  ): Promise<T | undefined> {
+    const body = defined({ metadata: { ...metadata, uid: object.metadata.uid }, spec, status });
+    const contentType = "application/merge-patch+json";
+    const patch: Patch =
+      status === undefined ? { contentType, body } : { contentType, body, subresource: "status" };
+    return this.patch(resource, store, object, patch, why, signal);
   }
 
   /** One that exists is left as it is. */

@@ -130,6 +130,7 @@ const skipped: Readonly<Record<string, string>> = {
   GroupController: "snapshots of groups are not implemented",
   ModifyVolume: "no cloud here can change anything but the size of a volume",
   "volume attribute class": "no cloud here can change anything but the size of a volume",
+  "snapshot with accessibility requirements": "no cloud here lets its clients choose the place of a snapshot",
   VolumeHealth: "volume health is alpha, and not implemented",
   StorageHealth: "storage health is alpha, and not implemented",
   "already published but is incompatible": "volumes cannot be published read-only",

@@ -21,6 +21,7 @@ describe("names", () => {
       "csi-hetzner-cloud",
       "external-attacher-leader-csi-hetzner-cloud",
       "external-resizer-csi-hetzner-cloud",
+      "external-snapshotter-leader-csi-hetzner-cloud",
     ]);
   });
 });

@@ -150,8 +150,8 @@ describe("a claim", () => {
     [
       "a snapshot",
       {},
-      { dataSource: { kind: "VolumeSnapshot", name: "s" } },
-      "cannot be created from snapshots",
+      { dataSource: { apiGroup: "snapshot.storage.k8s.io", kind: "VolumeSnapshot", name: "s" } },
+      "The VolumeSnapshot s does not exist, so no volume is created yet.",
     ],
     ["too much", {}, { resources: { requests: { storage: "2Ti" } } }, "No volume has a size of 2048Gi"],
   ])("with %s is refused with what to do, and nothing is created", async (_, ofClass, ofClaim, text) => {

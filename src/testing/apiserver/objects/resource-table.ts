@@ -36,6 +36,9 @@ function resource(kind: string, plural: string, namespaced: boolean, more: Parti
   };
 }
 
+/** Custom resources, without the rules of their CRDs. */
+const snapshots = { group: "snapshot.storage.k8s.io", hasStatus: true, tracksGeneration: true };
+
 export const resources: readonly Resource[] = [
   resource("ConfigMap", "configmaps", true, { shortNames: ["cm"] }),
   resource("Event", "events", true, { shortNames: ["ev"], createsOnUpdate: true }),
@@ -53,6 +56,9 @@ export const resources: readonly Resource[] = [
   resource("PersistentVolumeClaim", "persistentvolumeclaims", true, { shortNames: ["pvc"], hasStatus: true }),
   resource("StorageClass", "storageclasses", false, { group: "storage.k8s.io", shortNames: ["sc"] }),
   resource("VolumeAttachment", "volumeattachments", false, { group: "storage.k8s.io", hasStatus: true }),
+  resource("VolumeSnapshot", "volumesnapshots", true, snapshots),
+  resource("VolumeSnapshotContent", "volumesnapshotcontents", false, snapshots),
+  resource("VolumeSnapshotClass", "volumesnapshotclasses", false, { ...snapshots, hasStatus: false }),
   resource("EndpointSlice", "endpointslices", true, {
     group: "discovery.k8s.io",
     tracksGeneration: true,

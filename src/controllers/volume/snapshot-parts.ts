@@ -1,0 +1,171 @@
+// The part of the volume controller for snapshots, during one leadership session. It begins when the CRDs are found, and leaves
+// VolumeSnapshots to a snapshot-controller that runs.
+
+import { type Milliseconds, minutes, seconds } from "../../core/brand.ts";
+import { formatDuration } from "../../core/duration.ts";
+import type { KubeObject } from "../../kube/objects.ts";
+import type { VolumeSnapshot } from "../../kube/volume-snapshots.ts";
+import { sleep } from "../../platform/clock.ts";
+import { type Outcome, settled } from "../../runtime/workers.ts";
+import { delayAfterError } from "../classify-error.ts";
+import type { Finding } from "../reporter.ts";
+import type { ReportedKind, SnapshotStores, SnapshotWatches } from "./deps.ts";
+import { snapshotControllerLease, snapshotGroup } from "./names.ts";
+import { Sidecars } from "./sidecars.ts";
+import { SnapshotContents } from "./snapshot-contents.ts";
+import { Snapshots } from "./snapshots.ts";
+import { keyFor, type VolumeActions } from "./volume-actions.ts";
+
+export const snapshotKinds = {
+  snapshot: "VolumeSnapshot",
+  content: "VolumeSnapshotContent",
+} as const satisfies Record<string, ReportedKind>;
+export type SnapshotPart = keyof typeof snapshotKinds;
+
+const crdsAfter: Milliseconds = minutes(5);
+const retryAfter: Milliseconds = seconds(10);
+
+interface Session {
+  readonly stores: SnapshotStores;
+  readonly snapshots: Snapshots;
+  readonly contents: SnapshotContents;
+}
+
+export class SnapshotParts {
+  readonly #actions: VolumeActions;
+  readonly #add: (part: SnapshotPart, key: string) => void;
+  readonly #controller: Sidecars;
+  #session: Session | undefined;
+
+  constructor(actions: VolumeActions, add: (part: SnapshotPart, key: string) => void) {
+    const { api, clock, driver, note } = actions.deps;
+    this.#actions = actions;
+    this.#add = add;
+    this.#controller = new Sidecars({
+      ...{ api, clock, leases: [snapshotControllerLease] },
+      onRunning: (leases) =>
+        note(
+          `A snapshot-controller runs, because the Lease ${leases} is being renewed. It binds VolumeSnapshots; Fairlead creates and deletes the snapshots of ${driver.name} in the cloud.`,
+          { reason: "SnapshotControllerRunning" },
+        ),
+      onStopped: () => note("No snapshot-controller runs any more; Fairlead binds VolumeSnapshots", {}),
+    });
+  }
+
+  /** Until the signal is aborted. */
+  async run(signal: AbortSignal): Promise<void> {
+    const { snapshots: watches } = this.#actions.deps;
+    if (watches === undefined) return;
+    const stops: (() => void)[] = [];
+    try {
+      await this.#whenInstalled(watches, signal);
+      const stores = await watches.open(signal);
+      const snapshots = new Snapshots(this.#actions, stores);
+      const contents = new SnapshotContents(this.#actions, stores, (key) => this.#add("content", key));
+      this.#session = { stores, snapshots, contents };
+      stops.push(...this.#subscribe(stores));
+      this.reconsider();
+      while (!signal.aborted) await this.#followController(snapshots, signal);
+    } catch (error) {
+      if (!signal.aborted) throw error;
+    } finally {
+      for (const stop of stops) stop();
+      const works = this.#session?.contents.works;
+      this.#session = undefined;
+      await works?.whenIdle();
+    }
+  }
+
+  async #whenInstalled({ isInstalled }: SnapshotWatches, signal: AbortSignal): Promise<void> {
+    const { clock, note } = this.#actions.deps;
+    for (let isReported = false; ; ) {
+      // What is unknown is asked again sooner, and not reported: the watches report that the API server fails.
+      const found = await isInstalled(signal).catch(() => undefined);
+      if (found === true) return;
+      if (found === false && !isReported) {
+        isReported = true;
+        const text = `Snapshots are off: the cluster does not have ${snapshotGroup}/v1. To use them, install the CRDs of kubernetes-csi/external-snapshotter. Fairlead looks for them every ${formatDuration(crdsAfter)}.`;
+        note(text, { reason: "SnapshotCRDsMissing" });
+      }
+      await sleep(clock, found === false ? crdsAfter : retryAfter, signal);
+    }
+  }
+
+  async #followController(snapshots: Snapshots, signal: AbortSignal): Promise<void> {
+    const { clock } = this.#actions.deps;
+    try {
+      await this.#controller.whenNone(signal);
+      snapshots.isYielding = false;
+      this.reconsider();
+      await this.#controller.whenAny(signal);
+    } catch (error) {
+      await sleep(clock, delayAfterError(error, 3, this.#actions.deps), signal);
+    } finally {
+      snapshots.isYielding = true;
+    }
+  }
+
+  reconsider(): void {
+    for (const snapshot of this.#session?.stores.snapshots.list() ?? [])
+      this.#add("snapshot", keyFor(snapshot));
+    for (const content of this.#session?.stores.contents.list() ?? []) this.#add("content", keyFor(content));
+  }
+
+  #subscribe({ snapshots, contents, classes }: SnapshotStores): (() => void)[] {
+    const { stores } = this.#actions.deps;
+    const of = snapshots.index(({ metadata: { namespace }, spec }) => [
+      `${namespace}/${spec.source.persistentVolumeClaimName}`,
+    ]);
+    const addAll = (all: readonly VolumeSnapshot[]) => {
+      for (const snapshot of all) this.#add("snapshot", keyFor(snapshot));
+    };
+    return [
+      snapshots.subscribe(({ key, before, after }) => {
+        this.#add("snapshot", key);
+        const { boundVolumeSnapshotContentName: bound } = (after ?? before)?.status ?? {};
+        if (bound !== undefined) this.#add("content", bound);
+      }),
+      contents.subscribe(({ key, before, after }) => {
+        this.#add("content", key);
+        const { namespace, name } = (after ?? before)?.spec.volumeSnapshotRef ?? {};
+        this.#add("snapshot", `${namespace}/${name}`);
+      }),
+      classes.subscribe(() => addAll(snapshots.list().filter(({ status }) => status?.readyToUse !== true))),
+      stores.claims.subscribe(({ key, before, after }) => {
+        addAll(of.get(key));
+        // It may have been restored from one that is being deleted.
+        const { dataSource } = (after ?? before)?.spec ?? {};
+        if (dataSource?.kind === "VolumeSnapshot")
+          this.#add("snapshot", `${key.slice(0, key.indexOf("/"))}/${dataSource.name}`);
+      }),
+    ];
+  }
+
+  /** What is reported about the snapshots of each claim. */
+  findings(): ReadonlyMap<string, readonly Finding[]> {
+    const known = {
+      snapshot: this.#actions.findings(snapshotKinds.snapshot),
+      content: this.#actions.findings(snapshotKinds.content),
+    };
+    const all = (this.#session?.stores.snapshots.list() ?? []).flatMap((snapshot) => {
+      const key = keyFor(snapshot);
+      const claim = `${snapshot.metadata.namespace}/${snapshot.spec.source.persistentVolumeClaimName}`;
+      const content = snapshot.status?.boundVolumeSnapshotContentName ?? "";
+      const found = [...(known.snapshot.get(key) ?? []), ...(known.content.get(content) ?? [])];
+      return found.map((each) => [claim, { ...each, text: `VolumeSnapshot ${key}: ${each.text}` }] as const);
+    });
+    const byClaim = Map.groupBy(all, ([claim]) => claim);
+    return new Map([...byClaim].map(([claim, found]) => [claim, found.map(([, finding]) => finding)]));
+  }
+
+  objectOf(part: SnapshotPart, key: string): KubeObject | undefined {
+    const { snapshots, contents } = this.#session?.stores ?? {};
+    return part === "snapshot" ? snapshots?.get(key) : contents?.get(key);
+  }
+
+  async reconcile(part: SnapshotPart, key: string, signal: AbortSignal): Promise<Outcome> {
+    const { snapshots, contents } = this.#session ?? {};
+    const of = part === "snapshot" ? snapshots : contents;
+    return (await of?.reconcile(key, signal)) ?? settled;
+  }
+}

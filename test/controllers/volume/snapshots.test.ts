@@ -1,0 +1,397 @@
+// Snapshots, and volumes from them: the objects and words of the snapshot-controller and of csi-snapshotter.
+
+import { afterEach, describe, expect, test } from "bun:test";
+import { seconds } from "../../../src/core/brand.ts";
+import { resourceNamed } from "../../../src/testing/apiserver/objects/resource-table.ts";
+import { SnapshotWorld } from "../../support/snapshot-world.ts";
+import { driver } from "../../support/volume-world.ts";
+
+const prefix = "snapshot.storage.kubernetes.io";
+const protection = {
+  source: `${prefix}/volumesnapshot-as-source-protection`,
+  bound: `${prefix}/volumesnapshot-bound-protection`,
+  content: `${prefix}/volumesnapshotcontent-bound-protection`,
+  claim: `${prefix}/pvc-as-source-protection`,
+};
+
+let world: SnapshotWorld | undefined;
+afterEach(async () => {
+  await world?.stop();
+  expect(world?.unexpectedErrors ?? []).toEqual([]);
+});
+
+async function open(): Promise<SnapshotWorld> {
+  const w = new SnapshotWorld();
+  world = w;
+  await w.start();
+  return w;
+}
+
+async function withClaim(size = "1Gi"): Promise<SnapshotWorld> {
+  const w = await open();
+  w.claim("data", { size });
+  await w.until(() => w.isBound("data"), "bound");
+  w.write("data", "first");
+  return w;
+}
+
+async function withSnapshot(spec?: Parameters<SnapshotWorld["snapshot"]>[2]): Promise<SnapshotWorld> {
+  const w = await withClaim();
+  w.snapshot("backup", "data", spec);
+  await w.until(() => w.isReady("backup"), "ready");
+  return w;
+}
+
+const contentOf = (w: SnapshotWorld, name = "backup") =>
+  w.contents().find(({ spec }) => spec.volumeSnapshotRef.name === name);
+const messageOf = (w: SnapshotWorld, name = "backup") => w.findSnapshot(name)?.status?.error?.message;
+
+describe("a VolumeSnapshot", () => {
+  test("becomes a snapshot in the cloud, with the objects of the snapshot-controller and of csi-snapshotter", async () => {
+    const w = await withClaim();
+    w.cloud.volumes.actionTime = seconds(20);
+    w.snapshot("backup", "data");
+    await w.until(() => contentOf(w)?.status?.snapshotHandle !== undefined, "taken");
+    expect(w.getClaim("data").metadata.finalizers).toContain(protection.claim);
+    w.write("data", "second");
+    expect(w.isReady("backup")).toBe(false);
+    await w.until(() => w.isReady("backup"), "ready");
+    const { uid } = w.getSnapshot("backup").metadata;
+    expect(w.getSnapshot("backup")).toMatchObject({
+      metadata: { finalizers: [protection.source, protection.bound] },
+      status: { boundVolumeSnapshotContentName: `snapcontent-${uid}`, readyToUse: true, restoreSize: "1Gi" },
+    });
+    await w.until(
+      () => w.getClaim("data").metadata.finalizers?.includes(protection.claim) !== true,
+      "released",
+    );
+    const [taken] = w.cloud.snapshots.list();
+    expect(taken).toMatchObject({ id: "s1", name: `snapshot-${uid}`, volume: "v1", data: "first" });
+    const creationTime = Date.parse(taken?.created_at ?? "") * 1_000_000;
+    const { metadata, spec, status } = contentOf(w) ?? {};
+    expect(metadata).toMatchObject({ name: `snapcontent-${uid}`, finalizers: [protection.content] });
+    expect(metadata?.annotations ?? {}).toEqual({});
+    expect(spec).toMatchObject({
+      ...{
+        driver,
+        deletionPolicy: "Delete",
+        volumeSnapshotClassName: "fake",
+        sourceVolumeMode: "Filesystem",
+      },
+      source: { volumeHandle: "v1" },
+      volumeSnapshotRef: {
+        apiVersion: "snapshot.storage.k8s.io/v1",
+        kind: "VolumeSnapshot",
+        name: "backup",
+        namespace: "default",
+        uid,
+      },
+    });
+    expect(status).toEqual({ snapshotHandle: "s1", readyToUse: true, creationTime, restoreSize: 2 ** 30 });
+    expect(w.events("backup")).toEqual([
+      "Normal CreatingSnapshot Waiting for a snapshot default/backup to be created by the CSI driver.",
+      "Normal SnapshotCreated Snapshot default/backup was successfully created by the CSI driver.",
+      "Normal SnapshotReady Snapshot default/backup is ready to use.",
+    ]);
+  });
+
+  test("that is deleted takes its snapshot along if the policy is Delete", async () => {
+    const w = await withSnapshot();
+    w.deleteSnapshot("backup");
+    await w.until(() => w.findSnapshot("backup") === undefined && w.contents().length === 0, "deleted");
+    expect(w.cloud.snapshots.list()).toEqual([]);
+    expect(w.cloud.volumes.list()).toHaveLength(1);
+  });
+
+  test("that is deleted leaves its snapshot and VolumeSnapshotContent if the policy is Retain", async () => {
+    const w = await withClaim();
+    w.createSnapshotClass("kept", { deletionPolicy: "Retain" });
+    w.snapshot("backup", "data", { volumeSnapshotClassName: "kept" });
+    await w.until(() => w.isReady("backup"), "ready");
+    expect(w.getSnapshot("backup").metadata.finalizers).toEqual([protection.source]);
+    w.deleteSnapshot("backup");
+    await w.until(() => w.findSnapshot("backup") === undefined, "deleted");
+    await w.pass(300);
+    expect(w.cloud.snapshots.list()).toHaveLength(1);
+    expect(w.contents()).toMatchObject([
+      { metadata: { annotations: { [`${prefix}/volumesnapshot-being-deleted`]: "yes" } } },
+    ]);
+    w.deleteContent(w.contents()[0]?.metadata.name ?? "");
+    await w.until(() => w.contents().length === 0, "content deleted");
+    expect(w.cloud.snapshots.list()).toHaveLength(1);
+  });
+
+  test("is bound to a VolumeSnapshotContent that a user prepared, and is deleted with it", async () => {
+    const w = await withSnapshot();
+    w.createContent("old", {
+      ...{ deletionPolicy: "Retain", source: { snapshotHandle: "s1" } },
+      volumeSnapshotRef: { name: "again", namespace: "default" },
+    });
+    w.snapshot("again", "", { source: { volumeSnapshotContentName: "old" } });
+    await w.until(() => w.isReady("again"), "ready");
+    const { uid } = w.getSnapshot("again").metadata;
+    expect(contentOf(w, "again")).toMatchObject({
+      metadata: { finalizers: [protection.content] },
+      spec: { volumeSnapshotRef: { uid } },
+      status: { snapshotHandle: "s1", readyToUse: true, restoreSize: 2 ** 30 },
+    });
+    expect(w.cloud.snapshots.list()).toHaveLength(1);
+  });
+
+  test("gets the default class of its driver, or says why there is none", async () => {
+    const w = await withClaim();
+    w.snapshot("backup", "data", {});
+    await w.until(() => messageOf(w) !== undefined, "a message");
+    expect(messageOf(w)).toBe(
+      "Failed to set default snapshot class with error cannot find default snapshot class. Set spec.volumeSnapshotClassName in a new VolumeSnapshot, or the annotation snapshot.storage.kubernetes.io/is-default-class on one VolumeSnapshotClass.",
+    );
+    w.createSnapshotClass("other", {
+      metadata: { name: "other", annotations: { [`${prefix}/is-default-class`]: "true" } },
+      driver: "another.example",
+    });
+    w.createSnapshotClass("default", {
+      metadata: { name: "default", annotations: { [`${prefix}/is-default-class`]: "true" } },
+    });
+    await w.until(() => w.isReady("backup"), "ready");
+    expect(w.getSnapshot("backup").spec.volumeSnapshotClassName).toBe("default");
+    expect(w.getSnapshot("backup").status?.error).toBeUndefined();
+  });
+
+  test.each([
+    [
+      "a class that does not exist",
+      "data",
+      "lost",
+      'Failed to get snapshot class with error volumesnapshotclass.snapshot.storage.k8s.io "lost" not found. No snapshot is created until it exists.',
+    ],
+    [
+      "a claim that does not exist",
+      "lost",
+      "fake",
+      "Failed to create snapshot content with error the PVC default/lost does not exist",
+    ],
+    [
+      "a class with a secret",
+      "data",
+      "secret",
+      "Failed to create snapshot content with error the class secret has the parameter csi.storage.k8s.io/snapshotter-secret-name: secrets are not supported",
+    ],
+    [
+      "a claim of another driver",
+      "foreign",
+      "fake",
+      `Failed to create snapshot content with error the PV foreign is no volume of ${driver}, the driver of the class fake`,
+    ],
+  ])("with %s is not created, and says why", async (_, claim, className, text) => {
+    const w = await withClaim();
+    w.createSnapshotClass("secret", {
+      parameters: { "csi.storage.k8s.io/snapshotter-secret-name": "token" },
+    });
+    w.claim("foreign", { spec: { volumeName: "foreign" } });
+    const claimRef = { name: "foreign", namespace: "default", uid: w.getClaim("foreign").metadata.uid };
+    w.createVolume("foreign", { spec: { csi: { driver: "another.example", volumeHandle: "v1" }, claimRef } });
+    await w.until(() => w.isBound("foreign"), "bound");
+    w.snapshot("backup", claim, { volumeSnapshotClassName: className });
+    await w.until(() => messageOf(w) !== undefined, "a message");
+    expect(messageOf(w)).toBe(text);
+    expect(w.events("backup").join()).toContain(text);
+    const shown = w.manager.controllerReports().volume?.get("PersistentVolumeClaim")?.get(`default/${claim}`);
+    expect(shown).toMatchObject([{ kind: "problem", text: `VolumeSnapshot default/backup: ${text}` }]);
+    expect([w.contents(), w.cloud.snapshots.list()]).toEqual([[], []]);
+    w.deleteSnapshot("backup");
+    await w.until(() => w.findSnapshot("backup") === undefined, "deleted");
+  });
+
+  test("of another driver is left alone", async () => {
+    const w = await withClaim();
+    w.createSnapshotClass("other", { driver: "another.example" });
+    w.snapshot("backup", "data", { volumeSnapshotClassName: "other" });
+    await w.pass(300);
+    expect(w.getSnapshot("backup").metadata.finalizers).toBeUndefined();
+    expect(w.getSnapshot("backup").status).toBeUndefined();
+  });
+
+  test("is not deleted while a claim is restored from it", async () => {
+    const w = await withSnapshot();
+    w.binds = false;
+    w.restore("copy", "VolumeSnapshot", "backup");
+    w.deleteSnapshot("backup");
+    await w.until(() => w.events("backup").join().includes("SnapshotDeletePending"), "an event");
+    expect(w.cloud.snapshots.list()).toHaveLength(1);
+    w.deleteClaim("copy");
+    await w.until(() => w.findSnapshot("backup") === undefined, "deleted");
+    expect(w.cloud.snapshots.list()).toEqual([]);
+  });
+});
+
+describe("a snapshot in the cloud", () => {
+  test("is kept while another VolumeSnapshotContent has it", async () => {
+    const w = await withSnapshot();
+    w.createContent("other", {
+      ...{ deletionPolicy: "Retain", source: { snapshotHandle: "s1" } },
+      volumeSnapshotRef: { name: "later", namespace: "default" },
+    });
+    w.deleteSnapshot("backup");
+    const name = contentOf(w)?.metadata.name ?? "";
+    await w.until(() => w.events(name).join().includes("SnapshotKept"), "an event");
+    await w.pass(600);
+    expect(w.cloud.snapshots.list()).toHaveLength(1);
+    expect(w.events(name).join()).toContain(
+      "The VolumeSnapshotContent other has the same snapshot, so snapshot s1 is not deleted.",
+    );
+    w.deleteContent("other");
+    await w.until(() => w.findSnapshot("backup") === undefined, "deleted");
+    expect(w.cloud.snapshots.list()).toEqual([]);
+  });
+
+  test("is kept while its VolumeSnapshot is not being deleted", async () => {
+    const w = await withSnapshot();
+    const name = contentOf(w)?.metadata.name ?? "";
+    w.changeContent(name, ({ metadata, ...rest }) => ({
+      ...rest,
+      metadata: { ...metadata, annotations: { [`${prefix}/volumesnapshot-being-deleted`]: "yes" } },
+    }));
+    w.deleteContent(name);
+    await w.until(() => w.events(name).join().includes("SnapshotKept"), "an event");
+    await w.pass(600);
+    expect(w.cloud.snapshots.list()).toHaveLength(1);
+    expect(w.events(name).join()).toContain("The VolumeSnapshot default/backup is not being deleted");
+  });
+
+  test("that the cloud does not show for a moment keeps its VolumeSnapshotContent", async () => {
+    const w = await withSnapshot();
+    const { view } = w.cloud;
+    w.cloud.view = { ...view, snapshots: () => [] };
+    w.deleteSnapshot("backup");
+    await w.pass(10);
+    expect(w.contents()).toHaveLength(1);
+    w.cloud.view = view;
+    await w.until(() => w.contents().length === 0, "deleted", 900);
+    expect(w.cloud.snapshots.list()).toEqual([]);
+  });
+});
+
+describe("a claim with a data source", () => {
+  test("gets a volume with the data of the VolumeSnapshot", async () => {
+    const w = await withSnapshot();
+    w.write("data", "second");
+    w.restore("copy", "VolumeSnapshot", "backup", "2Gi");
+    await w.until(() => w.isBound("copy"), "bound");
+    expect([w.dataOf("copy"), w.cloud.volumes.get("v2").size]).toEqual(["first", 2]);
+  });
+
+  test("gets a volume with the data of another claim", async () => {
+    const w = await withClaim();
+    w.restore("copy", "PersistentVolumeClaim", "data");
+    await w.until(() => w.isBound("copy"), "bound");
+    w.write("data", "second");
+    expect(w.dataOf("copy")).toBe("first");
+  });
+
+  test("waits until the VolumeSnapshot is ready", async () => {
+    const w = await withClaim();
+    w.restore("copy", "VolumeSnapshot", "backup");
+    await w.until(() => w.events("copy").join().includes("ProvisioningFailed"), "an event");
+    expect(w.events("copy").join()).toContain(
+      "The VolumeSnapshot backup does not exist, so no volume is created yet. Fairlead will retry.",
+    );
+    w.snapshot("backup", "data");
+    await w.until(() => w.isBound("copy"), "bound", 900);
+    expect(w.dataOf("copy")).toBe("first");
+  });
+
+  test("that asks for less than the snapshot has says so", async () => {
+    const w = await withClaim("3Gi");
+    w.snapshot("backup", "data");
+    await w.until(() => w.isReady("backup"), "ready");
+    w.restore("copy", "VolumeSnapshot", "backup", "1Gi");
+    await w.until(() => w.events("copy").join().includes("ProvisioningFailed"), "an event");
+    expect(w.events("copy").join()).toContain(
+      "its size is 3Gi, and the claim asks for 1Gi. Ask for at least 3Gi in the claim.",
+    );
+    expect(w.cloud.volumes.list()).toHaveLength(1);
+  });
+
+  test.each([
+    [
+      { apiGroup: "example.com", kind: "Backup", name: "old" },
+      "The data source old is a example.com/Backup, and must be a VolumeSnapshot or a PersistentVolumeClaim",
+    ],
+    [
+      { apiGroup: "snapshot.storage.k8s.io", kind: "VolumeSnapshot", name: "old", namespace: "other" },
+      "The data source VolumeSnapshot old is in another namespace, which is not supported",
+    ],
+  ])("%p is refused", async (dataSourceRef, text) => {
+    const w = await open();
+    w.claim("copy", { spec: { dataSourceRef } });
+    await w.until(() => w.events("copy").join().includes("ProvisioningFailed"), "an event");
+    expect(w.events("copy").join()).toContain(text);
+    expect(w.cloud.volumes.list()).toEqual([]);
+  });
+});
+
+describe("the volume controller", () => {
+  test("says once that the CRDs are missing, and begins when they are installed", async () => {
+    const w = new SnapshotWorld();
+    world = w;
+    w.readFault = (path) =>
+      path.startsWith("/apis/snapshot.storage.k8s.io")
+        ? new Response("404 page not found", { status: 404 })
+        : undefined;
+    await w.start();
+    w.claim("data");
+    await w.until(() => w.isBound("data"), "bound");
+    await w.pass(1200);
+    const said = () => w.logged.filter((line) => line.includes("Snapshots are off")).length;
+    expect(said()).toBe(1);
+    expect(w.read.filter((path) => path.includes("volumesnapshots"))).toEqual([]);
+    w.readFault = undefined;
+    w.snapshot("backup", "data");
+    await w.until(() => w.isReady("backup"), "ready", 900);
+    expect(said()).toBe(1);
+  });
+
+  test("leaves VolumeSnapshots to a snapshot-controller that runs, and creates their snapshots", async () => {
+    const w = new SnapshotWorld();
+    world = w;
+    const lease = { namespace: "kube-system", name: "snapshot-controller-leader" };
+    let renewals = 0;
+    const renew = (isNew = false): void => {
+      const renewTime = new Date(w.clock.now() + renewals++).toISOString().replace("Z", "000Z");
+      const spec = { holderIdentity: "snapshot-controller-0", renewTime };
+      const leases = resourceNamed("leases");
+      if (isNew) {
+        const draft = { apiVersion: "coordination.k8s.io/v1", kind: "Lease", metadata: lease, spec };
+        w.server.objects.create(leases, lease.namespace, draft);
+      } else w.server.objects.patch(leases, lease.namespace, lease.name, "", (now) => ({ ...now, spec }));
+    };
+    renew(true);
+    await w.start();
+    w.claim("data");
+    await w.until(() => w.isBound("data"), "bound");
+    w.snapshot("backup", "data");
+    for (let passed = 0; passed < 120; passed += 5) {
+      renew();
+      await w.pass(5);
+    }
+    expect(w.getSnapshot("backup").status).toBeUndefined();
+    expect(w.logged.join()).toContain(
+      "A snapshot-controller runs, because the Lease kube-system/snapshot-controller-leader is being renewed.",
+    );
+    // What the snapshot-controller creates.
+    const { uid } = w.getSnapshot("backup").metadata;
+    w.createContent(`snapcontent-${uid}`, {
+      ...{ source: { volumeHandle: "v1" }, volumeSnapshotClassName: "fake" },
+      volumeSnapshotRef: { name: "backup", namespace: "default", uid },
+    });
+    const isTaken = () => contentOf(w)?.status?.readyToUse === true;
+    for (let passed = 0; passed < 300 && !isTaken(); passed += 5) {
+      renew();
+      await w.pass(5);
+    }
+    expect([isTaken(), w.getSnapshot("backup").status]).toEqual([true, undefined]);
+    // It stops.
+    await w.until(() => w.isReady("backup"), "ready", 900);
+    expect(w.cloud.snapshots.list()).toHaveLength(1);
+  });
+});

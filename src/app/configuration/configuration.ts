@@ -57,6 +57,11 @@ async function readConfigFile(
   return { own: parsed.root === undefined ? undefined : { ...read, path }, problems };
 }
 
+/** These commands print what is in the executable, and need no settings of the cloud. */
+function isAboutProgram({ flags: { version, notices, help } }: ReadFlags): boolean {
+  return version !== "false" || notices || help;
+}
+
 export async function readConfiguration({
   provider,
   args,
@@ -81,6 +86,11 @@ export async function readConfiguration({
         ...cloudNameProblems(settings.flags, provider),
       ];
 
+  const { versions } = reader;
+  if (isAboutProgram(settings)) {
+    const cloud = { given: settings.cloud.given, file: {}, places: new Map(), inputFiles: new Map() };
+    return { settings: { ...settings, cloud }, problems: flagProblems, flagProblems, versions };
+  }
   const below = await readCloudFile(settings.flags["cloud-config"], provider, reader);
   const { file, places } = own === undefined ? below : withSection(below, own.path, own.cloud);
   const { given } = settings.cloud;
@@ -103,7 +113,7 @@ export async function readConfiguration({
     settings: { ...settings, cloud: { given, file, places, inputFiles } },
     problems: [...flagProblems, ...below.problems, ...ofSettings, ...ofVariables, ...ofInputs],
     flagProblems,
-    versions: reader.versions,
+    versions,
   };
 }
 

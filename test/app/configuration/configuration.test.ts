@@ -90,6 +90,14 @@ test("errors in both files are reported together, each with its position [F78]",
   ]);
 });
 
+test.each(["--version", "--notices", "--help"])("%s reads no settings of the cloud", async (flag) => {
+  const environment = { FAKE_TOKN: "a" };
+  const { problems, versions } = await read({}, [flag, `--cloud-config=${own}`], environment);
+  expect([problems, [...versions.keys()]]).toEqual([[], []]);
+  const { problems: whole } = await read({}, [`--cloud-config=${own}`], environment);
+  expect(whole.map(({ reason }) => reason)).toContain("UnknownVariable");
+});
+
 test("a file that is missing or too long is an error that names the file", async () => {
   const { reported } = await read({ [own]: "x".repeat(300_000) }, [
     `--cloud-config=${own}`,

@@ -1,19 +1,19 @@
 // Every action of AWS's APIs that Fairlead calls, and what needs it: requests can name no other one, and the IAM policy has these.
 
 /** What of Fairlead needs an action. */
-export type Purpose = "nodes" | "routes" | "tagging" | "load-balancers";
+export type Purpose = "nodes" | "routes" | "tagging" | "load-balancers" | "volumes";
 
 type Actions = Readonly<Record<string, readonly [Purpose, ...Purpose[]]>>;
 
 export const ec2Actions = {
-  DescribeInstances: ["nodes", "routes"],
-  DescribeAvailabilityZones: ["nodes", "load-balancers"],
+  DescribeInstances: ["nodes", "routes", "volumes"],
+  DescribeAvailabilityZones: ["nodes", "load-balancers", "volumes"],
   DescribeInstanceTopology: ["nodes"],
   DescribeRouteTables: ["routes", "load-balancers"],
   CreateRoute: ["routes"],
   DeleteRoute: ["routes"],
   ModifyInstanceAttribute: ["routes"],
-  CreateTags: ["tagging", "load-balancers"],
+  CreateTags: ["tagging", "load-balancers", "volumes"],
   DeleteTags: ["tagging"],
   DescribeSubnets: ["load-balancers"],
   DescribeSecurityGroups: ["load-balancers"],
@@ -21,6 +21,13 @@ export const ec2Actions = {
   DeleteSecurityGroup: ["load-balancers"],
   AuthorizeSecurityGroupIngress: ["load-balancers"],
   RevokeSecurityGroupIngress: ["load-balancers"],
+  DescribeVolumes: ["volumes"],
+  DescribeVolumesModifications: ["volumes"],
+  CreateVolume: ["volumes"],
+  DeleteVolume: ["volumes"],
+  AttachVolume: ["volumes"],
+  DetachVolume: ["volumes"],
+  ModifyVolume: ["volumes"],
 } as const satisfies Actions;
 
 const balancers = ["load-balancers"] as const;

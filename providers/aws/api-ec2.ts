@@ -13,9 +13,11 @@ import {
 import type {
   ApiInstance,
   ApiInstanceTopology,
+  ApiModification,
   ApiRouteTable,
   ApiSecurityGroup,
   ApiSubnet,
+  ApiVolume,
   ApiZone,
 } from "./resources.ts";
 
@@ -53,8 +55,25 @@ export type Permission = {
   }[];
 };
 
+/** A volume of requests. */
+export type NewVolume = {
+  /** Of two requests with the same token and the same parameters, the second one creates nothing. */
+  readonly ClientToken: string;
+  readonly AvailabilityZone: string;
+  /** In GiB. */
+  readonly Size: number;
+  readonly VolumeType: string;
+  readonly Iops?: number | undefined;
+  readonly Throughput?: number | undefined;
+  readonly Encrypted: boolean;
+  readonly KmsKeyId?: string | undefined;
+  readonly MultiAttachEnabled: false;
+  readonly tags: readonly Tag[];
+};
+
 /** XML of this size is read in some 50 ms, while nothing else runs. */
 const instancesPerPage = 500;
+const volumesPerPage = 1000;
 
 const cursor = ["NextToken", "nextToken"] as const;
 const paging = (list: string, MaxResults?: number): Paging => ({
@@ -127,6 +146,28 @@ export function ec2Api(access: Access, account: Context["account"]) {
       change("AuthorizeSecurityGroupIngress", { GroupId, IpPermissions }, call),
     revokeSecurityGroupIngress: (GroupId: string, IpPermissions: readonly Permission[], call: Call) =>
       change("RevokeSecurityGroupIngress", { GroupId, IpPermissions }, call),
+
+    volumePages: (call: Call) =>
+      api.pages<ApiVolume>("DescribeVolumes", {}, paging("volumeSet", volumesPerPage), call),
+    describeVolumes: (wanted: Wanted, call: Call) =>
+      list<ApiVolume>("DescribeVolumes", "volumeSet", wanted, call, volumesPerPage),
+    describeVolumesModifications: (wanted: Wanted, call: Call) =>
+      list<ApiModification>("DescribeVolumesModifications", "volumeModificationSet", wanted, call),
+    createVolume: async ({ tags, ...volume }: NewVolume, call: Call): Promise<string> => {
+      const TagSpecification = [{ ResourceType: "volume", Tag: tags }];
+      return (await api.call<ApiVolume>("CreateVolume", { ...volume, TagSpecification }, call)).volumeId;
+    },
+    deleteVolume: (VolumeId: string, call: Call) => change("DeleteVolume", { VolumeId }, call),
+    attachVolume: (
+      attachment: { readonly VolumeId: string; readonly InstanceId: string; readonly Device: string },
+      call: Call,
+    ) => change("AttachVolume", attachment, call),
+    detachVolume: (VolumeId: string, InstanceId: string, call: Call) =>
+      change("DetachVolume", { VolumeId, InstanceId }, call),
+    modifyVolume: (
+      changes: { readonly VolumeId: string; readonly Size: number; readonly Iops?: number | undefined },
+      call: Call,
+    ) => change("ModifyVolume", changes, call),
 
     createTags: (ResourceId: readonly string[], Tag: readonly Tag[], call: Call) =>
       change("CreateTags", { ResourceId, Tag }, call),

@@ -8,7 +8,7 @@ import type { InstanceMetadata } from "./metadata.ts";
 import type { ApiInstance, ApiTag, Maybe } from "./resources.ts";
 import type { Settings } from "./settings.ts";
 
-const prefix = "kubernetes.io/cluster/";
+export const prefix = "kubernetes.io/cluster/";
 const formerKey = "KubernetesCluster";
 
 /** The id of a cluster, and how it marks what belongs to it. */

@@ -25,7 +25,7 @@ export function kindOfCode(code: string): CloudErrorKind | undefined {
   if (forbidden.test(code)) return "forbidden";
   if (unknownReference.test(code)) return "invalid";
   if (
-    /^(DependencyViolation|ResourceInUse|PriorRequestNotComplete|OperationInProgress|Incorrect\w*State)/.test(
+    /^(DependencyViolation|ResourceInUse|VolumeInUse|VolumeModificationRateExceeded|PriorRequestNotComplete|OperationInProgress|Incorrect\w*State)/.test(
       code,
     )
   )

@@ -1,4 +1,4 @@
-// The provider of AWS: instances of EC2, load balancers, and routes to instances.
+// The provider of AWS: instances of EC2, load balancers, routes to instances, and EBS volumes.
 
 import { defineProvider } from "#ccm";
 import { annotations, prefix } from "./annotations.ts";
@@ -13,6 +13,8 @@ import { iamPolicy } from "./policy.ts";
 import { ClusterRoutes } from "./routes.ts";
 import { checkSettings, config, readConfigFile } from "./settings.ts";
 import { instanceTags } from "./tagging.ts";
+import { volumeDriver } from "./volume-driver.ts";
+import { ebsVolumes } from "./volumes.ts";
 
 export const aws = defineProvider({
   contract: 2,
@@ -20,6 +22,7 @@ export const aws = defineProvider({
   schemes: ["aws://"],
   config,
   annotations: { prefix, fields: annotations, targetSelector: "target-node-labels", check: contradictions },
+  volumeDriver,
   readConfigFile,
   checkConfig: checkSettings,
   inputs: credentialFiles,
@@ -35,6 +38,7 @@ export const aws = defineProvider({
       machineTags: instanceTags(api.ec2, settings),
       loadBalancers: awsLoadBalancers(api, balancerSettings(settings, context.mark), cluster),
       routes: new ClusterRoutes(api.ec2, settings, cluster),
+      volumes: ebsVolumes(api.ec2, settings, cluster),
     };
   },
 });

@@ -9,6 +9,7 @@ const purposes: Readonly<Record<Purpose, { readonly sid: string; isNeeded(needs:
   routes: { sid: "Routes", isNeeded: ({ routes }) => routes },
   tagging: { sid: "Tagging", isNeeded: ({ tagging }) => tagging },
   "load-balancers": { sid: "LoadBalancers", isNeeded: ({ loadBalancers }) => loadBalancers },
+  volumes: { sid: "Volumes", isNeeded: ({ volumes }) => volumes },
 };
 
 const permissions: readonly (readonly [name: string, purposes: readonly Purpose[]])[] = [

@@ -31,6 +31,7 @@ export interface ApiInstance {
   readonly sourceDestCheck?: Maybe<string>;
   readonly groupSet?: Maybe<readonly { readonly groupId: string; readonly groupName?: Maybe<string> }[]>;
   readonly networkInterfaceSet?: Maybe<readonly ApiInterface[]>;
+  readonly blockDeviceMapping?: Maybe<readonly { readonly deviceName?: Maybe<string> }[]>;
   readonly tagSet?: Maybe<readonly ApiTag[]>;
 }
 
@@ -100,4 +101,29 @@ export interface ApiSecurityGroup {
   readonly vpcId?: Maybe<string>;
   readonly ipPermissions?: Maybe<readonly ApiPermission[]>;
   readonly tagSet?: Maybe<readonly ApiTag[]>;
+}
+
+export interface ApiVolume {
+  readonly volumeId: string;
+  /** In GiB. */
+  readonly size?: Maybe<string>;
+  readonly availabilityZone?: Maybe<string>;
+  readonly volumeType?: Maybe<string>;
+  /** `creating`, `available`, `in-use`, `deleting`, `deleted` or `error`. */
+  readonly status?: Maybe<string>;
+  readonly attachmentSet?: Maybe<
+    readonly {
+      readonly instanceId?: Maybe<string>;
+      readonly device?: Maybe<string>;
+      /** `attaching`, `attached`, `detaching` or `detached`; `busy` while the machine does not let it go. */
+      readonly status?: Maybe<string>;
+    }[]
+  >;
+  readonly tagSet?: Maybe<readonly ApiTag[]>;
+}
+
+export interface ApiModification {
+  readonly volumeId: string;
+  /** `modifying`, `optimizing`, `completed` or `failed`. */
+  readonly modificationState?: Maybe<string>;
 }

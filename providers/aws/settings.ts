@@ -167,7 +167,11 @@ const balancers = {
   }),
 };
 
-export const config = { ...place, ...access, ...nodes, ...tagging, ...balancers };
+const volumes = {
+  "volumes-extra-tags": pairs("Further tags of new volumes: --extra-tags of the Go driver.", live),
+};
+
+export const config = { ...place, ...access, ...nodes, ...tagging, ...balancers, ...volumes };
 export type Settings = Values<typeof config>;
 
 /** The setting of a key in the file, whose words are not separated. */

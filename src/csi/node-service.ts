@@ -11,7 +11,7 @@ import { requireField } from "./controller-service.ts";
 import { FileSystems } from "./file-systems.ts";
 import { Mounts } from "./mounts.ts";
 import type { CsiSchema, csiServices } from "./spec.ts";
-import { type Message, requireCapabilities, sizeText } from "./volume-requests.ts";
+import { type Message, requireCapabilities, sizeText, withFormerKeys } from "./volume-requests.ts";
 
 /** This machine, as CSI names it. */
 export interface NodeIdentity {
@@ -93,7 +93,7 @@ class NodeVolumes {
     const { driver, disks } = this.#options;
     if (await this.#isMounted(device, path)) return;
     const isReadOnly = mount.mountFlags.includes("ro");
-    const options = driver.formatOptionsOf(request.volumeContext);
+    const options = driver.formatOptionsOf(request.volumeContext, type);
     await this.#systems.prepare(device, type, options, isReadOnly);
     await disks.makeFolder(path);
     await this.#mounts.mount(device, path, [...this.#systems.mountOptions(type), ...mount.mountFlags], type);
@@ -190,16 +190,15 @@ class NodeVolumes {
 
   /** The device, open, once it is there. */
   async #device({ volumeID, publishContext }: PathRequest, signal: AbortSignal): Promise<HeldDevice> {
-    const { driver, disks, clock } = this.#options;
+    const { driver, clock } = this.#options;
     const paths = driver.devicePathsOf(publishContext, volumeID);
+    const name = driver.deviceNameOf?.(publishContext);
     if (paths.length === 0)
       throw new RpcError("INVALID_ARGUMENT", `The publish context of volume ${volumeID} names no device.`);
     const end = clock.monotonic() + deviceWait;
     for (;;) {
-      for (const path of paths) {
-        const held = (await disks.stat(path))?.kind === "block" ? await disks.hold(path) : undefined;
-        if (held !== undefined) return held;
-      }
+      const held = await this.#hold(paths, name);
+      if (held !== undefined) return held;
       if (clock.monotonic() >= end)
         throw new RpcError(
           "UNAVAILABLE",
@@ -207,6 +206,17 @@ class NodeVolumes {
         );
       await sleep(clock, deviceInterval, signal);
     }
+  }
+
+  async #hold(paths: readonly string[], name: string | undefined): Promise<HeldDevice | undefined> {
+    const { disks } = this.#options;
+    const isDevice = async (path: string) => (await disks.stat(path))?.kind === "block";
+    for (const path of paths) {
+      const held = (await isDevice(path)) ? await disks.hold(path) : undefined;
+      if (held !== undefined) return held;
+    }
+    const isNamed = name !== undefined && (await isDevice(name)) && (await disks.realPath(name)) === name;
+    return isNamed ? disks.hold(name) : undefined;
   }
 
   /** Throws if something else is mounted there. What is left of a device that the machine has lost is unmounted. */
@@ -265,7 +275,7 @@ export function nodeService(options: NodeOptions): NodeService {
     NodeGetInfo: () => ({
       nodeID: id,
       maxVolumesPerNode: limit,
-      accessibleTopology: topology && { segments: topology },
+      accessibleTopology: topology && { segments: withFormerKeys(topology, options.driver) },
     }),
   };
   return { handlers, idle: () => volumes.idle() };

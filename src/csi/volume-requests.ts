@@ -1,5 +1,6 @@
 // What a CSI request about a volume asks for, checked: size, topology, parameters and capabilities. Pure.
 
+import type { Problem } from "../core/problem.ts";
 import { readSettings } from "../core/read-settings.ts";
 import type { Fields, Values } from "../core/settings.ts";
 import type { Received } from "../grpc/messages.ts";
@@ -40,10 +41,24 @@ export function readSize(
   );
 }
 
+/** The key that a former one means. */
+export const topologyKeyOf = (key: string, { topologyAliases = {} }: VolumeDriver): string =>
+  topologyAliases[key] ?? key;
+
+/** With the former keys too, for the labels of the Node. */
+export function withFormerKeys(segments: Segments, { topologyAliases = {} }: VolumeDriver): Segments {
+  const former = Object.entries(topologyAliases).map(([key, current]) => [key, segments[current] ?? ""]);
+  return { ...Object.fromEntries(former), ...segments };
+}
+
 /** Only the keys of this driver count. */
-function segmentsIn({ segments }: Message<"Topology">, { topologyKeys }: VolumeDriver): Segments | undefined {
-  if (!topologyKeys.every((key) => Object.hasOwn(segments, key))) return undefined;
-  return Object.fromEntries(topologyKeys.map((key) => [key, segments[key] ?? ""]));
+function segmentsIn({ segments }: Message<"Topology">, driver: VolumeDriver): Segments | undefined {
+  const found = new Map(
+    Object.entries(segments).map(([key, value]) => [topologyKeyOf(key, driver), value] as const),
+  );
+  const { topologyKeys } = driver;
+  if (!topologyKeys.every((key) => found.has(key))) return undefined;
+  return Object.fromEntries(topologyKeys.map((key) => [key, found.get(key) ?? ""]));
 }
 
 /** Whether a volume with this topology can be used in the place. */
@@ -81,8 +96,11 @@ export function readParameters<P extends Fields>(
 ): ReadParameters<P> {
   const isMetadata = (key: string): boolean => key.startsWith(metadataPrefix);
   const own = Object.fromEntries(Object.entries(raw).filter(([key]) => !isMetadata(key)));
-  const { values, problems } = readSettings(driver.parameters, own, { what: "parameter" });
-  const errors = problems.filter(({ severity }) => severity === "error").map(({ text }) => text);
+  const spelled = driver.spellParameters?.(own) ?? own;
+  const { values, problems } = readSettings(driver.parameters, spelled, { what: "parameter" });
+  const isError = ({ severity, reason }: Problem): boolean =>
+    severity === "error" || (driver.unknownParameters === "refused" && reason === "UnknownParameter");
+  const errors = problems.filter(isError).map(({ text }) => text);
   if (errors.length > 0)
     throw new RpcError(
       "INVALID_ARGUMENT",

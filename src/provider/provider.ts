@@ -187,6 +187,7 @@ export interface PolicyNeeds {
   readonly routes: boolean;
   readonly loadBalancers: boolean;
   readonly tagging: boolean;
+  readonly volumes: boolean;
   /** False with `--mode=observe`. */
   readonly isWriting: boolean;
 }

@@ -21,10 +21,16 @@ export interface VolumeDriver<P extends Fields = Fields> {
   readonly name: string;
   /** The parameters of a StorageClass. */
   readonly parameters: P;
+  /** The parameters by the names of the table, where the cloud's driver takes other spellings. */
+  spellParameters?(raw: Readonly<Record<string, string>>): Readonly<Record<string, string>>;
+  /** As the cloud's driver does. Absent: an unknown parameter is ignored, with a warning. */
+  readonly unknownParameters?: "refused";
   /** Sizes in bytes. A claim gets the next multiple of `step`. */
   readonly sizes: { readonly min: number; readonly step: number; readonly max: number };
   /** The keys of `Segments`. */
   readonly topologyKeys: readonly string[];
+  /** Former keys, each with the one of `topologyKeys` that it means: Nodes get both, and a StorageClass may have either. */
+  readonly topologyAliases?: Readonly<Record<string, string>>;
   /** The id of a machine in CSI, for its provider id; undefined if the machine can have no volumes. */
   nodeIDOf(providerID: string): string | undefined;
   /** The provider id for an id of `nodeIDOf`. */
@@ -39,8 +45,10 @@ export interface VolumeDriver<P extends Fields = Fields> {
   publishContextOf(volume: ObservedVolume): Readonly<Record<string, string>>;
   /** Where an attached volume may have its device: the first path that the machine has. */
   devicePathsOf(publishContext: Readonly<Record<string, string>>, volumeID: string): readonly string[];
-  /** Options for mkfs in the context, written as in a shell. Undefined: it is never formatted, also when it is blank. */
-  formatOptionsOf(context: Readonly<Record<string, string>>): string | undefined;
+  /** The device itself, on machines that have none of these paths. A link there may lead to another volume, so it is not followed. */
+  deviceNameOf?(publishContext: Readonly<Record<string, string>>): string | undefined;
+  /** Options for mkfs of this file system, written as in a shell. Undefined: the disk is never formatted, also when it is blank. */
+  formatOptionsOf(context: Readonly<Record<string, string>>, fileSystem: string): string | undefined;
   /** What else than an empty volume the cloud can create. With `snapshot`, `Volumes.snapshots` is present. Absent: nothing. */
   readonly sources?: readonly VolumeSource["kind"][];
 }

@@ -25,6 +25,8 @@ const blkidOf = {
 /** A machine with one attached disk. */
 class Machine {
   readonly paths = new Map<string, DiskPath>([[device, { kind: "block", device: 2064 }]]);
+  /** Where links lead. */
+  readonly links = new Map<string, string>();
   readonly ran: string[] = [];
   mounts: { path: string; source: string; type: string }[] = [];
   head: Uint8Array = new Uint8Array(1024 * 1024);
@@ -46,7 +48,7 @@ class Machine {
   readonly disks: Disks = {
     stat: async (path) =>
       this.paths.get(path) ?? (folders.has(path) ? { kind: "folder", device: 0 } : undefined),
-    realPath: async (path) => path,
+    realPath: async (path) => this.links.get(path) ?? path,
     hold: async (path) => ({ path, [Symbol.asyncDispose]: async () => undefined }),
     makeFolder: async (path) => void this.paths.set(path, { kind: "folder", device: 0 }),
     makeFile: async (path) => void this.paths.set(path, { kind: "file", device: 0 }),
@@ -163,6 +165,19 @@ describe("a disk", () => {
     );
     expect(machine.changes).toEqual([]);
     machine.blkid = blkidOf.ext4;
+    expect(await machine.stage()).toBe("OK");
+    expect(machine.changes).toEqual([`mount -t ext4 ${device} ${staging}`]);
+  });
+
+  test("is found under its own name where the machine has no link to it, which is never a link", async () => {
+    const byID = "/dev/disk/by-id/vol-1";
+    const machine = new Machine({ devicePathsOf: () => [byID], deviceNameOf: () => device });
+    machine.blkid = blkidOf.ext4;
+    machine.links.set(device, "/dev/nvme1n1");
+    const staged = machine.stage();
+    await machine.clock.advance(31_000 as never);
+    expect(await staged).toContain(`${byID}, the device of volume v1, is not on this machine.`);
+    machine.links.clear();
     expect(await machine.stage()).toBe("OK");
     expect(machine.changes).toEqual([`mount -t ext4 ${device} ${staging}`]);
   });

@@ -1,6 +1,6 @@
 // The simulated cloud: one account in one region, with the instance metadata service of one machine.
 
-import { type Milliseconds, milliseconds, Secret } from "#ccm";
+import { type Milliseconds, milliseconds, Secret, seconds } from "#ccm";
 import {
   type Answer,
   type Clock,
@@ -20,6 +20,7 @@ import { networkOperations } from "./api/networks.ts";
 import type { QueryOperations } from "./api/operations.ts";
 import { stsOperations } from "./api/sts.ts";
 import { tagOperations } from "./api/tags.ts";
+import { volumeOperations } from "./api/volumes.ts";
 import { readForm, type SentParameters, textIn, writeXml } from "./query.ts";
 import { Account, type AccountTimes } from "./state/account.ts";
 
@@ -61,9 +62,13 @@ export class AwsCloud extends SimulatedApi {
     this.later = new DueWork(options.clock);
     this.account = new Account(options.clock, this.later, {
       boot: milliseconds(0),
+      change: seconds(2),
       ...options.times,
     });
-    const kinds = [instanceOperations, networkOperations, groupOperations, tagOperations, balancerOperations];
+    const kinds = [
+      ...[instanceOperations, networkOperations, groupOperations, tagOperations, balancerOperations],
+      volumeOperations,
+    ];
     const all = kinds.map((operations) => operations(this.account));
     this.#operations = Object.assign({}, ...all, stsOperations(this.account, this.keys));
   }

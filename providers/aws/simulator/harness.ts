@@ -88,11 +88,18 @@ export const harness: Harness = {
       stopMachine: (name: string) => void account.instances.change(name, { state: "stopped" }),
       terminateMachine: (name: string) => void account.instances.change(name, { state: "shutting-down" }),
       removeMachine: (name: string) => account.terminate(account.instances.existing(name).id),
+      settle: () => cloud.settle(),
       refuseTarget: ({ key }: { readonly key: string }) => void account.refused.add(key),
       // Without the source/destination check, which is not switched on again, as in the Go manager.
       state: () => ({
         balancing: stateOfBalancing(account),
         instances: byName(account.instances.list().map(({ name, tags, state }) => ({ name, tags, state }))),
+        volumes: byName(
+          account.volumes.list().map(({ id: _, attachments, ...one }) => ({
+            ...one,
+            attachedTo: attachments.map(({ instance }) => account.instances.get(instance)?.name),
+          })),
+        ),
         tables: account.tables.list().map(({ tags, routes }) => ({
           tags,
           routes: routes.toSorted((one, other) => one.destination.localeCompare(other.destination)),

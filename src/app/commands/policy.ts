@@ -31,6 +31,7 @@ export const policyCommand: Command = {
       routes: users.has("node-route"),
       loadBalancers: users.has("service"),
       tagging: users.has("tagging"),
+      volumes: users.has("volume"),
       isWriting,
     });
     await console.out(`${JSON.stringify(policy, undefined, 2)}\n`);

@@ -2,6 +2,7 @@
 // external-provisioner, without --strict-topology. Pure.
 
 import { didYouMean } from "../../core/did-you-mean.ts";
+import { topologyKeyOf } from "../../csi/volume-requests.ts";
 import { RpcError } from "../../grpc/status.ts";
 import type { Node, PersistentVolumeClaim, StorageClass } from "../../kube/objects.ts";
 import type { Segments, VolumeDriver } from "../../provider/volumes.ts";
@@ -15,10 +16,13 @@ const isWithin = (term: Segments, place: Segments): boolean =>
   Object.entries(term).every(([key, value]) => place[key] === value);
 
 /** One term for each combination of values. */
-function termsOf({ allowedTopologies = [] }: StorageClass): readonly Segments[] {
+function termsOf({ allowedTopologies = [] }: StorageClass, driver: VolumeDriver): readonly Segments[] {
   return allowedTopologies.flatMap(({ matchLabelExpressions = [] }) =>
     matchLabelExpressions.reduce<readonly Segments[]>(
-      (terms, { key, values }) => terms.flatMap((term) => values.map((value) => ({ ...term, [key]: value }))),
+      (terms, { key, values }) => {
+        const current = topologyKeyOf(key, driver);
+        return terms.flatMap((term) => values.map((value) => ({ ...term, [current]: value })));
+      },
       [{}],
     ),
   );
@@ -51,7 +55,7 @@ export function placesFor(
   driver: VolumeDriver,
 ): readonly Segments[] {
   const { name } = storageClass.metadata;
-  const terms = termsOf(storageClass);
+  const terms = termsOf(storageClass, driver);
   for (const key of terms.flatMap((term) => Object.keys(term))) {
     if (driver.topologyKeys.includes(key)) continue;
     const meant = didYouMean(key, driver.topologyKeys);

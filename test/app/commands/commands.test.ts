@@ -69,18 +69,25 @@ test("--help begins with the flags that operators set first, and ends with debug
 });
 
 test.each([
-  ["policy", { nodes: true, routes: true, loadBalancers: true, tagging: false, isWriting: true }],
+  [
+    "policy",
+    { nodes: true, routes: true, loadBalancers: true, tagging: false, volumes: false, isWriting: true },
+  ],
   [
     "policy --controllers=service --mode=observe",
-    { nodes: false, routes: false, loadBalancers: true, tagging: false, isWriting: false },
+    { nodes: false, routes: false, loadBalancers: true, tagging: false, volumes: false, isWriting: false },
   ],
   [
     "policy --controllers=tagging",
-    { nodes: false, routes: false, loadBalancers: false, tagging: true, isWriting: true },
+    { nodes: false, routes: false, loadBalancers: false, tagging: true, volumes: false, isWriting: true },
   ],
   [
     "policy --configure-cloud-routes=false",
-    { nodes: true, routes: false, loadBalancers: true, tagging: false, isWriting: true },
+    { nodes: true, routes: false, loadBalancers: true, tagging: false, volumes: false, isWriting: true },
+  ],
+  [
+    "policy --controllers=volume",
+    { nodes: false, routes: false, loadBalancers: false, tagging: false, volumes: true, isWriting: true },
   ],
 ])("%s prints the policy of the cloud for the controllers that run [F82]", async (words, needs) => {
   const cloud = { ...provider, policy: (given: object) => ({ given }) };

@@ -76,6 +76,16 @@ describe("the place of a volume", () => {
       "d",
     ]);
   });
+
+  test("may be allowed under a former key of the driver", () => {
+    const former = { ...driver, topologyAliases: { "topology.fake.example/former": zoneKey } };
+    const allowedTopologies = [
+      { matchLabelExpressions: [{ key: "topology.fake.example/former", values: ["c"] }] },
+    ];
+    expect(placesFor(claim("data"), storageClass({ allowedTopologies }), nodes, former)).toEqual([
+      { [zoneKey]: "c" },
+    ]);
+  });
 });
 
 describe("an expansion", () => {

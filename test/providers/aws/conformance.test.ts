@@ -1,8 +1,14 @@
-import { instancesConformance, loadBalancersConformance, routesConformance } from "#ccm/testing";
+import {
+  instancesConformance,
+  loadBalancersConformance,
+  routesConformance,
+  volumesConformance,
+} from "#ccm/testing";
 import { config, harness } from "../../../providers/aws/simulator/harness.ts";
 
 instancesConformance("aws", harness);
 routesConformance("aws", harness);
+volumesConformance("aws", harness);
 loadBalancersConformance("aws, classic", harness);
 loadBalancersConformance("aws, network", harness, { type: "nlb" });
 loadBalancersConformance(

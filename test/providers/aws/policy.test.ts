@@ -3,10 +3,23 @@
 import { describe, expect, test } from "bun:test";
 import { prefix } from "../../../providers/aws/annotations.ts";
 import { aws } from "../../../providers/aws/index.ts";
+import { type VolumeParameters, volumeDriver } from "../../../providers/aws/volume-driver.ts";
+import { seconds } from "../../../src/core/brand.ts";
+import { readParameters } from "../../../src/csi/volume-requests.ts";
+import type { Call } from "../../../src/provider/call.ts";
+import type { ObservedVolume, VolumeDriver, Volumes } from "../../../src/provider/volumes.ts";
+import { labWith } from "./aws-lab.ts";
 import { AwsWorld } from "./aws-world.ts";
 import { BalancerWorld, draft, network, tcpPort } from "./balancer-world.ts";
 
-const needs = { nodes: true, routes: true, loadBalancers: false, tagging: true, isWriting: true };
+const needs = {
+  nodes: true,
+  routes: true,
+  loadBalancers: false,
+  tagging: true,
+  volumes: false,
+  isWriting: true,
+};
 
 interface Policy {
   readonly Statement: readonly { readonly Sid: string; readonly Action: readonly string[] }[];
@@ -134,4 +147,30 @@ test("has exactly the actions that load balancers of both kinds call [F82]", asy
   );
   expect(missing).toEqual([]);
   expect([h.cloud.account.classic.all(), h.cloud.account.network.all()]).toEqual([[], []]);
+});
+
+test("has exactly the actions that the life of a volume calls [F82]", async () => {
+  const allowed = actionsOf(policyFor({ nodes: false, routes: false, tagging: false, volumes: true }));
+  const { lab, cloud } = labWith();
+  const volumes = lab.cloud.volumes as Volumes<VolumeParameters>;
+  const instance = cloud.account.add("node-1").id;
+  cloud.allowed = allowed;
+  const { values } = readParameters({}, volumeDriver as VolumeDriver<VolumeParameters>);
+  const wanted = { name: "pvc-1", size: 2 ** 30, topology: undefined, parameters: values, claim: undefined };
+  const { id } = await lab.run((call) => volumes.create(wanted, call));
+  const get = () => lab.run(async (call) => (await volumes.get(id, call)) as ObservedVolume);
+  const pass = () => lab.clock.advance(seconds(5));
+  const change = async (work: (volume: ObservedVolume, call: Call) => Promise<unknown>) => {
+    await pass();
+    const volume = await get();
+    await lab.run((call) => work(volume, call));
+  };
+  await change((volume, call) => volumes.attach(volume, instance, call));
+  await change((volume, call) => volumes.expand(volume, 2 ** 31, call));
+  await change((volume, call) => volumes.detach(volume, instance, call));
+  await change((volume, call) => volumes.remove(volume, call));
+  expect([...new Set(cloud.seen.map(({ operation }) => operation))].toSorted()).toEqual(
+    // EC2 asks for it too, for the tags of a new volume.
+    [...allowed].filter((action) => action !== "ec2:CreateTags").toSorted(),
+  );
 });

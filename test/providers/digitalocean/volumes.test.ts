@@ -159,5 +159,5 @@ test.each([
   [{ "dobs.csi.digitalocean.com/noformat": "true" }, undefined],
   [{ "com.digitalocean.csi.dobs/noformat": "" }, undefined],
 ])("never formats a volume whose PersistentVolume has the attribute noformat: %p", (context, options) => {
-  expect(volumeDriver.formatOptionsOf(context)).toBe(options);
+  expect(volumeDriver.formatOptionsOf(context, "ext4")).toBe(options);
 });

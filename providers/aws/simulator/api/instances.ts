@@ -14,6 +14,8 @@ const stateOf = (name: Instance["state"]) => ({ code: codes[name], name });
 
 function view(account: Account, instance: Instance) {
   const { interfaces, groups } = instance;
+  const volumes = account.volumes.list().flatMap(({ attachments }) => attachments);
+  const devices = volumes.filter((one) => one.instance === instance.id).map(({ device }) => device);
   const groupSet = groups.map((groupId) => ({ groupId, groupName: account.groups.get(groupId)?.name }));
   return {
     instanceId: instance.id,
@@ -28,6 +30,7 @@ function view(account: Account, instance: Instance) {
     privateIpAddress: interfaces[0]?.ipv4[0],
     ipAddress: instance.ip,
     sourceDestCheck: instance.sourceDestCheck,
+    blockDeviceMapping: [account.rootDevice, ...devices].map((deviceName) => ({ deviceName })),
     groupSet,
     networkInterfaceSet: interfaces.map(({ id, status, device, ipv4, ipv6 }) => ({
       networkInterfaceId: id,

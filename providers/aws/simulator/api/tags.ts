@@ -10,6 +10,7 @@ const kinds: Readonly<Record<string, string>> = {
   i: "InvalidInstanceID",
   sg: "InvalidGroup",
   subnet: "InvalidSubnetID",
+  vol: "InvalidVolume",
 };
 
 /** Changes the tags of all resources, or of none if one does not exist. */

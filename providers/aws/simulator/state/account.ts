@@ -12,12 +12,15 @@ import {
   type SecurityGroup,
   type Subnet,
   type Tagged,
+  type Volume,
 } from "./resources.ts";
 
 /** How long the cloud takes. */
 export interface AccountTimes {
   /** Until a new instance runs. */
   readonly boot: Milliseconds;
+  /** Until a volume has changed. */
+  readonly change: Milliseconds;
 }
 
 export const region = "us-west-2";
@@ -35,6 +38,12 @@ export class Account {
   readonly subnets: Resources<Subnet>;
   readonly tables: Resources<RouteTable>;
   readonly groups: Resources<SecurityGroup>;
+  readonly volumes: Resources<Volume>;
+  /** What was asked for with the tokens of new volumes. */
+  readonly tokens = new Map<string, { readonly written: string; readonly id: string }>();
+  readonly rootDevice = "/dev/xvda";
+  /** Device names that are in use although EC2 does not show it. */
+  readonly hiddenDevices = new Set<string>();
   readonly classic: ClassicBalancers;
   readonly network: NetworkBalancers;
   /** Instances that run in one of these have a position in the network. */
@@ -56,6 +65,7 @@ export class Account {
     this.subnets = new Resources(clock, "InvalidSubnetID.NotFound");
     this.tables = new Resources(clock, "InvalidRouteTableID.NotFound");
     this.groups = new Resources(clock, "InvalidGroup.NotFound");
+    this.volumes = new Resources(clock, "InvalidVolume.NotFound");
     const view: Vpc = {
       vpc: this.vpc,
       zoneOf: (id) => this.subnets.get(id)?.zone,
@@ -96,7 +106,9 @@ export class Account {
 
   /** All resources that can have tags, by the kinds in which they are stored. */
   get taggable(): readonly Resources<Tagged>[] {
-    const all: readonly unknown[] = [this.instances, this.subnets, this.tables, this.groups];
+    const all: readonly unknown[] = [
+      ...[this.instances, this.subnets, this.tables, this.groups, this.volumes],
+    ];
     return all as readonly Resources<Tagged>[];
   }
 

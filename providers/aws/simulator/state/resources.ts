@@ -73,6 +73,24 @@ export interface SecurityGroup extends Tagged {
   readonly rules: readonly Rule[];
 }
 
+export interface Volume extends Tagged {
+  readonly id: string;
+  /** In GiB. */
+  readonly size: number;
+  readonly zone: string;
+  readonly type: string;
+  readonly iops: string | undefined;
+  readonly throughput: string | undefined;
+  readonly encrypted: boolean;
+  readonly state: "creating" | "available" | "in-use" | "deleting";
+  readonly attachments: readonly {
+    readonly instance: string;
+    readonly device: string;
+    readonly state: "attaching" | "attached" | "detaching";
+  }[];
+  readonly modification: "modifying" | "optimizing" | "completed" | undefined;
+}
+
 /** Records whose refusals have EC2's codes. */
 export class Resources<T extends Tagged> extends Records<T> {
   readonly #code: string;

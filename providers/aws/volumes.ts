@@ -1,0 +1,233 @@
+// EBS volumes, with the ids, names, tags and tokens of the CSI driver ebs.csi.aws.com, so that its PersistentVolumes work on.
+
+import {
+  type Call,
+  CloudError,
+  collect,
+  type DesiredVolume,
+  done,
+  ifFound,
+  inProgress,
+  mapEntries,
+  type ObservedVolume,
+  type Volumes,
+} from "#ccm";
+import type { Ec2Api, NewVolume, Tag } from "./api-ec2.ts";
+import { tagIn, tagList } from "./balancer-names.ts";
+import { type Cluster, prefix } from "./cluster.ts";
+import { instanceIDOf } from "./instances.ts";
+import type { ApiVolume } from "./resources.ts";
+import type { Settings } from "./settings.ts";
+import { driverName, gibibyte, placeholder, type VolumeParameters, zoneKey } from "./volume-driver.ts";
+
+type Desired = DesiredVolume<VolumeParameters>;
+
+const nameTag = "CSIVolumeName";
+const ratioTag = `${driverName}/IOPSPerGb`;
+const followsTag = `${driverName}/AllowAutoIOPSIncreaseOnModify`;
+
+/** What `get` has returned is what the framework expands. */
+interface Observed extends ObservedVolume {
+  readonly found: ApiVolume;
+}
+
+function toObserved(found: ApiVolume): Observed {
+  const { volumeId: id, size, availabilityZone, status, attachmentSet, tagSet } = found;
+  const attached = (attachmentSet ?? []).filter((one) => one.status !== "detached");
+  const isChanging =
+    status === "creating" || status === "deleting" || attached.some((one) => one.status !== "attached");
+  return {
+    ...{ id, found, name: tagIn(tagSet, nameTag) ?? id },
+    size: Number(size) * gibibyte,
+    topology: { [zoneKey]: availabilityZone ?? "" },
+    attachedTo: attached.flatMap(({ instanceId }) => instanceId ?? []),
+    device: attached[0]?.device ?? "",
+    state: status === "error" ? "failed" : isChanging ? "changing" : "ready",
+  };
+}
+
+/** The first and the last number of IOPS of a type, and how many a GiB can have. */
+const iopsOfType: Readonly<
+  Record<string, { readonly min: number; readonly max: number; readonly perGiB: number }>
+> = {
+  gp3: { min: 3000, max: 80_000, perGiB: 500 },
+  io1: { min: 100, max: 64_000, perGiB: 50 },
+  io2: { min: 100, max: 256_000, perGiB: 1000 },
+};
+
+/** As the Go driver does: fewer, where a volume of this size cannot have so many. */
+function capped(type: string, size: number, wanted: number, isRaised: boolean): number {
+  const limits = iopsOfType[type];
+  if (limits === undefined) return wanted;
+  const { min, max, perGiB } = limits;
+  const raised = isRaised ? Math.max(min, wanted) : wanted;
+  const ofSize = perGiB * size;
+  return Math.min(raised, max, ofSize < min ? raised : ofSize);
+}
+
+function iopsOf(size: number, { type, iops, iopsPerGB, allowAutoIOPSPerGBIncrease }: Desired["parameters"]) {
+  const wanted = iops ?? (iopsPerGB === undefined ? undefined : iopsPerGB * size);
+  return wanted === undefined ? undefined : capped(type, size, wanted, allowAutoIOPSPerGBIncrease);
+}
+
+/** Those of the Go driver with `--k8s-tag-cluster-id`. */
+function tagsOf(
+  { name, claim, parameters }: Desired,
+  cluster: string,
+  extra: ReadonlyMap<string, string> | undefined,
+): readonly Tag[] {
+  const { iopsPerGB, allowAutoIOPSIncreaseOnModify: follows, tagSpecification = new Map() } = parameters;
+  const values = { PVCName: claim?.name, PVCNamespace: claim?.namespace, PVName: claim?.volume };
+  const filled = (text: string) =>
+    text.replaceAll(placeholder, (_, key: keyof typeof values) => values[key] ?? "");
+  const ofClaim = "kubernetes.io/created-for/";
+  const all: readonly (readonly [string, string | undefined])[] = [
+    [nameTag, name],
+    [`${driverName}/cluster`, "true"],
+    [`${ofClaim}pvc/name`, claim?.name],
+    [`${ofClaim}pvc/namespace`, claim?.namespace],
+    [`${ofClaim}pv/name`, claim?.volume],
+    [ratioTag, iopsPerGB === undefined ? undefined : String(iopsPerGB)],
+    [followsTag, follows === undefined ? undefined : String(follows)],
+    [prefix + cluster, "owned"],
+    ["Name", `${cluster}-dynamic-${name}`],
+    ["KubernetesCluster", cluster],
+    [`${driverName}/cluster-name`, cluster],
+    ...(extra ?? []),
+    ...[...tagSpecification].map(([key, value]) => [key, filled(value)] as const),
+  ];
+  return tagList(new Map(all.flatMap(([key, value]) => (value === undefined ? [] : [[key, value]]))));
+}
+
+/** In the order of the Go driver: instances without NVMe can use the first 52 only. */
+const deviceNames: readonly string[] = ["a", "b", "d"].flatMap((first) =>
+  [..."abcdefghijklmnopqrstuvwxyz"].map((second) => `/dev/xvd${first}${second}`),
+);
+const usualNames = deviceNames.slice(0, 52);
+/** EC2 does not show all that are in use. */
+const maxAttempts = 5;
+
+/** A name that was in use shortly before may not attach, so each volume begins at another one. */
+function namesFor(id: string, taken: ReadonlySet<string>): readonly string[] {
+  const first = Number.parseInt(id.slice(-6), 16) % usualNames.length;
+  const all = [...usualNames.slice(first), ...usualNames.slice(0, first), ...deviceNames.slice(52, 76)];
+  return all.filter((name) => !taken.has(name)).slice(0, maxAttempts);
+}
+
+const isNameInUse = (error: unknown): boolean =>
+  CloudError.is(error) &&
+  error.detail.code === "InvalidParameterValue" &&
+  error.message.includes("already in use");
+
+/** What this process knows of its changes. */
+class OwnChanges {
+  /** Ids of volumes that are being expanded: a volume does not show it. */
+  readonly expanding = new Set<string>();
+  readonly #usedTokens = new Map<string, number>();
+
+  /** That of the Go driver: after a volume that EC2 failed to create, the name is followed by -2, -3 and so on. */
+  tokenFor(name: string): string {
+    const used = this.#usedTokens.get(name) ?? 0;
+    const text = used === 0 ? name : `${name}-${used + 1}`;
+    return new Bun.CryptoHasher("sha256").update(text).digest("hex");
+  }
+
+  noteUsed(name: string): void {
+    if (this.#usedTokens.size >= 1000) this.#usedTokens.clear();
+    this.#usedTokens.set(name, (this.#usedTokens.get(name) ?? 0) + 1);
+  }
+}
+
+const codeOf = (error: unknown): string | undefined => (CloudError.is(error) ? error.detail.code : undefined);
+
+export function ebsVolumes(ec2: Ec2Api, settings: Settings, cluster: Cluster): Volumes<VolumeParameters> {
+  const own = new OwnChanges();
+  const observed = (found: ApiVolume): Observed => {
+    const volume = toObserved(found);
+    return own.expanding.has(volume.id) ? { ...volume, state: "changing" } : volume;
+  };
+  const isExpanding = async (id: string, call: Call): Promise<boolean> => {
+    const [last] = (await ifFound(ec2.describeVolumesModifications({ VolumeId: [id] }, call))) ?? [];
+    return last?.modificationState === "modifying";
+  };
+  const zoneOf = async (topology: Desired["topology"], call: Call): Promise<string> => {
+    const known = topology?.[zoneKey] ?? settings.zone;
+    if (known !== undefined) return known;
+    const zones = await ec2.describeAvailabilityZones({}, call);
+    const usual = zones.filter(({ zoneType }) => (zoneType ?? "availability-zone") === "availability-zone");
+    return usual.map(({ zoneName }) => zoneName).toSorted()[0] ?? "";
+  };
+  /** The device names in use. Throws if the instance does not exist. */
+  const namesIn = async (machine: string, call: Call): Promise<ReadonlySet<string>> => {
+    const Filter = [{ Name: "instance-id", Value: [machine] }];
+    const isID = instanceIDOf(machine) === machine;
+    const [found] = isID ? await collect(ec2.instancePages({ Filter }, call)) : [];
+    if (found === undefined || found.instanceState?.name === "terminated")
+      throw new CloudError("not-found", `Instance ${machine} does not exist.`, { operation: "AttachVolume" });
+    return new Set(found.blockDeviceMapping?.flatMap(({ deviceName }) => deviceName ?? []));
+  };
+  return {
+    list: (call) => mapEntries(ec2.volumePages(call), observed),
+    get: async (id, call) => {
+      if (!/^vol-[0-9a-f]+$/.test(id)) return undefined;
+      if (own.expanding.has(id) && !(await isExpanding(id, call))) own.expanding.delete(id);
+      const [found] = (await ifFound(ec2.describeVolumes({ VolumeId: [id] }, call))) ?? [];
+      return found && observed(found);
+    },
+    create: async (desired, call) => {
+      const { name, parameters } = desired;
+      const { type, iops, iopsPerGB, throughput, encrypted, kmsKeyId } = parameters;
+      const both = "The StorageClass has iops and iopsPerGB. Create one with either of them.";
+      if (iops !== undefined && iopsPerGB !== undefined)
+        throw new CloudError("invalid", both, { operation: "CreateVolume" });
+      const size = desired.size / gibibyte;
+      const { id } = await cluster.tag(call);
+      const volume: NewVolume = {
+        ...{ ClientToken: own.tokenFor(name), AvailabilityZone: await zoneOf(desired.topology, call) },
+        ...{ Size: size, VolumeType: type, Iops: iopsOf(size, parameters), Throughput: throughput },
+        ...{ Encrypted: encrypted || kmsKeyId !== undefined, KmsKeyId: kmsKeyId, MultiAttachEnabled: false },
+        tags: tagsOf(desired, id, settings["volumes-extra-tags"]),
+      };
+      try {
+        return { ...inProgress(`volume ${name}`), id: await ec2.createVolume(volume, call) };
+      } catch (error) {
+        if (codeOf(error) === "IdempotentParameterMismatch") own.noteUsed(name);
+        throw error;
+      }
+    },
+    remove: async ({ id, name }, call) => {
+      await ifFound(ec2.deleteVolume(id, call));
+      return inProgress(`volume ${name}`);
+    },
+    attach: async ({ id, name }, machine, call) => {
+      const taken = await namesIn(machine, call);
+      let refused: unknown = new CloudError("quota", `Instance ${machine} has no free device name.`, {
+        operation: "AttachVolume",
+      });
+      for (const Device of namesFor(id, taken)) {
+        try {
+          await ec2.attachVolume({ VolumeId: id, InstanceId: machine, Device }, call);
+          return inProgress(`volume ${name}`);
+        } catch (error) {
+          if (!isNameInUse(error)) throw error;
+          refused = error;
+        }
+      }
+      throw refused;
+    },
+    detach: async ({ id, name }, machine, call) => {
+      const sent = await ifFound(ec2.detachVolume(id, machine, call).then(() => true));
+      return sent ? inProgress(`volume ${name}`) : done();
+    },
+    expand: async (volume, size, call) => {
+      const { id, name, found } = volume as Observed;
+      const ratio = Number(tagIn(found.tagSet, ratioTag) ?? 0);
+      const follows = ratio > 0 && tagIn(found.tagSet, followsTag) === "true";
+      const Size = size / gibibyte;
+      const Iops = follows ? capped(found.volumeType ?? "", Size, ratio * Size, true) : undefined;
+      await ec2.modifyVolume({ VolumeId: id, Size, Iops }, call);
+      own.expanding.add(id);
+      return inProgress(`volume ${name}`);
+    },
+  };
+}

@@ -7,12 +7,12 @@ import type { PreparedClient } from "../rig/suite.ts";
 import { needLoopDevices } from "./loop-disks.ts";
 
 /** Throws Unavailable without Go, or without loop devices. */
-export function csiSanity(cloud: string): PreparedClient {
+export function csiSanity(cloud: string, ...environment: readonly string[]): PreparedClient {
   needLoopDevices();
   const path = "github.com/kubernetes-csi/csi-test/v5/cmd/csi-sanity";
   const sanity = goTool({ path, version: "v5.6.0", name: "csi-sanity" });
   const { name, command } = testFile("csi-sanity", join(import.meta.dir, "sanity.client.ts"), 300);
-  return { name, command: ["env", `CSI_SANITY=${sanity}`, `CSI_CLOUD=${cloud}`, ...command] };
+  return { name, command: ["env", `CSI_SANITY=${sanity}`, `CSI_CLOUD=${cloud}`, ...environment, ...command] };
 }
 
 /** The Node service with the disks, file systems and mounts of this machine, without a cloud. Throws Unavailable without them. */

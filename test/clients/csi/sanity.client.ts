@@ -6,6 +6,8 @@ import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { serveCloud } from "#ccm/testing";
+import { aws } from "../../../providers/aws/index.ts";
+import { config as awsConfig, clusterCloud } from "../../../providers/aws/simulator/harness.ts";
 import { digitalocean } from "../../../providers/digitalocean/index.ts";
 import { DigitalOceanCloud } from "../../../providers/digitalocean/simulator/index.ts";
 import { fake } from "../../../providers/fake/index.ts";
@@ -29,6 +31,7 @@ import { listenOnSocket } from "../../../src/platform/http2-socket.ts";
 import { systemDisks } from "../../../src/platform/system-disks.ts";
 import { systemFiles } from "../../../src/platform/system-files.ts";
 import type { VolumeDriver, VolumeMachine } from "../../../src/provider/volumes.ts";
+import { ask, startMoto } from "../../providers/aws/clients/moto/moto-server.ts";
 import { LoopDisks } from "./loop-disks.ts";
 
 keepLoopbackDirect();
@@ -56,7 +59,7 @@ const withoutRateLimit = (provider: AnyProvider): AnyProvider => ({
     }),
 });
 
-const clouds: Readonly<Record<string, () => Cloud>> = {
+const clouds: Readonly<Record<string, () => Cloud | Promise<Cloud>>> = {
   fake: () => {
     const cloud = new FakeCloud({ clock: systemClock, actionTime, token: "fake" });
     const { id, zone } = cloud.machines.add("node-1");
@@ -87,6 +90,40 @@ const clouds: Readonly<Record<string, () => Cloud>> = {
       },
       ...{ machine: String(id), place: { type, region }, bytes: 10 * 2 ** 30 },
       stop: async () => served[Symbol.asyncDispose](),
+    };
+  },
+  aws: () => {
+    const cloud = clusterCloud({ clock: systemClock, times: { change: actionTime } });
+    const { id, type, zone } = cloud.account.add("node-1");
+    const served = serveCloud(cloud, 0);
+    return {
+      ...{ provider: aws as unknown as AnyProvider, driver: aws.volumeDriver as VolumeDriver },
+      environment: {
+        ...{ AWS_ENDPOINT_URL: served.url, AWS_REGION: awsConfig.region, AWS_EC2_METADATA_DISABLED: "true" },
+        ...{ AWS_VPC_ID: awsConfig.vpc, AWS_CLUSTER_ID: awsConfig["kubernetes-cluster-id"] },
+        AWS_ACCESS_KEY_ID: awsConfig["access-key-id"],
+        AWS_SECRET_ACCESS_KEY: awsConfig["secret-access-key"],
+      },
+      ...{ machine: id, place: { type, zone }, bytes: 2 ** 30 },
+      stop: async () => served[Symbol.asyncDispose](),
+    };
+  },
+  moto: async () => {
+    const moto = await startMoto(process.env["MOTO_SERVER"] ?? "");
+    const made = await ask(moto.url, "RunInstances", {
+      ...{ ImageId: "ami-12c6146b", MinCount: "1", MaxCount: "1", InstanceType: "m5.large" },
+    });
+    const [{ instanceId, placement }] = made.instancesSet;
+    return {
+      ...{ provider: aws as unknown as AnyProvider, driver: aws.volumeDriver as VolumeDriver },
+      environment: {
+        ...{ AWS_ENDPOINT_URL: moto.url, AWS_REGION: "us-west-2", AWS_EC2_METADATA_DISABLED: "true" },
+        ...{ AWS_VPC_ID: "vpc-1", AWS_CLUSTER_ID: "test" },
+        ...{ AWS_ACCESS_KEY_ID: "test", AWS_SECRET_ACCESS_KEY: "test-secret" },
+      },
+      machine: instanceId,
+      ...{ place: { type: "m5.large", zone: placement.availabilityZone }, bytes: 2 ** 30 },
+      stop: async () => moto[Symbol.asyncDispose](),
     };
   },
   digitalocean: () => {
@@ -145,11 +182,16 @@ const withoutSources = {
 
 /** Also skipped for one cloud. */
 const skippedOf: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+  aws: withoutSources,
   fake: {},
   digitalocean: withoutSources,
   openstack: {
     ...withoutSources,
     "more volumes than the node max attach limit": "the limit is 256; the conformance suite tests it",
+  },
+  moto: {
+    ...withoutSources,
+    "more volumes than the node max attach limit": "an instance of moto has any number of volumes",
   },
   hetzner: {
     ...withoutSources,
@@ -172,7 +214,7 @@ afterAll(async () => {
 const name = process.env["CSI_CLOUD"] ?? "fake";
 
 test(`csi-sanity passes with the volumes of ${name}`, async () => {
-  const cloud = clouds[name]?.();
+  const cloud = await clouds[name]?.();
   const own = skippedOf[name] ?? {};
   if (cloud === undefined) throw new Error(`${name} has no volumes.`);
   stops.push(cloud.stop);

@@ -7,7 +7,7 @@ import { systemPlatform } from "../../../src/app/system-platform.ts";
 import type { Node, Service } from "../../../src/kube/objects.ts";
 import { systemClock } from "../../../src/platform/clock.ts";
 import { systemRandom } from "../../../src/platform/random.ts";
-import { systemTransport } from "../../../src/platform/transport.ts";
+import { systemTransport, type TransportRequest } from "../../../src/platform/transport.ts";
 import { createLog } from "../../../src/telemetry/log.ts";
 import { ApiServer } from "../../../src/testing/apiserver/api-server.ts";
 import { asTransport } from "../../../src/testing/apiserver/as-transport.ts";
@@ -31,8 +31,8 @@ export interface ClusterOptions {
   readonly provider: AnyProvider;
   /** Of annotations whose names have no slash. */
   readonly prefix: string;
-  /** The URL of a request, without ids. */
-  readonly pathOf: (url: URL) => string;
+  /** The URL of a request, without ids, or what else says what it is for. */
+  readonly pathOf: (url: URL, body: TransportRequest["body"]) => string;
   readonly flags: readonly string[];
 }
 
@@ -54,8 +54,8 @@ export class Cluster {
     this.#options = options;
   }
 
-  /** `config`: the settings of the provider. */
-  async start(config: Readonly<Record<string, string>>): Promise<void> {
+  /** `config`: the settings of the provider. `further` are flags of this manager only. */
+  async start(config: Readonly<Record<string, string>>, ...further: readonly string[]): Promise<void> {
     const { provider, pathOf, flags } = this.#options;
     const stop = new AbortController();
     const settings = readFlags([
@@ -63,6 +63,7 @@ export class Cluster {
       "--master=http://test-api-server",
       "--leader-elect=false",
       ...flags,
+      ...further,
     ]);
     const log = createLog({
       format: "text",
@@ -74,7 +75,7 @@ export class Cluster {
       ...systemPlatform({}),
       transport: asTransport(this.server),
       cloudTransport: async (request, signal) => {
-        const path = pathOf(new URL(request.url));
+        const path = pathOf(new URL(request.url), request.body);
         this.sent.push(`${request.method} ${path}`);
         this.lastHeaders = request.headers ?? {};
         const response = await systemTransport(request, signal);
@@ -114,6 +115,19 @@ export class Cluster {
     const label = "node.kubernetes.io/exclude-from-external-load-balancers";
     const labels = { ...node.metadata.labels, [label]: "" };
     this.#put({ ...node, metadata: { ...node.metadata, labels } });
+  }
+
+  /** Its kubelet reports nothing more. */
+  loseNode(name: string): void {
+    const node = this.node(name);
+    if (node === undefined) throw new Error(`There is no Node ${name}.`);
+    const conditions = [{ type: "Ready", status: "Unknown" }];
+    this.#put({ ...node, status: { ...node.status, conditions } } as Node);
+  }
+
+  /** How many requests managers sent to this path. */
+  count(path: string): number {
+    return this.sent.filter((one) => one.endsWith(` ${path}`)).length;
   }
 
   deleteNode(name: string): void {

@@ -2,12 +2,11 @@
 // here. It runs as `npm run test:clients -- aws/moto`.
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { resourceNamed } from "../../../../../src/testing/apiserver/objects/resource-table.ts";
-import { ask, Cluster, startMoto } from "./cluster.ts";
+import { motoCluster } from "./cluster.ts";
+import { ask, startMoto } from "./moto-server.ts";
 
 const moto = await startMoto(process.env["MOTO_SERVER"] ?? "");
-const cluster = new Cluster();
-const nodes = resourceNamed("nodes");
+const cluster = motoCluster();
 const ids: string[] = [];
 const names: string[] = [];
 let table = "";
@@ -99,7 +98,7 @@ test("creates a route for each Node, with the source/destination check off [F58]
 
 test("removes the route of a Node that is deleted, while its instance lives [F58]", async () => {
   const name = names[4] ?? "";
-  cluster.server.objects.delete(nodes, "", name);
+  cluster.deleteNode(name);
   await cluster.until("four routes", async () => (await routes()).length === 4);
   expect((await routes()).some((route) => route.endsWith(ids[4] ?? ""))).toBe(false);
 });
@@ -169,7 +168,7 @@ test("gives the instances of Nodes the tags of the operator, and takes them off 
     "the tags",
     async () => (await teamOf(first)) === "a" && (await teamOf(second)) === "a",
   );
-  cluster.server.objects.delete(nodes, "", names[2] ?? "");
+  cluster.deleteNode(names[2] ?? "");
   await cluster.until("the removal", async () => (await teamOf(first)) === undefined);
   expect(await teamOf(second)).toBe("a");
   expect(cluster.count("DeleteTags")).toBe(1);

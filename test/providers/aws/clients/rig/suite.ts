@@ -4,16 +4,19 @@ import { join, resolve } from "node:path";
 import { serveCloud } from "#ccm/testing";
 import { clusterCloud, config } from "../../../../../providers/aws/simulator/harness.ts";
 import { systemClock as clock } from "../../../../../src/platform/clock.ts";
+import { csiSanity } from "../../../../clients/csi/prepare.ts";
 import { pythonClient, pythonPackages, testFile } from "../../../../clients/rig/prepare.ts";
 import type { ClientSuite, PreparedClient } from "../../../../clients/rig/suite.ts";
 import { goTool } from "../../../../tools/rig/install.ts";
 
 const root = resolve(import.meta.dir, "..");
 
+const motoServer = (): string =>
+  `MOTO_SERVER=${join(pythonPackages("moto", join(root, "moto")), "bin/moto_server")}`;
+
 function motoClient(): PreparedClient {
-  const server = join(pythonPackages("moto", join(root, "moto")), "bin/moto_server");
   const { name, command } = testFile("moto", join(root, "moto/moto.client.ts"), 600);
-  return { name, command: ["env", `MOTO_SERVER=${server}`, ...command] };
+  return { name, command: ["env", motoServer(), ...command] };
 }
 
 /** The rehearsal of a change between managers, with the Go manager. It has its own cloud. */
@@ -30,6 +33,8 @@ export const awsClients: ClientSuite = {
     python: () => pythonClient("boto3", join(root, "python")),
     moto: motoClient,
     rehearsal,
+    csi: () => csiSanity("aws"),
+    "csi-on-moto": () => csiSanity("moto", motoServer()),
   },
   start: async () => {
     const cloud = clusterCloud({ clock });

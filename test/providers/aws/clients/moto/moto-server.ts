@@ -1,0 +1,33 @@
+// moto as a server, and what a test asks it itself.
+
+import { readXml } from "../../../../../src/kit/xml.ts";
+
+/** Starts moto on a free port. */
+export async function startMoto(program: string) {
+  const child = Bun.spawn([program, "-H", "127.0.0.1", "-p", "0"], { stdio: ["ignore", "ignore", "pipe"] });
+  let text = "";
+  for await (const chunk of child.stderr) {
+    text += new TextDecoder().decode(chunk);
+    const url = /http:\/\/127\.0\.0\.1:\d+/.exec(text)?.[0];
+    if (url !== undefined)
+      return {
+        url,
+        async [Symbol.asyncDispose]() {
+          child.kill();
+          await child.exited;
+        },
+      };
+  }
+  throw new Error(`moto did not start:\n${text}`);
+}
+
+/** A request of the test to EC2. Returns the members of the response. */
+export async function ask(url: string, action: string, parameters: Readonly<Record<string, string>>) {
+  const body = new URLSearchParams({ Action: action, Version: "2016-11-15", ...parameters });
+  const authorization = "AWS4-HMAC-SHA256 Credential=test/20261127/us-west-2/ec2/aws4_request";
+  const response = await fetch(url, { method: "POST", body, headers: { authorization } });
+  const text = await response.text();
+  if (!response.ok) throw new Error(`${action}: ${response.status} ${text}`);
+  // biome-ignore lint/suspicious/noExplicitAny: the test knows what it asked for.
+  return readXml(text, ["item"])[`${action}Response`] as any;
+}

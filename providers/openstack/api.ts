@@ -91,6 +91,10 @@ export function requestOf(
   return { operation, method, path, body, query, expects };
 }
 
+/** The request changes nothing if another client has changed the object since this revision. */
+export const atRevision = (request: JsonRequest, revision: number | undefined): JsonRequest =>
+  revision === undefined ? request : { ...request, headers: { "if-match": `revision_number=${revision}` } };
+
 /** One service: requests, and listings of its collections. */
 export class ServiceApi {
   readonly #api: (call: Call) => Promise<JsonApi>;

@@ -35,7 +35,7 @@ export function classOf({ settings }: Pick<Desired, "settings">, operator: Setti
       ? "The settings have no class."
       : `The classes are ${classes.map((one) => one.name).join(", ")}.`;
   const text = `${keyOf("class")} is ${JSON.stringify(name)}, which the settings do not have. ${known} Nothing of the load balancer is changed. Correct the annotation.`;
-  return { ...errorProblem("InvalidAnnotation", text), key: keyOf("class") };
+  return errorProblem("InvalidAnnotation", text, keyOf("class"));
 }
 
 export const isProblem = (value: object): value is Problem => "severity" in value;
@@ -97,13 +97,8 @@ function hasTags(wanted: string, tags: readonly string[]): boolean {
 }
 
 function failed(name: keyof Placement, text: string): Problem {
-  return {
-    ...errorProblem(
-      "InvalidAnnotation",
-      `${text} The load balancer gets no floating IP. Correct ${keyOf(name)}, or the setting ${name}.`,
-    ),
-    key: keyOf(name),
-  };
+  const advice = `The load balancer gets no floating IP. Correct ${keyOf(name)}, or the setting ${name}.`;
+  return errorProblem("InvalidAnnotation", `${text} ${advice}`, keyOf(name));
 }
 
 /** The subnets to try, or what is wrong. */

@@ -2,6 +2,7 @@
 // the OpenStack clients. Pure.
 
 import { type ConfigFile, readGcfg } from "#ccm";
+import { access } from "./settings.ts";
 
 /** The only key of all sections whose name says nothing without its section. */
 const renamed: Readonly<Record<string, string>> = { "loadbalancer enabled": "load-balancers-enabled" };
@@ -16,31 +17,14 @@ export function readConfigFile(text: string): ConfigFile {
   });
 }
 
-/** Where `clouds.yaml` has each setting. */
-const cloudKeys = {
-  ...{ auth_url: "auth-url", user_id: "user-id", username: "username", password: "password" },
-  ...{
-    project_id: "tenant-id",
-    project_name: "tenant-name",
-    domain_id: "domain-id",
-    domain_name: "domain-name",
-  },
-  ...{ project_domain_id: "tenant-domain-id", project_domain_name: "tenant-domain-name" },
-  ...{
-    user_domain_id: "user-domain-id",
-    user_domain_name: "user-domain-name",
-    trust_id: "trust-id",
-    token: "token",
-  },
-  ...{
-    application_credential_id: "application-credential-id",
-    region_name: "region",
-    interface: "os-endpoint-type",
-  },
-  ...{ application_credential_name: "application-credential-name", endpoint_type: "os-endpoint-type" },
-  ...{ application_credential_secret: "application-credential-secret" },
-  ...{ cacert: "ca-file", cert: "cert-file", key: "key-file" },
-} as const;
+/** Where `clouds.yaml` has the settings whose names there differ by more than underscores. */
+const cloudKeys: Readonly<Record<string, readonly string[]>> = {
+  region: ["region_name"],
+  "os-endpoint-type": ["interface", "endpoint_type"],
+};
+
+const keysOf = (setting: string): readonly string[] =>
+  cloudKeys[setting] ?? [setting.replace(/^tenant-/, "project-").replaceAll("-", "_")];
 
 const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === "object" && value !== null && !Array.isArray(value);
@@ -67,8 +51,8 @@ export function readClouds(
       ? `it has ${known}, and cloud names none of them`
       : `it has ${known}, and not ${JSON.stringify(name)}`;
   const flat = { ...(isObject(cloud["auth"]) ? cloud["auth"] : {}), ...cloud };
-  const entries = Object.entries(cloudKeys).flatMap(([key, setting]) => {
-    const value = flat[key];
+  const entries = Object.keys(access).flatMap((setting) => {
+    const value = keysOf(setting).flatMap((key) => flat[key] ?? [])[0];
     return typeof value === "string" || typeof value === "number" ? [[setting, String(value)]] : [];
   });
   return { ...Object.fromEntries(entries), ...(flat["verify"] === false && { "tls-insecure": "true" }) };

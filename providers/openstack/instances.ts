@@ -10,7 +10,7 @@ import {
   providerID,
 } from "#ccm";
 import { type Attached, addressesOf } from "./addresses.ts";
-import type { OpenStackApi, ServiceApi } from "./api.ts";
+import type { OpenStackApi } from "./api.ts";
 import type { ApiNetwork, ApiPort, ApiServer } from "./resources.ts";
 import type { Settings } from "./settings.ts";
 
@@ -112,30 +112,22 @@ const portFields = [
   "trunk_details",
 ];
 
+const hasTrunk = (ports: readonly ApiPort[]): boolean =>
+  ports.some(({ trunk_details }) => (trunk_details?.sub_ports?.length ?? 0) > 0);
+
 async function knownFor(
   { compute, network }: OpenStackApi,
   servers: readonly ApiServer[],
   ports: readonly ApiPort[],
   call: Call,
 ): Promise<Known> {
-  const hasTrunk = ports.some(({ trunk_details }) => (trunk_details?.sub_ports?.length ?? 0) > 0);
   const isOdd = servers.some(({ flavor }) => !isLabel(flavor?.original_name ?? ""));
-  const byKey = async (
-    api: ServiceApi,
-    path: string,
-    query: object,
-    key: "id" | "name",
-    value: "id" | "name",
-  ) =>
-    new Map(
-      (await collect(api.list<ApiNetwork>(path, call, { ...query }))).map((one) => [one[key], one[value]]),
-    );
+  const networks = network.list<ApiNetwork>("/v2.0/networks", call, { fields: ["id", "name"] });
+  const flavors = compute.list<ApiNetwork>("/flavors", call, { is_public: "None" });
   return {
     ports,
-    networks: hasTrunk
-      ? await byKey(network, "/v2.0/networks", { fields: ["id", "name"] }, "id", "name")
-      : new Map(),
-    flavors: isOdd ? await byKey(compute, "/flavors", { is_public: "None" }, "name", "id") : new Map(),
+    networks: new Map(hasTrunk(ports) ? (await collect(networks)).map(({ id, name }) => [id, name]) : []),
+    flavors: new Map(isOdd ? (await collect(flavors)).map(({ id, name }) => [name, id]) : []),
   };
 }
 
@@ -168,8 +160,7 @@ export function serverSource(api: OpenStackApi, settings: Settings): InstanceSou
       call,
       servers.map(({ id }) => id),
     );
-    const hasTrunk = own.some(({ trunk_details }) => (trunk_details?.sub_ports?.length ?? 0) > 0);
-    return toInstances(servers, hasTrunk ? await portsOf(call) : own, call);
+    return toInstances(servers, hasTrunk(own) ? await portsOf(call) : own, call);
   };
   const byName = (name: string, call: Call) =>
     collect(

@@ -18,7 +18,7 @@ import {
   publishIPs,
   type StepOutcome,
 } from "#ccm";
-import { type OpenStackApi, requestOf, type ServiceApi } from "./api.ts";
+import { atRevision, type OpenStackApi, requestOf, type ServiceApi } from "./api.ts";
 import {
   type Annotations,
   type Desired,
@@ -142,12 +142,11 @@ async function changePort(
   call: Call,
 ): Promise<void> {
   const port = await ifFound(network.read<ApiPort>("/v2.0/ports/{id}", id, "port", call));
-  const { security_groups: all = [], revision_number: revision } = port ?? {};
+  const { security_groups: all = [] } = port ?? {};
   if (port === undefined || all.includes(group) === isAdded) return;
   const security_groups = isAdded ? [...all, group] : all.filter((one) => one !== group);
   const request = requestOf("PUT", `/v2.0/ports/${id}`, { port: { security_groups } });
-  const headers = revision === undefined ? undefined : { "if-match": `revision_number=${revision}` };
-  await network.call({ ...request, headers }, call);
+  await network.call(atRevision(request, port.revision_number), call);
 }
 
 const active = "active";

@@ -31,7 +31,7 @@ export interface PlanInput {
 type BalancerPlan = Plan<OpenStackStep>;
 const failed = (reason: Problem["reason"], text: string, key?: string): BalancerPlan => ({
   steps: [],
-  problems: [{ ...errorProblem(reason, text), ...(key !== undefined && { key }) }],
+  problems: [errorProblem(reason, text, key)],
 });
 const hasErrors = (problems: readonly Problem[]): boolean =>
   problems.some(({ severity }) => severity === "error");

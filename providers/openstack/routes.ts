@@ -16,7 +16,7 @@ import {
   type Routes,
   resolveOnce,
 } from "#ccm";
-import { type OpenStackApi, requestOf, type ServiceApi } from "./api.ts";
+import { atRevision, type OpenStackApi, requestOf, type ServiceApi } from "./api.ts";
 import { portAt } from "./instances.ts";
 import type { ApiPort } from "./resources.ts";
 
@@ -43,13 +43,12 @@ type Pairs = NonNullable<ApiPort["allowed_address_pairs"]>;
 
 async function putPairs(
   network: ServiceApi,
-  { id, revision_number: revision }: ApiPort,
+  { id, revision_number }: ApiPort,
   pairs: Pairs,
   call: Call,
 ): Promise<void> {
   const request = requestOf("PUT", `/v2.0/ports/${id}`, { port: { allowed_address_pairs: pairs } });
-  const headers = revision === undefined ? undefined : { "if-match": `revision_number=${revision}` };
-  await network.call({ ...request, headers }, call);
+  await network.call(atRevision(request, revision_number), call);
 }
 
 /** Neutron drops packets from addresses that a port does not have, unless they are allowed. */
@@ -130,10 +129,8 @@ export function routerRoutes({ network }: OpenStackApi, router: string): Routes 
     const isRemoved = (one: ApiRoute) => removed.some((other) => Bun.deepEquals(one, other));
     const kept = (before.carried as readonly ApiRoute[]).filter((one) => !isRemoved(one));
     const request = requestOf("PUT", path, { router: { routes: [...kept, ...added] } });
-    const headers = /^\d+$/.test(before.revision)
-      ? { "if-match": `revision_number=${before.revision}` }
-      : undefined;
-    await network.call({ ...request, headers }, call);
+    const revision = /^\d+$/.test(before.revision) ? Number(before.revision) : undefined;
+    await network.call(atRevision(request, revision), call);
   };
   return {
     style: "document",

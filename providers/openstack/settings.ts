@@ -23,7 +23,7 @@ const live = { reload: "live" } as const;
 const off = { fallback: false } as const;
 const ineffective = (what: string) => text(what, { ineffective: true });
 
-const access = {
+export const access = {
   "auth-url": url("URL of Keystone.", { example: "https://keystone.example:5000/v3", env: "OS_AUTH_URL" }),
   region: text("Region in the service catalogue. Required if the catalogue has several.", {
     env: "OS_REGION_NAME",

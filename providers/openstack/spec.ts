@@ -126,7 +126,7 @@ function monitorSpec(port: Port, index: number, wanted: Wanted) {
 export function contradictions({ settings }: Pick<Desired, "settings">): readonly Problem[] {
   if (settings["proxy-protocol"] === "false" || !settings["x-forwarded-for"]) return [];
   const text = `${keyOf("proxy-protocol")} and ${keyOf("x-forwarded-for")} exclude each other. Nothing of the load balancer is changed. Remove one of them.`;
-  return [{ ...errorProblem("InvalidAnnotation", text), key: keyOf("proxy-protocol") }];
+  return [errorProblem("InvalidAnnotation", text, keyOf("proxy-protocol"))];
 }
 
 function problemsOf({ desired, operator, features }: Wanted): readonly Problem[] {

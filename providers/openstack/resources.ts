@@ -85,6 +85,17 @@ export interface ApiVolume {
   readonly multiattach?: boolean;
 }
 
+export interface ApiSnapshot {
+  readonly id: string;
+  readonly name: string;
+  readonly volume_id: string;
+  /** In GiB. */
+  readonly size: number;
+  readonly status: string;
+  /** In UTC, without saying so. */
+  readonly created_at: string;
+}
+
 interface Reference {
   readonly id: string;
 }

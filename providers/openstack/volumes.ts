@@ -1,20 +1,23 @@
 // Volumes of Cinder, with the names, ids, keys and metadata of its CSI driver, so that its PersistentVolumes work on.
 
 import {
+  type Call,
   CloudError,
   type Context,
   ifFound,
   inProgress,
   mapEntries,
+  type ObservedSnapshot,
   type ObservedVolume,
   requestTo,
+  type Snapshots,
   text,
   type VolumeDriver,
   type Volumes,
 } from "#ccm";
-import type { OpenStackApi } from "./api.ts";
+import type { OpenStackApi, ServiceApi } from "./api.ts";
 import { serverIDOf } from "./instances.ts";
-import type { ApiVolume } from "./resources.ts";
+import type { ApiSnapshot, ApiVolume } from "./resources.ts";
 import type { Settings } from "./settings.ts";
 
 const gibibyte = 2 ** 30;
@@ -52,7 +55,10 @@ export const volumeDriver: VolumeDriver<typeof parameters> = {
   publishContextOf: ({ device }) => ({ DevicePath: device }),
   devicePathsOf: (_, volumeID) => (isID(volumeID) ? devicesOf(volumeID) : []),
   formatOptionsOf: () => "",
+  sources: ["snapshot", "volume"],
 };
+
+const description = "Created by OpenStack Cinder CSI driver";
 
 const settled: Readonly<Record<string, ObservedVolume["state"]>> = {
   ...{ available: "ready", "in-use": "ready", error: "failed" },
@@ -60,9 +66,50 @@ const settled: Readonly<Record<string, ObservedVolume["state"]>> = {
   ...{ error_deleting: "ready", error_extending: "ready", error_restoring: "ready" },
 };
 
+const snapshotStates: Readonly<Record<string, ObservedSnapshot["state"]>> = {
+  ...{ available: "ready", "backing-up": "ready", error: "failed", error_deleting: "failed" },
+};
+
 /** What `get` has returned is what the framework attaches. */
 interface Observed extends ObservedVolume {
   readonly multiattach: boolean;
+}
+
+function toSnapshot({ id, name, size, status, ...snapshot }: ApiSnapshot): ObservedSnapshot {
+  return {
+    ...{ id, name, volumeID: snapshot.volume_id, size: size * gibibyte },
+    createdAt: new Date(`${snapshot.created_at.replace(/Z$/, "")}Z`),
+    state: snapshotStates[status] ?? "creating",
+  };
+}
+
+/** Cinder keeps a volume that has snapshots, so a snapshot can always be used where its volume can. */
+function cinderSnapshots(
+  storage: ServiceApi,
+  cluster: string,
+  volumeOf: (id: string, call: Call) => Promise<ObservedVolume | undefined>,
+): Snapshots {
+  return {
+    list: (call) => mapEntries(storage.list<ApiSnapshot>("/snapshots/detail", call), toSnapshot),
+    get: async (id, call) => {
+      if (!isID(id)) return undefined;
+      const found = await ifFound(storage.read<ApiSnapshot>("/snapshots/{id}", id, "snapshot", call));
+      const volume = found && (await volumeOf(found.volume_id, call));
+      return found && { ...toSnapshot(found), topology: volume?.topology };
+    },
+    create: async ({ name, volume }, call) => {
+      // Older versions of Cinder take one of a volume in use only with `force`.
+      const wanted = { name, volume_id: volume.id, force: true, description };
+      const body = { snapshot: { ...wanted, metadata: { [clusterKey]: cluster } } };
+      const request = { ...requestTo("POST /snapshots", {}, body), expects: ["snapshot"] };
+      const { snapshot } = await storage.call<{ readonly snapshot: ApiSnapshot }>(request, call);
+      return { ...inProgress(`snapshot ${name}`), id: snapshot.id };
+    },
+    remove: async ({ id, name }, call) => {
+      await ifFound(storage.call(requestTo("DELETE /snapshots/{id}", { id }), call));
+      return inProgress(`snapshot ${name}`);
+    },
+  };
 }
 
 export function cinderVolumes(
@@ -80,22 +127,25 @@ export function cinderVolumes(
     multiattach: volume.multiattach === true,
   });
   const waiting = ({ name, id }: Pick<ObservedVolume, "name" | "id">) => inProgress(`volume ${name} (${id})`);
+  const get = async (id: string, call: Call) => {
+    const path = "/volumes/{id}";
+    const found = isID(id) ? await ifFound(storage.read<ApiVolume>(path, id, "volume", call)) : undefined;
+    return found && toObserved(found);
+  };
   return {
+    get,
+    snapshots: cinderSnapshots(storage, cluster, get),
     list: (call) => mapEntries(storage.list<ApiVolume>("/volumes/detail", call), toObserved),
-    get: async (id, call) => {
-      const path = "/volumes/{id}";
-      const found = isID(id) ? await ifFound(storage.read<ApiVolume>(path, id, "volume", call)) : undefined;
-      return found && toObserved(found);
-    },
-    create: async ({ name, size, topology, parameters, claim }, call) => {
+    create: async ({ name, size, topology, parameters, claim, source }, call) => {
       const owner = claim && {
         "csi.storage.k8s.io/pvc/name": claim.name,
         "csi.storage.k8s.io/pvc/namespace": claim.namespace,
         "csi.storage.k8s.io/pv/name": claim.volume,
       };
       const wanted = {
-        ...{ name, size: size / gibibyte, description: "Created by OpenStack Cinder CSI driver" },
+        ...{ name, size: size / gibibyte, description },
         ...{ volume_type: parameters.type, metadata: { [clusterKey]: cluster, ...owner } },
+        ...(source && { [source.kind === "snapshot" ? "snapshot_id" : "source_volid"]: source.id }),
         availability_zone: parameters.availability ?? (isAnywhere ? undefined : topology?.[zoneKey]),
       };
       const request = { ...requestTo("POST /volumes", {}, { volume: wanted }), expects: ["volume"] };

@@ -91,12 +91,17 @@ export function stateOf({ project, balancing }: OpenStackCloud): unknown {
   const routes = project.routers
     .list()
     .flatMap((router) => router.routes.map(({ destination }) => destination));
+  const snapshots = project.snapshots.list().map(({ id: _, created_at, volume_id, ...snapshot }) => ({
+    ...snapshot,
+    volume: project.volumes.get(volume_id)?.name,
+  }));
   const volumes = project.volumes.list().map(({ id: _, attachments, ...volume }) => ({
     ...volume,
     servers: attachments.map(({ server_id }) => project.servers.get(server_id)?.name),
   }));
   return [
     byName(volumes),
+    byName(snapshots),
     routes.filter((one) => !one.startsWith("198.51.100.")).toSorted(),
     pairs.toSorted(),
     balancers.toSorted((one, other) => (one.name < other.name ? -1 : 1)),
@@ -125,6 +130,10 @@ function simulate(clock: Clock, pageSize: number) {
       const { routes } = project.routers.existing("router-1");
       const other = { destination: `198.51.100.${routes.length}/32`, nexthop: "10.1.255.254" };
       project.routers.change("router-1", { routes: [...routes, other] });
+    },
+    disks: {
+      write: (id: string, data: string) => void project.volumes.change(id, { data }),
+      read: (id: string) => project.volumes.withID(id).data,
     },
     state: () => stateOf(cloud),
   };

@@ -186,7 +186,6 @@ const skippedOf: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   fake: {},
   digitalocean: withoutSources,
   openstack: {
-    ...withoutSources,
     "more volumes than the node max attach limit": "the limit is 256; the conformance suite tests it",
   },
   moto: {

@@ -40,7 +40,14 @@ function setUp(settings: LabOptions["settings"] = {}) {
   const add = (changes: Partial<Volume> = {}) =>
     project.volumes.put({
       ...{ id: project.ids.uuid(), name: "made", size: 10, status: "available", description: "" },
-      ...{ volume_type: "ssd", availability_zone: "nova", metadata: {}, attachments: [], multiattach: false },
+      ...{
+        volume_type: "ssd",
+        availability_zone: "nova",
+        metadata: {},
+        attachments: [],
+        multiattach: false,
+        data: "",
+      },
       ...changes,
     });
   return { lab, cloud, project, volumes, create, get, existing, attach, add };
@@ -147,6 +154,58 @@ test("detaches a volume of a deleted server without an error", async () => {
   removeServer(project, "node-1");
   await lab.run((call) => volumes.detach(attached, server, call));
   expect((await existing(id)).attachedTo).toEqual([]);
+});
+
+function snapshotsOf({ volumes }: ReturnType<typeof setUp>) {
+  const { snapshots } = volumes;
+  if (snapshots === undefined) throw new Error("OpenStack has snapshots.");
+  return snapshots;
+}
+
+test("creates a snapshot of a volume in use as cinder.csi.openstack.org does", async () => {
+  const world = setUp();
+  const { add, existing, lab, project } = world;
+  const snapshots = snapshotsOf(world);
+  const volume = await existing(add({ status: "in-use", availability_zone: "az-2" }).id);
+  const { id } = await lab.run((call) => snapshots.create({ name: "snapshot-1", volume }, call));
+  const get = () => lab.run((call) => snapshots.get(id, call));
+  expect(await get()).toMatchObject({ state: "creating", volumeID: volume.id, size: 10 * gibibyte });
+  await lab.clock.advance(project.times.volume);
+  const found = await get();
+  expect(found).toMatchObject({ state: "ready", topology: { [zone]: "az-2" } });
+  expect(found?.createdAt.getTime()).toBe(lab.clock.now() - project.times.volume);
+  expect(project.snapshots.existing(id)).toMatchObject({
+    ...{ name: "snapshot-1", description: "Created by OpenStack Cinder CSI driver" },
+    metadata: { "cinder.csi.openstack.org/cluster": "conformance" },
+  });
+  project.volumes.change(volume.id, { status: "available" });
+  const removed = lab.run(async (call) => world.volumes.remove(volume, call));
+  expect(await failureOf(removed)).toMatchObject({
+    kind: "invalid",
+    message: expect.stringContaining("must not have snapshots"),
+  });
+});
+
+const snapshotStates: readonly (readonly [string, string])[] = [
+  ["available", "ready"],
+  ["backing-up", "ready"],
+  ["creating", "creating"],
+  ["deleting", "creating"],
+  ["error", "failed"],
+  ["error_deleting", "failed"],
+];
+test.each(snapshotStates)("shows a snapshot with the status %s as %s", async (status, state) => {
+  const world = setUp();
+  const { add, project, lab } = world;
+  const { id } = project.snapshots.put({
+    ...{ id: project.ids.uuid(), name: "made", volume_id: add().id, size: 10, status, description: "" },
+    ...{ metadata: {}, created_at: "2026-11-27T04:00:00.000000", data: "" },
+  });
+  const found = await lab.run((call) => snapshotsOf(world).get(id, call));
+  expect([found?.state, found?.createdAt.toISOString()]).toEqual([
+    state as "ready",
+    "2026-11-27T04:00:00.000Z",
+  ]);
 });
 
 test("has the names and ids of cinder.csi.openstack.org", () => {

@@ -4,26 +4,53 @@ import {
   type Answer,
   anything,
   fields,
+  flag,
   integer,
   type OperationRequest,
   type Operations,
   optional,
+  type Records,
   Refused,
+  type Stored,
   text,
 } from "#ccm/testing";
 import type { Project } from "../state/project.ts";
 import type { Volume } from "../state/records.ts";
 import { minorOf } from "./compute.ts";
-import { matches, type PageSize, pageOf, versions } from "./pages.ts";
+import { type PageSize, reads, versions } from "./pages.ts";
 
 const base = "/volume/v3/volumes";
 const attachments = "/compute/v2.1/servers/{id}/os-volume_attachments";
+const snapshotsBase = "/volume/v3/snapshots";
 const maxDisks = 256;
+
+/** `GET /things/detail` and `GET /things/{id}`, without what only the simulation knows. */
+function detailedReads<T extends Stored & { readonly data: string }>(
+  path: string,
+  names: readonly [plural: string, singular: string],
+  records: Records<T>,
+  size: PageSize,
+): Operations {
+  const { [`GET ${path}`]: list, ...one } = reads(
+    path,
+    names,
+    records,
+    size,
+    ({ data: _, ...shown }) => shown,
+  );
+  return { [`GET ${path}/detail`]: list as NonNullable<typeof list>, ...one };
+}
 
 const newVolume = fields({
   volume: fields({
     ...{ name: text(""), size: integer(1, 2 ** 20), description: text("") },
     ...{ volume_type: optional(text()), availability_zone: optional(text()), metadata: anything },
+    ...{ snapshot_id: optional(text()), source_volid: optional(text()) },
+  }),
+});
+const newSnapshot = fields({
+  snapshot: fields({
+    ...{ name: text(""), volume_id: text(), description: text(""), metadata: anything, force: flag(false) },
   }),
 });
 const extension = fields({ "os-extend": fields({ new_size: integer(1, 2 ** 20) }) });
@@ -51,8 +78,22 @@ function requireStatus({ id, status }: Volume, ...allowed: readonly string[]): v
 }
 
 function create(project: Project, body: unknown): Answer {
-  const { volumes, ids, volumeLimit } = project;
-  const { volume_type, availability_zone, metadata, ...given } = newVolume(body, "").volume;
+  const { volumes, snapshots, ids, volumeLimit } = project;
+  const { volume_type, availability_zone, metadata, snapshot_id, source_volid, ...given } = newVolume(
+    body,
+    "",
+  ).volume;
+  const source =
+    snapshot_id === undefined
+      ? source_volid === undefined
+        ? undefined
+        : volumes.withID(source_volid)
+      : snapshots.withID(snapshot_id);
+  if (source !== undefined && (given.size < source.size || !["available", "in-use"].includes(source.status)))
+    throw new Refused(
+      400,
+      `Invalid input received: the source has ${source.size} GiB, and is ${source.status}.`,
+    );
   if (volumes.list().length >= volumeLimit)
     throw new Refused(
       413,
@@ -63,7 +104,7 @@ function create(project: Project, body: unknown): Answer {
   const volume = volumes.put({
     ...{ ...given, id: ids.uuid(), status: "creating", attachments: [], multiattach: false },
     ...{ volume_type: volume_type ?? "__DEFAULT__", availability_zone: availability_zone ?? "nova" },
-    metadata: (metadata ?? {}) as Volume["metadata"],
+    ...{ metadata: (metadata ?? {}) as Volume["metadata"], data: source?.data ?? "" },
   });
   return { status: 202, body: { volume: begin(project, volume, "creating", () => ({ status })) } };
 }
@@ -108,23 +149,41 @@ function detach(project: Project, server: string, id: string): Answer {
   return { status: 202 };
 }
 
+function takeSnapshot(project: Project, body: unknown): Answer {
+  const { volumes, snapshots, ids, later, times } = project;
+  const { volume_id, name, description, metadata, force } = newSnapshot(body, "").snapshot;
+  const volume = volumes.withID(volume_id);
+  requireStatus(volume, "available", ...(force ? ["in-use"] : []));
+  const snapshot = snapshots.put({
+    ...{ id: ids.uuid(), name, description, volume_id, size: volume.size, status: "creating", data: "" },
+    ...{ metadata: (metadata ?? {}) as Volume["metadata"], created_at: ids.now.replace("Z", "") },
+  });
+  later.add(times.volume, () => {
+    const { data } = volumes.withID(volume_id);
+    if (snapshots.get(snapshot.id) !== undefined)
+      snapshots.change(snapshot.id, { status: "available", data });
+  });
+  return { status: 202, body: { snapshot } };
+}
+
 export function volumeOperations(project: Project, size: PageSize): Operations {
-  const { volumes } = project;
+  const { volumes, snapshots, later, times } = project;
+  const hasSnapshots = (id: string) => snapshots.list().some(({ volume_id }) => volume_id === id);
   return {
+    ...detailedReads(snapshotsBase, ["snapshots", "snapshot"], snapshots, size),
+    [`POST ${snapshotsBase}`]: ({ body }) => takeSnapshot(project, body),
+    [`DELETE ${snapshotsBase}/{id}`]: ({ id }) => {
+      snapshots.change(snapshots.withID(id).id, { status: "deleting" });
+      later.add(times.volume, () => snapshots.remove(id));
+      return { status: 202 };
+    },
+    ...detailedReads(base, ["volumes", "volume"], volumes, size),
     "GET /volume/v3/": ({ url }) => versions(url.href, ["v3.0"]),
-    [`GET ${base}/detail`]: (request) => {
-      const shown = volumes.listed().filter((one) => matches(one, request.query) && !request.isHidden(one));
-      return pageOf("volumes", shown, request, (one) => one, size);
-    },
-    [`GET ${base}/{id}`]: ({ id, isHidden }) => {
-      const volume = volumes.withID(id);
-      if (isHidden(volume)) throw volumes.missing(id);
-      return { status: 200, body: { volume } };
-    },
     [`POST ${base}`]: ({ body }) => create(project, body),
     [`DELETE ${base}/{id}`]: ({ id }) => {
       const volume = volumes.withID(id);
       requireStatus(volume, "available", "error");
+      if (hasSnapshots(id)) throw new Refused(400, `Invalid volume: Volume ${id} must not have snapshots.`);
       begin(project, volume, "deleting", () => undefined);
       return { status: 202 };
     },

@@ -2,7 +2,17 @@
 
 import type { Milliseconds } from "#ccm";
 import { type Clock, type DueWork, Ids, Records } from "#ccm/testing";
-import type { FloatingIP, Network, Port, Router, SecurityGroup, Server, Subnet, Volume } from "./records.ts";
+import type {
+  FloatingIP,
+  Network,
+  Port,
+  Router,
+  SecurityGroup,
+  Server,
+  Snapshot,
+  Subnet,
+  Volume,
+} from "./records.ts";
 
 export interface ProjectTimes {
   /** How long a new or changed load balancer is PENDING. */
@@ -24,6 +34,7 @@ export class Project {
   readonly routers: Records<Router>;
   readonly securityGroups: Records<SecurityGroup>;
   readonly volumes: Records<Volume>;
+  readonly snapshots: Records<Snapshot>;
   /** The quota of volumes. */
   volumeLimit = Number.POSITIVE_INFINITY;
   /** The next volumes that are created end as error. */
@@ -42,6 +53,7 @@ export class Project {
     this.routers = new Records(clock);
     this.securityGroups = new Records(clock);
     this.volumes = new Records(clock);
+    this.snapshots = new Records(clock);
   }
 
   /** A free address of a range: `10.0.0.0/16` has 10.0.0.2, 10.0.0.3 and so on. */

@@ -32,6 +32,21 @@ export interface Volume extends Stored {
   readonly metadata: Readonly<Record<string, string>>;
   readonly attachments: readonly Attachment[];
   readonly multiattach: boolean;
+  /** What machines have written. */
+  readonly data: string;
+}
+
+/** A snapshot of a volume. */
+export interface Snapshot extends Stored {
+  readonly id: string;
+  readonly volume_id: string;
+  readonly size: number;
+  readonly status: string;
+  readonly description: string;
+  readonly metadata: Readonly<Record<string, string>>;
+  readonly created_at: string;
+  /** What the volume contained. */
+  readonly data: string;
 }
 
 export interface Attachment {

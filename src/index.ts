@@ -67,6 +67,7 @@ export { type GcfgOptions, readGcfg } from "./kit/gcfg.ts";
 export * from "./kit/job-operations.ts";
 export * from "./kit/json-api.ts";
 export * from "./kit/json-members.ts";
+export * from "./kit/observed-values.ts";
 export * from "./kit/outcomes.ts";
 export { ownersOfDefaultName } from "./kit/owners-of-default-name.ts";
 export type * from "./kit/page.ts";

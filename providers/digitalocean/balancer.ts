@@ -8,6 +8,7 @@ import {
   type JsonRequest,
   type MarkingService,
   type ObservedLoadBalancer,
+  observedValues,
   ownersOfDefaultName,
   type ServiceUID,
   type Step,
@@ -135,10 +136,5 @@ function textIn(name: string, balancer: ApiLoadBalancer): unknown {
 export function settingsOf({ balancer }: Observed): Partial<Values<Annotations>> {
   // The port of a health check is a node port here, and one of the Service there.
   const { "healthcheck-port": _, ...readable } = annotations;
-  const entries = Object.entries(readable).flatMap(([name, field]) => {
-    const value = textIn(name, balancer);
-    const parsed = value === undefined || value === null ? undefined : field.parse(String(value));
-    return parsed !== undefined && "value" in parsed ? [[name, parsed.value]] : [];
-  });
-  return Object.fromEntries(entries) as Partial<Values<Annotations>>;
+  return observedValues(readable, (name) => textIn(name, balancer));
 }

@@ -1,14 +1,15 @@
 // What plans of load balancers work with: what is desired and observed, the marks, what the cloud can do, and single steps. Pure.
 
-import type {
-  DesiredLoadBalancer,
-  Facts,
-  JsonRequest,
-  MarkingService,
-  ObservedLoadBalancer,
-  ServiceUID,
-  Step,
-  Values,
+import {
+  type DesiredLoadBalancer,
+  type Facts,
+  type JsonRequest,
+  type MarkingService,
+  type ObservedLoadBalancer,
+  observedValues,
+  type ServiceUID,
+  type Step,
+  type Values,
 } from "#ccm";
 import { type Annotations, annotations, keyOf } from "./annotations.ts";
 import {
@@ -80,7 +81,7 @@ export interface OpenStackStep extends Step {
   readonly service: "balancing" | "network";
   readonly request?: JsonRequest | undefined;
   /** The load balancer. The step is done when that is ACTIVE again, or gone. Absent: the step is done at once. */
-  readonly waitsFor?: string | undefined;
+  readonly waitsFor?: Pick<ApiBalancer, "id" | "name"> | undefined;
   readonly owner?: ServiceUID | undefined;
   /** Stored on the Service when the step is done. */
   readonly remember?: Facts | undefined;
@@ -221,12 +222,7 @@ export function settingsOf(observed: Observed): Partial<Values<Annotations>> {
     ...{ "health-monitor-max-retries": monitor?.max_retries },
     ...{ "health-monitor-max-retries-down": monitor?.max_retries_down },
   };
-  const entries = Object.entries(annotations).flatMap(([name, field]) => {
-    const text = texts[name] ?? undefined;
-    const parsed = text === undefined ? undefined : field.parse(String(text));
-    return parsed !== undefined && "value" in parsed ? [[name, parsed.value]] : [];
-  });
-  return Object.fromEntries(entries) as Partial<Values<Annotations>>;
+  return observedValues(annotations, (name) => texts[name]);
 }
 
 export function isForwarding({ insert_headers: headers }: ApiListener): boolean {

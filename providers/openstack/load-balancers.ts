@@ -6,6 +6,7 @@ import {
   type Context,
   collect,
   done,
+  type FactChanges,
   factsOf,
   ifFound,
   inProgress,
@@ -53,14 +54,10 @@ import type {
 import type { Settings } from "./settings.ts";
 import { activation, collection, creationTitle, deletionTitle, stepsFor } from "./steps.ts";
 
-function byBalancer<T extends { readonly loadbalancers?: readonly { readonly id: string }[] }>(
-  all: readonly T[],
-) {
-  const map = new Map<string, T[]>();
-  for (const one of all)
-    for (const { id } of one.loadbalancers ?? []) map.set(id, [...(map.get(id) ?? []), one]);
-  return map;
-}
+type Part = { readonly loadbalancers?: readonly { readonly id: string }[] };
+/** Octavia shows a list, and a part has one load balancer. */
+const byBalancer = <T extends Part>(all: readonly T[]): ReadonlyMap<string, readonly T[]> =>
+  Map.groupBy(all, ({ loadbalancers }) => loadbalancers?.[0]?.id ?? "");
 
 /** `query` restricts Octavia's listings. */
 async function readParts({ balancing, network }: OpenStackApi, query: object, call: Call): Promise<Parts> {
@@ -152,12 +149,17 @@ async function changePort(
 const active = "active";
 const gone = "gone";
 
-function waitOperation(kind: typeof active | typeof gone, id: string, { on = id, owner }: OpenStackStep) {
-  const waitingFor = kind === gone ? `the load balancer ${on} to be deleted` : activation({ id, name: on });
-  return {
-    waitingFor,
-    operation: operationOf({ job: `${kind} ${id}`, owners: owner === undefined ? [] : [owner], waitingFor }),
-  };
+/** Waits until Octavia has done with the load balancer. */
+function octaviaWorks(
+  balancer: Pick<ApiBalancer, "id" | "name">,
+  { do: title, owner }: OpenStackStep,
+  remember: FactChanges | undefined,
+): StepOutcome {
+  const isEnd = title === deletionTitle;
+  const waitingFor = isEnd ? `the load balancer ${balancer.name} to be deleted` : activation(balancer);
+  const job = `${isEnd ? gone : active} ${balancer.id}`;
+  const operation = operationOf({ job, owners: owner === undefined ? [] : [owner], waitingFor });
+  return inProgress(waitingFor, { operation, remember });
 }
 
 async function apply(api: OpenStackApi, step: OpenStackStep, call: Call): Promise<StepOutcome> {
@@ -177,13 +179,11 @@ async function apply(api: OpenStackApi, step: OpenStackStep, call: Call): Promis
     const created = answered?.body?.loadbalancer;
     if (created === undefined)
       throw new CloudError("unavailable", `${request.operation} returned no load balancer.`, request);
-    const { waitingFor, operation } = waitOperation(active, created.id, step);
-    return inProgress(waitingFor, { operation, remember: owner && factsOf([owner], { id: created.id }) });
+    return octaviaWorks(created, step, owner && factsOf([owner], { id: created.id }));
   }
   // A 404 to the deletion contradicts the listing, which decides then.
   if (waitsFor === undefined || answered === undefined) return done(remembered);
-  const { waitingFor, operation } = waitOperation(step.do === deletionTitle ? gone : active, waitsFor, step);
-  return inProgress(waitingFor, { operation, remember: remembered });
+  return octaviaWorks(waitsFor, step, remembered);
 }
 
 /** One listing shows all load balancers that are PENDING. */

@@ -160,7 +160,7 @@ const balancers = {
   }),
   "ingress-hostname-suffix": text("Domain of that host name.", { fallback: "nip.io", ...live }),
   "default-tls-container-ref": text("Default of the annotation default-tls-container-ref.", live),
-  "container-store": text("Where certificates are: barbican, or external.", { fallback: "barbican" }),
+  "container-store": ineffective("Certificates are not looked up: Octavia reads them."),
   "max-shared-lb": integer(
     "How many Services may share a load balancer.",
     { min: 1 },

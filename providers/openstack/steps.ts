@@ -16,7 +16,7 @@ export const activation = ({ name, id }: Pick<ApiBalancer, "name" | "id">): stri
 /** Steps for one load balancer. All of them make it PENDING, except those of Neutron. */
 export function stepsFor({ id, name }: Pick<ApiBalancer, "id" | "name">, owner: OpenStackStep["owner"]) {
   const change = (title: string, on: string, request: JsonRequest): OpenStackStep => ({
-    ...{ do: title, on, service: "balancing", request, waitsFor: id, owner },
+    ...{ do: title, on, service: "balancing", request, waitsFor: { id, name }, owner },
   });
   return {
     change: (title: string, on: string, method: "POST" | "PUT" | "DELETE", path: string, body?: object) =>

@@ -118,7 +118,7 @@ export class ServiceApi {
     };
   }
 
-  /** The project of the credentials: an administrator would otherwise list those of all. */
+  /** The project of the credentials. */
   async projectID(call: Call): Promise<string | undefined> {
     return (await this.#session(call)).projectID;
   }
@@ -136,6 +136,15 @@ export class ServiceApi {
     } as const;
     const body = await this.call<Readonly<Record<string, T>>>({ ...request, expects: [member] }, call);
     return body[member] as T;
+  }
+
+  /** As `list`, without the objects of other projects, which an administrator gets too. */
+  async *listOwn<T>(
+    path: string,
+    call: Call,
+    query: Query = {},
+  ): AsyncGenerator<readonly T[], void, undefined> {
+    yield* this.list<T>(path, call, { ...query, project_id: await this.projectID(call) });
   }
 
   /** All pages of a collection. The entries are in a member with its name. */

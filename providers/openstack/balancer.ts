@@ -198,12 +198,6 @@ export function featuresOf({ octavia }: Prefetched, provider: string) {
   };
 }
 
-const members: Readonly<Partial<Record<keyof Annotations, string>>> = {
-  ...{ "connection-limit": "connection_limit", "default-tls-container-ref": "default_tls_container_ref" },
-  ...{ "timeout-client-data": "timeout_client_data", "timeout-member-connect": "timeout_member_connect" },
-  ...{ "timeout-member-data": "timeout_member_data", "timeout-tcp-inspect": "timeout_tcp_inspect" },
-};
-
 /** The annotations as an existing load balancer has them: an invalid annotation keeps this value. */
 export function settingsOf(observed: Observed): Partial<Values<Annotations>> {
   const { balancer } = observed;
@@ -211,18 +205,19 @@ export function settingsOf(observed: Observed): Partial<Values<Annotations>> {
   const pool = listener && poolOf(observed, listener);
   const monitor = monitorOf(observed, pool);
   const proxy = pool?.protocol === "PROXYV2" ? "v2" : pool?.protocol === "PROXY" ? "v1" : "false";
-  const texts: Readonly<Record<string, unknown>> = {
+  const found: Readonly<Record<string, unknown>> = {
     ...{ "flavor-id": balancer.flavor_id ?? "", "availability-zone": balancer.availability_zone ?? "" },
-    ...{ "port-id": balancer.vip_port_id, [keyOf("load-balancer-id")]: balancer.id },
-    ...Object.fromEntries(Object.entries(members).map(([name, member]) => [name, listener?.[member]])),
+    "port-id": balancer.vip_port_id,
     ...(pool && { "lb-method": pool.lb_algorithm, "proxy-protocol": proxy }),
     ...(pool && { "enable-health-monitor": monitor !== undefined }),
     ...(listener && { "x-forwarded-for": isForwarding(listener) }),
-    ...{ "health-monitor-delay": monitor?.delay, "health-monitor-timeout": monitor?.timeout },
-    ...{ "health-monitor-max-retries": monitor?.max_retries },
-    ...{ "health-monitor-max-retries-down": monitor?.max_retries_down },
   };
-  return observedValues(annotations, (name) => texts[name]);
+  const ofMonitor = monitor as Readonly<Record<string, unknown>> | undefined;
+  // The others have the name of a member of the listener or of the health monitor.
+  return observedValues(annotations, (name) => {
+    const member = name.replaceAll("-", "_");
+    return found[name] ?? listener?.[member] ?? ofMonitor?.[member.replace(/^health_monitor_/, "")];
+  });
 }
 
 export function isForwarding({ insert_headers: headers }: ApiListener): boolean {

@@ -145,10 +145,8 @@ function keyOf(providerID: string, own: string | undefined): string | undefined 
 
 export function serverSource(api: OpenStackApi, settings: Settings): InstanceSource {
   const { compute, network } = api;
-  const portsOf = async (call: Call, device?: readonly string[]): Promise<readonly ApiPort[]> => {
-    const query = { fields: portFields, project_id: await network.projectID(call), device_id: device };
-    return collect(network.list<ApiPort>("/v2.0/ports", call, query));
-  };
+  const portsOf = (call: Call, device?: readonly string[]): Promise<readonly ApiPort[]> =>
+    collect(network.listOwn<ApiPort>("/v2.0/ports", call, { fields: portFields, device_id: device }));
   const toInstances = async (servers: readonly ApiServer[], ports: readonly ApiPort[], call: Call) => {
     const known = await knownFor(api, servers, ports, call);
     return servers.map((server) => toInstance(server, known, settings));

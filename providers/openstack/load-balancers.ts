@@ -59,26 +59,29 @@ type Part = { readonly loadbalancers?: readonly { readonly id: string }[] };
 const byBalancer = <T extends Part>(all: readonly T[]): ReadonlyMap<string, readonly T[]> =>
   Map.groupBy(all, ({ loadbalancers }) => loadbalancers?.[0]?.id ?? "");
 
-/** `query` restricts Octavia's listings. */
-async function readParts({ balancing, network }: OpenStackApi, query: object, call: Call): Promise<Parts> {
-  const all = <T>(name: string) => collect(balancing.list<T>(`/v2.0/lbaas/${name}`, call, { ...query }));
-  const project = { project_id: await network.projectID(call) };
+const readBalancer = ({ balancing }: OpenStackApi, id: string, call: Call) =>
+  ifFound(balancing.read<ApiBalancer>(`${collection}/{id}`, id, "loadbalancer", call));
+
+async function readParts({ balancing, network }: OpenStackApi, call: Call): Promise<Parts> {
+  const own = <T>(api: ServiceApi, path: string) => collect(api.listOwn<T>(`/v2.0/${path}`, call));
   const [listeners, pools, monitors, floatingIPs, groups] = await Promise.all([
-    ...([all<ApiListener>("listeners"), all<ApiPool>("pools")] as const),
-    all<ApiMonitor>("healthmonitors"),
-    collect(network.list<ApiFloatingIP>("/v2.0/floatingips", call, project)),
-    collect(network.list<ApiSecurityGroup>("/v2.0/security-groups", call, project)),
+    own<ApiListener>(balancing, "lbaas/listeners"),
+    own<ApiPool>(balancing, "lbaas/pools"),
+    own<ApiMonitor>(balancing, "lbaas/healthmonitors"),
+    own<ApiFloatingIP>(network, "floatingips"),
+    own<ApiSecurityGroup>(network, "security-groups"),
   ]);
   return { listeners: byBalancer(listeners), pools: byBalancer(pools), monitors, floatingIPs, groups };
 }
 
 /** What listings lack: the members, the ports with the security group, and the status at this moment. */
 async function completed(
-  { balancing, network }: OpenStackApi,
+  api: OpenStackApi,
   observed: Observed,
   group: string | undefined,
   call: Call,
 ): Promise<Observed | undefined> {
+  const { balancing, network } = api;
   const pools = observed.listeners
     .filter((listener) => isOwnListener(observed, listener))
     .flatMap((listener) => poolOf(observed, listener) ?? []);
@@ -89,7 +92,7 @@ async function completed(
   const { id } = observed.balancer;
   // An older status would let requests meet an immutable load balancer.
   const [balancer, members] = await Promise.all([
-    ifFound(balancing.read<ApiBalancer>(`${collection}/{id}`, id, "loadbalancer", call)),
+    readBalancer(api, id, call),
     Promise.all(pools.map(membersOf)),
   ]);
   if (balancer === undefined) return undefined;
@@ -110,9 +113,9 @@ async function addFloatingIP(
   { network: floating_network_id, subnets, address, port: port_id, description }: Floating,
   call: Call,
 ): Promise<void> {
-  const query = { floating_ip_address: address, project_id: await network.projectID(call) };
-  const [existing] =
-    address === undefined ? [] : await collect(network.list<ApiFloatingIP>("/v2.0/floatingips", call, query));
+  const query = { floating_ip_address: address };
+  const found = network.listOwn<ApiFloatingIP>("/v2.0/floatingips", call, query);
+  const [existing] = address === undefined ? [] : await collect(found);
   if (existing !== undefined) {
     const request = requestOf("PUT", `/v2.0/floatingips/${existing.id}`, { floatingip: { port_id } });
     if (existing.port_id === null || existing.port_id === port_id) return network.call(request, call);
@@ -187,10 +190,10 @@ async function apply(api: OpenStackApi, step: OpenStackStep, call: Call): Promis
 }
 
 /** One listing shows all load balancers that are PENDING. */
-export function pendingBalancers({ balancing }: OpenStackApi): Pending {
+export function pendingBalancers(api: OpenStackApi): Pending {
   return pendingJobs({ limit: 50 }, async (jobs, call) => {
-    const query = { fields: ["id", "provisioning_status"], project_id: await balancing.projectID(call) };
-    const listed = await collect(balancing.list<ApiBalancer>(collection, call, query));
+    const query = { fields: ["id", "provisioning_status"] };
+    const listed = await collect(api.balancing.listOwn<ApiBalancer>(collection, call, query));
     const statuses = new Map(listed.map(({ id, provisioning_status }) => [id, provisioning_status]));
     const stateOf = async (job: string): Promise<JobState | undefined> => {
       const [kind, id = ""] = job.split(" ");
@@ -198,9 +201,7 @@ export function pendingBalancers({ balancing }: OpenStackApi): Pending {
       if (status?.startsWith("PENDING_") === true) return "running";
       if (status !== undefined && status !== "DELETED") return { facts: {} };
       if (kind !== gone) return undefined;
-      const found = await ifFound(
-        balancing.read<ApiBalancer>(`${collection}/{id}`, id, "loadbalancer", call),
-      );
+      const found = await readBalancer(api, id, call);
       return found === undefined || found.provisioning_status === "DELETED"
         ? { facts: {}, isGone: true }
         : "running";
@@ -239,14 +240,14 @@ async function lookUp(
   const { balancing } = api;
   const { owner, defaultName, ending } = member;
   const [mark, id] = [markOf(cluster, owner), idOf(member)];
-  const query = { project_id: await balancing.projectID(call) };
+  const project = await balancing.projectID(call);
   const found =
     id === undefined
-      ? await collect(balancing.list<ApiBalancer>(collection, call, { ...query, name: mark }))
-      : [await ifFound(balancing.read<ApiBalancer>(`${collection}/{id}`, id, "loadbalancer", call))];
-  const balancer = found.find((one) => one !== undefined && isShown(one, query.project_id));
+      ? await collect(balancing.listOwn<ApiBalancer>(collection, call, { name: mark }))
+      : [await readBalancer(api, id, call)];
+  const balancer = found.find((one) => one !== undefined && isShown(one, project));
   if (balancer === undefined) return undefined;
-  const views = toObserved(balancer, await readParts(api, query, call), cluster);
+  const views = toObserved(balancer, await readParts(api, call), cluster);
   const own = views.find((view) => view.mark === mark);
   const [other] = views;
   const common = { owners: [owner.uid], ownership: "ours", group: defaultName } as const;
@@ -265,12 +266,10 @@ export function octaviaLoadBalancers(
     groupOf: ({ defaultName }) => defaultName,
     ownKeys: ownKeys(cluster),
     list: async function* (call) {
-      const query = { project_id: await balancing.projectID(call) };
-      const all = await collect(balancing.list<ApiBalancer>(collection, call, query));
-      const parts = await readParts(api, query, call);
-      yield all
-        .filter((one) => isShown(one, query.project_id))
-        .flatMap((one) => toObserved(one, parts, cluster));
+      const project = await balancing.projectID(call);
+      const all = await collect(balancing.listOwn<ApiBalancer>(collection, call));
+      const parts = await readParts(api, call);
+      yield all.filter((one) => isShown(one, project)).flatMap((one) => toObserved(one, parts, cluster));
     },
     observe: async ([member], listed, call) => {
       if (listed !== undefined) return completed(api, listed, member && groupName(member.owner), call);

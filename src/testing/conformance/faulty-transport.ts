@@ -24,8 +24,8 @@ export const readFaultKinds = [...faultKinds, "nonsense"] as const satisfies rea
 
 /**
  * The positions at which a test lets a request fail, given the requests of a run without faults. `npm run test:all` takes every
- * position. Otherwise each operation fails once with each kind of fault: at its first request with the first kind, at its
- * second one with the second kind, and so on, from the start again when it has fewer requests than there are kinds.
+ * position. Otherwise each operation fails once, with a kind that rotates from operation to operation, and each kind happens once
+ * at least.
  */
 export function faultPositions(
   requests: readonly Pick<CloudRequest, "operation">[],
@@ -34,8 +34,10 @@ export function faultPositions(
   const all = [...requests.keys()];
   if (runsAllTests) return all;
   const index = readFaultKinds.indexOf(kind);
-  const byOperation = Map.groupBy(all, (position) => requests[position]?.operation);
-  return [...byOperation.values()].flatMap((positions) => positions[index % positions.length] ?? []);
+  const byOperation = [...Map.groupBy(all, (position) => requests[position]?.operation).values()];
+  const chosen = byOperation.filter((_, at) => at % faultKinds.length === index % faultKinds.length);
+  const some = chosen.length > 0 ? chosen : byOperation.slice(index % byOperation.length).slice(0, 1);
+  return some.flatMap((positions) => positions[index % positions.length] ?? []);
 }
 
 /** The time limit, in ms, of a test that runs everything once per request: a provider may need many of them. */

@@ -1,5 +1,5 @@
 // What the clients find: a simulated cloud with two tokens and a dedicated server, and a second cloud with a rate limit of three
-// requests. Both keep the system's time.
+// requests.
 
 import { serveCloud } from "#ccm/testing";
 import { HetznerCloud } from "../../../../../providers/hetzner/simulator/index.ts";
@@ -16,9 +16,29 @@ export interface World extends AsyncDisposable {
   env(endpoint: string): Readonly<Record<string, string>>;
 }
 
+const actionTime = milliseconds(200);
+
+/** The time of the cloud passes when a client asks for an action: an action runs until then, however slow the client is. */
+class PolledCloud extends HetznerCloud {
+  readonly #passTime: () => void;
+
+  constructor() {
+    let passed = 0;
+    const clock = { ...systemClock, monotonic: () => passed };
+    super({ clock, actionTime, requestsPerHour: 1_000_000 });
+    this.#passTime = () => {
+      passed += actionTime;
+    };
+  }
+
+  override receive(request: Parameters<HetznerCloud["receive"]>[0]) {
+    if (request.method === "GET" && request.url.pathname.includes("/actions")) this.#passTime();
+    return super.receive(request);
+  }
+}
+
 export function startWorld(): World {
-  const actionTime = milliseconds(200);
-  const cloud = new HetznerCloud({ clock: systemClock, actionTime, requestsPerHour: 1_000_000 });
+  const cloud = new PolledCloud();
   const limited = new HetznerCloud({ clock: systemClock, requestsPerHour: 3 });
   cloud.tokens.add("token");
   cloud.tokens.add("viewer", "read");

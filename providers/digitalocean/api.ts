@@ -16,6 +16,7 @@ import type {
   ApiDroplet,
   ApiFirewall,
   ApiLoadBalancer,
+  ApiSnapshot,
   ApiVolume,
 } from "./resources.ts";
 
@@ -73,6 +74,8 @@ export function digitalOceanApi(endpoint: string, readToken: () => Secret, accou
     vpc: (id: string, call: Call) => read<object>("vpcs", id, call),
     volumes: (call: Call) => pages<ApiVolume>("volumes", call),
     volume: (id: string, call: Call) => read<ApiVolume>("volumes", id, call),
+    snapshots: (call: Call) => pages<ApiSnapshot>("snapshots", call, { resource_type: "volume" }),
+    snapshot: (id: string, call: Call) => read<ApiSnapshot>("snapshots", id, call),
     action: (id: string, call: Call) => read<ApiAction>("actions", id, call),
     firewalls: (call: Call) => pages<ApiFirewall>("firewalls", call),
   };

@@ -48,6 +48,18 @@ export interface ApiVolume {
   readonly tags: readonly string[] | null;
 }
 
+export interface ApiSnapshot {
+  readonly id: string;
+  readonly name: string;
+  readonly resource_id: string;
+  readonly resource_type: "droplet" | "volume";
+  /** Those where it can be used. */
+  readonly regions: readonly string[];
+  /** In GiB. */
+  readonly min_disk_size: number;
+  readonly created_at: string;
+}
+
 export interface ApiAction {
   readonly id: number;
   readonly status: "in-progress" | "completed" | "errored";

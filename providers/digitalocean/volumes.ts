@@ -7,18 +7,20 @@ import {
   ifFound,
   inProgress,
   mapEntries,
+  type ObservedSnapshot,
   type ObservedVolume,
   operationOf,
   type Pending,
   pendingJobs,
   requestTo,
+  type Snapshots,
   type VolumeDriver,
   type VolumeOutcome,
   type Volumes,
 } from "#ccm";
 import type { DigitalOceanApi } from "./api.ts";
 import { dropletIDOf } from "./instances.ts";
-import type { ApiAction, ApiVolume } from "./resources.ts";
+import type { ApiAction, ApiSnapshot, ApiVolume } from "./resources.ts";
 import type { Settings } from "./settings.ts";
 import { applyTag, hasTag, taggingRequest, tagOf } from "./tags.ts";
 
@@ -40,6 +42,7 @@ export const volumeDriver: VolumeDriver<Record<never, never>> = {
   contextOf: () => ({}),
   publishContextOf: ({ device }) => ({ [volumeName]: device }),
   devicePathsOf: ({ [volumeName]: device }) => (device ? [`/dev/disk/by-id/scsi-0DO_Volume_${device}`] : []),
+  sources: ["snapshot"],
   formatOptionsOf: (context) => (neverFormat.some((key) => key in context) ? undefined : ""),
 };
 
@@ -96,13 +99,13 @@ export function digitalOceanVolumes(
       const found = /^[0-9a-f-]{36}$/.test(id) ? await ifFound(api.volume(id, call)) : undefined;
       return found && toObserved(found);
     },
-    create: async ({ name, size, topology, claim }, call) => {
+    create: async ({ name, size, topology, claim, source }, call) => {
       const region = topology?.["region"] ?? settings.region;
       const text = `No region is known for volume ${name}. Use volumeBindingMode: WaitForFirstConsumer in the StorageClass, or set REGION.`;
       if (region === undefined) throw new CloudError("invalid", text, { operation: creating });
       const description = claim && `PersistentVolumeClaim ${claim.namespace}/${claim.name}`;
       const place = { region, tags: tag === undefined ? undefined : [tag] };
-      const body = { name, description, size_gigabytes: size / gibibyte, ...place };
+      const body = { name, description, size_gigabytes: size / gibibyte, snapshot_id: source?.id, ...place };
       const request = { ...requestTo(creating, {}, body), expects: ["volume"] };
       const { volume } = await api.call<{ readonly volume: ApiVolume }>(request, call);
       return { ...done(), id: volume.id };
@@ -129,5 +132,48 @@ export function digitalOceanVolumes(
     },
     detach: (volume, machine, call) => act(volume, { type: "detach", droplet_id: Number(machine) }, call),
     expand: (volume, size, call) => act(volume, { type: "resize", size_gigabytes: size / gibibyte }, call),
+    snapshots: digitalOceanSnapshots(api, tag),
+  };
+}
+
+/** A snapshot is complete when the response to its creation comes. */
+function toSnapshot({
+  id,
+  name,
+  resource_id,
+  regions,
+  min_disk_size,
+  created_at,
+}: ApiSnapshot): ObservedSnapshot {
+  const [region] = regions;
+  return {
+    ...{ id, name, volumeID: resource_id, size: min_disk_size * gibibyte, state: "ready" },
+    createdAt: new Date(created_at),
+    topology: region === undefined ? undefined : { region },
+  };
+}
+
+function digitalOceanSnapshots(api: DigitalOceanApi, tag: string | undefined): Snapshots {
+  const isID = (id: string): boolean => /^[0-9a-f-]{36}$/.test(id);
+  return {
+    list: (call) => mapEntries(api.snapshots(call), toSnapshot),
+    get: async (id, call) => {
+      // The numbers are those of droplets.
+      const found = isID(id) ? await ifFound(api.snapshot(id, call)) : undefined;
+      return found && toSnapshot(found);
+    },
+    create: async ({ name, volume }, call) => {
+      const body = { name, tags: tag === undefined ? undefined : [tag] };
+      const request = {
+        ...requestTo("POST /volumes/{id}/snapshots", { id: volume.id }, body),
+        expects: ["snapshot"],
+      };
+      const { snapshot } = await api.call<{ readonly snapshot: ApiSnapshot }>(request, call);
+      return { ...done(), id: snapshot.id };
+    },
+    remove: async ({ id }, call) => {
+      await ifFound(api.call(requestTo("DELETE /snapshots/{id}", { id }), call));
+      return done();
+    },
   };
 }

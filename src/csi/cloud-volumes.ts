@@ -81,10 +81,13 @@ export class CloudVolumes {
           "INTERNAL",
           `The cloud failed to create ${titleOf(found)}. Delete it in the cloud; it is then created again.`,
         );
-      if (found !== undefined) return ready(compatible(found, request));
-      const topology = source === undefined ? places[0] : await this.#placeOf(source, request, signal);
-      const desired = { name, size: range.size, topology, parameters, claim, source };
-      return ready(await this.#create(desired, signal));
+      const make = async (): Promise<ObservedVolume> => {
+        const topology = source === undefined ? places[0] : await this.#placeOf(source, request, signal);
+        return this.#create({ name, size: range.size, topology, parameters, claim, source }, signal);
+      };
+      const made = ready(found === undefined ? await make() : compatible(found, request));
+      // Some clouds create a volume with the size of its source.
+      return source !== undefined && made.size < range.size ? this.#expand(made, range.size, signal) : made;
     });
   }
 
@@ -110,7 +113,8 @@ export class CloudVolumes {
       );
     const { topology } = found;
     if (topology === undefined || places.length === 0) return topology ?? places[0];
-    if (places.some((place) => isUsableIn(place, topology))) return topology;
+    const place = places.find((each) => isUsableIn(each, topology));
+    if (place !== undefined) return place;
     throw refused(
       "RESOURCE_EXHAUSTED",
       `it is in ${Object.values(topology).join(", ")}, where the claim cannot use a volume. Choose a Node there.`,
@@ -214,12 +218,15 @@ export class CloudVolumes {
           "OUT_OF_RANGE",
           `${titleOf(volume)} has ${sizeText(volume.size)}, which is more than ${sizeText(limit)}. A volume cannot become smaller.`,
         );
-      if (volume.size >= size) return volume;
-      const outcome = await this.#volumes.expand(ready(volume), size, userCall(signal));
-      const expanded = await this.#after(outcome, id, signal);
-      if (expanded !== undefined && expanded.size >= size) return expanded;
-      throw noEffect(`${titleOf(volume)} was expanded to ${sizeText(size)}`, "has its former size");
+      return volume.size >= size ? volume : this.#expand(volume, size, signal);
     });
+  }
+
+  async #expand(volume: ObservedVolume, size: number, signal: AbortSignal): Promise<ObservedVolume> {
+    const outcome = await this.#volumes.expand(ready(volume), size, userCall(signal));
+    const expanded = await this.#after(outcome, volume.id, signal);
+    if (expanded !== undefined && expanded.size >= size) return expanded;
+    throw noEffect(`${titleOf(volume)} was expanded to ${sizeText(size)}`, "has its former size");
   }
 
   /** One wrong lookup must not be enough to forget a volume: a listing that begins now must lack it too. */
@@ -263,13 +270,14 @@ function ready(volume: ObservedVolume): ObservedVolume {
 }
 
 /** A volume that exists with the name of the claim. */
-function compatible(found: ObservedVolume, { range, places }: VolumeRequest): ObservedVolume {
+function compatible(found: ObservedVolume, { range, places, source }: VolumeRequest): ObservedVolume {
   const differs = (what: string) =>
     new RpcError(
       "ALREADY_EXISTS",
       `${titleOf(found)} exists, but ${what}. It is not changed. Delete it in the cloud if it has no data, or correct the claim.`,
     );
-  if (found.size < range.size || found.size > range.limit)
+  const isTooSmall = source === undefined && found.size < range.size;
+  if (isTooSmall || found.size > range.limit)
     throw differs(`its size is ${sizeText(found.size)}, and the claim needs ${sizeText(range.size)}`);
   if (places.length > 0 && !places.some((place) => isUsableIn(place, found.topology)))
     throw differs(`it is in ${Object.values(found.topology).join(", ")}, where the claim cannot use it`);

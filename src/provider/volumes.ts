@@ -70,7 +70,7 @@ export interface DesiredVolume<P extends Fields = Fields> {
   readonly parameters: Values<P>;
   /** Undefined if the provisioner does not pass it on (`--extra-create-metadata`). */
   readonly claim: { readonly namespace: string; readonly name: string; readonly volume: string } | undefined;
-  /** One of `VolumeDriver.sources`. Absent: it is empty. */
+  /** One of `VolumeDriver.sources`. Absent: it is empty. If the cloud creates it with the size of its source, it is expanded. */
   readonly source?: VolumeSource | undefined;
 }
 

@@ -37,7 +37,7 @@ export const harness: Harness = {
     const budget = { requestsPerHour: 1_000_000, requestsPerMinute: 1_000_000 };
     const times = { activation: milliseconds(500), change: milliseconds(200) };
     const cloud = new DigitalOceanCloud({ clock, times, ...budget });
-    const { droplets, balancers, volumes } = cloud.account;
+    const { droplets, balancers, volumes, snapshots } = cloud.account;
     cloud.tokens.add(token);
     const simulated = {
       cloud,
@@ -51,7 +51,13 @@ export const harness: Harness = {
       shortenNextBalancerPage: () =>
         cloud.faults.add({ kind: "short-page", operation: "GET /v2/load_balancers" }),
       shortenNextVolumePage: () => cloud.faults.add({ kind: "short-page", operation: "GET /v2/volumes" }),
+      shortenNextSnapshotPage: () => cloud.faults.add({ kind: "short-page", operation: "GET /v2/snapshots" }),
+      disks: {
+        write: (id: string, data: string) => void volumes.change(id, { data }),
+        read: (id: string) => volumes.withID(id).data,
+      },
       state: () => ({
+        snapshots: byName(snapshots.list().map(({ id, created_at, resource_id, ...snapshot }) => snapshot)),
         balancers: byName(balancers.list().map(stateOfBalancer)),
         volumes: byName(
           volumes.list().map(({ id, created_at, droplet_ids, ...volume }) => ({

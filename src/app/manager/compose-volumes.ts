@@ -132,7 +132,7 @@ export function composeVolumes(
       attachments: watches.volumeattachments.objects,
       classes: watches.storageclasses.objects,
     },
-    snapshots: volumes.snapshots && snapshotWatches({ ...watchDeps, api }),
+    snapshots: snapshotWatches({ ...watchDeps, api }),
     sendToCluster: journalledSend(journalled, "cluster", isLostRace),
     sendToCloud: journalledCloudSend(journalled),
     report: (kind, object, event) => reporters.get(kind)?.(object, event),

@@ -61,8 +61,8 @@ export interface VolumeDeps {
   /** For one leadership session: its changes end with the signal. */
   readonly openVolumes: (life: AbortSignal) => CloudVolumes;
   readonly stores: VolumeStores;
-  /** Undefined: the cloud has no snapshots. */
-  readonly snapshots: SnapshotWatches | undefined;
+  /** Also for a cloud without snapshots: it says so on each VolumeSnapshot. */
+  readonly snapshots: SnapshotWatches;
   readonly nodes: NodeStore;
   readonly inventory: Inventory;
   readonly api: Pick<KubeApi, "create" | "delete" | "get" | "listPage" | "patch">;

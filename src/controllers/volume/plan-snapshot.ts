@@ -99,6 +99,8 @@ export interface SnapshotFacts {
   readonly classes: readonly VolumeSnapshotClass[];
   readonly claim: PersistentVolumeClaim | undefined;
   readonly volume: PersistentVolume | undefined;
+  /** Of the cloud. */
+  readonly hasSnapshots: boolean;
 }
 
 const failed = (why: string): SnapshotProblem => ({
@@ -132,12 +134,16 @@ export function classFor(
 /** Why no snapshot can be created of this claim; undefined if it can. */
 export function refusedSource(
   { spec, metadata }: VolumeSnapshot,
-  { claim, volume }: SnapshotFacts,
+  { claim, volume, hasSnapshots }: SnapshotFacts,
   { driver, metadata: { name: className }, parameters = {} }: VolumeSnapshotClass,
 ): SnapshotProblem | undefined {
   const name = spec.source.persistentVolumeClaimName ?? "";
   const of = volume?.spec?.claimRef;
   const secret = Object.keys(parameters).find((key) => /secret-?name/i.test(key));
+  if (!hasSnapshots)
+    return failed(
+      `volumes of ${driver} have no snapshots: the cloud cannot create them. Delete the VolumeSnapshot.`,
+    );
   if (claim === undefined) return failed(`the PVC ${metadata.namespace}/${name} does not exist`);
   if (claim.metadata.deletionTimestamp !== undefined)
     return failed(`cannot add finalizer on claim ${name} because it is being deleted`);

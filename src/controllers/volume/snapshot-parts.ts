@@ -55,7 +55,6 @@ export class SnapshotParts {
   /** Until the signal is aborted. */
   async run(signal: AbortSignal): Promise<void> {
     const { snapshots: watches } = this.#actions.deps;
-    if (watches === undefined) return;
     const stops: (() => void)[] = [];
     try {
       await this.#whenInstalled(watches, signal);

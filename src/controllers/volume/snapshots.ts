@@ -92,11 +92,12 @@ export class Snapshots {
   }
 
   #factsOf({ metadata: { namespace = "" }, spec }: VolumeSnapshot) {
-    const { stores } = this.#actions.deps;
+    const { stores, driver } = this.#actions.deps;
+    const hasSnapshots = driver.sources?.includes("snapshot") === true;
     const name = spec.source.persistentVolumeClaimName ?? "";
     const claim = stores.claims.get(keyOf({ namespace, name }));
     const volume = stores.volumes.get(claim?.spec?.volumeName ?? "");
-    return { classes: this.#stores.classes.list(), claim, volume };
+    return { classes: this.#stores.classes.list(), claim, volume, hasSnapshots };
   }
 
   #driverOf(snapshot: VolumeSnapshot, content: VolumeSnapshotContent | undefined): string | undefined {

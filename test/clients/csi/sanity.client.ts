@@ -184,7 +184,7 @@ const withoutSources = {
 const skippedOf: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   aws: withoutSources,
   fake: {},
-  digitalocean: withoutSources,
+  digitalocean: { "source volume": withoutSources["source volume"] },
   openstack: {
     "more volumes than the node max attach limit": "the limit is 256; the conformance suite tests it",
   },

@@ -1,6 +1,7 @@
 // Snapshots, and volumes from them: the objects and words of the snapshot-controller and of csi-snapshotter.
 
 import { afterEach, describe, expect, test } from "bun:test";
+import { fake } from "../../../providers/fake/index.ts";
 import { seconds } from "../../../src/core/brand.ts";
 import { resourceNamed } from "../../../src/testing/apiserver/objects/resource-table.ts";
 import { SnapshotWorld } from "../../support/snapshot-world.ts";
@@ -327,6 +328,37 @@ describe("a claim with a data source", () => {
     await w.until(() => w.events("copy").join().includes("ProvisioningFailed"), "an event");
     expect(w.events("copy").join()).toContain(text);
     expect(w.cloud.volumes.list()).toEqual([]);
+  });
+});
+
+describe("a cloud without snapshots", () => {
+  test("says so on a VolumeSnapshot and on a claim from one, and creates nothing", async () => {
+    const provider = {
+      ...fake,
+      volumeDriver: { ...fake.volumeDriver, sources: [] },
+      connect: (...args: Parameters<typeof fake.connect>) => {
+        const cloud = fake.connect(...args);
+        return { ...cloud, volumes: { ...cloud.volumes, snapshots: undefined } };
+      },
+    };
+    const w = new SnapshotWorld({ provider });
+    world = w;
+    await w.start();
+    w.claim("data");
+    await w.until(() => w.isBound("data"), "bound");
+    w.snapshot("backup", "data");
+    await w.until(() => messageOf(w) !== undefined, "a message");
+    expect(messageOf(w)).toBe(
+      `Failed to create snapshot content with error volumes of ${driver} have no snapshots: the cloud cannot create them. Delete the VolumeSnapshot.`,
+    );
+    w.restore("copy", "VolumeSnapshot", "backup");
+    await w.until(() => w.events("copy").join().includes("ProvisioningFailed"), "an event");
+    expect(w.events("copy").join()).toContain(
+      `Volumes of ${driver} cannot be created from snapshots: the cloud cannot do that.`,
+    );
+    expect([w.contents(), w.cloud.volumes.list().length]).toEqual([[], 1]);
+    w.deleteSnapshot("backup");
+    await w.until(() => w.findSnapshot("backup") === undefined, "deleted");
   });
 });
 

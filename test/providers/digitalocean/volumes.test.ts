@@ -37,7 +37,14 @@ function setUp(config: Readonly<Record<string, string>> = harness.config) {
 function addVolume({ account }: ReturnType<typeof setUp>, changes: Partial<Volume> = {}): Volume {
   const { volumes, ids } = account;
   const id = ids.uuid();
-  const own = { id, name: `made-${id.slice(-4)}`, region: "nyc3", description: "", created_at: ids.now };
+  const own = {
+    id,
+    name: `made-${id.slice(-4)}`,
+    region: "nyc3",
+    description: "",
+    data: "",
+    created_at: ids.now,
+  };
   return volumes.put({ ...own, size_gigabytes: 10, droplet_ids: [], tags: [], ...changes });
 }
 
@@ -160,4 +167,29 @@ test.each([
   [{ "com.digitalocean.csi.dobs/noformat": "" }, undefined],
 ])("never formats a volume whose PersistentVolume has the attribute noformat: %p", (context, options) => {
   expect(volumeDriver.formatOptionsOf(context, "ext4")).toBe(options);
+});
+
+test("creates a snapshot with the tag of the cluster, and a volume from it in its region", async () => {
+  const { lab, create, get, account } = setUp({ ...harness.config, region: "fra1" });
+  const volume = await get((await create({ topology: { region: "nyc3" } })).id);
+  const snapshots = lab.cloud.volumes?.snapshots;
+  if (volume === undefined || snapshots === undefined) throw new Error("nothing was created");
+  const { id } = await lab.run((call) => snapshots.create({ name: "snapshot-1", volume }, call));
+  expect(account.snapshots.existing(id)).toMatchObject({
+    name: "snapshot-1",
+    tags: ["k8s:prod"],
+    regions: ["nyc3"],
+  });
+  const source = { kind: "snapshot", id } as const;
+  const restored = await create({ name: "pvc-2", topology: { region: "nyc3" }, source });
+  expect(account.volumes.existing(restored.id)).toMatchObject({ region: "nyc3" });
+  const elsewhere = create({ name: "pvc-3", topology: { region: "fra1" }, source });
+  expect(await failureOf(elsewhere)).toMatchObject({ kind: "invalid" });
+});
+
+test("never takes the snapshot of a droplet for one of a volume", async () => {
+  const { lab } = setUp();
+  const before = lab.requests.length;
+  expect(await lab.run(async (call) => lab.cloud.volumes?.snapshots?.get("119192817", call))).toBeUndefined();
+  expect(lab.requests.length).toBe(before);
 });

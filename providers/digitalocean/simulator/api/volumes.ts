@@ -15,8 +15,8 @@ import {
 } from "#ccm/testing";
 import type { Account } from "../state/account.ts";
 import { findRegion } from "../state/catalog.ts";
-import type { Action, Volume } from "../state/volumes.ts";
-import { reads } from "./pages.ts";
+import type { Action, Snapshot, Volume } from "../state/volumes.ts";
+import { pageOf, reads } from "./pages.ts";
 
 const limits = { account: 100, droplet: 7 };
 const gigabytes = () => integer(1, 16_384);
@@ -26,8 +26,10 @@ const newVolume = fields({
   size_gigabytes: gigabytes(),
   description: text(""),
   tags: listOf(text()),
-  ...{ filesystem_type: ignored, filesystem_label: ignored, snapshot_id: ignored },
+  ...{ filesystem_type: ignored, filesystem_label: ignored },
+  snapshot_id: text(""),
 });
+const newSnapshot = fields({ name: text(), tags: listOf(text()), description: ignored });
 const change = fields({
   type: oneOf(["attach", "detach", "resize"]),
   droplet_id: optional(integer(1, Number.MAX_SAFE_INTEGER)),
@@ -35,12 +37,12 @@ const change = fields({
   region: text(""),
 });
 
-const attachedTo = ({ droplets }: Account, { droplet_ids }: Volume): readonly number[] =>
+const attachedTo = ({ droplets }: Account, { droplet_ids }: Pick<Volume, "droplet_ids">): readonly number[] =>
   droplet_ids.filter((id) => droplets.get(id) !== undefined);
 
 function create(account: Account, body: unknown): Volume {
   const { volumes, ids, volumeName } = account;
-  const created = newVolume(body, "");
+  const { snapshot_id, ...created } = newVolume(body, "");
   const { name, region } = created;
   if (!volumeName.test(name)) throw new Refused(422, "name is invalid");
   if (findRegion(region) === undefined) throw new Refused(422, "region is invalid");
@@ -48,8 +50,35 @@ function create(account: Account, body: unknown): Volume {
     throw new Refused(409, "volume name already exists");
   if (volumes.list().length >= limits.account)
     throw new Refused(403, "volume/snapshot capacity limit exceeded");
+  const content = snapshot_id === "" ? { data: "" } : contentOf(account, snapshot_id, created);
   const tags = account.addTags(created.tags);
-  return volumes.put({ ...created, tags, id: ids.uuid(), droplet_ids: [], created_at: ids.now });
+  return volumes.put({ ...created, ...content, tags, id: ids.uuid(), droplet_ids: [], created_at: ids.now });
+}
+
+/** The volume has the size of the snapshot: the Go driver resizes it then. */
+function contentOf(
+  { snapshots }: Account,
+  id: string,
+  { region, size_gigabytes }: Pick<Volume, "region" | "size_gigabytes">,
+): Pick<Volume, "data" | "size_gigabytes"> {
+  const { min_disk_size, regions, data } = snapshots.withID(id);
+  if (!regions.includes(region)) throw new Refused(422, "snapshot is not available in this region");
+  if (size_gigabytes < min_disk_size) throw new Refused(422, "volume is smaller than the snapshot");
+  return { data, size_gigabytes: min_disk_size };
+}
+
+function createSnapshot(account: Account, volume: Volume, body: unknown): Snapshot {
+  const { snapshots, ids } = account;
+  const { name, ...created } = newSnapshot(body, "");
+  if (snapshots.list().some((other) => other.name === name))
+    throw new Refused(409, "snapshot name already exists");
+  const tags = account.addTags(created.tags);
+  const { size_gigabytes, data, region } = volume;
+  return snapshots.put({
+    ...{ id: ids.uuid(), name, tags, data, created_at: ids.now, regions: [region] },
+    ...{ resource_id: volume.id, resource_type: "volume" },
+    ...{ min_disk_size: size_gigabytes, size_gigabytes },
+  });
 }
 
 /** The droplets of the volume when the action has ended. */
@@ -101,10 +130,12 @@ function act(account: Account, volume: Volume, body: unknown): Answer {
 /** The API shows no id of the volume. */
 const view = ({ name: _, ...action }: Action) => ({ ...action, resource_id: null });
 
+const shownSnapshot = ({ data: _, ...snapshot }: Snapshot) => snapshot;
+
 export function volumeOperations(account: Account): Operations {
-  const { volumes, actions } = account;
+  const { volumes, snapshots, actions } = account;
   const path = "/v2/volumes";
-  const shown = (volume: Volume) => ({
+  const shown = ({ data: _, ...volume }: Volume) => ({
     ...{ ...volume, region: findRegion(volume.region), droplet_ids: attachedTo(account, volume) },
     ...{ filesystem_type: "", filesystem_label: "" },
   });
@@ -114,6 +145,20 @@ export function volumeOperations(account: Account): Operations {
       view: shown,
       matches: ({ name, region }, query) =>
         (query.get("name") ?? name) === name && (query.get("region") ?? region) === region,
+    }),
+    ...reads("snapshots", "snapshot", {
+      records: snapshots,
+      view: shownSnapshot,
+      matches: ({ resource_type }, query) => (query.get("resource_type") ?? resource_type) === resource_type,
+    }),
+    ...removal("/v2/snapshots", snapshots, () => undefined),
+    [`GET ${path}/{id}/snapshots`]: (request) => {
+      const all = snapshots.list().filter(({ resource_id }) => resource_id === request.id);
+      return pageOf("snapshots", all, request, shownSnapshot);
+    },
+    [`POST ${path}/{id}/snapshots`]: ({ id, body }) => ({
+      status: 201,
+      body: { snapshot: shownSnapshot(createSnapshot(account, volumes.withID(id), body)) },
     }),
     ...reads("actions", "action", { records: actions, view }),
     [`POST ${path}`]: ({ body }) => ({ status: 201, body: { volume: shown(create(account, body)) } }),

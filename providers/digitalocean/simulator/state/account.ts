@@ -6,7 +6,7 @@ import { type Balancer, Balancers } from "./balancers.ts";
 import { type Certificate, Certificates } from "./certificates.ts";
 import { Droplets } from "./droplets.ts";
 import type { Firewall } from "./firewalls.ts";
-import type { Action, Volume } from "./volumes.ts";
+import type { Action, Snapshot, Volume } from "./volumes.ts";
 
 export interface AccountTimes {
   /** How long a load balancer is `new`, and a certificate of Let's Encrypt `pending`. */
@@ -37,6 +37,7 @@ export class Account {
   readonly firewalls: Records<Firewall>;
   readonly vpcs: Records<Vpc>;
   readonly volumes: Records<Volume>;
+  readonly snapshots: Records<Snapshot>;
   /** csi-sanity uses other names. */
   volumeName = /^[a-z][a-z0-9-]{0,63}$/;
   /** Of volumes. */
@@ -59,6 +60,7 @@ export class Account {
     this.firewalls = new Records(clock);
     this.vpcs = new Records(clock);
     this.volumes = new Records(clock);
+    this.snapshots = new Records(clock);
     this.actions = new Records(clock);
     this.tags = new Records(clock);
   }

@@ -1,4 +1,4 @@
-// Volumes, and the actions that attach, detach and resize them.
+// Volumes, their snapshots, and the actions that attach, detach and resize them.
 
 import type { Stored } from "#ccm/testing";
 
@@ -12,6 +12,20 @@ export interface Volume extends Stored {
   readonly droplet_ids: readonly number[];
   readonly tags: readonly string[];
   readonly created_at: string;
+  /** What is written on it. The API does not show it. */
+  readonly data: string;
+}
+
+export interface Snapshot extends Stored {
+  readonly id: string;
+  readonly resource_id: string;
+  readonly resource_type: "volume";
+  readonly regions: readonly string[];
+  readonly min_disk_size: number;
+  readonly size_gigabytes: number;
+  readonly tags: readonly string[];
+  readonly created_at: string;
+  readonly data: string;
 }
 
 export interface Action extends Stored {

@@ -23,6 +23,19 @@ func attachesVolumes() {
 	refusedCall(409, "attached")(refusedDeletion, err)
 	ended(got(client.StorageActions.Resize(ctx, volume.ID, 20, "nyc3")))
 	equal(got(client.Storage.GetVolume(ctx, volume.ID)).SizeGigaBytes, int64(20))
+	snapshotRequest := &godo.SnapshotCreateRequest{VolumeID: volume.ID, Name: "go-snapshot", Tags: []string{"k8s:go"}}
+	snapshot := got(client.Storage.CreateSnapshot(ctx, snapshotRequest))
+	equal(snapshot.ResourceID, volume.ID)
+	equal(snapshot.MinDiskSize, 20)
+	equal(snapshot.Regions, []string{"nyc3"})
+	refused[*godo.Snapshot](409, "already exists")(client.Storage.CreateSnapshot(ctx, snapshotRequest))
+	equal(len(got(client.Snapshots.ListVolume(ctx, nil))), 1)
+	equal(got(client.Storage.ListSnapshots(ctx, volume.ID, nil))[0].ID, snapshot.ID)
+	copied := &godo.VolumeCreateRequest{Name: "go-copy", Region: "nyc3", SizeGigaBytes: 10, SnapshotID: snapshot.ID}
+	refused[*godo.Volume](422, "smaller")(client.Storage.CreateVolume(ctx, copied))
+	copied.SizeGigaBytes = 20
+	done(client.Storage.DeleteVolume(ctx, got(client.Storage.CreateVolume(ctx, copied)).ID))
+	done(client.Snapshots.Delete(ctx, snapshot.ID))
 	detaching := got(client.StorageActions.DetachByDropletID(ctx, volume.ID, droplet))
 	refused[*godo.Action](422, "pending event")(client.StorageActions.Attach(ctx, volume.ID, droplet))
 	ended(detaching)

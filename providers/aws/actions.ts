@@ -28,6 +28,9 @@ export const ec2Actions = {
   AttachVolume: ["volumes"],
   DetachVolume: ["volumes"],
   ModifyVolume: ["volumes"],
+  DescribeSnapshots: ["volumes"],
+  CreateSnapshot: ["volumes"],
+  DeleteSnapshot: ["volumes"],
 } as const satisfies Actions;
 
 const balancers = ["load-balancers"] as const;

@@ -16,6 +16,7 @@ import type {
   ApiModification,
   ApiRouteTable,
   ApiSecurityGroup,
+  ApiSnapshot,
   ApiSubnet,
   ApiVolume,
   ApiZone,
@@ -63,6 +64,8 @@ export type NewVolume = {
   /** In GiB. */
   readonly Size: number;
   readonly VolumeType: string;
+  readonly SnapshotId?: string | undefined;
+  readonly VolumeInitializationRate?: number | undefined;
   readonly Iops?: number | undefined;
   readonly Throughput?: number | undefined;
   readonly Encrypted: boolean;
@@ -153,6 +156,27 @@ export function ec2Api(access: Access, account: Context["account"]) {
       list<ApiVolume>("DescribeVolumes", "volumeSet", wanted, call, volumesPerPage),
     describeVolumesModifications: (wanted: Wanted, call: Call) =>
       list<ApiModification>("DescribeVolumesModifications", "volumeModificationSet", wanted, call),
+    snapshotPages: (call: Call) =>
+      api.pages<ApiSnapshot>(
+        "DescribeSnapshots",
+        { Owner: ["self"] },
+        paging("snapshotSet", volumesPerPage),
+        call,
+      ),
+    describeSnapshots: (wanted: Wanted, call: Call) =>
+      list<ApiSnapshot>("DescribeSnapshots", "snapshotSet", wanted, call),
+    createSnapshot: async (
+      {
+        tags,
+        ...snapshot
+      }: { readonly VolumeId: string; readonly Description: string; readonly tags: readonly Tag[] },
+      call: Call,
+    ): Promise<string> => {
+      const TagSpecification = [{ ResourceType: "snapshot", Tag: tags }];
+      const created = await api.call<ApiSnapshot>("CreateSnapshot", { ...snapshot, TagSpecification }, call);
+      return created.snapshotId;
+    },
+    deleteSnapshot: (SnapshotId: string, call: Call) => change("DeleteSnapshot", { SnapshotId }, call),
     createVolume: async ({ tags, ...volume }: NewVolume, call: Call): Promise<string> => {
       const TagSpecification = [{ ResourceType: "volume", Tag: tags }];
       return (await api.call<ApiVolume>("CreateVolume", { ...volume, TagSpecification }, call)).volumeId;

@@ -127,3 +127,15 @@ export interface ApiModification {
   /** `modifying`, `optimizing`, `completed` or `failed`. */
   readonly modificationState?: Maybe<string>;
 }
+
+export interface ApiSnapshot {
+  readonly snapshotId: string;
+  /** One that does not exist for a copy of a snapshot. */
+  readonly volumeId?: Maybe<string>;
+  /** In GiB. */
+  readonly volumeSize?: Maybe<string>;
+  readonly startTime?: Maybe<string>;
+  /** `pending`, `completed`, `error`, or that of an archived one. */
+  readonly status?: Maybe<string>;
+  readonly tagSet?: Maybe<readonly ApiTag[]>;
+}

@@ -37,7 +37,6 @@ const forFormat = (what: string): Field<string> => ({
 
 const no = { fallback: false };
 const count = { min: 1, max: 2 ** 31 - 1 };
-const ofSnapshots = (what: string) => text(what, { ineffective: true });
 
 /** Options for mkfs: of ext4, and of XFS where it has one. The keys of the context are those of the Go driver, in lower case. */
 const formats = {
@@ -67,8 +66,10 @@ const parameters = {
   ext4EncryptionSupport: flag("Whether ext4 can encrypt folders.", no),
   tagSpecification,
   blockExpress: text("All volumes of the type io2 are Block Express.", { ineffective: true }),
-  volumeInitializationRate: ofSnapshots("For volumes of snapshots."),
-  blockAttachUntilInitialized: ofSnapshots("For volumes of snapshots."),
+  volumeInitializationRate: integer("MiB a second at which a volume gets the data of its snapshot.", count),
+  blockAttachUntilInitialized: text("A volume is attached while it still gets the data of its snapshot.", {
+    ineffective: true,
+  }),
   fstype: text("The provisioner reads it.", { ineffective: true }),
 };
 export type VolumeParameters = typeof parameters;
@@ -90,6 +91,7 @@ export const volumeDriver: VolumeDriver<VolumeParameters> = {
     };
   },
   unknownParameters: "refused",
+  sources: ["snapshot"],
   sizes: { min: gibibyte, step: gibibyte, max: 65_536 * gibibyte },
   topologyKeys: [zoneKey],
   topologyAliases: { [`topology.${driverName}/zone`]: zoneKey },

@@ -1,4 +1,4 @@
-// EBS volumes, with the ids, names, tags and tokens of the CSI driver ebs.csi.aws.com, so that its PersistentVolumes work on.
+// EBS volumes and their snapshots, with the ids, names, tags and tokens of the CSI driver ebs.csi.aws.com, so that its PersistentVolumes work on.
 
 import {
   type Call,
@@ -9,20 +9,23 @@ import {
   ifFound,
   inProgress,
   mapEntries,
+  type ObservedSnapshot,
   type ObservedVolume,
+  type Snapshots,
   type Volumes,
 } from "#ccm";
 import type { Ec2Api, NewVolume, Tag } from "./api-ec2.ts";
 import { tagIn, tagList } from "./balancer-names.ts";
 import { type Cluster, prefix } from "./cluster.ts";
 import { instanceIDOf } from "./instances.ts";
-import type { ApiVolume } from "./resources.ts";
+import type { ApiSnapshot, ApiVolume } from "./resources.ts";
 import type { Settings } from "./settings.ts";
 import { driverName, gibibyte, placeholder, type VolumeParameters, zoneKey } from "./volume-driver.ts";
 
 type Desired = DesiredVolume<VolumeParameters>;
 
 const nameTag = "CSIVolumeName";
+const snapshotTag = "CSIVolumeSnapshotName";
 const ratioTag = `${driverName}/IOPSPerGb`;
 const followsTag = `${driverName}/AllowAutoIOPSIncreaseOnModify`;
 
@@ -70,7 +73,21 @@ function iopsOf(size: number, { type, iops, iopsPerGB, allowAutoIOPSPerGBIncreas
   return wanted === undefined ? undefined : capped(type, size, wanted, allowAutoIOPSPerGBIncrease);
 }
 
-/** Those of the Go driver with `--k8s-tag-cluster-id`. */
+type Pairs = readonly (readonly [string, string])[];
+
+/** Those of the Go driver with `--k8s-tag-cluster-id`, and those of the operator. */
+const clusterTags = (
+  name: string,
+  cluster: string,
+  extra: ReadonlyMap<string, string> | undefined,
+): Pairs => [
+  [`${driverName}/cluster`, "true"],
+  [prefix + cluster, "owned"],
+  ["Name", `${cluster}-dynamic-${name}`],
+  [`${driverName}/cluster-name`, cluster],
+  ...(extra ?? []),
+];
+
 function tagsOf(
   { name, claim, parameters }: Desired,
   cluster: string,
@@ -83,17 +100,13 @@ function tagsOf(
   const ofClaim = "kubernetes.io/created-for/";
   const all: readonly (readonly [string, string | undefined])[] = [
     [nameTag, name],
-    [`${driverName}/cluster`, "true"],
     [`${ofClaim}pvc/name`, claim?.name],
     [`${ofClaim}pvc/namespace`, claim?.namespace],
     [`${ofClaim}pv/name`, claim?.volume],
     [ratioTag, iopsPerGB === undefined ? undefined : String(iopsPerGB)],
     [followsTag, follows === undefined ? undefined : String(follows)],
-    [prefix + cluster, "owned"],
-    ["Name", `${cluster}-dynamic-${name}`],
     ["KubernetesCluster", cluster],
-    [`${driverName}/cluster-name`, cluster],
-    ...(extra ?? []),
+    ...clusterTags(name, cluster, extra),
     ...[...tagSpecification].map(([key, value]) => [key, filled(value)] as const),
   ];
   return tagList(new Map(all.flatMap(([key, value]) => (value === undefined ? [] : [[key, value]]))));
@@ -140,6 +153,44 @@ class OwnChanges {
 
 const codeOf = (error: unknown): string | undefined => (CloudError.is(error) ? error.detail.code : undefined);
 
+/** What `pending` shows is final: what is written to the volume later does not become part of it. */
+const snapshotStates: Readonly<Record<string, ObservedSnapshot["state"]>> = {
+  ...{ pending: "uploading", completed: "ready", error: "failed" },
+};
+
+function toSnapshot(found: ApiSnapshot): ObservedSnapshot {
+  const { snapshotId: id, volumeId, volumeSize, startTime, status, tagSet } = found;
+  return {
+    ...{ id, name: tagIn(tagSet, snapshotTag) ?? id, size: Number(volumeSize) * gibibyte },
+    // That of a copy.
+    volumeID: volumeId === "vol-ffffffff" ? "" : (volumeId ?? ""),
+    createdAt: new Date(startTime ?? 0),
+    state: snapshotStates[status ?? ""] ?? "uploading",
+  };
+}
+
+function ebsSnapshots(ec2: Ec2Api, settings: Settings, cluster: Cluster): Snapshots {
+  return {
+    list: (call) => mapEntries(ec2.snapshotPages(call), toSnapshot),
+    get: async (id, call) => {
+      if (!/^snap-[0-9a-f]+$/.test(id)) return undefined;
+      const [found] = (await ifFound(ec2.describeSnapshots({ SnapshotId: [id] }, call))) ?? [];
+      return found && toSnapshot(found);
+    },
+    create: async ({ name, volume: { id } }, call) => {
+      const { id: own } = await cluster.tag(call);
+      const pairs: Pairs = [[snapshotTag, name], ...clusterTags(name, own, settings["volumes-extra-tags"])];
+      const Description = `Created by AWS EBS CSI driver for volume ${id}`;
+      const snapshot = { VolumeId: id, Description, tags: tagList(new Map(pairs)) };
+      return { ...done(), id: await ec2.createSnapshot(snapshot, call) };
+    },
+    remove: async ({ id }, call) => {
+      await ifFound(ec2.deleteSnapshot(id, call));
+      return done();
+    },
+  };
+}
+
 export function ebsVolumes(ec2: Ec2Api, settings: Settings, cluster: Cluster): Volumes<VolumeParameters> {
   const own = new OwnChanges();
   const observed = (found: ApiVolume): Observed => {
@@ -184,6 +235,8 @@ export function ebsVolumes(ec2: Ec2Api, settings: Settings, cluster: Cluster): V
       const { id } = await cluster.tag(call);
       const volume: NewVolume = {
         ...{ ClientToken: own.tokenFor(name), AvailabilityZone: await zoneOf(desired.topology, call) },
+        SnapshotId: desired.source?.id,
+        VolumeInitializationRate: desired.source && parameters.volumeInitializationRate,
         ...{ Size: size, VolumeType: type, Iops: iopsOf(size, parameters), Throughput: throughput },
         ...{ Encrypted: encrypted || kmsKeyId !== undefined, KmsKeyId: kmsKeyId, MultiAttachEnabled: false },
         tags: tagsOf(desired, id, settings["volumes-extra-tags"]),
@@ -229,5 +282,6 @@ export function ebsVolumes(ec2: Ec2Api, settings: Settings, cluster: Cluster): V
       own.expanding.add(id);
       return inProgress(`volume ${name}`);
     },
+    snapshots: ebsSnapshots(ec2, settings, cluster),
   };
 }

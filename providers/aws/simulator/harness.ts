@@ -89,6 +89,10 @@ export const harness: Harness = {
       terminateMachine: (name: string) => void account.instances.change(name, { state: "shutting-down" }),
       removeMachine: (name: string) => account.terminate(account.instances.existing(name).id),
       settle: () => cloud.settle(),
+      disks: {
+        write: (id: string, data: string) => void account.volumes.change(id, { data }),
+        read: (id: string) => account.volumes.withID(id).data,
+      },
       refuseTarget: ({ key }: { readonly key: string }) => void account.refused.add(key),
       // Without the source/destination check, which is not switched on again, as in the Go manager.
       state: () => ({
@@ -99,6 +103,9 @@ export const harness: Harness = {
             ...one,
             attachedTo: attachments.map(({ instance }) => account.instances.get(instance)?.name),
           })),
+        ),
+        snapshots: byName(
+          account.snapshots.list().map(({ id: _, volume: __, startedAt: ___, ...one }) => one),
         ),
         tables: account.tables.list().map(({ tags, routes }) => ({
           tags,

@@ -174,22 +174,23 @@ const skipped: Readonly<Record<string, string>> = {
   "pagination should detect volumes added between pages": "csi-sanity has switched it off",
 };
 
+const withoutClones = { "source volume": "this cloud cannot clone volumes" };
 const withoutSources = {
   Snapshot: "this cloud has no snapshots of volumes",
   "source snapshot": "this cloud has no snapshots of volumes",
-  "source volume": "this cloud cannot clone volumes",
+  ...withoutClones,
 };
 
 /** Also skipped for one cloud. */
 const skippedOf: Readonly<Record<string, Readonly<Record<string, string>>>> = {
-  aws: withoutSources,
+  aws: withoutClones,
   fake: {},
   digitalocean: { "source volume": withoutSources["source volume"] },
   openstack: {
     "more volumes than the node max attach limit": "the limit is 256; the conformance suite tests it",
   },
   moto: {
-    ...withoutSources,
+    ...withoutClones,
     "more volumes than the node max attach limit": "an instance of moto has any number of volumes",
   },
   hetzner: {

@@ -168,6 +168,11 @@ test("has exactly the actions that the life of a volume calls [F82]", async () =
   await change((volume, call) => volumes.attach(volume, instance, call));
   await change((volume, call) => volumes.expand(volume, 2 ** 31, call));
   await change((volume, call) => volumes.detach(volume, instance, call));
+  await change(async (volume, call) => {
+    await volumes.snapshots?.create({ name: "snapshot-1", volume }, call);
+    for await (const page of volumes.snapshots?.list(call) ?? [])
+      for (const snapshot of page) await volumes.snapshots?.remove(snapshot, call);
+  });
   await change((volume, call) => volumes.remove(volume, call));
   expect([...new Set(cloud.seen.map(({ operation }) => operation))].toSorted()).toEqual(
     // EC2 asks for it too, for the tags of a new volume.

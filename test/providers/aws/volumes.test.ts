@@ -265,6 +265,64 @@ describe("an expansion", () => {
   });
 });
 
+describe("a snapshot", () => {
+  test("has the tags of the Go driver, and its data is final at once", async () => {
+    const world = setUp({ "volumes-extra-tags": "team=a" });
+    const volume = await world.made();
+    const { snapshots } = world.volumes;
+    const outcome = await world.lab.run(async (call) =>
+      snapshots?.create({ name: "snapshot-1", volume }, call),
+    );
+    expect(outcome?.done).toBe(true);
+    const [made] = world.account.snapshots.list();
+    expect(made?.tags).toEqual({
+      CSIVolumeSnapshotName: "snapshot-1",
+      "ebs.csi.aws.com/cluster": "true",
+      "ebs.csi.aws.com/cluster-name": "prod",
+      "kubernetes.io/cluster/prod": "owned",
+      Name: "prod-dynamic-snapshot-1",
+      team: "a",
+    });
+    const get = () => world.lab.run(async (call) => snapshots?.get(outcome?.id ?? "", call));
+    expect(await get()).toMatchObject({ state: "uploading", volumeID: volume.id, size: 10 * gibibyte });
+    await world.pass();
+    expect(await get()).toMatchObject({ state: "ready" });
+  });
+
+  test("is the source of a volume, with the rate at which it gets its data", async () => {
+    const world = setUp();
+    const volume = await world.made();
+    const source = { kind: "snapshot", id: "" } as const;
+    const id = await world.lab.run(
+      async (call) => (await world.volumes.snapshots?.create({ name: "snapshot-1", volume }, call))?.id,
+    );
+    const restore = () =>
+      world.create(
+        { volumeInitializationRate: "200" },
+        { name: "pvc-2", source: { ...source, id: id ?? "" } },
+      );
+    expect(await failureOf(restore())).toMatchObject({ kind: "busy" });
+    await world.pass();
+    await restore();
+    const [, restored] = [...world.account.tokens.values()];
+    expect(JSON.parse(restored?.written ?? "")).toMatchObject({
+      SnapshotId: id,
+      VolumeInitializationRate: "200",
+    });
+  });
+
+  test("that is a copy shows no volume", async () => {
+    const world = setUp();
+    const id = world.account.id("snap");
+    const state = { startedAt: "2026-01-02T03:04:05.000Z", state: "completed", data: "" } as const;
+    world.account.snapshots.put({ ...state, id, name: "", tags: {}, volume: "vol-ffffffff", size: 1 });
+    expect(await world.lab.run(async (call) => world.volumes.snapshots?.get(id, call))).toEqual({
+      ...{ id, name: id, volumeID: "", size: gibibyte, state: "ready" },
+      createdAt: new Date("2026-01-02T03:04:05.000Z"),
+    });
+  });
+});
+
 test("that other drivers have made are found under their ids", async () => {
   const world = setUp();
   const { account } = world;
@@ -278,7 +336,7 @@ test("that other drivers have made are found under their ids", async () => {
     modification: undefined,
   };
   account.volumes.put({
-    ...{ ...usual, id, name: "", size: 8, zone: "us-west-2c", state: "in-use" },
+    ...{ ...usual, id, data: "", name: "", size: 8, zone: "us-west-2c", state: "in-use" },
     tags: { Name: "kubernetes-dynamic-pvc-1" },
     attachments: [{ instance, device: "/dev/xvdba", state: "attached" }],
   });

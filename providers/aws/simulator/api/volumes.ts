@@ -1,9 +1,9 @@
-// Operations of EBS volumes. A change takes a while; until then, the volume shows it.
+// Operations of EBS volumes and snapshots. A change takes a while; until then, the volume shows it.
 
 import { Refused } from "#ccm/testing";
 import { listIn, recordIn, type SentParameters, tagsIn, textIn } from "../query.ts";
 import { type Account, zones } from "../state/account.ts";
-import type { Volume } from "../state/resources.ts";
+import type { Snapshot, Volume } from "../state/resources.ts";
 import { known, pageOf, type QueryOperations, selected, tagSet } from "./operations.ts";
 
 /** What an instance can have: its volumes, the one that it starts from, and its network interfaces. */
@@ -24,7 +24,7 @@ function view({ id, size, zone, type, iops, throughput, encrypted, state, attach
 }
 
 function create(account: Account, parameters: SentParameters) {
-  const { volumes, later, times, tokens } = account;
+  const { volumes, snapshots, later, times, tokens } = account;
   const text = (name: string) => textIn(parameters[name]);
   const [size, zone, type] = [
     Number(text("Size")),
@@ -36,6 +36,12 @@ function create(account: Account, parameters: SentParameters) {
   const all = volumes.list();
   if (all.reduce((sum, one) => sum + one.size, size) > maxStorage)
     throw new Refused(400, "The maximum of gigabytes was exceeded.", "VolumeLimitExceeded");
+  const source =
+    text("SnapshotId") === undefined ? undefined : snapshots.withID(textOf(parameters, "SnapshotId"));
+  if (source !== undefined && source.state !== "completed")
+    throw new Refused(400, `Snapshot ${source.id} is in the '${source.state}' state`, "IncorrectState");
+  if (source !== undefined && size < source.size)
+    throw new Refused(400, `The size must be at least ${source.size}`, "InvalidParameterValue");
   const token = text("ClientToken") ?? "";
   const { Action: _, ...sent } = parameters;
   const written = JSON.stringify(sent);
@@ -49,7 +55,7 @@ function create(account: Account, parameters: SentParameters) {
   const made = volumes.put({
     ...{ id, name: tags["CSIVolumeName"] ?? "", tags, size, zone, type: type ?? "gp2", attachments: [] },
     ...{ iops: text("Iops"), throughput: text("Throughput"), encrypted: text("Encrypted") === "true" },
-    ...{ state: "creating", modification: undefined },
+    ...{ state: "creating", modification: undefined, data: source?.data ?? "" },
   });
   later.add(times.change, () => volumes.change(id, { state: "available" }));
   return view(made);
@@ -121,9 +127,40 @@ function modify(account: Account, parameters: SentParameters) {
   return { volumeModification: { volumeId: id, modificationState: "modifying", targetSize: size } };
 }
 
-export function volumeOperations(account: Account): QueryOperations {
-  const { volumes } = account;
+function snapshotView({ id, volume, size, startedAt, state, tags }: Snapshot) {
   return {
+    ...{ snapshotId: id, volumeId: volume, volumeSize: size, startTime: startedAt, status: state },
+    tagSet: tagSet({ tags } as Snapshot),
+  };
+}
+
+/** Its data is final when the request is answered; volumes can be created from it later. */
+function createSnapshot(account: Account, parameters: SentParameters) {
+  const { snapshots, later, times, ids } = account;
+  const { id: volume, size, data } = find(account, parameters);
+  const tags = tagsIn(recordIn(listIn(parameters["TagSpecification"])[0])["Tag"]);
+  const id = account.id("snap");
+  const named = { id, tags, name: tags["CSIVolumeSnapshotName"] ?? "" };
+  const made = snapshots.put({ ...named, volume, size, data, startedAt: ids.now, state: "pending" });
+  later.add(times.change, () => {
+    if (snapshots.get(id) !== undefined) snapshots.change(id, { state: "completed" });
+  });
+  return snapshotView(made);
+}
+
+export function volumeOperations(account: Account): QueryOperations {
+  const { volumes, snapshots } = account;
+  return {
+    "ec2:DescribeSnapshots": (parameters) => {
+      const all = selected(known(snapshots), parameters, "SnapshotId", () => ({}));
+      const { entries, nextToken } = pageOf(all, parameters, "SnapshotId");
+      return { snapshotSet: entries.map(snapshotView), nextToken };
+    },
+    "ec2:CreateSnapshot": (parameters) => createSnapshot(account, parameters),
+    "ec2:DeleteSnapshot": (parameters) => {
+      snapshots.remove(snapshots.withID(textOf(parameters, "SnapshotId")).id);
+      return undefined;
+    },
     "ec2:DescribeVolumes": (parameters) => {
       const all = selected(known(volumes), parameters, "VolumeId", (one) => ({
         "volume-id": [one.id],

@@ -10,6 +10,7 @@ import {
   Resources,
   type RouteTable,
   type SecurityGroup,
+  type Snapshot,
   type Subnet,
   type Tagged,
   type Volume,
@@ -39,6 +40,7 @@ export class Account {
   readonly tables: Resources<RouteTable>;
   readonly groups: Resources<SecurityGroup>;
   readonly volumes: Resources<Volume>;
+  readonly snapshots: Resources<Snapshot>;
   /** What was asked for with the tokens of new volumes. */
   readonly tokens = new Map<string, { readonly written: string; readonly id: string }>();
   readonly rootDevice = "/dev/xvda";
@@ -66,6 +68,7 @@ export class Account {
     this.tables = new Resources(clock, "InvalidRouteTableID.NotFound");
     this.groups = new Resources(clock, "InvalidGroup.NotFound");
     this.volumes = new Resources(clock, "InvalidVolume.NotFound");
+    this.snapshots = new Resources(clock, "InvalidSnapshot.NotFound");
     const view: Vpc = {
       vpc: this.vpc,
       zoneOf: (id) => this.subnets.get(id)?.zone,
@@ -108,6 +111,7 @@ export class Account {
   get taggable(): readonly Resources<Tagged>[] {
     const all: readonly unknown[] = [
       ...[this.instances, this.subnets, this.tables, this.groups, this.volumes],
+      this.snapshots,
     ];
     return all as readonly Resources<Tagged>[];
   }

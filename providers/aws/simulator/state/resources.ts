@@ -88,7 +88,19 @@ export interface Volume extends Tagged {
     readonly device: string;
     readonly state: "attaching" | "attached" | "detaching";
   }[];
+  /** What machines have written to it. */
+  readonly data: string;
   readonly modification: "modifying" | "optimizing" | "completed" | undefined;
+}
+
+export interface Snapshot extends Tagged {
+  readonly id: string;
+  readonly volume: string;
+  /** In GiB. */
+  readonly size: number;
+  readonly startedAt: string;
+  readonly state: "pending" | "completed";
+  readonly data: string;
 }
 
 /** Records whose refusals have EC2's codes. */

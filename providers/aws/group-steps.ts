@@ -2,7 +2,7 @@
 
 import { errorProblem, type Problem } from "#ccm";
 import type { Tag } from "./api-ec2.ts";
-import type { Desired } from "./balancer.ts";
+import type { Desired, Observed } from "./balancer.ts";
 import {
   clusterTags,
   groupNamed,
@@ -44,6 +44,10 @@ export const deleteGroup = ({ groupId, groupName }: ApiSecurityGroup): AwsStep =
   on: `${groupName} (${groupId})`,
   requests: [ec2("deleteSecurityGroup", groupId)],
 });
+
+/** A group that another load balancer has too stays. */
+export const deleteUnused = ({ group }: OwnGroup, { usedGroups }: Pick<Observed, "usedGroups">): Steps =>
+  group === undefined || usedGroups.has(group.groupId) ? [] : [deleteGroup(group)];
 
 /** The group with the name that Fairlead gives: its own, another cluster's, or one without tags, which gets them. */
 export interface OwnGroup {

@@ -18,7 +18,7 @@ import { closeSteps, deleteGroup } from "./group-steps.ts";
 import { splitPorts } from "./network.ts";
 import { classicGroupChanges, networkGroupChanges } from "./node-rules.ts";
 import { planClassic } from "./plan-classic.ts";
-import { deleteTargetGroup, planNetwork } from "./plan-network.ts";
+import { deleteTargetGroup, isDeletable, planNetwork } from "./plan-network.ts";
 import type { ApiSecurityGroup } from "./resources.ts";
 import { type AwsStep, elb, elbv2 } from "./steps.ts";
 
@@ -134,9 +134,7 @@ function planEnd(
     ...(classic === undefined ? networkGroupChanges(groups, lb, [], []) : []),
   ];
   const arn = network?.LoadBalancerArn;
-  const unused = targetGroups.filter(
-    ({ isOwn, LoadBalancerArns: arns }) => isOwn && (arns ?? []).every((one) => one === arn),
-  );
+  const unused = targetGroups.filter((one) => isDeletable(one, arn));
   const deletion = { do: "delete load balancer", on: lb };
   const steps: readonly AwsStep[] = [
     ...(input.operator.leavesNodeGroups ? [] : closeSteps(changes, "load balancer")),

@@ -12,7 +12,7 @@ import { classicGroupName, newTags, serviceName, tagIn, tagList } from "./balanc
 import { type ClassicSpec, classicSpec } from "./classic.ts";
 import {
   closeSteps,
-  deleteGroup,
+  deleteUnused,
   groupCreation,
   type OwnGroup,
   openSteps,
@@ -48,7 +48,7 @@ function isSameListener(
   );
 }
 
-/** Changed listeners too are removed first: a port has one listener. */
+/** New ports are added before others are removed. A port has one listener, so a changed one is removed before it is created again. */
 function listenerSteps(
   lb: string,
   { listeners }: ClassicSpec,
@@ -57,14 +57,17 @@ function listenerSteps(
   const found = (ListenerDescriptions ?? []).map(({ Listener }) => Listener);
   const stale = found.filter((one) => !listeners.some((wanted) => isSameListener(wanted, one)));
   const missing = listeners.filter((wanted) => !found.some((one) => isSameListener(wanted, one)));
-  const ports = stale.map((one) => Number(one.LoadBalancerPort));
+  const taken = stale.map(({ LoadBalancerPort }) => Number(LoadBalancerPort));
+  const changed = missing.filter(({ LoadBalancerPort }) => taken.includes(LoadBalancerPort));
+  const added = missing.filter((one) => !changed.includes(one));
+  const create = (all: readonly ClassicListener[]) => elb("createListeners", lb, { Listeners: all });
+  const remove = (ports: readonly number[]) => elb("deleteListeners", lb, { LoadBalancerPorts: ports });
+  const ports = changed.map(({ LoadBalancerPort }) => LoadBalancerPort);
+  const removed = taken.filter((port) => !ports.includes(port));
   return [
-    ...(ports.length > 0
-      ? [step("delete listeners", lb, elb("deleteListeners", lb, { LoadBalancerPorts: ports }))]
-      : []),
-    ...(missing.length > 0
-      ? [step("create listeners", lb, elb("createListeners", lb, { Listeners: missing }))]
-      : []),
+    ...(added.length > 0 ? [step("create listeners", lb, create(added))] : []),
+    ...(ports.length > 0 ? [step("replace listeners", lb, remove(ports), create(changed))] : []),
+    ...(removed.length > 0 ? [step("delete listeners", lb, remove(removed))] : []),
   ];
 }
 
@@ -88,8 +91,11 @@ function policySteps(lb: string, spec: ClassicSpec, classic: ApiClassicBalancer)
   const disabled = [...backends].flatMap(([port, names]) =>
     names.includes(proxyPolicy) && !(spec.usesProxyProtocol && ports.has(port)) ? [port] : [],
   );
-  const set = (InstancePort: number, PolicyNames: readonly string[]) =>
-    elb("setPoliciesForBackend", lb, { InstancePort, PolicyNames });
+  /** Policies that a user has added stay. */
+  const set = (InstancePort: number, own: readonly string[]) => {
+    const others = (backends.get(InstancePort) ?? []).filter((name) => name !== proxyPolicy);
+    return elb("setPoliciesForBackend", lb, { InstancePort, PolicyNames: [...others, ...own] });
+  };
   const proxy = [
     ...(enabled.length > 0 && !known.includes(proxyPolicy)
       ? [policy(proxyPolicy, "ProxyProtocolPolicyType", "ProxyProtocol", "true")]
@@ -247,7 +253,7 @@ function groupParts(part: Part, observed: Observed, classic: ApiClassicBalancer)
     closing: [
       ...closeSteps(onNodes, "load balancer"),
       ...closeSteps(ownChange, "clients"),
-      ...(unused.length > 0 && own.group !== undefined ? [deleteGroup(own.group)] : []),
+      ...(unused.length > 0 ? deleteUnused(own, observed) : []),
     ],
   };
 }

@@ -15,7 +15,7 @@ import {
 import { managedDescription, networkGroupName, newTags, tagIn } from "./balancer-names.ts";
 import {
   closeSteps,
-  deleteGroup,
+  deleteUnused,
   groupCreation,
   type OwnGroup,
   openSteps,
@@ -210,6 +210,12 @@ const groupOf = (
 export const deleteTargetGroup = ({ TargetGroupArn, TargetGroupName }: ObservedTargetGroup): AwsStep =>
   step("delete target group", TargetGroupName ?? TargetGroupArn, elbv2("deleteTargetGroup", TargetGroupArn));
 
+/** One with the tags of the Service, which no other load balancer has. */
+export const isDeletable = (
+  { isOwn, LoadBalancerArns: arns }: ObservedTargetGroup,
+  balancer: string | undefined,
+): boolean => isOwn && (arns ?? []).every((arn) => arn === balancer);
+
 /** One that nothing uses: a creation or a deletion has ended early. */
 export function unusedTargetGroups({ targetGroups, inDepth }: Observed): readonly ObservedTargetGroup[] {
   const used = new Set(
@@ -232,6 +238,10 @@ function listenerSteps(part: Part, observed: Observed, { LoadBalancerArn }: ApiB
   const nodes = nodesOf(desired);
   const isShared = (group: ObservedTargetGroup) =>
     listeners.filter((one) => groupOf(one, observed)?.TargetGroupArn === group.TargetGroupArn).length > 1;
+  const deleteOwn = (group: ObservedTargetGroup | undefined): Steps =>
+    group !== undefined && isDeletable(group, LoadBalancerArn) && !isShared(group)
+      ? [deleteTargetGroup(group)]
+      : [];
   const present = mappings.flatMap((mapping): Steps => {
     const listener = at(mapping.port);
     if (listener === undefined)
@@ -253,10 +263,9 @@ function listenerSteps(part: Part, observed: Observed, { LoadBalancerArn }: ApiB
       ];
     }
     const modify = elbv2("modifyListener", ListenerArn, listenerTo(mapping, created.targetGroup));
-    const isDeleted = group?.isOwn === true && !isShared(group);
     return [
       { ...step("replace target group", on(mapping.port), ...newTargetGroup(part, mapping), modify), nodes },
-      ...(isDeleted ? [deleteTargetGroup(group)] : []),
+      ...deleteOwn(group),
     ];
   });
   const stale = listeners.filter(({ Port }) => !mappings.some(({ port }) => port === Number(Port)));
@@ -264,7 +273,7 @@ function listenerSteps(part: Part, observed: Observed, { LoadBalancerArn }: ApiB
     const group = groupOf(listener, observed);
     return [
       step("delete listener", on(Number(listener.Port)), elbv2("deleteListener", listener.ListenerArn)),
-      ...(group?.isOwn === true && !isShared(group) ? [deleteTargetGroup(group)] : []),
+      ...deleteOwn(group),
     ];
   });
   return [...unusedTargetGroups(observed).map(deleteTargetGroup), ...present, ...removed];
@@ -367,7 +376,7 @@ function planCreation(
 }
 
 /** The security groups of the load balancer. AWS adds none to one that was made without. */
-function ownGroupParts(part: Part, network: ApiBalancer) {
+function ownGroupParts(part: Part, observed: Observed, network: ApiBalancer) {
   const { lb, desired, mappings, own } = part;
   const has = network.SecurityGroups ?? [];
   const given = desired.settings["security-groups"] ?? [];
@@ -392,10 +401,7 @@ function ownGroupParts(part: Part, network: ApiBalancer) {
   return {
     problems: [...problems, ...limitProblems(change)],
     opening: [...openSteps(change, "clients"), ...(isSame ? [] : [step("set security groups", lb, set)])],
-    closing: [
-      ...closeSteps(change, "clients"),
-      ...(own.group !== undefined && !isUsed ? [deleteGroup(own.group)] : []),
-    ],
+    closing: [...closeSteps(change, "clients"), ...(isUsed ? [] : deleteUnused(own, observed))],
   };
 }
 
@@ -429,7 +435,7 @@ function planChanges(part: Part, observed: Observed, network: ApiBalancer, choic
   const onNodes = leaves
     ? []
     : networkGroupChanges(observed.groups, lb, chosen.ids, nodeRules(part, subnets));
-  const own = ownGroupParts(part, network);
+  const own = ownGroupParts(part, observed, network);
   return {
     steps: [
       ...part.own.repairs,
@@ -466,7 +472,9 @@ export function planNetwork(
   const part = { lb, desired, mappings: mappingsOf(desired, input), input, own };
   const { subnets: named, internal } = desired.settings;
   const choice = chooseSubnets(input.network, named, internal);
-  if (own.problem !== undefined) return { steps: [], problems: [own.problem] };
+  const isGiven = (desired.settings["security-groups"] ?? []).length > 0;
+  if (own.problem !== undefined && input.operator.managesNetworkGroups && !isGiven)
+    return { steps: [], problems: [own.problem] };
   const network = observed?.network;
   if (observed === undefined || network === undefined) return planCreation(part, choice, observed);
   return planChanges(part, observed, network, choice);

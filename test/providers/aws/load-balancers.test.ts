@@ -62,6 +62,57 @@ describe("a classic load balancer", () => {
     expect(backends()).toEqual([["30080", []]]);
   });
 
+  test("adds a port before it removes one, and replaces a changed one", async () => {
+    const h = await served({}, { ports: [tcpPort(80), tcpPort(81)] });
+    const ports = [tcpPort(80, 30_180), tcpPort(82)];
+    h.world.edit("web", (one) => ({ ...one, spec: { ...one.spec, ports: ports as never } }));
+    await h.settle();
+    const listeners = h.changes.filter((name) => name.includes("Listener"));
+    expect(listeners).toEqual([
+      "CreateLoadBalancerListeners",
+      "DeleteLoadBalancerListeners",
+      "CreateLoadBalancerListeners",
+      "DeleteLoadBalancerListeners",
+    ]);
+    expect(
+      h.cloud.account.classic
+        .all()[0]
+        ?.listeners.map(({ port }) => port)
+        .toSorted(),
+    ).toEqual(["80", "82"]);
+  });
+
+  test("keeps the policies of backends that a user has added", async () => {
+    const h = await served({ "proxy-protocol": "*" });
+    const backends = () => h.cloud.account.classic.all()[0]?.backends ?? new Map();
+    for (const one of h.cloud.account.classic.all()) one.policies = [...one.policies, "by-hand"];
+    backends().set("30080", ["by-hand", "k8s-proxyprotocol-enabled"]);
+    await h.settle(3600);
+    h.world.edit("web", ({ metadata, ...rest }) => ({ ...rest, metadata: { ...metadata, annotations: {} } }));
+    await h.settle(3600);
+    expect(backends().get("30080")).toEqual(["by-hand"]);
+    h.world.annotate("web", { [`${prefix}proxy-protocol`]: "*" });
+    await h.settle();
+    expect(backends().get("30080")).toEqual(["by-hand", "k8s-proxyprotocol-enabled"]);
+  });
+
+  test("leaves its own security group to another load balancer that a user has given it", async () => {
+    const h = await served();
+    const own = h.groupNamed(`k8s-elb-${h.nameOf()}`);
+    const listeners = { LoadBalancerPort: "80", InstancePort: "80", Protocol: "tcp" };
+    h.cloud.account.classic.answer("CreateLoadBalancer", {
+      ...{ LoadBalancerName: "by-hand", Listeners: [listeners], Subnets: ["subnet-00000000000000001"] },
+      SecurityGroups: [String(own?.id)],
+    });
+    const given = h.addGroup("given");
+    await h.settle(3600);
+    h.world.annotate("web", { [`${prefix}security-groups`]: given });
+    await h.settle(600);
+    const [mine] = h.cloud.account.classic.all().filter(({ name }) => name === h.nameOf());
+    expect([mine?.groups, h.groupNamed(own?.name ?? "")?.id]).toEqual([[given], own?.id]);
+    expect(h.changes).not.toContain("DeleteSecurityGroup");
+  });
+
   test("keeps a rule of Nodes while another load balancer has the given security group", async () => {
     const h = new BalancerWorld();
     const given = h.addGroup("given");
@@ -233,6 +284,41 @@ describe("a network load balancer", () => {
     expect(cloud.targetGroups().find(({ arn }) => arn === listener?.group)?.name).toMatch(
       /^k8s-default-web-/,
     );
+  });
+
+  test("keeps the target group of a removed port that a user has attached to another load balancer", async () => {
+    const h = await served(network, { ports: [tcpPort(80), tcpPort(81)] });
+    const { network: cloud } = h.cloud.account;
+    cloud.answer("CreateLoadBalancer", {
+      ...{ Name: "by-hand", Type: "network", SubnetMappings: [{ SubnetId: "subnet-00000000000000001" }] },
+    });
+    const group = cloud.targetGroups().find(({ port }) => port === "30081");
+    cloud.answer("CreateListener", {
+      ...{
+        LoadBalancerArn: cloud.all().find(({ name }) => name === "by-hand")?.arn ?? "",
+        Port: "81",
+        Protocol: "TCP",
+      },
+      DefaultActions: [{ Type: "forward", TargetGroupArn: group?.arn ?? "" }],
+    });
+    await h.settle(3600);
+    h.world.edit("web", (one) => ({ ...one, spec: { ...one.spec, ports: [tcpPort(80)] as never } }));
+    await h.settle(600);
+    expect(h.changes.filter((name) => name.startsWith("Delete"))).toEqual(["DeleteListener"]);
+    expect(cloud.targetGroups().map(({ name }) => name)).toContain(group?.name as string);
+  });
+
+  test("does not need its own security group where it gets a given one", async () => {
+    const h = await served(network, { settings: { "nlb-security-group-mode": "Managed" } });
+    const [id = ""] = h.cloud.account.network.all()[0]?.groups ?? [];
+    h.cloud.account.groups.change(id, { tags: { "kubernetes.io/cluster/prod": "shared" } });
+    await h.settle(3600);
+    expect(h.said()).toContain("but not as owned");
+    const given = h.addGroup("given");
+    h.world.annotate("web", { [`${prefix}security-groups`]: given });
+    await h.settle(3600);
+    expect(h.cloud.account.network.all()[0]?.groups).toEqual([given]);
+    expect(h.cloud.account.groups.get(id)).toBeDefined();
   });
 
   test("is made for both families only if the source ranges can be enforced [F45]", async () => {

@@ -13,6 +13,7 @@ import { iamPolicy } from "./policy.ts";
 import { ClusterRoutes } from "./routes.ts";
 import { checkSettings, config, readConfigFile } from "./settings.ts";
 import { instanceTags } from "./tagging.ts";
+import { Zones } from "./topology.ts";
 import { volumeDriver } from "./volume-driver.ts";
 import { ebsVolumes } from "./volumes.ts";
 
@@ -31,7 +32,7 @@ export const aws = defineProvider({
     const metadata = new InstanceMetadata(settings, context.account);
     const access = accessOf(settings, context, metadata);
     const api = awsApi(access, context.account);
-    const cluster = clusterOf(settings, api, metadata);
+    const cluster = { ...clusterOf(settings, api, metadata), zones: new Zones(api.ec2) };
     const source = instanceSource(api.ec2, settings, { ...cluster, region: access.region });
     return {
       instances: { sources: [source], unreadable: [fargate], matchBy: ["name", "shortName"] },

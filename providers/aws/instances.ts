@@ -17,7 +17,7 @@ import type { Ec2Api, Filter } from "./api-ec2.ts";
 import { type Cluster, clusterFilters, hasClusterTag } from "./cluster.ts";
 import type { ApiInstance, ApiInterface } from "./resources.ts";
 import type { Settings } from "./settings.ts";
-import { type Topology, topologiesOf, ZoneIDs, zoneLabels } from "./topology.ts";
+import { type Topology, topologiesOf, type Zones, zoneLabels } from "./topology.ts";
 
 /** The last part of the path decides, as in the Go manager. Without a scheme, all of it is the path. */
 function lastPart(id: string): string {
@@ -117,7 +117,7 @@ function handlesOf({
 interface Known {
   readonly region: string;
   readonly families: readonly string[];
-  readonly zones: ReadonlyMap<string, string>;
+  readonly zones: Awaited<ReturnType<Zones["with"]>>;
   readonly topologies: ReadonlyMap<string, Topology>;
 }
 
@@ -149,7 +149,7 @@ function toInstance(found: ApiInstance, known: Known): readonly Instance[] {
       type: instanceType ?? "",
       region: known.region,
       ...(zone !== undefined && { zone }),
-      labels: { ...zoneLabels(known.zones.get(zone ?? "")), ...labels },
+      labels: { ...zoneLabels(known.zones.get(zone ?? "")?.zoneId), ...labels },
       ...(problems.length > 0 && { problems }),
     },
   ];
@@ -167,9 +167,8 @@ const alive: Filter = {
 export function instanceSource(
   ec2: Ec2Api,
   settings: Settings,
-  cluster: Cluster & { readonly region: (call: Call) => Promise<string> },
+  cluster: Cluster & { readonly region: (call: Call) => Promise<string>; readonly zones: Zones },
 ): InstanceSource {
-  const zoneIDs = new ZoneIDs(ec2);
   const pattern = new RegExp(settings["supported-topology-instance-type-pattern"]);
   const { "node-ip-families": chosen = [] } = settings;
   const families = chosen.length === 0 ? ["ipv4"] : chosen;
@@ -178,7 +177,7 @@ export function instanceSource(
     const names = found.flatMap(({ placement }) => placement?.availabilityZone ?? []);
     const [region, zones, topologies] = [
       await cluster.region(call),
-      await zoneIDs.of(names, call),
+      await cluster.zones.with(names, call),
       await topologiesOf(ec2, found, pattern, call),
     ];
     return found.flatMap((one) => toInstance(one, { region, families, zones, topologies }));

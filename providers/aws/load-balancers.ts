@@ -9,7 +9,6 @@ import {
   isGone,
   type LoadBalancers,
   type RefusedTarget,
-  resolveOnce,
   type StepOutcome,
   seconds,
 } from "#ccm";
@@ -24,6 +23,7 @@ import { permissionsOf, rulesOf, without } from "./rules.ts";
 import type { Settings } from "./settings.ts";
 import { type AwsStep, type BalancingApi, created, type Request, type Special } from "./steps.ts";
 import type { Network } from "./subnets.ts";
+import type { Zones } from "./topology.ts";
 
 const codeOf = (error: unknown): string | undefined => (CloudError.is(error) ? error.detail.code : undefined);
 
@@ -215,17 +215,19 @@ async function readNetwork(
   { ec2 }: BalancingApi,
   identity: Identity,
   desired: readonly Desired[],
-  readZones: (call: Call) => Promise<Network["zones"]>,
+  zones: Zones,
   call: Call,
 ): Promise<Network> {
+  // For load balancers that end.
+  if (desired.length === 0) return { identity, subnets: [], routeTables: [], zones: [] };
   const Filter = [{ Name: "vpc-id", Value: [identity.vpc] }];
   const discovers = desired.some(discoversSubnets);
-  const [subnets, routeTables, zones] = await Promise.all([
+  const [subnets, routeTables, known] = await Promise.all([
     ec2.describeSubnets({ Filter }, call),
     discovers ? ec2.describeRouteTables({ Filter }, call) : [],
-    discovers ? readZones(call) : [],
+    discovers ? zones.with([], call) : new Map(),
   ]);
-  return { identity, subnets, routeTables, zones };
+  return { identity, subnets, routeTables, zones: [...known.values()] };
 }
 
 const discoversSubnets = ({ settings, ending }: Desired): boolean =>
@@ -234,10 +236,9 @@ const discoversSubnets = ({ settings, ending }: Desired): boolean =>
 export function awsLoadBalancers(
   api: BalancingApi,
   operator: BalancerSettings,
-  cluster: Cluster,
+  cluster: Cluster & { readonly zones: Zones },
 ): LoadBalancers<Annotations, Observed, AwsStep, Network> {
   const identity = (call: Call) => identityOf(cluster, call);
-  const zones = resolveOnce((call) => api.ec2.describeAvailabilityZones({}, call));
   return {
     groupOf: ({ defaultName }) => defaultName,
     ownKeys: ({ defaultName }) => [defaultName],
@@ -251,7 +252,7 @@ export function awsLoadBalancers(
       observeBalancer({ api, operator, identity: await identity(call) }, member, listed, call),
     prefetchKey: (desired) => (discoversSubnets(desired) ? "discovery" : ""),
     prefetch: (desired, call) =>
-      identity(call).then((known) => readNetwork(api, known, desired, zones, call)),
+      identity(call).then((known) => readNetwork(api, known, desired, cluster.zones, call)),
     settingsOf,
     reaches: (_, { machine }) =>
       machine === undefined || machine.key.startsWith("i-") || "they are no EC2 instances",

@@ -14,6 +14,10 @@ export interface Network {
   readonly zones: readonly ApiZone[];
 }
 
+/** Neither a local nor a wavelength zone. */
+export const isUsualZone = ({ zoneType }: ApiZone): boolean =>
+  (zoneType ?? "availability-zone") === "availability-zone";
+
 /** A subnet is public if its route table leads to an internet gateway. */
 function isPublic(id: string, tables: readonly ApiRouteTable[]): boolean {
   const associated = (isWanted: (one: NonNullable<ApiRouteTable["associationSet"]>[number]) => boolean) =>
@@ -39,11 +43,7 @@ function discover(
     if (zone === "" || byZone.has(zone) || !(isInternal || isPublic(one.subnetId, routeTables))) continue;
     byZone.set(zone, one);
   }
-  const other = new Set(
-    zones.flatMap(({ zoneName, zoneType }) =>
-      (zoneType ?? "availability-zone") === "availability-zone" ? [] : zoneName,
-    ),
-  );
+  const other = new Set(zones.flatMap((zone) => (isUsualZone(zone) ? [] : zone.zoneName)));
   return sortedBy([...byZone], ([zone]) => zone).flatMap(([zone, one]) => (other.has(zone) ? [] : one));
 }
 

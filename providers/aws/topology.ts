@@ -2,7 +2,7 @@
 
 import { type Call, CloudError, errorProblem, type Problem, warningProblem } from "#ccm";
 import type { Ec2Api } from "./api-ec2.ts";
-import type { ApiInstance } from "./resources.ts";
+import type { ApiInstance, ApiZone } from "./resources.ts";
 
 const prefix = "topology.k8s.aws/";
 const layer = `${prefix}network-node-layer-`;
@@ -10,29 +10,27 @@ const layer = `${prefix}network-node-layer-`;
 /** The largest request. */
 const maxIDs = 100;
 
-/** Ids of zones by name. They never change, but an account gets more zones when it opts in to them. */
-export class ZoneIDs {
+/** The zones of the region by name. They never change, but an account gets more zones when it opts in to them. */
+export class Zones {
   readonly #ec2: Ec2Api;
-  #known: ReadonlyMap<string, string> = new Map();
+  #known: ReadonlyMap<string, ApiZone> = new Map();
 
   constructor(ec2: Ec2Api) {
     this.#ec2 = ec2;
   }
 
-  async of(zones: readonly string[], call: Call): Promise<ReadonlyMap<string, string>> {
-    if (zones.some((zone) => !this.#known.has(zone))) {
+  /** These among them, unless they do not exist. */
+  async with(names: readonly string[], call: Call): Promise<ReadonlyMap<string, ApiZone>> {
+    if (this.#known.size === 0 || names.some((zone) => !this.#known.has(zone))) {
       const all = await this.#ec2.describeAvailabilityZones({}, call);
-      const missing = zones.map((zone) => [zone, ""] as const);
-      this.#known = new Map([
-        ...missing,
-        ...all.map(({ zoneName, zoneId }) => [zoneName, zoneId ?? ""] as const),
-      ]);
+      const missing = names.map((zoneName) => ({ zoneName }));
+      this.#known = new Map([...missing, ...all].map((zone) => [zone.zoneName, zone]));
     }
     return this.#known;
   }
 }
 
-export function zoneLabels(id: string | undefined): Readonly<Record<string, string>> {
+export function zoneLabels(id: string | null | undefined): Readonly<Record<string, string>> {
   return id ? { [`${prefix}zone-id`]: id } : {};
 }
 

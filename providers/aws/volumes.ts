@@ -20,6 +20,8 @@ import { type Cluster, prefix } from "./cluster.ts";
 import { instanceIDOf } from "./instances.ts";
 import type { ApiSnapshot, ApiVolume } from "./resources.ts";
 import type { Settings } from "./settings.ts";
+import { isUsualZone } from "./subnets.ts";
+import type { Zones } from "./topology.ts";
 import { driverName, gibibyte, placeholder, type VolumeParameters, zoneKey } from "./volume-driver.ts";
 
 type Desired = DesiredVolume<VolumeParameters>;
@@ -191,7 +193,11 @@ function ebsSnapshots(ec2: Ec2Api, settings: Settings, cluster: Cluster): Snapsh
   };
 }
 
-export function ebsVolumes(ec2: Ec2Api, settings: Settings, cluster: Cluster): Volumes<VolumeParameters> {
+export function ebsVolumes(
+  ec2: Ec2Api,
+  settings: Settings,
+  cluster: Cluster & { readonly zones: Zones },
+): Volumes<VolumeParameters> {
   const own = new OwnChanges();
   const observed = (found: ApiVolume): Observed => {
     const volume = toObserved(found);
@@ -204,9 +210,8 @@ export function ebsVolumes(ec2: Ec2Api, settings: Settings, cluster: Cluster): V
   const zoneOf = async (topology: Desired["topology"], call: Call): Promise<string> => {
     const known = topology?.[zoneKey] ?? settings.zone;
     if (known !== undefined) return known;
-    const zones = await ec2.describeAvailabilityZones({}, call);
-    const usual = zones.filter(({ zoneType }) => (zoneType ?? "availability-zone") === "availability-zone");
-    return usual.map(({ zoneName }) => zoneName).toSorted()[0] ?? "";
+    const zones = [...(await cluster.zones.with([], call)).values()].filter(isUsualZone);
+    return zones.map(({ zoneName }) => zoneName).toSorted()[0] ?? "";
   };
   /** The device names in use. Throws if the instance does not exist. */
   const namesIn = async (machine: string, call: Call): Promise<ReadonlySet<string>> => {

@@ -2,7 +2,7 @@
 
 import type { Listen } from "../platform/listener.ts";
 import type { RuntimeFigures } from "../platform/runtime-figures.ts";
-import type { ReloadRequests } from "./configuration/reload-requests.ts";
+import type { ReloadRequests } from "./configuration/configuration-reloads.ts";
 import type { Systemd } from "./systemd.ts";
 
 export interface Console {

@@ -17,7 +17,7 @@ import { programOf } from "../provider/program.ts";
 import { runCommandLine } from "./commands/command-line.ts";
 import { Invocation } from "./commands/invocation.ts";
 import { readConfiguration } from "./configuration/configuration.ts";
-import { ReloadRequests } from "./configuration/reload-requests.ts";
+import { ReloadRequests } from "./configuration/configuration-reloads.ts";
 import { withServiceCredentials } from "./configuration/service-credentials.ts";
 import type { AnyProvider } from "./connect-cloud.ts";
 import type { Console, ExitCode } from "./console.ts";

@@ -2,7 +2,7 @@
 // which can be disrupted. `onSend` sees every request that it sends.
 
 import { fake } from "../../providers/fake/index.ts";
-import { ReloadRequests } from "../../src/app/configuration/reload-requests.ts";
+import { ReloadRequests } from "../../src/app/configuration/configuration-reloads.ts";
 import type { AnyProvider } from "../../src/app/connect-cloud.ts";
 // The program imports these lazily, which would take real time in the simulation.
 import "../../src/app/process-life.ts";

@@ -46,7 +46,7 @@ export const explainCommand: Command = {
     const [{ answerText, exitCodeOf, notFoundText }, { readExplainRequest }, { findAnswer, namespaceOf }] =
       await Promise.all([
         import("../explain/explain-text.ts"),
-        import("../explain/explain-request.ts"),
+        import("../explain/find-answer.ts"),
         import("../explain/find-answer.ts"),
       ]);
     const { flags } = invocation.configuration.settings;

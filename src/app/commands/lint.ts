@@ -67,7 +67,7 @@ export const lintCommand: Command = {
     // Loaded only here: a parser for YAML.
     const [{ Linter }, { lintAnnotations, lintText }] = await Promise.all([
       import("../lint/lint-files.ts"),
-      import("../lint/lint-output.ts"),
+      import("../lint/lint-files.ts"),
     ]);
     const { configuration, platform, provider, console } = invocation;
     const { flagProblems } = configuration;

@@ -3,19 +3,24 @@
 
 import type { Field, Fields, Values } from "../../core/settings.ts";
 import { type FlagGroup, notesOf } from "./flag-notes.ts";
-import { authenticationFields, authorizationFields } from "./groups/authentication.ts";
 import { commandFields } from "./groups/commands.ts";
 import { ownFields } from "./groups/fairlead.ts";
 import {
   cloudNodeFields,
   debuggingFields,
   genericFields,
+  globalFields,
   leaderMigrationFields,
   miscFields,
   serviceFields,
 } from "./groups/generic.ts";
-import { globalFields } from "./groups/global.ts";
-import { secureServingFields, webhookFields, webhookServingFields } from "./groups/serving.ts";
+import {
+  authenticationFields,
+  authorizationFields,
+  secureServingFields,
+  webhookFields,
+  webhookServingFields,
+} from "./groups/serving.ts";
 import type { FlagShape } from "./pflag.ts";
 
 /** In the order of the help: what most operators set comes first. */

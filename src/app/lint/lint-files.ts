@@ -7,6 +7,7 @@ import { parseYaml } from "../../config-file/parse-yaml.ts";
 import { nodeAnnotationProblems } from "../../controllers/node/notices.ts";
 import type { Problem } from "../../core/problem.ts";
 import { topLevelName } from "../../core/settings.ts";
+import { countOf } from "../../core/text.ts";
 import type { Node } from "../../kube/objects.ts";
 import type { Environment } from "../../platform/environment.ts";
 import { type AnyProvider, configProblems } from "../connect-cloud.ts";
@@ -192,4 +193,47 @@ export function atPlaceIn(file: string, { severity, reason, text }: Problem): Li
     reason,
     text: message ?? text,
   };
+}
+
+// The result of `lint`: lines that editors turn into links, or annotations of GitHub Actions.
+
+export function summaryOf({ problems, checked }: LintResult, unreadable: number): string {
+  const { files, services, nodes, configurations } = checked;
+  const objects = [
+    countOf(services, "Service"),
+    ...(nodes === 0 ? [] : [countOf(nodes, "Node")]),
+    countOf(configurations, "configuration"),
+  ].join(", ");
+  const count = (severity: LintProblem["severity"]) =>
+    problems.filter((problem) => problem.severity === severity).length;
+  const hints = count("hint");
+  const found =
+    problems.length === hints
+      ? "no problems"
+      : `${countOf(count("error"), "error")}, ${countOf(count("warning"), "warning")}`;
+  const unread = unreadable === 0 ? "" : ` ${countOf(unreadable, "file")} could not be read.`;
+  return `Checked ${objects} in ${countOf(files, "file")}: ${found}${hints === 0 ? "" : `, ${countOf(hints, "hint")}`}.${unread}`;
+}
+
+function line({ file, line: at, column, severity, text, reason, object }: LintProblem): string {
+  const about = object === undefined ? "" : `${object}: `;
+  return `${file}:${at}:${column}: ${severity}: ${about}${text} [${reason}]\n`;
+}
+
+export function lintText(result: LintResult, unreadable = 0): string {
+  return `${result.problems.map(line).join("")}${summaryOf(result, unreadable)}\n`;
+}
+
+const escapeData = (text: string): string =>
+  text.replaceAll("%", "%25").replaceAll("\r", "%0D").replaceAll("\n", "%0A");
+const escapeProperty = (text: string): string =>
+  escapeData(text).replaceAll(":", "%3A").replaceAll(",", "%2C");
+
+/** Workflow commands: GitHub shows them at the lines of a pull request. */
+export function lintAnnotations(result: LintResult, unreadable = 0): string {
+  const annotations = result.problems.map(
+    ({ file, line: at, column, severity, reason, text, object }) =>
+      `::${severity === "hint" ? "notice" : severity} file=${escapeProperty(file)},line=${at},col=${column},title=${escapeProperty(reason)}::${escapeData(object === undefined ? text : `${object}: ${text}`)}\n`,
+  );
+  return `${annotations.join("")}${summaryOf(result, unreadable)}\n`;
 }

@@ -3,14 +3,23 @@
 
 import type { Inventory } from "../../cloud/inventory.ts";
 import { runRefreshLoop } from "../../cloud/refresh-loop.ts";
+import { isLostRace } from "../../controllers/classify-error.ts";
 import type { LatestObjects } from "../../controllers/latest-objects.ts";
 import type { NodeController } from "../../controllers/node/controller.ts";
 import type { LifecycleController } from "../../controllers/node-lifecycle/controller.ts";
 import type { RouteController } from "../../controllers/route/controller.ts";
+import { ServingCertificateController } from "../../controllers/serving-certificates/controller.ts";
+import { type RequestContent, servingSigner } from "../../controllers/serving-certificates/decide-request.ts";
+import { TaggingController } from "../../controllers/tagging/controller.ts";
 import type { VolumeController } from "../../controllers/volume/controller.ts";
+import { journalledCloudSend, journalledSend } from "../../controllers/writes/journalled-send.ts";
 import { minutes } from "../../core/brand.ts";
 import { defined } from "../../core/defined.ts";
 import type { Service } from "../../kube/objects.ts";
+import { certificateSigningRequests } from "../../kube/resources.ts";
+import { Reflector } from "../../kube/watch/reflector.ts";
+import { InvalidDer } from "../../pki/der-reader.ts";
+import { parseSigningRequest } from "../../pki/signing-request.ts";
 import { type Clock, sleep } from "../../platform/clock.ts";
 import { CloudError } from "../../provider/errors.ts";
 import type { Instances } from "../../provider/instances.ts";
@@ -20,10 +29,8 @@ import type { WorkQueue } from "../../runtime/work-queue.ts";
 import type { AnyProvider } from "../connect-cloud.ts";
 import type { ControllerName } from "../flags/controller-names.ts";
 import type { Flags } from "../flags/flag-table.ts";
-import { composeCertificates } from "./compose-certificates.ts";
-import { composeLifecycle, composeNodes, composeRoutes } from "./compose-nodes.ts";
+import { composeLifecycle, composeNodes, composeRoutes, nodeDeps } from "./compose-nodes.ts";
 import { type ComposedServices, composeServices } from "./compose-services.ts";
-import { composeTagging } from "./compose-tagging.ts";
 import { composeVolumes, type VolumeWatches } from "./compose-volumes.ts";
 import type { ControllerContext } from "./controller-context.ts";
 import type { SettingsSection } from "./live-settings.ts";
@@ -154,4 +161,64 @@ export function composeRefresh(inventory: Inventory, clock: Clock, flags: Flags)
     return runRefreshLoop({ inventory, clock, policy }, stop);
   };
   return { name: "inventory", work, run: (stop) => work.run(refresh, stop) };
+}
+
+// Composes the controller of kubelet serving certificates.
+
+function readRequest(pem: string): RequestContent {
+  try {
+    return parseSigningRequest(pem);
+  } catch (error) {
+    if (error instanceof InvalidDer) return { malformed: error.message };
+    throw error;
+  }
+}
+
+function composeCertificates(context: ControllerContext): ServingCertificateController {
+  const { api, reader, clock, random, journal, log, settings, metrics, followCache } = context;
+  const { writes: _, ...deps } = nodeDeps(context, "kubelet-serving-csr-controller");
+  return new ServingCertificateController({
+    ...deps,
+    api,
+    readRequest,
+    send: journalledSend({ journal, clock, mode: settings.flags.mode }, "cluster", isLostRace),
+    openRequests: () => {
+      const requests = new Reflector({
+        ...{ api: reader, clock, random, resource: certificateSigningRequests },
+        fieldSelector: `spec.signerName=${servingSigner}`,
+        onProblem: (problem, retryIn) =>
+          log.warn(problem.message, { retryInSeconds: Math.ceil(retryIn / 1000) }),
+      });
+      const run = async (signal: AbortSignal): Promise<void> => {
+        const unfollow = followCache(requests, "kubelet-serving-csr");
+        await requests.run(signal).finally(unfollow);
+      };
+      return { store: requests.store, run };
+    },
+    onDecision: metrics.servingCertificate,
+  });
+}
+
+// Composes the tagging controller.
+
+/** Undefined unless it is enabled and the cloud has tags to give. */
+function composeTagging(context: ControllerContext): TaggingController | undefined {
+  const { clock, journal, log, connected, settings, reportOnLease } = context;
+  const { machineTags } = connected.cloud;
+  if (!settings.controllers.has("tagging")) return undefined;
+  if (machineTags === undefined) {
+    log.warn(
+      "The controller tagging does not run: the cloud has no tags to give. Set --tags and --resources where the cloud has them, or remove tagging from --controllers.",
+    );
+    return undefined;
+  }
+  return new TaggingController({
+    ...nodeDeps(context, "tagging-controller"),
+    tags: machineTags,
+    send: journalledCloudSend({ journal, clock, mode: settings.flags.mode }),
+    reportTags: (event) => {
+      log.warn(event.message, { reason: event.reason });
+      reportOnLease("tagging", event);
+    },
+  });
 }

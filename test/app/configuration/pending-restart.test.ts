@@ -1,8 +1,10 @@
 import { afterEach, expect, test } from "bun:test";
 import { fake } from "../../../providers/fake/index.ts";
 import { readConfiguration } from "../../../src/app/configuration/configuration.ts";
-import { ConfigurationReloads } from "../../../src/app/configuration/configuration-reloads.ts";
-import { ReloadRequests } from "../../../src/app/configuration/reload-requests.ts";
+import {
+  ConfigurationReloads,
+  ReloadRequests,
+} from "../../../src/app/configuration/configuration-reloads.ts";
 import { type AnyProvider, readConfig } from "../../../src/app/connect-cloud.ts";
 import { seconds } from "../../../src/core/brand.ts";
 import { secret, text } from "../../../src/core/fields.ts";

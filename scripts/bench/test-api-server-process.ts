@@ -2,8 +2,8 @@
 
 import { createAuthority } from "../../src/pki/authority.ts";
 import { systemClock } from "../../src/platform/clock.ts";
+import { systemFiles } from "../../src/platform/files.ts";
 import { systemRandom } from "../../src/platform/random.ts";
-import { systemFiles } from "../../src/platform/system-files.ts";
 import { ApiServer } from "../../src/testing/apiserver/api-server.ts";
 import { HttpsServer, saveKubeconfig } from "../../src/testing/apiserver/serving/https-server.ts";
 

@@ -1,7 +1,7 @@
 // How a process communicates: its output, systemd, reload requests, and the listener for incoming connections.
 
 import type { Listen } from "../platform/listener.ts";
-import type { RuntimeFigures } from "../platform/runtime-figures.ts";
+import type { RuntimeFigures } from "../platform/memory.ts";
 import type { ReloadRequests } from "./configuration/configuration-reloads.ts";
 import type { Systemd } from "./systemd.ts";
 

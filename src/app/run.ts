@@ -9,9 +9,9 @@ import {
   systemArguments,
   systemProgram,
 } from "../platform/environment.ts";
+import { systemFigures } from "../platform/memory.ts";
 import { openNotifySocket } from "../platform/notify-socket.ts";
 import { onSignals, systemStdin, terminalLine } from "../platform/process.ts";
-import { systemFigures } from "../platform/runtime-figures.ts";
 import { systemListen } from "../platform/system-listener.ts";
 import { programOf } from "../provider/program.ts";
 import { runCommandLine } from "./commands/command-line.ts";

@@ -4,10 +4,10 @@
 import { Redaction } from "../core/redaction.ts";
 import { systemClock } from "../platform/clock.ts";
 import { type Environment, systemEnvironment, systemHostname } from "../platform/environment.ts";
+import { systemFiles } from "../platform/files.ts";
 import { type CollectGarbage, collectGarbage, residentBytes } from "../platform/memory.ts";
 import { type Random, systemRandom } from "../platform/random.ts";
 import { type OpenSocket, systemSocket } from "../platform/socket.ts";
-import { systemFiles } from "../platform/system-files.ts";
 import { systemTransport, type Transport } from "../platform/transport.ts";
 import type { KubePlatform } from "./kube-client.ts";
 

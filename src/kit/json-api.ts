@@ -8,7 +8,6 @@ import type { Call, CloudRequest, CloudTransport } from "../provider/call.ts";
 import { CloudError, type CloudErrorKind } from "../provider/errors.ts";
 import { abortable } from "../runtime/abortable.ts";
 import { cutText } from "./cut-text.ts";
-import { kindOfStatus } from "./error-kind.ts";
 import { retryMoment } from "./retry-moment.ts";
 
 /** A value of a query parameter: none when undefined. A list repeats the parameter; use `join(",")` for a list in one value. */
@@ -278,4 +277,32 @@ export function jsonApi(options: JsonApiOptions): JsonApi {
     answer,
     call: async <T>(request: JsonRequest, call: Call) => (await answer<T>(request, call)).body,
   };
+}
+
+// Maps an HTTP status to the kind of CloudError. Statuses about the requested object count only when the cloud API itself sent
+// them: a proxy in between returns 404 and 400 too.
+
+const objectStatuses: ReadonlyMap<number, CloudErrorKind> = new Map([
+  [400, "invalid"],
+  [404, "not-found"],
+  [409, "conflict"],
+  [410, "not-found"],
+  [412, "conflict"],
+  [422, "invalid"],
+  [423, "busy"],
+]);
+
+const callerStatuses: ReadonlyMap<number, CloudErrorKind> = new Map([
+  [401, "unauthorized"],
+  [403, "forbidden"],
+  [407, "unavailable"],
+  [408, "unavailable"],
+  [429, "rate-limited"],
+]);
+
+function kindOfStatus(status: number, isFromApi: boolean): CloudErrorKind {
+  const callerKind = callerStatuses.get(status);
+  if (callerKind !== undefined) return callerKind;
+  if (!isFromApi) return "unavailable";
+  return objectStatuses.get(status) ?? (status >= 400 && status < 500 ? "invalid" : "unavailable");
 }

@@ -1,9 +1,11 @@
 // Builders for what plans and steps return, with the delay that most clouds need.
 
 import { type Milliseconds, seconds } from "../core/brand.ts";
+import { defined } from "../core/defined.ts";
 import { parseIp } from "../core/ip.ts";
 import type { BalancerAddress, Publication } from "../provider/load-balancers.ts";
 import type { Done, FactChanges, NoAnswer, RefusedTarget, StepOutcome, Wait } from "../provider/plan.ts";
+import type { Problem } from "../provider/reasons.ts";
 
 const usualDelay = seconds(1);
 
@@ -50,4 +52,16 @@ export function publishIPs(
     return ip === undefined ? [] : [{ ip, ...(ipMode !== undefined && { ipMode }) }];
   });
   return addresses.length === 0 ? { kind: "wait", waitingFor } : { kind: "addresses", addresses };
+}
+
+// Problems that plans return, in one line each.
+
+/** What it affects stays unchanged until it is fixed. `key`: the annotation or setting that it is about. */
+export function errorProblem(reason: Problem["reason"], text: string, key?: string): Problem {
+  return defined({ severity: "error" as const, reason, text, key });
+}
+
+/** It is reported, and the reconcile continues. */
+export function warningProblem(reason: Problem["reason"], text: string, key?: string): Problem {
+  return defined({ severity: "warning" as const, reason, text, key });
 }

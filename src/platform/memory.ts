@@ -1,7 +1,7 @@
 // The only file that triggers garbage collection. Most decoded data is garbage immediately, and without this the collector
 // waits until the heap is three times as large as the live data.
 
-import { edenGC } from "bun:jsc";
+import { edenGC, heapStats } from "bun:jsc";
 
 /** Which garbage is collected: what became garbage since the last collection is cheap to find, with any number of Nodes. */
 export type CollectGarbage = (which?: "all" | "recent") => void;
@@ -76,3 +76,33 @@ export class GarbageMeter {
     this.#floor = this.#resident?.() ?? 0;
   }
 }
+
+// Resource usage of this process: CPU time, memory and live objects.
+
+export interface RuntimeFigures {
+  readonly cpuSeconds: () => number;
+  readonly residentBytes: () => number;
+  readonly heapBytes: () => number;
+  readonly startedAtSeconds: number;
+  /** Live objects by type, the most frequent first. Runs a garbage collection. */
+  readonly objects: () => readonly (readonly [type: string, count: number])[];
+  /** A heap snapshot for the developer tools of browsers. Blocks the process. */
+  readonly snapshot: () => string;
+}
+
+export const systemFigures: RuntimeFigures = {
+  cpuSeconds: () => {
+    const { user, system } = process.cpuUsage();
+    return (user + system) / 1e6;
+  },
+  residentBytes: () => process.memoryUsage.rss(),
+  heapBytes: () => process.memoryUsage().heapUsed,
+  startedAtSeconds: (Date.now() - performance.now()) / 1000,
+  objects: () => {
+    collectGarbage();
+    return Object.entries(heapStats().objectTypeCounts)
+      .toSorted(([, a], [, b]) => b - a)
+      .slice(0, 100);
+  },
+  snapshot: () => Bun.generateHeapSnapshot("v8"),
+};

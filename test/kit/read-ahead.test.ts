@@ -3,8 +3,7 @@
 import { expect, test } from "bun:test";
 import fc from "fast-check";
 import { milliseconds, minutes, seconds } from "../../src/core/brand.ts";
-import type { NumberedPage } from "../../src/kit/page.ts";
-import { pagesByNumber } from "../../src/kit/pages.ts";
+import { type NumberedPage, pagesByNumber } from "../../src/kit/pages.ts";
 import { sleep } from "../../src/platform/clock.ts";
 import { CloudError } from "../../src/provider/errors.ts";
 import { VirtualClock } from "../../src/testing/virtual-time/virtual-clock.ts";

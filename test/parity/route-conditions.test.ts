@@ -2,8 +2,7 @@
 // the target address of a route; routes without any target lead nowhere.
 
 import { afterEach, describe, expect, test } from "bun:test";
-import type { RouteSettings } from "../../src/controllers/route/settings.ts";
-import { exactly } from "../../src/controllers/route/settings.ts";
+import { exactly, type RouteSettings } from "../../src/controllers/route/deps.ts";
 import { milliseconds, minutes, seconds } from "../../src/core/brand.ts";
 import type { Condition } from "../../src/kube/objects.ts";
 import { type RouteSetup, RouteWorld } from "../controllers/route/route-world.ts";

@@ -4,8 +4,8 @@ import { mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from "node:
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { milliseconds } from "../../src/core/brand.ts";
+import { systemFiles } from "../../src/platform/files.ts";
 import { seededRandom } from "../../src/platform/random.ts";
-import { systemFiles } from "../../src/platform/system-files.ts";
 import { CertificateSource } from "../../src/server/served-certificates.ts";
 import { MemoryFiles } from "../../src/testing/virtual-time/memory-files.ts";
 import { VirtualClock } from "../../src/testing/virtual-time/virtual-clock.ts";

@@ -2,7 +2,7 @@
 
 import type { RouteTable } from "../../cloud/ideal-route-tables.ts";
 import { type ApplyContext, applyPlan } from "../../controllers/route/apply/apply.ts";
-import { routeDefaults } from "../../controllers/route/settings.ts";
+import { routeDefaults } from "../../controllers/route/deps.ts";
 import { type Milliseconds, milliseconds, seconds } from "../../core/brand.ts";
 import { messageOf } from "../../core/error-message.ts";
 import { type Clock, sleep } from "../../platform/clock.ts";

@@ -5,7 +5,7 @@ import type { AnnotationTable } from "../../controllers/service/annotations/anno
 import { minutes } from "../../core/brand.ts";
 import type { Fields } from "../../core/settings.ts";
 import type { Listen } from "../../platform/listener.ts";
-import type { RuntimeFigures } from "../../platform/runtime-figures.ts";
+import type { RuntimeFigures } from "../../platform/memory.ts";
 import { runTogether, type Task } from "../../runtime/run-together.ts";
 import { Health } from "../../server/health.ts";
 import { SecurePort } from "../../server/secure-port.ts";

@@ -7,8 +7,8 @@ import {
 } from "../../controllers/absence/mass-limit.ts";
 import { type LabelPolicy, type NodeSettings, nodeDefaults } from "../../controllers/node/settings.ts";
 import { type LifecycleSettings, lifecycleDefaults } from "../../controllers/node-lifecycle/settings.ts";
+import { exactly, type RouteSettings, routeDefaults } from "../../controllers/route/deps.ts";
 import { readClusterCIDRs } from "../../controllers/route/desired/cluster-cidrs.ts";
-import { exactly, type RouteSettings, routeDefaults } from "../../controllers/route/settings.ts";
 import { type ServiceSettings, serviceDefaults } from "../../controllers/service/settings.ts";
 import { type Cidr, milliseconds } from "../../core/brand.ts";
 import type { Problem } from "../../core/problem.ts";

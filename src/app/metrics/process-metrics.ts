@@ -3,7 +3,7 @@
 
 import { milliseconds, seconds } from "../../core/brand.ts";
 import { type Clock, sleep } from "../../platform/clock.ts";
-import type { RuntimeFigures } from "../../platform/runtime-figures.ts";
+import type { RuntimeFigures } from "../../platform/memory.ts";
 import type { CheckResult, HealthPage } from "../../server/health.ts";
 import type { ReviewKind } from "../../server/reviews.ts";
 import { Metrics } from "../../telemetry/metrics.ts";

@@ -6,7 +6,7 @@ import { Redaction } from "../../core/redaction.ts";
 import { CloudVolumes, type CloudVolumesOptions } from "../../csi/cloud-volumes.ts";
 import { controllerService, identityService } from "../../csi/controller-service.ts";
 import { csiSchema, csiServices } from "../../csi/spec.ts";
-import { systemFigures } from "../../platform/runtime-figures.ts";
+import { systemFigures } from "../../platform/memory.ts";
 import type { VolumeDriver, Volumes } from "../../provider/volumes.ts";
 import { linkedController } from "../../runtime/abortable.ts";
 import type { Log } from "../../telemetry/log.ts";

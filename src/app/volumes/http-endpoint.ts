@@ -2,7 +2,7 @@
 // Kubernetes have it.
 
 import { describeError } from "../../core/error-message.ts";
-import { listenPlain, type PlainListener } from "../../platform/plain-listener.ts";
+import { listenPlain, type PlainListener } from "../../platform/listener.ts";
 import { textAnswer } from "../../server/answers.ts";
 import type { Log } from "../../telemetry/log.ts";
 import type { Configuration } from "../configuration/configuration.ts";

@@ -11,7 +11,7 @@ import { csiSchema, csiServices } from "../../csi/spec.ts";
 import { nodes } from "../../kube/resources.ts";
 import { changeRoot } from "../../platform/change-root.ts";
 import { sleep } from "../../platform/clock.ts";
-import { systemFigures } from "../../platform/runtime-figures.ts";
+import { systemFigures } from "../../platform/memory.ts";
 import { systemDisks } from "../../platform/system-disks.ts";
 import type { VolumeDriver } from "../../provider/volumes.ts";
 import { linkedController } from "../../runtime/abortable.ts";

@@ -2,7 +2,7 @@
 
 import type { RpcReport } from "../../grpc/rpc-server.ts";
 import type { StatusCode } from "../../grpc/status.ts";
-import type { RuntimeFigures } from "../../platform/runtime-figures.ts";
+import type { RuntimeFigures } from "../../platform/memory.ts";
 import { Metrics } from "../../telemetry/metrics.ts";
 import { version } from "../build-info.ts";
 

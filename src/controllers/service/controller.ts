@@ -1,7 +1,7 @@
 // The service controller: its state, the queue of groups, what enqueues them, the workers that reconcile them, and what it reports. To
 // follow one reconcile, start at `reconcile/reconcile.ts`.
 
-import type { Hinted } from "../../cloud/change-hints.ts";
+import type { Hinted } from "../../cloud/change-stream.ts";
 import { seconds, serviceUID } from "../../core/brand.ts";
 import type { Service } from "../../kube/objects.ts";
 import type { ObservedLoadBalancer } from "../../provider/load-balancers.ts";

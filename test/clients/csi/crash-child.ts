@@ -3,7 +3,7 @@
 
 import { readFileSync } from "node:fs";
 import { volumeDriver } from "../../../providers/fake/volumes.ts";
-import { systemFiles } from "../../../src/platform/system-files.ts";
+import { systemFiles } from "../../../src/platform/files.ts";
 import { type NodeCall, nodeOf, runCall } from "./real-node.ts";
 
 const [device = "", call = "", position = "", moment = ""] = process.argv.slice(2);

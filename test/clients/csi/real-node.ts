@@ -2,8 +2,8 @@
 
 import { nodeService } from "../../../src/csi/node-service.ts";
 import { systemClock } from "../../../src/platform/clock.ts";
+import { systemFiles } from "../../../src/platform/files.ts";
 import { systemDisks } from "../../../src/platform/system-disks.ts";
-import { systemFiles } from "../../../src/platform/system-files.ts";
 import type { VolumeDriver } from "../../../src/provider/volumes.ts";
 
 export interface NodeCall {

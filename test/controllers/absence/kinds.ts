@@ -4,7 +4,7 @@
 import { trueView } from "../../../providers/fake/simulator/view.ts";
 import type { RemovalKind } from "../../../src/controllers/absence/removal-history.ts";
 import type { RemovalMemory } from "../../../src/controllers/absence/removal-memory.ts";
-import { exactly } from "../../../src/controllers/route/settings.ts";
+import { exactly } from "../../../src/controllers/route/deps.ts";
 import { milliseconds, seconds } from "../../../src/core/brand.ts";
 import type { Condition } from "../../../src/kube/objects.ts";
 import { NodeControllers } from "../../support/node-controllers.ts";

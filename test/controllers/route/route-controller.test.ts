@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, test } from "bun:test";
-import { exactly } from "../../../src/controllers/route/settings.ts";
+import { exactly } from "../../../src/controllers/route/deps.ts";
 import { pausedAnnotation } from "../../../src/controllers/well-known.ts";
 import { minutes } from "../../../src/core/brand.ts";
 import { ipAddress } from "../../../src/core/ip.ts";

@@ -1,12 +1,12 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
+import { exactly, nextFullCheck, routeDefaults } from "../../../src/controllers/route/deps.ts";
 import { readClusterCIDRs } from "../../../src/controllers/route/desired/cluster-cidrs.ts";
 import { planDesiredRoutes } from "../../../src/controllers/route/desired/plan-desired.ts";
 import { tableNearLimit } from "../../../src/controllers/route/events.ts";
 import { overlaps } from "../../../src/controllers/route/plan/plan.ts";
 import type { RouteChange } from "../../../src/controllers/route/plan/route-change.ts";
 import { isRelevantForRoutes } from "../../../src/controllers/route/queue/schedule.ts";
-import { exactly, nextFullCheck, routeDefaults } from "../../../src/controllers/route/settings.ts";
 import { pausedAnnotation } from "../../../src/controllers/well-known.ts";
 import { milliseconds, minutes, nodeName, seconds } from "../../../src/core/brand.ts";
 import { cidr } from "../../../src/core/cidr.ts";

@@ -1,6 +1,6 @@
 import { afterEach, expect, test } from "bun:test";
+import { routeDefaults } from "../../../src/controllers/route/deps.ts";
 import { SyncSchedule } from "../../../src/controllers/route/queue/schedule.ts";
-import { routeDefaults } from "../../../src/controllers/route/settings.ts";
 import { ConditionWriter } from "../../../src/controllers/route/status/network-condition.ts";
 import { pausedAnnotation } from "../../../src/controllers/well-known.ts";
 import { nodeName, seconds } from "../../../src/core/brand.ts";

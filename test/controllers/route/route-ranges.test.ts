@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, test } from "bun:test";
-import { exactly } from "../../../src/controllers/route/settings.ts";
+import { exactly } from "../../../src/controllers/route/deps.ts";
 import { minutes, seconds } from "../../../src/core/brand.ts";
 import { ipAddress } from "../../../src/core/ip.ts";
 import { machine } from "../../support/scripted-source.ts";

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, test } from "bun:test";
-import { exactly } from "../../../src/controllers/route/settings.ts";
+import { exactly } from "../../../src/controllers/route/deps.ts";
 import { milliseconds, seconds } from "../../../src/core/brand.ts";
 import type { Pending } from "../../../src/provider/plan.ts";
 import type { ObservedRoute } from "../../../src/provider/routes.ts";

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, test } from "bun:test";
-import { exactly } from "../../../src/controllers/route/settings.ts";
+import { exactly } from "../../../src/controllers/route/deps.ts";
 import { seconds } from "../../../src/core/brand.ts";
 import type { Condition } from "../../../src/kube/objects.ts";
 import type { NamedRoutes, RouteTarget } from "../../../src/provider/routes.ts";

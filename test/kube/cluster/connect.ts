@@ -7,7 +7,7 @@ import { RequestLimit } from "../../../src/kube/requests/request-limit.ts";
 import { Requests, type RequestsOptions } from "../../../src/kube/requests/requests.ts";
 import { WriteConcurrency } from "../../../src/kube/requests/write-concurrency.ts";
 import { systemClock } from "../../../src/platform/clock.ts";
-import { systemFiles } from "../../../src/platform/system-files.ts";
+import { systemFiles } from "../../../src/platform/files.ts";
 import { systemTransport } from "../../../src/platform/transport.ts";
 
 export const never = new AbortController().signal;

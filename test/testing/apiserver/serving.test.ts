@@ -6,7 +6,7 @@ import { seededRandom } from "../../../src/platform/random.ts";
 import { ApiServer } from "../../../src/testing/apiserver/api-server.ts";
 import { asTransport } from "../../../src/testing/apiserver/as-transport.ts";
 import { humanDuration } from "../../../src/testing/apiserver/http/kubectl-table.ts";
-import { readProtobuf } from "../../../src/testing/apiserver/http/protobuf.ts";
+import { readProtobuf } from "../../../src/testing/apiserver/http/parse-request.ts";
 import { isObject, type JsonObject, listAt, valueAt } from "../../../src/testing/apiserver/objects/json.ts";
 import { resourceNamed } from "../../../src/testing/apiserver/objects/resource-table.ts";
 import { VirtualClock } from "../../../src/testing/virtual-time/virtual-clock.ts";

@@ -8,8 +8,8 @@ import type { Random } from "../../../platform/random.ts";
 import { ipsOf, isUninitialized } from "../../node-facts.ts";
 import { isPaused } from "../../pause.ts";
 import { networkCondition } from "../../well-known.ts";
+import { nextFullCheck, type RouteSettings } from "../deps.ts";
 import { podCIDRsOf } from "../desired/plan-desired.ts";
-import { nextFullCheck, type RouteSettings } from "../settings.ts";
 
 export interface SyncScheduleOptions {
   readonly settings: RouteSettings;

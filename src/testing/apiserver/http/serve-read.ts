@@ -1,16 +1,16 @@
 // Serves GET: one object, a listing or a watch, as JSON, as a Table or as metadata only.
 
 import { defined } from "../../../core/defined.ts";
+import { parseNodeSelector } from "../../../core/node-selector.ts";
 import type { Clock } from "../../../platform/clock.ts";
 import type { Random } from "../../../platform/random.ts";
-import { methodNotAllowed, notFound } from "../objects/api-error.ts";
-import type { JsonObject } from "../objects/json.ts";
+import { badRequest, methodNotAllowed, notFound } from "../objects/api-error.ts";
+import { type Json, type JsonObject, valueAt } from "../objects/json.ts";
 import type { KubeObject } from "../objects/kube-object.ts";
 import { apiVersionOf, type Resource } from "../objects/resource-table.ts";
 import type { Lister } from "../storage/list-objects.ts";
 import type { Store } from "../storage/object-store.ts";
 import { planWatch, type WatchSettings } from "../storage/plan-watch.ts";
-import { readFieldSelector, readLabelSelector } from "../storage/selectors.ts";
 import { type Frame, openWatch } from "../storage/serve-watch.ts";
 import { answerJson, answerText } from "./answer.ts";
 import {
@@ -127,4 +127,56 @@ export function serveWatch(
   const request = { storage: resource.plural, namespace, matches, query, encode };
   const plan = planWatch(request, deps.settings, deps.store, deps.random);
   return answerText(200, openWatch(deps.store, deps.clock, plan, signal));
+}
+
+// Matches objects by label selectors, and by field selectors for the fields that each resource supports.
+
+type ObjectPredicate = (object: KubeObject) => boolean;
+
+const everything: ObjectPredicate = () => true;
+
+function readLabelSelector(text: string | null): ObjectPredicate {
+  if (text === null || text.trim() === "") return everything;
+  const parsed = parseNodeSelector(text);
+  if ("wrong" in parsed) throw badRequest(`unable to parse requirement: ${parsed.wrong}`);
+  return ({ metadata }) => parsed.value.matches(metadata.labels ?? {});
+}
+
+const involved = ["kind", "namespace", "name", "uid", "apiVersion", "resourceVersion", "fieldPath"];
+
+const selectable: Record<string, readonly string[]> = {
+  nodes: ["spec.unschedulable"],
+  services: ["spec.clusterIP", "spec.type"],
+  events: [
+    ...involved.map((field) => `involvedObject.${field}`),
+    "reason",
+    "reportingComponent",
+    "source",
+    "type",
+  ],
+  namespaces: ["status.phase"],
+  secrets: ["type"],
+};
+
+function asText(value: Json | undefined, field: string): string {
+  if (value === undefined || value === null) return field === "spec.unschedulable" ? "false" : "";
+  return String(value);
+}
+
+function readFieldSelector(resource: Resource, text: string | null): ObjectPredicate {
+  if (text === null || text.trim() === "") return everything;
+  const terms = text.split(",").map((term): ObjectPredicate => {
+    const match = /^\s*([^=!]+?)\s*(==|!=|=)\s*(.*?)\s*$/.exec(term);
+    const [, field, operator, wanted] = match ?? [];
+    if (field === undefined || wanted === undefined) {
+      throw badRequest(`invalid selector: '${text}'; can't understand '${term}'`);
+    }
+    const known = field === "metadata.name" || (field === "metadata.namespace" && resource.namespaced);
+    if (!known && !(selectable[resource.plural] ?? []).includes(field)) {
+      throw badRequest(`field label not supported: ${field}`);
+    }
+    const path = (field === "source" ? "source.component" : field).split(".");
+    return (object) => (asText(valueAt(object, ...path), field) === wanted) === (operator !== "!=");
+  });
+  return (object) => terms.every((matches) => matches(object));
 }

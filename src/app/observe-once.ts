@@ -9,6 +9,8 @@ import { createManager, type Manager } from "./manager/manager.ts";
 import { type Operator, patienceOf, ReadOnlyTransports } from "./operator.ts";
 
 const capacity = 1000;
+/** What `plan` and `explain` describe, as the log names them. */
+const described = ["node", "service", "persistentvolumeclaim", "persistentvolume"];
 
 export class CollectedLog implements Log {
   readonly #lines = new Set<string>();
@@ -35,7 +37,7 @@ export class CollectedLog implements Log {
 
   /** Warnings about one object are in its description. */
   #add(message: string, fields: LogFields): void {
-    if (fields["node"] !== undefined || fields["service"] !== undefined) return;
+    if (described.some((kind) => fields[kind] !== undefined)) return;
     if (this.#lines.size < capacity) this.#lines.add(message);
   }
 }

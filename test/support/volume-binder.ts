@@ -14,6 +14,7 @@ export const stored = {
   volumes: resourceNamed("persistentvolumes"),
   classes: resourceNamed("storageclasses"),
   attachments: resourceNamed("volumeattachments"),
+  leases: resourceNamed("leases"),
 };
 
 export const json = (value: unknown): JsonObject => value as JsonObject;

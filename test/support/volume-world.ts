@@ -174,6 +174,19 @@ export class VolumeWorld extends ServiceWorld {
     return found.spec.providerID.replace("fake://", "");
   }
 
+  /** The Lease of a sidecar that runs. */
+  renewSidecar(name: string): void {
+    const renewTime = new Date(this.clock.now()).toISOString().replace("Z", "000Z");
+    const spec = { holderIdentity: "provisioner-1", leaseDurationSeconds: 15, renewTime };
+    const found = this.server.store.get("leases", "kube-system", name);
+    if (found !== undefined) this.server.store.put(stored.leases, { ...found, spec });
+    else
+      this.server.objects.create(stored.leases, "kube-system", {
+        ...{ apiVersion: "coordination.k8s.io/v1", kind: "Lease" },
+        ...{ metadata: { name, namespace: "kube-system" }, spec },
+      });
+  }
+
   /** Whether kube-controller-manager works. */
   set binds(binds: boolean) {
     this.#binder.binds = binds;

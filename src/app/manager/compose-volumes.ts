@@ -135,6 +135,7 @@ export function composeVolumes(
     snapshots: snapshotWatches({ ...watchDeps, api }),
     sendToCluster: journalledSend(journalled, "cluster", isLostRace),
     sendToCloud: journalledCloudSend(journalled),
+    isObserving: settings.flags.mode === "observe",
     report: (kind, object, event) => reporters.get(kind)?.(object, event),
     reportOnLease: (event) => context.reportOnLease("volume", event),
     note: (message, fields) => log.info(message, fields),

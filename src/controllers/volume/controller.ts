@@ -112,6 +112,8 @@ export class VolumeController {
 
   /** Runs for one leadership session. */
   async run(signal: AbortSignal): Promise<void> {
+    // Beside sidecars too: it changes nothing.
+    if (this.#deps.isObserving) return this.#runSession(signal);
     while (!signal.aborted) {
       if (!(await this.#mayRun(signal))) continue;
       const { controller, unlink } = linkedController(signal);

@@ -68,6 +68,8 @@ export interface VolumeDeps {
   readonly api: Pick<KubeApi, "create" | "delete" | "get" | "listPage" | "patch">;
   readonly sendToCluster: JournalledSend;
   readonly sendToCloud: JournalledSend;
+  /** Neither of them sends anything. */
+  readonly isObserving: boolean;
   readonly report: (kind: ReportedKind, object: KubeObject, event: ObjectEvent) => void;
   readonly reportOnLease: (event: ObjectEvent) => void;
   readonly note: Note;

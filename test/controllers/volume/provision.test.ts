@@ -1,6 +1,5 @@
 import { afterEach, describe, expect, test } from "bun:test";
 import { Refusal } from "../../../providers/fake/simulator/answer.ts";
-import { resourceNamed } from "../../../src/testing/apiserver/objects/resource-table.ts";
 import { driver, VolumeWorld, zoneKey } from "../../support/volume-world.ts";
 
 const selected = "volume.kubernetes.io/selected-node";
@@ -218,18 +217,6 @@ describe("a claim", () => {
 });
 
 describe("the volume controller", () => {
-  const lease = (name: string, renewTime: string) => ({
-    ...{ apiVersion: "coordination.k8s.io/v1", kind: "Lease", metadata: { name, namespace: "kube-system" } },
-    spec: { holderIdentity: "provisioner-1", leaseDurationSeconds: 15, renewTime },
-  });
-  const renew = (w: VolumeWorld, name: string): void => {
-    const time = new Date(w.clock.now()).toISOString().replace("Z", "000Z");
-    const found = w.server.store.get("leases", "kube-system", name);
-    if (found === undefined)
-      w.server.objects.create(resourceNamed("leases"), "kube-system", lease(name, time));
-    else w.server.store.put(resourceNamed("leases"), { ...found, spec: lease(name, time).spec });
-  };
-
   test.each([
     "csi-fake-example",
     "external-attacher-leader-csi-fake-example",
@@ -237,11 +224,11 @@ describe("the volume controller", () => {
   ])("waits while a sidecar renews the Lease %s, and starts when it has stopped", async (name) => {
     const w = new VolumeWorld();
     world = w;
-    renew(w, name);
+    w.renewSidecar(name);
     await w.start();
     w.claim("data");
     for (let time = 0; time < 60; time += 5) {
-      renew(w, name);
+      w.renewSidecar(name);
       await w.pass(5);
     }
     expect(w.asked).toEqual([]);
@@ -254,13 +241,13 @@ describe("the volume controller", () => {
     w.claim("data");
     await bound(w, "data");
     for (let time = 0; time < 120; time += 5) {
-      renew(w, "csi-fake-example");
+      w.renewSidecar("csi-fake-example");
       await w.pass(5);
     }
     w.forget();
     w.claim("more");
     for (let time = 0; time < 60; time += 5) {
-      renew(w, "csi-fake-example");
+      w.renewSidecar("csi-fake-example");
       await w.pass(5);
     }
     expect(w.asked).toEqual([]);

@@ -2,6 +2,7 @@
 
 import { seconds } from "../../core/brand.ts";
 import { messageOf } from "../../core/error-message.ts";
+import { readSize } from "../../csi/volume-requests.ts";
 import { RpcError } from "../../grpc/status.ts";
 import { isKubeError } from "../../kube/errors/kube-error.ts";
 import {
@@ -197,12 +198,11 @@ export class Claims {
       return settled;
     const text = `External resizer is resizing volume ${volume.metadata.name}`;
     this.#actions.publish(kind, claim, { reason: "Resizing", message: text });
-    const { step, max } = driver.sizes;
-    const range = { size: Math.ceil(size / step) * step, limit: max };
     const change = { object: `volume/${volume.metadata.name}`, why: `claim ${key} asks for more` };
-    this.#actions.start(this.works, key, "ControllerExpandVolume", change, async (cloud, life) => ({
-      volume: await cloud.expand(handle, range, life),
-    }));
+    this.#actions.start(this.works, key, "ControllerExpandVolume", change, async (cloud, life) => {
+      const range = readSize({ requiredBytes: size, limitBytes: 0 }, driver.sizes);
+      return { volume: await cloud.expand(handle, range, life) };
+    });
     return waiting;
   }
 

@@ -99,7 +99,7 @@ const gauges: readonly ReportGauge[] = [
   },
   {
     name: "fairlead_problems",
-    help: "Services, Nodes and route tables with an active problem, by its reason (docs/events.md and the provider's own).",
+    help: "Services, Nodes, route tables, claims, PersistentVolumes and VolumeAttachments with an active problem, by its reason (docs/events.md and the provider's own).",
     labels: ["object", "reason"],
     onLeader: true,
     read: problemsOf,

@@ -148,6 +148,16 @@ export const alertCases: readonly AlertCase[] = [
     quiet: { [gauge("fairlead_services_with_problems")]: "0x60" },
   },
   {
+    alert: "FairleadVolumesFailing",
+    fires: {
+      [gauge("fairlead_problems", `object="PersistentVolumeClaim",reason="ProvisioningFailed"`)]: "1x60",
+    },
+    after: 15,
+    labels: { job: "ccm", object: "PersistentVolumeClaim", reason: "ProvisioningFailed" },
+    summary: "PersistentVolumeClaim with ProvisioningFailed: 1.",
+    quiet: { [gauge("fairlead_problems", `object="Service",reason="InvalidAnnotation"`)]: "1x60" },
+  },
+  {
     alert: "FairleadRoutesFailing",
     fires: { [gauge("fairlead_route_changes_total", `result="failed"`)]: "0+1x60" },
     after: 16,

@@ -171,6 +171,7 @@ export const featureGroups: readonly FeatureGroup[] = [
       ["N19", "Change journal"],
       ["N20", "Labels as desired state with a policy per key"],
       ["N21", "Detection of deprecations announced by cloud APIs"],
+      ["N22", "Volumes without sidecars: the manager creates, attaches, expands and deletes them"],
       ["N23", "A new leader writes nothing before each cache is proved to be current"],
       [
         "N24",

@@ -86,7 +86,7 @@ const claim = (): Promise<PersistentVolumeClaim> =>
 const attachments = async (): Promise<readonly VolumeAttachment[]> =>
   (await cluster.api.listPage(volumeAttachments, {}, never)).items;
 
-test("a claim becomes a volume, which a pod attaches, and which is expanded, detached and deleted", async () => {
+test("a claim becomes a volume, which a pod attaches, and which is expanded, detached and deleted [N22 S10]", async () => {
   const kubectl = createKubectl(cluster.kubeconfig, cluster.folder);
   const running = await startManager();
   const nodes = ["worker-1", "worker-2", "worker-3"];

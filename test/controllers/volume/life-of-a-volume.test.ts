@@ -51,7 +51,7 @@ async function live(w: VolumeWorld): Promise<void> {
 }
 
 describe("a volume", () => {
-  test("is created, attached, expanded, detached and deleted", async () => {
+  test("is created, attached, expanded, detached and deleted [N22]", async () => {
     const w = new VolumeWorld();
     world = w;
     await w.start();

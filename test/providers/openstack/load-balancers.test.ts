@@ -66,7 +66,7 @@ describe("a new Service", () => {
     });
   });
 
-  test("is one of 20 that need 20 creations, and no request meets an immutable load balancer [N22]", async () => {
+  test("is one of 20 that need 20 creations, and no request meets an immutable load balancer", async () => {
     const h = new OpenStackWorld();
     await h.start();
     for (let index = 0; index < 20; index += 1)

@@ -194,9 +194,14 @@ export class PersistentVolumes {
       ...{ isAnnounced, proofs, confirmAfter: settings.confirmAfter },
     });
     switch (plan.kind) {
-      case "keep":
-        this.#actions.report(kind, volume, "delete", [{ type: "Warning", ...plan }]);
+      case "keep": {
+        // The watch of claims may be behind: their deletion enqueues the PersistentVolume again.
+        if (plan.claimExists && !(await this.#hasClaim(volume, signal)))
+          return requeue(holdRecheck, "the deletion of the claim");
+        const { reason, message } = plan;
+        this.#actions.report(kind, volume, "delete", [{ type: "Warning", reason, message }]);
         return settled;
+      }
       case "in-use":
         this.#actions.report(kind, volume, "delete", [
           { type: "Normal", reason: "VolumeDelete", message: plan.message },
@@ -219,18 +224,23 @@ export class PersistentVolumes {
   }
 
   /** Asks the API server for the claim, without a cache. */
-  async #prove({ metadata: { name, uid }, spec }: PersistentVolume, signal: AbortSignal): Promise<Outcome> {
-    const { api, clock } = this.#actions.deps;
-    const { name: claim = "", namespace = "", uid: claimUID } = spec?.claimRef ?? {};
-    const beganAt = clock.monotonic();
-    const found = await api
-      .get(persistentVolumeClaims, { name: claim, namespace }, signal)
+  async #hasClaim({ spec }: PersistentVolume, signal: AbortSignal): Promise<boolean> {
+    const { name = "", namespace = "", uid } = spec?.claimRef ?? {};
+    const found = await this.#actions.deps.api
+      .get(persistentVolumeClaims, { name, namespace }, signal)
       .catch((error: unknown) => {
         if (isKubeError(error, "not-found")) return undefined;
         throw error;
       });
+    return found?.metadata.uid === uid;
+  }
+
+  async #prove(volume: PersistentVolume, signal: AbortSignal): Promise<Outcome> {
+    const { clock } = this.#actions.deps;
+    const { name, uid } = volume.metadata;
+    const beganAt = clock.monotonic();
+    const isGone = !(await this.#hasClaim(volume, signal));
     const known = this.#released.get(name)?.proofs ?? [];
-    const isGone = found?.metadata.uid !== claimUID;
     const proof = { kind: "lookup", beganAt, knownAt: clock.monotonic() } as const;
     this.#released.set(name, { uid, proofs: isGone ? addProof(known, proof) : [] });
     return requeue(isGone ? milliseconds(0) : holdRecheck, "an answer about the claim");

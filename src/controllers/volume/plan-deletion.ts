@@ -47,7 +47,7 @@ export interface DeletionFacts {
 export type DeletionPlan =
   | { readonly kind: "delete" }
   /** It is not deleted as long as this lasts. */
-  | { readonly kind: "keep"; readonly reason: string; readonly message: string }
+  | { readonly kind: "keep"; readonly reason: string; readonly message: string; readonly claimExists?: true }
   /** Waits for its attachments; not a problem. */
   | { readonly kind: "in-use"; readonly message: string }
   /** Another answer about the claim is needed. */
@@ -57,15 +57,18 @@ export function planDeletion(facts: DeletionFacts): DeletionPlan {
   const { volume, claim, attachments, sharing, isAnnounced, proofs, confirmAfter } = facts;
   const { name } = volume.metadata;
   const { claimRef } = volume.spec ?? {};
-  const keep = (message: string): DeletionPlan => ({ kind: "keep", reason: "VolumeKept", message });
+  const keep = (message: string) => ({ kind: "keep", reason: "VolumeKept", message }) as const;
   if ((claimRef?.uid ?? "") === "")
     return keep(
       `The PersistentVolume ${name} is released, and does not say from which claim (claimRef.uid), so its volume is not deleted. Delete the volume in the cloud, and remove the finalizer ${provisionerFinalizer}, if it has no data.`,
     );
   if (claim?.metadata.uid === claimRef?.uid)
-    return keep(
-      `The PersistentVolume ${name} is released, but its claim ${claimRef?.namespace}/${claimRef?.name} exists, so its volume is not deleted. Delete the claim to delete the volume.`,
-    );
+    return {
+      ...keep(
+        `The PersistentVolume ${name} is released, but its claim ${claimRef?.namespace}/${claimRef?.name} exists, so its volume is not deleted. Delete the claim to delete the volume.`,
+      ),
+      claimExists: true,
+    };
   const [other] = sharing.filter((one) => one.metadata.uid !== volume.metadata.uid);
   if (other !== undefined)
     return keep(

@@ -154,6 +154,25 @@ describe("the volume of a claim", () => {
     );
   });
 
+  test("is not reported as kept while only the cache has its claim", async () => {
+    const w = await bound(1);
+    w.binds = false;
+    const gone = { kind: "Status", status: "Failure", reason: "NotFound", code: 404 };
+    w.readFault = (path) =>
+      path.endsWith("/persistentvolumeclaims/data-0") ? Response.json(gone, { status: 404 }) : undefined;
+    w.changeVolume(
+      w.volumeOf("data-0").metadata.name,
+      (now) => ({ ...now, status: { phase: "Released" } }),
+      "status",
+    );
+    await w.pass(30);
+    expect([eventsOfVolumes(w), w.changes]).toEqual([[], []]);
+    w.readFault = undefined;
+    await w.pass(120);
+    expect(eventsOfVolumes(w).join()).toContain("but its claim default/data-0 exists");
+    expect(w.changes).toEqual([]);
+  });
+
   test("is kept when another PersistentVolume has the same volume", async () => {
     const w = await bound(1);
     const { csi } = w.volumeOf("data-0").spec ?? {};

@@ -5,7 +5,7 @@ import { digitaloceanClients } from "../providers/digitalocean/clients/rig/suite
 import { hetznerClients } from "../providers/hetzner/clients/rig/suite.ts";
 import { openstackClients } from "../providers/openstack/clients/rig/suite.ts";
 import { rancherClients } from "../providers/rancher/clients/rig/suite.ts";
-import { csiSanity, realDisks } from "./csi/prepare.ts";
+import { csiSanity, csiSidecars, realDisks } from "./csi/prepare.ts";
 import type { ClientSuite } from "./rig/suite.ts";
 
 export const suites: Readonly<Record<string, ClientSuite>> = {
@@ -15,7 +15,8 @@ export const suites: Readonly<Record<string, ClientSuite>> = {
   openstack: openstackClients,
   aws: awsClients,
   fake: {
-    clients: { csi: () => csiSanity("fake"), disks: realDisks },
+    clients: { csi: () => csiSanity("fake"), disks: realDisks, sidecars: csiSidecars },
+    nightly: ["sidecars"],
     start: async () => ({ env: () => ({}), async [Symbol.asyncDispose]() {} }),
   },
 };

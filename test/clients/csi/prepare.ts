@@ -1,7 +1,8 @@
-// Makes csi-sanity ready to run against the volumes of one cloud, which the client starts.
+// Makes the programs of Kubernetes for CSI ready to run against the volumes of simulated clouds, which the clients start.
 
 import { join } from "node:path";
-import { goTool } from "../../tools/rig/install.ts";
+import { missingAssets } from "../../cluster/rig/assets.ts";
+import { goTool, publishedProgram, Unavailable } from "../../tools/rig/install.ts";
 import { testFile } from "../rig/prepare.ts";
 import type { PreparedClient } from "../rig/suite.ts";
 import { needLoopDevices } from "./loop-disks.ts";
@@ -19,4 +20,22 @@ export function csiSanity(cloud: string, ...environment: readonly string[]): Pre
 export function realDisks(): PreparedClient {
   needLoopDevices();
   return testFile("real disks", join(import.meta.dir, "real-disks.client.ts"), 300);
+}
+
+/** The sidecars of upstream that the volume controller replaces, by name. */
+const sidecars = {
+  "csi-provisioner": { module: "external-provisioner/v6", version: "v6.4.0" },
+  "csi-attacher": { module: "external-attacher/v4", version: "v4.13.0" },
+  "csi-resizer": { module: "external-resizer/v2", version: "v2.3.0" },
+} as const;
+
+/** The sidecars and the volume controller on real control planes. Throws Unavailable without Go or a control plane. */
+export function csiSidecars(): PreparedClient {
+  const missing = missingAssets(["etcd", "kube-apiserver", "kube-controller-manager"]);
+  if (missing !== undefined) throw new Unavailable(missing);
+  const paths = Object.entries(sidecars).map(([name, { module, version }]) =>
+    publishedProgram({ module: `github.com/kubernetes-csi/${module}`, version, folder: `cmd/${name}` }),
+  );
+  const { name, command } = testFile("sidecars", join(import.meta.dir, "sidecars/sidecars.client.ts"), 1200);
+  return { name, command: ["env", `CSI_SIDECARS=${paths.join(",")}`, ...command] };
 }

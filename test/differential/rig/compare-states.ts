@@ -17,7 +17,7 @@ export type States = ReadonlyMap<string, State>;
 
 /** Without its member. */
 const objectOf = (at: string): string =>
-  at.replace(/: (?:exists$|event |call |label |annotation |condition |taint |\w+$).*$/s, "");
+  at.replace(/: (?:exists$|event |call |label |annotation |attribute |condition |taint |\w+$).*$/s, "");
 
 /** Of an object that only one side has, only this is a difference; its events and calls are compared anyway. */
 const isPartOfObject = (at: string): boolean => !/: (?:exists$|event |call )/.test(at);

@@ -45,7 +45,8 @@ export const auditPath = (folder: string): string => join(folder, "audit.log");
 interface AuditEvent {
   readonly verb: string;
   readonly userAgent?: string;
-  readonly objectRef: { readonly resource: string; readonly subresource?: string; readonly name?: string };
+  /** Absent for paths without an object. */
+  readonly objectRef?: { readonly resource: string; readonly subresource?: string; readonly name?: string };
 }
 
 /** The user agent of the tests themselves. */
@@ -57,7 +58,9 @@ export function writesOf({ audit }: Plane): readonly string[] {
   const all = lines.filter((line) => line !== "").map((line) => JSON.parse(line) as AuditEvent);
   return all
     .filter(({ userAgent = "" }) => !userAgent.startsWith(testAgent))
-    .map(({ verb, objectRef: { resource, subresource, name } }) =>
-      [verb, subresource === undefined ? resource : `${resource}/${subresource}`, name].join(" "),
-    );
+    .flatMap(({ verb, objectRef }) => {
+      if (objectRef === undefined) return [];
+      const { resource, subresource, name } = objectRef;
+      return [verb, subresource === undefined ? resource : `${resource}/${subresource}`, name].join(" ");
+    });
 }

@@ -2,14 +2,21 @@
 
 import { until } from "../../cluster/rig/until.ts";
 import type { States } from "./compare-states.ts";
-import { type State, stateOf } from "./compared-state.ts";
+import type { State } from "./compared-state.ts";
 import type { Batch, Step } from "./scenario.ts";
 import { Observed, type Silence } from "./silence.ts";
-import type { World } from "./world.ts";
 
-export interface Turn {
+/** Where one of the programs under test runs. */
+export interface Stage {
+  /** Read before `until` of the steps. */
+  state(): Promise<State>;
+  /** The end of what the program wrote. */
+  log(): string;
+}
+
+export interface Turn<S extends Stage> {
   readonly scenario: string;
-  readonly step: Step;
+  readonly step: Step<S>;
 }
 
 /** Longer than every interval of the peer with the flags of managers.ts. */
@@ -20,22 +27,22 @@ const lasting: Silence = { ms: 20_000, looks: 40 };
 const patience = 120_000;
 
 /** One world while a step settles. */
-class Side {
-  readonly world: World;
+class Side<S extends Stage> {
+  readonly world: S;
   readonly #begun = performance.now();
-  #open: readonly Turn[];
+  #open: readonly Turn<S>[];
   #state: State = new Map();
   readonly #observed = new Observed();
 
-  constructor(world: World, turns: readonly Turn[]) {
+  constructor(world: S, turns: readonly Turn<S>[]) {
     this.world = world;
     this.#open = turns.filter(({ step }) => step.until !== undefined);
   }
 
   async look(): Promise<void> {
+    this.#state = await this.world.state();
     const results = await Promise.all(this.#open.map(({ step }) => step.until?.(this.world)));
     this.#open = this.#open.filter((_, index) => results[index] !== true);
-    this.#state = await stateOf(this.world);
     this.#observed.see(JSON.stringify([...this.#state]), performance.now());
   }
 
@@ -59,9 +66,9 @@ class Side {
  * Waits until the steps have had their effects and nothing changes. States that are not as expected get much longer: a manager may only be
  * slower than another one.
  */
-export async function settle(
-  worlds: readonly World[],
-  turns: readonly Turn[],
+export async function settle<S extends Stage>(
+  worlds: readonly S[],
+  turns: readonly Turn<S>[],
   isExpected: (states: readonly State[]) => boolean = () => true,
 ): Promise<readonly State[]> {
   const sides = worlds.map((world) => new Side(world, turns));
@@ -84,22 +91,22 @@ export type Expectation = (sides: readonly States[], step: number) => boolean;
 export const nameOfStep = (index: number): string => `step ${index + 1}`;
 
 /** The managers of the worlds run. */
-export async function play(
-  worlds: readonly World[],
-  batch: Batch,
+export async function play<S extends Stage>(
+  worlds: readonly S[],
+  batch: Batch<S>,
   isExpected: Expectation,
 ): Promise<readonly States[]> {
   const sides = worlds.map((): Map<string, State> => new Map());
   const count = Math.max(...batch.map(({ steps }) => steps.length));
   for (let index = 0; index < count; index += 1) {
     const turns = batch.flatMap(({ name, steps }) =>
-      steps.slice(index, index + 1).map((step): Turn => ({ scenario: name, step })),
+      steps.slice(index, index + 1).map((step): Turn<S> => ({ scenario: name, step })),
     );
     const record = (states: readonly State[]) => {
       for (const [at, side] of sides.entries()) side.set(nameOfStep(index), states[at] ?? new Map());
       return sides;
     };
-    const actIn = async (world: World): Promise<void> => {
+    const actIn = async (world: S): Promise<void> => {
       // One after the other, so that each world's cloud numbers its machines in the same order.
       for (const { step } of turns) await step.act(world);
     };

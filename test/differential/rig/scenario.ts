@@ -2,12 +2,12 @@
 
 import type { World } from "./world.ts";
 
-export interface Step {
+export interface Step<W = World> {
   /** As in "the user adds a port". */
   readonly what: string;
-  readonly act: (world: World) => Promise<unknown> | unknown;
+  readonly act: (world: W) => Promise<unknown> | unknown;
   /** Holds later than a short silence, such as the deletion of a Node. */
-  readonly until?: (world: World) => Promise<boolean> | boolean;
+  readonly until?: (world: W) => Promise<boolean> | boolean;
 }
 
 /** A difference that a row of docs/differences.md explains. */
@@ -27,12 +27,12 @@ export const ofEachBalancer: readonly Explained[] = [
   { at: "load balancer of *: label cluster-uid", row: "D110" },
 ];
 
-export interface Scenario {
+export interface Scenario<W = World> {
   /** The names of its Nodes and Services begin with it. */
   readonly name: string;
   readonly title: string;
   /** The first one prepares it. */
-  readonly steps: readonly Step[];
+  readonly steps: readonly Step<W>[];
   readonly explained?: readonly Explained[];
 }
 
@@ -40,4 +40,4 @@ export interface Scenario {
  * Scenarios whose objects do not touch each other: their first steps run together, then their second steps, and so on. What several of them
  * need, such as the Nodes that are targets, belongs to the first one.
  */
-export type Batch = readonly Scenario[];
+export type Batch<W = World> = readonly Scenario<W>[];

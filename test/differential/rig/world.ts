@@ -17,6 +17,7 @@ import { kubeletNode, readyCondition } from "../../cluster/rig/kubelet-objects.t
 import { until } from "../../cluster/rig/until.ts";
 import { connect, never } from "../../kube/cluster/connect.ts";
 import { type CloudCall, recordCalls } from "./cloud-calls.ts";
+import { type State, stateOf } from "./compared-state.ts";
 import type { Manager } from "./managers.ts";
 import type { Plane } from "./planes.ts";
 
@@ -95,6 +96,10 @@ export class World implements AsyncDisposable {
     await this.#manager?.stop(120);
     this.#log = this.log();
     this.#manager = undefined;
+  }
+
+  state(): Promise<State> {
+    return stateOf(this);
   }
 
   /** The end of the output of the manager that was started last. */

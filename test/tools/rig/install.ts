@@ -53,6 +53,24 @@ export function goTool({ path, version, name }: GoTool): string {
   return command;
 }
 
+export interface PublishedProgram {
+  /** The module, such as github.com/kubernetes-csi/external-attacher/v4, and the folder with the command in it. */
+  readonly module: string;
+  readonly version: string;
+  readonly folder: string;
+}
+
+/** The path of a command of a Go module that replaces modules, which `go install` refuses: it is built in the folder of the module. */
+export function publishedProgram({ module, version, folder }: PublishedProgram): string {
+  const go = needTool("go");
+  const name = basename(folder);
+  return cachedFile(`go-${name}-${version}`, (path) => {
+    const env = { GOFLAGS: "-mod=readonly -trimpath", GOWORK: "off", CGO_ENABLED: "0" };
+    const build = [go, "build", "-buildvcs=false", "-o", path, `./${folder}`];
+    installing(name, () => run(build, goModule(module, version), env));
+  });
+}
+
 const goSources = (folder: string): readonly string[] =>
   [...new Bun.Glob("*.{go,mod,sum}").scanSync({ cwd: folder })].toSorted().map((name) => join(folder, name));
 

@@ -1,0 +1,299 @@
+// One side of the comparison: a control plane with the controllers that bind and attach, a simulated cloud, and what works for its volumes:
+// upstream's sidecars beside `csi-controller`, or the volume controller of the manager.
+
+import { join } from "node:path";
+import { fake } from "../../../../providers/fake/index.ts";
+import { FakeCloud } from "../../../../providers/fake/simulator/fake-cloud.ts";
+import { type ServedCloud, serveFakeCloud } from "../../../../providers/fake/simulator/http.ts";
+import type { AnyProvider } from "../../../../src/app/connect-cloud.ts";
+import { runProgram } from "../../../../src/app/run.ts";
+import { systemPlatform } from "../../../../src/app/system-platform.ts";
+import { milliseconds } from "../../../../src/core/brand.ts";
+import type { Draft, KubeApi } from "../../../../src/kube/client/api.ts";
+import type {
+  Event,
+  KubeObject,
+  PersistentVolume,
+  PersistentVolumeClaim,
+  VolumeAttachment,
+} from "../../../../src/kube/objects.ts";
+import {
+  events,
+  nodes,
+  persistentVolumeClaims,
+  persistentVolumes,
+  type Resource,
+  storageClasses,
+  volumeAttachments,
+} from "../../../../src/kube/resources.ts";
+import { systemClock } from "../../../../src/platform/clock.ts";
+import { type ControlPlane, startControlPlane } from "../../../cluster/rig/control-plane.ts";
+import { type KeptProcess, startProcess } from "../../../cluster/rig/kept-process.ts";
+import { kubeletNode } from "../../../cluster/rig/kubelet-objects.ts";
+import type { State } from "../../../differential/rig/compared-state.ts";
+import { connect, never } from "../../../kube/cluster/connect.ts";
+import { stateOf } from "./state.ts";
+import { recordVolumeCalls, type VolumeCall } from "./volume-calls.ts";
+
+export const driver = "csi.fake.example";
+export const zoneKey = "topology.fake.example/zone";
+const namespace = "default";
+const raw = <T extends KubeObject>(object: T): T => object;
+const storage = { group: "storage.k8s.io", version: "v1", namespaced: false, slim: raw } as const;
+const csiDrivers: Resource<KubeObject> = { ...storage, plural: "csidrivers", kind: "CSIDriver" };
+const csiNodes: Resource<KubeObject> = { ...storage, plural: "csinodes", kind: "CSINode" };
+const pods: Resource<KubeObject> = {
+  ...{ group: "", version: "v1", namespaced: true },
+  ...{ plural: "pods", kind: "Pod", slim: raw },
+};
+
+/** What the API server has. */
+export interface Seen {
+  readonly claims: readonly PersistentVolumeClaim[];
+  readonly volumes: readonly PersistentVolume[];
+  readonly attachments: readonly VolumeAttachment[];
+  readonly events: readonly Event[];
+}
+
+export type Program = "sidecars" | "volume controller";
+
+/** They make the sidecars quicker, and change nothing else. */
+const speed = [
+  ...["--kube-api-qps=500", "--kube-api-burst=1000"],
+  ...["--retry-interval-start=500ms", "--retry-interval-max=2s"],
+];
+/** Of external-provisioner, external-attacher and external-resizer. */
+const sidecarFlags: readonly (readonly string[])[] = [
+  ["--extra-create-metadata", "--default-fstype=ext4", "--timeout=60s"],
+  ["--default-fstype=ext4", "--timeout=60s"],
+  // The volumes can be expanded while they are attached.
+  ["--timeout=60s", "--resize-timeout=60s", "--handle-volume-inuse-error=false"],
+];
+
+const kubernetesControllers = [
+  "persistentvolume-binder-controller",
+  "persistentvolume-attach-detach-controller",
+  "persistentvolume-protection-controller",
+  "persistentvolumeclaim-protection-controller",
+  "serviceaccount-controller",
+];
+
+export class Stage implements AsyncDisposable {
+  readonly plane: ControlPlane;
+  readonly api: KubeApi;
+  readonly cloud = new FakeCloud({ clock: systemClock, actionTime: milliseconds(100) });
+  readonly calls: readonly VolumeCall[] = recordVolumeCalls(this.cloud);
+  /** At the last `state`. */
+  seen: Seen = { claims: [], volumes: [], attachments: [], events: [] };
+  readonly #served: ServedCloud = serveFakeCloud(this.cloud, 0);
+  readonly #controllerManager: KeptProcess;
+  #processes: readonly KeptProcess[] = [];
+  #inProcess: { readonly life: AbortController; readonly ended: Promise<unknown> } | undefined;
+  #lines: string[] = [];
+
+  private constructor(plane: ControlPlane, api: KubeApi) {
+    this.plane = plane;
+    this.api = api;
+    this.#controllerManager = plane.startControllerManager(kubernetesControllers);
+  }
+
+  static async open(): Promise<Stage> {
+    const plane = await startControlPlane({ audit: true });
+    const stage = new Stage(plane, await connect(plane.kubeconfig));
+    await stage.api.create(
+      csiDrivers,
+      { metadata: { name: driver }, spec: { attachRequired: true } } as Draft<KubeObject>,
+      never,
+    );
+    return stage;
+  }
+
+  /** The sidecars elect leaders, as upstream's manifests have it. */
+  start(program: Program): void {
+    const { kubeconfig, folder } = this.plane;
+    if (program === "volume controller") {
+      const flags = ["--controllers=*,volume", "--leader-elect=false", "--secure-port=0"];
+      // A lookup that shows nothing to do is confirmed after this time.
+      this.#run([`--kubeconfig=${kubeconfig}`, ...flags, "--absence-confirmation=1s"]);
+      return;
+    }
+    const socket = join(folder, "csi.sock");
+    this.#run(["csi-controller", `--csi-endpoint=unix://${socket}`]);
+    const paths = (process.env["CSI_SIDECARS"] ?? "").split(",");
+    this.#processes = sidecarFlags.map((flags, index) =>
+      startProcess([
+        ...[paths[index] ?? "", `--csi-address=${socket}`, `--kubeconfig=${kubeconfig}`],
+        ...["--leader-election", "--leader-election-namespace=kube-system", "-v=4"],
+        ...[...flags, ...speed],
+      ]),
+    );
+  }
+
+  /** As a command line of the executable. */
+  #run(args: readonly string[]): void {
+    const life = new AbortController();
+    const write = (text: string) => this.#lines.push(text);
+    const environment = { FAKE_ENDPOINT: this.#served.url, FAKE_TOKEN: "fake" };
+    const ended = runProgram(
+      fake as unknown as AnyProvider,
+      args,
+      { out: write, err: write },
+      systemPlatform(environment),
+      life.signal,
+    );
+    this.#inProcess = { life, ended };
+  }
+
+  async stop(): Promise<void> {
+    await Promise.all(this.#processes.map((each) => each.stop()));
+    this.#processes = [];
+    this.#inProcess?.life.abort();
+    await this.#inProcess?.ended;
+    this.#inProcess = undefined;
+  }
+
+  log(): string {
+    const sidecars = this.#processes.map((each) => each.output().slice(-3000));
+    return [...this.#lines.slice(-60), ...sidecars].join("\n");
+  }
+
+  /** Also reads `seen`. */
+  async state(): Promise<State> {
+    const list = <T extends KubeObject>(resource: Resource<T>) =>
+      this.api.listPage(resource, {}, never).then(({ items }) => items);
+    const [claims, volumes, attachments, all] = await Promise.all([
+      list(persistentVolumeClaims),
+      list(persistentVolumes),
+      list(volumeAttachments),
+      list(events),
+    ]);
+    this.seen = { claims, volumes, attachments, events: all };
+    return stateOf(this);
+  }
+
+  /** A Node with everything that a kubelet, the plugin on it and the node controller write; its machine is in the cloud. */
+  async join(name: string): Promise<void> {
+    const { id, zone } = this.cloud.machines.add(name);
+    const draft = kubeletNode(name, { providerID: `fake://${id}`, taints: [] });
+    const labels = { ...draft.metadata.labels, [zoneKey]: zone, "topology.kubernetes.io/zone": zone };
+    await this.api.create(nodes, { ...draft, metadata: { ...draft.metadata, labels } }, never);
+    const drivers = [{ name: driver, nodeID: id, topologyKeys: [zoneKey], allocatable: { count: 8 } }];
+    const csiNode = { metadata: { name }, spec: { drivers } };
+    await this.api.create(csiNodes, csiNode as Draft<KubeObject>, never);
+  }
+
+  /** Of the machine of a Node. */
+  zoneOf(node: string): string {
+    return this.cloud.machines.list().find(({ name }) => name === node)?.zone ?? "";
+  }
+
+  async createClass(name: string, fields: object = {}): Promise<void> {
+    const draft = { metadata: { name }, provisioner: driver, allowVolumeExpansion: true, ...fields };
+    await this.api.create(storageClasses, draft, never);
+  }
+
+  async createClaim(name: string, storageClassName: string, fields: object = {}, annotations = {}) {
+    const spec = {
+      ...{ accessModes: ["ReadWriteOnce"], storageClassName },
+      ...{ resources: { requests: { storage: "2Gi" } }, ...fields },
+    };
+    const draft = { metadata: { name, namespace, annotations }, spec } as Draft<PersistentVolumeClaim>;
+    await this.api.create(persistentVolumeClaims, draft, never);
+  }
+
+  async createVolume(name: string, spec: object): Promise<void> {
+    await this.api.create(persistentVolumes, { metadata: { name }, spec } as never, never);
+  }
+
+  /** Attaches without a pod, as nothing in Kubernetes does. */
+  async createAttachment(name: string, persistentVolumeName: string, nodeName: string): Promise<void> {
+    const spec = { attacher: driver, nodeName, source: { persistentVolumeName } };
+    await this.api.create(volumeAttachments, { metadata: { name }, spec } as never, never);
+  }
+
+  /** A pod that uses the claim of the same name. */
+  async createPod(name: string, nodeName: string, claimName = name, isBlock = false): Promise<void> {
+    const used = isBlock
+      ? { volumeDevices: [{ name: "data", devicePath: "/dev/data" }] }
+      : { volumeMounts: [{ name: "data", mountPath: "/data" }] };
+    const spec = {
+      ...{ nodeName, automountServiceAccountToken: false, terminationGracePeriodSeconds: 0 },
+      containers: [{ name: "app", image: "app", ...used }],
+      volumes: [{ name: "data", persistentVolumeClaim: { claimName } }],
+    };
+    await this.api.create(pods, { metadata: { name, namespace }, spec } as Draft<KubeObject>, never);
+  }
+
+  /** At once: it has no grace period. */
+  async deletePod(name: string): Promise<void> {
+    await this.api.delete(pods, { name, namespace }, {}, never);
+  }
+
+  async editClaim(name: string, body: object, subresource?: "status"): Promise<void> {
+    await this.#patch(persistentVolumeClaims, { name, namespace }, body, subresource);
+  }
+
+  async editVolume(name: string, body: object): Promise<void> {
+    await this.#patch(persistentVolumes, { name }, body);
+  }
+
+  async #patch<T extends KubeObject>(
+    resource: Resource<T>,
+    key: { readonly name: string; readonly namespace?: string },
+    body: object,
+    subresource?: "status",
+  ): Promise<void> {
+    const contentType = "application/merge-patch+json";
+    const patch = { contentType, body, ...(subresource && { subresource }) } as const;
+    await this.api.patch(resource, key, patch, never);
+  }
+
+  async deleteClaim(name: string): Promise<void> {
+    await this.api.delete(persistentVolumeClaims, { name, namespace }, {}, never);
+  }
+
+  async deleteVolume(name: string): Promise<void> {
+    await this.api.delete(persistentVolumes, { name }, {}, never);
+  }
+
+  async deleteAttachment(name: string): Promise<void> {
+    await this.api.delete(volumeAttachments, { name }, {}, never);
+  }
+
+  async deleteNode(name: string): Promise<void> {
+    await this.api.delete(nodes, { name }, {}, never);
+    await this.api.delete(csiNodes, { name }, {}, never);
+  }
+
+  claim(name: string): PersistentVolumeClaim | undefined {
+    return this.seen.claims.find(({ metadata }) => metadata.name === name);
+  }
+
+  /** Of a claim, also one that is gone. */
+  volumeOf(claim: string): PersistentVolume | undefined {
+    return this.seen.volumes.find(({ spec }) => spec?.claimRef?.name === claim);
+  }
+
+  /** Of a bound claim: pods there can use its volume. */
+  nodeFor(claim: string): string {
+    const name = this.volumeOf(claim)?.metadata.name;
+    const zone = this.cloud.volumes.list().find((volume) => volume.name === name)?.zone;
+    return this.cloud.machines.list().find((machine) => machine.zone === zone)?.name ?? "";
+  }
+
+  attachmentOf(claim: string): VolumeAttachment | undefined {
+    const name = this.volumeOf(claim)?.metadata.name;
+    return this.seen.attachments.find(({ spec }) => spec.source.persistentVolumeName === name);
+  }
+
+  attachment(name: string): VolumeAttachment | undefined {
+    return this.seen.attachments.find(({ metadata }) => metadata.name === name);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.stop();
+    await this.#controllerManager.stop();
+    await this.plane.stop();
+    await this.#served[Symbol.asyncDispose]();
+  }
+}

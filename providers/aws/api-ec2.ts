@@ -49,6 +49,7 @@ export type Permission = {
   readonly ToPort?: number | undefined;
   readonly IpRanges?: readonly { readonly CidrIp: string; readonly Description?: string }[];
   readonly Ipv6Ranges?: readonly { readonly CidrIpv6: string; readonly Description?: string }[];
+  readonly PrefixListIds?: readonly { readonly PrefixListId: string }[];
   readonly Groups?: readonly {
     readonly GroupId: string;
     readonly UserId?: string;
@@ -73,6 +74,25 @@ export type NewVolume = {
   readonly MultiAttachEnabled: false;
   readonly tags: readonly Tag[];
 };
+
+/** The requests that change something for load balancers. */
+export interface Ec2Changes {
+  readonly CreateSecurityGroup: {
+    readonly GroupName: string;
+    /** At most 255 characters. */
+    readonly GroupDescription: string;
+    readonly VpcId: string;
+    readonly TagSpecification: readonly [
+      { readonly ResourceType: "security-group"; readonly Tag: readonly Tag[] },
+    ];
+  };
+  readonly DeleteSecurityGroup: { readonly GroupId: string };
+  readonly AuthorizeSecurityGroupIngress: Ingress;
+  readonly RevokeSecurityGroupIngress: Ingress;
+  readonly CreateTags: { readonly ResourceId: readonly string[]; readonly Tag: readonly Tag[] };
+}
+
+type Ingress = { readonly GroupId: string; readonly IpPermissions: readonly Permission[] };
 
 /** XML of this size is read in some 50 ms, while nothing else runs. */
 const instancesPerPage = 500;
@@ -125,31 +145,6 @@ export function ec2Api(access: Access, account: Context["account"]) {
     describeSecurityGroups: (wanted: Wanted, call: Call) =>
       list<ApiSecurityGroup>("DescribeSecurityGroups", "securityGroupInfo", wanted, call, 1000),
 
-    createSecurityGroup: async (
-      group: {
-        readonly GroupName: string;
-        /** At most 255 characters. */
-        readonly GroupDescription: string;
-        readonly VpcId: string;
-        readonly tags: readonly Tag[];
-      },
-      call: Call,
-    ): Promise<string> => {
-      const { tags, ...named } = group;
-      const TagSpecification = [{ ResourceType: "security-group", Tag: tags }];
-      const created = await api.call<{ readonly groupId: string }>(
-        "CreateSecurityGroup",
-        { ...named, TagSpecification },
-        call,
-      );
-      return created.groupId;
-    },
-    deleteSecurityGroup: (GroupId: string, call: Call) => change("DeleteSecurityGroup", { GroupId }, call),
-    authorizeSecurityGroupIngress: (GroupId: string, IpPermissions: readonly Permission[], call: Call) =>
-      change("AuthorizeSecurityGroupIngress", { GroupId, IpPermissions }, call),
-    revokeSecurityGroupIngress: (GroupId: string, IpPermissions: readonly Permission[], call: Call) =>
-      change("RevokeSecurityGroupIngress", { GroupId, IpPermissions }, call),
-
     volumePages: (call: Call) =>
       api.pages<ApiVolume>("DescribeVolumes", {}, paging("volumeSet", volumesPerPage), call),
     describeVolumes: (wanted: Wanted, call: Call) =>
@@ -193,8 +188,6 @@ export function ec2Api(access: Access, account: Context["account"]) {
       call: Call,
     ) => change("ModifyVolume", changes, call),
 
-    createTags: (ResourceId: readonly string[], Tag: readonly Tag[], call: Call) =>
-      change("CreateTags", { ResourceId, Tag }, call),
     /** A tag without a value is removed whatever its value is. */
     deleteTags: (
       ResourceId: readonly string[],
@@ -219,6 +212,8 @@ export function ec2Api(access: Access, account: Context["account"]) {
       },
       call: Call,
     ) => change("DeleteRoute", route, call),
+    change: <A extends keyof Ec2Changes>(action: A, parameters: Ec2Changes[A], call: Call) =>
+      api.call(action, parameters, call),
     setSourceDestCheck: (InstanceId: string, Value: boolean, call: Call) =>
       change("ModifyInstanceAttribute", { InstanceId, SourceDestCheck: { Value } }, call),
   };

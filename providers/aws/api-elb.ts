@@ -3,7 +3,7 @@
 import type { Call, Context } from "#ccm";
 import { elbActions } from "./actions.ts";
 import type { Tag } from "./api-ec2.ts";
-import { type Access, type Parameters, QueryApi, type Service } from "./query-api.ts";
+import { type Access, QueryApi, type Service } from "./query-api.ts";
 import type { Maybe } from "./resources.ts";
 
 const service: Service<keyof typeof elbActions> = {
@@ -86,16 +86,52 @@ const balancers = {
   cursor: ["Marker", "NextMarker"],
 } as const;
 
+type Instances = { readonly Instances: readonly { readonly InstanceId: string }[] };
+
+/** The requests that change a load balancer, with what they have besides its name. */
+export interface ClassicChanges {
+  readonly CreateLoadBalancer: {
+    readonly Listeners: readonly ClassicListener[];
+    readonly Subnets: readonly string[];
+    readonly SecurityGroups: readonly string[];
+    readonly Scheme?: "internal";
+    readonly Tags: readonly Tag[];
+  };
+  readonly DeleteLoadBalancer: object;
+  readonly CreateLoadBalancerListeners: { readonly Listeners: readonly ClassicListener[] };
+  readonly DeleteLoadBalancerListeners: { readonly LoadBalancerPorts: readonly number[] };
+  readonly CreateLoadBalancerPolicy: {
+    readonly PolicyName: string;
+    readonly PolicyTypeName: string;
+    readonly PolicyAttributes: readonly { readonly AttributeName: string; readonly AttributeValue: string }[];
+  };
+  /** The policies are replaced: with none, none is left. */
+  readonly SetLoadBalancerPoliciesForBackendServer: {
+    readonly InstancePort: number;
+    readonly PolicyNames: readonly string[];
+  };
+  readonly SetLoadBalancerPoliciesOfListener: {
+    readonly LoadBalancerPort: number;
+    readonly PolicyNames: readonly string[];
+  };
+  readonly AttachLoadBalancerToSubnets: { readonly Subnets: readonly string[] };
+  readonly DetachLoadBalancerFromSubnets: { readonly Subnets: readonly string[] };
+  readonly ApplySecurityGroupsToLoadBalancer: { readonly SecurityGroups: readonly string[] };
+  readonly ConfigureHealthCheck: { readonly HealthCheck: ClassicHealthCheck };
+  readonly ModifyLoadBalancerAttributes: { readonly LoadBalancerAttributes: ClassicAttributes };
+  readonly RegisterInstancesWithLoadBalancer: Instances;
+  readonly DeregisterInstancesFromLoadBalancer: Instances;
+}
+
+/** All requests that change something. */
+export type ElbChanges = {
+  readonly [A in keyof ClassicChanges]: ClassicChanges[A] & { readonly LoadBalancerName: string };
+} & {
+  readonly AddTags: { readonly LoadBalancerNames: readonly string[]; readonly Tags: readonly Tag[] };
+};
+
 export function elbApi(access: Access, account: Context["account"]) {
   const api = new QueryApi(service, access, account);
-  const change = async (action: keyof typeof elbActions, parameters: Parameters, call: Call) => {
-    await api.call(action, parameters, call);
-  };
-  const ofBalancer = <P extends Parameters>(action: keyof typeof elbActions) => {
-    return (LoadBalancerName: string, parameters: P, call: Call) =>
-      change(action, { LoadBalancerName, ...parameters }, call);
-  };
-  type Instances = { readonly Instances: readonly { readonly InstanceId: string }[] };
   return {
     balancerPages: (call: Call) =>
       api.pages<ApiClassicBalancer>("DescribeLoadBalancers", {}, balancers, call),
@@ -110,60 +146,13 @@ export function elbApi(access: Access, account: Context["account"]) {
       type Body = { readonly TagDescriptions?: Maybe<readonly ApiTagsOfBalancer[]> };
       return (await api.call<Body>("DescribeTags", { LoadBalancerNames: names }, call)).TagDescriptions ?? [];
     },
-    addTags: (names: readonly string[], Tags: readonly Tag[], call: Call) =>
-      change("AddTags", { LoadBalancerNames: names, Tags }, call),
-    createLoadBalancer: (
-      balancer: {
-        readonly LoadBalancerName: string;
-        readonly Listeners: readonly ClassicListener[];
-        readonly Subnets: readonly string[];
-        readonly SecurityGroups: readonly string[];
-        readonly Scheme?: "internal";
-        readonly Tags: readonly Tag[];
-      },
-      call: Call,
-    ) => api.call<{ readonly DNSName?: Maybe<string> }>("CreateLoadBalancer", balancer, call),
-    deleteLoadBalancer: (LoadBalancerName: string, call: Call) =>
-      change("DeleteLoadBalancer", { LoadBalancerName }, call),
-    createListeners: ofBalancer<{ readonly Listeners: readonly ClassicListener[] }>(
-      "CreateLoadBalancerListeners",
-    ),
-    deleteListeners: ofBalancer<{ readonly LoadBalancerPorts: readonly number[] }>(
-      "DeleteLoadBalancerListeners",
-    ),
-    createPolicy: ofBalancer<{
-      readonly PolicyName: string;
-      readonly PolicyTypeName: string;
-      readonly PolicyAttributes: readonly {
-        readonly AttributeName: string;
-        readonly AttributeValue: string;
-      }[];
-    }>("CreateLoadBalancerPolicy"),
-    /** The policies are replaced: with none, none is left. */
-    setPoliciesForBackend: ofBalancer<{
-      readonly InstancePort: number;
-      readonly PolicyNames: readonly string[];
-    }>("SetLoadBalancerPoliciesForBackendServer"),
-    setPoliciesOfListener: ofBalancer<{
-      readonly LoadBalancerPort: number;
-      readonly PolicyNames: readonly string[];
-    }>("SetLoadBalancerPoliciesOfListener"),
-    attachSubnets: ofBalancer<{ readonly Subnets: readonly string[] }>("AttachLoadBalancerToSubnets"),
-    detachSubnets: ofBalancer<{ readonly Subnets: readonly string[] }>("DetachLoadBalancerFromSubnets"),
-    applySecurityGroups: ofBalancer<{ readonly SecurityGroups: readonly string[] }>(
-      "ApplySecurityGroupsToLoadBalancer",
-    ),
-    configureHealthCheck: ofBalancer<{ readonly HealthCheck: ClassicHealthCheck }>("ConfigureHealthCheck"),
     describeAttributes: async (LoadBalancerName: string, call: Call): Promise<ApiClassicAttributes> => {
       type Body = { readonly LoadBalancerAttributes?: Maybe<ApiClassicAttributes> };
       const body = await api.call<Body>("DescribeLoadBalancerAttributes", { LoadBalancerName }, call);
       return body.LoadBalancerAttributes ?? {};
     },
-    modifyAttributes: ofBalancer<{ readonly LoadBalancerAttributes: ClassicAttributes }>(
-      "ModifyLoadBalancerAttributes",
-    ),
-    registerInstances: ofBalancer<Instances>("RegisterInstancesWithLoadBalancer"),
-    deregisterInstances: ofBalancer<Instances>("DeregisterInstancesFromLoadBalancer"),
+    change: <A extends keyof ElbChanges>(action: A, parameters: ElbChanges[A], call: Call) =>
+      api.call(action, parameters, call),
   };
 }
 

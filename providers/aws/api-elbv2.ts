@@ -107,14 +107,57 @@ export type Listener = {
   readonly DefaultActions: readonly { readonly Type: "forward"; readonly TargetGroupArn: string }[];
 };
 
+/** The requests that change something. */
+export interface Elbv2Changes {
+  readonly AddTags: { readonly ResourceArns: readonly string[]; readonly Tags: readonly Tag[] };
+  readonly CreateLoadBalancer: {
+    readonly Name: string;
+    readonly Type: "network";
+    readonly Scheme: "internal" | "internet-facing";
+    readonly IpAddressType?: "ipv4" | "dualstack";
+    readonly SubnetMappings: readonly {
+      readonly SubnetId: string;
+      readonly AllocationId?: string;
+      readonly PrivateIPv4Address?: string;
+    }[];
+    readonly SecurityGroups?: readonly string[];
+    readonly Tags: readonly Tag[];
+  };
+  readonly DeleteLoadBalancer: { readonly LoadBalancerArn: string };
+  readonly ModifyLoadBalancerAttributes: {
+    readonly LoadBalancerArn: string;
+    readonly Attributes: readonly Attribute[];
+  };
+  readonly SetSecurityGroups: {
+    readonly LoadBalancerArn: string;
+    readonly SecurityGroups: readonly string[];
+  };
+  readonly CreateListener: Listener & { readonly LoadBalancerArn: string; readonly Tags: readonly Tag[] };
+  readonly ModifyListener: Listener & { readonly ListenerArn: string };
+  readonly DeleteListener: { readonly ListenerArn: string };
+  readonly CreateTargetGroup: HealthCheck & {
+    readonly Name: string;
+    readonly Protocol: string;
+    readonly Port: number;
+    readonly VpcId: string;
+    readonly TargetType: "instance";
+    readonly Tags: readonly Tag[];
+  };
+  readonly ModifyTargetGroup: HealthCheck & { readonly TargetGroupArn: string };
+  readonly DeleteTargetGroup: { readonly TargetGroupArn: string };
+  readonly ModifyTargetGroupAttributes: {
+    readonly TargetGroupArn: string;
+    readonly Attributes: readonly Attribute[];
+  };
+  readonly RegisterTargets: { readonly TargetGroupArn: string; readonly Targets: readonly Target[] };
+  readonly DeregisterTargets: { readonly TargetGroupArn: string; readonly Targets: readonly Target[] };
+}
+
 const cursor = ["Marker", "NextMarker"] as const;
 const all = { PageSize: 400 };
 
 export function elbv2Api(access: Access, account: Context["account"]) {
   const api = new QueryApi(service, access, account);
-  const change = async (action: keyof typeof elbv2Actions, parameters: Parameters, call: Call) => {
-    await api.call(action, parameters, call);
-  };
   const list = <T>(
     action: keyof typeof elbv2Actions,
     member: string,
@@ -122,14 +165,6 @@ export function elbv2Api(access: Access, account: Context["account"]) {
     call: Call,
     size: Paging["size"] = all,
   ) => api.list<T>(action, parameters, { list: member, cursor, size }, call);
-  /** The first entry of what a creation returns. */
-  const create = async <T>(
-    action: keyof typeof elbv2Actions,
-    member: string,
-    parameters: Parameters,
-    call: Call,
-  ): Promise<T | undefined> =>
-    (await api.call<Readonly<Record<string, Maybe<readonly T[]>>>>(action, parameters, call))[member]?.[0];
   const attributes = async (
     action: keyof typeof elbv2Actions,
     parameters: Parameters,
@@ -157,44 +192,10 @@ export function elbv2Api(access: Access, account: Context["account"]) {
       type Body = { readonly TagDescriptions?: Maybe<readonly ApiTagsOfResource[]> };
       return (await api.call<Body>("DescribeTags", { ResourceArns }, call)).TagDescriptions ?? [];
     },
-    addTags: (ResourceArns: readonly string[], Tags: readonly Tag[], call: Call) =>
-      change("AddTags", { ResourceArns, Tags }, call),
-    createLoadBalancer: (
-      balancer: {
-        readonly Name: string;
-        readonly Type: "network";
-        readonly Scheme: "internal" | "internet-facing";
-        readonly IpAddressType?: "ipv4" | "dualstack";
-        readonly SubnetMappings: readonly {
-          readonly SubnetId: string;
-          readonly AllocationId?: string;
-          readonly PrivateIPv4Address?: string;
-        }[];
-        readonly SecurityGroups?: readonly string[];
-        readonly Tags: readonly Tag[];
-      },
-      call: Call,
-    ) => create<ApiBalancer>("CreateLoadBalancer", "LoadBalancers", balancer, call),
-    deleteLoadBalancer: (LoadBalancerArn: string, call: Call) =>
-      change("DeleteLoadBalancer", { LoadBalancerArn }, call),
     loadBalancerAttributes: (LoadBalancerArn: string, call: Call) =>
       attributes("DescribeLoadBalancerAttributes", { LoadBalancerArn }, call),
-    modifyLoadBalancerAttributes: (LoadBalancerArn: string, Attributes: readonly Attribute[], call: Call) =>
-      change("ModifyLoadBalancerAttributes", { LoadBalancerArn, Attributes }, call),
-    setSecurityGroups: (LoadBalancerArn: string, SecurityGroups: readonly string[], call: Call) =>
-      change("SetSecurityGroups", { LoadBalancerArn, SecurityGroups }, call),
-
     describeListeners: (LoadBalancerArn: string, call: Call) =>
       list<ApiListener>("DescribeListeners", "Listeners", { LoadBalancerArn }, call),
-    createListener: (
-      LoadBalancerArn: string,
-      listener: Listener & { readonly Tags?: readonly Tag[] },
-      call: Call,
-    ) => create<ApiListener>("CreateListener", "Listeners", { LoadBalancerArn, ...listener }, call),
-    modifyListener: (ListenerArn: string, listener: Partial<Listener>, call: Call) =>
-      change("ModifyListener", { ListenerArn, ...listener }, call),
-    deleteListener: (ListenerArn: string, call: Call) => change("DeleteListener", { ListenerArn }, call),
-
     targetGroupPages: (call: Call) =>
       api.pages<ApiTargetGroup>(
         "DescribeTargetGroups",
@@ -202,43 +203,15 @@ export function elbv2Api(access: Access, account: Context["account"]) {
         { list: "TargetGroups", cursor, size: all },
         call,
       ),
-    /** By load balancer, or at most 20 names or ARNs; throws `not-found` if one of them does not exist. */
-    describeTargetGroups: (
-      wanted:
-        | { readonly LoadBalancerArn: string }
-        | { readonly Names: readonly string[] }
-        | { readonly TargetGroupArns: readonly string[] },
-      call: Call,
-    ) => list<ApiTargetGroup>("DescribeTargetGroups", "TargetGroups", wanted, call, {}),
-    createTargetGroup: (
-      group: HealthCheck & {
-        readonly Name: string;
-        readonly Protocol: string;
-        readonly Port: number;
-        readonly VpcId: string;
-        readonly TargetType: "instance";
-        readonly IpAddressType?: string;
-        readonly Tags: readonly Tag[];
-      },
-      call: Call,
-    ) => create<ApiTargetGroup>("CreateTargetGroup", "TargetGroups", group, call),
-    modifyTargetGroup: (TargetGroupArn: string, check: HealthCheck, call: Call) =>
-      change("ModifyTargetGroup", { TargetGroupArn, ...check }, call),
-    deleteTargetGroup: (TargetGroupArn: string, call: Call) =>
-      change("DeleteTargetGroup", { TargetGroupArn }, call),
     targetGroupAttributes: (TargetGroupArn: string, call: Call) =>
       attributes("DescribeTargetGroupAttributes", { TargetGroupArn }, call),
-    modifyTargetGroupAttributes: (TargetGroupArn: string, Attributes: readonly Attribute[], call: Call) =>
-      change("ModifyTargetGroupAttributes", { TargetGroupArn, Attributes }, call),
     describeTargetHealth: async (TargetGroupArn: string, call: Call): Promise<readonly ApiTargetHealth[]> => {
       type Body = { readonly TargetHealthDescriptions?: Maybe<readonly ApiTargetHealth[]> };
       const body = await api.call<Body>("DescribeTargetHealth", { TargetGroupArn }, call);
       return body.TargetHealthDescriptions ?? [];
     },
-    registerTargets: (TargetGroupArn: string, Targets: readonly Target[], call: Call) =>
-      change("RegisterTargets", { TargetGroupArn, Targets }, call),
-    deregisterTargets: (TargetGroupArn: string, Targets: readonly Target[], call: Call) =>
-      change("DeregisterTargets", { TargetGroupArn, Targets }, call),
+    change: <A extends keyof Elbv2Changes>(action: A, parameters: Elbv2Changes[A], call: Call) =>
+      api.call(action, parameters, call),
   };
 }
 

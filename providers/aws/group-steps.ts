@@ -26,7 +26,9 @@ export const openSteps = (changes: readonly GroupChange[], why: string): Steps =
           {
             do: `open security group for ${why}`,
             on: group,
-            requests: [ec2("authorizeSecurityGroupIngress", group, permissionsOf(added))],
+            requests: [
+              ec2("AuthorizeSecurityGroupIngress", { GroupId: group, IpPermissions: permissionsOf(added) }),
+            ],
           },
         ],
   );
@@ -34,15 +36,18 @@ export const openSteps = (changes: readonly GroupChange[], why: string): Steps =
 export const closeSteps = (changes: readonly GroupChange[], why: string): Steps =>
   changes.flatMap(({ group, removed, needsTidying }) => {
     if (removed.length === 0) return [];
-    const revoke = ec2("revokeSecurityGroupIngress", group, permissionsOf(removed));
-    const requests: readonly Request[] = needsTidying === true ? [revoke, ["tidy", group]] : [revoke];
+    const revoke = ec2("RevokeSecurityGroupIngress", {
+      GroupId: group,
+      IpPermissions: permissionsOf(removed),
+    });
+    const requests: readonly Request[] = needsTidying === true ? [revoke, { tidy: group }] : [revoke];
     return [{ do: `close security group for ${why}`, on: group, requests }];
   });
 
 export const deleteGroup = ({ groupId, groupName }: ApiSecurityGroup): AwsStep => ({
   do: "delete security group",
   on: `${groupName} (${groupId})`,
-  requests: [ec2("deleteSecurityGroup", groupId)],
+  requests: [ec2("DeleteSecurityGroup", { GroupId: groupId })],
 });
 
 /** A group that another load balancer has too stays. */
@@ -61,7 +66,7 @@ export function ownGroupOf(groups: readonly ApiSecurityGroup[], identity: Identi
   if (group === undefined || isOwned(identity.tag, group.tagSet)) return { group, repairs: [] };
   const other = otherCluster(identity, group.tagSet);
   if (other === undefined && hasNoClusterTag(group.tagSet)) {
-    const repair = ec2("createTags", [group.groupId], clusterTags(identity));
+    const repair = ec2("CreateTags", { ResourceId: [group.groupId], Tag: clusterTags(identity) });
     return { group, repairs: [{ do: "tag security group", on: group.groupId, requests: [repair] }] };
   }
   const text = `The security group ${name} (${group.groupId}) has tags of the cluster ${other ?? `${identity.tag.id}, but not as owned`}. Neither it nor the load balancer is changed. Delete it, or correct its tags.`;
@@ -82,7 +87,13 @@ export function groupCreation(
   const tags: readonly Tag[] = newTags(identity, owner, settings["additional-resource-tags"]).filter(
     ({ Key }) => Key !== serviceTag,
   );
-  const request = { GroupName: name, GroupDescription: description.slice(0, 255), VpcId: identity.vpc, tags };
-  const authorize = ec2("authorizeSecurityGroupIngress", created.group, permissionsOf(rules));
-  return [ec2("createSecurityGroup", request), ...(rules.length > 0 ? [authorize] : [])];
+  const request = {
+    ...{ GroupName: name, GroupDescription: description.slice(0, 255), VpcId: identity.vpc },
+    TagSpecification: [{ ResourceType: "security-group", Tag: tags }],
+  } as const;
+  const authorize = ec2("AuthorizeSecurityGroupIngress", {
+    GroupId: created.group,
+    IpPermissions: permissionsOf(rules),
+  });
+  return [ec2("CreateSecurityGroup", request), ...(rules.length > 0 ? [authorize] : [])];
 }

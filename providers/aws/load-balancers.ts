@@ -13,6 +13,7 @@ import {
   seconds,
 } from "#ccm";
 import type { Annotations } from "./annotations.ts";
+import type { Permission } from "./api-ec2.ts";
 import { type BalancerSettings, type Desired, isOthers, type Observed, settingsOf } from "./balancer.ts";
 import type { Identity } from "./balancer-names.ts";
 import type { Cluster } from "./cluster.ts";
@@ -21,15 +22,25 @@ import { listBalancers, observeBalancer } from "./observe-balancer.ts";
 import { planLoadBalancer } from "./plan-balancer.ts";
 import { permissionsOf, rulesOf, without } from "./rules.ts";
 import type { Settings } from "./settings.ts";
-import { type AwsStep, type BalancingApi, created, type Request, type Special } from "./steps.ts";
+import {
+  type ApiRequest,
+  type AwsStep,
+  type BalancingApi,
+  created,
+  ec2 as ec2Request,
+  elb,
+  elbv2,
+  type OpenNodes,
+} from "./steps.ts";
 import type { Network } from "./subnets.ts";
 import type { Zones } from "./topology.ts";
 
 const codeOf = (error: unknown): string | undefined => (CloudError.is(error) ? error.detail.code : undefined);
 
+/** The ids of what earlier requests of the step have created, by what stands for them. */
 type Created = Map<string, string>;
 
-/** With the ids of what earlier requests of the step have created. */
+/** With these ids. */
 function filled<T>(value: T, ids: Created): T {
   if (typeof value === "string") return (ids.get(value) ?? value) as T;
   if (Array.isArray(value)) return value.map((one) => filled(one, ids)) as T;
@@ -37,78 +48,78 @@ function filled<T>(value: T, ids: Created): T {
   return Object.fromEntries(Object.entries(value).map(([name, one]) => [name, filled(one, ids)])) as T;
 }
 
-function note(ids: Created, name: string, result: unknown): void {
-  const { LoadBalancerArn: balancer, TargetGroupArn: group } = Object(result) as Readonly<
-    Record<string, string | undefined>
-  >;
-  if (name === "createSecurityGroup") ids.set(created.group, String(result));
-  if (name === "createLoadBalancer" && balancer !== undefined) ids.set(created.balancer, balancer);
-  if (name === "createTargetGroup" && group !== undefined) ids.set(created.targetGroup, group);
+/** What the response to a creation has. */
+interface CreatedParts {
+  readonly groupId?: string;
+  readonly LoadBalancers?: readonly { readonly LoadBalancerArn: string }[];
+  readonly TargetGroups?: readonly { readonly TargetGroupArn: string }[];
 }
 
+function note(ids: Created, { groupId, LoadBalancers, TargetGroups }: CreatedParts): void {
+  const found = [
+    [created.group, groupId],
+    [created.balancer, LoadBalancers?.[0]?.LoadBalancerArn],
+    [created.targetGroup, TargetGroups?.[0]?.TargetGroupArn],
+  ] as const;
+  for (const [name, id] of found) if (id !== undefined) ids.set(name, id);
+}
+
+type Action = ApiRequest["action"];
+
 /** What was to be done is done: by an earlier request whose answer was lost, or by another client. */
-const isDone: Readonly<Record<string, RegExp>> = {
-  createPolicy: /^DuplicatePolicyName/,
-  authorizeSecurityGroupIngress: /^InvalidPermission\.Duplicate$/,
-  revokeSecurityGroupIngress: /^InvalidPermission\.NotFound$|^InvalidGroup\.NotFound$/,
-  deleteLoadBalancer: /NotFound/,
-  deleteListener: /NotFound/,
-  deleteListeners: /^ListenerNotFound$/,
-  deleteTargetGroup: /NotFound/,
-  deleteSecurityGroup: /^InvalidGroup\.NotFound$/,
-  deregisterTargets: /^InvalidTarget/,
+const isDone: Readonly<Partial<Record<Action, RegExp>>> = {
+  CreateLoadBalancerPolicy: /^DuplicatePolicyName/,
+  AuthorizeSecurityGroupIngress: /^InvalidPermission\.Duplicate$/,
+  RevokeSecurityGroupIngress: /^InvalidPermission\.NotFound$|^InvalidGroup\.NotFound$/,
+  DeleteLoadBalancer: /NotFound/,
+  DeleteListener: /NotFound/,
+  DeleteLoadBalancerListeners: /^ListenerNotFound$/,
+  DeleteTargetGroup: /NotFound/,
+  DeleteSecurityGroup: /^InvalidGroup\.NotFound$/,
+  DeregisterTargets: /^InvalidTarget/,
 };
 
 /** Deletions that wait until what uses the object is gone. */
-const waits: Readonly<Record<string, string>> = {
-  deleteSecurityGroup: "the network interfaces of the load balancer to be deleted",
-  deleteTargetGroup: "the load balancer to release its target group",
+const waits: Readonly<Partial<Record<Action, string>>> = {
+  DeleteSecurityGroup: "the network interfaces of the load balancer to be deleted",
+  DeleteTargetGroup: "the load balancer to release its target group",
 };
 
-type Send = (...parameters: readonly unknown[]) => Promise<unknown>;
-type List = readonly unknown[];
+/** Each peer of each rule alone. */
+const oneByOne = (rules: readonly Permission[]): readonly Permission[] =>
+  rules.flatMap(({ IpRanges = [], Ipv6Ranges = [], Groups = [], PrefixListIds = [], ...rule }) => [
+    ...IpRanges.map((one) => ({ ...rule, IpRanges: [one] })),
+    ...Ipv6Ranges.map((one) => ({ ...rule, Ipv6Ranges: [one] })),
+    ...Groups.map((one) => ({ ...rule, Groups: [one] })),
+    ...PrefixListIds.map((one) => ({ ...rule, PrefixListIds: [one] })),
+  ]);
 
-/** One rule that exists already, or exists no longer, makes AWS refuse all. Each is sent alone then. */
-async function sendEach(send: Send, group: unknown, rules: List, name: string): Promise<void> {
-  for (const rule of rules)
-    for (const [peers, all] of Object.entries(rule as Readonly<Record<string, unknown>>).filter(([, value]) =>
-      Array.isArray(value),
-    ))
-      for (const peer of all as List) {
-        const { IpProtocol, FromPort, ToPort } = rule as Readonly<Record<string, unknown>>;
-        try {
-          await send(group, [{ IpProtocol, FromPort, ToPort, [peers]: [peer] }]);
-        } catch (error) {
-          if (isDone[name]?.test(codeOf(error) ?? "") !== true) throw error;
-        }
-      }
+/** The instances that AWS names in its refusal. */
+function refusedIn(error: unknown): readonly string[] {
+  if (!CloudError.is(error) || !/^Invalid(Target|Instance|EndPoint)/.test(error.detail.code ?? "")) return [];
+  return [...new Set(error.message.match(/\bi-[0-9a-z]+/g))];
 }
 
-/** Registers the others if AWS refuses some instances, which its message names. */
-async function register(
-  send: Send,
-  [where, targets]: List,
-  nodes: AwsStep["nodes"] = {},
-): Promise<readonly RefusedTarget[]> {
-  const idOf = (one: unknown) => Object(one) as { readonly Id?: string; readonly InstanceId?: string };
-  const list: List = Array.isArray(targets) ? targets : (targets as { readonly Instances: List }).Instances;
-  try {
-    await send(where, targets);
-    return [];
-  } catch (error) {
-    const text = CloudError.is(error) ? error.message : "";
-    const named = new Set(
-      /^Invalid(Target|Instance|EndPoint)/.test(codeOf(error) ?? "") ? text.match(/\bi-[0-9a-z]+/g) : [],
-    );
-    const others = list.filter((one) => !named.has(idOf(one).Id ?? idOf(one).InstanceId ?? ""));
-    if (others.length === list.length) throw error;
-    const rest = Array.isArray(targets) ? others : { Instances: others };
-    const further = others.length === 0 ? [] : await register(send, [where, rest], nodes);
-    return [
-      ...further,
-      ...[...named].flatMap((id) => (nodes[id] === undefined ? [] : [{ node: nodes[id], text }])),
-    ];
+/** Without these instances; undefined if the request registers nothing. */
+function withoutTargets(request: ApiRequest, refused: readonly string[]) {
+  if (request.action === "RegisterTargets") {
+    const { Targets: all } = request.parameters;
+    const Targets = all.filter(({ Id }) => !refused.includes(Id));
+    return {
+      left: Targets.length,
+      all: all.length,
+      request: elbv2("RegisterTargets", { ...request.parameters, Targets }),
+    };
   }
+  if (request.action !== "RegisterInstancesWithLoadBalancer") return undefined;
+  const { Instances: all } = request.parameters;
+  const Instances = all.filter(({ InstanceId }) => !refused.includes(InstanceId));
+  const { LoadBalancerName } = request.parameters;
+  return {
+    left: Instances.length,
+    all: all.length,
+    request: elb(request.action, LoadBalancerName, { Instances }),
+  };
 }
 
 class Sender {
@@ -116,6 +127,7 @@ class Sender {
   readonly #identity: Identity;
   readonly #call: Call;
   readonly #ids: Created = new Map();
+  readonly #refused: RefusedTarget[] = [];
 
   constructor(api: BalancingApi, identity: Identity, call: Call) {
     this.#api = api;
@@ -123,42 +135,57 @@ class Sender {
     this.#call = call;
   }
 
-  async #open({ lists, rules }: Extract<Special, readonly ["open", unknown]>[1]): Promise<void> {
+  async #open({ lists, rules }: OpenNodes): Promise<void> {
     const { ec2 } = this.#api;
     const groups = await ec2.describeSecurityGroups({ GroupId: [...new Set(lists.flat())] }, this.#call);
     const { ids } = chooseGroups(lists, this.#identity, groups);
     const wanted = filled(rules, this.#ids);
     for (const group of groups.filter(({ groupId }) => ids.includes(groupId))) {
       const added = without(wanted, rulesOf(group));
-      if (added.length > 0)
-        await this.#send(["ec2", "authorizeSecurityGroupIngress", group.groupId, permissionsOf(added)], {});
+      const ingress = { GroupId: group.groupId, IpPermissions: permissionsOf(added) };
+      if (added.length > 0) await this.#send(ec2Request("AuthorizeSecurityGroupIngress", ingress));
     }
   }
 
   async #tidy(id: string): Promise<void> {
     const groups = await this.#api.ec2.describeSecurityGroups({ GroupId: [id] }, this.#call);
     const unused = groups.flatMap((group) => unusedRules(rulesOf(group)));
-    if (unused.length > 0)
-      await this.#send(["ec2", "revokeSecurityGroupIngress", id, permissionsOf(unused)], {});
+    const ingress = { GroupId: id, IpPermissions: permissionsOf(unused) };
+    if (unused.length > 0) await this.#send(ec2Request("RevokeSecurityGroupIngress", ingress));
   }
 
-  async #send(
-    request: Exclude<Request, Special>,
-    nodes: AwsStep["nodes"],
-  ): Promise<readonly RefusedTarget[]> {
-    const [service, name, ...raw] = request;
-    const parameters: List = filled(raw as List, this.#ids);
-    const functions = this.#api[service] as unknown as Readonly<Record<string, Send>>;
-    const send: Send = async (...all) => functions[name]?.(...all, this.#call);
-    if (name === "registerTargets" || name === "registerInstances") return register(send, parameters, nodes);
+  /** Whether it had an effect, or had had it before. */
+  async #change(request: ApiRequest): Promise<"sent" | "was done"> {
+    const { service, action, parameters } = request;
+    // The type of a request says that its service has the action, with these parameters.
+    const { change } = this.#api[service] as { change(...all: readonly unknown[]): Promise<CreatedParts> };
     try {
-      note(this.#ids, name, await send(...parameters));
+      note(this.#ids, await change(action, parameters, this.#call));
+      return "sent";
     } catch (error) {
-      if (isDone[name]?.test(codeOf(error) ?? "") !== true) throw error;
-      const [group, rules] = parameters;
-      if (service === "ec2" && Array.isArray(rules)) await sendEach(send, group, rules, name);
+      if (isDone[action]?.test(codeOf(error) ?? "") === true) return "was done";
+      throw error;
     }
-    return [];
+  }
+
+  async #send(raw: ApiRequest, nodes: AwsStep["nodes"] = {}): Promise<void> {
+    const request = filled(raw, this.#ids);
+    try {
+      const outcome = await this.#change(request);
+      const isOfRules =
+        request.action === "AuthorizeSecurityGroupIngress" || request.action === "RevokeSecurityGroupIngress";
+      if (outcome === "sent" || !isOfRules) return;
+      // One rule that exists already, or exists no longer, makes AWS refuse all.
+      for (const rule of oneByOne(request.parameters.IpPermissions))
+        await this.#change(ec2Request(request.action, { ...request.parameters, IpPermissions: [rule] }));
+    } catch (error) {
+      const named = refusedIn(error);
+      const rest = withoutTargets(request, named);
+      if (rest === undefined || rest.left === rest.all) throw error;
+      const text = (error as CloudError).message;
+      for (const id of named) if (nodes[id] !== undefined) this.#refused.push({ node: nodes[id], text });
+      if (rest.left > 0) await this.#send(rest.request, nodes);
+    }
   }
 
   /** Whether a lookup by name does not find the load balancer. */
@@ -172,20 +199,19 @@ class Sender {
   }
 
   async apply({ requests, nodes, proves }: AwsStep): Promise<StepOutcome> {
-    const refused: RefusedTarget[] = [];
     for (const request of requests) {
       try {
-        if (request[0] === "open") await this.#open(request[1]);
-        else if (request[0] === "tidy") await this.#tidy(request[1]);
-        else refused.push(...(await this.#send(request, nodes)));
+        if ("open" in request) await this.#open(request.open);
+        else if ("tidy" in request) await this.#tidy(request.tidy);
+        else await this.#send(request, nodes);
       } catch (error) {
-        const waitingFor = waits[request[1] as string];
+        const waitingFor = "action" in request ? waits[request.action] : undefined;
         if (waitingFor === undefined || !CloudError.is(error) || error.kind !== "busy") throw error;
         return inProgress(waitingFor, { checkAfter: seconds(15) });
       }
     }
     if (proves !== undefined && (await this.#isGone(proves))) return { done: true, isGone: true };
-    return done(undefined, refused.length === 0 ? undefined : refused);
+    return done(undefined, this.#refused.length === 0 ? undefined : this.#refused);
   }
 }
 

@@ -138,8 +138,10 @@ function planEnd(
   const deletion = { do: "delete load balancer", on: lb };
   const steps: readonly AwsStep[] = [
     ...(input.operator.leavesNodeGroups ? [] : closeSteps(changes, "load balancer")),
-    ...(classic === undefined ? [] : [{ ...deletion, requests: [elb("deleteLoadBalancer", lb)] }]),
-    ...(arn === undefined ? [] : [{ ...deletion, requests: [elbv2("deleteLoadBalancer", arn)] }]),
+    ...(classic === undefined ? [] : [{ ...deletion, requests: [elb("DeleteLoadBalancer", lb, {})] }]),
+    ...(arn === undefined
+      ? []
+      : [{ ...deletion, requests: [elbv2("DeleteLoadBalancer", { LoadBalancerArn: arn })] }]),
     ...unused.map(deleteTargetGroup),
     ...own.map(deleteGroup),
   ];

@@ -1,6 +1,7 @@
 // Plans the steps from the observed to the desired classic load balancer. Pure.
 
 import type { Plan, Problem } from "#ccm";
+import type { Tag } from "./api-ec2.ts";
 import type {
   ApiClassicAttributes,
   ApiClassicBalancer,
@@ -60,8 +61,10 @@ function listenerSteps(
   const taken = stale.map(({ LoadBalancerPort }) => Number(LoadBalancerPort));
   const changed = missing.filter(({ LoadBalancerPort }) => taken.includes(LoadBalancerPort));
   const added = missing.filter((one) => !changed.includes(one));
-  const create = (all: readonly ClassicListener[]) => elb("createListeners", lb, { Listeners: all });
-  const remove = (ports: readonly number[]) => elb("deleteListeners", lb, { LoadBalancerPorts: ports });
+  const create = (all: readonly ClassicListener[]) =>
+    elb("CreateLoadBalancerListeners", lb, { Listeners: all });
+  const remove = (ports: readonly number[]) =>
+    elb("DeleteLoadBalancerListeners", lb, { LoadBalancerPorts: ports });
   const ports = changed.map(({ LoadBalancerPort }) => LoadBalancerPort);
   const removed = taken.filter((port) => !ports.includes(port));
   return [
@@ -79,7 +82,7 @@ function policySteps(lb: string, spec: ClassicSpec, classic: ApiClassicBalancer)
   const known = classic.Policies?.OtherPolicies ?? [];
   const policy = (name: string, type: string, attribute: string, value: string) => {
     const PolicyAttributes = [{ AttributeName: attribute, AttributeValue: value }];
-    return elb("createPolicy", lb, { PolicyName: name, PolicyTypeName: type, PolicyAttributes });
+    return elb("CreateLoadBalancerPolicy", lb, { PolicyName: name, PolicyTypeName: type, PolicyAttributes });
   };
   const backends = new Map(
     (classic.BackendServerDescriptions ?? []).map((one) => [Number(one.InstancePort), one.PolicyNames ?? []]),
@@ -94,7 +97,10 @@ function policySteps(lb: string, spec: ClassicSpec, classic: ApiClassicBalancer)
   /** Policies that a user has added stay. */
   const set = (InstancePort: number, own: readonly string[]) => {
     const others = (backends.get(InstancePort) ?? []).filter((name) => name !== proxyPolicy);
-    return elb("setPoliciesForBackend", lb, { InstancePort, PolicyNames: [...others, ...own] });
+    return elb("SetLoadBalancerPoliciesForBackendServer", lb, {
+      InstancePort,
+      PolicyNames: [...others, ...own],
+    });
   };
   const proxy = [
     ...(enabled.length > 0 && !known.includes(proxyPolicy)
@@ -120,7 +126,7 @@ function policySteps(lb: string, spec: ClassicSpec, classic: ApiClassicBalancer)
             ? []
             : [policy(name, "SSLNegotiationPolicyType", "Reference-Security-Policy", spec.tlsPolicy)]),
           ...lacking.map(({ LoadBalancerPort }) =>
-            elb("setPoliciesOfListener", lb, { LoadBalancerPort, PolicyNames: [name] }),
+            elb("SetLoadBalancerPoliciesOfListener", lb, { LoadBalancerPort, PolicyNames: [name] }),
           ),
         ];
   return [
@@ -163,9 +169,11 @@ function subnetSteps(
   );
   const ids = added.map(({ subnetId }) => subnetId);
   return [
-    ...(ids.length > 0 ? [step("attach subnets", lb, elb("attachSubnets", lb, { Subnets: ids }))] : []),
+    ...(ids.length > 0
+      ? [step("attach subnets", lb, elb("AttachLoadBalancerToSubnets", lb, { Subnets: ids }))]
+      : []),
     ...(removed.length > 0
-      ? [step("detach subnets", lb, elb("detachSubnets", lb, { Subnets: removed }))]
+      ? [step("detach subnets", lb, elb("DetachLoadBalancerFromSubnets", lb, { Subnets: removed }))]
       : []),
   ];
 }
@@ -180,10 +188,22 @@ function targetSteps(lb: string, desired: Desired, classic: ApiClassicBalancer):
   const targets = { on: lb, isTargets: true, nodes: nodesOf(desired) } as const;
   return [
     ...(added.length > 0
-      ? [{ ...targets, do: "register targets", requests: [elb("registerInstances", lb, list(added))] }]
+      ? [
+          {
+            ...targets,
+            do: "register targets",
+            requests: [elb("RegisterInstancesWithLoadBalancer", lb, list(added))],
+          },
+        ]
       : []),
     ...(removed.length > 0
-      ? [{ ...targets, do: "deregister targets", requests: [elb("deregisterInstances", lb, list(removed))] }]
+      ? [
+          {
+            ...targets,
+            do: "deregister targets",
+            requests: [elb("DeregisterInstancesFromLoadBalancer", lb, list(removed))],
+          },
+        ]
       : []),
   ];
 }
@@ -214,7 +234,7 @@ function openNodes({ desired, spec, input, own }: Part): readonly Request[] {
   const ownID = own.group?.groupId ?? created.group;
   const rules = [classicRule(given ?? ownID, [ownID])];
   const lists = groupLists(desired);
-  return input.operator.leavesNodeGroups || lists.length === 0 ? [] : [["open", { lists, rules }]];
+  return input.operator.leavesNodeGroups || lists.length === 0 ? [] : [{ open: { lists, rules } }];
 }
 
 function groupsOf({ spec, own }: Part): readonly string[] {
@@ -239,7 +259,7 @@ function groupParts(part: Part, observed: Observed, classic: ApiClassicBalancer)
   const isCreated = wanted.includes(created.group);
   const onNodes = leaves || isCreated ? [] : classicGroupChanges(observed, peers, chosen.ids);
   const isSame = wanted.length === has.length && wanted.every((id) => has.includes(id));
-  const apply = elb("applySecurityGroups", lb, { SecurityGroups: wanted });
+  const apply = elb("ApplySecurityGroupsToLoadBalancer", lb, { SecurityGroups: wanted });
   const creation = creationOf(part);
   return {
     problems: [...(leaves ? [] : chosen.problems), ...limitProblems([...ownChange, ...onNodes])],
@@ -264,8 +284,8 @@ function settingSteps(
   classic: ApiClassicBalancer,
   attributes: ApiClassicAttributes,
 ): Steps {
-  const modify = elb("modifyAttributes", lb, { LoadBalancerAttributes: spec.attributes });
-  const check = elb("configureHealthCheck", lb, { HealthCheck: spec.check });
+  const modify = elb("ModifyLoadBalancerAttributes", lb, { LoadBalancerAttributes: spec.attributes });
+  const check = elb("ConfigureHealthCheck", lb, { HealthCheck: spec.check });
   return [
     ...policySteps(lb, spec, classic),
     ...(isSameAttributes(spec.attributes, attributes) ? [] : [step("set attributes", lb, modify)]),
@@ -278,7 +298,7 @@ function planCreation(part: Part, { subnets, problem }: Choice): Plan<AwsStep> {
   if (problem !== undefined) return { steps: [], problems: [problem] };
   const { lb, desired, spec, input, own } = part;
   const balancer = {
-    ...{ LoadBalancerName: lb, Listeners: spec.listeners, Subnets: subnets.map(({ subnetId }) => subnetId) },
+    ...{ Listeners: spec.listeners, Subnets: subnets.map(({ subnetId }) => subnetId) },
     ...{ SecurityGroups: groupsOf(part), ...(desired.settings.internal && { Scheme: "internal" as const }) },
     Tags: newTags(input.network.identity, desired.owner, desired.settings["additional-resource-tags"]),
   };
@@ -288,7 +308,7 @@ function planCreation(part: Part, { subnets, problem }: Choice): Plan<AwsStep> {
     "create load balancer",
     lb,
     ...creationOf(part),
-    elb("createLoadBalancer", balancer),
+    elb("CreateLoadBalancer", lb, balancer),
     ...openNodes(part),
   );
   const fresh = {
@@ -305,6 +325,11 @@ function planCreation(part: Part, { subnets, problem }: Choice): Plan<AwsStep> {
     ],
   };
 }
+
+const addTags = (lb: string, Tags: readonly Tag[]): Request => ({
+  ...{ service: "elb", action: "AddTags" },
+  parameters: { LoadBalancerNames: [lb], Tags },
+});
 
 const textsOf = (listener: ClassicListener) =>
   Object.fromEntries(Object.entries(listener).map(([name, value]) => [name, String(value)]));
@@ -332,7 +357,7 @@ export function planClassic(
   return {
     steps: [
       ...own.repairs,
-      ...(missing.length > 0 ? [step("tag load balancer", lb, elb("addTags", [lb], missing))] : []),
+      ...(missing.length > 0 ? [step("tag load balancer", lb, addTags(lb, missing))] : []),
       ...parts.opening,
       ...subnetSteps(lb, choice, classic, input),
       ...listenerSteps(lb, spec, classic),

@@ -62,7 +62,7 @@ function chunks<T>(all: readonly T[]): readonly (readonly T[])[] {
 
 type Target = { readonly Id: string; readonly Port: number };
 const registering = (arn: string, targets: readonly Target[]): readonly Request[] =>
-  chunks(targets).map((some) => elbv2("registerTargets", arn, some));
+  chunks(targets).map((some) => elbv2("RegisterTargets", { TargetGroupArn: arn, Targets: some }));
 
 function newTargetGroup(
   { desired, input }: Part,
@@ -86,14 +86,13 @@ function newTargetGroup(
     ([key, value]) => usual.get(key) !== value,
   );
   return [
-    elbv2("createTargetGroup", { ...group, ...check, Tags }),
+    elbv2("CreateTargetGroup", { ...group, ...check, Tags }),
     ...(attributes.length > 0
       ? [
-          elbv2(
-            "modifyTargetGroupAttributes",
-            created.targetGroup,
-            attributes.map(([Key, Value]) => ({ Key, Value })),
-          ),
+          elbv2("ModifyTargetGroupAttributes", {
+            TargetGroupArn: created.targetGroup,
+            Attributes: attributes.map(([Key, Value]) => ({ Key, Value })),
+          }),
         ]
       : []),
     ...registering(
@@ -114,8 +113,8 @@ function listenerTo({ port, protocol, certificate, tlsPolicy }: Mapping, arn: st
 function newListener(part: Part, mapping: Mapping, balancer: string): readonly Request[] {
   const { desired, input } = part;
   const Tags = newTags(input.network.identity, desired.owner, desired.settings["additional-resource-tags"]);
-  const listener = { ...listenerTo(mapping, created.targetGroup), Tags };
-  return [...newTargetGroup(part, mapping), elbv2("createListener", balancer, listener)];
+  const listener = { LoadBalancerArn: balancer, ...listenerTo(mapping, created.targetGroup), Tags };
+  return [...newTargetGroup(part, mapping), elbv2("CreateListener", listener)];
 }
 
 function isSameGroup({ targetProtocol, nodePort, check }: Mapping, found: ObservedTargetGroup): boolean {
@@ -149,7 +148,13 @@ function checkSteps({ check }: Mapping, found: ObservedTargetGroup): Steps {
   const name = found.TargetGroupName ?? found.TargetGroupArn;
   return isSame
     ? []
-    : [step("set health check", name, elbv2("modifyTargetGroup", found.TargetGroupArn, changes))];
+    : [
+        step(
+          "set health check",
+          name,
+          elbv2("ModifyTargetGroup", { TargetGroupArn: found.TargetGroupArn, ...changes }),
+        ),
+      ];
 }
 
 function attributeSteps(
@@ -169,7 +174,7 @@ function attributeSteps(
         step(
           "set target group attributes",
           TargetGroupName ?? arn,
-          elbv2("modifyTargetGroupAttributes", arn, attributes),
+          elbv2("ModifyTargetGroupAttributes", { TargetGroupArn: arn, Attributes: attributes }),
         ),
       ];
 }
@@ -194,7 +199,9 @@ function targetSteps(
   const targets = { on: TargetGroupName ?? arn, isTargets: true, nodes: nodesOf(desired) } as const;
   const register =
     added.length > 0 ? [{ ...targets, do: "register targets", requests: registering(arn, added) }] : [];
-  const leaving = chunks(removed).map((some) => elbv2("deregisterTargets", arn, some));
+  const leaving = chunks(removed).map((some) =>
+    elbv2("DeregisterTargets", { TargetGroupArn: arn, Targets: some }),
+  );
   const deregister = removed.length > 0 ? [{ ...targets, do: "deregister targets", requests: leaving }] : [];
   return has.length + added.length > usualTargets
     ? [...deregister, ...register]
@@ -208,7 +215,11 @@ const groupOf = (
   targetGroups.find(({ TargetGroupArn }) => TargetGroupArn === DefaultActions?.[0]?.TargetGroupArn);
 
 export const deleteTargetGroup = ({ TargetGroupArn, TargetGroupName }: ObservedTargetGroup): AwsStep =>
-  step("delete target group", TargetGroupName ?? TargetGroupArn, elbv2("deleteTargetGroup", TargetGroupArn));
+  step(
+    "delete target group",
+    TargetGroupName ?? TargetGroupArn,
+    elbv2("DeleteTargetGroup", { TargetGroupArn }),
+  );
 
 /** One with the tags of the Service, which no other load balancer has. */
 export const isDeletable = (
@@ -254,7 +265,7 @@ function listenerSteps(part: Part, observed: Observed, { LoadBalancerArn }: ApiB
     const group = groupOf(listener, observed);
     const { ListenerArn } = listener;
     if (group !== undefined && isSameGroup(mapping, group)) {
-      const modify = elbv2("modifyListener", ListenerArn, listenerTo(mapping, group.TargetGroupArn));
+      const modify = elbv2("ModifyListener", { ListenerArn, ...listenerTo(mapping, group.TargetGroupArn) });
       return [
         ...(isSameListener(mapping, listener) ? [] : [step("change listener", on(mapping.port), modify)]),
         ...targetSteps(desired, mapping, group, observed),
@@ -262,7 +273,7 @@ function listenerSteps(part: Part, observed: Observed, { LoadBalancerArn }: ApiB
         ...attributeSteps(desired, group, observed),
       ];
     }
-    const modify = elbv2("modifyListener", ListenerArn, listenerTo(mapping, created.targetGroup));
+    const modify = elbv2("ModifyListener", { ListenerArn, ...listenerTo(mapping, created.targetGroup) });
     return [
       { ...step("replace target group", on(mapping.port), ...newTargetGroup(part, mapping), modify), nodes },
       ...deleteOwn(group),
@@ -272,7 +283,11 @@ function listenerSteps(part: Part, observed: Observed, { LoadBalancerArn }: ApiB
   const removed = stale.flatMap((listener): Steps => {
     const group = groupOf(listener, observed);
     return [
-      step("delete listener", on(Number(listener.Port)), elbv2("deleteListener", listener.ListenerArn)),
+      step(
+        "delete listener",
+        on(Number(listener.Port)),
+        elbv2("DeleteListener", { ListenerArn: listener.ListenerArn }),
+      ),
       ...deleteOwn(group),
     ];
   });
@@ -363,10 +378,15 @@ function planCreation(
         ...{ do: "create load balancer", on: lb, nodes: nodesOf(desired) },
         requests: [
           ...(isCreated ? groupCreation(group, desired, input.network.identity) : []),
-          elbv2("createLoadBalancer", balancer),
-          ...(opens ? [["open", { lists: nodes, rules: nodeRules(part, subnets) }] as const] : []),
+          elbv2("CreateLoadBalancer", balancer),
+          ...(opens ? [{ open: { lists: nodes, rules: nodeRules(part, subnets) } }] : []),
           ...(attributes.length > 0
-            ? [elbv2("modifyLoadBalancerAttributes", created.balancer, attributes)]
+            ? [
+                elbv2("ModifyLoadBalancerAttributes", {
+                  LoadBalancerArn: created.balancer,
+                  Attributes: attributes,
+                }),
+              ]
             : []),
           ...mappings.flatMap((mapping) => newListener(part, mapping, created.balancer)),
         ],
@@ -390,7 +410,7 @@ function ownGroupParts(part: Part, observed: Observed, network: ApiBalancer) {
     given.length === 0 ||
     has.length === 0 ||
     (given.length === has.length && given.every((id) => has.includes(id)));
-  const set = elbv2("setSecurityGroups", network.LoadBalancerArn, given);
+  const set = elbv2("SetSecurityGroups", { LoadBalancerArn: network.LoadBalancerArn, SecurityGroups: given });
   const after = isSame ? has : given;
   const isUsed = own.group !== undefined && after.includes(own.group.groupId);
   const isDual = network.IpAddressType === "dualstack";
@@ -439,11 +459,19 @@ function planChanges(part: Part, observed: Observed, network: ApiBalancer, choic
   return {
     steps: [
       ...part.own.repairs,
-      ...(missing.length > 0 ? [step("tag load balancer", lb, elbv2("addTags", [arn], missing))] : []),
+      ...(missing.length > 0
+        ? [step("tag load balancer", lb, elbv2("AddTags", { ResourceArns: [arn], Tags: missing }))]
+        : []),
       ...openSteps(onNodes, "load balancer"),
       ...own.opening,
       ...(attributes.length > 0
-        ? [step("set attributes", lb, elbv2("modifyLoadBalancerAttributes", arn, attributes))]
+        ? [
+            step(
+              "set attributes",
+              lb,
+              elbv2("ModifyLoadBalancerAttributes", { LoadBalancerArn: arn, Attributes: attributes }),
+            ),
+          ]
         : []),
       ...listenerSteps(part, observed, network),
       ...closeSteps(onNodes, "load balancer"),

@@ -1,9 +1,9 @@
-// The changes of a plan as data: each step has the requests that carry it out, by the names of the API's functions. Pure.
+// The changes of a plan as data: each step has the requests that carry it out, by the names of AWS's API reference. Pure.
 
-import type { Call, Step } from "#ccm";
-import type { Ec2Api } from "./api-ec2.ts";
-import type { ElbApi } from "./api-elb.ts";
-import type { Elbv2Api } from "./api-elbv2.ts";
+import type { Step } from "#ccm";
+import type { Ec2Api, Ec2Changes } from "./api-ec2.ts";
+import type { ClassicChanges, ElbApi, ElbChanges } from "./api-elb.ts";
+import type { Elbv2Api, Elbv2Changes } from "./api-elbv2.ts";
 import type { Rule } from "./rules.ts";
 
 /** What plans call. */
@@ -13,37 +13,37 @@ export interface BalancingApi {
   readonly elbv2: Elbv2Api;
 }
 
-/** The functions of an API that return a promise, with their arguments except the call. */
-type RequestOf<S extends string, A> = {
-  readonly [M in keyof A & string]: A[M] extends (...all: [...infer P, Call]) => Promise<unknown>
-    ? readonly [service: S, name: M, ...parameters: P]
-    : never;
-}[keyof A & string];
+type RequestsOf<S extends string, C> = {
+  readonly [A in keyof C & string]: { readonly service: S; readonly action: A; readonly parameters: C[A] };
+}[keyof C & string];
 
-type Ec2Request = RequestOf<"ec2", Ec2Api>;
-type ElbRequest = RequestOf<"elb", ElbApi>;
-type Elbv2Request = RequestOf<"elbv2", Elbv2Api>;
-/** A request of a step. Texts in it may be one of `created`: the id of what an earlier request of the step has created. */
-export type Request = Ec2Request | ElbRequest | Elbv2Request | Special;
+/** A request to AWS. Texts in it may be one of `created`: the id of what an earlier request of the step has created. */
+export type ApiRequest =
+  | RequestsOf<"ec2", Ec2Changes>
+  | RequestsOf<"elb", ElbChanges>
+  | RequestsOf<"elbv2", Elbv2Changes>;
 
-/** Changes of the security groups of Nodes as they are then. */
-export type Special =
-  /** Adds rules, for a load balancer that is created. */
-  | readonly ["open", { readonly lists: readonly (readonly string[])[]; readonly rules: readonly Rule[] }]
-  /** Removes rules that no load balancer needs any more. */
-  | readonly ["tidy", group: string];
+/** Adds rules to the security groups of Nodes as they are then, for a load balancer that is created. */
+export interface OpenNodes {
+  readonly lists: readonly (readonly string[])[];
+  readonly rules: readonly Rule[];
+}
 
-type Parameters<R extends readonly unknown[], M> =
-  Extract<R, readonly [unknown, M, ...unknown[]]> extends readonly [unknown, unknown, ...infer P] ? P : never;
+export type Request =
+  | ApiRequest
+  | { readonly open: OpenNodes }
+  /** Removes rules of this security group that no load balancer needs any more. */
+  | { readonly tidy: string };
 
-export const ec2 = <M extends Ec2Request[1]>(name: M, ...parameters: Parameters<Ec2Request, M>): Request =>
-  ["ec2", name, ...parameters] as unknown as Request;
-export const elb = <M extends ElbRequest[1]>(name: M, ...parameters: Parameters<ElbRequest, M>): Request =>
-  ["elb", name, ...parameters] as unknown as Request;
-export const elbv2 = <M extends Elbv2Request[1]>(
-  name: M,
-  ...parameters: Parameters<Elbv2Request, M>
-): Request => ["elbv2", name, ...parameters] as unknown as Request;
+export const ec2 = <A extends keyof Ec2Changes>(action: A, parameters: Ec2Changes[A]): ApiRequest =>
+  ({ service: "ec2", action, parameters }) as ApiRequest;
+export const elb = <A extends keyof ClassicChanges>(
+  action: A,
+  LoadBalancerName: string,
+  parameters: ClassicChanges[A],
+): ApiRequest => ({ service: "elb", action, parameters: { LoadBalancerName, ...parameters } }) as ApiRequest;
+export const elbv2 = <A extends keyof Elbv2Changes>(action: A, parameters: Elbv2Changes[A]): ApiRequest =>
+  ({ service: "elbv2", action, parameters }) as ApiRequest;
 
 /** Stand for the ids that responses return. */
 export const created = { group: "{group}", balancer: "{balancer}", targetGroup: "{target group}" } as const;

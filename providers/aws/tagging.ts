@@ -20,7 +20,9 @@ export function instanceTags(ec2: Ec2Api, { tags, resources = [] }: Settings): M
   return {
     label: { key: "k8s.io/cloud-provider-aws", value: checksum(tags) },
     limit: maxInstances,
-    add: (ids, call) => ec2.createTags(ids, all, call),
+    add: async (ids, call) => {
+      await ec2.change("CreateTags", { ResourceId: ids, Tag: all }, call);
+    },
     remove: (ids, call) => ec2.deleteTags(ids, all, call),
   };
 }

@@ -86,13 +86,13 @@ test("numbers lists as EC2 and as load balancing expect them", async () => {
     ToPort: 80,
     IpRanges: [{ CidrIp: "10.0.0.0/8", Description: "a&b" }],
   };
-  await api.ec2.authorizeSecurityGroupIngress("sg-1", [rule], call);
-  await api.elb.registerInstances(
-    "shop",
-    { Instances: [{ InstanceId: "i-1" }, { InstanceId: "i-2" }] },
-    call,
-  );
-  await api.elb.setPoliciesOfListener("shop", { LoadBalancerPort: 443, PolicyNames: [] }, call);
+  const ingress = { GroupId: "sg-1", IpPermissions: [rule] };
+  await api.ec2.change("AuthorizeSecurityGroupIngress", ingress, call);
+  const LoadBalancerName = "shop";
+  const Instances = [{ InstanceId: "i-1" }, { InstanceId: "i-2" }];
+  await api.elb.change("RegisterInstancesWithLoadBalancer", { LoadBalancerName, Instances }, call);
+  const policies = { LoadBalancerName, LoadBalancerPort: 443, PolicyNames: [] };
+  await api.elb.change("SetLoadBalancerPoliciesOfListener", policies, call);
   expect(sent.map(form)).toEqual([
     {
       Action: "AuthorizeSecurityGroupIngress",

@@ -14,35 +14,31 @@ import {
 import { hasNoClusterTag, isOwned } from "./cluster.ts";
 import type { ApiSecurityGroup } from "./resources.ts";
 import { type GroupChange, permissionsOf, type Rule } from "./rules.ts";
-import { type AwsStep, created, ec2, type Request } from "./steps.ts";
+import { type AwsStep, created, ec2, type Request, stepFor } from "./steps.ts";
 
 type Steps = readonly AwsStep[];
 
+const ingress = (GroupId: string, rules: readonly Rule[]) => ({
+  GroupId,
+  IpPermissions: permissionsOf(rules),
+});
+
 export const openSteps = (changes: readonly GroupChange[], why: string): Steps =>
   changes.flatMap(({ group, added }) =>
-    added.length === 0
-      ? []
-      : [
-          {
-            do: `open security group for ${why}`,
-            on: group,
-            requests: [
-              ec2("AuthorizeSecurityGroupIngress", { GroupId: group, IpPermissions: permissionsOf(added) }),
-            ],
-          },
-        ],
+    stepFor(
+      { do: `open security group for ${why}`, on: group },
+      added.length > 0 && ec2("AuthorizeSecurityGroupIngress", ingress(group, added)),
+    ),
   );
 
 export const closeSteps = (changes: readonly GroupChange[], why: string): Steps =>
-  changes.flatMap(({ group, removed, needsTidying }) => {
-    if (removed.length === 0) return [];
-    const revoke = ec2("RevokeSecurityGroupIngress", {
-      GroupId: group,
-      IpPermissions: permissionsOf(removed),
-    });
-    const requests: readonly Request[] = needsTidying === true ? [revoke, { tidy: group }] : [revoke];
-    return [{ do: `close security group for ${why}`, on: group, requests }];
-  });
+  changes.flatMap(({ group, removed, needsTidying }) =>
+    stepFor(
+      { do: `close security group for ${why}`, on: group },
+      removed.length > 0 && ec2("RevokeSecurityGroupIngress", ingress(group, removed)),
+      removed.length > 0 && needsTidying === true && { tidy: group },
+    ),
+  );
 
 export const deleteGroup = ({ groupId, groupName }: ApiSecurityGroup): AwsStep => ({
   do: "delete security group",
@@ -91,9 +87,6 @@ export function groupCreation(
     ...{ GroupName: name, GroupDescription: description.slice(0, 255), VpcId: identity.vpc },
     TagSpecification: [{ ResourceType: "security-group", Tag: tags }],
   } as const;
-  const authorize = ec2("AuthorizeSecurityGroupIngress", {
-    GroupId: created.group,
-    IpPermissions: permissionsOf(rules),
-  });
+  const authorize = ec2("AuthorizeSecurityGroupIngress", ingress(created.group, rules));
   return [ec2("CreateSecurityGroup", request), ...(rules.length > 0 ? [authorize] : [])];
 }

@@ -23,7 +23,7 @@ import { isSameClassicCheck } from "./health-check.ts";
 import { chooseGroups, classicGroupChanges, classicRule, groupLists, limitProblems } from "./node-rules.ts";
 import type { ApiSecurityGroup } from "./resources.ts";
 import { replaceRules } from "./rules.ts";
-import { type AwsStep, created, elb, type Request } from "./steps.ts";
+import { type AwsStep, created, elb, type Request, stepFor } from "./steps.ts";
 import { type Choice, chooseSubnets } from "./subnets.ts";
 
 type Steps = readonly AwsStep[];
@@ -68,14 +68,10 @@ function listenerSteps(
   const ports = changed.map(({ LoadBalancerPort }) => LoadBalancerPort);
   const removed = taken.filter((port) => !ports.includes(port));
   return [
-    ...(added.length > 0 ? [step("create listeners", lb, create(added))] : []),
-    ...(ports.length > 0 ? [step("replace listeners", lb, remove(ports), create(changed))] : []),
-    ...(removed.length > 0 ? [step("delete listeners", lb, remove(removed))] : []),
+    ...stepFor({ do: "create listeners", on: lb }, added.length > 0 && create(added)),
+    ...(ports.length > 0 ? stepFor({ do: "replace listeners", on: lb }, remove(ports), create(changed)) : []),
+    ...stepFor({ do: "delete listeners", on: lb }, removed.length > 0 && remove(removed)),
   ];
-}
-
-function step(title: string, on: string, ...requests: readonly Request[]): AwsStep {
-  return { do: title, on, requests };
 }
 
 function policySteps(lb: string, spec: ClassicSpec, classic: ApiClassicBalancer): Steps {
@@ -103,9 +99,9 @@ function policySteps(lb: string, spec: ClassicSpec, classic: ApiClassicBalancer)
     });
   };
   const proxy = [
-    ...(enabled.length > 0 && !known.includes(proxyPolicy)
-      ? [policy(proxyPolicy, "ProxyProtocolPolicyType", "ProxyProtocol", "true")]
-      : []),
+    enabled.length > 0 &&
+      !known.includes(proxyPolicy) &&
+      policy(proxyPolicy, "ProxyProtocolPolicyType", "ProxyProtocol", "true"),
     ...enabled.map((port) => set(port, [proxyPolicy])),
     ...disabled.map((port) => set(port, [])),
   ];
@@ -122,16 +118,15 @@ function policySteps(lb: string, spec: ClassicSpec, classic: ApiClassicBalancer)
     spec.tlsPolicy === undefined || lacking.length === 0
       ? []
       : [
-          ...(known.includes(name)
-            ? []
-            : [policy(name, "SSLNegotiationPolicyType", "Reference-Security-Policy", spec.tlsPolicy)]),
+          !known.includes(name) &&
+            policy(name, "SSLNegotiationPolicyType", "Reference-Security-Policy", spec.tlsPolicy),
           ...lacking.map(({ LoadBalancerPort }) =>
             elb("SetLoadBalancerPoliciesOfListener", lb, { LoadBalancerPort, PolicyNames: [name] }),
           ),
         ];
   return [
-    ...(proxy.length > 0 ? [step("set PROXY protocol", lb, ...proxy)] : []),
-    ...(tls.length > 0 ? [step("set TLS policy", lb, ...tls)] : []),
+    ...stepFor({ do: "set PROXY protocol", on: lb }, ...proxy),
+    ...stepFor({ do: "set TLS policy", on: lb }, ...tls),
   ];
 }
 
@@ -169,12 +164,14 @@ function subnetSteps(
   );
   const ids = added.map(({ subnetId }) => subnetId);
   return [
-    ...(ids.length > 0
-      ? [step("attach subnets", lb, elb("AttachLoadBalancerToSubnets", lb, { Subnets: ids }))]
-      : []),
-    ...(removed.length > 0
-      ? [step("detach subnets", lb, elb("DetachLoadBalancerFromSubnets", lb, { Subnets: removed }))]
-      : []),
+    ...stepFor(
+      { do: "attach subnets", on: lb },
+      ids.length > 0 && elb("AttachLoadBalancerToSubnets", lb, { Subnets: ids }),
+    ),
+    ...stepFor(
+      { do: "detach subnets", on: lb },
+      removed.length > 0 && elb("DetachLoadBalancerFromSubnets", lb, { Subnets: removed }),
+    ),
   ];
 }
 
@@ -187,24 +184,14 @@ function targetSteps(lb: string, desired: Desired, classic: ApiClassicBalancer):
   const removed = has.filter((id) => !wanted.includes(id));
   const targets = { on: lb, isTargets: true, nodes: nodesOf(desired) } as const;
   return [
-    ...(added.length > 0
-      ? [
-          {
-            ...targets,
-            do: "register targets",
-            requests: [elb("RegisterInstancesWithLoadBalancer", lb, list(added))],
-          },
-        ]
-      : []),
-    ...(removed.length > 0
-      ? [
-          {
-            ...targets,
-            do: "deregister targets",
-            requests: [elb("DeregisterInstancesFromLoadBalancer", lb, list(removed))],
-          },
-        ]
-      : []),
+    ...stepFor(
+      { ...targets, do: "register targets" },
+      added.length > 0 && elb("RegisterInstancesWithLoadBalancer", lb, list(added)),
+    ),
+    ...stepFor(
+      { ...targets, do: "deregister targets" },
+      removed.length > 0 && elb("DeregisterInstancesFromLoadBalancer", lb, list(removed)),
+    ),
   ];
 }
 
@@ -268,7 +255,10 @@ function groupParts(part: Part, observed: Observed, classic: ApiClassicBalancer)
       ...openSteps(onNodes, "load balancer"),
       ...(isSame
         ? []
-        : [step("set security groups", lb, ...creation, ...(isCreated ? openNodes(part) : []), apply)]),
+        : stepFor(
+            { do: "set security groups", on: lb },
+            ...[...creation, ...(isCreated ? openNodes(part) : []), apply],
+          )),
     ],
     closing: [
       ...closeSteps(onNodes, "load balancer"),
@@ -288,8 +278,11 @@ function settingSteps(
   const check = elb("ConfigureHealthCheck", lb, { HealthCheck: spec.check });
   return [
     ...policySteps(lb, spec, classic),
-    ...(isSameAttributes(spec.attributes, attributes) ? [] : [step("set attributes", lb, modify)]),
-    ...(isSameClassicCheck(spec.check, classic.HealthCheck) ? [] : [step("set health check", lb, check)]),
+    ...stepFor({ do: "set attributes", on: lb }, !isSameAttributes(spec.attributes, attributes) && modify),
+    ...stepFor(
+      { do: "set health check", on: lb },
+      !isSameClassicCheck(spec.check, classic.HealthCheck) && check,
+    ),
     ...targetSteps(lb, desired, classic),
   ];
 }
@@ -304,12 +297,9 @@ function planCreation(part: Part, { subnets, problem }: Choice): Plan<AwsStep> {
   };
   const leftOver =
     own.group === undefined || spec.givenGroups.length > 0 ? [] : [replaceRules(own.group, spec.rules)];
-  const creation = step(
-    "create load balancer",
-    lb,
-    ...creationOf(part),
-    elb("CreateLoadBalancer", lb, balancer),
-    ...openNodes(part),
+  const creation = stepFor(
+    { do: "create load balancer", on: lb },
+    ...[...creationOf(part), elb("CreateLoadBalancer", lb, balancer), ...openNodes(part)],
   );
   const fresh = {
     LoadBalancerName: lb,
@@ -320,7 +310,7 @@ function planCreation(part: Part, { subnets, problem }: Choice): Plan<AwsStep> {
       ...own.repairs,
       ...openSteps(leftOver, "clients"),
       ...closeSteps(leftOver, "clients"),
-      creation,
+      ...creation,
       ...settingSteps(part, fresh, usualAttributes),
     ],
   };
@@ -357,7 +347,7 @@ export function planClassic(
   return {
     steps: [
       ...own.repairs,
-      ...(missing.length > 0 ? [step("tag load balancer", lb, addTags(lb, missing))] : []),
+      ...stepFor({ do: "tag load balancer", on: lb }, missing.length > 0 && addTags(lb, missing)),
       ...parts.opening,
       ...subnetSteps(lb, choice, classic, input),
       ...listenerSteps(lb, spec, classic),

@@ -2,7 +2,7 @@
 
 import { errorProblem, type Plan, type Problem, warningProblem } from "#ccm";
 import { keyOf, preserveClientIP, proxyProtocolV2 } from "./annotations.ts";
-import type { ApiBalancer, ApiListener, ApiTargetHealth, Listener } from "./api-elbv2.ts";
+import type { ApiBalancer, ApiListener, ApiTargetHealth, Attribute, Listener } from "./api-elbv2.ts";
 import {
   type Desired,
   instanceIDs,
@@ -32,7 +32,7 @@ import {
 import { chooseGroups, groupLists, limitProblems, networkGroupChanges, networkRules } from "./node-rules.ts";
 import type { ApiSubnet } from "./resources.ts";
 import { type GroupChange, replaceRules } from "./rules.ts";
-import { type AwsStep, created, elbv2, type Request } from "./steps.ts";
+import { type AwsStep, created, elbv2, type Request, stepFor } from "./steps.ts";
 import { type Choice, chooseSubnets } from "./subnets.ts";
 
 type Steps = readonly AwsStep[];
@@ -43,10 +43,6 @@ interface Part {
   readonly mappings: readonly Mapping[];
   readonly input: PlanInput;
   readonly own: OwnGroup;
-}
-
-function step(title: string, on: string, ...requests: readonly Request[]): AwsStep {
-  return { do: title, on, requests };
 }
 
 /** AWS takes this many targets in one request. */
@@ -146,15 +142,8 @@ function checkSteps({ check }: Mapping, found: ObservedTargetGroup): Steps {
     (check.HealthCheckPath ?? "") === (found.HealthCheckPath ?? "");
   const { HealthCheckProtocol: _, HealthCheckIntervalSeconds: __, ...changes } = check;
   const name = found.TargetGroupName ?? found.TargetGroupArn;
-  return isSame
-    ? []
-    : [
-        step(
-          "set health check",
-          name,
-          elbv2("ModifyTargetGroup", { TargetGroupArn: found.TargetGroupArn, ...changes }),
-        ),
-      ];
+  const modify = elbv2("ModifyTargetGroup", { TargetGroupArn: found.TargetGroupArn, ...changes });
+  return stepFor({ do: "set health check", on: name }, !isSame && modify);
 }
 
 function attributeSteps(
@@ -168,15 +157,11 @@ function attributeSteps(
     ([key, value]) => found?.has(key) === true && found.get(key) !== value,
   );
   const attributes = changed.map(([Key, Value]) => ({ Key, Value }));
-  return changed.length === 0
-    ? []
-    : [
-        step(
-          "set target group attributes",
-          TargetGroupName ?? arn,
-          elbv2("ModifyTargetGroupAttributes", { TargetGroupArn: arn, Attributes: attributes }),
-        ),
-      ];
+  const modify = elbv2("ModifyTargetGroupAttributes", { TargetGroupArn: arn, Attributes: attributes });
+  return stepFor(
+    { do: "set target group attributes", on: TargetGroupName ?? arn },
+    changed.length > 0 && modify,
+  );
 }
 
 /** New targets first. Those that leave already are none. */
@@ -197,12 +182,11 @@ function targetSteps(
   const added = wanted.filter((one) => lacks(has, one));
   const removed = has.filter((one) => lacks(wanted, one));
   const targets = { on: TargetGroupName ?? arn, isTargets: true, nodes: nodesOf(desired) } as const;
-  const register =
-    added.length > 0 ? [{ ...targets, do: "register targets", requests: registering(arn, added) }] : [];
-  const leaving = chunks(removed).map((some) =>
-    elbv2("DeregisterTargets", { TargetGroupArn: arn, Targets: some }),
+  const register = stepFor({ ...targets, do: "register targets" }, ...registering(arn, added));
+  const leaving = chunks(removed).map((Targets) =>
+    elbv2("DeregisterTargets", { TargetGroupArn: arn, Targets }),
   );
-  const deregister = removed.length > 0 ? [{ ...targets, do: "deregister targets", requests: leaving }] : [];
+  const deregister = stepFor({ ...targets, do: "deregister targets" }, ...leaving);
   return has.length + added.length > usualTargets
     ? [...deregister, ...register]
     : [...register, ...deregister];
@@ -214,12 +198,10 @@ const groupOf = (
 ): ObservedTargetGroup | undefined =>
   targetGroups.find(({ TargetGroupArn }) => TargetGroupArn === DefaultActions?.[0]?.TargetGroupArn);
 
-export const deleteTargetGroup = ({ TargetGroupArn, TargetGroupName }: ObservedTargetGroup): AwsStep =>
-  step(
-    "delete target group",
-    TargetGroupName ?? TargetGroupArn,
-    elbv2("DeleteTargetGroup", { TargetGroupArn }),
-  );
+export const deleteTargetGroup = ({ TargetGroupArn, TargetGroupName }: ObservedTargetGroup): AwsStep => ({
+  ...{ do: "delete target group", on: TargetGroupName ?? TargetGroupArn },
+  requests: [elbv2("DeleteTargetGroup", { TargetGroupArn })],
+});
 
 /** One with the tags of the Service, which no other load balancer has. */
 export const isDeletable = (
@@ -256,18 +238,19 @@ function listenerSteps(part: Part, observed: Observed, { LoadBalancerArn }: ApiB
   const present = mappings.flatMap((mapping): Steps => {
     const listener = at(mapping.port);
     if (listener === undefined)
-      return [
-        {
-          ...step("create listener", on(mapping.port), ...newListener(part, mapping, LoadBalancerArn)),
-          nodes,
-        },
-      ];
+      return stepFor(
+        { do: "create listener", on: on(mapping.port), nodes },
+        ...newListener(part, mapping, LoadBalancerArn),
+      );
     const group = groupOf(listener, observed);
     const { ListenerArn } = listener;
     if (group !== undefined && isSameGroup(mapping, group)) {
       const modify = elbv2("ModifyListener", { ListenerArn, ...listenerTo(mapping, group.TargetGroupArn) });
       return [
-        ...(isSameListener(mapping, listener) ? [] : [step("change listener", on(mapping.port), modify)]),
+        ...stepFor(
+          { do: "change listener", on: on(mapping.port) },
+          !isSameListener(mapping, listener) && modify,
+        ),
         ...targetSteps(desired, mapping, group, observed),
         ...checkSteps(mapping, group),
         ...attributeSteps(desired, group, observed),
@@ -275,7 +258,10 @@ function listenerSteps(part: Part, observed: Observed, { LoadBalancerArn }: ApiB
     }
     const modify = elbv2("ModifyListener", { ListenerArn, ...listenerTo(mapping, created.targetGroup) });
     return [
-      { ...step("replace target group", on(mapping.port), ...newTargetGroup(part, mapping), modify), nodes },
+      ...stepFor(
+        { do: "replace target group", on: on(mapping.port), nodes },
+        ...[...newTargetGroup(part, mapping), modify],
+      ),
       ...deleteOwn(group),
     ];
   });
@@ -283,9 +269,8 @@ function listenerSteps(part: Part, observed: Observed, { LoadBalancerArn }: ApiB
   const removed = stale.flatMap((listener): Steps => {
     const group = groupOf(listener, observed);
     return [
-      step(
-        "delete listener",
-        on(Number(listener.Port)),
+      ...stepFor(
+        { do: "delete listener", on: on(Number(listener.Port)) },
         elbv2("DeleteListener", { ListenerArn: listener.ListenerArn }),
       ),
       ...deleteOwn(group),
@@ -322,6 +307,9 @@ function isDualStack(
     subnets.every(({ ipv6CidrBlockAssociationSet: all }) => (all ?? []).length > 0)
   );
 }
+
+const setAttributes = (LoadBalancerArn: string, Attributes: readonly Attribute[]): Request =>
+  elbv2("ModifyLoadBalancerAttributes", { LoadBalancerArn, Attributes });
 
 function planCreation(
   part: Part,
@@ -374,23 +362,14 @@ function planCreation(
       ...unused.map(deleteTargetGroup),
       ...openSteps(leftOver, "clients"),
       ...closeSteps(leftOver, "clients"),
-      {
-        ...{ do: "create load balancer", on: lb, nodes: nodesOf(desired) },
-        requests: [
-          ...(isCreated ? groupCreation(group, desired, input.network.identity) : []),
-          elbv2("CreateLoadBalancer", balancer),
-          ...(opens ? [{ open: { lists: nodes, rules: nodeRules(part, subnets) } }] : []),
-          ...(attributes.length > 0
-            ? [
-                elbv2("ModifyLoadBalancerAttributes", {
-                  LoadBalancerArn: created.balancer,
-                  Attributes: attributes,
-                }),
-              ]
-            : []),
-          ...mappings.flatMap((mapping) => newListener(part, mapping, created.balancer)),
-        ],
-      },
+      ...stepFor(
+        { do: "create load balancer", on: lb, nodes: nodesOf(desired) },
+        ...(isCreated ? groupCreation(group, desired, input.network.identity) : []),
+        elbv2("CreateLoadBalancer", balancer),
+        opens && { open: { lists: nodes, rules: nodeRules(part, subnets) } },
+        attributes.length > 0 && setAttributes(created.balancer, attributes),
+        ...mappings.flatMap((mapping) => newListener(part, mapping, created.balancer)),
+      ),
     ],
   };
 }
@@ -420,7 +399,10 @@ function ownGroupParts(part: Part, observed: Observed, network: ApiBalancer) {
       : [];
   return {
     problems: [...problems, ...limitProblems(change)],
-    opening: [...openSteps(change, "clients"), ...(isSame ? [] : [step("set security groups", lb, set)])],
+    opening: [
+      ...openSteps(change, "clients"),
+      ...stepFor({ do: "set security groups", on: lb }, !isSame && set),
+    ],
     closing: [...closeSteps(change, "clients"), ...(isUsed ? [] : deleteUnused(own, observed))],
   };
 }
@@ -459,20 +441,13 @@ function planChanges(part: Part, observed: Observed, network: ApiBalancer, choic
   return {
     steps: [
       ...part.own.repairs,
-      ...(missing.length > 0
-        ? [step("tag load balancer", lb, elbv2("AddTags", { ResourceArns: [arn], Tags: missing }))]
-        : []),
+      ...stepFor(
+        { do: "tag load balancer", on: lb },
+        missing.length > 0 && elbv2("AddTags", { ResourceArns: [arn], Tags: missing }),
+      ),
       ...openSteps(onNodes, "load balancer"),
       ...own.opening,
-      ...(attributes.length > 0
-        ? [
-            step(
-              "set attributes",
-              lb,
-              elbv2("ModifyLoadBalancerAttributes", { LoadBalancerArn: arn, Attributes: attributes }),
-            ),
-          ]
-        : []),
+      ...stepFor({ do: "set attributes", on: lb }, attributes.length > 0 && setAttributes(arn, attributes)),
       ...listenerSteps(part, observed, network),
       ...closeSteps(onNodes, "load balancer"),
       ...own.closing,

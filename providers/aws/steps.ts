@@ -59,3 +59,12 @@ export interface AwsStep extends Step {
   /** The Nodes of instances that are registered, by id. */
   readonly nodes?: Readonly<Record<string, string>> | undefined;
 }
+
+/** A step with the requests that are needed, if there are any. */
+export function stepFor(
+  about: Omit<AwsStep, "requests">,
+  ...requests: readonly (Request | false)[]
+): readonly AwsStep[] {
+  const needed = requests.filter((one) => one !== false);
+  return needed.length === 0 ? [] : [{ ...about, requests: needed }];
+}

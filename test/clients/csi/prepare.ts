@@ -12,7 +12,7 @@ export function csiSanity(cloud: string, ...environment: readonly string[]): Pre
   needLoopDevices();
   const path = "github.com/kubernetes-csi/csi-test/v5/cmd/csi-sanity";
   const sanity = goTool({ path, version: "v5.6.0", name: "csi-sanity" });
-  const { name, command } = testFile("csi-sanity", join(import.meta.dir, "sanity.client.ts"), 300);
+  const { name, command } = testFile("csi-sanity", join(import.meta.dir, "sanity.client.ts"), 900);
   return { name, command: ["env", `CSI_SANITY=${sanity}`, `CSI_CLOUD=${cloud}`, ...environment, ...command] };
 }
 

@@ -167,6 +167,10 @@ const balancers = {
   }),
 };
 
+/** Tags that Fairlead and the Go driver give to volumes. */
+export const isReservedTag = (key: string): boolean =>
+  /^(CSIVolumeName|CSIVolumeSnapshotName|kubernetes\.io.*|ebs\.csi\.aws\.com\/.*)?$/.test(key);
+
 const volumes = {
   "volumes-extra-tags": pairs("Further tags of new volumes: --extra-tags of the Go driver.", live),
 };
@@ -231,6 +235,12 @@ export function checkSettings(settings: Settings): readonly ConfigProblem[] {
   for (const family of settings["node-ip-families"] ?? [])
     if (family !== "ipv4" && family !== "ipv6")
       report("node-ip-families", `NodeIPFamilies must be ipv4 or ipv6, got ${JSON.stringify(family)}`);
+  for (const key of settings["volumes-extra-tags"]?.keys() ?? [])
+    if (isReservedTag(key))
+      report(
+        "volumes-extra-tags",
+        `the tag ${JSON.stringify(key)} is one that Fairlead gives to volumes. Remove it`,
+      );
   if (!isPattern(pattern))
     report(
       "supported-topology-instance-type-pattern",

@@ -2,6 +2,7 @@
 
 import { type Field, flag, integer, oneOf, text, type VolumeDriver } from "#ccm";
 import { instanceIDOf } from "./instances.ts";
+import { isReservedTag } from "./settings.ts";
 import { volumeLimit } from "./volume-limits.ts";
 
 export const gibibyte = 2 ** 30;
@@ -18,10 +19,8 @@ const tagSpecification: Field<ReadonlyMap<string, string>> = {
     "key=value, without another template, and without a reserved key (CSIVolumeName, kubernetes.io…, ebs.csi.aws.com/…)",
   parse: (raw) => {
     const all = raw.split("\n").map((line) => /^([^=]*)=(.*)$/s.exec(line) ?? [line]);
-    const isReserved = (key: string) =>
-      /^(CSIVolumeName|CSIVolumeSnapshotName|kubernetes\.io.*|ebs\.csi\.aws\.com\/.*)?$/.test(key);
     const wrong = all.find(
-      ([, key = "", value = ""]) => isReserved(key) || value.replaceAll(placeholder, "").includes("{{"),
+      ([, key = "", value = ""]) => isReservedTag(key) || value.replaceAll(placeholder, "").includes("{{"),
     );
     if (wrong !== undefined) return { wrong: JSON.stringify(wrong[0]) };
     return { value: new Map(all.map(([, key = "", value = ""]) => [key, value])) };

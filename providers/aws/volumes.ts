@@ -114,18 +114,20 @@ function tagsOf(
   return tagList(new Map(all.flatMap(([key, value]) => (value === undefined ? [] : [[key, value]]))));
 }
 
-/** In the order of the Go driver: instances without NVMe can use the first 52 only. */
-const deviceNames: readonly string[] = ["a", "b", "d"].flatMap((first) =>
-  [..."abcdefghijklmnopqrstuvwxyz"].map((second) => `/dev/xvd${first}${second}`),
-);
+const letters = [..."abcdefghijklmnopqrstuvwxyz"];
+/** In the order of the Go driver: instances without NVMe can use the first 52 only, which is more than they need. */
+const deviceNames: readonly string[] = [
+  ...["a", "b", "d"].flatMap((one) => letters.map((other) => `/dev/xvd${one}${other}`)).slice(0, 76),
+  ...["xvd", "sd"].flatMap((name) => letters.slice(1).map((letter) => `/dev/${name}${letter}`)),
+];
 const usualNames = deviceNames.slice(0, 52);
 /** EC2 does not show all that are in use. */
 const maxAttempts = 5;
 
 /** A name that was in use shortly before may not attach, so each volume begins at another one. */
-function namesFor(id: string, taken: ReadonlySet<string>): readonly string[] {
+export function namesFor(id: string, taken: ReadonlySet<string>): readonly string[] {
   const first = Number.parseInt(id.slice(-6), 16) % usualNames.length;
-  const all = [...usualNames.slice(first), ...usualNames.slice(0, first), ...deviceNames.slice(52, 76)];
+  const all = [...usualNames.slice(first), ...usualNames.slice(0, first), ...deviceNames.slice(52)];
   return all.filter((name) => !taken.has(name)).slice(0, maxAttempts);
 }
 

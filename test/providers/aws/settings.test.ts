@@ -102,6 +102,12 @@ test("contradictions between settings are reported with both [F78]", () => {
   ]);
 });
 
+test("refuses tags of volumes that Fairlead sets itself", () => {
+  expect(textsOf({ "volumes-extra-tags": "team=a,CSIVolumeName=x" })).toEqual([
+    'error: the tag "CSIVolumeName" is one that Fairlead gives to volumes. Remove it',
+  ]);
+});
+
 test("warns about an override of a service that Fairlead does not call", () => {
   const override = { service: "ec2", region: "us-west-2", url: "https://ec2.example", "signing-region": "x" };
   expect(textsOf({ "service-overrides": JSON.stringify([override]) })).toEqual([

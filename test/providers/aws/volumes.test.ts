@@ -5,6 +5,7 @@ import { failureOf } from "#ccm/testing";
 import type { Volume } from "../../../providers/aws/simulator/state/resources.ts";
 import { type VolumeParameters, volumeDriver } from "../../../providers/aws/volume-driver.ts";
 import { volumeLimit } from "../../../providers/aws/volume-limits.ts";
+import { namesFor } from "../../../providers/aws/volumes.ts";
 import { seconds } from "../../../src/core/brand.ts";
 import { readParameters, readTopologies, withFormerKeys } from "../../../src/csi/volume-requests.ts";
 import type { DesiredVolume, ObservedVolume, VolumeDriver } from "../../../src/provider/volumes.ts";
@@ -206,6 +207,23 @@ describe("an attachment", () => {
       world.account.hiddenDevices.delete(name);
     await world.attach(volume, instance);
     expect(only(world).attachments).toHaveLength(1);
+  });
+
+  test("has one of 126 names, of which those that work everywhere come first", () => {
+    const all: string[] = [];
+    for (;;) {
+      const [name] = namesFor("vol-0000000000000000a", new Set(all));
+      if (name === undefined) break;
+      all.push(name);
+    }
+    expect([all.length, new Set(all).size]).toEqual([126, 126]);
+    expect(all.slice(0, 52).every((name) => /^\/dev\/xvd[ab][a-z]$/.test(name))).toBe(true);
+    expect([all[52], all[75], all[76], all[125]]).toEqual([
+      "/dev/xvdda",
+      "/dev/xvddx",
+      "/dev/xvdb",
+      "/dev/sdz",
+    ]);
   });
 
   test("of two volumes at once to one instance gets two names", async () => {

@@ -36,6 +36,9 @@ interface Observed extends ObservedVolume {
   readonly found: ApiVolume;
 }
 
+/** EC2 shows a volume for a while after it was deleted. */
+const exists = ({ status }: ApiVolume): boolean => status !== "deleted";
+
 function toObserved(found: ApiVolume): Observed {
   const { volumeId: id, size, availabilityZone, status, attachmentSet, tagSet } = found;
   const attached = (attachmentSet ?? []).filter((one) => one.status !== "detached");
@@ -225,12 +228,14 @@ export function ebsVolumes(
     return new Set(found.blockDeviceMapping?.flatMap(({ deviceName }) => deviceName ?? []));
   };
   return {
-    list: (call) => mapEntries(ec2.volumePages(call), observed),
+    list: async function* (call) {
+      for await (const page of ec2.volumePages(call)) yield page.filter(exists).map(observed);
+    },
     get: async (id, call) => {
       if (!/^vol-[0-9a-f]+$/.test(id)) return undefined;
       if (own.expanding.has(id) && !(await isExpanding(id, call))) own.expanding.delete(id);
       const [found] = (await ifFound(ec2.describeVolumes({ VolumeId: [id] }, call))) ?? [];
-      return found && observed(found);
+      return found && exists(found) ? observed(found) : undefined;
     },
     create: async (desired, call) => {
       const { name, parameters } = desired;

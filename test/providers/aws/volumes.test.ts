@@ -120,6 +120,14 @@ describe("a new volume", () => {
     expect([world.account.volumes.list().length, world.account.tokens.size]).toEqual([1, 2]);
   });
 
+  test("that was deleted does not exist, although EC2 still shows it", async () => {
+    const world = setUp();
+    const { id } = await world.made();
+    world.account.volumes.change(id, { state: "deleted" });
+    expect(await world.get(id)).toBeUndefined();
+    expect(await world.lab.list((call) => world.volumes.list(call))).toEqual([]);
+  });
+
   test("is refused with iops and iopsPerGB, and beyond the quota of the account", async () => {
     const world = setUp();
     expect(await failureOf(world.create({ iops: "100", iopsPerGB: "10" }))).toMatchObject({

@@ -82,7 +82,7 @@ export interface Volume extends Tagged {
   readonly iops: string | undefined;
   readonly throughput: string | undefined;
   readonly encrypted: boolean;
-  readonly state: "creating" | "available" | "in-use" | "deleting";
+  readonly state: "creating" | "available" | "in-use" | "deleting" | "deleted";
   readonly attachments: readonly {
     readonly instance: string;
     readonly device: string;

@@ -1,7 +1,9 @@
 // Creates and removes snapshots of volumes, each idempotently and with the same proofs as volumes.
 
+import { messageOf } from "../core/error-message.ts";
 import { RpcError } from "../grpc/status.ts";
 import { type Clock, sleep } from "../platform/clock.ts";
+import { CloudError } from "../provider/errors.ts";
 import type { ObservedSnapshot, ObservedVolume, Snapshots, VolumeOutcome } from "../provider/volumes.ts";
 import {
   answered,
@@ -50,7 +52,7 @@ export class CloudSnapshots {
   /** Its data is final when this resolves. It is not always ready then: a later call shows when it is. */
   create({ name, volumeID }: SnapshotRequest, signal: AbortSignal): Promise<ObservedSnapshot> {
     return this.#calls.run(`name ${name}`, async () => {
-      const found = oneNamed("snapshots", name, await this.#listing.next(signal));
+      const found = oneNamed("snapshots", name, await this.#listed(signal));
       if (found !== undefined && ![volumeID, ""].includes(found.volumeID))
         throw new RpcError(
           "ALREADY_EXISTS",
@@ -58,6 +60,16 @@ export class CloudSnapshots {
         );
       return taken(found ?? (await this.#create(name, volumeID, signal)));
     });
+  }
+
+  /** Before a creation. Only an answer to the creation is a definite failure: an earlier request may have created the snapshot. */
+  async #listed(signal: AbortSignal): Promise<readonly ObservedSnapshot[]> {
+    try {
+      return await this.#listing.next(signal);
+    } catch (error) {
+      if (!CloudError.is(error)) throw error;
+      throw new RpcError("UNAVAILABLE", messageOf(error), { cause: error });
+    }
   }
 
   async #create(name: string, volumeID: string, signal: AbortSignal): Promise<ObservedSnapshot> {
@@ -71,6 +83,13 @@ export class CloudSnapshots {
       throw new RpcError("ABORTED", `Volume ${volumeID} is being changed by the cloud. Try again.`);
     const outcome = await this.#deps.snapshots.create({ name, volume }, userCall(signal));
     const created = await this.#after(outcome, outcome.id, signal);
+    if (created?.state === "failed") {
+      await this.#deps.snapshots.remove(created, userCall(signal));
+      throw new RpcError(
+        "RESOURCE_EXHAUSTED",
+        `The cloud could not create the snapshot ${name} (${created.id}), so it is deleted again.`,
+      );
+    }
     if (created !== undefined) return created;
     throw noEffect(`Snapshot ${name} (${outcome.id}) was created`, "does not exist");
   }

@@ -95,6 +95,14 @@ describe("a snapshot", () => {
     expect(changes).toEqual([]);
   });
 
+  test("that the cloud fails to create is deleted again, because it keeps the volume from being deleted", async () => {
+    const { snapshots, changes } = lying({ one: shown({ state: "failed" }) });
+    expect(await failure(snapshots.create(request, signal))).toBe(
+      "RESOURCE_EXHAUSTED: The cloud could not create the snapshot snapshot-1 (s1), so it is deleted again.",
+    );
+    expect(changes).toEqual(["create", "remove"]);
+  });
+
   test("is used if the cloud does not show its volume any more", async () => {
     const { snapshots, changes } = lying({ all: [shown({ volumeID: "", state: "uploading" })] });
     expect((await snapshots.create(request, signal)).id).toBe("s1");

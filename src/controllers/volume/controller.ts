@@ -20,7 +20,7 @@ import { PersistentVolumes } from "./persistent-volumes.ts";
 import { classNameOf } from "./plan-claim.ts";
 import { Sidecars } from "./sidecars.ts";
 import { type SnapshotPart, SnapshotParts, snapshotKinds } from "./snapshot-parts.ts";
-import { cloudErrorIn, keyFor, VolumeActions } from "./volume-actions.ts";
+import { cloudErrorIn, isSame, keyFor, VolumeActions } from "./volume-actions.ts";
 
 export type VolumeReport = ReadonlyMap<ReportedKind, ReadonlyMap<string, readonly Finding[]>>;
 
@@ -59,11 +59,6 @@ const attachmentFacts = ({ metadata, spec, status }: VolumeAttachment): unknown 
   spec,
   status?.attached,
 ];
-
-function isSame<T>(before: T | undefined, after: T | undefined, factsOf: (object: T) => unknown): boolean {
-  if (before === undefined || after === undefined) return false;
-  return JSON.stringify(factsOf(before)) === JSON.stringify(factsOf(after));
-}
 
 export class VolumeController {
   /** `claim/…`, `volume/…`, `attachment/…`, `snapshot/…` and `content/…`. */

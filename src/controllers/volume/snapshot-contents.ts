@@ -33,7 +33,11 @@ const kind = "VolumeSnapshotContent";
 /** While a snapshot is uploaded. */
 const recheckAfter = seconds(15);
 
-type Finished = { readonly snapshot: ObservedSnapshot } | { readonly wasThere: boolean };
+/** `uid`: another VolumeSnapshotContent may have the name meanwhile. */
+type Finished = { readonly uid: string } & (
+  | { readonly snapshot: ObservedSnapshot }
+  | { readonly wasThere: boolean }
+);
 
 export class SnapshotContents {
   readonly works: BackgroundWork<Finished | undefined>;
@@ -62,9 +66,9 @@ export class SnapshotContents {
       await this.#reportError(content, plan, work.error, signal);
       throw work.error;
     }
-    const done = work?.value;
     // Observe mode changes nothing.
-    if (work !== undefined && done === undefined) return settled;
+    if (work !== undefined && work.value === undefined) return settled;
+    const done = work?.value?.uid === content.metadata.uid ? work.value : undefined;
     if (done !== undefined && "snapshot" in done && plan !== "delete")
       return this.#noteSnapshot(content, done.snapshot, signal);
     if (done !== undefined && "wasThere" in done && plan === "delete") {
@@ -93,12 +97,12 @@ export class SnapshotContents {
     signal: AbortSignal,
   ): Promise<Outcome> {
     const { spec, metadata } = content;
-    const { name } = metadata;
+    const { name, uid } = metadata;
     const handle = handleOf(content) ?? "";
     if (plan === "check") {
       this.#actions.startRead(this.works, name, async (cloud, life) => {
         const snapshot = await snapshotsOf(cloud).find(handle, life);
-        if (snapshot !== undefined && snapshot.state !== "failed") return { snapshot };
+        if (snapshot !== undefined && snapshot.state !== "failed") return { uid, snapshot };
         const why = snapshot === undefined ? "does not exist in the cloud" : "failed in the cloud";
         throw new RpcError("NOT_FOUND", `Snapshot ${handle} ${why}.`);
       });
@@ -111,6 +115,7 @@ export class SnapshotContents {
     const change = { object: `snapshot/${name}`, why: `VolumeSnapshot ${namespace}/${of} needs it` };
     const request = { name: snapshotNameOf(content), volumeID };
     this.#actions.start(this.works, name, "CreateSnapshot", change, async (cloud, life) => ({
+      uid,
       snapshot: await snapshotsOf(cloud).create(request, life),
     }));
     return waiting;
@@ -138,7 +143,7 @@ export class SnapshotContents {
   }
 
   async #delete(content: VolumeSnapshotContent, signal: AbortSignal): Promise<Outcome> {
-    const { name } = content.metadata;
+    const { name, uid } = content.metadata;
     const handle = handleOf(content) ?? "";
     const kept = await this.#reasonToKeep(content, handle, signal);
     if (kept !== undefined) {
@@ -150,6 +155,7 @@ export class SnapshotContents {
     const why = `VolumeSnapshot ${namespace}/${of} was deleted, and the deletion policy is Delete`;
     const change = { object: `snapshot/${name}`, why };
     this.#actions.start(this.works, name, "DeleteSnapshot", change, async (cloud, life) => ({
+      uid,
       wasThere: await snapshotsOf(cloud).remove(handle, life),
     }));
     return waiting;
@@ -162,12 +168,14 @@ export class SnapshotContents {
     signal: AbortSignal,
   ): Promise<string | undefined> {
     const { api } = this.#actions.deps;
-    const sharing = this.#stores.contents
-      .list()
-      .find(
-        (one) =>
-          one.metadata.uid !== metadata.uid && one.spec.driver === spec.driver && handleOf(one) === handle,
-      );
+    const sharing = this.#stores.contents.list().find(
+      (one) =>
+        one.metadata.uid !== metadata.uid &&
+        one.spec.driver === spec.driver &&
+        handleOf(one) === handle &&
+        // Otherwise each would wait for the other.
+        planContent(one) !== "delete",
+    );
     if (sharing !== undefined)
       return `The VolumeSnapshotContent ${sharing.metadata.name} has the same snapshot`;
     const current = await api.get(volumeSnapshotContents, { name: metadata.name }, signal);

@@ -4,17 +4,17 @@
 import { type Milliseconds, minutes, seconds } from "../../core/brand.ts";
 import { formatDuration } from "../../core/duration.ts";
 import type { KubeObject } from "../../kube/objects.ts";
-import type { VolumeSnapshot } from "../../kube/volume-snapshots.ts";
+import type { VolumeSnapshot, VolumeSnapshotContent } from "../../kube/volume-snapshots.ts";
 import { sleep } from "../../platform/clock.ts";
 import { type Outcome, settled } from "../../runtime/workers.ts";
 import { delayAfterError } from "../classify-error.ts";
 import type { Finding } from "../reporter.ts";
 import type { ReportedKind, SnapshotStores, SnapshotWatches } from "./deps.ts";
-import { snapshotControllerLease, snapshotGroup } from "./names.ts";
+import { beingCreatedKey, snapshotControllerLease, snapshotGroup } from "./names.ts";
 import { Sidecars } from "./sidecars.ts";
 import { SnapshotContents } from "./snapshot-contents.ts";
 import { Snapshots } from "./snapshots.ts";
-import { keyFor, type VolumeActions } from "./volume-actions.ts";
+import { isSame, keyFor, type VolumeActions } from "./volume-actions.ts";
 
 export const snapshotKinds = {
   snapshot: "VolumeSnapshot",
@@ -24,6 +24,16 @@ export type SnapshotPart = keyof typeof snapshotKinds;
 
 const crdsAfter: Milliseconds = minutes(5);
 const retryAfter: Milliseconds = seconds(10);
+
+/** Not what Fairlead writes when a creation begins or fails: it would be repeated at once. */
+const contentFacts = ({ metadata, spec, status }: VolumeSnapshotContent): unknown => [
+  metadata.uid,
+  metadata.deletionTimestamp,
+  metadata.finalizers,
+  { ...metadata.annotations, [beingCreatedKey]: undefined },
+  spec,
+  { ...status, error: undefined, readyToUse: status?.readyToUse === true },
+];
 
 interface Session {
   readonly stores: SnapshotStores;
@@ -125,7 +135,7 @@ export class SnapshotParts {
         if (bound !== undefined) this.#add("content", bound);
       }),
       contents.subscribe(({ key, before, after }) => {
-        this.#add("content", key);
+        if (!isSame(before, after, contentFacts)) this.#add("content", key);
         const { namespace, name } = (after ?? before)?.spec.volumeSnapshotRef ?? {};
         this.#add("snapshot", `${namespace}/${name}`);
       }),

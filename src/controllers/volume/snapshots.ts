@@ -40,6 +40,9 @@ const kind = "VolumeSnapshot";
 const recheckAfter = minutes(1);
 
 const isReady = ({ status }: VolumeSnapshot): boolean => status?.readyToUse === true;
+/** Once it has data, another snapshot of the volume would have other data. */
+const isTaken = ({ status }: VolumeSnapshot): boolean =>
+  status?.readyToUse === true || status?.creationTime !== undefined;
 const contentMissing: SnapshotProblem = {
   ...{ reason: "SnapshotContentMissing", message: "VolumeSnapshotContent is missing" },
 };
@@ -63,12 +66,14 @@ export class Snapshots {
     const content = this.#contentOf(snapshot);
     const isLeaving = snapshot.metadata.deletionTimestamp !== undefined;
     const driver = this.#driverOf(snapshot, content);
-    // One that belongs to no driver is only forgotten.
-    const isOwn = driver === this.#actions.deps.driver.name || (driver === undefined && isLeaving);
-    if (!isOwn || (content !== undefined && isInGroup(content))) return settled;
+    // What belongs to no driver yet names something that does not exist: that is reported, and it is deleted freely.
+    const isOwn = driver === this.#actions.deps.driver.name;
+    if ((!isOwn && driver !== undefined) || (content !== undefined && isInGroup(content))) return settled;
     if (isLeaving) return this.#delete(snapshot, signal);
-    await this.#releaseClaim(snapshot, signal);
-    await this.#setFinalizer(snapshot, sourceFinalizer, "present", signal);
+    if (isOwn) {
+      await this.#releaseClaim(snapshot, signal);
+      await this.#setFinalizer(snapshot, sourceFinalizer, "present", signal);
+    }
     const problem = await this.#bind(snapshot, content, signal);
     if (problem === undefined) {
       this.#actions.report(kind, snapshot, "snapshot", []);
@@ -114,7 +119,7 @@ export class Snapshots {
   ): Promise<SnapshotProblem | undefined> {
     const { status, spec } = snapshot;
     if (content === undefined)
-      return isReady(snapshot) || spec.source.volumeSnapshotContentName !== undefined
+      return isTaken(snapshot) || spec.source.volumeSnapshotContentName !== undefined
         ? contentMissing
         : this.#create(snapshot, signal);
     const wrong = misbound(snapshot, content);

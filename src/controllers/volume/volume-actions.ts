@@ -57,6 +57,16 @@ export function cloudErrorIn(error: unknown): unknown {
   return error instanceof RpcError && CloudError.is(error.cause) ? error.cause : error;
 }
 
+/** Whether a change of an object concerns none of these facts. */
+export function isSame<T>(
+  before: T | undefined,
+  after: T | undefined,
+  factsOf: (object: T) => unknown,
+): boolean {
+  if (before === undefined || after === undefined) return false;
+  return JSON.stringify(factsOf(before)) === JSON.stringify(factsOf(after));
+}
+
 /** Nothing went wrong: the object changed in between, or this replica no longer leads. */
 export function isNoProblem(error: unknown): boolean {
   return isLostRace(error) || isKubeError(error, "fenced") || isFenced(cloudErrorIn(error));

@@ -1,0 +1,126 @@
+// Snapshots, when objects vanish, are replaced or share a snapshot, and when the cloud answers only in part: no data is exchanged for other
+// data, and no snapshot is left behind in the cloud.
+
+import { afterEach, describe, expect, test } from "bun:test";
+import { SnapshotWorld } from "../../support/snapshot-world.ts";
+
+let world: SnapshotWorld | undefined;
+afterEach(async () => {
+  await world?.stop();
+  expect(world?.unexpectedErrors ?? []).toEqual([]);
+});
+
+async function withClaim(): Promise<SnapshotWorld> {
+  const w = new SnapshotWorld();
+  world = w;
+  await w.start();
+  w.claim("data");
+  await w.until(() => w.isBound("data"), "bound");
+  w.write("data", "first");
+  return w;
+}
+
+async function withSnapshot(): Promise<SnapshotWorld> {
+  const w = await withClaim();
+  w.snapshot("backup", "data");
+  await w.until(() => w.isReady("backup"), "ready");
+  return w;
+}
+
+const contentOf = (w: SnapshotWorld, name: string) =>
+  w.contents().find(({ spec }) => spec.volumeSnapshotRef.name === name);
+
+/** One that a user prepares for a snapshot that exists. */
+const prepare = (w: SnapshotWorld, name: string, snapshotHandle: string, deletionPolicy = "Delete"): void =>
+  w.createContent(name, {
+    ...{ deletionPolicy, source: { snapshotHandle } },
+    volumeSnapshotRef: { name: `of-${name}`, namespace: "default" },
+  });
+
+describe("a VolumeSnapshot", () => {
+  test("that was ready never gets newer data when its VolumeSnapshotContent and its snapshot are lost", async () => {
+    const w = await withSnapshot();
+    w.write("data", "second");
+    const name = contentOf(w, "backup")?.metadata.name ?? "";
+    w.changeContent(name, ({ metadata, ...rest }) => ({
+      ...rest,
+      metadata: { ...metadata, finalizers: [] },
+    }));
+    w.deleteContent(name);
+    w.cloud.snapshots.remove("s1");
+    await w.until(() => w.findSnapshot("backup")?.status?.error !== undefined, "an error");
+    await w.pass(600);
+    expect([w.contents(), w.cloud.snapshots.list()]).toEqual([[], []]);
+    expect(w.getSnapshot("backup").status).toMatchObject({
+      error: { message: "VolumeSnapshotContent is missing" },
+      readyToUse: false,
+    });
+    w.deleteSnapshot("backup");
+    await w.until(() => w.findSnapshot("backup") === undefined, "deleted");
+  });
+
+  test("that names a VolumeSnapshotContent that does not exist says so, and is bound when it does", async () => {
+    const w = await withSnapshot();
+    w.snapshot("of-old", "", { source: { volumeSnapshotContentName: "old" } });
+    const message = () => w.findSnapshot("of-old")?.status?.error?.message;
+    await w.until(() => message() !== undefined, "a message");
+    expect(message()).toBe("VolumeSnapshotContent is missing");
+    expect(w.getSnapshot("of-old").metadata.finalizers).toBeUndefined();
+    prepare(w, "old", "s1");
+    await w.until(() => w.isReady("of-old"), "ready");
+  });
+
+  test("that the cloud refuses is tried again with growing intervals", async () => {
+    const w = await withClaim();
+    w.cloud.volumes.remove("v1");
+    w.snapshot("backup", "data");
+    await w.until(() => w.findSnapshot("backup")?.status?.error !== undefined, "an error");
+    const before = w.asked.length + w.written.length;
+    await w.pass(600);
+    expect(w.asked.length + w.written.length - before).toBeLessThan(200);
+    expect(w.findSnapshot("backup")?.status?.error?.message).toContain("Volume v1 does not exist");
+    w.deleteSnapshot("backup");
+    await w.until(() => w.findSnapshot("backup") === undefined && w.contents().length === 0, "deleted", 900);
+  });
+});
+
+describe("a snapshot in the cloud", () => {
+  test("is deleted when all of its VolumeSnapshotContents are", async () => {
+    const w = await withSnapshot();
+    prepare(w, "again", "s1");
+    w.snapshot("of-again", "", { source: { volumeSnapshotContentName: "again" } });
+    await w.until(() => w.isReady("of-again"), "ready");
+    for (const name of ["backup", "of-again"]) w.deleteSnapshot(name);
+    await w.until(() => w.contents().length === 0, "deleted", 900);
+    expect(w.cloud.snapshots.list()).toEqual([]);
+  });
+
+  test("is never taken for that of a VolumeSnapshotContent that was replaced while the cloud answered", async () => {
+    const w = await withSnapshot();
+    w.write("data", "second");
+    w.snapshot("later", "data");
+    await w.until(() => w.isReady("later"), "ready");
+    let isReplaced = false;
+    w.onCrossing = (what, when) => {
+      if (isReplaced || what !== "GET /snapshots/s1" || when !== "after") return;
+      isReplaced = true;
+      w.deleteContent("old");
+      prepare(w, "old", "s2");
+    };
+    prepare(w, "old", "s1");
+    await w.until(() => contentOf(w, "of-old")?.status?.readyToUse === true, "ready");
+    expect([isReplaced, contentOf(w, "of-old")?.status?.snapshotHandle]).toEqual([true, "s2"]);
+  });
+
+  test("is not left behind when listings fail after its creation, and its VolumeSnapshot is deleted", async () => {
+    const w = await withClaim();
+    w.cloud.faults.add({ kind: "lost-answer", operation: "POST /snapshots" });
+    w.snapshot("backup", "data");
+    await w.until(() => w.cloud.snapshots.list().length > 0, "taken");
+    w.cloud.faults.add({ kind: "status", status: 401, operation: "GET /snapshots", calls: 2 });
+    await w.pass(30);
+    w.deleteSnapshot("backup");
+    await w.until(() => w.findSnapshot("backup") === undefined && w.contents().length === 0, "deleted", 1800);
+    expect(w.cloud.snapshots.list()).toEqual([]);
+  });
+});

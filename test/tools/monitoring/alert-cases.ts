@@ -148,16 +148,6 @@ export const alertCases: readonly AlertCase[] = [
     quiet: { [gauge("fairlead_services_with_problems")]: "0x60" },
   },
   {
-    alert: "FairleadVolumesFailing",
-    fires: {
-      [gauge("fairlead_problems", `object="PersistentVolumeClaim",reason="ProvisioningFailed"`)]: "1x60",
-    },
-    after: 15,
-    labels: { job: "ccm", object: "PersistentVolumeClaim", reason: "ProvisioningFailed" },
-    summary: "PersistentVolumeClaim with ProvisioningFailed: 1.",
-    quiet: { [gauge("fairlead_problems", `object="Service",reason="InvalidAnnotation"`)]: "1x60" },
-  },
-  {
     alert: "FairleadRoutesFailing",
     fires: { [gauge("fairlead_route_changes_total", `result="failed"`)]: "0+1x60" },
     after: 16,
@@ -259,6 +249,16 @@ export const alertCases: readonly AlertCase[] = [
     quiet: {
       [gauge("fairlead_serving_certificate_expiration_timestamp_seconds", `port="webhook"`)]: "691200x100",
     },
+  },
+  {
+    alert: "FairleadVolumesFailing",
+    fires: {
+      [gauge("fairlead_problems", `object="PersistentVolumeClaim",reason="ProvisioningFailed"`)]: "1x60",
+    },
+    after: 15,
+    labels: { job: "ccm", object: "PersistentVolumeClaim", reason: "ProvisioningFailed" },
+    summary: "PersistentVolumeClaim with ProvisioningFailed: 1.",
+    quiet: { [gauge("fairlead_problems", `object="Service",reason="InvalidAnnotation"`)]: "1x60" },
   },
   {
     alert: "FairleadVolumesNotReady",

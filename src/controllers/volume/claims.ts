@@ -47,11 +47,18 @@ interface Finished {
   readonly provisioning?: Provisioning;
 }
 
+/** Whether the volume may exist nevertheless. Where there is no room, none is created. */
+const mayExist = (error: unknown): boolean =>
+  !isNoProblem(error) &&
+  !(error instanceof RpcError && (error.code === "RESOURCE_EXHAUSTED" || !unfinished.includes(error.code)));
+
 const infeasible: readonly string[] = ["INVALID_ARGUMENT", "OUT_OF_RANGE", "NOT_FOUND"];
 
 export class Claims {
   readonly works: BackgroundWork<Finished | undefined>;
   readonly #actions: VolumeActions;
+  /** Creations without a definite end, by the key of their claim. */
+  readonly #begun = new Map<string, Provisioning>();
 
   constructor(actions: VolumeActions, enqueue: (key: string) => void) {
     this.#actions = actions;
@@ -63,6 +70,14 @@ export class Claims {
     const claim = stores.claims.get(key);
     const work = this.works.take(key);
     if (work === "running") return waiting;
+    const begun = this.#begun.get(key);
+    if (work !== undefined && !("error" in work && mayExist(work.error))) this.#begun.delete(key);
+    // Its claim is gone: only the end of the creation leads to the volume.
+    else if (begun !== undefined && begun.claim.metadata.uid !== claim?.metadata.uid) {
+      if (work !== undefined && "error" in work) throw work.error;
+      this.#create(key, begun);
+      return waiting;
+    }
     if (work !== undefined && "value" in work) {
       // Observe mode created nothing.
       if (work.value === undefined) return settled;
@@ -136,6 +151,7 @@ export class Claims {
     for (const text of warnings) note(text, { claim: key, reason: "IgnoredParameter" });
     const text = `External provisioner is provisioning volume for claim "${keyFor(claim)}"`;
     this.#actions.publish(kind, claim, { reason: "Provisioning", message: text });
+    this.#begun.set(key, provisioning);
     const change = { object: `volume/${request.name}`, why: `claim ${key} needs a volume` };
     this.#actions.start(this.works, key, "CreateVolume", change, async (cloud, life) => ({
       volume: await cloud.create(request, life),

@@ -183,6 +183,32 @@ describe("a claim", () => {
     expect(w.cloud.volumes.list()).toEqual([]);
   });
 
+  test("that was deleted after the answer to a creation got lost leaves no volume behind", async () => {
+    const w = await open();
+    w.cloud.faults.add({ kind: "lost-answer", operation: "POST /volumes" });
+    w.claim("data");
+    await w.until(() => w.cloud.volumes.list().length > 0, "the creation");
+    w.binds = false;
+    w.deleteClaim("data");
+    await w.until(() => w.volumes().length > 0, "the PersistentVolume", 900);
+    expect(w.cloud.volumes.list()).toHaveLength(1);
+    const { name } = w.volumes()[0]?.metadata ?? { name: "" };
+    w.changeVolume(name, (now) => ({ ...now, status: { phase: "Released" } }), "status");
+    await w.until(() => w.volumes().length === 0, "the deletion");
+    expect(w.cloud.volumes.list()).toEqual([]);
+  });
+
+  test("that was deleted after the cloud refused its volume is not tried again", async () => {
+    const w = await open();
+    w.cloud.faults.add({ kind: "status", status: 422, operation: "POST /volumes" });
+    w.claim("data");
+    await w.until(() => w.events("data").join().includes("ProvisioningFailed"), "an event");
+    w.deleteClaim("data");
+    const before = w.asked.length;
+    await w.pass(900);
+    expect([w.asked.length - before, w.volumes(), w.cloud.volumes.list()]).toEqual([0, [], []]);
+  });
+
   test("that was deleted while its PersistentVolume could not be written leaves no volume behind", async () => {
     const w = await open();
     w.claim("data");

@@ -115,7 +115,10 @@ export class Attachments {
       return settled;
     }
     try {
-      if (work !== undefined && "error" in work) throw work.error;
+      if (work !== undefined && "error" in work) {
+        this.#notAttached.forget(attachment.metadata.uid);
+        throw work.error;
+      }
       if (work !== undefined && work.value === undefined) return settled;
       const done = work?.value;
       if (done !== undefined && "detached" in done && isLeaving) {

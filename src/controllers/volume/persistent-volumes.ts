@@ -106,6 +106,7 @@ export class PersistentVolumes {
     }
     if (work !== undefined && "error" in work) {
       const { error } = work;
+      this.#absent.forget(volume.metadata.uid);
       this.#actions.reportFailure(kind, volume, "delete", { reason: "VolumeFailedDelete", error });
       throw error;
     }

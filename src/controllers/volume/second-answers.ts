@@ -24,6 +24,11 @@ export class SecondAnswers {
     return wait;
   }
 
+  /** Something else was answered: the first answer does not count any more. */
+  forget(uid: string): void {
+    this.#firstAt.delete(uid);
+  }
+
   clear(): void {
     this.#firstAt.clear();
   }

@@ -63,6 +63,7 @@ export class SnapshotContents {
     if (isPaused(content) || isInGroup(content)) return settled;
     const plan = planContent(content);
     if (work !== undefined && "error" in work) {
+      this.#absent.forget(content.metadata.uid);
       await this.#reportError(content, plan, work.error, signal);
       throw work.error;
     }

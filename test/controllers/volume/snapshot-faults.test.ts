@@ -95,6 +95,25 @@ describe("a snapshot in the cloud", () => {
     expect(w.cloud.snapshots.list()).toEqual([]);
   });
 
+  test("that was seen between two answers that it is gone does not count as gone", async () => {
+    const w = await withSnapshot();
+    const { view } = w.cloud;
+    const hidden = { ...view, snapshots: () => [] };
+    const name = contentOf(w, "backup")?.metadata.name ?? "";
+    w.cloud.view = hidden;
+    w.deleteSnapshot("backup");
+    await w.pass(10);
+    w.cloud.view = view;
+    w.cloud.faults.add({ kind: "status", status: 423, operation: "DELETE /snapshots/{id}" });
+    await w.until(() => w.events(name).join().includes("SnapshotDeleteError"), "refused");
+    w.cloud.view = hidden;
+    await w.pass(20);
+    expect(w.contents()).toHaveLength(1);
+    w.cloud.view = view;
+    await w.until(() => w.contents().length === 0, "deleted", 900);
+    expect(w.cloud.snapshots.list()).toEqual([]);
+  });
+
   test("is never taken for that of a VolumeSnapshotContent that was replaced while the cloud answered", async () => {
     const w = await withSnapshot();
     w.write("data", "second");

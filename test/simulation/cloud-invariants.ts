@@ -5,7 +5,7 @@
 //  5  The finalizer is on a Service before its first cloud change, and stays until the cloud has nothing left for it.
 //  7  Cloud objects without this cluster's marks are never changed or removed, and new ones get the marks.
 //  8  Routes outside the cluster CIDR are never touched.
-// 10  There is at most one change per load balancer, route or volume in flight.
+// 10  There is at most one change per load balancer, route, volume or snapshot in flight.
 // 24  No load balancer is created or changed for what a Service was, if the leader must know what it is.
 
 import {
@@ -186,7 +186,7 @@ export class CloudInvariants {
     if (kind === "routes") {
       return [`route ${destination ?? routes.list().find((one) => one.id === id)?.destination ?? id}`];
     }
-    if (kind === "volumes") return [`volume ${id ?? bodyOf(request).name}`];
+    if (kind === "volumes" || kind === "snapshots") return [`${kind} ${id ?? bodyOf(request).name}`];
     const known = balancers.list().find((one) => one.id === id)?.labels ?? {};
     const owners = new Set([...ownersOf(known), ...ownersOf(labels)]);
     return owners.size === 0 ? [`balancer ${id}`] : [...owners].map((uid) => `balancer of ${uid}`);

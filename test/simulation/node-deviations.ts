@@ -61,5 +61,6 @@ export const findDeviations = (world: World): readonly string[] => {
     if (!addresses.includes(machine.private_ip)) problems.push(`${name} has wrong addresses`);
   }
   problems.push(...(world.volumes?.invariants.deviations() ?? []));
+  problems.push(...(world.volumes?.snapshots.deviations() ?? []));
   return [...problems, ...serviceDeviations(world), ...routeDeviations(world)];
 };

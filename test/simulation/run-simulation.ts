@@ -60,6 +60,7 @@ export const runSimulation = async (options: RunOptions): Promise<Outcome> => {
   for (const replica of [...world.replicas]) world.killReplica(replica);
   kubelets.stop();
   world.volumes?.pods.stop();
+  world.volumes?.snapshots.stop();
   return {
     seed,
     violations: invariants.violations,

@@ -14,7 +14,7 @@ const longestLag = 10_000;
 export const volumeChanges = (world: World, dice: Dice): DisruptionSource => {
   const { cloud, cloudLies, clock, history, server, volumes: known } = world;
   if (known === undefined) return { disruptions: [], stop: () => undefined };
-  const { pods, invariants } = known;
+  const { pods, invariants, snapshots } = known;
   let created = 0;
   const away: (() => void)[] = [];
   /** A volume is hidden for a short time only once, because two such lies may look like two proofs. */
@@ -151,6 +151,7 @@ export const volumeChanges = (world: World, dice: Dice): DisruptionSource => {
   return {
     disruptions,
     stop: () => {
+      snapshots.settle();
       for (const bringBack of away) bringBack();
       // Two in each zone: the machines may be lost, or full.
       for (let index = 1; index <= 6; index += 1) world.addNode(`spare-${index}`);

@@ -99,7 +99,10 @@ export class VolumePods {
     return this.binder.volumes().find(({ metadata }) => metadata.name === claim?.spec?.volumeName);
   }
 
-  create(name: string): void {
+  create(
+    name: string,
+    { size = "1Gi", ...source }: { readonly size?: string; readonly dataSource?: object } = {},
+  ): void {
     if (this.claim(name) !== undefined) return;
     const storageClassName = this.#random.fraction() < 0.5 ? "soon" : "late";
     this.#world.history.log(`the claim ${name} is created (${storageClassName})`);
@@ -108,7 +111,8 @@ export class VolumePods {
       metadata: { name, namespace: "default", finalizers: [protection] },
       spec: {
         ...{ accessModes: ["ReadWriteOnce"], volumeMode: "Filesystem", storageClassName },
-        resources: { requests: { storage: "1Gi" } },
+        resources: { requests: { storage: size } },
+        ...source,
       },
       status: { phase: "Pending" },
     };
@@ -274,10 +278,13 @@ export class VolumePods {
       if (this.#pods.has(name)) continue;
       if (deletionTimestamp === undefined)
         this.#start(name, spec?.volumeName ?? "", metadata.annotations ?? {});
-      else if (finalizers.length > 0)
+      else if (finalizers.includes(protection))
         this.binder.changeClaim(name, (claim) => ({
           ...claim,
-          metadata: { ...claim.metadata, finalizers: [] },
+          metadata: {
+            ...claim.metadata,
+            finalizers: claim.metadata.finalizers?.filter((each) => each !== protection),
+          },
         }));
     }
   }

@@ -31,6 +31,7 @@ import { Replica } from "./replica.ts";
 import { Users } from "./users.ts";
 import { VolumeInvariants } from "./volume-invariants.ts";
 import { VolumePods } from "./volume-pods.ts";
+import { VolumeSnapshots } from "./volume-snapshots.ts";
 
 export interface WorldOptions {
   readonly seed: number;
@@ -66,7 +67,13 @@ export class World {
   readonly podRanges: PodRanges;
   readonly cloudAccess: CloudAccess;
   readonly users: Users;
-  readonly volumes: { readonly pods: VolumePods; readonly invariants: VolumeInvariants } | undefined;
+  readonly volumes:
+    | {
+        readonly pods: VolumePods;
+        readonly invariants: VolumeInvariants;
+        readonly snapshots: VolumeSnapshots;
+      }
+    | undefined;
   /** The running replicas. */
   readonly replicas: Replica[] = [];
   readonly checksRoutesOften: boolean;
@@ -126,7 +133,11 @@ export class World {
       timing: { tick: seconds(2), leaseEvery: minutes(5) },
     });
     const pods = options.volumes === true ? new VolumePods(this, seed) : undefined;
-    this.volumes = pods && { pods, invariants: new VolumeInvariants(this, pods) };
+    this.volumes = pods && {
+      pods,
+      invariants: new VolumeInvariants(this, pods),
+      snapshots: new VolumeSnapshots(this, pods, seed),
+    };
     for (let index = 0; index < options.nodes; index += 1) this.addNode(`node-${index}`);
     options.beforeReplicas?.(clock);
     for (let index = 0; index < options.replicas; index += 1) this.startReplica();

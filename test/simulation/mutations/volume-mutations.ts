@@ -7,6 +7,11 @@ const simulated = (seed: number, ...invariants: readonly number[]): FoundBySimul
 });
 const attaching = (test: string): FoundByTest => ({ file: "test/controllers/volume/attach.test.ts", test });
 const deleting = (test: string): FoundByTest => ({ file: "test/controllers/volume/delete.test.ts", test });
+const snapshotting = (test: string): FoundByTest => ({
+  file: "test/controllers/volume/snapshots.test.ts",
+  test,
+});
+const snapshotContents = "src/controllers/volume/snapshot-contents.ts";
 const attachments = "src/controllers/volume/attachments.ts";
 const persistentVolumes = "src/controllers/volume/persistent-volumes.ts";
 const cloudVolumes = "src/csi/cloud-volumes.ts";
@@ -179,6 +184,79 @@ export const volumeMutations: readonly Mutation[] = [
         file: cloudVolumes,
         find: 'oneNamed("volumes", name, await this.#listing.next(signal))',
         replace: 'oneNamed("volumes", name, (await this.#listing.next(signal)).slice(0, 0))',
+      },
+    ],
+  },
+  {
+    name: "delete-a-snapshot-that-is-kept",
+    breaks: "A snapshot is deleted although its deletion policy is Retain.",
+    foundBy: snapshotting("leaves its snapshot and VolumeSnapshotContent if the policy is Retain"),
+    edits: [
+      {
+        file: "src/controllers/volume/plan-snapshot.ts",
+        find: 'spec.deletionPolicy === "Delete" && status?.snapshotHandle',
+        replace: "status?.snapshotHandle",
+      },
+    ],
+  },
+  {
+    name: "delete-a-shared-snapshot",
+    breaks: "A snapshot is deleted although another VolumeSnapshotContent has it.",
+    foundBy: snapshotting("is kept while another VolumeSnapshotContent has it"),
+    edits: [{ file: snapshotContents, find: "if (sharing !== undefined)", replace: "if (sharing === null)" }],
+  },
+  {
+    name: "delete-the-snapshot-of-a-volumesnapshot-that-exists",
+    breaks: "A VolumeSnapshotContent that is deleted by hand takes the snapshot along.",
+    foundBy: snapshotting("is kept while its VolumeSnapshot is not being deleted"),
+    edits: [{ file: snapshotContents, find: "return isNeeded ?", replace: "return isNeeded && false ?" }],
+  },
+  {
+    name: "believe-one-answer-about-a-snapshot",
+    breaks: "A snapshot that the cloud hides for a moment counts as deleted, and is left behind.",
+    foundBy: snapshotting("that the cloud does not show for a moment"),
+    edits: [
+      {
+        file: snapshotContents,
+        find: "done.wasThere ? 0 : this.#absent.wait(content.metadata.uid)",
+        replace: "0",
+      },
+    ],
+  },
+  {
+    name: "delete-a-snapshot-that-is-being-restored",
+    breaks: "A snapshot is deleted while a claim is created from it, which then stays without a volume.",
+    foundBy: snapshotting("is not deleted while a claim is restored from it"),
+    edits: [
+      {
+        file: "src/controllers/volume/snapshots.ts",
+        find: "content !== undefined && this.#isBeingRestored(snapshot)",
+        replace: "content === null",
+      },
+    ],
+  },
+  {
+    name: "create-an-empty-volume-for-a-snapshot",
+    breaks: "A claim from a snapshot gets an empty volume.",
+    foundBy: simulated(1, 32),
+    edits: [
+      {
+        file: cloudVolumes,
+        find: "parameters, claim, source }, signal)",
+        replace: "parameters, claim }, signal)",
+      },
+    ],
+  },
+  {
+    name: "take-a-snapshot-for-final-while-it-is-created",
+    breaks: "What is written after a snapshot was reported becomes part of it.",
+    foundBy: { file: "test/providers/fake.test.ts", test: "have its data of that moment" },
+    edits: [
+      {
+        file: "src/csi/cloud-snapshots.ts",
+        find: 'if (snapshot?.state !== "creating") return snapshot;',
+        replace:
+          "if (snapshot !== undefined || outcome.done) return snapshot && { ...snapshot, state: 'ready' };",
       },
     ],
   },

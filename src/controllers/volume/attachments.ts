@@ -1,95 +1,58 @@
 // VolumeAttachments: attaches and detaches volumes, as external-attacher does. A volume is detached from a machine that may still write to
 // it only when the cloud proves that the machine is gone or stopped.
 
-import type { NodeIdentity } from "../../cloud/node-identity.ts";
-import {
-  type Milliseconds,
-  milliseconds,
-  minutes,
-  nodeName,
-  type ProviderID,
-  seconds,
-} from "../../core/brand.ts";
-import { defined } from "../../core/defined.ts";
+import { milliseconds } from "../../core/brand.ts";
 import { messageOf } from "../../core/error-message.ts";
-import { RpcError } from "../../grpc/status.ts";
-import { isKubeError } from "../../kube/errors/kube-error.ts";
-import { type Node, type PersistentVolume, toTime, type VolumeAttachment } from "../../kube/objects.ts";
+import type { PersistentVolume, VolumeAttachment } from "../../kube/objects.ts";
 import { finalizerPatch } from "../../kube/patches/service-patch.ts";
-import { nodes, persistentVolumes, volumeAttachments } from "../../kube/resources.ts";
+import { persistentVolumes, volumeAttachments } from "../../kube/resources.ts";
 import type { Index } from "../../kube/watch/store.ts";
 import type { ObservedVolume } from "../../provider/volumes.ts";
 import { type Outcome, requeue, settled, waiting } from "../../runtime/workers.ts";
-import { PendingLookups } from "../pending-lookups.ts";
 import { BackgroundWork } from "./background-work.ts";
-import { attacherFinalizer, nameInUse, nodeIDKey, outOfServiceTaint, unmountedKey } from "./names.ts";
-import { addAnswer, missingProof, noEvidence, type StoppedEvidence, writerOf } from "./plan-detachment.ts";
+import { attacherFinalizer, nameInUse, nodeIDKey } from "./names.ts";
 import { SecondAnswers } from "./second-answers.ts";
 import { cloudErrorIn, type FieldChanges, isNoProblem, type VolumeActions } from "./volume-actions.ts";
 import { type VolumeNode, volumeNodeOf } from "./volume-node.ts";
+import { refused, saveError, volumeOf, WriterProofs } from "./writer-proofs.ts";
 
 const kind = "VolumeAttachment";
-/** A machine that runs is looked up again after this time. */
-const recheckAfter: Milliseconds = minutes(1);
-/** The last status of the kubelet may arrive a moment after the deletion of the attachment. */
-const reportAfter: Milliseconds = seconds(5);
 
 type Finished =
   | { readonly attached: ObservedVolume }
   /** `isProved`: no other answer of the cloud is needed. */
   | { readonly detached: { readonly isProved: boolean } };
 
-interface Waiting {
-  /** Of the VolumeAttachment: the next one has the same name, and perhaps another machine. */
-  readonly uid: string;
-  readonly began: number;
-  /** What the cloud says about the machine. */
-  readonly evidence: StoppedEvidence;
-  /** When the machine is looked up next. Monotonic. */
-  readonly checkAt: number;
-}
-
-/** The machine of an attachment: its Node may be gone, or may have another one. */
-interface Machine {
-  readonly node: Node | undefined;
-  readonly id: string;
-  readonly isSame: boolean;
-}
-
-const volumeOf = ({ spec }: VolumeAttachment): string => spec.source.persistentVolumeName ?? "";
-
 export class Attachments {
   readonly works: BackgroundWork<Finished | undefined>;
   readonly #actions: VolumeActions;
-  readonly #lookups: PendingLookups;
+  readonly #proofs: WriterProofs;
   readonly #byNode: Index<VolumeAttachment>;
-  /** Those that wait until their machine is proved to be stopped or gone, by name. */
-  readonly #waiting = new Map<string, Waiting>();
   readonly #notAttached: SecondAnswers;
 
   constructor(actions: VolumeActions, enqueue: (key: string) => void) {
-    const { inventory, clock, stores, settings } = actions.deps;
+    const { clock, stores, settings } = actions.deps;
     this.#actions = actions;
     this.#notAttached = new SecondAnswers(clock, settings);
     this.works = new BackgroundWork(enqueue);
-    this.#lookups = new PendingLookups(inventory, clock);
+    this.#proofs = new WriterProofs(actions);
     this.#byNode = stores.attachments.index(({ spec }) => [spec.nodeName]);
   }
 
   /** Nothing was observed between two sessions, and another account may answer: every proof starts again. */
   forgetEvidence(): void {
-    this.#waiting.clear();
+    this.#proofs.clear();
     this.#notAttached.clear();
   }
 
   /** The names of those that wait for an answer of the cloud about their machine. */
   get waiting(): Iterable<string> {
-    return this.#waiting.keys();
+    return this.#proofs.waiting;
   }
 
   /** The names of those that have asked for one. */
   get asking(): Iterable<string> {
-    return this.#lookups.keys;
+    return this.#proofs.asking;
   }
 
   /** Those on a Node, which has changed. */
@@ -206,14 +169,17 @@ export class Attachments {
     const { driver } = this.#actions.deps;
     const { name } = attachment.metadata;
     const handle = this.#handleOf(this.#volumeFor(attachment), attachment);
-    const machine = this.#machineOf(attachment, this.#actions.deps.nodes.get(attachment.spec.nodeName));
-    const writer = await this.#writerOf(attachment, machine, nameInUse(driver.name, handle), signal);
+    const machine = this.#proofs.machineOf(
+      attachment,
+      this.#actions.deps.nodes.get(attachment.spec.nodeName),
+    );
+    const writer = await this.#proofs.writerOf(attachment, machine, nameInUse(driver.name, handle), signal);
     if (writer !== undefined) {
-      const outcome = await this.#await(attachment, machine, writer, signal);
+      const outcome = await this.#proofs.await(attachment, machine, writer, signal);
       if (outcome !== undefined) return outcome;
     }
     // A volume cannot be attached to a machine that is gone.
-    const isGone = writer !== undefined && this.#waiting.get(name)?.evidence.isGone === true;
+    const isGone = writer !== undefined && this.#proofs.isGone(name);
     this.#settle(attachment);
     const why = `VolumeAttachment ${name} is being deleted${writer === undefined ? "" : ", and the machine cannot write to the volume any more"}`;
     const change = { object: `volume/${volumeOf(attachment)}`, why };
@@ -222,127 +188,6 @@ export class Attachments {
       return { detached: { isProved: wasAttached || isGone } };
     });
     return waiting;
-  }
-
-  /**
-   * Why the machine may still write to the volume. Once its kubelet did not use it, it cannot mount it again: it refuses an attachment that
-   * is being deleted, but reports the volume for the next pod that waits for it. So this is read without a cache, and kept.
-   */
-  async #writerOf(
-    attachment: VolumeAttachment,
-    machine: Machine,
-    inUse: string,
-    signal: AbortSignal,
-  ): Promise<string | undefined> {
-    const { annotations = {}, creationTimestamp: createdAt = "" } = attachment.metadata;
-    const { nodeName } = attachment.spec;
-    if (annotations[unmountedKey] !== undefined) return undefined;
-    const ask = ({ node, isSame: isSameMachine }: Machine): string | undefined =>
-      writerOf(node, { nodeName, inUse, isSameMachine, createdAt });
-    const cached = ask(machine);
-    if (cached !== undefined) return cached;
-    const current = await this.#actions.deps.api
-      .get(nodes, { name: nodeName }, signal)
-      .catch((error: unknown) => {
-        if (isKubeError(error, "not-found")) return undefined;
-        throw error;
-      });
-    const writer = ask(this.#machineOf(attachment, current));
-    if (writer !== undefined) return writer;
-    const body = { metadata: { annotations: { [unmountedKey]: "true" } } };
-    await this.#patch(attachment, body, "its machine does not use the volume", signal);
-    return undefined;
-  }
-
-  #machineOf({ metadata, spec }: VolumeAttachment, node: Node | undefined): Machine {
-    const { driver } = this.#actions.deps;
-    const current = node?.spec.providerID === undefined ? undefined : driver.nodeIDOf(node.spec.providerID);
-    const id = metadata.annotations?.[nodeIDKey] ?? current;
-    if (id !== undefined) return { node, id, isSame: id === current };
-    throw refused(
-      `The machine of VolumeAttachment ${metadata.name} is unknown: the Node ${spec.nodeName} is gone, and the annotation ${nodeIDKey} is missing. The volume is not detached. Add the annotation with the id of the machine.`,
-    );
-  }
-
-  /** Waits for the proof that the machine cannot write any more. Undefined when it is complete. */
-  async #await(
-    attachment: VolumeAttachment,
-    { node, id }: Machine,
-    writer: string,
-    signal: AbortSignal,
-  ): Promise<Outcome | undefined> {
-    const { clock, inventory, driver, settings, removals } = this.#actions.deps;
-    const { name } = attachment.metadata;
-    const identity: NodeIdentity = {
-      name: nodeName(attachment.spec.nodeName),
-      providerID: driver.providerIDOf(id) as ProviderID,
-      addresses: [],
-    };
-    const now = clock.monotonic();
-    const { uid } = attachment.metadata;
-    const last = this.#waiting.get(name);
-    const known = last?.uid === uid ? last : { uid, began: now, evidence: noEvidence(now), checkAt: now };
-    const answer = inventory.check(identity);
-    const evidence = addAnswer(known.evidence, answer, now);
-    this.#waiting.set(name, { ...known, evidence });
-    const hasAnswer = "asOf" in answer && answer.asOf >= evidence.since;
-    if ("asOf" in answer && this.#lookups.isUsedUpBy(name, answer.asOf)) this.#lookups.forget(name);
-    const apart = inventory.proofsApart(identity, settings.confirmAfter);
-    const next = missingProof(evidence, apart, inventory.proofsFor(identity));
-    // So many machines are gone that it may be a fault of the cloud.
-    const isDoubtful = evidence.isGone && removals.held("nodes").length > 0;
-    if (next === undefined && !isDoubtful) return undefined;
-    const isNew = now - known.began < reportAfter;
-    if (isNew) return requeue(milliseconds(known.began + reportAfter - now), "the status of the kubelet");
-    await this.#reportWait(attachment, { node, id, writer, evidence, isDoubtful }, signal);
-    const isRunning = hasAnswer && evidence.proofs.length === 0;
-    // Only newer answers count at the next check.
-    const checkAt = isRunning ? now + recheckAfter : known.checkAt;
-    if (isRunning) this.#waiting.set(name, { ...known, evidence: noEvidence(now), checkAt });
-    if (next === undefined) return requeue(recheckAfter, "the mass limit of Nodes");
-    const due = (evidence.proofs.length === 0 ? checkAt : (next.at ?? now)) - now;
-    if (due > 0) {
-      this.#lookups.forgetFailed(name, identity);
-      return requeue(milliseconds(due), "the next answer about the machine");
-    }
-    this.#lookups.ask(name, identity, { urgency: "deletion-proof", ...defined({ method: next.kind }) });
-    return waiting;
-  }
-
-  async #reportWait(
-    attachment: VolumeAttachment,
-    {
-      node,
-      id,
-      writer,
-      evidence,
-      isDoubtful,
-    }: {
-      readonly node: Node | undefined;
-      readonly id: string;
-      readonly writer: string;
-      readonly evidence: StoppedEvidence;
-      readonly isDoubtful: boolean;
-    },
-    signal: AbortSignal,
-  ): Promise<void> {
-    const { removals } = this.#actions.deps;
-    const state =
-      evidence.proofs.length > 0
-        ? `the cloud reports that machine ${id} is ${evidence.isGone ? "gone" : "stopped"}, which must be confirmed`
-        : `machine ${id} may still write to it`;
-    const how =
-      node === undefined
-        ? "stop the machine, or detach the volume in the cloud"
-        : `run: kubectl taint node ${attachment.spec.nodeName} ${outOfServiceTaint}=nodeshutdown:NoExecute`;
-    const doubt = isDoubtful
-      ? ` So many Nodes look gone at once that it may be a fault of the cloud. To delete them anyway: ${removals.howToRelease("nodes")}`
-      : "";
-    const message = `${writer}, and ${state}. The volume ${volumeOf(attachment)} is not detached before the machine is proved to be stopped or gone. If it certainly does not run, ${how}.${doubt}`;
-    const event = { type: "Warning", reason: "DetachmentWaits", message } as const;
-    this.#actions.report(kind, attachment, "detach", [event]);
-    if (node !== undefined) this.#actions.report("Node", node, "detach", [event]);
-    await this.#saveError(attachment, "detachError", message, signal);
   }
 
   /** The finalizer goes first, as in upstream: with it, an attachment that is not attached may still be. */
@@ -385,21 +230,7 @@ export class Attachments {
     this.#actions.report(kind, attachment, isAttach ? "attach" : "detach", [
       { type: "Warning", reason, message },
     ]);
-    await this.#saveError(attachment, field, message, signal);
-  }
-
-  /** The attach/detach controller shows it as an event of the pod. */
-  async #saveError(
-    attachment: VolumeAttachment,
-    field: "attachError" | "detachError",
-    message: string,
-    signal: AbortSignal,
-  ): Promise<void> {
-    const { stores, clock } = this.#actions.deps;
-    const current = stores.attachments.get(attachment.metadata.name) ?? attachment;
-    if (current.status?.[field]?.message === message) return;
-    const status = { [field]: { message, time: toTime(clock.now()) } };
-    await this.#patch(current, { status }, message, signal);
+    await saveError(this.#actions, attachment, field, message, signal);
   }
 
   async #patch(
@@ -417,25 +248,19 @@ export class Attachments {
     const { name } = attachment.metadata;
     for (const topic of ["attach", "detach"] as const) this.#actions.report(kind, attachment, topic, []);
     this.#settleNode(attachment);
-    this.#waiting.delete(name);
-    this.#lookups.forget(name);
+    this.#proofs.forget(name);
   }
 
   #settleNode({ metadata: { name }, spec }: VolumeAttachment): void {
     const node = this.#actions.deps.nodes.get(spec.nodeName);
     const others = this.on(spec.nodeName).filter(
-      ({ metadata }) => metadata.name !== name && this.#waiting.has(metadata.name),
+      ({ metadata }) => metadata.name !== name && this.#proofs.isWaiting(metadata.name),
     );
     if (node !== undefined && others.length === 0) this.#actions.report("Node", node, "detach", []);
   }
 
   #forget(name: string): void {
     this.#actions.forget(kind, name);
-    this.#waiting.delete(name);
-    this.#lookups.forget(name);
+    this.#proofs.forget(name);
   }
-}
-
-function refused(message: string): RpcError {
-  return new RpcError("FAILED_PRECONDITION", message);
 }

@@ -110,6 +110,9 @@ export class Claims {
     }
     try {
       if (work !== undefined && "error" in work) throw work.error;
+      // The cache may be minutes behind, and a listing of the cloud may lack the volume.
+      const exists = await this.#find(persistentVolumes, { name: volumeNameOf(claim) }, signal);
+      if (exists !== undefined) return requeue(seconds(10), "the volume was created");
       const source = await this.#sourceOf(claim, signal);
       this.#create(key, planProvisioning(claim, storageClass, nodes.list(), driver, source));
       return waiting;
@@ -120,28 +123,39 @@ export class Claims {
     }
   }
 
+  /** Without a cache. */
+  async #find<T extends KubeObject>(
+    resource: Resource<T>,
+    key: ObjectKey,
+    signal: AbortSignal,
+  ): Promise<T | undefined> {
+    if (key.name === "") return undefined;
+    return this.#actions.deps.api.get(resource, key, signal).catch((error: unknown) => {
+      if (isKubeError(error, "not-found")) return undefined;
+      throw error;
+    });
+  }
+
   /** What the volume is created from, read without a cache, as the sidecar does. */
   async #sourceOf(claim: PersistentVolumeClaim, signal: AbortSignal): Promise<VolumeSource | undefined> {
-    const { api, driver } = this.#actions.deps;
+    const { driver } = this.#actions.deps;
     const from = dataSourceOf(claim, driver);
     if (from === undefined) return undefined;
-    const find = async <T extends KubeObject>(resource: Resource<T>, key: ObjectKey | undefined) => {
-      if (key === undefined || key.name === "") return undefined;
-      return api.get(resource, key, signal).catch((error: unknown) => {
-        if (isKubeError(error, "not-found")) return undefined;
-        throw error;
-      });
-    };
     const { namespace = "" } = claim.metadata;
     const key = { name: from.name, namespace };
     const of = { name: from.name, driver: driver.name };
     if (from.kind === "snapshot") {
-      const snapshot = await find(volumeSnapshots, key);
+      const snapshot = await this.#find(volumeSnapshots, key, signal);
       const bound = snapshot?.status?.boundVolumeSnapshotContentName ?? "";
-      return snapshotSource(claim, snapshot, await find(volumeSnapshotContents, { name: bound }), of);
+      return snapshotSource(
+        claim,
+        snapshot,
+        await this.#find(volumeSnapshotContents, { name: bound }, signal),
+        of,
+      );
     }
-    const original = await find(persistentVolumeClaims, key);
-    const volume = await find(persistentVolumes, { name: original?.spec?.volumeName ?? "" });
+    const original = await this.#find(persistentVolumeClaims, key, signal);
+    const volume = await this.#find(persistentVolumes, { name: original?.spec?.volumeName ?? "" }, signal);
     return cloneSource(claim, original, volume, of);
   }
 

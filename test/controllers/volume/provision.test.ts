@@ -22,6 +22,19 @@ const bound = async (w: VolumeWorld, ...claims: readonly string[]): Promise<void
 };
 
 describe("a claim", () => {
+  test("gets no second volume while the cache lacks its PersistentVolume and the cloud hides the volume", async () => {
+    const w = await open();
+    const metadata = { name: "pvc", uid: "u", resourceVersion: "1" };
+    w.readFault = (path) =>
+      path.startsWith("/api/v1/persistentvolumes/pvc-") ? Response.json({ metadata, spec: {} }) : undefined;
+    w.claim("data");
+    await w.pass(300);
+    expect(w.changes).toEqual([]);
+    w.readFault = undefined;
+    await bound(w, "data");
+    expect(w.cloud.volumes.list()).toHaveLength(1);
+  });
+
   test("gets a volume and a PersistentVolume with the names and annotations of external-provisioner", async () => {
     const w = await open();
     w.claim("data", { size: "1500Mi" });

@@ -12,6 +12,7 @@ const snapshotting = (test: string): FoundByTest => ({
   test,
 });
 const snapshotContents = "src/controllers/volume/snapshot-contents.ts";
+const writerProofs = "src/controllers/volume/writer-proofs.ts";
 const attachments = "src/controllers/volume/attachments.ts";
 const persistentVolumes = "src/controllers/volume/persistent-volumes.ts";
 const cloudVolumes = "src/csi/cloud-volumes.ts";
@@ -20,7 +21,7 @@ export const volumeMutations: readonly Mutation[] = [
   {
     name: "detach-from-a-kubelet-that-has-it-mounted",
     breaks: "A volume is detached although its kubelet reports that it uses it.",
-    foundBy: simulated(8, 28),
+    foundBy: attaching("stays attached while the kubelet has it mounted and the machine runs"),
     edits: [
       {
         file: "src/controllers/volume/plan-detachment.ts",
@@ -47,7 +48,7 @@ export const volumeMutations: readonly Mutation[] = [
     foundBy: attaching("stays attached while the mass limit holds Nodes"),
     edits: [
       {
-        file: attachments,
+        file: writerProofs,
         find: 'evidence.isGone && removals.held("nodes").length > 0',
         replace: "false",
       },
@@ -58,7 +59,7 @@ export const volumeMutations: readonly Mutation[] = [
     breaks: "A cache that is minutes old shows that a volume is not in use.",
     foundBy: attaching("the cache of Nodes does not yet"),
     edits: [
-      { file: attachments, find: "ask(this.#machineOf(attachment, current))", replace: "ask(machine)" },
+      { file: writerProofs, find: "ask(this.machineOf(attachment, current))", replace: "ask(machine)" },
     ],
   },
   {
@@ -67,7 +68,7 @@ export const volumeMutations: readonly Mutation[] = [
     foundBy: attaching("although the next pod on the Node waits for it"),
     edits: [
       {
-        file: attachments,
+        file: writerProofs,
         find: "if (annotations[unmountedKey] !== undefined) return undefined;",
         replace: "",
       },
@@ -257,6 +258,22 @@ export const volumeMutations: readonly Mutation[] = [
         find: 'if (snapshot?.state !== "creating") return snapshot;',
         replace:
           "if (snapshot !== undefined || outcome.done) return snapshot && { ...snapshot, state: 'ready' };",
+      },
+    ],
+  },
+  {
+    name: "trust-the-cache-about-the-volume-of-a-claim",
+    breaks:
+      "A cache that is minutes old, and a listing that lacks the volume, ask for a second volume of a claim.",
+    foundBy: {
+      file: "test/controllers/volume/provision.test.ts",
+      test: "gets no second volume while the cache lacks its PersistentVolume",
+    },
+    edits: [
+      {
+        file: "src/controllers/volume/claims.ts",
+        find: "if (exists !== undefined) return requeue",
+        replace: "if (exists === null) return requeue",
       },
     ],
   },

@@ -160,7 +160,8 @@ class Sender {
     // The type of a request says that its service has the action, with these parameters.
     const { change } = this.#api[service] as { change(...all: readonly unknown[]): Promise<CreatedParts> };
     try {
-      note(this.#ids, await change(action, parameters, this.#call));
+      const response = await change(action, parameters, this.#call);
+      if (action.startsWith("Create")) note(this.#ids, response);
       return "sent";
     } catch (error) {
       if (isDone[action]?.test(codeOf(error) ?? "") === true) return "was done";

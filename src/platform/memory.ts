@@ -95,7 +95,7 @@ export const systemFigures: RuntimeFigures = {
     const { user, system } = process.cpuUsage();
     return (user + system) / 1e6;
   },
-  residentBytes: () => process.memoryUsage.rss(),
+  residentBytes,
   heapBytes: () => process.memoryUsage().heapUsed,
   startedAtSeconds: (Date.now() - performance.now()) / 1000,
   objects: () => {

@@ -21,8 +21,6 @@ export const reconcileGarbage = 2048;
 
 /** Of so many collections, one covers everything: only that one returns memory to the system. */
 const collectionsOfAll = 4;
-/** How many counted bytes lie between two readings of the resident memory. */
-const checkEvery = 16_384;
 
 export interface GarbageDeps {
   readonly collect: CollectGarbage | undefined;
@@ -33,15 +31,15 @@ export interface GarbageDeps {
  * Counts bytes that are garbage a moment later, and collects each time they exceed a threshold. With 5,000 Nodes, collecting
  * everything takes some 20 ms; both numbers suit processor time and memory.
  *
- * How much a reconcile leaves cannot be counted: it is much more for a Service than for a Node. So the process also collects before it
- * grows: memory that has been resident once stays so, because the objects that live on lie scattered between the garbage.
+ * What a reconcile of anything but a Node leaves cannot be counted: it is much more, and depends on the cloud. After one of those, the
+ * process collects if it has grown: memory that has been resident once stays so, because the objects that live on lie scattered between
+ * the garbage. After Nodes it would cost time and save nothing, because it is their objects that grow.
  */
 export class GarbageMeter {
   readonly #threshold: number;
   readonly #collect: CollectGarbage | undefined;
   readonly #resident: (() => number) | undefined;
   #bytes = 0;
-  #unchecked = 0;
   #collections = 0;
   /** The resident memory after the last collection, or since, if it fell. */
   #floor = 0;
@@ -54,19 +52,13 @@ export class GarbageMeter {
 
   add(bytes: number): void {
     this.#bytes += bytes;
-    this.#unchecked += bytes;
-    if (this.#bytes >= this.#threshold || this.#hasGrown()) this.#run();
+    if (this.#bytes >= this.#threshold) this.#run();
   }
 
-  #hasGrown(): boolean {
-    if (this.#resident === undefined || this.#unchecked < checkEvery) return false;
-    this.#unchecked = 0;
-    const now = this.#resident();
-    if (now < this.#floor + this.#threshold) {
-      this.#floor = Math.min(this.#floor, now);
-      return false;
-    }
-    return true;
+  collectIfGrown(): void {
+    const now = this.#resident?.() ?? 0;
+    if (now >= this.#floor + this.#threshold) this.#run();
+    else this.#floor = Math.min(this.#floor, now);
   }
 
   #run(): void {

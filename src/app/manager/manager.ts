@@ -278,7 +278,8 @@ export async function createManager(options: ManagerOptions, signal: AbortSignal
   for (const [queue, work] of Object.entries(queues)) metrics.queues.watch(queue, work);
   replaceAfterAbandonedCalls({ provider: provider.name, clouds, inventory, composed, log });
   for (const [queueName, queue] of Object.entries(queues)) {
-    queue.observe({ done: () => garbage.add(reconcileGarbage) });
+    const isOfNodes = queueName === "Nodes" || queueName === "node-lifecycle";
+    queue.observe({ done: () => (isOfNodes ? garbage.add(reconcileGarbage) : garbage.collectIfGrown()) });
     tracing?.follow(queueName, queue);
   }
 

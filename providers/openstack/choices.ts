@@ -72,19 +72,26 @@ export function placeOf(desired: Desired, operator: Settings, ofClass: Class): P
   return { network, subnet: found, memberSubnet: member ?? found, secondSubnet };
 }
 
-/** Patterns of names: shell patterns, a regular expression after ~, and ! for the opposite. Undefined if it is invalid. */
-function nameMatcher(pattern: string): ((name: string) => boolean) | undefined {
+const limit = 3;
+
+/** Patterns of names: shell patterns, a regular expression after ~, and ! for the opposite. A text says why it is not used. */
+function nameMatcher(pattern: string): ((name: string) => boolean) | string {
   const isOpposite = pattern.startsWith("!");
   const rest = isOpposite ? pattern.slice(1) : pattern;
+  const isExpression = rest.startsWith("~");
+  // Users write patterns, and with more of these, a match can take minutes.
+  const costly = rest.match(isExpression ? /[*+?{|]/g : /\*/g) ?? [];
+  if (costly.length > limit || (isExpression && /\)[*+?{]/.test(rest)))
+    return `could take too long to match: at most ${limit} of * + ? { | are allowed, and none after a group`;
   const escaped = rest
     .replaceAll(/[\\^$.+()[\]{}|]/g, "\\$&")
     .replaceAll("*", ".*")
     .replaceAll("?", ".");
   try {
-    const expression = new RegExp(`^(?:${rest.startsWith("~") ? rest.slice(1) : escaped})$`);
+    const expression = new RegExp(`^(?:${isExpression ? rest.slice(1) : escaped})$`);
     return (name) => expression.test(name) !== isOpposite;
   } catch {
-    return undefined;
+    return "is no valid expression";
   }
 }
 
@@ -116,8 +123,7 @@ function subnetsOf(spec: Class, network: string, all: readonly ApiSubnet[]): rea
   }
   if (pattern === undefined && tags === undefined) return [];
   const matches = nameMatcher(pattern ?? "*");
-  if (matches === undefined)
-    return failed("floating-subnet", `${JSON.stringify(pattern)} is no valid expression.`);
+  if (typeof matches === "string") return failed("floating-subnet", `${JSON.stringify(pattern)} ${matches}.`);
   const found = known.filter(
     (one) => matches(one.name) && (tags === undefined || hasTags(tags, one.tags ?? [])),
   );

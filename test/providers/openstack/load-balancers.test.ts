@@ -522,6 +522,11 @@ test.each<[Readonly<Record<string, string>>, string]>([
   [{ "proxy-protocol": "true", "x-forwarded-for": "true" }, "exclude each other"],
   [{ "connection-limit": "many" }, "connection-limit must be a whole number"],
   [{ "load-balancer-id": "00000000-0000-4000-8000-000000000000" }, "which the project does not have"],
+  [{ "floating-subnet": "~(" }, "is no valid expression. The load balancer gets no floating IP."],
+  // Each would take minutes to match a long name of a subnet.
+  [{ "floating-subnet": "~(a+)+b" }, "could take too long to match: at most 3 of * + ? { | are allowed"],
+  [{ "floating-subnet": "~(a|a)(a|a)(a|a)(a|a)b" }, "could take too long to match"],
+  [{ "floating-subnet": "*a*a*a*b" }, "could take too long to match"],
 ])("creates no load balancer for %j, and says why [N10]", async (annotations, message) => {
   const h = new OpenStackWorld();
   await h.start();
@@ -530,3 +535,11 @@ test.each<[Readonly<Record<string, string>>, string]>([
   expect(h.changes).toEqual([]);
   expect(h.events()).toContain(message);
 });
+
+test.each(["~public-(1|2)", "~^pub.*-[0-9]+$", "p*-?", "!~other.*", "public-1"])(
+  "takes the subnet of the pattern %s",
+  async (pattern) => {
+    const h = await served({ "floating-subnet": pattern });
+    expect(h.world.addressesOf("web")).toEqual([h.floatingIPs()[0]?.floating_ip_address ?? ""]);
+  },
+);

@@ -27,7 +27,7 @@ export interface ApiPort {
   readonly fixed_ips: readonly { readonly subnet_id: string; readonly ip_address: string }[];
   readonly security_groups?: readonly string[];
   readonly port_security_enabled?: boolean;
-  readonly allowed_address_pairs?: readonly { readonly ip_address: string; readonly mac_address?: string }[];
+  readonly allowed_address_pairs?: readonly { readonly ip_address: string }[];
   readonly revision_number?: number;
   readonly trunk_details?: { readonly sub_ports?: readonly { readonly port_id: string }[] } | null;
 }

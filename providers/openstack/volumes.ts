@@ -60,11 +60,11 @@ export const volumeDriver: VolumeDriver<typeof parameters> = {
 
 const description = "Created by OpenStack Cinder CSI driver";
 
-const settled: Readonly<Record<string, ObservedVolume["state"]>> = {
-  ...{ available: "ready", "in-use": "ready", error: "failed" },
-  // A change failed, which left the volume as it was.
-  ...{ error_deleting: "ready", error_extending: "ready", error_restoring: "ready" },
-};
+/** After a failed change, such as `error_extending`, the volume is as it was before. */
+function stateOf({ status }: Pick<ApiVolume, "status">): ObservedVolume["state"] {
+  if (status === "error") return "failed";
+  return /^(available|in-use|error_.*)$/.test(status) ? "ready" : "changing";
+}
 
 const snapshotStates: Readonly<Record<string, ObservedSnapshot["state"]>> = {
   ...{ available: "ready", "backing-up": "ready", error: "failed", error_deleting: "failed" },
@@ -118,12 +118,12 @@ export function cinderVolumes(
   { cluster }: Context["mark"],
 ): Volumes<typeof parameters> {
   const isAnywhere = settings["ignore-volume-az"];
-  const toObserved = ({ id, name, size, status, attachments, ...volume }: ApiVolume): Observed => ({
+  const toObserved = ({ id, name, size, attachments, ...volume }: ApiVolume): Observed => ({
     ...{ id, name, size: size * gibibyte },
     topology: isAnywhere ? {} : { [zoneKey]: volume.availability_zone },
     attachedTo: attachments.map(({ server_id }) => server_id),
     device: attachments[0]?.device ?? "",
-    state: settled[status] ?? "changing",
+    state: stateOf(volume),
     multiattach: volume.multiattach === true,
   });
   const waiting = ({ name, id }: Pick<ObservedVolume, "name" | "id">) => inProgress(`volume ${name} (${id})`);

@@ -24,16 +24,21 @@ const versions: Readonly<Record<string, Readonly<Record<string, string>>>> = {
 interface Fault {
   readonly message?: unknown;
   readonly faultstring?: unknown;
+  readonly description?: unknown;
   readonly type?: unknown;
 }
 
-/** Octavia answers with a fault; the others with one member, which has the fault. */
+const textIn = (fault: Fault | null | undefined): unknown =>
+  fault?.faultstring ?? fault?.message ?? fault?.description;
+
+/**
+ * Octavia answers with a fault, or with a description where the pool of a member is missing; the others with one member, which has
+ * the fault.
+ */
 function faultIn(body: unknown): Fault | undefined {
   if (typeof body !== "object" || body === null) return undefined;
   const all = [body, ...Object.values(body)] as readonly (Fault | null)[];
-  return (
-    all.find((one) => typeof one?.message === "string" || typeof one?.faultstring === "string") ?? undefined
-  );
+  return all.find((one) => typeof textIn(one) === "string") ?? undefined;
 }
 
 const full = /quota|IpAddressGenerationFailure|maximum allowed number of disk devices/i;
@@ -47,8 +52,8 @@ function kindOf(status: number, type: unknown, message: string): CloudErrorKind 
 }
 
 function readError(body: unknown, status: number): ErrorReport {
-  const { message, faultstring, type } = faultIn(body) ?? {};
-  const text = String(faultstring ?? message ?? "no message");
+  const fault = faultIn(body);
+  const [text, type] = [String(textIn(fault) ?? "no message"), fault?.type];
   return {
     message: typeof type === "string" && type !== "" ? `${text} [${type}]` : text,
     kind: kindOf(status, type, text),

@@ -92,6 +92,8 @@ export class OpenStackCloud extends RestApi {
       return { status, body: { error: { code: status, message } } };
     if (this.#path.startsWith("/network"))
       return { status, body: { NeutronError: { type: code ?? "HTTPError", message, detail: "" } } };
+    if (status === 404 && this.#path.endsWith("/members"))
+      return { status, body: { code: status, title: "Bad Request", description: message } };
     if (this.#path.startsWith("/load-balancer"))
       return {
         status,

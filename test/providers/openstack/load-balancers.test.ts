@@ -294,6 +294,17 @@ describe("a settled Service", () => {
     expect(h.immutable).toBe(0);
   });
 
+  test("is changed although a pool was deleted by hand, before load balancers are listed again", async () => {
+    const h = await served({}, {});
+    const { pools, listeners } = h.cloud.balancing;
+    h.cloud.balancing.removePool(pools.list()[0]?.id ?? "");
+    h.world.annotate("web", draft({ "connection-limit": "11" }).annotations);
+    await h.settle(60);
+    expect(listeners.list()[0]?.["connection_limit"]).toBe(11);
+    expect(pools.list()[0]?.members).toHaveLength(2);
+    expect(h.events()).not.toContain("check for a proxy");
+  });
+
   test("keeps a load balancer in ERROR and says who can repair it", async () => {
     const h = await served();
     h.cloud.balancing.balancers.change("kube_service_prod_default_web", { provisioning_status: "ERROR" });

@@ -177,6 +177,15 @@ export class Cluster {
     return all.filter(({ metadata }) => metadata.name !== "kubernetes");
   }
 
+  /** What the manager said about a Service, for example "Warning SyncLoadBalancerFailed …". */
+  events(name: string): string {
+    const all = this.server.store.list("events").filter((event) => {
+      const about = event["involvedObject"] as { readonly name?: string } | undefined;
+      return about?.name === name;
+    });
+    return all.map((event) => `${event["type"]} ${event["reason"]} ${event["message"]}`).join("\n");
+  }
+
   addressesOf(name: string): readonly string[] {
     const found = this.services().find(({ metadata }) => metadata.name === name);
     return (found?.status.loadBalancer?.ingress ?? []).map(({ ip }) => ip ?? "");

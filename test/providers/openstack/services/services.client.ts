@@ -1,9 +1,15 @@
-// A whole manager against the real services of OpenStack, in real time. It runs
+// A whole manager against the real services of OpenStack, in real time: what goes wrong there, and that nothing is left behind. It runs
 // as `npm run test:clients -- openstack/services`, and among the nightly tests.
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
+import { failureOf } from "#ccm/testing";
 import { openstack } from "../../../../providers/openstack/index.ts";
-import type { AnyProvider } from "../../../../src/app/connect-cloud.ts";
+import { type AnyProvider, connectCloud } from "../../../../src/app/connect-cloud.ts";
+import { minutes } from "../../../../src/core/brand.ts";
+import { CloudVolumes } from "../../../../src/csi/cloud-volumes.ts";
+import { systemClock } from "../../../../src/platform/clock.ts";
+import { systemRandom } from "../../../../src/platform/random.ts";
+import { systemTransport } from "../../../../src/platform/transport.ts";
 import { Cluster } from "../../../clients/rig/cluster.ts";
 import { until as untilItHolds } from "../../../cluster/rig/until.ts";
 import { readWithSDK } from "../clients/rig/sdk.ts";
@@ -47,6 +53,24 @@ let user: ApiClient;
 let admin: ApiClient;
 let config: Readonly<Record<string, string>>;
 
+const missing = "00000000-0000-4000-8000-000000000000";
+
+/** The volumes of the provider, as `csi-controller` uses them. */
+function openVolumes(settings: Readonly<Record<string, string>>): CloudVolumes {
+  const life = new AbortController().signal;
+  const { connected } = connectCloud(
+    openstack as unknown as AnyProvider,
+    { environment: {}, given: new Map(Object.entries(settings)), cluster: "prod" },
+    {
+      ...{ transport: systemTransport, clock: systemClock, random: systemRandom, signal: life },
+      ...{ deadline: minutes(10), mayMutate: () => true, report: () => undefined },
+    },
+  );
+  const volumes = connected?.cloud.volumes;
+  if (volumes === undefined) throw new Error("OpenStack has volumes.");
+  return new CloudVolumes({ volumes, pending: undefined, clock: systemClock, life });
+}
+
 const nodePort = (index: number) => 30_000 + index;
 const balancers = () => user.list<Balancer>("octavia", "/loadbalancers");
 const floatingIPs = () => user.list<FloatingIP>("neutron", "/floatingips");
@@ -68,6 +92,9 @@ const addressed = (...services: readonly string[]) =>
     services.every((name) => cluster.addressesOf(name).length > 0),
   );
 
+const reported = (service: string, text: string) =>
+  until(`an event of ${service} with "${text}"`, () => cluster.events(service).includes(text));
+
 async function addServer(name: string): Promise<void> {
   const [image] = await user.list("glance", "/images");
   const [network] = await user.list("neutron", `/networks?name=${names.nodes}`);
@@ -88,6 +115,7 @@ beforeAll(async () => {
   await stack.start("mariadb", "rabbitmq");
   await stack.start("keystone", "placement", "glance", "neutron", "octavia", "worker");
   await stack.start("nova", "conductor", "scheduler", "compute");
+  await stack.start("cinder", "volumeScheduler", "volumes");
   user = await ApiClient.logIn(names.project, names.project);
   admin = await ApiClient.logIn("admin", "admin");
   const credential = await user.create(
@@ -242,4 +270,150 @@ test("a change succeeds after Keystone was restarted, and after the token was re
     return cluster.lastHeaders["x-auth-token"] !== token;
   });
   await until("the last change", () => limited(limit)());
+});
+
+test("a load balancer in ERROR stays, and goes on when it was repaired", async () => {
+  cluster.create("broken", {}, [{ port: 80, nodePort: nodePort(203) }]);
+  await addressed("broken");
+  const { id } = await balancerOf("broken");
+  const set = (status: string) =>
+    stack.sql(`UPDATE load_balancer SET provisioning_status='${status}' WHERE id='${id}'`, "octavia");
+  set("ERROR");
+  cluster.annotate("broken", { "connection-limit": "9" });
+  await reported("broken", "openstack loadbalancer failover");
+  expect((await balancerOf("broken")).provisioning_status).toBe("ERROR");
+  set("ACTIVE");
+  await until("the change", async () => {
+    const [one] = await user.list<Json & { connection_limit: number }>(
+      "octavia",
+      `/listeners?loadbalancer_id=${id}`,
+    );
+    return one?.connection_limit === 9;
+  });
+});
+
+test("parts and a floating IP that were taken away by hand come again, without leftovers", async () => {
+  const ports = [80, 81, 82].map((port, index) => ({ port, nodePort: nodePort(204 + index) }));
+  cluster.create("damaged", { "enable-health-monitor": "true" }, ports);
+  await addressed("damaged");
+  const { id, vip_port_id: port } = await balancerOf("damaged");
+  const of = <T = Json & { id: string }>(kind: string) =>
+    user.list<T>("octavia", `/${kind}?loadbalancer_id=${id}`);
+  const isActive = async () => (await balancerOf("damaged")).provisioning_status === "ACTIVE";
+  const remove = async (path: string) => {
+    await until("Octavia to be ready", isActive);
+    await user.send("octavia", "DELETE", path);
+  };
+  const portOf = (kind: string) => async (wanted: number) => {
+    const all = await of<Json & { id: string; protocol_port: number; default_pool_id: string }>("listeners");
+    const found = all.find(({ protocol_port }) => protocol_port === wanted);
+    return kind === "listeners" ? found?.id : found?.default_pool_id;
+  };
+  await remove(`/listeners/${await portOf("listeners")(80)}`);
+  await remove(`/pools/${await portOf("pools")(81)}`);
+  const monitors = () =>
+    user.list<Json & { id: string; pools: readonly { id: string }[] }>("octavia", "/healthmonitors");
+  const pool = await portOf("pools")(82);
+  const monitor = (await monitors()).find(({ pools: [one] }) => one?.id === pool);
+  await remove(`/healthmonitors/${monitor?.id}`);
+  const floating = (await floatingIPs()).find(({ port_id }) => port_id === port);
+  await user.send("neutron", "PUT", `/floatingips/${floating?.id}`, { floatingip: { port_id: null } });
+  await until("Octavia to be ready", isActive);
+  cluster.annotate("damaged", { "connection-limit": "11" });
+  await until("the parts", async () => {
+    const [listeners, pools] = [
+      await of<Json & { default_pool_id: string | null }>("listeners"),
+      await of("pools"),
+    ];
+    const all = await monitors();
+    const used = listeners.map(({ default_pool_id }) => default_pool_id).toSorted();
+    return (
+      listeners.length === 3 &&
+      Bun.deepEquals(used, pools.map((pool) => pool.id).toSorted()) &&
+      pools.every((pool) => all.some(({ pools: [one] }) => one?.id === pool.id)) &&
+      (await isActive())
+    );
+  });
+  await until("the same address", async () => {
+    const now = (await floatingIPs()).find(({ port_id }) => port_id === port)?.floating_ip_address;
+    return now === floating?.floating_ip_address && cluster.addressesOf("damaged")[0] === now;
+  });
+});
+
+test("a quota of zero is reported, and the load balancer follows when it is raised", async () => {
+  const [project] = await admin.list("keystone", `/projects?name=${names.project}`);
+  const quota = (load_balancer: number) =>
+    admin.send("octavia", "PUT", `/quotas/${project?.id}`, { quota: { load_balancer } });
+  await quota(0);
+  cluster.create("limited", {}, [{ port: 80, nodePort: nodePort(201) }]);
+  await reported("limited", "Quota has been met");
+  await quota(-1);
+  cluster.annotate("limited", { "connection-limit": "3" });
+  await addressed("limited");
+});
+
+test("a volume is created, attached, expanded while it is in use, detached and deleted", async () => {
+  const volumes = openVolumes(config);
+  const { signal } = new AbortController();
+  const gibibyte = 2 ** 30;
+  const claim = { namespace: "default", name: "data", volume: "pvc-1" };
+  const wanted = { name: "pvc-1", range: { size: gibibyte, limit: 10 * gibibyte }, places: [] };
+  const parameters = { type: undefined, availability: undefined };
+  const made = await volumes.create({ ...wanted, parameters, claim }, signal);
+  expect([made.state, made.size, made.attachedTo]).toEqual(["ready", gibibyte, []]);
+  const [shown] = await user.list<Json & { metadata: object }>("cinder", "/volumes/detail");
+  expect(shown).toMatchObject({
+    ...{ id: made.id, name: "pvc-1", status: "available" },
+    metadata: { "cinder.csi.openstack.org/cluster": "prod", "csi.storage.k8s.io/pvc/name": "data" },
+  });
+  const again = await volumes.create({ ...wanted, parameters, claim }, signal);
+  expect(again.id).toBe(made.id);
+  const servers = await user.list<Json & { id: string; name: string }>("nova", "/servers");
+  const [one, two] = ["node-0", "node-1"].map((name) => servers.find((each) => each.name === name)?.id ?? "");
+  if (one === undefined || two === undefined) throw new Error("Expected two servers.");
+  expect((await volumes.attach(made.id, one, signal)).attachedTo).toEqual([one]);
+  expect((await volumes.attach(made.id, one, signal)).device).toStartWith("/dev/");
+  expect(await failureOf(volumes.attach(made.id, two, signal))).toMatchObject({
+    code: "FAILED_PRECONDITION",
+  });
+  expect(await failureOf(volumes.attach(made.id, missing, signal))).toMatchObject({
+    code: "FAILED_PRECONDITION",
+  });
+  expect(await failureOf(volumes.remove(made.id, signal))).toMatchObject({ code: "FAILED_PRECONDITION" });
+  const expanded = await volumes.expand(made.id, { size: 2 * gibibyte, limit: 10 * gibibyte }, signal);
+  expect([expanded.size, expanded.attachedTo]).toEqual([2 * gibibyte, [one]]);
+  expect(await volumes.detach(made.id, one, signal)).toBe(true);
+  expect(await failureOf(volumes.attach(made.id, missing, signal))).toMatchObject({ code: "NOT_FOUND" });
+  expect(await volumes.remove(made.id, signal)).toBe(true);
+  expect(await user.list("cinder", "/volumes")).toEqual([]);
+});
+
+test("a used up quota of volumes is reported, and a volume without a backend is deleted again", async () => {
+  const volumes = openVolumes(config);
+  const { signal } = new AbortController();
+  const [project] = await admin.list("keystone", `/projects?name=${names.project}`);
+  const quota = (count: number) =>
+    admin.send("cinder", "PUT", `/os-quota-sets/${project?.id}`, { quota_set: { volumes: count } });
+  const range = { size: 2 ** 30, limit: 2 ** 31 };
+  const create = (size = range.size) =>
+    volumes.create(
+      {
+        ...{ name: "pvc-2", range: { size, limit: size }, places: [], claim: undefined },
+        parameters: { type: undefined, availability: undefined },
+      },
+      signal,
+    );
+  await quota(0);
+  expect(await failureOf(create())).toMatchObject({
+    code: "RESOURCE_EXHAUSTED",
+    message: expect.stringContaining("VolumeLimitExceeded"),
+  });
+  await quota(10);
+  await admin.send("cinder", "PUT", `/os-quota-sets/${project?.id}`, { quota_set: { gigabytes: -1 } });
+  // The only backend has 1,000 GiB.
+  expect(await failureOf(create(5000 * 2 ** 30))).toMatchObject({
+    code: "RESOURCE_EXHAUSTED",
+    message: expect.stringContaining("could not create the volume pvc-2"),
+  });
+  expect(await user.list("cinder", "/volumes")).toEqual([]);
 });

@@ -11,6 +11,8 @@ const bases: Readonly<Partial<Record<Service, string>>> = {
   neutron: `${urlOf("neutron")}/v2.0`,
   octavia: `${urlOf("octavia")}/v2.0/lbaas`,
   glance: `${urlOf("glance")}/v2`,
+  // Without the id of the project, which is optional.
+  cinder: `${urlOf("cinder")}/v3`,
 };
 
 const domain = { id: "default" };

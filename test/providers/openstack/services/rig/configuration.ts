@@ -11,6 +11,7 @@ export const ports = {
   nova: 8774,
   neutron: 9696,
   octavia: 9876,
+  cinder: 8776,
 } as const;
 const host = "127.0.0.1";
 export const urlOf = (service: keyof typeof ports): string => `http://${host}:${ports[service]}`;
@@ -128,7 +129,9 @@ const files: Readonly<Record<string, Sections>> = {
     glance: { api_servers: urlOf("glance") },
     neutron: account("neutron"),
     placement: account("placement"),
-    service_user: { send_service_user_token: "false" },
+    cinder: account("cinder"),
+    // Cinder lets only Nova detach what is attached.
+    service_user: { ...account("nova"), send_service_user_token: "true" },
     oslo_concurrency: { lock_path: "/var/lib/nova/tmp" },
     workarounds: { disable_compute_service_check_for_ffu: "true" },
     keystone_authtoken: tokens("nova"),
@@ -161,6 +164,18 @@ const files: Readonly<Record<string, Sections>> = {
     ml2_type_flat: { flat_networks: "physnet1" },
     ml2_type_vxlan: { vni_ranges: "1:1000" },
   },
+  "cinder/cinder.conf": {
+    DEFAULT: {
+      ...{ transport_url: queue, my_ip: host, host: "fakehost", auth_strategy: "keystone" },
+      ...{ osapi_volume_workers: 1, enabled_backends: "nowhere", glance_api_servers: urlOf("glance") },
+      ...{ log_dir: "/var/log/cinder", state_path: "/var/lib/cinder" },
+    },
+    nowhere: { volume_driver: "fairlead_cinder.Nowhere", volume_backend_name: "nowhere" },
+    database: database("cinder"),
+    nova: account("cinder"),
+    oslo_concurrency: { lock_path: "/var/lib/cinder/tmp" },
+    keystone_authtoken: { ...tokens("cinder"), service_token_roles: "admin" },
+  },
   // The API makes the port of the virtual IP, and the worker makes nothing at all.
   "octavia/octavia-api.conf": octavia("allowed_address_pairs_driver"),
   "octavia/octavia-worker.conf": octavia("network_noop_driver"),
@@ -179,6 +194,36 @@ class Everywhere(api.MechanismDriver):
             context.set_binding(segment[api.ID], "ovs", {"port_filter": False}, status="ACTIVE")
 `;
 
+/** Volumes that are nowhere: Nova's driver does not look for them. */
+const volumeDriver = `from cinder.volume import driver
+
+
+class Nowhere(driver.VolumeDriver):
+    VERSION = "1"
+
+    def nothing(self, *args, **kwargs):
+        return None
+
+    check_for_setup_error = ensure_export = create_export = remove_export = nothing
+    create_volume = delete_volume = extend_volume = terminate_connection = nothing
+    create_snapshot = delete_snapshot = create_volume_from_snapshot = create_cloned_volume = nothing
+
+    def initialize_connection(self, volume, connector, **kwargs):
+        return {"driver_volume_type": "fake", "data": {"volume_id": volume["id"]}}
+
+    def get_volume_stats(self, refresh=False):
+        return {
+            "volume_backend_name": "nowhere",
+            "vendor_name": "none",
+            "driver_version": "1",
+            "storage_protocol": "fake",
+            "total_capacity_gb": 1000,
+            "free_capacity_gb": 1000,
+            "multiattach": True,
+            "online_extend_support": True,
+        }
+`;
+
 export function configure(root: string): void {
   for (const [path, sections] of Object.entries(files))
     writeFileSync(join(root, "etc", path), `${ini(sections)}\n`);
@@ -187,6 +232,7 @@ export function configure(root: string): void {
   mkdirSync(information, { recursive: true });
   writeFileSync(join(modules, "fairlead_ml2.py"), portDriver);
   writeFileSync(join(information, "METADATA"), "Metadata-Version: 2.1\nName: fairlead-ml2\nVersion: 1\n");
+  writeFileSync(join(modules, "fairlead_cinder.py"), volumeDriver);
   const points = "[neutron.ml2.mechanism_drivers]\neverywhere = fairlead_ml2:Everywhere\n";
   writeFileSync(join(information, "entry_points.txt"), points);
   const [key, certificate] = ["ca.key", "ca.pem"].map((name) => join(root, "etc/octavia", name));
@@ -197,6 +243,7 @@ export function configure(root: string): void {
   for (const folder of [
     "var/lib/nova/tmp",
     "var/lib/neutron/tmp",
+    "var/lib/cinder/tmp",
     "var/lib/glance/images",
     "run/octavia",
     "run/mysqld",

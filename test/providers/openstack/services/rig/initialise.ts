@@ -10,7 +10,17 @@ const stack = ServiceStack.mount([packages], folder);
 configure(stack.root);
 
 await stack.start("mariadb", "rabbitmq");
-const databases = ["keystone", "glance", "nova", "nova_api", "nova_cell0", "placement", "neutron", "octavia"];
+const databases = [
+  "keystone",
+  "glance",
+  "nova",
+  "nova_api",
+  "nova_cell0",
+  "placement",
+  "neutron",
+  "octavia",
+  "cinder",
+];
 stack.sql("CREATE USER os@127.0.0.1 IDENTIFIED BY 'os'");
 for (const name of databases) stack.sql(`CREATE DATABASE ${name}; GRANT ALL ON ${name}.* TO os@127.0.0.1`);
 stack.runAsRabbit("rabbitmqctl await_startup");
@@ -42,6 +52,7 @@ const work: readonly (readonly (readonly string[])[])[] = [
     ],
     ["glance-manage", "db_sync"],
     ["placement-manage", "db", "sync"],
+    ["cinder-manage", "db", "sync"],
     ["octavia-db-manage", "--config-file", "/etc/octavia/octavia-api.conf", "upgrade", "head"],
   ],
   [
@@ -59,7 +70,7 @@ await Promise.all(
 );
 await stack.start("keystone");
 await seedIdentity();
-await stack.start("placement", "glance", "neutron", "octavia", "nova");
+await stack.start("placement", "glance", "neutron", "octavia", "nova", "cinder");
 await seedCloud();
 stack.run(["mariadb-admin", "shutdown"]);
 stack.runAsRabbit("rabbitmqctl stop");

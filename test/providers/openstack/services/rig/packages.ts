@@ -12,6 +12,7 @@ const suite = "trixie";
 const packages = [
   ...["mariadb-server", "rabbitmq-server", "keystone", "glance-api", "placement-api", "nova-api"],
   ...["nova-conductor", "nova-scheduler", "nova-compute", "neutron-server", "octavia-api", "octavia-worker"],
+  ...["cinder-api", "cinder-scheduler", "cinder-volume"],
   ...["python3-pymysql", "uwsgi", "uwsgi-plugin-python3"],
 ];
 

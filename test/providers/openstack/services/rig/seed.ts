@@ -26,7 +26,7 @@ export async function seedIdentity(): Promise<void> {
   const grant = (project: string, user: string, role: string) =>
     admin.send("keystone", "PUT", `/projects/${project}/users/${user}/roles/${roles.get(role)}`);
   const service = await create("/projects", "project", { name: "service", domain_id });
-  for (const name of ["glance", "placement", "nova", "neutron", "octavia"]) {
+  for (const name of ["glance", "placement", "nova", "neutron", "octavia", "cinder"]) {
     const user = await create("/users", "user", { name, domain_id, password: "svc" });
     await grant(service, user, "admin");
   }
@@ -40,6 +40,7 @@ export async function seedIdentity(): Promise<void> {
     ["nova", "compute", `${urlOf("nova")}/v2.1`],
     ["neutron", "network", urlOf("neutron")],
     ["octavia", "load-balancer", urlOf("octavia")],
+    ["cinder", "volumev3", `${urlOf("cinder")}/v3/%(project_id)s`],
   ];
   for (const [name, type, url] of catalogue) {
     const service_id = await create("/services", "service", { name, type });

@@ -1,4 +1,4 @@
-// The OpenStack services as processes of this one: MariaDB, RabbitMQ, Keystone, Glance, Placement, Nova, Neutron and Octavia. It needs
+// The OpenStack services as processes of this one: MariaDB, RabbitMQ, Keystone, Glance, Placement, Nova, Neutron, Octavia and Cinder. It needs
 // separate namespaces, so that ports, mounts and processes are gone with it: `isolated` is the command for that.
 
 import { mkdirSync } from "node:fs";
@@ -47,6 +47,9 @@ const commands = {
   compute: configured("nova-compute", "nova/nova.conf"),
   neutron: configured("neutron-server", "neutron/neutron.conf", "neutron/plugins/ml2/ml2_conf.ini"),
   octavia: configured("octavia-api", "octavia/octavia-api.conf"),
+  cinder: uwsgi(ports.cinder, "/usr/bin/cinder-wsgi"),
+  volumeScheduler: configured("cinder-scheduler", "cinder/cinder.conf"),
+  volumes: configured("cinder-volume", "cinder/cinder.conf"),
   worker: configured("octavia-worker", "octavia/octavia-worker.conf"),
 } as const;
 export type ServiceName = keyof typeof commands;
@@ -59,6 +62,7 @@ const answers: Readonly<Partial<Record<ServiceName, string>>> = {
   nova: urlOf("nova"),
   neutron: urlOf("neutron"),
   octavia: urlOf("octavia"),
+  cinder: urlOf("cinder"),
 };
 
 interface Running {

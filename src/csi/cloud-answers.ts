@@ -48,6 +48,16 @@ export class SharedListing<T> {
     return abortable(this.#next, signal);
   }
 
+  /** Only an answer to the creation is a definite failure: an earlier request may have created the object. */
+  async beforeCreation(signal: AbortSignal): Promise<readonly T[]> {
+    try {
+      return await this.next(signal);
+    } catch (error) {
+      if (!CloudError.is(error)) throw error;
+      throw new RpcError("UNAVAILABLE", messageOf(error), { cause: error });
+    }
+  }
+
   async #begin(): Promise<readonly T[]> {
     await this.#running.catch(() => undefined);
     this.#next = undefined;

@@ -1,9 +1,7 @@
 // Creates and removes snapshots of volumes, each idempotently and with the same proofs as volumes.
 
-import { messageOf } from "../core/error-message.ts";
 import { RpcError } from "../grpc/status.ts";
 import { type Clock, sleep } from "../platform/clock.ts";
-import { CloudError } from "../provider/errors.ts";
 import type { ObservedSnapshot, ObservedVolume, Snapshots, VolumeOutcome } from "../provider/volumes.ts";
 import {
   answered,
@@ -52,7 +50,7 @@ export class CloudSnapshots {
   /** Its data is final when this resolves. It is not always ready then: a later call shows when it is. */
   create({ name, volumeID }: SnapshotRequest, signal: AbortSignal): Promise<ObservedSnapshot> {
     return this.#calls.run(`name ${name}`, async () => {
-      const found = oneNamed("snapshots", name, await this.#listed(signal));
+      const found = oneNamed("snapshots", name, await this.#listing.beforeCreation(signal));
       if (found !== undefined && ![volumeID, ""].includes(found.volumeID))
         throw new RpcError(
           "ALREADY_EXISTS",
@@ -60,16 +58,6 @@ export class CloudSnapshots {
         );
       return taken(found ?? (await this.#create(name, volumeID, signal)));
     });
-  }
-
-  /** Before a creation. Only an answer to the creation is a definite failure: an earlier request may have created the snapshot. */
-  async #listed(signal: AbortSignal): Promise<readonly ObservedSnapshot[]> {
-    try {
-      return await this.#listing.next(signal);
-    } catch (error) {
-      if (!CloudError.is(error)) throw error;
-      throw new RpcError("UNAVAILABLE", messageOf(error), { cause: error });
-    }
   }
 
   async #create(name: string, volumeID: string, signal: AbortSignal): Promise<ObservedSnapshot> {

@@ -75,7 +75,7 @@ export class CloudVolumes {
   create(request: VolumeRequest, signal: AbortSignal): Promise<ObservedVolume> {
     const { name, range, places, parameters, claim, source } = request;
     return this.#calls.run(`name ${name}`, async () => {
-      const found = oneNamed("volumes", name, await this.#listing.next(signal));
+      const found = oneNamed("volumes", name, await this.#listing.beforeCreation(signal));
       if (found?.state === "failed")
         throw new RpcError(
           "INTERNAL",

@@ -201,6 +201,7 @@ describe("a claim", () => {
     w.cloud.faults.add({ kind: "lost-answer", operation: "POST /volumes" });
     w.claim("data");
     await w.until(() => w.cloud.volumes.list().length > 0, "the creation");
+    w.cloud.faults.add({ kind: "status", status: 401, operation: "GET /volumes", calls: 2 });
     w.binds = false;
     w.deleteClaim("data");
     await w.until(() => w.volumes().length > 0, "the PersistentVolume", 900);

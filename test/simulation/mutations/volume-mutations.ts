@@ -183,8 +183,8 @@ export const volumeMutations: readonly Mutation[] = [
     edits: [
       {
         file: cloudVolumes,
-        find: 'oneNamed("volumes", name, await this.#listing.next(signal))',
-        replace: 'oneNamed("volumes", name, (await this.#listing.next(signal)).slice(0, 0))',
+        find: 'oneNamed("volumes", name, await this.#listing.beforeCreation(signal))',
+        replace: 'oneNamed("volumes", name, (await this.#listing.beforeCreation(signal)).slice(0, 0))',
       },
     ],
   },

@@ -2,10 +2,10 @@
 // machine that this program runs on.
 
 import { type Call, CloudError, collect, resolveOnce } from "#ccm";
-import type { AwsApi } from "./api.ts";
-import type { Filter } from "./api-ec2.ts";
-import type { InstanceMetadata } from "./metadata.ts";
-import type { ApiInstance, ApiTag, Maybe } from "./resources.ts";
+import type { Filter } from "./api/ec2.ts";
+import type { AwsApi } from "./api/index.ts";
+import type { ApiInstance, ApiTag, Maybe } from "./api/resources.ts";
+import type { InstanceMetadata } from "./credentials/metadata.ts";
 import type { Settings } from "./settings.ts";
 
 export const prefix = "kubernetes.io/cluster/";

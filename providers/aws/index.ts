@@ -1,21 +1,21 @@
 // The provider of AWS: instances of EC2, load balancers, routes to instances, and EBS volumes.
 
 import { defineProvider } from "#ccm";
-import { annotations, prefix } from "./annotations.ts";
-import { awsApi } from "./api.ts";
+import { awsApi } from "./api/index.ts";
 import { clusterOf } from "./cluster.ts";
-import { accessOf, credentialFiles } from "./credentials.ts";
+import { accessOf, credentialFiles } from "./credentials/credentials.ts";
+import { InstanceMetadata } from "./credentials/metadata.ts";
 import { fargate, instanceSource } from "./instances.ts";
-import { awsLoadBalancers, balancerSettings } from "./load-balancers.ts";
-import { InstanceMetadata } from "./metadata.ts";
-import { contradictions } from "./plan-balancer.ts";
+import { annotations, prefix } from "./load-balancers/annotations.ts";
+import { awsLoadBalancers, balancerSettings } from "./load-balancers/load-balancers.ts";
+import { contradictions } from "./load-balancers/plan-balancer.ts";
 import { iamPolicy } from "./policy.ts";
 import { ClusterRoutes } from "./routes.ts";
 import { checkSettings, config, readConfigFile } from "./settings.ts";
 import { instanceTags } from "./tagging.ts";
 import { Zones } from "./topology.ts";
-import { volumeDriver } from "./volume-driver.ts";
-import { ebsVolumes } from "./volumes.ts";
+import { volumeDriver } from "./volumes/volume-driver.ts";
+import { ebsVolumes } from "./volumes/volumes.ts";
 
 export const aws = defineProvider({
   contract: 2,

@@ -13,9 +13,9 @@ import {
   providerID,
   type UnreadableSource,
 } from "#ccm";
-import type { Ec2Api, Filter } from "./api-ec2.ts";
+import type { Ec2Api, Filter } from "./api/ec2.ts";
+import type { ApiInstance, ApiInterface } from "./api/resources.ts";
 import { type Cluster, clusterFilters, hasClusterTag } from "./cluster.ts";
-import type { ApiInstance, ApiInterface } from "./resources.ts";
 import type { Settings } from "./settings.ts";
 import { type Topology, topologiesOf, type Zones, zoneLabels } from "./topology.ts";
 

@@ -1,7 +1,7 @@
 // The IAM policy of the manager: the actions that the code can call, for what it is used for. Pure.
 
 import type { PolicyNeeds } from "#ccm";
-import { ec2Actions, elbActions, elbv2Actions, type Purpose } from "./actions.ts";
+import { ec2Actions, elbActions, elbv2Actions, type Purpose } from "./api/actions.ts";
 
 /** In the order of the statements. */
 const purposes: Readonly<Record<Purpose, { readonly sid: string; isNeeded(needs: PolicyNeeds): boolean }>> = {

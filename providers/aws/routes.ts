@@ -12,9 +12,9 @@ import {
   type RoutesOneByOne,
   seconds,
 } from "#ccm";
-import type { Ec2Api } from "./api-ec2.ts";
+import type { Ec2Api } from "./api/ec2.ts";
+import type { ApiRoute, ApiRouteTable } from "./api/resources.ts";
 import { type Cluster, clusterFilters } from "./cluster.ts";
-import type { ApiRoute, ApiRouteTable } from "./resources.ts";
 import type { Settings } from "./settings.ts";
 
 function destination(cidr: string) {

@@ -1,7 +1,7 @@
 // The tags of `--tags` on instances, with the label that the Go manager gives to Nodes whose instance has them.
 
 import type { MachineTags } from "#ccm";
-import type { Ec2Api } from "./api-ec2.ts";
+import type { Ec2Api } from "./api/ec2.ts";
 import type { Settings } from "./settings.ts";
 
 /** EC2 accepts 1,000. Fewer, because one that does not exist fails all. */

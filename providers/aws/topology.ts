@@ -1,8 +1,8 @@
 // The labels of Nodes that say where in AWS's network their instance is.
 
 import { type Call, CloudError, errorProblem, type Problem, warningProblem } from "#ccm";
-import type { Ec2Api } from "./api-ec2.ts";
-import type { ApiInstance, ApiZone } from "./resources.ts";
+import type { Ec2Api } from "./api/ec2.ts";
+import type { ApiInstance, ApiZone } from "./api/resources.ts";
 
 const prefix = "topology.k8s.aws/";
 const layer = `${prefix}network-node-layer-`;

@@ -11,7 +11,7 @@ import {
   SimulatedApi,
   type SimulatedRequest,
 } from "#ccm/testing";
-import { signed } from "../signature.ts";
+import { signed } from "../api/signature.ts";
 import { balancerOperations } from "./api/balancers.ts";
 import { groupOperations } from "./api/groups.ts";
 import { instanceOperations } from "./api/instances.ts";

@@ -1,8 +1,8 @@
 // A whole manager for load balancers on a simulated account of AWS, in virtual time.
 
 import { asTransport } from "#ccm/testing";
-import { prefix } from "../../../providers/aws/annotations.ts";
 import { aws } from "../../../providers/aws/index.ts";
+import { prefix } from "../../../providers/aws/load-balancers/annotations.ts";
 import { clusterCloud, config } from "../../../providers/aws/simulator/harness.ts";
 import type { AwsCloud } from "../../../providers/aws/simulator/index.ts";
 import { milliseconds } from "../../../src/core/brand.ts";

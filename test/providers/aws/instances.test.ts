@@ -2,8 +2,8 @@
 
 import { describe, expect, test } from "bun:test";
 import { failureOf } from "#ccm/testing";
+import type { ApiInstance, ApiInterface } from "../../../providers/aws/api/resources.ts";
 import { addressesOf, fargate, instanceIDOf } from "../../../providers/aws/instances.ts";
-import type { ApiInstance, ApiInterface } from "../../../providers/aws/resources.ts";
 import { messageOf } from "../../../src/core/error-message.ts";
 import { instancesOf, labWith, owned, sourceOf } from "./aws-lab.ts";
 

@@ -1,7 +1,7 @@
 // Load balancers of AWS with a whole manager: what is created, changed and deleted, and what is never touched.
 
 import { describe, expect, test } from "bun:test";
-import { prefix } from "../../../providers/aws/annotations.ts";
+import { prefix } from "../../../providers/aws/load-balancers/annotations.ts";
 import { BalancerWorld, draft, network, owned, served, tcpPort } from "./balancer-world.ts";
 
 const certificate = "arn:aws:acm:us-west-2:123456789012:certificate/1234";

@@ -1,9 +1,9 @@
 // The IAM policy: what it has, and that a manager needs exactly that.
 
 import { describe, expect, test } from "bun:test";
-import { prefix } from "../../../providers/aws/annotations.ts";
 import { aws } from "../../../providers/aws/index.ts";
-import { type VolumeParameters, volumeDriver } from "../../../providers/aws/volume-driver.ts";
+import { prefix } from "../../../providers/aws/load-balancers/annotations.ts";
+import { type VolumeParameters, volumeDriver } from "../../../providers/aws/volumes/volume-driver.ts";
 import { seconds } from "../../../src/core/brand.ts";
 import { readParameters } from "../../../src/csi/volume-requests.ts";
 import type { Call } from "../../../src/provider/call.ts";

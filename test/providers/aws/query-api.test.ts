@@ -3,10 +3,10 @@
 import { expect, test } from "bun:test";
 import { type Account, type Call, CloudError, type CloudRequest, Secret } from "#ccm";
 import { failureOf } from "#ccm/testing";
-import { awsApi } from "../../../providers/aws/api.ts";
-import { endpointOf, type Override } from "../../../providers/aws/endpoints.ts";
-import { kindOfCode } from "../../../providers/aws/error-codes.ts";
-import type { Session } from "../../../providers/aws/query-api.ts";
+import { kindOfCode } from "../../../providers/aws/api/error-codes.ts";
+import { awsApi } from "../../../providers/aws/api/index.ts";
+import type { Session } from "../../../providers/aws/api/query-api.ts";
+import { endpointOf, type Override } from "../../../providers/aws/credentials/endpoints.ts";
 
 const call: Call = { signal: new AbortController().signal, urgency: "refresh" };
 const start = Date.UTC(2026, 10, 27, 0, 30);

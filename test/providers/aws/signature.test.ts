@@ -2,7 +2,7 @@
 
 import { expect, test } from "bun:test";
 import { Secret } from "#ccm";
-import { signed } from "../../../providers/aws/signature.ts";
+import { signed } from "../../../providers/aws/api/signature.ts";
 
 const key = { id: "AKIDEXAMPLE", secret: new Secret("wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY") };
 const now = Date.UTC(2015, 7, 30, 12, 36);

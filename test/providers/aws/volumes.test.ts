@@ -3,9 +3,9 @@
 import { describe, expect, test } from "bun:test";
 import { failureOf } from "#ccm/testing";
 import type { Volume } from "../../../providers/aws/simulator/state/resources.ts";
-import { type VolumeParameters, volumeDriver } from "../../../providers/aws/volume-driver.ts";
-import { volumeLimit } from "../../../providers/aws/volume-limits.ts";
-import { namesFor } from "../../../providers/aws/volumes.ts";
+import { type VolumeParameters, volumeDriver } from "../../../providers/aws/volumes/volume-driver.ts";
+import { volumeLimit } from "../../../providers/aws/volumes/volume-limits.ts";
+import { namesFor } from "../../../providers/aws/volumes/volumes.ts";
 import { seconds } from "../../../src/core/brand.ts";
 import { readParameters, readTopologies, withFormerKeys } from "../../../src/csi/volume-requests.ts";
 import type { DesiredVolume, ObservedVolume, VolumeDriver } from "../../../src/provider/volumes.ts";

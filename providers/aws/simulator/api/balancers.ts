@@ -1,6 +1,6 @@
 // Operations of load balancers, classic and network ones.
 
-import { elbActions, elbv2Actions } from "../../actions.ts";
+import { elbActions, elbv2Actions } from "../../api/actions.ts";
 import type { Account } from "../state/account.ts";
 import { refusal } from "../state/balancing-parameters.ts";
 import type { QueryOperations } from "./operations.ts";

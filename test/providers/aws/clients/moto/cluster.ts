@@ -1,7 +1,7 @@
 // Managers of AWS that reach moto over HTTP.
 
-import { prefix } from "../../../../../providers/aws/annotations.ts";
 import { aws } from "../../../../../providers/aws/index.ts";
+import { prefix } from "../../../../../providers/aws/load-balancers/annotations.ts";
 import type { AnyProvider } from "../../../../../src/app/connect-cloud.ts";
 import { Cluster } from "../../../../clients/rig/cluster.ts";
 

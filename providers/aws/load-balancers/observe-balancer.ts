@@ -1,9 +1,11 @@
 // Reads load balancers with their parts: all of a region for listings, and one in depth.
 
 import { type Call, CloudError, collect, ifFound, ownersOfDefaultName } from "#ccm";
-import type { Filter } from "./api-ec2.ts";
-import type { ApiClassicBalancer } from "./api-elb.ts";
-import type { ApiBalancer, ApiTargetGroup } from "./api-elbv2.ts";
+import type { Filter } from "../api/ec2.ts";
+import type { ApiClassicBalancer } from "../api/elb.ts";
+import type { ApiBalancer, ApiTargetGroup } from "../api/elbv2.ts";
+import type { ApiSecurityGroup } from "../api/resources.ts";
+import { clusterFilters, hasClusterTag, isOwned } from "../cluster.ts";
 import {
   type BalancerSettings,
   type Desired,
@@ -24,9 +26,7 @@ import {
   tagIn,
   tagsOf,
 } from "./balancer-names.ts";
-import { clusterFilters, hasClusterTag, isOwned } from "./cluster.ts";
 import { groupLists } from "./node-rules.ts";
-import type { ApiSecurityGroup } from "./resources.ts";
 import type { BalancingApi } from "./steps.ts";
 
 const none: Tags = [];

@@ -12,16 +12,17 @@ import {
   type StepOutcome,
   seconds,
 } from "#ccm";
+import type { Permission } from "../api/ec2.ts";
+import type { Cluster } from "../cluster.ts";
+import type { Settings } from "../settings.ts";
+import type { Zones } from "../topology.ts";
 import type { Annotations } from "./annotations.ts";
-import type { Permission } from "./api-ec2.ts";
 import { type BalancerSettings, type Desired, isOthers, type Observed, settingsOf } from "./balancer.ts";
 import type { Identity } from "./balancer-names.ts";
-import type { Cluster } from "./cluster.ts";
 import { chooseGroups, unusedRules } from "./node-rules.ts";
 import { listBalancers, observeBalancer } from "./observe-balancer.ts";
 import { planLoadBalancer } from "./plan-balancer.ts";
 import { permissionsOf, rulesOf, without } from "./rules.ts";
-import type { Settings } from "./settings.ts";
 import {
   type ApiRequest,
   type AwsStep,
@@ -33,7 +34,6 @@ import {
   type OpenNodes,
 } from "./steps.ts";
 import type { Network } from "./subnets.ts";
-import type { Zones } from "./topology.ts";
 
 const codeOf = (error: unknown): string | undefined => (CloudError.is(error) ? error.detail.code : undefined);
 

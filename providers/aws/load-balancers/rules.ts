@@ -1,8 +1,8 @@
 // Rules of security groups: what a group has, one peer at a time, and the requests that add and remove some. Pure.
 
-import type { Permission } from "./api-ec2.ts";
+import type { Permission } from "../api/ec2.ts";
+import type { ApiSecurityGroup } from "../api/resources.ts";
 import { sortedBy } from "./balancer-names.ts";
-import type { ApiSecurityGroup } from "./resources.ts";
 
 /** Lets one peer in: a range, a security group, or a prefix list. */
 export interface Rule {

@@ -3,7 +3,7 @@
 
 import type { Call, Context } from "#ccm";
 import { elbv2Actions } from "./actions.ts";
-import type { Tag } from "./api-ec2.ts";
+import type { Tag } from "./ec2.ts";
 import { type Access, type Paging, type Parameters, QueryApi, type Service } from "./query-api.ts";
 import type { Maybe } from "./resources.ts";
 

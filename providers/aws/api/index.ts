@@ -1,9 +1,9 @@
 // AWS's APIs, with one account for each service.
 
 import type { Context } from "#ccm";
-import { ec2Api } from "./api-ec2.ts";
-import { elbApi } from "./api-elb.ts";
-import { elbv2Api } from "./api-elbv2.ts";
+import { ec2Api } from "./ec2.ts";
+import { elbApi } from "./elb.ts";
+import { elbv2Api } from "./elbv2.ts";
 import type { Access } from "./query-api.ts";
 
 export function awsApi(access: Access, account: Context["account"]) {

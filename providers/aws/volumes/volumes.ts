@@ -14,14 +14,14 @@ import {
   type Snapshots,
   type Volumes,
 } from "#ccm";
-import type { Ec2Api, NewVolume, Tag } from "./api-ec2.ts";
-import { tagIn, tagList } from "./balancer-names.ts";
-import { type Cluster, prefix } from "./cluster.ts";
-import { instanceIDOf } from "./instances.ts";
-import type { ApiSnapshot, ApiVolume } from "./resources.ts";
-import type { Settings } from "./settings.ts";
-import { isUsualZone } from "./subnets.ts";
-import type { Zones } from "./topology.ts";
+import type { Ec2Api, NewVolume, Tag } from "../api/ec2.ts";
+import type { ApiSnapshot, ApiVolume } from "../api/resources.ts";
+import { type Cluster, prefix } from "../cluster.ts";
+import { instanceIDOf } from "../instances.ts";
+import { tagIn, tagList } from "../load-balancers/balancer-names.ts";
+import { isUsualZone } from "../load-balancers/subnets.ts";
+import type { Settings } from "../settings.ts";
+import type { Zones } from "../topology.ts";
 import { driverName, gibibyte, placeholder, type VolumeParameters, zoneKey } from "./volume-driver.ts";
 
 type Desired = DesiredVolume<VolumeParameters>;

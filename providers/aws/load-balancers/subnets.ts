@@ -1,10 +1,10 @@
 // The subnets of a load balancer: those that its Service names, or one for each zone. Pure.
 
 import { errorProblem, type Problem } from "#ccm";
+import type { ApiRouteTable, ApiSubnet, ApiZone } from "../api/resources.ts";
+import { hasClusterTag, hasNoClusterTag } from "../cluster.ts";
 import { keyOf } from "./annotations.ts";
 import { type Identity, sortedBy, tagIn } from "./balancer-names.ts";
-import { hasClusterTag, hasNoClusterTag } from "./cluster.ts";
-import type { ApiRouteTable, ApiSubnet, ApiZone } from "./resources.ts";
 
 /** What is known of the VPC. */
 export interface Network {

@@ -1,9 +1,9 @@
 // The changes of a plan as data: each step has the requests that carry it out, by the names of AWS's API reference. Pure.
 
 import type { Step } from "#ccm";
-import type { Ec2Api, Ec2Changes } from "./api-ec2.ts";
-import type { ClassicChanges, ElbApi, ElbChanges } from "./api-elb.ts";
-import type { Elbv2Api, Elbv2Changes } from "./api-elbv2.ts";
+import type { Ec2Api, Ec2Changes } from "../api/ec2.ts";
+import type { ClassicChanges, ElbApi, ElbChanges } from "../api/elb.ts";
+import type { Elbv2Api, Elbv2Changes } from "../api/elbv2.ts";
 import type { Rule } from "./rules.ts";
 
 /** What plans call. */

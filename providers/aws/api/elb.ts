@@ -2,7 +2,7 @@
 
 import type { Call, Context } from "#ccm";
 import { elbActions } from "./actions.ts";
-import type { Tag } from "./api-ec2.ts";
+import type { Tag } from "./ec2.ts";
 import { type Access, QueryApi, type Service } from "./query-api.ts";
 import type { Maybe } from "./resources.ts";
 

@@ -1,7 +1,7 @@
 // The instance metadata service, in its second version: the credentials of the machine's role, and what the machine is.
 
 import { type Call, CloudError, type CloudRequest, type CloudTransport, type Context, seconds } from "#ccm";
-import type { Settings } from "./settings.ts";
+import type { Settings } from "../settings.ts";
 
 /** What identifies the machine. */
 export interface OwnInstance {

@@ -1,8 +1,8 @@
 // What EBS volumes are in Kubernetes, as the CSI driver ebs.csi.aws.com has it: parameters, topology, devices, and limits. Pure.
 
 import { type Field, flag, integer, oneOf, text, type VolumeDriver } from "#ccm";
-import { instanceIDOf } from "./instances.ts";
-import { isReservedTag } from "./settings.ts";
+import { instanceIDOf } from "../instances.ts";
+import { isReservedTag } from "../settings.ts";
 import { volumeLimit } from "./volume-limits.ts";
 
 export const gibibyte = 2 ** 30;

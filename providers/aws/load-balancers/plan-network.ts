@@ -1,8 +1,9 @@
 // Plans the steps from the observed to the desired network load balancer. Pure.
 
 import { errorProblem, type Plan, type Problem, warningProblem } from "#ccm";
+import type { ApiBalancer, ApiListener, ApiTargetHealth, Attribute, Listener } from "../api/elbv2.ts";
+import type { ApiSubnet } from "../api/resources.ts";
 import { keyOf, preserveClientIP, proxyProtocolV2 } from "./annotations.ts";
-import type { ApiBalancer, ApiListener, ApiTargetHealth, Attribute, Listener } from "./api-elbv2.ts";
 import {
   type Desired,
   instanceIDs,
@@ -30,7 +31,6 @@ import {
   usualAttributes,
 } from "./network.ts";
 import { chooseGroups, groupLists, limitProblems, networkGroupChanges, networkRules } from "./node-rules.ts";
-import type { ApiSubnet } from "./resources.ts";
 import { type GroupChange, replaceRules } from "./rules.ts";
 import { type AwsStep, created, elbv2, type Request, stepFor } from "./steps.ts";
 import { type Choice, chooseSubnets } from "./subnets.ts";

@@ -1,11 +1,11 @@
 // What plans of load balancers work with: the desired and the observed load balancer, and the settings of the operator. Pure.
 
 import type { DesiredLoadBalancer, ObservedLoadBalancer, Problem, Values } from "#ccm";
+import type { ApiClassicAttributes, ApiClassicBalancer } from "../api/elb.ts";
+import type { ApiBalancer, ApiListener, ApiTargetGroup, ApiTargetHealth } from "../api/elbv2.ts";
+import type { ApiSecurityGroup } from "../api/resources.ts";
 import type { Annotations } from "./annotations.ts";
-import type { ApiClassicAttributes, ApiClassicBalancer } from "./api-elb.ts";
-import type { ApiBalancer, ApiListener, ApiTargetGroup, ApiTargetHealth } from "./api-elbv2.ts";
 import type { Tags } from "./balancer-names.ts";
-import type { ApiSecurityGroup } from "./resources.ts";
 import type { Network } from "./subnets.ts";
 
 export type Desired = DesiredLoadBalancer<Annotations>;

@@ -1,9 +1,9 @@
 // The names and tags of load balancers and their parts, as the Go manager makes them. Pure.
 
 import type { DesiredLoadBalancer, Fields } from "#ccm";
-import type { Tag } from "./api-ec2.ts";
-import { type ClusterTag, hasClusterTag } from "./cluster.ts";
-import type { ApiSecurityGroup, ApiTag, Maybe } from "./resources.ts";
+import type { Tag } from "../api/ec2.ts";
+import type { ApiSecurityGroup, ApiTag, Maybe } from "../api/resources.ts";
+import { type ClusterTag, hasClusterTag } from "../cluster.ts";
 
 type Owner = DesiredLoadBalancer<Fields>["owner"];
 

@@ -1,6 +1,6 @@
 // What a network load balancer is to be: its listeners with their target groups, and its attributes. Pure.
 
-import type { Attribute } from "./api-elbv2.ts";
+import type { Attribute } from "../api/elbv2.ts";
 import { type Desired, hasTLS, type PlanInput, rangesOf, servedPorts } from "./balancer.ts";
 import { type TargetGroupKey, targetGroupName } from "./balancer-names.ts";
 import { type NetworkCheck, networkCheck } from "./health-check.ts";

@@ -1,6 +1,6 @@
 // The endpoints of AWS's services by region, and what `[ServiceOverride]` says instead. Pure.
 
-import type { Endpoint, Service } from "./query-api.ts";
+import type { Endpoint, Service } from "../api/query-api.ts";
 
 /** What replaces the endpoint of a service in a region. */
 export interface Override {

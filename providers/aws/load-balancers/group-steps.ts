@@ -1,7 +1,9 @@
 // The security group that Fairlead creates for a load balancer, and the steps that change rules and groups. Pure.
 
 import { errorProblem, type Problem } from "#ccm";
-import type { Tag } from "./api-ec2.ts";
+import type { Tag } from "../api/ec2.ts";
+import type { ApiSecurityGroup } from "../api/resources.ts";
+import { hasNoClusterTag, isOwned } from "../cluster.ts";
 import type { Desired, Observed } from "./balancer.ts";
 import {
   clusterTags,
@@ -11,8 +13,6 @@ import {
   otherCluster,
   serviceTag,
 } from "./balancer-names.ts";
-import { hasNoClusterTag, isOwned } from "./cluster.ts";
-import type { ApiSecurityGroup } from "./resources.ts";
 import { type GroupChange, permissionsOf, type Rule } from "./rules.ts";
 import { type AwsStep, created, ec2, type Request, stepFor } from "./steps.ts";
 

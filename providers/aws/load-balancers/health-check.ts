@@ -1,8 +1,8 @@
 // The health checks of classic and network load balancers, in three modes: the node port, the health check node port of
 // externalTrafficPolicy: Local, and kube-proxy. Pure.
 
-import type { ClassicHealthCheck } from "./api-elb.ts";
-import type { HealthCheck } from "./api-elbv2.ts";
+import type { ClassicHealthCheck } from "../api/elb.ts";
+import type { HealthCheck } from "../api/elbv2.ts";
 import type { BalancerSettings, Desired } from "./balancer.ts";
 
 interface Checked {

@@ -2,11 +2,11 @@
 // their descriptions; those of a classic one name its security group. Other rules are never changed. Pure.
 
 import { type Machine, type Problem, warningProblem } from "#ccm";
+import type { ApiSecurityGroup } from "../api/resources.ts";
+import { hasClusterTag } from "../cluster.ts";
 import type { BalancerSettings, Desired, Observed } from "./balancer.ts";
 import type { Identity } from "./balancer-names.ts";
-import { hasClusterTag } from "./cluster.ts";
 import { networkCheck } from "./health-check.ts";
-import type { ApiSecurityGroup } from "./resources.ts";
 import { type GroupChange, type Rule, rulesOf, tooLarge, unique, usualLimit, without } from "./rules.ts";
 
 /** The ids of the security groups of an instance. */

@@ -12,12 +12,12 @@ import {
   resolveOnce,
   Secret,
 } from "#ccm";
+import { type Access, callUnsigned, QueryApi, type Service } from "../api/query-api.ts";
+import type { AccessKey } from "../api/signature.ts";
+import type { Settings } from "../settings.ts";
 import { endpointOf } from "./endpoints.ts";
 import { type InstanceMetadata, parsed } from "./metadata.ts";
-import { type Access, callUnsigned, QueryApi, type Service } from "./query-api.ts";
-import type { Settings } from "./settings.ts";
 import { type Profile, readProfiles } from "./shared-files.ts";
-import type { AccessKey } from "./signature.ts";
 
 type KeySource = (plain: CloudTransport, call: Call) => Promise<Fetched<AccessKey>>;
 

@@ -1,13 +1,14 @@
 // Plans the steps from the observed to the desired classic load balancer. Pure.
 
 import type { Plan, Problem } from "#ccm";
-import type { Tag } from "./api-ec2.ts";
+import type { Tag } from "../api/ec2.ts";
 import type {
   ApiClassicAttributes,
   ApiClassicBalancer,
   ClassicAttributes,
   ClassicListener,
-} from "./api-elb.ts";
+} from "../api/elb.ts";
+import type { ApiSecurityGroup } from "../api/resources.ts";
 import { type Desired, instanceIDs, nodesOf, type Observed, type PlanInput } from "./balancer.ts";
 import { classicGroupName, newTags, serviceName, tagIn, tagList } from "./balancer-names.ts";
 import { type ClassicSpec, classicSpec } from "./classic.ts";
@@ -21,7 +22,6 @@ import {
 } from "./group-steps.ts";
 import { isSameClassicCheck } from "./health-check.ts";
 import { chooseGroups, classicGroupChanges, classicRule, groupLists, limitProblems } from "./node-rules.ts";
-import type { ApiSecurityGroup } from "./resources.ts";
 import { replaceRules } from "./rules.ts";
 import { type AwsStep, created, elb, type Request, stepFor } from "./steps.ts";
 import { type Choice, chooseSubnets } from "./subnets.ts";

@@ -1,6 +1,6 @@
 // What a classic load balancer is to be, as Elastic Load Balancing describes it. Pure.
 
-import type { ClassicAttributes, ClassicHealthCheck, ClassicListener } from "./api-elb.ts";
+import type { ClassicAttributes, ClassicHealthCheck, ClassicListener } from "../api/elb.ts";
 import { type Desired, hasTLS, type PlanInput, rangesOf, servedPorts } from "./balancer.ts";
 import { classicCheck } from "./health-check.ts";
 import { type Rule, tooLarge, unique } from "./rules.ts";

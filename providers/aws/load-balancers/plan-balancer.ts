@@ -1,6 +1,8 @@
 // Plans the steps of one Service: what it cannot have, the end of a load balancer, and the changes of one that stays. Pure.
 
 import { errorProblem, type Plan, type Problem, seconds, waitFor } from "#ccm";
+import type { ApiSecurityGroup } from "../api/resources.ts";
+import { isOwned } from "../cluster.ts";
 import { keyOf, preserveClientIP } from "./annotations.ts";
 import {
   type Desired,
@@ -13,13 +15,11 @@ import {
   servedPorts,
 } from "./balancer.ts";
 import { classicGroupName, managedDescription, networkGroupName } from "./balancer-names.ts";
-import { isOwned } from "./cluster.ts";
 import { closeSteps, deleteGroup } from "./group-steps.ts";
 import { splitPorts } from "./network.ts";
 import { classicGroupChanges, networkGroupChanges } from "./node-rules.ts";
 import { planClassic } from "./plan-classic.ts";
 import { deleteTargetGroup, isDeletable, planNetwork } from "./plan-network.ts";
-import type { ApiSecurityGroup } from "./resources.ts";
 import { type AwsStep, elb, elbv2 } from "./steps.ts";
 
 type Specified = Pick<Desired, "settings" | "ports">;

@@ -28,7 +28,8 @@ function toObserved(route: ApiRoute): ObservedRoute | undefined {
   const handle = destinationCidrBlock ?? destinationIpv6CidrBlock ?? "";
   const parsed = parseCidr(handle);
   if (parsed === undefined) return undefined;
-  const isBlackhole = state === "blackhole";
+  // One to a stopped instance is a blackhole too, until the instance starts again: it is the right route.
+  const isBlackhole = state === "blackhole" && !instanceId;
   return {
     handle,
     destination: parsed,

@@ -98,8 +98,9 @@ export const harness: Harness = {
       state: () => ({
         balancing: stateOfBalancing(account),
         instances: byName(account.instances.list().map(({ name, tags, state }) => ({ name, tags, state }))),
+        // Without how far a modification is, which only time changes: the new size counts from its second phase on.
         volumes: byName(
-          account.volumes.list().map(({ id: _, attachments, ...one }) => ({
+          account.volumes.list().map(({ id: _, modification: __, attachments, ...one }) => ({
             ...one,
             attachedTo: attachments.map(({ instance }) => account.instances.get(instance)?.name),
           })),

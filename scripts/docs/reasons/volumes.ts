@@ -66,6 +66,11 @@ const onSnapshots: Reasons = {
     whatToDo: seeAnswer,
     upstream: true,
   },
+  SnapshotParametersIgnored: {
+    type: "Warning",
+    when: "The VolumeSnapshotClass has parameters, which no cloud here uses",
+    whatToDo: "remove them, or create such snapshots with the CSI driver of the cloud",
+  },
   SnapshotKept: {
     type: "Warning",
     when: "The VolumeSnapshotContent is being deleted, but its snapshot may still be needed, so it is not deleted",

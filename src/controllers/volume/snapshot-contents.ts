@@ -2,6 +2,7 @@
 
 import { milliseconds, seconds } from "../../core/brand.ts";
 import { messageOf } from "../../core/error-message.ts";
+import { shortList } from "../../core/text.ts";
 import type { CloudSnapshots } from "../../csi/cloud-snapshots.ts";
 import type { CloudVolumes } from "../../csi/cloud-volumes.ts";
 import { RpcError } from "../../grpc/status.ts";
@@ -111,6 +112,7 @@ export class SnapshotContents {
     }
     const volumeID = spec.source.volumeHandle ?? "";
     if ((spec.volumeSnapshotRef.uid ?? "") === "") return settled;
+    if (metadata.annotations?.[beingCreatedKey] === undefined) this.#reportIgnored(content);
     await this.#annotate(content, true, signal);
     const { namespace, name: of } = spec.volumeSnapshotRef;
     const change = { object: `snapshot/${name}`, why: `VolumeSnapshot ${namespace}/${of} needs it` };
@@ -120,6 +122,14 @@ export class SnapshotContents {
       snapshot: await snapshotsOf(cloud).create(request, life),
     }));
     return waiting;
+  }
+
+  #reportIgnored(content: VolumeSnapshotContent): void {
+    const of = this.#stores.classes.get(content.spec.volumeSnapshotClassName ?? "");
+    const ignored = Object.keys(of?.parameters ?? {});
+    if (of === undefined || ignored.length === 0) return;
+    const message = `Parameters of VolumeSnapshotClass ${of.metadata.name} have no effect: ${shortList(ignored)}. The snapshot is created without them. Remove them, or create such snapshots with the CSI driver of the cloud.`;
+    this.#actions.publish(kind, content, { type: "Warning", reason: "SnapshotParametersIgnored", message });
   }
 
   async #noteSnapshot(

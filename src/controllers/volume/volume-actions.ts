@@ -204,7 +204,11 @@ export class VolumeActions {
   }
 
   /** An event about something that does not last. */
-  publish(kind: ReportedKind, object: KubeObject, event: Pick<ObjectEvent, "reason" | "message">): void {
+  publish(
+    kind: ReportedKind,
+    object: KubeObject,
+    event: Pick<ObjectEvent, "reason" | "message"> & Partial<Pick<ObjectEvent, "type">>,
+  ): void {
     this.#reporter.publish(subjectOf(kind, object), { type: "Normal", ...event });
   }
 

@@ -203,6 +203,16 @@ describe("a VolumeSnapshot", () => {
     await w.until(() => w.findSnapshot("backup") === undefined, "deleted");
   });
 
+  test("names the parameters of its class that have no effect", async () => {
+    const w = await withClaim();
+    w.createSnapshotClass("locked", { parameters: { lockMode: "compliance" } });
+    w.snapshot("backup", "data", { volumeSnapshotClassName: "locked" });
+    await w.until(() => w.isReady("backup"), "ready");
+    const events = w.events(contentOf(w)?.metadata.name ?? "").filter((text) => text.includes("lockMode"));
+    expect(events).toHaveLength(1);
+    expect(events.join()).toContain("Parameters of VolumeSnapshotClass locked have no effect: lockMode.");
+  });
+
   test("of another driver is left alone", async () => {
     const w = await withClaim();
     w.createSnapshotClass("other", { driver: "another.example" });

@@ -45,3 +45,16 @@ test("deletes the Node of a terminated instance, and removes its blackhole route
   await w.world.until(() => w.routes().length === 0, "the removal of the route", 600);
   expect(podCIDR).toBe("10.244.0.0/24");
 });
+
+test("leaves the route of a stopped instance alone [F58]", async () => {
+  const w = new AwsWorld();
+  const first = w.joinNode("node-0");
+  await w.start();
+  await w.world.until(() => w.routes().length === 1, "the route", 120);
+  w.cloud.account.instances.change(first, { state: "stopped" });
+  w.world.setReady("node-0", "Unknown");
+  w.cloud.forget();
+  await w.world.pass(300);
+  expect(w.routes()).toEqual([`10.244.0.0/24 ${first}`]);
+  expect(w.cloud.mutations).toBe(0);
+});

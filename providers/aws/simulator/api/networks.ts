@@ -9,15 +9,20 @@ import { known, pageOf, type QueryOperations, selected, tagSet } from "./operati
 /** The subnet routes of others begin with their kind: instances with `i-`, gateways with `igw-`. */
 function routeView({ instances }: Account, { destination, target }: Route) {
   const isInstance = target.startsWith("i-");
-  const isGone = isInstance && instances.get(target)?.state !== "running";
+  const state = instances.get(target)?.state;
+  // The network interface of a stopped instance stays, and with it the name of the instance.
+  const isGone = isInstance && state !== "running" && state !== "stopped";
   const cidr = destination.includes(":")
     ? { destinationIpv6CidrBlock: destination }
     : { destinationCidrBlock: destination };
-  const name = isInstance ? { instanceId: target, instanceOwnerId: "123456789012" } : { gatewayId: target };
+  const instance = isGone ? {} : { instanceId: target, instanceOwnerId: "123456789012" };
+  const name = isInstance
+    ? { networkInterfaceId: `eni-${target.slice(2)}`, ...instance }
+    : { gatewayId: target };
   return {
     ...cidr,
     ...name,
-    state: isGone ? "blackhole" : "active",
+    state: isInstance && state !== "running" ? "blackhole" : "active",
     origin: target === "local" ? "CreateRouteTable" : "CreateRoute",
   };
 }

@@ -69,6 +69,8 @@ const elsewhere: readonly (readonly [file: string | undefined, flags: readonly s
   ["scripts/check.ts", ["fix"]],
   // curl.
   [undefined, ["cacert"]],
+  // kubectl for a Node that is drained, and aws.
+  [undefined, ["replicas", "patch", "ignore-daemonsets", "delete-emptydir-data", "addon-name", "preserve"]],
   [undefined, unknownFlags],
 ];
 

@@ -77,7 +77,8 @@ export function accessObjects({ name, namespace, lease, needs, user }: AccessOpt
   return [
     {
       [comment]: [
-        "All permissions of the manager: no wildcard, and writes only to Nodes, Services, events, reviews and its Lease. SECURITY.md",
+        "All permissions of the manager, without a wildcard. It writes to Nodes, Services, events, reviews and its Lease, and the volume",
+        "controller to claims, PersistentVolumes, VolumeAttachments and snapshots. SECURITY.md",
         "explains each permission, and a cluster test runs the executable with exactly these.",
       ].join("\n"),
       ...rbac,

@@ -31,6 +31,7 @@ export class Phases {
   }
 
   async afterDisruptions(): Promise<void> {
+    this.#world.volumes?.snapshots.deleteClaimsWithoutSource();
     // Consequences of the disruptions may still follow: machines that come back, replicas that start.
     if (
       (await this.pass(minutes(11))) &&

@@ -148,7 +148,15 @@ export class VolumeInvariants {
     for (const { metadata, spec, status } of volumes) {
       const isNeeded = claims.has(spec?.claimRef?.uid ?? "");
       if (metadata.deletionTimestamp !== undefined) problems.push(`${metadata.name} is still being deleted`);
-      if (!isNeeded && spec?.persistentVolumeReclaimPolicy === "Delete")
+      // Only the attach/detach controller deletes a VolumeAttachment that a restored API server shows again.
+      const isAttached = this.#pods
+        .attachments()
+        .some(
+          (each) =>
+            each.spec.source.persistentVolumeName === metadata.name &&
+            each.metadata.deletionTimestamp === undefined,
+        );
+      if (!isNeeded && !isAttached && spec?.persistentVolumeReclaimPolicy === "Delete")
         problems.push(`${metadata.name} is left over (${status?.phase})`);
     }
     for (const { id, name } of inCloud.values()) {

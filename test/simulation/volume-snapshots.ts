@@ -212,6 +212,17 @@ export class VolumeSnapshots {
     this.#world.cloud.faults.add(all);
   }
 
+  /**
+   * A user deletes the claims whose VolumeSnapshot was deleted: a restored API server may show it again, without its snapshot, and the
+   * claims wait for ever.
+   */
+  deleteClaimsWithoutSource(): void {
+    const deleted = this.#all().filter(({ metadata }) => this.#deleted.has(metadata.uid));
+    const names = new Set<string | undefined>(deleted.map(({ metadata }) => metadata.name));
+    for (const { metadata, spec, status } of this.#pods.binder.claims())
+      if (status?.phase !== "Bound" && names.has(spec?.dataSource?.name)) this.#pods.delete(metadata.name);
+  }
+
   /** All deviations of snapshots; empty once everything has converged. */
   deviations(): readonly string[] {
     const { cloud } = this.#world;
@@ -224,10 +235,13 @@ export class VolumeSnapshots {
       if (deletionTimestamp !== undefined) return [`${name} is still being deleted`];
       // An older state of the API server was restored, in which it was not deleted yet.
       if (this.#deleted.has(uid)) return [];
-      const canBeTaken =
-        content === undefined
-          ? claim?.status?.phase === "Bound"
-          : volumes.has(content.spec.source.volumeHandle ?? "");
+      // The PersistentVolume of a claim that vanished for long is deleted, and the claim cannot get another one.
+      const volume = this.#pods.binder
+        .volumes()
+        .find(({ metadata }) => metadata.name === claim?.spec?.volumeName);
+      const handle =
+        content === undefined ? volume?.spec?.csi?.volumeHandle : content.spec.source.volumeHandle;
+      const canBeTaken = volumes.has(handle ?? "");
       if (snapshot.status?.readyToUse !== true)
         return canBeTaken ? [`${name} is not ready: ${snapshot.status?.error?.message}`] : [];
       const isThere = cloud.snapshots.list().some(({ id }) => id === content?.status?.snapshotHandle);

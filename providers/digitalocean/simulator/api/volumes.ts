@@ -29,7 +29,8 @@ const newVolume = fields({
   ...{ filesystem_type: ignored, filesystem_label: ignored },
   snapshot_id: text(""),
 });
-const newSnapshot = fields({ name: text(), tags: listOf(text()), description: ignored });
+/** godo also sends the id of the volume, which the path has. */
+const newSnapshot = fields({ name: text(), tags: listOf(text()), description: ignored, volume_id: ignored });
 const change = fields({
   type: oneOf(["attach", "detach", "resize"]),
   droplet_id: optional(integer(1, Number.MAX_SAFE_INTEGER)),

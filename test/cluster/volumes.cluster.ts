@@ -1,5 +1,6 @@
 // The volume controller with the binder and the attach/detach controller of a real kube-controller-manager, and with exactly the permissions
-// that the command rbac prints: a claim becomes a volume, a pod attaches it, and everything is deleted again. No sidecar runs.
+// that the command rbac prints: a claim becomes a volume, a pod attaches it, a snapshot becomes another volume, and everything is deleted
+// again. Neither a sidecar nor a snapshot-controller runs.
 
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "bun:test";
 import type { PersistentVolumeClaim, VolumeAttachment } from "../../src/kube/objects.ts";
@@ -131,5 +132,88 @@ test("a claim becomes a volume, which a pod attaches, and which is expanded, det
   const described = await kubectl("get", "events", "-o", "custom-columns=REASON:.reason", "--no-headers");
   for (const reason of ["Provisioning", "ProvisioningSucceeded", "Resizing", "FileSystemResizeRequired"])
     expect(described).toContain(reason);
+  expect(running.output()).not.toMatch(/\b403\b|permission missing/);
+});
+
+const snapshotGroup = "snapshot.storage.k8s.io";
+
+/** With any content: Fairlead brings no CRDs, and those of external-snapshotter are not here. */
+const definitionOf = (kind: string, scope: "Namespaced" | "Cluster") => {
+  const singular = kind.toLowerCase();
+  const plural = singular.endsWith("s") ? `${singular}es` : `${singular}s`;
+  const schema = { openAPIV3Schema: { type: "object", "x-kubernetes-preserve-unknown-fields": true } };
+  return {
+    apiVersion: "apiextensions.k8s.io/v1",
+    kind: "CustomResourceDefinition",
+    metadata: {
+      name: `${plural}.${snapshotGroup}`,
+      annotations: { "api-approved.kubernetes.io": "unapproved, for tests" },
+    },
+    spec: {
+      ...{ group: snapshotGroup, scope, names: { plural, singular, kind, listKind: `${kind}List` } },
+      versions: [{ name: "v1", served: true, storage: true, subresources: { status: {} }, schema }],
+    },
+  };
+};
+
+const snapshotObjects = `
+apiVersion: ${snapshotGroup}/v1
+kind: VolumeSnapshotClass
+metadata: { name: fake }
+driver: ${driver}
+deletionPolicy: Delete
+---
+apiVersion: ${snapshotGroup}/v1
+kind: VolumeSnapshot
+metadata: { name: backup, namespace: default }
+spec:
+  volumeSnapshotClassName: fake
+  source: { persistentVolumeClaimName: data }
+---
+apiVersion: v1
+kind: PersistentVolumeClaim
+metadata: { name: restored, namespace: default }
+spec:
+  accessModes: [ReadWriteOnce]
+  storageClassName: fake
+  dataSource: { apiGroup: ${snapshotGroup}, kind: VolumeSnapshot, name: backup }
+  resources: { requests: { storage: 2Gi } }
+`;
+
+test("a VolumeSnapshot becomes a snapshot, a claim is restored from it, and both are deleted [N22 S10]", async () => {
+  const kubectl = createKubectl(cluster.kubeconfig, cluster.folder);
+  const definitions = [
+    definitionOf("VolumeSnapshot", "Namespaced"),
+    definitionOf("VolumeSnapshotContent", "Cluster"),
+    definitionOf("VolumeSnapshotClass", "Cluster"),
+  ];
+  const list = JSON.stringify({ apiVersion: "v1", kind: "List", items: definitions });
+  await kubectl("apply", "-f", cluster.file("definitions.json", list));
+  for (const { metadata } of definitions)
+    await kubectl("wait", "--for=condition=Established", `crd/${metadata.name}`, "--timeout=60s");
+  const running = await startManager();
+  cluster.cloud.machines.add("worker-1");
+  await cluster.join("worker-1");
+  await cluster.initialized("worker-1");
+  await kubectl("apply", "-f", cluster.file("objects.yaml", objects));
+  await cluster.until("the claim is bound", async () => (await claim()).status?.phase === "Bound");
+
+  await kubectl("apply", "-f", cluster.file("snapshots.yaml", snapshotObjects));
+  const phase = () => kubectl("get", "pvc", "restored", "-o", "jsonpath={.status.phase}");
+  await cluster.until("the restored claim is bound", async () => (await phase()) === "Bound");
+  const [snapshot] = cluster.cloud.snapshots.list();
+  const source = cluster.cloud.volumes.list().find(({ id }) => id === snapshot?.volume);
+  expect(source?.name).toBe(`pvc-${(await claim()).metadata.uid}`);
+  expect(cluster.cloud.volumes.list()).toHaveLength(2);
+  const described = await kubectl("describe", "volumesnapshot", "backup");
+  expect(described).toMatch(/Ready To Use: +true/);
+  for (const reason of ["CreatingSnapshot", "SnapshotCreated", "SnapshotReady"])
+    expect(described).toContain(reason);
+
+  await kubectl("delete", "volumesnapshot", "backup");
+  await cluster.until("the snapshot is deleted", () => cluster.cloud.snapshots.list().length === 0);
+  expect(await kubectl("get", "volumesnapshotcontents", "-o", "name")).toBe("");
+  await kubectl("delete", "pvc", "data", "restored");
+  await cluster.until("the volumes are deleted", () => cluster.cloud.volumes.list().length === 0);
   expect(running.output()).not.toMatch(/\b403\b|permission missing/);
 });

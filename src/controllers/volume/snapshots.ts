@@ -255,7 +255,10 @@ export class Snapshots {
     });
   }
 
-  /** The finalizer of the claim goes when no snapshot of it is being created. */
+  /**
+   * The finalizer of the claim goes when no snapshot of it is being created. One that was not begun before the claim was deleted cannot
+   * be created any more.
+   */
   async #releaseClaim(snapshot: VolumeSnapshot, signal: AbortSignal): Promise<void> {
     const { claim } = this.#factsOf(snapshot);
     if (claim === undefined) return;
@@ -267,6 +270,7 @@ export class Snapshots {
           one.metadata.namespace === namespace &&
           one.spec.source.persistentVolumeClaimName === name &&
           !isReady(one) &&
+          (claim.metadata.deletionTimestamp === undefined || this.#contentOf(one) !== undefined) &&
           !(one.metadata.uid === snapshot.metadata.uid && one.metadata.deletionTimestamp !== undefined),
       );
     if (!isCreating)

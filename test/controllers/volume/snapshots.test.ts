@@ -203,6 +203,21 @@ describe("a VolumeSnapshot", () => {
     await w.until(() => w.findSnapshot("backup") === undefined, "deleted");
   });
 
+  test("does not hold a claim that was deleted before its creation began", async () => {
+    const w = await withClaim();
+    w.cloud.volumes.actionTime = seconds(20);
+    w.snapshot("backup", "data");
+    await w.until(
+      () => w.getClaim("data").metadata.finalizers?.includes(protection.claim) === true,
+      "protected",
+    );
+    w.deleteClaim("data");
+    w.snapshot("late", "data");
+    await w.until(() => messageOf(w, "late") !== undefined, "refused");
+    await w.until(() => w.isReady("backup"), "ready");
+    await w.until(() => w.findClaim("data") === undefined, "deleted");
+  });
+
   test("names the parameters of its class that have no effect", async () => {
     const w = await withClaim();
     w.createSnapshotClass("locked", { parameters: { lockMode: "compliance" } });

@@ -10,16 +10,10 @@ import type {
   VolumeDriver,
   VolumeSource,
 } from "../../provider/volumes.ts";
-import { expectSameEndAfterFaults } from "./end-states.ts";
-import { faultPositions, manyRuns, readFaultKinds } from "./faulty-transport.ts";
 import { failureOf, Lab } from "./lab.ts";
 import type { Harness } from "./simulated-cloud.ts";
+import { endsInTheSameState, type VolumeLab } from "./volume-end-states.ts";
 import { addMachines, type Machines, Orchestrator, snapshotsOf } from "./volume-orchestrator.ts";
-
-interface World extends Machines {
-  readonly lab: Lab;
-  readonly orchestrator: Orchestrator;
-}
 
 function disksOf({ simulated }: Lab): NonNullable<typeof simulated.disks> {
   if (simulated.disks === undefined) throw new Error("The simulated cloud has no `disks`.");
@@ -35,7 +29,7 @@ function partOf({ cloud }: Lab): Snapshots {
 const dataOf = (lab: Lab, { id }: ObservedVolume): string => disksOf(lab).read(id);
 
 /** A volume that a machine has written to. */
-async function written({ orchestrator, lab, place, ids }: World): Promise<ObservedVolume> {
+async function written({ orchestrator, lab, place, ids }: VolumeLab): Promise<ObservedVolume> {
   const volume = await orchestrator.create("pvc-1", place, 2);
   await orchestrator.attach(volume, ids[0]);
   disksOf(lab).write(volume.id, "first");
@@ -49,7 +43,7 @@ export function snapshotsConformance(
   driver: VolumeDriver,
   kind: VolumeSource["kind"],
 ): void {
-  const fresh = async (): Promise<World> => {
+  const fresh = async (): Promise<VolumeLab> => {
     const lab = new Lab(harness);
     return { lab, orchestrator: new Orchestrator(lab, driver), ...(await addMachines(lab, driver)) };
   };
@@ -102,40 +96,7 @@ export function snapshotsConformance(
       expect(lab.mutations).toBe(before);
     });
 
-    test.each(readFaultKinds)(
-      "end in the same state with a %p fault at every operation",
-      async (fault) => {
-        let machines: Machines | undefined;
-        const prepare = async () => {
-          const { lab, ...made } = await fresh();
-          machines = made;
-          return lab;
-        };
-        await expectSameEndAfterFaults(fault, prepare, (lab) =>
-          live(new Orchestrator(lab, driver), machines as Machines),
-        );
-      },
-      manyRuns,
-    );
-
-    test(
-      "end in the same state after a crash while a request is under way",
-      async () => {
-        const clean = await fresh();
-        const first = clean.lab.requests.length;
-        const expected = await live(clean.orchestrator, clean);
-        for (const fault of ["reset", "lost-answer"] as const) {
-          for (const position of faultPositions(clean.lab.requests.slice(first), fault)) {
-            const { lab, orchestrator, ...machines } = await fresh();
-            orchestrator.crashesOnFailure = true;
-            lab.faulty.failAt(position, fault);
-            const states = await live(orchestrator, machines);
-            expect({ fault, position, states }).toEqual({ fault, position, states: expected });
-          }
-        }
-      },
-      manyRuns,
-    );
+    endsInTheSameState({ driver, fresh, live });
   });
 
   if (kind === "volume") return;

@@ -5,11 +5,10 @@ import { describe, expect, test } from "bun:test";
 import { seconds } from "../../core/brand.ts";
 import { readParameters } from "../../csi/volume-requests.ts";
 import type { ObservedVolume, VolumeDriver, Volumes } from "../../provider/volumes.ts";
-import { expectSameEndAfterFaults } from "./end-states.ts";
-import { faultPositions, manyRuns, readFaultKinds } from "./faulty-transport.ts";
 import { failureOf, Lab } from "./lab.ts";
 import type { Harness } from "./simulated-cloud.ts";
 import { snapshotsConformance } from "./snapshots-conformance.ts";
+import { endsInTheSameState } from "./volume-end-states.ts";
 import { addMachines, type Machines, Orchestrator } from "./volume-orchestrator.ts";
 
 /** Runs the contract of `volumes` as bun tests. Call it at the top level of a test file. */
@@ -99,40 +98,7 @@ export function volumesConformance(name: string, harness: Harness): void {
       expect(lab.mutations).toBe(removed);
     });
 
-    test.each(readFaultKinds)(
-      "end in the same state with a %p fault at every operation",
-      async (kind) => {
-        let machines: Machines | undefined;
-        const prepare = async () => {
-          const made = await fresh();
-          machines = made;
-          return made.lab;
-        };
-        await expectSameEndAfterFaults(kind, prepare, (lab) =>
-          live(new Orchestrator(lab, driver), machines as Machines),
-        );
-      },
-      manyRuns,
-    );
-
-    test(
-      "end in the same state after a crash while a request is under way",
-      async () => {
-        const clean = await fresh();
-        const first = clean.lab.requests.length;
-        const expected = await live(clean.orchestrator, clean);
-        for (const kind of ["reset", "lost-answer"] as const) {
-          for (const position of faultPositions(clean.lab.requests.slice(first), kind)) {
-            const { lab, orchestrator, ...machines } = await fresh();
-            orchestrator.crashesOnFailure = true;
-            lab.faulty.failAt(position, kind);
-            const states = await live(orchestrator, machines);
-            expect({ kind, position, states }).toEqual({ kind, position, states: expected });
-          }
-        }
-      },
-      manyRuns,
-    );
+    endsInTheSameState({ driver, fresh, live });
 
     test("that are attached are neither deleted nor attached elsewhere", async () => {
       const { lab, orchestrator, ids, place } = await fresh();

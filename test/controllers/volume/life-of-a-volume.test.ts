@@ -1,11 +1,18 @@
 // A volume from its claim to its deletion: once without faults, then with a crash and with each kind of fault at every request.
 
 import { afterEach, describe, expect, test } from "bun:test";
-import { runsAllTests } from "../../../src/testing/breadth.ts";
-import type { Crossing } from "../../support/service-world-options.ts";
 import { VolumeWorld } from "../../support/volume-world.ts";
+import {
+  expectToSurviveCrashes,
+  expectToSurviveFaults,
+  faultsOfTheCloud,
+} from "../../support/whole-lives.ts";
 
 let world: VolumeWorld | undefined;
+function open(): VolumeWorld {
+  world = new VolumeWorld();
+  return world;
+}
 afterEach(async () => {
   await world?.stop();
   expect(world?.unexpectedErrors ?? []).toEqual([]);
@@ -52,8 +59,7 @@ async function live(w: VolumeWorld): Promise<void> {
 
 describe("a volume", () => {
   test("is created, attached, expanded, detached and deleted [N22]", async () => {
-    const w = new VolumeWorld();
-    world = w;
+    const w = open();
     await w.start();
     await live(w);
     expect(w.changes).toEqual([
@@ -71,61 +77,11 @@ describe("a volume", () => {
     ]);
   });
 
-  test("is neither lost nor made twice when the process is killed at any request", async () => {
-    const crossings: Parameters<Crossing>[] = [];
-    const clean = new VolumeWorld();
-    await clean.start();
-    clean.onCrossing = (...crossing) => void crossings.push(crossing);
-    await live(clean);
-    await clean.stop();
-    const isRelevant = ([what]: Parameters<Crossing>) => /volume/.test(what);
-    const positions = crossings.flatMap((crossing, index) => (isRelevant(crossing) ? [index] : []));
-    const chosen = runsAllTests ? positions : positions.filter((_, index) => index % 4 === 0);
-    expect(positions.length).toBeGreaterThan(30);
-    for (const position of chosen) {
-      const w = new VolumeWorld();
-      world = w;
-      let count = 0;
-      let isKilled = false;
-      w.onCrossing = () => {
-        if (count++ !== position) return;
-        isKilled = true;
-        w.crash();
-        void w.start();
-      };
-      await w.start();
-      await live(w);
-      expect({ position, isKilled }).toEqual({ position, isKilled: true });
-      await w.stop();
-    }
-  });
+  test("is neither lost nor made twice when the process is killed at any request", () =>
+    expectToSurviveCrashes({ open, live }, /volume/));
 
-  const faults = [
-    { kind: "reset" },
-    { kind: "lost-answer" },
-    { kind: "false-error", status: 500 },
-    { kind: "status", status: 503 },
-    { kind: "status", status: 429 },
-    { kind: "no-effect" },
-    { kind: "cut" },
-  ] as const;
-  test.each(faults)(
+  test.each(faultsOfTheCloud)(
     "comes to the same end with the fault %p at every request to the cloud",
-    async (fault) => {
-      const clean = new VolumeWorld();
-      await clean.start();
-      await live(clean);
-      const operations = clean.asked.length;
-      await clean.stop();
-      for (let after = 0; after < operations; after += runsAllTests ? 1 : 3) {
-        const w = new VolumeWorld();
-        world = w;
-        await w.start();
-        await w.until(() => w.manager.isIdle(), "idle");
-        w.cloud.faults.add({ ...fault, after });
-        await live(w);
-        await w.stop();
-      }
-    },
+    (fault) => expectToSurviveFaults({ open, live }, fault),
   );
 });

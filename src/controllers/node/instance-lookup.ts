@@ -2,16 +2,16 @@
 // not.
 
 import type { Answer, Inventory, UnansweredSource } from "../../cloud/inventory.ts";
-import { type Milliseconds, milliseconds, minutes } from "../../core/brand.ts";
+import { type Milliseconds, milliseconds } from "../../core/brand.ts";
 import type { Problem } from "../../core/problem.ts";
 import type { Node } from "../../kube/objects.ts";
-import type { Clock } from "../../platform/clock.ts";
 import { describeError } from "../classify-error.ts";
-import type { NodeDeps, NodeStore } from "../node-deps.ts";
+import type { NodeDeps } from "../node-deps.ts";
 import { identityOf, providerIDOf } from "../node-facts.ts";
 import { PendingLookups } from "../pending-lookups.ts";
 import { providedNodeIP } from "../well-known.ts";
 import type { NodeSettings } from "./settings.ts";
+import { UsedNames } from "./used-names.ts";
 
 type InstanceLookupOptions = Pick<NodeDeps, "nodes" | "inventory" | "clock"> & {
   readonly settings: Pick<NodeSettings, "maxObservationAge" | "matchTimeout">;
@@ -49,7 +49,7 @@ export class InstanceLookup {
     this.#options = options;
     this.pending = new PendingLookups(inventory, clock);
     this.#usedNames = new UsedNames(clock);
-    this.#usedNames.follow(nodes, (name) => this.pending.forget(name));
+    this.#usedNames.follow(nodes, inventory, (name) => this.pending.forget(name));
   }
 
   /** An answer with the instance may be a minute old; any other must be newer than the lookup. */
@@ -173,47 +173,6 @@ const nodeIPOf = ({ metadata }: Node): string | undefined => metadata.annotation
 
 function isMatch(answer: Answer): answer is Match {
   return answer.kind === "exists" || answer.kind === "unconfirmed";
-}
-
-const keepFor: Milliseconds = minutes(60);
-
-/**
- * Remembers names that Nodes had before. An instance observed under such a name may be the predecessor's, and a provider id is never
- * changed once written, so only observations since the current Node was created count.
- */
-class UsedNames {
-  readonly #clock: Clock;
-  /** When the last Node of that name was deleted, and when its successor was created. */
-  readonly #names = new Map<string, { readonly freedAt: number; readonly takenAt?: number }>();
-
-  constructor(clock: Clock) {
-    this.#clock = clock;
-  }
-
-  /** Follows the Nodes for the life of the process. `onFreed` is called with every name whose Node was deleted or replaced. */
-  follow(nodes: NodeStore, onFreed: (name: string) => void): void {
-    nodes.subscribe(({ key, before, after }) => {
-      if (before?.metadata.uid === after?.metadata.uid) return;
-      const now = this.#clock.monotonic();
-      if (before !== undefined) {
-        this.#names.set(key, { freedAt: now });
-        for (const [name, { freedAt }] of this.#names) {
-          if (freedAt >= now - keepFor) break;
-          this.#names.delete(name);
-        }
-        onFreed(key);
-      }
-      const freed = this.#names.get(key);
-      if (after !== undefined && freed !== undefined) {
-        this.#names.set(key, { freedAt: freed.freedAt, takenAt: now });
-      }
-    });
-  }
-
-  /** The time from which an instance observed under this name belongs to the current Node. */
-  countsFrom(name: string): number {
-    return this.#names.get(name)?.takenAt ?? Number.NEGATIVE_INFINITY;
-  }
 }
 
 /**

@@ -35,6 +35,17 @@ describe("a Node that is recreated under the same name", () => {
     expect(w.nodes.node("n0").spec.providerID).toBe("fake://2");
   });
 
+  test("does not get the provider id of a machine that had no Node when the manager started", async () => {
+    const w = setUp({ machines: [machine("1", { names: ["n0"] })] }).start("node");
+    w.inventory.requestListing(0, "refresh");
+    await w.pass(10);
+    w.cloud.machines.clear();
+    w.cloud.put(machine("2", { names: ["n0"] }));
+    joins(w);
+    await w.until(() => w.initialized.length === 1, "the Node to be initialized", 10);
+    expect(w.nodes.node("n0").spec.providerID).toBe("fake://2");
+  });
+
   test("is not deleted on a proof about its predecessor", async () => {
     const w = setUp({ lifecycle: { removalLimit: "off" } }).start("lifecycle");
     w.nodes.add({ name: "n0", spec: { providerID: "fake://1" } });

@@ -1,0 +1,67 @@
+// The names that Nodes had before. An instance observed under such a name may be that of the former Node, and a provider id is never
+// changed once written, so only observations since the current Node was created count.
+
+import type { Inventory } from "../../cloud/inventory.ts";
+import type { SourceInventory } from "../../cloud/source-inventory.ts";
+import { type Milliseconds, minutes } from "../../core/brand.ts";
+import type { Clock } from "../../platform/clock.ts";
+import type { NodeStore } from "../node-deps.ts";
+
+const keepFor: Milliseconds = minutes(60);
+
+export class UsedNames {
+  readonly #clock: Clock;
+  /** When the last Node of that name was deleted, and when its successor was created. */
+  readonly #names = new Map<string, { readonly freedAt: number; readonly takenAt?: number }>();
+  /** Sources without a complete listing yet. */
+  readonly #unlisted = new Set<SourceInventory>();
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  /** Follows the Nodes for the life of the process. `onFreed` is called with every name whose Node was deleted or replaced. */
+  follow(nodes: NodeStore, inventory: Inventory, onFreed: (name: string) => void): void {
+    for (const source of inventory.sources) this.#unlisted.add(source);
+    inventory.subscribe(() => this.#noteFirstListings(nodes));
+    nodes.subscribe(({ key, before, after }) => {
+      if (before?.metadata.uid === after?.metadata.uid) return;
+      const now = this.#clock.monotonic();
+      if (before !== undefined) {
+        this.#free(key, now);
+        onFreed(key);
+      }
+      const freed = this.#names.get(key);
+      if (after !== undefined && freed !== undefined) {
+        this.#names.set(key, { freedAt: freed.freedAt, takenAt: now });
+      }
+    });
+  }
+
+  /** The time from which an instance observed under this name belongs to the current Node. */
+  countsFrom(name: string): number {
+    return this.#names.get(name)?.takenAt ?? Number.NEGATIVE_INFINITY;
+  }
+
+  /**
+   * A machine of the first listing that has no Node may have had one, which was deleted before this process started. A machine
+   * of a later listing only cannot have had one without this process seeing its deletion.
+   */
+  #noteFirstListings(nodes: NodeStore): void {
+    for (const source of this.#unlisted) {
+      if (source.latest === undefined) continue;
+      this.#unlisted.delete(source);
+      const names = source.latest.items.flatMap((instance) => instance.names);
+      for (const name of names) if (nodes.get(name) === undefined) this.#free(name, this.#clock.monotonic());
+    }
+  }
+
+  #free(name: string, now: number): void {
+    this.#names.delete(name);
+    this.#names.set(name, { freedAt: now });
+    for (const [old, { freedAt }] of this.#names) {
+      if (freedAt >= now - keepFor) break;
+      this.#names.delete(old);
+    }
+  }
+}

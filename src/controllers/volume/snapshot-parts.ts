@@ -147,6 +147,11 @@ export class SnapshotParts {
         if (dataSource?.kind === "VolumeSnapshot")
           this.#add("snapshot", `${key.slice(0, key.indexOf("/"))}/${dataSource.name}`);
       }),
+      // It can become visible after its claim is bound.
+      stores.volumes.subscribe(({ after }) => {
+        const { namespace, name } = after?.spec?.claimRef ?? {};
+        addAll(of.get(`${namespace}/${name}`));
+      }),
     ];
   }
 

@@ -122,6 +122,20 @@ describe("a VolumeSnapshot", () => {
     expect(w.cloud.snapshots.list()).toHaveLength(1);
   });
 
+  test("is taken within seconds when the PersistentVolume of its claim becomes visible", async () => {
+    const w = await withClaim();
+    const { csi } = w.volumeOf("data").spec ?? {};
+    w.claim("late", { spec: { volumeName: "pv-late" } });
+    w.changeClaim("late", (now) => ({ ...now, status: { ...now.status, phase: "Bound" } }), "status");
+    w.snapshot("backup", "late");
+    await w.until(() => messageOf(w)?.includes("not yet bound") === true, "reported");
+    await w.pass(40);
+    const { uid } = w.getClaim("late").metadata;
+    const claimRef = { namespace: "default", name: "late", uid: uid ?? "" };
+    w.createVolume("pv-late", { spec: { claimRef, csi: { driver, volumeHandle: csi?.volumeHandle ?? "" } } });
+    await w.until(() => w.isReady("backup"), "ready", 10);
+  });
+
   test("is bound to a VolumeSnapshotContent that a user prepared, and is deleted with it", async () => {
     const w = await withSnapshot();
     w.createContent("old", {

@@ -1,6 +1,7 @@
 // Claims and the pods that use them: what users, the scheduler, the attach/detach controller of kube-controller-manager and kubelets do
 // about volumes. A kubelet that is cut off from the API server keeps its mounts, so that its machine goes on writing.
 
+import { perMachine } from "../../providers/fake/simulator/volumes.ts";
 import { isReady } from "../../src/controllers/node-facts.ts";
 import { seconds } from "../../src/core/brand.ts";
 import type {
@@ -289,6 +290,13 @@ export class VolumePods {
     }
   }
 
+  /** As the scheduler counts them: of pods and of VolumeAttachments. */
+  #volumesOf(node: string): ReadonlySet<string | undefined> {
+    const ofPods = [...this.#pods.values()].filter((pod) => pod.node === node).map(({ volume }) => volume);
+    const attached = this.attachments().filter(({ spec }) => spec.nodeName === node);
+    return new Set([...ofPods, ...attached.map(({ spec }) => spec.source.persistentVolumeName)]);
+  }
+
   #start(claim: string, volumeName: string, annotations: Readonly<Record<string, string>>): void {
     const { cloud, clock } = this.#world;
     const zone = cloud.volumes.list().find(({ name }) => name === volumeName)?.zone;
@@ -297,7 +305,8 @@ export class VolumePods {
       .nodes()
       .map(({ metadata }) => metadata.name)
       .filter((name) => this.#machineOf(name) !== undefined)
-      .filter((name) => zone === undefined || this.#world.machineNamed(name)?.zone === zone);
+      .filter((name) => zone === undefined || this.#world.machineNamed(name)?.zone === zone)
+      .filter((name) => this.#volumesOf(name).size < perMachine);
     const node = eligible[Math.floor(this.#random.fraction() * eligible.length)];
     if (node === undefined) return;
     if (volumeName !== "") {

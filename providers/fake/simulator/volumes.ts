@@ -27,7 +27,7 @@ interface Stored {
   readonly busyUntil: number;
 }
 
-const perMachine = 8;
+export const perMachine = 8;
 
 export class FakeVolumes {
   readonly #clock: Clock;

@@ -153,11 +153,19 @@ export class Inventory {
 
   /** The machine that a provider id names, for load balancers and routes. It need not exist. */
   machineOf(identity: NodeIdentity): Machine | undefined {
-    const [source] = identity.providerID === undefined ? [] : this.#managingSources(identity.providerID);
-    const key = identity.providerID && source?.keyOf(identity.providerID);
-    if (source === undefined || key === undefined) return this.unreadableMachineOf(identity);
-    const handles = source.answer("id", key)?.instances[0]?.handles;
-    return defined({ source: source.source.name, key, handles });
+    const { providerID } = identity;
+    if (providerID === undefined) return undefined;
+    const all = this.#managingSources(providerID).map((source) => {
+      const key = source.keyOf(providerID) ?? "";
+      return { source: source.source.name, key, answer: source.answer("id", key) };
+    });
+    // Several may recognize the id, and one that has answered without the machine does not have it.
+    const found =
+      all.find(({ answer }) => answer?.instances.length) ??
+      all.find(({ answer }) => answer === undefined) ??
+      all[0];
+    if (found === undefined) return this.unreadableMachineOf(identity);
+    return defined({ source: found.source, key: found.key, handles: found.answer?.instances[0]?.handles });
   }
 
   /** What is known about the machine of this Node now. */

@@ -56,6 +56,21 @@ describe("an inventory", () => {
     expect(limited.listings).toBe(1);
   });
 
+  test("names the source that has the machine where several recognize the id", async () => {
+    const { inventory, answer, second } = setUp([{ name: "near" }, { name: "far" }]);
+    second.machines.set("7", machine("7", { handles: { port: "p7" } }));
+    second.failure = { error: outage() };
+    expect(inventory.machineOf(withID("fake://7"))).toEqual({ source: "near", key: "7" });
+    await answer(withID("fake://7"));
+    // The other source does not have it.
+    expect(inventory.machineOf(withID("fake://7"))).toEqual({ source: "far", key: "7" });
+    second.failure = undefined;
+    await answer(withID("fake://7"));
+    expect(inventory.machineOf(withID("fake://7"))).toEqual({
+      ...{ source: "far", key: "7", handles: { port: "p7" } },
+    });
+  });
+
   test("answers a thousand queries with one listing [F9 F24]", async () => {
     const { clock, first, ask, inventory, news } = setUp();
     for (let index = 0; index < 1000; index += 1) {

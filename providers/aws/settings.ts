@@ -186,7 +186,7 @@ const settingOfKey = new Map(
 export function readConfigFile(text: string): ConfigFile {
   return readGcfg(text, {
     sections: ["Global"],
-    records: { section: "ServiceOverride", setting: "service-overrides", name: "name" },
+    records: [{ section: "ServiceOverride", setting: "service-overrides" }],
     nameOf: (key) => settingOfKey.get(key) ?? key,
     repeatable: new Set(["node-ip-families"]),
     example: "Region = us-west-2",

@@ -100,14 +100,18 @@ export function requestOf(
 export const atRevision = (request: JsonRequest, revision: number | undefined): JsonRequest =>
   revision === undefined ? request : { ...request, headers: { "if-match": `revision_number=${revision}` } };
 
+type OpenContext = Pick<Context, "account" | "inputs">;
+
 /** One service: requests, and listings of its collections. */
 export class ServiceApi {
   readonly #api: (call: Call) => Promise<JsonApi>;
   readonly #session: (call: Call) => Promise<Session>;
+  readonly #type: string;
 
-  constructor(type: string, settings: Settings, { account, inputs }: Pick<Context, "account" | "inputs">) {
+  constructor(type: string, settings: Settings, { account, inputs }: OpenContext, scope?: string) {
+    this.#type = type;
     const opened = account<Session>({
-      name: type,
+      name: scope === undefined ? type : `${type} of ${scope}`,
       fetch: (plain, call) => fetchSession(settings, inputs, plain, call),
       sign: (request, { token, tls }) => ({
         ...request,
@@ -126,6 +130,12 @@ export class ServiceApi {
   /** The project of the credentials. */
   async projectID(call: Call): Promise<string | undefined> {
     return (await this.#session(call)).projectID;
+  }
+
+  /** Its URL and the project: two accounts with the same ones see the same objects. */
+  async place(call: Call): Promise<string> {
+    const session = await this.#session(call);
+    return `${session.projectID} ${endpointOf(session, this.#type)}`;
   }
 
   async call<T>(request: JsonRequest, call: Call): Promise<T> {
@@ -166,18 +176,24 @@ export class ServiceApi {
   }
 }
 
-/** The services of a cloud. */
-export interface OpenStackApi {
+/** The services with servers and their ports. */
+export interface ServersApi {
   readonly compute: ServiceApi;
   readonly network: ServiceApi;
+}
+
+/** The services of a cloud. */
+export interface OpenStackApi extends ServersApi {
   readonly balancing: ServiceApi;
   readonly storage: ServiceApi;
 }
 
-export function openStackApi(settings: Settings, context: Pick<Context, "account" | "inputs">): OpenStackApi {
+export function serversApi(settings: Settings, context: OpenContext, scope?: string): ServersApi {
+  const open = (type: string) => new ServiceApi(type, settings, context, scope);
+  return { compute: open("compute"), network: open("network") };
+}
+
+export function openStackApi(servers: ServersApi, settings: Settings, context: OpenContext): OpenStackApi {
   const open = (type: string) => new ServiceApi(type, settings, context);
-  return {
-    ...{ compute: open("compute"), network: open("network") },
-    ...{ balancing: open("load-balancer"), storage: open("block-storage") },
-  };
+  return { ...servers, balancing: open("load-balancer"), storage: open("block-storage") };
 }

@@ -10,7 +10,10 @@ const renamed: Readonly<Record<string, string>> = { "loadbalancer enabled": "loa
 export function readConfigFile(text: string): ConfigFile {
   return readGcfg(text, {
     sections: ["Global", "Networking", "Route", "LoadBalancer", "BlockStorage", "Metadata"],
-    records: { section: "LoadBalancerClass", setting: "load-balancer-classes", name: "name" },
+    records: [
+      { section: "LoadBalancerClass", setting: "load-balancer-classes" },
+      { section: "Scope", setting: "scopes" },
+    ],
     nameOf: (key, section) => renamed[`${section} ${key}`] ?? key,
     repeatable: new Set(["public-network-name", "internal-network-name"]),
     example: "auth-url = https://keystone.example:5000/v3",

@@ -1,6 +1,6 @@
 // The provider of OpenStack: servers of Nova as instances, load balancers of Octavia, and routes in a router of Neutron.
 
-import { defineProvider } from "#ccm";
+import { defineProvider, type RouteTarget } from "#ccm";
 import { annotations, prefix } from "./annotations.ts";
 import { openStackApi } from "./api.ts";
 import { facts } from "./balancer.ts";
@@ -9,6 +9,7 @@ import { serverSource } from "./instances.ts";
 import { tlsFiles } from "./keystone.ts";
 import { octaviaLoadBalancers, pendingBalancers } from "./load-balancers.ts";
 import { routerRoutes } from "./routes.ts";
+import { placesOf, repeatedPlaces, scopeProblems } from "./scopes.ts";
 import { checkSettings, config, reasons, usesClouds } from "./settings.ts";
 import { contradictions } from "./spec.ts";
 import { cinderVolumes, volumeDriver } from "./volumes.ts";
@@ -23,20 +24,26 @@ export const openstack = defineProvider({
   reasons,
   readConfigFile,
   volumeDriver,
-  checkConfig: checkSettings,
+  checkConfig: (settings) => [...checkSettings(settings), ...scopeProblems(settings)],
   inputs: (settings) => [
     ...tlsFiles(settings).map((path) => ({ kind: "File", path }) as const),
-    ...(usesClouds(settings) ? [{ kind: "File", path: settings["clouds-file"] } as const] : []),
+    ...(usesClouds(settings) || settings.scopes.some(({ cloud }) => cloud !== undefined)
+      ? [{ kind: "File", path: settings["clouds-file"] } as const]
+      : []),
   ],
   connect: (settings, context) => {
-    const api = openStackApi(settings, context);
+    const [main, ...others] = placesOf(settings, context);
+    const api = openStackApi(main.api, settings, context);
     const router = settings["router-id"];
     const hasBalancers = settings["load-balancers-enabled"];
+    const routes = router === undefined ? undefined : routerRoutes(api, router);
+    const serves = ({ machine }: RouteTarget) => machine?.source === main.name;
     return {
-      instances: { sources: [serverSource(api, settings)], matchBy: ["name"] },
+      instances: { sources: [serverSource(main), ...others.map(serverSource)], matchBy: ["name"] },
       pending: hasBalancers ? pendingBalancers(api) : undefined,
       loadBalancers: hasBalancers ? octaviaLoadBalancers(api, settings, context.mark) : undefined,
-      routes: router === undefined ? undefined : routerRoutes(api, router),
+      routes: others.length === 0 ? routes : routes && [{ ...routes, name: `router ${router}`, serves }],
+      checkSettings: async (call) => (others.length === 0 ? [] : repeatedPlaces([main, ...others], call)),
       volumes: cinderVolumes(api, settings, context.mark),
     };
   },

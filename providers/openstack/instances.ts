@@ -10,7 +10,7 @@ import {
   providerID,
 } from "#ccm";
 import { type Attached, addressesOf } from "./addresses.ts";
-import type { OpenStackApi } from "./api.ts";
+import type { ServersApi } from "./api.ts";
 import type { ApiNetwork, ApiPort, ApiServer } from "./resources.ts";
 import type { Settings } from "./settings.ts";
 
@@ -79,12 +79,20 @@ function stateOf({ status, "OS-EXT-STS:task_state": task }: ApiServer): Instance
   return status === "SHUTOFF" ? "stopped" : "running";
 }
 
-function toInstance(server: ApiServer, known: Known, settings: Settings): Instance {
+/** A project in a region, and how the Nodes of its servers are described. */
+export interface ServerPlace {
+  /** The name of the source. */
+  readonly name: string;
+  readonly region: string | undefined;
+  readonly settings: Settings;
+  readonly api: ServersApi;
+}
+
+function toInstance(server: ApiServer, known: Known, { settings, region }: ServerPlace): Instance {
   const { id, name, flavor, "OS-EXT-AZ:availability_zone": zone } = server;
   const attached = attachedTo(server, known);
   const addresses = addressesOf(server, attached, settings);
   const type = flavor?.original_name ?? "";
-  const region = settings.region;
   const text = `The server ${name} has no address yet. A joining Node stays uninitialized until it has one.`;
   return {
     key: id,
@@ -116,7 +124,7 @@ const hasTrunk = (ports: readonly ApiPort[]): boolean =>
   ports.some(({ trunk_details }) => (trunk_details?.sub_ports?.length ?? 0) > 0);
 
 async function knownFor(
-  { compute, network }: OpenStackApi,
+  { compute, network }: ServersApi,
   servers: readonly ApiServer[],
   ports: readonly ApiPort[],
   call: Call,
@@ -143,13 +151,13 @@ function keyOf(providerID: string, own: string | undefined): string | undefined 
   return region === "" || region === own ? id : undefined;
 }
 
-export function serverSource(api: OpenStackApi, settings: Settings): InstanceSource {
-  const { compute, network } = api;
+export function serverSource(place: ServerPlace): InstanceSource {
+  const { compute, network } = place.api;
   const portsOf = (call: Call, device?: readonly string[]): Promise<readonly ApiPort[]> =>
     collect(network.listOwn<ApiPort>("/v2.0/ports", call, { fields: portFields, device_id: device }));
   const toInstances = async (servers: readonly ApiServer[], ports: readonly ApiPort[], call: Call) => {
-    const known = await knownFor(api, servers, ports, call);
-    return servers.map((server) => toInstance(server, known, settings));
+    const known = await knownFor(place.api, servers, ports, call);
+    return servers.map((server) => toInstance(server, known, place));
   };
   /** Subports are attached to the trunk, so they are only in the listing of all ports. */
   const described = async (servers: readonly ApiServer[], call: Call): Promise<readonly Instance[]> => {
@@ -170,8 +178,8 @@ export function serverSource(api: OpenStackApi, settings: Settings): InstanceSou
       (instance) => instance,
     );
   return {
-    name: "servers",
-    keyOf: (id) => keyOf(id, settings.region),
+    name: place.name,
+    keyOf: (id) => keyOf(id, place.region),
     list: async function* (call) {
       const ports = await portsOf(call);
       for await (const page of compute.list<ApiServer>("/servers/detail", call, {}))

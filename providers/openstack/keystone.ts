@@ -50,10 +50,20 @@ const operation = "POST /auth/tokens";
 /** The values of settings by name, completed from `clouds.yaml`; read again with each token. */
 type Values = (name: keyof Settings & string) => string | undefined;
 
+function cloudOf(settings: Settings, inputs: Inputs): ReturnType<typeof readClouds> {
+  const content = usesClouds(settings) ? (inputs.file(settings["clouds-file"])?.reveal() ?? "") : undefined;
+  return content === undefined ? {} : readClouds(content, settings.cloud);
+}
+
+/** The region of labels and provider ids. */
+export function regionOf(settings: Settings, inputs: Inputs): string | undefined {
+  const cloud = cloudOf(settings, inputs);
+  return settings.region ?? (typeof cloud === "string" ? undefined : cloud["region"]);
+}
+
 function valuesOf(settings: Settings, inputs: Inputs): Values {
   const path = settings["clouds-file"];
-  const content = usesClouds(settings) ? (inputs.file(path)?.reveal() ?? "") : undefined;
-  const clouds = content === undefined ? {} : readClouds(content, settings.cloud);
+  const clouds = cloudOf(settings, inputs);
   if (typeof clouds === "string")
     throw new CloudError("unauthorized", `${path} cannot be used: ${clouds}. Correct it, or set cloud.`, {
       operation,

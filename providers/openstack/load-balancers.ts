@@ -51,6 +51,7 @@ import type {
   ApiSecurityGroup,
   ApiSubnet,
 } from "./resources.ts";
+import { mainSource } from "./scopes.ts";
 import type { Settings } from "./settings.ts";
 import { activation, collection, creationTitle, deletionTitle, stepsFor } from "./steps.ts";
 
@@ -282,7 +283,9 @@ export function octaviaLoadBalancers(
       const listener = observed.listeners.find((one) => isOwnListener(observed, one));
       return listener && ((listener["allowed_cidrs"] ?? "unspecified") as "unspecified");
     },
-    reaches: ({ settings }, { labels }) => {
+    reaches: ({ settings }, { labels, machine }) => {
+      if (machine !== undefined && machine.source !== mainSource(operator))
+        return `their servers are in the scope ${machine.source}, and load balancers are in the project and region of [Global]`;
       const selector = settings["node-selector"] ?? operator["node-selector"];
       return (
         selector?.matches(labels) !== false ||

@@ -67,7 +67,20 @@ export const access = {
   cloud: text("Name of the cloud in clouds.yaml.", { env: "OS_CLOUD" }),
 };
 
+/** Sections with further regions and projects. Other credentials are in `clouds.yaml`, so that no secret is repeated here. */
+const scope = {
+  name: text("Name of the scope, in messages and metrics.", { required: true }),
+  region: text("Its region. Default: that of [Global], or that of cloud."),
+  "tenant-id": text("Id of its project, if the user of [Global] is a member of several."),
+  cloud: text("Its cloud in clouds.yaml, whose credentials replace those of [Global]."),
+};
+
 const instances = {
+  scopes: records(
+    'Further regions and projects, whose servers are Nodes too: [Scope "name"]. Load balancers, routes and volumes are in those of [Global].',
+    scope,
+    { unique: "name", fallback: [] },
+  ),
   "regional-provider-ids": flag("Write provider ids with the region, openstack://region/id.", {
     ...{ fallback: false, env: "OS_CCM_REGIONAL" },
   }),
@@ -179,6 +192,7 @@ const volumes = {
 export const config = { ...access, ...instances, ...routes, ...balancers, ...volumes };
 export type Settings = Values<typeof config>;
 export type Placement = Values<typeof placement>;
+export type Scope = Values<typeof scope>;
 
 const missingCredentials =
   "no credentials are set. Set application-credential-id and application-credential-secret, or username and password, or use-clouds";

@@ -158,7 +158,8 @@ export function cinderVolumes(
     },
     attach: async (volume, machine, call) => {
       const operation = "POST /servers/{id}/os-volume_attachments";
-      const missing = new CloudError("not-found", `Server ${machine} does not exist.`, { operation });
+      const text = `Server ${machine} does not exist in the project and region of [Global], where volumes are.`;
+      const missing = new CloudError("not-found", text, { operation });
       if (!isID(machine)) throw missing;
       const body = { volumeAttachment: { volumeId: volume.id } };
       // Nova attaches those since 2.60 (Queens).

@@ -1,19 +1,17 @@
 // Reads the configuration file of a Go manager as its parser gcfg does: INI with quotes, continued lines and named sections. Pure.
 
-import type { ConfigFile, ConfigSection, ConfigValue } from "../provider/provider.ts";
+import type { ConfigFile, ConfigValue } from "../provider/provider.ts";
 
 /** What the sections of a file mean. */
 export interface GcfgOptions {
   /** The sections with single settings, as users write them. Upper and lower case are the same. */
   readonly sections: readonly string[];
-  /** The section that may be there several times, each time with a name: `[LoadBalancerClass "internet"]`. */
-  readonly records: {
+  /** Sections that may be there several times, each time with a name: `[LoadBalancerClass "internet"]`. */
+  readonly records: readonly {
     readonly section: string;
-    /** The setting that has its entries. */
+    /** The setting that has its entries. Their value `name` is the name of the section. */
     readonly setting: string;
-    /** The value of an entry that is the name of its section. */
-    readonly name: string;
-  };
+  }[];
   /** The name of the setting for a key. `section` and `key` are in lower case. */
   readonly nameOf: (key: string, section: string) => string;
   /** Settings whose key may be repeated: each line adds an entry. */
@@ -64,7 +62,7 @@ function linesOf(text: string): readonly Line[] {
  * @example
  * readConfigFile: (text) => readGcfg(text, {
  *   sections: ["Global"],
- *   records: { section: "Zone", setting: "zones", name: "name" },
+ *   records: [{ section: "Zone", setting: "zones" }],
  *   nameOf: (key) => key,
  *   repeatable: new Set(["networks"]),
  *   example: "region = north",
@@ -73,7 +71,8 @@ function linesOf(text: string): readonly Line[] {
 export function readGcfg(text: string, options: GcfgOptions): ConfigFile {
   const { sections, records, nameOf, repeatable, example } = options;
   const settings: Record<string, ConfigValue> = {};
-  const entries: { readonly line: number; readonly values: Record<string, ConfigValue> }[] = [];
+  const entries: Record<string, { readonly line: number; readonly values: Record<string, ConfigValue> }[]> =
+    {};
   const problems: ConfigFile["problems"][number][] = [];
   const known = sections.map((one) => one.toLowerCase());
   let section = "";
@@ -86,12 +85,15 @@ export function readGcfg(text: string, options: GcfgOptions): ConfigFile {
       /^\[\s*([\w-]+)\s*("((?:[^"\\]|\\.)*)")?\s*\]\s*(?:[#;].*)?$/.exec(content) ?? [];
     if (header !== undefined) {
       section = header.toLowerCase();
-      const isRecord = section === records.section.toLowerCase() && name !== undefined;
-      target = isRecord ? { [records.name]: { text: name.replaceAll(/\\(.)/g, "$1"), line } } : settings;
-      if (isRecord) entries.push({ line, values: target });
-      else if (!known.includes(section)) {
+      const record = records.find((one) => section === one.section.toLowerCase());
+      target = settings;
+      if (record !== undefined && name !== undefined) {
+        target = { name: { text: name.replaceAll(/\\(.)/g, "$1"), line } };
+        entries[record.setting] = [...(entries[record.setting] ?? []), { line, values: target }];
+      } else if (!known.includes(section)) {
         target = undefined;
-        const all = [...sections.map((one) => `[${one}]`), `[${records.section} "name"]`];
+        const named = records.map((one) => `[${one.section} "name"]`);
+        const all = [...sections.map((one) => `[${one}]`), ...named];
         const expected = `${all.slice(0, -1).join(", ")} or ${all.at(-1)}`;
         report(
           "UnknownSection",
@@ -114,6 +116,5 @@ export function readGcfg(text: string, options: GcfgOptions): ConfigFile {
       target[setting] = { text: isMore ? `${before.text}\n${value}` : value, line };
     }
   }
-  const all = entries.length === 0 ? {} : { [records.setting]: entries as ConfigSection[] };
-  return { settings: { ...settings, ...all }, problems };
+  return { settings: { ...settings, ...entries }, problems };
 }

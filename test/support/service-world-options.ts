@@ -19,6 +19,8 @@ export interface ServiceWorldOptions {
   /** The WebSockets of that cloud. */
   readonly socket?: () => OpenSocket;
   readonly environment?: Readonly<Record<string, string>>;
+  /** Settings of that cloud that flags cannot have, such as lists of records. */
+  readonly cloudFile?: Readonly<Record<string, string>>;
   readonly providerIDOf?: (node: string) => string;
   /** Authorizes requests to the API server. By default everything is allowed. */
   readonly authorize?: Authorize;

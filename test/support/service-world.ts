@@ -92,17 +92,18 @@ export class ServiceWorld {
         path,
       );
     const kube = asTransport(this.server);
+    const read = readFlags([
+      "--master=http://test-api-server",
+      "--leader-elect=false",
+      // Most of the work of an hour in virtual time would be renewals of the Lease.
+      "--leader-elect-retry-period=5s",
+      `--controllers=${this.#options.controllers ?? "service"}`,
+      ...flags,
+    ]);
     const manager = await createManager(
       {
         provider: (this.#options.provider ?? fake) as AnyProvider,
-        settings: readFlags([
-          "--master=http://test-api-server",
-          "--leader-elect=false",
-          // Most of the work of an hour in virtual time would be renewals of the Lease.
-          "--leader-elect-retry-period=5s",
-          `--controllers=${this.#options.controllers ?? "service"}`,
-          ...flags,
-        ]),
+        settings: { ...read, cloud: { ...read.cloud, file: this.#options.cloudFile ?? {} } },
         log: createLog({ format: "text", verbosity: 0, clock: own, write: (line) => this.logged.push(line) }),
         platform: {
           clock: own,

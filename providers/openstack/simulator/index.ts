@@ -17,6 +17,9 @@
 //   cloud.faults.add({ kind: "status", status: 500, operation: "GET /compute/v2.1/servers/detail" });
 //   cloud.counts(); cloud.mutations; cloud.seen; cloud.forget();           // what was requested
 //
+//   cloud.keystone.others.push({ region: "RegionTwo", origin: "http://two.example" });   // or with a project
+//   const other = new OpenStackCloud({ clock, keystone: cloud.keystone });               // serves that origin
+//
 // A load balancer is PENDING for `times.balancer` (3 s) after each change, and refuses others with 409 then. Simplified: quotas of Neutron,
 // policies, flavors and availability zones, Barbican, and the protocols that a pool may have.
 

@@ -27,6 +27,8 @@ export interface OpenStackOptions {
   readonly pageSize?: number;
   /** How long a token is valid; default one hour. */
   readonly tokenLife?: Milliseconds;
+  /** That of another simulated cloud: this one is the last of its `others`. */
+  readonly keystone?: Keystone;
   /** Neutron changes single routes of a router; default true. */
   readonly hasAtomicRoutes?: boolean;
 }
@@ -55,15 +57,14 @@ export class OpenStackCloud extends RestApi {
     pageSize = 1000,
     tokenLife = minutes(60),
     hasAtomicRoutes = true,
+    keystone,
     ...options
   }: OpenStackOptions) {
     super(options);
-    this.keystone = new Keystone(options.clock);
-    this.project = new Project(options.clock, this.later, {
-      balancer: seconds(3),
-      volume: seconds(2),
-      ...times,
-    });
+    this.keystone = keystone ?? new Keystone(options.clock);
+    const all = { balancer: seconds(3), volume: seconds(2), ...times };
+    // Ids are unique in all places.
+    this.project = new Project(options.clock, this.later, all, this.keystone.others.length * 1_000_000);
     this.balancing = new Balancing(options.clock, this.project);
     const size = { pageSize };
     this.operations = {

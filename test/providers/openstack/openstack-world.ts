@@ -16,6 +16,7 @@ import type { KubeObject } from "../../../src/testing/apiserver/objects/kube-obj
 import { resourceNamed } from "../../../src/testing/apiserver/objects/resource-table.ts";
 import { toNode } from "../../support/api-server-nodes.ts";
 import { ServiceWorld } from "../../support/service-world.ts";
+import { besideCloud } from "./openstack-lab.ts";
 
 export const prefix = "loadbalancer.openstack.org/";
 export const tcpPort = (port: number, nodePort = 30_000 + port) => ({
@@ -40,25 +41,34 @@ export interface OpenStackWorldOptions extends Partial<Omit<OpenStackOptions, "c
   /** Nodes that are initialized, each with its server. */
   readonly nodes?: number;
   readonly settings?: Readonly<Record<string, string>>;
+  /** Sections [Scope]. With them there is another cloud, `far`: the region RegionTwo. */
+  readonly scopes?: readonly Readonly<Record<string, string>>[];
 }
 
 export class OpenStackWorld {
   readonly world: ServiceWorld;
   readonly cloud: OpenStackCloud;
+  readonly far: OpenStackCloud | undefined;
   readonly #settings: Readonly<Record<string, string>>;
 
-  constructor({ nodes: count = 2, settings = {}, ...options }: OpenStackWorldOptions = {}) {
+  constructor({ nodes: count = 2, settings = {}, scopes, ...options }: OpenStackWorldOptions = {}) {
     let cloud: OpenStackCloud | undefined;
+    let far: OpenStackCloud | undefined;
     this.world = new ServiceWorld({
       nodes: 0,
       provider: openstack,
+      ...(scopes && { cloudFile: { scopes: JSON.stringify(scopes) } }),
       cloud: (clock) => {
         cloud = new OpenStackCloud({ clock, latency: milliseconds(20), ...options });
-        return asTransport(cloud);
+        if (scopes === undefined) return asTransport(cloud);
+        const beside = besideCloud(cloud, clock);
+        far = beside.cloud;
+        return beside.transport;
       },
     });
     if (cloud === undefined) throw new Error("Expected a cloud.");
     this.cloud = cloud;
+    this.far = far;
     cloud.keystone.applicationCredentials.set("fairlead", secret);
     addExternalNetwork(cloud.project);
     addRouter(cloud.project, "router-1");
@@ -72,12 +82,12 @@ export class OpenStackWorld {
     await this.world.start(...all, "--controllers=service", "--cluster-name=prod", ...flags);
   }
 
-  addNode(name: string): void {
-    const { project } = this.cloud;
+  /** An initialized Node with its server. */
+  addNode(name: string, { project } = this.cloud, spec: Node["spec"] = {}): void {
     const { id } = addServer(project, name);
     const address =
       project.ports.list().find(({ device_id }) => device_id === id)?.fixed_ips[0]?.ip_address ?? "";
-    const node = toNode({ name, uid: `uid-${name}`, spec: { providerID: `openstack:///${id}` } });
+    const node = toNode({ name, uid: `uid-${name}`, spec: { providerID: `openstack:///${id}`, ...spec } });
     const status = { ...node.status, addresses: [{ type: "InternalIP", address }] };
     this.world.server.store.put(resourceNamed("nodes"), { ...node, status } as Node as unknown as KubeObject);
   }

@@ -73,6 +73,8 @@ describe("cloud.conf", () => {
         "bc",
         '[LoadBalancerClass "internet \\"x\\""]',
         "floating-network-id = ext",
+        '[Scope "two"]',
+        "region = RegionTwo",
       ].join("\n"),
     );
     expect(problems).toEqual([]);
@@ -90,6 +92,12 @@ describe("cloud.conf", () => {
             name: { text: 'internet "x"', line: 13 },
             "floating-network-id": { text: "ext", line: 14 },
           },
+        },
+      ],
+      scopes: [
+        {
+          line: 15,
+          values: { name: { text: "two", line: 15 }, region: { text: "RegionTwo", line: 16 } },
         },
       ],
     });
@@ -110,7 +118,7 @@ describe("cloud.conf", () => {
       "1: password must be in a section such as [Global]",
       "3: expected a line such as auth-url = https://keystone.example:5000/v3",
       "4: the value of password has a quote that is not closed",
-      '5: section [Storage] is unknown; expected [Global], [Networking], [Route], [LoadBalancer], [BlockStorage], [Metadata] or [LoadBalancerClass "name"]. Its settings are not read.',
+      '5: section [Storage] is unknown; expected [Global], [Networking], [Route], [LoadBalancer], [BlockStorage], [Metadata], [LoadBalancerClass "name"] or [Scope "name"]. Its settings are not read.',
     ]);
   });
 });
@@ -163,6 +171,32 @@ test.each([
   ],
 ])("reports settings that contradict each other (%#)", (values, expected) => {
   expect(textsOf(values as Readonly<Record<string, string>>)).toContain(expected);
+});
+
+test.each([
+  [
+    { name: "two" },
+    '[Scope "two"] sets neither region, tenant-id nor cloud, so its servers are those of [Global]. Set one, or remove the section',
+  ],
+  [{ name: "Global", region: "two" }, '[Scope "Global"] has the name of [Global] in messages. Rename it'],
+  [
+    { name: "two", cloud: "c", "tenant-id": "p" },
+    '[Scope "two"] sets both cloud and tenant-id, and cloud has a project. Remove tenant-id',
+  ],
+  [
+    { name: "two", "tenant-id": "p" },
+    '[Scope "two"] sets tenant-id, but only a user with a password in [Global] can choose a project. Set cloud instead, with other credentials in clouds.yaml',
+  ],
+])("reports a section [Scope] that cannot be used (%#)", (scope, expected) => {
+  const access = { "auth-url": "https://k.example", "application-credential-secret": "x" };
+  expect(textsOf({ ...access, scopes: JSON.stringify([scope]) })).toEqual([`error: ${expected}`]);
+});
+
+test("lets a user with a password choose the project of a section [Scope]", () => {
+  const access = { "auth-url": "https://k.example", username: "u", password: "x" };
+  const scopes = JSON.stringify([{ name: "two", "tenant-id": "p" }]);
+  expect(textsOf({ ...access, scopes })).toEqual([]);
+  expect(textsOf({ ...access, "trust-id": "t", scopes })).toHaveLength(1);
 });
 
 test("needs nothing else with clouds.yaml", () => {

@@ -134,7 +134,7 @@ test("reports a missing server, and a volume that is missing as something else",
   for (const machine of [missing, "../servers"])
     expect(await failureOf(attach(id, machine))).toMatchObject({
       kind: "not-found",
-      message: `Server ${machine} does not exist.`,
+      message: `Server ${machine} does not exist in the project and region of [Global], where volumes are.`,
     });
   const gone = await existing(id);
   project.volumes.remove(id);

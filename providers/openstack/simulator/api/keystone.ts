@@ -9,7 +9,7 @@ interface AuthBody {
       readonly application_credential?: { readonly id?: string; readonly secret?: string };
       readonly password?: { readonly user?: { readonly name?: string; readonly password?: string } };
     };
-    readonly scope?: unknown;
+    readonly scope?: { readonly project?: { readonly id?: string } };
   };
 }
 
@@ -21,8 +21,17 @@ const services = {
   identity: "/identity/v3",
 };
 
+/** Another region, or the region of another project, whose services have another origin. */
+interface OtherPlace {
+  readonly region: string;
+  /** Absent: the first project. */
+  readonly project?: string;
+  readonly origin: string;
+}
+
 export class Keystone {
   readonly region = "RegionOne";
+  readonly others: OtherPlace[] = [];
   readonly #clock: Clock;
   /** Secrets of application credentials by id. */
   readonly applicationCredentials = new Map<string, string>();
@@ -46,7 +55,7 @@ export class Keystone {
   }
 
   /** `POST /v3/auth/tokens`. */
-  issue({ body, url }: OperationRequest, project: string, life: Milliseconds): Answer {
+  issue({ body, url }: OperationRequest, first: string, life: Milliseconds): Answer {
     const { identity, scope } = (body as AuthBody | undefined)?.auth ?? {};
     const { id = "", secret } = identity?.application_credential ?? {};
     const { name = "", password } = identity?.password?.user ?? {};
@@ -59,15 +68,16 @@ export class Keystone {
     this.#last += 1;
     const token = `token-${this.#last}`;
     this.#ends.set(token, this.#clock.monotonic() + life);
-    const interfaces = ["public", "internal", "admin"];
+    const project = scope?.project?.id ?? first;
+    const own = { region: this.region, project: first, origin: url.origin };
+    const places = [own, ...this.others].filter((one) => (one.project ?? first) === project);
     const catalog = Object.entries(services).map(([type, path]) => ({
       ...{ type, name: type },
-      endpoints: interfaces.map((one) => ({
-        interface: one,
-        region: this.region,
-        region_id: this.region,
-        url: url.origin + path,
-      })),
+      endpoints: places.flatMap(({ region, origin }) =>
+        ["public", "internal", "admin"].map((one) => ({
+          ...{ interface: one, region, region_id: region, url: origin + path },
+        })),
+      ),
     }));
     const expires_at = new Date(this.#clock.now() + life).toISOString();
     return {

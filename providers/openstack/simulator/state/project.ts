@@ -41,8 +41,8 @@ export class Project {
   volumeFailures = 0;
   #lastAddress = 1;
 
-  constructor(clock: Clock, later: DueWork, times: ProjectTimes) {
-    this.ids = new Ids(clock);
+  constructor(clock: Clock, later: DueWork, times: ProjectTimes, lastID = 0) {
+    this.ids = new Ids(clock, lastID);
     this.later = later;
     this.times = times;
     this.servers = new Records(clock);

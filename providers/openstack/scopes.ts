@@ -1,0 +1,81 @@
+// The projects and regions whose servers are Nodes: that of [Global], and those of the sections [Scope "name"].
+
+import type { Call, ConfigProblem, Context } from "#ccm";
+import { serversApi } from "./api.ts";
+import type { ServerPlace } from "./instances.ts";
+import { regionOf } from "./keystone.ts";
+import { access, type Scope, type Settings, usesClouds } from "./settings.ts";
+
+/** The source of the servers of [Global], which load balancers, routes and volumes are for. */
+export const mainSource = ({ scopes }: Settings): string => (scopes.length === 0 ? "servers" : "Global");
+
+const titleOf = (name: string): string => `[Scope ${JSON.stringify(name)}]`;
+
+/** What [Global] says about every cloud in clouds.yaml. */
+const shared = ["os-endpoint-type", "ca-file", "cert-file", "key-file", "tls-insecure", "clouds-file"];
+
+/** Another cloud completes nothing with the credentials of [Global]. */
+function scopeSettings(settings: Settings, { region, cloud, "tenant-id": project }: Scope): Settings {
+  if (cloud === undefined) {
+    const own = { region: region ?? settings.region, "tenant-id": project ?? settings["tenant-id"] };
+    return { ...settings, ...own };
+  }
+  const left = Object.keys(access).filter((name) => !shared.includes(name));
+  const none = Object.fromEntries(left.map((name) => [name, undefined]));
+  return { ...settings, ...none, cloud, region };
+}
+
+/** [Global], and then the sections. */
+export function placesOf(settings: Settings, context: Context): readonly [ServerPlace, ...ServerPlace[]] {
+  const placeOf = (name: string, own: Settings, scope?: string): ServerPlace => {
+    const region = regionOf(own, context.inputs);
+    return { name, settings: own, region, api: serversApi(own, context, scope) };
+  };
+  const others = settings.scopes.map((one) => placeOf(one.name, scopeSettings(settings, one), one.name));
+  return [placeOf(mainSource(settings), settings), ...others];
+}
+
+/** A key of the section, and what is wrong with it. */
+function wrongIn(settings: Settings, scope: Scope): readonly [keyof Scope, string] | undefined {
+  const { name, region, cloud, "tenant-id": project } = scope;
+  if (name === mainSource(settings)) return ["name", "has the name of [Global] in messages. Rename it"];
+  if ((region ?? cloud ?? project) === undefined) {
+    const text =
+      "sets neither region, tenant-id nor cloud, so its servers are those of [Global]. Set one, or remove the section";
+    return ["name", text];
+  }
+  if (project === undefined) return undefined;
+  if (cloud !== undefined)
+    return ["tenant-id", "sets both cloud and tenant-id, and cloud has a project. Remove tenant-id"];
+  const { password, "application-credential-secret": secret, "trust-id": trust } = settings;
+  if (password !== undefined && secret === undefined && trust === undefined && !usesClouds(settings))
+    return undefined;
+  const text =
+    "sets tenant-id, but only a user with a password in [Global] can choose a project. Set cloud instead, with other credentials in clouds.yaml";
+  return ["tenant-id", text];
+}
+
+/** Pure. Sections that cannot be used. */
+export function scopeProblems(settings: Settings): readonly ConfigProblem[] {
+  return settings.scopes.flatMap((scope, index) => {
+    const [key, text] = wrongIn(settings, scope) ?? [];
+    if (key === undefined) return [];
+    const found = { severity: "error", reason: "InvalidSetting", key: `scopes[${index}].${key}` } as const;
+    return { ...found, text: `${titleOf(scope.name)} ${text}` };
+  });
+}
+
+/** Only Keystone knows to which project credentials belong. */
+export async function repeatedPlaces(
+  places: readonly ServerPlace[],
+  call: Call,
+): Promise<readonly ConfigProblem[]> {
+  const all = await Promise.all(places.map(({ api }) => api.compute.place(call)));
+  const titles = places.map(({ name }, index) => (index === 0 ? "[Global]" : titleOf(name)));
+  return titles.flatMap((title, index) => {
+    const first = all.indexOf(all[index] ?? "");
+    if (first === index) return [];
+    const text = `${title} leads to the project and region of ${titles[first]}, so each server there is found twice, and its Node stays as it is. Correct region or cloud of the section, or remove it.`;
+    return { severity: "error", reason: "InvalidSetting", key: "scopes", text } as const;
+  });
+}

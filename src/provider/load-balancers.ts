@@ -123,6 +123,12 @@ export interface ObservedLoadBalancer {
   readonly state: "ready" | "changing" | "failed";
   /** The listing is incomplete for this object: `observe` is called before a plan. */
   readonly shallow?: true | undefined;
+  /**
+   * Set by the framework: the parts that steps have changed, by `Step.outdates`, since this was observed. `observe` reads them again, and
+   * keeps the others: they are no older than a listing to plan on may be. `listed` stands for all that the listing shows of it, with
+   * `LoadBalancers.rereadsListed`. It may be empty.
+   */
+  readonly outdated?: readonly string[] | undefined;
 }
 
 /**
@@ -244,7 +250,7 @@ export interface LoadBalancers<
    * each complete listing. Without members, there is always a `listed` object. Undefined is a definite answer: a load balancer that
    * existed may then be created again, without a second listing that confirms it. Where the cloud has no definite answer now,
    * return `noAnswer`: nothing is changed, and the Service shows what it waits for. Return only a load balancer with the cluster's mark,
-   * or the `listed` one, which is unmarked while a Service adopts it.
+   * or the `listed` one, which is unmarked while a Service adopts it. After steps with `outdates`, `listed` has `outdated`.
    */
   observe?(
     members: readonly DesiredLoadBalancer<A>[],
@@ -303,6 +309,16 @@ export interface LoadBalancers<
   readonly releases?: true | undefined;
   /** What plans use of a Service's requests. Anything else that a Service requests is reported there, as without effect. */
   readonly supports?: readonly ServiceFeature[] | undefined;
+  /**
+   * With `listed` in `outdated`, `observe` reads again what the listing shows of one load balancer. Absent: after a user has changed a
+   * Service, everything is listed again, because that user may have changed the load balancer too.
+   */
+  readonly rereadsListed?: true | undefined;
+  /**
+   * A step that removes a target succeeds although the cloud has removed it already. Absent: the departure of a Node outdates all
+   * listings, because its machine is probably gone too.
+   */
+  readonly toleratesMissingTargets?: true | undefined;
   /**
    * Targets can stop accepting new connections: leaving Nodes are `draining` first, for the time that the operator or the
    * Service sets. Absent: leaving Nodes are removed immediately.

@@ -34,6 +34,11 @@ export interface Step {
   readonly releases?: true | undefined;
   /** The step changes what `LoadBalancers.prefetch` returns: the next plan gets a new result. */
   readonly changesPrefetched?: true | undefined;
+  /**
+   * The parts of an existing load balancer that the step changes, by names that `LoadBalancers.observe` knows. After a plan in which all
+   * steps have it, `observe` reads these parts again, instead of a listing of everything. Absent: a listing follows.
+   */
+  readonly outdates?: readonly string[] | undefined;
 }
 
 /** Where a fact is stored on the Service: where the cloud's Go manager stores it. */

@@ -3,6 +3,7 @@
 
 import { type RecentSteps, withoutRecent } from "../../cloud/reads-lag.ts";
 import { fingerprintOf, hashStep, textOfDesired } from "../../controllers/service/desired/difference.ts";
+import { keptAfter } from "../../controllers/service/reconcile/apply-steps.ts";
 import { needsLookup } from "../../controllers/service/reconcile/observe.ts";
 import { type Milliseconds, milliseconds, type ServiceUID } from "../../core/brand.ts";
 import { CloudError } from "../../provider/errors.ts";
@@ -102,6 +103,8 @@ class Convergence {
   readonly #balancers: Balancers;
   readonly #memory: ProcessMemory;
   readonly #refused = new Set<string>();
+  /** What the next pass reads again, by group, to compare it with the listing. */
+  readonly #kept = new Map<string, ObservedLoadBalancer>();
   #steps = 0;
   #note: (text: string) => void = () => {};
 
@@ -205,8 +208,39 @@ class Convergence {
     const plan = withoutRecent(planned, recentSteps, balancers, { hashOf: hashStep, desired: () => text });
     this.#note(`The last plan of group ${group}: ${JSON.stringify(plan)}`);
     if (this.#noteRefused(members, plan.refused)) return { isConverged: false, observed, members };
+    await this.#checkKept(group, desired, (again) =>
+      JSON.stringify(again === "listed" ? planned : balancers.plan(members, again, context)),
+    );
     const isConverged = await this.#apply(group, members, plan, text);
+    const leaving = members.flatMap(({ owner, ending }) => (ending === undefined ? [] : owner.uid));
+    const { steps } = plan;
+    const kept = keptAfter({ observed, leaving, duplicates, listedAt: listed.beganAt, steps });
+    if (kept !== undefined && steps.length > 0)
+      this.#kept.set(group, { ...kept.balancer, outdated: kept.outdated });
     return { isConverged, observed, members };
+  }
+
+  /** After a change, what `observe` reads again leads to the same plan as a new listing does. */
+  async #checkKept(
+    group: string,
+    desired: readonly Desired[],
+    planFor: (observed: ObservedLoadBalancer | "listed" | undefined) => string,
+  ): Promise<void> {
+    const kept = this.#kept.get(group);
+    const { observe, readsLag, rereadsListed } = this.#balancers;
+    this.#kept.delete(group);
+    if (kept === undefined || observe === undefined || readsLag !== undefined) return;
+    for (const outdated of [kept.outdated ?? [], ...(rereadsListed === true ? [["listed"]] : [])]) {
+      const again = await this.#lab.run((call) =>
+        observe.call(this.#balancers, desired, { ...kept, outdated }, call),
+      );
+      if (again !== undefined && "isUnknown" in again) return;
+      const [fromKept, fromListing] = [planFor(again), planFor("listed")];
+      if (fromKept === fromListing) continue;
+      throw new Error(
+        `observe() read ${outdated.join(", ")} again for group ${group}, and the plan differs from that after a listing: ${fromKept} instead of ${fromListing}. Name all parts that a step changes in its \`outdates\`.`,
+      );
+    }
   }
 
   /** Whether there was nothing to do. */

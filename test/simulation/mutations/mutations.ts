@@ -393,8 +393,23 @@ export const mutations: readonly Mutation[] = [
     edits: [
       {
         file: "src/controllers/service/observed/fresh-listing.ts",
-        find: "began >= oldest && began > changedAt;",
-        replace: "began >= oldest && began >= changedAt;",
+        find: "this.beganAt > (state.changedAt ?? never)",
+        replace: "this.beganAt >= (state.changedAt ?? never)",
+      },
+    ],
+  },
+  {
+    name: "keep-an-observation-for-ever",
+    breaks: "What was observed around a change is read again in place of a listing, however old it is.",
+    foundBy: {
+      file: "test/controllers/service/observed/fresh-listing.test.ts",
+      test: "is read again in place of a listing, until it is five minutes old",
+    },
+    edits: [
+      {
+        file: "src/controllers/service/observed/fresh-listing.ts",
+        find: "    if (!this.#isRecent(kept.listedAt, state)) return undefined;\n",
+        replace: "",
       },
     ],
   },

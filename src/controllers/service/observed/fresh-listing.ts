@@ -1,14 +1,14 @@
-// Finds the load balancer of a group in the listing that all groups share, if that is recent enough to plan on. Otherwise requests a newer
-// one, which enqueues the group when it arrives.
+// Finds the load balancer of a group in the listing that all groups share, or in what was observed around the last change, if that is
+// recent enough to plan on. Otherwise requests a newer listing, which enqueues the group when it arrives.
 
-import { type Milliseconds, milliseconds } from "../../../core/brand.ts";
+import { type Milliseconds, seconds } from "../../../core/brand.ts";
 import type { Service } from "../../../kube/objects.ts";
 import type { ObservedLoadBalancer } from "../../../provider/load-balancers.ts";
 import { type Outcome, waiting } from "../../../runtime/workers.ts";
 import type { ServiceControllerDeps } from "../deps.ts";
 import type { DesiredServices } from "../desired/desired-services.ts";
 import { isManaged } from "../predicates.ts";
-import type { GroupState } from "../state/group-record.ts";
+import type { GroupState, KeptObservation } from "../state/group-record.ts";
 import type { GroupStates } from "../state/group-states.ts";
 import { ingressOf, isSameIngress } from "../status/status.ts";
 import { ListingIndex } from "./listing-index.ts";
@@ -21,10 +21,18 @@ export interface Found extends Adoption {
   readonly knownAt: number;
   /** Further load balancers with the mark of the group. */
   readonly duplicates: readonly ObservedLoadBalancer[];
+  /** It is not from a listing, so it is observed again. */
+  readonly kept?: KeptObservation | undefined;
 }
 
 /** Shared: most groups have no duplicates. */
 const none: readonly ObservedLoadBalancer[] = [];
+
+/** In `ObservedLoadBalancer.outdated`. */
+const listed = "listed";
+
+/** How old a listing may be when a user changes a Service. */
+const sameListingFor: Milliseconds = seconds(30);
 
 const never = Number.NEGATIVE_INFINITY;
 
@@ -64,7 +72,7 @@ export class FreshListing {
 
   /** The load balancer of this group. If it has none, the one that these Services request to adopt. */
   find(state: GroupState, members: readonly Service[]): Found | "not yet" {
-    if (!this.#isFresh(state)) return "not yet";
+    if (!this.#isFresh(state)) return this.#keptBy(state) ?? "not yet";
     if (state.listingRequestedAt !== undefined && this.beganAt >= state.listingRequestedAt)
       this.#groups.commit(state, { kind: "requestEnded" });
     const { balancers, services, listing } = this.#deps;
@@ -76,7 +84,10 @@ export class FreshListing {
       beganAt: this.beganAt,
       knownAt: this.knownAt,
     };
-    if (marked !== undefined || adopts === undefined) return { balancer: marked, problems: [], ...shared };
+    if (marked !== undefined || adopts === undefined) {
+      const balancer = state.isEdited && marked !== undefined ? { ...marked, outdated: [listed] } : marked;
+      return { balancer, problems: [], ...shared };
+    }
     const adoption = adoptionOf(
       members,
       () => services.list().filter(isManaged),
@@ -87,6 +98,16 @@ export class FreshListing {
       },
     );
     return { ...adoption, ...shared };
+  }
+
+  #keptBy(state: GroupState): Found | undefined {
+    const { kept, listingRequestedAt } = state;
+    if (kept === undefined || listingRequestedAt !== undefined) return undefined;
+    if (!this.#isRecent(kept.listedAt, state)) return undefined;
+    const { listedAt: beganAt } = kept;
+    const outdated = state.isEdited ? [...kept.outdated, listed] : kept.outdated;
+    const balancer = { ...kept.balancer, outdated };
+    return { balancer, problems: [], duplicates: none, beganAt, knownAt: this.knownAt, kept };
   }
 
   /** Whether a Service has the addresses of this load balancer. */
@@ -115,20 +136,31 @@ export class FreshListing {
     return waiting;
   }
 
-  /** Requests a newer listing in the background, unless this one is younger than `age`. No group waits for it. */
-  refresh(age: Milliseconds = milliseconds(0)): void {
-    const now = this.#deps.clock.monotonic();
-    if (now - this.beganAt >= age) this.#deps.listing.request(now, "refresh");
+  /** Requests a newer listing in the background. No group waits for it. */
+  refresh(): void {
+    this.#deps.listing.request(this.#deps.clock.monotonic(), "refresh");
   }
 
-  #isFresh({ listingRequestedAt, listingDueAt: dueAt, changedAt = never }: GroupState): boolean {
+  /** A user who changes a Service may have changed something in the cloud too. A tenant may change one all the time. */
+  noteEdit(state: GroupState): void {
+    if (this.#deps.clock.monotonic() - this.beganAt < sameListingFor) return;
+    const isReread =
+      this.#deps.balancers.rereadsListed === true && this.index.ofGroup(state.group).length === 1;
+    if (isReread) this.#groups.commit(state, { kind: "edited" });
+    else this.refresh();
+  }
+
+  /** A listing that began at the time of the last change may not contain it. */
+  #isFresh(state: GroupState): boolean {
+    return this.beganAt > (state.changedAt ?? never) && this.#isRecent(this.beganAt, state);
+  }
+
+  #isRecent(began: number, { listingRequestedAt, listingDueAt: dueAt }: GroupState): boolean {
     const { clock, settings } = this.#deps;
     const now = clock.monotonic();
     // A requested listing is fresh, however long it took to arrive and to be processed.
     const oldest = Math.min(listingRequestedAt ?? Number.POSITIVE_INFINITY, now - settings.acceptsAge);
-    const began = this.beganAt;
     if (dueAt !== undefined && dueAt <= now && began < dueAt) return false;
-    // A listing that began at the time of the last change may not contain it.
-    return began > this.#expiredAt && began >= oldest && began > changedAt;
+    return began > this.#expiredAt && began >= oldest;
   }
 }

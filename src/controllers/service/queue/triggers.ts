@@ -1,7 +1,7 @@
 // Enqueues groups when Services, Nodes or machines change, and after listings. It decides only which groups to reconcile, and how
 // soon, and measures the time from a change of Nodes until every load balancer has been reconciled.
 
-import { type Milliseconds, seconds, serviceUID } from "../../../core/brand.ts";
+import { serviceUID } from "../../../core/brand.ts";
 import { keyOf, type Service } from "../../../kube/objects.ts";
 import type { Change } from "../../../kube/watch/store.ts";
 import type { Clock } from "../../../platform/clock.ts";
@@ -46,7 +46,7 @@ export function startTriggers(deps: TriggerDeps): () => void {
       const labelsMatter = serviceStates.hasTargetSelector || balancers.reaches !== undefined;
       if (!isRelevantNodeChange(before, after, { labelsMatter, isSelected })) return;
       // Its server is probably gone too, and some clouds then remove it from the targets themselves.
-      if (after === undefined) deps.freshListing.expire();
+      if (after === undefined && balancers.toleratesMissingTargets !== true) deps.freshListing.expire();
       nodeChanges.trigger();
     }),
     onMachines(() => nodeChanges.trigger()),
@@ -85,9 +85,6 @@ function enqueueAll({ controller, queue, groupStates, serviceStates, assignment 
   for (const group of groupStates.names) queue.add(group);
 }
 
-/** Changes of Services request a new listing only after this time, because a tenant may change one all the time. */
-const sameListingFor: Milliseconds = seconds(30);
-
 function onServiceChange(deps: TriggerDeps, change: Change<Service>): void {
   const { key, before, after } = change;
   const { controller, groupStates, serviceStates, assignment, ownWrites, massLimit, freshListing } = deps;
@@ -101,9 +98,7 @@ function onServiceChange(deps: TriggerDeps, change: Change<Service>): void {
       const state = serviceStates.of(before);
       serviceStates.commit(state, { kind: "refusalsEnded" });
       const group = state.group === undefined ? undefined : groupStates.get(state.group);
-      // A user who changes a Service may have changed something in the cloud too.
-      if (group !== undefined && after !== undefined && !isEnding(after))
-        freshListing.refresh(sameListingFor);
+      if (group !== undefined && after !== undefined && !isEnding(after)) freshListing.noteEdit(group);
     }
     return;
   }

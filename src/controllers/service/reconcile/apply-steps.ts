@@ -18,7 +18,7 @@ import { changeOf, describeDesired, describeReason, hashStep, textOfDesired } fr
 import { factsPatch } from "../desired/facts.ts";
 import type { Member } from "../desired/members.ts";
 import { finalizer } from "../predicates.ts";
-import type { Change, GroupState } from "../state/group-record.ts";
+import type { Change, GroupState, KeptObservation } from "../state/group-record.ts";
 import { changeStarted, waitingFor } from "../status/events.ts";
 import { addressesOf, ingressOf } from "../status/status.ts";
 import { type AllowedPlan, noteRefused, type PlannedGroup } from "./choose-steps.ts";
@@ -91,6 +91,7 @@ async function changeGroup(
     change,
     steps: plan.steps.length,
     isCreation: createsBalancer(plan),
+    kept: keptAfter(plan),
   });
   const beganAt = clock.monotonic();
   let isFailed = true;
@@ -105,6 +106,21 @@ async function changeGroup(
     deps.groupStates.commit(state, { kind: "changeSent", at: clock.monotonic(), failed });
     if (change === "update") observer.onHostUpdate(clock.monotonic() - beganAt, isFailed);
   }
+}
+
+/** Undefined: only a listing shows the effect of these steps, as of those that create or remove a load balancer. */
+export function keptAfter({
+  observed: balancer,
+  leaving,
+  duplicates,
+  listedAt,
+  steps,
+}: Pick<PlannedGroup, "observed" | "leaving" | "duplicates" | "listedAt" | "steps">):
+  | KeptObservation
+  | undefined {
+  const isKept = balancer?.ownership === "ours" && leaving.length === 0 && duplicates.length === 0;
+  if (!isKept || steps.some(({ outdates }) => outdates === undefined)) return undefined;
+  return { balancer, listedAt, outdated: [...new Set(steps.flatMap(({ outdates = [] }) => outdates))] };
 }
 
 /** The delay before the cloud is checked again: at least the one that the provider requests. */

@@ -28,6 +28,8 @@ interface Observation {
   readonly balancer: ObservedLoadBalancer | undefined;
   /** Further load balancers with the mark of the group. */
   readonly duplicates: readonly ObservedLoadBalancer[];
+  /** When the listing began on which it is based (monotonic). */
+  readonly listedAt: number;
 }
 
 export async function observeGroup(
@@ -52,7 +54,11 @@ export async function observeGroup(
     await showProblems(deps, "adoption", service, [...found.problems, ...other], call.signal);
   }
   if (isOther || found.problems.length > 0) return settled;
-  deps.groupStates.commit(state, { kind: "observed", at: lookedUpAt ?? found.beganAt });
+  deps.groupStates.commit(state, {
+    kind: "observed",
+    at: lookedUpAt ?? found.beganAt,
+    kept: found.kept && balancer && { ...found.kept, balancer, outdated: [] },
+  });
   // The cloud may return owners whose other group is being reconciled.
   if (!deps.ownerLock.acquire(group, balancer?.owners ?? [])) return waiting;
   const { duplicates } = found;
@@ -78,7 +84,7 @@ export async function observeGroup(
   const unproved = noteObservation(deps, context, { balancer, lookedUpAt });
   if (unproved !== undefined)
     return waitForProof(deps, state, await reportOtherCluster(deps, context), unproved);
-  return { kind: "observed", balancer, duplicates };
+  return { kind: "observed", balancer, duplicates, listedAt: found.beganAt };
 }
 
 /** What the deletion of the Service does with its load balancers. */
@@ -207,9 +213,9 @@ function waitForAnswer(
 }
 
 export function needsLookup(
-  listed: Pick<ObservedLoadBalancer, "shallow"> | undefined,
+  listed: Pick<ObservedLoadBalancer, "shallow" | "outdated"> | undefined,
   members: number,
 ): boolean {
   // Without a Service and without what is listed, a lookup has nothing to look for.
-  return listed === undefined ? members > 0 : listed.shallow === true;
+  return listed === undefined ? members > 0 : listed.shallow === true || listed.outdated !== undefined;
 }

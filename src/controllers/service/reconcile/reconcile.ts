@@ -42,7 +42,7 @@ async function reconcileStages(deps: ReconcileDeps, context: ReconcileContext): 
 
   const observation = await observeGroup(deps, context);
   if (observation.kind !== "observed") return observation;
-  const { balancer: observed, duplicates } = observation;
+  const { balancer: observed, duplicates, listedAt } = observation;
 
   const undecided = undecidedOwners(deps, context.state, observed);
   const desired = await selectDesired(deps, context, observed, undecided?.owners);
@@ -55,7 +55,7 @@ async function reconcileStages(deps: ReconcileDeps, context: ReconcileContext): 
   if (desired.kind !== "plan") return desired;
 
   const { members, gone } = desired;
-  const plan = await planSteps(deps, context, { members, gone, observed, duplicates });
+  const plan = await planSteps(deps, context, { members, gone, observed, duplicates, listedAt });
   if (plan.kind !== "planned") return plan;
 
   const allowed = withholdDrift(deps, context, plan);

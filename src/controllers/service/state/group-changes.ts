@@ -12,6 +12,7 @@ import {
   type GroupRecord,
   type GroupReset,
   type Hold,
+  type KeptObservation,
   type ManagedBalancer,
   type OperationOf,
   resetGroup,
@@ -49,6 +50,7 @@ interface BegunChange {
   readonly change: Change;
   readonly steps: number;
   readonly isCreation: boolean;
+  readonly kept: KeptObservation | undefined;
 }
 
 interface AcceptedRequest {
@@ -97,7 +99,7 @@ const transitions = {
   },
   /** Another replica added the finalizer, so it may have created a load balancer. */
   finalizerFound(record: GroupRecord, { uid, at }: { readonly uid: ServiceUID; readonly at: number }) {
-    record.changedAt = at;
+    outdate(record, at);
     record.evidence.noteChange([uid], at, "possible");
   },
   /** A Service of the group has changed. */
@@ -120,8 +122,16 @@ const transitions = {
   },
 
   /** A reconcile observes the cloud as it was then. */
-  observed({ recentSteps }: GroupRecord, { at }: { readonly at: number }) {
-    recentSteps.observedAt = at;
+  observed(
+    record: GroupRecord,
+    { at, kept }: { readonly at: number; readonly kept: KeptObservation | undefined },
+  ) {
+    record.recentSteps.observedAt = at;
+    record.kept = kept;
+    record.isEdited = false;
+  },
+  edited(record: GroupRecord) {
+    record.isEdited = true;
   },
   managedChosen(record: GroupRecord, { managed }: { readonly managed: ManagedBalancer }) {
     record.managed = managed;
@@ -154,7 +164,7 @@ const transitions = {
   },
   /** Listings that began before are too old for the next plan. */
   outdated(record: GroupRecord, { at }: { readonly at: number }) {
-    record.changedAt = at;
+    outdate(record, at);
   },
   driftReported(record: GroupRecord, { spec }: { readonly spec: string }) {
     record.knownSpec = spec;
@@ -163,7 +173,8 @@ const transitions = {
     record.reportedSteps = text;
   },
 
-  changeBegan(record: GroupRecord, { change, steps, isCreation }: BegunChange) {
+  changeBegan(record: GroupRecord, { change, steps, isCreation, kept }: BegunChange) {
+    record.kept = kept;
     // A change of targets may become a larger change before it is complete.
     if (record.change === undefined || record.change === "update") record.change = change;
     record.progress.notePlan(steps);
@@ -216,9 +227,13 @@ const transitions = {
   ) {
     record.changedAt = at;
     record.managed = undefined;
-    if (failed !== undefined) record.failedChange = failed;
-    // The cloud accepts changes again, even if this one is still in progress.
-    else record.backoffUntil = undefined;
+    if (failed === undefined) {
+      // The cloud accepts changes again, even if this one is still in progress.
+      record.backoffUntil = undefined;
+      return;
+    }
+    record.failedChange = failed;
+    record.kept = undefined;
   },
   /** `gone`: done, and proved that what was listed is gone. */
   operationEnded(
@@ -226,7 +241,7 @@ const transitions = {
     { at, result }: { readonly at: number; readonly result: "done" | "gone" | "failed" | "lost" },
   ) {
     const { operation, evidence, progress, recentSteps } = record;
-    record.changedAt = at;
+    outdate(record, at);
     if (operation === undefined || result === "lost") return;
     const { step, isProgress } = operation;
     if (result === "failed") {
@@ -283,6 +298,12 @@ function noteStepsDone(
   else evidence.noteChange(serving, at, "exists");
   if (isGone) evidence.noteRemoved(leaving, at);
   else evidence.noteRemoval(leaving, at);
+}
+
+/** The next plan needs a listing that began later. */
+function outdate(record: GroupRecord, at: number): void {
+  record.changedAt = at;
+  record.kept = undefined;
 }
 
 /** The desired load balancer has changed, so waits and counts start over. */

@@ -48,6 +48,15 @@ export interface OperationOf {
   readonly isCreation: boolean;
 }
 
+/** What was observed before a change whose steps name what they outdate, or after it. It spares a listing of everything. */
+export interface KeptObservation {
+  readonly balancer: ObservedLoadBalancer;
+  /** When the listing began on which it is based (monotonic). */
+  readonly listedAt: number;
+  /** The parts that are read again before the next plan. */
+  readonly outdated: readonly string[];
+}
+
 /** Which one of several load balancers with the mark of a group is managed. */
 export interface ManagedBalancer {
   readonly name: string;
@@ -88,6 +97,10 @@ export interface GroupState {
   readonly uncertainCreationAt: number | undefined;
   /** When the group last changed the cloud (monotonic); older listings are outdated. */
   readonly changedAt: number | undefined;
+  /** Since a change that needs no listing, until a listing that is newer than the change. */
+  readonly kept: KeptObservation | undefined;
+  /** A user has changed a Service since the last observation, so what the listing shows of the load balancer is read again. */
+  readonly isEdited: boolean;
   /** Steps that reads may not show yet. */
   readonly recentSteps: RecentSteps;
   /** What is known about the existence of the load balancer. */
@@ -134,6 +147,8 @@ export function newGroup(group: string): GroupRecord {
     listingDueAt: undefined,
     uncertainCreationAt: undefined,
     changedAt: undefined,
+    kept: undefined,
+    isEdited: false,
     recentSteps: new RecentSteps(),
     evidence: new BalancerEvidence(),
     operation: undefined,
@@ -184,6 +199,8 @@ export const groupLifetimes: Readonly<Record<Exclude<keyof GroupState, "group">,
   listingDueAt: { endsWith: [], afterRestart: "A listing comes first." },
   uncertainCreationAt: { endsWith: [], afterRestart: "A refresh finds what it created." },
   changedAt: { endsWith: [], afterRestart: "A listing comes first." },
+  kept: { endsWith: ["session", "gone", "left"], afterRestart: "A listing comes first." },
+  isEdited: { endsWith: ["session", "gone", "left"], afterRestart: "A listing comes first." },
   recentSteps: { endsWith: [], afterRestart: "A step may be sent again." },
   evidence: { endsWith: [], afterRestart: "Read from the Services and the next listings." },
   operation: { endsWith: ["left"], afterRestart: "Two listings prove what it has done." },

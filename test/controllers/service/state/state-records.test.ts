@@ -90,7 +90,7 @@ describe("a change of a group", () => {
     const { groups, state } = newGroups();
     const began: (GroupState["change"] | undefined)[] = [];
     for (const change of ["update", "ensure", "update"] as const) {
-      groups.commit(state, { kind: "changeBegan", change, steps: 1, isCreation: false });
+      groups.commit(state, { kind: "changeBegan", change, steps: 1, isCreation: false, kept: undefined });
       began.push(state.change);
     }
     expect(began).toEqual(["update", "ensure", "ensure"]);

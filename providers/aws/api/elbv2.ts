@@ -196,10 +196,11 @@ export function elbv2Api(access: Access, account: Context["account"]) {
       attributes("DescribeLoadBalancerAttributes", { LoadBalancerArn }, call),
     describeListeners: (LoadBalancerArn: string, call: Call) =>
       list<ApiListener>("DescribeListeners", "Listeners", { LoadBalancerArn }, call),
-    targetGroupPages: (call: Call) =>
+    /** All, or those of one load balancer. */
+    targetGroupPages: (call: Call, wanted: { readonly LoadBalancerArn?: string } = {}) =>
       api.pages<ApiTargetGroup>(
         "DescribeTargetGroups",
-        {},
+        wanted,
         { list: "TargetGroups", cursor, size: all },
         call,
       ),

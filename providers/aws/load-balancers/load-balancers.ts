@@ -77,6 +77,7 @@ const isDone: Readonly<Partial<Record<Action, RegExp>>> = {
   DeleteTargetGroup: /NotFound/,
   DeleteSecurityGroup: /^InvalidGroup\.NotFound$/,
   DeregisterTargets: /^InvalidTarget/,
+  DeregisterInstancesFromLoadBalancer: /^InvalidInstance/,
 };
 
 /** Deletions that wait until what uses the object is gone. */
@@ -299,6 +300,8 @@ export function awsLoadBalancers(
       if (!hostname || observed?.state === "failed") return { kind: "wait", waitingFor };
       return { kind: "addresses", addresses: [{ hostname }] };
     },
+    rereadsListed: true,
+    toleratesMissingTargets: true,
     supports: ["sourceRanges", "healthCheckNodePort", "UDP"],
   };
 }

@@ -101,8 +101,8 @@ export function networkRules(
 const isOfClients = ({ description }: Rule): boolean => description?.startsWith(`${clientText}=`) === true;
 
 /** Rules for path MTU discovery are shared by all network load balancers with the same clients. Those without any. */
-export function unusedRules(existing: readonly Rule[], others: readonly Rule[] = []): readonly Rule[] {
-  const clients = new Set([...existing, ...others].filter(isOfClients).map(({ peer }) => peer));
+export function unusedRules(existing: readonly Rule[]): readonly Rule[] {
+  const clients = new Set(existing.filter(isOfClients).map(({ peer }) => peer));
   return existing.filter(({ description, peer }) => description === mtuText && !clients.has(peer));
 }
 
@@ -122,12 +122,14 @@ export function networkGroupChanges(
       rules,
     );
     const kept = existing.filter((rule) => !stale.includes(rule));
-    const unused = stale.length > 0 ? unusedRules(kept, rules) : [];
+    // At the end of a load balancer, the group was read a moment ago.
+    const isEnd = wanted.length === 0;
+    const unused = stale.length > 0 && isEnd ? unusedRules(kept) : [];
     const left = new Set(kept.filter(isOfClients).map(({ peer }) => peer));
     return {
       ...{ group: group.groupId, added: without(rules, existing), count: existing.length },
       removed: [...stale, ...unused],
-      needsTidying: stale.some((rule) => isOfClients(rule) && left.has(rule.peer)),
+      needsTidying: stale.some((rule) => isOfClients(rule) && (!isEnd || left.has(rule.peer))),
     };
   });
 }

@@ -1,4 +1,4 @@
-// Reads load balancers with their parts: all of a region for listings, and one in depth.
+// Reads load balancers with their parts: all of a region for listings, one in depth, and again what Fairlead has changed of it.
 
 import { type Call, CloudError, collect, ifFound, ownersOfDefaultName } from "#ccm";
 import type { Filter } from "../api/ec2.ts";
@@ -27,7 +27,7 @@ import {
   tagsOf,
 } from "./balancer-names.ts";
 import { groupLists } from "./node-rules.ts";
-import type { BalancingApi } from "./steps.ts";
+import type { BalancingApi, Part } from "./steps.ts";
 
 const none: Tags = [];
 
@@ -134,7 +134,7 @@ function toObserved(
 function targetGroupsFor(
   service: string | undefined,
   arn: string | undefined,
-  { identity, targetGroups, tags }: Parts,
+  { identity, targetGroups, tags }: Pick<Parts, "identity" | "targetGroups" | "tags">,
 ): readonly ObservedTargetGroup[] {
   return targetGroups.flatMap((one) => {
     const own = tags.get(one.TargetGroupArn) ?? none;
@@ -225,26 +225,87 @@ async function furtherGroups(
   return merged(groups, further, lost);
 }
 
+/** What is known and not outdated is not read again. */
 async function readInDepth(
   { api: { elb, elbv2 } }: ObserveInput,
-  { lb, network, targetGroups }: Observed,
+  { lb, network, targetGroups, inDepth, outdated = [] }: Observed,
   member: Desired,
   call: Call,
 ): Promise<InDepth> {
-  const empty = { listeners: [], targets: {}, targetGroupAttributes: {} };
-  if (network === undefined) return { ...empty, classicAttributes: await elb.describeAttributes(lb, call) };
+  const known: InDepth = inDepth ?? { listeners: [], targets: {}, targetGroupAttributes: {} };
+  const isKnown = (part: Part) =>
+    inDepth !== undefined && !outdated.includes(part) && !outdated.includes("listed");
+  if (network === undefined)
+    return isKnown("attributes")
+      ? known
+      : { ...known, classicAttributes: await elb.describeAttributes(lb, call) };
   const arn = network.LoadBalancerArn;
   const own = targetGroups.filter(({ isOwn }) => isOwn).map(({ TargetGroupArn }) => TargetGroupArn);
-  const each = async <T>(arns: readonly string[], read: (arn: string) => Promise<T>) =>
-    Object.fromEntries(await Promise.all(arns.map(async (one) => [one, await read(one)] as const)));
+  const each = async <T>(
+    arns: readonly string[],
+    kept: Readonly<Record<string, T>>,
+    read: (arn: string, call: Call) => Promise<T>,
+  ) =>
+    Object.fromEntries(
+      await Promise.all(arns.map(async (one) => [one, kept[one] ?? (await read(one, call))])),
+    );
   const hasAttributes = member.settings["target-group-attributes"] !== undefined;
   const [listeners, attributes, targets, targetGroupAttributes] = await Promise.all([
-    elbv2.describeListeners(arn, call),
-    elbv2.loadBalancerAttributes(arn, call),
-    each(own, (one) => elbv2.describeTargetHealth(one, call)),
-    each(hasAttributes ? own : [], (one) => elbv2.targetGroupAttributes(one, call)),
+    isKnown("listeners") ? known.listeners : elbv2.describeListeners(arn, call),
+    isKnown("attributes") ? known.attributes : elbv2.loadBalancerAttributes(arn, call),
+    each(own, isKnown("targets") ? known.targets : {}, elbv2.describeTargetHealth),
+    each(hasAttributes ? own : [], known.targetGroupAttributes, elbv2.targetGroupAttributes),
   ]);
   return { listeners, attributes, targets, targetGroupAttributes };
+}
+
+/** Those that are attached, as they are now, and those that nothing uses. */
+async function targetGroupsAgain(
+  { api: { elbv2 }, identity }: ObserveInput,
+  { targetGroups: known, tags: own }: Observed,
+  arn: string,
+  call: Call,
+): Promise<readonly ObservedTargetGroup[]> {
+  const isOwn = new Map(known.map((one) => [one.TargetGroupArn, one.isOwn]));
+  const targetGroups = await collect(elbv2.targetGroupPages(call, { LoadBalancerArn: arn }));
+  const attached = targetGroups.map(({ TargetGroupArn }) => TargetGroupArn);
+  const added = attached.filter((one) => !isOwn.has(one));
+  const read = await tagsFor(added, (some) => elbv2.describeTags(some, call));
+  const tags = new Map(read.map(({ ResourceArn, Tags }) => [ResourceArn, tagsOf(Tags)]));
+  const found = targetGroupsFor(tagIn(own, serviceTag), arn, { identity, targetGroups, tags });
+  return [
+    ...known.filter(
+      ({ TargetGroupArn, LoadBalancerArns }) =>
+        (LoadBalancerArns ?? []).length === 0 && !attached.includes(TargetGroupArn),
+    ),
+    ...found.map((one) => ({ ...one, isOwn: isOwn.get(one.TargetGroupArn) ?? one.isOwn })),
+  ];
+}
+
+/** With the parts that are outdated. Undefined if one of them is gone. */
+async function refreshed(
+  input: ObserveInput,
+  observed: Observed,
+  member: Desired | undefined,
+  call: Call,
+): Promise<Observed | undefined> {
+  const { api } = input;
+  const { outdated = [] } = observed;
+  const arn = observed.network?.LoadBalancerArn;
+  const own = (observed.classic ?? observed.network)?.SecurityGroups ?? [];
+  const isListed = outdated.includes("listed");
+  const listed = isListed ? [...own, ...groupLists(member ?? { targets: [] }).flat()] : [];
+  const ids = [...new Set([...listed, ...outdated.filter((one) => one.startsWith("sg-"))])];
+  const has = (part: Part) => isListed || outdated.includes(part);
+  const [groups, classic, targetGroups] = await Promise.all([
+    ids.length > 0 ? api.ec2.describeSecurityGroups({ GroupId: ids }, call) : [],
+    arn === undefined && has("balancer") ? api.elb.describeLoadBalancer(observed.lb, call) : observed.classic,
+    arn !== undefined && has("listeners")
+      ? targetGroupsAgain(input, observed, arn, call)
+      : observed.targetGroups,
+  ]);
+  if (arn === undefined && classic === undefined) return undefined;
+  return { ...observed, groups: merged(observed.groups, groups), classic, targetGroups };
 }
 
 /** Security groups that may have rules of a network load balancer that ends, also those without the tag of the cluster. */
@@ -268,7 +329,7 @@ async function completed(
   member: Desired | undefined,
   call: Call,
 ): Promise<Observed | undefined> {
-  const { shallow: _, ...rest } = observed;
+  const { shallow: _, outdated: __, ...rest } = observed;
   if (member === undefined || member.ending !== undefined)
     return { ...rest, groups: merged(rest.groups, await openedGroups(input, observed, call)) };
   const [groups, inDepth] = await Promise.all([
@@ -295,13 +356,7 @@ async function lookUpRest(
     isNLB && ending !== undefined ? collect(api.elbv2.targetGroupPages(call)) : [],
   ]);
   const tags = await readTags(api, [], [], targetGroups, call);
-  const left = targetGroupsFor(serviceName(owner), undefined, {
-    identity,
-    groups: found,
-    targetGroups,
-    tags,
-    uses: new Map(),
-  });
+  const left = targetGroupsFor(serviceName(owner), undefined, { identity, targetGroups, tags });
   const ours = ending === undefined ? found : found.filter(({ tagSet }) => isOwned(identity.tag, tagSet));
   if (ours.length === 0 && left.length === 0) return undefined;
   const { uses } = await readAll(api, identity, call);
@@ -355,6 +410,7 @@ export async function observeBalancer(
   listed: Observed | undefined,
   call: Call,
 ): Promise<Observed | undefined> {
-  const observed = listed && (await completed(input, listed, member, call));
+  const current = listed && (await ifFound(refreshed(input, listed, member, call)));
+  const observed = current && (await completed(input, current, member, call));
   return observed ?? (member && lookUp(input, member, call));
 }

@@ -60,6 +60,46 @@ export interface AwsStep extends Step {
   readonly nodes?: Readonly<Record<string, string>> | undefined;
 }
 
+/** What is read again after a change, beside security groups by their ids. `balancer`: a classic one. */
+export type Part = "balancer" | "attributes" | "listeners" | "targets";
+
+/** After other changes, a listing follows. */
+const parts: Readonly<Partial<Record<ApiRequest["action"], Part>>> = {
+  ConfigureHealthCheck: "balancer",
+  CreateLoadBalancerListeners: "balancer",
+  CreateLoadBalancerPolicy: "balancer",
+  DeleteLoadBalancerListeners: "balancer",
+  DeregisterInstancesFromLoadBalancer: "balancer",
+  RegisterInstancesWithLoadBalancer: "balancer",
+  SetLoadBalancerPoliciesForBackendServer: "balancer",
+  SetLoadBalancerPoliciesOfListener: "balancer",
+  ModifyLoadBalancerAttributes: "attributes",
+  CreateListener: "listeners",
+  CreateTargetGroup: "listeners",
+  ModifyTargetGroup: "listeners",
+  DeregisterTargets: "targets",
+  RegisterTargets: "targets",
+};
+
+function outdatedBy(request: Request): readonly string[] | undefined {
+  if ("open" in request) return request.open.lists.flat();
+  if ("tidy" in request) return [request.tidy];
+  if (request.action === "AuthorizeSecurityGroupIngress" || request.action === "RevokeSecurityGroupIngress")
+    return [request.parameters.GroupId];
+  // What is known of a new target group is read with its listener.
+  if (request.action === "RegisterTargets" && request.parameters.TargetGroupArn === created.targetGroup)
+    return [];
+  const part = parts[request.action];
+  return part && [part];
+}
+
+/** With the parts of the load balancer that it outdates. */
+export function withOutdated(step: AwsStep): AwsStep {
+  const all = step.requests.map(outdatedBy);
+  if (all.includes(undefined)) return step;
+  return { ...step, outdates: [...new Set(all.flatMap((some = []) => some))] };
+}
+
 /** A step with the requests that are needed, if there are any. */
 export function stepFor(
   about: Omit<AwsStep, "requests">,

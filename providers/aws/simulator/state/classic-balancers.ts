@@ -195,9 +195,15 @@ export class ClassicBalancers {
         balancer.instances = [...new Set([...balancer.instances, ...instances()])];
         return {};
       }
-      case "DeregisterInstancesFromLoadBalancer":
+      case "DeregisterInstancesFromLoadBalancer": {
+        const unknown = instances().find(
+          (id) => !balancer.instances.includes(id) && !this.#vpc.isRunning(id),
+        );
+        if (unknown !== undefined)
+          throw refusal("InvalidInstance", `Could not find EC2 instance ${unknown}.`);
         balancer.instances = balancer.instances.filter((id) => !instances().includes(id));
         return {};
+      }
       case "DescribeLoadBalancerAttributes":
         return { LoadBalancerAttributes: balancer.attributes };
       case "DescribeLoadBalancerPolicies":

@@ -1,0 +1,129 @@
+// What is read after a change of a load balancer that exists: the parts that it has changed, and no listing of everything.
+
+import { expect, test } from "bun:test";
+import { prefix } from "../../../providers/aws/load-balancers/annotations.ts";
+import { type BalancerWorld, network, served, tcpPort } from "./balancer-world.ts";
+
+const requests = (h: BalancerWorld): readonly string[] =>
+  h.cloud.seen.map(({ operation }) => operation.split(":")[1] ?? "");
+
+/** The requests from the first change on. */
+const sinceChange = (h: BalancerWorld): readonly string[] =>
+  requests(h).slice(h.cloud.seen.findIndex(({ mutates }) => mutates));
+
+function annotate(h: BalancerWorld, annotations: Readonly<Record<string, string>>): void {
+  const named = Object.entries(annotations).map(([name, value]) => [prefix + name, value]);
+  h.world.edit("web", ({ metadata, ...rest }) => ({
+    ...rest,
+    metadata: { ...metadata, annotations: { ...metadata.annotations, ...Object.fromEntries(named) } },
+  }));
+}
+
+const attributes = ["ModifyLoadBalancerAttributes", "DescribeLoadBalancerAttributes"] as const;
+
+test.each([
+  ["classic", "connection-idle-timeout", "90", attributes],
+  ["classic", "healthcheck-interval", "20", ["ConfigureHealthCheck", "DescribeLoadBalancers"]],
+  [
+    "classic",
+    "proxy-protocol",
+    "*",
+    ["CreateLoadBalancerPolicy", "SetLoadBalancerPoliciesForBackendServer", "DescribeLoadBalancers"],
+  ],
+  ["network", "cross-zone-load-balancing-enabled", "true", attributes],
+  [
+    "network",
+    "healthcheck-healthy-threshold",
+    "5",
+    ["ModifyTargetGroup", "DescribeTargetGroups", "DescribeListeners"],
+  ],
+] as const)(
+  "a %s load balancer that gets %s=%s is changed once, and only what was changed is read again",
+  async (kind, name, value, expected) => {
+    const h = await served(kind === "network" ? network : {});
+    annotate(h, { [name]: value });
+    await h.settle(30);
+    expect(sinceChange(h)).toEqual([...expected]);
+  },
+);
+
+/** Once, as soon as AWS has accepted this action. */
+function after(h: BalancerWorld, action: string, happens: () => void): void {
+  let isDone = false;
+  h.world.onCrossing = (_, when) => {
+    if (when !== "after" || isDone || requests(h).at(-1) !== action) return;
+    isDone = true;
+    happens();
+  };
+}
+
+test("a change of targets that AWS accepts and loses is sent again", async () => {
+  const h = await served();
+  const [classic] = h.cloud.account.classic.all();
+  const before = classic?.instances ?? [];
+  after(h, "DeregisterInstancesFromLoadBalancer", () => {
+    if (classic !== undefined) classic.instances = before;
+  });
+  h.world.removeNode("node-0");
+  await h.settle();
+  expect(h.changes).toEqual(Array(2).fill("DeregisterInstancesFromLoadBalancer"));
+  expect(classic?.instances).toHaveLength(1);
+});
+
+test("a load balancer that is deleted in AWS between a change and its check is created again", async () => {
+  const h = await served();
+  after(h, "DeregisterInstancesFromLoadBalancer", () =>
+    h.cloud.account.classic.answer("DeleteLoadBalancer", { LoadBalancerName: h.nameOf() }),
+  );
+  h.world.removeNode("node-0");
+  await h.settle(300);
+  const all = h.cloud.account.classic.all().map(({ name, instances }) => [name, instances.length]);
+  expect(all).toEqual([[h.nameOf(), 1]]);
+});
+
+test("a target that AWS has removed together with its instance is removed without an error", async () => {
+  const h = await served({}, { nodes: 3 });
+  const [classic] = h.cloud.account.classic.all();
+  const [gone = ""] = classic?.instances ?? [];
+  h.cloud.account.terminate(gone);
+  if (classic !== undefined) classic.instances = classic.instances.filter((id) => id !== gone);
+  h.world.removeNode("node-0");
+  await h.settle();
+  expect(classic?.instances).toHaveLength(2);
+  expect(h.said()).not.toContain("InvalidInstance");
+});
+
+test.each([
+  ["classic", {}],
+  ["network", network],
+] as const)(
+  "the Node of a %s load balancer that joins after a port was added gets both ports",
+  async (_, annotations) => {
+    const h = await served(annotations);
+    h.world.edit("web", (one) => ({
+      ...one,
+      spec: { ...one.spec, ports: [tcpPort(80), tcpPort(81)] as never },
+    }));
+    await h.settle(20);
+    h.addNode("node-9");
+    await h.settle(600);
+    const { classic, network: networks } = h.cloud.account;
+    const sizes = [
+      ...classic.all().map(({ instances }) => instances.length),
+      ...networks.targetGroups().map(({ targets }) => targets.length),
+    ];
+    expect(new Set(sizes)).toEqual(new Set([3]));
+  },
+);
+
+test("a rule that a user removes from the security group of a Node is added again with the next edit of the Service", async () => {
+  const h = await served();
+  const rules = h.rules();
+  await h.settle(60);
+  h.cloud.account.groups.change(h.group, { rules: [] });
+  h.forget();
+  annotate(h, { "connection-idle-timeout": "90" });
+  await h.settle(20);
+  expect(h.rules()).toEqual(rules);
+  expect(requests(h)).not.toContain("DescribeTags");
+});

@@ -42,7 +42,8 @@ const whyUnreadable: Readonly<Record<string, string>> = {
 export const lintCommand: Command = {
   page: {
     name: "lint",
-    summary: "Check Services, Nodes and --config files before they are applied, without a cluster; for CI.",
+    summary:
+      "Check Services, Nodes, --config files and the file of --cloud-config before they are applied, without a cluster; for CI.",
     usage: ["FILE...", "-"],
     details: [
       "Files are YAML or JSON, with any number of documents; - reads from stdin. Services of type LoadBalancer are checked for annotations, source ranges, ports and names; other Services for the values of such annotations; Nodes for the annotations of Fairlead; configuration files for flags, settings of the cloud and the checks of the provider. Other objects are ignored.",
@@ -50,7 +51,7 @@ export const lintCommand: Command = {
       "--output=github prints annotations, which GitHub Actions shows at the lines of a pull request.",
     ],
     takesFiles: true,
-    flags: ["output"],
+    flags: ["output", "cloud-config"],
     exitCodes: {
       "0": "no problems, or only hints",
       "1": "a file cannot be read",
@@ -59,6 +60,7 @@ export const lintCommand: Command = {
     examples: [
       { text: "All manifests of a folder", words: "lint deploy/*.yaml" },
       { text: "Before they are applied", words: "lint - < service.yaml" },
+      { text: "The configuration file of the cloud", words: "lint --cloud-config=cloud.conf" },
       { text: "In GitHub Actions", words: "lint --output=github deploy/*.yaml" },
     ],
   },
@@ -76,7 +78,8 @@ export const lintCommand: Command = {
         invocation.writeError("lint takes files without a flag: lint deploy/*.yaml");
       return;
     }
-    if (words.length === 0) {
+    const cloudFile = configuration.settings.flags["cloud-config"];
+    if (words.length === 0 && cloudFile === undefined) {
       invocation.refuseText("lint requires at least one file; - reads from stdin");
       return;
     }
@@ -92,7 +95,10 @@ export const lintCommand: Command = {
         balancers: balancersOf(invocation),
       },
     });
-    let unreadable = 0;
+    const refused = configuration.problems.find(({ key }) => key === "--cloud-config");
+    if (refused !== undefined) invocation.writeError(refused.text);
+    else if (cloudFile !== undefined) linter.addCloudFile(cloudFile, configuration.problems);
+    let unreadable = refused === undefined ? 0 : 1;
     for (const path of words) {
       try {
         const text = path === "-" ? await console.stdin?.() : await platform.files.read(path);

@@ -86,6 +86,16 @@ export class Linter {
     for (const object of objects) this.#lintObject(path, object);
   }
 
+  /** Problems of the file of `--cloud-config`, which was read with all other settings. What it lacks may come from variables. */
+  addCloudFile(file: string, problems: readonly Problem[]): void {
+    this.#files += 1;
+    this.#configurations += 1;
+    const own = problems.filter(
+      ({ reason, text }) => text.startsWith(`${file}:`) && reason !== "MissingSetting",
+    );
+    this.#problems.push(...own.map((problem) => atPlaceIn(file, problem)));
+  }
+
   #lintObject(path: string, object: ManifestObject): void {
     const { provider, environment } = this.#rules;
     const { kind, apiVersion } = object.value;

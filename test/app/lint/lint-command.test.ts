@@ -4,6 +4,7 @@ import { join } from "node:path";
 import fc from "fast-check";
 import { fake } from "../../../providers/fake/index.ts";
 import { hetzner } from "../../../providers/hetzner/index.ts";
+import { openstack } from "../../../providers/openstack/index.ts";
 import { rancher } from "../../../providers/rancher/index.ts";
 import { type AnyProvider, annotationsOf } from "../../../src/app/connect-cloud.ts";
 import { atPlaceIn, Linter } from "../../../src/app/lint/lint-files.ts";
@@ -352,5 +353,37 @@ test("a problem without a position is placed at the beginning of the file [F78]"
   expect(atPlaceIn("a.yaml", { ...problem, text: "a.yaml:7: something" })).toMatchObject({
     line: 7,
     column: 1,
+  });
+});
+
+describe("lint --cloud-config", () => {
+  const lintCloud = (text: string | undefined, ...args: readonly string[]) =>
+    lint(["--cloud-config=cloud.conf", ...args], {
+      provider: openstack as never,
+      files: text === undefined ? {} : { "cloud.conf": text },
+    });
+
+  test("checks the file of the cloud, and takes what it lacks as set by variables [F77 F78]", async () => {
+    const valid = await lintCloud("[Global]\nauth-url = https://k.example\n");
+    expect([valid.code, valid.out]).toEqual([
+      0,
+      "Checked 0 Services, 1 configuration in 1 file: no problems.\n",
+    ]);
+    const wrong = await lintCloud("[Global]\nauth-url = k\n[LoadBalancer]\nenabled = maybe\n");
+    expect([wrong.code, wrong.err]).toEqual([3, ""]);
+    expect(wrong.out).toBe(
+      [
+        'cloud.conf:2:1: error: auth-url in [Global] must be a URL such as https://keystone.example:5000/v3, got "k" [InvalidSetting]',
+        'cloud.conf:4:1: error: enabled in [LoadBalancer] must be true or false, got "maybe" [InvalidSetting]',
+        "Checked 0 Services, 1 configuration in 1 file: 2 errors, 0 warnings.\n",
+      ].join("\n"),
+    );
+  });
+
+  test("fails if the file cannot be read, and if the cloud has no such file", async () => {
+    const missing = await lintCloud(undefined);
+    expect([missing.code, missing.err]).toEqual([1, expect.stringContaining("cannot read --cloud-config")]);
+    const other = await lint(["--cloud-config=x"], { files: { x: "" }, provider: hetzner as never });
+    expect([other.code, other.err]).toEqual([1, expect.stringContaining("--cloud-config has no effect")]);
   });
 });

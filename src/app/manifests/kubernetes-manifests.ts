@@ -18,12 +18,19 @@ export interface Installation extends Pick<PodOptions, "args" | "bindAddress" | 
   readonly lease: LeaseName;
   /** What its flags decide about permissions. */
   readonly needs: AccessNeeds;
+  /** The path of the file of `--cloud-config`. */
+  readonly cloudConfig?: string | undefined;
   /** The volumes of the cloud, if it has some. */
   readonly driver: NodeVolumesOptions["driver"] | undefined;
 }
 
 /** A placeholder that no registry serves and no kubelet accepts. */
 const missingImage = "IMAGE";
+
+export const fileNameOf = (path: string): string => path.slice(path.lastIndexOf("/") + 1);
+
+/** The Secret with the file of `--cloud-config`. One with credentials that is printed would be overwritten by its creation. */
+const filesSecret = ({ names, values }: Installation): string => values.secret ?? `${names.workload}-files`;
 
 const secretName = ({ names, values }: Installation): string => values.secret ?? names.workload;
 
@@ -42,6 +49,7 @@ function workloadOptions(installation: Installation, env: readonly EnvironmentVa
     serviceAccount: installation.names.access,
     nodeSelector: Object.fromEntries(values["pod-node-selector"]),
     replicas: values.replicas,
+    files: installation.cloudConfig === undefined ? undefined : filesSecret(installation),
   };
 }
 
@@ -66,14 +74,29 @@ function secretOf(installation: Installation): readonly KubeObject[] {
 
 /** How to create the Secret that is not printed. */
 function missingSecretText(installation: Installation): string | undefined {
-  const { credentials, values } = installation;
+  const { credentials, values, cloudConfig: path } = installation;
   const isGiven = credentials.some(({ value }) => value !== undefined);
+  // It may have the credentials.
+  if (path !== undefined) return undefined;
   if (values.secret !== undefined || isGiven || credentials.length === 0) return undefined;
   const literals = credentials.map(({ variable, text }) => `  --from-literal=${variable}=…   ${text}`);
   return [
     "Its credentials are in a Secret that is not part of this manifest:",
     `kubectl -n ${values.namespace} create secret generic ${secretName(installation)}, with what the manager needs of:`,
     ...literals,
+  ].join("\n");
+}
+
+/** The file of `--cloud-config` may have credentials, so it is not printed. */
+export function missingFileText(installation: Installation): string | undefined {
+  const { cloudConfig: path, values } = installation;
+  if (path === undefined) return undefined;
+  const secret = filesSecret(installation);
+  const place = `from the Secret ${secret}, which is not part of this manifest`;
+  const command = `kubectl -n ${values.namespace} create secret generic ${secret} --from-file=${path}`;
+  return [
+    `It reads ${fileNameOf(path)} ${place}; what that file names as ${hostFolder}/NAME is in the Secret too:`,
+    `${command} --from-file=…`,
   ].join("\n");
 }
 
@@ -131,7 +154,8 @@ export function workloadManifests(
   ];
   const options = workloadOptions(installation, env);
   const workload = kind === "daemonset" ? daemonSet(options) : deployment(options);
-  const about = [workload[comment], missingSecretText(installation)].flatMap((text) => text ?? []);
+  const missing = [missingSecretText(installation), missingFileText(installation)];
+  const about = [workload[comment], ...missing].flatMap((text) => text ?? []);
   const hasScraperRole = installation.securePort === 0 || installation.values.scraper !== undefined;
   return [
     ...(hasScraperRole ? [] : scraperObjects({ name: installation.names.access })),
@@ -183,11 +207,14 @@ interface WorkloadOptions extends PodOptions {
   readonly serviceAccount: string;
   readonly nodeSelector: Readonly<Record<string, string>>;
   readonly replicas: number;
+  /** The Secret with files that the process reads. */
+  readonly files?: string | undefined;
 }
 
 function template(options: WorkloadOptions) {
-  const { name, serviceAccount, nodeSelector } = options;
+  const { name, serviceAccount, nodeSelector, files } = options;
   const { securityContext, containers, ...rest } = podSpec(options);
+  const volumeMounts = [{ name: "fairlead", mountPath: hostFolder, readOnly: true }];
   return {
     metadata: { labels: labelsOf(name) },
     spec: {
@@ -196,7 +223,8 @@ function template(options: WorkloadOptions) {
       ...(Object.keys(nodeSelector).length > 0 && { nodeSelector }),
       tolerations,
       securityContext,
-      containers,
+      containers: files === undefined ? containers : containers.map((each) => ({ ...each, volumeMounts })),
+      ...(files !== undefined && { volumes: [{ name: "fairlead", secret: { secretName: files } }] }),
     },
   };
 }
@@ -234,7 +262,7 @@ export function deployment(options: WorkloadOptions): KubeObject {
   };
 }
 
-/** The folder on the machine with the kubeconfig and the credentials of a static pod. */
+/** The folder with the files of a pod: for a static pod that of the machine, with the kubeconfig and the credentials. */
 export const hostFolder = "/etc/fairlead";
 
 /** A static pod can use no service account, Secret or ConfigMap, so it reads files of the machine. */

@@ -12,15 +12,26 @@ import type { ManifestKind } from "../flags/groups/commands.ts";
 import type { ReadFlags } from "../flags/read-flags.ts";
 import { accessNeeds, leaseOf } from "../permissions.ts";
 import { cloudInputs } from "./cloud-inputs.ts";
-import type { Installation } from "./kubernetes-manifests.ts";
+import { fileNameOf, hostFolder, type Installation, missingFileText } from "./kubernetes-manifests.ts";
 import { readSet } from "./read-set.ts";
 
 /** Flags of this command, and those that become something else in the manifest. */
 const notPassedOn: readonly FlagName[] = ["as", "set", "config-set", "help", "notices", "version"];
 
-/** The flags of the command line, for the manager. The name of a systemd instance is that of the cluster. */
-function argsOf(given: Readonly<Record<string, string>>, kind: ManifestKind): readonly string[] {
-  const dropped: readonly string[] = kind === "systemd" ? [...notPassedOn, "cluster-name"] : notPassedOn;
+/** The name of a systemd instance is that of the cluster, and volumes of a machine need no settings of the cloud. */
+const notPassedOnIn: Readonly<Partial<Record<ManifestKind, FlagName>>> = {
+  systemd: "cluster-name",
+  "node-volumes": "cloud-config",
+};
+
+const isWorkload = (kind: ManifestKind): boolean => kind === "daemonset" || kind === "deployment";
+
+/** The flags of the command line, for the manager. A pod reads the file of the cloud from its Secret. */
+function argsOf(flags: Readonly<Record<string, string>>, kind: ManifestKind): readonly string[] {
+  const dropped: readonly (string | undefined)[] = [...notPassedOn, notPassedOnIn[kind]];
+  const path = isWorkload(kind) ? flags["cloud-config"] : undefined;
+  const given =
+    path === undefined ? flags : { ...flags, "cloud-config": `${hostFolder}/${fileNameOf(path)}` };
   return Object.entries(given).flatMap(([name, value]) => {
     if (dropped.includes(name)) return [];
     const field: Field<unknown> | undefined = Object.hasOwn(flagFields, name)
@@ -32,7 +43,12 @@ function argsOf(given: Readonly<Record<string, string>>, kind: ManifestKind): re
 }
 
 function flagConflicts(given: Readonly<Record<string, string>>, kind: ManifestKind): readonly Problem[] {
-  if (kind !== "daemonset" && kind !== "deployment" && kind !== "node-volumes") return [];
+  const { "cloud-config": path } = given;
+  if (kind === "static-pod" && path?.startsWith(`${hostFolder}/`) === false) {
+    const wrong = `must be in ${hostFolder}, which is all that a static pod sees of the machine, got ${JSON.stringify(path)}. Write the file there`;
+    return [invalidFlag("cloud-config", wrong)];
+  }
+  if (!isWorkload(kind) && kind !== "node-volumes") return [];
   return Object.keys(given).flatMap((name) => {
     if (name === "kubeconfig") {
       return [invalidFlag(name, `cannot be used with --as ${kind}: the pods use a service account. Omit it`)];
@@ -110,7 +126,7 @@ export interface ReadInstallation {
   readonly installation: Installation;
   /** Errors. With one of them, no manifest is printed. */
   readonly problems: readonly Problem[];
-  /** Messages about required settings that are missing: the manager does not start without them. */
+  /** Messages about what is missing: the manager does not start without it. */
   readonly missing: readonly string[];
 }
 
@@ -176,6 +192,7 @@ export function readInstallation(options: InstallationOptions): ReadInstallation
     lease: leaseOf(flags),
     needs: accessNeeds(read),
     driver: provider.volumeDriver,
+    cloudConfig: flags["cloud-config"],
   };
   const problems = [
     ...flagConflicts(given, kind),
@@ -191,5 +208,6 @@ export function readInstallation(options: InstallationOptions): ReadInstallation
     flags["cloud-config"] === undefined &&
     flags.config === undefined;
   const missing = isPrinted ? missingOf(options, installation, settings) : [];
-  return { installation, problems, missing };
+  const file = isWorkload(kind) ? missingFileText(installation) : undefined;
+  return { installation, problems, missing: [...missing, ...(file === undefined ? [] : [file])] };
 }

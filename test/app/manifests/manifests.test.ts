@@ -3,6 +3,7 @@ import { parseAllDocuments } from "yaml";
 import { digitalocean } from "../../../providers/digitalocean/index.ts";
 import { fake } from "../../../providers/fake/index.ts";
 import { hetzner } from "../../../providers/hetzner/index.ts";
+import { openstack } from "../../../providers/openstack/index.ts";
 import { rancher } from "../../../providers/rancher/index.ts";
 import type { AnyProvider } from "../../../src/app/connect-cloud.ts";
 import { readFlags } from "../../../src/app/flags/read-flags.ts";
@@ -375,4 +376,58 @@ test("the flags of manifests are refused by the manager", async () => {
   expect(errors).toEqual([
     "fake-cloud-controller-manager: --set is for the command manifests or rbac, not for run; omit it\n",
   ]);
+});
+
+describe("--cloud-config", () => {
+  const path = "conf/cloud.conf";
+  const args = ["--as", "deployment", `--cloud-config=${path}`, "--set", "image=IMAGE"];
+  const podOf = (out: string) => {
+    const all = parseAllDocuments(out).map(
+      (document) => document.toJS() as Printed & Record<string, unknown>,
+    );
+    const { spec } = all.find(({ kind }) => kind === "Deployment") as unknown as {
+      readonly spec: {
+        readonly template: { readonly spec: PodSpec & { readonly volumes: readonly object[] } };
+      };
+    };
+    return spec.template.spec;
+  };
+
+  test("of a workload is a file of a Secret, which the message says how to create [S7]", async () => {
+    const { out, errors, code } = await print(openstack, args);
+    const { containers, volumes } = podOf(out);
+    const secretName = "openstack-cloud-controller-manager-files";
+    expect(code).toBe(0);
+    expect(volumes).toEqual([{ name: "fairlead", secret: { secretName } }]);
+    expect(containers[0]).toMatchObject({
+      args: ["--cloud-config=/etc/fairlead/cloud.conf"],
+      volumeMounts: [{ name: "fairlead", mountPath: "/etc/fairlead", readOnly: true }],
+    });
+    const command = `kubectl -n kube-system create secret generic ${secretName} --from-file=${path}`;
+    expect([errors, out]).toEqual([expect.stringContaining(command), expect.stringContaining(command)]);
+  });
+
+  test("is in the Secret that is named, as that of the Go manager's manifest", async () => {
+    const { out } = await print(openstack, [...args, "--set", "secret=cloud-config"]);
+    expect(podOf(out).volumes).toEqual([{ name: "fairlead", secret: { secretName: "cloud-config" } }]);
+  });
+
+  test("of a static pod must be in the folder that it sees", async () => {
+    const pod = (file: string) => print(openstack, ["--as", "static-pod", `--cloud-config=${file}`]);
+    const wrong = await pod("/etc/kubernetes/cloud.conf");
+    expect([wrong.code, wrong.out]).toEqual([2, ""]);
+    expect(wrong.errors).toContain(
+      '--cloud-config must be in /etc/fairlead, which is all that a static pod sees of the machine, got "/etc/kubernetes/cloud.conf". Write the file there',
+    );
+    const right = await pod("/etc/fairlead/cloud.conf");
+    expect([right.code, right.out]).toEqual([
+      0,
+      expect.stringContaining("--cloud-config=/etc/fairlead/cloud.conf"),
+    ]);
+  });
+
+  test("is not passed to the processes that mount volumes", async () => {
+    const { out } = await print(openstack, ["--as", "node-volumes", `--cloud-config=${path}`]);
+    expect(out).not.toContain("cloud-config");
+  });
 });

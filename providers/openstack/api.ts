@@ -12,7 +12,7 @@ import {
   pagesByCursor,
   type QueryValue,
 } from "#ccm";
-import { endpointOf, fetchSession, type Session } from "./keystone.ts";
+import { cloudInUse, endpointOf, fetchSession, type Session } from "./keystone.ts";
 import type { Settings } from "./settings.ts";
 
 /** Nova embeds the flavor since 2.47, and Cinder expands attached volumes since 3.42 (Pike). */
@@ -113,6 +113,7 @@ export class ServiceApi {
     const opened = account<Session>({
       name: scope === undefined ? type : `${type} of ${scope}`,
       fetch: (plain, call) => fetchSession(settings, inputs, plain, call),
+      credentialPlace: cloudInUse(settings),
       sign: (request, { token, tls }) => ({
         ...request,
         headers: { ...versions[type], ...request.headers, "x-auth-token": token },

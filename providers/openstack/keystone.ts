@@ -55,6 +55,13 @@ function cloudOf(settings: Settings, inputs: Inputs): ReturnType<typeof readClou
   return content === undefined ? {} : readClouds(content, settings.cloud);
 }
 
+/** The cloud in `clouds.yaml` that has the credentials. */
+export function cloudInUse(settings: Settings): string | undefined {
+  const { password, "application-credential-secret": secret, cloud, "clouds-file": path } = settings;
+  if (!usesClouds(settings) || password !== undefined || secret !== undefined) return undefined;
+  return cloud === undefined ? path : `cloud ${JSON.stringify(cloud)} in ${path}`;
+}
+
 /** The region of labels and provider ids. */
 export function regionOf(settings: Settings, inputs: Inputs): string | undefined {
   const cloud = cloudOf(settings, inputs);

@@ -133,7 +133,9 @@ export function readConfigFile(text: string): ConfigFile {
     if (name === undefined) report("InvalidLine", "expected a line such as cattle-url = http://rancher:8080");
     else if (section === "") report("InvalidLine", `${name} must be in the section [Global]`);
     else if (section === "global")
-      settings[names[name.toLowerCase()] ?? name.toLowerCase()] = { text: unquoted(value.trim()), line };
+      settings[names[name.toLowerCase()] ?? name.toLowerCase()] = {
+        ...{ text: unquoted(value.trim()), line, title: `${name} in [Global]` },
+      };
   }
   return { settings, problems };
 }

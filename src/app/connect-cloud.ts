@@ -5,11 +5,12 @@ import { type AccountContext, type GovernedAccount, openAccount } from "../cloud
 import { credentialHint } from "../cloud/credential.ts";
 import type { AnnotationTable } from "../controllers/service/annotations/annotations.ts";
 import { factKeysOf } from "../controllers/service/desired/facts.ts";
+import { inEach, possibleValues, settingsMeant } from "../core/certain-checks.ts";
 import type { Problem } from "../core/problem.ts";
 import { readSettings } from "../core/read-settings.ts";
 import { secretsIn } from "../core/redaction.ts";
 import type { Secret } from "../core/secret.ts";
-import { type Fields, topLevelName } from "../core/settings.ts";
+import { type Fields, topLevelName, type Values } from "../core/settings.ts";
 import type { Environment } from "../platform/environment.ts";
 import type { ObservedLoadBalancer } from "../provider/load-balancers.ts";
 import type { Step } from "../provider/plan.ts";
@@ -34,6 +35,10 @@ export interface CloudSources {
   readonly file?: Readonly<Record<string, string>>;
   /** The position of each setting in a file, as `path:line:column`. */
   readonly places?: ReadonlyMap<string, string>;
+  /** What settings and sections are called in the cloud's own file, if that has other names. */
+  readonly titles?: ReadonlyMap<string, string>;
+  /** Names in lines of that file that could not be read. */
+  readonly unread?: readonly string[];
   /** Content of the files that settings name, by path. */
   readonly inputFiles?: ReadonlyMap<string, Secret>;
 }
@@ -76,16 +81,23 @@ function rawConfig(
   return { ...raw, ...Object.fromEntries(given) };
 }
 
-/** Where a setting is set, for messages; undefined if it has its default. */
-function sourceOf(
+/** What decides about a setting; undefined if it has its default. */
+function originOf(
   { config }: AnyProvider,
   name: string,
-  { environment, given, file, places }: SettingSources,
-): string | undefined {
-  if (given.has(name)) return "--config-set";
-  const variable = config[name]?.env;
-  if (variable !== undefined && (environment[variable] ?? "") !== "") return `the variable ${variable}`;
-  return file?.[name] === undefined ? undefined : (places?.get(name) ?? "a configuration file");
+  { environment, given, file }: SettingSources,
+): "flag" | "variable" | "file" | undefined {
+  if (given.has(name)) return "flag";
+  if ((environment[config[name]?.env ?? ""] ?? "") !== "") return "variable";
+  return file?.[name] === undefined ? undefined : "file";
+}
+
+/** Where a setting is set, for messages; undefined if it has its default. */
+function sourceOf(provider: AnyProvider, name: string, settings: SettingSources): string | undefined {
+  const origin = originOf(provider, name, settings);
+  if (origin === "flag") return "--config-set";
+  if (origin === "variable") return `the variable ${provider.config[name]?.env}`;
+  return origin && (settings.places?.get(name) ?? "a configuration file");
 }
 
 /** A value in a list of records and what contains it, the innermost first: a missing value is reported at its entry. */
@@ -94,50 +106,85 @@ function pathsOf(key: string): readonly string[] {
   return [key, ...[...key.matchAll(/[.[]/g)].map(({ index }) => key.slice(0, index)).toReversed()];
 }
 
-/** `path:line:column: ` if the value of a setting comes from a file, `NAME: ` if it is a variable's, else empty. */
-function placeOf(
-  key: string | undefined,
-  raw: Readonly<Record<string, string>>,
-  { places, file, environment, given }: SettingSources,
-  variable: string | undefined,
-): string {
-  const name = topLevelName(key ?? "");
-  const isVariable = variable !== undefined && !given.has(name) && (environment[variable] ?? "") !== "";
-  if (isVariable) return `${variable}: `;
-  if (file?.[name] !== raw[name]) return "";
-  const [place] = pathsOf(key ?? "").flatMap((path) => places?.get(path) ?? []);
+/** `path:line:column: ` if the value of a setting comes from a file, else empty. */
+function placeOf(key: string | undefined, provider: AnyProvider, settings: SettingSources): string {
+  if (originOf(provider, topLevelName(key ?? ""), settings) !== "file") return "";
+  const [place] = pathsOf(key ?? "").flatMap((path) => settings.places?.get(path) ?? []);
   return place === undefined ? "" : `${place}: `;
+}
+
+/** What the user calls a setting, in the file or in the environment; or a value in a list of records, also one that is missing there. */
+function titleOf(provider: AnyProvider, key: string, settings: SettingSources): string {
+  const name = topLevelName(key);
+  const origin = originOf(provider, name, settings);
+  if (origin !== "file") return (origin === "flag" ? undefined : provider.config[name]?.env) ?? key;
+  const [, section = "", own] = /^(.*\])\.([^.[]+)$/.exec(key) ?? [];
+  const entry = settings.titles?.get(section);
+  return settings.titles?.get(key) ?? (entry === undefined ? key : `${own} in ${entry}`);
+}
+
+/** The text of a problem with the names of the file that the value comes from. */
+function inWordsOfFile(provider: AnyProvider, { key, text }: Problem, settings: SettingSources): string {
+  if (key === undefined || originOf(provider, topLevelName(key), settings) !== "file") return text;
+  if (!text.startsWith(`${key} `)) return text;
+  const [, section = ""] = /^(.*\])\./.exec(key) ?? [];
+  const rest = text.slice(key.length);
+  // A suggestion is for the same section.
+  const short = settings.titles?.has(section) === true ? rest.replaceAll(`"${section}.`, '"') : rest;
+  const other = (path: string) => titleOf(provider, path, settings);
+  return titleOf(provider, key, settings) + short.replaceAll(/\b[\w-]+\[\d+\]\.[\w-]+/g, other);
 }
 
 /** Reads the settings. Problems with settings in a file include the position. */
 export function readConfig(provider: AnyProvider, settings: SettingSources) {
   const raw = rawConfig(provider, settings);
   const read = readSettings(provider.config, raw, { what: "setting" });
+  const { values, frozen } = read;
+  const keysOf = (reason: string): readonly string[] =>
+    read.problems.flatMap((problem) => (problem.reason === reason ? (problem.key ?? []) : []));
+  const meant = settingsMeant([...keysOf("UnknownSetting"), ...(settings.unread ?? [])], provider.config);
+  const missing = keysOf("MissingSetting").filter((key) => Object.hasOwn(provider.config, key));
+  const isAbsent = (name: string) => provider.config[name]?.required === true && !(name in values);
+  const possible = possibleValues(provider.config, {
+    values,
+    absent: [...missing, ...frozen].filter(isAbsent),
+    unread: [...frozen, ...meant],
+  });
   /** Names in --config-set are checked only here. */
-  const contextOf = ({ reason, key }: Problem): readonly [string, string] =>
-    reason === "UnknownSetting" && key !== undefined && settings.given.has(key)
-      ? ["--config-set: ", ` (settings: ${Object.keys(provider.config).join(", ")})`]
-      : [placeOf(key, raw, settings, provider.config[topLevelName(key ?? "")]?.env), ""];
-  const problems = read.problems.map((problem) => {
+  const contextOf = ({ reason, key }: Problem): readonly [string, string] => {
+    if (reason === "UnknownSetting" && key !== undefined && settings.given.has(key))
+      return ["--config-set: ", ` (settings: ${Object.keys(provider.config).join(", ")})`];
+    const name = topLevelName(key ?? "");
+    const isVariable = originOf(provider, name, settings) === "variable";
+    return [isVariable ? `${provider.config[name]?.env}: ` : placeOf(key, provider, settings), ""];
+  };
+  const problems = read.problems.flatMap((problem) => {
+    const { reason, key = "", severity } = problem;
+    // What is in a line that cannot be read is not also reported as missing.
+    if (reason === "MissingSetting" && meant.has(key)) return [];
     const [prefix, suffix] = contextOf(problem);
     return {
       ...problem,
-      text: `${prefix}${problem.text}${suffix}`,
+      text: `${prefix}${inWordsOfFile(provider, problem, settings)}${suffix}`,
       // Unknown settings are errors, because nothing else reads them.
-      severity: problem.reason === "RenamedSetting" ? problem.severity : ("error" as const),
+      severity: reason === "RenamedSetting" ? severity : ("error" as const),
     };
   });
-  return { values: read.values, raw, problems };
+  return { values, raw, problems, possible };
 }
 
 export function configProblems(provider: AnyProvider, settings: SettingSources): readonly Problem[] {
-  const { values, raw, problems } = readConfig(provider, settings);
-  if (problems.some(({ severity }) => severity === "error")) return problems;
-  const found = (provider.checkConfig?.(values) ?? []).map((problem) => ({
-    ...problem,
-    // These texts name what was set.
-    text: `${placeOf(problem.key, raw, settings, undefined)}${problem.text}`,
-  }));
+  const { problems, possible } = readConfig(provider, settings);
+  const check = (values: Readonly<Record<string, unknown>>) =>
+    provider.checkConfig?.(values as Values<Fields>, (name) => titleOf(provider, name, settings)) ?? [];
+  const wrong = new Set(problems.flatMap(({ severity, key }) => (severity === "error" ? (key ?? []) : [])));
+  const found = inEach(possible, check, ({ text }) => text)
+    .filter(({ key = "" }) => !wrong.has(key))
+    .map((problem) => ({
+      ...problem,
+      // These texts name what was set.
+      text: `${placeOf(problem.key, provider, settings)}${problem.text}`,
+    }));
   return [...problems, ...found];
 }
 
@@ -152,7 +199,8 @@ export function connectCloud(
   const accounts: GovernedAccount<unknown>[] = [];
   const context: Context = {
     account: (account) => {
-      const hint = credentialHint(provider.config, (name) => sourceOf(provider, name, settings));
+      const sourceOfSetting = (name: string) => sourceOf(provider, name, settings);
+      const hint = credentialHint(provider.config, sourceOfSetting, account.credentialPlace);
       const opened = openAccount(account, { ...accountContext, credentialHint: hint });
       accounts.push(opened);
       return opened;

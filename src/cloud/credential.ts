@@ -181,9 +181,13 @@ function describeSecrets(secrets: readonly SecretSetting[]): {
   return { remedy: "", text: ways.join("; ") };
 }
 
-/** Undefined for a provider without secrets. */
-export function credentialHint(fields: Fields, sourceOf: SourceOfSetting): CredentialHint | undefined {
-  const secrets = everyField(fields)
+/** Undefined for a provider without secrets. `place`: where the credential is if it is in no setting. */
+export function credentialHint(
+  fields: Fields,
+  sourceOf: SourceOfSetting,
+  place?: string,
+): CredentialHint | undefined {
+  const inSettings = everyField(fields)
     .filter(([, field]) => field.isSecret === true)
     .map(([name, { env }]): SecretSetting => {
       const source = sourceOf(topLevelName(name));
@@ -193,6 +197,10 @@ export function credentialHint(fields: Fields, sourceOf: SourceOfSetting): Crede
         ? { name, env, source, isFile: false }
         : { name: file, env: undefined, source: fileSource, isFile: true };
     });
+  const secrets =
+    place === undefined
+      ? inSettings
+      : [{ name: "The credential", env: undefined, source: place, isFile: true }];
   if (secrets.length === 0) return undefined;
   const { remedy, text } = describeSecrets(secrets);
   return ({ kind, detail }) => {

@@ -61,11 +61,6 @@ export function currentValue<V extends object>(
   return new Secret(typeof path === "string" ? (files.file(path)?.reveal().trim() ?? "") : "");
 }
 
-/** What users call a setting: its variable if it has one. */
-function titleOf(fields: Fields, name: string): string {
-  return fields[name]?.env ?? name;
-}
-
 function problem(severity: Problem["severity"], key: string, text: string): Problem {
   return { severity, reason: "InvalidSetting", key, text };
 }
@@ -74,14 +69,17 @@ function isHttpUrl(value: string): boolean {
   return URL.canParse(value) && /^https?:$/.test(new URL(value).protocol);
 }
 
-/** The problems that single values do not show. The values have no errors. */
-export function ruleProblems(fields: Fields, values: AnyValues): readonly Problem[] {
+/** The problems that single values do not show. `titleOf`: what users call a setting; by default its variable, if it has one. */
+export function ruleProblems(
+  fields: Fields,
+  values: AnyValues,
+  titleOf = (name: string): string => fields[name]?.env ?? name,
+): readonly Problem[] {
   const areBothSet = (name: string, other: string) =>
     values[name] !== undefined && values[other] !== undefined;
-  const bothSet = (name: string, other: string) =>
-    `${titleOf(fields, name)} and ${titleOf(fields, other)} are both set`;
+  const bothSet = (name: string, other: string) => `${titleOf(name)} and ${titleOf(other)} are both set`;
   return Object.entries<Field<unknown>>(fields).flatMap(([name, field]) => {
-    const title = titleOf(fields, name);
+    const title = titleOf(name);
     const { file, exclusiveWith, ineffective, urlLike } = field;
     const value = values[name];
     const path = `${name}-file`;
@@ -90,7 +88,7 @@ export function ruleProblems(fields: Fields, values: AnyValues): readonly Proble
       ...(isMissing
         ? [
             {
-              ...problem("error", name, `${title} or ${titleOf(fields, path)} is required: ${file.required}`),
+              ...problem("error", name, `${title} or ${titleOf(path)} is required: ${file.required}`),
               reason: "MissingSetting",
             },
           ]

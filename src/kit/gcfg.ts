@@ -1,6 +1,6 @@
 // Reads the configuration file of a Go manager as its parser gcfg does: INI with quotes, continued lines and named sections. Pure.
 
-import type { ConfigFile, ConfigValue } from "../provider/provider.ts";
+import type { ConfigFile, ConfigSection, ConfigValue } from "../provider/provider.ts";
 
 /** What the sections of a file mean. */
 export interface GcfgOptions {
@@ -71,11 +71,12 @@ function linesOf(text: string): readonly Line[] {
 export function readGcfg(text: string, options: GcfgOptions): ConfigFile {
   const { sections, records, nameOf, repeatable, example } = options;
   const settings: Record<string, ConfigValue> = {};
-  const entries: Record<string, { readonly line: number; readonly values: Record<string, ConfigValue> }[]> =
-    {};
+  const entries: Record<string, (ConfigSection & { readonly values: Record<string, ConfigValue> })[]> = {};
   const problems: ConfigFile["problems"][number][] = [];
   const known = sections.map((one) => one.toLowerCase());
   let section = "";
+  /** As the file has it. */
+  let title = "";
   let target: Record<string, ConfigValue> | undefined;
   for (const { line, content } of linesOf(text)) {
     const report = (reason: string, problem: string) =>
@@ -85,16 +86,17 @@ export function readGcfg(text: string, options: GcfgOptions): ConfigFile {
       /^\[\s*([\w-]+)\s*("((?:[^"\\]|\\.)*)")?\s*\]\s*(?:[#;].*)?$/.exec(content) ?? [];
     if (header !== undefined) {
       section = header.toLowerCase();
+      title = name === undefined ? `[${header}]` : `[${header} "${name}"]`;
       const record = records.find((one) => section === one.section.toLowerCase());
       target = settings;
       if (record !== undefined && name !== undefined) {
-        target = { name: { text: name.replaceAll(/\\(.)/g, "$1"), line } };
-        entries[record.setting] = [...(entries[record.setting] ?? []), { line, values: target }];
+        target = { name: { text: name.replaceAll(/\\(.)/g, "$1"), line, title: `the name of ${title}` } };
+        entries[record.setting] = [...(entries[record.setting] ?? []), { line, title, values: target }];
       } else if (!known.includes(section)) {
         target = undefined;
         const named = records.map((one) => `[${one.section} "name"]`);
         const all = [...sections.map((one) => `[${one}]`), ...named];
-        const expected = `${all.slice(0, -1).join(", ")} or ${all.at(-1)}`;
+        const expected = all.join(", ").replace(/, (?=[^,]*$)/, " or ");
         report(
           "UnknownSection",
           `section [${header}] is unknown; expected ${expected}. Its settings are not read.`,
@@ -113,7 +115,8 @@ export function readGcfg(text: string, options: GcfgOptions): ConfigFile {
       const setting = nameOf(key.toLowerCase(), section);
       const before = target[setting];
       const isMore = before !== undefined && repeatable.has(setting);
-      target[setting] = { text: isMore ? `${before.text}\n${value}` : value, line };
+      const text = isMore ? `${before.text}\n${value}` : value;
+      target[setting] = { text, line, title: `${key} in ${title}` };
     }
   }
   return { settings: { ...settings, ...entries }, problems };

@@ -54,6 +54,8 @@ export interface Account<T> {
   rateLimit?(response: Pick<Response, "status" | "headers">): RateLimitReport | undefined;
   /** A limit of requests per minute that no response reports, so that Fairlead would learn it only from refusals. */
   readonly requestsPerMinute?: number | undefined;
+  /** Where the credential is if no setting has it, for the message that the cloud rejected it: `cloud prod in /etc/clouds.yaml`. */
+  readonly credentialPlace?: string | undefined;
   /** Pure. How much of the rate limit a request uses, in the unit of the limit. Absent: 1. */
   costOf?(request: CloudRequest): number;
 }
@@ -116,11 +118,15 @@ export interface ConfigProblem extends Omit<Problem, "reason"> {
 export interface ConfigValue {
   readonly text: string;
   readonly line: number;
+  /** What messages call it: its key and section, such as `enabled in [LoadBalancer]`. Absent: its name. */
+  readonly title?: string;
 }
 
 /** One entry of a `records` setting: a section of the file, with its values by name. */
 export interface ConfigSection {
   readonly line: number;
+  /** Its header, such as `[Zone "north"]`. */
+  readonly title?: string;
   readonly values: Readonly<Record<string, ConfigValue>>;
 }
 
@@ -234,8 +240,12 @@ export interface ProviderDefinition<
   policy?(needs: PolicyNeeds): object;
   /** Pure. Parses the file of `--cloud-config` in the format of the cloud's Go manager. Absent: there is no such file. */
   readConfigFile?(text: string): ConfigFile;
-  /** Pure. Checks that a table cannot express: "either a token or a key". Called when all single values are valid. */
-  checkConfig?(config: Values<C>): readonly ConfigProblem[];
+  /**
+   * Pure. Checks that a table cannot express: "either a token or a key". Where a setting cannot be read, it is called without a value for
+   * it and with any valid one, and what it returns both times is reported. `titleOf`, what the user calls a setting, is for the checks
+   * that `defineProvider` adds.
+   */
+  checkConfig?(config: Values<C>, titleOf?: (name: string) => string): readonly ConfigProblem[];
   /** Makes the cloud, without a request to it. Called at start and again when the configuration changes. */
   connect(config: Values<C>, context: Context): Cloud<A, O, S, V>;
 }
@@ -268,8 +278,8 @@ export function defineProvider<
       ...valueFiles(config, settings).map((path) => ({ kind: "File", path }) as const),
       ...(definition.inputs?.(settings) ?? []),
     ],
-    checkConfig: (settings) => [
-      ...ruleProblems(config, settings),
+    checkConfig: (settings, titleOf) => [
+      ...ruleProblems(config, settings, titleOf),
       ...(definition.checkConfig?.(settings) ?? []),
     ],
   };

@@ -2,9 +2,10 @@
 // and the files that settings name. Each setting keeps its position, so that errors can point to it.
 
 import type { RawSection } from "../../config-file/parse-configuration.ts";
+import { inEach } from "../../core/certain-checks.ts";
 import type { Problem } from "../../core/problem.ts";
 import { Secret } from "../../core/secret.ts";
-import { topLevelName } from "../../core/settings.ts";
+import { type Fields, topLevelName, type Values } from "../../core/settings.ts";
 import type { ConfigFile, ConfigSection } from "../../provider/provider.ts";
 import { type AnyProvider, type CloudSettings, readConfig } from "../connect-cloud.ts";
 import type { FileReader } from "./file-reader.ts";
@@ -14,32 +15,45 @@ export interface CloudFile {
   readonly file: Readonly<Record<string, string>>;
   /** The position of each setting, as `path:line` or `path:line:column`. */
   readonly places: ReadonlyMap<string, string>;
+  /** As in `CloudSources`. */
+  readonly titles: ReadonlyMap<string, string>;
+  readonly unread: readonly string[];
   readonly problems: readonly Problem[];
 }
 
-const empty: CloudFile = { file: {}, places: new Map(), problems: [] };
+const empty: CloudFile = { file: {}, places: new Map(), titles: new Map(), unread: [], problems: [] };
 
 const isList = (value: ConfigFile["settings"][string]): value is readonly ConfigSection[] =>
   Array.isArray(value);
 
 /** Sections become the JSON that a `records` field parses. */
-function readEntry(
-  path: string,
-  name: string,
-  value: ConfigFile["settings"][string],
-): { readonly text: string; readonly places: CloudFile["places"] } {
-  if (!isList(value)) return { text: value.text, places: new Map([[name, `${path}:${value.line}`]]) };
-  const places = value.flatMap(({ line, values }, index) => [
-    [`${name}[${index}]`, line] as const,
-    ...Object.entries(values).map(([key, one]) => [`${name}[${index}].${key}`, one.line] as const),
-  ]);
+function textOf(value: ConfigFile["settings"][string]): string {
+  if (!isList(value)) return value.text;
   const texts = value.map(({ values }) =>
     Object.fromEntries(Object.entries(values).map(([key, { text }]) => [key, text])),
   );
-  return {
-    text: JSON.stringify(texts),
-    places: new Map(places.map(([key, line]) => [key, `${path}:${line}`])),
-  };
+  return JSON.stringify(texts);
+}
+
+/** A setting; or the sections of a list of records and the values in each. */
+function partsOf(name: string, value: ConfigFile["settings"][string]) {
+  if (!isList(value)) return [{ key: name, line: value.line, title: value.title }];
+  return value.flatMap(({ line, title, values }, index) => {
+    const own = `${name}[${index}]`;
+    const inside = Object.entries(values).map(([key, one]) => ({ ...one, key: `${own}.${key}` }));
+    return [{ key: own, line, title }, ...inside];
+  });
+}
+
+/** The names in the lines that could not be read: such a line itself, or all of a section that is unknown. */
+function unreadNames(text: string, problems: ConfigFile["problems"]): readonly string[] {
+  const lines = text.split("\n").map((line) => line.trim());
+  const isHeader = (line: string | undefined) => line?.startsWith("[") === true;
+  return problems.flatMap(({ line }) => {
+    const next = lines.findIndex((one, index) => index >= line && isHeader(one));
+    const end = !isHeader(lines[line - 1]) ? line : next < 0 ? lines.length : next;
+    return lines.slice(line - 1, end).flatMap((one) => /^[\w-]+/.exec(one)?.[0] ?? []);
+  });
 }
 
 /** The file that `--cloud-config` names, in the format of the cloud's Go manager. */
@@ -55,14 +69,16 @@ export async function readCloudFile(
     return { ...empty, problems: [{ severity: "warning", reason, key: "--cloud-config", text }] };
   }
   const whole = await reader.read(path, "--cloud-config");
-  if ("problem" in whole) return { ...empty, problems: [whole.problem] };
+  if ("problem" in whole)
+    return { ...empty, unread: Object.keys(provider.config), problems: [whole.problem] };
   const { settings, problems } = provider.readConfigFile(whole.text);
-  const entries = Object.entries(settings).map(
-    ([name, value]) => [name, readEntry(path, name, value)] as const,
-  );
+  const entries = Object.entries(settings);
+  const parts = entries.flatMap(([name, value]) => partsOf(name, value));
   return {
-    file: Object.fromEntries(entries.map(([name, { text }]) => [name, text])),
-    places: new Map(entries.flatMap(([, { places }]) => [...places])),
+    file: Object.fromEntries(entries.map(([name, value]) => [name, textOf(value)])),
+    places: new Map(parts.map(({ key, line }) => [key, `${path}:${line}`])),
+    titles: new Map(parts.flatMap(({ key, title }) => (title === undefined ? [] : [[key, title]]))),
+    unread: unreadNames(whole.text, problems),
     problems: problems.map(({ line, ...problem }) => ({
       ...problem,
       text: `${path}:${line}: ${problem.text}`,
@@ -73,12 +89,13 @@ export async function readCloudFile(
 /** `section` of the --config file takes precedence over the cloud's own file. */
 export function withSection(below: CloudFile, path: string, { raw, places }: RawSection): CloudFile {
   // Values in a list of records that the section replaces must not get the positions of the other file.
-  const left = [...below.places].filter(([key]) => !Object.hasOwn(raw, topLevelName(key)));
+  const left = ([key]: readonly [string, string]) => !Object.hasOwn(raw, topLevelName(key));
   return {
     ...below,
     file: { ...below.file, ...raw },
+    titles: new Map([...below.titles].filter(left)),
     places: new Map([
-      ...left,
+      ...[...below.places].filter(left),
       ...[...places].map(([name, { line, column }]) => [name, `${path}:${line}:${column}`] as const),
     ]),
   };
@@ -92,7 +109,10 @@ export async function readInputs(
 ): Promise<{ readonly inputFiles: ReadonlyMap<string, Secret>; readonly problems: readonly Problem[] }> {
   const problems: Problem[] = [];
   const inputFiles = new Map<string, Secret>();
-  for (const input of provider.inputs?.(readConfig(provider, sources).values) ?? []) {
+  const inputs = (values: Readonly<Record<string, unknown>>) =>
+    provider.inputs?.(values as Values<Fields>) ?? [];
+  const { possible } = readConfig(provider, sources);
+  for (const input of inEach(possible, inputs, ({ path }) => path)) {
     const whole = await reader.read(input.path, "a file named in the cloud's settings");
     if ("problem" in whole) {
       if (!(whole.isMissing && input.optional === true)) problems.push(whole.problem);

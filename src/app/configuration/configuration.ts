@@ -92,13 +92,13 @@ export async function readConfiguration({
     return { settings: { ...settings, cloud }, problems: flagProblems, flagProblems, versions };
   }
   const below = await readCloudFile(settings.flags["cloud-config"], provider, reader);
-  const { file, places } = own === undefined ? below : withSection(below, own.path, own.cloud);
-  const { given } = settings.cloud;
-  const sources = { environment, given, file, places };
-  // What has the wrong type in a file, or is in a line that cannot be read, is not also reported as missing.
+  const { problems: ofCloudFile, ...fromFiles } =
+    own === undefined ? below : withSection(below, own.path, own.cloud);
+  const cloud = { given: settings.cloud.given, ...fromFiles };
+  const sources = { environment, ...cloud };
+  // What has the wrong type in a file is not also reported as missing.
   const wrong = ofFile.flatMap(({ key }) => key ?? []);
-  const mayBeSet = (key: string): boolean =>
-    below.problems.some(isError) || wrong.some((one) => key === one || key.startsWith(`${one}.`));
+  const mayBeSet = (key: string): boolean => wrong.some((one) => key === one || key.startsWith(`${one}.`));
   const ofSettings = isFileUnusable
     ? []
     : configProblems(provider, sources).filter(
@@ -106,12 +106,12 @@ export async function readConfiguration({
       );
   const isAllowed = settings.flags["allow-unknown-variables"];
   const ofVariables = unknownVariables(provider, environment, isAllowed);
-  const { inputFiles, problems: ofInputs } = [...flagProblems, ...below.problems, ...ofSettings].some(isError)
+  const { inputFiles, problems: ofInputs } = isFileUnusable
     ? { inputFiles: new Map<string, Secret>(), problems: [] }
     : await readInputs(provider, sources, reader);
   return {
-    settings: { ...settings, cloud: { given, file, places, inputFiles } },
-    problems: [...flagProblems, ...below.problems, ...ofSettings, ...ofVariables, ...ofInputs],
+    settings: { ...settings, cloud: { ...cloud, inputFiles } },
+    problems: [...flagProblems, ...ofCloudFile, ...ofSettings, ...ofVariables, ...ofInputs],
     flagProblems,
     versions,
   };

@@ -140,7 +140,7 @@ test("a setting that the cloud rejects is reported with its position, unless it 
   const file = { [config]: `${head}cloud:\n  page-size: 2\n  endpoint: nowhere\n` };
   const { reported } = await read(file, [`--config=${config}`]);
   expect(reported).toHaveLength(1);
-  expect(reported[0]).toStartWith(`${config}:5:13: FAKE_ENDPOINT must be a URL`);
+  expect(reported[0]).toStartWith(`${config}:5:13: endpoint must be a URL`);
   const other = await read(file, [`--config=${config}`], { FAKE_ENDPOINT: "elsewhere" });
   expect(other.reported[0]).toStartWith("FAKE_ENDPOINT must be a URL");
 });

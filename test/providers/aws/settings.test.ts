@@ -66,8 +66,10 @@ describe("the file of the Go manager", () => {
     });
     const about = problems.map(({ text: line }) => /^\/aws\.conf:\d+: [^;,]*/.exec(line)?.[0] ?? line);
     expect(about.toSorted()).toEqual([
-      "/aws.conf:7: disable-security-group-ingress must be true or false",
-      "/aws.conf:8: regoin is not a known setting",
+      '/aws.conf:10: signing-region in [ServiceOverride "1"] is required but not set',
+      "/aws.conf:6: NodeIPFamilies must be ipv4 or ipv6",
+      "/aws.conf:7: DisableSecurityGroupIngress in [Global] must be true or false",
+      "/aws.conf:8: Regoin in [Global] is not a known setting",
       "/aws.conf:9: section [Loadbalancer] is unknown",
     ]);
   });

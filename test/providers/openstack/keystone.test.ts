@@ -1,11 +1,14 @@
 // Tokens: how they are requested, when they are renewed, and where the catalogue leads.
 
 import { expect, test } from "bun:test";
-import { minutes, Secret } from "#ccm";
-import { failureOf } from "#ccm/testing";
-import { secret } from "../../../providers/openstack/simulator/harness.ts";
+import { collect, minutes, Secret } from "#ccm";
+import { failureOf, VirtualClock } from "#ccm/testing";
+import { openstack } from "../../../providers/openstack/index.ts";
+import { config, secret } from "../../../providers/openstack/simulator/harness.ts";
 import { addServer } from "../../../providers/openstack/simulator/index.ts";
+import { type AnyProvider, connectCloud } from "../../../src/app/connect-cloud.ts";
 import { messageOf } from "../../../src/core/error-message.ts";
+import { seededRandom } from "../../../src/platform/random.ts";
 import { instancesOf, labWith } from "./openstack-lab.ts";
 
 const tokens = "POST /identity/v3/auth/tokens";
@@ -103,4 +106,30 @@ test("says what the catalogue has if the region is unknown", async () => {
   expect(messageOf(await failureOf(instancesOf(lab)))).toBe(
     "The catalogue has the service network in RegionOne, and none of them is in region Elsewhere. Correct region or os-endpoint-type, or ask the operator of the cloud.",
   );
+});
+
+test("names the cloud in clouds.yaml whose credentials are rejected, and not the settings of [Global]", async () => {
+  const { signal } = new AbortController();
+  const path = "/c.yaml";
+  const text = `clouds: { c: { auth: { auth_url: "http://k.example", application_credential_id: a, application_credential_secret: b } } }`;
+  const file = { ...config, "clouds-file": path, scopes: '[{ "name": "two", "cloud": "c" }]' };
+  const { connected } = connectCloud(
+    openstack as unknown as AnyProvider,
+    {
+      ...{ environment: {}, given: new Map(), cluster: "prod", file },
+      inputFiles: new Map([[path, new Secret(text)]]),
+    },
+    {
+      ...{ signal, clock: new VirtualClock(), random: seededRandom(1), mayMutate: () => true },
+      report: () => undefined,
+      transport: async () => Response.json({ error: { message: "no" } }, { status: 401 }),
+    },
+  );
+  const [ofGlobal, ofScope] = (connected?.cloud.instances?.sources ?? []).map(async (source) =>
+    messageOf(await failureOf(collect(source.list({ signal, urgency: "refresh" })))),
+  );
+  expect(await ofScope).toBe(
+    'The cloud rejected the credentials (401 from POST http://k.example/v3/auth/tokens: no). The credential is set by cloud "c" in /c.yaml: the value was probably revoked, or belongs to another cloud or project. Replace it; the manager reads it again without a restart. Fairlead will retry.',
+  );
+  expect(await ofGlobal).toContain("application-credential-secret is set by a configuration file");
 });

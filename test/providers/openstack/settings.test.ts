@@ -4,6 +4,9 @@ import { describe, expect, test } from "bun:test";
 import { readSettings } from "#ccm/testing";
 import { readClouds, readConfigFile } from "../../../providers/openstack/config-file.ts";
 import { openstack } from "../../../providers/openstack/index.ts";
+import { readConfiguration } from "../../../src/app/configuration/configuration.ts";
+import type { AnyProvider } from "../../../src/app/connect-cloud.ts";
+import { MemoryFiles } from "../../../src/testing/virtual-time/memory-files.ts";
 
 const textsOf = (values: Readonly<Record<string, string>>) => {
   const { values: settings } = readSettings(openstack.config, values, { what: "setting" });
@@ -78,7 +81,8 @@ describe("cloud.conf", () => {
       ].join("\n"),
     );
     expect(problems).toEqual([]);
-    expect(settings).toEqual({
+    const withoutTitles = JSON.stringify(settings, (key, value) => (key === "title" ? undefined : value));
+    expect(JSON.parse(withoutTitles)).toEqual({
       password: { text: 'se;cret#"1 ', line: 3 },
       username: { text: "admin", line: 4 },
       "use-clouds": { text: "true", line: 5 },
@@ -120,6 +124,64 @@ describe("cloud.conf", () => {
       "4: the value of password has a quote that is not closed",
       '5: section [Storage] is unknown; expected [Global], [Networking], [Route], [LoadBalancer], [BlockStorage], [Metadata], [LoadBalancerClass "name"] or [Scope "name"]. Its settings are not read.',
     ]);
+  });
+});
+
+describe("a cloud.conf with several mistakes", () => {
+  const problemsOf = async (lines: readonly string[], environment: Readonly<Record<string, string>> = {}) => {
+    const { files } = new MemoryFiles({ "/cloud.conf": lines.join("\n") });
+    const provider = openstack as unknown as AnyProvider;
+    const args = ["--cloud-config=/cloud.conf"];
+    return (await readConfiguration({ provider, args, files, environment })).problems.map(({ text }) => text);
+  };
+  const secret = "application-credential-secret = s3cret";
+
+  test("is reported at once, with the keys and sections of the file [F77 F78]", async () => {
+    const lines = [
+      ...[
+        "[Global]",
+        "auth-url = keystone",
+        secret,
+        "ca-file = /none.pem",
+        "[LoadBalancer]",
+        "enabled = maybe",
+      ],
+      ...["monitor-delay = soon", "lb-provider = ovn", "lb-method = ROUND_ROBIN", "[Blockstorge]"],
+      ...['[Scope "two"]', "regoin = RegionTwo", '[Scope "two"]', "region = RegionTwo"],
+    ];
+    expect((await problemsOf(lines)).toSorted()).toEqual(
+      [
+        '/cloud.conf:2: auth-url in [Global] must be a URL such as https://keystone.example:5000/v3, got "keystone"',
+        '/cloud.conf:6: enabled in [LoadBalancer] must be true or false, got "maybe"',
+        '/cloud.conf:7: monitor-delay in [LoadBalancer] must be a duration such as 15s or 1h30m of at least 1s, got "soon"',
+        "/cloud.conf:9: lb-method is ROUND_ROBIN, but the provider ovn has SOURCE_IP_PORT only. Remove lb-method",
+        '/cloud.conf:10: section [Blockstorge] is unknown; expected [Global], [Networking], [Route], [LoadBalancer], [BlockStorage], [Metadata], [LoadBalancerClass "name"] or [Scope "name"]. Its settings are not read.',
+        '/cloud.conf:12: regoin in [Scope "two"] is not a known setting; did you mean "region"?',
+        '/cloud.conf:13: the name of [Scope "two"] must differ from the name of [Scope "two"], got "two" twice',
+        "/none.pem: cannot read a file named in the cloud's settings: no such file: /none.pem",
+      ].toSorted(),
+    );
+  });
+
+  test("is not said to lack what a line that cannot be read has [F78]", async () => {
+    const url = "auth-url = https://k.example";
+    const withoutCredentials = async (lines: readonly string[]) =>
+      (await problemsOf(lines)).filter((text) => text.startsWith("no credentials are set"));
+    // A misspelled key, a quote that is not closed, and an unknown section.
+    for (const lines of [
+      ["[Global]", url, "aplication-credential-secret = x"],
+      ["[Global]", url, 'password = "x'],
+      ["[Global]", url, "[Globl]", "password = x"],
+    ])
+      expect(await withoutCredentials(lines)).toEqual([]);
+    expect(await withoutCredentials(["[Global]", url, "monitor-delay = 5x"])).toHaveLength(1);
+  });
+
+  test("names a variable that decides instead of the file", async () => {
+    const [problem] = await problemsOf(["[Global]", "auth-url = keystone", secret], {
+      OS_AUTH_URL: "nowhere",
+    });
+    expect(problem).toStartWith("OS_AUTH_URL must be a URL");
   });
 });
 

@@ -28,9 +28,9 @@ test("reads the configuration file of the Go manager", () => {
   const text = `; comment\n[Global]\ncattle-url = "http://rancher:8080" # the server\ncattle-access-key=key\ncattle-secret-key = a#b\n`;
   expect(readConfigFile(text)).toEqual({
     settings: {
-      url: { text: "http://rancher:8080", line: 3 },
-      "access-key": { text: "key", line: 4 },
-      "secret-key": { text: "a#b", line: 5 },
+      url: { text: "http://rancher:8080", line: 3, title: "cattle-url in [Global]" },
+      "access-key": { text: "key", line: 4, title: "cattle-access-key in [Global]" },
+      "secret-key": { text: "a#b", line: 5, title: "cattle-secret-key in [Global]" },
     },
     problems: [],
   });

@@ -92,7 +92,7 @@ describe("a failing start", () => {
       "--master=http://test-api-server",
       "--config-set=endpoint=nowhere",
     );
-    expect([wrong.code, wrong.log]).toEqual([2, expect.stringContaining("FAKE_ENDPOINT must be a URL")]);
+    expect([wrong.code, wrong.log]).toEqual([2, expect.stringContaining("endpoint must be a URL")]);
   });
 
   test("exits with 2 for wrong flags, reports all of them and contacts no server, unlike upstream", async () => {

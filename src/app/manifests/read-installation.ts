@@ -27,11 +27,14 @@ const notPassedOnIn: Readonly<Partial<Record<ManifestKind, FlagName>>> = {
 const isWorkload = (kind: ManifestKind): boolean => kind === "daemonset" || kind === "deployment";
 
 /** The flags of the command line, for the manager. A pod reads the file of the cloud from its Secret. */
-function argsOf(flags: Readonly<Record<string, string>>, kind: ManifestKind): readonly string[] {
+function argsOf(
+  flags: Readonly<Record<string, string>>,
+  kind: ManifestKind,
+  cloudConfig: string | undefined,
+): readonly string[] {
   const dropped: readonly (string | undefined)[] = [...notPassedOn, notPassedOnIn[kind]];
-  const path = isWorkload(kind) ? flags["cloud-config"] : undefined;
-  const given =
-    path === undefined ? flags : { ...flags, "cloud-config": `${hostFolder}/${fileNameOf(path)}` };
+  const isMounted = isWorkload(kind) && cloudConfig !== undefined;
+  const given = isMounted ? { ...flags, "cloud-config": `${hostFolder}/${fileNameOf(cloudConfig)}` } : flags;
   return Object.entries(given).flatMap(([name, value]) => {
     if (dropped.includes(name)) return [];
     const field: Field<unknown> | undefined = Object.hasOwn(flagFields, name)
@@ -177,7 +180,9 @@ export function readInstallation(options: InstallationOptions): ReadInstallation
   });
   const settings = new Map([...(flags["config-set"] ?? []), ...set.settings]);
   const inputs = cloudInputs(config, settings);
-  const args = [...argsOf(given, kind), ...inputs.args];
+  // Other clouds have no such file, so nothing reads it.
+  const cloudConfig = provider.readConfigFile && flags["cloud-config"];
+  const args = [...argsOf(given, kind, cloudConfig), ...inputs.args];
   const program = programOf(provider);
   const { name } = set.values;
   const installation: Installation = {
@@ -192,7 +197,7 @@ export function readInstallation(options: InstallationOptions): ReadInstallation
     lease: leaseOf(flags),
     needs: accessNeeds(read),
     driver: provider.volumeDriver,
-    cloudConfig: flags["cloud-config"],
+    cloudConfig,
   };
   const problems = [
     ...flagConflicts(given, kind),

@@ -426,6 +426,11 @@ describe("--cloud-config", () => {
     ]);
   });
 
+  test("is not mounted for a cloud that has no such file", async () => {
+    const { out } = await print(hetzner, args);
+    expect([podOf(out).volumes, out.includes("from-file")]).toEqual([undefined as never, false]);
+  });
+
   test("is not passed to the processes that mount volumes", async () => {
     const { out } = await print(openstack, ["--as", "node-volumes", `--cloud-config=${path}`]);
     expect(out).not.toContain("cloud-config");

@@ -127,6 +127,21 @@ describe.each(["one-by-one", "document"] as const)("absent routes, %s", (style) 
     expect(w.cloud.table).toHaveLength(15);
   });
 
+  test("Nodes of another cloud allow no more changes", async () => {
+    const w = setUp({ settings: every(60) });
+    for (const name of names(14)) {
+      w.add(name, rangeOf(name), { conditions: [created] });
+      w.cloud.put(rangeOf(name), { targetKey: name });
+    }
+    for (const name of names(20, 100))
+      w.add(name, rangeOf(name), { hasMachine: false, providerID: `other://${name}` });
+    await w.settle();
+    w.cloud.table = w.cloud.table.slice(3);
+    await w.pass(300);
+    expect(w.cloud.changes).toEqual([]);
+    expect(w.held[0]).toStartWith("Of 14 routes, 3 are affected by something absent");
+  });
+
   test("Nodes that vanish from the API server without a deletion keep their routes, until an operator releases them", async () => {
     const w = await settled(20);
     w.nodes.vanish(...names(8));

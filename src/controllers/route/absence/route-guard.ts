@@ -10,6 +10,7 @@ import { MassLimit } from "../../absence/mass-limit.ts";
 import { awaited, isLost } from "../../absence/proof.ts";
 import { isRefusal } from "../../classify-error.ts";
 import type { TableOptions } from "../deps.ts";
+import { podCIDRsOf } from "../desired/plan-desired.ts";
 import { type ChangeOutcome, type ChangeResult, leadsTo, type RouteChange } from "../plan/route-change.ts";
 import type { Survey } from "../plan/survey.ts";
 import { inTable } from "../tables.ts";
@@ -105,8 +106,10 @@ export class RouteGuard {
   async limit(survey: Survey): Promise<Guarded> {
     const { table } = this.#options;
     const candidates = this.#candidatesOf(survey);
-    const { routes, exempt } = survey.desired;
-    const needed = new Set([...routes.map(({ destination }) => destination), ...exempt.destinations]);
+    const { routes, waiting, paused } = survey.desired;
+    // Without the Nodes of other clouds and managers: the limit is a share of what this manager has.
+    const unchangedRanges = [...waiting, ...paused].flatMap(podCIDRsOf).flatMap(({ range }) => range ?? []);
+    const needed = new Set([...routes.map(({ destination }) => destination), ...unchangedRanges]);
     const recent = this.#shared.recent.recentIn(table);
     const listed = new Set(survey.listing.routes.map(({ destination }) => destination));
     const unchanged = table === undefined ? absentOfUnchanged(survey.desired, listed, this.#options) : [];

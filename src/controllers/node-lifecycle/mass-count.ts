@@ -9,7 +9,7 @@ import type { NodeDeps } from "../node-deps.ts";
 import { identityOf, isReady } from "../node-facts.ts";
 import type { Candidates } from "./candidates.ts";
 import { massDeletionHeld } from "./events.ts";
-import { isAnnouncedAsLeaving, isDeletionForbidden, type MassDecision } from "./plan.ts";
+import { isAnnouncedAsLeaving, isConfirmed, isDeletionForbidden, type MassDecision } from "./plan.ts";
 import type { LifecycleSettings } from "./settings.ts";
 
 type MassCountOptions = Pick<NodeDeps, "nodes" | "inventory" | "clock" | "note"> & {
@@ -17,8 +17,11 @@ type MassCountOptions = Pick<NodeDeps, "nodes" | "inventory" | "clock" | "note">
   readonly settings: LifecycleSettings;
 };
 
-/** `recorded`: in the history of removals, but not deleted yet. */
-type Counted = "managed" | "missing" | "recorded";
+/**
+ * `recorded`: in the history of removals, but not deleted yet. `doubted`: the hold counted it, and it is exempt only since: that says
+ * nothing about the cloud.
+ */
+type Counted = "managed" | "missing" | "doubted" | "recorded";
 
 export class MassCount {
   readonly #options: MassCountOptions;
@@ -27,13 +30,15 @@ export class MassCount {
   readonly #isManaged: (node: Node) => boolean;
   readonly #tally: Tally<Counted>;
   readonly #limit: MassLimit;
+  /** The uids of Nodes that the present hold has counted. */
+  readonly #heldUids = new Set<string>();
 
   constructor(options: MassCountOptions, candidates: Candidates, isManaged: (node: Node) => boolean) {
     const { settings, removals, clock, nodes } = options;
     this.#options = options;
     this.#tally = new Tally<Counted>({
       clock,
-      zero: { managed: 0, missing: 0, recorded: 0 },
+      zero: { managed: 0, missing: 0, doubted: 0, recorded: 0 },
       keys: () => nodes.list().map(({ metadata }) => metadata.name),
       shareOf: (name) => {
         const node = nodes.get(name);
@@ -55,14 +60,15 @@ export class MassCount {
       if (before === undefined || before.metadata.uid === after?.metadata.uid) return;
       const { uid } = before.metadata;
       removals.endHold("nodes", uid);
-      if (isReady(before) || !this.#isManaged(before) || this.#isAnnounced(before)) return;
-      removals.note("nodes", [uid]);
+      const isCounted = !isReady(before) && this.#isManaged(before) && !this.#isAnnounced(before);
+      if (isCounted || this.#isInHold(before)) removals.note("nodes", [uid]);
     });
   }
 
   /** Another replica may have led since. */
   begin(): void {
     this.#limit.begin();
+    this.#heldUids.clear();
   }
 
   /** All Nodes are counted again at the next decision. */
@@ -84,11 +90,17 @@ export class MassCount {
   decide(): MassDecision {
     const { removals, note } = this.#options;
     const wasHolding = this.isHolding;
-    const { managed, missing, recorded } = this.#tally.sums;
+    const { managed, missing, doubted, recorded } = this.#tally.sums;
     const recent = removals.count("nodes");
-    const counts = { recent, affected: missing, total: managed + recent - recorded };
+    // Those that are exempt by now are no reason for a hold if no other Node is missing.
+    const affected = missing === 0 ? 0 : missing + doubted;
+    const counts = { recent, affected, total: managed + recent - recorded };
     const { isHeld, allowed, state } = this.#limit.decide(counts);
-    if (wasHolding && !this.isHolding) note("The mass limit no longer holds Nodes", {});
+    if (this.isHolding !== wasHolding) this.invalidate();
+    if (wasHolding && !this.isHolding) {
+      this.#heldUids.clear();
+      note("The mass limit no longer holds Nodes", {});
+    }
     if (!isHeld) return { mayDelete: true, restartedAt: state.endedAt };
     return { mayDelete: false, event: massDeletionHeld(counts, allowed, removals.howToRelease("nodes")) };
   }
@@ -109,15 +121,28 @@ export class MassCount {
   /** Ready Nodes are included: a listing that misses many instances is wrong, even if most of these Nodes are Ready. */
   #shareOf(node: Node): Share<Counted> {
     const isManaged = this.#isManaged(node);
-    const isExempt = isDeletionForbidden(node) || this.#isAnnounced(node);
-    const isAbsent = !isExempt && (this.#hasProof(node) || (isManaged && this.#isGone(node)));
     // A recorded Node counts as deleted, not as a candidate as well.
     const isRecorded = this.#options.removals.has("nodes", node.metadata.uid);
+    const isExempt = isDeletionForbidden(node) || this.#isAnnounced(node);
+    const isMissing = !isRecorded && !isExempt && this.#isAbsent(node);
+    if (isMissing && this.isHolding) this.#heldUids.add(node.metadata.uid);
     return {
       managed: Number(isManaged),
-      missing: Number(isAbsent && !isRecorded),
+      missing: Number(isMissing),
+      doubted: Number(!isRecorded && isExempt && this.#isInHold(node)),
       recorded: Number(isManaged && isRecorded),
     };
+  }
+
+  /** The present hold has counted the Node, and its instance is still absent. What an operator decided is no longer in doubt. */
+  #isInHold(node: Node): boolean {
+    const { uid } = node.metadata;
+    const isDecided = this.#options.removals.isReleased("nodes", uid) || isConfirmed(node);
+    return this.#heldUids.has(uid) && !isDecided && this.#isAbsent(node);
+  }
+
+  #isAbsent(node: Node): boolean {
+    return this.#hasProof(node) || (this.#isManaged(node) && this.#isGone(node));
   }
 
   #hasProof({ metadata: { name } }: Node): boolean {

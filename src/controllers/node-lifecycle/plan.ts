@@ -146,7 +146,7 @@ export function isDeletionForbidden(node: Node): boolean {
   return nodeDeletionOf(node).value === "never";
 }
 
-const isConfirmed = (node: Node): boolean => nodeDeletionOf(node).value === "confirmed";
+export const isConfirmed = (node: Node): boolean => nodeDeletionOf(node).value === "confirmed";
 
 /** Announced or confirmed deletions do not count towards the mass limit. */
 export function isAnnouncedAsLeaving(node: Node, evidence: NodeEvidence): boolean {

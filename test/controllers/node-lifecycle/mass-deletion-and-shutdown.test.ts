@@ -30,18 +30,21 @@ describe("mass deletion", () => {
     for (const name of all) settled(w, name, "True");
   };
 
+  const announce = (w: NodeControllers, name: string) =>
+    w.nodes.change(name, (node) => ({
+      ...node,
+      spec: {
+        ...node.spec,
+        taints: [{ key: "ToBeDeletedByClusterAutoscaler", effect: "NoSchedule", value: "1" }],
+      },
+    }));
+
   test("deletes ten of thirteen Nodes that the autoscaler announced [F22]", async () => {
     const all = names(13);
     const w = setUp({ machines: all.slice(10).map((name) => machine(name)) }).start("lifecycle");
     ready(w, all);
     for (const name of all.slice(0, 10)) {
-      w.nodes.change(name, (node) => ({
-        ...node,
-        spec: {
-          ...node.spec,
-          taints: [{ key: "ToBeDeletedByClusterAutoscaler", effect: "NoSchedule", value: "1" }],
-        },
-      }));
+      announce(w, name);
       w.nodes.setReady(name, "Unknown");
     }
     await w.pass(60);
@@ -198,6 +201,31 @@ describe("mass deletion", () => {
     await w.pass(1800);
     expect(w.nodes.names()).toHaveLength(15);
   });
+
+  const forbid = (w: NodeControllers, name: string) =>
+    w.nodes.annotate(name, { "fairlead.dev/node-deletion": "never" });
+
+  test.each([
+    ["announced as leaving", 5, announce],
+    ["annotated with node-deletion=never", 5, forbid],
+    ["deleted by a user", 4, (w: NodeControllers, name: string) => w.nodes.remove(name)],
+  ] as const)(
+    "keeps holding the last two of three Nodes when the other one is %s, until the cloud shows it",
+    async (_, left, change) => {
+      const all = names(5);
+      const w = setUp({ machines: all.map((name) => machine(name)) }).start("lifecycle");
+      ready(w, all);
+      for (const name of all.slice(0, 3)) w.cloud.hidden.set(name, "both");
+      // The third one is still Ready.
+      for (const name of all.slice(0, 2)) w.nodes.setReady(name, "Unknown");
+      await w.until(() => heldFor(w).length === 2, "the hold", 300);
+      change(w, "n2");
+      await w.pass(300);
+      expect(w.nodes.names()).toHaveLength(left);
+      w.cloud.hidden.delete("n2");
+      await w.until(() => w.nodes.names().length === left - 2, "the two to be deleted", 900);
+    },
+  );
 
   test("deletes held Nodes with the annotation node-deletion=confirmed [F22]", async () => {
     const all = names(10);

@@ -48,6 +48,9 @@ const ownLabels: readonly string[] = [
 const ownTaints: readonly string[] = [uninitializedTaint, shutdownTaint];
 const placeLabels: readonly string[] = [labelPairs.zone.current, labelPairs.region.current];
 
+const isPaused = (node: Node | undefined): boolean =>
+  node?.metadata.annotations?.["fairlead.dev/paused"] === "true";
+
 const setsShutdownTaint = ({ body }: TransportRequest): boolean => {
   const steps: unknown = typeof body === "string" ? JSON.parse(body) : undefined;
   if (!Array.isArray(steps)) return false;
@@ -74,6 +77,8 @@ export class Invariants {
   #countsFrom = 0;
   #managed: { readonly at: number; readonly count: number }[] = [];
   readonly #wereTerminating = new Set<string>();
+  /** By uid. */
+  readonly #pausedSince = new Map<string, number>();
   /** Number of writes to Nodes by replicas; there must be none in idle times. */
   nodeWrites = 0;
 
@@ -146,10 +151,12 @@ export class Invariants {
       ...this.#managed.filter(({ at }) => at > now - 600_000),
       { at: now, count: this.#countManaged() + (change.type === "DELETED" ? 1 : 0) },
     ].slice(-2000);
+    const before = change.before as unknown as Node | undefined;
+    const { uid } = change.object.metadata;
+    if (isPaused(change.object as unknown as Node) && !isPaused(before)) this.#pausedSince.set(uid, now);
     const { writer } = this.#world.history;
     if (writer === undefined) return;
     this.nodeWrites += 1;
-    const before = change.before as unknown as Node | undefined;
     if (before === undefined) this.violated(4, `${writer} created the Node ${change.object.metadata.name}`);
     else if (change.type === "DELETED") this.#checkDeletion(before, writer);
     else this.#checkChange(before, change.object as unknown as Node, writer);
@@ -232,7 +239,9 @@ export class Invariants {
     if (hadID && !before.spec.providerID?.startsWith("fake://")) report(4, "wrote to a foreign Node");
     if (hadID && before.spec.providerID !== id)
       report(4, `provider id ${before.spec.providerID} became ${id}`);
-    if (before.metadata.annotations?.["fairlead.dev/paused"] === "true") report(4, "wrote to a paused Node");
+    const pausedSince = this.#pausedSince.get(before.metadata.uid) ?? Number.NEGATIVE_INFINITY;
+    if (isPaused(before) && this.#world.absence.known.mustKnow(pausedSince))
+      report(4, "wrote to a paused Node");
     const losesTaint = isUninitialized(before) && !isUninitialized(after);
     if (!hadID && id !== "" && !losesTaint) report(3, "set the provider id without removing the taint");
     if (!hadID && id !== "") this.#checkMachine(after, id, report);

@@ -2,7 +2,7 @@
 
 import { join } from "node:path";
 import { missingAssets } from "../../cluster/rig/assets.ts";
-import { goTool, publishedProgram, Unavailable } from "../../tools/rig/install.ts";
+import { goModule, goProgram, goTool, publishedProgram, Unavailable } from "../../tools/rig/install.ts";
 import { testFile } from "../rig/prepare.ts";
 import type { PreparedClient } from "../rig/suite.ts";
 import { needLoopDevices } from "./loop-disks.ts";
@@ -29,6 +29,10 @@ const sidecars = {
   "csi-resizer": { module: "external-resizer/v2", version: "v2.3.0" },
 } as const;
 
+const snapshotterFolder = join(import.meta.dir, "snapshotter");
+const snapshotter = "github.com/kubernetes-csi/external-snapshotter";
+const snapshotCRDs = ["volumesnapshots", "volumesnapshotcontents", "volumesnapshotclasses"];
+
 /** The sidecars and the volume controller on real control planes. Throws Unavailable without Go or a control plane. */
 export function csiSidecars(): PreparedClient {
   const missing = missingAssets(["etcd", "kube-apiserver", "kube-controller-manager"]);
@@ -36,6 +40,14 @@ export function csiSidecars(): PreparedClient {
   const paths = Object.entries(sidecars).map(([name, { module, version }]) =>
     publishedProgram({ module: `github.com/kubernetes-csi/${module}`, version, folder: `cmd/${name}` }),
   );
+  // Its module replaces its client by a folder that it does not have, so it is built as a tool of a module here.
+  for (const name of ["csi-snapshotter", "snapshot-controller"])
+    paths.push(goProgram(snapshotterFolder, [], `${snapshotter}/v8/cmd/${name}`));
+  const client = goModule(`${snapshotter}/client/v8`, "v8.6.0");
+  const crds = snapshotCRDs.map((plural) =>
+    join(client, `config/crd/snapshot.storage.k8s.io_${plural}.yaml`),
+  );
   const { name, command } = testFile("sidecars", join(import.meta.dir, "sidecars/sidecars.client.ts"), 1200);
-  return { name, command: ["env", `CSI_SIDECARS=${paths.join(",")}`, ...command] };
+  const environment = [`CSI_SIDECARS=${paths.join(",")}`, `CSI_SNAPSHOT_CRDS=${crds.join(",")}`];
+  return { name, command: ["env", ...environment, ...command] };
 }

@@ -1,4 +1,4 @@
-// external-provisioner, external-attacher and external-resizer beside `csi-controller`, and the volume controller, in the same scenarios:
+// external-provisioner, -attacher, -resizer and -snapshotter beside `csi-controller`, and the volume controller, in the same scenarios:
 // every difference must be a row of docs/volumes.md. It runs as `npm run test:clients -- fake/sidecars`.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
@@ -15,10 +15,12 @@ import {
 import { writesOf } from "../../../differential/rig/planes.ts";
 import { nameOfStep, play } from "../../../differential/rig/play.ts";
 import type { Explained, Scenario } from "../../../differential/rig/scenario.ts";
-import { scenarios } from "./scenarios.ts";
+import { scenarios as volumeScenarios } from "./scenarios.ts";
+import { snapshotScenarios } from "./snapshot-scenarios.ts";
 import { type Program, Stage } from "./stage.ts";
 
 keepLoopbackDirect();
+const scenarios = [...volumeScenarios, ...snapshotScenarios];
 const page = await Bun.file(join(import.meta.dir, "../../../../docs/volumes.md")).text();
 
 /** The explanations, each with a row of the table in docs/volumes.md. */
@@ -29,10 +31,7 @@ function explanationsOf({ explained = [] }: Scenario<Stage>): readonly Explained
 }
 
 function scenarioOf({ at }: Difference): Scenario<Stage> | undefined {
-  const [, name = ""] =
-    /^(?:PersistentVolumeClaim|PersistentVolume|VolumeAttachment|cloud volume|scenario) (?:volume-of-)?([\w-]+)/.exec(
-      at,
-    ) ?? [];
+  const [, name = ""] = /^(?:Persistent\w+|Volume\w+|cloud \w+|scenario) (?:\w+-of-)?([\w-]+)/.exec(at) ?? [];
   const found = scenarios.filter((scenario) => name.startsWith(scenario.name));
   return found.toSorted((one, other) => other.name.length - one.name.length)[0];
 }
@@ -87,12 +86,15 @@ describe("the sidecars and the volume controller", () => {
   });
 });
 
-/** What a program that takes over does to objects that exist before. It has taken over when it has created, attached and expanded a volume. */
+/** What a program that takes over does to objects that exist before. It has taken over when it has created, attached and expanded a volume and made a snapshot of it. */
 async function takeOver(stage: Stage, program: Program, claim: string) {
   await stage.stop();
   await stage.state();
   const { claims, volumes, attachments } = stage.seen;
-  const names = new Set([...claims, ...volumes, ...attachments].map(({ metadata }) => metadata.name));
+  const { snapshots, contents } = stage.snapshots;
+  const atRest = [...claims, ...volumes, ...attachments, ...snapshots, ...contents];
+  const inCloud = [...stage.cloud.volumes.list(), ...stage.cloud.snapshots.list()];
+  const names = new Set([...atRest.map(({ metadata }) => metadata.name), ...inCloud.map(({ name }) => name)]);
   const plane = { kubeconfig: stage.plane.kubeconfig, audit: stage.plane.auditLog };
   const [calls, writes] = [stage.calls.length, writesOf(plane).length];
   stage.start(program);
@@ -107,6 +109,8 @@ async function takeOver(stage: Stage, program: Program, claim: string) {
       { explain: () => stage.log() },
     );
   await untilDone("bound", () => stage.claim(claim)?.status?.phase === "Bound");
+  await stage.snapshots.create(claim, { class: "fake" });
+  await untilDone("in a snapshot", () => stage.snapshots.find(claim)?.status?.readyToUse === true);
   await stage.createPod(claim, stage.nodeFor(claim));
   await stage.editClaim(claim, { spec: { resources: { requests: { storage: "3Gi" } } } });
   await untilDone("attached", () => stage.attachmentOf(claim)?.status?.attached === true);
@@ -116,7 +120,7 @@ async function takeOver(stage: Stage, program: Program, claim: string) {
     () => stage.claim(claim)?.status?.conditions?.some(({ type }) => type === pending) === true,
   );
   return {
-    calls: stage.calls.slice(calls).filter(({ volume }) => names.has(volume)),
+    calls: stage.calls.slice(calls).filter(({ name }) => names.has(name)),
     writes: writesOf(plane)
       .slice(writes)
       .filter(

@@ -32,8 +32,9 @@ import { type KeptProcess, startProcess } from "../../../cluster/rig/kept-proces
 import { kubeletNode } from "../../../cluster/rig/kubelet-objects.ts";
 import type { State } from "../../../differential/rig/compared-state.ts";
 import { connect, never } from "../../../kube/cluster/connect.ts";
+import { type CloudCall, recordCloudCalls } from "./cloud-calls.ts";
+import { installDefinitions, SnapshotObjects } from "./snapshots.ts";
 import { stateOf } from "./state.ts";
-import { recordVolumeCalls, type VolumeCall } from "./volume-calls.ts";
 
 export const driver = "csi.fake.example";
 export const zoneKey = "topology.fake.example/zone";
@@ -62,13 +63,18 @@ const speed = [
   ...["--kube-api-qps=500", "--kube-api-burst=1000"],
   ...["--retry-interval-start=500ms", "--retry-interval-max=2s"],
 ];
-/** Of external-provisioner, external-attacher and external-resizer. */
-const sidecarFlags: readonly (readonly string[])[] = [
-  ["--extra-create-metadata", "--default-fstype=ext4", "--timeout=60s"],
-  ["--default-fstype=ext4", "--timeout=60s"],
+const socketFlag = (socket: string): readonly string[] => [`--csi-address=${socket}`, "--timeout=60s"];
+/** In the order of `CSI_SIDECARS`. */
+const sidecarFlags: readonly ((socket: string) => readonly string[])[] = [
+  (socket) => [...socketFlag(socket), "--extra-create-metadata", "--default-fstype=ext4"],
+  (socket) => [...socketFlag(socket), "--default-fstype=ext4"],
   // The volumes can be expanded while they are attached.
-  ["--timeout=60s", "--resize-timeout=60s", "--handle-volume-inuse-error=false"],
+  (socket) => [...socketFlag(socket), "--resize-timeout=60s", "--handle-volume-inuse-error=false"],
+  socketFlag,
+  // The snapshot-controller serves all drivers.
+  () => [],
 ];
+const pathsIn = (name: string): readonly string[] => (process.env[name] ?? "").split(",");
 
 const kubernetesControllers = [
   "persistentvolume-binder-controller",
@@ -82,7 +88,8 @@ export class Stage implements AsyncDisposable {
   readonly plane: ControlPlane;
   readonly api: KubeApi;
   readonly cloud = new FakeCloud({ clock: systemClock, actionTime: milliseconds(100) });
-  readonly calls: readonly VolumeCall[] = recordVolumeCalls(this.cloud);
+  readonly calls: readonly CloudCall[] = recordCloudCalls(this.cloud);
+  readonly snapshots: SnapshotObjects;
   /** At the last `state`. */
   seen: Seen = { claims: [], volumes: [], attachments: [], events: [] };
   readonly #served: ServedCloud = serveFakeCloud(this.cloud, 0);
@@ -94,6 +101,7 @@ export class Stage implements AsyncDisposable {
   private constructor(plane: ControlPlane, api: KubeApi) {
     this.plane = plane;
     this.api = api;
+    this.snapshots = new SnapshotObjects(api, driver);
     this.#controllerManager = plane.startControllerManager(kubernetesControllers);
   }
 
@@ -105,6 +113,7 @@ export class Stage implements AsyncDisposable {
       { metadata: { name: driver }, spec: { attachRequired: true } } as Draft<KubeObject>,
       never,
     );
+    await installDefinitions(stage.api, pathsIn("CSI_SNAPSHOT_CRDS"));
     return stage;
   }
 
@@ -119,12 +128,12 @@ export class Stage implements AsyncDisposable {
     }
     const socket = join(folder, "csi.sock");
     this.#run(["csi-controller", `--csi-endpoint=unix://${socket}`]);
-    const paths = (process.env["CSI_SIDECARS"] ?? "").split(",");
+    const paths = pathsIn("CSI_SIDECARS");
     this.#processes = sidecarFlags.map((flags, index) =>
       startProcess([
-        ...[paths[index] ?? "", `--csi-address=${socket}`, `--kubeconfig=${kubeconfig}`],
+        ...[paths[index] ?? "", `--kubeconfig=${kubeconfig}`],
         ...["--leader-election", "--leader-election-namespace=kube-system", "-v=4"],
-        ...[...flags, ...speed],
+        ...[...flags(socket), ...speed],
       ]),
     );
   }
@@ -166,6 +175,7 @@ export class Stage implements AsyncDisposable {
       list(persistentVolumes),
       list(volumeAttachments),
       list(events),
+      this.snapshots.read(),
     ]);
     this.seen = { claims, volumes, attachments, events: all };
     return stateOf(this);

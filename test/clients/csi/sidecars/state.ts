@@ -7,6 +7,7 @@ import type {
   VolumeAttachment,
 } from "../../../../src/kube/objects.ts";
 import type { State } from "../../../differential/rig/compared-state.ts";
+import { contentLines, snapshotLines } from "./snapshots.ts";
 import type { Stage } from "./stage.ts";
 
 type Line = readonly [member: string, value: unknown];
@@ -67,7 +68,10 @@ const attachmentLines = ({ metadata, status }: VolumeAttachment): readonly Line[
 
 /** Events of Kubernetes about them depend on when it sees the PersistentVolume. */
 const ofKubernetes = /^(persistentvolume-controller|attachdetach-controller)$/;
-const kinds = ["PersistentVolumeClaim", "PersistentVolume", "VolumeAttachment"];
+const kinds = [
+  ...["PersistentVolumeClaim", "PersistentVolume", "VolumeAttachment"],
+  ...["VolumeSnapshot", "VolumeSnapshotContent"],
+];
 
 /** What sidecars put before a message of the driver: V1. */
 const prefixes =
@@ -78,6 +82,8 @@ function eventLines(all: readonly Event[]): ReadonlyMap<string, string> {
   const own = all.filter(
     ({ source, reportingComponent, involvedObject }) =>
       kinds.includes(involvedObject.kind ?? "") &&
+      // The snapshot-controller reports once about an object without a name.
+      involvedObject.name !== undefined &&
       !ofKubernetes.test(source?.component ?? reportingComponent ?? ""),
   );
   const found = Map.groupBy(
@@ -94,7 +100,7 @@ function eventLines(all: readonly Event[]): ReadonlyMap<string, string> {
 
 /** Refused calls are repeated at any time, so those are not counted. */
 function callLines({ calls }: Stage): ReadonlyMap<string, string> {
-  const found = Map.groupBy(calls, ({ volume, what }) => `cloud volume ${volume}: call ${what}`);
+  const found = Map.groupBy(calls, ({ kind, name, what }) => `cloud ${kind} ${name}: call ${what}`);
   return new Map([...found].map(([line, all]) => [line, line.endsWith(")") ? "some" : String(all.length)]));
 }
 
@@ -113,6 +119,12 @@ export function stateOf(stage: Stage): State {
     known.set(id, `id-of-${known.get(name) ?? name}`);
     known.set(`fake-${id}`, `device-of-${known.get(name) ?? name}`);
   }
+  for (const { metadata } of stage.snapshots.snapshots) {
+    known.set(`snapcontent-${metadata.uid}`, `content-of-${metadata.name}`);
+    known.set(`snapshot-${metadata.uid}`, `snapshot-of-${metadata.name}`);
+    known.set(metadata.uid, `uid-of-${metadata.name}`);
+  }
+  for (const { id, name } of stage.cloud.snapshots.list()) known.set(id, `id-of-${known.get(name) ?? name}`);
   for (const { metadata, spec } of attachments) {
     // The attach/detach controller hashes names; those of the scenarios stay.
     if (!metadata.name.startsWith("csi-")) continue;
@@ -135,11 +147,16 @@ export function stateOf(stage: Stage): State {
   for (const claim of claims) add(`PersistentVolumeClaim ${claim.metadata.name}`, claimLines(claim));
   for (const volume of volumes) add(`PersistentVolume ${volume.metadata.name}`, volumeLines(volume));
   for (const one of attachments) add(`VolumeAttachment ${one.metadata.name}`, attachmentLines(one));
+  const { snapshots, contents } = stage.snapshots;
+  for (const one of snapshots) add(`VolumeSnapshot ${one.metadata.name}`, snapshotLines(one));
+  for (const one of contents) add(`VolumeSnapshotContent ${one.metadata.name}`, contentLines(one));
   for (const [at, messages] of eventLines(events)) state.set(meant(at), meant(messages));
   for (const { name, machine, status: _, id: __, labels: ___, ...rest } of stage.cloud.volumes.list()) {
     const node = machine === null ? "none" : stage.cloud.machines.find(machine)[0]?.name;
     add(`cloud volume ${name}`, [["exists", "yes"], ["machine", node], ...Object.entries(rest)]);
   }
+  for (const { name, status: _, id: __, created_at: ___, ...rest } of stage.cloud.snapshots.list())
+    add(`cloud snapshot ${name}`, [["exists", "yes"], ...Object.entries(rest)]);
   for (const [line, count] of callLines(stage)) state.set(meant(line), count);
   return state;
 }

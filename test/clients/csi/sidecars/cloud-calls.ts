@@ -1,13 +1,16 @@
-// Records the requests that change volumes of a simulated cloud.
+// Records the requests that change volumes and snapshots of a simulated cloud.
 
 import type { FakeCloud } from "../../../../providers/fake/simulator/fake-cloud.ts";
 
-export interface VolumeCall {
-  /** The name of the volume. */
-  readonly volume: string;
+export interface CloudCall {
+  readonly kind: "volume" | "snapshot";
+  /** Of the volume or snapshot. */
+  readonly name: string;
   /** Such as `attach`; with the status if it was refused. */
   readonly what: string;
 }
+
+const kinds: Readonly<Record<string, CloudCall["kind"]>> = { volumes: "volume", snapshots: "snapshot" };
 
 function changeOf(method: string, { machine }: { readonly machine?: unknown }): string {
   if (method === "POST") return "create";
@@ -17,20 +20,22 @@ function changeOf(method: string, { machine }: { readonly machine?: unknown }): 
 }
 
 /** The calls from now on, in their order. */
-export function recordVolumeCalls(cloud: FakeCloud): readonly VolumeCall[] {
-  const calls: VolumeCall[] = [];
+export function recordCloudCalls(cloud: FakeCloud): readonly CloudCall[] {
+  const calls: CloudCall[] = [];
   const handle = cloud.handle.bind(cloud);
   cloud.handle = (query, token) => {
-    const [, collection, id] = query.path.split("/");
+    const [, collection = "", id] = query.path.split("/");
+    const kind = kinds[collection];
     const body = (query.body ?? {}) as { readonly name?: string; readonly machine?: unknown };
     // Before the call, because a deletion removes the name.
-    const name = cloud.volumes.list().find((volume) => volume.id === id)?.name;
+    const existing = kind === "snapshot" ? cloud.snapshots.list() : cloud.volumes.list();
+    const name = existing.find((one) => one.id === id)?.name;
     const delivery = handle(query, token);
-    if (collection === "volumes" && query.method !== "GET") {
+    if (kind !== undefined && query.method !== "GET") {
       const { status } = delivery.answer;
       const refusal = status < 400 ? "" : ` (${status})`;
       const what = changeOf(query.method, body) + refusal;
-      calls.push({ volume: name ?? body.name ?? id ?? "", what });
+      calls.push({ kind, name: name ?? body.name ?? id ?? "", what });
     }
     return delivery;
   };

@@ -22,6 +22,11 @@ import {
 const live = { reload: "live" } as const;
 const off = { fallback: false } as const;
 const ineffective = (what: string) => text(what, { ineffective: true });
+const liveFlag = (what: string) => flag(what, { ...off, ...live });
+const liveTime = (what: string, fallback: number) =>
+  duration(what, { min: seconds(1) }, { fallback: seconds(fallback), ...live });
+const liveCount = (what: string, max: number, fallback: number) =>
+  integer(what, { min: 1, max }, { fallback, ...live });
 
 export const access = {
   "auth-url": url("URL of Keystone.", { example: "https://keystone.example:5000/v3", env: "OS_AUTH_URL" }),
@@ -137,29 +142,13 @@ const balancers = {
     { name: text("Name of the class.", { required: true }), ...placement },
     { unique: "name", fallback: [], ...live },
   ),
-  "manage-security-groups": flag("Open node ports in a security group per Service.", { ...off, ...live }),
-  "create-monitor": flag("Default of the annotation enable-health-monitor.", { ...off, ...live }),
-  "monitor-delay": duration(
-    "Interval of health checks.",
-    { min: seconds(1) },
-    { fallback: seconds(5), ...live },
-  ),
-  "monitor-timeout": duration(
-    "Timeout of a health check.",
-    { min: seconds(1) },
-    { fallback: seconds(3), ...live },
-  ),
-  "monitor-max-retries": integer(
-    "Successes until a member is up.",
-    { min: 1, max: 10 },
-    { fallback: 1, ...live },
-  ),
-  "monitor-max-retries-down": integer(
-    "Failures until it is down.",
-    { min: 1, max: 10 },
-    { fallback: 3, ...live },
-  ),
-  "internal-lb": flag("Give no load balancer a floating IP.", { ...off, ...live }),
+  "manage-security-groups": liveFlag("Open node ports in a security group per Service."),
+  "create-monitor": liveFlag("Default of the annotation enable-health-monitor."),
+  "monitor-delay": liveTime("Interval of health checks.", 5),
+  "monitor-timeout": liveTime("Timeout of a health check.", 3),
+  "monitor-max-retries": liveCount("Successes until a member is up.", 10, 1),
+  "monitor-max-retries-down": liveCount("Failures until it is down.", 10, 3),
+  "internal-lb": liveFlag("Give no load balancer a floating IP."),
   "node-selector": nodeSelector("Default of the annotation node-selector.", live),
   "cascade-delete": flag("Delete load balancers with their parts in one request.", {
     fallback: true,
@@ -167,10 +156,7 @@ const balancers = {
   }),
   "flavor-id": text("Default of the annotation flavor-id.", live),
   "availability-zone": text("Default of the annotation availability-zone.", live),
-  "enable-ingress-hostname": flag("Publish a host name instead of the address with the PROXY protocol.", {
-    ...off,
-    ...live,
-  }),
+  "enable-ingress-hostname": liveFlag("Publish a host name instead of the address with the PROXY protocol."),
   "ingress-hostname-suffix": text("Domain of that host name.", { fallback: "nip.io", ...live }),
   "default-tls-container-ref": text("Default of the annotation default-tls-container-ref.", live),
   "container-store": ineffective("Certificates are not looked up: Octavia reads them."),
@@ -179,7 +165,7 @@ const balancers = {
     { min: 1 },
     { fallback: 2, ...live },
   ),
-  "provider-requires-serial-api-calls": flag("Create load balancers part by part.", { ...off, ...live }),
+  "provider-requires-serial-api-calls": liveFlag("Create load balancers part by part."),
 };
 
 const volumes = {
@@ -197,38 +183,34 @@ export type Scope = Values<typeof scope>;
 const missingCredentials =
   "no credentials are set. Set application-credential-id and application-credential-secret, or username and password, or use-clouds";
 
+const missingURL = "auth-url (OS_AUTH_URL) is required: the URL of Keystone. Set it, or use-clouds";
+
+const missing = (key: string, text: string): ConfigProblem => ({
+  ...{ severity: "error", reason: "MissingSetting", key, text },
+});
+
 /** Checks that involve several settings. Pure. */
 export function checkSettings(settings: Settings): readonly ConfigProblem[] {
-  const problems: ConfigProblem[] = [];
-  const report = (severity: "error" | "warning", reason: string, key: string, text: string) =>
-    problems.push({ severity, reason, key, text });
-  const { password, token, "auth-url": authUrl, "lb-provider": provider, "lb-method": method } = settings;
-  const secrets = [password, token, settings["application-credential-secret"], settings["trustee-password"]];
+  const { "auth-url": authUrl, "lb-provider": provider, "lb-method": method } = settings;
+  const secrets = ["password", "token", "application-credential-secret", "trustee-password"] as const;
   const usesFile = usesClouds(settings);
-  if (!usesFile && authUrl === undefined)
-    report(
-      "error",
-      "MissingSetting",
-      "auth-url",
-      "auth-url (OS_AUTH_URL) is required: the URL of Keystone. Set it, or use-clouds",
-    );
-  if (!usesFile && secrets.every((value) => value === undefined))
-    report("error", "MissingSetting", "application-credential-secret", missingCredentials);
-  if (settings["tls-insecure"])
-    report(
-      "warning",
-      "InvalidSetting",
-      "tls-insecure",
-      "the certificates of the services are not verified. Set ca-file instead",
-    );
-  if (provider === "ovn" && method !== undefined && method !== "SOURCE_IP_PORT")
-    report(
-      "error",
-      "InvalidSetting",
-      "lb-method",
-      `lb-method is ${method}, but the provider ovn has SOURCE_IP_PORT only. Remove lb-method`,
-    );
-  return problems;
+  const all: readonly (ConfigProblem | false)[] = [
+    !usesFile && authUrl === undefined && missing("auth-url", missingURL),
+    !usesFile &&
+      secrets.every((name) => settings[name] === undefined) &&
+      missing("application-credential-secret", missingCredentials),
+    settings["tls-insecure"] && {
+      ...{ severity: "warning", reason: "InvalidSetting", key: "tls-insecure" },
+      text: "the certificates of the services are not verified. Set ca-file instead",
+    },
+    provider === "ovn" &&
+      method !== undefined &&
+      method !== "SOURCE_IP_PORT" && {
+        ...{ severity: "error", reason: "InvalidSetting", key: "lb-method" },
+        text: `lb-method is ${method}, but the provider ovn has SOURCE_IP_PORT only. Remove lb-method`,
+      },
+  ];
+  return all.filter((problem) => problem !== false);
 }
 
 export const usesClouds = (settings: Settings): boolean =>

@@ -1,4 +1,5 @@
-// Measures a manager that creates and attaches volumes, and then an idle minute: memory, processor time and cloud calls.
+// Measures a manager that creates and attaches volumes, and then an idle minute: memory, processor time and cloud calls. Then another
+// manager finds the same volumes.
 
 import {
   persistentVolumeClaims,
@@ -16,6 +17,8 @@ import { Bench, type BenchOptions, untilDone } from "./world.ts";
 
 export interface VolumesRun extends IdleRun {
   readonly volumes: number;
+  /** Of the manager that found the volumes when it started. */
+  readonly restarted: IdleRun;
 }
 
 const driver = "csi.fake.example";
@@ -30,6 +33,8 @@ const columns: Columns<VolumesRun> = [
   ["of it private", ({ memory }) => decimal(memory?.ownMiB, 1)],
   ["Peak RSS MiB", ({ peakMiB }) => decimal(peakMiB, 1)],
   ["CPU s per minute", ({ cpuSeconds }) => decimal(cpuSeconds, 2)],
+  ["RSS MiB after a restart", ({ restarted }) => decimal(restarted.memory?.totalMiB, 1)],
+  ["private after a restart", ({ restarted }) => decimal(restarted.memory?.ownMiB, 1)],
   ["Cloud calls per minute", ({ cloudCalls }) => String(cloudCalls)],
 ];
 
@@ -74,7 +79,8 @@ export async function measureVolumes(options: BenchOptions, volumes: number): Pr
   // All sizes with the same Nodes, so that only volumes make the difference.
   const nodes = nodesFor(500);
   await joinNodes(bench, nodes, 0);
-  const manager = await startIdle(bench, "--controllers=*,volume");
+  const start = () => startIdle(bench, "--controllers=*,volume");
+  const manager = await start();
   const created = await createVolumes(bench, volumes);
   await untilDone(manager, "it created all volumes", created, { seconds: 300 });
   const areWritten = async () =>
@@ -82,7 +88,10 @@ export async function measureVolumes(options: BenchOptions, volumes: number): Pr
   await untilDone(manager, "it wrote all PersistentVolumes", areWritten, { seconds: 300 });
   await untilDone(manager, "it attached all volumes", await attachVolumes(bench), { seconds: 300 });
   printProgress(`  measuring one idle minute with ${volumes} volumes`);
-  return { volumes, ...(await idleMinute(bench, manager, nodes)) };
+  const run = await idleMinute(bench, manager, nodes);
+  await manager.stop();
+  printProgress(`  measuring another minute after a restart`);
+  return { volumes, ...run, restarted: await idleMinute(bench, await start(), nodes) };
 }
 
 export const volumesSection = (runs: readonly VolumesRun[]): Section => sectionOf("Volumes", columns, runs);

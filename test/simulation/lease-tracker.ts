@@ -4,7 +4,7 @@
 import type { RequestOutcome } from "./network.ts";
 import type { ProcessClock } from "./simulated-process.ts";
 
-const duration = 15_000;
+export const leaseDuration = 15_000;
 const margin = 2_000;
 
 export class LeaseTracker {
@@ -30,6 +30,8 @@ export class LeaseTracker {
       this.#clock.monotonic() - this.#renewed.monotonic,
       this.#clock.now() - this.#renewed.wall,
     );
-    return age + margin < duration ? undefined : `the last answered renewal was sent ${age / 1000} s ago`;
+    return age + margin < leaseDuration
+      ? undefined
+      : `the last answered renewal was sent ${age / 1000} s ago`;
   }
 }

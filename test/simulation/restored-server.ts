@@ -38,7 +38,9 @@ export const restoredServer = (world: World, dice: Dice): DisruptionSource => {
         return;
       }
       history.log(`api server: restored from revision ${server.store.revision} to ${revision}`);
+      const renewed = renewalOf(world);
       restore();
+      if (renewalOf(world) !== renewed) world.renewalUndoneAt = clock.monotonic();
       for (const { kube } of replicas) kube.cutStreams();
     });
   };
@@ -49,6 +51,9 @@ export const restoredServer = (world: World, dice: Dice): DisruptionSource => {
     },
   };
 };
+
+const renewalOf = ({ server }: World): unknown =>
+  server.store.get("leases", "kube-system", "cloud-controller-manager")?.spec?.["renewTime"];
 
 /** What the checks follow by the writes that they see, and a restore makes none. */
 const essenceOf = ({ metadata, spec }: KubeObject): unknown => [

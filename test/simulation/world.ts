@@ -85,6 +85,8 @@ export class World {
   onNewLeader: () => void = () => undefined;
   /** The fewest Nodes that were managed since some were missing, or hidden: a hold may have begun then. */
   fewestManaged = Number.POSITIVE_INFINITY;
+  /** When a restored API server forgot that the Lease was renewed (monotonic). */
+  renewalUndoneAt = Number.NEGATIVE_INFINITY;
   /** How often replicas listed Nodes or Services. */
   listings = 0;
   readonly #options: WorldOptions;

@@ -112,7 +112,7 @@ describe.skipIf(tools === undefined || operator === undefined)("on a real API se
     kubectl = createKubectl(plane.kubeconfig, folder);
     // kube-controller-manager would create it; pods need it.
     await kubectl("create", "serviceaccount", "default", "--namespace=kube-system");
-  }, 180_000);
+  }, 900_000);
   afterAll(async () => {
     await plane.stop();
     rmSync(folder, { recursive: true, force: true });
@@ -301,7 +301,7 @@ describe.skipIf(tools === undefined || operator === undefined)("on a real API se
     expect((await remaining()).split("\n").length).toBeGreaterThan(8);
     inCluster("uninstall", "east", "--namespace=kube-system", "--wait=false");
     expect(await remaining()).toBe("");
-  }, 180_000);
+  }, 900_000);
 
   test("a release with a wrong value changes nothing in the cluster", () => {
     const values = valuesFile(folder, { cloud: "fake", image: { repository: "x" }, replcas: 2 });

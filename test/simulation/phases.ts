@@ -57,8 +57,8 @@ export class Phases {
     if (silent.length > 0) invariants.violated(23, `${silent.join(", ")} are held, and no event says so`);
     // An operator releases what the mass limits hold, and confirms the deletion of Nodes.
     for (const name of left) world.confirmDeletion(name);
-    // Volumes may be held when their machines are gone at last.
-    for (let releases = world.volumes === undefined ? 1 : 2; releases > 0; releases -= 1) {
+    // Volumes may be held when their machines are gone at last, and routes when no Node is left that needs one.
+    for (let releases = 2; releases > 0; releases -= 1) {
       if (left.length === 0 && findDeviations(world).length === 0) continue;
       world.releaseHolds();
       if (!(await this.pass(minutes(12)))) return false;

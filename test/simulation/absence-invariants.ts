@@ -127,7 +127,8 @@ export class AbsenceInvariants {
   cloudHandled(change: CloudChange, before: CloudState, after: CloudState): void {
     const { method, path } = change;
     this.#balancerCount.observe(before.balancers.length);
-    this.#routeCount.observe(before.routes.length);
+    // A quota may be why Nodes have no route yet.
+    this.#routeCount.observe(Math.max(before.routes.length, this.#wantedRoutes.size));
     if (method === "POST" && path.endsWith("/balancers")) this.#checkNewBalancer(ownerOf(change), before);
     if (method === "POST" && path.endsWith("/routes")) this.#checkNewRoute(change, before);
     if (method !== "DELETE") return;

@@ -71,10 +71,13 @@ export const nodeChanges = (world: World, dice: Dice): DisruptionSource => {
   const replace = (): void => {
     const name = anyName();
     world.removeMachine(name);
+    const removedAt = world.clock.monotonic();
     const isDeleted = dice.chance(0.7);
     later(0, 90, () => {
       if (isDeleted) world.deleteNode(name);
-      later(0, 60, () => {
+      // No machine boots and joins sooner.
+      const soonest = Math.max(0, 20 - (world.clock.monotonic() - removedAt) / 1000);
+      later(soonest, 60, () => {
         if (world.machineNamed(name) === undefined) world.addNode(name);
       });
     });

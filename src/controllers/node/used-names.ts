@@ -3,16 +3,24 @@
 
 import type { Inventory } from "../../cloud/inventory.ts";
 import type { SourceInventory } from "../../cloud/source-inventory.ts";
-import { type Milliseconds, minutes } from "../../core/brand.ts";
+import { type Milliseconds, milliseconds, minutes, seconds } from "../../core/brand.ts";
 import type { Clock } from "../../platform/clock.ts";
 import type { NodeStore } from "../node-deps.ts";
 
 const keepFor: Milliseconds = minutes(60);
+/** No machine is replaced, boots and joins sooner. */
+const fastestReplacement: Milliseconds = seconds(20);
+
+interface UsedName {
+  readonly freedAt: number;
+  /** When an instance observed under the name belongs to the next Node, before that Node is seen. */
+  readonly countsBefore: Milliseconds;
+  readonly takenAt?: number;
+}
 
 export class UsedNames {
   readonly #clock: Clock;
-  /** When the last Node of that name was deleted, and when its successor was created. */
-  readonly #names = new Map<string, { readonly freedAt: number; readonly takenAt?: number }>();
+  readonly #names = new Map<string, UsedName>();
   /** Sources without a complete listing yet. */
   readonly #unlisted = new Set<SourceInventory>();
 
@@ -28,19 +36,20 @@ export class UsedNames {
       if (before?.metadata.uid === after?.metadata.uid) return;
       const now = this.#clock.monotonic();
       if (before !== undefined) {
-        this.#free(key, now);
+        this.#free(key, milliseconds(0));
         onFreed(key);
       }
       const freed = this.#names.get(key);
       if (after !== undefined && freed !== undefined) {
-        this.#names.set(key, { freedAt: freed.freedAt, takenAt: now });
+        this.#names.set(key, { ...freed, takenAt: now });
       }
     });
   }
 
   /** The time from which an instance observed under this name belongs to the current Node. */
   countsFrom(name: string): number {
-    return this.#names.get(name)?.takenAt ?? Number.NEGATIVE_INFINITY;
+    const { takenAt = Number.NEGATIVE_INFINITY, countsBefore = 0 } = this.#names.get(name) ?? {};
+    return takenAt - countsBefore;
   }
 
   /**
@@ -52,13 +61,14 @@ export class UsedNames {
       if (source.latest === undefined) continue;
       this.#unlisted.delete(source);
       const names = source.latest.items.flatMap((instance) => instance.names);
-      for (const name of names) if (nodes.get(name) === undefined) this.#free(name, this.#clock.monotonic());
+      for (const name of names) if (nodes.get(name) === undefined) this.#free(name, fastestReplacement);
     }
   }
 
-  #free(name: string, now: number): void {
+  #free(name: string, countsBefore: Milliseconds): void {
+    const now = this.#clock.monotonic();
     this.#names.delete(name);
-    this.#names.set(name, { freedAt: now });
+    this.#names.set(name, { freedAt: now, countsBefore });
     for (const [old, { freedAt }] of this.#names) {
       if (freedAt >= now - keepFor) break;
       this.#names.delete(old);

@@ -38,7 +38,8 @@ describe("a Node that is recreated under the same name", () => {
   test("does not get the provider id of a machine that had no Node when the manager started", async () => {
     const w = setUp({ machines: [machine("1", { names: ["n0"] })] }).start("node");
     w.inventory.requestListing(0, "refresh");
-    await w.pass(10);
+    // A machine is not replaced within 20 s.
+    await w.pass(21);
     w.cloud.machines.clear();
     w.cloud.put(machine("2", { names: ["n0"] }));
     joins(w);

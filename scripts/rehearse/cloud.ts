@@ -19,11 +19,15 @@ export interface RehearsedCloud extends AsyncDisposable {
   readonly api: { readonly seen: readonly Seen[]; forget(): void };
   readonly flags: readonly string[];
   readonly env: Readonly<Record<string, string>>;
-  /** By name. The first is the one that users change. */
+  /** By name: those that exist from the start. The first is the one that users change. */
   readonly services: Readonly<Record<string, RehearsedService>>;
+  /** The names of the Nodes, where the cloud chooses them. */
+  readonly nodes?: readonly string[];
   addMachine(name: string): void;
   /** What managers change in the cloud, by a name such as "load balancer web". */
   state(): State;
+  /** The same, where it takes requests. */
+  describe?(): Promise<State>;
   /** Whether the cloud has what this many Nodes and Services of type LoadBalancer need. */
   isComplete(nodes: number, services: number): boolean;
 }

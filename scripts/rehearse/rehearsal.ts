@@ -25,10 +25,10 @@ export interface RehearsalOptions {
 export async function rehearse({ cloud, peer, isWhole, report }: RehearsalOptions): Promise<Act> {
   await using stage = await Stage.open(cloud);
   const play = async (title: string, start: () => void): Promise<Act> => {
-    const before = stage.state();
+    const before = await stage.state();
     start();
     await stage.settle();
-    const act = { title, ...stage.deeds(), differences: differences(before, stage.state()) };
+    const act = { title, ...stage.deeds(), differences: differences(before, await stage.state()) };
     report(act);
     return act;
   };

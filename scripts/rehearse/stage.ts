@@ -22,7 +22,7 @@ import { serviceDraft, serviceDrafts } from "./services.ts";
 import { type State, stateOf } from "./state.ts";
 
 const root = resolve(import.meta.dir, "../..");
-const nodeCount = 3;
+const usualNodes = ["node-0", "node-1", "node-2"];
 const services = resourceNamed("services");
 
 /** The variables of the operator that change what a manager does. */
@@ -51,6 +51,8 @@ export class Stage implements AsyncDisposable {
   readonly #folder: string;
   #manager: KeptProcess | undefined;
   #logs = "";
+  /** The Service that users change. */
+  #first: string | undefined;
 
   private constructor(
     definition: RehearsalDefinition,
@@ -66,12 +68,16 @@ export class Stage implements AsyncDisposable {
     const timing = { readyAfter: seconds(1) };
     const isMachineUp = () => true;
     this.#kubelets = new Kubelets({ server, clock: systemClock, random: systemRandom, isMachineUp, timing });
-    for (let index = 0; index < nodeCount; index += 1) {
-      this.#cloud.addMachine(`node-${index}`);
-      this.#kubelets.join({ name: `node-${index}`, podCIDRs: [`10.244.${index}.0/24`] });
+    for (const [index, name] of (this.#cloud.nodes ?? usualNodes).entries()) {
+      this.#cloud.addMachine(name);
+      this.#kubelets.join({ name, podCIDRs: [`10.244.${index}.0/24`] });
     }
-    for (const draft of serviceDrafts(this.#cloud.services))
-      server.objects.create(services, "default", draft);
+    this.create(this.#cloud.services);
+  }
+
+  create(all: RehearsedCloud["services"]): void {
+    this.#first ??= Object.keys(all)[0];
+    for (const draft of serviceDrafts(all)) this.#server.objects.create(services, "default", draft);
   }
 
   static async open(definition: RehearsalDefinition): Promise<Stage> {
@@ -125,8 +131,8 @@ export class Stage implements AsyncDisposable {
     return found;
   }
 
-  state(): State {
-    return stateOf(this.#server, this.#cloud.state());
+  async state(): Promise<State> {
+    return stateOf(this.#server, (await this.#cloud.describe?.()) ?? this.#cloud.state());
   }
 
   /** Waits until the manager has listed the cloud, everything has its address, and nothing has changed for some seconds. */
@@ -139,19 +145,19 @@ export class Stage implements AsyncDisposable {
         if (this.#manager !== undefined && this.#manager.exitCode() !== null)
           throw new Error(`The manager exited with ${this.#manager.exitCode()}.`);
         const writes = [...this.#server.requests].filter(([key]) => isWrite(key));
-        const text = JSON.stringify([this.state(), this.#cloud.api.seen.length, writes]);
+        const state = stateOf(this.#server, this.#cloud.state());
+        const text = JSON.stringify([state, this.#cloud.api.seen.length, writes]);
         if (text !== last.text) last = { text, at: performance.now() };
         return this.#isComplete() && performance.now() - last.at > quiet;
       },
-      { seconds: 180, everyMs: 200, explain: () => (this.#manager?.output() ?? this.#logs).slice(-4000) },
+      { seconds: 900, everyMs: 200, explain: () => (this.#manager?.output() ?? this.#logs).slice(-4000) },
     );
   }
 
   /** Users change a Service, add one and delete one. */
   change(round: number): void {
     const { objects } = this.#server;
-    const [name = ""] = Object.keys(this.#cloud.services);
-    objects.patch(services, "default", name, "", ({ metadata, ...rest }) => {
+    objects.patch(services, "default", this.#first ?? "", "", ({ metadata, ...rest }) => {
       const { annotations, ...others } = metadata as JsonObject;
       // A manager may have written annotations.
       const all = { ...(annotations as JsonObject), ...this.#definition.changed(round) };

@@ -39,10 +39,26 @@ const logs = {
 };
 const times = { "healthcheck-healthy-threshold": "4", "healthcheck-interval": "20" };
 const http = { "healthcheck-protocol": "HTTP", "healthcheck-port": "8080", "healthcheck-path": "/ready" };
-const tls = { "ssl-cert": certificate, "ssl-negotiation-policy": "ELBSecurityPolicy-TLS-1-2-2017-01" };
-const oneNode = { "target-node-labels": "kubernetes.io/hostname=node-1" };
+const tlsWith = (certificate: string) => ({
+  ...{ "ssl-cert": certificate, "ssl-negotiation-policy": "ELBSecurityPolicy-TLS-1-2-2017-01" },
+});
 
-function classicServices(given: string, extra: string): Readonly<Record<string, RehearsedService>> {
+/** What the annotations of the Services name. */
+export interface NamedObjects {
+  /** Security groups of users. */
+  readonly given: string;
+  readonly extra: string;
+  readonly subnets: readonly string[];
+  /** A Node. */
+  readonly node: string;
+  readonly certificate: string;
+}
+
+type Services = Readonly<Record<string, RehearsedService>>;
+const only = (node: string) => ({ "target-node-labels": `kubernetes.io/hostname=${node}` });
+
+export function classicServices({ given, extra, node, certificate }: NamedObjects): Services {
+  const tls = tlsWith(certificate);
   return {
     plain: classic(),
     ports: classic({}, web),
@@ -61,11 +77,12 @@ function classicServices(given: string, extra: string): Readonly<Record<string, 
     proxy: classic({ "proxy-protocol": "*" }, web),
     groups: classic({ "security-groups": given }),
     extra: classic({ "extra-security-groups": extra }),
-    "one-node": classic(oneNode),
+    "one-node": classic(only(node)),
   };
 }
 
-function networkServices(subnets: readonly string[]): Readonly<Record<string, RehearsedService>> {
+export function networkServices({ subnets, node, certificate }: NamedObjects): Services {
+  const tls = tlsWith(certificate);
   return {
     "nlb-plain": network(),
     "nlb-ports": network({}, web),
@@ -88,12 +105,15 @@ function networkServices(subnets: readonly string[]): Readonly<Record<string, Re
       "private-ipv4-addresses": "10.0.0.77,10.0.64.77,10.0.128.77",
     }),
     "nlb-attributes": network({ "target-group-attributes": "proxy_protocol_v2.enabled=true" }),
-    "nlb-one-node": network(oneNode),
+    "nlb-one-node": network(only(node)),
   };
 }
 
 /** The file of the Go manager, with all services at one address. */
-function configFile(url: string, { vpc, "subnet-id": subnet, region }: typeof config): string {
+export function configFile(
+  url: string,
+  { vpc, "subnet-id": subnet, region }: Pick<typeof config, "vpc" | "subnet-id" | "region">,
+): string {
   const services = ["EC2", "Elastic Load Balancing", "Elastic Load Balancing v2"].flatMap((name, index) => [
     `[ServiceOverride "${index}"]`,
     ...[`Service = ${name}`, `Region = ${region}`, `URL = ${url}`, `SigningRegion = ${region}`],
@@ -139,10 +159,14 @@ function open(): RehearsedCloud {
   const nodes = addGroup("nodes", owned);
   for (const { id, zone } of account.subnets.list()) account.subnets.change(id, { tags: { Name: zone } });
   const subnets = account.subnets.list().map(({ id }) => String(id));
-  const services = {
-    ...classicServices(addGroup("given"), addGroup("extra")),
-    ...networkServices(subnets),
+  const objects = {
+    given: addGroup("given"),
+    extra: addGroup("extra"),
+    subnets,
+    node: "node-1",
+    certificate,
   };
+  const services = { ...classicServices(objects), ...networkServices(objects) };
   const served = serveCloud(cloud, 0);
   const folder = mkdtempSync(join(tmpdir(), "fairlead-rehearsal-"));
   const path = join(folder, "cloud.conf");

@@ -21,13 +21,26 @@ export async function startMoto(program: string) {
   throw new Error(`moto did not start:\n${text}`);
 }
 
-/** A request of the test to EC2. Returns the members of the response. */
-export async function ask(url: string, action: string, parameters: Readonly<Record<string, string>>) {
-  const body = new URLSearchParams({ Action: action, Version: "2016-11-15", ...parameters });
-  const authorization = "AWS4-HMAC-SHA256 Credential=test/20261127/us-west-2/ec2/aws4_request";
+const services = {
+  ec2: { version: "2016-11-15", scope: "ec2" },
+  elb: { version: "2012-06-01", scope: "elasticloadbalancing" },
+  elbv2: { version: "2015-12-01", scope: "elasticloadbalancing" },
+} as const;
+
+/** A request of the test. Returns the members of the response. */
+export async function ask(
+  url: string,
+  action: string,
+  parameters: Readonly<Record<string, string>>,
+  service: keyof typeof services = "ec2",
+) {
+  const { version, scope } = services[service];
+  const body = new URLSearchParams({ Action: action, Version: version, ...parameters });
+  const authorization = `AWS4-HMAC-SHA256 Credential=test/20261127/us-west-2/${scope}/aws4_request`;
   const response = await fetch(url, { method: "POST", body, headers: { authorization } });
   const text = await response.text();
   if (!response.ok) throw new Error(`${action}: ${response.status} ${text}`);
   // biome-ignore lint/suspicious/noExplicitAny: the test knows what it asked for.
-  return readXml(text, ["item"])[`${action}Response`] as any;
+  const answer = readXml(text, ["item", "member"])[`${action}Response`] as any;
+  return service === "ec2" ? answer : answer[`${action}Result`];
 }

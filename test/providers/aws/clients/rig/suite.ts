@@ -19,23 +19,33 @@ function motoClient(): PreparedClient {
   return { name, command: ["env", motoServer(), ...command] };
 }
 
+const goManager = (): string => {
+  const name = "aws-cloud-controller-manager";
+  return `AWS_CCM=${goTool({ path: `k8s.io/cloud-provider-aws/cmd/${name}`, version: "v1.36.1", name })}`;
+};
+
 /** The rehearsal of a change between managers, with the Go manager. It has its own cloud. */
 function rehearsal(): PreparedClient {
-  const name = "aws-cloud-controller-manager";
-  const manager = goTool({ path: `k8s.io/cloud-provider-aws/cmd/${name}`, version: "v1.36.1", name });
-  const file = join(root, "rehearsal/rehearsal.client.ts");
-  const { command } = testFile("rehearsal", file, 900);
-  return { name: "rehearsal", command: ["env", `AWS_CCM=${manager}`, ...command] };
+  const { name, command } = testFile("rehearsal", join(root, "rehearsal/rehearsal.client.ts"), 900);
+  return { name, command: ["env", goManager(), ...command] };
+}
+
+/** The Go manager and Fairlead, each on an empty moto. */
+function motoWithGo(): PreparedClient {
+  const { name, command } = testFile("moto-go", join(root, "moto/go.client.ts"), 1800);
+  return { name, command: ["env", motoServer(), goManager(), ...command] };
 }
 
 export const awsClients: ClientSuite = {
   clients: {
     python: () => pythonClient("boto3", join(root, "python")),
     moto: motoClient,
+    "moto-go": motoWithGo,
     rehearsal,
     csi: () => csiSanity("aws"),
     "csi-on-moto": () => csiSanity("moto", motoServer()),
   },
+  nightly: ["moto-go"],
   start: async () => {
     const cloud = clusterCloud({ clock });
     const served = serveCloud(cloud, 0);

@@ -81,7 +81,8 @@ const goSources = (folder: string): readonly string[] =>
 export function goProgram(folder: string, replaced: readonly string[] = [], target = "."): string {
   const go = needTool("go");
   const env = { GOFLAGS: "-mod=readonly", GOWORK: "off" };
-  return cachedFile(`go-${hashOf([folder, ...replaced].flatMap(goSources))}`, (path) => {
+  const name = target === "." ? "" : `-${basename(target)}`;
+  return cachedFile(`go-${hashOf([folder, ...replaced].flatMap(goSources))}${name}`, (path) => {
     installing(`the modules of ${basename(folder)}`, () => run([go, "mod", "download"], folder, env));
     run([go, "build", "-buildvcs=false", "-o", path, target], folder, env);
   });

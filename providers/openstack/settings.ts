@@ -25,8 +25,8 @@ const ineffective = (what: string) => text(what, { ineffective: true });
 const liveFlag = (what: string) => flag(what, { ...off, ...live });
 const liveTime = (what: string, fallback: number) =>
   duration(what, { min: seconds(1) }, { fallback: seconds(fallback), ...live });
-const liveCount = (what: string, max: number, fallback: number) =>
-  integer(what, { min: 1, max }, { fallback, ...live });
+const liveCount = (what: string, fallback: number) =>
+  integer(what, { min: 1, max: 10 }, { fallback, ...live });
 
 export const access = {
   "auth-url": url("URL of Keystone.", { example: "https://keystone.example:5000/v3", env: "OS_AUTH_URL" }),
@@ -146,8 +146,8 @@ const balancers = {
   "create-monitor": liveFlag("Default of the annotation enable-health-monitor."),
   "monitor-delay": liveTime("Interval of health checks.", 5),
   "monitor-timeout": liveTime("Timeout of a health check.", 3),
-  "monitor-max-retries": liveCount("Successes until a member is up.", 10, 1),
-  "monitor-max-retries-down": liveCount("Failures until it is down.", 10, 3),
+  "monitor-max-retries": liveCount("Successes until a member is up.", 1),
+  "monitor-max-retries-down": liveCount("Failures until it is down.", 3),
   "internal-lb": liveFlag("Give no load balancer a floating IP."),
   "node-selector": nodeSelector("Default of the annotation node-selector.", live),
   "cascade-delete": flag("Delete load balancers with their parts in one request.", {

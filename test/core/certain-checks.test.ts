@@ -36,7 +36,7 @@ test("a check counts if it holds whatever a setting is that cannot be read", () 
   expect(foundWith({ unread: ["is-on"] })).toEqual(["no token", "endpoint undefined"]);
 });
 
-test("a required setting without a value has any, and without a possible one nothing is checked", () => {
+test("a required setting without a value gets a possible one, and if none is known, nothing is checked", () => {
   expect(foundWith({ absent: ["endpoint"] })).toEqual([
     "no token",
     "it is off",

@@ -1,5 +1,5 @@
-// The names that Nodes had before. An instance observed under such a name may be that of the former Node, and a provider id is never
-// changed once written, so only observations since the current Node was created count.
+// The names that Nodes had before, or may have had. An instance observed under such a name may be that of the former Node, and a provider
+// id is never changed once written, so older observations do not count.
 
 import type { Inventory } from "../../cloud/inventory.ts";
 import type { SourceInventory } from "../../cloud/source-inventory.ts";
@@ -13,7 +13,7 @@ const fastestReplacement: Milliseconds = seconds(20);
 
 interface UsedName {
   readonly freedAt: number;
-  /** When an instance observed under the name belongs to the next Node, before that Node is seen. */
+  /** How long before the next Node is seen an observation may have begun. */
   readonly countsBefore: Milliseconds;
   readonly takenAt?: number;
 }
@@ -54,7 +54,7 @@ export class UsedNames {
 
   /**
    * A machine of the first listing that has no Node may have had one, which was deleted before this process started. A machine
-   * of a later listing only cannot have had one without this process seeing its deletion.
+   * that appears in a later listing has had none whose deletion this process did not see.
    */
   #noteFirstListings(nodes: NodeStore): void {
     for (const source of this.#unlisted) {

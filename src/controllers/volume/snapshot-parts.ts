@@ -128,6 +128,7 @@ export class SnapshotParts {
     const addAll = (all: readonly VolumeSnapshot[]) => {
       for (const snapshot of all) this.#add("snapshot", keyFor(snapshot));
     };
+    const isUnready = ({ status }: VolumeSnapshot): boolean => status?.readyToUse !== true;
     return [
       snapshots.subscribe(({ key, before, after }) => {
         this.#add("snapshot", key);
@@ -139,7 +140,7 @@ export class SnapshotParts {
         const { namespace, name } = (after ?? before)?.spec.volumeSnapshotRef ?? {};
         this.#add("snapshot", `${namespace}/${name}`);
       }),
-      classes.subscribe(() => addAll(snapshots.list().filter(({ status }) => status?.readyToUse !== true))),
+      classes.subscribe(() => addAll(snapshots.list().filter(isUnready))),
       stores.claims.subscribe(({ key, before, after }) => {
         addAll(of.get(key));
         // It may have been restored from one that is being deleted.
@@ -150,7 +151,7 @@ export class SnapshotParts {
       // It can become visible after its claim is bound.
       stores.volumes.subscribe(({ after }) => {
         const { namespace, name } = after?.spec?.claimRef ?? {};
-        addAll(of.get(`${namespace}/${name}`));
+        addAll(of.get(`${namespace}/${name}`).filter(isUnready));
       }),
     ];
   }

@@ -298,9 +298,15 @@ export const scenarios: Batch<Stage> = [
     steps: [
       prepareNothing(),
       step(
-        "the Node has as many volumes as it can have",
+        "a user makes volumes in the cloud",
         async (stage) => {
           for (const name of full) await createVolume(stage, name, stage.zoneOf("crowded"));
+        },
+        ({ cloud }) => cloud.volumes.list().every(({ status }) => status === "available"),
+      ),
+      step(
+        "the Node has as many volumes as it can have",
+        async (stage) => {
           for (const name of full.slice(0, -1)) await stage.createAttachment(name, name, "crowded");
         },
         (stage) => full.slice(0, -1).every((name) => isNamedAttached(name)(stage)),

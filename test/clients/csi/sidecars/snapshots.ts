@@ -25,15 +25,12 @@ export async function installDefinitions(api: KubeApi, files: readonly string[])
     const definition = Bun.YAML.parse(await Bun.file(file).text()) as Draft<KubeObject>;
     await api.create(definitions, definition, never);
   }
-  await until("the API server to have snapshots", () =>
-    Promise.all(
-      [volumeSnapshots, volumeSnapshotContents, volumeSnapshotClasses].map((resource) =>
-        api.listPage<KubeObject>(resource, {}, never).then(() => true),
-      ),
-    ).then(
-      () => true,
-      () => false,
-    ),
+  const lists = () =>
+    [volumeSnapshots, volumeSnapshotContents, volumeSnapshotClasses].map((resource) =>
+      api.listPage<KubeObject>(resource, {}, never),
+    );
+  await until("the API server to have snapshots", async () =>
+    (await Promise.allSettled(lists())).every(({ status }) => status === "fulfilled"),
   );
 }
 

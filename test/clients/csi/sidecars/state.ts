@@ -50,7 +50,8 @@ function volumeLines({ metadata, spec, status }: PersistentVolume): readonly Lin
     ...map("annotation", metadata.annotations),
     ...map("label", metadata.labels),
     ...Object.entries(rest),
-    ["claimRef", claimRef && { name, namespace, kind, apiVersion }],
+    // A volume may have the id "v1" too.
+    ["claimRef", claimRef && { name, namespace, kind, apiVersion: apiVersion?.replace(/^v1$/, "core") }],
     ["source", source],
     ...map("attribute", volumeAttributes),
   ];

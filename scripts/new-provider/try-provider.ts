@@ -25,8 +25,6 @@ const nodeNames = ["node-1", "node-2", "node-3"];
 const timeout = seconds(60);
 const uninitialized = "node.cloudprovider.kubernetes.io/uninitialized";
 
-/** The folder has no usable provider; printed without a stack trace. */
-
 async function load(folder: string): Promise<Harness> {
   const path = join(folder, "simulator/harness.ts");
   if (!existsSync(path))
@@ -98,7 +96,9 @@ export async function tryProvider(folder: string, write: (text: string) => void)
 
   const stop = new AbortController();
   const log = createLog({ format: "text", verbosity: 0, clock, write });
-  const flags = readFlags([`--kubeconfig=${kubeconfig}`, "--cluster-cidr=10.244.0.0/16"], { provider });
+  // Simulated clouds show changes at once: the deletion need not be confirmed half a minute later.
+  const args = [`--kubeconfig=${kubeconfig}`, "--cluster-cidr=10.244.0.0/16", "--absence-confirmation=1s"];
+  const flags = readFlags(args, { provider });
   const given = new Map(Object.entries(harness.config));
   const settings = { ...flags, cloud: { given, inputFiles: filesOf(harness, given) } };
   const until = async (waitingFor: () => string | undefined): Promise<boolean> => {

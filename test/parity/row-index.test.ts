@@ -1,4 +1,4 @@
-import { expect, test } from "bun:test";
+import { beforeAll, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { testTitles } from "../support/test-titles.ts";
@@ -74,7 +74,10 @@ const ofTheProcess: readonly string[] = [
   ...["TestAddWhileProcessing", "TestDeduping", "TestQueueDrainageUsingShutDownWithDrain"],
 ];
 
-const titles = () => testTitles("parity", "server");
+let titles: readonly string[];
+beforeAll(async () => {
+  titles = await testTitles("parity", "server");
+});
 
 /** "Test_x 1 2: …" is both rows. */
 const rowsIn = (all: readonly string[]): ReadonlyMap<string, ReadonlySet<number>> => {
@@ -91,7 +94,7 @@ const rowsIn = (all: readonly string[]): ReadonlyMap<string, ReadonlySet<number>
 };
 
 test("every row of the catalog has a test with its name and number", async () => {
-  const rows = rowsIn(await titles());
+  const rows = rowsIn(titles);
   const missing = Object.entries(catalog).flatMap(([name, count]) =>
     Array.from({ length: count }, (_, index) => index + 1).flatMap((row) =>
       rows.get(name)?.has(row) === true ? [] : [`${name} ${row}`],
@@ -101,7 +104,7 @@ test("every row of the catalog has a test with its name and number", async () =>
 });
 
 test("every upstream test of the process has a test here", async () => {
-  const all = (await titles()).join("\n");
+  const all = titles.join("\n");
   expect(ofTheProcess.filter((name) => !new RegExp(`\\b${name}\\b`).test(all))).toEqual([]);
 });
 
@@ -129,7 +132,7 @@ test("every row with another result in Fairlead is listed in docs/differences.md
   const known = changedRows();
   const isNamed = (name: string, number: string): boolean =>
     (known.get(name) ?? []).some((numbers) => numbers === "" || numbers.split(" ").includes(number));
-  const different = (await titles()).filter((title) => /\(Fairlead\)/.test(title));
+  const different = titles.filter((title) => /\(Fairlead\)/.test(title));
   const rows = different.flatMap((title) => {
     const [, name = "", number = ""] = /.*\b(Test_?\w+)(?: (\d+))?/.exec(title) ?? [];
     return name === "" ? [] : [{ name, number, title }];

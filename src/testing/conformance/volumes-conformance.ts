@@ -5,6 +5,7 @@ import { describe, expect, test } from "bun:test";
 import { seconds } from "../../core/brand.ts";
 import { readParameters } from "../../csi/volume-requests.ts";
 import type { ObservedVolume, VolumeDriver, Volumes } from "../../provider/volumes.ts";
+import { runsAllTests } from "../breadth.ts";
 import { failureOf, Lab } from "./lab.ts";
 import type { Harness } from "./simulated-cloud.ts";
 import { snapshotsConformance } from "./snapshots-conformance.ts";
@@ -149,15 +150,18 @@ export function volumesConformance(name: string, harness: Harness): void {
       expect(listed.map((volume) => volume.name).toSorted()).toEqual(names.toSorted());
     });
 
-    test("are attached until the machine has as many as it can have", async () => {
-      const { orchestrator, ids, place } = await fresh();
-      const limit = driver.limitOf({ type: "" });
-      const names = Array.from({ length: limit + 1 }, (_, index) => `pvc-${index}`);
-      const made = await Promise.all(names.map((name) => orchestrator.create(name, place)));
-      for (const volume of made.slice(0, limit)) await orchestrator.attach(volume, ids[0]);
-      const tooMany = orchestrator.attach(made[limit] as ObservedVolume, ids[0]);
-      expect(await failureOf(tooMany)).toMatchObject({ code: "RESOURCE_EXHAUSTED" });
-    });
+    const limit = driver.limitOf({ type: "" });
+    test.if(runsAllTests || limit < 100)(
+      "are attached until the machine has as many as it can have",
+      async () => {
+        const { orchestrator, ids, place } = await fresh();
+        const names = Array.from({ length: limit + 1 }, (_, index) => `pvc-${index}`);
+        const made = await Promise.all(names.map((name) => orchestrator.create(name, place)));
+        for (const volume of made.slice(0, limit)) await orchestrator.attach(volume, ids[0]);
+        const tooMany = orchestrator.attach(made[limit] as ObservedVolume, ids[0]);
+        expect(await failureOf(tooMany)).toMatchObject({ code: "RESOURCE_EXHAUSTED" });
+      },
+    );
 
     test("are not attached to a machine that does not exist", async () => {
       const { orchestrator, place } = await fresh();

@@ -6,6 +6,7 @@ import { cpSync, readdirSync, readFileSync, rmSync, unlinkSync, writeFileSync } 
 import { join } from "node:path";
 import { repository } from "../../scripts/new-provider/skeleton.ts";
 import { portableRules } from "../../scripts/new-provider/tidy.ts";
+import { runsAllTests } from "../../src/testing/breadth.ts";
 import {
   blocksOf,
   type Finished,
@@ -22,6 +23,8 @@ const blocks = blocksOf(tutorial);
 /** Up to and including this section. */
 const stages = ["1", "3", "4", "5", "6", "7"] as const;
 type Stage = (typeof stages)[number];
+/** The stages whose suites run; all of them are compiled. */
+const tried: readonly Stage[] = runsAllTests ? stages : ["1", "4", "7"];
 
 const scratch = scratchFolder();
 const folderOf = (stage: Stage): string => join(scratch, `section-${stage}`);
@@ -29,7 +32,7 @@ const outcomes = new Map<Stage, readonly TestOutcome[]>();
 let planOutcomes: readonly TestOutcome[] = [];
 let types: Finished;
 let style: Finished;
-let tried: Finished;
+let attempt: Finished;
 
 const reach = (stage: Stage): void => {
   const root = folderOf(stage);
@@ -54,10 +57,10 @@ beforeAll(async () => {
   const bin = (name: string) => join(repository, "node_modules/.bin", name);
   const last = folderOf("7");
   const scriptOf = [process.execPath, join(repository, "scripts/new-provider.ts")];
-  const suites = stages.map(async (stage) => {
+  const suites = tried.map(async (stage) => {
     outcomes.set(stage, await outcomesOf(join(folderOf(stage), "test/providers/meadow.test.ts")));
   });
-  [types, style, tried, planOutcomes] = await Promise.all([
+  [types, style, attempt, planOutcomes] = await Promise.all([
     run([bin("tsc"), "-p", scratch]),
     run([bin("biome"), "check", "--error-on-warnings", ...written], scratch),
     run([...scriptOf, "try", join(last, "providers/meadow")]),
@@ -112,14 +115,15 @@ describe("the tutorial", () => {
     const machines = ["instances.ts: 4. Machines"];
     const balancers = ["load-balancers.ts: 6. Load balancers: apply"];
     const routes = ["routes.ts: 7. Routes"];
-    const references = stages.map((stage) => suiteNames.map((suite) => referencesOf(stage, suite)));
-    expect(references.slice(1)).toEqual([
-      [machines, balancers, routes],
-      [[], balancers, routes],
-      [[], balancers, routes],
-      [[], [], routes],
-      [[], [], []],
-    ]);
+    const unwritten = {
+      ...{ "3": [machines, balancers, routes], "4": [[], balancers, routes] },
+      ...{ "5": [[], balancers, routes], "6": [[], [], routes], "7": [[], [], []] },
+    };
+    for (const stage of tried) {
+      if (stage === "1") continue;
+      const references = suiteNames.map((suite) => referencesOf(stage, suite));
+      expect({ stage, references }).toEqual({ stage, references: unwritten[stage] });
+    }
   });
 
   test("ends with all suites passing [F101 F102 N10]", () => {
@@ -143,14 +147,14 @@ describe("the tutorial", () => {
   });
 
   test("works with the real manager: Nodes, routes, and a Service that is created and deleted [F104 S12]", () => {
-    const reported = tried.output.split("\n").filter((line) => line !== "" && !/^[IWE]\d{4} /.test(line));
+    const reported = attempt.output.split("\n").filter((line) => line !== "" && !/^[IWE]\d{4} /.test(line));
     expect(reported).toEqual([
       "3 Nodes are initialized.",
       "Each Node has a route to its pods.",
       expect.stringMatching(/^The Service web has the address 192\.0\.2\.\d+\.$/),
       "The Service web and its load balancer are deleted.",
     ]);
-    expect(tried.code).toBe(0);
+    expect(attempt.code).toBe(0);
   });
 
   test("has every section that a skeleton refers to", () => {

@@ -63,7 +63,10 @@ export async function expectToSurviveFaults<W extends VolumeWorld>(
   await live(clean);
   const operations = clean.asked.length;
   await clean.stop();
-  for (let after = 0; after < operations; after += runsAllTests ? 1 : 3) {
+  // In `npm test` each request fails once, with kinds of faults in turn.
+  const [first, step] = runsAllTests ? [0, 1] : [faultsOfTheCloud.indexOf(fault), faultsOfTheCloud.length];
+  expect(operations).toBeGreaterThan(first);
+  for (let after = first; after < operations; after += step) {
     const w = open();
     await w.start();
     await w.until(() => w.manager.isIdle(), "idle");

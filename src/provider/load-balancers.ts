@@ -125,8 +125,8 @@ export interface ObservedLoadBalancer {
   readonly shallow?: true | undefined;
   /**
    * Set by the framework: the parts that steps have changed, by `Step.outdates`, since this was observed. `observe` reads them again, and
-   * keeps the others: they are no older than a listing to plan on may be. `listed` stands for all that the listing shows of it, with
-   * `LoadBalancers.rereadsListed`. It may be empty.
+   * keeps the others: they are no older than a listing to plan on may be. With `LoadBalancers.recall`, `listed` stands for everything of
+   * it, and `mark` for its existence and its mark. It may be empty.
    */
   readonly outdated?: readonly string[] | undefined;
 }
@@ -258,6 +258,13 @@ export interface LoadBalancers<
     call: Call,
   ): Promise<O | NoAnswer | undefined>;
   /**
+   * Pure. What is `listed`, with what was observed in depth `before`. Undefined if the listing shows that this has changed, or if it lacks
+   * what a plan of these members needs. For up to an hour, a plan from it may find that nothing is to be done. Before steps, `observe` reads
+   * again what they change, or all of the load balancer, which it knows as `listed` and `mark`. Absent: `observe` follows each listing, and
+   * a listing precedes each change if the last one is not recent.
+   */
+  recall?(members: readonly DesiredLoadBalancer<A>[], listed: O, before: O): O | undefined;
+  /**
    * How long `list` or `observe` may show a state from before a step that the cloud has accepted; the longer one, if they differ. Within this time, an accepted step
    * is not sent again, an error of `plan` is not reported, and a difference is no drift. A load balancer that is not shown counts
    * as absent only after it. Absent: reads show every accepted step.
@@ -309,11 +316,6 @@ export interface LoadBalancers<
   readonly releases?: true | undefined;
   /** What plans use of a Service's requests. Anything else that a Service requests is reported there, as without effect. */
   readonly supports?: readonly ServiceFeature[] | undefined;
-  /**
-   * With `listed` in `outdated`, `observe` reads again what the listing shows of one load balancer. Absent: after a user has changed a
-   * Service, everything is listed again, because that user may have changed the load balancer too.
-   */
-  readonly rereadsListed?: true | undefined;
   /**
    * A step that removes a target succeeds although the cloud has removed it already. Absent: the departure of a Node outdates all
    * listings, because its machine is probably gone too.

@@ -39,6 +39,11 @@ export interface Step {
    * steps have it, `observe` reads these parts again, instead of a listing of everything. Absent: a listing follows.
    */
   readonly outdates?: readonly string[] | undefined;
+  /**
+   * The step depends on other load balancers too, such as whether one of them uses a security group. With `LoadBalancers.recall`, it is
+   * applied only if a recent listing agrees.
+   */
+  readonly restsOnListing?: true | undefined;
 }
 
 /** Where a fact is stored on the Service: where the cloud's Go manager stores it. */

@@ -33,6 +33,8 @@ export interface Observed extends ObservedLoadBalancer {
 
 /** What listings lack. */
 export interface InDepth {
+  /** The security groups that are not in listings. */
+  readonly further: readonly string[];
   readonly classicAttributes?: ApiClassicAttributes | undefined;
   readonly attributes?: ReadonlyMap<string, string> | undefined;
   readonly listeners: readonly ApiListener[];

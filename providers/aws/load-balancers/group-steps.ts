@@ -40,9 +40,11 @@ export const closeSteps = (changes: readonly GroupChange[], why: string): Steps 
     ),
   );
 
+/** Whether another load balancer has a security group. */
+export const restOnUses = (steps: Steps): Steps => steps.map((one) => ({ ...one, restsOnListing: true }));
+
 export const deleteGroup = ({ groupId, groupName }: ApiSecurityGroup): AwsStep => ({
-  do: "delete security group",
-  on: `${groupName} (${groupId})`,
+  ...{ do: "delete security group", on: `${groupName} (${groupId})`, restsOnListing: true },
   requests: [ec2("DeleteSecurityGroup", { GroupId: groupId })],
 });
 

@@ -20,7 +20,7 @@ import type { Annotations } from "./annotations.ts";
 import { type BalancerSettings, type Desired, isOthers, type Observed, settingsOf } from "./balancer.ts";
 import type { Identity } from "./balancer-names.ts";
 import { chooseGroups, unusedRules } from "./node-rules.ts";
-import { listBalancers, observeBalancer } from "./observe-balancer.ts";
+import { listBalancers, observeBalancer, recallBalancer } from "./observe-balancer.ts";
 import { planLoadBalancer } from "./plan-balancer.ts";
 import { permissionsOf, rulesOf, without } from "./rules.ts";
 import {
@@ -278,6 +278,7 @@ export function awsLoadBalancers(
     },
     observe: async ([member], listed, call) =>
       observeBalancer({ api, operator, identity: await identity(call) }, member, listed, call),
+    recall: ([member], listed, before) => recallBalancer(member, listed, before),
     prefetchKey: (desired) => (discoversSubnets(desired) ? "discovery" : ""),
     prefetch: (desired, call) =>
       identity(call).then((known) => readNetwork(api, known, desired, cluster.zones, call)),
@@ -300,7 +301,6 @@ export function awsLoadBalancers(
       if (!hostname || observed?.state === "failed") return { kind: "wait", waitingFor };
       return { kind: "addresses", addresses: [{ hostname }] };
     },
-    rereadsListed: true,
     toleratesMissingTargets: true,
     supports: ["sourceRanges", "healthCheckNodePort", "UDP"],
   };

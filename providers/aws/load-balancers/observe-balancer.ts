@@ -113,21 +113,27 @@ function toObserved(
   const arn = network?.LoadBalancerArn;
   const tags = parts.tags.get(arn ?? lb) ?? none;
   const own = new Set(classic?.SecurityGroups ?? network?.SecurityGroups);
-  const other = otherCluster(identity, tags);
-  const owners = ownersOfDefaultName(lb);
-  const isOurs = owners.length > 0 && hasClusterTag(identity.tag, tags);
   const service = tagIn(tags, serviceTag);
   const targetGroups = arn === undefined ? [] : targetGroupsFor(service, arn, parts);
   return {
-    ...{ lb, group: lb, keys: [lb], owners, tags, classic, network, groups, targetGroups },
+    ...{ lb, group: lb, keys: [lb], classic, network, groups, targetGroups },
     usedGroups: new Set([...uses].flatMap(([id, count]) => (count > (own.has(id) ? 1 : 0) ? [id] : []))),
     name: network === undefined ? lb : `${lb} (network)`,
-    ...(other === undefined
-      ? { ownership: isOurs ? "ours" : "unmarked" }
-      : { ownership: "foreign", cluster: other }),
+    ...marked(identity, lb, tags),
     state: states[network?.State?.Code ?? ""] ?? "ready",
     shallow: true,
   };
+}
+
+/** Whose it is, by its name and tags. */
+function marked(identity: Identity, lb: string, tags: Tags) {
+  const other = otherCluster(identity, tags);
+  const owners = ownersOfDefaultName(lb);
+  const isOurs = owners.length > 0 && hasClusterTag(identity.tag, tags);
+  const ownership = isOurs ? ("ours" as const) : ("unmarked" as const);
+  return other === undefined
+    ? { owners, tags, ownership }
+    : { owners, tags, ownership: "foreign" as const, cluster: other };
 }
 
 /** Attached to the load balancer, or left over from one of the Service. */
@@ -201,6 +207,14 @@ async function groupsNamed(
   return api.ec2.describeSecurityGroups({ Filter }, call);
 }
 
+/** Those of Nodes that are neither listed nor known. */
+function unknownGroups(member: Desired, groups: readonly ApiSecurityGroup[]): readonly string[] {
+  const known = new Set(groups.map(({ groupId }) => groupId));
+  return groupLists(member).flatMap((list) =>
+    list.length === 1 && !list.some((id) => known.has(id)) ? list : [],
+  );
+}
+
 /** Those of Nodes without the tag of the cluster, and the one of the load balancer if it has lost its tags. */
 async function furtherGroups(
   input: ObserveInput,
@@ -208,10 +222,7 @@ async function furtherGroups(
   member: Desired,
   call: Call,
 ): Promise<readonly ApiSecurityGroup[]> {
-  const known = new Set(groups.map(({ groupId }) => groupId));
-  const ids = groupLists(member).flatMap((list) =>
-    list.length === 1 && !list.some((id) => known.has(id)) ? list : [],
-  );
+  const ids = unknownGroups(member, groups);
   const isManaged =
     classic !== undefined &&
     (member.settings["security-groups"] ?? []).length === 0 &&
@@ -222,7 +233,7 @@ async function furtherGroups(
     ids.length > 0 ? ifFound(input.api.ec2.describeSecurityGroups({ GroupId: ids }, call)) : [],
     isLost ? groupsNamed(input, [name], call) : [],
   ]);
-  return merged(groups, further, lost);
+  return merged(further, lost);
 }
 
 /** What is known and not outdated is not read again. */
@@ -231,8 +242,8 @@ async function readInDepth(
   { lb, network, targetGroups, inDepth, outdated = [] }: Observed,
   member: Desired,
   call: Call,
-): Promise<InDepth> {
-  const known: InDepth = inDepth ?? { listeners: [], targets: {}, targetGroupAttributes: {} };
+): Promise<Omit<InDepth, "further">> {
+  const known: InDepth = inDepth ?? { further: [], listeners: [], targets: {}, targetGroupAttributes: {} };
   const isKnown = (part: Part) =>
     inDepth !== undefined && !outdated.includes(part) && !outdated.includes("listed");
   if (network === undefined)
@@ -297,7 +308,8 @@ async function refreshed(
   const listed = isListed ? [...own, ...groupLists(member ?? { targets: [] }).flat()] : [];
   const ids = [...new Set([...listed, ...outdated.filter((one) => one.startsWith("sg-"))])];
   const has = (part: Part) => isListed || outdated.includes(part);
-  const [groups, classic, targetGroups] = await Promise.all([
+  const [mark, groups, classic, targetGroups] = await Promise.all([
+    outdated.includes("mark") ? markOf(input, observed, call) : {},
     ids.length > 0 ? api.ec2.describeSecurityGroups({ GroupId: ids }, call) : [],
     arn === undefined && has("balancer") ? api.elb.describeLoadBalancer(observed.lb, call) : observed.classic,
     arn !== undefined && has("listeners")
@@ -305,7 +317,16 @@ async function refreshed(
       : observed.targetGroups,
   ]);
   if (arn === undefined && classic === undefined) return undefined;
-  return { ...observed, groups: merged(observed.groups, groups), classic, targetGroups };
+  return { ...observed, ...mark, groups: merged(observed.groups, groups), classic, targetGroups };
+}
+
+/** Whose it is now. Fails if it is gone. */
+async function markOf({ api, identity }: ObserveInput, { lb, network }: Observed, call: Call) {
+  const [found] =
+    network === undefined
+      ? await api.elb.describeTags([lb], call)
+      : await api.elbv2.describeTags([network.LoadBalancerArn], call);
+  return marked(identity, lb, tagsOf(found?.Tags));
 }
 
 /** Security groups that may have rules of a network load balancer that ends, also those without the tag of the cluster. */
@@ -336,7 +357,31 @@ async function completed(
     furtherGroups(input, observed, member, call),
     ifFound(readInDepth(input, observed, member, call)),
   ]);
-  return inDepth && { ...rest, groups, inDepth };
+  const further = [...(observed.inDepth?.further ?? []), ...groups.map(({ groupId }) => groupId)];
+  return inDepth && { ...rest, groups: merged(rest.groups, groups), inDepth: { ...inDepth, further } };
+}
+
+const byARN = (all: readonly ObservedTargetGroup[]) => new Map(all.map((one) => [one.TargetGroupArn, one]));
+
+/** What is listed, with what was read in depth before. */
+export function recallBalancer(
+  member: Desired | undefined,
+  { shallow: _, outdated: __, ...listed }: Observed,
+  before: Observed,
+): Observed | undefined {
+  const { inDepth } = before;
+  const isSame =
+    Bun.deepEquals([listed.classic, listed.network], [before.classic, before.network]) &&
+    Bun.deepEquals(byARN(listed.targetGroups), byARN(before.targetGroups));
+  if (member === undefined || inDepth === undefined || !isSame) return undefined;
+  const further = before.groups.filter(({ groupId }) => inDepth.further.includes(groupId));
+  const groups = merged(further, listed.groups);
+  const isKnown =
+    member.ending !== undefined ||
+    (unknownGroups(member, groups).length === 0 &&
+      (member.settings["target-group-attributes"] === undefined ||
+        Object.keys(inDepth.targets).every((arn) => arn in inDepth.targetGroupAttributes)));
+  return isKnown ? { ...listed, groups, inDepth } : undefined;
 }
 
 /** What is left of a load balancer that does not exist: a creation or a deletion has ended early. */

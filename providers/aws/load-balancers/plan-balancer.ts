@@ -15,7 +15,7 @@ import {
   servedPorts,
 } from "./balancer.ts";
 import { classicGroupName, managedDescription, networkGroupName } from "./balancer-names.ts";
-import { closeSteps, deleteGroup } from "./group-steps.ts";
+import { closeSteps, deleteGroup, restOnUses } from "./group-steps.ts";
 import { splitPorts } from "./network.ts";
 import { classicGroupChanges, networkGroupChanges } from "./node-rules.ts";
 import { planClassic } from "./plan-classic.ts";
@@ -129,15 +129,15 @@ function planEnd(
   const own = ownGroups(desired, observed, input);
   const ids = own.map(({ groupId }) => groupId);
   const peers = { current: classic?.SecurityGroups ?? [], former: ids, own: ids };
-  const changes = [
-    ...classicGroupChanges(observed, peers, []),
-    ...(classic === undefined ? networkGroupChanges(groups, lb, [], []) : []),
+  const closing = [
+    ...restOnUses(closeSteps(classicGroupChanges(observed, peers, []), "load balancer")),
+    ...(classic === undefined ? closeSteps(networkGroupChanges(groups, lb, [], []), "load balancer") : []),
   ];
   const arn = network?.LoadBalancerArn;
   const unused = targetGroups.filter((one) => isDeletable(one, arn));
   const deletion = { do: "delete load balancer", on: lb };
   const steps: readonly AwsStep[] = [
-    ...(input.operator.leavesNodeGroups ? [] : closeSteps(changes, "load balancer")),
+    ...(input.operator.leavesNodeGroups ? [] : closing),
     ...(classic === undefined ? [] : [{ ...deletion, requests: [elb("DeleteLoadBalancer", lb, {})] }]),
     ...(arn === undefined
       ? []

@@ -19,6 +19,7 @@ import {
   type OwnGroup,
   openSteps,
   ownGroupOf,
+  restOnUses,
 } from "./group-steps.ts";
 import { isSameClassicCheck } from "./health-check.ts";
 import { chooseGroups, classicGroupChanges, classicRule, groupLists, limitProblems } from "./node-rules.ts";
@@ -261,7 +262,7 @@ function groupParts(part: Part, observed: Observed, classic: ApiClassicBalancer)
           )),
     ],
     closing: [
-      ...closeSteps(onNodes, "load balancer"),
+      ...restOnUses(closeSteps(onNodes, "load balancer")),
       ...closeSteps(ownChange, "clients"),
       ...(unused.length > 0 ? deleteUnused(own, observed) : []),
     ],

@@ -401,7 +401,7 @@ function ownGroupParts(part: Part, observed: Observed, network: ApiBalancer) {
     problems: [...problems, ...limitProblems(change)],
     opening: [
       ...openSteps(change, "clients"),
-      ...stepFor({ do: "set security groups", on: lb }, !isSame && set),
+      ...stepFor({ do: "set security groups", on: lb, restsOnListing: true }, !isSame && set),
     ],
     closing: [...closeSteps(change, "clients"), ...(isUsed ? [] : deleteUnused(own, observed))],
   };

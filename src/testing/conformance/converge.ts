@@ -212,11 +212,22 @@ class Convergence {
       JSON.stringify(again === "listed" ? planned : balancers.plan(members, again, context)),
     );
     const isConverged = await this.#apply(group, members, plan, text);
+    if (isConverged && observed !== undefined && listed.found?.shallow === true) {
+      const recalled = balancers.recall?.(members, listed.found, observed);
+      const { steps } = recalled === undefined ? plan : balancers.plan(members, recalled, context);
+      if (steps.length > 0)
+        throw new Error(
+          `recall() lacks something of group ${group}, which has just been observed: the plan is ${JSON.stringify(steps)}.`,
+        );
+    }
     const leaving = members.flatMap(({ owner, ending }) => (ending === undefined ? [] : owner.uid));
     const { steps } = plan;
-    const kept = keptAfter({ observed, leaving, duplicates, listedAt: listed.beganAt, steps });
-    if (kept !== undefined && steps.length > 0)
-      this.#kept.set(group, { ...kept.balancer, outdated: kept.outdated });
+    const isKept = observed?.ownership === "ours" && duplicates.length === 0;
+    const kept =
+      observed !== undefined && isKept
+        ? keptAfter({ ...observed, outdated: [] }, { leaving, steps })
+        : undefined;
+    if (kept !== undefined && steps.length > 0) this.#kept.set(group, kept);
     return { isConverged, observed, members };
   }
 
@@ -227,10 +238,10 @@ class Convergence {
     planFor: (observed: ObservedLoadBalancer | "listed" | undefined) => string,
   ): Promise<void> {
     const kept = this.#kept.get(group);
-    const { observe, readsLag, rereadsListed } = this.#balancers;
+    const { observe, readsLag, recall } = this.#balancers;
     this.#kept.delete(group);
     if (kept === undefined || observe === undefined || readsLag !== undefined) return;
-    for (const outdated of [kept.outdated ?? [], ...(rereadsListed === true ? [["listed"]] : [])]) {
+    for (const outdated of [kept.outdated ?? [], ...(recall === undefined ? [] : [["listed", "mark"]])]) {
       const again = await this.#lab.run((call) =>
         observe.call(this.#balancers, desired, { ...kept, outdated }, call),
       );

@@ -2,7 +2,7 @@
 
 import { expect, test } from "bun:test";
 import { prefix } from "../../../providers/aws/load-balancers/annotations.ts";
-import { type BalancerWorld, network, served, tcpPort } from "./balancer-world.ts";
+import { type BalancerWorld, draft, network, served, tcpPort } from "./balancer-world.ts";
 
 const requests = (h: BalancerWorld): readonly string[] =>
   h.cloud.seen.map(({ operation }) => operation.split(":")[1] ?? "");
@@ -126,4 +126,80 @@ test("a rule that a user removes from the security group of a Node is added agai
   await h.settle(20);
   expect(h.rules()).toEqual(rules);
   expect(requests(h)).not.toContain("DescribeTags");
+});
+
+test("load balancers that a listing shows unchanged are not read in depth for it", async () => {
+  const h = await served(network);
+  h.world.create("other", draft({}, [tcpPort(80, 30_200)]));
+  await h.settle();
+  const all = h.cloud.seen.map(({ operation }) => operation);
+  expect(all.filter((one) => one === "elbv2:DescribeListeners")).toEqual([]);
+  expect(all.filter((one) => one === "elb:DescribeLoadBalancerAttributes")).toHaveLength(1);
+});
+
+test("targets that a user deregisters are registered again within an hour and a half, without another change", async () => {
+  const h = await served(network);
+  const [group] = h.cloud.account.network.targetGroups();
+  if (group !== undefined) group.targets = [];
+  await h.settle(90 * 60);
+  expect(group?.targets).toHaveLength(2);
+  expect(h.changes).toEqual(["RegisterTargets"]);
+});
+
+const old = 10 * 60;
+
+test.each([
+  ["classic", {}, ["DescribeTags", "DescribeLoadBalancers", "DeregisterInstancesFromLoadBalancer"]],
+  ["network", network, ["DescribeTags", "DescribeTargetHealth", "DeregisterTargets"]],
+] as const)(
+  "the departure of a Node from a %s load balancer is read for its targets alone when the listing is old",
+  async (_, annotations, expected) => {
+    const h = await served(annotations);
+    await h.settle(old);
+    h.forget();
+    h.world.removeNode("node-0");
+    await h.settle(20);
+    const own = requests(h).filter((one) => !/Subnets|RouteTables|Instances$/.test(one));
+    expect(own.slice(0, 3)).toEqual([...expected]);
+    expect(requests(h)).not.toContain("DescribeSecurityGroups");
+  },
+);
+
+test("a load balancer that loses its tags after an old listing is not changed", async () => {
+  const h = await served();
+  await h.settle(old);
+  const [classic] = h.cloud.account.classic.all();
+  classic?.tags.clear();
+  classic?.tags.set("kubernetes.io/cluster/other", "owned");
+  h.forget();
+  h.world.removeNode("node-0");
+  await h.settle(300);
+  expect(h.changes).toEqual([]);
+  expect(classic?.instances).toHaveLength(2);
+});
+
+test("a security group that another load balancer got after an old listing stays, with its rules", async () => {
+  const h = await served();
+  const rules = h.rules();
+  await h.settle(old);
+  const own = h.groupNamed(`k8s-elb-${h.nameOf()}`)?.id ?? "";
+  h.cloud.account.classic.answer("CreateLoadBalancer", {
+    LoadBalancerName: "of-a-user",
+    Listeners: [{ Protocol: "TCP", LoadBalancerPort: "80", InstancePort: "80" }] as never,
+    Subnets: h.cloud.account.subnets.list().map(({ id }) => String(id)),
+    SecurityGroups: [own] as never,
+  });
+  h.world.delete("web");
+  await h.settle(300);
+  expect(h.cloud.account.classic.all().map(({ name }) => name)).toEqual(["of-a-user"]);
+  expect(h.rules()).toEqual(rules);
+});
+
+test("nothing is looked up after a deletion that AWS has confirmed twice", async () => {
+  const h = await served(network);
+  h.world.delete("web");
+  await h.settle(60);
+  const since = requests(h).slice(requests(h).indexOf("DeleteLoadBalancer") + 1);
+  expect(since).toEqual(["DeleteTargetGroup", ...Array(3).fill("DescribeLoadBalancers")]);
+  expect(h.world.find("web")).toBeUndefined();
 });

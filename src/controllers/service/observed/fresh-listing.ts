@@ -1,5 +1,5 @@
-// Finds the load balancer of a group in the listing that all groups share, or in what was observed around the last change, if that is
-// recent enough to plan on. Otherwise requests a newer listing, which enqueues the group when it arrives.
+// Finds the load balancer of a group in the listing that all groups share, or in the last observation, if that is recent enough, and says
+// what is read again. Otherwise requests a newer listing, which enqueues the group when it arrives.
 
 import { type Milliseconds, seconds } from "../../../core/brand.ts";
 import type { Service } from "../../../kube/objects.ts";
@@ -8,11 +8,12 @@ import { type Outcome, waiting } from "../../../runtime/workers.ts";
 import type { ServiceControllerDeps } from "../deps.ts";
 import type { DesiredServices } from "../desired/desired-services.ts";
 import { isManaged } from "../predicates.ts";
-import type { GroupState, KeptObservation } from "../state/group-record.ts";
+import type { GroupState } from "../state/group-record.ts";
 import type { GroupStates } from "../state/group-states.ts";
 import { ingressOf, isSameIngress } from "../status/status.ts";
 import { ListingIndex } from "./listing-index.ts";
 import { type Adoption, adoptionOf, primaryOf } from "./ownership.ts";
+import type { Reading } from "./reading.ts";
 
 /** What the listing has for a group. */
 export interface Found extends Adoption {
@@ -21,15 +22,18 @@ export interface Found extends Adoption {
   readonly knownAt: number;
   /** Further load balancers with the mark of the group. */
   readonly duplicates: readonly ObservedLoadBalancer[];
-  /** It is not from a listing, so it is observed again. */
-  readonly kept?: KeptObservation | undefined;
+  /** It is as it was observed in depth, and nothing of it is read again. */
+  readonly isRecalled?: true | undefined;
+  /** What is known lately, once the load balancer has been observed. */
+  readonly read: Reading;
 }
 
 /** Shared: most groups have no duplicates. */
 const none: readonly ObservedLoadBalancer[] = [];
 
 /** In `ObservedLoadBalancer.outdated`. */
-const listed = "listed";
+export const listed = "listed";
+export const mark = "mark";
 
 /** How old a listing may be when a user changes a Service. */
 const sameListingFor: Milliseconds = seconds(30);
@@ -70,9 +74,9 @@ export class FreshListing {
     return this.#deps.listing.latest?.endedAt ?? never;
   }
 
-  /** The load balancer of this group. If it has none, the one that these Services request to adopt. */
-  find(state: GroupState, members: readonly Service[]): Found | "not yet" {
-    if (!this.#isFresh(state)) return this.#keptBy(state) ?? "not yet";
+  /** The load balancer of this group. If it has none, the one that these Services request to adopt. `reading`: what a plan needs of it. */
+  find(state: GroupState, members: readonly Service[], reading: Reading = []): Found | "not yet" {
+    if (!this.#isFresh(state)) return this.#keptBy(state, members, reading) ?? "not yet";
     if (state.listingRequestedAt !== undefined && this.beganAt >= state.listingRequestedAt)
       this.#groups.commit(state, { kind: "requestEnded" });
     const { balancers, services, listing } = this.#deps;
@@ -85,8 +89,11 @@ export class FreshListing {
       knownAt: this.knownAt,
     };
     if (marked !== undefined || adopts === undefined) {
-      const balancer = state.isEdited && marked !== undefined ? { ...marked, outdated: [listed] } : marked;
-      return { balancer, problems: [], ...shared };
+      const recalled = marked && this.#recall(state, members, reading, marked);
+      if (recalled !== undefined) return { ...recalled, ...shared };
+      const isEditedSince = state.editedAt !== undefined && state.editedAt >= this.beganAt;
+      const balancer = isEditedSince && marked !== undefined ? { ...marked, outdated: [listed] } : marked;
+      return { balancer, problems: [], read: "after listing", ...shared };
     }
     const adoption = adoptionOf(
       members,
@@ -97,17 +104,60 @@ export class FreshListing {
         return desired.ending === undefined && adopts.call(balancers, desired, balancer);
       },
     );
-    return { ...adoption, ...shared };
+    return { ...adoption, read: "after listing", ...shared };
   }
 
-  #keptBy(state: GroupState): Found | undefined {
-    const { kept, listingRequestedAt } = state;
-    if (kept === undefined || listingRequestedAt !== undefined) return undefined;
-    if (!this.#isRecent(kept.listedAt, state)) return undefined;
-    const { listedAt: beganAt } = kept;
-    const outdated = state.isEdited ? [...kept.outdated, listed] : kept.outdated;
-    const balancer = { ...kept.balancer, outdated };
-    return { balancer, problems: [], duplicates: none, beganAt, knownAt: this.knownAt, kept };
+  /** The last observation, with what is read again of it. */
+  #keptBy(state: GroupState, members: readonly Service[], reading: Reading): Found | undefined {
+    const { kept, listingRequestedAt, editedAt } = state;
+    if (kept === undefined || listingRequestedAt !== undefined || !this.#isValid(kept.listedAt, state))
+      return undefined;
+    const { listedAt: beganAt, balancer } = kept;
+    const shared = { problems: [], duplicates: none, beganAt, knownAt: this.knownAt };
+    const wanted = editedAt === undefined ? reading : "all";
+    if (this.#isRecent(beganAt) && this.#isRecent(kept.readAt)) {
+      const outdated = wanted === "all" ? [...kept.outdated, listed] : kept.outdated;
+      return { balancer: { ...balancer, outdated }, read: "after listing", ...shared };
+    }
+    if (reading === "after listing") return undefined;
+    const further = this.#isRecent(kept.markedAt) ? [] : [mark];
+    if (wanted === "all" || kept.outdated.length > 0) {
+      if (!this.#canRecall(state)) return undefined;
+      const parts = wanted === "all" ? [listed] : wanted;
+      const outdated = [...kept.outdated, ...parts, ...further];
+      const read = wanted === "all" ? wanted : [...kept.outdated, ...wanted];
+      return { balancer: { ...balancer, outdated }, read, ...shared };
+    }
+    const recalled = this.#recall(state, members, wanted, balancer, further);
+    return recalled && { ...recalled, ...shared };
+  }
+
+  /** As it was observed in depth before, with these parts of it read again. */
+  #recall(
+    state: GroupState,
+    members: readonly Service[],
+    reading: Reading,
+    balancer: ObservedLoadBalancer,
+    further: readonly string[] = [],
+  ): Pick<Found, "balancer" | "problems" | "read" | "isRecalled"> | undefined {
+    const { kept, editedAt } = state;
+    if (typeof reading === "string" || editedAt !== undefined || kept === undefined) return undefined;
+    if (!this.#canRecall(state) || kept.outdated.length > 0) return undefined;
+    const { balancers, clock } = this.#deps;
+    if (kept.readAt <= this.#expiredAt || kept.recalledUntil <= clock.monotonic()) return undefined;
+    const desired = members.map((service) => this.#desiredServices.of(service).desired);
+    const known = balancers.recall?.(desired, balancer, kept.balancer);
+    if (known === undefined) return undefined;
+    const outdated = [...reading, ...further];
+    return reading.length === 0
+      ? { balancer: known, problems: [], read: [], isRecalled: true }
+      : { balancer: { ...known, outdated }, problems: [], read: reading };
+  }
+
+  /** What a Service has left, or what another process may have changed, is not decided on an older listing. */
+  #canRecall({ pendingReleases, duplicates, group }: GroupState): boolean {
+    if (this.#deps.balancers.recall === undefined || pendingReleases.size > 0) return false;
+    return duplicates.length === 0 && this.index.ofGroup(group).length === 1;
   }
 
   /** Whether a Service has the addresses of this load balancer. */
@@ -143,24 +193,29 @@ export class FreshListing {
 
   /** A user who changes a Service may have changed something in the cloud too. A tenant may change one all the time. */
   noteEdit(state: GroupState): void {
-    if (this.#deps.clock.monotonic() - this.beganAt < sameListingFor) return;
+    const at = this.#deps.clock.monotonic();
+    if (at - (state.kept?.readAt ?? this.beganAt) < sameListingFor) return;
     const isReread =
-      this.#deps.balancers.rereadsListed === true && this.index.ofGroup(state.group).length === 1;
-    if (isReread) this.#groups.commit(state, { kind: "edited" });
+      this.#deps.balancers.recall !== undefined && this.index.ofGroup(state.group).length === 1;
+    if (isReread) this.#groups.commit(state, { kind: "edited", at });
     else this.refresh();
   }
 
   /** A listing that began at the time of the last change may not contain it. */
   #isFresh(state: GroupState): boolean {
-    return this.beganAt > (state.changedAt ?? never) && this.#isRecent(this.beganAt, state);
+    const { changedAt = never, listingRequestedAt } = state;
+    if (this.beganAt <= changedAt || !this.#isValid(this.beganAt, state)) return false;
+    // A requested listing is fresh, however long it took to arrive and to be processed.
+    return this.beganAt >= (listingRequestedAt ?? Number.POSITIVE_INFINITY) || this.#isRecent(this.beganAt);
   }
 
-  #isRecent(began: number, { listingRequestedAt, listingDueAt: dueAt }: GroupState): boolean {
-    const { clock, settings } = this.#deps;
-    const now = clock.monotonic();
-    // A requested listing is fresh, however long it took to arrive and to be processed.
-    const oldest = Math.min(listingRequestedAt ?? Number.POSITIVE_INFINITY, now - settings.acceptsAge);
-    if (dueAt !== undefined && dueAt <= now && began < dueAt) return false;
-    return began > this.#expiredAt && began >= oldest;
+  #isValid(began: number, { listingDueAt: dueAt }: GroupState): boolean {
+    const isDue = dueAt !== undefined && dueAt <= this.#deps.clock.monotonic() && began < dueAt;
+    return began > this.#expiredAt && !isDue;
+  }
+
+  /** Recent enough for steps. */
+  #isRecent(at: number): boolean {
+    return at >= this.#deps.clock.monotonic() - this.#deps.settings.acceptsAge;
   }
 }

@@ -91,7 +91,7 @@ async function changeGroup(
     change,
     steps: plan.steps.length,
     isCreation: createsBalancer(plan),
-    kept: keptAfter(plan),
+    kept: keptAfter(state.kept, plan),
   });
   const beganAt = clock.monotonic();
   let isFailed = true;
@@ -109,18 +109,13 @@ async function changeGroup(
 }
 
 /** Undefined: only a listing shows the effect of these steps, as of those that create or remove a load balancer. */
-export function keptAfter({
-  observed: balancer,
-  leaving,
-  duplicates,
-  listedAt,
-  steps,
-}: Pick<PlannedGroup, "observed" | "leaving" | "duplicates" | "listedAt" | "steps">):
-  | KeptObservation
-  | undefined {
-  const isKept = balancer?.ownership === "ours" && leaving.length === 0 && duplicates.length === 0;
-  if (!isKept || steps.some(({ outdates }) => outdates === undefined)) return undefined;
-  return { balancer, listedAt, outdated: [...new Set(steps.flatMap(({ outdates = [] }) => outdates))] };
+export function keptAfter<K extends Pick<KeptObservation, "outdated">>(
+  kept: K | undefined,
+  { leaving, steps }: Pick<PlannedGroup, "leaving" | "steps">,
+): K | undefined {
+  if (kept === undefined || leaving.length > 0) return undefined;
+  if (steps.some(({ outdates }) => outdates === undefined)) return undefined;
+  return { ...kept, outdated: [...new Set(steps.flatMap(({ outdates = [] }) => outdates))] };
 }
 
 /** The delay before the cloud is checked again: at least the one that the provider requests. */

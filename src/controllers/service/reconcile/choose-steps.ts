@@ -150,8 +150,6 @@ export interface PlanInput {
   readonly gone: readonly ServiceUID[];
   /** Further load balancers with the mark of the group. */
   readonly duplicates: readonly ObservedLoadBalancer[];
-  /** When the listing began on which the observation is based (monotonic). */
-  readonly listedAt: number;
 }
 
 export interface PlannedGroup extends PlanInput {

@@ -1,7 +1,7 @@
 // Observes what the cloud has for the group: from the shared listing if that is recent enough, and with a call to the provider if
 // listings are incomplete.
 
-import { serviceUID } from "../../../core/brand.ts";
+import { minutes, serviceUID } from "../../../core/brand.ts";
 import { keyOf, type Service } from "../../../kube/objects.ts";
 import type { ObservedLoadBalancer } from "../../../provider/load-balancers.ts";
 import type { NoAnswer } from "../../../provider/plan.ts";
@@ -9,10 +9,11 @@ import { type Outcome, requeue, settled, waiting } from "../../../runtime/worker
 import { addProof, awaited, judge, type NextProof } from "../../absence/proof.ts";
 import type { OnDelete } from "../desired/on-delete.ts";
 import type { BalancerAbsence } from "../observed/absence.ts";
-import type { Found } from "../observed/fresh-listing.ts";
+import { type Found, listed, mark } from "../observed/fresh-listing.ts";
 import { duplicatesFound, foundOther, isStillUsed, nameOf, nameOwners } from "../observed/ownership.ts";
+import type { Reading } from "../observed/reading.ts";
 import { hasFinalizer } from "../predicates.ts";
-import type { GroupState } from "../state/group-record.ts";
+import type { GroupState, KeptObservation } from "../state/group-record.ts";
 import { waitingFor } from "../status/events.ts";
 import { endAccountFailure, showProblems } from "../status/service-reporter.ts";
 import { checkDelay } from "./apply-steps.ts";
@@ -23,29 +24,36 @@ import { judgeAbsence, waitForProof } from "./limit-changes.ts";
 
 type Unproved = Extract<BalancerAbsence, { kind: "unproved" }>;
 
+/** The longest time from one reading in depth to the next, if listings show no change. Some end earlier, so that not all are read at once. */
+const recalledFor = minutes(60);
+
 interface Observation {
   readonly kind: "observed";
   readonly balancer: ObservedLoadBalancer | undefined;
   /** Further load balancers with the mark of the group. */
   readonly duplicates: readonly ObservedLoadBalancer[];
-  /** When the listing began on which it is based (monotonic). */
-  readonly listedAt: number;
+  /** What was read of it lately. */
+  readonly read: Reading;
 }
 
 export async function observeGroup(
   deps: ReconcileDeps,
   context: ReconcileContext,
+  reading: Reading,
 ): Promise<Observation | Outcome> {
   const { group, services, state, call } = context;
   deps.evidenceUpdates.update();
   noteFinalizers(deps, context);
-  const found = deps.freshListing.find(state, services);
+  const found = deps.freshListing.find(state, services, reading);
   if (found === "not yet") return deps.freshListing.request(state);
   for (const service of services) endAccountFailure(deps.reporter, deps.serviceStates, service);
   if (found.balancer === undefined) deps.evidenceUpdates.noteAgain(state);
-  const observed = found.problems.length > 0 ? nothing : await observeInDepth(deps, context, found.balancer);
+  const observed = found.problems.length > 0 ? nothing : await observeInDepth(deps, context, found);
   if ("isUnknown" in observed) return waitForAnswer(deps, context, observed);
   const { balancer, lookedUpAt } = observed;
+  // It has lost its mark: only a listing says whose it is now.
+  if (found.balancer?.ownership === "ours" && balancer !== undefined && balancer.ownership !== "ours")
+    return deps.freshListing.request(state);
   const isOther = lookedUpAt !== undefined && servesOther(deps, context, balancer);
   for (const service of services) {
     const other = isOther
@@ -57,7 +65,7 @@ export async function observeGroup(
   deps.groupStates.commit(state, {
     kind: "observed",
     at: lookedUpAt ?? found.beganAt,
-    kept: found.kept && balancer && { ...found.kept, balancer, outdated: [] },
+    kept: keptFrom(deps, state, found, observed),
   });
   // The cloud may return owners whose other group is being reconciled.
   if (!deps.ownerLock.acquire(group, balancer?.owners ?? [])) return waiting;
@@ -84,7 +92,26 @@ export async function observeGroup(
   const unproved = noteObservation(deps, context, { balancer, lookedUpAt });
   if (unproved !== undefined)
     return waitForProof(deps, state, await reportOtherCluster(deps, context), unproved);
-  return { kind: "observed", balancer, duplicates, listedAt: found.beganAt };
+  return { kind: "observed", balancer, duplicates, read: found.read };
+}
+
+/** What later reconciles may use of it. */
+function keptFrom(
+  { controller: { balancers, random } }: ReconcileDeps,
+  { kept }: GroupState,
+  { beganAt: listedAt, balancer: shown, duplicates }: Found,
+  { balancer, lookedUpAt }: InDepth,
+): KeptObservation | undefined {
+  if (balancers.recall === undefined || duplicates.length > 0) return undefined;
+  if (balancer?.ownership !== "ours") return undefined;
+  const readAt = lookedUpAt ?? listedAt;
+  const outdated = shown?.outdated;
+  const markedAt =
+    outdated?.includes(mark) === true ? readAt : Math.max(listedAt, kept?.markedAt ?? listedAt);
+  const observation = { balancer, listedAt, markedAt, outdated: [] };
+  const isRead = lookedUpAt !== undefined && (outdated?.includes(listed) ?? true);
+  if (kept !== undefined && !isRead) return { ...kept, ...observation };
+  return { ...observation, readAt, recalledUntil: readAt + recalledFor * (1 - random.fraction() / 3) };
 }
 
 /** What the deletion of the Service does with its load balancers. */
@@ -177,13 +204,19 @@ const nothing: InDepth = { balancer: undefined };
 
 async function observeInDepth(
   { controller: { balancers, clock }, desiredServices }: ReconcileDeps,
-  { services, call }: ReconcileContext,
-  listed: ObservedLoadBalancer | undefined,
+  { services, state, call }: ReconcileContext,
+  { balancer: found, isRecalled }: Found,
 ): Promise<InDepth | NoAnswer> {
-  if (balancers.observe === undefined || !needsLookup(listed, services.length)) return { balancer: listed };
+  if (balancers.observe === undefined || isRecalled || !needsLookup(found, services.length))
+    return { balancer: found };
   const desired = services.map((service) => desiredServices.of(service).desired);
+  // A lookup has proved it after the deletion, and the listing agrees.
+  const isRemoved = desired.every(
+    ({ owner, ending }) => ending !== undefined && state.evidence.isRemoved(owner.uid),
+  );
+  if (found === undefined && isRemoved) return nothing;
   const lookedUpAt = clock.monotonic();
-  const balancer = await balancers.observe(desired, listed, call);
+  const balancer = await balancers.observe(desired, found, call);
   return balancer !== undefined && "isUnknown" in balancer ? balancer : { balancer, lookedUpAt };
 }
 

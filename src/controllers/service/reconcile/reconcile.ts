@@ -14,6 +14,7 @@ import { describeError } from "../../classify-error.ts";
 import { isPaused, pauseOf } from "../../pause.ts";
 import { problemEvent } from "../../reporter.ts";
 import { removalKind } from "../observed/balancer-mass-count.ts";
+import { nextReading, type Reading } from "../observed/reading.ts";
 import { isBeingDeleted } from "../predicates.ts";
 import type { GroupState } from "../state/group-record.ts";
 import { dropGroupState, dropServiceStates } from "../state/group-states.ts";
@@ -34,15 +35,19 @@ import {
 } from "./limit-changes.ts";
 import { observeGroup } from "./observe.ts";
 
-async function reconcileStages(deps: ReconcileDeps, context: ReconcileContext): Promise<Outcome> {
+async function reconcileStages(
+  deps: ReconcileDeps,
+  context: ReconcileContext,
+  reading: Reading = [],
+): Promise<Outcome> {
   // No Service has left this group, so what the cloud has for it is an orphan.
   if (context.services.length === 0 && context.state.pendingReleases.size === 0) return settled;
   const stopped = await checkGuards(deps, context);
   if (stopped !== undefined) return stopped;
 
-  const observation = await observeGroup(deps, context);
+  const observation = await observeGroup(deps, context, reading);
   if (observation.kind !== "observed") return observation;
-  const { balancer: observed, duplicates, listedAt } = observation;
+  const { balancer: observed, duplicates, read } = observation;
 
   const undecided = undecidedOwners(deps, context.state, observed);
   const desired = await selectDesired(deps, context, observed, undecided?.owners);
@@ -55,8 +60,10 @@ async function reconcileStages(deps: ReconcileDeps, context: ReconcileContext): 
   if (desired.kind !== "plan") return desired;
 
   const { members, gone } = desired;
-  const plan = await planSteps(deps, context, { members, gone, observed, duplicates, listedAt });
+  const plan = await planSteps(deps, context, { members, gone, observed, duplicates });
   if (plan.kind !== "planned") return plan;
+  const next = nextReading(plan.steps, read);
+  if (next !== undefined) return reconcileStages(deps, context, next);
 
   const allowed = withholdDrift(deps, context, plan);
   if (allowed === "drift only") return settled;
@@ -80,7 +87,7 @@ export async function reconcileGroup(
   deps: ReconcileDeps,
   group: string,
   signal: AbortSignal,
-  stages = reconcileStages,
+  stages: (deps: ReconcileDeps, context: ReconcileContext) => Promise<Outcome> = reconcileStages,
 ): Promise<Outcome> {
   const { groupStates, ownerLock, nodeSyncLatency } = deps;
   const services = servicesOf(deps, group);

@@ -67,6 +67,11 @@ export class BalancerEvidence {
     return this.#owners.get(uid);
   }
 
+  /** A completed step has removed its load balancer, an answer of the cloud proved it, and nothing has shown it since. */
+  isRemoved(uid: ServiceUID): boolean {
+    return this.#removed.has(uid) && !this.#owners.has(uid);
+  }
+
   /** The Service shows traces of a load balancer. */
   expect(uid: ServiceUID, certainty: Certainty | undefined): void {
     if (certainty === undefined || this.#owners.has(uid)) return;

@@ -128,10 +128,10 @@ const transitions = {
   ) {
     record.recentSteps.observedAt = at;
     record.kept = kept;
-    record.isEdited = false;
+    record.editedAt = undefined;
   },
-  edited(record: GroupRecord) {
-    record.isEdited = true;
+  edited(record: GroupRecord, { at }: { readonly at: number }) {
+    record.editedAt = at;
   },
   managedChosen(record: GroupRecord, { managed }: { readonly managed: ManagedBalancer }) {
     record.managed = managed;

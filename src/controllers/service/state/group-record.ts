@@ -48,11 +48,15 @@ export interface OperationOf {
   readonly isCreation: boolean;
 }
 
-/** What was observed before a change whose steps name what they outdate, or after it. It spares a listing of everything. */
+/** The last observation, if it may spare a listing of everything, or another reading in depth. */
 export interface KeptObservation {
   readonly balancer: ObservedLoadBalancer;
-  /** When the listing began on which it is based (monotonic). */
+  /** When the listing began on which it is based, and when its mark was read (monotonic). */
   readonly listedAt: number;
+  readonly markedAt: number;
+  /** When all of it was read in depth (monotonic), and until when that may prove that nothing is to be done. */
+  readonly readAt: number;
+  readonly recalledUntil: number;
   /** The parts that are read again before the next plan. */
   readonly outdated: readonly string[];
 }
@@ -97,14 +101,14 @@ export interface GroupState {
   readonly uncertainCreationAt: number | undefined;
   /** When the group last changed the cloud (monotonic); older listings are outdated. */
   readonly changedAt: number | undefined;
-  /** Since a change that needs no listing, until a listing that is newer than the change. */
+  /** Until a change that needs a listing. */
   readonly kept: KeptObservation | undefined;
-  /** A user has changed a Service since the last observation, so what the listing shows of the load balancer is read again. */
-  readonly isEdited: boolean;
+  /** When a user changed a Service after the last observation (monotonic), so that all of the load balancer is read again. */
+  readonly editedAt: number | undefined;
   /** Steps that reads may not show yet. */
   readonly recentSteps: RecentSteps;
   /** What is known about the existence of the load balancer. */
-  readonly evidence: Pick<BalancerEvidence, "owners" | "needsProof" | "uids" | "get"> & {
+  readonly evidence: Pick<BalancerEvidence, "owners" | "needsProof" | "uids" | "get" | "isRemoved"> & {
     readonly creations: Pick<BalancerEvidence["creations"], "countOf" | "has">;
   };
   /** The step of the last operation. */
@@ -148,7 +152,7 @@ export function newGroup(group: string): GroupRecord {
     uncertainCreationAt: undefined,
     changedAt: undefined,
     kept: undefined,
-    isEdited: false,
+    editedAt: undefined,
     recentSteps: new RecentSteps(),
     evidence: new BalancerEvidence(),
     operation: undefined,
@@ -200,7 +204,7 @@ export const groupLifetimes: Readonly<Record<Exclude<keyof GroupState, "group">,
   uncertainCreationAt: { endsWith: [], afterRestart: "A refresh finds what it created." },
   changedAt: { endsWith: [], afterRestart: "A listing comes first." },
   kept: { endsWith: ["session", "gone", "left"], afterRestart: "A listing comes first." },
-  isEdited: { endsWith: ["session", "gone", "left"], afterRestart: "A listing comes first." },
+  editedAt: { endsWith: ["session", "gone", "left"], afterRestart: "A listing comes first." },
   recentSteps: { endsWith: [], afterRestart: "A step may be sent again." },
   evidence: { endsWith: [], afterRestart: "Read from the Services and the next listings." },
   operation: { endsWith: ["left"], afterRestart: "Two listings prove what it has done." },

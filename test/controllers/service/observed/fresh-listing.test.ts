@@ -47,12 +47,24 @@ describe("what was observed around a change", () => {
     const clock = new VirtualClock();
     const latest = { items: [balancer], beganAt: 0, endedAt: 0, pages: 1, version: 1 };
     const listing = { latest, failure: undefined, request: () => undefined };
-    const deps = { listing, balancers: { rereadsListed: true }, clock, settings: { acceptsAge: 5 * minute } };
+    const deps = {
+      listing,
+      balancers: { recall: () => undefined },
+      clock,
+      settings: { acceptsAge: 5 * minute },
+    };
     const groups = new GroupStates(new ServiceStates());
     const fresh = new FreshListing(deps as never, groups, { of: () => ({ desired: {} }) } as never);
     const state = groups.of("web");
     const change = (failed?: "update") => {
-      const kept = { balancer, listedAt: listing.latest.beganAt, outdated: ["targets"] };
+      const { beganAt } = listing.latest;
+      const times = {
+        listedAt: beganAt,
+        markedAt: beganAt,
+        readAt: beganAt,
+        recalledUntil: beganAt + 60 * minute,
+      };
+      const kept = { balancer, ...times, outdated: ["targets"] };
       const began = { change: "update", steps: 1, isCreation: false, kept } as const;
       groups.commit(state, { kind: "changeBegan", ...began });
       groups.commit(state, { kind: "changeSent", at: clock.monotonic(), failed });
@@ -61,13 +73,16 @@ describe("what was observed around a change", () => {
   }
   const wait = async ({ clock }: ReturnType<typeof setUp>, time: number) => clock.advance(time as never);
 
-  test("is read again in place of a listing, until it is five minutes old", async () => {
+  test("is read again in place of a listing, and with its mark once that is five minutes old", async () => {
     const h = setUp();
     await wait(h, 2 * minute);
     h.change();
-    expect(h.fresh.find(h.state, [])).toMatchObject({ balancer: { ...balancer, outdated: ["targets"] } });
+    const known = { balancer: { ...balancer, outdated: ["targets"] }, read: "after listing" };
+    expect(h.fresh.find(h.state, [])).toMatchObject(known);
     await wait(h, 3 * minute + 1);
-    expect(h.fresh.find(h.state, [])).toBe("not yet");
+    const old = { balancer: { ...balancer, outdated: ["targets", "mark"] }, read: ["targets"] };
+    expect(h.fresh.find(h.state, [])).toMatchObject(old);
+    expect(h.fresh.find(h.state, [], "after listing")).toBe("not yet");
   });
 
   test("gives way to a listing that began after the change", async () => {
@@ -104,5 +119,87 @@ describe("what was observed around a change", () => {
     await wait(h, minute);
     h.fresh.noteEdit(h.state);
     expect(h.fresh.find(h.state, [])).toMatchObject({ balancer: { outdated: ["targets", "listed"] } });
+  });
+});
+
+describe("what was read in depth", () => {
+  const minute = 60_000;
+  const balancer = { group: "web", name: "web", owners: [], ownership: "ours", state: "ready" } as const;
+  const shown = { ...balancer, shallow: true } as const;
+  const inDepth = { ...balancer, targets: 2 };
+
+  async function setUp({ since = 10 * minute, kept = {} } = {}) {
+    const clock = new VirtualClock();
+    const latest = { items: [shown], beganAt: 0, endedAt: 0, pages: 1, version: 1 };
+    const listing = { latest, failure: undefined, request: () => undefined };
+    const balancers = { recall: (_: unknown, __: unknown, before: object) => before };
+    const deps = { listing, balancers, clock, settings: { acceptsAge: 5 * minute } };
+    const groups = new GroupStates(new ServiceStates());
+    const fresh = new FreshListing(deps as never, groups, { of: () => ({ desired: {} }) } as never);
+    const state = groups.of("web");
+    const times = { listedAt: 0, markedAt: 0, readAt: 0, recalledUntil: 60 * minute };
+    groups.commit(state, {
+      kind: "observed",
+      at: 0,
+      kept: { balancer: inDepth, ...times, outdated: [], ...kept },
+    });
+    await clock.advance(since as never);
+    const relist = () => {
+      listing.latest = { ...latest, beganAt: clock.monotonic(), version: listing.latest.version + 1 };
+    };
+    return { clock, groups, fresh, state, relist, balancers };
+  }
+
+  const recalled = { balancer: inDepth, isRecalled: true, read: [] };
+
+  test("is recalled while the listing is old, and after a new one", async () => {
+    const h = await setUp();
+    expect(h.fresh.find(h.state, [])).toMatchObject(recalled);
+    h.relist();
+    expect(h.fresh.find(h.state, [])).toMatchObject(recalled);
+  });
+
+  test("is read again before steps: what they change, with the mark if the listing is old", async () => {
+    const h = await setUp();
+    const old = { balancer: { ...inDepth, outdated: ["targets", "mark"] }, read: ["targets"] };
+    expect(h.fresh.find(h.state, [], ["targets"])).toMatchObject(old);
+    expect(h.fresh.find(h.state, [], "all")).toMatchObject({ balancer: { outdated: ["listed", "mark"] } });
+    h.relist();
+    const listed = { balancer: { ...inDepth, outdated: ["targets"] }, read: ["targets"] };
+    expect(h.fresh.find(h.state, [], ["targets"])).toMatchObject(listed);
+    expect(h.fresh.find(h.state, [], "all")).toMatchObject({ balancer: shown, read: "after listing" });
+  });
+
+  type World = Awaited<ReturnType<typeof setUp>>;
+  test.each([
+    ["an hour has passed", async ({ clock }: World) => clock.advance((60 * minute) as never)],
+    ["another account may answer", ({ fresh }: World) => fresh.expire()],
+    ["a user has changed the Service", ({ fresh, state }: World) => fresh.noteEdit(state)],
+    [
+      "the listing shows a change",
+      ({ balancers }: World) => {
+        balancers.recall = () => undefined as never;
+      },
+    ],
+    [
+      "a Service has left its load balancer",
+      ({ groups }: World) => groups.addPendingRelease("web", "gone" as never),
+    ],
+    [
+      "there are two of them",
+      ({ groups, state }: World) => groups.commit(state, { kind: "duplicatesFound", duplicates: [balancer] }),
+    ],
+  ])("is not recalled when %s", async (_, happens) => {
+    const h = await setUp();
+    await happens(h);
+    await h.clock.advance(1 as never);
+    h.relist();
+    expect(h.fresh.find(h.state, [])).toMatchObject({ balancer: shown, read: "after listing" });
+  });
+
+  test("is not recalled after a change that has not been read again", async () => {
+    const h = await setUp({ kept: { outdated: ["targets"] } });
+    h.relist();
+    expect(h.fresh.find(h.state, [])).toMatchObject({ balancer: shown, read: "after listing" });
   });
 });

@@ -56,17 +56,17 @@ test("a load balancer of a Service waits while another load balancer of that Ser
     groupStates,
     evidenceUpdates: { update: () => undefined },
     freshListing: {
-      find: () => ({ balancer, duplicates: [], problems: [] }),
+      find: () => ({ balancer, duplicates: [], problems: [], read: [] }),
     },
     ownerLock,
   };
   const state = groupStates.of("old");
   const observe = () =>
-    observeGroup(deps as never, { group: "old", services: [], state, call: { signal } } as never);
+    observeGroup(deps as never, { group: "old", services: [], state, call: { signal } } as never, []);
   ownerLock.acquire("new", [owner]);
   expect(await observe()).toBe(waiting);
   ownerLock.release("new");
-  expect(await observe()).toEqual({ kind: "observed", balancer, duplicates: [] } as never);
+  expect(await observe()).toEqual({ kind: "observed", balancer, duplicates: [], read: [] } as never);
 });
 
 test("a call of a reconcile does not wait in its worker for the cloud's rate limit", async () => {

@@ -393,22 +393,52 @@ export const mutations: readonly Mutation[] = [
     edits: [
       {
         file: "src/controllers/service/observed/fresh-listing.ts",
-        find: "this.beganAt > (state.changedAt ?? never)",
-        replace: "this.beganAt >= (state.changedAt ?? never)",
+        find: "this.beganAt <= changedAt",
+        replace: "this.beganAt < changedAt",
       },
     ],
   },
   {
     name: "keep-an-observation-for-ever",
-    breaks: "What was observed around a change is read again in place of a listing, however old it is.",
+    breaks: "What was observed around a change counts as recent, however old the listing is.",
     foundBy: {
       file: "test/controllers/service/observed/fresh-listing.test.ts",
-      test: "is read again in place of a listing, until it is five minutes old",
+      test: "is read again in place of a listing, and with its mark once that is five minutes old",
     },
     edits: [
       {
         file: "src/controllers/service/observed/fresh-listing.ts",
-        find: "    if (!this.#isRecent(kept.listedAt, state)) return undefined;\n",
+        find: "if (this.#isRecent(beganAt) && this.#isRecent(kept.readAt)) {",
+        replace: "if (beganAt > never) {",
+      },
+    ],
+  },
+  {
+    name: "close-security-groups-after-an-old-listing",
+    breaks: "Steps that depend on other load balancers rest on a listing of any age.",
+    foundBy: {
+      file: "test/providers/aws/read-again.test.ts",
+      test: "a security group that another load balancer got after an old listing stays, with its rules",
+    },
+    edits: [
+      {
+        file: "src/controllers/service/observed/reading.ts",
+        find: "if (steps.some(({ restsOnListing }) => restsOnListing === true))",
+        replace: "if (steps.length < 0)",
+      },
+    ],
+  },
+  {
+    name: "apply-steps-from-an-old-reading",
+    breaks: "Steps are applied although what they change was read long ago.",
+    foundBy: {
+      file: "test/providers/aws/read-again.test.ts",
+      test: "a load balancer that loses its tags after an old listing is not changed",
+    },
+    edits: [
+      {
+        file: "src/controllers/service/reconcile/reconcile.ts",
+        find: "if (next !== undefined) return reconcileStages(deps, context, next);",
         replace: "",
       },
     ],

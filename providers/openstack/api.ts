@@ -15,9 +15,9 @@ import {
 import { cloudInUse, endpointOf, fetchSession, type Session } from "./keystone.ts";
 import type { Settings } from "./settings.ts";
 
-/** Nova embeds the flavor since 2.47, and Cinder expands attached volumes since 3.42 (Pike). */
+/** Nova lists servers of a cell that is down since 2.69 (Stein), and Cinder expands attached volumes since 3.42 (Pike). */
 const versions: Readonly<Record<string, Readonly<Record<string, string>>>> = {
-  compute: { "x-openstack-nova-api-version": "2.47" },
+  compute: { "x-openstack-nova-api-version": "2.69" },
   "block-storage": { "openstack-api-version": "volume 3.42" },
 };
 
@@ -167,7 +167,7 @@ export class ServiceApi {
   list<T>(path: string, call: Call, query: Query = {}): AsyncGenerator<readonly T[], void, undefined> {
     const member = /([\w-]+)(\/detail)?$/.exec(path)?.[1]?.replaceAll("-", "_") ?? path;
     return pagesByCursor<T>({ operation: requestOf("GET", path).operation }, async (marker) => {
-      const request = { ...requestOf("GET", path), query: { ...query, limit: pageSize, marker } };
+      const request = { ...requestOf("GET", path), query: { limit: pageSize, ...query, marker } };
       const body = await this.call<Readonly<Record<string, readonly T[]>>>(
         { ...request, expects: [member] },
         call,

@@ -91,12 +91,19 @@ export interface ServerPlace {
 function toInstance(server: ApiServer, known: Known, { settings, region }: ServerPlace): Instance {
   const { id, name, flavor, "OS-EXT-AZ:availability_zone": zone } = server;
   const attached = attachedTo(server, known);
+  const written = providerID(`openstack://${settings["regional-provider-ids"] ? (region ?? "") : ""}/${id}`);
+  if (name === undefined) {
+    const text = `Nova cannot reach the cell of the server ${id}, so its Node stays as it is until Nova can. Ask the operator of the cloud.`;
+    const problems = [errorProblem("IncompleteInstance", text)];
+    const unknown = { names: [], addresses: [], type: "", isUndescribed: true } as const;
+    return { ...unknown, key: id, id: written, title: id, handles: handlesOf(attached.ports), problems };
+  }
   const addresses = addressesOf(server, attached, settings);
   const type = flavor?.original_name ?? "";
   const text = `The server ${name} has no address yet. A joining Node stays uninitialized until it has one.`;
   return {
     key: id,
-    id: providerID(`openstack://${settings["regional-provider-ids"] ? (region ?? "") : ""}/${id}`),
+    id: written,
     names: [name],
     title: name,
     state: stateOf(server),
@@ -129,7 +136,7 @@ async function knownFor(
   ports: readonly ApiPort[],
   call: Call,
 ): Promise<Known> {
-  const isOdd = servers.some(({ flavor }) => !isLabel(flavor?.original_name ?? ""));
+  const isOdd = servers.some(({ name, flavor }) => name && !isLabel(flavor?.original_name ?? ""));
   const networks = network.list<ApiNetwork>("/v2.0/networks", call, { fields: ["id", "name"] });
   const flavors = compute.list<ApiNetwork>("/flavors", call, { is_public: "None" });
   return {
@@ -182,7 +189,8 @@ export function serverSource(place: ServerPlace): InstanceSource {
     keyOf: (id) => keyOf(id, place.region),
     list: async function* (call) {
       const ports = await portsOf(call);
-      for await (const page of compute.list<ApiServer>("/servers/detail", call, {}))
+      // Nova shows servers of cells that are down only in a listing without a query.
+      for await (const page of compute.list<ApiServer>("/servers/detail", call, { limit: undefined }))
         yield await toInstances(page, ports, call);
     },
     lookups: {

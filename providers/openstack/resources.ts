@@ -2,7 +2,8 @@
 
 export interface ApiServer {
   readonly id: string;
-  readonly name: string;
+  /** Absent while Nova cannot reach the cell of the server. Then nearly everything is. */
+  readonly name?: string;
   readonly status: string;
   readonly accessIPv4?: string;
   readonly accessIPv6?: string;
@@ -82,7 +83,6 @@ export interface ApiVolume {
   readonly status: string;
   readonly availability_zone: string;
   readonly attachments: readonly { readonly server_id: string; readonly device: string | null }[];
-  readonly multiattach?: boolean;
 }
 
 export interface ApiSnapshot {

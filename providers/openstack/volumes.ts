@@ -70,11 +70,6 @@ const snapshotStates: Readonly<Record<string, ObservedSnapshot["state"]>> = {
   ...{ available: "ready", "backing-up": "ready", error: "failed", error_deleting: "failed" },
 };
 
-/** What `get` has returned is what the framework attaches. */
-interface Observed extends ObservedVolume {
-  readonly multiattach: boolean;
-}
-
 function toSnapshot({ id, name, size, status, ...snapshot }: ApiSnapshot): ObservedSnapshot {
   return {
     ...{ id, name, volumeID: snapshot.volume_id, size: size * gibibyte },
@@ -118,13 +113,12 @@ export function cinderVolumes(
   { cluster }: Context["mark"],
 ): Volumes<typeof parameters> {
   const isAnywhere = settings["ignore-volume-az"];
-  const toObserved = ({ id, name, size, attachments, ...volume }: ApiVolume): Observed => ({
+  const toObserved = ({ id, name, size, attachments, ...volume }: ApiVolume): ObservedVolume => ({
     ...{ id, name, size: size * gibibyte },
     topology: isAnywhere ? {} : { [zoneKey]: volume.availability_zone },
     attachedTo: attachments.map(({ server_id }) => server_id),
     device: attachments[0]?.device ?? "",
     state: stateOf(volume),
-    multiattach: volume.multiattach === true,
   });
   const waiting = ({ name, id }: Pick<ObservedVolume, "name" | "id">) => inProgress(`volume ${name} (${id})`);
   const get = async (id: string, call: Call) => {
@@ -162,12 +156,8 @@ export function cinderVolumes(
       const missing = new CloudError("not-found", text, { operation });
       if (!isID(machine)) throw missing;
       const body = { volumeAttachment: { volumeId: volume.id } };
-      // Nova attaches those since 2.60 (Queens).
-      const headers = (volume as Observed).multiattach
-        ? { "x-openstack-nova-api-version": "2.60" }
-        : undefined;
       try {
-        await compute.call({ ...requestTo(operation, { id: machine }, body), headers }, call);
+        await compute.call(requestTo(operation, { id: machine }, body), call);
       } catch (error) {
         // The volume may be what is missing.
         const isUnclear = CloudError.is(error) && error.kind === "not-found";

@@ -54,6 +54,8 @@ export type Answer =
       readonly asOf: number;
       /** The machine exists, but has another name, which decides in its source. */
       readonly renamed?: Instance | undefined;
+      /** May be the machine of this Node: the cloud does not show its name. */
+      readonly undescribed?: Instance | undefined;
     }
   /** No source that can be read recognizes the provider id: the Node is never changed. */
   | { readonly kind: "foreign" }
@@ -208,7 +210,9 @@ export class Inventory {
     }
     const proof = complete.every((answer) => answer.proof === "lookup") ? "lookup" : "listing";
     const renamed = sources.flatMap((source) => renamedMachines(source, identity)).at(0);
-    return { kind: "gone", proof, asOf: oldest(complete), ...defined({ renamed }) };
+    const isNamed = identity.providerID === undefined;
+    const undescribed = isNamed ? sources.flatMap((source) => source.undescribed ?? []).at(0) : undefined;
+    return { kind: "gone", proof, asOf: oldest(complete), ...defined({ renamed, undescribed }) };
   }
 
   /** The sources that have not answered about this Node since then. The one with the match may have answered earlier. */

@@ -32,6 +32,12 @@ export interface SourceInventoryOptions {
   readonly onPage?: ((page: readonly Instance[]) => void) | undefined;
 }
 
+interface Indexed {
+  readonly of: Complete<Instance>;
+  readonly index: InstanceIndex;
+  readonly undescribed: Instance | undefined;
+}
+
 export class SourceInventory {
   readonly #options: SourceInventoryOptions;
   #source: InstanceSource;
@@ -39,7 +45,7 @@ export class SourceInventory {
   readonly #keys: SourceKeys;
   readonly #lookups: LookupCache;
   readonly #running = new RunningListing();
-  #index: { readonly of: Complete<Instance>; readonly index: InstanceIndex } | undefined;
+  #index: Indexed | undefined;
   #pace: QueryPace;
   #queries: Query[] = [];
   #isAnswering = false;
@@ -84,6 +90,11 @@ export class SourceInventory {
   /** The failure of the last attempt; undefined once one has succeeded. */
   get failure(): SourceFailure | undefined {
     return this.#failure;
+  }
+
+  /** A machine of the last listing whose name the cloud did not show. */
+  get undescribed(): Instance | undefined {
+    return this.#currentIndex()?.undescribed;
   }
 
   /** The newest answer for this key; undefined before the first one. */
@@ -170,11 +181,12 @@ export class SourceInventory {
     onPage?.(page);
   }
 
-  #currentIndex(): { readonly of: Complete<Instance>; readonly index: InstanceIndex } | undefined {
+  #currentIndex(): Indexed | undefined {
     const latest = this.#snapshot.latest;
     if (latest === undefined) return undefined;
     if (this.#index?.of !== latest) {
-      this.#index = { of: latest, index: indexInstances(latest.items, this.#options.matchBy) };
+      const undescribed = latest.items.find(({ isUndescribed }) => isUndescribed);
+      this.#index = { of: latest, index: indexInstances(latest.items, this.#options.matchBy), undescribed };
     }
     return this.#index;
   }

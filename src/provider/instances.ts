@@ -59,6 +59,11 @@ export interface Instance {
   readonly labels?: Readonly<Record<string, string>> | undefined;
   /** Problems with this machine. An error keeps a joining Node uninitialized until it is fixed. */
   readonly problems?: readonly Problem[] | undefined;
+  /**
+   * The cloud shows that the machine exists, and at the moment neither its name nor its addresses. `problems` says why. Its Node stays as
+   * it is, and no Node without provider id is deleted, because this may be its machine.
+   */
+  readonly isUndescribed?: true | undefined;
 }
 
 /** Identifies a machine to load balancers and routes. */

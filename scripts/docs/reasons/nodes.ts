@@ -118,6 +118,12 @@ export const onNodes: Reasons = {
     when: "The instance is gone, and `--node-deletion=observe` keeps the Node",
     whatToDo: "set `--node-deletion=enforce` to delete such Nodes",
   },
+  DeletionUnproved: {
+    type: "Warning",
+    when: "The Node has no provider ID, and the cloud has no instance with its name, but does not show the names of all instances",
+    whatToDo:
+      "see the message for the instance and the reason; the Node is not deleted before the cloud shows its name. Delete the Node yourself if its instance is gone",
+  },
   MassDeletionHeld: {
     type: "Warning",
     when: "The instance looks gone, and so do too many others at once. No Node is deleted",

@@ -3,10 +3,12 @@
 
 import { messageOf } from "../../core/error-message.ts";
 import type { Node } from "../../kube/objects.ts";
+import type { Instance } from "../../provider/instances.ts";
 import type { LimitedCounts } from "../absence/mass-limit.ts";
 import { removalWindowText } from "../absence/removal-history.ts";
 import { nodeDeletionOf } from "../node-deletion.ts";
 import type { ObjectEvent } from "../reporter.ts";
+import { describeUnnamed } from "../unnamed-instance.ts";
 import { deletionAnnotation } from "../well-known.ts";
 
 /** Upstream's message. */
@@ -34,6 +36,11 @@ export function deletionForbidden(node: Node): ObjectEvent {
     reason: "DeletionForbidden",
     message: `The instance no longer exists, but annotation ${annotation} prevents the deletion of the Node; it stays a load balancer target and keeps its routes. Remove the annotation to delete the Node.`,
   };
+}
+
+export function deletionUnproved(unnamed: Instance): ObjectEvent {
+  const message = `${describeUnnamed(unnamed)} The Node is not deleted before the cloud shows that name.`;
+  return { type: "Warning", reason: "DeletionUnproved", message };
 }
 
 export function deletionObserved(): ObjectEvent {

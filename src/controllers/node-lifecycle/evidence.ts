@@ -24,12 +24,16 @@ export function noEvidence(since: number, seenSince = since): NodeEvidence {
   return { firstSeen: since, since, seenSince, proofs: [], state: undefined, wasTerminating: false };
 }
 
-/** An answer that was requested before the Node was not Ready proves nothing. */
+/**
+ * An answer that was requested before the Node was not Ready proves nothing, and neither does one beside a machine whose name is not
+ * known.
+ */
 export function addGone(
   evidence: NodeEvidence,
-  { proof: kind, asOf: beganAt }: Extract<Answer, { kind: "gone" }>,
+  { proof: kind, asOf: beganAt, undescribed }: Extract<Answer, { kind: "gone" }>,
   knownAt = beganAt,
 ): NodeEvidence {
+  if (undescribed !== undefined) return { ...evidence, proofs: [] };
   if (beganAt < evidence.since) return evidence;
   return { ...evidence, proofs: addProof(evidence.proofs, { kind, beganAt, knownAt }) };
 }

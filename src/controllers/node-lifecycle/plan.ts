@@ -19,7 +19,7 @@ import {
 import { isPaused } from "../pause.ts";
 import type { ObjectEvent } from "../reporter.ts";
 import { shutdownTaint } from "../well-known.ts";
-import { deletionForbidden, deletionObserved } from "./events.ts";
+import { deletionForbidden, deletionObserved, deletionUnproved } from "./events.ts";
 import { isRecent, type NodeEvidence } from "./evidence.ts";
 import type { LifecycleSettings } from "./settings.ts";
 
@@ -100,6 +100,7 @@ function hasExactShutdownTaint(node: Node): boolean {
 
 function planDeletion({
   node,
+  answer,
   evidence,
   proofKinds,
   mass,
@@ -108,6 +109,8 @@ function planDeletion({
   now,
 }: LifecyclePlanInput): LifecycleDecision {
   if (settings.deletion === "off") return { kind: "recheck" };
+  const undescribed = answer.kind === "gone" ? answer.undescribed : undefined;
+  if (undescribed !== undefined) return { kind: "hold", event: deletionUnproved(undescribed) };
   // The kubelet may have set the provider id, long before the cloud shows the instance.
   const mayBeTooNew = providerIDOf(node) === undefined || isUninitialized(node);
   // The Node is at least this old. Its creation time says nothing to a process whose wall clock is wrong.

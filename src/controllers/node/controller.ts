@@ -22,6 +22,7 @@ import {
   ambiguousMatch,
   instanceNotFound,
   instanceOfOtherName,
+  instanceWithoutName,
   nodeSynced,
   nothingToMatchBy,
   possibleNodeDeletion,
@@ -174,8 +175,11 @@ export class NodeController {
       case "ambiguous":
         return this.#retry(node, ambiguousMatch(node, answer), settings.notVisibleBackoff, signal);
       case "gone": {
-        const { renamed } = answer;
-        const problem = renamed === undefined ? instanceNotFound(node) : instanceOfOtherName(node, renamed);
+        const { renamed, undescribed } = answer;
+        const problem =
+          (renamed && instanceOfOtherName(node, renamed)) ??
+          (undescribed && instanceWithoutName(undescribed)) ??
+          instanceNotFound(node);
         return this.#retry(node, problem, settings.notVisibleBackoff, signal);
       }
       case "foreign":

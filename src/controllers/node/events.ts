@@ -9,6 +9,7 @@ import { CloudError } from "../../provider/errors.ts";
 import type { Instance, InstanceAddress, MatchKey } from "../../provider/instances.ts";
 import { isUninitialized, providerIDOf } from "../node-facts.ts";
 import type { ObjectEvent } from "../reporter.ts";
+import { describeUnnamed } from "../unnamed-instance.ts";
 import { pausedAnnotation, providedNodeIP, uninitializedTaint } from "../well-known.ts";
 import type { UncertainMatch } from "./instance-lookup.ts";
 
@@ -45,6 +46,11 @@ export function instanceNotFound(node: Node): Problem {
     reason: "NotFoundInCloud",
     text: `The cloud has no instance ${instance}, so the Node stays uninitialized. Fairlead keeps checking. Compare the Node's name and provider ID with the cloud's, or set --provider-id on the kubelet.`,
   };
+}
+
+export function instanceWithoutName(unnamed: Instance): Problem {
+  const text = `${describeUnnamed(unnamed)} The Node stays uninitialized until the cloud shows that name.`;
+  return { severity: "error", reason: "NotFoundInCloud", text };
 }
 
 /** The machine with the provider ID of a joining Node has another name, so it is not this Node's. */

@@ -258,6 +258,21 @@ describe("the lifecycle controller", () => {
     expect(w.nodes.names()).toEqual(["late"]);
   });
 
+  test("holds only Nodes without provider id while the cloud shows a machine without its name [F25]", async () => {
+    const w = setUp().start("lifecycle");
+    w.cloud.put({ ...machine("other"), names: [], addresses: [], isUndescribed: true });
+    w.nodes.add({ name: "lost", status: { conditions: [{ type: "Ready", status: "False" }] } });
+    settled(w, "n0");
+    await w.pass(3600);
+    expect(w.nodes.names()).toEqual(["lost"]);
+    expect(w.reasons("lost")).toEqual(["DeletionUnproved"]);
+    // Once a minute.
+    expect(w.cloud.listings).toBeLessThanOrEqual(61);
+    w.cloud.machines.delete("other");
+    await w.pass(600);
+    expect(w.nodes.names()).toEqual([]);
+  });
+
   test("keeps a joining Node with an id when only a listing from before its join misses it [F25]", async () => {
     const w = setUp().start("lifecycle");
     w.inventory.requestListing(0, "refresh");

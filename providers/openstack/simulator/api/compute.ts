@@ -1,4 +1,5 @@
-// Operations of Nova. A server has its flavor since microversion 2.47, and before that the id of it.
+// Operations of Nova. A server has its flavor since microversion 2.47, and before that the id of it. Servers of a cell that is down are
+// shown since 2.69, with little more than their ids, and not in listings with a query.
 
 import { type OperationRequest, type Operations, Refused } from "#ccm/testing";
 import type { Project } from "../state/project.ts";
@@ -6,7 +7,7 @@ import type { Server } from "../state/records.ts";
 import { type PageSize, pageOf } from "./pages.ts";
 
 const version = /^2\.(\d+)$/;
-const first = 47;
+const since = { embeddedFlavors: 47, downCells: 69 };
 
 export function minorOf({ header }: OperationRequest): number {
   const asked =
@@ -16,7 +17,7 @@ export function minorOf({ header }: OperationRequest): number {
   throw new Refused(406, `Version ${asked} is not supported by the simulated API.`);
 }
 
-export function computeOperations({ servers }: Project, size: PageSize): Operations {
+export function computeOperations({ id, servers }: Project, size: PageSize): Operations {
   const path = "/compute/v2.1/servers";
   const flavors = () =>
     [...new Set(servers.list().map(({ flavor }) => flavor.original_name))].map((name, index) => ({
@@ -24,14 +25,19 @@ export function computeOperations({ servers }: Project, size: PageSize): Operati
     }));
   const idOf = ({ flavor }: Server) => flavors().find(({ name }) => name === flavor.original_name)?.id;
   const viewFor = (request: OperationRequest) => {
-    const isEmbedded = minorOf(request) >= first;
-    return (server: Server): object => (isEmbedded ? server : { ...server, flavor: { id: idOf(server) } });
+    const isEmbedded = minorOf(request) >= since.embeddedFlavors;
+    return (server: Server): object => {
+      if (server.isUnreachable) return { id: server.id, status: "UNKNOWN", tenant_id: id, links: [] };
+      return isEmbedded ? server : { ...server, flavor: { id: idOf(server) } };
+    };
   };
   return {
     [`GET ${path}/detail`]: (request) => {
       const view = viewFor(request);
       const name = request.query.get("name");
-      const isWanted = (server: Server) => name === null || new RegExp(name).test(server.name);
+      const showsAll = request.query.size === 0 && minorOf(request) >= since.downCells;
+      const isWanted = (server: Server) =>
+        server.isUnreachable ? showsAll : name === null || new RegExp(name).test(server.name);
       const shown = servers.listed().filter((server) => isWanted(server) && !request.isHidden(server));
       return pageOf("servers", shown, request, view, size);
     },
@@ -40,6 +46,8 @@ export function computeOperations({ servers }: Project, size: PageSize): Operati
       const server = servers.get(request.id);
       if (server === undefined || request.isHidden(server))
         throw new Refused(404, `Instance ${request.id} could not be found.`);
+      if (server.isUnreachable && minorOf(request) < since.downCells)
+        throw new Refused(500, "Unexpected API Error. <class 'nova.exception.NovaException'>");
       return { status: 200, body: { server: view(server) } };
     },
     "GET /compute/v2.1/flavors": (request) => pageOf("flavors", flavors(), request, (flavor) => flavor, size),

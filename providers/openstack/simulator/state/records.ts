@@ -18,6 +18,8 @@ export interface Server extends Stored {
   readonly addresses: Readonly<Record<string, readonly ServerAddress[]>>;
   readonly "OS-EXT-AZ:availability_zone": string;
   readonly "OS-EXT-STS:task_state": string | null;
+  /** Nova cannot reach its cell. */
+  readonly isUnreachable?: boolean;
 }
 
 /** A volume of Cinder. */

@@ -1,0 +1,108 @@
+// A cell of Nova that is down: Nova answers without its servers, whose Nodes must stay.
+
+import { describe, expect, test } from "bun:test";
+import { addServer } from "../../../providers/openstack/simulator/index.ts";
+import type { Node } from "../../../src/kube/objects.ts";
+import type { KubeObject } from "../../../src/testing/apiserver/objects/kube-object.ts";
+import { resourceNamed } from "../../../src/testing/apiserver/objects/resource-table.ts";
+import { toNode } from "../../support/api-server-nodes.ts";
+import { uninitialized } from "../../support/node-controllers.ts";
+import { OpenStackWorld } from "./openstack-world.ts";
+
+/** The Node `old` is initialized. Its server is in a cell that can be down, and `near` in another one. */
+class TwoCells extends OpenStackWorld {
+  constructor() {
+    super({ nodes: 0 });
+    this.addNode("old");
+    this.addNode("near");
+  }
+
+  setCell(isUnreachable: boolean, ...names: readonly string[]): void {
+    for (const name of names) this.cloud.project.servers.change(name, { isUnreachable });
+  }
+
+  /** A kubelet registers a Node that is not Ready yet. */
+  join(name: string): void {
+    const node = toNode({ name, uid: `uid-${name}`, spec: { taints: [uninitialized] } });
+    const status = { conditions: [{ type: "Ready", status: "False" }] };
+    this.world.server.store.put(resourceNamed("nodes"), { ...node, status } as Node as unknown as KubeObject);
+  }
+
+  node(name: string): Node | undefined {
+    return this.world.server.store.get("nodes", undefined, name) as unknown as Node | undefined;
+  }
+
+  idOf(name: string): string | undefined {
+    const node = this.node(name);
+    return node && (node.spec.providerID ?? "");
+  }
+
+  override start(): Promise<void> {
+    return super.start("--controllers=cloud-node,cloud-node-lifecycle");
+  }
+}
+
+const reason = "Nova cannot reach the cell of the server";
+
+describe("while a cell is down", () => {
+  test("a Node that is not Ready stays, and is deleted when the cell is back and its server is gone [F23]", async () => {
+    const h = new TwoCells();
+    await h.start();
+    await h.settle(60);
+    h.setCell(true, "old");
+    h.world.setReady("old", "Unknown");
+    await h.settle(1200);
+    expect(h.idOf("old")).toStartWith("openstack:///");
+    expect(h.events("old")).toContain(reason);
+    h.setCell(false, "old");
+    await h.settle(1200);
+    expect(h.idOf("old")).toStartWith("openstack:///");
+    h.cloud.project.servers.remove(h.cloud.project.servers.existing("old").id);
+    await h.settle(1200);
+    expect(h.idOf("old")).toBeUndefined();
+    await h.world.stop();
+  });
+
+  test("a Ready Node keeps its labels and addresses, and says why nothing is updated", async () => {
+    const h = new TwoCells();
+    h.world.setReady("old", "True");
+    await h.start();
+    await h.settle(60);
+    const before = h.node("old");
+    h.setCell(true, "old");
+    await h.settle(1200);
+    expect(h.events("old")).toContain(reason);
+    expect(h.events("near")).not.toContain(reason);
+    expect(h.requests).not.toContain("GET /compute/v2.1/flavors");
+    expect(h.node("old")).toEqual(before);
+    await h.world.stop();
+  });
+
+  test("a joining Node stays longer than ten minutes, and is initialized when the cell is back [F23]", async () => {
+    const h = new TwoCells();
+    addServer(h.cloud.project, "new");
+    h.setCell(true, "new");
+    await h.start();
+    h.join("new");
+    await h.settle(1200);
+    expect(h.idOf("new")).toBe("");
+    expect(h.events("new")).toContain(reason);
+    expect(h.events("new")).toContain("The Node is not deleted before the cloud shows that name.");
+    h.setCell(false, "new");
+    await h.settle(1200);
+    expect(h.idOf("new")).toStartWith("openstack:///");
+    await h.world.stop();
+  });
+
+  test("a Node whose server is in another cell is initialized", async () => {
+    const h = new TwoCells();
+    h.setCell(true, "old");
+    await h.start();
+    await h.settle(60);
+    addServer(h.cloud.project, "new");
+    h.join("new");
+    await h.settle(120);
+    expect(h.idOf("new")).toStartWith("openstack:///");
+    await h.world.stop();
+  });
+});

@@ -17,6 +17,7 @@ import {
 import { conflictsOf, partSteps, removals } from "./changes.ts";
 import { classOf, familyOf, floatingOf, isInternal, isProblem, type Place, placeOf } from "./choices.ts";
 import { descriptionOf, isMark, isOwnFloating, isSameService, markOf, readMark } from "./names.ts";
+import type { ApiFloatingIP } from "./resources.ts";
 import { groupRemoval, groupSteps } from "./security-group.ts";
 import { reasons, type Settings } from "./settings.ts";
 import { orDefault, type PortSpec, specOf } from "./spec.ts";
@@ -38,6 +39,9 @@ const hasErrors = (problems: readonly Problem[]): boolean =>
 
 const isPending = ({ balancer }: Observed): boolean => balancer.provisioning_status.startsWith("PENDING_");
 
+const isKept = (floatingIP: ApiFloatingIP, desired: Desired | undefined): boolean =>
+  desired?.settings["keep-floatingip"] === true || !isOwnFloating(floatingIP);
+
 /** The security group first and the load balancer last: nothing is left that a listing would hide. */
 function planEnd(
   desired: Desired | undefined,
@@ -56,17 +60,7 @@ function planEnd(
     const tags = (balancer.tags ?? []).filter((tag) => !isSameService(tag, mark) || !isMark(tag));
     return { steps: [...group, ...removals(observed, steps), steps.balancer("remove tag", { tags })] };
   }
-  const isKept =
-    desired?.settings["keep-floatingip"] === true || floatingIP === undefined || !isOwnFloating(floatingIP);
-  const floating = isKept
-    ? []
-    : [
-        steps.network(
-          "delete floating IP",
-          floatingIP.floating_ip_address,
-          requestOf("DELETE", `/v2.0/floatingips/${floatingIP.id}`),
-        ),
-      ];
+  const floating = floatingIP && !isKept(floatingIP, desired) ? [steps.floatingRemoval(floatingIP)] : [];
   // In ERROR, it can only be deleted as a whole.
   const isCascading = operator["cascade-delete"] || isErrored;
   const parts = isCascading ? [] : removals(observed, steps);
@@ -197,14 +191,11 @@ function floatingSteps(
       : { steps: [] };
     if (vip?.includes(":") === true || floatingIP === undefined || !isOwner(observed)) return kept;
     const { id, floating_ip_address: address } = floatingIP;
-    const path = `/v2.0/floatingips/${id}`;
-    const isDeleted = isOwnFloating(floatingIP) && !desired.settings["keep-floatingip"];
-    const request = isDeleted
-      ? requestOf("DELETE", path)
-      : requestOf("PUT", path, { floatingip: { port_id: null } });
+    const request = requestOf("PUT", `/v2.0/floatingips/${id}`, { floatingip: { port_id: null } });
+    const detachment = steps.network("detach floating IP", address, request);
     return {
       ...kept,
-      steps: [steps.network(isDeleted ? "delete floating IP" : "detach floating IP", address, request)],
+      steps: [isKept(floatingIP, desired) ? detachment : steps.floatingRemoval(floatingIP)],
     };
   }
   if (floatingIP !== undefined)

@@ -122,49 +122,41 @@ function monitorSpec(port: Port, index: number, wanted: Wanted) {
   };
 }
 
+const kept = "Nothing of the load balancer is changed.";
+
 /** Contradictions of one Service, also for `lint`. */
 export function contradictions({ settings }: Pick<Desired, "settings">): readonly Problem[] {
   if (settings["proxy-protocol"] === "false" || !settings["x-forwarded-for"]) return [];
-  const text = `${keyOf("proxy-protocol")} and ${keyOf("x-forwarded-for")} exclude each other. Nothing of the load balancer is changed. Remove one of them.`;
+  const text = `${keyOf("proxy-protocol")} and ${keyOf("x-forwarded-for")} exclude each other. ${kept} Remove one of them.`;
   return [errorProblem("InvalidAnnotation", text, keyOf("proxy-protocol"))];
 }
 
 function problemsOf({ desired, operator, features }: Wanted): readonly Problem[] {
   const { settings, sourceRanges, ports } = desired;
-  const provider = operator["lb-provider"];
-  const problems = [...contradictions(desired)];
-  const family = familyOf(desired);
-  const isUnreachable = sourceRanges?.every((range) => cidrFamily(range) !== family) === true;
+  const { "lb-provider": provider, "manage-security-groups": hasGroups } = operator;
+  const [family, isOVN] = [familyOf(desired), provider === "ovn"];
   const open = ports.filter(({ nodePort }) => nodePort === undefined).map(({ port }) => port);
-  const invalid = (text: string) => problems.push(errorProblem("UnsupportedByCloud", text));
-  if (features.ranges && isUnreachable)
-    invalid(
-      `All ranges of clients are of another family than the virtual IP, which is ${family}. Nothing of the load balancer is changed. Correct spec.loadBalancerSourceRanges.`,
-    );
-  if (open.length > 0)
-    invalid(
-      `Port ${open.join(", ")} has no node port, to which Octavia forwards. Nothing of the load balancer is changed. Remove allocateLoadBalancerNodePorts: false from the Service.`,
-    );
-  if (provider === "ovn" && settings["proxy-protocol"] !== "false")
-    invalid(
-      `The Octavia provider ovn has no PROXY protocol. Nothing of the load balancer is changed. Remove ${keyOf("proxy-protocol")}.`,
-    );
-  if (provider === "ovn" && methodOf(desired, operator) !== "SOURCE_IP_PORT")
-    invalid(
-      `The Octavia provider ovn has the method SOURCE_IP_PORT only. Nothing of the load balancer is changed. Remove ${keyOf("lb-method")}.`,
-    );
-  if (
-    !features.ranges &&
-    sourceRanges !== undefined &&
-    !(provider === "ovn" && operator["manage-security-groups"])
-  )
-    problems.push(
-      warningProblem(
-        reasons.LoadBalancerSourceRangesIgnored,
-        `The Octavia provider ${provider} cannot restrict clients, so all can connect. Remove spec.loadBalancerSourceRanges, or use another provider.`,
-      ),
-    );
-  return problems;
+  const isUnreachable = sourceRanges?.every((range) => cidrFamily(range) !== family) === true;
+  const refusals = [
+    features.ranges &&
+      isUnreachable &&
+      `All ranges of clients are of another family than the virtual IP, which is ${family}. ${kept} Correct spec.loadBalancerSourceRanges.`,
+    open.length > 0 &&
+      `Port ${open.join(", ")} has no node port, to which Octavia forwards. ${kept} Remove allocateLoadBalancerNodePorts: false from the Service.`,
+    isOVN &&
+      settings["proxy-protocol"] !== "false" &&
+      `The Octavia provider ovn has no PROXY protocol. ${kept} Remove ${keyOf("proxy-protocol")}.`,
+    isOVN &&
+      methodOf(desired, operator) !== "SOURCE_IP_PORT" &&
+      `The Octavia provider ovn has the method SOURCE_IP_PORT only. ${kept} Remove ${keyOf("lb-method")}.`,
+  ].filter((text) => text !== false);
+  const ignored = `The Octavia provider ${provider} cannot restrict clients, so all can connect. Remove spec.loadBalancerSourceRanges, or use another provider.`;
+  const isIgnored = !features.ranges && sourceRanges !== undefined && !(isOVN && hasGroups);
+  return [
+    ...contradictions(desired),
+    ...refusals.map((text) => errorProblem("UnsupportedByCloud", text)),
+    ...(isIgnored ? [warningProblem(reasons.LoadBalancerSourceRangesIgnored, ignored)] : []),
+  ];
 }
 
 function portSpec(port: Port, index: number, wanted: Wanted) {

@@ -3,7 +3,7 @@
 import type { Facts, JsonRequest } from "#ccm";
 import { requestOf } from "./api.ts";
 import type { OpenStackStep } from "./balancer.ts";
-import type { ApiBalancer } from "./resources.ts";
+import type { ApiBalancer, ApiFloatingIP } from "./resources.ts";
 
 export const collection = "/v2.0/lbaas/loadbalancers";
 export const deletionTitle = "delete load balancer";
@@ -18,6 +18,12 @@ export function stepsFor({ id, name }: Pick<ApiBalancer, "id" | "name">, owner: 
   const change = (title: string, on: string, request: JsonRequest): OpenStackStep => ({
     ...{ do: title, on, service: "balancing", request, waitsFor: { id, name }, owner },
   });
+  const network = (
+    title: string,
+    on: string,
+    request: JsonRequest | undefined,
+    more: Partial<OpenStackStep> = {},
+  ): OpenStackStep => ({ ...{ do: title, on, service: "network", request, owner, ...more } });
   return {
     change: (title: string, on: string, method: "POST" | "PUT" | "DELETE", path: string, body?: object) =>
       change(title, on, requestOf(method, `/v2.0/lbaas/${path}`, body)),
@@ -31,14 +37,9 @@ export function stepsFor({ id, name }: Pick<ApiBalancer, "id" | "name">, owner: 
       ),
       ...more,
     }),
-    network: (
-      title: string,
-      on: string,
-      request: JsonRequest | undefined,
-      more: Partial<OpenStackStep> = {},
-    ): OpenStackStep => ({
-      ...{ do: title, on, service: "network", request, owner, ...more },
-    }),
+    network,
+    floatingRemoval: ({ id: floating, floating_ip_address: address }: ApiFloatingIP) =>
+      network("delete floating IP", address, requestOf("DELETE", `/v2.0/floatingips/${floating}`)),
     store: (title: string, remember: Facts): OpenStackStep => ({
       ...{ do: title, on: name, service: "balancing", owner, remember },
     }),

@@ -1,7 +1,7 @@
 // A test API server and managers of one cloud that reach the cloud over HTTP, in real time.
 
+import { readConfiguration } from "../../../src/app/configuration/configuration.ts";
 import type { AnyProvider } from "../../../src/app/connect-cloud.ts";
-import { readFlags } from "../../../src/app/flags/read-flags.ts";
 import { createManager, type Manager } from "../../../src/app/manager/manager.ts";
 import { systemPlatform } from "../../../src/app/system-platform.ts";
 import type { Node, Service } from "../../../src/kube/objects.ts";
@@ -58,13 +58,15 @@ export class Cluster {
   async start(config: Readonly<Record<string, string>>, ...further: readonly string[]): Promise<void> {
     const { provider, pathOf, flags } = this.#options;
     const stop = new AbortController();
-    const settings = readFlags([
+    const args = [
       ...Object.entries(config).map(([name, value]) => `--config-set=${name}=${value}`),
       "--master=http://test-api-server",
       "--leader-elect=false",
       ...flags,
       ...further,
-    ]);
+    ];
+    const system = systemPlatform({});
+    const { settings } = await readConfiguration({ provider, args, environment: {}, files: system.files });
     const log = createLog({
       format: "text",
       verbosity: 0,
@@ -72,7 +74,7 @@ export class Cluster {
       write: (line) => this.logged.push(line),
     });
     const platform: Parameters<typeof createManager>[0]["platform"] = {
-      ...systemPlatform({}),
+      ...system,
       transport: asTransport(this.server),
       cloudTransport: async (request, signal) => {
         const path = pathOf(new URL(request.url), request.body);

@@ -1,5 +1,5 @@
-// A whole manager against the real services of OpenStack, in real time: what goes wrong there, and that nothing is left behind. It runs
-// as `npm run test:clients -- openstack/services`, and among the nightly tests.
+// Load balancers, routes and volumes of a whole manager on the real services of OpenStack, in real time: what goes wrong there, and that
+// nothing is left behind. It runs as `npm run test:clients -- openstack/services`, and among the nightly tests.
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { failureOf } from "#ccm/testing";
@@ -13,10 +13,10 @@ import { systemTransport } from "../../../../src/platform/transport.ts";
 import { Cluster } from "../../../clients/rig/cluster.ts";
 import { until as untilItHolds } from "../../../cluster/rig/until.ts";
 import { readWithSDK } from "../clients/rig/sdk.ts";
-import { ApiClient, type Json } from "./rig/api.ts";
-import { urlOf } from "./rig/configuration.ts";
+import type { ApiClient, Json } from "./rig/api.ts";
+import { addServer, startCloud, untilActive } from "./rig/cloud.ts";
 import { names } from "./rig/seed.ts";
-import { ServiceStack } from "./rig/stack.ts";
+import type { ServiceStack } from "./rig/stack.ts";
 
 interface Balancer extends Json {
   readonly id: string;
@@ -95,48 +95,20 @@ const addressed = (...services: readonly string[]) =>
 const reported = (service: string, text: string) =>
   until(`an event of ${service} with "${text}"`, () => cluster.events(service).includes(text));
 
-async function addServer(name: string): Promise<void> {
-  const [image] = await user.list("glance", "/images");
-  const [network] = await user.list("neutron", `/networks?name=${names.nodes}`);
-  const server = { name, flavorRef: "1", imageRef: image?.id, networks: [{ uuid: network?.id }] };
-  await user.create("nova", "/servers", "server", server);
-}
-
-/** Before that, the scheduler finds no host. */
-async function isComputing(): Promise<boolean> {
-  type Found = { readonly services: readonly { readonly state: string }[] };
-  const { services } = await admin.send<Found>("nova", "GET", "/os-services?binary=nova-compute");
-  return services.some(({ state }) => state === "up");
+/** Deletes Services, and waits until the manager has removed their finalizers. */
+async function remove(...services: readonly string[]): Promise<void> {
+  for (const name of services) cluster.delete(name);
+  const left = () => cluster.services().map(({ metadata }) => metadata.name);
+  await until("the deletion", () => !left().some((name) => services.includes(name)));
 }
 
 beforeAll(async () => {
-  const [packages = "", databases = ""] = (process.env["FAIRLEAD_OPENSTACK_FOLDERS"] ?? "").split(":");
-  stack = ServiceStack.fresh(packages, databases);
-  await stack.start("mariadb", "rabbitmq");
-  await stack.start("keystone", "placement", "glance", "neutron", "octavia", "worker");
-  await stack.start("nova", "conductor", "scheduler", "compute");
-  await stack.start("cinder", "volumeScheduler", "volumes");
-  user = await ApiClient.logIn(names.project, names.project);
-  admin = await ApiClient.logIn("admin", "admin");
-  const credential = await user.create(
-    "keystone",
-    `/users/${user.userID}/application_credentials`,
-    "application_credential",
-    { name: "fairlead", secret: "s".repeat(32) },
-  );
+  const cloud = await startCloud("octavia", "worker", "cinder", "volumeScheduler", "volumes");
+  ({ stack, user, admin } = cloud);
   const [router] = await user.list("neutron", "/routers");
-  config = {
-    "auth-url": `${urlOf("keystone")}/v3`,
-    region: "RegionOne",
-    "application-credential-id": credential.id,
-    "application-credential-secret": "s".repeat(32),
-    "router-id": router?.id ?? "",
-  };
-  await until("nova-compute to be up", isComputing);
-  stack.run(["nova-manage", "cell_v2", "discover_hosts"]);
-  for (const index of [0, 1, 2]) await addServer(`node-${index}`);
-  const servers = () => user.list<Json & { id: string; status: string }>("nova", "/servers/detail");
-  await until("the servers", async () => (await servers()).every(({ status }) => status === "ACTIVE"));
+  config = { ...cloud.config, "router-id": router?.id ?? "" };
+  for (const index of [0, 1, 2]) await addServer(user, `node-${index}`);
+  await untilActive(user);
   for (const index of [0, 1]) cluster.joinNode(`node-${index}`, `10.244.${index}.0/24`);
   await cluster.start(config);
 });
@@ -352,6 +324,37 @@ test("a quota of zero is reported, and the load balancer follows when it is rais
   await addressed("limited");
 });
 
+test("two external networks are reported, and one without a free address keeps the load balancer", async () => {
+  const settings = { name: "other", "router:external": true, "provider:network_type": "local" };
+  const other = await admin.create("neutron", "/networks", "network", settings);
+  // One address for the router, and one for a floating IP.
+  await admin.create("neutron", "/subnets", "subnet", {
+    ...{ network_id: other.id, cidr: "198.51.100.0/29", ip_version: 4, enable_dhcp: false },
+    allocation_pools: [{ start: "198.51.100.2", end: "198.51.100.3" }],
+  });
+  const gateway = { name: "other", external_gateway_info: { network_id: other.id } };
+  const router = await user.create("neutron", "/routers", "router", gateway);
+  const [network] = await user.list("neutron", `/networks?name=${names.nodes}`);
+  const port = await user.create("neutron", "/ports", "port", { network_id: network?.id });
+  await user.send("neutron", "PUT", `/routers/${router.id}/add_router_interface`, { port_id: port.id });
+  cluster.create("undecided", {}, [{ port: 80, nodePort: nodePort(202) }]);
+  await reported("undecided", "There are several external networks");
+  expect((await balancers()).map(({ name }) => name)).not.toContain(nameOf("undecided"));
+  const taken = await user.create("neutron", "/floatingips", "floatingip", { floating_network_id: other.id });
+  cluster.annotate("undecided", { "floating-network-id": other.id });
+  await reported("undecided", "No more IP addresses available");
+  expect((await balancerOf("undecided")).provisioning_status).toBe("ACTIVE");
+  expect(cluster.addressesOf("undecided")).toEqual([]);
+  await user.send("neutron", "DELETE", `/floatingips/${taken.id}`);
+  // Nothing reports the free address: the next attempt finds it.
+  await addressed("undecided");
+  expect(cluster.addressesOf("undecided")).toEqual([taken["floating_ip_address"] as string]);
+  await remove("undecided");
+  await user.send("neutron", "PUT", `/routers/${router.id}/remove_router_interface`, { port_id: port.id });
+  await user.send("neutron", "DELETE", `/routers/${router.id}`);
+  await admin.send("neutron", "DELETE", `/networks/${other.id}`);
+});
+
 test("a volume is created, attached, expanded while it is in use, detached and deleted", async () => {
   const volumes = openVolumes(config);
   const { signal } = new AbortController();
@@ -416,4 +419,35 @@ test("a used up quota of volumes is reported, and a volume without a backend is 
     message: expect.stringContaining("could not create the volume pvc-2"),
   });
   expect(await user.list("cinder", "/volumes")).toEqual([]);
+});
+
+test("deleted Services leave nothing behind, neither in Octavia nor in Neutron", async () => {
+  await remove(...cluster.services().map(({ metadata }) => metadata.name));
+  await cluster.stop();
+  await cluster.start({ ...config, "manage-security-groups": "true" });
+  const ended = annotations.map((_, index) => `ended-${index}`);
+  for (const [index, name] of ended.entries())
+    cluster.create(name, annotations[index] ?? {}, [{ port: 80, nodePort: nodePort(210 + index) }]);
+  await addressed(...ended);
+  type Port = Json & { readonly security_groups: readonly string[] };
+  const groups = async () =>
+    (await user.list<Json & { id: string; name: string }>("neutron", "/security-groups")).filter(({ name }) =>
+      name.startsWith("lb-sg-"),
+    );
+  const openPorts = async () => {
+    const ids = (await groups()).map(({ id }) => id);
+    const ports = await user.list<Port>("neutron", "/ports?device_owner=compute:nova");
+    return ports.filter(({ security_groups: all }) => ids.every((id) => all.includes(id))).length;
+  };
+  const nodes = cluster.server.store.list("nodes").length;
+  await until("a security group per Service on every Node", async () => {
+    return (await groups()).length === ended.length && (await openPorts()) === nodes;
+  });
+  await remove(...ended);
+  const parts = ["loadbalancers", "listeners", "pools", "healthmonitors"].map((kind) =>
+    user.list("octavia", `/${kind}`),
+  );
+  expect((await Promise.all(parts)).flat()).toEqual([]);
+  expect(await floatingIPs()).toEqual([]);
+  expect(await groups()).toEqual([]);
 });

@@ -38,8 +38,10 @@ export const openstackClients: ClientSuite = {
     /** openstacksdk and the openstack command. They have their own cloud. */
     python: () => withSDK(testFile("openstacksdk", join(root, "python/sdk.client.ts"))),
     /** Fairlead's own manager, and openstacksdk, against the real services. */
-    services: () => withSDK(prepareServices()),
+    services: () => withSDK(prepareServices("services")),
+    /** Many servers, several projects and a cell that is down, on the real services. */
+    servers: () => prepareServices("servers"),
   },
-  nightly: ["upstream", "services"],
+  nightly: ["upstream", "services", "servers"],
   start: async () => ({ env: () => ({}), async [Symbol.asyncDispose]() {} }),
 };

@@ -18,8 +18,8 @@ function folders(): readonly string[] {
 }
 
 /** The tests run where the services run: in namespaces that are gone with them. */
-export function prepareServices(): PreparedClient {
+export function prepareServices(name: "services" | "servers"): PreparedClient {
   const roots = folders().join(":");
-  const { name, command } = testFile("services", join(import.meta.dir, "../services.client.ts"), 1800);
+  const { command } = testFile(name, join(import.meta.dir, `../${name}.client.ts`), 1800);
   return { name, command: ["env", `FAIRLEAD_OPENSTACK_FOLDERS=${roots}`, ...isolated(command)] };
 }

@@ -3,7 +3,7 @@
 import { serveCloud } from "#ccm/testing";
 import { aws as provider } from "../../providers/aws/index.ts";
 import { AwsCloud, region } from "../../providers/aws/simulator/index.ts";
-import type { AnyProvider } from "../../src/app/connect-cloud.ts";
+import type { AnyProvider } from "../../src/provider/provider.ts";
 import type { LocalCloud, LocalCloudDefinition, LocalCloudOptions } from "./local-cloud.ts";
 
 const accessKey = "AKIDFAIRLEAD";

@@ -3,7 +3,7 @@
 import { serveCloud } from "#ccm/testing";
 import { digitalocean as provider } from "../../providers/digitalocean/index.ts";
 import { DigitalOceanCloud } from "../../providers/digitalocean/simulator/index.ts";
-import type { AnyProvider } from "../../src/app/connect-cloud.ts";
+import type { AnyProvider } from "../../src/provider/provider.ts";
 import type { LocalCloud, LocalCloudDefinition, LocalCloudOptions } from "./local-cloud.ts";
 
 const region = "nyc3";

@@ -3,8 +3,8 @@
 import { fake as provider } from "../../providers/fake/index.ts";
 import { FakeCloud } from "../../providers/fake/simulator/fake-cloud.ts";
 import { serveFakeCloud } from "../../providers/fake/simulator/http.ts";
-import type { AnyProvider } from "../../src/app/connect-cloud.ts";
 import { defined } from "../../src/core/defined.ts";
+import type { AnyProvider } from "../../src/provider/provider.ts";
 import type { LocalCloud, LocalCloudDefinition, LocalCloudOptions } from "./local-cloud.ts";
 
 const exampleToken = "fake";

@@ -3,7 +3,7 @@
 import { serveCloud } from "#ccm/testing";
 import { hetzner as provider } from "../../providers/hetzner/index.ts";
 import { HetznerCloud } from "../../providers/hetzner/simulator/index.ts";
-import type { AnyProvider } from "../../src/app/connect-cloud.ts";
+import type { AnyProvider } from "../../src/provider/provider.ts";
 import type { LocalCloud, LocalCloudDefinition, LocalCloudOptions } from "./local-cloud.ts";
 
 /** Tokens of Hetzner have 64 characters. */

@@ -1,9 +1,9 @@
 // A simulated cloud on the loopback interface, as `npm start` and `npm run cloud` use it. To add a cloud, write one file next
 // to this one and add one line to `registry.ts`.
 
-import type { AnyProvider } from "../../src/app/connect-cloud.ts";
 import type { Milliseconds } from "../../src/core/brand.ts";
 import type { Clock } from "../../src/platform/clock.ts";
+import type { AnyProvider } from "../../src/provider/provider.ts";
 
 export interface LocalCloudOptions {
   readonly clock: Clock;

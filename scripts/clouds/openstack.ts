@@ -9,7 +9,7 @@ import {
   OpenStackCloud,
   removeServer,
 } from "../../providers/openstack/simulator/index.ts";
-import type { AnyProvider } from "../../src/app/connect-cloud.ts";
+import type { AnyProvider } from "../../src/provider/provider.ts";
 import type { LocalCloud, LocalCloudDefinition, LocalCloudOptions } from "./local-cloud.ts";
 
 const credential = "fairlead";

@@ -2,7 +2,7 @@
 
 import { rancher as provider } from "../../providers/rancher/index.ts";
 import { RancherCloud, serveRancherCloud } from "../../providers/rancher/simulator/index.ts";
-import type { AnyProvider } from "../../src/app/connect-cloud.ts";
+import type { AnyProvider } from "../../src/provider/provider.ts";
 import type { LocalCloud, LocalCloudDefinition, LocalCloudOptions } from "./local-cloud.ts";
 
 /** An API key: the access key and the secret key. */

@@ -6,9 +6,9 @@ import { fake } from "../../providers/fake/index.ts";
 import { hetzner } from "../../providers/hetzner/index.ts";
 import { openstack } from "../../providers/openstack/index.ts";
 import { rancher } from "../../providers/rancher/index.ts";
-import type { AnyProvider } from "../../src/app/connect-cloud.ts";
 import type { Field } from "../../src/core/settings.ts";
 import { programOf } from "../../src/provider/program.ts";
+import type { AnyProvider } from "../../src/provider/provider.ts";
 
 export interface DeployedCloud {
   /** As in the name of the executable. */

@@ -4,7 +4,7 @@
 import { existsSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { type AnyProvider, readConfig } from "../../src/app/connect-cloud.ts";
+import { readConfig } from "../../src/app/configuration/cloud-settings.ts";
 import { readFlags } from "../../src/app/flags/read-flags.ts";
 import { createManager, type Manager } from "../../src/app/manager/manager.ts";
 import { systemPlatform } from "../../src/app/system-platform.ts";
@@ -13,6 +13,7 @@ import type { Secret } from "../../src/core/secret.ts";
 import { createAuthority } from "../../src/pki/authority.ts";
 import { sleep } from "../../src/platform/clock.ts";
 import { keepLoopbackDirect } from "../../src/platform/environment.ts";
+import type { AnyProvider } from "../../src/provider/provider.ts";
 import { createLog } from "../../src/telemetry/log.ts";
 import { ApiServer } from "../../src/testing/apiserver/api-server.ts";
 import { Kubelets } from "../../src/testing/apiserver/kubelet/kubelets.ts";

@@ -2,7 +2,7 @@
 // To add a cloud, write one file in `clouds` and add one line to `clouds/registry.ts`.
 
 import type { Seen } from "#ccm/testing";
-import type { AnyProvider } from "../../src/app/connect-cloud.ts";
+import type { AnyProvider } from "../../src/provider/provider.ts";
 import type { State } from "./state.ts";
 
 /** A Service of the rehearsal, besides what all have. */

@@ -2,8 +2,8 @@
 
 import { type Milliseconds, minutes } from "../core/brand.ts";
 import type { Transport, TransportRequest } from "../platform/transport.ts";
+import type { AnyProvider } from "../provider/provider.ts";
 import type { Configuration } from "./configuration/configuration.ts";
-import type { AnyProvider } from "./connect-cloud.ts";
 import type { Flags } from "./flags/flag-table.ts";
 import type { ReadFlags } from "./flags/read-flags.ts";
 import { connectKube } from "./kube-client.ts";

@@ -250,6 +250,10 @@ export interface ProviderDefinition<
   connect(config: Values<C>, context: Context): Cloud<A, O, S, V>;
 }
 
+/** A definition of any cloud, for code that works with all of them. */
+export type AnyProvider = ProviderDefinition<Fields, Fields, ObservedLoadBalancer, Step, unknown>;
+export type AnyCloud = Cloud<Fields, ObservedLoadBalancer, Step, unknown>;
+
 /**
  * Makes a provider of a definition; the compiler infers and checks the types of its parts. What the fields of `config` declare is
  * added: settings with the paths of files, the files as inputs, and the checks of `exclusiveWith`, `ineffective` and URLs.

@@ -5,7 +5,7 @@ import { createHash } from "node:crypto";
 import fc from "fast-check";
 import { CloudError, type Routes } from "#ccm";
 import { fake } from "../../providers/fake/index.ts";
-import type { AnyProvider } from "../../src/app/connect-cloud.ts";
+import type { AnyProvider } from "../../src/provider/provider.ts";
 import { runsAllTests } from "../../src/testing/breadth.ts";
 import { runCommandIn } from "../support/command-world.ts";
 import { ReloadingProcess } from "../support/reloading-process.ts";

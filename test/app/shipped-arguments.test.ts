@@ -2,7 +2,7 @@ import { expect, test } from "bun:test";
 import { asTransport as cloudTransport } from "#ccm/testing";
 import { fake } from "../../providers/fake/index.ts";
 import { type Configuration, readConfiguration } from "../../src/app/configuration/configuration.ts";
-import type { AnyProvider } from "../../src/app/connect-cloud.ts";
+import type { AnyProvider } from "../../src/provider/provider.ts";
 // Imported here, because its import takes time that is not virtual.
 import "../../src/app/process-life.ts";
 import { runProgram } from "../../src/app/run.ts";

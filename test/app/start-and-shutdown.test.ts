@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import { asTransport as cloudTransport } from "#ccm/testing";
 import { fake } from "../../providers/fake/index.ts";
-import type { AnyProvider } from "../../src/app/connect-cloud.ts";
+import type { AnyProvider } from "../../src/provider/provider.ts";
 import "../../src/app/process-life.ts"; // Imported here, because its lazy import would take real time.
 import { runProgram } from "../../src/app/run.ts";
 import { seededRandom } from "../../src/platform/random.ts";

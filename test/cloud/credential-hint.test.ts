@@ -1,10 +1,12 @@
 import { expect, test } from "bun:test";
 import { fake } from "../../providers/fake/index.ts";
-import { type AnyProvider, type CloudSources, connectCloud } from "../../src/app/connect-cloud.ts";
+import { connectCloud } from "../../src/app/connect-cloud.ts";
+import type { CloudSources } from "../../src/app/flags/read-flags.ts";
 import { credentialHint } from "../../src/cloud/credential.ts";
 import { secret, text } from "../../src/core/fields.ts";
 import { seededRandom } from "../../src/platform/random.ts";
 import { CloudError } from "../../src/provider/errors.ts";
+import type { AnyProvider } from "../../src/provider/provider.ts";
 import { VirtualClock } from "../../src/testing/virtual-time/virtual-clock.ts";
 
 const url = "http://127.0.0.1:8620/v1/machines";

@@ -1,8 +1,8 @@
 import { describe, expect, test } from "bun:test";
 import { fake } from "../../providers/fake/index.ts";
-import type { AnyProvider } from "../../src/app/connect-cloud.ts";
 import { notesOf } from "../../src/app/flags/flag-notes.ts";
 import { flagFields } from "../../src/app/flags/flag-table.ts";
+import type { AnyProvider } from "../../src/provider/provider.ts";
 import "../../src/app/process-life.ts"; // Imported here, because its lazy import would take real time.
 import { readFlags } from "../../src/app/flags/read-flags.ts";
 import { runProgram } from "../../src/app/run.ts";

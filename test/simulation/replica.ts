@@ -3,7 +3,7 @@
 
 import { fake } from "../../providers/fake/index.ts";
 import { ReloadRequests } from "../../src/app/configuration/configuration-reloads.ts";
-import type { AnyProvider } from "../../src/app/connect-cloud.ts";
+import type { AnyProvider } from "../../src/provider/provider.ts";
 // The program imports these lazily, which would take real time in the simulation.
 import "../../src/app/process-life.ts";
 import "../../src/config-file/parse-yaml.ts";

@@ -2,7 +2,6 @@
 // all its owners and their ports.
 
 import { fake } from "../../providers/fake/index.ts";
-import type { AnyCloud, AnyProvider } from "../../src/app/connect-cloud.ts";
 import { text } from "../../src/core/fields.ts";
 import type { Fields } from "../../src/core/settings.ts";
 import { waitFor } from "../../src/kit/outcomes.ts";
@@ -12,6 +11,7 @@ import type {
   ObservedLoadBalancer,
 } from "../../src/provider/load-balancers.ts";
 import type { Step } from "../../src/provider/plan.ts";
+import type { AnyCloud, AnyProvider } from "../../src/provider/provider.ts";
 import { ownersOf } from "./cloud-invariants.ts";
 
 export const pool = "balancer.fake.example/pool";

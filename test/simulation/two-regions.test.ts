@@ -7,10 +7,10 @@ import { fakeApi } from "../../providers/fake/api.ts";
 import { machineSource } from "../../providers/fake/instances.ts";
 import { config } from "../../providers/fake/settings.ts";
 import { FakeCloud } from "../../providers/fake/simulator/fake-cloud.ts";
-import type { AnyProvider } from "../../src/app/connect-cloud.ts";
 import { minutes, seconds } from "../../src/core/brand.ts";
 import { defineProvider } from "../../src/index.ts";
 import type { Node } from "../../src/kube/objects.ts";
+import type { AnyProvider } from "../../src/provider/provider.ts";
 import type { VirtualClock } from "../../src/testing/virtual-time/virtual-clock.ts";
 import { World } from "./world.ts";
 

@@ -3,13 +3,13 @@
 
 import { FakeCloud } from "../../providers/fake/simulator/fake-cloud.ts";
 import type { SimulatedMachine } from "../../providers/fake/simulator/machines.ts";
-import type { AnyProvider } from "../../src/app/connect-cloud.ts";
 import { readFlags } from "../../src/app/flags/read-flags.ts";
 import { milliseconds, minutes, seconds } from "../../src/core/brand.ts";
 import { defined } from "../../src/core/defined.ts";
 import type { Node } from "../../src/kube/objects.ts";
 import { type Random, seededRandom } from "../../src/platform/random.ts";
 import type { TransportRequest } from "../../src/platform/transport.ts";
+import type { AnyProvider } from "../../src/provider/provider.ts";
 import { ApiServer } from "../../src/testing/apiserver/api-server.ts";
 import { asTransport } from "../../src/testing/apiserver/as-transport.ts";
 import { Kubelets } from "../../src/testing/apiserver/kubelet/kubelets.ts";

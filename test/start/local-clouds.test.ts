@@ -3,7 +3,7 @@
 import { describe, expect, test } from "bun:test";
 import type { LocalCloudDefinition } from "../../scripts/clouds/local-cloud.ts";
 import { localClouds } from "../../scripts/clouds/registry.ts";
-import { configProblems } from "../../src/app/connect-cloud.ts";
+import { configProblems } from "../../src/app/configuration/cloud-settings.ts";
 import { milliseconds } from "../../src/core/brand.ts";
 import { systemClock } from "../../src/platform/clock.ts";
 

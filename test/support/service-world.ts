@@ -4,13 +4,13 @@
 import { asTransport as cloudTransport } from "#ccm/testing";
 import { fake } from "../../providers/fake/index.ts";
 import { FakeCloud } from "../../providers/fake/simulator/fake-cloud.ts";
-import type { AnyProvider } from "../../src/app/connect-cloud.ts";
 import { readFlags } from "../../src/app/flags/read-flags.ts";
 import { createManager, type Manager } from "../../src/app/manager/manager.ts";
 import { milliseconds, seconds } from "../../src/core/brand.ts";
 import type { Node, Service } from "../../src/kube/objects.ts";
 import { seededRandom } from "../../src/platform/random.ts";
 import type { Transport } from "../../src/platform/transport.ts";
+import type { AnyProvider } from "../../src/provider/provider.ts";
 import { createLog } from "../../src/telemetry/log.ts";
 import { ApiServer } from "../../src/testing/apiserver/api-server.ts";
 import { asTransport } from "../../src/testing/apiserver/as-transport.ts";

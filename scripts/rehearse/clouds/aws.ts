@@ -7,9 +7,9 @@ import { serveCloud } from "#ccm/testing";
 import { aws as provider } from "../../../providers/aws/index.ts";
 import { clusterCloud, clusterID, config } from "../../../providers/aws/simulator/harness.ts";
 import type { AwsCloud } from "../../../providers/aws/simulator/index.ts";
-import type { AnyProvider } from "../../../src/app/connect-cloud.ts";
 import { milliseconds } from "../../../src/core/brand.ts";
 import { systemClock } from "../../../src/platform/clock.ts";
+import type { AnyProvider } from "../../../src/provider/provider.ts";
 import { prefixed, type RehearsalDefinition, type RehearsedCloud, type RehearsedService } from "../cloud.ts";
 
 const prefix = "service.beta.kubernetes.io/aws-load-balancer-";

@@ -3,9 +3,9 @@
 import { serveCloud } from "#ccm/testing";
 import { digitalocean as provider } from "../../../providers/digitalocean/index.ts";
 import { DigitalOceanCloud } from "../../../providers/digitalocean/simulator/index.ts";
-import type { AnyProvider } from "../../../src/app/connect-cloud.ts";
 import { milliseconds } from "../../../src/core/brand.ts";
 import { systemClock } from "../../../src/platform/clock.ts";
+import type { AnyProvider } from "../../../src/provider/provider.ts";
 import { prefixed, type RehearsalDefinition, type RehearsedCloud, type RehearsedService } from "../cloud.ts";
 
 const prefix = "service.beta.kubernetes.io/do-loadbalancer-";

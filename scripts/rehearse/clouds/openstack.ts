@@ -11,9 +11,9 @@ import {
   addServer,
   OpenStackCloud,
 } from "../../../providers/openstack/simulator/index.ts";
-import type { AnyProvider } from "../../../src/app/connect-cloud.ts";
 import { milliseconds } from "../../../src/core/brand.ts";
 import { systemClock } from "../../../src/platform/clock.ts";
+import type { AnyProvider } from "../../../src/provider/provider.ts";
 import { prefixed, type RehearsalDefinition, type RehearsedCloud, type RehearsedService } from "../cloud.ts";
 
 const prefix = "loadbalancer.openstack.org/";

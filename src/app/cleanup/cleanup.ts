@@ -3,7 +3,7 @@
 
 import { readClusterCIDRs } from "../../controllers/route/desired/cluster-cidrs.ts";
 import { minutes } from "../../core/brand.ts";
-import type { AnyCloud } from "../connect-cloud.ts";
+import type { AnyCloud } from "../../provider/provider.ts";
 import type { Operator } from "../operator.ts";
 import { type ClusterState, newLeader } from "./cluster-state.ts";
 import { LeftoverRemoval, type Removal } from "./delete-leftovers.ts";

@@ -7,7 +7,7 @@ import { type Milliseconds, milliseconds, seconds } from "../../core/brand.ts";
 import { messageOf } from "../../core/error-message.ts";
 import { type Clock, sleep } from "../../platform/clock.ts";
 import type { Call } from "../../provider/call.ts";
-import type { AnyCloud } from "../connect-cloud.ts";
+import type { AnyCloud } from "../../provider/provider.ts";
 import type { ClusterState } from "./cluster-state.ts";
 import { type DeletionDeps, deleteBalancer } from "./delete-balancer.ts";
 import { routeKey, type Survey } from "./left-objects.ts";

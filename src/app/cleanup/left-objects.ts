@@ -6,8 +6,8 @@ import { nameOf } from "../../controllers/service/observed/ownership.ts";
 import type { Cidr } from "../../core/brand.ts";
 import type { Clock } from "../../platform/clock.ts";
 import type { Call } from "../../provider/call.ts";
+import type { AnyCloud, AnyProvider } from "../../provider/provider.ts";
 import type { ObservedRoute } from "../../provider/routes.ts";
-import type { AnyCloud, AnyProvider } from "../connect-cloud.ts";
 import type { ClusterState } from "./cluster-state.ts";
 import {
   addressesOf,

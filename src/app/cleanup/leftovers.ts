@@ -9,8 +9,9 @@ import type { Cidr } from "../../core/brand.ts";
 import { readSettings } from "../../core/read-settings.ts";
 import { keyOf, type Node, type Service } from "../../kube/objects.ts";
 import type { ObservedLoadBalancer } from "../../provider/load-balancers.ts";
+import type { AnyCloud, AnyProvider } from "../../provider/provider.ts";
 import type { ObservedRoute } from "../../provider/routes.ts";
-import { type AnyCloud, type AnyProvider, annotationsOf } from "../connect-cloud.ts";
+import { annotationsOf } from "../configuration/cloud-settings.ts";
 import type { ClusterState } from "./cluster-state.ts";
 
 /** Why an object stays. `unselected`: a flag would select it. `foreign`: it belongs to another cluster with the same name. */

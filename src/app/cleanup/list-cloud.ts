@@ -8,8 +8,8 @@ import { messageOf } from "../../core/error-message.ts";
 import type { Clock } from "../../platform/clock.ts";
 import type { Call } from "../../provider/call.ts";
 import type { ObservedLoadBalancer } from "../../provider/load-balancers.ts";
+import type { AnyCloud } from "../../provider/provider.ts";
 import { tablesOf } from "../../provider/route-tables.ts";
-import type { AnyCloud } from "../connect-cloud.ts";
 
 export interface ListedTable {
   readonly table: RouteTable;

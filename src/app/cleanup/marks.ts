@@ -8,7 +8,7 @@ import { countOf } from "../../core/text.ts";
 import { keyOf } from "../../kube/objects.ts";
 import { sleep } from "../../platform/clock.ts";
 import type { ObservedLoadBalancer } from "../../provider/load-balancers.ts";
-import type { AnyCloud } from "../connect-cloud.ts";
+import type { AnyCloud } from "../../provider/provider.ts";
 import type { Operator } from "../operator.ts";
 import type { ClusterState } from "./cluster-state.ts";
 import { applySteps } from "./delete-balancer.ts";

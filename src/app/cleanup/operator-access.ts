@@ -2,8 +2,9 @@
 
 import type { KubeApi } from "../../kube/client/api.ts";
 import type { Call } from "../../provider/call.ts";
+import type { AnyCloud } from "../../provider/provider.ts";
 import { ConfigurationError } from "../configuration/configuration-error.ts";
-import { type AnyCloud, connectCloud } from "../connect-cloud.ts";
+import { connectCloud } from "../connect-cloud.ts";
 
 import { type Operator, ReadOnlyTransports, readingClient } from "../operator.ts";
 import { type ClusterState, findLeadership, newLeader, readCluster, readLease } from "./cluster-state.ts";

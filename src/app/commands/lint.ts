@@ -1,7 +1,8 @@
 // `lint`: checks Services and configuration files, for CI.
 
 import { codeOf, messageOf } from "../../core/error-message.ts";
-import { annotationsWithDefaults, connectCloud } from "../connect-cloud.ts";
+import { annotationsWithDefaults } from "../configuration/cloud-settings.ts";
+import { connectCloud } from "../connect-cloud.ts";
 import type { Command } from "./command.ts";
 import type { Invocation } from "./invocation.ts";
 

@@ -1,7 +1,7 @@
 // `man`: the man page of this executable, from the tables of commands, flags and settings, as roff for man(7).
 
+import type { AnyProvider } from "../../provider/provider.ts";
 import { version as programVersion } from "../build-info.ts";
-import type { AnyProvider } from "../connect-cloud.ts";
 import { type Entry, flagEntries, purpose, settingEntries } from "../flags/help-text.ts";
 import { type Command, type CommandPage, invalidUsage, usageLines } from "./command.ts";
 

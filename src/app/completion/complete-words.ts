@@ -2,7 +2,7 @@
 // it in the protocol of cobra. Pure.
 
 import type { Field } from "../../core/settings.ts";
-import type { AnyProvider } from "../connect-cloud.ts";
+import type { AnyProvider } from "../../provider/provider.ts";
 import { notesOf } from "../flags/flag-notes.ts";
 import { flagFields } from "../flags/flag-table.ts";
 import { providerFlags } from "../flags/provider-flags.ts";

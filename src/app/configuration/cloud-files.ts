@@ -6,8 +6,8 @@ import { inEach } from "../../core/certain-checks.ts";
 import type { Problem } from "../../core/problem.ts";
 import { Secret } from "../../core/secret.ts";
 import { type Fields, topLevelName, type Values } from "../../core/settings.ts";
-import type { ConfigFile, ConfigSection } from "../../provider/provider.ts";
-import { type AnyProvider, type CloudSettings, readConfig } from "../connect-cloud.ts";
+import type { AnyProvider, ConfigFile, ConfigSection } from "../../provider/provider.ts";
+import { type CloudSettings, readConfig } from "./cloud-settings.ts";
 import type { FileReader } from "./file-reader.ts";
 
 export interface CloudFile {

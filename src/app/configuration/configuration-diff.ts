@@ -6,10 +6,11 @@ import { formatDuration } from "../../core/duration.ts";
 import { Secret } from "../../core/secret.ts";
 import type { Field } from "../../core/settings.ts";
 import type { Environment } from "../../platform/environment.ts";
-import { type AnyProvider, readConfig } from "../connect-cloud.ts";
+import type { AnyProvider } from "../../provider/provider.ts";
 import { controllerSettings } from "../flags/controller-settings.ts";
 import { needsRestart } from "../flags/flag-notes.ts";
 import { type FlagName, type Flags, flagFields } from "../flags/flag-table.ts";
+import { readConfig } from "./cloud-settings.ts";
 import type { Configuration } from "./configuration.ts";
 
 /** A changed value that takes effect after a restart. */

@@ -6,9 +6,9 @@ import { messageOf } from "../../core/error-message.ts";
 import { type Clock, sleep } from "../../platform/clock.ts";
 import type { Environment } from "../../platform/environment.ts";
 import type { Files } from "../../platform/files.ts";
+import type { AnyProvider } from "../../provider/provider.ts";
 import { linkedController } from "../../runtime/abortable.ts";
 import type { Log } from "../../telemetry/log.ts";
-import type { AnyProvider } from "../connect-cloud.ts";
 import { readInputs } from "./cloud-files.ts";
 import { type Configuration, isUsable } from "./configuration.ts";
 import {

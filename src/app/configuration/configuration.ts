@@ -7,13 +7,14 @@ import type { Problem } from "../../core/problem.ts";
 import type { Secret } from "../../core/secret.ts";
 import type { Environment } from "../../platform/environment.ts";
 import type { Files } from "../../platform/files.ts";
-import { type AnyProvider, configProblems } from "../connect-cloud.ts";
+import type { AnyProvider } from "../../provider/provider.ts";
 import { cloudNameProblems } from "../flags/flag-problems.ts";
 import { flagFields, flagShapes, flagsNotInFile } from "../flags/flag-table.ts";
 import { parseFlags } from "../flags/pflag.ts";
 import { type ReadFlags, readFlags } from "../flags/read-flags.ts";
 import { webhookProblems } from "../flags/webhook-names.ts";
 import { readCloudFile, readInputs, withSection } from "./cloud-files.ts";
+import { configProblems } from "./cloud-settings.ts";
 import { FileReader } from "./file-reader.ts";
 import { unknownVariables } from "./unknown-variables.ts";
 

@@ -6,11 +6,12 @@ import { annotationsSchema, type JsonSchema, propertiesOf } from "../../config-f
 import { ownAnnotations } from "../../controllers/service/annotations/annotations.ts";
 import { ownPrefix } from "../../controllers/well-known.ts";
 import type { Field, Fields } from "../../core/settings.ts";
+import type { AnyProvider } from "../../provider/provider.ts";
 import { commonReasons, meaningsOf } from "../../provider/reasons.ts";
-import { type AnyProvider, annotationsOf } from "../connect-cloud.ts";
 import { notesOf } from "../flags/flag-notes.ts";
 import { flagFields, flagsNotInFile } from "../flags/flag-table.ts";
 import { withPresets } from "../flags/provider-flags.ts";
+import { annotationsOf } from "./cloud-settings.ts";
 
 function withPrefix(prefix: string, fields: Fields): Readonly<Record<string, Field<unknown>>> {
   return Object.fromEntries(

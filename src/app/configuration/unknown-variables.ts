@@ -5,7 +5,7 @@ import { didYouMean, editDistance } from "../../core/did-you-mean.ts";
 import type { Problem } from "../../core/problem.ts";
 import type { Fields } from "../../core/settings.ts";
 import type { Environment } from "../../platform/environment.ts";
-import type { AnyProvider } from "../connect-cloud.ts";
+import type { AnyProvider } from "../../provider/provider.ts";
 
 const prefixOf = (name: string): string | undefined => /^[^_]+_/.exec(name)?.[0];
 

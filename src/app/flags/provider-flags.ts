@@ -3,7 +3,7 @@
 import { text } from "../../core/fields.ts";
 import type { Problem } from "../../core/problem.ts";
 import type { Field, Fields } from "../../core/settings.ts";
-import type { AnyProvider } from "../connect-cloud.ts";
+import type { AnyProvider } from "../../provider/provider.ts";
 import { noEffect } from "./flag-notes.ts";
 import { invalidFlag } from "./flag-problems.ts";
 

@@ -4,7 +4,7 @@
 import type { RawSection } from "../../config-file/parse-configuration.ts";
 import type { Problem } from "../../core/problem.ts";
 import { readSettings } from "../../core/read-settings.ts";
-import type { CloudSources } from "../connect-cloud.ts";
+import type { Secret } from "../../core/secret.ts";
 import { type ControllerName, chooseControllers } from "./controller-names.ts";
 import { type ControllerSettings, controllerSettings } from "./controller-settings.ts";
 import { electionProblems } from "./election-timing.ts";
@@ -25,6 +25,22 @@ export interface FlagSources {
   readonly provider?: FlagsOfProvider;
   /** Flags of the configuration file; the command line takes precedence. */
   readonly file?: { readonly path: string; readonly flags: RawSection } | undefined;
+}
+
+/** Settings of the cloud from all sources except the environment. */
+export interface CloudSources {
+  /** From flags: they take precedence over everything else. */
+  readonly given: ReadonlyMap<string, string>;
+  /** From files: the environment takes precedence. */
+  readonly file?: Readonly<Record<string, string>>;
+  /** The position of each setting in a file, as `path:line:column`. */
+  readonly places?: ReadonlyMap<string, string>;
+  /** What settings and sections are called in the cloud's own file, if that has other names. */
+  readonly titles?: ReadonlyMap<string, string>;
+  /** Names in lines of that file that could not be read. */
+  readonly unread?: readonly string[];
+  /** Content of the files that settings name, by path. */
+  readonly inputFiles?: ReadonlyMap<string, Secret>;
 }
 
 export interface ReadFlags extends Omit<ControllerSettings, "problems"> {

@@ -27,8 +27,8 @@ import {
   volumeSnapshotContents,
   volumeSnapshots,
 } from "../../kube/volume-snapshots.ts";
+import type { AnyCloud, AnyProvider } from "../../provider/provider.ts";
 import { ConfigurationError } from "../configuration/configuration-error.ts";
-import type { AnyCloud, AnyProvider } from "../connect-cloud.ts";
 import { objectReporter } from "../logging/object-reporter.ts";
 import type { ControllerContext } from "./controller-context.ts";
 import { type WatchDeps, WatchedResource } from "./watched-resource.ts";

@@ -9,11 +9,12 @@ import type { Redaction } from "../../core/redaction.ts";
 import { chooseProxy, proxySettingsOf } from "../../kube/connection/proxy.ts";
 import type { OpenSocket } from "../../platform/socket.ts";
 import type { Instances } from "../../provider/instances.ts";
+import type { AnyProvider } from "../../provider/provider.ts";
 import { undeclaredReason } from "../../provider/reasons.ts";
 import type { WriteGate } from "../../runtime/write-gate.ts";
 import type { Log } from "../../telemetry/log.ts";
 import { ConfigurationError, noInstances } from "../configuration/configuration-error.ts";
-import { type AnyProvider, type ConnectedCloud, connectCloud } from "../connect-cloud.ts";
+import { type ConnectedCloud, connectCloud } from "../connect-cloud.ts";
 import type { ReadFlags } from "../flags/read-flags.ts";
 import type { ManagerPlatform } from "../system-platform.ts";
 

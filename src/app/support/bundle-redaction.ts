@@ -3,8 +3,9 @@
 import { isSecretName, type Redaction, secretsIn } from "../../core/redaction.ts";
 import type { KubeObject } from "../../kube/objects.ts";
 import type { Environment } from "../../platform/environment.ts";
+import type { AnyProvider } from "../../provider/provider.ts";
+import { readConfig } from "../configuration/cloud-settings.ts";
 import type { Configuration } from "../configuration/configuration.ts";
-import { type AnyProvider, readConfig } from "../connect-cloud.ts";
 
 const hidden = "[secret]";
 

@@ -7,6 +7,7 @@ import { CloudVolumes, type CloudVolumesOptions } from "../../csi/cloud-volumes.
 import { controllerService, identityService } from "../../csi/controller-service.ts";
 import { csiSchema, csiServices } from "../../csi/spec.ts";
 import { systemFigures } from "../../platform/memory.ts";
+import type { AnyCloud } from "../../provider/provider.ts";
 import type { VolumeDriver, Volumes } from "../../provider/volumes.ts";
 import { linkedController } from "../../runtime/abortable.ts";
 import type { Log } from "../../telemetry/log.ts";
@@ -14,7 +15,7 @@ import { version } from "../build-info.ts";
 import type { Configuration } from "../configuration/configuration.ts";
 import { ConfigurationError } from "../configuration/configuration-error.ts";
 import { ConfigurationReloads, ReloadRequests } from "../configuration/configuration-reloads.ts";
-import { type AnyCloud, connectCloud } from "../connect-cloud.ts";
+import { connectCloud } from "../connect-cloud.ts";
 import { forwardToVolumes } from "../forward-to.ts";
 import { createCloudMetrics } from "../metrics/request-metrics.ts";
 import { serveHttp } from "./http-endpoint.ts";

@@ -4,11 +4,11 @@ import { describeError } from "../../core/error-message.ts";
 import { Redaction } from "../../core/redaction.ts";
 import { type RpcReport, RpcServer } from "../../grpc/rpc-server.ts";
 import { listenOnSocket } from "../../platform/http2-socket.ts";
+import type { AnyProvider } from "../../provider/provider.ts";
 import { abortable } from "../../runtime/abortable.ts";
 import type { Log } from "../../telemetry/log.ts";
 import type { Configuration } from "../configuration/configuration.ts";
 import { ConfigurationError } from "../configuration/configuration-error.ts";
-import type { AnyProvider } from "../connect-cloud.ts";
 import type { Console } from "../console.ts";
 import type { ManagerPlatform } from "../system-platform.ts";
 

@@ -1,10 +1,10 @@
 import { expect, test } from "bun:test";
 import { X509Certificate } from "node:crypto";
 import { fake } from "../../../providers/fake/index.ts";
-import type { AnyProvider } from "../../../src/app/connect-cloud.ts";
 import { runProgram } from "../../../src/app/run.ts";
 import { createAuthority } from "../../../src/pki/authority.ts";
 import { seededRandom } from "../../../src/platform/random.ts";
+import type { AnyProvider } from "../../../src/provider/provider.ts";
 import { MemoryFiles } from "../../../src/testing/virtual-time/memory-files.ts";
 import { VirtualClock } from "../../../src/testing/virtual-time/virtual-clock.ts";
 

@@ -1,8 +1,8 @@
 import { describe, expect, test } from "bun:test";
 import { hetzner } from "../../../providers/hetzner/index.ts";
 import { completedFlags, menuText } from "../../../src/app/completion/complete-words.ts";
-import type { AnyProvider } from "../../../src/app/connect-cloud.ts";
 import { flagFields } from "../../../src/app/flags/flag-table.ts";
+import type { AnyProvider } from "../../../src/provider/provider.ts";
 import { runCommandIn } from "../../support/command-world.ts";
 import { ServiceWorld } from "../../support/service-world.ts";
 

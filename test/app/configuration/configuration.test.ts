@@ -1,9 +1,10 @@
 import { describe, expect, test } from "bun:test";
 import { fake } from "../../../providers/fake/index.ts";
+import { readConfig } from "../../../src/app/configuration/cloud-settings.ts";
 import { readConfiguration } from "../../../src/app/configuration/configuration.ts";
 import { diffConfigurations } from "../../../src/app/configuration/configuration-diff.ts";
-import { type AnyProvider, readConfig } from "../../../src/app/connect-cloud.ts";
 import { text } from "../../../src/core/fields.ts";
+import type { AnyProvider } from "../../../src/provider/provider.ts";
 import { MemoryFiles } from "../../../src/testing/virtual-time/memory-files.ts";
 
 // The source of each value, and which source takes precedence.

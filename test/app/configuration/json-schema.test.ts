@@ -1,11 +1,11 @@
 import { expect, test } from "bun:test";
 import { fake } from "../../../providers/fake/index.ts";
 import { configurationSchema } from "../../../src/app/configuration/json-schema.ts";
-import type { AnyProvider } from "../../../src/app/connect-cloud.ts";
 import { commandFlagNames, flagFields } from "../../../src/app/flags/flag-table.ts";
 import { parseConfiguration } from "../../../src/config-file/parse-configuration.ts";
 import { parseYaml } from "../../../src/config-file/parse-yaml.ts";
 import { ownAnnotations } from "../../../src/controllers/service/annotations/annotations.ts";
+import type { AnyProvider } from "../../../src/provider/provider.ts";
 
 // The schema and the reader must agree: what the schema allows the reader accepts, and what it forbids the
 // reader refuses.

@@ -1,15 +1,16 @@
 import { afterEach, expect, test } from "bun:test";
 import { fake } from "../../../providers/fake/index.ts";
+import { readConfig } from "../../../src/app/configuration/cloud-settings.ts";
 import { readConfiguration } from "../../../src/app/configuration/configuration.ts";
 import {
   ConfigurationReloads,
   ReloadRequests,
 } from "../../../src/app/configuration/configuration-reloads.ts";
-import { type AnyProvider, readConfig } from "../../../src/app/connect-cloud.ts";
 import { seconds } from "../../../src/core/brand.ts";
 import { secret, text } from "../../../src/core/fields.ts";
 import { records } from "../../../src/core/record-fields.ts";
 import { Secret } from "../../../src/core/secret.ts";
+import type { AnyProvider } from "../../../src/provider/provider.ts";
 import { createLog } from "../../../src/telemetry/log.ts";
 import { MemoryFiles } from "../../../src/testing/virtual-time/memory-files.ts";
 import { VirtualClock } from "../../../src/testing/virtual-time/virtual-clock.ts";

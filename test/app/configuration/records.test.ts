@@ -2,17 +2,17 @@
 
 import { expect, test } from "bun:test";
 import { fake } from "../../../providers/fake/index.ts";
+import { configProblems, readConfig } from "../../../src/app/configuration/cloud-settings.ts";
 import { readConfiguration } from "../../../src/app/configuration/configuration.ts";
 import { diffConfigurations } from "../../../src/app/configuration/configuration-diff.ts";
 import { configurationSchema } from "../../../src/app/configuration/json-schema.ts";
-import { type AnyProvider, configProblems, readConfig } from "../../../src/app/connect-cloud.ts";
 import { helpText } from "../../../src/app/flags/help-text.ts";
 import { credentialHint } from "../../../src/cloud/credential.ts";
 import { integer, secret, text } from "../../../src/core/fields.ts";
 import { list } from "../../../src/core/list-fields.ts";
 import { records } from "../../../src/core/record-fields.ts";
 import { CloudError } from "../../../src/provider/errors.ts";
-import type { ConfigFile } from "../../../src/provider/provider.ts";
+import type { AnyProvider, ConfigFile } from "../../../src/provider/provider.ts";
 import { MemoryFiles } from "../../../src/testing/virtual-time/memory-files.ts";
 
 const path = "/etc/fairlead.yaml";

@@ -5,7 +5,7 @@ import { hetzner } from "../../../providers/hetzner/index.ts";
 import { rancher } from "../../../providers/rancher/index.ts";
 import { readConfiguration } from "../../../src/app/configuration/configuration.ts";
 import { unknownVariables } from "../../../src/app/configuration/unknown-variables.ts";
-import type { AnyProvider } from "../../../src/app/connect-cloud.ts";
+import type { AnyProvider } from "../../../src/provider/provider.ts";
 import { MemoryFiles } from "../../../src/testing/virtual-time/memory-files.ts";
 
 // Environment variables that are nearly, or not at all, settings of the cloud.

@@ -4,13 +4,14 @@
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { resolve } from "node:path";
 import { fake } from "../../../providers/fake/index.ts";
+import { annotationsOf } from "../../../src/app/configuration/cloud-settings.ts";
 import { ConfigurationError } from "../../../src/app/configuration/configuration-error.ts";
-import { type AnyProvider, annotationsOf } from "../../../src/app/connect-cloud.ts";
 import { openServing, type Serving } from "../../../src/app/endpoints/open-serving.ts";
 import { readFlags } from "../../../src/app/flags/read-flags.ts";
 import { goDuration } from "../../../src/core/duration.ts";
 import type { Listen, ListenOptions } from "../../../src/platform/listener.ts";
 import { seededRandom } from "../../../src/platform/random.ts";
+import type { AnyProvider } from "../../../src/provider/provider.ts";
 import { createLog } from "../../../src/telemetry/log.ts";
 import { ServiceWorld } from "../../support/service-world.ts";
 

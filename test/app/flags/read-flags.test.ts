@@ -1,12 +1,12 @@
 import { describe, expect, test } from "bun:test";
 import { fake } from "../../../providers/fake/index.ts";
 import { configurationSchema } from "../../../src/app/configuration/json-schema.ts";
-import type { AnyProvider } from "../../../src/app/connect-cloud.ts";
 import { needsRestart } from "../../../src/app/flags/flag-notes.ts";
 import { flagFields } from "../../../src/app/flags/flag-table.ts";
 import { helpText } from "../../../src/app/flags/help-text.ts";
 import { readFlags } from "../../../src/app/flags/read-flags.ts";
 import { text } from "../../../src/core/fields.ts";
+import type { AnyProvider } from "../../../src/provider/provider.ts";
 import { ServiceWorld } from "../../support/service-world.ts";
 
 // How flags are read: refused before the start, or applied.

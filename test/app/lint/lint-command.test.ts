@@ -6,8 +6,9 @@ import { fake } from "../../../providers/fake/index.ts";
 import { hetzner } from "../../../providers/hetzner/index.ts";
 import { openstack } from "../../../providers/openstack/index.ts";
 import { rancher } from "../../../providers/rancher/index.ts";
-import { type AnyProvider, annotationsOf } from "../../../src/app/connect-cloud.ts";
+import { annotationsOf } from "../../../src/app/configuration/cloud-settings.ts";
 import { atPlaceIn, Linter } from "../../../src/app/lint/lint-files.ts";
+import type { AnyProvider } from "../../../src/provider/provider.ts";
 import { type CommandOptions, runCommandIn } from "../../support/command-world.ts";
 import { ServiceWorld } from "../../support/service-world.ts";
 

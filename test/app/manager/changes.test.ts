@@ -2,9 +2,9 @@
 
 import { expect, test } from "bun:test";
 import { fake } from "../../../providers/fake/index.ts";
-import type { AnyProvider } from "../../../src/app/connect-cloud.ts";
 import { minutes } from "../../../src/core/brand.ts";
 import type { ChangeHint } from "../../../src/provider/changes.ts";
+import type { AnyProvider } from "../../../src/provider/provider.ts";
 import { ServiceWorld } from "../../support/service-world.ts";
 
 /** A stream that a test writes. */

@@ -1,11 +1,12 @@
 import { describe, expect, test } from "bun:test";
-import type { AnyCloud, ConnectedCloud } from "../../../src/app/connect-cloud.ts";
+import type { ConnectedCloud } from "../../../src/app/connect-cloud.ts";
 import type { ReadFlags } from "../../../src/app/flags/read-flags.ts";
 import { readFlags } from "../../../src/app/flags/read-flags.ts";
 import { CurrentCloud, CurrentClouds, changedShape } from "../../../src/app/manager/current-clouds.ts";
 import { LiveSettings } from "../../../src/app/manager/live-settings.ts";
 import type { Generation } from "../../../src/app/manager/open-clouds.ts";
 import type { InstanceSource } from "../../../src/provider/instances.ts";
+import type { AnyCloud } from "../../../src/provider/provider.ts";
 import { tableNameProblems, tablesOf } from "../../../src/provider/route-tables.ts";
 import type { RouteTables } from "../../../src/provider/routes.ts";
 

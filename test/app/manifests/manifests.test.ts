@@ -5,10 +5,10 @@ import { fake } from "../../../providers/fake/index.ts";
 import { hetzner } from "../../../providers/hetzner/index.ts";
 import { openstack } from "../../../providers/openstack/index.ts";
 import { rancher } from "../../../providers/rancher/index.ts";
-import type { AnyProvider } from "../../../src/app/connect-cloud.ts";
 import { readFlags } from "../../../src/app/flags/read-flags.ts";
 import { runProgram } from "../../../src/app/run.ts";
 import { seededRandom } from "../../../src/platform/random.ts";
+import type { AnyProvider } from "../../../src/provider/provider.ts";
 import { MemoryFiles } from "../../../src/testing/virtual-time/memory-files.ts";
 import { VirtualClock } from "../../../src/testing/virtual-time/virtual-clock.ts";
 

@@ -10,7 +10,6 @@ import { asTransport } from "#ccm/testing";
 import { fake } from "../../../providers/fake/index.ts";
 import { FakeCloud } from "../../../providers/fake/simulator/fake-cloud.ts";
 import { ReloadRequests } from "../../../src/app/configuration/configuration-reloads.ts";
-import type { AnyProvider } from "../../../src/app/connect-cloud.ts";
 import { runProgram } from "../../../src/app/run.ts";
 import { systemPlatform } from "../../../src/app/system-platform.ts";
 import { milliseconds } from "../../../src/core/brand.ts";
@@ -19,6 +18,7 @@ import { Codec } from "../../../src/grpc/messages.ts";
 import { type Clock, systemClock } from "../../../src/platform/clock.ts";
 import { systemRandom } from "../../../src/platform/random.ts";
 import type { Transport } from "../../../src/platform/transport.ts";
+import type { AnyProvider } from "../../../src/provider/provider.ts";
 import { ApiServer } from "../../../src/testing/apiserver/api-server.ts";
 import { asTransport as asKubeTransport } from "../../../src/testing/apiserver/as-transport.ts";
 

@@ -1,13 +1,13 @@
 // A test API server and managers of one cloud that reach the cloud over HTTP, in real time.
 
 import { readConfiguration } from "../../../src/app/configuration/configuration.ts";
-import type { AnyProvider } from "../../../src/app/connect-cloud.ts";
 import { createManager, type Manager } from "../../../src/app/manager/manager.ts";
 import { systemPlatform } from "../../../src/app/system-platform.ts";
 import type { Node, Service } from "../../../src/kube/objects.ts";
 import { systemClock } from "../../../src/platform/clock.ts";
 import { systemRandom } from "../../../src/platform/random.ts";
 import { systemTransport, type TransportRequest } from "../../../src/platform/transport.ts";
+import type { AnyProvider } from "../../../src/provider/provider.ts";
 import { createLog } from "../../../src/telemetry/log.ts";
 import { ApiServer } from "../../../src/testing/apiserver/api-server.ts";
 import { asTransport } from "../../../src/testing/apiserver/as-transport.ts";

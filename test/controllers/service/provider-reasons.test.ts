@@ -3,8 +3,8 @@
 import { expect, test } from "bun:test";
 import { fake } from "../../../providers/fake/index.ts";
 import { configurationSchema } from "../../../src/app/configuration/json-schema.ts";
-import type { AnyProvider } from "../../../src/app/connect-cloud.ts";
 import { declareReasons, type Problem } from "../../../src/index.ts";
+import type { AnyProvider } from "../../../src/provider/provider.ts";
 import { scriptedWorld } from "../../support/scripted-world.ts";
 
 const reasons = declareReasons({ CertificateExpired: "The certificate has expired. Renew it." });

@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import { fake } from "../../../providers/fake/index.ts";
-import type { AnyProvider } from "../../../src/app/connect-cloud.ts";
 import { defineProvider, nodeSelector, text } from "../../../src/index.ts";
+import type { AnyProvider } from "../../../src/provider/provider.ts";
 import { ServiceWorld } from "../../support/service-world.ts";
 
 // An annotation of the provider that selects the target Nodes. The framework applies it.

@@ -6,7 +6,7 @@ import { aws } from "../../../providers/aws/index.ts";
 import { readConfigFile } from "../../../providers/aws/settings.ts";
 import { instanceTags } from "../../../providers/aws/tagging.ts";
 import { readConfiguration } from "../../../src/app/configuration/configuration.ts";
-import type { AnyProvider } from "../../../src/app/connect-cloud.ts";
+import type { AnyProvider } from "../../../src/provider/provider.ts";
 import { MemoryFiles } from "../../../src/testing/virtual-time/memory-files.ts";
 
 /** Every key of the structs that the Go manager decodes its file into, version 1.36.1. */

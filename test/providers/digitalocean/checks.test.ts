@@ -3,11 +3,11 @@
 import { expect, test } from "bun:test";
 import { asTransport } from "#ccm/testing";
 import { digitalocean } from "../../../providers/digitalocean/index.ts";
-import type { AnyProvider } from "../../../src/app/connect-cloud.ts";
-import { annotationsWithDefaults } from "../../../src/app/connect-cloud.ts";
+import { annotationsWithDefaults } from "../../../src/app/configuration/cloud-settings.ts";
 import { helpText } from "../../../src/app/flags/help-text.ts";
 import { admitService } from "../../../src/controllers/service/admit.ts";
 import { readSettings } from "../../../src/core/read-settings.ts";
+import type { AnyProvider } from "../../../src/provider/provider.ts";
 import { runCommandIn } from "../../support/command-world.ts";
 import { ServiceWorld } from "../../support/service-world.ts";
 import { DigitalOceanWorld, prefix, token } from "./digitalocean-world.ts";

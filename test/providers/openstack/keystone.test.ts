@@ -6,9 +6,10 @@ import { failureOf, VirtualClock } from "#ccm/testing";
 import { openstack } from "../../../providers/openstack/index.ts";
 import { config, secret } from "../../../providers/openstack/simulator/harness.ts";
 import { addServer } from "../../../providers/openstack/simulator/index.ts";
-import { type AnyProvider, connectCloud } from "../../../src/app/connect-cloud.ts";
+import { connectCloud } from "../../../src/app/connect-cloud.ts";
 import { messageOf } from "../../../src/core/error-message.ts";
 import { seededRandom } from "../../../src/platform/random.ts";
+import type { AnyProvider } from "../../../src/provider/provider.ts";
 import { instancesOf, labWith } from "./openstack-lab.ts";
 
 const tokens = "POST /identity/v3/auth/tokens";

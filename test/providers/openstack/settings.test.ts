@@ -5,7 +5,7 @@ import { readSettings } from "#ccm/testing";
 import { readClouds, readConfigFile } from "../../../providers/openstack/config-file.ts";
 import { openstack } from "../../../providers/openstack/index.ts";
 import { readConfiguration } from "../../../src/app/configuration/configuration.ts";
-import type { AnyProvider } from "../../../src/app/connect-cloud.ts";
+import type { AnyProvider } from "../../../src/provider/provider.ts";
 import { MemoryFiles } from "../../../src/testing/virtual-time/memory-files.ts";
 
 const textsOf = (values: Readonly<Record<string, string>>) => {

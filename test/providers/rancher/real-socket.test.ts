@@ -4,12 +4,13 @@ import { expect, test } from "bun:test";
 import { rancher } from "../../../providers/rancher/index.ts";
 import { config, keys } from "../../../providers/rancher/simulator/harness.ts";
 import { RancherCloud, serveRancherCloud } from "../../../providers/rancher/simulator/index.ts";
-import { type AnyProvider, connectCloud } from "../../../src/app/connect-cloud.ts";
+import { connectCloud } from "../../../src/app/connect-cloud.ts";
 import { systemClock } from "../../../src/platform/clock.ts";
 import { systemRandom } from "../../../src/platform/random.ts";
 import { systemSocket } from "../../../src/platform/socket.ts";
 import { systemTransport } from "../../../src/platform/transport.ts";
 import type { ChangeHint } from "../../../src/provider/changes.ts";
+import type { AnyProvider } from "../../../src/provider/provider.ts";
 
 test("reports a host that is purged, and refusals with their status", async () => {
   const cloud = new RancherCloud({ clock: systemClock });

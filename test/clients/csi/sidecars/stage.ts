@@ -5,7 +5,6 @@ import { join } from "node:path";
 import { fake } from "../../../../providers/fake/index.ts";
 import { FakeCloud } from "../../../../providers/fake/simulator/fake-cloud.ts";
 import { type ServedCloud, serveFakeCloud } from "../../../../providers/fake/simulator/http.ts";
-import type { AnyProvider } from "../../../../src/app/connect-cloud.ts";
 import { runProgram } from "../../../../src/app/run.ts";
 import { systemPlatform } from "../../../../src/app/system-platform.ts";
 import { milliseconds } from "../../../../src/core/brand.ts";
@@ -27,6 +26,7 @@ import {
   volumeAttachments,
 } from "../../../../src/kube/resources.ts";
 import { systemClock } from "../../../../src/platform/clock.ts";
+import type { AnyProvider } from "../../../../src/provider/provider.ts";
 import { type ControlPlane, startControlPlane } from "../../../cluster/rig/control-plane.ts";
 import { type KeptProcess, startProcess } from "../../../cluster/rig/kept-process.ts";
 import { kubeletNode } from "../../../cluster/rig/kubelet-objects.ts";

@@ -4,12 +4,13 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { failureOf } from "#ccm/testing";
 import { openstack } from "../../../../providers/openstack/index.ts";
-import { type AnyProvider, connectCloud } from "../../../../src/app/connect-cloud.ts";
+import { connectCloud } from "../../../../src/app/connect-cloud.ts";
 import { minutes } from "../../../../src/core/brand.ts";
 import { CloudVolumes } from "../../../../src/csi/cloud-volumes.ts";
 import { systemClock } from "../../../../src/platform/clock.ts";
 import { systemRandom } from "../../../../src/platform/random.ts";
 import { systemTransport } from "../../../../src/platform/transport.ts";
+import type { AnyProvider } from "../../../../src/provider/provider.ts";
 import { Cluster } from "../../../clients/rig/cluster.ts";
 import { until as untilItHolds } from "../../../cluster/rig/until.ts";
 import { readWithSDK } from "../clients/rig/sdk.ts";

@@ -2,7 +2,7 @@
 
 import { aws } from "../../../../../providers/aws/index.ts";
 import { prefix } from "../../../../../providers/aws/load-balancers/annotations.ts";
-import type { AnyProvider } from "../../../../../src/app/connect-cloud.ts";
+import type { AnyProvider } from "../../../../../src/provider/provider.ts";
 import { Cluster } from "../../../../clients/rig/cluster.ts";
 
 const flags = ["--absence-confirmation=2s", "--node-status-update-frequency=1s"];

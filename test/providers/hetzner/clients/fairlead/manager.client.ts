@@ -3,7 +3,7 @@
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { hetzner } from "../../../../../providers/hetzner/index.ts";
-import type { AnyProvider } from "../../../../../src/app/connect-cloud.ts";
+import type { AnyProvider } from "../../../../../src/provider/provider.ts";
 import { Cluster } from "../../../../clients/rig/cluster.ts";
 import { type AnnotationCase, annotationCases } from "../../annotations-table.ts";
 import { expectedOf, observedOf } from "./expected.ts";

@@ -1,0 +1,157 @@
+// The settings and annotations of a cloud: reads the settings strictly from flags, variables and files, and names in each problem where
+// the value comes from. Pure.
+
+import type { AnnotationTable } from "../../controllers/service/annotations/annotations.ts";
+import { factKeysOf } from "../../controllers/service/desired/facts.ts";
+import { inEach, possibleValues, settingsMeant } from "../../core/certain-checks.ts";
+import type { Problem } from "../../core/problem.ts";
+import { readSettings } from "../../core/read-settings.ts";
+import { type Fields, topLevelName, type Values } from "../../core/settings.ts";
+import type { Environment } from "../../platform/environment.ts";
+import type { AnyProvider } from "../../provider/provider.ts";
+import type { CloudSources } from "../flags/read-flags.ts";
+
+export interface CloudSettings extends CloudSources {
+  readonly environment: Environment;
+  readonly cluster: string;
+  /** The uid of the cluster, as soon as it is known. */
+  readonly clusterUID?: () => string | undefined;
+}
+
+export type SettingSources = Omit<CloudSettings, "cluster" | "clusterUID">;
+
+/** The Service annotations of the provider; a provider without annotations gets a prefix anyway. */
+export function annotationsOf({ annotations, facts = {} }: AnyProvider): AnnotationTable<Fields> {
+  return {
+    ...(annotations ?? { prefix: "fairlead.dev/balancer-", fields: {} }),
+    factKeys: factKeysOf(facts),
+  };
+}
+
+/** With the current defaults of the operator, for checks of Services without a load balancer. */
+export function annotationsWithDefaults(
+  provider: AnyProvider,
+  settings: () => SettingSources,
+): AnnotationTable<Fields> {
+  return { ...annotationsOf(provider), operator: () => readConfig(provider, settings()).values };
+}
+
+/** By name of the setting: flags take precedence over variables, and variables over files. */
+function rawConfig(
+  { config }: AnyProvider,
+  { environment, given, file }: SettingSources,
+): Readonly<Record<string, string>> {
+  const raw: Record<string, string> = { ...file };
+  for (const [name, field] of Object.entries(config)) {
+    const value = field.env === undefined ? undefined : environment[field.env];
+    if (value !== undefined && value !== "") raw[name] = value;
+  }
+  return { ...raw, ...Object.fromEntries(given) };
+}
+
+/** What decides about a setting; undefined if it has its default. */
+function originOf(
+  { config }: AnyProvider,
+  name: string,
+  { environment, given, file }: SettingSources,
+): "flag" | "variable" | "file" | undefined {
+  if (given.has(name)) return "flag";
+  if ((environment[config[name]?.env ?? ""] ?? "") !== "") return "variable";
+  return file?.[name] === undefined ? undefined : "file";
+}
+
+/** Where a setting is set, for messages; undefined if it has its default. */
+export function sourceOf(provider: AnyProvider, name: string, settings: SettingSources): string | undefined {
+  const origin = originOf(provider, name, settings);
+  if (origin === "flag") return "--config-set";
+  if (origin === "variable") return `the variable ${provider.config[name]?.env}`;
+  return origin && (settings.places?.get(name) ?? "a configuration file");
+}
+
+/** A value in a list of records and what contains it, the innermost first: a missing value is reported at its entry. */
+function pathsOf(key: string): readonly string[] {
+  if (!key.includes("[")) return [key];
+  return [key, ...[...key.matchAll(/[.[]/g)].map(({ index }) => key.slice(0, index)).toReversed()];
+}
+
+/** `path:line:column: ` if the value of a setting comes from a file, else empty. */
+function placeOf(key: string | undefined, provider: AnyProvider, settings: SettingSources): string {
+  if (originOf(provider, topLevelName(key ?? ""), settings) !== "file") return "";
+  const [place] = pathsOf(key ?? "").flatMap((path) => settings.places?.get(path) ?? []);
+  return place === undefined ? "" : `${place}: `;
+}
+
+/** What the user calls a setting, in the file or in the environment; or a value in a list of records, also one that is missing there. */
+function titleOf(provider: AnyProvider, key: string, settings: SettingSources): string {
+  const name = topLevelName(key);
+  const origin = originOf(provider, name, settings);
+  if (origin !== "file") return (origin === "flag" ? undefined : provider.config[name]?.env) ?? key;
+  const [, section = "", own] = /^(.*\])\.([^.[]+)$/.exec(key) ?? [];
+  const entry = settings.titles?.get(section);
+  return settings.titles?.get(key) ?? (entry === undefined ? key : `${own} in ${entry}`);
+}
+
+/** The text of a problem with the names of the file that the value comes from. */
+function inWordsOfFile(provider: AnyProvider, { key, text }: Problem, settings: SettingSources): string {
+  if (key === undefined || originOf(provider, topLevelName(key), settings) !== "file") return text;
+  if (!text.startsWith(`${key} `)) return text;
+  const [, section = ""] = /^(.*\])\./.exec(key) ?? [];
+  const rest = text.slice(key.length);
+  // A suggestion is for the same section.
+  const short = settings.titles?.has(section) === true ? rest.replaceAll(`"${section}.`, '"') : rest;
+  const other = (path: string) => titleOf(provider, path, settings);
+  return titleOf(provider, key, settings) + short.replaceAll(/\b[\w-]+\[\d+\]\.[\w-]+/g, other);
+}
+
+/** Reads the settings. Problems with settings in a file include the position. */
+export function readConfig(provider: AnyProvider, settings: SettingSources) {
+  const raw = rawConfig(provider, settings);
+  const read = readSettings(provider.config, raw, { what: "setting" });
+  const { values, frozen } = read;
+  const keysOf = (reason: string): readonly string[] =>
+    read.problems.flatMap((problem) => (problem.reason === reason ? (problem.key ?? []) : []));
+  const meant = settingsMeant([...keysOf("UnknownSetting"), ...(settings.unread ?? [])], provider.config);
+  const missing = keysOf("MissingSetting").filter((key) => Object.hasOwn(provider.config, key));
+  const isAbsent = (name: string) => provider.config[name]?.required === true && !(name in values);
+  const possible = possibleValues(provider.config, {
+    values,
+    absent: [...missing, ...frozen].filter(isAbsent),
+    unread: [...frozen, ...meant],
+  });
+  /** Names in --config-set are checked only here. */
+  const contextOf = ({ reason, key }: Problem): readonly [string, string] => {
+    if (reason === "UnknownSetting" && key !== undefined && settings.given.has(key))
+      return ["--config-set: ", ` (settings: ${Object.keys(provider.config).join(", ")})`];
+    const name = topLevelName(key ?? "");
+    const isVariable = originOf(provider, name, settings) === "variable";
+    return [isVariable ? `${provider.config[name]?.env}: ` : placeOf(key, provider, settings), ""];
+  };
+  const problems = read.problems.flatMap((problem) => {
+    const { reason, key = "", severity } = problem;
+    // What is in a line that cannot be read is not also reported as missing.
+    if (reason === "MissingSetting" && meant.has(key)) return [];
+    const [prefix, suffix] = contextOf(problem);
+    return {
+      ...problem,
+      text: `${prefix}${inWordsOfFile(provider, problem, settings)}${suffix}`,
+      // Unknown settings are errors, because nothing else reads them.
+      severity: reason === "RenamedSetting" ? severity : ("error" as const),
+    };
+  });
+  return { values, raw, problems, possible };
+}
+
+export function configProblems(provider: AnyProvider, settings: SettingSources): readonly Problem[] {
+  const { problems, possible } = readConfig(provider, settings);
+  const check = (values: Readonly<Record<string, unknown>>) =>
+    provider.checkConfig?.(values as Values<Fields>, (name) => titleOf(provider, name, settings)) ?? [];
+  const wrong = new Set(problems.flatMap(({ severity, key }) => (severity === "error" ? (key ?? []) : [])));
+  const found = inEach(possible, check, ({ text }) => text)
+    .filter(({ key = "" }) => !wrong.has(key))
+    .map((problem) => ({
+      ...problem,
+      // These texts name what was set.
+      text: `${placeOf(problem.key, provider, settings)}${problem.text}`,
+    }));
+  return [...problems, ...found];
+}

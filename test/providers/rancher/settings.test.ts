@@ -36,8 +36,8 @@ test("reads the configuration file of the Go manager", () => {
   });
   const { problems } = readConfigFile("cattle-url = x\n[Other]\nsecret words\n");
   expect(problems.map(({ line, text }) => `${line}: ${text}`)).toEqual([
-    "1: cattle-url must be in the section [Global]",
-    "2: section [Other] is unknown; expected [Global]",
+    "1: cattle-url must be in a section such as [Global]",
+    "2: section [Other] is unknown; expected [Global]. Its settings are not read.",
     "3: expected a line such as cattle-url = http://rancher:8080",
   ]);
 });

@@ -2,11 +2,18 @@
 
 import { type AccountContext, type GovernedAccount, openAccount } from "../cloud/account.ts";
 import { credentialHint } from "../cloud/credential.ts";
+import { boundCopy } from "../core/bound-copy.ts";
 import type { Problem } from "../core/problem.ts";
 import { secretsIn } from "../core/redaction.ts";
 import type { AnyCloud, AnyProvider, Context } from "../provider/provider.ts";
 import { tableNameProblems } from "../provider/route-tables.ts";
-import { type CloudSettings, configProblems, readConfig, sourceOf } from "./configuration/cloud-settings.ts";
+import {
+  type CloudSettings,
+  configProblems,
+  inUsersWords,
+  readConfig,
+  sourceOf,
+} from "./configuration/cloud-settings.ts";
 
 export interface ConnectedCloud {
   readonly cloud: AnyCloud;
@@ -46,7 +53,12 @@ export function connectCloud(
     if (Object.hasOwn(read.raw, name))
       for (const text of secretsIn(value)) accountContext.redaction?.add(text);
   }
-  const cloud = provider.connect(read.values, context);
+  const connected = provider.connect(read.values, context);
+  const cloud: AnyCloud = {
+    ...boundCopy(connected),
+    checkSettings: async (call) =>
+      ((await connected.checkSettings?.(call)) ?? []).map((found) => inUsersWords(provider, found, settings)),
+  };
   const shapes = tableNameProblems(cloud.routes);
   if (shapes.length > 0) return { problems: [...problems, ...shapes] };
   return { connected: { cloud, accounts, origins: originsIn(read.values) }, problems };

@@ -8,12 +8,10 @@ import type { LoadBalancers, ObservedLoadBalancer } from "../provider/load-balan
 import type { MachineTags } from "../provider/machine-tags.ts";
 import type { NodeFirewall } from "../provider/node-firewall.ts";
 import type { Pending, Step } from "../provider/plan.ts";
-import type { Cloud } from "../provider/provider.ts";
+import type { AnyCloud } from "../provider/provider.ts";
 import { isTableList } from "../provider/route-tables.ts";
 import type { Routes, RouteTables } from "../provider/routes.ts";
 import type { Snapshots, Volumes } from "../provider/volumes.ts";
-
-type AnyCloud = Cloud<Fields, ObservedLoadBalancer, Step, unknown>;
 
 export interface CloudParts {
   readonly cloud: AnyCloud;

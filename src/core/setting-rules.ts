@@ -69,12 +69,9 @@ function isHttpUrl(value: string): boolean {
   return URL.canParse(value) && /^https?:$/.test(new URL(value).protocol);
 }
 
-/** The problems that single values do not show. `titleOf`: what users call a setting; by default its variable, if it has one. */
-export function ruleProblems(
-  fields: Fields,
-  values: AnyValues,
-  titleOf = (name: string): string => fields[name]?.env ?? name,
-): readonly Problem[] {
+/** The problems that single values do not show. */
+export function ruleProblems(fields: Fields, values: AnyValues): readonly Problem[] {
+  const titleOf = (name: string): string => fields[name]?.env ?? name;
   const areBothSet = (name: string, other: string) =>
     values[name] !== undefined && values[other] !== undefined;
   const bothSet = (name: string, other: string) => `${titleOf(name)} and ${titleOf(other)} are both set`;

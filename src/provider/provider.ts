@@ -242,10 +242,10 @@ export interface ProviderDefinition<
   readConfigFile?(text: string): ConfigFile;
   /**
    * Pure. Checks that a table cannot express: "either a token or a key". Where a setting cannot be read, it is called without a value for
-   * it and with any valid one, and what it returns both times is reported. `titleOf`, what the user calls a setting, is for the checks
-   * that `defineProvider` adds.
+   * it and with any valid one, and what it returns both times is reported. Texts name a setting by its variable, or by its name if that
+   * has a hyphen or is the first word; the user reads what the setting is called where its value comes from.
    */
-  checkConfig?(config: Values<C>, titleOf?: (name: string) => string): readonly ConfigProblem[];
+  checkConfig?(config: Values<C>): readonly ConfigProblem[];
   /** Makes the cloud, without a request to it. Called at start and again when the configuration changes. */
   connect(config: Values<C>, context: Context): Cloud<A, O, S, V>;
 }
@@ -282,8 +282,8 @@ export function defineProvider<
       ...valueFiles(config, settings).map((path) => ({ kind: "File", path }) as const),
       ...(definition.inputs?.(settings) ?? []),
     ],
-    checkConfig: (settings, titleOf) => [
-      ...ruleProblems(config, settings, titleOf),
+    checkConfig: (settings) => [
+      ...ruleProblems(config, settings),
       ...(definition.checkConfig?.(settings) ?? []),
     ],
   };

@@ -7,6 +7,7 @@ export { type ReadOptions, type ReadSettings, readSettings } from "../core/read-
 export { type Clock, sleep } from "../platform/clock.ts";
 export { type OpenSocket, SocketError, type SocketRequest } from "../platform/socket.ts";
 export type { Transport, TransportRequest } from "../platform/transport.ts";
+export type { AnyCloud } from "../provider/provider.ts";
 // What simulated clouds have in common.
 export * from "./cloud/due-work.ts";
 export * from "./cloud/faults.ts";
@@ -32,7 +33,6 @@ export { loadBalancersConformance } from "./conformance/load-balancers-conforman
 export { Crash } from "./conformance/process-memory.ts";
 export { routesConformance } from "./conformance/routes-conformance.ts";
 export {
-  type AnyCloud,
   byName,
   type Harness,
   type SimulatedCloud,

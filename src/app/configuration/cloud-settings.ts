@@ -91,6 +91,27 @@ function titleOf(provider: AnyProvider, key: string, settings: SettingSources): 
   return settings.titles?.get(key) ?? (entry === undefined ? key : `${own} in ${entry}`);
 }
 
+/**
+ * A problem that a check of the provider found. Such a check names a setting by its variable or its name; the user reads where the value
+ * comes from, and what the setting is called there. A setting that has its default keeps the name that the check uses.
+ */
+export function inUsersWords<P extends Pick<Problem, "key" | "text">>(
+  provider: AnyProvider,
+  problem: P,
+  settings: SettingSources,
+): P {
+  const { config } = provider;
+  const ofVariable = new Map(Object.entries(config).flatMap(([name, { env }]) => (env ? [[env, name]] : [])));
+  const text = problem.text.replaceAll(/(?<![\w.-])[A-Za-z][\w-]*/g, (word, at: number) => {
+    // A short name is also a word of the language, but no text begins with another one.
+    const isName = Object.hasOwn(config, word) && (at === 0 || word.includes("-"));
+    const name = ofVariable.get(word) ?? (isName ? word : undefined);
+    const isSet = name !== undefined && originOf(provider, name, settings) !== undefined;
+    return isSet ? titleOf(provider, name, settings) : word;
+  });
+  return { ...problem, text: `${placeOf(problem.key, provider, settings)}${text}` };
+}
+
 /** The text of a problem with the names of the file that the value comes from. */
 function inWordsOfFile(provider: AnyProvider, { key, text }: Problem, settings: SettingSources): string {
   if (key === undefined || originOf(provider, topLevelName(key), settings) !== "file") return text;
@@ -144,14 +165,10 @@ export function readConfig(provider: AnyProvider, settings: SettingSources) {
 export function configProblems(provider: AnyProvider, settings: SettingSources): readonly Problem[] {
   const { problems, possible } = readConfig(provider, settings);
   const check = (values: Readonly<Record<string, unknown>>) =>
-    provider.checkConfig?.(values as Values<Fields>, (name) => titleOf(provider, name, settings)) ?? [];
+    provider.checkConfig?.(values as Values<Fields>) ?? [];
   const wrong = new Set(problems.flatMap(({ severity, key }) => (severity === "error" ? (key ?? []) : [])));
   const found = inEach(possible, check, ({ text }) => text)
     .filter(({ key = "" }) => !wrong.has(key))
-    .map((problem) => ({
-      ...problem,
-      // These texts name what was set.
-      text: `${placeOf(problem.key, provider, settings)}${problem.text}`,
-    }));
+    .map((problem) => inUsersWords(provider, problem, settings));
   return [...problems, ...found];
 }

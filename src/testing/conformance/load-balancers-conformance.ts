@@ -6,6 +6,7 @@ import type { Cidr } from "../../core/brand.ts";
 import type { Fields } from "../../core/settings.ts";
 import { CloudError } from "../../provider/errors.ts";
 import type { ObservedLoadBalancer } from "../../provider/load-balancers.ts";
+import type { AnyCloud } from "../../provider/provider.ts";
 import { VirtualClock } from "../virtual-time/virtual-clock.ts";
 import { adoptionConformance } from "./adoption-conformance.ts";
 import { actOnListing, converge, crashAt } from "./converge.ts";
@@ -21,7 +22,7 @@ import { expectSameEndAfterCrashes, expectSameEndAfterFaults } from "./end-state
 import { manyRuns, readFaultKinds } from "./faulty-transport.ts";
 import { failureOf, Lab } from "./lab.ts";
 import { operationsConformance } from "./operations-conformance.ts";
-import type { AnyCloud, Harness } from "./simulated-cloud.ts";
+import type { Harness } from "./simulated-cloud.ts";
 
 /** The optional capabilities of this provider. A provider that is not implemented yet has none. */
 function optionalPartsOf(harness: Harness): Partial<AnyCloud> {

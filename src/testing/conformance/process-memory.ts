@@ -10,9 +10,9 @@ import { messageOf } from "../../core/error-message.ts";
 import type { Clock } from "../../platform/clock.ts";
 import { CloudError } from "../../provider/errors.ts";
 import type { Done } from "../../provider/plan.ts";
+import type { AnyCloud } from "../../provider/provider.ts";
 import { DeadlineError } from "../../runtime/deadline.ts";
 import type { Lab } from "./lab.ts";
-import type { AnyCloud } from "./simulated-cloud.ts";
 
 /** Thrown by a simulated crash of the process. */
 export class Crash extends Error {}

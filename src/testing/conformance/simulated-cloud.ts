@@ -1,15 +1,12 @@
 // What a provider author gives to the conformance suites: the definition, its configuration, and a function that makes a
 // simulated cloud. The suites add faults, time, signals and counting.
 
-import type { Fields } from "../../core/settings.ts";
 import type { Clock } from "../../platform/clock.ts";
 import type { OpenSocket } from "../../platform/socket.ts";
 import type { Transport } from "../../platform/transport.ts";
 import type { Inputs } from "../../provider/inputs.ts";
 import type { Machine, MatchKey } from "../../provider/instances.ts";
-import type { ObservedLoadBalancer } from "../../provider/load-balancers.ts";
-import type { Step } from "../../provider/plan.ts";
-import type { Cloud, ProviderDefinition } from "../../provider/provider.ts";
+import type { ProviderDefinition } from "../../provider/provider.ts";
 
 /** A cloud in memory, as the conformance suites see and change it. */
 export interface SimulatedCloud {
@@ -108,6 +105,3 @@ export function threeTargets(
 export function byName<T extends { readonly name: string }>(all: readonly T[]): readonly T[] {
   return all.toSorted((one, other) => one.name.localeCompare(other.name));
 }
-
-/** A connected provider of any types. */
-export type AnyCloud = Cloud<Fields, ObservedLoadBalancer, Step, unknown>;

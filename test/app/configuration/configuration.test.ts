@@ -1,9 +1,14 @@
 import { describe, expect, test } from "bun:test";
 import { fake } from "../../../providers/fake/index.ts";
+import { hetzner } from "../../../providers/hetzner/index.ts";
+import { rancher } from "../../../providers/rancher/index.ts";
 import { readConfig } from "../../../src/app/configuration/cloud-settings.ts";
 import { readConfiguration } from "../../../src/app/configuration/configuration.ts";
 import { diffConfigurations } from "../../../src/app/configuration/configuration-diff.ts";
+import { connectCloud } from "../../../src/app/connect-cloud.ts";
+import type { AccountContext } from "../../../src/cloud/account.ts";
 import { text } from "../../../src/core/fields.ts";
+import type { Call } from "../../../src/provider/call.ts";
 import type { AnyProvider } from "../../../src/provider/provider.ts";
 import { MemoryFiles } from "../../../src/testing/virtual-time/memory-files.ts";
 
@@ -144,6 +149,57 @@ test("a setting that the cloud rejects is reported with its position, unless it 
   expect(reported[0]).toStartWith(`${config}:5:13: endpoint must be a URL`);
   const other = await read(file, [`--config=${config}`], { FAKE_ENDPOINT: "elsewhere" });
   expect(other.reported[0]).toStartWith("FAKE_ENDPOINT must be a URL");
+});
+
+describe("a check of the provider names settings as the source of their values has them", () => {
+  const ranchersFile = (url: string) =>
+    `[Global]\ncattle-url = ${url}\nproject-id = 1a7\ncattle-access-key = a\ncattle-secret-key = b\n`;
+  const rancher1a5 = "http://rancher/v2-beta/projects/1a5";
+  const readOf = async (cloud: unknown, ...[contents, args, environment]: Parameters<typeof read>) =>
+    (await read(contents, args, environment, cloud as AnyProvider)).reported;
+
+  test("in the cloud's own file", async () => {
+    const args = [`--cloud-config=${own}`];
+    expect(await readOf(rancher, { [own]: ranchersFile(rancher1a5) }, args)).toEqual([
+      `${own}:3: project-id in [Global] is 1a7, but cattle-url in [Global] names 1a5. Remove one of them`,
+    ]);
+    expect(await readOf(rancher, { [own]: ranchersFile("http://rancher/v3") }, args)).toEqual([
+      `${own}:2: cattle-url in [Global] is the API of Rancher 2.x. Fairlead supports Rancher 1.6, whose API ends in /v2-beta`,
+    ]);
+  });
+
+  test("in several sources at once", async () => {
+    const variables = { CATTLE_URL: rancher1a5 };
+    const args = [`--cloud-config=${own}`, "--config-set=project-id=1a8"];
+    expect(await readOf(rancher, { [own]: ranchersFile("http://other") }, args, variables)).toEqual([
+      "project-id is 1a8, but CATTLE_URL names 1a5. Remove one of them",
+    ]);
+  });
+
+  test("in the --config file, except for those that have their default", async () => {
+    const body = `${head}cloud:\n  token: ${"x".repeat(64)}\n  load-balancers-use-private-ip: true\n`;
+    expect(await readOf(hetzner, { [config]: body }, [`--config=${config}`])).toEqual([
+      `${config}:5:34: load-balancers-use-private-ip requires HCLOUD_NETWORK, which is not set. Load balancers get no targets`,
+    ]);
+  });
+
+  test("when the cloud is asked", async () => {
+    const asked = { ...fake, connect: () => ({ checkSettings: async () => [regionProblem] }) };
+    const regionProblem = {
+      severity: "error",
+      reason: "A",
+      key: "endpoint",
+      text: "FAKE_ENDPOINT is wrong.",
+    };
+    const { settings } = await read({ [own]: "endpoint = http://x\n" }, [`--cloud-config=${own}`]);
+    const { connected } = connectCloud(
+      asked as unknown as AnyProvider,
+      { environment: {}, ...settings.cloud, cluster: "prod" },
+      {} as AccountContext,
+    );
+    const found = await connected?.cloud.checkSettings?.({} as Call);
+    expect(found?.map(({ text }) => text)).toEqual([`${own}:1: endpoint is wrong.`]);
+  });
 });
 
 test("an unknown setting of --config-set is reported with the flag, the nearest name and the known names", async () => {

@@ -1,12 +1,12 @@
 // The fake cloud with listings that lack the targets of load balancers, so that these are read in depth, and recalled.
 
 import { fake } from "../../providers/fake/index.ts";
-import type { AnyCloud, AnyProvider } from "../../src/app/connect-cloud.ts";
 import type { Fields } from "../../src/core/settings.ts";
 import { noAnswer } from "../../src/kit/outcomes.ts";
 import type { Call } from "../../src/provider/call.ts";
 import type { LoadBalancers, ObservedLoadBalancer } from "../../src/provider/load-balancers.ts";
 import type { Step } from "../../src/provider/plan.ts";
+import type { AnyCloud, AnyProvider } from "../../src/provider/provider.ts";
 
 interface Observed extends ObservedLoadBalancer {
   readonly balancer: Readonly<Record<string, unknown>>;

@@ -252,6 +252,7 @@ export interface ProviderDefinition<
 
 /** A definition of any cloud, for code that works with all of them. */
 export type AnyProvider = ProviderDefinition<Fields, Fields, ObservedLoadBalancer, Step, unknown>;
+/** A connected cloud of any types. */
 export type AnyCloud = Cloud<Fields, ObservedLoadBalancer, Step, unknown>;
 
 /**

@@ -388,13 +388,13 @@ test("replaces targets without sending anything else, so that what a user has ch
   expect(h.balancers()[0]?.droplet_ids).toHaveLength(2);
 });
 
-test("reports a REGION and a VPC that DigitalOcean does not have, at the start and with a suggestion", async () => {
+test("reports a region and a VPC that DigitalOcean does not have, at the start and with a suggestion", async () => {
   const h = worldOf({ config: { region: "nyc2", "vpc-id": "c33931f2-a26a-4e61-b85c-4e95a2ec431b" } });
   await h.start();
   await h.world.pass(600);
   const logged = h.world.logged.join("");
-  expect(logged).toContain('REGION is "nyc2", which DigitalOcean does not have. Did you mean nyc3?');
-  expect(logged).toContain("DO_CLUSTER_VPC_ID is");
+  expect(logged).toContain('region is "nyc2", which DigitalOcean does not have. Did you mean nyc3?');
+  expect(logged).toContain("vpc-id is");
   expect(h.requests.filter((each) => each === "GET /v2/regions")).toHaveLength(1);
 });
 

@@ -154,7 +154,7 @@ describe("a cloud.conf with several mistakes", () => {
         '/cloud.conf:2: auth-url in [Global] must be a URL such as https://keystone.example:5000/v3, got "keystone"',
         '/cloud.conf:6: enabled in [LoadBalancer] must be true or false, got "maybe"',
         '/cloud.conf:7: monitor-delay in [LoadBalancer] must be a duration such as 15s or 1h30m of at least 1s, got "soon"',
-        "/cloud.conf:9: lb-method is ROUND_ROBIN, but the provider ovn has SOURCE_IP_PORT only. Remove lb-method",
+        "/cloud.conf:9: lb-method in [LoadBalancer] is ROUND_ROBIN, but the provider ovn has SOURCE_IP_PORT only. Remove lb-method in [LoadBalancer]",
         '/cloud.conf:10: section [Blockstorge] is unknown; expected [Global], [Networking], [Route], [LoadBalancer], [BlockStorage], [Metadata], [LoadBalancerClass "name"] or [Scope "name"]. Its settings are not read.',
         '/cloud.conf:12: regoin in [Scope "two"] is not a known setting; did you mean "region"?',
         '/cloud.conf:13: the name of [Scope "two"] must differ from the name of [Scope "two"], got "two" twice',

@@ -25,7 +25,7 @@ test("reads every environment variable of the Go manager", () => {
 });
 
 test("reads the configuration file of the Go manager", () => {
-  const text = `; comment\n[Global]\ncattle-url = "http://rancher:8080" # the server\ncattle-access-key=key\ncattle-secret-key = a#b\n`;
+  const text = `; comment\n[Global]\ncattle-url = "http://rancher:8080" # the server\ncattle-access-key=key\ncattle-secret-key = "a#b"\n`;
   expect(readConfigFile(text)).toEqual({
     settings: {
       url: { text: "http://rancher:8080", line: 3, title: "cattle-url in [Global]" },

@@ -6,7 +6,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { openstack } from "../../../../providers/openstack/index.ts";
-import type { AnyProvider } from "../../../../src/app/connect-cloud.ts";
+import type { AnyProvider } from "../../../../src/provider/provider.ts";
 import { Cluster } from "../../../clients/rig/cluster.ts";
 import { until as untilItHolds } from "../../../cluster/rig/until.ts";
 import { ApiClient } from "./rig/api.ts";

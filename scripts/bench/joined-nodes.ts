@@ -1,5 +1,6 @@
-// Creates Nodes that are initialized already, with their machines.
+// Creates Nodes as a manager left them, with their machines, so that it has nothing to write for them.
 
+import type { SimulatedMachine } from "../../providers/fake/simulator/machines.ts";
 import { nodes } from "../../src/kube/resources.ts";
 import { inParallel } from "../../test/cluster/rig/in-parallel.ts";
 import { kubeletNode } from "../../test/cluster/rig/kubelet-objects.ts";
@@ -8,15 +9,34 @@ import type { Bench } from "./world.ts";
 
 const excluded = { "node.kubernetes.io/exclude-from-external-load-balancers": "" };
 
+const labelsOf = ({ type, zone }: SimulatedMachine): Record<string, string> => ({
+  "node.kubernetes.io/instance-type": type,
+  "beta.kubernetes.io/instance-type": type,
+  "topology.kubernetes.io/zone": zone,
+  "failure-domain.beta.kubernetes.io/zone": zone,
+  "topology.kubernetes.io/region": "nowhere",
+  "failure-domain.beta.kubernetes.io/region": "nowhere",
+  "fake.example/type": type,
+});
+
 export async function joinNode(
   { api, cloud }: Pick<Bench, "api" | "cloud">,
   name: string,
   isTarget: boolean,
 ): Promise<void> {
-  const { id } = cloud.machines.add(name);
-  const draft = kubeletNode(name, { providerID: `fake://${id}`, taints: [] });
-  const labels = { ...draft.metadata.labels, ...(isTarget ? {} : excluded) };
-  await api.create(nodes, { ...draft, metadata: { ...draft.metadata, labels } }, never);
+  const machine = cloud.machines.add(name);
+  const { metadata, spec, status } = kubeletNode(name, { providerID: `fake://${machine.id}`, taints: [] });
+  const labels = { ...metadata.labels, ...labelsOf(machine), ...(isTarget ? {} : excluded) };
+  const addresses = [
+    { type: "Hostname", address: name },
+    { type: "InternalIP", address: machine.private_ip },
+    { type: "ExternalIP", address: machine.public_ip },
+  ];
+  await api.create(
+    nodes,
+    { metadata: { ...metadata, labels }, spec, status: { ...status, addresses } },
+    never,
+  );
 }
 
 /** The first `targets` Nodes are targets of load balancers; a label excludes the others. */

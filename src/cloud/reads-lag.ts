@@ -60,6 +60,10 @@ export class RecentSteps {
     return false;
   }
 
+  get isEmpty(): boolean {
+    return this.#accepted.size === 0;
+  }
+
   /** Forgets the steps that were accepted until then. Returns whether any is left. */
   keepAfter(since: number): boolean {
     for (const [hash, { at }] of this.#accepted) if (at <= since) this.#accepted.delete(hash);

@@ -1,4 +1,5 @@
 import { expect, test } from "bun:test";
+import type { Thing } from "../../support/scripted-plan.ts";
 import { type Override, scriptedWorld } from "../../support/scripted-world.ts";
 
 // The work of many Services in steps, which no other program on the machine changes. `npm run bench` measures processor time and memory.
@@ -65,5 +66,40 @@ test("a restart with everything in place takes one plan and no change for each o
   const made = since(before);
   expect(["plan", "apply", "groupOf"].map((name) => made(name) / count)).toEqual([1, 0, 1]);
   expect(made("list")).toBe(1);
+  await w.stop();
+});
+
+test("a listing that repeats the load balancers of 40 complete Services plans none of them again", async () => {
+  const { w, script, calls, since } = await settledWorld();
+  const before = { ...calls };
+  w.create("late");
+  await w.until(() => script.things.size === count + 1, "the load balancer of the new Service");
+  await w.pass(60);
+  const made = since(before);
+  expect(made("list")).toBe(1);
+  expect(["plan", "apply"].map(made)).toEqual([2, 1]);
+  await w.stop();
+});
+
+test("of 40 complete Services, a listing plans only the one whose load balancer was changed in the cloud", async () => {
+  const { w, script, calls, since } = await settledWorld();
+  const [[id, thing]] = [...script.things] as [[string, Thing]];
+  const before = { ...calls };
+  script.things.set(id, { ...thing, targets: 7 });
+  w.create("late");
+  await w.until(() => script.things.get(id)?.targets === thing.targets, "the repair");
+  await w.pass(60);
+  // Two plans and one change for each of both.
+  expect(["plan", "apply"].map(since(before))).toEqual([4, 2]);
+  await w.stop();
+});
+
+test("each of 40 complete Services is planned again after a regular listing, whatever it shows", async () => {
+  const { w, calls, since } = await settledWorld();
+  const before = { ...calls };
+  await w.pass(31 * 60);
+  const made = since(before);
+  expect(made("list")).toBe(1);
+  expect(["plan", "apply"].map((name) => made(name) / count)).toEqual([1, 0]);
   await w.stop();
 });

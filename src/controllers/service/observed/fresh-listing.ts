@@ -1,7 +1,7 @@
 // Finds the load balancer of a group in the listing that all groups share, or in the last observation, if that is recent enough, and says
 // what is read again. Otherwise requests a newer listing, which enqueues the group when it arrives.
 
-import { type Milliseconds, seconds } from "../../../core/brand.ts";
+import { type Milliseconds, minutes, seconds } from "../../../core/brand.ts";
 import type { Service } from "../../../kube/objects.ts";
 import type { ObservedLoadBalancer } from "../../../provider/load-balancers.ts";
 import { type Outcome, waiting } from "../../../runtime/workers.ts";
@@ -22,6 +22,8 @@ export interface Found extends Adoption {
   readonly knownAt: number;
   /** Further load balancers with the mark of the group. */
   readonly duplicates: readonly ObservedLoadBalancer[];
+  /** What the latest listing has for the group, as it is there, if that is one load balancer. */
+  readonly listed: ObservedLoadBalancer | undefined;
   /** It is as it was observed in depth, and nothing of it is read again. */
   readonly isRecalled?: true | undefined;
   /** What is known lately, once the load balancer has been observed. */
@@ -37,6 +39,9 @@ export const mark = "mark";
 
 /** How old a listing may be when a user changes a Service. */
 const sameListingFor: Milliseconds = seconds(30);
+
+/** Shorter than the pause between two regular listings. */
+const restsFor: Milliseconds = minutes(15);
 
 const never = Number.NEGATIVE_INFINITY;
 
@@ -87,6 +92,7 @@ export class FreshListing {
       duplicates: all.length < 2 ? none : all.filter((one) => one !== marked),
       beganAt: this.beganAt,
       knownAt: this.knownAt,
+      listed: this.index.onlyOneOf(state.group),
     };
     if (marked !== undefined || adopts === undefined) {
       const recalled = marked && this.#recall(state, members, reading, marked);
@@ -113,7 +119,13 @@ export class FreshListing {
     if (kept === undefined || listingRequestedAt !== undefined || !this.#isValid(kept.listedAt, state))
       return undefined;
     const { listedAt: beganAt, balancer } = kept;
-    const shared = { problems: [], duplicates: none, beganAt, knownAt: this.knownAt };
+    const shared = {
+      problems: [],
+      duplicates: none,
+      beganAt,
+      knownAt: this.knownAt,
+      listed: this.index.onlyOneOf(state.group),
+    };
     const wanted = editedAt === undefined ? reading : "all";
     if (this.#isRecent(beganAt) && this.#isRecent(kept.readAt)) {
       const outdated = wanted === "all" ? [...kept.outdated, listed] : kept.outdated;
@@ -157,7 +169,7 @@ export class FreshListing {
   /** What a Service has left, or what another process may have changed, is not decided on an older listing. */
   #canRecall({ pendingReleases, duplicates, group }: GroupState): boolean {
     if (this.#deps.balancers.recall === undefined || pendingReleases.size > 0) return false;
-    return duplicates.length === 0 && this.index.ofGroup(group).length === 1;
+    return duplicates.length === 0 && this.index.onlyOneOf(group) !== undefined;
   }
 
   /** Whether a Service has the addresses of this load balancer. */
@@ -196,9 +208,19 @@ export class FreshListing {
     const at = this.#deps.clock.monotonic();
     if (at - (state.kept?.readAt ?? this.beganAt) < sameListingFor) return;
     const isReread =
-      this.#deps.balancers.recall !== undefined && this.index.ofGroup(state.group).length === 1;
+      this.#deps.balancers.recall !== undefined && this.index.onlyOneOf(state.group) !== undefined;
     if (isReread) this.#groups.commit(state, { kind: "edited", at });
     else this.refresh();
+  }
+
+  /**
+   * Whether a reconcile of the group would find what it found last: it is complete, and the listing repeats its load balancer. After
+   * a while it is planned all the same, for what no listing shows.
+   */
+  isAtRest({ group, rest }: GroupState): boolean {
+    if (rest === undefined || rest.since <= this.#expiredAt) return false;
+    const isRecent = this.#deps.clock.monotonic() - rest.since < restsFor;
+    return isRecent && this.index.onlyOneOf(group) === rest.listed;
   }
 
   /** A listing that began at the time of the last change may not contain it. */

@@ -33,6 +33,12 @@ export class ListingIndex {
     return this.#byGroup.get(group) ?? [];
   }
 
+  /** The one with Fairlead's mark for this group; undefined if there are several. */
+  onlyOneOf(group: string): ObservedLoadBalancer | undefined {
+    const [one, ...others] = this.ofGroup(group);
+    return others.length === 0 ? one : undefined;
+  }
+
   /** Those with another cluster's mark that serve this Service. */
   foreignOf(uid: ServiceUID): Balancers {
     this.#build();

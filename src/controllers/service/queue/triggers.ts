@@ -128,7 +128,7 @@ function onListing(deps: TriggerDeps): void {
   const { names } = groupStates;
   for (const state of states) {
     if (isRequested(state) || !names.has(state.group)) continue;
-    if (isBackingOff(state, controller.clock.monotonic())) continue;
+    if (isBackingOff(state, controller.clock.monotonic()) || freshListing.isAtRest(state)) continue;
     queue.add(state.group, { priority: priorities.background });
   }
 }

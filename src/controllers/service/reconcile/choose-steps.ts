@@ -150,6 +150,8 @@ export interface PlanInput {
   readonly gone: readonly ServiceUID[];
   /** Further load balancers with the mark of the group. */
   readonly duplicates: readonly ObservedLoadBalancer[];
+  /** What the latest listing had for the group, if that was one load balancer. */
+  readonly listed: ObservedLoadBalancer | undefined;
 }
 
 export interface PlannedGroup extends PlanInput {

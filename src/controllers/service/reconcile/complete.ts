@@ -172,14 +172,11 @@ async function removeFinalizer(
   return settled;
 }
 
-export function completeGroup(
-  deps: ReconcileDeps,
-  context: ReconcileContext,
-  { members, observed, gone, fingerprint, steps }: PlannedGroup,
-): Outcome {
+export function completeGroup(deps: ReconcileDeps, context: ReconcileContext, plan: PlannedGroup): Outcome {
   const { controller, groupStates, standbyChanges } = deps;
   const { note, clock } = controller;
   const { group, state } = context;
+  const { members, observed, gone, fingerprint, steps } = plan;
   const isAbsent = (uid: ServiceUID): boolean => judgeAbsence(deps, state, [uid]).kind === "certain";
   if (observed === undefined || members.length > 0) recordReleased(deps, group, gone.filter(isAbsent));
   if (members.length > 0) {
@@ -213,7 +210,21 @@ export function completeGroup(
   groupStates.commit(state, { kind: "listingDue", at: due.length === 0 ? undefined : Math.min(...due) });
   const changesAt = Math.min(...members.map(({ changeAt }) => changeAt ?? Number.POSITIVE_INFINITY));
   const delay = Math.min(changesAt - clock.now(), (lateCheck ?? never) - clock.monotonic());
-  return delay === never ? settled : requeue(milliseconds(Math.max(0, delay)), "the next change or listing");
+  if (delay !== never) return requeue(milliseconds(Math.max(0, delay)), "the next change or listing");
+  if (due.length === 0) restIfDone(deps, state, plan);
+  return settled;
+}
+
+/** A plan with steps was made before they were applied, or they are withheld. */
+function restIfDone(
+  { controller, groupStates }: ReconcileDeps,
+  state: GroupState,
+  { members, gone, steps, listed }: PlannedGroup,
+): void {
+  if (listed === undefined || members.length === 0 || gone.length + steps.length > 0) return;
+  // Where reads lag, the listing may repeat what was there before a step that was then lost.
+  if (!state.recentSteps.isEmpty) return;
+  groupStates.commit(state, { kind: "rests", rest: { listed, since: controller.clock.monotonic() } });
 }
 
 /** When a refused target is tried again: what the cloud reported until then may be why it was refused. */

@@ -34,6 +34,7 @@ interface Observation {
   readonly duplicates: readonly ObservedLoadBalancer[];
   /** What was read of it lately. */
   readonly read: Reading;
+  readonly listed: Found["listed"];
 }
 
 export async function observeGroup(
@@ -92,7 +93,7 @@ export async function observeGroup(
   const unproved = noteObservation(deps, context, { balancer, lookedUpAt });
   if (unproved !== undefined)
     return waitForProof(deps, state, await reportOtherCluster(deps, context), unproved);
-  return { kind: "observed", balancer, duplicates, read: found.read };
+  return { kind: "observed", balancer, duplicates, read: found.read, listed: found.listed };
 }
 
 /** What later reconciles may use of it. */

@@ -47,7 +47,7 @@ async function reconcileStages(
 
   const observation = await observeGroup(deps, context, reading);
   if (observation.kind !== "observed") return observation;
-  const { balancer: observed, duplicates, read } = observation;
+  const { balancer: observed, duplicates, read, listed } = observation;
 
   const undecided = undecidedOwners(deps, context.state, observed);
   const desired = await selectDesired(deps, context, observed, undecided?.owners);
@@ -60,7 +60,7 @@ async function reconcileStages(
   if (desired.kind !== "plan") return desired;
 
   const { members, gone } = desired;
-  const plan = await planSteps(deps, context, { members, gone, observed, duplicates });
+  const plan = await planSteps(deps, context, { members, gone, observed, duplicates, listed });
   if (plan.kind !== "planned") return plan;
   const next = nextReading(plan.steps, read);
   if (next !== undefined) return reconcileStages(deps, context, next);
@@ -95,7 +95,7 @@ export async function reconcileGroup(
   if (!ownerLock.acquire(group, [...owners, ...groupStates.pendingReleasesOf(group)])) return waiting;
   const state = groupStates.of(group);
   const { hold } = state;
-  groupStates.commit(state, { kind: "held", hold: undefined });
+  groupStates.commit(state, { kind: "began" });
   const call = { signal, urgency: "user-change", maxWait: maxWaitInWorker } as const;
   const context = { group, services, state, call };
   try {

@@ -15,6 +15,7 @@ import {
   type KeptObservation,
   type ManagedBalancer,
   type OperationOf,
+  type Rest,
   resetGroup,
 } from "./group-record.ts";
 import { applyTransition, type ChangeIn } from "./transitions.ts";
@@ -155,6 +156,15 @@ const transitions = {
     evidence.forget(owners);
   },
 
+  /** A reconcile begins. */
+  began(record: GroupRecord) {
+    record.hold = undefined;
+    record.rest = undefined;
+  },
+  /** Nothing is left to do. */
+  rests(record: GroupRecord, { rest }: { readonly rest: Rest }) {
+    record.rest = rest;
+  },
   held(record: GroupRecord, { hold }: { readonly hold: Hold | undefined }) {
     record.hold = hold;
   },

@@ -61,6 +61,14 @@ export interface KeptObservation {
   readonly outdated: readonly string[];
 }
 
+/** The load balancer is complete: without a change, it is planned again only now and then. */
+export interface Rest {
+  /** What the latest listing had for the group when it was observed. An object that the listing repeats has not changed. */
+  readonly listed: ObservedLoadBalancer;
+  /** Since when (monotonic). */
+  readonly since: number;
+}
+
 /** Which one of several load balancers with the mark of a group is managed. */
 export interface ManagedBalancer {
   readonly name: string;
@@ -101,6 +109,8 @@ export interface GroupState {
   readonly uncertainCreationAt: number | undefined;
   /** When the group last changed the cloud (monotonic); older listings are outdated. */
   readonly changedAt: number | undefined;
+  /** Undefined while anything is left to do. */
+  readonly rest: Rest | undefined;
   /** Until a change that needs a listing. */
   readonly kept: KeptObservation | undefined;
   /** When a user changed a Service after the last observation (monotonic), so that all of the load balancer is read again. */
@@ -151,6 +161,7 @@ export function newGroup(group: string): GroupRecord {
     listingDueAt: undefined,
     uncertainCreationAt: undefined,
     changedAt: undefined,
+    rest: undefined,
     kept: undefined,
     editedAt: undefined,
     recentSteps: new RecentSteps(),
@@ -203,6 +214,7 @@ export const groupLifetimes: Readonly<Record<Exclude<keyof GroupState, "group">,
   listingDueAt: { endsWith: [], afterRestart: "A listing comes first." },
   uncertainCreationAt: { endsWith: [], afterRestart: "A refresh finds what it created." },
   changedAt: { endsWith: [], afterRestart: "A listing comes first." },
+  rest: { endsWith: ["session", "gone", "left"], afterRestart: "Planned once." },
   kept: { endsWith: ["session", "gone", "left"], afterRestart: "A listing comes first." },
   editedAt: { endsWith: ["session", "gone", "left"], afterRestart: "A listing comes first." },
   recentSteps: { endsWith: [], afterRestart: "A step may be sent again." },

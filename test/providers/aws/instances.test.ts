@@ -12,7 +12,6 @@ const networkInterface = (
   ipv4: readonly string[],
   { status = "in-use", ipv6 = [] }: { readonly status?: string; readonly ipv6?: readonly string[] } = {},
 ): ApiInterface => ({
-  networkInterfaceId: `eni-${device}`,
   status,
   attachment: device === undefined ? null : { deviceIndex: String(device) },
   privateIpAddressesSet: ipv4.map((privateIpAddress) => ({ privateIpAddress })),

@@ -338,6 +338,20 @@ describe("a network load balancer", () => {
 });
 
 describe("any load balancer", () => {
+  test("waits while the quota of the account is reached, says so, and is created when there is room", async () => {
+    const h = new BalancerWorld();
+    h.cloud.account.classic.limit = 0;
+    await h.start();
+    h.world.create("web", draft());
+    await h.settle(60);
+    expect(h.said()).toContain("The quota of load balancers has been reached");
+    expect(h.hostname()).toBeUndefined();
+    h.cloud.account.classic.limit = 1;
+    await h.settle(900);
+    expect([h.cloud.account.classic.all().length, h.hostname()]).toEqual([1, expect.any(String)]);
+    expect(h.changes.filter((one) => one === "CreateSecurityGroup")).toHaveLength(1);
+  });
+
   test.each([
     ["classic", {}],
     ["network", network],

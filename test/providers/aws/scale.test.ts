@@ -1,6 +1,7 @@
 // How many requests AWS's manager sends in common situations.
 
 import { expect, test } from "bun:test";
+import { owned } from "./aws-lab.ts";
 import { AwsWorld } from "./aws-world.ts";
 
 const nodeControllers = "cloud-node,cloud-node-lifecycle";
@@ -57,4 +58,22 @@ test("leaves the route of a stopped instance alone [F58]", async () => {
   await w.world.pass(300);
   expect(w.routes()).toEqual([`10.244.0.0/24 ${first}`]);
   expect(w.cloud.mutations).toBe(0);
+});
+
+test.each([
+  ["loses the tag of the cluster", {}],
+  ["has the tag of another cluster only", { "kubernetes.io/cluster/other": "owned" }],
+  ["has the tags of two clusters", { ...owned, "kubernetes.io/cluster/other": "owned" }],
+])("keeps the Node of an instance that %s, ready or not [F12]", async (_, tags) => {
+  const w = new AwsWorld();
+  const [first] = [w.joinNode("node-0"), w.joinNode("node-1")];
+  await w.start(nodeControllers);
+  await w.world.until(() => w.uninitialized === 0, "all Nodes", 60);
+  w.cloud.account.instances.change(first, { tags });
+  w.world.setReady("node-0", "Unknown");
+  w.world.setReady("node-1", "True");
+  await w.world.pass(1200);
+  expect(w.nodes().map(({ metadata }) => metadata.name)).toEqual(["node-0", "node-1"]);
+  w.cloud.account.terminate(first);
+  await w.world.until(() => w.nodes().length === 1, "the deletion of its Node", 600);
 });

@@ -1,5 +1,5 @@
 // The Go manager and Fairlead beside each other, each on an empty moto: what they leave there, in Services and Nodes is equal, and so are the changes that
-// they send, but for what has an entry here. It runs as `npm run test:clients -- aws/moto-go`.
+// they send, but for what has an entry here. Fairlead sends no more requests in any part of it. It runs as `npm run test:clients -- aws/moto-go`.
 
 import { expect, test } from "bun:test";
 import { fairlead } from "../../../../../scripts/rehearse/rehearsal.ts";
@@ -10,6 +10,8 @@ import { motoStage } from "./moto-stage.ts";
 
 interface Act {
   readonly title: string;
+  /** All requests, with those for Nodes. */
+  readonly requests: number;
   /** How often each change was sent. */
   readonly changes: Readonly<Record<string, number>>;
   readonly state: State;
@@ -26,8 +28,8 @@ async function acts(manager: string): Promise<readonly Act[]> {
   const play = async (title: string, begin: () => void) => {
     begin();
     await stage.settle();
-    const changes = counted(stage.deeds().changes);
-    played.push({ title, changes, state: moto.readable(await stage.state()) });
+    const { changes, requests } = stage.deeds();
+    played.push({ title, requests, changes: counted(changes), state: moto.readable(await stage.state()) });
   };
   // Services wait for all Nodes, so that no target joins later.
   await play("three Nodes join", () => stage.start(manager));
@@ -58,8 +60,10 @@ test("both leave the same, and send the same changes", async () => {
   const go = await acts(goManager);
   const ours = await acts(fairlead);
   const found = new Set<string>();
-  for (const [index, { title, changes, state }] of go.entries()) {
+  for (const [index, { title, requests, changes, state }] of go.entries()) {
     const other = ours[index];
+    const isLess = (other?.requests ?? Number.POSITIVE_INFINITY) <= requests;
+    expect({ title, go: requests, fairlead: other?.requests, isLess }).toMatchObject({ isLess: true });
     for (const one of differences(state, other?.state ?? {})) found.add(one);
     const sent = other?.changes ?? {};
     const more = Object.keys(fewer).filter((one) => (sent[one] ?? 0) > (changes[one] ?? 0));

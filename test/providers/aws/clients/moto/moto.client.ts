@@ -173,3 +173,39 @@ test("gives the instances of Nodes the tags of the operator, and takes them off 
   expect(await teamOf(second)).toBe("a");
   expect(cluster.count("DeleteTags")).toBe(1);
 });
+
+test("keeps all Nodes, although none is ready, when moto restarts with an empty account [F20]", async () => {
+  await cluster.stop();
+  let url: string | undefined = moto.url;
+  using gate = Bun.serve({
+    hostname: "127.0.0.1",
+    port: 0,
+    fetch: async (request) => {
+      const down = new Response("moto is down", { status: 503 });
+      if (url === undefined) return down;
+      const { headers } = request;
+      return fetch(url, { method: "POST", body: await request.text(), headers }).catch(() => down);
+    },
+  });
+  await cluster.start(
+    {
+      ...{ region: "us-west-2", vpc: "vpc-1", "subnet-id": subnet, "kubernetes-cluster-id": "test" },
+      ...{ endpoint: gate.url.origin, "access-key-id": "test", "secret-access-key": "test-secret" },
+    },
+    "--controllers=cloud-node,cloud-node-lifecycle",
+  );
+  const listings = async (what: string, count: number): Promise<void> => {
+    const from = cluster.count("DescribeInstances");
+    await cluster.until(what, () => cluster.count("DescribeInstances") >= from + count);
+  };
+  await listings("listings of the former moto", 2);
+  const nodes = cluster.server.store.list("nodes").map(({ metadata }) => metadata.name);
+  expect(nodes.length).toBeGreaterThan(3);
+  url = undefined;
+  for (const name of nodes) cluster.loseNode(name);
+  await using empty = await startMoto(process.env["MOTO_SERVER"] ?? "");
+  url = empty.url;
+  await listings("listings of the new moto", 10);
+  expect(cluster.server.store.list("nodes").map(({ metadata }) => metadata.name)).toEqual(nodes);
+  expect(cluster.logged.join("\n")).toContain("is treated as a cloud fault");
+});

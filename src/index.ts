@@ -32,6 +32,7 @@ export {
   textOrEmpty,
   url,
 } from "./core/fields.ts";
+export { inBatches } from "./core/in-batches.ts";
 export * from "./core/ip.ts";
 export type { IpForm } from "./core/ip-groups.ts";
 export { cidrList, entries, list, pairs, repeated } from "./core/list-fields.ts";

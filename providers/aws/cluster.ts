@@ -9,7 +9,7 @@ import type { InstanceMetadata } from "./credentials/metadata.ts";
 import type { Settings } from "./settings.ts";
 
 export const prefix = "kubernetes.io/cluster/";
-const formerKey = "KubernetesCluster";
+export const formerKey = "KubernetesCluster";
 
 /** The id of a cluster, and how it marks what belongs to it. */
 export interface ClusterTag {

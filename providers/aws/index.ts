@@ -7,7 +7,7 @@ import { accessOf, credentialFiles } from "./credentials/credentials.ts";
 import { InstanceMetadata } from "./credentials/metadata.ts";
 import { fargate, instanceSource } from "./instances.ts";
 import { annotations, prefix } from "./load-balancers/annotations.ts";
-import { awsLoadBalancers, balancerSettings } from "./load-balancers/load-balancers.ts";
+import { awsLoadBalancers } from "./load-balancers/load-balancers.ts";
 import { contradictions } from "./load-balancers/plan-balancer.ts";
 import { iamPolicy } from "./policy.ts";
 import { ClusterRoutes } from "./routes.ts";
@@ -37,7 +37,7 @@ export const aws = defineProvider({
     return {
       instances: { sources: [source], unreadable: [fargate], matchBy: ["name", "shortName"] },
       machineTags: instanceTags(api.ec2, settings),
-      loadBalancers: awsLoadBalancers(api, balancerSettings(settings, context.mark), cluster),
+      loadBalancers: awsLoadBalancers(api, { ...settings, cluster: context.mark.cluster }, cluster),
       routes: new ClusterRoutes(api.ec2, settings, cluster),
       volumes: ebsVolumes(api.ec2, settings, cluster),
     };

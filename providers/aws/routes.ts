@@ -100,13 +100,16 @@ export class ClusterRoutes implements RoutesOneByOne {
       });
     const RouteTableId = await this.#tableID(call);
     // EC2 drops packets of pods otherwise, because their addresses are not those of the instance.
-    if (handles?.["forwards"] === undefined) await this.#ec2.setSourceDestCheck(key, false, call);
-    await this.#ec2.createRoute({ RouteTableId, ...destination(cidr), InstanceId: key }, call);
+    const unchecked = { InstanceId: key, SourceDestCheck: { Value: false } };
+    if (handles?.["forwards"] === undefined)
+      await this.#ec2.change("ModifyInstanceAttribute", unchecked, call);
+    const route = { RouteTableId, ...destination(cidr), InstanceId: key };
+    await this.#ec2.change("CreateRoute", route, call);
     return done();
   }
 
   async remove({ handle }: ObservedRoute, call: Call) {
     const RouteTableId = await this.#tableID(call);
-    return deleted(this.#ec2.deleteRoute({ RouteTableId, ...destination(handle) }, call));
+    return deleted(this.#ec2.change("DeleteRoute", { RouteTableId, ...destination(handle) }, call));
   }
 }

@@ -121,23 +121,15 @@ const nodes = {
   ),
 };
 
+const together = (flag: string) => ineffective("Machines are tagged together.", flag);
 const tagging = {
   tags: pairs("Tags that the controller tagging gives to the machines of Nodes.", { flag: "tags", ...live }),
   resources: entries("What it gives them to.", "instance", (one) => (one === "instance" ? one : undefined), {
     flag: "resources",
   }),
-  "tagging-controller-rate-limit": ineffective(
-    "Machines are tagged together.",
-    "tagging-controller-rate-limit",
-  ),
-  "tagging-controller-burst-limit": ineffective(
-    "Machines are tagged together.",
-    "tagging-controller-burst-limit",
-  ),
-  "tagging-controller-concurrent-node-syncs": ineffective(
-    "Machines are tagged together.",
-    "tagging-controller-concurrent-node-syncs",
-  ),
+  "tagging-controller-rate-limit": together("tagging-controller-rate-limit"),
+  "tagging-controller-burst-limit": together("tagging-controller-burst-limit"),
+  "tagging-controller-concurrent-node-syncs": together("tagging-controller-concurrent-node-syncs"),
   "tagging-controller-enable-batching": ineffective(
     "Machines are always tagged together.",
     "tagging-controller-enable-batching",

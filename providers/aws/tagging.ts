@@ -2,6 +2,7 @@
 
 import type { MachineTags } from "#ccm";
 import type { Ec2Api } from "./api/ec2.ts";
+import { tagList } from "./load-balancers/balancer-names.ts";
 import type { Settings } from "./settings.ts";
 
 /** EC2 accepts 1,000. Fewer, because one that does not exist fails all. */
@@ -16,13 +17,15 @@ function checksum(tags: ReadonlyMap<string, string>): string {
 /** Undefined unless there are tags for instances. */
 export function instanceTags(ec2: Ec2Api, { tags, resources = [] }: Settings): MachineTags | undefined {
   if (tags === undefined || tags.size === 0 || !resources.includes("instance")) return undefined;
-  const all = [...tags].map(([Key, Value]) => ({ Key, Value }));
+  const all = tagList(tags);
   return {
     label: { key: "k8s.io/cloud-provider-aws", value: checksum(tags) },
     limit: maxInstances,
     add: async (ids, call) => {
       await ec2.change("CreateTags", { ResourceId: ids, Tag: all }, call);
     },
-    remove: (ids, call) => ec2.deleteTags(ids, all, call),
+    remove: async (ids, call) => {
+      await ec2.change("DeleteTags", { ResourceId: ids, Tag: all }, call);
+    },
   };
 }

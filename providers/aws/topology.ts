@@ -1,6 +1,6 @@
 // The labels of Nodes that say where in AWS's network their instance is.
 
-import { type Call, CloudError, errorProblem, type Problem, warningProblem } from "#ccm";
+import { type Call, CloudError, errorProblem, inBatches, type Problem, warningProblem } from "#ccm";
 import type { Ec2Api } from "./api/ec2.ts";
 import type { ApiInstance, ApiZone } from "./api/resources.ts";
 
@@ -62,20 +62,16 @@ export async function topologiesOf(
     )
     .map(({ instanceId }) => instanceId);
   const found = new Map<string, Topology>();
-  for (let from = 0; from < ids.length; from += maxIDs) {
-    const wanted = ids.slice(from, from + maxIDs);
+  for (const InstanceId of inBatches(ids, maxIDs)) {
     try {
-      for (const { instanceId, networkNodeSet } of await ec2.describeInstanceTopology(
-        { InstanceId: wanted },
-        call,
-      )) {
+      for (const { instanceId, networkNodeSet } of await ec2.describeInstanceTopology({ InstanceId }, call)) {
         const nodes = (networkNodeSet ?? []).map((node, index) => [`${layer}${index + 1}`, node]);
         found.set(instanceId, { labels: Object.fromEntries(nodes) });
       }
     } catch (error) {
       if (!CloudError.is(error) || error.kind === "unauthorized") throw error;
       const problem = problemOf(error);
-      for (const id of wanted) found.set(id, { problem });
+      for (const id of InstanceId) found.set(id, { problem });
     }
   }
   return found;

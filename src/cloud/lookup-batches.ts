@@ -1,5 +1,6 @@
 // Chooses the cheaper method to answer queries: one listing of everything, or lookups by key in batches. Pure.
 
+import { inBatches } from "../core/in-batches.ts";
 import type { InstanceSource, MatchKey } from "../provider/instances.ts";
 import { type KeyOf, type NodeIdentity, valuesOf } from "./node-identity.ts";
 
@@ -45,7 +46,7 @@ export function batchesFor(
     for (const [by, value] of needed) keys.set(by, (keys.get(by) ?? new Set()).add(value));
   }
   return [...keys].flatMap(([by, values]) =>
-    chunk([...values], lookups[by]?.limit ?? 1).map((part) => ({ by, keys: part })),
+    inBatches([...values], lookups[by]?.limit ?? 1).map((part) => ({ by, keys: part })),
   );
 }
 
@@ -73,10 +74,4 @@ function isAboutOthers({ by, keys }: Batch, batches: readonly Batch[]): boolean 
   const sameKind = batches.filter((batch) => batch.by === by);
   const repeated = new Set(sameKind.flatMap((batch) => batch.keys));
   return sameKind.length > 0 && keys.some((key) => !repeated.has(key));
-}
-
-function chunk(keys: readonly string[], size: number): readonly (readonly string[])[] {
-  return Array.from({ length: Math.ceil(keys.length / size) }, (_, index) =>
-    keys.slice(index * size, (index + 1) * size),
-  );
 }

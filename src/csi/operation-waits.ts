@@ -1,6 +1,7 @@
 // Waits for long-running operations of the cloud. All that are due are checked together.
 
 import { type Milliseconds, milliseconds } from "../core/brand.ts";
+import { inBatches } from "../core/in-batches.ts";
 import { type Clock, sleep } from "../platform/clock.ts";
 import { CloudError } from "../provider/errors.ts";
 import type { Pending } from "../provider/plan.ts";
@@ -69,8 +70,7 @@ export class OperationWaits {
     const until = this.#clock.monotonic() + batchWindow;
     const due = [...this.#waiting].filter(({ checkAt }) => checkAt <= until);
     const limit = this.#pending?.limit ?? due.length;
-    for (let index = 0; index < due.length; index += limit)
-      await this.#check(due.slice(index, index + limit));
+    for (const batch of inBatches(due, limit)) await this.#check(batch);
   }
 
   async #check(due: readonly Waiting[]): Promise<void> {

@@ -2,14 +2,7 @@
 
 import type { Call, Context } from "#ccm";
 import { ec2Actions } from "./actions.ts";
-import {
-  type Access,
-  type Paging,
-  type Parameter,
-  type Parameters,
-  QueryApi,
-  type Service,
-} from "./query-api.ts";
+import { type Access, type Paging, type Parameter, QueryApi, type Service } from "./query-api.ts";
 import type {
   ApiInstance,
   ApiInstanceTopology,
@@ -75,6 +68,8 @@ export type NewVolume = {
   readonly tags: readonly Tag[];
 };
 
+type NewSnapshot = { readonly VolumeId: string; readonly Description: string; readonly tags: readonly Tag[] };
+
 /** The requests that change something for load balancers. */
 export interface Ec2Changes {
   readonly CreateSecurityGroup: {
@@ -90,6 +85,33 @@ export interface Ec2Changes {
   readonly AuthorizeSecurityGroupIngress: Ingress;
   readonly RevokeSecurityGroupIngress: Ingress;
   readonly CreateTags: { readonly ResourceId: readonly string[]; readonly Tag: readonly Tag[] };
+}
+
+type Route = {
+  readonly RouteTableId: string;
+  readonly DestinationCidrBlock?: string;
+  readonly DestinationIpv6CidrBlock?: string;
+};
+
+/** All requests that change something and return nothing of use. */
+interface AllChanges extends Ec2Changes {
+  /** A tag with another value stays. */
+  readonly DeleteTags: Ec2Changes["CreateTags"];
+  readonly CreateRoute: Route & { readonly InstanceId: string };
+  readonly DeleteRoute: Route;
+  readonly ModifyInstanceAttribute: {
+    readonly InstanceId: string;
+    readonly SourceDestCheck: { readonly Value: boolean };
+  };
+  readonly DeleteSnapshot: { readonly SnapshotId: string };
+  readonly DeleteVolume: { readonly VolumeId: string };
+  readonly AttachVolume: { readonly VolumeId: string; readonly InstanceId: string; readonly Device: string };
+  readonly DetachVolume: { readonly VolumeId: string; readonly InstanceId: string };
+  readonly ModifyVolume: {
+    readonly VolumeId: string;
+    readonly Size: number;
+    readonly Iops?: number | undefined;
+  };
 }
 
 type Ingress = { readonly GroupId: string; readonly IpPermissions: readonly Permission[] };
@@ -117,9 +139,6 @@ export function ec2Api(access: Access, account: Context["account"]) {
   ) => {
     const hasIDs = Object.keys(wanted).some((name) => name !== "Filter");
     return api.list<T>(action, wanted, paging(member, hasIDs ? undefined : size), call);
-  };
-  const change = async (action: keyof typeof ec2Actions, parameters: Parameters, call: Call) => {
-    await api.call(action, parameters, call);
   };
   return {
     /** The instances of all reservations, page by page. */
@@ -160,62 +179,17 @@ export function ec2Api(access: Access, account: Context["account"]) {
       ),
     describeSnapshots: (wanted: Wanted, call: Call) =>
       list<ApiSnapshot>("DescribeSnapshots", "snapshotSet", wanted, call),
-    createSnapshot: async (
-      {
-        tags,
-        ...snapshot
-      }: { readonly VolumeId: string; readonly Description: string; readonly tags: readonly Tag[] },
-      call: Call,
-    ): Promise<string> => {
+    createSnapshot: async ({ tags, ...snapshot }: NewSnapshot, call: Call): Promise<string> => {
       const TagSpecification = [{ ResourceType: "snapshot", Tag: tags }];
       const created = await api.call<ApiSnapshot>("CreateSnapshot", { ...snapshot, TagSpecification }, call);
       return created.snapshotId;
     },
-    deleteSnapshot: (SnapshotId: string, call: Call) => change("DeleteSnapshot", { SnapshotId }, call),
     createVolume: async ({ tags, ...volume }: NewVolume, call: Call): Promise<string> => {
       const TagSpecification = [{ ResourceType: "volume", Tag: tags }];
       return (await api.call<ApiVolume>("CreateVolume", { ...volume, TagSpecification }, call)).volumeId;
     },
-    deleteVolume: (VolumeId: string, call: Call) => change("DeleteVolume", { VolumeId }, call),
-    attachVolume: (
-      attachment: { readonly VolumeId: string; readonly InstanceId: string; readonly Device: string },
-      call: Call,
-    ) => change("AttachVolume", attachment, call),
-    detachVolume: (VolumeId: string, InstanceId: string, call: Call) =>
-      change("DetachVolume", { VolumeId, InstanceId }, call),
-    modifyVolume: (
-      changes: { readonly VolumeId: string; readonly Size: number; readonly Iops?: number | undefined },
-      call: Call,
-    ) => change("ModifyVolume", changes, call),
-
-    /** A tag without a value is removed whatever its value is. */
-    deleteTags: (
-      ResourceId: readonly string[],
-      Tag: readonly { readonly Key: string; readonly Value?: string }[],
-      call: Call,
-    ) => change("DeleteTags", { ResourceId, Tag }, call),
-
-    createRoute: (
-      route: {
-        readonly RouteTableId: string;
-        readonly DestinationCidrBlock?: string;
-        readonly DestinationIpv6CidrBlock?: string;
-        readonly InstanceId: string;
-      },
-      call: Call,
-    ) => change("CreateRoute", route, call),
-    deleteRoute: (
-      route: {
-        readonly RouteTableId: string;
-        readonly DestinationCidrBlock?: string;
-        readonly DestinationIpv6CidrBlock?: string;
-      },
-      call: Call,
-    ) => change("DeleteRoute", route, call),
-    change: <A extends keyof Ec2Changes>(action: A, parameters: Ec2Changes[A], call: Call) =>
+    change: <A extends keyof AllChanges>(action: A, parameters: AllChanges[A], call: Call) =>
       api.call(action, parameters, call),
-    setSourceDestCheck: (InstanceId: string, Value: boolean, call: Call) =>
-      change("ModifyInstanceAttribute", { InstanceId, SourceDestCheck: { Value } }, call),
   };
 }
 

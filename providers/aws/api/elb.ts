@@ -4,7 +4,7 @@ import type { Call, Context } from "#ccm";
 import { elbActions } from "./actions.ts";
 import type { Tag } from "./ec2.ts";
 import { type Access, QueryApi, type Service } from "./query-api.ts";
-import type { Maybe } from "./resources.ts";
+import type { ApiTags, Lists, Maybe, Texts } from "./resources.ts";
 
 const service: Service<keyof typeof elbActions> = {
   name: "Elastic Load Balancing",
@@ -32,26 +32,21 @@ export type ClassicHealthCheck = {
   readonly HealthyThreshold: number;
 };
 
+type TextsOf<R> = { readonly [K in keyof R]?: Maybe<string> };
+
 /** As responses show it: all values are text. */
-export interface ApiClassicBalancer {
+export interface ApiClassicBalancer
+  extends Texts<"DNSName" | "VPCId" | "Scheme">,
+    Lists<{
+      Subnets: string;
+      SecurityGroups: string;
+      Instances: { readonly InstanceId: string };
+      ListenerDescriptions: { readonly Listener: TextsOf<ClassicListener> } & Lists<{ PolicyNames: string }>;
+      BackendServerDescriptions: Texts<"InstancePort"> & Lists<{ PolicyNames: string }>;
+    }> {
   readonly LoadBalancerName: string;
-  readonly DNSName?: Maybe<string>;
-  readonly VPCId?: Maybe<string>;
-  readonly Scheme?: Maybe<string>;
-  readonly Subnets?: Maybe<readonly string[]>;
-  readonly SecurityGroups?: Maybe<readonly string[]>;
-  readonly Instances?: Maybe<readonly { readonly InstanceId: string }[]>;
-  readonly HealthCheck?: Maybe<{ readonly [K in keyof ClassicHealthCheck]?: Maybe<string> }>;
-  readonly ListenerDescriptions?: Maybe<
-    readonly {
-      readonly Listener: { readonly [K in keyof ClassicListener]?: Maybe<string> };
-      readonly PolicyNames?: Maybe<readonly string[]>;
-    }[]
-  >;
-  readonly Policies?: Maybe<{ readonly OtherPolicies?: Maybe<readonly string[]> }>;
-  readonly BackendServerDescriptions?: Maybe<
-    readonly { readonly InstancePort?: Maybe<string>; readonly PolicyNames?: Maybe<readonly string[]> }[]
-  >;
+  readonly HealthCheck?: Maybe<TextsOf<ClassicHealthCheck>>;
+  readonly Policies?: Maybe<Lists<{ OtherPolicies: string }>>;
 }
 
 /** The attributes of requests. */
@@ -69,15 +64,10 @@ export type ClassicAttributes = {
 
 /** The attributes of responses: as those of requests, with text for numbers and switches. */
 export type ApiClassicAttributes = {
-  readonly [K in keyof ClassicAttributes]?: Maybe<{
-    readonly [M in keyof NonNullable<ClassicAttributes[K]>]?: Maybe<string>;
-  }>;
+  readonly [K in keyof ClassicAttributes]?: Maybe<TextsOf<NonNullable<ClassicAttributes[K]>>>;
 };
 
-export interface ApiTagsOfBalancer {
-  readonly LoadBalancerName: string;
-  readonly Tags?: Maybe<readonly { readonly Key: string; readonly Value?: Maybe<string> }[]>;
-}
+export type ApiTagsOfBalancer = { readonly LoadBalancerName: string } & ApiTags;
 
 /** The largest page. */
 const balancers = {
@@ -142,10 +132,8 @@ export function elbApi(access: Access, account: Context["account"]) {
       return (await api.list<ApiClassicBalancer>("DescribeLoadBalancers", wanted, paging, call))[0];
     },
     /** At most 20 names. */
-    describeTags: async (names: readonly string[], call: Call): Promise<readonly ApiTagsOfBalancer[]> => {
-      type Body = { readonly TagDescriptions?: Maybe<readonly ApiTagsOfBalancer[]> };
-      return (await api.call<Body>("DescribeTags", { LoadBalancerNames: names }, call)).TagDescriptions ?? [];
-    },
+    describeTags: (LoadBalancerNames: readonly string[], call: Call) =>
+      api.entries<ApiTagsOfBalancer>("DescribeTags", { LoadBalancerNames }, "TagDescriptions", call),
     describeAttributes: async (LoadBalancerName: string, call: Call): Promise<ApiClassicAttributes> => {
       type Body = { readonly LoadBalancerAttributes?: Maybe<ApiClassicAttributes> };
       const body = await api.call<Body>("DescribeLoadBalancerAttributes", { LoadBalancerName }, call);

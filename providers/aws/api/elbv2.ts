@@ -1,13 +1,15 @@
 // The calls of Elastic Load Balancing for network load balancers (version 2015-12-01), by the names and parameters of AWS's API
 // reference.
 
-import type { Call, Context } from "#ccm";
+import { type Call, type Context, collect } from "#ccm";
 import { elbv2Actions } from "./actions.ts";
 import type { Tag } from "./ec2.ts";
-import { type Access, type Paging, type Parameters, QueryApi, type Service } from "./query-api.ts";
-import type { Maybe } from "./resources.ts";
+import { type Access, type Parameters, QueryApi, type Service } from "./query-api.ts";
+import type { ApiTags, Lists, Maybe, Texts } from "./resources.ts";
 
-const service: Service<keyof typeof elbv2Actions> = {
+type Action = keyof typeof elbv2Actions;
+
+const service: Service<Action> = {
   name: "Elastic Load Balancing v2",
   account: "elbv2",
   id: "elasticloadbalancing",
@@ -17,73 +19,39 @@ const service: Service<keyof typeof elbv2Actions> = {
 };
 
 /** An attribute of a load balancer or target group. */
-export type Attribute = { readonly Key: string; readonly Value: string };
+export type Attribute = Tag;
 
 /** As responses show it: all values are text. */
-export interface ApiBalancer {
+export interface ApiBalancer
+  extends Texts<"Type" | "Scheme" | "DNSName" | "IpAddressType">,
+    Lists<{
+      SecurityGroups: string;
+      AvailabilityZones: Texts<"SubnetId"> &
+        Lists<{ LoadBalancerAddresses: Texts<"AllocationId" | "PrivateIPv4Address"> }>;
+    }> {
   readonly LoadBalancerArn: string;
   readonly LoadBalancerName: string;
-  readonly Type?: Maybe<string>;
-  readonly Scheme?: Maybe<string>;
-  readonly DNSName?: Maybe<string>;
-  readonly VpcId?: Maybe<string>;
-  readonly IpAddressType?: Maybe<string>;
-  readonly State?: Maybe<{ readonly Code?: Maybe<string>; readonly Reason?: Maybe<string> }>;
-  readonly SecurityGroups?: Maybe<readonly string[]>;
-  readonly AvailabilityZones?: Maybe<
-    readonly {
-      readonly ZoneName?: Maybe<string>;
-      readonly SubnetId?: Maybe<string>;
-      readonly LoadBalancerAddresses?: Maybe<
-        readonly {
-          readonly AllocationId?: Maybe<string>;
-          readonly IpAddress?: Maybe<string>;
-          readonly PrivateIPv4Address?: Maybe<string>;
-        }[]
-      >;
-    }[]
-  >;
+  readonly State?: Maybe<Texts<"Code" | "Reason">>;
 }
 
-export interface ApiListener {
+export interface ApiListener
+  extends Texts<"Port" | "Protocol" | "SslPolicy">,
+    Lists<{ Certificates: Texts<"CertificateArn">; DefaultActions: Texts<"TargetGroupArn"> }> {
   readonly ListenerArn: string;
-  readonly LoadBalancerArn?: Maybe<string>;
-  readonly Port?: Maybe<string>;
-  readonly Protocol?: Maybe<string>;
-  readonly SslPolicy?: Maybe<string>;
-  readonly Certificates?: Maybe<readonly { readonly CertificateArn?: Maybe<string> }[]>;
-  readonly AlpnPolicy?: Maybe<readonly string[]>;
-  readonly DefaultActions?: Maybe<
-    readonly { readonly Type?: Maybe<string>; readonly TargetGroupArn?: Maybe<string> }[]
-  >;
 }
 
-export interface ApiTargetGroup {
+export interface ApiTargetGroup
+  extends Texts<keyof HealthCheck | "TargetGroupName" | "Protocol" | "Port">,
+    Lists<{ LoadBalancerArns: string }> {
   readonly TargetGroupArn: string;
-  readonly TargetGroupName?: Maybe<string>;
-  readonly Protocol?: Maybe<string>;
-  readonly Port?: Maybe<string>;
-  readonly TargetType?: Maybe<string>;
-  readonly IpAddressType?: Maybe<string>;
-  readonly LoadBalancerArns?: Maybe<readonly string[]>;
-  readonly HealthCheckProtocol?: Maybe<string>;
-  readonly HealthCheckPort?: Maybe<string>;
-  readonly HealthCheckPath?: Maybe<string>;
-  readonly HealthCheckIntervalSeconds?: Maybe<string>;
-  readonly HealthCheckTimeoutSeconds?: Maybe<string>;
-  readonly HealthyThresholdCount?: Maybe<string>;
-  readonly UnhealthyThresholdCount?: Maybe<string>;
 }
 
 export interface ApiTargetHealth {
-  readonly Target: { readonly Id: string; readonly Port?: Maybe<string> };
-  readonly TargetHealth?: Maybe<{ readonly State?: Maybe<string>; readonly Reason?: Maybe<string> }>;
+  readonly Target: { readonly Id: string } & Texts<"Port">;
+  readonly TargetHealth?: Maybe<Texts<"State">>;
 }
 
-export interface ApiTagsOfResource {
-  readonly ResourceArn: string;
-  readonly Tags?: Maybe<readonly { readonly Key: string; readonly Value?: Maybe<string> }[]>;
-}
+export type ApiTagsOfResource = { readonly ResourceArn: string } & ApiTags;
 
 export type Target = { readonly Id: string; readonly Port?: number };
 
@@ -103,7 +71,6 @@ export type Listener = {
   readonly Protocol: string;
   readonly SslPolicy?: string;
   readonly Certificates?: readonly { readonly CertificateArn: string }[];
-  readonly AlpnPolicy?: readonly string[];
   readonly DefaultActions: readonly { readonly Type: "forward"; readonly TargetGroupArn: string }[];
 };
 
@@ -158,59 +125,38 @@ const all = { PageSize: 400 };
 
 export function elbv2Api(access: Access, account: Context["account"]) {
   const api = new QueryApi(service, access, account);
-  const list = <T>(
-    action: keyof typeof elbv2Actions,
-    member: string,
-    parameters: Parameters,
-    call: Call,
-    size: Paging["size"] = all,
-  ) => api.list<T>(action, parameters, { list: member, cursor, size }, call);
-  const attributes = async (
-    action: keyof typeof elbv2Actions,
-    parameters: Parameters,
-    call: Call,
-  ): Promise<ReadonlyMap<string, string>> => {
-    type Body = {
-      readonly Attributes?: Maybe<readonly { readonly Key: string; readonly Value?: Maybe<string> }[]>;
-    };
-    const { Attributes } = await api.call<Body>(action, parameters, call);
-    return new Map((Attributes ?? []).map(({ Key, Value }) => [Key, Value ?? ""]));
+  const pages = <T>(action: Action, list: string, wanted: Parameters, call: Call, size: Parameters = all) =>
+    api.pages<T>(action, wanted, { list, cursor, size }, call);
+  const attributes = async (action: Action, wanted: Parameters, call: Call) => {
+    const found = await api.entries<NonNullable<ApiTags["Tags"]>[number]>(action, wanted, "Attributes", call);
+    return new Map(found.map(({ Key, Value }) => [Key, Value ?? ""]));
   };
   return {
-    balancerPages: (call: Call) =>
-      api.pages<ApiBalancer>("DescribeLoadBalancers", {}, { list: "LoadBalancers", cursor, size: all }, call),
+    balancerPages: (call: Call) => pages<ApiBalancer>("DescribeLoadBalancers", "LoadBalancers", {}, call),
     /** By at most 20 names or ARNs; throws `not-found` if one of them does not exist. */
     describeLoadBalancers: (
       wanted: { readonly Names: readonly string[] } | { readonly LoadBalancerArns: readonly string[] },
       call: Call,
-    ) => list<ApiBalancer>("DescribeLoadBalancers", "LoadBalancers", wanted, call, {}),
+    ) => collect(pages<ApiBalancer>("DescribeLoadBalancers", "LoadBalancers", wanted, call, {})),
     /** At most 20 ARNs, of any kind. */
-    describeTags: async (
-      ResourceArns: readonly string[],
-      call: Call,
-    ): Promise<readonly ApiTagsOfResource[]> => {
-      type Body = { readonly TagDescriptions?: Maybe<readonly ApiTagsOfResource[]> };
-      return (await api.call<Body>("DescribeTags", { ResourceArns }, call)).TagDescriptions ?? [];
-    },
+    describeTags: (ResourceArns: readonly string[], call: Call) =>
+      api.entries<ApiTagsOfResource>("DescribeTags", { ResourceArns }, "TagDescriptions", call),
     loadBalancerAttributes: (LoadBalancerArn: string, call: Call) =>
       attributes("DescribeLoadBalancerAttributes", { LoadBalancerArn }, call),
     describeListeners: (LoadBalancerArn: string, call: Call) =>
-      list<ApiListener>("DescribeListeners", "Listeners", { LoadBalancerArn }, call),
+      collect(pages<ApiListener>("DescribeListeners", "Listeners", { LoadBalancerArn }, call)),
     /** All, or those of one load balancer. */
     targetGroupPages: (call: Call, wanted: { readonly LoadBalancerArn?: string } = {}) =>
-      api.pages<ApiTargetGroup>(
-        "DescribeTargetGroups",
-        wanted,
-        { list: "TargetGroups", cursor, size: all },
-        call,
-      ),
+      pages<ApiTargetGroup>("DescribeTargetGroups", "TargetGroups", wanted, call),
     targetGroupAttributes: (TargetGroupArn: string, call: Call) =>
       attributes("DescribeTargetGroupAttributes", { TargetGroupArn }, call),
-    describeTargetHealth: async (TargetGroupArn: string, call: Call): Promise<readonly ApiTargetHealth[]> => {
-      type Body = { readonly TargetHealthDescriptions?: Maybe<readonly ApiTargetHealth[]> };
-      const body = await api.call<Body>("DescribeTargetHealth", { TargetGroupArn }, call);
-      return body.TargetHealthDescriptions ?? [];
-    },
+    describeTargetHealth: (TargetGroupArn: string, call: Call) =>
+      api.entries<ApiTargetHealth>(
+        "DescribeTargetHealth",
+        { TargetGroupArn },
+        "TargetHealthDescriptions",
+        call,
+      ),
     change: <A extends keyof Elbv2Changes>(action: A, parameters: Elbv2Changes[A], call: Call) =>
       api.call(action, parameters, call),
   };

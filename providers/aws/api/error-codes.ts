@@ -1,6 +1,10 @@
 // What AWS's codes of errors mean. The status says little: most are 400. Pure.
 
-import type { CloudErrorKind } from "#ccm";
+import { CloudError, type CloudErrorKind } from "#ccm";
+
+/** AWS's code of an error. */
+export const codeOf = (error: unknown): string | undefined =>
+  CloudError.is(error) ? error.detail.code : undefined;
 
 const throttled =
   /^(RequestLimitExceeded|Throttling|ThrottlingException|ThrottledException|RequestThrottled(Exception)?|TooManyRequestsException|EC2ThrottledException|SlowDown|BandwidthLimitExceeded)$/;

@@ -248,6 +248,12 @@ export class QueryApi<A extends string> {
     });
   }
 
+  /** The entries of a response that has no pages. */
+  async entries<T>(action: A, parameters: Parameters, list: string, call: Call): Promise<readonly T[]> {
+    const body = await this.call<Readonly<Record<string, readonly T[] | null>>>(action, parameters, call);
+    return body[list] ?? [];
+  }
+
   /** All entries of a listing. */
   list<T>(action: A, parameters: Parameters, paging: Paging, call: Call): Promise<readonly T[]> {
     return collect(this.pages<T>(action, parameters, paging, call));

@@ -3,139 +3,111 @@
 /** A member that a response may lack. */
 export type Maybe<T> = T | null | undefined;
 
-export interface ApiTag {
+/** Members with a text that a response may lack. */
+export type Texts<N extends string> = { readonly [K in N]?: Maybe<string> };
+
+/** Lists that a response may lack. */
+export type Lists<L extends object> = { readonly [K in keyof L]?: Maybe<readonly L[K][]> };
+
+/** As Elastic Load Balancing writes them. */
+export type ApiTags = Lists<{ Tags: { readonly Key: string } & Texts<"Value"> }>;
+
+/** As EC2 writes them. */
+export interface ApiTag extends Texts<"value"> {
   readonly key: string;
-  readonly value?: Maybe<string>;
 }
 
-export interface ApiInterface {
-  readonly networkInterfaceId: string;
-  readonly status?: Maybe<string>;
-  readonly attachment?: Maybe<{ readonly deviceIndex?: Maybe<string> }>;
-  readonly privateIpAddressesSet?: Maybe<readonly { readonly privateIpAddress?: Maybe<string> }[]>;
-  readonly ipv6AddressesSet?: Maybe<readonly { readonly ipv6Address?: Maybe<string> }[]>;
+type Tagged = Lists<{ tagSet: ApiTag }>;
+
+export interface ApiInterface
+  extends Texts<"status">,
+    Lists<{ privateIpAddressesSet: Texts<"privateIpAddress">; ipv6AddressesSet: Texts<"ipv6Address"> }> {
+  readonly attachment?: Maybe<Texts<"deviceIndex">>;
 }
 
-export interface ApiInstance {
+/** `ipAddress` is the public one. */
+export interface ApiInstance
+  extends Tagged,
+    Texts<
+      "instanceType" | "privateDnsName" | "dnsName" | "ipAddress" | "vpcId" | "subnetId" | "sourceDestCheck"
+    >,
+    Lists<{
+      groupSet: { readonly groupId: string };
+      networkInterfaceSet: ApiInterface;
+      blockDeviceMapping: Texts<"deviceName">;
+    }> {
   readonly instanceId: string;
-  readonly instanceType?: Maybe<string>;
-  readonly instanceState?: Maybe<{ readonly name?: Maybe<string> }>;
-  readonly placement?: Maybe<{ readonly availabilityZone?: Maybe<string> }>;
-  readonly privateDnsName?: Maybe<string>;
-  readonly dnsName?: Maybe<string>;
-  /** The public one. */
-  readonly ipAddress?: Maybe<string>;
-  readonly privateIpAddress?: Maybe<string>;
-  readonly vpcId?: Maybe<string>;
-  readonly subnetId?: Maybe<string>;
-  readonly sourceDestCheck?: Maybe<string>;
-  readonly groupSet?: Maybe<readonly { readonly groupId: string; readonly groupName?: Maybe<string> }[]>;
-  readonly networkInterfaceSet?: Maybe<readonly ApiInterface[]>;
-  readonly blockDeviceMapping?: Maybe<readonly { readonly deviceName?: Maybe<string> }[]>;
-  readonly tagSet?: Maybe<readonly ApiTag[]>;
+  readonly instanceState?: Maybe<Texts<"name">>;
+  readonly placement?: Maybe<Texts<"availabilityZone">>;
 }
 
-export interface ApiZone {
+/** Its type is `availability-zone`, `local-zone` or `wavelength-zone`. */
+export interface ApiZone extends Texts<"zoneId" | "zoneType"> {
   readonly zoneName: string;
-  readonly zoneId?: Maybe<string>;
-  /** `availability-zone`, `local-zone` or `wavelength-zone`. */
-  readonly zoneType?: Maybe<string>;
 }
 
-export interface ApiInstanceTopology {
+export interface ApiInstanceTopology extends Lists<{ networkNodeSet: string }> {
   readonly instanceId: string;
-  readonly networkNodeSet?: Maybe<readonly string[]>;
 }
 
-export interface ApiSubnet {
+export interface ApiSubnet
+  extends Texts<"availabilityZone" | "cidrBlock">,
+    Tagged,
+    Lists<{ ipv6CidrBlockAssociationSet: Texts<"ipv6CidrBlock"> }> {
   readonly subnetId: string;
-  readonly vpcId?: Maybe<string>;
-  readonly availabilityZone?: Maybe<string>;
-  readonly cidrBlock?: Maybe<string>;
-  readonly ipv6CidrBlockAssociationSet?: Maybe<readonly { readonly ipv6CidrBlock?: Maybe<string> }[]>;
-  readonly tagSet?: Maybe<readonly ApiTag[]>;
 }
 
-export interface ApiRoute {
-  readonly destinationCidrBlock?: Maybe<string>;
-  readonly destinationIpv6CidrBlock?: Maybe<string>;
-  readonly gatewayId?: Maybe<string>;
-  readonly instanceId?: Maybe<string>;
-  readonly state?: Maybe<string>;
-  /** `CreateRoute`, or what else made it. */
-  readonly origin?: Maybe<string>;
-}
+/** Its origin is `CreateRoute`, or what else made it. */
+export type ApiRoute = Texts<
+  "destinationCidrBlock" | "destinationIpv6CidrBlock" | "gatewayId" | "instanceId" | "state" | "origin"
+>;
 
-export interface ApiRouteTable {
+export interface ApiRouteTable
+  extends Tagged,
+    Lists<{ routeSet: ApiRoute; associationSet: Texts<"main" | "subnetId"> }> {
   readonly routeTableId: string;
-  readonly vpcId?: Maybe<string>;
-  readonly routeSet?: Maybe<readonly ApiRoute[]>;
-  readonly associationSet?: Maybe<
-    readonly { readonly main?: Maybe<string>; readonly subnetId?: Maybe<string> }[]
-  >;
-  readonly tagSet?: Maybe<readonly ApiTag[]>;
 }
 
 /** A rule of a security group as EC2 shows it: one protocol and range, with all its peers. */
-export interface ApiPermission {
+export interface ApiPermission
+  extends Texts<"fromPort" | "toPort">,
+    Lists<{
+      ipRanges: { readonly cidrIp: string } & Texts<"description">;
+      ipv6Ranges: { readonly cidrIpv6: string } & Texts<"description">;
+      prefixListIds: { readonly prefixListId: string };
+      groups: Texts<"groupId" | "description">;
+    }> {
   /** A name, a number, or -1 for all. */
   readonly ipProtocol: string;
-  readonly fromPort?: Maybe<string>;
-  readonly toPort?: Maybe<string>;
-  readonly ipRanges?: Maybe<readonly { readonly cidrIp: string; readonly description?: Maybe<string> }[]>;
-  readonly ipv6Ranges?: Maybe<readonly { readonly cidrIpv6: string; readonly description?: Maybe<string> }[]>;
-  readonly prefixListIds?: Maybe<readonly { readonly prefixListId: string }[]>;
-  readonly groups?: Maybe<
-    readonly {
-      readonly groupId?: Maybe<string>;
-      readonly userId?: Maybe<string>;
-      readonly description?: Maybe<string>;
-    }[]
-  >;
 }
 
-export interface ApiSecurityGroup {
+export interface ApiSecurityGroup
+  extends Texts<"groupName" | "groupDescription" | "vpcId">,
+    Tagged,
+    Lists<{ ipPermissions: ApiPermission }> {
   readonly groupId: string;
-  readonly groupName?: Maybe<string>;
-  readonly groupDescription?: Maybe<string>;
-  readonly vpcId?: Maybe<string>;
-  readonly ipPermissions?: Maybe<readonly ApiPermission[]>;
-  readonly tagSet?: Maybe<readonly ApiTag[]>;
 }
 
-export interface ApiVolume {
+/**
+ * The size is in GiB. The status is `creating`, `available`, `in-use`, `deleting`, `deleted` or `error`; that of an attachment `attaching`,
+ * `attached`, `detaching` or `detached`, or `busy` while the machine does not let it go.
+ */
+export interface ApiVolume
+  extends Texts<"size" | "availabilityZone" | "volumeType" | "status">,
+    Tagged,
+    Lists<{ attachmentSet: Texts<"instanceId" | "device" | "status"> }> {
   readonly volumeId: string;
-  /** In GiB. */
-  readonly size?: Maybe<string>;
-  readonly availabilityZone?: Maybe<string>;
-  readonly volumeType?: Maybe<string>;
-  /** `creating`, `available`, `in-use`, `deleting`, `deleted` or `error`. */
-  readonly status?: Maybe<string>;
-  readonly attachmentSet?: Maybe<
-    readonly {
-      readonly instanceId?: Maybe<string>;
-      readonly device?: Maybe<string>;
-      /** `attaching`, `attached`, `detaching` or `detached`; `busy` while the machine does not let it go. */
-      readonly status?: Maybe<string>;
-    }[]
-  >;
-  readonly tagSet?: Maybe<readonly ApiTag[]>;
 }
 
-export interface ApiModification {
+/** Its state is `modifying`, `optimizing`, `completed` or `failed`. */
+export interface ApiModification extends Texts<"modificationState"> {
   readonly volumeId: string;
-  /** `modifying`, `optimizing`, `completed` or `failed`. */
-  readonly modificationState?: Maybe<string>;
 }
 
-export interface ApiSnapshot {
+/**
+ * That of a copy has the id of a volume that does not exist. The size is in GiB. The status is `pending`, `completed`, `error`, or that of an
+ * archived one.
+ */
+export interface ApiSnapshot extends Texts<"volumeId" | "volumeSize" | "startTime" | "status">, Tagged {
   readonly snapshotId: string;
-  /** One that does not exist for a copy of a snapshot. */
-  readonly volumeId?: Maybe<string>;
-  /** In GiB. */
-  readonly volumeSize?: Maybe<string>;
-  readonly startTime?: Maybe<string>;
-  /** `pending`, `completed`, `error`, or that of an archived one. */
-  readonly status?: Maybe<string>;
-  readonly tagSet?: Maybe<readonly ApiTag[]>;
 }

@@ -3,7 +3,7 @@
 import type { DesiredLoadBalancer, Fields } from "#ccm";
 import type { Tag } from "../api/ec2.ts";
 import type { ApiSecurityGroup, ApiTag, Maybe } from "../api/resources.ts";
-import { type ClusterTag, hasClusterTag } from "../cluster.ts";
+import { type ClusterTag, formerKey, hasClusterTag, prefix } from "../cluster.ts";
 
 type Owner = DesiredLoadBalancer<Fields>["owner"];
 
@@ -17,8 +17,6 @@ export interface Identity {
 
 export type Tags = Maybe<readonly ApiTag[]>;
 
-const clusterPrefix = "kubernetes.io/cluster/";
-const formerKey = "KubernetesCluster";
 export const serviceTag = "kubernetes.io/service-name";
 
 export function tagIn(tags: Tags, key: string): string | undefined {
@@ -34,8 +32,8 @@ export const tagsOf = (
 /** The cluster in the tags, if it is another one. */
 export function otherCluster({ tag }: Identity, tags: Tags): string | undefined {
   if (hasClusterTag(tag, tags)) return undefined;
-  const other = tags?.find(({ key }) => key.startsWith(clusterPrefix));
-  return other?.key.slice(clusterPrefix.length) ?? tagIn(tags, formerKey);
+  const other = tags?.find(({ key }) => key.startsWith(prefix));
+  return other?.key.slice(prefix.length) ?? tagIn(tags, formerKey);
 }
 
 export const serviceName = ({ namespace, name }: Owner): string => `${namespace}/${name}`;

@@ -4,6 +4,7 @@ import type { DesiredLoadBalancer, ObservedLoadBalancer, Problem, Values } from 
 import type { ApiClassicAttributes, ApiClassicBalancer } from "../api/elb.ts";
 import type { ApiBalancer, ApiListener, ApiTargetGroup, ApiTargetHealth } from "../api/elbv2.ts";
 import type { ApiSecurityGroup } from "../api/resources.ts";
+import type { Settings } from "../settings.ts";
 import type { Annotations } from "./annotations.ts";
 import type { Tags } from "./balancer-names.ts";
 import type { Network } from "./subnets.ts";
@@ -44,21 +45,8 @@ export interface InDepth {
   readonly targetGroupAttributes: Readonly<Record<string, ReadonlyMap<string, string>>>;
 }
 
-/** What the operator has set for load balancers. */
-export interface BalancerSettings {
-  /** The security group of all classic load balancers. */
-  readonly elbSecurityGroup: string | undefined;
-  /** The security groups of Nodes are left alone. */
-  readonly leavesNodeGroups: boolean;
-  /** Network load balancers get a security group. */
-  readonly managesNetworkGroups: boolean;
-  /** Where the health of kube-proxy is checked, for externalTrafficPolicy: Cluster. Undefined: node ports are checked. */
-  readonly sharedCheck: { readonly port: number; readonly path: string } | undefined;
-  /** The value of --cluster-name. */
-  readonly cluster: string;
-  /** The id of the cluster, if the settings have it. */
-  readonly clusterID: string | undefined;
-}
+/** The settings of the operator, with the value of --cluster-name. */
+export type BalancerSettings = Settings & { readonly cluster: string };
 
 export interface PlanInput {
   readonly operator: BalancerSettings;

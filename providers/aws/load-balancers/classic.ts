@@ -54,7 +54,7 @@ export function classicSpec(desired: Desired, { operator }: PlanInput): ClassicS
   const { settings } = desired;
   const ports = servedPorts(desired).filter(({ protocol }) => protocol === "TCP");
   const ranges = rangesOf(desired, "IPv4");
-  const operators = operator.elbSecurityGroup === undefined ? [] : [operator.elbSecurityGroup];
+  const operators = operator["elb-security-group"] === undefined ? [] : [operator["elb-security-group"]];
   const named = settings["security-groups"] ?? [];
   return {
     listeners: ports.map((port) => listenerOf(desired, port)),

@@ -11,22 +11,33 @@ interface Checked {
   readonly path: string;
 }
 
+/** Where the health of kube-proxy is checked, for externalTrafficPolicy: Cluster. Undefined: node ports are checked. */
+function sharedCheckOf(operator: BalancerSettings): Checked | undefined {
+  const port = operator["cluster-service-shared-load-balancer-health-probe-port"];
+  const path = operator["cluster-service-shared-load-balancer-health-probe-path"];
+  const isShared = operator["cluster-service-load-balancer-health-probe-mode"] === "Shared";
+  return isShared ? { protocol: "HTTP", port, path } : undefined;
+}
+
 const isHTTP = (protocol: string): boolean => protocol === "HTTP" || protocol === "HTTPS";
 
 /** `HTTP:30080/healthz`, with the first node port where the port of traffic is checked. */
 export function classicCheck(
   desired: Desired,
   firstPort: number,
-  { sharedCheck }: BalancerSettings,
+  operator: BalancerSettings,
 ): ClassicHealthCheck {
   const { settings, healthCheckNodePort } = desired;
   const backend = settings["backend-protocol"];
+  const plain = {
+    protocol: backend === "https" || backend === "ssl" ? "SSL" : "TCP",
+    port: firstPort,
+    path: "/",
+  };
   const mode: Checked =
     healthCheckNodePort !== undefined
       ? { protocol: "HTTP", port: healthCheckNodePort, path: "/healthz" }
-      : sharedCheck !== undefined
-        ? { protocol: "HTTP", ...sharedCheck }
-        : { protocol: backend === "https" || backend === "ssl" ? "SSL" : "TCP", port: firstPort, path: "/" };
+      : (sharedCheckOf(operator) ?? plain);
   const protocol = settings["healthcheck-protocol"]?.toUpperCase() ?? mode.protocol;
   const wanted = settings["healthcheck-port"];
   const isOfTraffic = wanted === "traffic-port" && healthCheckNodePort !== undefined;
@@ -58,13 +69,13 @@ export type NetworkCheck = Required<Omit<HealthCheck, "HealthCheckPath" | "Healt
 /** As in the Go manager, the annotations do not change what is checked of kube-proxy. */
 export function networkCheck(
   { settings, healthCheckNodePort }: Desired,
-  { sharedCheck }: BalancerSettings,
+  operator: BalancerSettings,
 ): NetworkCheck {
   const isLocal = healthCheckNodePort !== undefined;
   const protocol = settings["healthcheck-protocol"]?.toUpperCase() ?? (isLocal ? "HTTP" : "TCP");
   const port = settings["healthcheck-port"] ?? healthCheckNodePort ?? "traffic-port";
   const own = { protocol, port, path: settings["healthcheck-path"] ?? (isLocal ? "/healthz" : "/") };
-  const checked: Checked = isLocal || sharedCheck === undefined ? own : { protocol: "HTTP", ...sharedCheck };
+  const checked: Checked = (isLocal ? undefined : sharedCheckOf(operator)) ?? own;
   const usual = isLocal ? { interval: 10, times: 2 } : { interval: 30, times: 3 };
   const timeout = settings["healthcheck-timeout"];
   return {

@@ -3,7 +3,6 @@
 import {
   type Call,
   CloudError,
-  type Context,
   done,
   inProgress,
   isGone,
@@ -13,8 +12,8 @@ import {
   seconds,
 } from "#ccm";
 import type { Permission } from "../api/ec2.ts";
+import { codeOf } from "../api/error-codes.ts";
 import type { Cluster } from "../cluster.ts";
-import type { Settings } from "../settings.ts";
 import type { Zones } from "../topology.ts";
 import type { Annotations } from "./annotations.ts";
 import { type BalancerSettings, type Desired, isOthers, type Observed, settingsOf } from "./balancer.ts";
@@ -34,8 +33,6 @@ import {
   type OpenNodes,
 } from "./steps.ts";
 import type { Network } from "./subnets.ts";
-
-const codeOf = (error: unknown): string | undefined => (CloudError.is(error) ? error.detail.code : undefined);
 
 /** The ids of what earlier requests of the step have created, by what stands for them. */
 type Created = Map<string, string>;
@@ -217,24 +214,6 @@ class Sender {
   }
 }
 
-/** What plans use of the settings. */
-export function balancerSettings(
-  settings: Settings,
-  { cluster }: Pick<Context["mark"], "cluster">,
-): BalancerSettings {
-  const port = settings["cluster-service-shared-load-balancer-health-probe-port"];
-  const path = settings["cluster-service-shared-load-balancer-health-probe-path"];
-  const isShared = settings["cluster-service-load-balancer-health-probe-mode"] === "Shared";
-  return {
-    cluster,
-    clusterID: settings["kubernetes-cluster-id"] ?? settings["kubernetes-cluster-tag"],
-    elbSecurityGroup: settings["elb-security-group"],
-    leavesNodeGroups: settings["disable-security-group-ingress"],
-    managesNetworkGroups: settings["nlb-security-group-mode"] === "Managed",
-    sharedCheck: isShared ? { port, path } : undefined,
-  };
-}
-
 async function identityOf({ tag, vpc, subnet }: Cluster, call: Call): Promise<Identity> {
   return { tag: await tag(call), vpc: await vpc(call), subnet: await subnet(call) };
 }
@@ -267,12 +246,13 @@ export function awsLoadBalancers(
   cluster: Cluster & { readonly zones: Zones },
 ): LoadBalancers<Annotations, Observed, AwsStep, Network> {
   const identity = (call: Call) => identityOf(cluster, call);
+  const id = operator["kubernetes-cluster-id"] ?? operator["kubernetes-cluster-tag"];
   return {
     groupOf: ({ defaultName }) => defaultName,
     ownKeys: ({ defaultName }) => [defaultName],
     // The tag names the cluster, but not with --cluster-name.
     marksNameCluster: false,
-    clusterSetting: { name: "KubernetesClusterID", value: operator.clusterID ?? "the tag of the machine" },
+    clusterSetting: { name: "KubernetesClusterID", value: id ?? "the tag of the machine" },
     list: async function* (call) {
       yield await listBalancers(api, await identity(call), call);
     },

@@ -1,6 +1,6 @@
 // Reads load balancers with their parts: all of a region for listings, one in depth, and again what Fairlead has changed of it.
 
-import { type Call, CloudError, collect, ifFound, ownersOfDefaultName } from "#ccm";
+import { type Call, CloudError, collect, ifFound, inBatches, ownersOfDefaultName } from "#ccm";
 import type { Filter } from "../api/ec2.ts";
 import type { ApiClassicBalancer } from "../api/elb.ts";
 import type { ApiBalancer, ApiTargetGroup } from "../api/elbv2.ts";
@@ -47,12 +47,8 @@ async function tagsFor<T>(
   ids: readonly string[],
   read: (ids: readonly string[]) => Promise<readonly T[]>,
 ): Promise<readonly T[]> {
-  const size = 20;
-  const batches = Array.from({ length: Math.ceil(ids.length / size) }, (_, index) =>
-    ids.slice(index * size, (index + 1) * size),
-  );
   const all = await Promise.all(
-    batches.map(async (batch) => {
+    inBatches(ids, 20).map(async (batch) => {
       const found = await ifFound(read(batch));
       if (found !== undefined || batch.length === 1) return found ?? [];
       return (await Promise.all(batch.map(async (id) => (await ifFound(read([id]))) ?? []))).flat();
@@ -226,7 +222,7 @@ async function furtherGroups(
   const isManaged =
     classic !== undefined &&
     (member.settings["security-groups"] ?? []).length === 0 &&
-    input.operator.elbSecurityGroup === undefined;
+    input.operator["elb-security-group"] === undefined;
   const name = classicGroupName(lb);
   const isLost = isManaged && groupNamed(groups, input.identity, name) === undefined;
   const [further = [], lost = []] = await Promise.all([
@@ -394,7 +390,9 @@ async function lookUpRest(
   const isNLB = isNetwork({ settings });
   const isGiven =
     (settings["security-groups"] ?? []).length > 0 ||
-    (isNLB ? !operator.managesNetworkGroups : operator.elbSecurityGroup !== undefined);
+    (isNLB
+      ? operator["nlb-security-group-mode"] === undefined
+      : operator["elb-security-group"] !== undefined);
   const names = [classicGroupName(lb), networkGroupName(operator.cluster, owner)];
   const [found, targetGroups] = await Promise.all([
     isGiven && ending === undefined ? [] : groupsNamed(input, names, call),

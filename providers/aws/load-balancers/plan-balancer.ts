@@ -103,7 +103,7 @@ function ownGroups(
     ...(desired === undefined ? [] : [networkGroupName(operator.cluster, desired.owner)]),
   ];
   const { "security-groups": given = [], "extra-security-groups": extra = [] } = desired?.settings ?? {};
-  const kept = new Set([...given, ...extra, operator.elbSecurityGroup]);
+  const kept = new Set([...given, ...extra, operator["elb-security-group"]]);
   return groups.filter(({ groupId: id, groupName: name = "", groupDescription: text, vpcId, tagSet }) => {
     // With another --cluster-name it has another name.
     const isManaged = network?.SecurityGroups?.includes(id) === true && text === managedDescription;
@@ -137,7 +137,7 @@ function planEnd(
   const unused = targetGroups.filter((one) => isDeletable(one, arn));
   const deletion = { do: "delete load balancer", on: lb };
   const steps: readonly AwsStep[] = [
-    ...(input.operator.leavesNodeGroups ? [] : closing),
+    ...(input.operator["disable-security-group-ingress"] ? [] : closing),
     ...(classic === undefined ? [] : [{ ...deletion, requests: [elb("DeleteLoadBalancer", lb, {})] }]),
     ...(arn === undefined
       ? []

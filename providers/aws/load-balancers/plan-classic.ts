@@ -222,7 +222,9 @@ function openNodes({ desired, spec, input, own }: Part): readonly Request[] {
   const ownID = own.group?.groupId ?? created.group;
   const rules = [classicRule(given ?? ownID, [ownID])];
   const lists = groupLists(desired);
-  return input.operator.leavesNodeGroups || lists.length === 0 ? [] : [{ open: { lists, rules } }];
+  return input.operator["disable-security-group-ingress"] || lists.length === 0
+    ? []
+    : [{ open: { lists, rules } }];
 }
 
 function groupsOf({ spec, own }: Part): readonly string[] {
@@ -243,7 +245,7 @@ function groupParts(part: Part, observed: Observed, classic: ApiClassicBalancer)
   const former = [...new Set([...has.filter((id) => !wanted.includes(id)), ...unused])];
   const owned = own.group === undefined ? [] : [own.group.groupId];
   const peers = { current: wanted, former, own: owned };
-  const leaves = input.operator.leavesNodeGroups;
+  const leaves = input.operator["disable-security-group-ingress"];
   const isCreated = wanted.includes(created.group);
   const onNodes = leaves || isCreated ? [] : classicGroupChanges(observed, peers, chosen.ids);
   const isSame = wanted.length === has.length && wanted.every((id) => has.includes(id));

@@ -1,6 +1,6 @@
 // Plans the steps from the observed to the desired network load balancer. Pure.
 
-import { errorProblem, type Plan, type Problem, warningProblem } from "#ccm";
+import { errorProblem, inBatches, type Plan, type Problem, warningProblem } from "#ccm";
 import type { ApiBalancer, ApiListener, ApiTargetHealth, Attribute, Listener } from "../api/elbv2.ts";
 import type { ApiSubnet } from "../api/resources.ts";
 import { keyOf, preserveClientIP, proxyProtocolV2 } from "./annotations.ts";
@@ -50,15 +50,11 @@ const perRequest = 100;
 /** AWS's default for the targets of a network load balancer in a zone. At the limit, some must leave before others join. */
 const usualTargets = 500;
 
-function chunks<T>(all: readonly T[]): readonly (readonly T[])[] {
-  return Array.from({ length: Math.ceil(all.length / perRequest) }, (_, index) =>
-    all.slice(index * perRequest, (index + 1) * perRequest),
-  );
-}
-
 type Target = { readonly Id: string; readonly Port: number };
 const registering = (arn: string, targets: readonly Target[]): readonly Request[] =>
-  chunks(targets).map((some) => elbv2("RegisterTargets", { TargetGroupArn: arn, Targets: some }));
+  inBatches(targets, perRequest).map((some) =>
+    elbv2("RegisterTargets", { TargetGroupArn: arn, Targets: some }),
+  );
 
 function newTargetGroup(
   { desired, input }: Part,
@@ -183,7 +179,7 @@ function targetSteps(
   const removed = has.filter((one) => lacks(wanted, one));
   const targets = { on: TargetGroupName ?? arn, isTargets: true, nodes: nodesOf(desired) } as const;
   const register = stepFor({ ...targets, do: "register targets" }, ...registering(arn, added));
-  const leaving = chunks(removed).map((Targets) =>
+  const leaving = inBatches(removed, perRequest).map((Targets) =>
     elbv2("DeregisterTargets", { TargetGroupArn: arn, Targets }),
   );
   const deregister = stepFor({ ...targets, do: "deregister targets" }, ...leaving);
@@ -329,7 +325,7 @@ function planCreation(
   }
   const [allocations = [], addresses = []] = lists.map(([, all]) => all);
   const given = settings["security-groups"] ?? [];
-  const managed = given.length === 0 && input.operator.managesNetworkGroups;
+  const managed = given.length === 0 && input.operator["nlb-security-group-mode"] === "Managed";
   const isDual = isDualStack(part, subnets, managed);
   const rules = groupRules(desired, mappings, isDual);
   const name = networkGroupName(input.operator.cluster, owner);
@@ -354,7 +350,7 @@ function planCreation(
   };
   const attributes = attributeChanges(desired, usualAttributes);
   const nodes = groupLists(desired);
-  const opens = !input.operator.leavesNodeGroups && nodes.length > 0;
+  const opens = !input.operator["disable-security-group-ingress"] && nodes.length > 0;
   const unused = observed === undefined ? [] : unusedTargetGroups(observed);
   return {
     steps: [
@@ -433,7 +429,7 @@ function planChanges(part: Part, observed: Observed, network: ApiBalancer, choic
   const zones = new Set((network.AvailabilityZones ?? []).map(({ SubnetId }) => SubnetId));
   const subnets = input.network.subnets.filter(({ subnetId }) => zones.has(subnetId));
   const chosen = chooseGroups(groupLists(desired), input.network.identity, observed.groups);
-  const leaves = input.operator.leavesNodeGroups;
+  const leaves = input.operator["disable-security-group-ingress"];
   const onNodes = leaves
     ? []
     : networkGroupChanges(observed.groups, lb, chosen.ids, nodeRules(part, subnets));
@@ -476,7 +472,7 @@ export function planNetwork(
   const { subnets: named, internal } = desired.settings;
   const choice = chooseSubnets(input.network, named, internal);
   const isGiven = (desired.settings["security-groups"] ?? []).length > 0;
-  if (own.problem !== undefined && input.operator.managesNetworkGroups && !isGiven)
+  if (own.problem !== undefined && input.operator["nlb-security-group-mode"] === "Managed" && !isGiven)
     return { steps: [], problems: [own.problem] };
   const network = observed?.network;
   if (observed === undefined || network === undefined) return planCreation(part, choice, observed);

@@ -15,6 +15,7 @@ import {
   type Volumes,
 } from "#ccm";
 import type { Ec2Api, NewVolume, Tag } from "../api/ec2.ts";
+import { codeOf } from "../api/error-codes.ts";
 import type { ApiSnapshot, ApiVolume } from "../api/resources.ts";
 import { type Cluster, prefix } from "../cluster.ts";
 import { instanceIDOf } from "../instances.ts";
@@ -136,7 +137,7 @@ export function namesFor(id: string, taken: ReadonlySet<string>): readonly strin
 
 const isNameInUse = (error: unknown): boolean =>
   CloudError.is(error) &&
-  error.detail.code === "InvalidParameterValue" &&
+  codeOf(error) === "InvalidParameterValue" &&
   error.message.includes("already in use");
 
 /** What this process knows of its changes. */
@@ -157,8 +158,6 @@ class OwnChanges {
     this.#usedTokens.set(name, (this.#usedTokens.get(name) ?? 0) + 1);
   }
 }
-
-const codeOf = (error: unknown): string | undefined => (CloudError.is(error) ? error.detail.code : undefined);
 
 /** What `pending` shows is final: what is written to the volume later does not become part of it. */
 const snapshotStates: Readonly<Record<string, ObservedSnapshot["state"]>> = {
@@ -192,7 +191,7 @@ function ebsSnapshots(ec2: Ec2Api, settings: Settings, cluster: Cluster): Snapsh
       return { ...done(), id: await ec2.createSnapshot(snapshot, call) };
     },
     remove: async ({ id }, call) => {
-      await ifFound(ec2.deleteSnapshot(id, call));
+      await ifFound(ec2.change("DeleteSnapshot", { SnapshotId: id }, call));
       return done();
     },
   };
@@ -261,7 +260,7 @@ export function ebsVolumes(
       }
     },
     remove: async ({ id, name }, call) => {
-      await ifFound(ec2.deleteVolume(id, call));
+      await ifFound(ec2.change("DeleteVolume", { VolumeId: id }, call));
       return inProgress(`volume ${name}`);
     },
     attach: async ({ id, name }, machine, call) => {
@@ -271,7 +270,7 @@ export function ebsVolumes(
       });
       for (const Device of namesFor(id, taken)) {
         try {
-          await ec2.attachVolume({ VolumeId: id, InstanceId: machine, Device }, call);
+          await ec2.change("AttachVolume", { VolumeId: id, InstanceId: machine, Device }, call);
           return inProgress(`volume ${name}`);
         } catch (error) {
           if (!isNameInUse(error)) throw error;
@@ -281,7 +280,7 @@ export function ebsVolumes(
       throw refused;
     },
     detach: async ({ id, name }, machine, call) => {
-      const sent = await ifFound(ec2.detachVolume(id, machine, call).then(() => true));
+      const sent = await ifFound(ec2.change("DetachVolume", { VolumeId: id, InstanceId: machine }, call));
       return sent ? inProgress(`volume ${name}`) : done();
     },
     expand: async (volume, size, call) => {
@@ -290,7 +289,7 @@ export function ebsVolumes(
       const follows = ratio > 0 && tagIn(found.tagSet, followsTag) === "true";
       const Size = size / gibibyte;
       const Iops = follows ? capped(found.volumeType ?? "", Size, ratio * Size, true) : undefined;
-      await ec2.modifyVolume({ VolumeId: id, Size, Iops }, call);
+      await ec2.change("ModifyVolume", { VolumeId: id, Size, Iops }, call);
       own.expanding.add(id);
       return inProgress(`volume ${name}`);
     },

@@ -5,6 +5,7 @@ import { type ApplyContext, applyPlan } from "../../controllers/route/apply/appl
 import { routeDefaults } from "../../controllers/route/deps.ts";
 import { type Milliseconds, milliseconds, seconds } from "../../core/brand.ts";
 import { messageOf } from "../../core/error-message.ts";
+import { inBatches } from "../../core/in-batches.ts";
 import { type Clock, sleep } from "../../platform/clock.ts";
 import type { Call } from "../../provider/call.ts";
 import type { AnyCloud } from "../../provider/provider.ts";
@@ -95,8 +96,7 @@ export class LeftoverRemoval {
       return fetched;
     };
     const balancers = open.flatMap((one) => (one.what === "load balancer" ? one : []));
-    for (let index = 0; index < balancers.length; index += concurrent) {
-      const batch = balancers.slice(index, index + concurrent);
+    for (const batch of inBatches(balancers, concurrent)) {
       delays.push(
         ...(await Promise.all(batch.map((one) => this.#delete(survey, one, { end, prefetched }, call)))),
       );

@@ -2,6 +2,7 @@
 // takes them off when the Node is deleted. It is off by default.
 
 import { type Milliseconds, minutes, seconds } from "../../core/brand.ts";
+import { inBatches } from "../../core/in-batches.ts";
 import type { Node } from "../../kube/objects.ts";
 import { guardedNodePatch } from "../../kube/patches/node-patch.ts";
 import type { Change } from "../../kube/watch/store.ts";
@@ -158,9 +159,8 @@ export class TaggingController {
     change: (machines: readonly string[]) => Promise<void>,
     onMissing: (machine: string) => void,
   ): Promise<void> {
-    const { limit } = this.#deps.tags;
-    for (let from = 0; from < machines.length; from += limit)
-      await this.#halved(machines.slice(from, from + limit), change, onMissing);
+    for (const batch of inBatches(machines, this.#deps.tags.limit))
+      await this.#halved(batch, change, onMissing);
   }
 
   async #halved(

@@ -137,11 +137,11 @@ test("load balancers that a listing shows unchanged are not read in depth for it
   expect(all.filter((one) => one === "elb:DescribeLoadBalancerAttributes")).toHaveLength(1);
 });
 
-test("targets that a user deregisters are registered again within an hour and a half, without another change", async () => {
+test("targets that a user deregisters are registered again within 105 minutes, without another change", async () => {
   const h = await served(network);
   const [group] = h.cloud.account.network.targetGroups();
   if (group !== undefined) group.targets = [];
-  await h.settle(90 * 60);
+  await h.settle(105 * 60);
   expect(group?.targets).toHaveLength(2);
   expect(h.changes).toEqual(["RegisterTargets"]);
 });

@@ -60,8 +60,6 @@ export type {
   Values,
   WhenChanged,
 } from "./core/settings.ts";
-export { quotedUrl } from "./core/text.ts";
-export { cutText } from "./kit/cut-text.ts";
 export * from "./kit/deletions.ts";
 export * from "./kit/etag-update.ts";
 export { type GcfgOptions, readGcfg } from "./kit/gcfg.ts";
@@ -74,7 +72,6 @@ export { ownersOfDefaultName } from "./kit/owners-of-default-name.ts";
 export * from "./kit/pages.ts";
 export * from "./kit/rate-limit-headers.ts";
 export { resolveOnce } from "./kit/resolve-once.ts";
-export { retryMoment } from "./kit/retry-moment.ts";
 export * from "./kit/sign.ts";
 export { lookupEach } from "./kit/single-lookups.ts";
 export { readXml, type XmlValue } from "./kit/xml.ts";

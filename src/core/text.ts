@@ -56,3 +56,14 @@ export function describePage(body: string): string | undefined {
   const text = title.replaceAll(/\s+/g, " ").trim();
   return text === "" ? "a web page" : `a web page (${JSON.stringify(text.slice(0, 80))})`;
 }
+
+const maxForeignLength = 300;
+
+/** Text from a cloud on one line, at most 300 characters. The framework has removed the known secrets from it. */
+export function cutText(text: string): string {
+  // Truncated first, because the text may have any size.
+  const start = text.slice(0, 20 * maxForeignLength);
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: it removes control characters.
+  const plain = start.replaceAll(/[\s\u0000-\u001f\u007f]+/g, " ").trim();
+  return plain.length > maxForeignLength ? `${plain.slice(0, maxForeignLength - 1)}…` : plain;
+}

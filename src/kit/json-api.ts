@@ -2,13 +2,12 @@
 // retry or wait: the framework does.
 
 import { defined } from "../core/defined.ts";
+import { type Moment, momentOfSeconds, retryAfterIn } from "../core/duration.ts";
 import { messageOf } from "../core/error-message.ts";
-import { describePage } from "../core/text.ts";
+import { cutText, describePage } from "../core/text.ts";
 import type { Call, CloudRequest, CloudTransport } from "../provider/call.ts";
 import { CloudError, type CloudErrorKind } from "../provider/errors.ts";
 import { abortable } from "../runtime/abortable.ts";
-import { cutText } from "./cut-text.ts";
-import { retryMoment } from "./retry-moment.ts";
 
 /** A value of a query parameter: none when undefined. A list repeats the parameter; use `join(",")` for a list in one value. */
 export type QueryValue = string | number | boolean | readonly string[] | undefined;
@@ -193,9 +192,7 @@ export function jsonApi(options: JsonApiOptions): JsonApi {
     const requestID = requestIDHeaders.map((name) => headers.get(name)).find((id) => id !== null);
     const fail = (kind: CloudErrorKind, text: string, report: ErrorReport = {}): CloudError => {
       const mayNameTime = kind === "rate-limited" || status === 503;
-      const retryAfter = mayNameTime
-        ? retryMoment(headers, { quotaIsUsedUp: kind === "rate-limited" })
-        : undefined;
+      const retryAfter = mayNameTime ? retryMoment(headers, kind === "rate-limited") : undefined;
       return new CloudError(kind, cutText(text), {
         operation,
         status,
@@ -305,4 +302,18 @@ function kindOfStatus(status: number, isFromApi: boolean): CloudErrorKind {
   if (callerKind !== undefined) return callerKind;
   if (!isFromApi) return "unavailable";
   return objectStatuses.get(status) ?? (status >= 400 && status < 500 ? "invalid" : "unavailable");
+}
+
+/**
+ * `Retry-After` in either form, otherwise the reset time of a rate limit. Many clouds send the reset time with every response, so it
+ * counts only when the limit is used up. Points in time are not converted to delays, because only the framework has a clock.
+ */
+function retryMoment(headers: Headers, quotaIsUsedUp: boolean): Moment | undefined {
+  const after = retryAfterIn(headers);
+  if (after !== undefined || !quotaIsUsedUp) return after;
+  for (const name of ["ratelimit-reset", "x-ratelimit-reset"]) {
+    const seconds = Number.parseFloat(headers.get(name) ?? "");
+    if (Number.isFinite(seconds)) return momentOfSeconds(seconds);
+  }
+  return undefined;
 }

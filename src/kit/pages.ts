@@ -13,8 +13,8 @@ export interface PagesOptions {
   readonly maxPages?: number;
 }
 
-/** The cursor, link or number of the next page; undefined, null or an empty string after the last one. */
-type Next<N> = N | "" | null | undefined;
+/** `next` is the cursor or number of the next page; undefined, null or an empty string after the last one. */
+type Linked<T, N> = Page<T> & { readonly next: N | null | undefined };
 
 function broken(operation: string, what: string): CloudError {
   return new CloudError(
@@ -26,12 +26,11 @@ function broken(operation: string, what: string): CloudError {
 
 const defaultMaxPages = 10_000;
 
-async function* follow<T, N extends string | number, P extends Page<T>>(
+async function* follow<T, N extends string | number>(
   options: PagesOptions,
   first: N | undefined,
   /** Receives the largest total so far. */
-  read: (at: N | undefined, total: number) => Promise<P>,
-  nextOf: (page: P, items: readonly T[], at: N | undefined) => Next<N>,
+  read: (at: N | undefined, total: number) => Promise<Linked<T, N>>,
 ): AsyncGenerator<readonly T[], void, undefined> {
   const { operation, maxPages = defaultMaxPages } = options;
   const visited = new Set<N>();
@@ -52,7 +51,7 @@ async function* follow<T, N extends string | number, P extends Page<T>>(
       );
     }
     total = Math.max(total, page.total ?? 0);
-    const next = nextOf(page, page.items, at);
+    const { next } = page;
     const isLast = next === undefined || next === null || next === "";
     // The total of the last page counts, because entries may have been added. With fewer entries, some were missed.
     if (isLast && page.total !== undefined && count < page.total) {
@@ -83,7 +82,7 @@ export async function* pagesByNumber<T>(
   const ahead = new ReadAhead(read, options.maxPages ?? defaultMaxPages);
   const readNumbered = (at = 1, total = 0) => ahead.page(at, total);
   try {
-    yield* follow<T, number, NumberedPage<T>>(options, 1, readNumbered, ({ next }) => next);
+    yield* follow<T, number>(options, 1, readNumbered);
   } finally {
     // No request outlives the listing.
     await ahead.end();
@@ -95,37 +94,7 @@ export function pagesByCursor<T>(
   options: PagesOptions,
   read: (cursor: string | undefined) => Promise<Page<T> & { readonly next: string | null | undefined }>,
 ): AsyncGenerator<readonly T[], void, undefined> {
-  return follow(options, undefined, read, ({ next }) => next);
-}
-
-/** Pages with the URL of the next page in the `Link` header. */
-export function pagesByLink<T>(
-  options: PagesOptions,
-  read: (url: string | undefined) => Promise<Page<T> & { readonly headers: Headers }>,
-): AsyncGenerator<readonly T[], void, undefined> {
-  return follow(options, undefined, read, ({ headers }) => nextLink(headers.get("link")));
-}
-
-/** Pages that start after the id of an entry. Only an empty page ends the listing: a short page may have other reasons. */
-export function pagesByMarker<T>(
-  options: PagesOptions,
-  read: (marker: string | undefined) => Promise<Page<T>>,
-  markerOf: (item: T) => string,
-): AsyncGenerator<readonly T[], void, undefined> {
-  return follow<T, string, Page<T>>(options, undefined, read, (_page, items) => {
-    const last = items.at(-1);
-    return last === undefined ? undefined : markerOf(last);
-  });
-}
-
-/** The URL with `rel="next"` in a `Link` header (RFC 8288). */
-export function nextLink(header: string | null): string | undefined {
-  for (const [, target, parameters = ""] of (header ?? "").matchAll(/<([^>]*)>([^<]*)/g)) {
-    const rel = /;\s*rel\s*=\s*(?:"([^"]*)"|([^\s;,]+))/i.exec(parameters);
-    const relations = (rel?.[1] ?? rel?.[2] ?? "").toLowerCase().split(/\s+/);
-    if (relations.includes("next")) return target;
-  }
-  return undefined;
+  return follow(options, undefined, read);
 }
 
 /** All entries of a listing. */

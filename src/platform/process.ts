@@ -1,4 +1,4 @@
-// The signals, uncaught errors, output and exit code of the process.
+// The signals, uncaught errors, output, exit code and root folder of the process.
 
 import { isatty } from "node:tty";
 import { type Milliseconds, milliseconds } from "../core/brand.ts";
@@ -90,4 +90,22 @@ export function decideStop(first: StopSignal | undefined, signal: StopSignal): "
   if (first === undefined) return "stop";
   const isDuplicate = signal.name === first.name && signal.at - first.at < duplicateWindow;
   return isDuplicate ? "ignore" : "exit";
+}
+
+/**
+ * Makes another folder the root of this process (chroot), with the C library: the runtime has no function for it. From then on, this process and the programs that it starts have the files below the folder. Rejects with what is missing; nothing has
+ * changed then. It needs the capability SYS_CHROOT.
+ */
+export async function changeRoot(folder: string): Promise<void> {
+  const { dlopen, FFIType } = await import("bun:ffi");
+  const library = dlopen("libc.so.6", { chroot: { args: [FFIType.cstring], returns: FFIType.i32 } });
+  try {
+    if (library.symbols.chroot(Buffer.from(`${folder}\0`)) !== 0)
+      throw new Error(
+        `${folder} cannot become the root folder: it does not exist, or the capability SYS_CHROOT is missing`,
+      );
+  } finally {
+    library.close();
+  }
+  process.chdir("/");
 }

@@ -5,7 +5,6 @@
 import { milliseconds, seconds } from "../core/brand.ts";
 import { defined } from "../core/defined.ts";
 import { formatDuration } from "../core/duration.ts";
-import { exceededLimit } from "../core/json-limits.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { ServedRequest, ServedResponse } from "../platform/listener.ts";
 import { jsonAnswer, refusal } from "./answers.ts";
@@ -191,4 +190,41 @@ export class Admission {
     );
     return this.#lastTurn;
   }
+}
+
+// Bounds the structure of a review before it is parsed: many members and deep nesting cost far more time than their bytes.
+
+interface JsonLimits {
+  readonly depth: number;
+  /** In all objects together. */
+  readonly members: number;
+}
+
+const [quote, backslash, colon] = [34, 92, 58];
+const [openBrace, closeBrace, openBracket, closeBracket] = [123, 125, 91, 93];
+
+/** Which limit the text exceeds; undefined if it exceeds none. It need not be valid. */
+function exceededLimit(text: string, limits: JsonLimits): keyof JsonLimits | undefined {
+  let depth = 0;
+  let members = 0;
+  for (let index = 0; index < text.length; index += 1) {
+    const code = text.charCodeAt(index);
+    if (code === quote) index = endOfString(text, index);
+    else if (code === openBrace || code === openBracket) depth += 1;
+    else if (code === closeBrace || code === closeBracket) depth -= 1;
+    else if (code === colon) members += 1;
+    if (depth > limits.depth) return "depth";
+    if (members > limits.members) return "members";
+  }
+  return undefined;
+}
+
+function endOfString(text: string, start: number): number {
+  let end = start + 1;
+  for (; end < text.length; end += 1) {
+    const code = text.charCodeAt(end);
+    if (code === quote) break;
+    if (code === backslash) end += 1;
+  }
+  return end;
 }

@@ -2,16 +2,7 @@
 
 import { expect, test } from "bun:test";
 import { jsonApi } from "../../src/kit/json-api.ts";
-import {
-  collect,
-  mapEntries,
-  nextLink,
-  numberedPages,
-  pagesByCursor,
-  pagesByLink,
-  pagesByMarker,
-  pagesByNumber,
-} from "../../src/kit/pages.ts";
+import { collect, mapEntries, numberedPages, pagesByCursor, pagesByNumber } from "../../src/kit/pages.ts";
 import type { CloudTransport } from "../../src/provider/call.ts";
 
 const options = { operation: "GET /things" };
@@ -35,29 +26,6 @@ test("reads cursors until the last page", async () => {
     const page = cursor === undefined ? 1 : cursor === "two" ? 2 : 3;
     return { items: slice(page), next: next[page - 1] };
   });
-  expect(await collect(pages)).toEqual(things);
-});
-
-test("follows links to the last page", async () => {
-  const pages = pagesByLink(options, async (url) => {
-    const page = url === undefined ? 1 : Number(url.slice(-1));
-    const link =
-      page < 3 ? { link: `</things?page=1>; rel="prev", </things?page=${page + 1}>; rel="next"` } : {};
-    return { items: slice(page), headers: new Headers(link) };
-  });
-  expect(await collect(pages)).toEqual(things);
-});
-
-test("reads markers past a short page to the empty one", async () => {
-  const pages = pagesByMarker(
-    options,
-    async (marker) => ({
-      items: slice(1, 7)
-        .slice(marker === undefined ? 0 : things.indexOf(marker) + 1)
-        .slice(0, 2),
-    }),
-    (thing) => thing,
-  );
   expect(await collect(pages)).toEqual(things);
 });
 
@@ -99,17 +67,6 @@ test("throws when pages are linked in a circle or never end", async () => {
     next: page + 1,
   }));
   await expect(collect(endless)).rejects.toThrow("there are more than 5 pages");
-});
-
-test.each([
-  [null, undefined],
-  ['<https://a/x?page=2>; rel="next"', "https://a/x?page=2"],
-  ["<a>; rel=prev, <b>; rel=next", "b"],
-  ['<a>; title="x"; rel="last next"', "a"],
-  ['<a>; rel="last"', undefined],
-  ["nonsense", undefined],
-])("finds the next link of %p: %p", (header, expected) => {
-  expect(nextLink(header)).toBe(expected);
 });
 
 test("throws when the total shrinks during the listing, because an entry may be missing", async () => {

@@ -9,9 +9,9 @@ import { type NodeIdentity, type NodeService, nodeService } from "../../csi/node
 import { addRegistration } from "../../csi/registration.ts";
 import { csiSchema, csiServices } from "../../csi/spec.ts";
 import { nodes } from "../../kube/resources.ts";
-import { changeRoot } from "../../platform/change-root.ts";
 import { sleep } from "../../platform/clock.ts";
 import { systemFigures } from "../../platform/memory.ts";
+import { changeRoot } from "../../platform/process.ts";
 import { systemDisks } from "../../platform/system-disks.ts";
 import type { VolumeDriver } from "../../provider/volumes.ts";
 import { linkedController } from "../../runtime/abortable.ts";

@@ -9,8 +9,7 @@ import { type Outcome, requeue, runWorkers, settled } from "../../runtime/worker
 import { delayAfterError } from "../classify-error.ts";
 import { identityOf } from "../node-facts.ts";
 import type { ControllerReport, Finding } from "../reporter.ts";
-import { SeenDeletions } from "./absence/seen-deletions.ts";
-import { TableRemovals } from "./absence/table-removals.ts";
+import { SeenDeletions, TableRemovals } from "./absence/shared-evidence.ts";
 import type { RouteControllerOptions, RouteSync } from "./deps.ts";
 import { targetOf } from "./plan/survey.ts";
 import { isRelevantForRoutes } from "./queue/schedule.ts";

@@ -50,12 +50,11 @@ function hang(signal: AbortSignal): Promise<never> {
   });
 }
 
-/** Wraps a transport: `failAt` fails one request, `failWhere` those that match, `setDown` all, `requests` lists every request so far. */
+/** Wraps a transport: `failAt` fails one request, `setDown` all, `requests` lists every request so far. */
 export class FaultyTransport {
   readonly #inner: Transport;
   #fault: { readonly at: number; readonly kind: FaultKind } | undefined;
   #isDown = false;
-  #isFailing: ((request: TransportRequest) => boolean) | undefined;
   readonly requests: TransportRequest[] = [];
 
   constructor(inner: Transport) {
@@ -69,12 +68,7 @@ export class FaultyTransport {
 
   /** Whether a fault was requested. */
   get isDisturbed(): boolean {
-    return this.#fault !== undefined || this.#isFailing !== undefined || this.#isDown;
-  }
-
-  /** Resets the connection of these requests. */
-  failWhere(isFailing: (request: TransportRequest) => boolean): void {
-    this.#isFailing = isFailing;
+    return this.#fault !== undefined || this.#isDown;
   }
 
   /** While down, every request fails with a connection reset. */
@@ -84,12 +78,8 @@ export class FaultyTransport {
 
   readonly transport: Transport = async (request, signal) => {
     const position = this.requests.push(request) - 1;
-    const kind =
-      this.#isDown || this.#isFailing?.(request) === true
-        ? "reset"
-        : this.#fault?.at === position
-          ? this.#fault.kind
-          : undefined;
+    const planned = this.#fault?.at === position ? this.#fault.kind : undefined;
+    const kind = this.#isDown ? "reset" : planned;
     switch (kind) {
       case undefined:
         return this.#inner(request, signal);

@@ -6,7 +6,7 @@ import { cidrFamily } from "../../../core/cidr.ts";
 import type { LimitedCounts } from "../../absence/mass-limit.ts";
 import type { TableOptions } from "../deps.ts";
 import { isInsideCluster } from "../desired/cluster-cidrs.ts";
-import { type DesiredRoutes, podCIDRsOf } from "../desired/plan-desired.ts";
+import { type DesiredRoutes, podRangesOf } from "../desired/plan-desired.ts";
 import type { HeldRoute, RouteCounts } from "../events.ts";
 import { hadRoutes } from "./route-evidence.ts";
 
@@ -57,13 +57,10 @@ export function absentOfUnchanged(
   listed: ReadonlySet<Cidr>,
   { routes, clusterCIDRs }: Pick<TableOptions, "routes" | "clusterCIDRs">,
 ): readonly Cidr[] {
-  const isAbsent = (range: Cidr | undefined): range is Cidr =>
-    range !== undefined &&
-    routes.families.includes(cidrFamily(range)) &&
-    isInsideCluster(clusterCIDRs, range) &&
-    !listed.has(range);
+  const isAbsent = (range: Cidr): boolean =>
+    routes.families.includes(cidrFamily(range)) && isInsideCluster(clusterCIDRs, range) && !listed.has(range);
   const nodes = [...desired.waiting, ...desired.paused].filter(hadRoutes);
-  return nodes.flatMap(podCIDRsOf).flatMap(({ range }) => (isAbsent(range) ? range : []));
+  return nodes.flatMap(podRangesOf).filter(isAbsent);
 }
 
 export function countChanges(

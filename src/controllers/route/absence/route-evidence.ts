@@ -16,7 +16,7 @@ import {
 } from "../../absence/proof.ts";
 import { isRefusal } from "../../classify-error.ts";
 import { networkCondition } from "../../well-known.ts";
-import { type DesiredRoutes, podCIDRsOf } from "../desired/plan-desired.ts";
+import { type DesiredRoutes, podRangesOf } from "../desired/plan-desired.ts";
 import type { ChangeResult } from "../plan/route-change.ts";
 
 interface Known extends Evidence {
@@ -80,11 +80,9 @@ export class RouteEvidence {
       return;
     }
     if (before.spec.podCIDRs === after.spec.podCIDRs && before.spec.podCIDR === after.spec.podCIDR) return;
-    const had = new Set(podCIDRsOf(before).map(({ range }) => range));
-    for (const { range } of podCIDRsOf(after)) {
-      if (range !== undefined && !had.has(range))
-        this.#known.set(keyFor(range, after.metadata.uid), { proofs: [] });
-    }
+    const had = new Set(podRangesOf(before));
+    for (const range of podRangesOf(after))
+      if (!had.has(range)) this.#known.set(keyFor(range, after.metadata.uid), { proofs: [] });
   }
 
   /**
@@ -147,7 +145,7 @@ const keyFor = (destination: Cidr, uid: string): string => `${destination} for $
 export const keyOf = ({ destination, target }: DesiredRoute): string => keyFor(destination, target.uid);
 
 const keysOf = (node: Node): readonly string[] =>
-  podCIDRsOf(node).flatMap(({ range }) => (range === undefined ? [] : keyFor(range, node.metadata.uid)));
+  podRangesOf(node).map((range) => keyFor(range, node.metadata.uid));
 
 /** Fairlead or a Go manager set the condition when all routes of the Node existed. */
 export function hadRoutes({ status }: Node): boolean {

@@ -10,7 +10,7 @@ import { MassLimit } from "../../absence/mass-limit.ts";
 import { awaited, isLost } from "../../absence/proof.ts";
 import { isRefusal } from "../../classify-error.ts";
 import type { TableOptions } from "../deps.ts";
-import { podCIDRsOf } from "../desired/plan-desired.ts";
+import { podRangesOf } from "../desired/plan-desired.ts";
 import { type ChangeOutcome, type ChangeResult, leadsTo, type RouteChange } from "../plan/route-change.ts";
 import type { Survey } from "../plan/survey.ts";
 import { inTable } from "../tables.ts";
@@ -22,19 +22,12 @@ import {
   limitChanges,
 } from "./allowed-changes.ts";
 import { keyOf, RouteEvidence } from "./route-evidence.ts";
-import type { SeenDeletions } from "./seen-deletions.ts";
-import type { TableRemovals } from "./table-removals.ts";
+import type { SharedEvidence } from "./shared-evidence.ts";
 
 type RouteGuardOptions = Pick<
   TableOptions,
   "nodes" | "table" | "routes" | "clusterCIDRs" | "clock" | "settings" | "removals"
 >;
-
-/** What the guards of all tables share. */
-export interface SharedEvidence {
-  readonly deletions: SeenDeletions;
-  readonly recent: TableRemovals;
-}
 
 export interface Guarded {
   readonly survey: Survey;
@@ -108,7 +101,7 @@ export class RouteGuard {
     const candidates = this.#candidatesOf(survey);
     const { routes, waiting, paused } = survey.desired;
     // Without the Nodes of other clouds and managers: the limit is a share of what this manager has.
-    const unchangedRanges = [...waiting, ...paused].flatMap(podCIDRsOf).flatMap(({ range }) => range ?? []);
+    const unchangedRanges = [...waiting, ...paused].flatMap(podRangesOf);
     const needed = new Set([...routes.map(({ destination }) => destination), ...unchangedRanges]);
     const recent = this.#shared.recent.recentIn(table);
     const listed = new Set(survey.listing.routes.map(({ destination }) => destination));

@@ -120,6 +120,11 @@ export function podCIDRsOf(
   return [...found.values()];
 }
 
+/** Those that are valid. */
+export function podRangesOf(node: Node): readonly Cidr[] {
+  return podCIDRsOf(node).flatMap(({ range }) => range ?? []);
+}
+
 /** The older Node takes precedence for a range. Nodes of the same age are ordered by name, so that the order is stable. */
 function byAge(a: Node, b: Node): number {
   const one = a.metadata.creationTimestamp ?? "";
@@ -130,7 +135,7 @@ function byAge(a: Node, b: Node): number {
 
 function exemptionOf(nodes: readonly Node[], keysOf: DesiredRoutesInput["keysOf"]): Exempt {
   return {
-    destinations: new Set(nodes.flatMap((node) => podCIDRsOf(node).flatMap(({ range }) => range ?? []))),
+    destinations: new Set(nodes.flatMap(podRangesOf)),
     keys: new Set(nodes.flatMap(keysOf)),
     names: new Set(nodes.map(({ metadata }) => metadata.name)),
     addresses: new Set(nodes.flatMap((node) => ipsOf(node).addresses)),

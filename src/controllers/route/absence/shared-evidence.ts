@@ -1,5 +1,4 @@
-// Remembers the pod ranges of Nodes whose deletion was seen: in the watch, announced by a taint or cordon, or explained by an
-// instance that is terminating. Nodes that are only missing from a new list of the API server may be missing because of a fault.
+// What the guards of all tables share: which Nodes were seen to be deleted, and how many of the recent removals belong to which table.
 
 import type { Answer } from "../../../cloud/inventory.ts";
 import type { Cidr } from "../../../core/brand.ts";
@@ -7,9 +6,14 @@ import type { Node } from "../../../kube/objects.ts";
 import type { Change } from "../../../kube/watch/store.ts";
 import type { RemovalHistory } from "../../absence/removal-history.ts";
 import { isLeaving } from "../../node-facts.ts";
-import { podCIDRsOf } from "../desired/plan-desired.ts";
+import { podRangesOf } from "../desired/plan-desired.ts";
 
-export interface SeenDeletionsDeps {
+export interface SharedEvidence {
+  readonly deletions: SeenDeletions;
+  readonly recent: TableRemovals;
+}
+
+interface SeenDeletionsDeps {
   readonly answerFor: (node: Node) => Answer;
   readonly removals: Pick<RemovalHistory, "isOwn">;
 }
@@ -17,6 +21,10 @@ export interface SeenDeletionsDeps {
 /** Bounds the memory of a replica that never leads. */
 const maxRanges = 10_000;
 
+/**
+ * Remembers the pod ranges of Nodes whose deletion was seen: in the watch, announced by a taint or cordon, or explained by an instance that
+ * is terminating. Nodes that are only missing from a new list of the API server may be missing because of a fault.
+ */
 export class SeenDeletions {
   readonly #deps: SeenDeletionsDeps;
   readonly #ranges = new Set<Cidr>();
@@ -33,9 +41,9 @@ export class SeenDeletions {
   note({ before, after, isFromList }: Change<Node>): void {
     const isReplaced = before?.metadata.uid !== after?.metadata.uid;
     if (before !== undefined && (!isReplaced || this.#isSeen(before, isFromList === true))) {
-      for (const range of rangesOf(before)) this.#add(range);
+      for (const range of podRangesOf(before)) this.#add(range);
     }
-    if (after !== undefined) for (const range of rangesOf(after)) this.#ranges.delete(range);
+    if (after !== undefined) for (const range of podRangesOf(after)) this.#ranges.delete(range);
   }
 
   #isSeen(node: Node, isFromList: boolean): boolean {
@@ -53,6 +61,26 @@ export class SeenDeletions {
   }
 }
 
-function rangesOf(node: Node): readonly Cidr[] {
-  return podCIDRsOf(node).flatMap(({ range }) => range ?? []);
+/** The limit applies to each table alone, but the Lease stores the removals of all; those of an earlier process count for every table. */
+export class TableRemovals {
+  readonly #removals: Pick<RemovalHistory, "count" | "has">;
+  /** The tables of the removals of this process, by id. */
+  readonly #tables = new Map<string, string | undefined>();
+
+  constructor(removals: Pick<RemovalHistory, "count" | "has">) {
+    this.#removals = removals;
+  }
+
+  note(table: string | undefined, ids: readonly string[]): void {
+    for (const id of ids) this.#tables.set(id, table);
+  }
+
+  recentIn(table: string | undefined): number {
+    let others = 0;
+    for (const [id, itsTable] of this.#tables) {
+      if (!this.#removals.has("routes", id)) this.#tables.delete(id);
+      else if (itsTable !== table) others += 1;
+    }
+    return this.#removals.count("routes") - others;
+  }
 }

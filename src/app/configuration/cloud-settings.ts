@@ -102,7 +102,8 @@ export function inUsersWords<P extends Pick<Problem, "key" | "text">>(
 ): P {
   const { config } = provider;
   const ofVariable = new Map(Object.entries(config).flatMap(([name, { env }]) => (env ? [[env, name]] : [])));
-  const text = problem.text.replaceAll(/(?<![\w.-])[A-Za-z][\w-]*/g, (word, at: number) => {
+  // Not in a value, which is in quotes, nor in a URL.
+  const text = problem.text.replaceAll(/(?<![\w."/-])[A-Za-z][\w-]*/g, (word, at: number) => {
     // A short name is also a word of the language, but no text begins with another one.
     const isName = Object.hasOwn(config, word) && (at === 0 || word.includes("-"));
     const name = ofVariable.get(word) ?? (isName ? word : undefined);

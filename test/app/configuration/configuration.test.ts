@@ -184,21 +184,19 @@ describe("a check of the provider names settings as the source of their values h
   });
 
   test("when the cloud is asked", async () => {
-    const asked = { ...fake, connect: () => ({ checkSettings: async () => [regionProblem] }) };
-    const regionProblem = {
-      severity: "error",
-      reason: "A",
-      key: "endpoint",
-      text: "FAKE_ENDPOINT is wrong.",
-    };
-    const { settings } = await read({ [own]: "endpoint = http://x\n" }, [`--cloud-config=${own}`]);
+    const text = 'FAKE_ENDPOINT is "FAKE_ENDPOINT", not http://page-size.';
+    const problem = { severity: "error", reason: "InvalidSetting", key: "endpoint", text };
+    const asked = { ...fake, connect: () => ({ checkSettings: async () => [problem] }) };
+    const { settings } = await read({ [own]: "endpoint = http://x\npage-size = 2\n" }, [
+      `--cloud-config=${own}`,
+    ]);
     const { connected } = connectCloud(
       asked as unknown as AnyProvider,
       { environment: {}, ...settings.cloud, cluster: "prod" },
       {} as AccountContext,
     );
     const found = await connected?.cloud.checkSettings?.({} as Call);
-    expect(found?.map(({ text }) => text)).toEqual([`${own}:1: endpoint is wrong.`]);
+    expect(found).toMatchObject([{ text: `${own}:1: endpoint is "FAKE_ENDPOINT", not http://page-size.` }]);
   });
 });
 

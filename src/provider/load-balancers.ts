@@ -247,10 +247,11 @@ export interface LoadBalancers<
   list(call: Call): AsyncIterable<readonly O[]>;
   /**
    * Reads one group. Called before a plan when the listing has nothing for the group, or only a `shallow` object; plans also follow
-   * each complete listing. Without members, there is always a `listed` object. Undefined is a definite answer: a load balancer that
-   * existed may then be created again, without a second listing that confirms it. Where the cloud has no definite answer now,
-   * return `noAnswer`: nothing is changed, and the Service shows what it waits for. Return only a load balancer with the cluster's mark,
-   * or the `listed` one, which is unmarked while a Service adopts it. After steps with `outdates`, `listed` has `outdated`.
+   * each complete listing, but those of complete groups only a listing that shows a change, or one every 15 to 45 minutes. Without
+   * members, there is always a `listed` object. Undefined is a definite answer: a load balancer that existed may then be created again,
+   * without a second listing that confirms it. Where the cloud has no definite answer now, return `noAnswer`: nothing is changed, and
+   * the Service shows what it waits for. Return only a load balancer with the cluster's mark, or the `listed` one, which is unmarked
+   * while a Service adopts it. After steps with `outdates`, `listed` has `outdated`.
    */
   observe?(
     members: readonly DesiredLoadBalancer<A>[],
@@ -258,10 +259,10 @@ export interface LoadBalancers<
     call: Call,
   ): Promise<O | NoAnswer | undefined>;
   /**
-   * Pure. What is `listed`, with what was observed in depth `before`. Undefined if the listing shows that this has changed, or if it lacks
-   * what a plan of these members needs. For up to an hour, a plan from it may find that nothing is to be done. Before steps, `observe` reads
-   * again what they change, or all of the load balancer, which it knows as `listed` and `mark`. Absent: `observe` follows each listing, and
-   * a listing precedes each change if the last one is not recent.
+   * Pure. What is `listed`, with what was observed in depth `before`, and no longer `shallow`. Undefined if the listing shows that this has
+   * changed, or if it lacks what a plan of these members needs. For up to an hour, a plan from it may find that nothing is to be done.
+   * Before steps, `observe` reads again what they change, or all of the load balancer, which it knows as `listed` and `mark`; all of it
+   * also if the plan has an error. Absent: `observe` precedes each plan, and a listing each change if the last one is not recent.
    */
   recall?(members: readonly DesiredLoadBalancer<A>[], listed: O, before: O): O | undefined;
   /**

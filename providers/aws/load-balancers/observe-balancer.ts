@@ -240,8 +240,8 @@ async function readInDepth(
   call: Call,
 ): Promise<Omit<InDepth, "further">> {
   const known: InDepth = inDepth ?? { further: [], listeners: [], targets: {}, targetGroupAttributes: {} };
-  const isKnown = (part: Part) =>
-    inDepth !== undefined && !outdated.includes(part) && !outdated.includes("listed");
+  const isListed = outdated.includes("listed");
+  const isKnown = (part: Part) => inDepth !== undefined && !outdated.includes(part) && !isListed;
   if (network === undefined)
     return isKnown("attributes")
       ? known
@@ -261,7 +261,7 @@ async function readInDepth(
     isKnown("listeners") ? known.listeners : elbv2.describeListeners(arn, call),
     isKnown("attributes") ? known.attributes : elbv2.loadBalancerAttributes(arn, call),
     each(own, isKnown("targets") ? known.targets : {}, elbv2.describeTargetHealth),
-    each(hasAttributes ? own : [], known.targetGroupAttributes, elbv2.targetGroupAttributes),
+    each(hasAttributes ? own : [], isListed ? {} : known.targetGroupAttributes, elbv2.targetGroupAttributes),
   ]);
   return { listeners, attributes, targets, targetGroupAttributes };
 }

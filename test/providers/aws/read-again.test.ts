@@ -137,11 +137,11 @@ test("load balancers that a listing shows unchanged are not read in depth for it
   expect(all.filter((one) => one === "elb:DescribeLoadBalancerAttributes")).toHaveLength(1);
 });
 
-test("targets that a user deregisters are registered again within 105 minutes, without another change", async () => {
+test("targets that a user deregisters are registered again within 90 minutes, without another change", async () => {
   const h = await served(network);
   const [group] = h.cloud.account.network.targetGroups();
   if (group !== undefined) group.targets = [];
-  await h.settle(105 * 60);
+  await h.settle(90 * 60);
   expect(group?.targets).toHaveLength(2);
   expect(h.changes).toEqual(["RegisterTargets"]);
 });
@@ -202,4 +202,64 @@ test("nothing is looked up after a deletion that AWS has confirmed twice", async
   const since = requests(h).slice(requests(h).indexOf("DeleteLoadBalancer") + 1);
   expect(since).toEqual(["DeleteTargetGroup", ...Array(3).fill("DescribeLoadBalancers")]);
   expect(h.world.find("web")).toBeUndefined();
+});
+
+test("a load balancer whose security group had tags of another cluster is changed again once that group is corrected", async () => {
+  const h = await served();
+  const own = h.groupNamed(`k8s-elb-${h.nameOf()}`);
+  h.cloud.account.groups.change(own?.id ?? "", { tags: { "kubernetes.io/cluster/other": "owned" } });
+  await h.settle(31 * 60);
+  expect(h.said()).toContain("has tags of the cluster other");
+  h.cloud.account.groups.change(own?.id ?? "", { tags: {} });
+  await h.settle(60);
+  h.world.removeNode("node-0");
+  await h.settle(60);
+  const [classic] = h.cloud.account.classic.all();
+  expect(classic?.instances).toHaveLength(1);
+});
+
+test("a change that a user takes back at once is repaired with the next listing, also when that is early", async () => {
+  // Security groups that change would show it too.
+  const h = await served({}, { settings: { "disable-security-group-ingress": "true" } });
+  await h.settle(60);
+  const [classic] = h.cloud.account.classic.all();
+  const before = classic?.instances ?? [];
+  const left = before.slice(1);
+  h.world.removeNode("node-0");
+  await h.settle(20);
+  expect(classic?.instances).toEqual(left);
+  if (classic !== undefined) classic.instances = before;
+  h.world.create("other", draft(network, [tcpPort(80, 30_200)]));
+  await h.settle(60);
+  expect(classic?.instances).toEqual(left);
+});
+
+const attributeOf = (h: BalancerWorld, name: string) =>
+  h.cloud.account.network.all()[0]?.attributes.get(name);
+
+test("what a user changed in AWS is repaired with an edit of the Service that arrives while targets are read", async () => {
+  const h = await served(network);
+  await h.settle(old);
+  const name = "load_balancing.cross_zone.enabled";
+  h.cloud.account.network.all()[0]?.attributes.set(name, "true");
+  // Nothing is left to do for the Node, so that the edit is the only change.
+  const [group] = h.cloud.account.network.targetGroups();
+  if (group !== undefined) group.targets = group.targets.slice(1);
+  h.forget();
+  h.world.removeNode("node-0");
+  await h.world.until(() => requests(h).includes("DescribeTargetHealth"), "the reading of targets");
+  annotate(h, { "healthcheck-healthy-threshold": "5" });
+  await h.settle(60);
+  expect(h.changes).toContain("ModifyTargetGroup");
+  expect(attributeOf(h, name)).toBe("false");
+});
+
+test("attributes of a target group that a user changed in AWS are repaired with the next edit of the Service", async () => {
+  const h = await served({ ...network, "target-group-attributes": "preserve_client_ip.enabled=false" });
+  await h.settle(old);
+  const [group] = h.cloud.account.network.targetGroups();
+  group?.attributes.set("preserve_client_ip.enabled", "true");
+  annotate(h, { "healthcheck-healthy-threshold": "5" });
+  await h.settle(60);
+  expect(group?.attributes.get("preserve_client_ip.enabled")).toBe("false");
 });

@@ -437,9 +437,114 @@ export const mutations: readonly Mutation[] = [
     },
     edits: [
       {
-        file: "src/controllers/service/reconcile/reconcile.ts",
-        find: "if (next !== undefined) return reconcileStages(deps, context, next);",
+        file: "src/controllers/service/reconcile/choose-steps.ts",
+        find: 'if (reading !== undefined) return { kind: "unread", reading };',
         replace: "",
+      },
+    ],
+  },
+  {
+    name: "rest-although-a-listing-shows-a-change",
+    breaks: "A complete group rests although the listing shows another object for it.",
+    foundBy: {
+      file: "test/controllers/service/service-cost.test.ts",
+      test: "of 40 complete Services, a listing plans only the one whose load balancer was changed",
+    },
+    edits: [
+      {
+        file: "src/controllers/service/observed/fresh-listing.ts",
+        find: "this.index.onlyOneOf(group) === rest.listed",
+        replace: "rest.listed !== undefined",
+      },
+    ],
+  },
+  {
+    name: "rest-for-ever",
+    breaks: "A complete group rests for as long as listings repeat its load balancer.",
+    foundBy: {
+      file: "test/controllers/service/service-cost.test.ts",
+      test: "each of 40 complete Services is planned again after a regular listing",
+    },
+    edits: [
+      {
+        file: "src/controllers/service/observed/fresh-listing.ts",
+        find: "return this.#deps.clock.monotonic() < until && ",
+        replace: "return ",
+      },
+    ],
+  },
+  {
+    name: "rest-longer-than-a-reading-lasts",
+    breaks: "A complete group rests although what was read of it is too old to be recalled.",
+    foundBy: {
+      file: "test/controllers/service/observed/fresh-listing.test.ts",
+      test: "is not left alone by listings that repeat the load balancer once it is an hour old",
+    },
+    edits: [
+      {
+        file: "src/controllers/service/observed/fresh-listing.ts",
+        find: "kept?.recalledUntil ?? Number.POSITIVE_INFINITY",
+        replace: "Number.POSITIVE_INFINITY",
+      },
+    ],
+  },
+  {
+    name: "rest-on-a-listing-from-before-the-change",
+    breaks: "A group rests while listings repeat what was there before its last change.",
+    foundBy: {
+      file: "test/providers/aws/read-again.test.ts",
+      test: "a change that a user takes back at once is repaired with the next listing",
+    },
+    edits: [
+      {
+        file: "src/controllers/service/observed/fresh-listing.ts",
+        find: "return this.beganAt > changedAt ?",
+        replace: "return this.beganAt >= 0 || changedAt > 0 ?",
+      },
+    ],
+  },
+  {
+    name: "rest-beside-another-cluster",
+    breaks: "A group rests although another cluster has a load balancer for its Service.",
+    foundBy: {
+      file: "test/controllers/service/service-rest.test.ts",
+      test: "a load balancer of another cluster for a Service at rest is reported",
+    },
+    edits: [
+      {
+        file: "src/controllers/service/observed/listing-index.ts",
+        find: "this.foreignOf(uid).length === 0",
+        replace: "uid.length > 0",
+      },
+    ],
+  },
+  {
+    name: "believe-an-error-of-an-old-reading",
+    breaks: "An error that rests on an old reading stops all changes.",
+    foundBy: {
+      file: "test/providers/aws/read-again.test.ts",
+      test: "a load balancer whose security group had tags of another cluster is changed again",
+    },
+    edits: [
+      {
+        file: "src/controllers/service/observed/reading.ts",
+        find: 'if (problems.some(({ severity }) => severity === "error")) return "all";',
+        replace: "if (problems.length < 0) return undefined;",
+      },
+    ],
+  },
+  {
+    name: "forget-an-edit-that-arrives-while-reading",
+    breaks: "What was read before an edit counts as read after it.",
+    foundBy: {
+      file: "test/providers/aws/read-again.test.ts",
+      test: "what a user changed in AWS is repaired with an edit of the Service that arrives while targets are read",
+    },
+    edits: [
+      {
+        file: "src/controllers/service/state/group-changes.ts",
+        find: "record.editedAt !== undefined && record.editedAt <= at",
+        replace: "at >= 0",
       },
     ],
   },

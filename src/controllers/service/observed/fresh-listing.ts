@@ -22,10 +22,8 @@ export interface Found extends Adoption {
   readonly knownAt: number;
   /** Further load balancers with the mark of the group. */
   readonly duplicates: readonly ObservedLoadBalancer[];
-  /** What the latest listing has for the group, as it is there, if that is one load balancer. */
+  /** What the latest listing has for the group, as it is there, if that is one load balancer and no change came later. */
   readonly listed: ObservedLoadBalancer | undefined;
-  /** It is as it was observed in depth, and nothing of it is read again. */
-  readonly isRecalled?: true | undefined;
   /** What is known lately, once the load balancer has been observed. */
   readonly read: Reading;
 }
@@ -92,7 +90,7 @@ export class FreshListing {
       duplicates: all.length < 2 ? none : all.filter((one) => one !== marked),
       beganAt: this.beganAt,
       knownAt: this.knownAt,
-      listed: this.index.onlyOneOf(state.group),
+      listed: this.#listedFor(state),
     };
     if (marked !== undefined || adopts === undefined) {
       const recalled = marked && this.#recall(state, members, reading, marked);
@@ -124,7 +122,7 @@ export class FreshListing {
       duplicates: none,
       beganAt,
       knownAt: this.knownAt,
-      listed: this.index.onlyOneOf(state.group),
+      listed: this.#listedFor(state),
     };
     const wanted = editedAt === undefined ? reading : "all";
     if (this.#isRecent(beganAt) && this.#isRecent(kept.readAt)) {
@@ -151,7 +149,7 @@ export class FreshListing {
     reading: Reading,
     balancer: ObservedLoadBalancer,
     further: readonly string[] = [],
-  ): Pick<Found, "balancer" | "problems" | "read" | "isRecalled"> | undefined {
+  ): Pick<Found, "balancer" | "problems" | "read"> | undefined {
     const { kept, editedAt } = state;
     if (typeof reading === "string" || editedAt !== undefined || kept === undefined) return undefined;
     if (!this.#canRecall(state) || kept.outdated.length > 0) return undefined;
@@ -160,16 +158,19 @@ export class FreshListing {
     const desired = members.map((service) => this.#desiredServices.of(service).desired);
     const known = balancers.recall?.(desired, balancer, kept.balancer);
     if (known === undefined) return undefined;
-    const outdated = [...reading, ...further];
-    return reading.length === 0
-      ? { balancer: known, problems: [], read: [], isRecalled: true }
-      : { balancer: { ...known, outdated }, problems: [], read: reading };
+    const read = reading.length === 0 ? known : { ...known, outdated: [...reading, ...further] };
+    return { balancer: read, problems: [], read: reading };
   }
 
   /** What a Service has left, or what another process may have changed, is not decided on an older listing. */
   #canRecall({ pendingReleases, duplicates, group }: GroupState): boolean {
     if (this.#deps.balancers.recall === undefined || pendingReleases.size > 0) return false;
     return duplicates.length === 0 && this.index.onlyOneOf(group) !== undefined;
+  }
+
+  /** A listing from before the last change shows the load balancer as it must not become again. */
+  #listedFor({ group, changedAt = never }: GroupState): ObservedLoadBalancer | undefined {
+    return this.beganAt > changedAt ? this.index.onlyOneOf(group) : undefined;
   }
 
   /** Whether a Service has the addresses of this load balancer. */
@@ -217,10 +218,10 @@ export class FreshListing {
    * Whether a reconcile of the group would find what it found last: it is complete, and the listing repeats its load balancer. After
    * a while it is planned all the same, for what no listing shows.
    */
-  isAtRest({ group, rest }: GroupState): boolean {
+  isAtRest({ group, rest, kept }: GroupState): boolean {
     if (rest === undefined || rest.since <= this.#expiredAt) return false;
-    const isRecent = this.#deps.clock.monotonic() - rest.since < restsFor;
-    return isRecent && this.index.onlyOneOf(group) === rest.listed;
+    const until = Math.min(rest.since + restsFor, kept?.recalledUntil ?? Number.POSITIVE_INFINITY);
+    return this.#deps.clock.monotonic() < until && this.index.onlyOneOf(group) === rest.listed;
   }
 
   /** A listing that began at the time of the last change may not contain it. */

@@ -33,10 +33,11 @@ export class ListingIndex {
     return this.#byGroup.get(group) ?? [];
   }
 
-  /** The one with Fairlead's mark for this group; undefined if there are several. */
+  /** The one with Fairlead's mark for this group; undefined if there are several, or if another cluster has one for its owners. */
   onlyOneOf(group: string): ObservedLoadBalancer | undefined {
     const [one, ...others] = this.ofGroup(group);
-    return others.length === 0 ? one : undefined;
+    const isOnlyOne = others.length === 0 && one?.owners.every((uid) => this.foreignOf(uid).length === 0);
+    return isOnlyOne === true ? one : undefined;
   }
 
   /** Those with another cluster's mark that serve this Service. */

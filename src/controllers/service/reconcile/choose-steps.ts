@@ -33,6 +33,7 @@ import {
   type OwnershipContext,
   withOwnership,
 } from "../observed/ownership.ts";
+import { nextReading, type Reading } from "../observed/reading.ts";
 import { isManaged } from "../predicates.ts";
 import type { Fingerprint, GroupState } from "../state/group-record.ts";
 import { driftRepaired, driftWithheld } from "../status/events.ts";
@@ -152,6 +153,13 @@ export interface PlanInput {
   readonly duplicates: readonly ObservedLoadBalancer[];
   /** What the latest listing had for the group, if that was one load balancer. */
   readonly listed: ObservedLoadBalancer | undefined;
+  readonly read: Reading;
+}
+
+/** What was read of the load balancer is not enough for its plan. */
+interface Unread {
+  readonly kind: "unread";
+  readonly reading: Reading;
 }
 
 export interface PlannedGroup extends PlanInput {
@@ -175,9 +183,11 @@ export async function planSteps(
   deps: ReconcileDeps,
   context: ReconcileContext,
   input: PlanInput,
-): Promise<PlannedGroup | Outcome> {
+): Promise<PlannedGroup | Unread | Outcome> {
   const { signal } = context.call;
   const { plan, fingerprint, serving, leaving } = await planWithProvider(deps, context, input);
+  const reading = nextReading(plan, input.read);
+  if (reading !== undefined) return { kind: "unread", reading };
   const { wait } = plan;
   // What leaves needs no targets.
   const held = leaving.length > 0 ? undefined : holdTargets(deps, context, input.observed, plan.steps);

@@ -206,10 +206,9 @@ const nothing: InDepth = { balancer: undefined };
 async function observeInDepth(
   { controller: { balancers, clock }, desiredServices }: ReconcileDeps,
   { services, state, call }: ReconcileContext,
-  { balancer: found, isRecalled }: Found,
+  { balancer: found }: Found,
 ): Promise<InDepth | NoAnswer> {
-  if (balancers.observe === undefined || isRecalled || !needsLookup(found, services.length))
-    return { balancer: found };
+  if (balancers.observe === undefined || !needsLookup(found, services.length)) return { balancer: found };
   const desired = services.map((service) => desiredServices.of(service).desired);
   // A lookup has proved it after the deletion, and the listing agrees.
   const isRemoved = desired.every(

@@ -14,7 +14,7 @@ import { describeError } from "../../classify-error.ts";
 import { isPaused, pauseOf } from "../../pause.ts";
 import { problemEvent } from "../../reporter.ts";
 import { removalKind } from "../observed/balancer-mass-count.ts";
-import { nextReading, type Reading } from "../observed/reading.ts";
+import type { Reading } from "../observed/reading.ts";
 import { isBeingDeleted } from "../predicates.ts";
 import type { GroupState } from "../state/group-record.ts";
 import { dropGroupState, dropServiceStates } from "../state/group-states.ts";
@@ -60,10 +60,9 @@ async function reconcileStages(
   if (desired.kind !== "plan") return desired;
 
   const { members, gone } = desired;
-  const plan = await planSteps(deps, context, { members, gone, observed, duplicates, listed });
+  const plan = await planSteps(deps, context, { members, gone, observed, duplicates, listed, read });
+  if (plan.kind === "unread") return reconcileStages(deps, context, plan.reading);
   if (plan.kind !== "planned") return plan;
-  const next = nextReading(plan.steps, read);
-  if (next !== undefined) return reconcileStages(deps, context, next);
 
   const allowed = withholdDrift(deps, context, plan);
   if (allowed === "drift only") return settled;

@@ -129,7 +129,8 @@ const transitions = {
   ) {
     record.recentSteps.observedAt = at;
     record.kept = kept;
-    record.editedAt = undefined;
+    // What was read in the meantime may be older than the edit.
+    if (record.editedAt !== undefined && record.editedAt <= at) record.editedAt = undefined;
   },
   edited(record: GroupRecord, { at }: { readonly at: number }) {
     record.editedAt = at;

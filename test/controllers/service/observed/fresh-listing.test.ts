@@ -150,7 +150,7 @@ describe("what was read in depth", () => {
     return { clock, groups, fresh, state, relist, balancers };
   }
 
-  const recalled = { balancer: inDepth, isRecalled: true, read: [] };
+  const recalled = { balancer: inDepth, read: [] };
 
   test("is recalled while the listing is old, and after a new one", async () => {
     const h = await setUp();
@@ -201,5 +201,14 @@ describe("what was read in depth", () => {
     const h = await setUp({ kept: { outdated: ["targets"] } });
     h.relist();
     expect(h.fresh.find(h.state, [])).toMatchObject({ balancer: shown, read: "after listing" });
+  });
+
+  test("is not left alone by listings that repeat the load balancer once it is an hour old", async () => {
+    const h = await setUp({ since: 50 * minute });
+    h.groups.commit(h.state, { kind: "rests", rest: { listed: shown, since: h.clock.monotonic() } });
+    h.relist();
+    expect(h.fresh.isAtRest(h.state)).toBe(true);
+    await h.clock.advance((10 * minute) as never);
+    expect(h.fresh.isAtRest(h.state)).toBe(false);
   });
 });

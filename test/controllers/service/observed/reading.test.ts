@@ -6,7 +6,9 @@ const both = { outdates: ["targets", "listeners"] };
 const removal = {};
 const shared = { restsOnListing: true } as const;
 
-test.each<[string, Parameters<typeof nextReading>[0], Reading, Reading | undefined]>([
+type Steps = Parameters<typeof nextReading>[0]["steps"];
+
+test.each<[string, Steps, Reading, Reading | undefined]>([
   ["nothing without steps", [], [], undefined],
   ["what a step changes", [targets], [], ["targets"]],
   ["nothing if that was read", [targets], ["targets", "listeners"], undefined],
@@ -16,5 +18,12 @@ test.each<[string, Parameters<typeof nextReading>[0], Reading, Reading | undefin
   ["a listing for a step that depends on other load balancers", [targets, shared], "all", "after listing"],
   ["nothing after a recent listing", [shared, removal], "after listing", undefined],
 ])("reads %s", (_, steps, read, expected) => {
-  expect(nextReading(steps, read)).toEqual(expected);
+  expect(nextReading({ steps }, read)).toEqual(expected);
+});
+
+test("reads all of a load balancer before an error of its plan is reported, and a warning without it", () => {
+  const withProblem = (severity: "error" | "warning") => ({ steps: [], problems: [{ severity }] });
+  expect(nextReading(withProblem("warning"), [])).toBeUndefined();
+  expect(nextReading(withProblem("error"), [])).toBe("all");
+  expect(nextReading(withProblem("error"), "all")).toBeUndefined();
 });

@@ -74,13 +74,10 @@ export function monitorSteps(
   if (monitor === undefined || deletion === undefined) return [creation];
   if (monitor.type !== wanted.type) return [deletion, creation];
   const { name, delay, timeout, max_retries, max_retries_down } = wanted;
-  const changeable = { name, delay, timeout, max_retries, max_retries_down };
-  if (hasAll(monitor, changeable)) return [];
-  return [
-    steps.change("change health monitor", monitor.name, "PUT", `healthmonitors/${monitor.id}`, {
-      healthmonitor: changeable,
-    }),
-  ];
+  const healthmonitor = { name, delay, timeout, max_retries, max_retries_down };
+  if (hasAll(monitor, healthmonitor)) return [];
+  const path = `healthmonitors/${monitor.id}`;
+  return [steps.change("change health monitor", monitor.name, "PUT", path, { healthmonitor })];
 }
 
 function poolSteps(
@@ -100,19 +97,14 @@ function poolSteps(
   const { lb_algorithm, session_persistence } = spec;
   const isSame =
     pool.lb_algorithm === lb_algorithm && pool.session_persistence?.type === session_persistence?.type;
+  const wantedPool = { pool: { lb_algorithm, session_persistence } };
   const current = observed.members?.[pool.id];
   const [has, wants] = [new Set(current?.map(memberKey)), new Set(members.map(memberKey))];
   const isComplete =
     current === undefined || (has.size === wants.size && [...wants].every((key) => has.has(key)));
   const batch = steps.change("change members", pool.name, "PUT", `pools/${pool.id}/members`, { members });
   return [
-    ...(isSame
-      ? []
-      : [
-          steps.change("change pool", pool.name, "PUT", `pools/${pool.id}`, {
-            pool: { lb_algorithm, session_persistence },
-          }),
-        ]),
+    ...(isSame ? [] : [steps.change("change pool", pool.name, "PUT", `pools/${pool.id}`, wantedPool)]),
     ...(isComplete ? [] : [{ ...batch, isTargets: true as const }]),
     ...monitorSteps(pool, monitorOf(observed, pool), monitor, steps),
   ];
@@ -131,21 +123,13 @@ function listenerSteps(
   });
   if (listener === undefined) return [creation];
   if (listener.protocol !== spec.protocol) return [...removalOf(observed, listener, steps), creation];
-  const changes = listenerChanges(listener, spec);
-  const isSame = Object.keys(changes).length === 0;
-  return [
-    ...(isSame
-      ? []
-      : [
-          steps.change("change listener", listener.name, "PUT", `listeners/${listener.id}`, {
-            listener: changes,
-          }),
-        ]),
-    ...poolSteps(observed, listener, wanted, steps),
-  ];
+  const changes = { listener: listenerChanges(listener, spec) };
+  const change = steps.change("change listener", listener.name, "PUT", `listeners/${listener.id}`, changes);
+  const isSame = Object.keys(changes.listener).length === 0;
+  return [...(isSame ? [] : [change]), ...poolSteps(observed, listener, wanted, steps)];
 }
 
-/** The steps for all ports, and then those for what is left over. */
+/** The steps for all ports, and then those for what is left over: without ports, for all that this Service has in the load balancer. */
 export function partSteps(
   observed: Observed,
   ports: readonly PortSpec[],
@@ -157,16 +141,6 @@ export function partSteps(
   return [
     ...ports.flatMap((port) => listenerSteps(observed, port, observed.balancer.id, steps)),
     ...leftovers.flatMap((listener) => removalOf(observed, listener, steps)),
-    ...detachedPools(observed).map((pool) => poolRemoval(pool, steps)),
-  ];
-}
-
-/** Everything of this Service in a load balancer that stays, or that is not deleted as a whole. */
-export function removals(observed: Observed, steps: Steps): readonly OpenStackStep[] {
-  return [
-    ...observed.listeners
-      .filter((listener) => isOwnListener(observed, listener))
-      .flatMap((listener) => removalOf(observed, listener, steps)),
     ...detachedPools(observed).map((pool) => poolRemoval(pool, steps)),
   ];
 }

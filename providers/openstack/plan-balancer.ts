@@ -14,7 +14,7 @@ import {
   othersOf,
   type Prefetched,
 } from "./balancer.ts";
-import { conflictsOf, partSteps, removals } from "./changes.ts";
+import { conflictsOf, partSteps } from "./changes.ts";
 import { classOf, familyOf, floatingOf, isInternal, isProblem, type Place, placeOf } from "./choices.ts";
 import { descriptionOf, isMark, isOwnFloating, isSameService, markOf, readMark } from "./names.ts";
 import type { ApiFloatingIP } from "./resources.ts";
@@ -58,12 +58,12 @@ function planEnd(
   if (othersOf(observed).length > 0 || (!isMark(balancer.name) && balancer.name !== mark)) {
     if (isErrored) return errored(balancer);
     const tags = (balancer.tags ?? []).filter((tag) => !isSameService(tag, mark) || !isMark(tag));
-    return { steps: [...group, ...removals(observed, steps), steps.balancer("remove tag", { tags })] };
+    return { steps: [...group, ...partSteps(observed, [], steps), steps.balancer("remove tag", { tags })] };
   }
   const floating = floatingIP && !isKept(floatingIP, desired) ? [steps.floatingRemoval(floatingIP)] : [];
   // In ERROR, it can only be deleted as a whole.
   const isCascading = operator["cascade-delete"] || isErrored;
-  const parts = isCascading ? [] : removals(observed, steps);
+  const parts = isCascading ? [] : partSteps(observed, [], steps);
   return { steps: [...group, ...floating, ...parts, steps.deletion(isCascading)] };
 }
 

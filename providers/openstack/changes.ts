@@ -24,7 +24,7 @@ export function conflictsOf(observed: Observed, ports: readonly PortSpec[]): rea
   );
 }
 
-export const memberKey = ({ name, address, protocol_port, monitor_port }: MemberSpec | ApiMember): string =>
+const memberKey = ({ name, address, protocol_port, monitor_port }: MemberSpec | ApiMember): string =>
   [name, address, protocol_port, monitor_port ?? 0].join(" ");
 
 /** What a listener lacks. Its name says nothing, and its own tags and headers stay. */
@@ -59,7 +59,7 @@ function removalOf(observed: Observed, listener: ApiListener, steps: Steps): rea
   ];
 }
 
-export function monitorSteps(
+function monitorSteps(
   pool: ApiPool,
   monitor: ApiMonitor | undefined,
   wanted: MonitorSpec | undefined,

@@ -63,7 +63,7 @@ function listenerSpec(port: Port, index: number, wanted: Wanted) {
 
 const proxyProtocols: Readonly<Record<string, string>> = { true: "PROXY", v1: "PROXY", v2: "PROXYV2" };
 
-export function methodOf({ settings }: Pick<Desired, "settings">, operator: Settings): string {
+function methodOf({ settings }: Pick<Desired, "settings">, operator: Settings): string {
   const ofProvider = operator["lb-provider"] === "ovn" ? "SOURCE_IP_PORT" : "ROUND_ROBIN";
   return settings["lb-method"] ?? operator["lb-method"] ?? ofProvider;
 }

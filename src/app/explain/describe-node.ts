@@ -75,7 +75,9 @@ function instanceText(answer: Answer, now: number): string {
     case "ambiguous":
       return `ambiguous: ${shortList(answer.candidates.map(({ title, key }) => `${title} (${key})`))} match by ${answer.by}`;
     case "gone":
-      return `none: proved ${seconds(now - answer.asOf)} ago by a ${answer.proof}`;
+      return answer.undescribed === undefined
+        ? `none: proved ${seconds(now - answer.asOf)} ago by a ${answer.proof}`
+        : `none with this name, but the cloud does not show the name of ${answer.undescribed.title}`;
     case "foreign":
       return "the provider ID belongs to another cloud, or to an account that cannot be read";
     case "unknown":

@@ -2,6 +2,7 @@
 
 import { describe, expect, test } from "bun:test";
 import { addServer } from "../../../providers/openstack/simulator/index.ts";
+import { describeObject } from "../../../src/app/explain/describe-object.ts";
 import type { Node } from "../../../src/kube/objects.ts";
 import type { KubeObject } from "../../../src/testing/apiserver/objects/kube-object.ts";
 import { resourceNamed } from "../../../src/testing/apiserver/objects/resource-table.ts";
@@ -88,6 +89,9 @@ describe("while a cell is down", () => {
     expect(h.idOf("new")).toBe("");
     expect(h.events("new")).toContain(reason);
     expect(h.events("new")).toContain("The Node is not deleted before the cloud shows that name.");
+    expect(describeObject(h.world.manager, "Node", "new")).toMatchObject({
+      facts: { Instance: expect.stringContaining("the cloud does not show the name of") },
+    });
     h.setCell(false, "new");
     await h.settle(1200);
     expect(h.idOf("new")).toStartWith("openstack:///");

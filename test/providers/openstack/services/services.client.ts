@@ -11,6 +11,7 @@ import { systemClock } from "../../../../src/platform/clock.ts";
 import { systemRandom } from "../../../../src/platform/random.ts";
 import { systemTransport } from "../../../../src/platform/transport.ts";
 import type { AnyProvider } from "../../../../src/provider/provider.ts";
+import type { VolumeSource } from "../../../../src/provider/volumes.ts";
 import { Cluster } from "../../../clients/rig/cluster.ts";
 import { until as untilItHolds } from "../../../cluster/rig/until.ts";
 import { readWithSDK } from "../clients/rig/sdk.ts";
@@ -390,6 +391,37 @@ test("a volume is created, attached, expanded while it is in use, detached and d
   expect(await failureOf(volumes.attach(made.id, missing, signal))).toMatchObject({ code: "NOT_FOUND" });
   expect(await volumes.remove(made.id, signal)).toBe(true);
   expect(await user.list("cinder", "/volumes")).toEqual([]);
+});
+
+test("a volume is restored from a snapshot, with more room, and another one is cloned", async () => {
+  const volumes = openVolumes(config);
+  const { snapshots } = volumes;
+  if (snapshots === undefined) throw new Error("OpenStack has snapshots.");
+  const { signal } = new AbortController();
+  const create = (name: string, gibibytes: number, source?: VolumeSource) => {
+    const size = gibibytes * 2 ** 30;
+    const parameters = { type: undefined, availability: undefined };
+    const wanted = { name, range: { size, limit: size }, places: [], parameters, claim: undefined, source };
+    return volumes.create(wanted, signal);
+  };
+  const original = await create("pvc-3", 1);
+  const { id } = await snapshots.create({ name: "snapshot-1", volumeID: original.id }, signal);
+  const isReady = async () => (await snapshots.find(id, signal))?.state === "ready";
+  await until("the snapshot", isReady);
+  const shown = await snapshots.find(id, signal);
+  expect([shown?.name, shown?.volumeID, shown?.size]).toEqual(["snapshot-1", original.id, 2 ** 30]);
+  expect(Math.abs((shown?.createdAt?.getTime() ?? 0) - systemClock.now())).toBeLessThan(minutes(30));
+  const restored = await create("pvc-4", 2, { kind: "snapshot", id });
+  const clone = await create("pvc-5", 1, { kind: "volume", id: original.id });
+  expect([restored.size, clone.size]).toEqual([2 ** 31, 2 ** 30]);
+  expect(await failureOf(volumes.remove(original.id, signal))).toMatchObject({
+    message: expect.stringContaining("snapshots"),
+  });
+  expect(await snapshots.remove(id, signal)).toBe(true);
+  for (const volume of [original, restored, clone])
+    expect(await volumes.remove(volume.id, signal)).toBe(true);
+  expect(await user.list("cinder", "/volumes")).toEqual([]);
+  expect(await user.list("cinder", "/snapshots")).toEqual([]);
 });
 
 test("a used up quota of volumes is reported, and a volume without a backend is deleted again", async () => {

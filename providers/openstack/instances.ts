@@ -118,7 +118,6 @@ function toInstance(server: ApiServer, known: Known, { settings, region }: Serve
 
 const portFields = [
   "id",
-  "name",
   "device_id",
   "status",
   "network_id",

@@ -21,7 +21,6 @@ export interface ApiServerAddress {
 
 export interface ApiPort {
   readonly id: string;
-  readonly name: string;
   readonly device_id: string;
   readonly status: string;
   readonly network_id: string;
@@ -104,7 +103,6 @@ export interface ApiBalancer {
   readonly id: string;
   readonly project_id?: string;
   readonly name: string;
-  readonly description?: string;
   readonly provisioning_status: string;
   readonly provider?: string;
   readonly vip_address?: string | null;

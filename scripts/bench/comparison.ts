@@ -1,4 +1,4 @@
-// Figures of Fairlead and of the Go manager of Hetzner, measured by turns on one machine. They are recorded here, because the Go
+// Figures of Fairlead and of Go managers, measured by turns on one machine. They are recorded here, because building a Go
 // manager is not part of `npm run bench`; docs/benchmarks.md says how they were measured. Pure.
 
 import type { Chart, ChartRow } from "./charts.ts";
@@ -16,13 +16,13 @@ function row(label: string, unit: string, fairlead: number, go: number): ChartRo
   };
 }
 
-const note =
-  "Simulated cloud, 20 ms per request; kube-apiserver 1.35.4; two processors; 2026-11-23. Shorter is better.";
+const note = (manager: string, date: string): string =>
+  `Beside ${manager}, ${date}. Simulated cloud, 20 ms per request. Shorter is better.`;
 
 export const comparisonCharts: Readonly<Record<string, Chart>> = {
   "go-nodes.svg": {
     title: "5,000 Nodes join at once",
-    note,
+    note: note("hcloud-cloud-controller-manager", "2026-11-23"),
     rows: [
       row("Requests to the cloud", "requests", 101, 501),
       row("Last Node initialized", "s", 45.9, 58.2),
@@ -33,17 +33,17 @@ export const comparisonCharts: Readonly<Record<string, Chart>> = {
   },
   "go-services.svg": {
     title: "200 Services with 20 targets each",
-    note,
+    note: note("upstream's framework", "2026-11-27"),
     rows: [
-      row("Create all: requests to the cloud", "requests", 279, 5201),
-      row("Create all: last address", "s", 6.4, 5.7),
-      row("Create all: CPU", "s", 6.2, 3.1),
-      row("Create all: peak memory", "MiB", 149, 110),
-      row("One Node more: requests", "requests", 209, 1021),
-      row("One Node more: all load balancers", "s", 0.7, 1.6),
-      row("Restart: changing requests", "requests", 0, 200),
-      row("Restart: all requests", "requests", 29, 623),
-      row("Delete all", "s", 4.7, 2.5),
+      row("Create all: requests to the cloud", "requests", 231, 4400),
+      row("Create all: last address", "s", 1.8, 2.5),
+      row("Create all: CPU", "s", 1.1, 1.5),
+      row("Create all: peak memory", "MiB", 88, 97),
+      row("One Node more: requests", "requests", 208, 4600),
+      row("One Node more: all load balancers", "s", 0.7, 2.3),
+      row("Restart: all requests", "requests", 25, 5401),
+      row("Delete all: requests", "requests", 402, 600),
+      row("Delete all", "s", 1.7, 1.4),
     ],
   },
 };

@@ -5,6 +5,7 @@ import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { FakeCloud } from "../../providers/fake/simulator/fake-cloud.ts";
 import { type ServedCloud, serveFakeCloud } from "../../providers/fake/simulator/http.ts";
+import { runtimeVariable } from "../../src/app/manifests/pod.ts";
 import { milliseconds } from "../../src/core/brand.ts";
 import type { KubeApi } from "../../src/kube/client/api.ts";
 import { isWrite } from "../../src/kube/requests/exchange.ts";
@@ -93,12 +94,15 @@ export class Bench implements AsyncDisposable {
   start(...flags: readonly string[]): KeptProcess {
     const common = [
       `--kubeconfig=${this.#server.kubeconfigPath}`,
-      `--config-set=endpoint=${this.#served.url}`,
       // Several may run on one machine.
       "--secure-port=0",
     ];
     const command = [this.executable, ...common, ...this.#flags, ...flags];
-    const manager = startProcess(command, { cwd: this.#folder });
+    const manager = startProcess(command, {
+      cwd: this.#folder,
+      // As deployed, with an endpoint that upstream's manager with the provider of test/differential reads too.
+      env: { [runtimeVariable.name]: runtimeVariable.value, FAKE_ENDPOINT: this.#served.url },
+    });
     this.#managers.push(manager);
     return manager;
   }

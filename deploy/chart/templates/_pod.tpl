@@ -26,7 +26,7 @@ cloud:
 
 {{/* Every credential of the cloud is optional here: the manager says which one it requires. */}}
 {{- define "fairlead.env" -}}
-- name: BUN_JSC_useFTLJIT
+- name: BUN_JSC_useDFGJIT
   value: "0"
 {{- range $name, $variable := .Values.env }}
 {{- if $variable }}

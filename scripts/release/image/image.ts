@@ -1,6 +1,7 @@
 // The container image of one cloud, as an OCI archive for all processors that were built.
 
 import { readFileSync } from "node:fs";
+import { runtimeVariable } from "../../../src/app/manifests/pod.ts";
 import type { Prepared } from "../../build/executable.ts";
 import type { Target } from "../../build/targets.ts";
 import { type Artefact, executableName } from "../artefact.ts";
@@ -29,7 +30,7 @@ function optionsOf({ provider, sources }: Prepared): LayoutOptions {
     created,
     entrypoint: [`/usr/local/bin/${provider.program}`],
     // As in the systemd unit: without the slowest compiler of the runtime, which costs more than it gains.
-    environment: ["PATH=/usr/local/bin", "BUN_JSC_useFTLJIT=0"],
+    environment: ["PATH=/usr/local/bin", `${runtimeVariable.name}=${runtimeVariable.value}`],
     labels: {
       [name("title")]: provider.program,
       [name("description")]: `Kubernetes cloud-controller-manager for ${provider.name}`,

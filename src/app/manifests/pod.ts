@@ -28,8 +28,8 @@ export interface PodOptions {
   readonly securePort: number;
 }
 
-/** The third compiler costs more memory and CPU than it gains in a process that is mostly idle. */
-export const runtimeVariable = { name: "BUN_JSC_useFTLJIT", value: "0" } as const;
+/** Only the first compiler: the second and third cost a process that is mostly idle 15 MiB, and more CPU than they save. */
+export const runtimeVariable = { name: "BUN_JSC_useDFGJIT", value: "0" } as const;
 
 /** node-volumes does little: without a second and third compiler it stays below 60 MiB, and the first one is enough. */
 export const nodeVolumesVariable = { name: "BUN_JSC_useBaselineJIT", value: "0" } as const;

@@ -43,7 +43,7 @@ ExecReload=/bin/sh -c "kill -HUP $MAINPID"
 EnvironmentFile=-/etc/fairlead/environment
 EnvironmentFile=-/etc/fairlead/%i/environment
 LoadCredential=kubeconfig:/etc/fairlead/%i/kubeconfig
-${credentialLines(variables)}${runtimeLines}# Disables the slowest compiler of the runtime: it costs more memory and CPU than it gains (docs/operations.md).
+${credentialLines(variables)}${runtimeLines}# Disables the optimizing compilers of the runtime: they cost more memory and CPU than they save (docs/operations.md).
 Environment=${runtimeVariable.name}=${runtimeVariable.value}
 Restart=always
 RestartSec=2

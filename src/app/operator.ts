@@ -53,9 +53,10 @@ export class ReadOnlyTransports {
         : this.#send(transport, request, signal, reading);
   }
 
-  /** For the cloud: some clouds read with POST and sign in with it, so the declaration of each request decides about POST. */
+  /** For the cloud: some clouds read with POST, so the declaration of each request decides about it, and sign in with PUT. */
   cloud(transport: Transport): Transport {
-    return (request, signal) => this.#send(transport, request, signal, [...reading, "POST"]);
+    return (request, signal) =>
+      this.#send(transport, request, signal, [...reading, "POST", ...(request.isSignIn ? ["PUT"] : [])]);
   }
 
   async #send(

@@ -188,7 +188,7 @@ export class GovernedTransport {
     call: Call,
     onResponse: () => void,
   ): Promise<Response> {
-    const { clock, transport, deadline, mayMutate } = this.#options;
+    const { clock, transport, deadline, mayMutate, isCredentialFetch } = this.#options;
     const allowed = request.mutates ? mayMutate() : true;
     if (allowed !== true) throw unavailable(request, `was not sent: ${allowed.reason}`, { cause: "fenced" });
     const failWith = (describe: typeof describeUnreachable) => (error: unknown) => {
@@ -197,7 +197,8 @@ export class GovernedTransport {
     };
     const what = `The cloud API at ${hostAndPort(request.url)}`;
     // A repetition would not ask the gate again, which may have closed while this process was paused.
-    const sent = request.mutates ? { ...signed, once: true } : signed;
+    const once = request.mutates ? { ...signed, once: true } : signed;
+    const sent = isCredentialFetch ? { ...once, isSignIn: true } : once;
     return withDeadline(clock, deadline, what, call.signal, async (signal) => {
       const head = await transport(sent, signal).catch(failWith(describeUnreachable));
       onResponse();

@@ -2,8 +2,8 @@
 
 import type { Instance } from "../provider/instances.ts";
 
-/** Two sentences about a Node without provider ID that no instance has the name of. */
+/** Why a Node without provider ID may have an instance that the cloud does not describe. */
 export function describeUnnamed({ title, problems = [] }: Instance): string {
-  const why = problems.map(({ text }) => text).join(" ");
-  return `The cloud has no instance with the name of this Node, but it does not show the name of ${title}, which may be the instance of this Node. ${why}`;
+  const what = `The cloud has no instance with the name of this Node, but it does not show the name of ${title}, which may be the instance of this Node.`;
+  return [what, ...problems.map(({ text }) => text)].join(" ");
 }

@@ -24,6 +24,8 @@ export interface TransportRequest {
   readonly proxy?: string;
   /** Sends it once only. Otherwise Bun repeats a PUT or DELETE if its kept-alive connection is closed without a response. */
   readonly once?: boolean;
+  /** It fetches a credential, so it changes nothing, whatever its method. */
+  readonly isSignIn?: boolean;
 }
 
 /** Sends a request. Rejects without a complete response head (refused, reset, TLS, aborted); a status of 500 is a response. */

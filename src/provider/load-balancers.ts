@@ -125,7 +125,7 @@ export interface ObservedLoadBalancer {
   readonly shallow?: true | undefined;
   /**
    * Set by the framework: the parts that steps have changed, by `Step.outdates`, since this was observed. `observe` reads them again, and
-   * keeps the others: they are no older than a listing to plan on may be. With `LoadBalancers.recall`, `listed` stands for everything of
+   * keeps the others: they may be up to an hour old, if nothing that the plan changes rests on them. With `LoadBalancers.recall`, `listed` stands for everything of
    * it, and `mark` for its existence and its mark. It may be empty.
    */
   readonly outdated?: readonly string[] | undefined;
@@ -247,11 +247,11 @@ export interface LoadBalancers<
   list(call: Call): AsyncIterable<readonly O[]>;
   /**
    * Reads one group. Called before a plan when the listing has nothing for the group, or only a `shallow` object; plans also follow
-   * each complete listing, but those of complete groups only a listing that shows a change, or one every 15 to 45 minutes. Without
+   * each complete listing. A complete group is planned only after a listing that shows a change, or every 15 to 45 minutes. Without
    * members, there is always a `listed` object. Undefined is a definite answer: a load balancer that existed may then be created again,
    * without a second listing that confirms it. Where the cloud has no definite answer now, return `noAnswer`: nothing is changed, and
    * the Service shows what it waits for. Return only a load balancer with the cluster's mark, or the `listed` one, which is unmarked
-   * while a Service adopts it. After steps with `outdates`, `listed` has `outdated`.
+   * while a Service adopts it. With `recall`, `listed` has `outdated` after steps with `outdates`.
    */
   observe?(
     members: readonly DesiredLoadBalancer<A>[],

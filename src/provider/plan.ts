@@ -35,8 +35,9 @@ export interface Step {
   /** The step changes what `LoadBalancers.prefetch` returns: the next plan gets a new result. */
   readonly changesPrefetched?: true | undefined;
   /**
-   * The parts of an existing load balancer that the step changes, by names that `LoadBalancers.observe` knows. After a plan in which all
-   * steps have it, `observe` reads these parts again, instead of a listing of everything. Absent: a listing follows.
+   * With `LoadBalancers.recall`: the parts of an existing load balancer that the step changes, by names that `LoadBalancers.observe` knows.
+   * After a plan in which all steps have it, `observe` reads these parts again, instead of a listing of everything. Absent, or without
+   * `recall`: a listing follows.
    */
   readonly outdates?: readonly string[] | undefined;
   /**

@@ -102,14 +102,17 @@ export function inUsersWords<P extends Pick<Problem, "key" | "text">>(
 ): P {
   const { config } = provider;
   const ofVariable = new Map(Object.entries(config).flatMap(([name, { env }]) => (env ? [[env, name]] : [])));
-  // Not in a value, which is in quotes, nor in a URL.
-  const text = problem.text.replaceAll(/(?<![\w."/-])[A-Za-z][\w-]*/g, (word, at: number) => {
-    // A short name is also a word of the language, but no text begins with another one.
-    const isName = Object.hasOwn(config, word) && (at === 0 || word.includes("-"));
-    const name = ofVariable.get(word) ?? (isName ? word : undefined);
-    const isSet = name !== undefined && originOf(provider, name, settings) !== undefined;
-    return isSet ? titleOf(provider, name, settings) : word;
-  });
+  // A value in quotes and a URL are found whole, and stay as they are.
+  const text = problem.text.replaceAll(
+    /"[^"]*"|\w+:\/\/\S+|(?<![\w./-])[A-Za-z][\w-]*/g,
+    (word, at: number) => {
+      // A name without a hyphen may be an ordinary word, so it counts only at the start of a text.
+      const isName = Object.hasOwn(config, word) && (at === 0 || word.includes("-"));
+      const name = ofVariable.get(word) ?? (isName ? word : undefined);
+      const isSet = name !== undefined && originOf(provider, name, settings) !== undefined;
+      return isSet ? titleOf(provider, name, settings) : word;
+    },
+  );
   return { ...problem, text: `${placeOf(problem.key, provider, settings)}${text}` };
 }
 

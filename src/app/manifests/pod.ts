@@ -28,7 +28,7 @@ export interface PodOptions {
   readonly securePort: number;
 }
 
-/** Only the first compiler: the second and third cost a process that is mostly idle 15 MiB, and more CPU than they save. */
+/** Only the first compiler: the second and third cost a process that is mostly idle 10 MiB or more, and more CPU than they save. */
 export const runtimeVariable = { name: "BUN_JSC_useDFGJIT", value: "0" } as const;
 
 /** node-volumes does little: without a second and third compiler it stays below 60 MiB, and the first one is enough. */

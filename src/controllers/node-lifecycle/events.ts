@@ -38,8 +38,11 @@ export function deletionForbidden(node: Node): ObjectEvent {
   };
 }
 
-export function deletionUnproved(unnamed: Instance): ObjectEvent {
-  const message = `${describeUnnamed(unnamed)} The Node is not deleted before the cloud shows that name.`;
+export function deletionUnproved(unnamed: Instance, isConfirmed: boolean): ObjectEvent {
+  const anyway = isConfirmed
+    ? ` The annotation ${deletionAnnotation}=confirmed does not change this; if the instance is gone, delete the Node yourself.`
+    : "";
+  const message = `${describeUnnamed(unnamed)} The Node is not deleted before the cloud shows that name.${anyway}`;
   return { type: "Warning", reason: "DeletionUnproved", message };
 }
 

@@ -110,7 +110,8 @@ function planDeletion({
 }: LifecyclePlanInput): LifecycleDecision {
   if (settings.deletion === "off") return { kind: "recheck" };
   const undescribed = answer.kind === "gone" ? answer.undescribed : undefined;
-  if (undescribed !== undefined) return { kind: "hold", event: deletionUnproved(undescribed) };
+  if (undescribed !== undefined)
+    return { kind: "hold", event: deletionUnproved(undescribed, isConfirmed(node)) };
   // The kubelet may have set the provider id, long before the cloud shows the instance.
   const mayBeTooNew = providerIDOf(node) === undefined || isUninitialized(node);
   // The Node is at least this old. Its creation time says nothing to a process whose wall clock is wrong.

@@ -236,6 +236,20 @@ describe("read-only transports", () => {
   };
   const call = { signal: new AbortController().signal };
 
+  test("send a PUT to the cloud only to fetch a credential, as AWS's instance metadata needs", async () => {
+    const transports = new ReadOnlyTransports();
+    const sent: string[] = [];
+    const send = transports.cloud(async ({ url }) => {
+      sent.push(url);
+      return new Response();
+    });
+    await send({ method: "PUT", url: "http://x.test/token", isSignIn: true }, call.signal);
+    await expect(send({ method: "PUT", url: "http://x.test/a" }, call.signal)).rejects.toThrow(
+      "was not sent",
+    );
+    expect(sent).toEqual(["http://x.test/token"]);
+  });
+
   test.each(["POST", "PUT", "PATCH", "DELETE", "delete"])(
     "refuse %s to the API server [F76]",
     async (method) => {

@@ -478,7 +478,7 @@ export const mutations: readonly Mutation[] = [
     breaks: "A complete group rests although what was read of it is too old to be recalled.",
     foundBy: {
       file: "test/controllers/service/observed/fresh-listing.test.ts",
-      test: "is not left alone by listings that repeat the load balancer once it is an hour old",
+      test: "ends the rest of its group when it is an hour old",
     },
     edits: [
       {

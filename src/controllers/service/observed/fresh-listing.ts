@@ -8,7 +8,7 @@ import { type Outcome, waiting } from "../../../runtime/workers.ts";
 import type { ServiceControllerDeps } from "../deps.ts";
 import type { DesiredServices } from "../desired/desired-services.ts";
 import { isManaged } from "../predicates.ts";
-import type { GroupState } from "../state/group-record.ts";
+import type { GroupState, KeptObservation } from "../state/group-record.ts";
 import type { GroupStates } from "../state/group-states.ts";
 import { ingressOf, isSameIngress } from "../status/status.ts";
 import { ListingIndex } from "./listing-index.ts";
@@ -24,7 +24,7 @@ export interface Found extends Adoption {
   readonly duplicates: readonly ObservedLoadBalancer[];
   /** What the latest listing has for the group, as it is there, if that is one load balancer and no change came later. */
   readonly listed: ObservedLoadBalancer | undefined;
-  /** What is known lately, once the load balancer has been observed. */
+  /** What a plan may count as read lately, once the load balancer has been observed. */
   readonly read: Reading;
 }
 
@@ -35,7 +35,7 @@ const none: readonly ObservedLoadBalancer[] = [];
 export const listed = "listed";
 export const mark = "mark";
 
-/** How old a listing may be when a user changes a Service. */
+/** A reading younger than this is not repeated when a user changes a Service. */
 const sameListingFor: Milliseconds = seconds(30);
 
 /** Shorter than the pause between two regular listings. */
@@ -80,8 +80,6 @@ export class FreshListing {
   /** The load balancer of this group. If it has none, the one that these Services request to adopt. `reading`: what a plan needs of it. */
   find(state: GroupState, members: readonly Service[], reading: Reading = []): Found | "not yet" {
     if (!this.#isFresh(state)) return this.#keptBy(state, members, reading) ?? "not yet";
-    if (state.listingRequestedAt !== undefined && this.beganAt >= state.listingRequestedAt)
-      this.#groups.commit(state, { kind: "requestEnded" });
     const { balancers, services, listing } = this.#deps;
     const { adopts } = balancers;
     const all = this.index.ofGroup(state.group);
@@ -133,9 +131,9 @@ export class FreshListing {
     const further = this.#isRecent(kept.markedAt) ? [] : [mark];
     if (wanted === "all" || kept.outdated.length > 0) {
       if (!this.#canRecall(state)) return undefined;
-      const parts = wanted === "all" ? [listed] : wanted;
-      const outdated = [...kept.outdated, ...parts, ...further];
-      const read = wanted === "all" ? wanted : [...kept.outdated, ...wanted];
+      const isAll = wanted === "all" || !this.#isRecallable(kept);
+      const outdated = [...kept.outdated, ...(isAll ? [listed] : wanted), ...further];
+      const read = isAll ? "all" : [...kept.outdated, ...wanted];
       return { balancer: { ...balancer, outdated }, read, ...shared };
     }
     const recalled = this.#recall(state, members, wanted, balancer, further);
@@ -153,13 +151,17 @@ export class FreshListing {
     const { kept, editedAt } = state;
     if (typeof reading === "string" || editedAt !== undefined || kept === undefined) return undefined;
     if (!this.#canRecall(state) || kept.outdated.length > 0) return undefined;
-    const { balancers, clock } = this.#deps;
-    if (kept.readAt <= this.#expiredAt || kept.recalledUntil <= clock.monotonic()) return undefined;
+    const { balancers } = this.#deps;
+    if (!this.#isRecallable(kept)) return undefined;
     const desired = members.map((service) => this.#desiredServices.of(service).desired);
     const known = balancers.recall?.(desired, balancer, kept.balancer);
     if (known === undefined) return undefined;
     const read = reading.length === 0 ? known : { ...known, outdated: [...reading, ...further] };
     return { balancer: read, problems: [], read: reading };
+  }
+
+  #isRecallable({ readAt, recalledUntil }: KeptObservation): boolean {
+    return readAt > this.#expiredAt && recalledUntil > this.#deps.clock.monotonic();
   }
 
   /** What a Service has left, or what another process may have changed, is not decided on an older listing. */
@@ -168,7 +170,7 @@ export class FreshListing {
     return duplicates.length === 0 && this.index.onlyOneOf(group) !== undefined;
   }
 
-  /** A listing from before the last change shows the load balancer as it must not become again. */
+  /** Undefined if the listing began before the last change: a later listing that repeats it shows that the change was lost. */
   #listedFor({ group, changedAt = never }: GroupState): ObservedLoadBalancer | undefined {
     return this.beganAt > changedAt ? this.index.onlyOneOf(group) : undefined;
   }
@@ -197,6 +199,12 @@ export class FreshListing {
     this.#groups.commit(state, { kind: "listingRequested", at: now });
     listing.request(now, "user-change");
     return waiting;
+  }
+
+  /** The group was reconciled. Until then, the listing that it requested is fresh, however often it is looked at. */
+  endRequest(state: GroupState): void {
+    if (state.listingRequestedAt !== undefined && this.beganAt >= state.listingRequestedAt)
+      this.#groups.commit(state, { kind: "requestEnded" });
   }
 
   /** Requests a newer listing in the background. No group waits for it. */

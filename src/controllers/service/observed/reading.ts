@@ -19,6 +19,8 @@ export function nextReading({ steps, problems = [] }: ReadPlan, read: Reading): 
   // What prevents all changes may have been corrected in the cloud.
   if (problems.some(({ severity }) => severity === "error")) return "all";
   const parts = [...new Set(steps.flatMap(({ outdates = ["all"] }) => outdates))];
+  // A step that outdates nothing rests on something all the same.
+  if (steps.length > 0 && parts.length === 0) return "all";
   if (parts.every((part) => read.includes(part))) return undefined;
   return read.length > 0 || parts.includes("all") ? "all" : parts;
 }

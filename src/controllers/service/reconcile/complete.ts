@@ -215,7 +215,7 @@ export function completeGroup(deps: ReconcileDeps, context: ReconcileContext, pl
   return settled;
 }
 
-/** A plan with steps was made before they were applied, or they are withheld. */
+/** Only a plan without steps shows that the group is complete: steps were just applied, or are withheld. */
 function restIfDone(
   { controller, groupStates }: ReconcileDeps,
   state: GroupState,

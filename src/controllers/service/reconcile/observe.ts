@@ -24,7 +24,7 @@ import { judgeAbsence, waitForProof } from "./limit-changes.ts";
 
 type Unproved = Extract<BalancerAbsence, { kind: "unproved" }>;
 
-/** The longest time from one reading in depth to the next, if listings show no change. Some end earlier, so that not all are read at once. */
+/** How long a reading in depth may be recalled. Some end earlier, so that not all are read at once. */
 const recalledFor = minutes(60);
 
 interface Observation {
@@ -52,8 +52,9 @@ export async function observeGroup(
   const observed = found.problems.length > 0 ? nothing : await observeInDepth(deps, context, found);
   if ("isUnknown" in observed) return waitForAnswer(deps, context, observed);
   const { balancer, lookedUpAt } = observed;
-  // It has lost its mark: only a listing says whose it is now.
-  if (found.balancer?.ownership === "ours" && balancer !== undefined && balancer.ownership !== "ours")
+  // It has lost its mark since the last listing: only a new one says whose it is now.
+  const isStale = found.read !== "after listing" && found.balancer?.ownership === "ours";
+  if (isStale && balancer !== undefined && balancer.ownership !== "ours")
     return deps.freshListing.request(state);
   const isOther = lookedUpAt !== undefined && servesOther(deps, context, balancer);
   for (const service of services) {

@@ -35,10 +35,17 @@ import {
 } from "./limit-changes.ts";
 import { observeGroup } from "./observe.ts";
 
-async function reconcileStages(
+async function reconcileStages(deps: ReconcileDeps, context: ReconcileContext): Promise<Outcome> {
+  const outcome = await reconcileFrom(deps, context, []);
+  deps.freshListing.endRequest(context.state);
+  return outcome;
+}
+
+/** `reading`: what a plan needs of the load balancer. */
+async function reconcileFrom(
   deps: ReconcileDeps,
   context: ReconcileContext,
-  reading: Reading = [],
+  reading: Reading,
 ): Promise<Outcome> {
   // No Service has left this group, so what the cloud has for it is an orphan.
   if (context.services.length === 0 && context.state.pendingReleases.size === 0) return settled;
@@ -61,7 +68,7 @@ async function reconcileStages(
 
   const { members, gone } = desired;
   const plan = await planSteps(deps, context, { members, gone, observed, duplicates, listed, read });
-  if (plan.kind === "unread") return reconcileStages(deps, context, plan.reading);
+  if (plan.kind === "unread") return reconcileFrom(deps, context, plan.reading);
   if (plan.kind !== "planned") return plan;
 
   const allowed = withholdDrift(deps, context, plan);

@@ -109,9 +109,9 @@ export interface GroupState {
   readonly uncertainCreationAt: number | undefined;
   /** When the group last changed the cloud (monotonic); older listings are outdated. */
   readonly changedAt: number | undefined;
-  /** Undefined while anything is left to do. */
+  /** Set while the group is complete. */
   readonly rest: Rest | undefined;
-  /** Until a change that needs a listing. */
+  /** Ends with a change that only a listing can show. */
   readonly kept: KeptObservation | undefined;
   /** When a user changed a Service after the last observation (monotonic), so that all of the load balancer is read again. */
   readonly editedAt: number | undefined;

@@ -85,6 +85,26 @@ describe("what was observed around a change", () => {
     expect(h.fresh.find(h.state, [], "after listing")).toBe("not yet");
   });
 
+  test("is read again completely when the last reading in depth was an hour ago", async () => {
+    const h = setUp();
+    h.change();
+    await wait(h, 61 * minute);
+    const old = { balancer: { ...balancer, outdated: ["targets", "listed", "mark"] }, read: "all" };
+    expect(h.fresh.find(h.state, [])).toMatchObject(old);
+  });
+
+  test("waits for no second listing when the requested one is old before the group is reconciled", async () => {
+    const h = setUp();
+    await wait(h, minute);
+    h.groups.commit(h.state, { kind: "listingRequested", at: h.clock.monotonic() });
+    h.listing.latest = { ...h.listing.latest, beganAt: h.clock.monotonic(), version: 2 };
+    await wait(h, 6 * minute);
+    expect(h.fresh.find(h.state, [])).toMatchObject({ read: "after listing" });
+    expect(h.fresh.find(h.state, [], "after listing")).toMatchObject({ read: "after listing" });
+    h.fresh.endRequest(h.state);
+    expect(h.fresh.find(h.state, [], "after listing")).toBe("not yet");
+  });
+
   test("gives way to a listing that began after the change", async () => {
     const h = setUp();
     await wait(h, minute);
@@ -203,7 +223,7 @@ describe("what was read in depth", () => {
     expect(h.fresh.find(h.state, [])).toMatchObject({ balancer: shown, read: "after listing" });
   });
 
-  test("is not left alone by listings that repeat the load balancer once it is an hour old", async () => {
+  test("ends the rest of its group when it is an hour old", async () => {
     const h = await setUp({ since: 50 * minute });
     h.groups.commit(h.state, { kind: "rests", rest: { listed: shown, since: h.clock.monotonic() } });
     h.relist();

@@ -11,10 +11,11 @@ type Steps = Parameters<typeof nextReading>[0]["steps"];
 test.each<[string, Steps, Reading, Reading | undefined]>([
   ["nothing without steps", [], [], undefined],
   ["what a step changes", [targets], [], ["targets"]],
-  ["nothing if that was read", [targets], ["targets", "listeners"], undefined],
+  ["nothing if the parts that the step changes were read", [targets], ["targets", "listeners"], undefined],
   ["all if the new plan changes other parts", [targets, both], ["targets"], "all"],
   ["all for a step that names no parts", [targets, removal], [], "all"],
-  ["nothing more for it if all was read", [removal], "all", undefined],
+  ["all for a step that outdates nothing", [{ outdates: [] }], [], "all"],
+  ["nothing more for a step without parts if all was read", [removal], "all", undefined],
   ["a listing for a step that depends on other load balancers", [targets, shared], "all", "after listing"],
   ["nothing after a recent listing", [shared, removal], "after listing", undefined],
 ])("reads %s", (_, steps, read, expected) => {

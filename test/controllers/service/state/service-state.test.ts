@@ -161,7 +161,8 @@ test("a listing read later than its maximum age still answers the request that w
   await clock.advance(minutes(6));
   expect(observation.find(group, [])).toMatchObject({ balancer: undefined, beganAt: 2000 });
   expect(wants).toHaveLength(1);
-  // The request has been answered, so the next one needs a newer listing.
+  // The group was reconciled with the answer, so the next plan needs a newer listing.
+  observation.endRequest(group);
   expect(observation.find(group, [])).toBe("not yet");
 });
 

@@ -353,7 +353,8 @@ async function completed(
     furtherGroups(input, observed, member, call),
     ifFound(readInDepth(input, observed, member, call)),
   ]);
-  const further = [...(observed.inDepth?.further ?? []), ...groups.map(({ groupId }) => groupId)];
+  const known = observed.inDepth?.further ?? [];
+  const further = [...new Set([...known, ...groups.map(({ groupId }) => groupId)])];
   return inDepth && { ...rest, groups: merged(rest.groups, groups), inDepth: { ...inDepth, further } };
 }
 

@@ -32,8 +32,8 @@ export interface Found extends Adoption {
 const none: readonly ObservedLoadBalancer[] = [];
 
 /** In `ObservedLoadBalancer.outdated`. */
-export const listed = "listed";
-export const mark = "mark";
+export const listedPart = "listed";
+export const markPart = "mark";
 
 /** A reading younger than this is not repeated when a user changes a Service. */
 const sameListingFor: Milliseconds = seconds(30);
@@ -94,7 +94,7 @@ export class FreshListing {
       const recalled = marked && this.#recall(state, members, reading, marked);
       if (recalled !== undefined) return { ...recalled, ...shared };
       const isEditedSince = state.editedAt !== undefined && state.editedAt >= this.beganAt;
-      const balancer = isEditedSince && marked !== undefined ? { ...marked, outdated: [listed] } : marked;
+      const balancer = isEditedSince && marked !== undefined ? { ...marked, outdated: [listedPart] } : marked;
       return { balancer, problems: [], read: "after listing", ...shared };
     }
     const adoption = adoptionOf(
@@ -124,15 +124,15 @@ export class FreshListing {
     };
     const wanted = editedAt === undefined ? reading : "all";
     if (this.#isRecent(beganAt) && this.#isRecent(kept.readAt)) {
-      const outdated = wanted === "all" ? [...kept.outdated, listed] : kept.outdated;
+      const outdated = wanted === "all" ? [...kept.outdated, listedPart] : kept.outdated;
       return { balancer: { ...balancer, outdated }, read: "after listing", ...shared };
     }
     if (reading === "after listing") return undefined;
-    const further = this.#isRecent(kept.markedAt) ? [] : [mark];
+    const further = this.#isRecent(kept.markedAt) ? [] : [markPart];
     if (wanted === "all" || kept.outdated.length > 0) {
       if (!this.#canRecall(state)) return undefined;
       const isAll = wanted === "all" || !this.#isRecallable(kept);
-      const outdated = [...kept.outdated, ...(isAll ? [listed] : wanted), ...further];
+      const outdated = [...kept.outdated, ...(isAll ? [listedPart] : wanted), ...further];
       const read = isAll ? "all" : [...kept.outdated, ...wanted];
       return { balancer: { ...balancer, outdated }, read, ...shared };
     }

@@ -9,7 +9,7 @@ import { type Outcome, requeue, settled, waiting } from "../../../runtime/worker
 import { addProof, awaited, judge, type NextProof } from "../../absence/proof.ts";
 import type { OnDelete } from "../desired/on-delete.ts";
 import type { BalancerAbsence } from "../observed/absence.ts";
-import { type Found, listed, mark } from "../observed/fresh-listing.ts";
+import { type Found, listedPart, markPart } from "../observed/fresh-listing.ts";
 import { duplicatesFound, foundOther, isStillUsed, nameOf, nameOwners } from "../observed/ownership.ts";
 import type { Reading } from "../observed/reading.ts";
 import { hasFinalizer } from "../predicates.ts";
@@ -109,9 +109,9 @@ function keptFrom(
   const readAt = lookedUpAt ?? listedAt;
   const outdated = shown?.outdated;
   const markedAt =
-    outdated?.includes(mark) === true ? readAt : Math.max(listedAt, kept?.markedAt ?? listedAt);
+    outdated?.includes(markPart) === true ? readAt : Math.max(listedAt, kept?.markedAt ?? listedAt);
   const observation = { balancer, listedAt, markedAt, outdated: [] };
-  const isRead = lookedUpAt !== undefined && (outdated?.includes(listed) ?? true);
+  const isRead = lookedUpAt !== undefined && (outdated?.includes(listedPart) ?? true);
   if (kept !== undefined && !isRead) return { ...kept, ...observation };
   return { ...observation, readAt, recalledUntil: readAt + recalledFor * (1 - random.fraction() / 3) };
 }

@@ -72,10 +72,14 @@ export class BalancerEvidence {
     return this.#removed.has(uid) && !this.#owners.has(uid);
   }
 
-  /** The Service shows traces of a load balancer. */
+  /** The Service shows traces of a load balancer. Another leader may have created the one that only may exist for this process. */
   expect(uid: ServiceUID, certainty: Certainty | undefined): void {
-    if (certainty === undefined || this.#owners.has(uid)) return;
-    this.#owners.set(uid, { certainty, proofs: none, isTrace: true });
+    const known = this.#owners.get(uid);
+    if (certainty === undefined || known?.certainty === "exists") return;
+    this.#owners.set(
+      uid,
+      known === undefined ? { certainty, proofs: none, isTrace: true } : { ...known, certainty },
+    );
   }
 
   /** A step that completely removes what these owners have is done, and an answer of the cloud proves it. */

@@ -152,3 +152,15 @@ test("a removal by Fairlead needs a listing without the load balancer that began
   expect(afterHold({ ...removed, ...missing(79, 79) })).toMatchObject({ decidedAt: at(80) });
   expect(afterHold({ ...removed, ...missing(79, 81) })).toEqual({ kind: "certain" });
 });
+
+test("one that only may exist counts as existing when its Service shows the address that another leader wrote", () => {
+  const evidence = new BalancerEvidence();
+  evidence.noteChange([a], at(10), "possible");
+  evidence.expect(a, undefined);
+  expect(evidence.get(a)?.certainty).toBe("possible");
+  list(evidence, 20, []);
+  evidence.expect(a, "exists");
+  expect(evidence.get(a)).toMatchObject({ certainty: "exists", changedAt: at(10), ...missing(20, 20) });
+  evidence.expect(a, "possible");
+  expect(evidence.get(a)?.certainty).toBe("exists");
+});

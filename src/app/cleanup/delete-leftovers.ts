@@ -3,6 +3,7 @@
 import type { RouteTable } from "../../cloud/ideal-route-tables.ts";
 import { type ApplyContext, applyPlan } from "../../controllers/route/apply/apply.ts";
 import { routeDefaults } from "../../controllers/route/deps.ts";
+import type { ChangeResult } from "../../controllers/route/plan/route-change.ts";
 import { type Milliseconds, milliseconds, seconds } from "../../core/brand.ts";
 import { messageOf } from "../../core/error-message.ts";
 import { inBatches } from "../../core/in-batches.ts";
@@ -107,7 +108,8 @@ export class LeftoverRemoval {
       try {
         // Routes that appeared later stay.
         const confirmed = { ...plan, remove: plan.remove.filter((route) => keys.has(keyOf(route))) };
-        const results = await applyPlan(confirmed, this.#routeContext(table, listing.routes.length), call);
+        const results: ChangeResult[] = [];
+        await applyPlan(confirmed, this.#routeContext(table, listing.routes.length), call, results);
         for (const { change, outcome } of results) {
           if (change.do !== "remove") continue;
           const name = `route ${change.route.destination}`;

@@ -125,6 +125,24 @@ describe.each(styles)("route controller with faults, %s", (style) => {
     expect([w.cloud.listings, w.cloud.table.length]).toEqual([2, 0]);
   });
 
+  test("does not repeat a creation that was cut off by the end of its session while listings lack the route", async () => {
+    const w = setUp({ script: { style, takes: seconds(5) } }).add("n1", "10.244.1.0/24");
+    await w.start().pass(8);
+    expect([w.cloud.inFlight, w.cloud.changes.length]).toEqual([1, 1]);
+    // It reaches the cloud although nobody awaits its answer.
+    w.cloud.put("10.244.1.0/24", { targetKey: "n1" });
+    w.cloud.hides = () => true;
+    await w.handOver();
+    await w.pass(25);
+    w.cloud.hides = () => false;
+    await w.pass(120);
+    expect([w.cloud.changes.length, w.cloud.table.length, w.network("n1")]).toEqual([
+      1,
+      1,
+      "False RouteCreated",
+    ]);
+  });
+
   test("leaves nothing pending when its leadership session ends during a reconcile, and the next session completes the work", async () => {
     const w = setUp({ script: { style, takes: seconds(1) } })
       .add("n1", "10.244.1.0/24")
@@ -145,6 +163,9 @@ describe.each(styles)("route controller with faults, %s", (style) => {
     ]);
     expect(w.cloud.table).toEqual([]);
     await w.settle();
+    // The cloud may still carry out what was cut off.
+    expect(w.cloud.table).toEqual([]);
+    await w.pass(30);
     expect(w.cloud.table).toHaveLength(2);
     expect(w.network("n1")).toBe("False RouteCreated");
   });

@@ -27,13 +27,14 @@ export interface ApplyContext {
   readonly isBusy: boolean;
 }
 
+/** Adds the outcome of each change to `results`, also when it throws, which it does only after the call was aborted. */
 export async function applyPlan(
   plan: RoutePlan,
   context: ApplyContext,
   call: Call,
-): Promise<readonly ChangeResult[]> {
+  results: ChangeResult[],
+): Promise<void> {
   const { routes } = context;
-  const results: ChangeResult[] = [];
   let isBusy = context.isBusy;
   const heldOf = heldTogether(plan, context);
   const apply = async (change: RouteChange, isBlocked = false): Promise<ChangeOutcome> => {
@@ -44,6 +45,7 @@ export async function applyPlan(
       : (held ?? (await send(change, context, call)));
     if (outcome.kind === "pending" || isRefusedAsBusy(outcome)) isBusy = true;
     results.push({ change, outcome });
+    if (outcome.kind === "failed" || outcome.kind === "fenced") call.signal.throwIfAborted();
     return outcome;
   };
   const inTheWay = overlaps(
@@ -87,7 +89,6 @@ export async function applyPlan(
     ),
     ...plan.create.map((route) => () => create(route)),
   ]);
-  return results;
 }
 
 function concurrencyOf({ routes, concurrentChanges }: ApplyContext): number {
@@ -113,7 +114,6 @@ function heldTogether(
   return ({ route }) => held.get(route.destination);
 }
 
-/** Throws only when the call was aborted. */
 async function send(
   change: RouteChange,
   { routes, send: journalled, clock }: ApplyContext,
@@ -129,7 +129,6 @@ async function send(
     const { checkAfter, operation } = outcome;
     return { kind: "pending", checkAfter, ...defined({ operation }) };
   } catch (error) {
-    if (call.signal.aborted) throw error;
     return outcomeOf(error, change, milliseconds(clock.monotonic() - started));
   }
 }

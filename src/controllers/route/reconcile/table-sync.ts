@@ -105,7 +105,6 @@ export class TableSync {
     this.#reporter.hold(limited);
     const results = await this.#apply(survey, table, signal);
     this.#recordResults(results);
-    this.#guard.noteResults(survey, results);
     this.#decideConditions(survey, results);
     this.#shared.instances.follow(desired);
     this.#reportSync(survey, results);
@@ -134,11 +133,8 @@ export class TableSync {
     return Math.min(nextListing ?? Number.POSITIVE_INFINITY, shownAt ?? Number.POSITIVE_INFINITY);
   }
 
-  async #apply(
-    { plan, listing }: Survey,
-    table: TableListing,
-    signal: AbortSignal,
-  ): Promise<readonly ChangeResult[]> {
+  async #apply(survey: Survey, table: TableListing, signal: AbortSignal): Promise<readonly ChangeResult[]> {
+    const { plan, listing } = survey;
     if (plan.create.length + plan.remove.length === 0) return [];
     const { settings, ...options } = this.#options;
     const context = {
@@ -148,12 +144,15 @@ export class TableSync {
       listed: listing.routes.length,
       isBusy: this.#open.isBusy,
     };
+    const results: ChangeResult[] = [];
     try {
-      return await applyPlan(plan, context, { signal, urgency: "new-node" });
+      await applyPlan(plan, context, { signal, urgency: "new-node" }, results);
     } finally {
-      // Also after an error, because the changes may have been applied.
+      // Also after an abort, because the changes may have been applied.
+      this.#guard.noteResults(survey, results);
       table.invalidate();
     }
+    return results;
   }
 
   #decideConditions({ desired, plan }: Survey, results: readonly ChangeResult[]): void {

@@ -241,6 +241,8 @@ export class AbsenceInvariants {
 
   #followNode(type: StoredChange["type"], name: string, { spec }: Node): void {
     if (this.#vanished.has(name) && type === "DELETED") return;
+    // Its kubelet has registered it again, so that a deletion now is one.
+    if (type === "ADDED") this.#vanished.delete(name);
     const machine = /^fake:\/\/(\d+)$/.exec(spec.providerID ?? "")?.[1];
     const route = `${spec.podCIDR} ${machine}`;
     // The next Node with this range gets a new route.

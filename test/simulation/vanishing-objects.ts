@@ -1,7 +1,9 @@
 // Objects that vanish from the API server without being deleted, and return later: a restored etcd, or another cluster behind the
 // address. And times without any manager, in which users continue.
 
+import { isLeaving } from "../../src/controllers/node-facts.ts";
 import { milliseconds } from "../../src/core/brand.ts";
+import type { Node } from "../../src/kube/objects.ts";
 import type { KubeObject } from "../../src/testing/apiserver/objects/kube-object.ts";
 import { resourceNamed } from "../../src/testing/apiserver/objects/resource-table.ts";
 import type { Dice, Disruption, DisruptionSource } from "./disruptions.ts";
@@ -25,7 +27,9 @@ export const vanishingObjects = (world: World, dice: Dice): DisruptionSource => 
     history.log(`api server: ${kind} ${names} vanish for ${duration / 1000} s`);
     for (const object of objects) {
       const { uid, name } = object.metadata;
-      absence.vanishes(kind === "services" ? uid : name);
+      // One whose departure was announced counts as deleted.
+      const isAnnounced = kind === "nodes" && isLeaving(object as unknown as Node);
+      if (!isAnnounced) absence.vanishes(kind === "services" ? uid : name);
       if (kind === "nodes") podRanges.keep(uid);
       server.store.remove(resources[kind], object);
     }

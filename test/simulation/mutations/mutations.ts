@@ -563,6 +563,88 @@ export const mutations: readonly Mutation[] = [
       },
     ],
   },
+  {
+    name: "ignore-a-lost-mark",
+    breaks:
+      "A load balancer that has lost its mark since the last listing is changed as if it were the own one.",
+    foundBy: {
+      file: "test/providers/aws/read-again.test.ts",
+      test: "a load balancer that loses its tags after an old listing is not changed",
+    },
+    edits: [
+      {
+        file: "src/controllers/service/reconcile/observe.ts",
+        find: 'if (isStale && balancer !== undefined && balancer.ownership !== "ours")',
+        replace: "if (isStale && balancer === undefined)",
+      },
+    ],
+  },
+  {
+    name: "skip-the-lookup-of-a-deletion",
+    breaks: "Listings alone prove that a load balancer of a deleted Service is gone.",
+    foundBy: {
+      file: "test/providers/aws/load-balancers.test.ts",
+      test: "leaves no security group behind when its creation never succeeds",
+    },
+    edits: [
+      {
+        file: "src/controllers/service/reconcile/observe.ts",
+        find: "ending !== undefined && state.evidence.isRemoved(owner.uid)",
+        replace: "ending !== undefined && owner !== undefined",
+      },
+    ],
+  },
+  {
+    name: "delete-nodes-of-undescribed-instances",
+    breaks: "A Node is deleted although an instance that the cloud shows without its name may be its own.",
+    foundBy: {
+      file: "test/controllers/node-lifecycle/node-lifecycle.test.ts",
+      test: "holds only Nodes without provider id while the cloud shows a machine without its name",
+    },
+    edits: [
+      {
+        file: "src/controllers/node-lifecycle/evidence.ts",
+        find: "if (undescribed !== undefined) return",
+        replace: "if (undescribed === evidence) return",
+      },
+      {
+        file: "src/controllers/node-lifecycle/plan.ts",
+        find: 'const undescribed = answer.kind === "gone" ? answer.undescribed : undefined;',
+        replace: "const undescribed = undefined as Instance | undefined;",
+      },
+    ],
+  },
+  {
+    name: "forget-routes-that-a-lost-lease-cut-off",
+    breaks: "A route whose creation the end of a session cut off is created again at once.",
+    foundBy: {
+      file: "test/controllers/route/route-faults.test.ts",
+      test: "does not repeat a creation that was cut off by the end of its session",
+    },
+    edits: [
+      {
+        file: "src/controllers/route/reconcile/table-sync.ts",
+        find: "this.#guard.noteResults(survey, results);",
+        replace: "if (!signal.aborted) this.#guard.noteResults(survey, results);",
+      },
+    ],
+  },
+  {
+    name: "doubt-the-address-of-another-leader",
+    breaks:
+      "A load balancer that another leader created only may exist, so its loss does not count for the mass limit.",
+    foundBy: {
+      file: "test/controllers/service/observed/balancer-absence.test.ts",
+      test: "one that only may exist counts as existing when its Service shows the address",
+    },
+    edits: [
+      {
+        file: "src/controllers/service/state/balancer-evidence.ts",
+        find: 'if (certainty === undefined || known?.certainty === "exists") return;',
+        replace: "if (certainty === undefined || known !== undefined) return;",
+      },
+    ],
+  },
 ];
 
 export const mutationNamed = (name: string): Mutation | undefined =>

@@ -23,7 +23,10 @@ export function networkIDOf(api: HetznerApi, nameOrID: string): NetworkID {
       const found = page.find(({ id, name }) => (isID ? String(id) : name) === nameOrID);
       if (found !== undefined) return found.id;
     }
-    const text = `The network ${JSON.stringify(nameOrID)} does not exist in this project. Correct HCLOUD_NETWORK, or use its id.`;
+    const others = (await Array.fromAsync(api.networks(call, {})))
+      .flat()
+      .map(({ id, name }) => `${name} (${id})`);
+    const text = `The network ${JSON.stringify(nameOrID)} does not exist in this project, which has ${others.slice(0, 10).join(", ") || "none"}. Set HCLOUD_NETWORK to one of them, and restart; if yours is not among them, HCLOUD_TOKEN belongs to another project.`;
     throw new CloudError("invalid", text, { operation: "GET /networks" });
   });
 }

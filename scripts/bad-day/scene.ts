@@ -203,7 +203,7 @@ export class Scene implements AsyncDisposable {
 
   #flags(): readonly string[] {
     return [
-      ...["--cloud-provider=hcloud", "--allow-untagged-cloud", "--cluster-cidr=10.244.0.0/16"],
+      ...["--cloud-provider=hcloud", "--cluster-cidr=10.244.0.0/16"],
       ...["--bind-address=127.0.0.1", `--secure-port=${this.port}`],
     ];
   }

@@ -86,12 +86,12 @@ export class ProcessLife {
     console.systemd?.watch(() => this.#manager?.stalled(), this.#stop);
     const code = await this.#runManager();
     // Without a manager, an error line already reports why the process could not start.
-    if (this.#manager !== undefined) log.info(`Exiting ${program}`, { code });
+    if (this.#manager !== undefined) log[code === 0 ? "info" : "error"](`Exiting ${program}`, { code });
     return code;
   }
 
   async #runManager(): Promise<ExitCode> {
-    const { program, console } = this.#options;
+    const { program, log, console } = this.#options;
     try {
       const manager = await this.#open();
       const { controller: checking, unlink } = linkedController(this.#stop);
@@ -110,7 +110,7 @@ export class ProcessLife {
         for (const { text } of error.problems) console.err(`${program}: ${text}\n`);
         return 2;
       }
-      console.err(`${program}: ${messageOf(error)}\n`);
+      log.error(messageOf(error));
       return error instanceof KubeError && error.fatal ? 2 : 1;
     } finally {
       await this.#serving?.close();

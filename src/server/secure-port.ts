@@ -59,7 +59,10 @@ export function readTarget(target: string): { path: string; query: URLSearchPara
 function accessError(error: unknown): ServedResponse {
   if (error instanceof TooManyReviews) return refusal(429, error.message);
   const reason = isKubeError(error) ? `: ${error.message}` : ".";
-  return refusal(500, `Internal error: authentication or authorization failed${reason}`);
+  return refusal(
+    500,
+    `The manager could not check what you may read, because its own request failed${reason}`,
+  );
 }
 
 export class SecurePort {

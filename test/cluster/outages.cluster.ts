@@ -207,7 +207,7 @@ onOwnPlane(
     };
     use(plane.issue("expired", ["system:masters"], milliseconds(-60_000)));
     const manager = cluster.manager({ kubeconfig: kubeconfig(), flags: quick });
-    const expired = /The client certificate \S+client\.crt expired on/;
+    const expired = /The client certificate in \S+client\.crt expired on/;
     await cluster.until("the message", () => expired.test(manager.output()));
     expect(manager.exitCode()).toBeNull();
     use(plane.issue("renewed", ["system:masters"]));

@@ -14,4 +14,5 @@ export type Reasons = Readonly<Record<string, Reason>>;
 /** For problems that usually disappear. */
 export const onlyIfItLasts = "nothing, unless it lasts";
 
-export const seeAnswer = "see the message for the cloud's answer";
+export const seeAnswer =
+  "act on the answer in the message: for an outage (5xx) or a rate limit (429), wait; for a 401, replace the token; for a 403 of the API server, apply what `rbac` prints; correct a setting that names what does not exist";

@@ -65,7 +65,7 @@ export function certificateSettings(flags: PortFlags): CertificateSettings {
 
 const listenErrors: Readonly<Record<string, string>> = {
   EADDRINUSE:
-    "is in use by another process, which ss -ltnp shows. Stop it, or choose another port; 0 disables what this port serves",
+    "is in use by another process, which ss -ltnp shows. Nothing is managed until you stop it, or choose another port",
   EACCES: "requires a privileged user; choose a port above 1023, or 0 to disable it",
   EADDRNOTAVAIL: "cannot be opened, because the address does not belong to this machine",
 };

@@ -27,6 +27,8 @@ interface Source {
 }
 
 const operation = "read the credentials";
+/** The folder of `LoadCredential=`. */
+const copiedBySystemd = "/run/credentials/";
 
 function invalid(message: string, facts: { readonly object?: string; readonly cause?: unknown } = {}) {
   return new KubeError("configuration", message, { operation, ...facts });
@@ -56,6 +58,8 @@ export class Credentials {
   readonly #cluster: KubeconfigCluster;
   readonly #user: KubeconfigUser;
   readonly #clock: Clock;
+  /** Of the kubeconfig. */
+  readonly #path: string;
   readonly #sources: Readonly<Record<"ca" | "cert" | "key" | "token", Source>>;
   readonly #plugin: ExecCredential | undefined;
   #lastToken: string | undefined;
@@ -79,6 +83,7 @@ export class Credentials {
     this.#cluster = cluster;
     this.#user = user;
     this.#clock = clock;
+    this.#path = kubeconfigPath;
     this.#sources = {
       ca: source("certificate authority", cluster.caFile, cluster.caData),
       cert: source("client certificate", user.certFile, user.certData),
@@ -126,9 +131,11 @@ export class Credentials {
   explainRefusal(): string | undefined {
     const end = this.#tls?.cert === undefined ? undefined : certificateEnd(this.#tls.cert);
     if (end === undefined || end > this.#clock.now()) return undefined;
-    const { file } = this.#sources.cert;
-    const where = file === undefined ? "of the kubeconfig" : file.path;
-    return `The client certificate ${where} expired on ${new Date(end).toISOString()}. Renew it; Fairlead reloads it when the file changes.`;
+    const path = this.#sources.cert.file?.path ?? this.#path;
+    const then = path.startsWith(copiedBySystemd)
+      ? "Renew the file that LoadCredential= names, and restart the unit: systemd copies it when the unit starts."
+      : "Renew it; Fairlead reloads it when the file changes.";
+    return `The client certificate in ${path} expired on ${new Date(end).toISOString()}. ${then}`;
   }
 
   /** While a file is truncated before it is rewritten, the previous token stays in use. */

@@ -101,7 +101,7 @@ export const openCluster = async (
           otherCloud ?? required("FAIRLEAD_TEST_EXECUTABLE"),
           `--kubeconfig=${other}`,
           // Several managers run on one machine; tests of the port set one.
-          "--secure-port=0",
+          ...(flags.some((flag) => flag.startsWith("--secure-port=")) ? [] : ["--secure-port=0"]),
           ...(otherCloud === undefined ? [`--config-set=endpoint=${served.url}`] : []),
           `--leader-elect-resource-name=${leaseName}`,
           ...flags,

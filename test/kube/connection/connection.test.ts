@@ -226,6 +226,21 @@ describe("client certificate", () => {
     await platform.write("/key", other.key, 0o600);
     await clock.advance(seconds(2));
     expect((await connection.access(never)).tls).toMatchObject(other);
-    expect(connection.explainRefusal()).toMatch(/^The client certificate \S+ expired on/);
+    expect(connection.explainRefusal()).toMatch(/^The client certificate in \/c expired on/);
+  });
+
+  test.each([
+    ["/etc/manager.conf", "Fairlead reloads it when the file changes"],
+    // Its file is a copy, which never changes.
+    ["/run/credentials/fairlead@prod.service/kubeconfig", "restart the unit"],
+  ])("that expired inside %s names the file, and what makes a new one take effect", async (path, then) => {
+    const clock = new VirtualClock(Date.UTC(2100, 0, 1));
+    const inline = (text: string) => Buffer.from(text).toString("base64");
+    const user = { "client-certificate-data": inline(pair.cert), "client-key-data": inline(pair.key) };
+    const { platform } = disk({ [path]: kubeconfig(user) });
+    const connection = await openConnection({ kubeconfig: path }, { files: platform, clock }, never);
+    await connection.access(never);
+    expect(connection.explainRefusal()).toStartWith(`The client certificate in ${path} expired on`);
+    expect(connection.explainRefusal()).toContain(then);
   });
 });

@@ -126,7 +126,9 @@ test("recognizes every form of provider ids that was ever written", () => {
 test("says which network does not exist", async () => {
   const { lab } = labWith({ network: "missing" }, ({ project }) => project.servers.add("web-1"));
   const failure = await instancesOf(lab).catch((error: unknown) => String(error));
-  expect(failure).toContain('The network "missing" does not exist in this project. Correct HCLOUD_NETWORK');
+  expect(failure).toContain(
+    'The network "missing" does not exist in this project, which has none. Set HCLOUD_NETWORK',
+  );
 });
 
 const robot = {

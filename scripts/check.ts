@@ -26,7 +26,7 @@ type Check = readonly [name: string, command: readonly string[], cwd?: string];
 const ofRepository: readonly Check[] = [
   ["types", [bin("tsc"), "-p", "."]],
   ["lint and format", [bin("biome"), ...lint, "."]],
-  ["architecture", [process.execPath, "test", "test/architecture.test.ts"]],
+  ["architecture", [process.execPath, "test", "--timeout=120000", "test/architecture.test.ts"]],
   ["words", script("run-words.ts")],
 ];
 

@@ -61,8 +61,7 @@ function readError(body: unknown, status: number): ErrorReport {
 }
 
 /** The catalogue may have a URL with or without a version, which the paths of requests to Neutron and Octavia have. */
-function baseOf(session: Session, type: string): string {
-  const url = endpointOf(session, type);
+function baseOf(url: string, type: string): string {
   if (type === "block-storage") return /\/v3(\/|$)/.test(url) ? url : `${url}/v3`;
   return type === "compute" ? url : url.replace(/\/v2(\.0)?$/, "");
 }
@@ -106,10 +105,11 @@ type OpenContext = Pick<Context, "account" | "inputs">;
 export class ServiceApi {
   readonly #api: (call: Call) => Promise<JsonApi>;
   readonly #session: (call: Call) => Promise<Session>;
-  readonly #type: string;
+  /** Its URL according to the catalogue. */
+  readonly #urlIn: (session: Session) => string;
 
   constructor(type: string, settings: Settings, { account, inputs }: OpenContext, scope?: string) {
-    this.#type = type;
+    this.#urlIn = (session) => endpointOf(session, type, scope);
     const opened = account<Session>({
       name: scope === undefined ? type : `${type} of ${scope}`,
       fetch: (plain, call) => fetchSession(settings, inputs, plain, call),
@@ -123,7 +123,7 @@ export class ServiceApi {
     this.#session = opened.credential;
     const isApiError = (body: unknown) => faultIn(body) !== undefined;
     this.#api = async (call) => {
-      const base = baseOf(await opened.credential(call), type);
+      const base = baseOf(this.#urlIn(await opened.credential(call)), type);
       return jsonApi({ base, transport: opened.transport, isApiError, readError });
     };
   }
@@ -136,7 +136,7 @@ export class ServiceApi {
   /** Its URL and the project: two accounts with the same ones see the same objects. */
   async place(call: Call): Promise<string> {
     const session = await this.#session(call);
-    return `${session.projectID} ${endpointOf(session, this.#type)}`;
+    return `${session.projectID} ${this.#urlIn(session)}`;
   }
 
   async call<T>(request: JsonRequest, call: Call): Promise<T> {

@@ -43,7 +43,8 @@ export const openstack = defineProvider({
       pending: hasBalancers ? pendingBalancers(api) : undefined,
       loadBalancers: hasBalancers ? octaviaLoadBalancers(api, settings, context.mark) : undefined,
       routes: others.length === 0 ? routes : routes && [{ ...routes, name: `router ${router}`, serves }],
-      checkSettings: async (call) => (others.length === 0 ? [] : repeatedPlaces([main, ...others], call)),
+      checkSettings: async (call) =>
+        others.length === 0 ? [] : repeatedPlaces(settings, [main, ...others], call),
       volumes: cinderVolumes(api, settings, context.mark),
     };
   },

@@ -11,7 +11,7 @@ import {
   type TlsMaterial,
 } from "#ccm";
 import { readClouds } from "./config-file.ts";
-import { type Settings, usesClouds } from "./settings.ts";
+import { type Settings, sectionOf, usesClouds } from "./settings.ts";
 
 /** A token with what is needed to use it. */
 export interface Session {
@@ -187,7 +187,11 @@ export async function fetchSession(
 const formerTypes: Readonly<Record<string, string>> = { "block-storage": "volumev3" };
 
 /** The URL of a service, or an error that says what the catalogue has. */
-export function endpointOf({ endpoints, region, endpointType }: Session, type: string): string {
+export function endpointOf(
+  { endpoints, region, endpointType }: Session,
+  type: string,
+  scope?: string,
+): string {
   const offered = endpoints.filter((one) => one.interface === endpointType);
   const alias = offered.some((one) => one.type === type) ? type : (formerTypes[type] ?? type);
   const ofType = offered.filter((one) => one.type === alias);
@@ -201,7 +205,7 @@ export function endpointOf({ endpoints, region, endpointType }: Session, type: s
       : `The catalogue has the service ${type} in ${known.join(", ")}, ${where}.`;
   throw new CloudError(
     "invalid",
-    `${has} Correct region or os-endpoint-type, or ask the operator of the cloud.`,
+    `${has} Correct region${scope === undefined ? "" : ` in ${sectionOf(scope)}`} or os-endpoint-type, or ask the operator of the cloud.`,
     { operation },
   );
 }

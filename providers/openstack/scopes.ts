@@ -4,12 +4,10 @@ import type { Call, ConfigProblem, Context } from "#ccm";
 import { serversApi } from "./api.ts";
 import type { ServerPlace } from "./instances.ts";
 import { regionOf } from "./keystone.ts";
-import { access, type Scope, type Settings, usesClouds } from "./settings.ts";
+import { access, type Scope, type Settings, sectionOf, usesClouds } from "./settings.ts";
 
 /** The source of the servers of [Global], which load balancers, routes and volumes are for. */
 export const mainSource = ({ scopes }: Settings): string => (scopes.length === 0 ? "servers" : "Global");
-
-const titleOf = (name: string): string => `[Scope ${JSON.stringify(name)}]`;
 
 /** What [Global] says about every cloud in clouds.yaml. */
 const shared = ["os-endpoint-type", "ca-file", "cert-file", "key-file", "tls-insecure", "clouds-file"];
@@ -55,27 +53,38 @@ function wrongIn(settings: Settings, scope: Scope): readonly [keyof Scope, strin
   return ["tenant-id", text];
 }
 
+const problemIn = (index: number, key: keyof Scope, text: string): ConfigProblem => ({
+  ...{ severity: "error", reason: "InvalidSetting", key: `scopes[${index}].${key}`, text },
+});
+
+/** Sections that lead where [Global] or an earlier one leads. `targets` begins with that of [Global]. */
+function repeated({ scopes }: Settings, targets: readonly string[]): readonly ConfigProblem[] {
+  const titles = ["[Global]", ...scopes.map(({ name }) => sectionOf(name))];
+  return targets.flatMap((target, index) => {
+    const first = targets.indexOf(target);
+    if (first === index) return [];
+    const text = `${titles[index]} leads to the project and region of ${titles[first]}, so each server there is found twice, and its Node stays as it is. Correct region, tenant-id or cloud of the section, or remove it.`;
+    return problemIn(index - 1, "name", text);
+  });
+}
+
 /** Pure. Sections that cannot be used. */
 export function scopeProblems(settings: Settings): readonly ConfigProblem[] {
-  return settings.scopes.flatMap((scope, index) => {
+  const { scopes } = settings;
+  const wrong = scopes.flatMap((scope, index) => {
     const [key, text] = wrongIn(settings, scope) ?? [];
-    if (key === undefined) return [];
-    const found = { severity: "error", reason: "InvalidSetting", key: `scopes[${index}].${key}` } as const;
-    return { ...found, text: `${titleOf(scope.name)} ${text}` };
+    return key === undefined ? [] : problemIn(index, key, `${sectionOf(scope.name)} ${text}`);
   });
+  const all = [settings, ...scopes.map((scope) => scopeSettings(settings, scope))];
+  const targets = all.map(({ cloud, region, "tenant-id": id }) => JSON.stringify([cloud, region, id]));
+  return wrong.length > 0 ? wrong : repeated(settings, targets);
 }
 
 /** Only Keystone knows to which project credentials belong. */
 export async function repeatedPlaces(
+  settings: Settings,
   places: readonly ServerPlace[],
   call: Call,
 ): Promise<readonly ConfigProblem[]> {
-  const all = await Promise.all(places.map(({ api }) => api.compute.place(call)));
-  const titles = places.map(({ name }, index) => (index === 0 ? "[Global]" : titleOf(name)));
-  return titles.flatMap((title, index) => {
-    const first = all.indexOf(all[index] ?? "");
-    if (first === index) return [];
-    const text = `${title} leads to the project and region of ${titles[first]}, so each server there is found twice, and its Node stays as it is. Correct region or cloud of the section, or remove it.`;
-    return { severity: "error", reason: "InvalidSetting", key: "scopes", text } as const;
-  });
+  return repeated(settings, await Promise.all(places.map(({ api }) => api.compute.place(call))));
 }

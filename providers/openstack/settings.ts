@@ -213,6 +213,8 @@ export function checkSettings(settings: Settings): readonly ConfigProblem[] {
   return all.filter((problem) => problem !== false);
 }
 
+export const sectionOf = (scope: string): string => `[Scope ${JSON.stringify(scope)}]`;
+
 export const usesClouds = (settings: Settings): boolean =>
   settings["use-clouds"] || settings.cloud !== undefined;
 

@@ -101,13 +101,17 @@ export function inUsersWords<P extends Pick<Problem, "key" | "text">>(
   settings: SettingSources,
 ): P {
   const { config } = provider;
+  const { key = "" } = problem;
+  /** Where a problem is in an entry of a list, its words are the settings of that entry. */
+  const ofEntry = key.includes("[") ? (config[topLevelName(key)]?.entry ?? {}) : {};
   const ofVariable = new Map(Object.entries(config).flatMap(([name, { env }]) => (env ? [[env, name]] : [])));
   // A value in quotes and a URL are found whole, and stay as they are.
   const text = problem.text.replaceAll(
     /"[^"]*"|\w+:\/\/\S+|(?<![\w./-])[A-Za-z][\w-]*/g,
     (word, at: number) => {
       // A name without a hyphen may be an ordinary word, so it counts only at the start of a text.
-      const isName = Object.hasOwn(config, word) && (at === 0 || word.includes("-"));
+      const isName =
+        Object.hasOwn(config, word) && !Object.hasOwn(ofEntry, word) && (at === 0 || word.includes("-"));
       const name = ofVariable.get(word) ?? (isName ? word : undefined);
       const isSet = name !== undefined && originOf(provider, name, settings) !== undefined;
       return isSet ? titleOf(provider, name, settings) : word;

@@ -85,7 +85,7 @@ describe("a section [Scope]", () => {
     const { lab } = withSecond({ settings, inputs }, {});
     const problems = await lab.run(async (call) => lab.cloud.checkSettings?.(call) ?? []);
     expect(problems.map(({ text }) => text)).toEqual([
-      '[Scope "same"] leads to the project and region of [Global], so each server there is found twice, and its Node stays as it is. Correct region or cloud of the section, or remove it.',
+      '[Scope "same"] leads to the project and region of [Global], so each server there is found twice, and its Node stays as it is. Correct region, tenant-id or cloud of the section, or remove it.',
     ]);
   });
 });

@@ -163,6 +163,17 @@ describe("a cloud.conf with several mistakes", () => {
     );
   });
 
+  test("has problems of a section [Scope] with the words and the line of that section", async () => {
+    const access = ["[Global]", "auth-url = https://k.example", secret, "tenant-id = p1"];
+    expect(await problemsOf([...access, '[Scope "two"]', "region = a", "tenant-id = p2"])).toEqual([
+      '/cloud.conf:7: [Scope "two"] sets tenant-id, but only a user with a password in [Global] can choose a project. Set cloud instead, with other credentials in clouds.yaml',
+    ]);
+    const scopes = ['[Scope "two"]', "region = a", '[Scope "three"]', "region = a"];
+    expect(await problemsOf([...access, ...scopes])).toEqual([
+      expect.stringMatching(/^\/cloud\.conf:7: \[Scope "three"\] leads to .* of \[Scope "two"\], /),
+    ]);
+  });
+
   test("is not said to lack what a line that cannot be read has [F78]", async () => {
     const url = "auth-url = https://k.example";
     const withoutCredentials = async (lines: readonly string[]) =>
@@ -235,6 +246,9 @@ test.each([
   expect(textsOf(values as Readonly<Record<string, string>>)).toContain(expected);
 });
 
+const twice =
+  "so each server there is found twice, and its Node stays as it is. Correct region, tenant-id or cloud of the section, or remove it.";
+
 test.each([
   [
     { name: "two" },
@@ -249,9 +263,31 @@ test.each([
     { name: "two", "tenant-id": "p" },
     '[Scope "two"] sets tenant-id, but only a user with a password in [Global] can choose a project. Set cloud instead, with other credentials in clouds.yaml',
   ],
+  [
+    { name: "two", region: "RegionOne" },
+    `[Scope "two"] leads to the project and region of [Global], ${twice}`,
+  ],
 ])("reports a section [Scope] that cannot be used (%#)", (scope, expected) => {
-  const access = { "auth-url": "https://k.example", "application-credential-secret": "x" };
+  const access = {
+    ...{ "auth-url": "https://k.example", region: "RegionOne", "application-credential-secret": "x" },
+  };
   expect(textsOf({ ...access, scopes: JSON.stringify([scope]) })).toEqual([`error: ${expected}`]);
+});
+
+test.each([
+  [{ region: "two" }, { region: "two" }],
+  [{ cloud: "c" }, { cloud: "c" }],
+])("reports two sections [Scope] that lead to the same project and region (%j)", (one, other) => {
+  const access = { "auth-url": "https://k.example", "application-credential-secret": "x" };
+  const scopes = (second: object) =>
+    JSON.stringify([
+      { name: "a", ...one },
+      { name: "b", ...second },
+    ]);
+  expect(textsOf({ ...access, scopes: scopes(other) })).toEqual([
+    `error: [Scope "b"] leads to the project and region of [Scope "a"], ${twice}`,
+  ]);
+  expect(textsOf({ ...access, scopes: scopes({ ...other, region: "three" }) })).toEqual([]);
 });
 
 test("lets a user with a password choose the project of a section [Scope]", () => {
